@@ -1,0 +1,21 @@
+# Libraries from the distribution. Each is an imported target that only the rooms that need it link.
+find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
+
+pkg_check_modules(SystemC REQUIRED IMPORTED_TARGET systemc)
+add_library(heddle_systemc INTERFACE)
+# Debian compiles libsystemc as C++17; its headers refuse to link against a program that says otherwise.
+target_compile_definitions(heddle_systemc INTERFACE SC_CPLUSPLUS=201703L SC_DISABLE_API_VERSION_CHECK)
+target_include_directories(heddle_systemc SYSTEM INTERFACE ${SystemC_INCLUDE_DIRS})
+target_link_libraries(heddle_systemc INTERFACE PkgConfig::SystemC)
+
+find_package(fmt REQUIRED)
+find_package(nlohmann_json REQUIRED)
+find_package(yaml-cpp REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(SQLite3 REQUIRED)
+find_package(ZLIB REQUIRED)
+find_package(Protobuf REQUIRED)
+
+find_package(CUDAToolkit QUIET)
+find_program(HEDDLE_PTXAS ptxas HINTS ${CUDAToolkit_BIN_DIR} /usr/local/cuda/bin)

@@ -1,0 +1,30 @@
+# What the user may switch, and the compiler flags that hold everywhere.
+option(HEDDLE_TESTS "Build the tests" ON)
+option(HEDDLE_BENCHMARKS "Build the benchmarks when Google Benchmark is found" ON)
+option(HEDDLE_ASAN "AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+option(HEDDLE_WERROR "Treat warnings as errors" OFF)
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+    set(CMAKE_BUILD_TYPE Release)
+endif()
+set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+
+find_program(HEDDLE_CCACHE ccache)
+if(HEDDLE_CCACHE)
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${HEDDLE_CCACHE})
+endif()
+
+# Floating point is the product: no contraction, no reassociation, anywhere.
+add_compile_options(-Wall -Wextra -Wpedantic -ffp-contract=off)
+if(HEDDLE_WERROR)
+    add_compile_options(-Werror)
+endif()
+if(HEDDLE_ASAN)
+    add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer)
+    add_link_options(-fsanitize=address,undefined)
+endif()

@@ -1,0 +1,33 @@
+# A room is a top-level folder. Code includes headers by room: #include "isa/ptx/parser.h".
+#
+# Each room has its own include root, a folder in the build tree that holds one link, to that room alone. A target
+# sees the rooms that it links and no others, so an include that goes up the house does not compile. `isa/` is split
+# further: its subfolders are include roots of their own, because kernel generators and the capture program may use
+# number formats without the rest.
+
+# heddle_include_root(<path relative to the source root> <output variable>)
+function(heddle_include_root path output)
+    string(REPLACE "/" "-" flat ${path})
+    set(root ${CMAKE_BINARY_DIR}/rooms/${flat})
+    get_filename_component(parent ${root}/${path} DIRECTORY)
+    file(MAKE_DIRECTORY ${parent})
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${path} ${root}/${path} SYMBOLIC)
+    set(${output} ${root} PARENT_SCOPE)
+endfunction()
+
+# heddle_library(<name> ROOM <folder> SOURCES <files...> [LINK <targets...>] [LINK_PRIVATE <targets...>])
+# Makes target heddle_<name> (alias heddle::<name>) whose public include root shows only the folder ROOM.
+function(heddle_library name)
+    cmake_parse_arguments(ARG "" "ROOM" "SOURCES;LINK;LINK_PRIVATE" ${ARGN})
+    heddle_include_root(${ARG_ROOM} root)
+    if(ARG_SOURCES)
+        add_library(heddle_${name} STATIC ${ARG_SOURCES})
+        target_include_directories(heddle_${name} PUBLIC ${root})
+        target_link_libraries(heddle_${name} PUBLIC ${ARG_LINK} PRIVATE ${ARG_LINK_PRIVATE})
+    else()
+        add_library(heddle_${name} INTERFACE)
+        target_include_directories(heddle_${name} INTERFACE ${root})
+        target_link_libraries(heddle_${name} INTERFACE ${ARG_LINK})
+    endif()
+    add_library(heddle::${name} ALIAS heddle_${name})
+endfunction()

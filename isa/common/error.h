@@ -1,0 +1,36 @@
+// What goes wrong through no fault of Heddle: bad input, told once and clearly.
+#pragma once
+
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace heddle {
+
+/// Where in the user's own files a problem lies. Empty parts are left out of the message.
+struct SourceLocation {
+    std::string file;
+    std::int64_t line = 0;  ///< 1-based; 0 when unknown
+    std::string key;        ///< YAML path, PTX token, node id, ...
+};
+
+/// Bad input or bad usage: the command line prints `what()` and ends with exit code 2.
+/// The message says what is wrong, where, and (third part) how to mend it.
+class Error : public std::runtime_error {
+  public:
+    explicit Error(std::string problem, SourceLocation where = {}, std::string remedy = {});
+
+    const std::string& problem() const { return problem_; }
+    const SourceLocation& where() const { return where_; }
+    const std::string& remedy() const { return remedy_; }
+
+  private:
+    std::string problem_;
+    SourceLocation where_;
+    std::string remedy_;
+};
+
+/// The nearest of `candidates` to `word` by edit distance, or "" when none is near. For "did you mean" remedies.
+std::string nearest_word(const std::string& word, const std::string* candidates, std::size_t count);
+
+}  // namespace heddle

@@ -1,0 +1,73 @@
+// The second waist of the house: what the chip is told to do. GPU programs are lists of kernel launches over declared
+// buffers; the TPU's are in isa/tpu/.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "isa/ptx/execution.h"
+
+namespace heddle::program {
+
+using BufferId = std::uint32_t;
+
+/// How a buffer whose values steer the machine is filled when the user supplies none. Deterministic by seed.
+struct SteeringFill {
+    enum class Kind : std::uint8_t { zeros, iota, uniform_integers } kind = Kind::zeros;
+    std::uint8_t element_bytes = 4;
+    std::int64_t low = 0, high = 0;  ///< uniform_integers: low <= value < high
+    std::uint64_t seed = 1;
+};
+
+/// A region of device memory that launches refer to. Addresses are chosen at run time.
+struct Buffer {
+    std::string name;
+    std::uint64_t bytes = 0;
+    std::optional<SteeringFill> steering;  ///< holds values in timing mode too
+};
+
+/// A pointer argument: a buffer plus a byte offset.
+struct BufferArgument {
+    BufferId buffer = 0;
+    std::uint64_t offset = 0;
+    bool operator==(const BufferArgument&) const = default;
+};
+
+/// A scalar argument holds the parameter's bytes, little endian, in the low `size` bytes.
+struct ScalarArgument {
+    std::uint64_t bits = 0;
+    std::uint8_t size = 4;
+    bool operator==(const ScalarArgument&) const = default;
+};
+
+using Argument = std::variant<BufferArgument, ScalarArgument>;
+
+ScalarArgument scalar_u32(std::uint32_t value);
+ScalarArgument scalar_u64(std::uint64_t value);
+ScalarArgument scalar_f32(float value);
+
+/// PTX text with the entry to call. Shared between launches; `text` is complete (.version, .target, ...).
+struct KernelText {
+    std::string text;
+    std::string entry;
+};
+
+/// One kernel launch. `op` is the index of the Trace op that it carries out.
+struct KernelLaunch {
+    std::shared_ptr<const KernelText> kernel;
+    ptx::Dim3 grid, block;
+    std::uint32_t dynamic_shared_bytes = 0;
+    std::vector<Argument> arguments;
+    std::uint32_t op = 0;
+};
+
+struct GpuProgram {
+    std::vector<Buffer> buffers;
+    std::vector<KernelLaunch> launches;  ///< in order, one stream
+};
+
+}  // namespace heddle::program

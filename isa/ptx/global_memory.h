@@ -1,0 +1,49 @@
+// Device memory of the virtual GPU: allocations with bounds, with or without values behind them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace heddle::ptx {
+
+/// A buffer in device memory. `backed` buffers hold values; the others only have addresses (timing mode), and reading
+/// a value from them is an error of the caller.
+struct Allocation {
+    std::string name;
+    std::uint64_t base = 0;
+    std::uint64_t bytes = 0;
+    bool backed = false;
+    std::vector<std::byte> data;  ///< `bytes` long when backed
+    bool contains(std::uint64_t address, std::uint64_t count) const {
+        return address >= base && count <= bytes && address - base <= bytes - count;
+    }
+};
+
+/// Allocations lie at ascending addresses, 256-byte aligned, with an unmapped guard gap after each, so that running
+/// off the end of a buffer never lands in the next.
+class GlobalMemory {
+  public:
+    /// Returns the base address.
+    std::uint64_t allocate(std::string name, std::uint64_t bytes, bool backed);
+    void clear();
+    /// The allocation that holds [address, address + count), or nullptr.
+    Allocation* find(std::uint64_t address, std::uint64_t count);
+    const Allocation* find(std::uint64_t address, std::uint64_t count) const;
+    /// The allocation nearest to an address, for error messages; nullptr when there is none.
+    const Allocation* nearest(std::uint64_t address) const;
+    std::span<const Allocation> allocations() const { return allocations_; }
+
+    /// Bounds-checked copies for hosts; throw heddle::Error.
+    void write(std::uint64_t address, std::span<const std::byte> bytes);
+    void read(std::uint64_t address, std::span<std::byte> bytes) const;
+
+  private:
+    std::vector<Allocation> allocations_;  // ascending base
+    std::uint64_t next_ = 0x7f0000000000ull;
+    mutable std::size_t last_found_ = 0;
+};
+
+}  // namespace heddle::ptx

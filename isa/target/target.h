@@ -1,0 +1,36 @@
+// What a compiler must know of a device: counts and limits, no timing, no SystemC.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace heddle::target {
+
+struct GpuTarget {
+    std::string name;
+    unsigned compute_capability = 90;       ///< 70 Volta, 75 Turing, 80/86 Ampere, 89 Ada, 90 Hopper
+    unsigned sm_count = 132;
+    unsigned max_threads_per_sm = 2048;
+    unsigned max_warps_per_sm = 64;
+    unsigned max_ctas_per_sm = 32;
+    unsigned registers_per_sm = 65536;
+    std::uint64_t shared_bytes_per_sm = 233472;
+    std::uint64_t shared_bytes_per_cta = 232448;
+    std::uint64_t l2_bytes = 50ull << 20;
+    /// ".target" of PTX written for this device, such as "sm_90".
+    std::string ptx_target() const { return "sm_" + std::to_string(compute_capability); }
+};
+
+struct TpuTarget {
+    std::string name;
+    unsigned cores = 2;
+    unsigned matrix_units_per_core = 2;
+    unsigned array_rows = 128;              ///< contraction dimension of one weight block
+    unsigned array_columns = 128;
+    unsigned vector_sublanes = 8;
+    unsigned vector_lanes = 128;
+    std::uint64_t vmem_bytes = 16ull << 20;  ///< on-chip memory per core
+    std::uint64_t hbm_bytes = 32ull << 30;
+};
+
+}  // namespace heddle::target
