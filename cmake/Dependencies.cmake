@@ -8,6 +8,8 @@ add_library(heddle_systemc INTERFACE)
 target_compile_definitions(heddle_systemc INTERFACE SC_CPLUSPLUS=201703L SC_DISABLE_API_VERSION_CHECK)
 target_include_directories(heddle_systemc SYSTEM INTERFACE ${SystemC_INCLUDE_DIRS})
 target_link_libraries(heddle_systemc INTERFACE PkgConfig::SystemC)
+# Takes our sc_main() out of its archive: libsystemc refers to it and comes later on the command line.
+target_link_options(heddle_systemc INTERFACE -Wl,-u,sc_main)
 
 find_package(fmt REQUIRED)
 find_package(nlohmann_json REQUIRED)
