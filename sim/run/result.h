@@ -1,0 +1,93 @@
+// What a run found: the one structure that reports, scripts and comparisons read.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace heddle::sim {
+
+/// How a time was found.
+enum class Fidelity : std::uint8_t {
+    cycle,      ///< a program was executed by the device model, cycle by cycle
+    estimated,  ///< a declared formula: see KernelResult::bound_by and the docs
+    unknown,    ///< not understood; the recorded time stands in when there is one
+};
+std::string name_of(Fidelity fidelity);
+
+/// Ops of the same name, kind and phase, added up.
+struct OpSummary {
+    std::string name;                     ///< what it computes, with shapes: "matmul 2048x3072x768 bf16"
+    std::string kind;                     ///< name_of(trace::OpKind)
+    std::string phase;                    ///< name_of(trace::Phase)
+    std::uint64_t count = 0;
+    double time_us = 0;                   ///< simulated, all occurrences together
+    std::optional<double> measured_us;    ///< recorded, all occurrences together; only when each one was recorded
+    double flops = 0;                     ///< useful floating-point operations, all occurrences together
+    double bytes = 0;                     ///< bytes of the distinct operands, all occurrences together
+    std::string bound_by;                 ///< what limits it: "tensor", "dram bandwidth", "latency", ...
+    Fidelity fidelity = Fidelity::cycle;
+};
+
+/// One kernel (or TPU program) in the order of the step.
+struct KernelResult {
+    std::string name;                     ///< entry of the program, or the op's name when estimated
+    std::string op_name;
+    std::string kind, phase;
+    std::string recorded_kernel;          ///< name in the recording, empty when there is none
+    double start_us = 0, time_us = 0;
+    std::optional<double> measured_us;    ///< of the op; on its first kernel only when the op became several
+    std::uint64_t cycles = 0;             ///< 0 when estimated
+    std::uint64_t warp_instructions = 0;  ///< GPU
+    std::uint32_t grid[3] = {0, 0, 0}, block[3] = {0, 0, 0};
+    std::uint32_t registers_per_thread = 0, shared_bytes = 0, ctas_per_sm = 0;
+    double dram_bytes = 0, l2_bytes = 0;
+    double flops = 0, bytes = 0;
+    std::string bound_by;
+    Fidelity fidelity = Fidelity::cycle;
+    /// Fractions of unit-cycles by reason, adding up to 1: "issued", "memory dependence", ... Empty when estimated.
+    std::map<std::string, double> time_by_reason;
+};
+
+/// Fractions of non-communication time (measured where known, else simulated). They add up to 1.
+struct Coverage {
+    double cycle = 0, estimated = 0, unknown = 0;
+};
+
+/// Training with real values beside a double-precision reference.
+struct NumericsResult {
+    std::vector<double> device_loss;      ///< per step
+    std::vector<double> reference_loss;
+    double weight_error = 0;              ///< |w_device - w_reference|_F / |w_reference|_F, worst parameter
+    double weight_error_bound = 0;        ///< what the number formats allow; see docs
+    std::string worst_parameter;
+    double loss_error = 0, loss_error_bound = 0;  ///< worst relative error of a loss
+};
+
+struct RunResult {
+    std::string workload, hardware;
+    std::string hardware_description;     ///< one line for people: "132 SMs at 1755 MHz, ..."
+    double step_time_us = 0;              ///< device_busy_us + communication_us: one stream, nothing overlaps yet
+    double device_busy_us = 0;            ///< kernels without communication
+    double communication_us = 0;          ///< collectives: recorded time, or 0 on a single device
+    std::vector<OpSummary> ops;           ///< by falling time
+    std::vector<KernelResult> kernels;
+    Coverage coverage;
+    std::optional<double> measured_total_us;  ///< recorded kernels without communication
+    std::map<std::string, double> utilisation;  ///< of the whole step: "tensor", "dram", ... 0..1
+    std::optional<NumericsResult> numerics;
+    std::vector<std::string> notes;       ///< what the user must know to read the figures
+
+    /// The only part that differs between two runs of the same thing.
+    struct Simulation {
+        double wall_s = 0;
+        std::uint64_t warp_instructions = 0;
+        std::uint64_t tpu_cycles = 0;
+        unsigned workers = 1;
+        std::uint64_t kernels_simulated = 0;  ///< distinct programs run
+    } simulation;
+};
+
+}  // namespace heddle::sim

@@ -1,0 +1,27 @@
+// A whole run: a trace, a device, a result.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "sim/config/hardware.h"
+#include "sim/run/result.h"
+#include "workloads/trace/trace.h"
+
+namespace heddle::sim {
+
+struct SimulateOptions {
+    bool numerics = false;          ///< real values, compared with a double-precision reference
+    unsigned steps = 1;             ///< training steps with numerics
+    bool tick_every_cycle = false;  ///< slow proof that skipping cycles changed nothing
+    unsigned jobs = 0;              ///< worker processes; 0: as many as there are cores
+    /// Called from the parent process with the fraction of the expected work done, 0..1.
+    std::function<void(double fraction, const std::string& what)> progress;
+};
+
+/// Simulates every op of the trace on the device. Throws heddle::Error for bad input, such as a kernel that reads out
+/// of bounds.
+RunResult simulate(const trace::Trace& trace, const std::string& workload, const Hardware& hardware,
+                   const SimulateOptions& options);
+
+}  // namespace heddle::sim
