@@ -1,0 +1,199 @@
+#include "sim/run/worker_pool.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "isa/common/error.h"
+
+namespace heddle::sim {
+namespace {
+
+constexpr std::uint64_t kNoMoreJobs = ~std::uint64_t{0};
+
+bool write_all(int descriptor, const void* data, std::size_t bytes) {
+    const char* at = static_cast<const char*>(data);
+    while (bytes > 0) {
+        const ssize_t written = ::write(descriptor, at, bytes);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return false;
+        at += written;
+        bytes -= static_cast<std::size_t>(written);
+    }
+    return true;
+}
+
+bool read_all(int descriptor, void* data, std::size_t bytes) {
+    char* at = static_cast<char*>(data);
+    while (bytes > 0) {
+        const ssize_t got = ::read(descriptor, at, bytes);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) return false;
+        at += got;
+        bytes -= static_cast<std::size_t>(got);
+    }
+    return true;
+}
+
+/// What a worker sends back: this header, then the text.
+struct Answer {
+    std::uint64_t job;
+    std::uint64_t bytes;
+    std::uint8_t status;  // 0 result, 1 heddle::Error, 2 internal error
+};
+
+bool send_answer(int descriptor, std::uint64_t job, std::uint8_t status, const std::string& text) {
+    const Answer answer{job, text.size(), status};
+    return write_all(descriptor, &answer, sizeof answer) && write_all(descriptor, text.data(), text.size());
+}
+
+[[noreturn]] void work(int jobs, int answers, const std::function<std::unique_ptr<JobRunner>()>& make_runner) {
+    std::unique_ptr<JobRunner> runner;
+    std::uint64_t job = 0;
+    while (read_all(jobs, &job, sizeof job) && job != kNoMoreJobs) {
+        std::string text;
+        std::uint8_t status = 0;
+        try {
+            if (!runner) runner = make_runner();
+            text = runner->run(job);
+        } catch (const Error& error) {
+            status = 1;
+            text = error.what();
+        } catch (const std::exception& error) {
+            status = 2;
+            text = error.what();
+        }
+        if (!send_answer(answers, job, status, text)) break;
+    }
+    // No destructors of SystemC objects and no flushing of the parent's buffers twice.
+    ::_exit(0);
+}
+
+struct Worker {
+    pid_t process = -1;
+    int jobs = -1;     // parent writes
+    int answers = -1;  // parent reads
+    bool busy = false;
+    std::uint64_t job = 0;
+};
+
+/// Closes pipes and ends the children however the parent leaves.
+class Workers {
+  public:
+    ~Workers() {
+        for (Worker& worker : list) {
+            if (worker.jobs >= 0) ::close(worker.jobs);
+            if (worker.answers >= 0) ::close(worker.answers);
+            if (worker.process > 0) {
+                if (worker.busy) ::kill(worker.process, SIGKILL);
+                ::waitpid(worker.process, nullptr, 0);
+            }
+        }
+    }
+
+    void start(const std::function<std::unique_ptr<JobRunner>()>& make_runner) {
+        int jobs[2], answers[2];
+        if (::pipe(jobs) != 0 || ::pipe(answers) != 0) throw std::runtime_error("cannot make a pipe for a worker");
+        const pid_t parent = ::getpid();
+        const pid_t process = ::fork();
+        if (process < 0) throw std::runtime_error("cannot start a worker process");
+        if (process == 0) {
+            ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            if (::getppid() != parent) ::_exit(0);
+            ::close(jobs[1]);
+            ::close(answers[0]);
+            for (Worker& other : list) {
+                ::close(other.jobs);
+                ::close(other.answers);
+            }
+            work(jobs[0], answers[1], make_runner);
+        }
+        ::close(jobs[0]);
+        ::close(answers[1]);
+        list.push_back({process, jobs[1], answers[0], false, 0});
+    }
+
+    std::vector<Worker> list;
+};
+
+}  // namespace
+
+unsigned available_cores() {
+    cpu_set_t set;
+    if (::sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));
+    return 1;
+}
+
+void run_jobs(std::size_t count, unsigned workers, const std::function<std::unique_ptr<JobRunner>()>& make_runner,
+              const std::function<void(std::size_t job, const std::string& result)>& done) {
+    if (count == 0) return;
+    // A worker that died must show as a failed write, not as a signal.
+    struct sigaction ignore {}, before {};
+    ignore.sa_handler = SIG_IGN;
+    ::sigaction(SIGPIPE, &ignore, &before);
+
+    Workers pool;
+    for (std::size_t i = 0; i < std::min<std::size_t>(std::max(1u, workers), count); ++i) pool.start(make_runner);
+
+    std::size_t next = 0, finished = 0;
+    bool failed = false;
+    std::uint64_t failed_job = 0;
+    std::uint8_t failed_status = 0;
+    std::string failure;
+    const auto feed = [&](Worker& worker) {
+        if (next >= count || failed) return;
+        worker.job = next++;
+        worker.busy = true;
+        write_all(worker.jobs, &worker.job, sizeof worker.job);
+    };
+    for (Worker& worker : pool.list) feed(worker);
+    const auto any_busy = [&] {
+        return std::any_of(pool.list.begin(), pool.list.end(), [](const Worker& w) { return w.busy; });
+    };
+    while (finished < count && any_busy()) {
+        std::vector<pollfd> waiting;
+        for (Worker& worker : pool.list) waiting.push_back({worker.busy ? worker.answers : -1, POLLIN, 0});
+        if (::poll(waiting.data(), waiting.size(), -1) < 0) {
+            if (errno == EINTR) continue;
+            throw std::runtime_error(std::string("poll failed: ") + std::strerror(errno));
+        }
+        for (std::size_t i = 0; i < waiting.size(); ++i) {
+            if ((waiting[i].revents & (POLLIN | POLLHUP)) == 0) continue;
+            Worker& worker = pool.list[i];
+            Answer answer{};
+            std::string text;
+            bool good = read_all(worker.answers, &answer, sizeof answer);
+            if (good) {
+                text.resize(answer.bytes);
+                good = read_all(worker.answers, text.data(), text.size());
+            }
+            worker.busy = false;
+            if (!good) throw std::runtime_error("a worker process died while it ran job " + std::to_string(worker.job));
+            ++finished;
+            if (answer.status == 0) {
+                done(answer.job, text);
+            } else if (!failed || answer.job < failed_job) {
+                failed = true;
+                failed_job = answer.job;
+                failed_status = answer.status;
+                failure = text;
+            }
+            feed(worker);
+        }
+    }
+    for (Worker& worker : pool.list) write_all(worker.jobs, &kNoMoreJobs, sizeof kNoMoreJobs);
+    ::sigaction(SIGPIPE, &before, nullptr);
+    if (failed && failed_status == 1) throw Error(failure);
+    if (failed) throw std::runtime_error(failure);
+}
+
+}  // namespace heddle::sim
