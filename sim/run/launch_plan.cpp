@@ -1,0 +1,95 @@
+#include "sim/run/launch_plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+
+#include "sim/run/kernel_cache.h"
+#include "sim/run/l2_residency.h"
+
+namespace heddle::sim {
+namespace {
+
+std::string key_of(const program::GpuProgram& program, const PlannedLaunch& planned, const std::string& text_hash) {
+    const program::KernelLaunch& launch = *planned.launch;
+    std::string key = fmt::format("{} {} grid {} {} {} block {} {} {} shared {}\n", text_hash, launch.kernel->entry,
+                                  launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x, launch.block.y,
+                                  launch.block.z, launch.dynamic_shared_bytes);
+    for (const PlannedBuffer& planned_buffer : planned.buffers) {
+        const program::Buffer& buffer = program.buffers[planned_buffer.buffer];
+        key += fmt::format("buffer {} resident {}", buffer.bytes, planned_buffer.resident_bytes);
+        if (buffer.steering) {
+            const program::SteeringFill& fill = *buffer.steering;
+            key += fmt::format(" fill {} {} {} {} {}", static_cast<int>(fill.kind), fill.element_bytes, fill.low,
+                               fill.high, fill.seed);
+        }
+        key += '\n';
+    }
+    for (const program::Argument& argument : launch.arguments) {
+        if (const auto* pointer = std::get_if<program::BufferArgument>(&argument)) {
+            const auto position = std::find_if(planned.buffers.begin(), planned.buffers.end(),
+                                               [&](const PlannedBuffer& b) { return b.buffer == pointer->buffer; });
+            key += fmt::format("pointer {} {}\n", position - planned.buffers.begin(), pointer->offset);
+        } else {
+            const auto& scalar = std::get<program::ScalarArgument>(argument);
+            key += fmt::format("scalar {} {}\n", scalar.bits, scalar.size);
+        }
+    }
+    return key;
+}
+
+/// SplitMix64: a counter-based generator, the same on every machine.
+std::uint64_t random_bits(std::uint64_t seed, std::uint64_t counter) {
+    std::uint64_t x = seed * 0x9e3779b97f4a7c15ull + counter * 0xbf58476d1ce4e5b9ull + 0x94d049bb133111ebull;
+    x ^= x >> 30;
+    x *= 0xbf58476d1ce4e5b9ull;
+    x ^= x >> 27;
+    x *= 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+
+}  // namespace
+
+std::vector<PlannedLaunch> plan_launches(const program::GpuProgram& program, std::uint64_t l2_bytes) {
+    L2Residency residency(l2_bytes);
+    std::map<const program::KernelText*, std::string> text_hashes;
+    std::vector<PlannedLaunch> plan;
+    plan.reserve(program.launches.size());
+    for (const program::KernelLaunch& launch : program.launches) {
+        PlannedLaunch planned;
+        planned.launch = &launch;
+        for (const program::Argument& argument : launch.arguments) {
+            const auto* pointer = std::get_if<program::BufferArgument>(&argument);
+            if (pointer == nullptr) continue;
+            const bool known = std::any_of(planned.buffers.begin(), planned.buffers.end(),
+                                           [&](const PlannedBuffer& b) { return b.buffer == pointer->buffer; });
+            if (known) continue;
+            const std::uint64_t bytes = program.buffers.at(pointer->buffer).bytes;
+            planned.buffers.push_back({pointer->buffer, residency.resident_bytes(pointer->buffer, bytes)});
+        }
+        for (const PlannedBuffer& b : planned.buffers) residency.touch(b.buffer, program.buffers[b.buffer].bytes);
+        std::string& text_hash = text_hashes[launch.kernel.get()];
+        if (text_hash.empty()) text_hash = hash_text(launch.kernel->text);
+        planned.key = key_of(program, planned, text_hash);
+        plan.push_back(std::move(planned));
+    }
+    return plan;
+}
+
+std::vector<std::byte> steering_values(const program::SteeringFill& fill, std::uint64_t bytes) {
+    std::vector<std::byte> data(bytes, std::byte{0});
+    if (fill.kind == program::SteeringFill::Kind::zeros) return data;
+    const std::uint64_t range = static_cast<std::uint64_t>(std::max<std::int64_t>(1, fill.high - fill.low));
+    for (std::uint64_t i = 0; (i + 1) * fill.element_bytes <= bytes; ++i) {
+        std::int64_t value = static_cast<std::int64_t>(i);
+        if (fill.kind == program::SteeringFill::Kind::uniform_integers) {
+            value = fill.low + static_cast<std::int64_t>(random_bits(fill.seed, i) % range);
+        }
+        std::memcpy(data.data() + i * fill.element_bytes, &value, fill.element_bytes);
+    }
+    return data;
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,62 @@
+#include "sim/run/worker_pool.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "isa/common/error.h"
+
+using namespace heddle::sim;
+
+namespace {
+
+/// Says which job it did and in which process.
+struct Squarer : JobRunner {
+    std::string run(std::size_t job) override {
+        if (job == 13) ::usleep(20000);
+        return std::to_string(job * job) + " " + std::to_string(::getpid());
+    }
+};
+
+struct Failing : JobRunner {
+    std::string run(std::size_t job) override {
+        if (job == 3) throw heddle::Error("job three is bad");
+        return "fine";
+    }
+};
+
+struct Dying : JobRunner {
+    std::string run(std::size_t) override { ::_exit(9); }
+};
+
+}  // namespace
+
+TEST_CASE("every job is done once, on several processes, none of them the parent") {
+    std::map<std::size_t, std::string> results;
+    std::set<std::string> processes;
+    run_jobs(40, 4, [] { return std::make_unique<Squarer>(); },
+             [&](std::size_t job, const std::string& text) {
+                 REQUIRE(results.count(job) == 0);
+                 const std::size_t space = text.find(' ');
+                 results[job] = text.substr(0, space);
+                 processes.insert(text.substr(space + 1));
+             });
+    REQUIRE(results.size() == 40);
+    for (const auto& [job, text] : results) REQUIRE(text == std::to_string(job * job));
+    REQUIRE(processes.count(std::to_string(::getpid())) == 0);
+    REQUIRE(processes.size() >= 2);
+}
+
+TEST_CASE("an error of a job reaches the caller as that error") {
+    REQUIRE_THROWS_WITH(run_jobs(8, 2, [] { return std::make_unique<Failing>(); }, [](std::size_t, const std::string&) {}),
+                        "job three is bad");
+}
+
+TEST_CASE("a worker that dies is an internal error, not a hang") {
+    REQUIRE_THROWS_WITH(run_jobs(2, 1, [] { return std::make_unique<Dying>(); }, [](std::size_t, const std::string&) {}),
+                        Catch::Contains("died"));
+}

@@ -1,0 +1,30 @@
+// Trace -> GPU program: each op becomes launches of generated PTX kernels over device buffers.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "isa/program/program.h"
+#include "isa/target/target.h"
+#include "workloads/trace/trace.h"
+
+namespace heddle::lowering {
+
+/// What became of one op.
+struct GpuLoweredOp {
+    std::uint32_t first_launch = 0;
+    std::uint32_t launch_count = 0;
+    std::string unsupported;  ///< why there is no kernel for it; empty when there is
+};
+
+struct GpuLowering {
+    program::GpuProgram program;
+    std::vector<GpuLoweredOp> ops;                  ///< one per op of the trace
+    std::vector<program::BufferId> buffer_of_tensor;  ///< tensors of one storage share a buffer
+};
+
+/// Chooses kernels and geometry for every op. Ops that no kernel carries out are marked, with the reason; nothing is
+/// skipped silently. Views and zero-sized ops take no launch.
+GpuLowering lower_for_gpu(const trace::Trace& trace, const target::GpuTarget& target);
+
+}  // namespace heddle::lowering
