@@ -1,0 +1,138 @@
+#include "isa/ptx/module.h"
+
+#include <algorithm>
+#include <array>
+
+namespace heddle::ptx {
+namespace {
+
+// In the order of the enumerations; the array sizes make the compiler count them.
+// clang-format off
+constexpr std::array<std::string_view, 26> kTypeNames = {
+    "", "pred", "b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64",
+    "f16", "f16x2", "bf16", "bf16x2", "tf32", "f32", "f64", "e4m3", "e5m2", "e4m3x2", "e5m2x2",
+};
+
+constexpr std::array<std::uint8_t, 26> kTypeBits = {
+    0, 1,
+    8, 16, 32, 64, 128,
+    8, 16, 32, 64, 8, 16, 32, 64,
+    16, 32, 16, 32, 32, 32, 64,
+    8, 8, 16, 16,
+};
+
+constexpr std::array<std::string_view, kOpcodeCount> kOpcodeNames = {
+    "abs", "activemask", "add", "addc", "and", "atom", "bar", "barrier", "bfe", "bfi", "bfind", "bra",
+    "brev", "brkpt", "clz", "cnot", "copysign", "cp", "cvt", "cvta", "div", "ex2", "exit", "fence", "fma",
+    "fns", "isspacep", "ld", "ldmatrix", "ldu", "lg2", "lop3", "mad", "madc", "mad24", "max", "membar",
+    "min", "mma", "mov", "mul", "mul24", "nanosleep", "neg", "not", "or", "popc", "prefetch", "prefetchu",
+    "prmt", "rcp", "red", "redux", "rem", "ret", "rsqrt", "sad", "selp", "set", "setp", "shf", "shfl",
+    "shl", "shr", "sin", "slct", "sqrt", "st", "sub", "subc", "tanh", "testp", "trap", "vote", "match",
+    "cos", "xor",
+};
+
+constexpr std::array<std::string_view, kModifierCount> kModifierNames = {
+    "", "rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi", "approx", "full", "ftz", "sat",
+    "satfinite", "relu", "nan", "xorsign", "abs", "noftz", "cc", "lo", "hi", "wide", "clamp", "wrap", "l",
+    "r", "eq", "ne", "lt", "le", "gt", "ge", "ls", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num",
+    "and", "or", "xor", "popc", "add", "inc", "dec", "min", "max", "exch", "cas", "v2", "v4", "v8", "ca",
+    "cg", "cs", "cv", "lu", "wb", "wt", "nc", "volatile", "weak", "relaxed", "acquire", "release",
+    "acq_rel", "sc", "cta", "cluster", "gpu", "sys", "L1::evict_normal", "L1::evict_unchanged",
+    "L1::evict_first", "L1::evict_last", "L1::no_allocate", "L2::64B", "L2::128B", "L2::256B", "to", "uni",
+    "sync", "arrive", "red", "all", "any", "ballot", "up", "down", "bfly", "idx", "aligned", "async",
+    "bulk", "commit_group", "wait_group", "wait_all", "proxy", "L1", "L2", "read", "m8n8", "m8n8k4",
+    "m8n8k16", "m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32", "x1", "x2", "x4", "trans", "row", "col",
+    "finite", "infinite", "number", "notanumber", "normal", "subnormal", "f4e", "b4e", "rc8", "ecl", "ecr",
+    "rc16", "shiftamt",
+};
+
+constexpr std::array<std::string_view, kSpecialRegisterCount> kSpecialNames = {
+    "%tid.x", "%tid.y", "%tid.z", "%ntid.x", "%ntid.y", "%ntid.z", "%ctaid.x", "%ctaid.y", "%ctaid.z",
+    "%nctaid.x", "%nctaid.y", "%nctaid.z", "%laneid", "%warpid", "%nwarpid", "%smid", "%nsmid", "%gridid",
+    "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt", "%clock", "%clock_hi",
+    "%clock64", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi", "%dynamic_smem_size",
+    "%total_smem_size",
+};
+// clang-format on
+
+template <std::size_t N>
+constexpr bool all_named(const std::array<std::string_view, N>& names, std::size_t first = 0) {
+    for (std::size_t i = first; i < N; ++i) {
+        if (names[i].empty()) return false;
+    }
+    return true;
+}
+static_assert(all_named(kTypeNames, 1) && all_named(kOpcodeNames) && all_named(kModifierNames, 1) &&
+              all_named(kSpecialNames));
+
+}  // namespace
+
+unsigned bits_of(Type type) {
+    return kTypeBits[static_cast<std::size_t>(type)];
+}
+
+unsigned bytes_of(Type type) {
+    return (bits_of(type) + 7) / 8;
+}
+
+bool is_float(Type type) {
+    return type >= Type::f16;
+}
+bool is_signed(Type type) {
+    return type >= Type::s8 && type <= Type::s64;
+}
+bool is_untyped(Type type) {
+    return type >= Type::b8 && type <= Type::b128;
+}
+bool is_integer(Type type) {
+    return type >= Type::u8 && type <= Type::s64;
+}
+
+std::string_view name_of(Type type) {
+    return kTypeNames[static_cast<std::size_t>(type)];
+}
+std::string_view name_of(Opcode opcode) {
+    return kOpcodeNames[static_cast<std::size_t>(opcode)];
+}
+std::string_view name_of(Modifier modifier) {
+    return kModifierNames[static_cast<std::size_t>(modifier)];
+}
+std::string_view name_of(SpecialRegister special) {
+    return kSpecialNames[static_cast<std::size_t>(special)];
+}
+
+std::string_view name_of(StateSpace space) {
+    switch (space) {
+        case StateSpace::global:
+            return "global";
+        case StateSpace::shared:
+            return "shared";
+        case StateSpace::local:
+            return "local";
+        case StateSpace::parameter:
+            return "param";
+        case StateSpace::constant:
+            return "const";
+        default:
+            return "";
+    }
+}
+
+Type type_of(SpecialRegister special) {
+    switch (special) {
+        case SpecialRegister::clock64:
+        case SpecialRegister::globaltimer:
+        case SpecialRegister::gridid:
+            return Type::u64;
+        default:
+            return Type::u32;
+    }
+}
+
+const Kernel* Module::find(std::string_view kernel_name) const {
+    const auto found = std::find_if(kernels.begin(), kernels.end(),
+                                    [&](const Kernel& kernel) { return kernel.name == kernel_name; });
+    return found == kernels.end() ? nullptr : &*found;
+}
+
+}  // namespace heddle::ptx

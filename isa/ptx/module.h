@@ -1,0 +1,197 @@
+// A PTX module as parsed: data only. parse() in parser.h makes one, LoadedKernel (execution.h) runs its
+// kernels. Source of the rules: "Parallel Thread Execution ISA", version 9.0.
+#pragma once
+
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heddle::ptx {
+
+enum class StateSpace : std::uint8_t {
+    none,
+    generic,  ///< no space named: the address says which
+    global,
+    shared,     ///< addresses are offsets into the CTA's shared memory
+    local,      ///< addresses are offsets into the thread's local memory
+    parameter,  ///< kernel parameters
+    constant,
+};
+
+/// Fundamental and instruction types. bN: untyped bits.
+// clang-format off
+enum class Type : std::uint8_t {
+    none, pred, b8, b16, b32, b64, b128, u8, u16, u32, u64, s8, s16, s32, s64, f16, f16x2, bf16, bf16x2,
+    tf32, f32, f64, e4m3, e5m2, e4m3x2, e5m2x2,
+};
+// clang-format on
+
+unsigned bits_of(Type type);                 ///< width in bits; 1 for pred, 0 for none
+unsigned bytes_of(Type type);                ///< storage size; pred counts 1
+bool is_float(Type type);                    ///< any floating-point type, packed ones too
+bool is_signed(Type type);                   ///< s8 ... s64
+bool is_untyped(Type type);                  ///< b8 ... b128
+bool is_integer(Type type);                  ///< sN or uN
+std::string_view name_of(Type type);         ///< "f32", without the dot
+std::string_view name_of(StateSpace space);  ///< "global", "" for none and generic
+
+/// The part of an instruction before its first dot. Every opcode listed here is in the instruction table.
+// clang-format off
+enum class Opcode : std::uint16_t {
+    abs, activemask, add, addc, and_, atom, bar, barrier, bfe, bfi, bfind, bra, brev, brkpt, clz, cnot,
+    copysign, cp, cvt, cvta, div, ex2, exit, fence, fma, fns, isspacep, ld, ldmatrix, ldu, lg2, lop3, mad,
+    madc, mad24, max, membar, min, mma, mov, mul, mul24, nanosleep, neg, not_, or_, popc, prefetch,
+    prefetchu, prmt, rcp, red, redux, rem, ret, rsqrt, sad, selp, set, setp, shf, shfl, shl, shr, sin, slct,
+    sqrt, st, sub, subc, tanh, testp, trap, vote, match, cos, xor_,
+};
+// clang-format on
+inline constexpr std::size_t kOpcodeCount = static_cast<std::size_t>(Opcode::xor_) + 1;
+std::string_view name_of(Opcode opcode);
+
+/// Every dotted suffix that is not a type or a state space.
+// clang-format off
+enum class Modifier : std::uint8_t {
+    none,
+    // rounding
+    rn, rz, rm, rp, rna, rni, rzi, rmi, rpi,
+    // arithmetic
+    approx, full, ftz, sat, satfinite, relu, nan, xorsign, abs, noftz, cc, lo, hi, wide, clamp, wrap, l, r,
+    // comparisons
+    eq, ne, lt, le, gt, ge, ls, hs, equ, neu, ltu, leu, gtu, geu, num,
+    // boolean and atomic operations
+    and_, or_, xor_, popc, add, inc, dec, min, max, exch, cas,
+    // memory
+    v2, v4, v8, ca, cg, cs, cv, lu, wb, wt, nc, volatile_, weak, relaxed, acquire, release, acq_rel, sc,
+    cta, cluster, gpu, sys, evict_normal, evict_unchanged, evict_first, evict_last, no_allocate, l2_64,
+    l2_128, l2_256, to,
+    // control and synchronisation
+    uni, sync, arrive, red, all, any, ballot, up, down, bfly, idx, aligned, async, bulk, commit_group,
+    wait_group, wait_all, proxy, l1, l2, read,
+    // matrix
+    m8n8, m8n8k4, m8n8k16, m16n8k4, m16n8k8, m16n8k16, m16n8k32, x1, x2, x4, trans, row, col,
+    // testp, prmt
+    finite, infinite, number, notanumber, normal, subnormal, f4e, b4e, rc8, ecl, ecr, rc16, shiftamt,
+    count_,
+};
+// clang-format on
+inline constexpr std::size_t kModifierCount = static_cast<std::size_t>(Modifier::count_);
+std::string_view name_of(Modifier modifier);  ///< as written, without the dot: "volatile", "L2::128B"
+using ModifierSet = std::bitset<kModifierCount>;
+
+/// Registers that the machine supplies.
+// clang-format off
+enum class SpecialRegister : std::uint8_t {
+    tid_x, tid_y, tid_z, ntid_x, ntid_y, ntid_z, ctaid_x, ctaid_y, ctaid_z, nctaid_x, nctaid_y, nctaid_z,
+    laneid, warpid, nwarpid, smid, nsmid, gridid, lanemask_eq, lanemask_le, lanemask_lt, lanemask_ge,
+    lanemask_gt, clock, clock_hi, clock64, globaltimer, globaltimer_lo, globaltimer_hi, dynamic_smem_size,
+    total_smem_size, count_,
+};
+// clang-format on
+inline constexpr std::size_t kSpecialRegisterCount = static_cast<std::size_t>(SpecialRegister::count_);
+std::string_view name_of(SpecialRegister special);  ///< with the per cent sign
+Type type_of(SpecialRegister special);
+
+/// A kernel parameter. Offsets follow the C layout of the declared sizes and alignments.
+struct Parameter {
+    std::string name;
+    Type type = Type::none;   ///< element type
+    std::uint32_t bytes = 0;  ///< of the whole parameter (arrays: all elements)
+    std::uint32_t alignment = 1;
+    std::uint32_t offset = 0;  ///< in the parameter block
+    bool pointer = false;      ///< declared .ptr
+};
+
+struct Register {
+    std::string name;
+    Type type = Type::none;
+};
+
+/// A variable in shared, local, global or constant space.
+struct Variable {
+    std::string name;
+    StateSpace space = StateSpace::none;
+    Type type = Type::none;
+    std::uint64_t bytes = 0;  ///< 0 for `.extern .shared` of open size
+    std::uint32_t alignment = 1;
+    std::uint64_t offset = 0;  ///< in the kernel's shared or local memory, or in the module's constant bank
+    bool external = false;     ///< .extern: dynamic shared memory
+    std::vector<std::byte> initial;  ///< empty, or `bytes` long
+};
+
+struct Operand {
+    enum class Kind : std::uint8_t {
+        none,
+        reg,        ///< `index`: Kernel::registers
+        special,    ///< `index`: SpecialRegister
+        immediate,  ///< `bits`: in the representation of the type that the instruction expects
+        variable,   ///< the address of Kernel::variables[index], plus `bits`
+        parameter,  ///< the address of Kernel::parameters[index], plus `bits`
+        address,    ///< [base + offset]: `base` says what `index` is, `bits` is the offset
+        vector,     ///< {a, b, ...}: `elements`
+        label,      ///< `index`: position of the next instruction after the label
+        sink,       ///< _
+    };
+    Kind kind = Kind::none;
+    Kind base = Kind::none;  ///< address: reg, variable, parameter, or immediate (absolute)
+    Type type = Type::none;  ///< reg, special: declared type; immediate: type of `bits`
+    bool negated = false;    ///< !p
+    std::uint32_t index = 0;
+    std::uint64_t bits = 0;
+    std::vector<Operand> elements;
+
+    bool operator==(const Operand&) const = default;
+};
+
+struct InstructionForm;  // instruction_table.h
+
+struct Instruction {
+    Opcode opcode = Opcode::ret;
+    ModifierSet modifiers;
+    std::vector<Type> types;  ///< in the order written
+    StateSpace space = StateSpace::none;
+    StateSpace second_space = StateSpace::none;  ///< cp.async.ca.shared.global
+    const InstructionForm* form = nullptr;       ///< the row of the instruction table that it matched
+    std::int32_t guard = -1;                     ///< register of @p, or -1
+    bool guard_negated = false;                  ///< @!p
+    std::vector<Operand> operands;
+    std::uint32_t line = 0;  ///< 1-based
+
+    bool has(Modifier modifier) const { return modifiers.test(static_cast<std::size_t>(modifier)); }
+    Type type(std::size_t i = 0) const { return i < types.size() ? types[i] : Type::none; }
+};
+
+struct Kernel {
+    std::string name;
+    std::vector<Parameter> parameters;
+    std::uint32_t parameter_bytes = 0;
+    std::vector<Register> registers;  ///< unique: a register of an inner scope has its own entry
+    std::vector<Variable>
+        variables;  ///< the kernel's own, and those of the module, shared and local ones laid out
+    std::vector<Instruction> instructions;
+    std::uint32_t shared_bytes = 0;                 ///< static
+    std::uint32_t local_bytes = 0;                  ///< per thread
+    std::uint32_t required_threads[3] = {0, 0, 0};  ///< .reqntid, 0 when absent
+    std::uint32_t maximum_threads[3] = {0, 0, 0};   ///< .maxntid
+    std::uint32_t minimum_ctas = 0;                 ///< .minnctapersm
+    std::uint32_t maximum_registers = 0;            ///< .maxnreg
+    std::vector<std::string> pragmas;
+    std::uint32_t line = 0;
+};
+
+struct Module {
+    std::string file_name;
+    unsigned version_major = 0, version_minor = 0;
+    std::string target;               ///< "sm_90"
+    unsigned compute_capability = 0;  ///< 90
+    unsigned address_size = 64;
+    std::vector<Variable> variables;  ///< .global, .const and module-level .shared
+    std::vector<Kernel> kernels;
+    std::vector<std::string> source_files;  ///< of .file, kept for listings
+
+    const Kernel* find(std::string_view kernel_name) const;
+};
+
+}  // namespace heddle::ptx
