@@ -1,0 +1,29 @@
+// The ops of a run added up by kind: the rows of the table for people.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/run/result.h"
+
+namespace heddle::sim {
+
+/// All ops of one kind. Units as in OpSummary.
+struct KindSummary {
+    std::string kind;
+    std::uint64_t count = 0;
+    double time_us = 0;
+    std::optional<double> measured_us;  ///< only when every op of the kind was recorded
+    double flops = 0, bytes = 0;
+    std::string bound_by;  ///< what limits most of the kind's time
+    double cycle_us = 0;   ///< the part of time_us that a device model found cycle by cycle
+    double estimated_us = 0;
+    double unknown_us = 0;
+};
+
+/// By falling time; equal times by name.
+std::vector<KindSummary> summarise_by_kind(const RunResult& result);
+
+}  // namespace heddle::sim

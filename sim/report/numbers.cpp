@@ -1,0 +1,55 @@
+#include "sim/report/numbers.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+
+namespace heddle::sim {
+namespace {
+
+std::string three_digits(double value) {
+    const double magnitude = std::abs(value);
+    if (magnitude >= 99.95) return fmt::format("{:.0f}", value);
+    if (magnitude >= 9.995) return fmt::format("{:.1f}", value);
+    return fmt::format("{:.2f}", value);
+}
+
+}  // namespace
+
+std::string format_si(double value, const std::string& unit) {
+    constexpr std::array kPrefixes{"", "k", "M", "G", "T", "P", "E"};
+    if (value == 0) return "0 " + unit;
+    std::size_t step = 0;
+    // 999.6 would print as 1000.
+    while (std::abs(value) >= 999.5 && step + 1 < kPrefixes.size()) {
+        value /= 1000;
+        ++step;
+    }
+    return three_digits(value) + " " + kPrefixes[step] + unit;
+}
+
+std::string format_microseconds(double microseconds) {
+    if (microseconds == 0) return "0 us";
+    if (std::abs(microseconds) < 0.9995) return three_digits(microseconds * 1e3) + " ns";
+    if (std::abs(microseconds) < 999.5) return three_digits(microseconds) + " us";
+    if (std::abs(microseconds) < 999.5e3) return three_digits(microseconds / 1e3) + " ms";
+    return three_digits(microseconds / 1e6) + " s";
+}
+
+std::string format_share(double fraction) {
+    return fmt::format("{:.1f} %", fraction * 100);
+}
+
+std::string format_difference(double simulated, double measured) {
+    if (!(measured > 0)) return {};
+    return fmt::format("{:+.1f} %", (simulated / measured - 1) * 100);
+}
+
+std::string format_count(std::uint64_t count) {
+    std::string text = std::to_string(count);
+    for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, ",");
+    return text;
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,24 @@
+// Figures as people read them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace heddle::sim {
+
+/// Three to four significant digits and a prefix of the SI: format_si(9.87e14, "FLOP/s") is "987 TFLOP/s".
+std::string format_si(double value, const std::string& unit);
+
+/// A duration given in microseconds: "812 ns", "41.3 us", "25.1 ms", "3.20 s".
+std::string format_microseconds(double microseconds);
+
+/// A fraction of one: "93.1 %".
+std::string format_share(double fraction);
+
+/// How far `simulated` is from `measured`: "+2.8 %". Empty when measured is not above 0.
+std::string format_difference(double simulated, double measured);
+
+/// "1,234,567".
+std::string format_count(std::uint64_t count);
+
+}  // namespace heddle::sim

@@ -1,0 +1,105 @@
+#include "sim/report/summary.h"
+
+#include <nlohmann/json.hpp>
+
+namespace heddle::sim {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number_or_null(const std::optional<double>& number) {
+    return number ? Json(*number) : Json(nullptr);
+}
+
+Json op_json(const OpSummary& op) {
+    return Json{{"name", op.name},         {"kind", op.kind},
+                {"phase", op.phase},       {"count", op.count},
+                {"time_us", op.time_us},   {"measured_us", number_or_null(op.measured_us)},
+                {"flops", op.flops},       {"bytes", op.bytes},
+                {"bound_by", op.bound_by}, {"fidelity", name_of(op.fidelity)}};
+}
+
+Json numerics_json(const NumericsResult& numerics) {
+    return Json{
+        {"device_loss", numerics.device_loss},        {"reference_loss", numerics.reference_loss},
+        {"loss_error", numerics.loss_error},          {"loss_error_bound", numerics.loss_error_bound},
+        {"weight_error", numerics.weight_error},      {"weight_error_bound", numerics.weight_error_bound},
+        {"worst_parameter", numerics.worst_parameter}};
+}
+
+Json kernel_arguments(const KernelResult& kernel) {
+    Json arguments{{"op", kernel.op_name},
+                   {"kind", kernel.kind},
+                   {"phase", kernel.phase},
+                   {"bound_by", kernel.bound_by},
+                   {"fidelity", name_of(kernel.fidelity)},
+                   {"flops", kernel.flops},
+                   {"bytes", kernel.bytes}};
+    if (kernel.cycles > 0) arguments["cycles"] = kernel.cycles;
+    if (kernel.grid[0] > 0) {
+        arguments["grid"] = kernel.grid;
+        arguments["block"] = kernel.block;
+        arguments["registers per thread"] = kernel.registers_per_thread;
+        arguments["shared memory"] = kernel.shared_bytes;
+        arguments["CTAs per SM"] = kernel.ctas_per_sm;
+        arguments["warp instructions"] = kernel.warp_instructions;
+    }
+    if (kernel.measured_us) arguments["measured_us"] = *kernel.measured_us;
+    if (!kernel.recorded_kernel.empty()) arguments["recorded kernel"] = kernel.recorded_kernel;
+    for (const auto& [reason, fraction] : kernel.time_by_reason) arguments["time: " + reason] = fraction;
+    return arguments;
+}
+
+/// Names in recordings may hold any bytes: replace what is not UTF-8 instead of failing.
+std::string dump(const Json& json, int indent) {
+    return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace
+
+std::string summary_json(const RunResult& result) {
+    Json json;
+    json["workload"] = result.workload;
+    json["hardware"] = result.hardware;
+    json["step_time_us"] = result.step_time_us;
+    json["device_busy_us"] = result.device_busy_us;
+    json["communication_us"] = result.communication_us;
+    json["ops"] = Json::array();
+    for (const OpSummary& op : result.ops) json["ops"].push_back(op_json(op));
+    json["coverage"] = {{"cycle", result.coverage.cycle},
+                        {"estimated", result.coverage.estimated},
+                        {"unknown", result.coverage.unknown}};
+    json["measured"] =
+        result.measured_total_us ? Json{{"total_us", *result.measured_total_us}} : Json(nullptr);
+    if (result.numerics) json["numerics"] = numerics_json(*result.numerics);
+    json["simulation"] = {{"wall_s", result.simulation.wall_s},
+                          {"warp_instructions", result.simulation.warp_instructions},
+                          {"tpu_cycles", result.simulation.tpu_cycles},
+                          {"workers", result.simulation.workers}};
+    return dump(json, 2);
+}
+
+std::string timeline_json(const RunResult& result) {
+    Json events = Json::array();
+    events.push_back(
+        {{"ph", "M"}, {"pid", 0}, {"name", "process_name"}, {"args", {{"name", result.hardware}}}});
+    events.push_back(
+        {{"ph", "M"}, {"pid", 0}, {"tid", 0}, {"name", "thread_name"}, {"args", {{"name", "kernels"}}}});
+    for (const KernelResult& kernel : result.kernels) {
+        events.push_back({{"ph", "X"},
+                          {"cat", kernel.kind},
+                          {"name", kernel.name},
+                          {"pid", 0},
+                          {"tid", 0},
+                          {"ts", kernel.start_us},
+                          {"dur", kernel.time_us},
+                          {"args", kernel_arguments(kernel)}});
+    }
+    Json json;
+    json["displayTimeUnit"] = "ns";
+    json["otherData"] = {{"workload", result.workload}, {"hardware", result.hardware}};
+    json["traceEvents"] = std::move(events);
+    return dump(json, 0);
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,23 @@
+// summary.json: the result for scripts.
+#pragma once
+
+#include <string>
+
+#include "sim/run/result.h"
+
+namespace heddle::sim {
+
+/// One JSON object, keys in this order:
+///   workload, hardware, step_time_us, device_busy_us, communication_us,
+///   ops: [{name, kind, phase, count, time_us, measured_us|null, flops, bytes, bound_by,
+///          fidelity: "cycle"|"estimated"|"unknown"}],
+///   coverage {cycle, estimated, unknown}, measured {total_us}|null,
+///   numerics {device_loss[], reference_loss[], ...}: only of a run with real values,
+///   simulation {wall_s, warp_instructions, tpu_cycles, workers}.
+/// Everything outside `simulation` is the same bytes in every run of the same thing. Ends with a newline.
+std::string summary_json(const RunResult& result);
+
+/// timeline.json in the Chrome trace format (Perfetto and chrome://tracing open it): one slice per kernel.
+std::string timeline_json(const RunResult& result);
+
+}  // namespace heddle::sim

@@ -1,0 +1,190 @@
+#include "sim/report/table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sim/report/kind_summary.h"
+#include "sim/report/numbers.h"
+
+namespace heddle::sim {
+namespace {
+
+constexpr std::size_t kSlowestOps = 10;
+
+std::size_t width_of(const std::string& text) {
+    return static_cast<std::size_t>(std::count_if(
+        text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+std::string rate(double amount, double microseconds, const std::string& unit) {
+    if (amount <= 0 || microseconds <= 0) return "-";
+    return format_si(amount / (microseconds * 1e-6), unit);
+}
+
+std::string measured_cell(const std::optional<double>& measured) {
+    return measured ? format_microseconds(*measured) : "-";
+}
+
+std::string difference_cell(double simulated, const std::optional<double>& measured) {
+    const std::string text = measured ? format_difference(simulated, *measured) : "";
+    return text.empty() ? "-" : text;
+}
+
+double share(double part, double whole) {
+    return whole > 0 ? part / whole : 0;
+}
+
+bool any_measured(const RunResult& result) {
+    return std::any_of(result.ops.begin(), result.ops.end(),
+                       [](const OpSummary& op) { return op.measured_us.has_value(); });
+}
+
+std::string fidelity_mark(const KindSummary& kind) {
+    if (kind.time_us <= 0 || kind.cycle_us == kind.time_us) return "cycle";
+    if (kind.estimated_us == kind.time_us) return "estimated";
+    if (kind.unknown_us == kind.time_us) return "unknown";
+    return fmt::format("{:.0f} % cycle", 100 * kind.cycle_us / kind.time_us);
+}
+
+std::string kind_table(const RunResult& result, bool measured) {
+    std::vector<std::string> heading{"op kind", "count",   "time",     "share",
+                                     "FLOP/s",  "bytes/s", "bound by", "fidelity"};
+    std::vector<bool> right{false, true, true, true, true, true, false, false};
+    if (measured) {
+        heading.insert(heading.begin() + 3, {"measured", "difference"});
+        right.insert(right.begin() + 3, {true, true});
+    }
+    std::vector<std::vector<std::string>> rows{heading};
+    for (const KindSummary& kind : summarise_by_kind(result)) {
+        std::vector<std::string> row{kind.kind,
+                                     format_count(kind.count),
+                                     format_microseconds(kind.time_us),
+                                     format_share(share(kind.time_us, result.step_time_us)),
+                                     rate(kind.flops, kind.time_us, "FLOP/s"),
+                                     rate(kind.bytes, kind.time_us, "B/s"),
+                                     kind.bound_by,
+                                     fidelity_mark(kind)};
+        if (measured) {
+            row.insert(row.begin() + 3,
+                       {measured_cell(kind.measured_us), difference_cell(kind.time_us, kind.measured_us)});
+        }
+        rows.push_back(std::move(row));
+    }
+    return align_columns(rows, right);
+}
+
+std::string slowest_table(const RunResult& result, bool measured) {
+    std::vector<std::string> heading{"slowest ops", "phase", "count", "time", "share", "bound by"};
+    std::vector<bool> right{false, false, true, true, true, false};
+    if (measured) {
+        heading.insert(heading.begin() + 4, {"measured", "difference"});
+        right.insert(right.begin() + 4, {true, true});
+    }
+    std::vector<std::vector<std::string>> rows{heading};
+    for (const OpSummary& op : result.ops) {
+        if (rows.size() > kSlowestOps) break;
+        std::vector<std::string> row{op.name,
+                                     op.phase,
+                                     format_count(op.count),
+                                     format_microseconds(op.time_us),
+                                     format_share(share(op.time_us, result.step_time_us)),
+                                     op.bound_by};
+        if (measured) {
+            row.insert(row.begin() + 4,
+                       {measured_cell(op.measured_us), difference_cell(op.time_us, op.measured_us)});
+        }
+        rows.push_back(std::move(row));
+    }
+    std::string text = align_columns(rows, right);
+    if (result.ops.size() > kSlowestOps) {
+        text += fmt::format("... and {} more in summary.json\n", result.ops.size() - kSlowestOps);
+    }
+    return text;
+}
+
+std::string times(const RunResult& result) {
+    std::string text = fmt::format("step time {}", format_microseconds(result.step_time_us));
+    text += fmt::format(" = device busy {} + communication {}\n", format_microseconds(result.device_busy_us),
+                        format_microseconds(result.communication_us));
+    if (result.measured_total_us) {
+        text += fmt::format("measured kernels without communication {}: the simulation differs by {}\n",
+                            format_microseconds(*result.measured_total_us),
+                            format_difference(result.device_busy_us, *result.measured_total_us));
+    }
+    return text;
+}
+
+std::string numerics(const NumericsResult& numerics) {
+    std::string text = "loss by step (device / double-precision reference):";
+    for (std::size_t i = 0; i < numerics.device_loss.size(); ++i) {
+        const double reference = i < numerics.reference_loss.size() ? numerics.reference_loss[i] : 0;
+        text += fmt::format(" {:.6g} / {:.6g}", numerics.device_loss[i], reference);
+    }
+    text += fmt::format(
+        "\nworst loss error {:.3g} (bound {:.3g}); worst weight error {:.3g} (bound {:.3g}), in {}\n",
+        numerics.loss_error, numerics.loss_error_bound, numerics.weight_error, numerics.weight_error_bound,
+        numerics.worst_parameter);
+    return text;
+}
+
+}  // namespace
+
+std::string align_columns(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right) {
+    std::vector<std::size_t> widths;
+    for (const auto& row : rows) {
+        widths.resize(std::max(widths.size(), row.size()));
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+    }
+    std::string text;
+    for (const auto& row : rows) {
+        std::string line;
+        for (std::size_t i = 0; i < row.size(); ++i) {
+            const std::string padding(widths[i] - width_of(row[i]), ' ');
+            const bool to_the_right = i < right.size() && right[i];
+            line += (i == 0 ? "" : "  ") + (to_the_right ? padding + row[i] : row[i] + padding);
+        }
+        line.erase(line.find_last_not_of(' ') + 1);
+        text += line + "\n";
+    }
+    return text;
+}
+
+std::string format_report(const RunResult& result) {
+    const bool measured = any_measured(result);
+    std::string text = result.workload + " on " + result.hardware;
+    if (!result.hardware_description.empty()) text += ": " + result.hardware_description;
+    text += "\n" + times(result);
+    text += "\n" + kind_table(result, measured);
+    text += "\n" + slowest_table(result, measured) + "\n";
+    if (!result.utilisation.empty()) {
+        text += "utilisation:";
+        const char* separator = " ";
+        for (const auto& [unit, fraction] : result.utilisation) {
+            text += separator + unit + " " + format_share(fraction);
+            separator = ", ";
+        }
+        text += "\n";
+    }
+    text += fmt::format("coverage of the time: {} cycle by cycle, {} estimated, {} unknown\n",
+                        format_share(result.coverage.cycle), format_share(result.coverage.estimated),
+                        format_share(result.coverage.unknown));
+    if (result.numerics) text += numerics(*result.numerics);
+    for (const std::string& note : result.notes) text += "note: " + note + "\n";
+    return text;
+}
+
+std::string format_simulation(const RunResult& result) {
+    const RunResult::Simulation& simulation = result.simulation;
+    std::string text =
+        fmt::format("simulated {} distinct kernels", format_count(simulation.kernels_simulated));
+    if (simulation.warp_instructions > 0) {
+        text += fmt::format(", {} warp instructions", format_count(simulation.warp_instructions));
+    }
+    if (simulation.tpu_cycles > 0)
+        text += fmt::format(", {} TPU cycles", format_count(simulation.tpu_cycles));
+    return text + fmt::format(" in {:.1f} s with {} worker{}", simulation.wall_s, simulation.workers,
+                              simulation.workers == 1 ? "" : "s");
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,22 @@
+// The report for people, on a terminal.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/run/result.h"
+
+namespace heddle::sim {
+
+/// Columns aligned by their widest cell, two spaces between them; `right` names the columns of numbers. The
+/// first row is the heading. Cells count in code points.
+std::string align_columns(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right);
+
+/// Step time, time by op kind with rates and limits, the slowest ops, utilisation, coverage and notes.
+/// Everything in it is the same in every run of the same thing.
+std::string format_report(const RunResult& result);
+
+/// One line about the simulation itself: how many kernels, instructions and seconds.
+std::string format_simulation(const RunResult& result);
+
+}  // namespace heddle::sim
