@@ -9,9 +9,9 @@ namespace heddle {
 
 /// Where in the user's own files a problem lies. Empty parts are left out of the message.
 struct SourceLocation {
-    std::string file;
+    std::string file = {};
     std::int64_t line = 0;  ///< 1-based; 0 when unknown
-    std::string key;        ///< YAML path, PTX token, node id, ...
+    std::string key = {};   ///< YAML path, PTX token, node id, ...
 };
 
 /// Bad input or bad usage: the command line prints `what()` and ends with exit code 2.

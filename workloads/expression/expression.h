@@ -1,13 +1,17 @@
-// One small language for every elementwise operation: bias, activations and their gradients, optimizer updates, casts,
-// dropout. The reference executor, the PTX generators and the TPU lowering all read the same Expression.
+// One small language for every elementwise operation: bias, activations and their gradients, optimizer
+// updates, casts, dropout. The reference executor, the PTX generators and the TPU lowering all read the same
+// Expression.
 //
 // Text: assignments to outputs separated by ';', over inputs x0, x1, ..., scalars s0, s1, ... and numbers:
 //     "y0 = max(x0 + x1, 0)"                              bias (broadcast by shape) and ReLU
 //     "y0 = x1 > 0 ? x0 : 0"                              gradient of ReLU
 //     "y0 = s1 * x0 + x1; y1 = x2 - s0 * y0"              momentum SGD (y0 may be used after its definition)
-// Functions: min max abs exp log sqrt rsqrt reciprocal tanh sigmoid erf floor select random (a counter-based uniform
-// number in [0,1) of the element's index; its argument is the stream number). Operators: + - * / unary -, > >= < <= == !=
-// (1 or 0), ?:, parentheses.
+// Functions: min max abs exp log sqrt rsqrt reciprocal tanh sigmoid erf floor select random (a counter-based
+// uniform number in [0,1) of the element's index; its argument is the stream number). Operators: + - * /
+// unary -, > >= < <= == != (1 or 0), ?:, parentheses. `inf` is a number. Temporaries t0, t1, ... may be
+// assigned and used like outputs:
+//     "t0 = tanh(x0); y0 = x1 * (1 - t0 * t0)"            gradient of tanh
+// min and max return the other operand when one is NaN, as PTX min/max do.
 #pragma once
 
 #include <cstdint>
@@ -18,15 +22,34 @@
 namespace heddle::expression {
 
 enum class Operator : std::uint8_t {
-    input,      ///< x<index>
-    scalar,     ///< s<index>: a number known at launch
-    constant,   ///< `value`
-    add, subtract, multiply, divide, minimum, maximum,
-    negate, absolute, exponential, logarithm, square_root, reciprocal_square_root, reciprocal, hyperbolic_tangent,
-    sigmoid, error_function, floor,
-    greater, greater_equal, less, less_equal, equal, not_equal,
-    select,     ///< a != 0 ? b : c
-    random,     ///< uniform [0, 1) from (stream `index`, element index)
+    input,     ///< x<index>
+    scalar,    ///< s<index>: a number known at launch
+    constant,  ///< `value`
+    add,
+    subtract,
+    multiply,
+    divide,
+    minimum,
+    maximum,
+    negate,
+    absolute,
+    exponential,
+    logarithm,
+    square_root,
+    reciprocal_square_root,
+    reciprocal,
+    hyperbolic_tangent,
+    sigmoid,
+    error_function,
+    floor,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    equal,
+    not_equal,
+    select,  ///< a != 0 ? b : c
+    random,  ///< uniform [0, 1) from (stream `index`, element index)
 };
 
 /// A node in definition order: operands a, b, c are indices of earlier nodes, -1 when absent.
@@ -39,8 +62,8 @@ struct Node {
 
 struct Expression {
     std::vector<Node> nodes;
-    std::vector<int> outputs;      ///< node of y0, y1, ...
-    unsigned input_count = 0;      ///< highest x used + 1
+    std::vector<int> outputs;  ///< node of y0, y1, ...
+    unsigned input_count = 0;  ///< highest x used + 1
     unsigned scalar_count = 0;
 };
 
@@ -52,10 +75,15 @@ std::string to_text(const Expression& expression);
 void evaluate(const Expression& expression, std::span<const double> inputs, std::span<const double> scalars,
               std::uint64_t element, std::span<double> outputs);
 
-/// The counter-based generator behind random(): the same number on every device.
+/// The counter-based generator behind random(): the same number on every device. In 32-bit arithmetic, with
+/// mix(x): x ^= x >> 16; x *= 0x7feb352d; x ^= x >> 15; x *= 0x846ca68b; x ^= x >> 16, and lo/hi the words of
+/// a number:
+///     key = mix(lo(stream) + 0x9e3779b9 * (hi(stream) + 1)) + 0x85ebca6b * hi(element)
+///     result = (mix(mix(lo(element)) + key) >> 8) * 2^-24        (a multiple of 2^-24, exact in f32)
 double random_uniform(std::uint64_t stream, std::uint64_t element);
 
-/// Arithmetic operations per element (for FLOP counts): every node that is not an input, scalar, constant or select.
+/// Arithmetic operations per element (for FLOP counts): every node that is not an input, scalar, constant or
+/// select.
 unsigned operations_per_element(const Expression& expression);
 
 }  // namespace heddle::expression

@@ -1,0 +1,274 @@
+// Recursive descent over the text of an Expression; every error names its column.
+#include <array>
+#include <cctype>
+#include <charconv>
+#include <limits>
+#include <map>
+#include <string_view>
+
+#include "isa/common/error.h"
+#include "workloads/expression/builder.h"
+#include "workloads/expression/expression.h"
+
+namespace heddle::expression {
+namespace {
+
+struct Function {
+    std::string_view name;
+    Operator op;
+};
+
+constexpr std::array functions{
+    Function{"min", Operator::minimum},
+    Function{"max", Operator::maximum},
+    Function{"abs", Operator::absolute},
+    Function{"exp", Operator::exponential},
+    Function{"log", Operator::logarithm},
+    Function{"sqrt", Operator::square_root},
+    Function{"rsqrt", Operator::reciprocal_square_root},
+    Function{"reciprocal", Operator::reciprocal},
+    Function{"tanh", Operator::hyperbolic_tangent},
+    Function{"sigmoid", Operator::sigmoid},
+    Function{"erf", Operator::error_function},
+    Function{"floor", Operator::floor},
+    Function{"select", Operator::select},
+};
+
+/// Deeper nesting than any sane expression: a limit keeps hostile text from overflowing the stack.
+constexpr unsigned deepest_nesting = 200;
+
+class Parser {
+  public:
+    explicit Parser(const std::string& text) : text_(text) {}
+
+    Expression parse() {
+        do {
+            skip_space();
+            if (at_end()) break;
+            assignment();
+        } while (accept(";"));
+        skip_space();
+        if (!at_end())
+            fail("unexpected '" + std::string(1, text_[position_]) + "'", "end the assignment with ';'");
+        if (outputs_.empty()) fail("no output is assigned", "write for example y0 = x0 + x1");
+        std::vector<int> outputs;
+        for (const auto& [index, node] : outputs_) {
+            if (index != outputs.size()) {
+                fail("y" + std::to_string(outputs.size()) + " is never assigned",
+                     "number outputs from y0 up");
+            }
+            outputs.push_back(node);
+        }
+        return builder_.finish(outputs);
+    }
+
+  private:
+    [[noreturn]] void fail(const std::string& problem, const std::string& remedy = {}) const {
+        throw Error(problem, {.key = "\"" + text_ + "\" column " + std::to_string(position_ + 1)}, remedy);
+    }
+
+    bool at_end() const { return position_ >= text_.size(); }
+    char peek() const { return at_end() ? '\0' : text_[position_]; }
+    void skip_space() {
+        while (!at_end() && std::isspace(static_cast<unsigned char>(text_[position_]))) ++position_;
+    }
+    bool accept(std::string_view token) {
+        skip_space();
+        if (std::string_view(text_).substr(position_, token.size()) != token) return false;
+        position_ += token.size();
+        return true;
+    }
+    void expect(std::string_view token) {
+        if (!accept(token)) {
+            fail(at_end() ? "the text ends where '" + std::string(token) + "' was expected"
+                          : "expected '" + std::string(token) + "' before '" + std::string(1, peek()) + "'");
+        }
+    }
+    std::string_view word() {
+        const std::size_t start = position_;
+        while (!at_end() && (std::isalnum(static_cast<unsigned char>(peek())) || peek() == '_')) ++position_;
+        return std::string_view(text_).substr(start, position_ - start);
+    }
+    /// The number after the letter of x12, s0, y1, t3; false when `name` is not of that form.
+    static bool numbered(std::string_view name, char letter, unsigned& index) {
+        if (name.size() < 2 || name.size() > 5 || name[0] != letter) return false;
+        const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), index);
+        return error == std::errc{} && end == name.data() + name.size();
+    }
+
+    void assignment() {
+        const std::size_t start = position_;
+        const std::string_view name = word();
+        unsigned index = 0;
+        const bool output = numbered(name, 'y', index);
+        if (!output && !numbered(name, 't', index)) {
+            position_ = start;
+            fail("an assignment must start with an output y0, y1, ... or a temporary t0, t1, ...");
+        }
+        expect("=");
+        const int node = ternary();
+        if (!(output ? outputs_ : temporaries_).try_emplace(index, node).second) {
+            position_ = start;
+            fail(std::string(name) + " is assigned twice");
+        }
+    }
+
+    int ternary() {
+        if (++depth_ > deepest_nesting) fail("nested too deeply");
+        int node = comparison();
+        if (accept("?")) {
+            const int then = ternary();
+            expect(":");
+            const int otherwise = ternary();
+            node = builder_.apply(Operator::select, node, then, otherwise);
+        }
+        --depth_;
+        return node;
+    }
+
+    int comparison() {
+        const int left = sum();
+        static constexpr std::array<std::pair<std::string_view, Operator>, 6> operators{{
+            {">=", Operator::greater_equal},
+            {"<=", Operator::less_equal},
+            {"==", Operator::equal},
+            {"!=", Operator::not_equal},
+            {">", Operator::greater},
+            {"<", Operator::less},
+        }};
+        for (const auto& [token, op] : operators) {
+            if (accept(token)) return builder_.apply(op, left, sum());
+        }
+        return left;
+    }
+
+    int sum() {
+        int left = product();
+        while (true) {
+            if (accept("+")) {
+                left = builder_.apply(Operator::add, left, product());
+            } else if (accept("-")) {
+                left = builder_.apply(Operator::subtract, left, product());
+            } else {
+                return left;
+            }
+        }
+    }
+
+    int product() {
+        int left = unary();
+        while (true) {
+            if (accept("*")) {
+                left = builder_.apply(Operator::multiply, left, unary());
+            } else if (accept("/")) {
+                left = builder_.apply(Operator::divide, left, unary());
+            } else {
+                return left;
+            }
+        }
+    }
+
+    int unary() {
+        bool negative = false;
+        while (true) {
+            if (accept("-")) {
+                negative = !negative;
+            } else if (!accept("+")) {
+                break;
+            }
+        }
+        const int node = primary();
+        return negative ? builder_.apply(Operator::negate, node) : node;
+    }
+
+    int primary() {
+        if (accept("(")) {
+            const int node = ternary();
+            expect(")");
+            return node;
+        }
+        skip_space();
+        if (at_end()) fail("the text ends where a value was expected");
+        if (std::isdigit(static_cast<unsigned char>(peek())) || peek() == '.') return number();
+        const std::size_t start = position_;
+        const std::string_view name = word();
+        if (name.empty()) fail("unexpected '" + std::string(1, peek()) + "'");
+        return named(name, start);
+    }
+
+    int number() {
+        double value = 0;
+        const auto [end, error] =
+            std::from_chars(text_.data() + position_, text_.data() + text_.size(), value);
+        if (error != std::errc{}) fail("this is not a number that fits a double");
+        position_ = static_cast<std::size_t>(end - text_.data());
+        return builder_.constant(value);
+    }
+
+    int named(std::string_view name, std::size_t start) {
+        unsigned index = 0;
+        if (numbered(name, 'x', index)) return builder_.input(index);
+        if (numbered(name, 's', index)) return builder_.scalar(index);
+        for (const char letter : {'y', 't'}) {
+            if (!numbered(name, letter, index)) continue;
+            const auto& defined = letter == 'y' ? outputs_ : temporaries_;
+            if (const auto found = defined.find(index); found != defined.end()) return found->second;
+            position_ = start;
+            fail(std::string(name) + " is used before it is assigned");
+        }
+        if (name == "inf") return builder_.constant(std::numeric_limits<double>::infinity());
+        if (name == "random") return random();
+        for (const Function& function : functions) {
+            if (function.name == name) return call(function.op);
+        }
+        position_ = start;
+        unknown(std::string(name));
+    }
+
+    int call(Operator op) {
+        std::array<int, 3> operands{-1, -1, -1};
+        expect("(");
+        for (unsigned i = 0; i < operand_count(op); ++i) {
+            if (i > 0) expect(",");
+            operands[i] = ternary();
+        }
+        expect(")");
+        return builder_.apply(op, operands[0], operands[1], operands[2]);
+    }
+
+    int random() {
+        expect("(");
+        skip_space();
+        unsigned stream = 0;
+        const std::string_view digits = word();
+        const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), stream);
+        if (error != std::errc{} || end != digits.data() + digits.size()) {
+            fail("random() takes the number of its stream", "write for example random(0)");
+        }
+        expect(")");
+        return builder_.random(stream);
+    }
+
+    [[noreturn]] void unknown(const std::string& name) const {
+        std::vector<std::string> names{"random", "inf"};
+        for (const Function& function : functions) names.emplace_back(function.name);
+        const std::string near = nearest_word(name, names.data(), names.size());
+        fail("unknown name '" + name + "'",
+             near.empty() ? "inputs are x0, x1, ..." : "did you mean " + near + "?");
+    }
+
+    const std::string& text_;
+    std::size_t position_ = 0;
+    unsigned depth_ = 0;
+    Builder builder_;
+    std::map<unsigned, int> outputs_;
+    std::map<unsigned, int> temporaries_;
+};
+
+}  // namespace
+
+Expression parse(const std::string& text) {
+    return Parser(text).parse();
+}
+
+}  // namespace heddle::expression

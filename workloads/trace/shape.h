@@ -1,0 +1,22 @@
+// Shape arithmetic that importers, the zoo and the executor share.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heddle::trace {
+
+using Shape = std::vector<std::int64_t>;
+
+/// "[2, 3]"
+std::string to_text(const Shape& shape);
+/// Whether a tensor of shape `from` repeats to `to` by NumPy rules: aligned at the last axis, extents equal
+/// or 1.
+bool broadcasts_to(const Shape& from, const Shape& to);
+/// Row-major strides in elements, 0 along axes on which `from` repeats to fill `to`; one per axis of `to`.
+/// `from` must broadcast to `to`.
+Shape broadcast_strides(const Shape& from, const Shape& to);
+std::int64_t element_count(const Shape& shape);
+
+}  // namespace heddle::trace

@@ -1,0 +1,81 @@
+// How much arithmetic and how many bytes an op is, by the textbook.
+#include <set>
+
+#include "workloads/expression/expression.h"
+#include "workloads/trace/trace.h"
+
+namespace heddle::trace {
+namespace {
+
+/// 2 per multiply-add of the two products (softmax not counted, half when causal), as in Dao,
+/// FlashAttention-2, section 4.1: forward 4 s^2 d per head, backward 2.5 times that.
+double attention_operations(const Trace& trace, const Op& op) {
+    const bool backward = op.kind == OpKind::attention_grad;
+    const Tensor& q = trace.tensor(op.inputs.at(backward ? 1 : 0));
+    const Tensor& k = trace.tensor(op.inputs.at(backward ? 2 : 1));
+    const double pairs = static_cast<double>(q.elements()) * static_cast<double>(k.shape.at(2));
+    return pairs * (backward ? 10.0 : 4.0) * (op.integer("causal", 0) != 0 ? 0.5 : 1.0);
+}
+
+double matmul_operations(const Trace& trace, const Op& op) {
+    const Tensor& a = trace.tensor(op.inputs.at(0));
+    const double k = static_cast<double>(op.integer("transpose_a", 0) != 0 ? a.shape.at(a.shape.size() - 2)
+                                                                           : a.shape.at(a.shape.size() - 1));
+    return 2.0 * k * static_cast<double>(trace.tensor(op.outputs.at(0)).elements());
+}
+
+}  // namespace
+
+double floating_point_operations(const Trace& trace, const Op& op) {
+    const auto input_elements = [&](std::size_t i) {
+        return static_cast<double>(trace.tensor(op.inputs.at(i)).elements());
+    };
+    switch (op.kind) {
+        case OpKind::matmul:
+            return matmul_operations(trace, op);
+        case OpKind::attention:
+        case OpKind::attention_grad:
+            return attention_operations(trace, op);
+        case OpKind::elementwise:
+            return static_cast<double>(trace.tensor(op.outputs.at(0)).elements()) *
+                   expression::operations_per_element(expression::parse(op.text("expression")));
+        case OpKind::reduce:
+            return input_elements(0);
+        // maximum, subtract, exponential, sum, divide
+        case OpKind::softmax:
+        case OpKind::softmax_cross_entropy:
+            return 5 * input_elements(0);
+        case OpKind::softmax_cross_entropy_grad:
+            return 2 * input_elements(0);
+        case OpKind::softmax_grad:
+            return 4 * input_elements(0);
+        // mean (1), variance (3), normalise (2), scale and shift (2)
+        case OpKind::layer_norm:
+            return 8 * input_elements(0);
+        // x hat (2), two row sums (4), d x (5), d gamma and d beta (3)
+        case OpKind::layer_norm_grad:
+            return 14 * input_elements(0);
+        case OpKind::embedding_grad:
+            return input_elements(0);
+        default:
+            return 0;
+    }
+}
+
+double bytes_moved(const Trace& trace, const Op& op) {
+    if (op.kind == OpKind::collective) return op.real("bytes", 0);
+    const auto bytes = [&](const std::vector<TensorId>& operands) {
+        double sum = 0;
+        for (const TensorId id : std::set<TensorId>(operands.begin(), operands.end())) {
+            sum += static_cast<double>(trace.tensor(id).bytes());
+        }
+        return sum;
+    };
+    if ((op.kind == OpKind::embedding || op.kind == OpKind::gather) && op.inputs.size() >= 2) {
+        // Only the rows that are looked up: as much is read from the table as is written.
+        return static_cast<double>(trace.tensor(op.inputs[1]).bytes()) + 2 * bytes(op.outputs);
+    }
+    return bytes(op.inputs) + bytes(op.outputs);
+}
+
+}  // namespace heddle::trace
