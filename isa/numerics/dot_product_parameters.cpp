@@ -1,0 +1,154 @@
+// The table of generations. Source of every row: arXiv 2511.10909 and arXiv 2512.07004, unless a comment says
+// more.
+#include <stdexcept>
+#include <string>
+
+#include "isa/numerics/dot_product_unit.h"
+
+namespace heddle::numerics {
+namespace {
+
+/// 0: the generation does not take the input.
+struct GenerationRow {
+    unsigned length_16bit;  ///< L of fp16; of bf16 too where bf16 exists
+    unsigned length_tf32;
+    unsigned length_fp8;
+    bool bf16;
+    int fraction_bits;      ///< F
+    int fraction_bits_fp8;  ///< F of the native fp8 path
+    bool fp8_rounds_to_e8m13;
+    int minimum_exponent_fp32;  ///< e0
+    int minimum_exponent_fp16;
+    bool fp16_output_inferred;
+};
+
+constexpr GenerationRow row_of(Generation generation) {
+    switch (generation) {
+        case Generation::volta:
+            return {4, 0, 0, false, 23, 0, false, -131, -19, false};
+        // e0 of fp16 output is not published; Ampere's, whose other parameters are the same.
+        case Generation::turing:
+            return {8, 0, 0, false, 24, 0, false, -132, -20, true};
+        case Generation::ampere:
+            return {8, 4, 0, true, 24, 0, false, -132, -20, false};
+        case Generation::ada:
+            return {8, 4, 16, true, 24, 13, true, -132, -20, false};
+        case Generation::hopper:
+            return {16, 8, 32, true, 25, 13, true, -133, -21, false};
+        case Generation::blackwell:
+            return {16, 8, 32, true, 25, 25, false, -133, -21, false};
+    }
+    return {};
+}
+
+bool is_fp8(Format format) {
+    return format == Format::e4m3 || format == Format::e5m2;
+}
+
+[[noreturn]] void reject(Generation generation, Format input, Format output) {
+    throw std::invalid_argument(std::string("no tensor core operation ") + traits(input).name + " -> " +
+                                traits(output).name + " on " + name_of(generation));
+}
+
+}  // namespace
+
+const char* name_of(Generation generation) {
+    switch (generation) {
+        case Generation::volta:
+            return "Volta";
+        case Generation::turing:
+            return "Turing";
+        case Generation::ampere:
+            return "Ampere";
+        case Generation::ada:
+            return "Ada";
+        case Generation::hopper:
+            return "Hopper";
+        case Generation::blackwell:
+            return "Blackwell";
+    }
+    return "?";
+}
+
+Generation generation_of(unsigned compute_capability) {
+    switch (compute_capability) {
+        case 70:
+        case 72:
+            return Generation::volta;
+        case 75:
+            return Generation::turing;
+        case 80:
+        case 86:
+        case 87:
+            return Generation::ampere;
+        case 89:
+            return Generation::ada;
+        case 90:
+            return Generation::hopper;
+        case 100:
+        case 101:
+        case 103:
+        case 110:
+        case 120:
+        case 121:
+            return Generation::blackwell;
+        default:
+            throw std::invalid_argument("no tensor core is known for compute capability " +
+                                        std::to_string(compute_capability / 10) + "." +
+                                        std::to_string(compute_capability % 10));
+    }
+}
+
+DotProductParameters parameters_for(Generation generation, Format input, Format output,
+                                    Instruction instruction) {
+    const GenerationRow row = row_of(generation);
+    if (instruction == Instruction::wgmma && generation != Generation::hopper)
+        reject(generation, input, output);
+
+    DotProductParameters parameters;
+    parameters.input = input;
+    parameters.output = output;
+    switch (input) {
+        case Format::fp16:
+            parameters.block_length = row.length_16bit;
+            break;
+        case Format::bf16:
+            parameters.block_length = row.bf16 ? row.length_16bit : 0;
+            break;
+        case Format::tf32:
+            parameters.block_length = row.length_tf32;
+            break;
+        case Format::e4m3:
+        case Format::e5m2:
+            parameters.block_length = row.length_fp8;
+            break;
+        default:
+            parameters.block_length = 0;
+            break;
+    }
+    if (parameters.block_length == 0) reject(generation, input, output);
+
+    parameters.alignment_fraction_bits = is_fp8(input) ? row.fraction_bits_fp8 : row.fraction_bits;
+    if (output == Format::fp32) {
+        parameters.minimum_exponent = row.minimum_exponent_fp32;
+        parameters.rounding = Rounding::toward_zero;
+        parameters.result_fraction_bits = is_fp8(input) && row.fp8_rounds_to_e8m13 ? 13 : 23;
+    } else if (output == Format::fp16 && (input == Format::fp16 || is_fp8(input))) {
+        parameters.minimum_exponent = row.minimum_exponent_fp16;
+        parameters.rounding = Rounding::nearest_even;
+        parameters.result_fraction_bits = 10;
+        parameters.inferred = row.fp16_output_inferred;
+    } else {
+        reject(generation, input, output);
+    }
+
+    if (generation == Generation::hopper && instruction == Instruction::mma_sync && is_fp8(input)) {
+        parameters.unpacks_to_fp16 = true;
+        parameters.block_length = row.length_16bit;
+        parameters.alignment_fraction_bits = row.fraction_bits;
+        if (output == Format::fp32) parameters.result_fraction_bits = 23;
+    }
+    return parameters;
+}
+
+}  // namespace heddle::numerics

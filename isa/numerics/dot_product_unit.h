@@ -1,0 +1,101 @@
+// The arithmetic of a tensor core, bit for bit: the truncated fused dot product T-FDPA(L, F, rho, e0).
+//
+// One output element is computed in blocks of L products along K, k ascending; the result of a block is the C
+// of the next. In a block
+// 1. each product is exact: significands multiply without being normalised, exponents add; subnormal inputs
+// keep the
+//    format's smallest exponent, nothing is flushed;
+// 2. emax is the largest exponent among the nonzero products and C, and at least e0;
+// 3. every product, and C, is cut to a multiple of 2^(emax - F), its magnitude towards zero, without a sticky
+// bit;
+// 4. these are added exactly, and the sum is rounded once by rho.
+// A NaN, infinity times zero, or infinities of both signs give the NaN 0x7FFFFFFF (0x7FFF in fp16). A sum
+// beyond the largest number is an infinity whatever the rounding. A sum of zero is +0 (for minus zeros only:
+// not measured).
+//
+// Sources: arXiv 2511.10909 and arXiv 2512.07004; parameters confirmed against recorded H100 and A100 results
+// (validation/recorded/tensor_core_vectors.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "isa/numerics/formats.h"
+
+namespace heddle::numerics {
+
+enum class Generation : std::uint8_t { volta, turing, ampere, ada, hopper, blackwell };
+
+const char* name_of(Generation generation);
+
+/// From compute capability times ten: 70 Volta, 75 Turing, 80 to 87 Ampere, 89 Ada, 90 Hopper, 100 to 121
+/// Blackwell. Others throw std::invalid_argument.
+Generation generation_of(unsigned compute_capability);
+
+/// The instruction that reaches the tensor core. It matters for fp8 on Hopper alone.
+enum class Instruction : std::uint8_t { mma_sync, wgmma };
+
+struct DotProductParameters {
+    Format input = Format::fp16;
+    Format output = Format::fp32;               ///< of C and D: fp32 or fp16
+    unsigned block_length = 16;                 ///< L; a shorter K is one block (m16n8k8)
+    int alignment_fraction_bits = 25;           ///< F
+    int minimum_exponent = -133;                ///< e0
+    Rounding rounding = Rounding::toward_zero;  ///< rho
+    /// Fraction bits that are left in the result; 13 for fp8 on Ada and wgmma (E8M13 in an fp32 register).
+    unsigned result_fraction_bits = 23;
+    /// Hopper's mma.sync has no fp8: the assembler unpacks to fp16, multiplies with C = 0 the products whose
+    /// k mod 4 is 0 or 1, then with that as C those whose k mod 4 is 2 or 3, 16 products each, and adds the
+    /// instruction's C with one rounding to nearest even. Then `block_length` counts products of the inner
+    /// fp16 operation.
+    bool unpacks_to_fp16 = false;
+    /// No published measurement: a parameter taken from the neighbouring generation.
+    bool inferred = false;
+
+    bool operator==(const DotProductParameters&) const = default;
+};
+
+/// The parameters of a generation, from published measurements. Throws std::invalid_argument when the
+/// generation's tensor core does not take the input, or does not give the output (bf16 and tf32 give fp32
+/// only).
+DotProductParameters parameters_for(Generation generation, Format input, Format output,
+                                    Instruction instruction = Instruction::mma_sync);
+
+/// One output element: sum over k of a[k] * b[k], plus c. The readable definition, slow. Elements are raw
+/// bits of `parameters.input`; `c` and the result are raw bits of `parameters.output`. `a` and `b` must be
+/// equally long.
+std::uint32_t dot_product(const DotProductParameters& parameters, std::span<const std::uint32_t> a,
+                          std::span<const std::uint32_t> b, std::uint32_t c);
+
+/// Which code computes; all give the same bits.
+enum class Implementation : std::uint8_t {
+    automatic,  ///< AVX2 where the processor has it
+    portable,
+    avx2,  ///< std::runtime_error where the processor has it not
+};
+
+/// D = A B + C for a whole tile, K any length. A is row-major m x k, B column-major (n x k: k is contiguous),
+/// C and D are row-major m x n; D may be C. Input is the storage of `parameters.input` (uint8_t for fp8,
+/// uint16_t for fp16 and bf16, uint32_t for tf32), Output that of `parameters.output` (float for fp32,
+/// uint16_t for fp16); another type throws std::invalid_argument. Equal in every bit to dot_product() on each
+/// element. Needs no memory but its stack, and neither reads nor writes the processor's rounding mode (except
+/// to add C when `unpacks_to_fp16`).
+template <typename Input, typename Output>
+void matrix_multiply_accumulate(const DotProductParameters& parameters, std::size_t m, std::size_t n,
+                                std::size_t k, const Input* a, const Input* b, const Output* c, Output* d,
+                                Implementation implementation = Implementation::automatic);
+
+/// FP64 tensor core: fused multiply-adds rounded to nearest even, k ascending. Layout as above.
+/// Source: arXiv 2511.10909; not confirmed here on a GPU.
+void matrix_multiply_accumulate_fp64(std::size_t m, std::size_t n, std::size_t k, const double* a,
+                                     const double* b, const double* c, double* d);
+
+/// Integer tensor core: exact products of 8-bit integers, summed modulo 2^32; with `saturate` (.satfinite)
+/// the exact sum of the call is clamped to the range of int32. Layout as above. A and B are each std::int8_t
+/// or std::uint8_t.
+template <typename A, typename B>
+void matrix_multiply_accumulate_int8(std::size_t m, std::size_t n, std::size_t k, const A* a, const B* b,
+                                     const std::int32_t* c, std::int32_t* d, bool saturate = false);
+
+}  // namespace heddle::numerics
