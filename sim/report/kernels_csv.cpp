@@ -1,0 +1,60 @@
+#include "sim/report/kernels_csv.h"
+
+#include <fmt/format.h>
+
+#include <set>
+
+namespace heddle::sim {
+namespace {
+
+std::string dimensions(const std::uint32_t (&size)[3]) {
+    return size[0] == 0 ? "" : fmt::format("{}x{}x{}", size[0], size[1], size[2]);
+}
+
+std::string optional_number(const std::optional<double>& number) {
+    return number ? fmt::format("{}", *number) : "";
+}
+
+}  // namespace
+
+std::string csv_cell(const std::string& text) {
+    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+    std::string quoted = "\"";
+    for (const char c : text) {
+        if (c == '"') quoted += '"';
+        quoted += c;
+    }
+    return quoted + "\"";
+}
+
+std::string kernels_csv(const RunResult& result) {
+    std::set<std::string> reasons;
+    for (const KernelResult& kernel : result.kernels) {
+        for (const auto& [reason, fraction] : kernel.time_by_reason) reasons.insert(reason);
+    }
+    std::string text =
+        "index,name,op,kind,phase,recorded_kernel,start_us,time_us,measured_us,cycles,warp_instructions,grid,"
+        "block,"
+        "registers_per_thread,shared_bytes,ctas_per_sm,dram_bytes,l2_bytes,flops,bytes,bound_by,fidelity";
+    for (const std::string& reason : reasons) text += "," + csv_cell("time: " + reason);
+    text += "\n";
+    std::size_t index = 0;
+    for (const KernelResult& kernel : result.kernels) {
+        text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", index++,
+                            csv_cell(kernel.name), csv_cell(kernel.op_name), csv_cell(kernel.kind),
+                            csv_cell(kernel.phase), csv_cell(kernel.recorded_kernel), kernel.start_us,
+                            kernel.time_us, optional_number(kernel.measured_us), kernel.cycles,
+                            kernel.warp_instructions, dimensions(kernel.grid), dimensions(kernel.block),
+                            kernel.registers_per_thread, kernel.shared_bytes, kernel.ctas_per_sm,
+                            kernel.dram_bytes, kernel.l2_bytes, kernel.flops, kernel.bytes,
+                            csv_cell(kernel.bound_by), name_of(kernel.fidelity));
+        for (const std::string& reason : reasons) {
+            const auto found = kernel.time_by_reason.find(reason);
+            text += "," + (found == kernel.time_by_reason.end() ? "" : fmt::format("{}", found->second));
+        }
+        text += "\n";
+    }
+    return text;
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,17 @@
+// kernels.csv: one line per kernel, in the order of the step.
+#pragma once
+
+#include <string>
+
+#include "sim/run/result.h"
+
+namespace heddle::sim {
+
+/// RFC 4180 with a heading line; units stand in the column names; empty cells where nothing is known. Each
+/// reason of KernelResult::time_by_reason that occurs in the run is a column "time: <reason>".
+std::string kernels_csv(const RunResult& result);
+
+/// A cell, quoted when it holds a comma, a quote or a line break.
+std::string csv_cell(const std::string& text);
+
+}  // namespace heddle::sim
