@@ -1,0 +1,24 @@
+// A Trace as JSON for people to read, write and compare:
+//     { "heddle_trace": 1, "name": "...",
+//       "tensors": [ {"name": "x", "type": "bf16", "shape": [256, 784], "role": "input", "storage": 7}, ...
+//       ], "ops": [ {"name": "hidden", "kind": "matmul", "phase": "forward", "inputs": ["x", "w"], "outputs":
+//       ["h"],
+//                 "attributes": {"transpose_b": 1}, "dependencies": [0], "measured_us": 18.0, "kernel_name":
+//                 "..."}, ... ] }
+// "role" (default activation), "storage" (0), "phase" (forward), "attributes", "dependencies", "measured_us",
+// "kernel_name" may be left out. Tensors are named, or numbered from 0 where names are not unique.
+// Dependencies are positions of earlier ops. Attributes: a number written with a point is real, otherwise an
+// integer; lists alike.
+#pragma once
+
+#include <string>
+
+#include "workloads/trace/trace.h"
+
+namespace heddle::trace {
+
+std::string to_json(const Trace& trace);
+/// Throws heddle::Error naming the line (malformed JSON) or the element, such as ops[3].inputs[0].
+Trace from_json(const std::string& text, const std::string& file);
+
+}  // namespace heddle::trace

@@ -1,0 +1,69 @@
+#include "workloads/trace/read.h"
+
+#include <algorithm>
+
+#include "isa/common/error.h"
+#include "workloads/trace/file.h"
+#include "workloads/trace/json.h"
+
+namespace heddle::trace {
+
+FileKind recognise(const std::string& bytes, const std::string& file) {
+    const std::size_t start = bytes.find_first_not_of(" \t\r\n");
+    if (start == std::string::npos) throw Error("the file is empty", {.file = file});
+    // A Chakra stream may start with a byte that looks like "{" (a length of 123), but holds field tags,
+    // which are control characters, right after it.
+    const auto control = [](char c) {
+        return static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\r' && c != '\n';
+    };
+    const std::string first = bytes.substr(0, 64);
+    const bool json = bytes[start] == '{' && std::none_of(first.begin(), first.end(), control);
+    if (!json) return FileKind::chakra;
+    const std::string head = bytes.substr(0, 4096);
+    if (head.find("\"heddle_trace\"") != std::string::npos) return FileKind::heddle_json;
+    if (head.find("\"workload_graph\"") != std::string::npos) return FileKind::chakra_json;
+    throw Error("this JSON is neither a Heddle trace nor a Chakra graph", {.file = file},
+                "a Heddle trace starts with \"heddle_trace\": 1");
+}
+
+Trace read_trace(const std::string& path) {
+    const FileContent content = read_file(path);
+    if (recognise(content.bytes, content.name) == FileKind::heddle_json) {
+        return from_json(content.bytes, content.name);
+    }
+    const ChakraGraph graph = recognise(content.bytes, content.name) == FileKind::chakra_json
+                                  ? parse_chakra_json(content.bytes, content.name)
+                                  : parse_chakra(content.bytes, content.name);
+    if (!holds_heddle_trace(graph)) {
+        throw Error("this is a recording of another tool, not a trace written by Heddle",
+                    {.file = content.name}, "import it first");
+    }
+    return from_chakra(graph, content.name);
+}
+
+ChakraGraph read_chakra(const std::string& path) {
+    const FileContent content = read_file(path);
+    switch (recognise(content.bytes, content.name)) {
+        case FileKind::chakra:
+            return parse_chakra(content.bytes, content.name);
+        case FileKind::chakra_json:
+            return parse_chakra_json(content.bytes, content.name);
+        case FileKind::heddle_json:
+            break;
+    }
+    return to_chakra(from_json(content.bytes, content.name));
+}
+
+void write_trace(const Trace& trace, const std::string& path) {
+    const std::string plain = path.ends_with(".gz") ? path.substr(0, path.size() - 3) : path;
+    if (plain.ends_with(".json")) {
+        write_file(path, to_json(trace));
+    } else if (plain.ends_with(".et")) {
+        write_file(path, serialize_chakra(to_chakra(trace)));
+    } else {
+        throw Error("cannot tell the format from the name", {.file = path},
+                    "end it in .json, .et, .json.gz or .et.gz");
+    }
+}
+
+}  // namespace heddle::trace

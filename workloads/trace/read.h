@@ -1,0 +1,26 @@
+// Traces from and to files, whatever their form.
+#pragma once
+
+#include <string>
+
+#include "workloads/trace/chakra.h"
+#include "workloads/trace/trace.h"
+
+namespace heddle::trace {
+
+enum class FileKind : std::uint8_t { heddle_json, chakra_json, chakra };
+
+/// What uncompressed content is, by its first bytes; throws heddle::Error when it is none of these.
+FileKind recognise(const std::string& bytes, const std::string& file);
+
+/// A Trace that Heddle wrote: .json or .et, plain, .gz or inside a .tar.gz, recognised by content. Recordings
+/// of other tools are an Error here: importers::open_trace reads them too.
+Trace read_trace(const std::string& path);
+
+/// Any Chakra graph (.et or its JSON form), as recorded.
+ChakraGraph read_chakra(const std::string& path);
+
+/// ".json" or ".et", either with ".gz" after it.
+void write_trace(const Trace& trace, const std::string& path);
+
+}  // namespace heddle::trace
