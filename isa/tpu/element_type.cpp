@@ -1,0 +1,29 @@
+#include "isa/tpu/element_type.h"
+
+namespace heddle::tpu {
+
+const char* name_of(ElementType type) {
+    switch (type) {
+        case ElementType::fp32:
+            return "fp32";
+        case ElementType::bf16:
+            return "bf16";
+        case ElementType::int32:
+            return "int32";
+        case ElementType::int8:
+            return "int8";
+        case ElementType::word8:
+            return "word8";
+    }
+    return "?";
+}
+
+std::optional<ElementType> element_type_from_name(const std::string& name) {
+    for (const ElementType type :
+         {ElementType::fp32, ElementType::bf16, ElementType::int32, ElementType::int8, ElementType::word8}) {
+        if (name == name_of(type)) return type;
+    }
+    return std::nullopt;
+}
+
+}  // namespace heddle::tpu

@@ -1,0 +1,33 @@
+// The element types that a TPU core moves and computes with.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace heddle::tpu {
+
+/// In VMEM and HBM elements lie densely, little endian. `word8` is a bare byte (booleans), zero-extended when
+/// read.
+enum class ElementType : std::uint8_t { fp32, bf16, int32, int8, word8 };
+
+constexpr unsigned bytes_of(ElementType type) {
+    switch (type) {
+        case ElementType::fp32:
+            return 4;
+        case ElementType::bf16:
+            return 2;
+        case ElementType::int32:
+            return 4;
+        case ElementType::int8:
+            return 1;
+        case ElementType::word8:
+            return 1;
+    }
+    return 0;
+}
+
+const char* name_of(ElementType type);
+std::optional<ElementType> element_type_from_name(const std::string& name);
+
+}  // namespace heddle::tpu

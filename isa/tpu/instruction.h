@@ -1,0 +1,198 @@
+// The instructions of a TPU core.
+//
+// A core has a sequencer that issues in order into the queues of its units: DMA loads, DMA stores, matrix
+// units (each with a push, a matmul and a pop queue), and the vector unit. Every unit starts its instructions
+// in order. What must not overtake what between units is said with sync flags: counting semaphores, one set
+// per core. An instruction may wait for flags (it starts when each holds at least the number asked for, which
+// is then taken away) and signal one (1 is added when it is done). Inside a matrix unit no flags are needed:
+// a matmul waits for its weights, a pop for the results of earlier matmuls, and a matmul for earlier pops of
+// the rows that it writes.
+//
+// TPU v1's instructions map onto this set: Read_Host_Memory and Write_Host_Memory are DMA, Read_Weights is a
+// DMA load with a push, MatrixMultiply is a matmul, Activate is a pop followed by a vector instruction (ISCA
+// 2017, section 2).
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "isa/tpu/element_type.h"
+#include "isa/tpu/vector_kernel.h"
+
+namespace heddle::tpu {
+
+/// Repeats may be nested this deep.
+inline constexpr std::size_t kRepeatLevels = 3;
+/// Iteration of each enclosing repeat, outermost first.
+using LoopCounters = std::array<std::uint32_t, kRepeatLevels>;
+
+/// A number that may depend on the iteration of the enclosing repeats: base + step[0] * i + step[1] * j +
+/// step[2] * k.
+struct Affine {
+    std::int64_t base = 0;
+    std::array<std::int64_t, kRepeatLevels> step{};
+
+    Affine() = default;
+    Affine(std::int64_t value) : base(value) {}  // NOLINT: a plain number is an address
+    std::int64_t at(const LoopCounters& counters) const {
+        return base + step[0] * counters[0] + step[1] * counters[1] + step[2] * counters[2];
+    }
+    bool operator==(const Affine&) const = default;
+};
+
+enum class DmaKind : std::uint8_t {
+    load,         ///< HBM -> VMEM
+    store,        ///< VMEM -> HBM
+    gather,       ///< HBM -> VMEM; HBM row of row r is index[r]
+    scatter,      ///< VMEM -> HBM; HBM row of row r is index[r]; rows are written in order
+    scatter_add,  ///< VMEM -> HBM, fp32 added to what is there, rows in order
+};
+
+/// Copies `rows` pieces of `row_bytes` bytes. Gather and scatter read int32 row numbers at `indices` in VMEM;
+/// each must lie in [0, table_rows).
+struct Dma {
+    DmaKind kind = DmaKind::load;
+    Affine vmem, hbm;
+    std::uint32_t rows = 1;
+    std::uint32_t row_bytes = 0;
+    std::uint64_t vmem_stride = 0;  ///< bytes from row to row
+    std::uint64_t hbm_stride = 0;
+    Affine indices;
+    std::uint32_t table_rows = 0;
+    bool operator==(const Dma&) const = default;
+};
+
+/// What a matrix unit takes of an fp32 operand. A number is nearly the sum of its three parts, so that
+/// products of parts give fp32 matmuls in 3 or 6 passes.
+enum class Bf16Part : std::uint8_t { high, middle, low };
+
+/// Shifts a weight tile of rows x columns (contraction x output) into the unit's shadow weights.
+struct PushWeights {
+    std::uint8_t unit = 0;
+    Affine vmem;
+    std::uint32_t rows = 0, columns = 0;
+    std::uint64_t stride = 0;  ///< bytes from row to row of the tile in VMEM
+    ElementType type = ElementType::bf16;
+    Bf16Part part = Bf16Part::high;
+    bool transposed = false;  ///< the tile lies in VMEM as columns x rows
+    bool operator==(const PushWeights&) const = default;
+};
+
+/// Streams `rows` activation rows of `depth` elements through the array. depth and columns are those of the
+/// weights.
+struct Matmul {
+    std::uint8_t unit = 0;
+    Affine vmem;
+    std::uint32_t rows = 0;
+    std::uint32_t depth = 0;
+    std::uint32_t columns = 0;
+    std::uint64_t stride = 0;
+    ElementType type = ElementType::bf16;
+    Bf16Part part = Bf16Part::high;
+    bool next_weights = true;       ///< take the next pushed tile; false: keep the present one
+    std::uint32_t accumulator = 0;  ///< first row of the result buffer
+    bool accumulate = false;        ///< add to the result buffer; false: overwrite
+    bool operator==(const Matmul&) const = default;
+};
+
+/// Takes `rows` x `columns` results to VMEM as fp32, rounded to bf16, or int32.
+struct Pop {
+    std::uint8_t unit = 0;
+    Affine vmem;
+    std::uint32_t rows = 0, columns = 0;
+    std::uint64_t stride = 0;
+    ElementType type = ElementType::fp32;
+    std::uint32_t accumulator = 0;
+    bool operator==(const Pop&) const = default;
+};
+
+/// A tile in VMEM as the vector unit sees it. row_stride 0 repeats one row; broadcast_columns repeats the
+/// first element of each row.
+struct VectorOperand {
+    ElementType type = ElementType::fp32;
+    Affine vmem;
+    std::uint64_t row_stride = 0;
+    bool broadcast_columns = false;
+    bool operator==(const VectorOperand&) const = default;
+};
+
+/// Applies a kernel to every element of a tile.
+struct Vector {
+    std::shared_ptr<const VectorKernel> kernel;
+    std::uint32_t rows = 0, columns = 0;
+    std::vector<VectorOperand> inputs, outputs;
+    std::vector<float> scalars;
+    Affine row_origin, column_origin;  ///< what row_index and column_index count from
+    std::uint64_t element_stride =
+        0;  ///< random: the element's index is row index * element_stride + column index
+    bool operator==(const Vector& other) const;
+};
+
+/// Writes the transpose of a rows x columns tile.
+struct Transpose {
+    Affine source, destination;
+    std::uint32_t rows = 0, columns = 0;  ///< of the source
+    std::uint64_t source_stride = 0, destination_stride = 0;
+    ElementType type = ElementType::fp32;
+    bool operator==(const Transpose&) const = default;
+};
+
+/// The sequencer itself adds 1 to the instruction's flag.
+struct Signal {
+    bool operator==(const Signal&) const = default;
+};
+
+/// The sequencer itself waits for the instruction's flags before it goes on.
+struct Wait {
+    bool operator==(const Wait&) const = default;
+};
+
+/// The instructions up to the matching EndRepeat run `count` times.
+struct Repeat {
+    std::uint32_t count = 1;
+    bool operator==(const Repeat&) const = default;
+};
+struct EndRepeat {
+    bool operator==(const EndRepeat&) const = default;
+};
+
+/// The core is done when its units are.
+struct Halt {
+    bool operator==(const Halt&) const = default;
+};
+
+using Operation =
+    std::variant<Dma, PushWeights, Matmul, Pop, Vector, Transpose, Signal, Wait, Repeat, EndRepeat, Halt>;
+
+struct FlagWait {
+    std::uint16_t flag = 0;
+    std::uint32_t count = 1;
+    bool operator==(const FlagWait&) const = default;
+};
+
+struct FlagSignal {
+    std::int16_t flag = -1;  ///< -1: none
+    std::int16_t core = -1;  ///< -1: this core
+    bool operator==(const FlagSignal&) const = default;
+};
+
+struct Instruction {
+    Operation operation;
+    std::vector<FlagWait> waits;
+    FlagSignal signal;
+    std::int32_t line = 0;  ///< of the assembly text, 0 when it has none; not part of what the instruction is
+    bool operator==(const Instruction& other) const;
+};
+
+/// The queue that an instruction goes to. Matrix unit u has queues first_matrix + 3 u + {0 push, 1 matmul, 2
+/// pop}.
+enum class UnitKind : std::uint8_t { sequencer, dma_load, dma_store, push, matmul, pop, vector };
+UnitKind unit_of(const Operation& operation);
+/// "dma.load", "matmul", ...
+const char* mnemonic(const Operation& operation);
+
+}  // namespace heddle::tpu

@@ -1,0 +1,139 @@
+// What the vector unit does to each element of a tile: a small straight-line kernel over vector registers.
+//
+// The vector unit walks over a tile in registers of 8 sublanes x 128 lanes. For every register position it
+// loads the inputs, performs the kernel's operations and stores the outputs, or folds them into a reduction.
+// Values are 32 bits wide: fp32 (round to nearest even, subnormals kept) or int32 (wrapping).
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "isa/tpu/element_type.h"
+
+namespace heddle::tpu {
+
+/// The shape of a vector register, the same in every published TPU.
+inline constexpr unsigned kSublanes = 8;
+inline constexpr unsigned kLanes = 128;
+/// Vector registers of a core: a kernel may not hold more values than this at a time (TPU v2 and v3: 32).
+inline constexpr unsigned kVectorRegisters = 32;
+
+enum class VectorOp : std::uint8_t {
+    input,             ///< element of input `index`; bf16 becomes fp32, int8 and word8 become int32
+    scalar,            ///< scalar `index` of the instruction
+    constant,          ///< fp32 number with the bits `bits`
+    integer_constant,  ///< int32 `bits`
+    row_index,         ///< int32: row origin of the instruction + row
+    column_index,      ///< int32: column origin of the instruction + column
+    random,            ///< fp32 in [0, 1) from stream `index` and the element's index
+    // fp32
+    add,
+    subtract,
+    multiply,
+    divide,
+    minimum,
+    maximum,
+    negate,
+    absolute,
+    exponential,
+    logarithm,
+    square_root,
+    reciprocal_square_root,
+    reciprocal,
+    hyperbolic_tangent,
+    sigmoid,
+    error_function,
+    floor,
+    greater,
+    greater_equal,
+    less,
+    less_equal,
+    equal,
+    not_equal,      ///< 1.0f or 0.0f
+    select,         ///< a != 0 ? b : c, of any type
+    round_to_bf16,  ///< nearest bf16, as fp32
+    // int32
+    integer_add,
+    integer_subtract,
+    integer_multiply,
+    integer_equal,
+    integer_less,      ///< comparisons: 1.0f or 0.0f
+    integer_to_float,  ///< nearest even
+    float_to_integer,  ///< toward zero; NaN gives 0, what does not fit the nearest bound
+};
+
+/// Costs are ours where vendors publish none: iterative operations count the estimate from the extended unary
+/// pipe plus Newton steps or a polynomial in the ALUs.
+struct VectorOpTraits {
+    VectorOp op;
+    const char* name;
+    unsigned operands;
+    unsigned arithmetic_slots;  ///< vector ALU operations per register (beside the transcendental, if any)
+    unsigned transcendental_slots;  ///< operations of the extended unary pipe per register
+};
+const VectorOpTraits& traits(VectorOp op);
+std::optional<VectorOp> vector_op_from_name(const std::string& name);
+
+/// Operands a, b, c are positions of earlier nodes.
+struct VectorNode {
+    VectorOp op = VectorOp::constant;
+    std::uint32_t a = 0, b = 0, c = 0;
+    std::uint32_t index = 0;
+    std::uint32_t bits = 0;
+    bool operator==(const VectorNode&) const = default;
+};
+
+/// Where an output goes. Reductions over lanes give one element per row; the order of additions is fixed:
+/// lane l takes columns l, l + 128, ... ascending, then lanes combine pairwise at distances 64, 32, ..., 1.
+/// Reductions over sublanes give one element per column: sublane s takes rows s, s + 8, ... ascending, then
+/// pairwise at distances 4, 2, 1.
+enum class Reduction : std::uint8_t { none, lanes_sum, lanes_maximum, sublanes_sum, sublanes_maximum };
+const char* name_of(Reduction reduction);
+constexpr bool over_lanes(Reduction r) {
+    return r == Reduction::lanes_sum || r == Reduction::lanes_maximum;
+}
+constexpr bool over_sublanes(Reduction r) {
+    return r == Reduction::sublanes_sum || r == Reduction::sublanes_maximum;
+}
+constexpr bool is_sum(Reduction r) {
+    return r == Reduction::lanes_sum || r == Reduction::sublanes_sum;
+}
+
+struct VectorOutput {
+    std::uint32_t node = 0;
+    Reduction reduction = Reduction::none;
+    bool accumulate =
+        false;  ///< combine with what the output tile holds (add, or maximum for a maximum reduction)
+    bool operator==(const VectorOutput&) const = default;
+};
+
+struct VectorKernel {
+    std::string name;
+    std::uint32_t inputs = 0;
+    std::uint32_t scalars = 0;
+    std::vector<VectorNode> nodes;
+    std::vector<VectorOutput> outputs;
+    bool operator==(const VectorKernel&) const = default;
+};
+
+/// Work per vector register, for the timing model.
+struct VectorKernelWork {
+    unsigned loads = 0, arithmetic = 0, transcendental = 0, stores = 0;
+    unsigned lane_reductions = 0, sublane_reductions = 0;
+    unsigned live_registers = 0;  ///< the most values held at a time
+};
+VectorKernelWork work_of(const VectorKernel& kernel);
+
+enum class ValueType : std::uint8_t { floating, integer };
+constexpr ValueType value_type_of(ElementType type) {
+    return type == ElementType::fp32 || type == ElementType::bf16 ? ValueType::floating : ValueType::integer;
+}
+
+/// The type of every node, given those of the inputs. Throws heddle::Error when operands, inputs or outputs
+/// are out of range, an operation is given the wrong type, or more than 32 values live at a time.
+std::vector<ValueType> check(const VectorKernel& kernel, std::span<const ElementType> inputs);
+
+}  // namespace heddle::tpu
