@@ -1,0 +1,258 @@
+#include "workloads/kernels/gemm_mma.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "isa/common/error.h"
+#include "workloads/kernels/gemm_mma_operand.h"
+
+namespace heddle::kernels {
+namespace {
+
+/// Words between rows of the epilogue's staging area: 8 more than a multiple of 16 spreads 4 rows over all
+/// banks.
+unsigned staging_stride(unsigned warp_n) {
+    return warp_n + 8;
+}
+
+std::uint32_t staging_bytes(const GemmTile& tile) {
+    return tile.warps_m * tile.warps_n * 16 * staging_stride(tile.n / tile.warps_n) * 4;
+}
+
+void check(const GemmMmaSpec& spec) {
+    const GemmTile& t = spec.tile;
+    const auto fail = [&t](const std::string& problem, const std::string& remedy) {
+        throw Error(problem,
+                    {.key = "gemm_mma tile " + std::to_string(t.m) + "x" + std::to_string(t.n) + "x" +
+                            std::to_string(t.k)},
+                    remedy);
+    };
+    if (spec.type != ElementType::f16 && spec.type != ElementType::bf16) {
+        fail("gemm_mma multiplies f16 or bf16, not " + name_of(spec.type), "use gemm_simt for f32 and f64");
+    }
+    if (spec.type == ElementType::bf16 && spec.compute_capability < 80) {
+        fail("bf16 tensor-core instructions need compute capability 8.0", "use f16");
+    }
+    if (!std::has_single_bit(t.m) || !std::has_single_bit(t.n) || t.m < 16 * t.warps_m ||
+        t.n < 16 * t.warps_n || t.m % (16 * t.warps_m) != 0 || t.n % (16 * t.warps_n) != 0) {
+        fail("each warp needs a multiple of 16 rows and columns, in tiles of powers of two",
+             "use fewer warps");
+    }
+    if (t.k != 32 && t.k != 64) fail("the tile's k must be 32 or 64", "");
+    if (t.stages < 2 || t.stages > 8) fail("a ring of 2 to 8 stages is needed", "");
+    if (t.warps_m * t.warps_n > 16) fail("more than 16 warps", "use fewer warps");
+    if (t.m * t.n / t.threads() > 256) fail("more than 256 accumulators per thread", "use more warps");
+    for (const unsigned copy : {spec.copy_a, spec.copy_b}) {
+        if (copy != 8 && copy != 4 && copy != 2 && copy != 1) fail("copies take 8, 4, 2 or 1 elements", "");
+    }
+}
+
+std::string name_for(const GemmMmaSpec& spec) {
+    const GemmTile& t = spec.tile;
+    return "gemm_mma_" + name_of(spec.type) + "_" + name_of(spec.epilogue.output) + "_" +
+           std::to_string(t.m) + "x" + std::to_string(t.n) + "x" + std::to_string(t.k) + "_" +
+           std::to_string(t.warps_m) + "x" + std::to_string(t.warps_n) + "_stages" +
+           std::to_string(t.stages) + "_" + layout_name(spec.transpose_a, spec.transpose_b) + "_a" +
+           std::to_string(spec.copy_a) + "_b" + std::to_string(spec.copy_b) + (spec.full_k ? "_fullk" : "") +
+           (spec.partition.batched ? "_batched" : "") + (spec.partition.split_k ? "_splitk" : "") +
+           "_raster" + std::to_string(spec.raster_log2) + epilogue_name(spec.epilogue);
+}
+
+/// The accumulators and the two buffers of fragments of one warp.
+struct WarpTile {
+    unsigned fragments_m, fragments_n;                        // 16 rows; 8 columns
+    std::vector<std::vector<std::vector<Reg>>> accumulators;  // [m][n][4]
+    std::array<std::vector<std::vector<Reg>>, 2> a, b;        // [buffer][16 rows or 16 columns][4]
+};
+
+WarpTile make_warp_tile(PtxWriter& w, unsigned warp_m, unsigned warp_n) {
+    WarpTile warp{warp_m / 16, warp_n / 8, {}, {}, {}};
+    for (unsigned i = 0; i < warp.fragments_m; ++i) {
+        warp.accumulators.emplace_back();
+        for (unsigned j = 0; j < warp.fragments_n; ++j) {
+            std::vector<Reg> four;
+            for (unsigned e = 0; e < 4; ++e) four.push_back(w.constant_f32(0));
+            warp.accumulators.back().push_back(four);
+        }
+    }
+    for (unsigned buffer = 0; buffer < 2; ++buffer) {
+        for (unsigned i = 0; i < warp.fragments_m; ++i) warp.a[buffer].push_back(w.b32s(4));
+        for (unsigned j = 0; j < warp.fragments_n / 2; ++j) warp.b[buffer].push_back(w.b32s(4));
+    }
+    return warp;
+}
+
+void multiply(PtxWriter& w, ElementType type, const WarpTile& warp, unsigned buffer) {
+    const std::string t = name_of(type);
+    for (unsigned j = 0; j < warp.fragments_n; ++j) {
+        const std::vector<Reg>& b = warp.b[buffer][j / 2];
+        const Reg &b0 = b[j % 2 * 2], &b1 = b[j % 2 * 2 + 1];
+        for (unsigned step = 0; step < warp.fragments_m; ++step) {
+            // Back and forth, so that neighbouring instructions share an operand.
+            const unsigned i = j % 2 == 0 ? step : warp.fragments_m - 1 - step;
+            const std::vector<Reg>& a = warp.a[buffer][i];
+            const std::string c = vector_of(warp.accumulators[i][j]);
+            if (w.compute_capability() >= 80) {
+                w.op("mma.sync.aligned.m16n8k16.row.col.f32." + t + "." + t + ".f32", c, vector_of(a),
+                     vector_of({b0, b1}), c);
+            } else {
+                const std::string opcode = "mma.sync.aligned.m16n8k8.row.col.f32." + t + "." + t + ".f32";
+                w.op(opcode, c, vector_of({a[0], a[1]}), "{" + b0 + "}", c);
+                w.op(opcode, c, vector_of({a[2], a[3]}), "{" + b1 + "}", c);
+            }
+        }
+    }
+}
+
+/// Fills the ring and runs over k.
+void write_main_loop(PtxWriter& w, const GemmMmaSpec& spec, MmaOperand& a, MmaOperand& b, WarpTile& warp,
+                     const Reg& tiles) {
+    const unsigned stages = spec.tile.stages, steps = spec.tile.k / 16;
+    const bool asynchronous = !a.through_registers() || !b.through_registers();
+    const auto commit = [&] {
+        if (asynchronous) w.op("cp.async.commit_group");
+    };
+    const auto wait = [&] {
+        if (asynchronous) w.op("cp.async.wait_group", stages - 2);
+        w.cta_barrier();
+    };
+    const auto load_fragments = [&](unsigned buffer, unsigned stage, unsigned step) {
+        for (unsigned i = 0; i < warp.fragments_m; ++i) a.load_fragment(warp.a[buffer][i], stage, i, step);
+        for (unsigned j = 0; j < warp.fragments_n / 2; ++j)
+            b.load_fragment(warp.b[buffer][j], stage, j, step);
+    };
+    for (unsigned stage = 0; stage + 1 < stages; ++stage) {
+        a.copy(stage, stage);
+        b.copy(stage, stage);
+        a.finish_copy(stage);
+        b.finish_copy(stage);
+        commit();
+    }
+    a.advance(stages - 1);
+    b.advance(stages - 1);
+    const std::string loop = w.new_label("loop"), done = w.new_label("done");
+    wait();
+    load_fragments(0, 0, 0);
+    w.jump_if(w.make_predicate("setp.eq.u32", tiles, 0), done);
+    w.place(loop);
+    for (unsigned stage = 0; stage < stages; ++stage) {
+        const unsigned refill = (stage + stages - 1) % stages;
+        for (unsigned step = 0; step < steps; ++step) {
+            if (step + 1 < steps) {
+                load_fragments((step + 1) % 2, stage, step + 1);
+            } else {
+                a.finish_copy(refill);
+                b.finish_copy(refill);
+                wait();
+                load_fragments(0, (stage + 1) % stages, 0);
+            }
+            if (step == 0) {
+                a.copy(refill, stage);
+                b.copy(refill, stage);
+                commit();
+            }
+            multiply(w, spec.type, warp, step % 2);
+        }
+        w.jump_if(w.make_predicate("setp.le.s32", tiles, stage + 1), done);
+    }
+    a.advance(stages);
+    b.advance(stages);
+    w.op("sub.s32", tiles, tiles, stages);
+    w.jump(loop);
+    w.place(done);
+    if (asynchronous) w.op("cp.async.wait_all");
+    w.cta_barrier();
+}
+
+/// Accumulators to shared memory, 16 rows of a warp at a time, and from there by rows through the epilogue.
+void write_epilogue(PtxWriter& w, const GemmMmaSpec& spec, const GemmParameters& p, const WarpTile& warp,
+                    const Reg& shared_base, const Reg& warp_index, const Reg& lane, const Reg& row,
+                    const Reg& column) {
+    const unsigned warp_n = spec.tile.n / spec.tile.warps_n;
+    const unsigned stride = staging_stride(warp_n) * 4;
+    const unsigned width = spec.epilogue.vector_width >= 8 && !spec.partition.split_k ? 8 : 4;
+    const unsigned lanes_per_row = warp_n / width, rows_per_pass = 32 / lanes_per_row;
+    const Reg area = w.make_b32("mad.lo.u32", warp_index, 16 * stride, shared_base);
+    const Reg group = w.make_b32("shr.u32", lane, 2), pair = w.make_b32("and.b32", lane, 3);
+    const Reg write_row = w.make_b32("mad.lo.u32", group, stride, area);
+    const Reg write_address = w.make_b32("mad.lo.u32", pair, 8, write_row);
+    const Reg lane_row = w.divide_by(lane, lanes_per_row);
+    const Reg lane_column = w.multiply_by(w.remainder_by(lane, lanes_per_row), width);
+    const Reg read_row = w.make_b32("mad.lo.u32", lane_row, stride, area);
+    const Reg read_address = w.make_b32("mad.lo.u32", lane_column, 4, read_row);
+
+    GemmOutput output(w, p, spec.epilogue, spec.partition.split_k, ComputeType::f32,
+                      w.make_b32("add.u32", row, lane_row), w.make_b32("add.u32", column, lane_column));
+    for (unsigned i = 0; i < warp.fragments_m; ++i) {
+        if (i != 0) w.warp_barrier();
+        for (unsigned j = 0; j < warp.fragments_n; ++j) {
+            const std::vector<Reg>& c = warp.accumulators[i][j];
+            w.op("st.shared.v2.f32", at(write_address, j * 32), vector_of({c[0], c[1]}));
+            w.op("st.shared.v2.f32", at(write_address, j * 32 + 8 * stride), vector_of({c[2], c[3]}));
+        }
+        w.warp_barrier();
+        for (unsigned pass = 0; pass < 16 / rows_per_pass; ++pass) {
+            if (i != 0 || pass != 0) output.advance_rows(rows_per_pass);
+            output.store(0, load_raw(w, "ld.shared", ElementType::f32, width, read_address,
+                                     std::int64_t{pass} * rows_per_pass * stride)
+                                .words);
+        }
+    }
+}
+
+}  // namespace
+
+std::uint32_t gemm_mma_shared_bytes(const GemmTile& tile) {
+    return std::max((tile.m + tile.n) * tile.k * 2 * tile.stages, staging_bytes(tile));
+}
+
+Extent3 gemm_mma_grid(const GemmMmaSpec& spec, std::uint32_t m, std::uint32_t n,
+                      std::uint32_t batch_times_splits) {
+    return gemm_grid(m, n, batch_times_splits, spec.tile.m, spec.tile.n, spec.raster_log2);
+}
+
+GeneratedKernel generate_gemm_mma(const GemmMmaSpec& spec) {
+    check(spec);
+    PtxWriter w(name_for(spec), spec.compute_capability, 75, "mma.sync with f16 inputs and f32 accumulators");
+    Reg k_begin;
+    const GemmParameters p = emit_gemm_parameters(
+        w, spec.partition, spec.epilogue, spec.type, spec.type,
+        spec.partition.split_k ? ElementType::f32 : spec.epilogue.output, ComputeType::f32, k_begin);
+    const TilePosition tile = emit_tile_position(w, p.n, spec.tile.m, spec.tile.n, spec.raster_log2);
+    const Reg tid = w.tid();
+    const Reg lane = w.make_b32("and.b32", tid, 31), warp_index = w.make_b32("shr.u32", tid, 5);
+    const unsigned warp_m = spec.tile.m / spec.tile.warps_m, warp_n = spec.tile.n / spec.tile.warps_n;
+    const Reg warp_row = w.multiply_by(w.divide_by(warp_index, spec.tile.warps_n), warp_m);
+    const Reg warp_column = w.multiply_by(w.remainder_by(warp_index, spec.tile.warps_n), warp_n);
+    const Reg shared = w.make_b32("mov.u32", w.dynamic_shared(gemm_mma_shared_bytes(spec.tile)));
+
+    MmaOperandShape shape;
+    shape.tile_k = spec.tile.k;
+    shape.threads = spec.tile.threads();
+    shape.stages = spec.tile.stages;
+    shape.full_k = spec.full_k;
+    shape.extent = spec.tile.m;
+    shape.contiguous_in_k = !spec.transpose_a;
+    shape.copy_elements = spec.copy_a;
+    MmaOperand a(w, shape);
+    shape.shared_offset = shape.stage_bytes() * spec.tile.stages;
+    shape.extent = spec.tile.n;
+    shape.contiguous_in_k = spec.transpose_b;
+    shape.copy_elements = spec.copy_b;
+    shape.is_b = true;
+    MmaOperand b(w, shape);
+    a.set_up(shared, tid, lane, p.a, tile.row, p.m, p.lda, k_begin, p.k, warp_row);
+    b.set_up(shared, tid, lane, p.b, tile.column, p.n, p.ldb, k_begin, p.k, warp_column);
+    a.set_up_fragments(warp_m);
+    b.set_up_fragments(warp_n);
+
+    const Reg extent = k_begin.empty() ? p.k : w.make_b32("sub.u32", p.k, k_begin);
+    const Reg tiles = w.divide_by(w.make_b32("add.u32", extent, spec.tile.k - 1), spec.tile.k);
+    WarpTile warp = make_warp_tile(w, warp_m, warp_n);
+    write_main_loop(w, spec, a, b, warp, tiles);
+    write_epilogue(w, spec, p, warp, shared, warp_index, lane, w.make_b32("add.u32", tile.row, warp_row),
+                   w.make_b32("add.u32", tile.column, warp_column));
+    return w.finish({spec.tile.threads(), 1, 1});
+}
+
+}  // namespace heddle::kernels

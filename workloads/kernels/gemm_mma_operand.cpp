@@ -1,0 +1,214 @@
+#include "workloads/kernels/gemm_mma_operand.h"
+
+#include "isa/common/error.h"
+
+namespace heddle::kernels {
+
+MmaOperand::MmaOperand(PtxWriter& w, const MmaOperandShape& shape)
+    : w_(w),
+      shape_(shape),
+      chunks_((shape.contiguous_in_k ? shape.tile_k : shape.extent) / 8),
+      rows_per_pass_(shape.threads / chunks_),
+      slots_(shape.extent * shape.tile_k / 8 / shape.threads),
+      swizzle_(chunks_),
+      through_registers_(w.compute_capability() < 80 || shape.copy_elements == 1) {
+    if (shape.threads % chunks_ != 0 || slots_ * shape.threads * 8 != shape.extent * shape.tile_k) {
+        throw Error("a tile of " + std::to_string(shape.extent) + "x" + std::to_string(shape.tile_k) +
+                        " does not divide into 16-byte copies of " + std::to_string(shape.threads) +
+                        " threads",
+                    {.key = "gemm_mma"}, "use a larger tile or fewer warps");
+    }
+}
+
+void MmaOperand::set_up(const Reg& shared_base, const Reg& tid, const Reg& lane, const Reg& base,
+                        const Reg& first, const Reg& extent, const Reg& leading, const Reg& k_begin,
+                        const Reg& k_end, const Reg& warp_first) {
+    shared_base_ = shared_base;
+    lane_ = lane;
+    warp_first_ = warp_first;
+    const Reg row0 = w_.divide_by(tid, chunks_);
+    const Reg chunk = w_.remainder_by(tid, chunks_);
+    const Reg column = w_.multiply_by(chunk, 8);
+    const unsigned row_bytes = chunks_ * 16;
+    const bool constant_swizzle = rows_per_pass_ % ((swizzle_.mask + 1) << swizzle_.shift) == 0;
+    const bool along_k = shape_.contiguous_in_k;
+    const Reg k_local = along_k ? column : row0;
+    const Reg k_first = k_begin.empty() ? k_local : w_.make_b32("add.u32", k_local, k_begin);
+    remaining_ = w_.make_b32("sub.s32", k_end, k_first);
+    const unsigned clamp = along_k ? 1 : shape_.copy_elements;
+    const Reg last = w_.make_b32("sub.u32", extent, clamp);
+    if (!along_k) {
+        step_ = w_.make_b64("mul.wide.u32", leading, shape_.tile_k * 2);
+        const Reg here = w_.make_b32("add.u32", first, column);
+        for (unsigned piece = 0; piece < 8; piece += shape_.copy_elements) {
+            const Reg element = piece == 0 ? here : w_.make_b32("add.u32", here, piece);
+            const Reg safe = w_.make_b32("min.u32", element, last);
+            piece_offsets_.push_back(w_.make_b64("mul.wide.u32", safe, 2));
+        }
+    }
+    for (unsigned i = 0; i < slots_; ++i) {
+        const Reg row = i == 0 ? row0 : w_.make_b32("add.u32", row0, i * rows_per_pass_);
+        if (i == 0 || !constant_swizzle) {
+            const Reg swizzled = w_.make_b32("xor.b32", chunk, swizzle_.of_row(w_, row));
+            const Reg row_part = w_.make_b32("mad.lo.u32", row, row_bytes, shared_base);
+            targets_.emplace_back(w_.make_b32("mad.lo.u32", swizzled, 16, row_part), 0);
+        } else {
+            targets_.emplace_back(targets_[0].first, i * rows_per_pass_ * row_bytes);
+        }
+        // Rows and columns beyond the matrix read its last element: what comes of them is never stored.
+        if (along_k) {
+            const Reg safe = w_.make_b32("min.u32", w_.make_b32("add.u32", first, row), last);
+            const Reg row_start = w_.make_b64("mul.wide.u32", safe, leading);
+            const Reg elements = w_.make_b64("add.s64", row_start, w_.make_b64("cvt.u64.u32", k_first));
+            pointers_.push_back(w_.make_b64("add.s64", base, w_.make_b64("shl.b64", elements, 1)));
+        } else {
+            const Reg k = i == 0 ? k_first : w_.make_b32("add.u32", k_first, i * rows_per_pass_);
+            const Reg row_start = w_.make_b64("mul.wide.u32", k, leading);
+            Reg pointer = w_.make_b64("add.s64", base, w_.make_b64("shl.b64", row_start, 1));
+            if (piece_offsets_.size() == 1) pointer = w_.make_b64("add.s64", pointer, piece_offsets_[0]);
+            pointers_.push_back(pointer);
+        }
+    }
+    staged_.assign(slots_, {});
+}
+
+/// Whether a piece of a copy lies before the end of k. Immediates hold everything but the thread's first k.
+Reg MmaOperand::piece_guard(unsigned slot, unsigned piece, unsigned ahead) {
+    const unsigned beyond = ahead * shape_.tile_k +
+                            (shape_.contiguous_in_k ? piece * shape_.copy_elements : slot * rows_per_pass_);
+    return w_.make_predicate("setp.gt.s32", remaining_, beyond);
+}
+
+std::string MmaOperand::piece_address(unsigned slot, unsigned piece, unsigned ahead, std::int64_t& offset) {
+    if (shape_.contiguous_in_k) {
+        offset = 2 * (std::int64_t{ahead} * shape_.tile_k + piece * shape_.copy_elements);
+        return pointers_[slot];
+    }
+    offset = 0;
+    if (piece_offsets_.size() == 1) return pointers_[slot];
+    return w_.make_b64("add.s64", pointers_[slot], piece_offsets_[piece]);
+}
+
+void MmaOperand::copy(unsigned stage, unsigned ahead) {
+    // All slots of a thread share their k when rows run along k: one comparison for all of them.
+    std::vector<Reg> shared_guards, shared_sizes;
+    const unsigned pieces = 8 / shape_.copy_elements;
+    for (unsigned slot = 0; slot < slots_; ++slot) {
+        std::vector<Reg> words;
+        for (unsigned piece = 0; piece < pieces; ++piece) {
+            const bool reuse = (shape_.contiguous_in_k && slot > 0) ||
+                               (!shape_.contiguous_in_k && piece > 0) ||
+                               (shape_.full_k && (slot > 0 || piece > 0));
+            const std::size_t known = shape_.contiguous_in_k && !shape_.full_k ? piece : 0;
+            if (!reuse) {
+                if (!shape_.contiguous_in_k && !shape_.full_k) shared_guards.clear(), shared_sizes.clear();
+                shared_guards.push_back(piece_guard(shape_.full_k ? 0 : slot, piece, ahead));
+                if (!shape_.full_k && !through_registers_) {
+                    shared_sizes.push_back(
+                        w_.make_b32("selp.b32", shape_.copy_elements * 2, 0, shared_guards.back()));
+                }
+            }
+            const Reg& guard = shared_guards[known];
+            std::int64_t offset = 0;
+            const std::string address = piece_address(slot, piece, ahead, offset);
+            const unsigned bytes = shape_.copy_elements * 2;
+            if (!through_registers_) {
+                const std::string target =
+                    at(targets_[slot].first, shape_.shared_offset + stage * shape_.stage_bytes() +
+                                                 targets_[slot].second + piece * bytes);
+                const char* opcode = bytes == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global";
+                if (shape_.full_k) {
+                    w_.op_if(guard, opcode, target, at(address, offset), bytes);
+                } else {
+                    w_.op(opcode, target, at(address, offset), bytes, shared_sizes[known]);
+                }
+                continue;
+            }
+            std::vector<Reg> loaded;
+            if (shape_.copy_elements == 1) {
+                loaded.push_back(w_.b16());
+                w_.op("mov.b16", loaded[0], 0);
+                w_.op_if(guard, "ld.global.nc.b16", loaded[0], at(address, offset));
+            } else {
+                for (unsigned i = 0; i < bytes / 4; ++i) loaded.push_back(w_.make_b32("mov.b32", 0));
+                const std::string opcode = std::string("ld.global.nc") +
+                                           (bytes > 4 ? ".v" + std::to_string(bytes / 4) : "") + ".b32";
+                w_.op_if(guard, opcode, vector_of(loaded), at(address, offset));
+            }
+            words.insert(words.end(), loaded.begin(), loaded.end());
+        }
+        staged_[slot] = words;
+    }
+    if (shape_.contiguous_in_k) return;
+    for (const Reg& pointer : pointers_) w_.op("add.s64", pointer, pointer, step_);
+}
+
+void MmaOperand::finish_copy(unsigned stage) {
+    if (!through_registers_) return;
+    for (unsigned slot = 0; slot < slots_; ++slot) {
+        std::vector<Reg> words = staged_[slot];
+        if (words.size() == 8) {
+            std::vector<Reg> packed;
+            for (unsigned i = 0; i < 8; i += 2) {
+                packed.push_back(w_.make_b32("mov.b32", vector_of({words[i], words[i + 1]})));
+            }
+            words = packed;
+        }
+        w_.op("st.shared.v4.b32",
+              at(targets_[slot].first,
+                 shape_.shared_offset + stage * shape_.stage_bytes() + targets_[slot].second),
+              vector_of(words));
+    }
+}
+
+void MmaOperand::advance(unsigned tiles) {
+    if (shape_.contiguous_in_k) {
+        for (const Reg& pointer : pointers_) w_.op("add.s64", pointer, pointer, tiles * shape_.tile_k * 2);
+    }
+    w_.op("sub.s32", remaining_, remaining_, tiles * shape_.tile_k);
+}
+
+void MmaOperand::set_up_fragments(unsigned warp_extent) {
+    const Reg low3 = w_.make_b32("and.b32", lane_, 7);
+    const Reg bit3 = w_.make_b32("bfe.u32", lane_, 3, 1), bit4 = w_.make_b32("bfe.u32", lane_, 4, 1);
+    const unsigned row_bytes = chunks_ * 16;
+    // Which of the four 8x8 matrices a lane's address belongs to: lanes 8i ... 8i + 7 name the rows of matrix
+    // i. A: (m 0, k 0) (m 8, k 0) (m 0, k 8) (m 8, k 8); B: (n 0, k 0) (n 0, k 8) (n 8, k 0) (n 8, k 8).
+    const Reg outer_half = shape_.is_b ? bit4 : bit3;  // second 8 along m or n
+    const Reg k_half = shape_.is_b ? bit3 : bit4;      // second 8 along k
+    if (shape_.contiguous_in_k) {
+        const Reg row = w_.make_b32("mad.lo.u32", outer_half, 8, low3);
+        const Reg placed = w_.make_b32("add.u32", row, warp_first_);
+        const Reg row_part = w_.make_b32("mad.lo.u32", placed, row_bytes, shared_base_);
+        const Reg swizzled = w_.make_b32("xor.b32", k_half, swizzle_.of_row(w_, row));
+        for (unsigned step = 0; step < shape_.tile_k / 16; ++step) {
+            const Reg chunk = step == 0 ? swizzled : w_.make_b32("xor.b32", swizzled, step * 2);
+            fragment_addresses_.push_back(w_.make_b32("mad.lo.u32", chunk, 16, row_part));
+        }
+        return;
+    }
+    const Reg row = w_.make_b32("mad.lo.u32", k_half, 8, low3);
+    const Reg row_part = w_.make_b32("mad.lo.u32", row, row_bytes, shared_base_);
+    const Reg first_chunk = w_.make_b32("add.u32", w_.make_b32("shr.u32", warp_first_, 3), outer_half);
+    const Reg pattern = swizzle_.of_row(w_, row);
+    for (unsigned index = 0; index < warp_extent / 16; ++index) {
+        const Reg chunk = index == 0 ? first_chunk : w_.make_b32("add.u32", first_chunk, index * 2);
+        fragment_addresses_.push_back(
+            w_.make_b32("mad.lo.u32", w_.make_b32("xor.b32", chunk, pattern), 16, row_part));
+    }
+}
+
+void MmaOperand::load_fragment(const std::vector<Reg>& into, unsigned stage, unsigned index,
+                               unsigned k_step) {
+    const unsigned row_bytes = chunks_ * 16;
+    const std::int64_t stage_offset = shape_.shared_offset + stage * shape_.stage_bytes();
+    if (shape_.contiguous_in_k) {
+        w_.op("ldmatrix.sync.aligned.m8n8.x4.shared.b16", vector_of(into),
+              at(fragment_addresses_[k_step], stage_offset + index * 16 * row_bytes));
+    } else {
+        w_.op("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", vector_of(into),
+              at(fragment_addresses_[index], stage_offset + k_step * 16 * row_bytes));
+    }
+}
+
+}  // namespace heddle::kernels
