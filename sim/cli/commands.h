@@ -1,0 +1,17 @@
+// The subcommands of `heddle`. Each adds itself to the command line and runs when it was chosen; each throws
+// heddle::Error for bad input.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace heddle::cli {
+
+void add_simulate_command(CLI::App& app);
+void add_hardware_command(CLI::App& app);
+void add_trace_command(CLI::App& app);
+
+/// Parses and runs. Returns the exit code: 0 done, 1 the comparison asked for did not hold, 2 bad usage or
+/// bad input, 3 internal error. Every error is one line on stderr.
+int run(int argument_count, const char* const* arguments);
+
+}  // namespace heddle::cli

@@ -1,0 +1,125 @@
+// heddle hardware list | describe | diff
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "isa/common/error.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/output.h"
+#include "sim/config/hardware.h"
+#include "sim/report/table.h"
+
+namespace heddle::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using sim::ParameterDescription;
+
+struct Options {
+    std::string first, second;
+    std::vector<std::string> overrides;
+    bool json = false;
+};
+
+void list(const Options& options) {
+    Json json = Json::array();
+    std::vector<std::vector<std::string>> rows{{"name", "kind", "description"}};
+    for (const std::string& name : sim::hardware_names()) {
+        const sim::HardwareText text = sim::read_hardware_file(sim::find_hardware_file(name));
+        rows.push_back({name, text.kind, text.description});
+        json.push_back({{"name", name}, {"kind", text.kind}, {"description", text.description}});
+    }
+    print(options.json ? json.dump(2) + "\n" : sim::align_columns(rows, {}));
+}
+
+void describe(const Options& options) {
+    const sim::Hardware hardware = sim::load_hardware(options.first, options.overrides);
+    const std::vector<ParameterDescription> parameters = sim::describe_parameters(hardware);
+    if (options.json) {
+        Json json{{"name", hardware.name}, {"kind", hardware.kind}, {"description", hardware.description}};
+        json["parameters"] = Json::array();
+        for (const ParameterDescription& parameter : parameters) {
+            json["parameters"].push_back({{"path", parameter.path},
+                                          {"value", parameter.value},
+                                          {"range", parameter.range},
+                                          {"meaning", parameter.meaning},
+                                          {"source", parameter.source},
+                                          {"where", parameter.where}});
+        }
+        print(json.dump(2) + "\n");
+        return;
+    }
+    std::vector<std::vector<std::string>> rows{
+        {"parameter", "value", "range", "meaning", "set in", "source"}};
+    for (const ParameterDescription& parameter : parameters) {
+        rows.push_back({parameter.path, parameter.value, parameter.range, parameter.meaning, parameter.where,
+                        parameter.source});
+    }
+    const std::string kind = hardware.kind == "gpu" ? "GPU" : "TPU";
+    print(hardware.name + " (" + kind + "): " + hardware.description + "\n\n" +
+          sim::align_columns(rows, {false, true}));
+}
+
+void diff(const Options& options) {
+    const sim::Hardware first = sim::load_hardware(options.first);
+    const sim::Hardware second = sim::load_hardware(options.second);
+    if (first.kind != second.kind) {
+        throw Error("`" + options.first + "` is a " + first.kind + " and `" + options.second + "` is a " +
+                        second.kind,
+                    {}, "compare two of the same kind");
+    }
+    const std::vector<ParameterDescription> a = sim::describe_parameters(first),
+                                            b = sim::describe_parameters(second);
+    Json json = Json::array();
+    std::vector<std::vector<std::string>> rows{{"parameter", first.name, second.name, "meaning"}};
+    for (std::size_t i = 0; i < a.size(); ++i) {  // the same model describes both, in the same order
+        if (a[i].value == b[i].value) continue;
+        rows.push_back({a[i].path, a[i].value, b[i].value, a[i].meaning});
+        json.push_back(
+            {{"path", a[i].path}, {"first", a[i].value}, {"second", b[i].value}, {"meaning", a[i].meaning}});
+    }
+    if (options.json) {
+        print(json.dump(2) + "\n");
+    } else if (rows.size() == 1) {
+        print("no parameter differs\n");
+    } else {
+        print(sim::align_columns(rows, {false, true, true}));
+    }
+}
+
+}  // namespace
+
+void add_hardware_command(CLI::App& app) {
+    // The options outlive this function in the callbacks.
+    const auto options = std::make_shared<Options>();
+    CLI::App* hardware = app.add_subcommand("hardware", "Lists, describes and compares devices.");
+    hardware->require_subcommand(1);
+    hardware->footer("Example: heddle hardware describe h100-sxm");
+
+    CLI::App* list_app = hardware->add_subcommand("list", "Lists the devices that can be named.");
+    list_app->add_flag("--json", options->json, "print JSON");
+    list_app->footer(
+        "Example: heddle hardware list\n"
+        "HEDDLE_HARDWARE_PATH names more folders with hardware files, separated by colons.");
+    list_app->callback([options] { list(*options); });
+
+    CLI::App* describe_app =
+        hardware->add_subcommand("describe", "Lists every parameter: value, range, meaning, source.");
+    describe_app->add_option("NAME", options->first, "a device's name, or a hardware file")->required();
+    describe_app->add_option("--set", options->overrides, "change a parameter: --set sm.count=144")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    describe_app->add_flag("--json", options->json, "print JSON");
+    describe_app->footer("Example: heddle hardware describe h100-sxm --set sm.count=144");
+    describe_app->callback([options] { describe(*options); });
+
+    CLI::App* diff_app =
+        hardware->add_subcommand("diff", "Lists the parameters in which two devices differ.");
+    diff_app->add_option("FIRST", options->first, "a device's name, or a hardware file")->required();
+    diff_app->add_option("SECOND", options->second, "the device to compare it with")->required();
+    diff_app->add_flag("--json", options->json, "print JSON");
+    diff_app->footer("Example: heddle hardware diff a100-sxm h100-sxm");
+    diff_app->callback([options] { diff(*options); });
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,109 @@
+// heddle simulate
+#include <cstdio>
+#include <memory>
+
+#include "isa/common/error.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/output.h"
+#include "sim/cli/progress.h"
+#include "sim/cli/workload.h"
+#include "sim/config/hardware.h"
+#include "sim/report/run_directory.h"
+#include "sim/report/summary.h"
+#include "sim/report/table.h"
+#include "sim/run/simulate.h"
+
+namespace heddle::cli {
+namespace {
+
+struct Options {
+    std::string workload, hardware;
+    std::string batch, widths;
+    std::vector<std::string> model_options, overrides;
+    std::string out;
+    sim::SimulateOptions simulate;
+    bool json = false, no_out = false;
+};
+
+Workload open(const Options& options) {
+    std::map<std::string, std::string> model_options;
+    if (!options.batch.empty()) add_model_option(model_options, "batch=" + options.batch);
+    if (!options.widths.empty()) add_model_option(model_options, "widths=" + options.widths);
+    for (const std::string& assignment : options.model_options) add_model_option(model_options, assignment);
+    return open_workload(options.workload, model_options);
+}
+
+void simulate(Options options) {
+    if (options.simulate.steps != 1 && !options.simulate.numerics) {
+        throw Error("several steps differ only in their values", {"--steps", 0, ""}, "add --numerics");
+    }
+    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides);
+    const Workload workload = open(options);
+    if (options.out.empty()) options.out = "heddle-run-" + workload.name + "-" + hardware.name;
+    if (!options.no_out) sim::check_run_directory(options.out);
+
+    sim::RunResult result;
+    {
+        Progress progress;
+        options.simulate.progress = [&progress](double fraction, const std::string& what) {
+            progress.update(fraction, what);
+        };
+        result = sim::simulate(workload.trace, workload.name, hardware, options.simulate);
+    }
+    if (!options.no_out) sim::write_run_directory(result, options.out);
+    if (options.json) {
+        print(sim::summary_json(result));
+        return;
+    }
+    std::string text = sim::format_report(result) + sim::format_simulation(result) + "\n";
+    if (!options.no_out)
+        text += "written to " + options.out + ": open report.html, or timeline.json in Perfetto\n";
+    print(text);
+}
+
+}  // namespace
+
+void add_simulate_command(CLI::App& app) {
+    const auto options = std::make_shared<Options>();
+    CLI::App* command = app.add_subcommand(
+        "simulate", "Says how long a training step takes on a device, and what it is waiting for.");
+    command
+        ->add_option("WORKLOAD", options->workload,
+                     "a model (`heddle trace models` lists them) or a trace file")
+        ->required();
+    command->add_option("--hardware", options->hardware, "a device's name, or a hardware file")
+        ->type_name("NAME|FILE")
+        ->required();
+    command->add_option("--set", options->overrides, "change a parameter of the device: --set sm.count=144")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    command->add_option("--batch", options->batch, "rows of the model's input")->type_name("N");
+    command->add_option("--widths", options->widths, "widths of the model's layers: 784,4096,10")
+        ->type_name("N,N,...");
+    command
+        ->add_option("--option", options->model_options, "any other option of the model: --option type=bf16")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    command->add_flag("--numerics", options->simulate.numerics,
+                      "compute real values and compare them with a double-precision reference");
+    command->add_option("--steps", options->simulate.steps, "training steps, with --numerics")
+        ->check(CLI::Range(1u, 100000u))
+        ->capture_default_str();
+    command->add_flag("--tick-every-cycle", options->simulate.tick_every_cycle,
+                      "look at every block in every cycle: slow, and must give the same cycles");
+    command->add_option("-j,--jobs", options->simulate.jobs, "worker processes; 0: one per core")
+        ->check(CLI::Range(0u, 4096u))
+        ->capture_default_str();
+    command->add_option("--out", options->out, "folder to write (default: heddle-run-WORKLOAD-HARDWARE)")
+        ->type_name("DIR");
+    command->add_flag("--no-out", options->no_out, "write no folder")->excludes("--out");
+    command->add_flag("--json", options->json, "print summary.json instead of tables");
+    command->footer(
+        "Examples:\n"
+        "  heddle simulate mlp --hardware h100-sxm\n"
+        "  heddle simulate mlp --batch 256 --widths 784,4096,4096,10 --hardware tpu-v3 --json\n"
+        "  heddle simulate step.et --hardware h100-sxm --set sm.count=144 --out wider");
+    command->callback([options] { simulate(*options); });
+}
+
+}  // namespace heddle::cli

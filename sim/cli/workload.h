@@ -1,0 +1,27 @@
+// What a user may name as a workload: a model of the zoo with options, or a file with a training step.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "workloads/trace/trace.h"
+
+namespace heddle::cli {
+
+struct Workload {
+    std::string name;  ///< "mlp", or the file's name without its endings
+    trace::Trace trace;
+};
+
+/// Builds a model, or reads a file when `workload` names one (it exists, or it has a `/` or a `.`). Options
+/// belong to models: with a file they are a heddle::Error, as are unknown ones.
+Workload open_workload(const std::string& workload, const std::map<std::string, std::string>& options);
+
+/// Splits "key=value". Throws heddle::Error when there is no `=`, and for a key that was given already.
+void add_model_option(std::map<std::string, std::string>& options, const std::string& assignment);
+
+/// "gpt_step.tar.gz" of "data/gpt_step.tar.gz" without its endings: "gpt_step".
+std::string workload_name_of_file(const std::string& path);
+
+}  // namespace heddle::cli

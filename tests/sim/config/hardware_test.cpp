@@ -1,0 +1,130 @@
+// The hardware that Heddle ships, against the figures that its makers publish, and whole descriptions read
+// from files.
+#include "sim/config/hardware.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+using heddle::Error;
+using heddle::sim::describe_parameters;
+using heddle::sim::hardware_names;
+using heddle::sim::load_hardware;
+using heddle::sim::ParameterDescription;
+
+namespace {
+
+std::string value_of(const heddle::sim::Hardware& hardware, const std::string& path) {
+    for (const ParameterDescription& parameter : describe_parameters(hardware)) {
+        if (parameter.path == path) return parameter.value;
+    }
+    return "no such parameter";
+}
+
+}  // namespace
+
+TEST_CASE("every device that can be named is complete, possible, and gives a source for every value") {
+    REQUIRE_FALSE(hardware_names().empty());
+    for (const std::string& name : hardware_names()) {
+        CAPTURE(name);
+        const auto hardware = load_hardware(name);
+        CHECK(hardware.name == name);
+        CHECK_FALSE(hardware.description.empty());
+        for (const ParameterDescription& parameter : describe_parameters(hardware)) {
+            CAPTURE(parameter.path);
+            CHECK_THAT(parameter.source, Catch::StartsWith("source: "));
+            CHECK_THAT(parameter.where, Catch::Contains(".yaml:"));
+            CHECK_FALSE(parameter.meaning.empty());
+        }
+    }
+}
+
+TEST_CASE("GPU peaks are those of the datasheets") {
+    struct Case {
+        const char* name;
+        double tensor_clock;  ///< at which the maker states the tensor peak, hertz
+        double f16_tflops;    ///< dense FP16 or BF16 tensor peak
+        double fp32_tflops;   ///< at maximum boost
+        double memory_tb_per_s;
+        double l2_mb;
+    };
+    // NVIDIA datasheets and whitepapers of H100 SXM (tensor peaks at 1830 MHz, FP32 at 1980 MHz) and A100 SXM
+    // 80 GB.
+    const Case cases[] = {
+        {"h100-sxm", 1.83e9, 989.4, 66.9, 3.35, 50},
+        {"a100-sxm", 1.41e9, 312, 19.5, 2.039, 40},
+    };
+    for (const Case& test : cases) {
+        CAPTURE(test.name);
+        const auto hardware = load_hardware(test.name);
+        REQUIRE(hardware.is_gpu());
+        const auto& gpu = hardware.gpu();
+        CHECK(2 * gpu.tensor.f16 * gpu.sm.count * test.tensor_clock / 1e12 ==
+              Approx(test.f16_tflops).epsilon(0.002));
+        const double lanes = 4 * 32 / gpu.pipelines.fp32.interval;
+        CHECK(2 * lanes * gpu.sm.count * gpu.clock / 1e12 == Approx(test.fp32_tflops).epsilon(0.002));
+        CHECK(gpu.hbm.bandwidth / 1e12 == Approx(test.memory_tb_per_s));
+        CHECK(static_cast<double>(gpu.l2.bytes) / (1 << 20) == Approx(test.l2_mb));
+    }
+}
+
+TEST_CASE("a derived device differs where it says so") {
+    const std::string file =
+        (std::filesystem::temp_directory_path() / ("wider-" + std::to_string(getpid()) + ".yaml")).string();
+    std::ofstream(file)
+        << "extends: h100-sxm\ndescription: an H100 that never was\nsm.count: 144  # source: a wish\n";
+    const auto derived = load_hardware(file, {"clock=1.5 GHz"});
+    std::filesystem::remove(file);
+    CHECK(derived.gpu().sm.count == 144);
+    CHECK(derived.gpu().clock == 1.5e9);
+    CHECK(derived.gpu().l2.bytes == 50u << 20);
+    CHECK(derived.kind == "gpu");
+    CHECK(derived.origins.at("clock").source == "command line");
+    CHECK(derived.origins.at("sm.count").source == "source: a wish");
+    CHECK(value_of(derived, "clock") == "1.5 GHz");
+    CHECK(value_of(derived, "sm.count") == "144");
+    CHECK(value_of(derived, "l2.size") == "50 MiB");
+}
+
+TEST_CASE("impossible machines are refused where the value stands") {
+    // 96 warps would need 3072 threads.
+    CHECK_THROWS_WITH(load_hardware("h100-sxm", {"sm.threads=1024"}),
+                      Catch::Contains("impossible machine") && Catch::Contains("sm.threads"));
+    CHECK_THROWS_WITH(load_hardware("h100-sxm", {"sm.threads=1024"}), Catch::StartsWith("--set: sm.threads"));
+}
+
+TEST_CASE("names that do not exist are answered with those that do") {
+    CHECK_THROWS_WITH(load_hardware("h100-smx"), Catch::Contains("no hardware named `h100-smx`") &&
+                                                     Catch::Contains("did you mean `h100-sxm`?") &&
+                                                     Catch::Contains("tpu-v3"));
+    CHECK_THROWS_WITH(load_hardware("no/such/file.yaml"),
+                      Catch::StartsWith("no/such/file.yaml: no such hardware file"));
+    CHECK_THROWS_AS(load_hardware(""), Error);
+}
+
+TEST_CASE("HEDDLE_HARDWARE_PATH adds devices") {
+    const auto folder =
+        std::filesystem::temp_directory_path() / ("heddle-path-test-" + std::to_string(getpid()));
+    std::filesystem::create_directories(folder);
+    std::ofstream(folder / "mine.yaml") << "extends: h100-sxm\ndescription: mine\n";
+    setenv("HEDDLE_HARDWARE_PATH", ("/nowhere:" + folder.string()).c_str(), 1);
+    const auto names = hardware_names();
+    CHECK(std::count(names.begin(), names.end(), "mine") == 1);
+    CHECK(std::count(names.begin(), names.end(), "h100-sxm") == 1);
+    CHECK(load_hardware("mine").gpu().sm.count == 132);
+    unsetenv("HEDDLE_HARDWARE_PATH");
+    std::filesystem::remove_all(folder);
+}
+
+TEST_CASE("a file without a kind, or of an unknown one, is refused") {
+    const std::string file =
+        (std::filesystem::temp_directory_path() / ("kind-" + std::to_string(getpid()) + ".yaml")).string();
+    std::ofstream(file) << "clock: 1 GHz\n";
+    CHECK_THROWS_WITH(load_hardware(file), Catch::Contains("missing key `kind`"));
+    std::ofstream(file) << "kind: fpga\n";
+    CHECK_THROWS_WITH(load_hardware(file), Catch::Contains(":1: kind: `fpga` is not a kind of device"));
+    std::filesystem::remove(file);
+}
