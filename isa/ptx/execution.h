@@ -82,6 +82,8 @@ struct MemoryAccess {
     std::array<std::uint64_t, kWarpSize> address;
     /// cp.async: the shared-memory side; `address` is the global side.
     std::array<std::uint32_t, kWarpSize> shared_address;
+    /// cp.async: active lanes with a source size of 0, which write zeros and read nothing. They are not in `lanes`.
+    std::uint32_t zero_filled_lanes = 0;
 };
 
 /// What one step did.
@@ -104,7 +106,8 @@ enum class Mode : std::uint8_t {
 class LoadedKernel {
   public:
     /// The module must outlive nothing: what is needed is copied. `entry` is the kernel's name.
-    LoadedKernel(std::shared_ptr<const Module> module, const std::string& entry);
+    /// `compute_capability` chooses the machine operations per instruction; 0: that of the module's .target.
+    LoadedKernel(std::shared_ptr<const Module> module, const std::string& entry, unsigned compute_capability = 0);
     ~LoadedKernel();
     LoadedKernel(LoadedKernel&&) noexcept;
 
@@ -136,6 +139,7 @@ struct LaunchContext {
     std::vector<std::byte> parameters;  ///< laid out as LoadedKernel::parameters() says
     GlobalMemory* memory = nullptr;
     Mode mode = Mode::functional;
+    unsigned compute_capability = 90;   ///< decides the arithmetic of mma.sync
 };
 
 class Cta;
@@ -162,8 +166,8 @@ class Cta {
     explicit Cta(const LaunchContext& launch);
     ~Cta();
     Cta(Cta&&) noexcept;
-    /// `linear_index` counts blocks x fastest.
-    void start(std::uint64_t linear_index);
+    /// `linear_index` counts blocks x fastest; `sm` is what %smid reads.
+    void start(std::uint64_t linear_index, std::uint32_t sm = 0);
     unsigned warp_count() const;
     Warp& warp(unsigned index);
     bool finished() const;

@@ -33,14 +33,14 @@ constexpr std::array<std::string_view, kOpcodeCount> kOpcodeNames = {
 
 constexpr std::array<std::string_view, kModifierCount> kModifierNames = {
     "", "rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi", "approx", "full", "ftz", "sat",
-    "satfinite", "relu", "nan", "xorsign", "abs", "noftz", "cc", "lo", "hi", "wide", "clamp", "wrap", "l",
-    "r", "eq", "ne", "lt", "le", "gt", "ge", "ls", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num",
+    "satfinite", "relu", "NaN", "xorsign", "abs", "noftz", "cc", "lo", "hi", "wide", "clamp", "wrap", "l",
+    "r", "eq", "ne", "lt", "le", "gt", "ge", "ls", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan",
     "and", "or", "xor", "popc", "add", "inc", "dec", "min", "max", "exch", "cas", "v2", "v4", "v8", "ca",
     "cg", "cs", "cv", "lu", "wb", "wt", "nc", "volatile", "weak", "relaxed", "acquire", "release",
-    "acq_rel", "sc", "cta", "cluster", "gpu", "sys", "L1::evict_normal", "L1::evict_unchanged",
+    "acq_rel", "sc", "cta", "cluster", "gpu", "gl", "sys", "L1::evict_normal", "L1::evict_unchanged",
     "L1::evict_first", "L1::evict_last", "L1::no_allocate", "L2::64B", "L2::128B", "L2::256B", "to", "uni",
     "sync", "arrive", "red", "all", "any", "ballot", "up", "down", "bfly", "idx", "aligned", "async",
-    "bulk", "commit_group", "wait_group", "wait_all", "proxy", "L1", "L2", "read", "m8n8", "m8n8k4",
+    "bulk", "commit_group", "wait_group", "wait_all", "warp", "proxy", "L1", "L2", "read", "m8n8", "m8n8k4",
     "m8n8k16", "m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32", "x1", "x2", "x4", "trans", "row", "col",
     "finite", "infinite", "number", "notanumber", "normal", "subnormal", "f4e", "b4e", "rc8", "ecl", "ecr",
     "rc16", "shiftamt",

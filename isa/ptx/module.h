@@ -58,18 +58,18 @@ enum class Modifier : std::uint8_t {
     // rounding
     rn, rz, rm, rp, rna, rni, rzi, rmi, rpi,
     // arithmetic
-    approx, full, ftz, sat, satfinite, relu, nan, xorsign, abs, noftz, cc, lo, hi, wide, clamp, wrap, l, r,
+    approx, full, ftz, sat, satfinite, relu, nan_propagating, xorsign, abs, noftz, cc, lo, hi, wide, clamp, wrap, l, r,
     // comparisons
-    eq, ne, lt, le, gt, ge, ls, hs, equ, neu, ltu, leu, gtu, geu, num,
+    eq, ne, lt, le, gt, ge, ls, hs, equ, neu, ltu, leu, gtu, geu, num, nan,
     // boolean and atomic operations
     and_, or_, xor_, popc, add, inc, dec, min, max, exch, cas,
     // memory
     v2, v4, v8, ca, cg, cs, cv, lu, wb, wt, nc, volatile_, weak, relaxed, acquire, release, acq_rel, sc,
-    cta, cluster, gpu, sys, evict_normal, evict_unchanged, evict_first, evict_last, no_allocate, l2_64,
+    cta, cluster, gpu, gl, sys, evict_normal, evict_unchanged, evict_first, evict_last, no_allocate, l2_64,
     l2_128, l2_256, to,
     // control and synchronisation
     uni, sync, arrive, red, all, any, ballot, up, down, bfly, idx, aligned, async, bulk, commit_group,
-    wait_group, wait_all, proxy, l1, l2, read,
+    wait_group, wait_all, warp, proxy, l1, l2, read,
     // matrix
     m8n8, m8n8k4, m8n8k16, m16n8k4, m16n8k8, m16n8k16, m16n8k32, x1, x2, x4, trans, row, col,
     // testp, prmt
@@ -118,7 +118,7 @@ struct Variable {
     std::uint32_t alignment = 1;
     std::uint64_t offset = 0;  ///< in the kernel's shared or local memory, or in the module's constant bank
     bool external = false;     ///< .extern: dynamic shared memory
-    std::vector<std::byte> initial;  ///< empty, or `bytes` long
+    std::vector<std::byte> initial;  ///< at most `bytes` long; what follows is zero
 };
 
 struct Operand {
