@@ -1,0 +1,327 @@
+#include "workloads/kernels/elementwise.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstdio>
+#include <optional>
+
+#include "isa/common/error.h"
+
+namespace heddle::kernels {
+namespace {
+
+std::string name_for(const ElementwiseSpec& spec) {
+    std::uint32_t hash = 2166136261u;
+    for (const char c : expression::to_text(spec.expression))
+        hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+    char tag[16];
+    std::snprintf(tag, sizeof tag, "%08x", hash);
+    std::string name = spec.vector_width > 1 ? "vectorized_elementwise" : "elementwise";
+    name += std::string("_") + tag;
+    for (const ElementType type : spec.outputs) name += "_y" + name_of(type);
+    for (const ElementwiseInput& input : spec.inputs) {
+        static constexpr const char* kAccess[] = {"", "scalar", "column", "row", "strided"};
+        name += "_x" + name_of(input.type) + kAccess[static_cast<int>(input.access)];
+    }
+    return name + "_v" + std::to_string(spec.vector_width) + "_n" + std::to_string(spec.elements_per_thread) +
+           "_t" + std::to_string(spec.threads) + "_d" + std::to_string(spec.dimensions) +
+           (spec.grid_stride ? "_loop" : "");
+}
+
+bool uses(const ElementwiseSpec& spec, AccessPattern access) {
+    return std::any_of(spec.inputs.begin(), spec.inputs.end(),
+                       [access](const ElementwiseInput& input) { return input.access == access; });
+}
+
+void check(const ElementwiseSpec& spec) {
+    const SourceLocation where{.key = expression::to_text(spec.expression)};
+    if (spec.inputs.size() < spec.expression.input_count ||
+        spec.outputs.size() != spec.expression.outputs.size()) {
+        throw Error("an expression of " + std::to_string(spec.expression.input_count) + " inputs and " +
+                        std::to_string(spec.expression.outputs.size()) + " outputs was given " +
+                        std::to_string(spec.inputs.size()) + " and " + std::to_string(spec.outputs.size()) +
+                        " operands",
+                    where);
+    }
+    const unsigned v = spec.vector_width;
+    if ((v != 1 && v != 2 && v != 4 && v != 8) || spec.elements_per_thread == 0 ||
+        spec.elements_per_thread % v != 0) {
+        throw Error("elements per thread must be a multiple of a vector width of 1, 2, 4 or 8", where);
+    }
+    if (spec.dimensions < 1 || spec.dimensions > 5)
+        throw Error("offset calculators have 1 to 5 dimensions", where);
+    if (v > 1 && uses(spec, AccessPattern::strided)) {
+        throw Error("strided operands cannot be accessed in vectors", where, "set vector_width to 1");
+    }
+    if (spec.threads == 0 || spec.threads > 1024 || spec.threads % 32 != 0) {
+        throw Error("a CTA has a multiple of 32 and at most 1024 threads", where);
+    }
+}
+
+/// Everything that stays the same while a thread works through its vectors.
+class ElementwiseWriter {
+  public:
+    ElementwiseWriter(PtxWriter& w, const ElementwiseSpec& spec)
+        : w_(w), spec_(spec), compute_(elementwise_compute_type(spec)) {
+        for (std::size_t i = 0; i < spec.outputs.size(); ++i) {
+            outputs_.push_back(w.pointer_parameter("y" + std::to_string(i)));
+        }
+        for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
+            inputs_.push_back(w.pointer_parameter("x" + std::to_string(i)));
+        }
+        elements_ = w.b32_parameter("elements");
+        std::vector<Reg> scalars;
+        for (unsigned i = 0; i < spec.expression.scalar_count; ++i) {
+            const std::string name = "s" + std::to_string(i);
+            scalars.push_back(compute_ == ComputeType::f32 ? w.f32_parameter(name) : w.f64_parameter(name));
+        }
+        if (uses(spec, AccessPattern::per_column) || uses(spec, AccessPattern::per_row)) {
+            columns_ = w.divider_parameter("columns");
+        }
+        if (uses(spec, AccessPattern::strided)) {
+            for (unsigned d = 0; d + 1 < spec.dimensions; ++d) {
+                sizes_.push_back(w.divider_parameter("size" + std::to_string(d)));
+            }
+        }
+        strides_.resize(spec.inputs.size());
+        for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
+            if (spec.inputs[i].access != AccessPattern::strided) continue;
+            for (unsigned d = 0; d < spec.dimensions; ++d) {
+                strides_[i].push_back(
+                    w.b32_parameter("x" + std::to_string(i) + "_stride" + std::to_string(d)));
+            }
+        }
+        needed_.resize(spec.inputs.size());
+        for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
+            needed_[i] = ExpressionCode::reads_input(spec.expression, static_cast<unsigned>(i));
+        }
+        code_.emplace(w, spec.expression, compute_, scalars);
+    }
+
+    const Reg& elements() const { return elements_; }
+    /// Whether anything but contiguous addresses depends on an element's index.
+    bool needs_index() const {
+        return columns_.divisor.size() != 0 || uses(spec_, AccessPattern::strided) ||
+               ExpressionCode::uses_random(spec_.expression);
+    }
+
+    /// Loads that do not depend on the element.
+    void load_scalars() {
+        scalar_values_.resize(inputs_.size());
+        for (std::size_t i = 0; i < inputs_.size(); ++i) {
+            if (!needed_[i] || spec_.inputs[i].access != AccessPattern::scalar) continue;
+            scalar_values_[i] =
+                load_elements(w_, "ld.global", spec_.inputs[i].type, 1, inputs_[i], 0, compute_)[0];
+        }
+    }
+
+    /// One vector: `first` is the index of its first element. The base addresses (index `anchor`, a constant
+    /// distance `distance` below `first`) let contiguous operands use constant offsets.
+    struct Vector {
+        Reg first, guard;
+        std::vector<RawVector> raw;
+    };
+
+    void set_anchor(const Reg& anchor) {
+        anchors_in_.clear();
+        anchors_out_.clear();
+        for (std::size_t i = 0; i < inputs_.size(); ++i) {
+            const bool direct = needed_[i] && spec_.inputs[i].access == AccessPattern::contiguous;
+            anchors_in_.push_back(
+                direct ? w_.element_address(inputs_[i], anchor, bytes_of(spec_.inputs[i].type)) : Reg{});
+        }
+        for (std::size_t i = 0; i < outputs_.size(); ++i) {
+            anchors_out_.push_back(w_.element_address(outputs_[i], anchor, bytes_of(spec_.outputs[i])));
+        }
+    }
+
+    void load(Vector& vector, unsigned distance) {
+        Reg row, column;
+        if (columns_.divisor.size() != 0) {
+            row = w_.divide_fast(vector.first, columns_);
+            column = w_.remainder_fast(vector.first, row, columns_);
+        }
+        const std::vector<Reg> index = split_index(vector.first);
+        for (std::size_t i = 0; i < inputs_.size(); ++i) {
+            const ElementwiseInput& input = spec_.inputs[i];
+            const unsigned size = bytes_of(input.type);
+            vector.raw.emplace_back();
+            if (!needed_[i] || input.access == AccessPattern::scalar) continue;
+            std::string address = anchors_in_[i];
+            std::int64_t offset = 0;
+            unsigned width = spec_.vector_width;
+            switch (input.access) {
+                case AccessPattern::contiguous:
+                    offset = std::int64_t{distance} * size;
+                    break;
+                case AccessPattern::per_column:
+                    address = w_.element_address(inputs_[i], column, size);
+                    break;
+                case AccessPattern::per_row:
+                    address = w_.element_address(inputs_[i], row, size);
+                    width = 1;
+                    break;
+                default:
+                    address = w_.element_address(inputs_[i], offset_of(index, strides_[i]), size);
+            }
+            vector.raw.back() = load_raw(w_, "ld.global", input.type, width, address, offset, vector.guard);
+        }
+    }
+
+    void compute_and_store(Vector& vector, unsigned distance) {
+        std::vector<std::vector<Reg>> values(inputs_.size());
+        for (std::size_t i = 0; i < inputs_.size(); ++i) {
+            if (!needed_[i]) continue;
+            if (spec_.inputs[i].access == AccessPattern::scalar) {
+                values[i] = {scalar_values_[i]};
+            } else {
+                values[i] = convert_raw(w_, vector.raw[i], compute_);
+            }
+        }
+        const bool random = ExpressionCode::uses_random(spec_.expression);
+        std::vector<std::vector<Reg>> results(outputs_.size());
+        for (unsigned e = 0; e < spec_.vector_width; ++e) {
+            std::vector<Reg> element_inputs(inputs_.size());
+            for (std::size_t i = 0; i < inputs_.size(); ++i) {
+                if (needed_[i]) element_inputs[i] = values[i][values[i].size() == 1 ? 0 : e];
+            }
+            Reg element;
+            if (random) element = e == 0 ? vector.first : w_.make_b32("add.u32", vector.first, e);
+            const std::vector<Reg> outputs = code_->emit(element_inputs, element);
+            for (std::size_t o = 0; o < outputs.size(); ++o) results[o].push_back(outputs[o]);
+        }
+        for (std::size_t o = 0; o < outputs_.size(); ++o) {
+            store_elements(w_, "st.global", spec_.outputs[o], results[o], anchors_out_[o],
+                           std::int64_t{distance} * bytes_of(spec_.outputs[o]), compute_, vector.guard);
+        }
+    }
+
+  private:
+    /// Index along each dimension, innermost first.
+    std::vector<Reg> split_index(const Reg& linear) {
+        std::vector<Reg> index;
+        if (!uses(spec_, AccessPattern::strided)) return index;
+        Reg rest = linear;
+        for (const PtxWriter::Divider& size : sizes_) {
+            const Reg quotient = w_.divide_fast(rest, size);
+            index.push_back(w_.remainder_fast(rest, quotient, size));
+            rest = quotient;
+        }
+        index.push_back(rest);
+        return index;
+    }
+
+    Reg offset_of(const std::vector<Reg>& index, const std::vector<Reg>& strides) {
+        Reg offset = w_.make_b32("mul.lo.u32", index[0], strides[0]);
+        for (std::size_t d = 1; d < index.size(); ++d) {
+            offset = w_.make_b32("mad.lo.u32", index[d], strides[d], offset);
+        }
+        return offset;
+    }
+
+    PtxWriter& w_;
+    const ElementwiseSpec& spec_;
+    ComputeType compute_;
+    std::vector<Reg> outputs_, inputs_, anchors_in_, anchors_out_, scalar_values_;
+    Reg elements_;
+    PtxWriter::Divider columns_;
+    std::vector<PtxWriter::Divider> sizes_;
+    std::vector<std::vector<Reg>> strides_;
+    std::vector<bool> needed_;
+    std::optional<ExpressionCode> code_;
+};
+
+}  // namespace
+
+ComputeType elementwise_compute_type(const ElementwiseSpec& spec) {
+    bool wide = false, integers = false;
+    const auto look = [&](ElementType type) {
+        wide |= type == ElementType::f64;
+        integers |= type == ElementType::i32 || type == ElementType::i64;
+    };
+    for (const ElementwiseInput& input : spec.inputs) look(input.type);
+    for (const ElementType type : spec.outputs) look(type);
+    if (wide) return ComputeType::f64;
+    return integers && !ExpressionCode::uses_transcendental(spec.expression) ? ComputeType::f64
+                                                                             : ComputeType::f32;
+}
+
+Extent3 elementwise_grid(const ElementwiseSpec& spec, std::uint64_t elements, unsigned sm_count) {
+    if (elements > 0x7fffffffull) {
+        throw Error("an elementwise kernel takes at most 2^31 - 1 elements, not " + std::to_string(elements),
+                    {}, "split the tensor");
+    }
+    const std::uint32_t ctas =
+        std::max(1u, divide_up(elements, std::uint64_t{spec.threads} * spec.elements_per_thread));
+    if (!spec.grid_stride || sm_count == 0) return {ctas, 1, 1};
+    return {std::min(ctas, sm_count * std::max(1u, 2048 / spec.threads)), 1, 1};
+}
+
+GeneratedKernel generate_elementwise(const ElementwiseSpec& spec) {
+    check(spec);
+    PtxWriter w(name_for(spec), spec.compute_capability);
+    ElementwiseWriter writer(w, spec);
+    const unsigned vectors = spec.elements_per_thread / spec.vector_width;
+    const unsigned pass = spec.threads * spec.vector_width;  // elements between a thread's vectors
+    writer.load_scalars();
+    const Reg cta_first = w.make_b32("mul.lo.u32", w.cta_x(), spec.threads * spec.elements_per_thread);
+    const Reg anchor = w.make_b32("mad.lo.u32", w.tid(), spec.vector_width, cta_first);
+    std::string loop;
+    Reg step;
+    if (spec.grid_stride) {
+        step = w.make_b32("mul.lo.u32", w.make_b32("mov.u32", "%nctaid.x"),
+                          spec.threads * spec.elements_per_thread);
+        loop = w.new_label("loop");
+        w.place(loop);
+    }
+    writer.set_anchor(anchor);
+    const auto body = [&](bool guarded) {
+        // All loads first, so that their latencies overlap.
+        std::vector<ElementwiseWriter::Vector> work(vectors);
+        for (unsigned i = 0; i < vectors; ++i) {
+            work[i].first = i == 0 || (!guarded && !writer.needs_index())
+                                ? anchor
+                                : w.make_b32("add.u32", anchor, i * pass);
+            if (guarded) work[i].guard = w.make_predicate("setp.lt.u32", work[i].first, writer.elements());
+            writer.load(work[i], i * pass);
+        }
+        for (unsigned i = 0; i < vectors; ++i) writer.compute_and_store(work[i], i * pass);
+    };
+    if (!spec.grid_stride) {
+        // Only the last CTA needs to look where the tensor ends.
+        const std::string tail = w.new_label("tail");
+        const Reg cta_end = w.make_b32("add.u32", cta_first, spec.threads * spec.elements_per_thread);
+        w.jump_if(w.make_predicate("setp.gt.u32", cta_end, writer.elements()), tail);
+        body(false);
+        w.op("ret");
+        w.place(tail);
+    }
+    body(true);
+    if (spec.grid_stride) {
+        w.op("add.u32", anchor, anchor, step);
+        w.jump_if(w.make_predicate("setp.lt.u32", anchor, writer.elements()), loop);
+    }
+    return w.finish({spec.threads, 1, 1});
+}
+
+void add_offset_arguments(std::vector<KernelArgument>& arguments, const ElementwiseSpec& spec,
+                          const std::vector<std::uint32_t>& shape,
+                          const std::vector<std::vector<std::uint32_t>>& strides) {
+    if (shape.size() != spec.dimensions || strides.size() != spec.inputs.size()) {
+        throw Error("shape and strides do not fit the kernel's " + std::to_string(spec.dimensions) +
+                    " dimensions and " + std::to_string(spec.inputs.size()) + " inputs");
+    }
+    for (unsigned d = 0; d + 1 < spec.dimensions; ++d) {
+        add_divider_arguments(arguments, "size" + std::to_string(d), shape[spec.dimensions - 1 - d]);
+    }
+    for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
+        if (spec.inputs[i].access != AccessPattern::strided) continue;
+        if (strides[i].size() != spec.dimensions) throw Error("a strided input needs a stride per dimension");
+        for (unsigned d = 0; d < spec.dimensions; ++d) {
+            arguments.push_back(integer_argument("x" + std::to_string(i) + "_stride" + std::to_string(d),
+                                                 strides[i][spec.dimensions - 1 - d]));
+        }
+    }
+}
+
+}  // namespace heddle::kernels

@@ -1,0 +1,61 @@
+// Elementwise kernels from an Expression, shaped like PyTorch's: vectorised one-shot kernels for contiguous
+// operands, offset calculators for everything else.
+#pragma once
+
+#include <vector>
+
+#include "workloads/kernels/expression_code.h"
+#include "workloads/kernels/ptx_writer.h"
+
+namespace heddle::kernels {
+
+/// How an input's elements relate to the elements of the output, which is contiguous.
+enum class AccessPattern : std::uint8_t {
+    contiguous,  ///< element i
+    scalar,      ///< one element for all
+    per_column,  ///< element i % columns (a bias)
+    per_row,     ///< element i / columns (a value per row)
+    strided,     ///< sum over dimensions of index times stride, up to 5 dimensions
+};
+
+struct ElementwiseInput {
+    ElementType type = ElementType::f32;
+    AccessPattern access = AccessPattern::contiguous;
+};
+
+/// The number of elements is at most 2^31 - 1; strides and offsets are in elements and below 2^31.
+struct ElementwiseSpec {
+    unsigned compute_capability = 80;
+    expression::Expression expression;
+    std::vector<ElementwiseInput> inputs;
+    std::vector<ElementType> outputs;
+    /// Elements per access: 1, 2, 4 or 8. More than one: the number of elements, and `columns` when an input
+    /// is per_column or per_row, must be multiples of it, and no input may be strided. Contiguous accesses
+    /// are 16 bytes at most.
+    unsigned vector_width = 1;
+    /// Elements per thread, a multiple of vector_width; PyTorch: 4 vectorised, 2-4 with offset calculators.
+    unsigned elements_per_thread = 4;
+    unsigned threads = 128;
+    unsigned dimensions = 1;   ///< of the offset calculators, 1 ... 5
+    bool grid_stride = false;  ///< loop over the tensor with a fixed grid, instead of one shot
+};
+
+/// Parameters, in order:
+///   y0, y1, ...       pointers to outputs
+///   x0, x1, ...       pointers to inputs
+///   elements          u32
+///   s0, s1, ...       scalars (f32, or f64 when the kernel computes in f64)
+///   columns, columns_multiplier, columns_shift          when an input is per_column or per_row
+///   size<d>, size<d>_multiplier, size<d>_shift           d = 0 (innermost) ... dimensions - 2, when an input
+///   is strided x<i>_stride<d>    u32, for each strided input, innermost first
+GeneratedKernel generate_elementwise(const ElementwiseSpec& spec);
+Extent3 elementwise_grid(const ElementwiseSpec& spec, std::uint64_t elements, unsigned sm_count = 0);
+/// f64 when an operand is f64, or an i32 or i64 operand meets no function that only f32 has; else f32.
+ComputeType elementwise_compute_type(const ElementwiseSpec& spec);
+/// The arguments for sizes and strides of strided inputs. `shape` and `strides[input]` are outermost first,
+/// as tensors have them; strides of inputs that are not strided are ignored.
+void add_offset_arguments(std::vector<KernelArgument>& arguments, const ElementwiseSpec& spec,
+                          const std::vector<std::uint32_t>& shape,
+                          const std::vector<std::vector<std::uint32_t>>& strides);
+
+}  // namespace heddle::kernels

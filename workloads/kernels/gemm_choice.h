@@ -1,0 +1,44 @@
+// Which GEMM kernel a library would launch: tile, warps, stages and split of K, by a simple estimate of
+// waves.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "isa/target/target.h"
+#include "workloads/kernels/gemm_mma.h"
+#include "workloads/kernels/gemm_simt.h"
+
+namespace heddle::kernels {
+
+struct GemmChoice {
+    bool tensor_cores = false;
+    GemmTile tile;             ///< SIMT: m and n count, k is 8
+    unsigned splits = 1;       ///< slices of K; more than one needs a workspace and split_k_reduce
+    unsigned k_per_split = 0;  ///< multiple of tile.k
+    unsigned raster_log2 = 0;
+    double estimated_cycles = 0;
+};
+
+struct GemmShape {
+    std::uint32_t m = 0, n = 0, k = 0, batch = 1;
+};
+
+/// The candidate with the lowest estimate. `copy_elements`: the narrower of the two operands' copies (1 rules
+/// out tiles whose 16-bit copies would not fit in registers). Deterministic. f16 and bf16 use tensor cores
+/// where the device has mma.sync for them (7.5 for f16, 8.0 for bf16), f32 and f64 the CUDA cores; anything
+/// else is an error.
+GemmChoice choose_gemm(const GemmShape& shape, ElementType type, const target::GpuTarget& target,
+                       unsigned copy_elements = 8, bool allow_split_k = true);
+
+/// Warps and stages for a tile of given extents on a device. Throws heddle::Error when its two smallest
+/// stages do not fit in shared memory.
+GemmTile complete_tile(unsigned m, unsigned n, unsigned k, const target::GpuTarget& target);
+
+/// The tile that a recorded kernel's name carries, or nothing: "..._128x256_64x3_..." (CUTLASS, nvjet),
+/// "..._128x64_ldg8_f2f_stages_64x4_..." (cuBLAS), "128x128x64" (ours). Libraries that think in columns write
+/// the extent along our n first; `m` and `n` here are ours. warps are left at 0 and stages at 0 when the name
+/// does not tell.
+std::optional<GemmTile> tile_from_kernel_name(const std::string& name);
+
+}  // namespace heddle::kernels
