@@ -21,7 +21,9 @@ CREATE TABLE kernels(id INTEGER PRIMARY KEY, name TEXT, op TEXT, kind TEXT, phas
                      dram_bytes REAL, l2_bytes REAL, flops REAL, bytes REAL, bound_by TEXT, fidelity TEXT);
 CREATE TABLE kernel_time(kernel INTEGER REFERENCES kernels(id), reason TEXT, fraction REAL,
                          PRIMARY KEY(kernel, reason)) WITHOUT ROWID;
-CREATE TABLE utilisation(unit TEXT PRIMARY KEY, fraction REAL) WITHOUT ROWID;
+CREATE TABLE kernel_utilisation(kernel INTEGER REFERENCES kernels(id), resource TEXT, fraction REAL,
+                                PRIMARY KEY(kernel, resource)) WITHOUT ROWID;
+CREATE TABLE utilisation(resource TEXT PRIMARY KEY, fraction REAL) WITHOUT ROWID;
 CREATE TABLE losses(step INTEGER PRIMARY KEY, device REAL, reference REAL);
 CREATE TABLE notes(id INTEGER PRIMARY KEY, text TEXT);
 )sql";
@@ -137,6 +139,7 @@ void insert_ops(Database& database, const RunResult& result) {
 void insert_kernels(Database& database, const RunResult& result) {
     Insert kernels(database, "kernels", 26);
     Insert times(database, "kernel_time", 3);
+    Insert utilisation(database, "kernel_utilisation", 3);
     std::size_t id = 0;
     for (const KernelResult& kernel : result.kernels) {
         kernels.row(id, kernel.name, kernel.op_name, kernel.kind, kernel.phase, kernel.recorded_kernel,
@@ -146,13 +149,14 @@ void insert_kernels(Database& database, const RunResult& result) {
                     kernel.ctas_per_sm, kernel.dram_bytes, kernel.l2_bytes, kernel.flops, kernel.bytes,
                     kernel.bound_by, name_of(kernel.fidelity));
         for (const auto& [reason, fraction] : kernel.time_by_reason) times.row(id, reason, fraction);
+        for (const auto& [resource, fraction] : kernel.utilisation) utilisation.row(id, resource, fraction);
         ++id;
     }
 }
 
 void insert_rest(Database& database, const RunResult& result) {
     Insert utilisation(database, "utilisation", 2);
-    for (const auto& [unit, fraction] : result.utilisation) utilisation.row(unit, fraction);
+    for (const auto& [resource, fraction] : result.utilisation) utilisation.row(resource, fraction);
     Insert notes(database, "notes", 2);
     for (std::size_t i = 0; i < result.notes.size(); ++i) notes.row(i, result.notes[i]);
     if (!result.numerics) return;

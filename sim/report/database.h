@@ -15,7 +15,8 @@ namespace heddle::sim {
 ///           grid_x, grid_y, grid_z, block_x, block_y, block_z, registers_per_thread, shared_bytes,
 ///           ctas_per_sm, dram_bytes, l2_bytes, flops, bytes, bound_by, fidelity)
 ///   kernel_time(kernel, reason, fraction)
-///   utilisation(unit, fraction)
+///   kernel_utilisation(kernel, resource, fraction)
+///   utilisation(resource, fraction)     of the whole step
 ///   losses(step, device, reference)     empty without --numerics
 ///   notes(id, text)
 /// Holds nothing that differs between two runs of the same thing. Throws heddle::Error when it cannot be

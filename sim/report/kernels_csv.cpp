@@ -15,6 +15,11 @@ std::string optional_number(const std::optional<double>& number) {
     return number ? fmt::format("{}", *number) : "";
 }
 
+std::string fraction_of(const std::map<std::string, double>& fractions, const std::string& name) {
+    const auto found = fractions.find(name);
+    return found == fractions.end() ? "" : fmt::format("{}", found->second);
+}
+
 }  // namespace
 
 std::string csv_cell(const std::string& text) {
@@ -28,15 +33,17 @@ std::string csv_cell(const std::string& text) {
 }
 
 std::string kernels_csv(const RunResult& result) {
-    std::set<std::string> reasons;
+    std::set<std::string> reasons, resources;
     for (const KernelResult& kernel : result.kernels) {
         for (const auto& [reason, fraction] : kernel.time_by_reason) reasons.insert(reason);
+        for (const auto& [resource, fraction] : kernel.utilisation) resources.insert(resource);
     }
     std::string text =
         "index,name,op,kind,phase,recorded_kernel,start_us,time_us,measured_us,cycles,warp_instructions,grid,"
         "block,"
         "registers_per_thread,shared_bytes,ctas_per_sm,dram_bytes,l2_bytes,flops,bytes,bound_by,fidelity";
     for (const std::string& reason : reasons) text += "," + csv_cell("time: " + reason);
+    for (const std::string& resource : resources) text += "," + csv_cell("utilisation: " + resource);
     text += "\n";
     std::size_t index = 0;
     for (const KernelResult& kernel : result.kernels) {
@@ -48,10 +55,8 @@ std::string kernels_csv(const RunResult& result) {
                             kernel.registers_per_thread, kernel.shared_bytes, kernel.ctas_per_sm,
                             kernel.dram_bytes, kernel.l2_bytes, kernel.flops, kernel.bytes,
                             csv_cell(kernel.bound_by), name_of(kernel.fidelity));
-        for (const std::string& reason : reasons) {
-            const auto found = kernel.time_by_reason.find(reason);
-            text += "," + (found == kernel.time_by_reason.end() ? "" : fmt::format("{}", found->second));
-        }
+        for (const std::string& reason : reasons) text += "," + fraction_of(kernel.time_by_reason, reason);
+        for (const std::string& resource : resources) text += "," + fraction_of(kernel.utilisation, resource);
         text += "\n";
     }
     return text;

@@ -8,7 +8,8 @@
 namespace heddle::sim {
 
 /// RFC 4180 with a heading line; units stand in the column names; empty cells where nothing is known. Each
-/// reason of KernelResult::time_by_reason that occurs in the run is a column "time: <reason>".
+/// reason of KernelResult::time_by_reason that occurs in the run is a column "time: <reason>", each resource
+/// of KernelResult::utilisation a column "utilisation: <resource>".
 std::string kernels_csv(const RunResult& result);
 
 /// A cell, quoted when it holds a comma, a quote or a line break.

@@ -47,6 +47,8 @@ Json kernel_arguments(const KernelResult& kernel) {
     if (kernel.measured_us) arguments["measured_us"] = *kernel.measured_us;
     if (!kernel.recorded_kernel.empty()) arguments["recorded kernel"] = kernel.recorded_kernel;
     for (const auto& [reason, fraction] : kernel.time_by_reason) arguments["time: " + reason] = fraction;
+    for (const auto& [resource, fraction] : kernel.utilisation)
+        arguments["utilisation: " + resource] = fraction;
     return arguments;
 }
 

@@ -1,0 +1,110 @@
+// heddle trace models | inspect | import | export
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "sim/cli/commands.h"
+#include "sim/cli/output.h"
+#include "sim/cli/trace_inspection.h"
+#include "sim/cli/workload.h"
+#include "sim/report/numbers.h"
+#include "sim/report/table.h"
+#include "workloads/trace/read.h"
+#include "workloads/zoo/registry.h"
+
+namespace heddle::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+    std::string workload, out;
+    std::vector<std::string> model_options;
+    bool json = false;
+};
+
+Workload open(const Options& options) {
+    std::map<std::string, std::string> model_options;
+    for (const std::string& assignment : options.model_options) add_model_option(model_options, assignment);
+    return open_workload(options.workload, model_options);
+}
+
+void list_models(const Options& options) {
+    Json json = Json::array();
+    std::string text;
+    for (const zoo::Model& model : zoo::models()) {
+        Json described = Json::array();
+        std::vector<std::vector<std::string>> rows{{"  option", "default", "meaning"}};
+        for (const zoo::OptionDescription& option : model.options) {
+            rows.push_back({"  " + option.name, option.default_value, option.meaning});
+            described.push_back(
+                {{"name", option.name}, {"default", option.default_value}, {"meaning", option.meaning}});
+        }
+        json.push_back({{"name", model.name}, {"description", model.description}, {"options", described}});
+        text += (text.empty() ? "" : "\n") + model.name + ": " + model.description + "\n" +
+                sim::align_columns(rows, {});
+    }
+    print(options.json ? json.dump(2) + "\n" : text);
+}
+
+void inspect(const Options& options) {
+    const Workload workload = open(options);
+    print(options.json ? inspect_as_json(workload.trace) : inspect_for_people(workload.trace));
+}
+
+void write(const Options& options) {
+    const Workload workload = open(options);
+    trace::write_trace(workload.trace, options.out);
+    print("wrote " + sim::format_count(workload.trace.ops.size()) + " ops to " + options.out + "\n");
+}
+
+void add_model_options(CLI::App* command, const std::shared_ptr<Options>& options) {
+    command->add_option("--option", options->model_options, "an option of the model: --option batch=64")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+}
+
+}  // namespace
+
+void add_trace_command(CLI::App& app) {
+    // The options outlive this function in the callbacks.
+    const auto options = std::make_shared<Options>();
+    CLI::App* trace =
+        app.add_subcommand("trace", "Looks into training steps, and turns them from one form into another.");
+    trace->require_subcommand(1);
+    trace->footer("Example: heddle trace inspect step.et");
+
+    CLI::App* models =
+        trace->add_subcommand("models", "Lists the models that can be simulated, and their options.");
+    models->add_flag("--json", options->json, "print JSON");
+    models->footer("Example: heddle trace models");
+    models->callback([options] { list_models(*options); });
+
+    CLI::App* inspect_app =
+        trace->add_subcommand("inspect", "Counts ops, operations, bytes and recorded time.");
+    inspect_app
+        ->add_option("WORKLOAD", options->workload, "a model, or a trace file (.et, .json; .gz or .tar.gz)")
+        ->required();
+    add_model_options(inspect_app, options);
+    inspect_app->add_flag("--json", options->json, "print JSON");
+    inspect_app->footer(
+        "Examples:\n  heddle trace inspect step.et\n  heddle trace inspect mlp --option batch=64");
+    inspect_app->callback([options] { inspect(*options); });
+
+    CLI::App* import_app = trace->add_subcommand("import", "Turns a recorded execution into a trace of ops.");
+    import_app->add_option("RECORDING", options->workload, "a Chakra or PyTorch recording")->required();
+    import_app->add_option("OUT", options->out, "the file to write: .json or .et, either with .gz")
+        ->required();
+    import_app->footer("Example: heddle trace import recording.et.gz step.json");
+    import_app->callback([options] { write(*options); });
+
+    CLI::App* export_app =
+        trace->add_subcommand("export", "Writes a model's training step, or a trace, to a file.");
+    export_app->add_option("WORKLOAD", options->workload, "a model, or a trace file")->required();
+    export_app->add_option("OUT", options->out, "the file to write: .json or .et (Chakra), either with .gz")
+        ->required();
+    add_model_options(export_app, options);
+    export_app->footer("Example: heddle trace export mlp step.et --option batch=64");
+    export_app->callback([options] { write(*options); });
+}
+
+}  // namespace heddle::cli

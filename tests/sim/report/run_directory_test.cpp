@@ -1,0 +1,207 @@
+// The folder of a run: complete or not there, and readable by the tools that its formats are for.
+#include "sim/report/run_directory.h"
+
+#include <sqlite3.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <sstream>
+
+#include "isa/common/error.h"
+#include "sample_result.h"
+#include "sim/report/html.h"
+#include "sim/report/kernels_csv.h"
+#include "sim/report/summary.h"
+
+using heddle::Error;
+using namespace heddle::sim;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Folder {
+  public:
+    Folder() : path_(fs::temp_directory_path() / ("heddle-report-test-" + std::to_string(getpid()))) {
+        fs::remove_all(path_);
+        fs::create_directories(path_);
+    }
+    ~Folder() { fs::remove_all(path_); }
+    fs::path operator/(const std::string& name) const { return path_ / name; }
+    std::set<std::string> names() const {
+        std::set<std::string> names;
+        for (const auto& entry : fs::directory_iterator(path_))
+            names.insert(entry.path().filename().string());
+        return names;
+    }
+
+  private:
+    fs::path path_;
+};
+
+std::string text_of(const fs::path& path) {
+    std::ifstream stream(path, std::ios::binary);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    return text.str();
+}
+
+/// The first column of the only row of a query.
+std::string query(const fs::path& database, const std::string& sql) {
+    sqlite3* handle = nullptr;
+    sqlite3_stmt* statement = nullptr;
+    std::string answer = "no answer";
+    if (sqlite3_open_v2(database.c_str(), &handle, SQLITE_OPEN_READONLY, nullptr) == SQLITE_OK &&
+        sqlite3_prepare_v2(handle, sql.c_str(), -1, &statement, nullptr) == SQLITE_OK &&
+        sqlite3_step(statement) == SQLITE_ROW) {
+        const auto* text = sqlite3_column_text(statement, 0);
+        answer = text == nullptr ? "null" : reinterpret_cast<const char*>(text);
+    }
+    sqlite3_finalize(statement);
+    sqlite3_close(handle);
+    return answer;
+}
+
+/// RFC 4180, read independently of the writer.
+std::vector<std::vector<std::string>> parse_csv(const std::string& text) {
+    std::vector<std::vector<std::string>> rows(1, std::vector<std::string>(1));
+    bool quoted = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        const char c = text[i];
+        if (quoted && c == '"' && i + 1 < text.size() && text[i + 1] == '"') {
+            rows.back().back() += '"';
+            ++i;
+        } else if (c == '"') {
+            quoted = !quoted;
+        } else if (c == ',' && !quoted) {
+            rows.back().emplace_back();
+        } else if (c == '\n' && !quoted) {
+            rows.emplace_back(1);
+        } else {
+            rows.back().back() += c;
+        }
+    }
+    rows.pop_back();
+    return rows;
+}
+
+std::string cell(const std::vector<std::vector<std::string>>& rows, std::size_t row,
+                 const std::string& column) {
+    for (std::size_t i = 0; i < rows[0].size(); ++i) {
+        if (rows[0][i] == column) return rows[row].at(i);
+    }
+    return "no such column";
+}
+
+}  // namespace
+
+TEST_CASE("a run leaves five files and nothing beside them") {
+    Folder folder;
+    const fs::path out = folder / "run";
+    write_run_directory(sample_result(), out.string());
+    CHECK(folder.names() == std::set<std::string>{"run"});
+    std::set<std::string> files;
+    for (const auto& entry : fs::directory_iterator(out)) files.insert(entry.path().filename().string());
+    CHECK(files == std::set<std::string>{"summary.json", "kernels.csv", "stats.sqlite", "timeline.json",
+                                         "report.html"});
+    CHECK(text_of(out / "summary.json") == summary_json(sample_result()));
+}
+
+TEST_CASE("two runs leave the same bytes outside summary.json") {
+    Folder folder;
+    RunResult other = sample_result();
+    other.simulation = {97.25, 0, 5, 1, 0};
+    write_run_directory(sample_result(), (folder / "first").string());
+    write_run_directory(other, (folder / "second").string());
+    for (const char* name : {"kernels.csv", "stats.sqlite", "timeline.json", "report.html"}) {
+        CAPTURE(name);
+        CHECK(text_of(folder / "first" / name) == text_of(folder / "second" / name));
+    }
+}
+
+TEST_CASE("an earlier run is replaced, anything else is kept") {
+    Folder folder;
+    write_run_directory(sample_result(), (folder / "run").string());
+    RunResult other = sample_result();
+    other.workload = "lstm";
+    write_run_directory(other, (folder / "run/").string());
+    CHECK_THAT(text_of(folder / "run" / "summary.json"), Catch::Contains("lstm"));
+    CHECK(folder.names() == std::set<std::string>{"run"});
+
+    fs::create_directories(folder / "thesis");
+    std::ofstream(folder / "thesis" / "chapter1.tex") << "precious";
+    CHECK_THROWS_WITH(write_run_directory(other, (folder / "thesis").string()), Catch::Contains("not a run"));
+    CHECK(text_of(folder / "thesis" / "chapter1.tex") == "precious");
+    std::ofstream(folder / "file") << "precious";
+    CHECK_THROWS_WITH(check_run_directory((folder / "file").string()), Catch::Contains("not a folder"));
+    CHECK_THROWS_AS(write_run_directory(other, ""), Error);
+    CHECK(folder.names() == std::set<std::string>{"run", "thesis", "file"});
+}
+
+TEST_CASE("folders above the run's are made, an empty one is used") {
+    Folder folder;
+    write_run_directory(sample_result(), (folder / "a/b/run").string());
+    CHECK(fs::exists(folder / "a/b/run" / "summary.json"));
+    fs::create_directories(folder / "empty");
+    write_run_directory(sample_result(), (folder / "empty").string());
+    CHECK(fs::exists(folder / "empty" / "summary.json"));
+}
+
+TEST_CASE("kernels.csv is read back by the rules of RFC 4180") {
+    const auto rows = parse_csv(kernels_csv(sample_result()));
+    REQUIRE(rows.size() == 4);
+    for (const auto& row : rows) CHECK(row.size() == rows[0].size());
+    CHECK(cell(rows, 1, "recorded_kernel") == "sm90_gemm<128, \"x\">");
+    CHECK(cell(rows, 1, "grid") == "132x2x1");
+    CHECK(cell(rows, 1, "measured_us") == "45");
+    CHECK(cell(rows, 2, "measured_us").empty());
+    CHECK(cell(rows, 2, "start_us") == "50");
+    CHECK(cell(rows, 1, "time: memory") == "0.5");
+    CHECK(cell(rows, 3, "time: memory").empty());
+    CHECK(cell(rows, 1, "utilisation: tensor") == "0.8");
+    CHECK(cell(rows, 3, "op") == "relu <4096> & \"more\"");
+    CHECK(cell(rows, 3, "grid").empty());
+    CHECK(cell(rows, 3, "fidelity") == "estimated");
+}
+
+TEST_CASE("stats.sqlite answers questions") {
+    Folder folder;
+    write_run_directory(sample_result(), (folder / "run").string());
+    const fs::path database = folder / "run" / "stats.sqlite";
+    CHECK(query(database, "PRAGMA integrity_check") == "ok");
+    CHECK(query(database, "SELECT value FROM run WHERE key = 'step_time_us'") == "200.0");
+    CHECK(query(database, "SELECT sum(time_us) FROM ops WHERE kind = 'matmul'") == "150.0");
+    CHECK(query(database, "SELECT count(*) FROM ops WHERE measured_us IS NULL") == "1");
+    CHECK(query(database, "SELECT max(start_us + time_us) FROM kernels") == "110.0");
+    CHECK(query(database, "SELECT sum(fraction) FROM kernel_time WHERE kernel = 0") == "1.0");
+    CHECK(query(database,
+                "SELECT fraction FROM kernel_utilisation WHERE kernel = 1 AND resource = 'tensor'") == "0.8");
+    CHECK(query(database, "SELECT fraction FROM utilisation WHERE resource = 'tensor'") == "0.61");
+    CHECK(query(database, "SELECT grid_y FROM kernels WHERE id = 0") == "2");
+    CHECK(query(database, "SELECT text FROM notes") == "labels are drawn from a uniform distribution");
+}
+
+TEST_CASE("report.html needs nothing outside itself and escapes names") {
+    const std::string html = report_html(sample_result());
+    for (const char* link : {"http:", "https:", "src=", "href=", "url(", "@import", "<script"}) {
+        CAPTURE(link);
+        CHECK_THAT(html, !Catch::Contains(link));
+    }
+    CHECK_THAT(html, Catch::Contains("relu &lt;4096&gt; &amp; &quot;more&quot;"));
+    CHECK_THAT(html, !Catch::Contains("relu <4096>"));
+    CHECK_THAT(html, Catch::Contains("<svg") && Catch::Contains("1.83 PFLOP/s"));
+    // Every element that is opened is closed.
+    for (const char* tag : {"table", "tr", "td", "svg", "text", "div", "p", "h2"}) {
+        const auto count = [&html](const std::string& what) {
+            std::size_t found = 0;
+            for (std::size_t at = html.find(what); at != std::string::npos; at = html.find(what, at + 1))
+                ++found;
+            return found;
+        };
+        CAPTURE(tag);
+        CHECK(count("<" + std::string(tag) + ">") + count("<" + std::string(tag) + " ") ==
+              count("</" + std::string(tag) + ">"));
+    }
+}

@@ -1,0 +1,106 @@
+// The figures that people see, worked out by hand from the sample.
+#include "sim/report/table.h"
+
+#include <catch2/catch.hpp>
+
+#include "sample_result.h"
+#include "sim/report/kind_summary.h"
+#include "sim/report/numbers.h"
+
+using namespace heddle::sim;
+
+namespace {
+
+/// The line that begins with `start`, its runs of spaces made one.
+std::string line_of(const std::string& text, const std::string& start) {
+    const std::size_t begin = text.find("\n" + start);
+    if (begin == std::string::npos) return "no such line";
+    std::string line;
+    for (const char c : text.substr(begin + 1, text.find('\n', begin + 1) - begin - 1)) {
+        if (c != ' ' || line.empty() || line.back() != ' ') line += c;
+    }
+    return line;
+}
+
+}  // namespace
+
+TEST_CASE("numbers carry three digits and a prefix") {
+    CHECK(format_si(9.894e14, "FLOP/s") == "989 TFLOP/s");
+    CHECK(format_si(3.35e12, "B/s") == "3.35 TB/s");
+    CHECK(format_si(12.345e9, "B") == "12.3 GB");
+    CHECK(format_si(999.7, "B") == "1.00 kB");
+    CHECK(format_si(0, "B") == "0 B");
+    CHECK(format_microseconds(0.8123) == "812 ns");
+    CHECK(format_microseconds(41.26) == "41.3 us");
+    CHECK(format_microseconds(25074) == "25.1 ms");
+    CHECK(format_microseconds(3.2e6) == "3.20 s");
+    CHECK(format_microseconds(999.9) == "1.00 ms");
+    CHECK(format_microseconds(0) == "0 us");
+    CHECK(format_share(0.931) == "93.1 %");
+    CHECK(format_difference(102.8, 100) == "+2.8 %");
+    CHECK(format_difference(50, 100) == "-50.0 %");
+    CHECK(format_difference(1, 0).empty());
+    CHECK(format_count(0) == "0");
+    CHECK(format_count(999) == "999");
+    CHECK(format_count(1000) == "1,000");
+    CHECK(format_count(1234567890) == "1,234,567,890");
+}
+
+TEST_CASE("ops add up by kind") {
+    const std::vector<KindSummary> kinds = summarise_by_kind(sample_result());
+    REQUIRE(kinds.size() == 3);
+    CHECK(kinds[0].kind == "matmul");
+    CHECK(kinds[0].count == 3);
+    CHECK(kinds[0].time_us == 150);
+    CHECK(kinds[0].measured_us == 150.0);
+    CHECK(kinds[0].flops == 274877906944.0 + 33554432.0);
+    CHECK(kinds[0].bound_by == "tensor");  // 100 us of 150
+    CHECK(kinds[1].kind == "elementwise");
+    CHECK_FALSE(kinds[1].measured_us.has_value());
+    CHECK(kinds[1].estimated_us == 30);
+    CHECK(kinds[2].kind == "collective");
+    CHECK(kinds[2].unknown_us == 20);
+}
+
+TEST_CASE("a kind counts as measured only when all of it was") {
+    RunResult result = sample_result();
+    result.ops[1].measured_us.reset();
+    CHECK_FALSE(summarise_by_kind(result)[0].measured_us.has_value());
+}
+
+TEST_CASE("the table shows rates, shares and the measured time") {
+    const std::string text = format_report(sample_result());
+    CHECK_THAT(text, Catch::StartsWith("mlp on h100-sxm: 132 SMs at 1980 MHz\n"));
+    CHECK(line_of(text, "step time") == "step time 200 us = device busy 180 us + communication 20.0 us");
+    // 274.9 GFLOP in 150 us is 1.83 PFLOP/s; 0.3 GB in 150 us is 2 TB/s; 150 us of 200 us are 75 %.
+    CHECK(line_of(text, "matmul ") ==
+          "matmul 3 150 us 150 us +0.0 % 75.0 % 1.83 PFLOP/s 2.00 TB/s tensor cycle");
+    CHECK(line_of(text, "elementwise") ==
+          "elementwise 3 30.0 us - - 15.0 % - 2.00 TB/s dram bandwidth estimated");
+    CHECK(line_of(text, "measured kernels") ==
+          "measured kernels without communication 160 us: the simulation differs by +12.5 %");
+    CHECK(line_of(text, "matmul 4096") ==
+          "matmul 4096x4096x4096 bf16 forward 2 100 us 90.0 us +11.1 % 50.0 % tensor");
+    CHECK(line_of(text, "utilisation") == "utilisation: dram 30.0 %, tensor 61.0 %");
+    CHECK(line_of(text, "coverage") ==
+          "coverage of the time: 75.0 % cycle by cycle, 25.0 % estimated, 0.0 % unknown");
+    CHECK_THAT(text, Catch::Contains("note: labels are drawn from a uniform distribution\n"));
+}
+
+TEST_CASE("without measurements there are no empty columns") {
+    RunResult result = sample_result();
+    for (OpSummary& op : result.ops) op.measured_us.reset();
+    result.measured_total_us.reset();
+    const std::string text = format_report(result);
+    CHECK_THAT(text, !Catch::Contains("measured") && !Catch::Contains("difference"));
+}
+
+TEST_CASE("columns are as wide as their widest cell, counted in characters") {
+    CHECK(align_columns({{"a", "b"}, {"\u00b5\u00b5\u00b5", "10"}, {"x", "5"}}, {false, true}) ==
+          "a     b\n\u00b5\u00b5\u00b5  10\nx     5\n");
+}
+
+TEST_CASE("the line about the simulation counts what it did") {
+    CHECK(format_simulation(sample_result()) ==
+          "simulated 2 distinct kernels, 2,469,134 warp instructions in 1.5 s with 4 workers");
+}
