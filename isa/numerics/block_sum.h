@@ -87,4 +87,35 @@ inline std::uint32_t block_sum(const DotProductParameters& parameters, std::size
     return round_sum(parameters, sum, emax);
 }
 
+inline bool is_special(const Operand& operand) {
+    return operand.exponent == kSpecialExponent;
+}
+inline bool is_zero(const Operand& operand) {
+    return operand.exponent == kZeroExponent;
+}
+inline bool is_nan(Format format, const Operand& operand) {
+    const FormatTraits layout = traits(format);
+    const std::int32_t of_infinity = 1 << layout.fraction_bits;
+    const bool infinity = operand.significand == of_infinity || operand.significand == -of_infinity;
+    return is_special(operand) && !(layout.has_infinity && infinity);
+}
+
+/// A block with a NaN or an infinity in it. No finite number matters.
+inline std::uint32_t special_block(const DotProductParameters& parameters, std::size_t length,
+                                   const Operand* a, const Operand* b, Operand c) {
+    const std::uint32_t nan = static_cast<std::uint32_t>(traits(parameters.output).nan);
+    if (is_nan(parameters.output, c)) return nan;
+    bool positive = is_special(c) && c.significand > 0, negative = is_special(c) && c.significand < 0;
+    for (std::size_t i = 0; i < length; ++i) {
+        if (is_nan(parameters.input, a[i]) || is_nan(parameters.input, b[i])) return nan;
+        if (!is_special(a[i]) && !is_special(b[i])) continue;
+        if (is_zero(a[i]) || is_zero(b[i])) return nan;
+        ((a[i].significand < 0) != (b[i].significand < 0) ? negative : positive) = true;
+    }
+    if (positive && negative) return nan;
+    // Encoding a number far too large gives the infinity.
+    return static_cast<std::uint32_t>(
+        encode(parameters.output, negative, 1, 1000, {.overflow = Overflow::infinity}));
+}
+
 }  // namespace heddle::numerics

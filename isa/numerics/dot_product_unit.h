@@ -79,8 +79,8 @@ enum class Implementation : std::uint8_t {
 /// C and D are row-major m x n; D may be C. Input is the storage of `parameters.input` (uint8_t for fp8,
 /// uint16_t for fp16 and bf16, uint32_t for tf32), Output that of `parameters.output` (float for fp32,
 /// uint16_t for fp16); another type throws std::invalid_argument. Equal in every bit to dot_product() on each
-/// element. Needs no memory but its stack, and neither reads nor writes the processor's rounding mode (except
-/// to add C when `unpacks_to_fp16`).
+/// element. Needs no memory but 40 KiB of stack, and the default floating-point environment (rounding to
+/// nearest, no flushing of subnormal numbers).
 template <typename Input, typename Output>
 void matrix_multiply_accumulate(const DotProductParameters& parameters, std::size_t m, std::size_t n,
                                 std::size_t k, const Input* a, const Input* b, const Output* c, Output* d,

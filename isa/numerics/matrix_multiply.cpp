@@ -46,6 +46,18 @@ float add_to_nearest(float a, float b) {
     return std::isnan(sum) ? std::bit_cast<float>(0x7FFFFFFFu) : sum;
 }
 
+/// All numbers of an 8-bit format in fp16, where they are exact.
+const std::array<std::uint16_t, 256>& fp16_of_fp8(Format format) {
+    const auto table_of = [](Format from) {
+        std::array<std::uint16_t, 256> table;
+        for (std::uint32_t bits = 0; bits < 256; ++bits)
+            table[bits] = static_cast<std::uint16_t>(convert(Format::fp16, from, bits));
+        return table;
+    };
+    static const std::array<std::uint16_t, 256> e4m3 = table_of(Format::e4m3), e5m2 = table_of(Format::e5m2);
+    return format == Format::e4m3 ? e4m3 : e5m2;
+}
+
 /// DotProductParameters::unpacks_to_fp16.
 template <typename Input, typename Output>
 void multiply_unpacked(const MatrixArguments<Input, Output>& x, Implementation implementation) {
@@ -56,10 +68,7 @@ void multiply_unpacked(const MatrixArguments<Input, Output>& x, Implementation i
     inner.input = Format::fp16;
     inner.unpacks_to_fp16 = false;
 
-    std::array<std::uint16_t, 256> to_fp16;
-    for (std::uint32_t bits = 0; bits < 256; ++bits)
-        to_fp16[bits] = static_cast<std::uint16_t>(convert(Format::fp16, x.parameters.input, bits));
-
+    const std::array<std::uint16_t, 256>& to_fp16 = fp16_of_fp8(x.parameters.input);
     std::array<std::uint16_t, kPanelRows * kPanelDepth> a, b;
     std::array<Output, kPanelRows * kPanelRows> sum;
     // Operands of one half, packed; returns how many along K.
@@ -106,6 +115,10 @@ void matrix_multiply_accumulate(const DotProductParameters& parameters, std::siz
                                 std::size_t k, const Input* a, const Input* b, const Output* c, Output* d,
                                 Implementation implementation) {
     check<Input, Output>(parameters);
+    if (k == 0) {
+        if (c != d) std::copy_n(c, m * n, d);
+        return;
+    }
     const MatrixArguments<Input, Output> matrix{parameters, m, n, k, a, b, c, d};
     if (parameters.unpacks_to_fp16)
         multiply_unpacked(matrix, implementation);

@@ -34,14 +34,22 @@ bool avx2_can(const DotProductParameters& parameters);
 template <typename Input, typename Output>
 void multiply_avx2(const MatrixArguments<Input, Output>& matrix);
 
-/// A block with NaNs or infinities in it, by the definition. `length` is at most kPanelDepth.
+/// A block that vectors cannot compute, from raw bits: with NaNs or infinities in it, or a sum beyond 32
+/// bits. `length` is at most kPanelDepth.
 template <typename Input>
-std::uint32_t special_block(const DotProductParameters& parameters, std::size_t length, const Input* a,
-                            const Input* b, std::uint32_t c_bits) {
-    std::array<std::uint32_t, kPanelDepth> wide_a, wide_b;
-    std::copy_n(a, length, wide_a.begin());
-    std::copy_n(b, length, wide_b.begin());
-    return dot_product(parameters, {wide_a.data(), length}, {wide_b.data(), length}, c_bits);
+std::uint32_t exceptional_block(const DotProductParameters& parameters, std::size_t length, const Input* a,
+                                const Input* b, std::uint32_t c_bits) {
+    std::array<Operand, kPanelDepth> a_operands, b_operands;
+    const Operand c = operand_of(parameters.output, c_bits);
+    int emax = c.exponent;
+    for (std::size_t i = 0; i < length; ++i) {
+        a_operands[i] = operand_of(parameters.input, a[i]);
+        b_operands[i] = operand_of(parameters.input, b[i]);
+        emax = std::max(emax, a_operands[i].exponent + b_operands[i].exponent);
+    }
+    return emax > kSpecialLimit
+               ? special_block(parameters, length, a_operands.data(), b_operands.data(), c)
+               : block_sum(parameters, length, a_operands.data(), b_operands.data(), c, emax);
 }
 
 }  // namespace heddle::numerics

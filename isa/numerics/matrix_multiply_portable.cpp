@@ -1,4 +1,4 @@
-// Matrix multiplication on any processor, with 64-bit integers.
+// Matrix multiplication on any processor, with 64-bit integers. K is not zero.
 #include <bit>
 #include <type_traits>
 
@@ -33,15 +33,14 @@ void take_apart(Format format, const Input* from, std::size_t stride, std::size_
 }
 
 /// `depth` steps along K of one output element.
-template <typename Input>
 std::uint32_t element(const DotProductParameters& parameters, std::size_t depth, const Operand* a,
-                      const Operand* b, const Input* a_bits, const Input* b_bits, std::uint32_t c_bits) {
+                      const Operand* b, std::uint32_t c_bits) {
     for (std::size_t k = 0; k < depth; k += parameters.block_length) {
         const std::size_t length = std::min<std::size_t>(parameters.block_length, depth - k);
         const Operand c = operand_of(parameters.output, c_bits);
         int emax = c.exponent;
         for (std::size_t i = k; i < k + length; ++i) emax = std::max(emax, a[i].exponent + b[i].exponent);
-        c_bits = emax > kSpecialLimit ? special_block(parameters, length, a_bits + k, b_bits + k, c_bits)
+        c_bits = emax > kSpecialLimit ? special_block(parameters, length, a + k, b + k, c)
                                       : block_sum(parameters, length, a + k, b + k, c, emax);
     }
     return c_bits;
@@ -60,18 +59,15 @@ void multiply_portable(const MatrixArguments<Input, Output>& x) {
             const std::size_t columns = std::min(kPanelRows, x.n - j0);
             const Output* c = x.c;
             std::size_t k0 = 0;
-            do {  // once at least: D = C when K is zero
+            do {
                 const std::size_t depth = std::min(depth_step, x.k - k0);
-                const Input* a_bits = x.a + i0 * x.k + k0;
-                const Input* b_bits = x.b + j0 * x.k + k0;
-                take_apart(parameters.input, a_bits, x.k, rows, depth, a_panel);
-                take_apart(parameters.input, b_bits, x.k, columns, depth, b_panel);
+                take_apart(parameters.input, x.a + i0 * x.k + k0, x.k, rows, depth, a_panel);
+                take_apart(parameters.input, x.b + j0 * x.k + k0, x.k, columns, depth, b_panel);
                 for (std::size_t i = 0; i < rows; ++i) {
                     for (std::size_t j = 0; j < columns; ++j) {
                         const std::size_t place = (i0 + i) * x.n + j0 + j;
-                        x.d[place] =
-                            from_raw<Output>(element(parameters, depth, a_panel[i].data(), b_panel[j].data(),
-                                                     a_bits + i * x.k, b_bits + j * x.k, raw(c[place])));
+                        x.d[place] = from_raw<Output>(
+                            element(parameters, depth, a_panel[i].data(), b_panel[j].data(), raw(c[place])));
                     }
                 }
                 c = x.d;
