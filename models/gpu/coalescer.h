@@ -1,0 +1,40 @@
+// From the addresses of 32 lanes to cache lines, sectors and shared-memory wavefronts.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "isa/ptx/execution.h"
+#include "models/memory/memory_request.h"
+
+namespace heddle::models::gpu {
+
+struct LineAccess {
+    std::uint64_t line = 0;
+    SectorMask sectors = 0;
+};
+
+struct CoalescedAccess {
+    unsigned count = 0;
+    /// Distinct, in order of the first lane that touches each. Global accesses have at most 32; a 16-byte
+    /// local access with an index of its own in each lane has 128.
+    std::array<LineAccess, 4 * ptx::kWarpSize> lines;
+};
+
+/// Global or local memory. Addresses are naturally aligned, so a lane never crosses a sector.
+void coalesce(const ptx::MemoryAccess& access, CoalescedAccess& result);
+
+/// Atomic operations on the most contended address of each line, at most 32.
+void count_conflicts(const ptx::MemoryAccess& access, const CoalescedAccess& lines,
+                     std::array<std::uint16_t, ptx::kWarpSize>& conflicts);
+
+/// Passes through the 32 banks of 4 bytes that an access takes. A pass serves lanes whose words lie in
+/// different banks, or are the same word; 8-byte accesses go by half warps, 16-byte ones (ldmatrix too) by
+/// quarter warps, as CUDA's best-practice guide and the bank-conflict probes of Volta and later describe.
+unsigned shared_wavefronts(const ptx::MemoryAccess& access);
+/// The same for the shared-memory side of cp.async.
+unsigned shared_wavefronts_of_copy(const ptx::MemoryAccess& access);
+/// Shared atomics: lanes that hit the same word are served one after another.
+unsigned shared_atomic_wavefronts(const ptx::MemoryAccess& access);
+
+}  // namespace heddle::models::gpu

@@ -1,0 +1,51 @@
+// Hands out the CTAs of a launch to the SMs.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <systemc>
+#include <utility>
+#include <vector>
+
+#include "models/common/clock_domain.h"
+#include "models/gpu/cta_ports.h"
+#include "models/gpu/gpu_config.h"
+#include "models/memory/bandwidth_server.h"
+
+namespace heddle::models::gpu {
+
+/// Breadth first, as the hardware does: one CTA to each SM, then a second to each, until all are full; then
+/// each place that becomes free takes the next CTA.
+class CtaScheduler : public Block, public CtaReporter {
+  public:
+    sc_core::sc_port<CtaReceiver, 0, sc_core::SC_ZERO_OR_MORE_BOUND> sms;
+    sc_core::sc_export<CtaReporter> reports;
+
+    CtaScheduler(const sc_core::sc_module_name& name, ClockDomain& clock, const LaunchConfig& config);
+
+    /// Between reset() and the run: the launch has `ctas` thread blocks, `per_sm` of which fit on an SM.
+    void begin(std::uint64_t ctas, unsigned per_sm);
+    void cta_finished(std::uint32_t sm, Cycle at) override;
+    Cycle tick(Cycle now) override;
+    bool can_act(Cycle now) const override;
+    void reset() override;
+
+    std::uint64_t finished() const { return finished_; }
+    Cycle last_finish() const {
+        return last_finish_;
+    }  ///< cycle in which the last finished CTA freed its place
+
+  private:
+    void end_of_elaboration() override;
+    Cycle next() const;
+
+    const LaunchConfig config_;
+    std::vector<CtaReceiver*> receivers_;
+    std::uint64_t ctas_ = 0, handed_out_ = 0, finished_ = 0;
+    Cycle last_finish_ = 0;
+    std::deque<std::pair<Cycle, std::uint32_t>>
+        places_;  // free from a cycle on, in SM: in the order to be filled
+    BandwidthServer pace_;
+};
+
+}  // namespace heddle::models::gpu

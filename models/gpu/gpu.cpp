@@ -1,0 +1,129 @@
+#include "models/gpu/gpu.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "isa/common/error.h"
+#include "models/gpu/kernel_summary.h"
+
+namespace heddle::models::gpu {
+namespace {
+
+GpuConfig checked(const GpuConfig& config) {
+    const std::vector<std::string> problems = check(config);
+    if (problems.empty()) return config;
+    std::string all;
+    for (const std::string& problem : problems) all += (all.empty() ? "" : "; ") + problem;
+    throw Error("this GPU cannot be built: " + all, {}, "correct the hardware file");
+}
+
+}  // namespace
+
+Gpu::Gpu(const sc_core::sc_module_name& name, const GpuConfig& config)
+    : sc_module(name),
+      clock("clock", checked(config).clock),
+      scheduler("scheduler", clock, config.launch),
+      sms("sm"),
+      slices("l2_slice"),
+      channels("memory_channel"),
+      config_(config) {
+    const std::uint32_t slices_per_channel = config.l2.slices / config.hbm.channels;
+    sms.init(config.sm.count, [&](const char* sm_name, std::size_t i) {
+        return new Sm(sm_name, clock, config_, static_cast<std::uint32_t>(i), pool_);
+    });
+    slices.init(config.l2.slices, [&](const char* slice_name, std::size_t i) {
+        return new L2Slice(slice_name, clock, config_.l2, static_cast<std::uint32_t>(i),
+                           config_.hbm.burst_bytes, pool_);
+    });
+    channels.init(config.hbm.channels, [&](const char* channel_name, std::size_t i) {
+        return new MemoryChannel(channel_name, clock, config_.hbm, static_cast<std::uint32_t>(i),
+                                 static_cast<std::uint32_t>(i) * slices_per_channel, slices_per_channel);
+    });
+    for (Sm& sm : sms) {
+        scheduler.sms.bind(sm.ctas);
+        sm.scheduler.bind(scheduler.reports);
+        for (L2Slice& slice : slices) sm.requests.bind(slice.requests);
+    }
+    for (std::size_t i = 0; i < slices.size(); ++i) {
+        for (Sm& sm : sms) slices[i].responses.bind(sm.responses);
+        MemoryChannel& channel = channels[i / slices_per_channel];
+        slices[i].memory_requests.bind(channel.requests);
+        channel.responses.bind(slices[i].memory_responses);
+    }
+}
+
+Gpu::~Gpu() = default;
+
+void Gpu::set_clock(double hertz) {
+    clock.set_hertz(hertz);
+    config_.clock = hertz;
+}
+
+void Gpu::reset_blocks() {
+    clock.restart();
+    scheduler.reset();
+    for (Sm& sm : sms) sm.reset();
+    for (L2Slice& slice : slices) slice.reset();
+    for (MemoryChannel& channel : channels) channel.reset();
+    pool_.reset();
+}
+
+void Gpu::preload(const std::vector<L2Residency>& resident) {
+    const SliceHash hash(config_.l2.slices);
+    for (const L2Residency& range : resident) {
+        if (range.bytes == 0) continue;
+        const std::uint64_t last = (range.base + range.bytes - 1) / kLineBytes;
+        for (std::uint64_t line = range.base / kLineBytes; line <= last; ++line) {
+            slices[hash.slice(line)].preload(line, range.dirty);
+        }
+    }
+}
+
+KernelResult Gpu::run(const ptx::LaunchContext& launch, const RunOptions& options) {
+    const ptx::LoadedKernel& kernel = *launch.kernel;
+    reset_blocks();
+    LaunchPlan plan;
+    plan.launch = &launch;
+    plan.kernel = time_kernel(kernel, config_);
+    plan.occupancy =
+        occupancy(config_, static_cast<unsigned>(launch.block.count()), kernel.registers_per_thread(),
+                  kernel.static_shared_bytes() + std::uint64_t{launch.dynamic_shared_bytes});
+    const std::uint64_t ctas = launch.grid.count();
+    if (ctas == 0)
+        throw Error("kernel " + kernel.name() + " is launched with an empty grid", {},
+                    "launch at least one block");
+    preload(options.resident);
+    for (Sm& sm : sms) sm.begin(plan);
+    scheduler.begin(ctas, plan.occupancy.ctas_per_sm);
+
+    clock.set_tick_every_cycle(options.tick_every_cycle);
+    const std::uint64_t activations = clock.activations();
+    clock.run(options.limit == 0 ? kLastCycle : std::min(options.limit, kLastCycle));
+    if (scheduler.finished() != ctas) report_deadlock(kernel.name());
+
+    Cycle end = scheduler.last_finish();
+    for (const L2Slice& slice : slices) end = std::max(end, slice.statistics().last_store);
+    for (Sm& sm : sms) sm.finish(end);
+
+    KernelSummary summary(config_, plan);
+    for (const Sm& sm : sms) summary.add(sm);
+    for (const L2Slice& slice : slices) summary.add(slice.statistics());
+    for (const MemoryChannel& channel : channels) summary.add(channel.statistics());
+    KernelResult result = summary.result(end, kernel.registers_per_thread());
+    result.activations = clock.activations() - activations;
+    return result;
+}
+
+void Gpu::report_deadlock(const std::string& kernel) {
+    std::string waiting;
+    for (const Sm& sm : sms) {
+        waiting = sm.describe_waiting();
+        if (!waiting.empty()) break;
+    }
+    throw Error("kernel " + kernel + " hangs in cycle " + std::to_string(clock.now()) +
+                    ": every warp of a thread block waits and nothing is under way\n" + waiting,
+                {}, "look for a barrier that not all warps of the block reach");
+}
+
+}  // namespace heddle::models::gpu

@@ -1,0 +1,66 @@
+// A whole GPU: SMs, L2 slices, memory channels and the scheduler of CTAs, on one clock.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <systemc>
+#include <vector>
+
+#include "isa/ptx/execution.h"
+#include "models/common/clock_domain.h"
+#include "models/gpu/cta_scheduler.h"
+#include "models/gpu/gpu_config.h"
+#include "models/gpu/kernel_result.h"
+#include "models/gpu/sm.h"
+#include "models/memory/l2_slice.h"
+#include "models/memory/memory_channel.h"
+#include "models/memory/memory_request.h"
+
+namespace heddle::models::gpu {
+
+/// A range of addresses that L2 holds when a kernel starts.
+struct L2Residency {
+    std::uint64_t base = 0;   ///< first byte
+    std::uint64_t bytes = 0;  ///< rounded out to whole lines
+    bool dirty = false;       ///< to be written back when evicted
+};
+
+struct RunOptions {
+    bool tick_every_cycle = false;  ///< recompute readiness in every cycle; slow; must give the same result
+    Cycle limit = 0;                ///< heddle::Error beyond this many cycles; 0: none
+    std::vector<L2Residency> resident;  ///< least recently used first
+};
+
+/// One per process (SystemC elaborates once); runs any number of kernels, each from a complete reset with
+/// cold L1 and with the L2 contents that RunOptions name.
+class Gpu : public sc_core::sc_module {
+  public:
+    ClockDomain clock;
+    CtaScheduler scheduler;
+    sc_core::sc_vector<Sm> sms;
+    sc_core::sc_vector<L2Slice> slices;
+    sc_core::sc_vector<MemoryChannel> channels;
+
+    /// Throws heddle::Error when check(config) finds the machine impossible.
+    Gpu(const sc_core::sc_module_name& name, const GpuConfig& config);
+    ~Gpu() override;
+
+    /// Runs one launch to its end. Throws heddle::Error when the CTA does not fit the SM, on deadlock (with
+    /// what each warp of a stuck CTA waits for), when `limit` is passed, and for what isa/ptx finds wrong
+    /// with the program. The GPU can be used again after an error.
+    KernelResult run(const ptx::LaunchContext& launch, const RunOptions& options = {});
+
+    /// Between runs: another SM clock. Times in seconds (memory, launch) keep their length.
+    void set_clock(double hertz);
+    const GpuConfig& config() const { return config_; }
+
+  private:
+    void reset_blocks();
+    void preload(const std::vector<L2Residency>& resident);
+    [[noreturn]] void report_deadlock(const std::string& kernel);
+
+    GpuConfig config_;
+    MemoryRequestPool pool_;
+};
+
+}  // namespace heddle::models::gpu

@@ -1,0 +1,151 @@
+#include "models/gpu/gpu_config.h"
+
+namespace heddle::models::gpu {
+
+void describe(GpuConfig& c, ParameterList& list) {
+    using enum Quantity;
+    list.add("compute_capability", c.compute_capability, count, 70, 129,
+             "Ten times the CUDA compute capability: 70 Volta, 80 and 86 Ampere, 90 Hopper.");
+    list.add("clock", c.clock, frequency, 1e8, 1e10, "SM clock; every latency in cycles counts this clock.");
+
+    list.add("sm.count", c.sm.count, count, 1, 1024, "Streaming multiprocessors.");
+    list.add("sm.warps", c.sm.warps, count, 4, 64, "Warps resident on one SM at most.");
+    list.add("sm.ctas", c.sm.ctas, count, 1, 64, "Thread blocks resident on one SM at most.");
+    list.add("sm.threads", c.sm.threads, count, 128, 2048, "Threads resident on one SM at most.");
+    list.add("sm.registers", c.sm.registers, count, 4096, 1 << 20, "32-bit registers of one SM.");
+    list.add("sm.register_unit", c.sm.register_unit, count, 32, 4096,
+             "Registers are given to a warp in multiples of this.");
+    list.add("sm.max_registers_per_thread", c.sm.max_registers_per_thread, count, 16, 1024,
+             "Registers that one thread may have.");
+    list.add_choice("sm.scheduler", c.sm.scheduler,
+                    {"greedy_then_oldest", "greedy_then_youngest", "round_robin"},
+                    "Which ready warp of a sub-core issues.");
+    list.add("sm.branch_latency", c.sm.branch_latency, cycles, 1, 1000,
+             "From a branch to the warp's next instruction.");
+    list.add("sm.barrier_latency", c.sm.barrier_latency, cycles, 1, 1000,
+             "From the last arrival at a barrier to the next instruction of the released warps.");
+
+    const auto pipeline = [&list](const std::string& name, PipelineConfig& p, const std::string& what) {
+        list.add("pipelines." + name + ".interval", p.interval, cycles, 0.5, 64,
+                 "Cycles between two " + what + " warp instructions of one sub-core.");
+        list.add("pipelines." + name + ".latency", p.latency, cycles, 1, 1000,
+                 "Cycles from an instruction of the " + what + " pipeline to a dependent one.");
+    };
+    pipeline("fp32", c.pipelines.fp32, "fp32");
+    pipeline("integer", c.pipelines.integer, "integer");
+    pipeline("fp64", c.pipelines.fp64, "fp64");
+    pipeline("half", c.pipelines.half, "packed half precision");
+    pipeline("special", c.pipelines.special, "special function and conversion");
+
+    list.add("tensor.macs_per_cycle.f16", c.tensor.f16, count, 0, 1e6,
+             "Dense fp16 and bf16 multiply-accumulates per cycle and SM; 0: none.");
+    list.add("tensor.macs_per_cycle.tf32", c.tensor.tf32, count, 0, 1e6,
+             "Dense tf32 multiply-accumulates per cycle and SM; 0: none.");
+    list.add("tensor.macs_per_cycle.f8", c.tensor.f8, count, 0, 1e6,
+             "Dense fp8 multiply-accumulates per cycle and SM; 0: none.");
+    list.add("tensor.macs_per_cycle.s8", c.tensor.s8, count, 0, 1e6,
+             "Dense int8 multiply-accumulates per cycle and SM; 0: none.");
+    list.add("tensor.macs_per_cycle.f64", c.tensor.f64, count, 0, 1e6,
+             "Dense fp64 multiply-accumulates per cycle and SM; 0: none.");
+    list.add("tensor.mma_sync_efficiency", c.tensor.mma_sync_efficiency, ratio, 0.01, 1,
+             "Part of the peak rates that mma.sync reaches.");
+    list.add("tensor.latency", c.tensor.latency, cycles, 1, 1000,
+             "Cycles until a dependent mma may issue, beyond those for which the tensor core is occupied.");
+
+    list.add("shared.size", c.shared.bytes, bytes, 1024, 1 << 24, "Shared memory of one SM at most.");
+    list.add("shared.size_per_cta", c.shared.bytes_per_cta, bytes, 1024, 1 << 24,
+             "Shared memory of one thread block at most.");
+    list.add("shared.reserved_per_cta", c.shared.reserved_per_cta, bytes, 0, 65536,
+             "Shared memory that the system takes of each thread block.");
+    list.add("shared.unit", c.shared.unit, bytes, 1, 65536,
+             "Shared memory is given to a thread block in multiples of this.");
+    list.add("shared.latency", c.shared.latency, cycles, 6, 1000, "Load to use, without bank conflicts.");
+    list.add("shared.atomic_latency", c.shared.atomic_latency, cycles, 6, 1000,
+             "Shared atomic to use of its result, without conflicts.");
+    list.add("shared.shuffle_latency", c.shared.shuffle_latency, cycles, 6, 1000, "Shuffle to use.");
+
+    list.add("l1.unified_size", c.l1.unified_bytes, bytes, 1024, 1 << 24,
+             "L1 and shared memory of one SM together.");
+    list.add("l1.ways", c.l1.ways, count, 1, 64, "Associativity.");
+    list.add("l1.latency", c.l1.latency, cycles, 6, 1000, "Load to use, hit.");
+    list.add("l1.miss_latency", c.l1.miss_latency, cycles, 5, 1000,
+             "From issue to the request leaving the SM.");
+    list.add("l1.return_latency", c.l1.return_latency, cycles, 1, 1000,
+             "From the arrival of the last sector at the SM to its use.");
+    list.add("l1.mshrs", c.l1.mshrs, count, 64, 16384, "Lines that may wait for L2.");
+    list.add("l1.stores", c.l1.stores, count, 64, 16384, "Store requests that may wait for acknowledgement.");
+
+    list.add("load_store.address_interval", c.load_store.address_interval, cycles, 1, 64,
+             "Cycles between two memory instructions of one sub-core.");
+    list.add("load_store.queue", c.load_store.queue, count, 1, 32,
+             "Memory instructions of one sub-core that may wait for the SM's load-store unit.");
+    list.add("load_store.instruction_interval", c.load_store.instruction_interval, cycles, 0.25, 64,
+             "Cycles between two memory instructions of the SM.");
+    list.add("load_store.wavefront_bytes", c.load_store.wavefront_bytes, per_cycle, 32, 1024,
+             "Bytes per cycle between registers and L1 or shared memory.");
+
+    models::describe(c.l2, list);
+    models::describe(c.hbm, list);
+
+    list.add("host.bandwidth", c.host.bandwidth, Quantity::bandwidth, 1e8, 1e13,
+             "Large copies between host and device, one direction.");
+    list.add("host.latency", c.host.latency, Quantity::time, 0, 1e-3,
+             "Of a copy of a few bytes between host and device.");
+    list.add("launch.before", c.launch.before, time, 0, 1e-3,
+             "From the end of earlier work to the first thread block.");
+    list.add("launch.after", c.launch.after, time, 0, 1e-3,
+             "From the end of the last thread block to the end of the kernel.");
+    list.add("launch.cta_interval", c.launch.cta_interval, cycles, 0, 10000,
+             "Cycles between two thread blocks that the scheduler hands out.");
+    list.add("launch.cta_latency", c.launch.cta_latency, cycles, 2, 100000,
+             "From handing out a thread block to its first instruction.");
+}
+
+target::GpuTarget target_of(const GpuConfig& config) {
+    target::GpuTarget target;
+    target.compute_capability = config.compute_capability;
+    target.sm_count = config.sm.count;
+    target.max_threads_per_sm = config.sm.threads;
+    target.max_warps_per_sm = config.sm.warps;
+    target.max_ctas_per_sm = config.sm.ctas;
+    target.registers_per_sm = config.sm.registers;
+    target.shared_bytes_per_sm = config.shared.bytes;
+    target.shared_bytes_per_cta = config.shared.bytes_per_cta;
+    target.l2_bytes = config.l2.bytes;
+    return target;
+}
+
+std::vector<std::string> check(const GpuConfig& c) {
+    std::vector<std::string> problems;
+    const auto require = [&problems](bool holds, const char* sentence) {
+        if (!holds) problems.emplace_back(sentence);
+    };
+    require(c.sm.threads == c.sm.warps * ptx::kWarpSize, "sm.threads must be 32 times sm.warps");
+    require(c.sm.warps % kSubCores == 0, "sm.warps must divide among 4 sub-cores");
+    require(c.sm.registers % kSubCores == 0, "sm.registers must divide among 4 sub-cores");
+    require(c.sm.register_unit != 0 && c.sm.register_unit <= c.sm.registers / kSubCores,
+            "sm.register_unit must fit a sub-core's registers");
+    require(c.shared.bytes <= c.l1.unified_bytes, "shared.size must fit l1.unified_size");
+    require(c.shared.bytes_per_cta + c.shared.reserved_per_cta <= c.shared.bytes,
+            "shared.size_per_cta and shared.reserved_per_cta must fit shared.size together");
+    require(c.l1.miss_latency > c.load_store.address_interval,
+            "l1.miss_latency includes load_store.address_interval and must be longer");
+    require(c.l1.latency > c.load_store.address_interval && c.shared.latency > c.load_store.address_interval,
+            "l1.latency and shared.latency include load_store.address_interval and must be longer");
+    require(c.l2.slices % c.hbm.channels == 0, "l2.slices must be a multiple of hbm.channels");
+    require(c.l2.bytes / c.l2.slices >= std::uint64_t{kLineBytes} * c.l2.ways,
+            "l2.size must give every slice at least one set of l2.ways lines");
+    require(c.l2.write_backs >= c.hbm.write_batch,
+            "l2.write_backs must be at least hbm.write_batch, or a slice could wait for a batch that never "
+            "fills");
+    require(c.l2.partitions <= c.l2.slices && c.l2.partitions <= c.sm.count,
+            "l2.partitions must not exceed the slices or the SMs");
+    require(c.hbm.row_bytes % kLineBytes == 0, "hbm.row_bytes must be a multiple of 128");
+    require(c.hbm.refresh_duration < c.hbm.refresh_interval,
+            "hbm.refresh_duration must be shorter than hbm.refresh_interval");
+    require(c.hbm.row_penalty < c.hbm.latency,
+            "hbm.row_penalty is a part of hbm.latency and must be shorter");
+    return problems;
+}
+
+}  // namespace heddle::models::gpu

@@ -1,0 +1,126 @@
+// Everything that makes one GPU different from another, as numbers. The defaults describe an H100 SXM.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "isa/ptx/execution.h"
+#include "isa/target/target.h"
+#include "models/common/parameter.h"
+#include "models/memory/l2_slice.h"
+#include "models/memory/memory_channel.h"
+
+namespace heddle::models::gpu {
+
+inline constexpr unsigned kSubCores = 4;  ///< of an SM, Volta onward
+
+/// Which of the warps that can issue does so; the one that issued last goes first in the greedy policies.
+enum class SchedulerPolicy : std::uint8_t { greedy_then_oldest, greedy_then_youngest, round_robin };
+
+struct SmConfig {
+    std::uint32_t count = 132;
+    std::uint32_t warps = 64;  ///< resident at most
+    std::uint32_t ctas = 32;   ///< resident at most
+    std::uint32_t threads = 2048;
+    std::uint32_t registers = 65536;
+    std::uint32_t register_unit = 256;  ///< registers are given to a warp in multiples of this
+    std::uint32_t max_registers_per_thread = 255;
+    SchedulerPolicy scheduler = SchedulerPolicy::greedy_then_oldest;
+    std::uint32_t branch_latency = 10;   ///< from a branch to the warp's next instruction
+    std::uint32_t barrier_latency = 15;  ///< from the last arrival to the released warps' next instruction
+};
+
+/// How a sub-core carries out one warp instruction.
+struct PipelineConfig {
+    double interval = 1;        ///< cycles until the pipeline takes the next warp instruction
+    std::uint32_t latency = 4;  ///< cycles until a dependent instruction may issue
+};
+
+struct PipelinesConfig {
+    PipelineConfig fp32{1, 4};      ///< 128 lanes per SM
+    PipelineConfig integer{2, 4};   ///< 64 lanes per SM
+    PipelineConfig fp64{2, 8};      ///< 64 lanes per SM
+    PipelineConfig half{1, 5};      ///< packed fp16 and bf16
+    PipelineConfig special{8, 19};  ///< 16 lanes per SM; EX2 chain measured 18.9 cycles
+};
+
+/// Multiply-accumulates per cycle and SM, dense, all sub-cores together.
+struct TensorConfig {
+    double f16 = 2048;  ///< fp16 and bf16
+    double tf32 = 1024;
+    double f8 = 4096;
+    double s8 = 4096;
+    double f64 = 64;
+    /// Part of the rates above that mma.sync reaches. Hopper keeps the peak for wgmma; mma.sync saturates
+    /// near 66 %.
+    double mma_sync_efficiency = 0.66;
+    /// Until a dependent mma may issue, beyond the cycles for which the tensor core is occupied: m16n8k16 in
+    /// f16 takes 27 + 6.2 = 33 cycles on an H100.
+    std::uint32_t latency = 27;
+};
+
+struct SharedConfig {
+    std::uint64_t bytes = 233472;          ///< per SM at most
+    std::uint64_t bytes_per_cta = 232448;  ///< dynamic and static, at most
+    std::uint64_t reserved_per_cta = 1024;
+    std::uint64_t unit = 128;           ///< shared memory is given to a CTA in multiples of this
+    std::uint32_t latency = 29;         ///< load to use
+    std::uint32_t atomic_latency = 60;  ///< of a shared atomic that returns the old value
+    std::uint32_t shuffle_latency = 24;
+};
+
+struct L1Config {
+    std::uint64_t unified_bytes = 256 << 10;  ///< L1 and shared memory together
+    std::uint32_t ways = 8;
+    std::uint32_t latency = 32;         ///< load to use, hit
+    std::uint32_t miss_latency = 24;    ///< from issue to the request leaving the SM
+    std::uint32_t return_latency = 10;  ///< from the last sector's arrival at the SM to its use
+    std::uint32_t mshrs = 512;          ///< lines that may wait for L2
+    std::uint32_t stores = 512;         ///< store requests that may wait for L2's acknowledgement
+};
+
+/// The load-store unit of an SM.
+struct LoadStoreConfig {
+    double address_interval = 4;      ///< cycles per warp instruction and sub-core: 8 lanes
+    std::uint32_t queue = 4;          ///< instructions of a sub-core that wait for the SM's unit
+    double instruction_interval = 1;  ///< cycles per warp instruction, all sub-cores together
+    double wavefront_bytes = 128;     ///< moved per cycle between L1 or shared memory and registers
+};
+
+struct LaunchConfig {
+    double before = 1.5e-6;           ///< seconds from the end of the previous work to the first CTA
+    double after = 0.7e-6;            ///< seconds from the last CTA's end to the end of the kernel
+    double cta_interval = 1;          ///< cycles between two CTAs that the scheduler hands out
+    std::uint32_t cta_latency = 100;  ///< cycles from handing out a CTA to its first instruction
+};
+
+/// The link to the host, for copies between host and device. They are not simulated but estimated.
+struct HostConfig {
+    double bandwidth = 55e9;  ///< bytes per second that large copies from pinned memory reach (PCIe 5.0 x16)
+    double latency = 1.5e-6;  ///< seconds of a copy of a few bytes
+};
+
+struct GpuConfig {
+    unsigned compute_capability = 90;
+    double clock = 1.98e9;  ///< SM clock, hertz: cycles everywhere are of this clock
+    SmConfig sm;
+    PipelinesConfig pipelines;
+    TensorConfig tensor;
+    SharedConfig shared;
+    L1Config l1;
+    LoadStoreConfig load_store;
+    L2Config l2;
+    MemoryConfig hbm;
+    LaunchConfig launch;
+    HostConfig host;
+};
+
+/// Lists every field with its path, unit, range and meaning.
+void describe(GpuConfig& config, ParameterList& list);
+/// What kernel generators must know of the machine.
+target::GpuTarget target_of(const GpuConfig& config);
+/// What is impossible about the machine, one sentence each; empty when nothing is.
+std::vector<std::string> check(const GpuConfig& config);
+
+}  // namespace heddle::models::gpu

@@ -1,0 +1,74 @@
+// What a kernel did and how long it took.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "isa/ptx/execution.h"
+#include "models/common/cycle.h"
+
+namespace heddle::models::gpu {
+
+/// What a sub-core did in a cycle. Every cycle of every sub-core, from the launch of the first CTA to the end
+/// of the last, has exactly one.
+enum class CycleReason : std::uint8_t {
+    issued,
+    memory,         ///< the warp that issues next waits for a memory result
+    fixed_latency,  ///< it waits for a result of fixed latency, a branch, or the release of a barrier
+    pipeline_busy,  ///< its operands are there, its pipeline is not
+    queue_full,     ///< its operands are there, the load-store unit has no room
+    barrier,        ///< all warps wait at a barrier
+    no_warp,        ///< no warp is resident
+};
+inline constexpr std::size_t kCycleReasonCount = 7;
+const char* name_of(CycleReason reason);
+
+/// Traffic through one level of the memory hierarchy.
+struct LevelStatistics {
+    std::uint64_t requests = 0;     ///< cache lines asked for (L1: by warp instructions; DRAM: reads)
+    std::uint64_t sectors = 0;      ///< 32-byte sectors asked for, loads and stores
+    std::uint64_t hit_sectors = 0;  ///< of loads: found there
+    std::uint64_t bytes = 0;        ///< moved, 32 per sector
+};
+
+struct KernelResult {
+    Cycle cycles = 0;         ///< end to end, launch overhead included
+    double seconds = 0;       ///< `cycles` at the clock of the run
+    Cycle launch_cycles = 0;  ///< the part of `cycles` outside the CTAs' run
+
+    std::uint64_t warp_instructions = 0;     ///< PTX instructions that warps performed
+    std::uint64_t machine_instructions = 0;  ///< issue slots that they took
+    std::uint64_t activations = 0;           ///< calls of tick(), for benchmarks
+    std::array<std::uint64_t, ptx::kPipelineCount>
+        pipeline_instructions{};                                     ///< machine instructions by pipeline
+    std::array<std::uint64_t, kCycleReasonCount> sub_core_cycles{};  ///< by CycleReason
+
+    LevelStatistics l1, l2, dram;
+    std::uint64_t l1_store_sectors = 0, l2_store_sectors = 0, atomic_sectors = 0;
+    std::uint64_t crossbar_sectors = 0;  ///< load data that L2 sent to SMs
+    std::uint64_t shared_accesses = 0;   ///< warp instructions
+    std::uint64_t shared_wavefronts =
+        0;  ///< cycles of the shared-memory data path: accesses plus bank conflicts
+    std::uint64_t dram_read_bytes = 0, dram_write_bytes = 0;
+    std::uint64_t dram_row_hits = 0;
+    std::uint64_t tensor_macs = 0;
+
+    unsigned registers_per_thread = 0;
+    unsigned ctas_per_sm = 0;     ///< that fit
+    std::string occupancy_limit;  ///< what limits ctas_per_sm
+    double achieved_occupancy =
+        0;  ///< resident warps per SM, mean over SMs with work, of the SM's warp slots
+    std::uint64_t ctas = 0;
+
+    /// The resource that bounds the kernel: tensor, fp32, issue, shared memory, l2 bandwidth, dram bandwidth,
+    /// latency or launch.
+    std::string bound_by;
+    /// Utilisation of each of these resources over the whole kernel, 0..1, largest first; launch: its part of
+    /// the time.
+    std::vector<std::pair<std::string, double>> utilisation;
+};
+
+}  // namespace heddle::models::gpu

@@ -1,0 +1,95 @@
+#include "models/gpu/kernel_summary.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace heddle::models::gpu {
+
+void KernelSummary::add(const Sm& sm) {
+    const SmStatistics& s = sm.statistics();
+    result_.warp_instructions += s.warp_instructions;
+    result_.machine_instructions += s.machine_instructions;
+    result_.tensor_macs += s.tensor_macs;
+    result_.ctas += s.ctas;
+    warp_cycles_ += s.warp_cycles;
+    cta_cycles_ += s.cta_cycles;
+    for (std::size_t i = 0; i < ptx::kPipelineCount; ++i)
+        result_.pipeline_instructions[i] += s.pipeline_instructions[i];
+    for (unsigned i = 0; i < kSubCores; ++i) {
+        const SubCore& sub_core = sm.sub_core(i);
+        for (std::size_t r = 0; r < kCycleReasonCount; ++r)
+            result_.sub_core_cycles[r] += sub_core.cycles_by_reason()[r];
+        tensor_busy_ += sub_core.busy_cycles(ptx::Pipeline::tensor);
+        fp32_busy_ += sub_core.busy_cycles(ptx::Pipeline::fp32);
+    }
+    const LoadStoreStatistics& l = sm.load_store().statistics();
+    result_.l1.requests += l.l1_requests;
+    result_.l1.sectors += l.l1_load_sectors + l.l1_store_sectors;
+    result_.l1.hit_sectors += l.l1_hit_sectors;
+    result_.l1_store_sectors += l.l1_store_sectors;
+    result_.atomic_sectors += l.atomic_sectors;
+    result_.crossbar_sectors += l.received_sectors;
+    result_.shared_accesses += l.shared_accesses;
+    result_.shared_wavefronts += l.shared_wavefronts;
+    load_store_busy_ += sm.load_store().busy_cycles();
+}
+
+void KernelSummary::add(const L2SliceStatistics& s) {
+    result_.l2.requests += s.requests;
+    result_.l2.sectors += s.load_sectors + s.store_sectors + s.atomic_sectors;
+    result_.l2.hit_sectors += s.hit_sectors;
+    result_.l2_store_sectors += s.store_sectors;
+    l2_busy_ += s.busy_cycles;
+}
+
+void KernelSummary::add(const MemoryChannelStatistics& s) {
+    result_.dram.requests += s.reads;
+    result_.dram_read_bytes += s.read_bytes;
+    result_.dram_write_bytes += s.write_bytes;
+    result_.dram_row_hits += s.row_hits;
+}
+
+KernelResult KernelSummary::result(Cycle end, unsigned registers_per_thread) {
+    const auto launch_cycles =
+        static_cast<Cycle>(std::llround((config_.launch.before + config_.launch.after) * config_.clock));
+    result_.launch_cycles = launch_cycles;
+    result_.cycles = end + launch_cycles;
+    result_.seconds = static_cast<double>(result_.cycles) / config_.clock;
+    result_.l1.bytes = result_.l1.sectors * kSectorBytes;
+    result_.l2.bytes = result_.l2.sectors * kSectorBytes;
+    result_.dram.bytes = result_.dram_read_bytes + result_.dram_write_bytes;
+    result_.dram.sectors = result_.dram.bytes / kSectorBytes;
+    result_.registers_per_thread = registers_per_thread;
+    result_.ctas_per_sm = plan_.occupancy.ctas_per_sm;
+    result_.occupancy_limit = plan_.occupancy.limited_by;
+    result_.achieved_occupancy = cta_cycles_ == 0 ? 0
+                                                  : static_cast<double>(warp_cycles_) /
+                                                        static_cast<double>(cta_cycles_) / config_.sm.warps;
+    find_bound(end);
+    return result_;
+}
+
+void KernelSummary::find_bound(Cycle end) {
+    const double cycles = static_cast<double>(result_.cycles);
+    const double sub_core_cycles = cycles * config_.sm.count * kSubCores;
+    const double dram_bytes_per_cycle = config_.hbm.bandwidth / config_.clock;
+    auto& list = result_.utilisation;
+    list = {
+        {"tensor", tensor_busy_ / sub_core_cycles},
+        {"fp32", fp32_busy_ / sub_core_cycles},
+        {"issue", static_cast<double>(result_.machine_instructions) / sub_core_cycles},
+        {"shared memory", load_store_busy_ / (cycles * config_.sm.count)},
+        {"l2 bandwidth", l2_busy_ / (cycles * config_.l2.slices)},
+        {"dram bandwidth", static_cast<double>(result_.dram.bytes) / (dram_bytes_per_cycle * cycles)},
+        {"launch", static_cast<double>(result_.launch_cycles) / cycles},
+    };
+    std::stable_sort(list.begin(), list.end(),
+                     [](const auto& a, const auto& b) { return a.second > b.second; });
+    // A resource that is idle more than half of the CTAs' time does not bound the kernel: waiting does.
+    const double body = static_cast<double>(end) / cycles;
+    const bool saturated =
+        list.front().first == "launch" ? list.front().second > 0.5 : list.front().second > 0.5 * body;
+    result_.bound_by = saturated ? list.front().first : "latency";
+}
+
+}  // namespace heddle::models::gpu

@@ -1,0 +1,33 @@
+// Adds up what the blocks counted into a KernelResult.
+#pragma once
+
+#include "models/gpu/gpu_config.h"
+#include "models/gpu/kernel_result.h"
+#include "models/gpu/launch_plan.h"
+#include "models/gpu/sm.h"
+#include "models/memory/l2_slice.h"
+#include "models/memory/memory_channel.h"
+
+namespace heddle::models::gpu {
+
+class KernelSummary {
+  public:
+    KernelSummary(const GpuConfig& config, const LaunchPlan& plan) : config_(config), plan_(plan) {}
+    void add(const Sm& sm);
+    void add(const L2SliceStatistics& slice);
+    void add(const MemoryChannelStatistics& channel);
+    /// `end`: cycles from the launch of the first CTA to the end of the last and of its stores.
+    KernelResult result(Cycle end, unsigned registers_per_thread);
+
+  private:
+    void find_bound(Cycle end);
+
+    const GpuConfig& config_;
+    const LaunchPlan& plan_;
+    KernelResult result_;
+    double tensor_busy_ = 0, fp32_busy_ = 0, load_store_busy_ = 0,
+           l2_busy_ = 0;  // cycles, all units together
+    std::uint64_t warp_cycles_ = 0, cta_cycles_ = 0;
+};
+
+}  // namespace heddle::models::gpu

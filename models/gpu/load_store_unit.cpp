@@ -1,0 +1,297 @@
+#include "models/gpu/load_store_unit.h"
+
+#include <algorithm>
+
+namespace heddle::models::gpu {
+
+LoadStoreUnit::LoadStoreUnit(const GpuConfig& config, std::uint32_t sm, MemoryRequestPool& pool)
+    : config_(config),
+      sm_(sm),
+      pool_(pool),
+      hash_(config.l2.slices),
+      address_cycles_(static_cast<Cycle>(config.load_store.address_interval)),
+      instruction_time_(fine(config.load_store.instruction_interval)),
+      wavefront_time_(fine(128 / config.load_store.wavefront_bytes)),
+      store_sector_time_(fine(kSectorBytes / config.l2.crossbar_request_bytes)),
+      response_sector_time_(fine(kSectorBytes / config.l2.crossbar_response_bytes)) {
+    reset(config.l1.unified_bytes);
+}
+
+void LoadStoreUnit::reset(std::uint64_t l1_bytes) {
+    l1_.resize(l1_bytes, config_.l1.ways);
+    unit_.reset();
+    to_crossbar_.reset();
+    from_crossbar_.reset();
+    loads_.clear();
+    waiters_.clear();
+    mshrs_.assign(config_.l1.mshrs, Mshr{});
+    for (std::uint32_t i = 0; i < mshrs_.size(); ++i) mshrs_[i].next = i + 1 < mshrs_.size() ? i + 1 : kNone;
+    free_mshr_ = 0;
+    free_load_ = free_waiter_ = kNone;
+    chains_.assign(1024, kNone);
+    mshrs_in_use_ = 0;
+    stores_ = 0;
+    acknowledgements_.reset();
+    statistics_ = {};
+}
+
+Cycle LoadStoreUnit::accept(Cycle now, unsigned wavefronts) {
+    return unit_.take(now + address_cycles_, std::max(instruction_time_, wavefronts * wavefront_time_));
+}
+
+LoadStoreUnit::Outcome LoadStoreUnit::shuffle(Cycle now) {
+    const Cycle start = accept(now, 1);
+    return {start, start - address_cycles_ + config_.shared.shuffle_latency};
+}
+
+LoadStoreUnit::Outcome LoadStoreUnit::access_shared(const ptx::MemoryAccess& access, Cycle now) {
+    const unsigned wavefronts = access.atomic ? shared_atomic_wavefronts(access) : shared_wavefronts(access);
+    ++statistics_.shared_accesses;
+    statistics_.shared_wavefronts += wavefronts;
+    const Cycle start = accept(now, wavefronts);
+    const Cycle latency = access.atomic ? config_.shared.atomic_latency : config_.shared.latency;
+    return {start, start - address_cycles_ + latency + wavefronts - 1};
+}
+
+LoadStoreUnit::Outcome LoadStoreUnit::load(const ptx::MemoryAccess& access, bool bypass_l1,
+                                           const LoadOwner& owner, Cycle now) {
+    coalesce(access, lines_);
+    unsigned wavefronts = lines_.count;
+    if (owner.async_copy) {
+        const unsigned shared = shared_wavefronts_of_copy(access);
+        ++statistics_.shared_accesses;
+        statistics_.shared_wavefronts += shared;
+        wavefronts = std::max(wavefronts, shared);
+    }
+    return load_lines(bypass_l1, owner, now, wavefronts);
+}
+
+LoadStoreUnit::Outcome LoadStoreUnit::load_lines(bool bypass_l1, const LoadOwner& owner, Cycle now,
+                                                 unsigned wavefronts) {
+    const Cycle start = accept(now, wavefronts);
+    const Cycle delay = start - address_cycles_ - now;
+    const Cycle hit = now + delay + config_.l1.latency + std::max(1u, wavefronts) - 1;
+    std::uint32_t load = kNone;
+    for (unsigned i = 0; i < lines_.count; ++i) {
+        const LineAccess& access = lines_.lines[i];
+        const unsigned count = sector_count(access.sectors);
+        ++statistics_.l1_requests;
+        statistics_.l1_load_sectors += count;
+        SectorMask missing = access.sectors;
+        if (!bypass_l1) {
+            const SectoredCache::Index index = l1_.find(access.line);
+            if (index != SectoredCache::kNone) {
+                l1_.touch(index);
+                missing &= static_cast<SectorMask>(~l1_.sectors(index).valid);
+            }
+        }
+        statistics_.l1_hit_sectors += count - sector_count(missing);
+        if (missing == 0) continue;
+        if (load == kNone) load = new_load(owner, hit);
+        ++loads_[load].lines_left;
+        wait_for(access.line, missing, bypass_l1, load, now + delay + config_.l1.miss_latency + i);
+    }
+    return {start, load == kNone ? hit : kNever};
+}
+
+void LoadStoreUnit::wait_for(std::uint64_t line, SectorMask missing, bool bypass_l1, std::uint32_t load,
+                             Cycle leave) {
+    std::uint32_t& head = chain(line);
+    std::uint32_t index = head;
+    while (index != kNone && mshrs_[index].line != line) index = mshrs_[index].next;
+    if (index == kNone) {
+        index = free_mshr_;
+        if (index == kNone) {  // only a scattered local access can go beyond the limit
+            index = static_cast<std::uint32_t>(mshrs_.size());
+            mshrs_.emplace_back();
+        } else {
+            free_mshr_ = mshrs_[index].next;
+        }
+        mshrs_[index] = Mshr{line, 0, false, kNone, head};
+        head = index;
+        ++mshrs_in_use_;
+    }
+    const std::uint32_t waiter = new_waiter();
+    Mshr& mshr = mshrs_[index];
+    waiters_[waiter] = Waiter{load, missing, mshr.waiters};
+    mshr.waiters = waiter;
+    mshr.fill_l1 |= !bypass_l1;
+    const SectorMask absent = missing & static_cast<SectorMask>(~mshr.pending);
+    if (absent == 0) return;
+    mshr.pending |= absent;
+    MemoryRequest& request = make_request(RequestKind::load, line, absent);
+    request.wants_data = true;
+    request.tag = index;
+    statistics_.requested_sectors += sector_count(absent);
+    inject(request, leave, 1u << kFineBits);
+}
+
+LoadStoreUnit::Outcome LoadStoreUnit::store(const ptx::MemoryAccess& access, Cycle now) {
+    coalesce(access, lines_);
+    const Cycle start = accept(now, lines_.count);
+    for (unsigned i = 0; i < lines_.count; ++i) {
+        const LineAccess& line = lines_.lines[i];
+        const unsigned count = sector_count(line.sectors);
+        ++statistics_.l1_requests;
+        statistics_.l1_store_sectors += count;
+        MemoryRequest& request = make_request(RequestKind::store, line.line, line.sectors);
+        ++stores_;
+        inject(request, start - address_cycles_ + config_.l1.miss_latency + i, count * store_sector_time_);
+    }
+    return {start, start};
+}
+
+LoadStoreUnit::Outcome LoadStoreUnit::access_atomic(const ptx::MemoryAccess& access, bool wants_result,
+                                                    const LoadOwner& owner, Cycle now) {
+    coalesce(access, lines_);
+    std::array<std::uint16_t, ptx::kWarpSize> conflicts;
+    count_conflicts(access, lines_, conflicts);
+    const Cycle start = accept(now, lines_.count);
+    std::uint32_t load = kNone;
+    for (unsigned i = 0; i < lines_.count; ++i) {
+        const LineAccess& line = lines_.lines[i];
+        const unsigned count = sector_count(line.sectors);
+        ++statistics_.l1_requests;
+        statistics_.atomic_sectors += count;
+        MemoryRequest& request = make_request(RequestKind::atomic, line.line, line.sectors);
+        request.atomic_conflicts = conflicts[i];
+        if (wants_result) {
+            if (load == kNone) load = new_load(owner, start);
+            ++loads_[load].lines_left;
+            request.wants_data = true;
+            request.tag = load;
+            statistics_.requested_sectors += count;
+        } else {
+            ++stores_;
+        }
+        inject(request, start - address_cycles_ + config_.l1.miss_latency + i, count * store_sector_time_);
+    }
+    return {start, load == kNone ? start : kNever};
+}
+
+LoadStoreUnit::Outcome LoadStoreUnit::access_local(const ptx::MemoryAccess& access, std::uint64_t warp_base,
+                                                   const LoadOwner& owner, Cycle now) {
+    // Word w of lane l lies at w * 128 + l * 4: lanes that access the same word share a line.
+    lines_.count = 0;
+    const unsigned words = std::max(1u, access.bytes_per_lane / 4u);
+    for (unsigned lane = 0; lane < ptx::kWarpSize; ++lane) {
+        if ((access.lanes >> lane & 1u) == 0) continue;
+        for (unsigned i = 0; i < words; ++i) {
+            const std::uint64_t line = warp_base / kLineBytes + access.address[lane] / 4 + i;
+            const auto sector = static_cast<SectorMask>(1u << (lane / 8));
+            unsigned found = 0;
+            while (found < lines_.count && lines_.lines[found].line != line) ++found;
+            if (found == lines_.count) lines_.lines[lines_.count++] = {line, 0};
+            lines_.lines[found].sectors |= sector;
+        }
+    }
+    if (!access.write) return load_lines(false, owner, now, lines_.count);
+    // Local stores stay in L1, which is write-back for local memory.
+    const Cycle start = accept(now, lines_.count);
+    for (unsigned i = 0; i < lines_.count; ++i) {
+        const LineAccess& line = lines_.lines[i];
+        ++statistics_.l1_requests;
+        statistics_.l1_store_sectors += sector_count(line.sectors);
+        SectoredCache::Index index = l1_.find(line.line);
+        if (index == SectoredCache::kNone) {
+            index = l1_.victim(line.line);
+            if (index == SectoredCache::kNone) continue;
+            l1_.assign(index, line.line);
+        }
+        l1_.touch(index);
+        l1_.sectors(index).valid |= line.sectors;
+    }
+    return {start, start};
+}
+
+MemoryRequest& LoadStoreUnit::make_request(RequestKind kind, std::uint64_t line, SectorMask sectors) {
+    MemoryRequest& request = pool_.take();
+    request.kind = kind;
+    request.line = line;
+    request.sectors = sectors;
+    request.issuer = sm_;
+    return request;
+}
+
+void LoadStoreUnit::inject(MemoryRequest& request, Cycle leave, FineCycles duration) {
+    const Cycle begin = to_crossbar_.take(leave, duration);
+    slices_[hash_.slice(request.line)]->send(request, begin + config_.l2.crossbar_latency);
+}
+
+void LoadStoreUnit::respond(MemoryRequest& response, Cycle now, std::vector<Completed>& completed) {
+    const unsigned count = sector_count(response.sectors);
+    statistics_.received_sectors += count;
+    const Cycle ready = from_crossbar_.take(now, count * response_sector_time_) + config_.l1.return_latency;
+    if (response.kind == RequestKind::atomic) {
+        finish_line(response.tag, ready, completed);
+        pool_.give_back(response);
+        return;
+    }
+    Mshr& mshr = mshrs_[response.tag];
+    mshr.pending &= static_cast<SectorMask>(~response.sectors);
+    if (mshr.fill_l1) {
+        SectoredCache::Index index = l1_.find(mshr.line);
+        if (index == SectoredCache::kNone) {
+            index = l1_.victim(mshr.line);
+            if (index != SectoredCache::kNone) l1_.assign(index, mshr.line);
+        }
+        if (index != SectoredCache::kNone) l1_.sectors(index).valid |= response.sectors;
+    }
+    std::uint32_t* link = &mshr.waiters;
+    while (*link != kNone) {
+        const std::uint32_t index = *link;
+        Waiter& waiter = waiters_[index];
+        waiter.sectors &= static_cast<SectorMask>(~response.sectors);
+        if (waiter.sectors != 0) {
+            link = &waiter.next;
+            continue;
+        }
+        finish_line(waiter.load, ready, completed);
+        *link = waiter.next;
+        waiter.next = free_waiter_;
+        free_waiter_ = index;
+    }
+    if (mshr.pending == 0) {
+        std::uint32_t* place = &chain(mshr.line);
+        while (*place != response.tag) place = &mshrs_[*place].next;
+        *place = mshr.next;
+        mshr.next = free_mshr_;
+        free_mshr_ = response.tag;
+        --mshrs_in_use_;
+    }
+    pool_.give_back(response);
+}
+
+void LoadStoreUnit::finish_line(std::uint32_t index, Cycle ready, std::vector<Completed>& completed) {
+    Load& load = loads_[index];
+    load.ready = std::max(load.ready, ready);
+    if (--load.lines_left != 0) return;
+    completed.push_back({load.owner, load.ready});
+    load.next_free = free_load_;
+    free_load_ = index;
+}
+
+std::uint32_t LoadStoreUnit::new_load(const LoadOwner& owner, Cycle ready) {
+    std::uint32_t index = free_load_;
+    if (index == kNone) {
+        index = static_cast<std::uint32_t>(loads_.size());
+        loads_.emplace_back();
+    } else {
+        free_load_ = loads_[index].next_free;
+    }
+    loads_[index] = Load{owner, 0, ready, kNone};
+    return index;
+}
+
+std::uint32_t LoadStoreUnit::new_waiter() {
+    std::uint32_t index = free_waiter_;
+    if (index == kNone) {
+        index = static_cast<std::uint32_t>(waiters_.size());
+        waiters_.emplace_back();
+    } else {
+        free_waiter_ = waiters_[index].next;
+    }
+    return index;
+}
+
+}  // namespace heddle::models::gpu

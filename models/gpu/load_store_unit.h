@@ -1,0 +1,135 @@
+// The memory side of an SM: address coalescing, shared memory, L1 cache, misses in flight, the port to the
+// crossbar.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/gpu/coalescer.h"
+#include "models/gpu/cycle_counter.h"
+#include "models/gpu/gpu_config.h"
+#include "models/memory/address_hash.h"
+#include "models/memory/bandwidth_server.h"
+#include "models/memory/memory_ports.h"
+#include "models/memory/memory_request.h"
+#include "models/memory/sectored_cache.h"
+
+namespace heddle::models::gpu {
+
+/// Whose memory instruction: the SM reads it back when the data are there.
+struct LoadOwner {
+    std::uint16_t warp = 0;  ///< slot in the SM
+    bool async_copy = false;
+    std::uint32_t instruction = 0;  ///< or the number of the async-copy group
+};
+
+struct LoadStoreStatistics {
+    std::uint64_t l1_requests = 0, l1_load_sectors = 0, l1_hit_sectors = 0, l1_store_sectors = 0;
+    std::uint64_t atomic_sectors = 0;
+    std::uint64_t requested_sectors = 0, received_sectors = 0;  ///< loads and atomics with result, from L2
+    std::uint64_t shared_accesses = 0, shared_wavefronts = 0;
+};
+
+/// One in-order unit for the four sub-cores. What it does with an instruction is settled when the instruction
+/// issues: the unit's backlog, the tags and the banks are known then, so only misses need a message.
+class LoadStoreUnit {
+  public:
+    LoadStoreUnit(const GpuConfig& config, std::uint32_t sm, MemoryRequestPool& pool);
+    void set_slices(std::vector<RequestInterface*> slices) { slices_ = std::move(slices); }
+    void reset(std::uint64_t l1_bytes);
+
+    /// `start`: the cycle in which the instruction leaves its sub-core's queue. `ready`: the cycle in which
+    /// its result can be used, kNever when that depends on L2: then completed() will tell.
+    struct Outcome {
+        Cycle start = 0;
+        Cycle ready = 0;
+    };
+    Outcome shuffle(Cycle now);
+    Outcome access_shared(const ptx::MemoryAccess& access, Cycle now);
+    Outcome load(const ptx::MemoryAccess& access, bool bypass_l1, const LoadOwner& owner, Cycle now);
+    Outcome store(const ptx::MemoryAccess& access, Cycle now);
+    Outcome access_atomic(const ptx::MemoryAccess& access, bool wants_result, const LoadOwner& owner,
+                          Cycle now);
+    /// Local memory: `warp_base` is the address of the warp's local memory, laid out so that a word of all
+    /// lanes is a line.
+    Outcome access_local(const ptx::MemoryAccess& access, std::uint64_t warp_base, const LoadOwner& owner,
+                         Cycle now);
+
+    struct Completed {
+        LoadOwner owner;
+        Cycle ready;
+    };
+    /// Takes a response of L2, in its cycle of arrival; what it completes is appended to `completed`.
+    void respond(MemoryRequest& response, Cycle now, std::vector<Completed>& completed);
+
+    /// A store will be performed in cycle `at`.
+    void acknowledge(Cycle at) { acknowledgements_.add(at); }
+    /// Takes the acknowledgements up to `now` into account. Returns whether there were any.
+    bool drain_acknowledgements(Cycle now) {
+        const std::uint32_t count = acknowledgements_.take(now);
+        stores_ -= count;
+        return count != 0;
+    }
+    Cycle next_acknowledgement() const { return acknowledgements_.next(); }
+    bool stores_outstanding() const { return stores_ != 0; }
+    /// Whether any memory instruction, however scattered, can be taken.
+    bool room_for_load() const { return mshrs_in_use_ + ptx::kWarpSize <= config_.l1.mshrs; }
+    bool room_for_store() const { return stores_ + ptx::kWarpSize <= config_.l1.stores; }
+
+    const LoadStoreStatistics& statistics() const { return statistics_; }
+    double busy_cycles() const { return unit_.busy_cycles(); }
+
+  private:
+    static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+    struct Load {  // a warp instruction that waits for lines
+        LoadOwner owner;
+        std::uint32_t lines_left = 0;
+        Cycle ready = 0;
+        std::uint32_t next_free = kNone;
+    };
+    struct Waiter {  // a load that waits for sectors of a line
+        std::uint32_t load = 0;
+        SectorMask sectors = 0;
+        std::uint32_t next = kNone;
+    };
+    struct Mshr {
+        std::uint64_t line = 0;
+        SectorMask pending = 0;
+        bool fill_l1 = false;
+        std::uint32_t waiters = kNone;
+        std::uint32_t next = kNone;  // in its hash chain, or free
+    };
+
+    Cycle accept(Cycle now, unsigned wavefronts);
+    Outcome load_lines(bool bypass_l1, const LoadOwner& owner, Cycle now, unsigned wavefronts);
+    void wait_for(std::uint64_t line, SectorMask missing, bool bypass_l1, std::uint32_t load, Cycle leave);
+    MemoryRequest& make_request(RequestKind kind, std::uint64_t line, SectorMask sectors);
+    void inject(MemoryRequest& request, Cycle leave, FineCycles duration);
+    void finish_line(std::uint32_t load, Cycle ready, std::vector<Completed>& completed);
+    std::uint32_t new_load(const LoadOwner& owner, Cycle ready);
+    std::uint32_t new_waiter();
+    std::uint32_t& chain(std::uint64_t line) { return chains_[mix_bits(line) % chains_.size()]; }
+
+    const GpuConfig config_;
+    const std::uint32_t sm_;
+    MemoryRequestPool& pool_;
+    const SliceHash hash_;
+    std::vector<RequestInterface*> slices_;
+    const Cycle address_cycles_;
+    const FineCycles instruction_time_, wavefront_time_, store_sector_time_, response_sector_time_;
+
+    SectoredCache l1_;
+    BandwidthServer unit_, to_crossbar_, from_crossbar_;
+    std::vector<Load> loads_;
+    std::vector<Waiter> waiters_;
+    std::vector<Mshr> mshrs_;
+    std::vector<std::uint32_t> chains_;
+    std::uint32_t free_load_ = kNone, free_waiter_ = kNone, free_mshr_ = kNone;
+    std::uint32_t mshrs_in_use_ = 0;
+    std::uint32_t stores_ = 0;
+    CycleCounter acknowledgements_;
+    CoalescedAccess lines_;
+    LoadStoreStatistics statistics_;
+};
+
+}  // namespace heddle::models::gpu

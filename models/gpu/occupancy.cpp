@@ -1,0 +1,79 @@
+#include "models/gpu/occupancy.h"
+
+#include <algorithm>
+#include <array>
+
+#include "isa/common/error.h"
+
+namespace heddle::models::gpu {
+namespace {
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
+    return (value + unit - 1) / unit * unit;
+}
+
+/// Shared memory per SM that the driver can configure, in KiB (CUDA C++ Programming Guide, "Compute
+/// Capabilities").
+std::uint64_t carve_out(const GpuConfig& config, std::uint64_t wanted) {
+    constexpr std::array<std::uint64_t, 11> kKibibytes = {0, 8, 16, 32, 64, 96, 100, 132, 164, 196, 228};
+    for (const std::uint64_t kibibytes : kKibibytes) {
+        const std::uint64_t bytes = kibibytes << 10;
+        if (bytes >= wanted && bytes <= config.shared.bytes) return bytes;
+    }
+    return config.shared.bytes;
+}
+
+}  // namespace
+
+Occupancy occupancy(const GpuConfig& config, unsigned threads_per_cta, unsigned registers_per_thread,
+                    std::uint64_t shared_bytes) {
+    const SmConfig& sm = config.sm;
+    if (threads_per_cta == 0 || threads_per_cta > 1024) {
+        throw Error("a thread block of " + std::to_string(threads_per_cta) + " threads cannot be launched",
+                    {}, "use 1 to 1024 threads");
+    }
+    if (registers_per_thread > sm.max_registers_per_thread) {
+        throw Error("the kernel needs " + std::to_string(registers_per_thread) +
+                        " registers per thread; this GPU has " + std::to_string(sm.max_registers_per_thread),
+                    {}, "keep fewer values alive in the kernel");
+    }
+    if (shared_bytes > config.shared.bytes_per_cta) {
+        throw Error("a thread block asks for " + std::to_string(shared_bytes) +
+                        " bytes of shared memory; this GPU allows " +
+                        std::to_string(config.shared.bytes_per_cta),
+                    {}, "use a smaller tile or fewer stages");
+    }
+    Occupancy result;
+    result.warps_per_cta = (threads_per_cta + ptx::kWarpSize - 1) / ptx::kWarpSize;
+    result.limit_ctas = sm.ctas;
+    result.limit_warps = sm.warps / result.warps_per_cta;
+    const std::uint64_t registers_per_warp =
+        round_up(std::uint64_t{std::max(1u, registers_per_thread)} * ptx::kWarpSize, sm.register_unit);
+    const std::uint64_t warps_by_registers = sm.registers / kSubCores / registers_per_warp * kSubCores;
+    result.limit_registers = static_cast<unsigned>(warps_by_registers / result.warps_per_cta);
+    result.shared_bytes_per_cta = round_up(shared_bytes + config.shared.reserved_per_cta, config.shared.unit);
+    result.limit_shared = result.shared_bytes_per_cta == 0
+                              ? sm.ctas
+                              : static_cast<unsigned>(config.shared.bytes / result.shared_bytes_per_cta);
+    result.ctas_per_sm =
+        std::min({result.limit_ctas, result.limit_warps, result.limit_registers, result.limit_shared});
+    result.limited_by = result.ctas_per_sm == result.limit_warps       ? "warps"
+                        : result.ctas_per_sm == result.limit_registers ? "registers"
+                        : result.ctas_per_sm == result.limit_shared    ? "shared memory"
+                                                                       : "ctas";
+    if (result.ctas_per_sm == 0) {
+        throw Error("not one thread block fits on an SM: too many " +
+                        std::string(result.limited_by == "shared memory" ? "bytes of shared memory"
+                                                                         : result.limited_by) +
+                        " (" + std::to_string(threads_per_cta) + " threads of " +
+                        std::to_string(registers_per_thread) + " registers, " + std::to_string(shared_bytes) +
+                        " bytes of shared memory)",
+                    {}, "use fewer threads, registers or shared memory");
+    }
+    const std::uint64_t wanted = shared_bytes == 0 ? result.ctas_per_sm * config.shared.reserved_per_cta
+                                                   : result.ctas_per_sm * result.shared_bytes_per_cta;
+    result.l1_bytes = config.l1.unified_bytes - carve_out(config, wanted);
+    return result;
+}
+
+}  // namespace heddle::models::gpu

@@ -1,0 +1,26 @@
+// How many thread blocks fit on an SM, by CUDA's rules.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "models/gpu/gpu_config.h"
+
+namespace heddle::models::gpu {
+
+struct Occupancy {
+    unsigned ctas_per_sm = 0;
+    unsigned warps_per_cta = 0;
+    unsigned limit_warps = 0, limit_registers = 0, limit_shared = 0, limit_ctas = 0;  ///< CTAs by each limit
+    std::string limited_by;  ///< the smallest: "warps", "registers", "shared memory" or "ctas"
+    std::uint64_t shared_bytes_per_cta = 0;  ///< with the system's share, rounded up to the unit
+    std::uint64_t l1_bytes = 0;              ///< what the carve-out for shared memory leaves to L1
+};
+
+/// The rules of the CUDA occupancy calculator (cuda_occupancy.h of the CUDA toolkit): warps are placed on
+/// four sub-cores, each with a quarter of the registers. The carve-out is the smallest that the generation
+/// offers for the CTAs that fit. Throws heddle::Error when not one CTA fits.
+Occupancy occupancy(const GpuConfig& config, unsigned threads_per_cta, unsigned registers_per_thread,
+                    std::uint64_t shared_bytes);
+
+}  // namespace heddle::models::gpu

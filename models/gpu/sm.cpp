@@ -1,0 +1,447 @@
+#include "models/gpu/sm.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "isa/common/error.h"
+
+namespace heddle::models::gpu {
+namespace {
+
+/// Local memory of all warps lies above any buffer, within the range that cache tags tell apart.
+constexpr std::uint64_t kLocalMemory = 0x7f0000000000ull + (256ull << 30);
+constexpr std::uint64_t kLocalBytesPerWarp = 4ull << 20;
+
+}  // namespace
+
+Sm::Sm(const sc_core::sc_module_name& name, ClockDomain& clock, const GpuConfig& config,
+       std::uint32_t position, MemoryRequestPool& pool)
+    : Block(name, clock),
+      requests("requests"),
+      responses("responses"),
+      ctas("ctas"),
+      scheduler("scheduler"),
+      config_(config),
+      position_(position),
+      load_store_(config, position, pool) {
+    responses.bind(*this);
+    ctas.bind(*this);
+    scoreboards_.resize(kWarps);
+    reset();
+}
+
+Sm::~Sm() = default;
+
+void Sm::end_of_elaboration() {
+    std::vector<RequestInterface*> slices;
+    for (int i = 0; i < requests.size(); ++i) slices.push_back(requests[i]);
+    load_store_.set_slices(std::move(slices));
+    reporter_ = scheduler[0];
+}
+
+void Sm::reset() {
+    for (SubCore& sub_core : sub_cores_) sub_core.reset(config_.sm.scheduler, config_.load_store.queue);
+    load_store_.reset(config_.l1.unified_bytes);
+    plan_ = nullptr;
+    warps_.fill(WarpSlot{});
+    cta_slots_.clear();
+    for (auto& scoreboard : scoreboards_) scoreboard.reset();
+    arriving_ctas_.clear();
+    inbox_.reset();
+    completed_.clear();
+    fences_waiting_ = 0;
+    loads_blocked_ = stores_blocked_ = false;
+    resident_ctas_ = 0;
+    busy_since_ = 0;
+    statistics_ = {};
+}
+
+void Sm::begin(const LaunchPlan& plan) {
+    plan_ = &plan;
+    load_store_.reset(plan.occupancy.l1_bytes);
+    cta_slots_.resize(plan.occupancy.ctas_per_sm);
+}
+
+void Sm::finish(Cycle end) {
+    for (SubCore& sub_core : sub_cores_) {
+        sub_core.plan(end);
+        sub_core.account(end);
+    }
+}
+
+void Sm::respond(MemoryRequest& request, Cycle arrival) {
+    inbox_.push(request, arrival);
+    wake(arrival);
+}
+
+void Sm::acknowledge(Cycle at) {
+    load_store_.acknowledge(at);
+    if (stores_blocked_ || fences_waiting_ != 0) wake(at);
+}
+
+void Sm::start_cta(std::uint64_t index, Cycle first_instruction) {
+    arriving_ctas_.emplace_back(index, first_instruction);
+    wake(first_instruction);
+}
+
+Cycle Sm::tick(Cycle now) {
+    if (load_store_.drain_acknowledgements(now) && fences_waiting_ != 0) release_fences(now);
+    take_responses(now);
+    update_room(now);
+    while (!arriving_ctas_.empty() && arriving_ctas_.front().second <= now) {
+        const std::uint64_t index = arriving_ctas_.front().first;
+        arriving_ctas_.pop_front();
+        place_cta(index, now);
+    }
+    for (unsigned i = 0; i < kSubCores; ++i) {
+        sub_cores_[i].plan(now);
+        if (sub_cores_[i].next_cycle() <= now) issue(sub_cores_[i].next_slot() * kSubCores + i, now);
+    }
+    Cycle next = inbox_.next(now + 1);
+    for (SubCore& sub_core : sub_cores_) {
+        sub_core.plan(now + 1);
+        next = std::min(next, sub_core.next_cycle());
+    }
+    if (!arriving_ctas_.empty()) next = std::min(next, arriving_ctas_.front().second);
+    if (stores_blocked_ || fences_waiting_ != 0) next = std::min(next, load_store_.next_acknowledgement());
+    return next;
+}
+
+bool Sm::can_act(Cycle now) const {
+    if (inbox_.next(now) <= now) return true;
+    if (!arriving_ctas_.empty() && arriving_ctas_.front().second <= now) return true;
+    if ((stores_blocked_ || fences_waiting_ != 0) && load_store_.next_acknowledgement() <= now) return true;
+    for (unsigned warp = 0; warp < kWarps; ++warp) {
+        const WarpSlot& slot = warps_[warp];
+        if (slot.state != WarpState::running) continue;
+        const TimedInstruction& row = plan_->kernel.instructions[slot.warp->next()];
+        const Stamp ready = ready_stamp(slot, row);
+        if (ready == kPending || cycle_of(std::max(ready, slot.not_before)) > now) continue;
+        if (sub_cores_[warp % kSubCores].can_take(row.unit, now)) return true;
+    }
+    return false;
+}
+
+void Sm::take_responses(Cycle now) {
+    for (MemoryRequest* response = inbox_.pop(now); response != nullptr;) {
+        MemoryRequest* const following = response->next;
+        load_store_.respond(*response, now, completed_);
+        response = following;
+    }
+    for (const LoadStoreUnit::Completed& done : completed_) complete(done, now);
+    completed_.clear();
+}
+
+void Sm::release_fences(Cycle now) {
+    if (load_store_.stores_outstanding()) return;
+    for (unsigned warp = 0; warp < kWarps; ++warp) {
+        if (!warps_[warp].waits_for_fence) continue;
+        warps_[warp].waits_for_fence = false;
+        --fences_waiting_;
+        look_at_next(warp, now);
+    }
+}
+
+/// Tells the sub-cores when the load-store unit can take no more loads or stores, and when it can again.
+void Sm::update_room(Cycle now) {
+    const bool loads_blocked = !load_store_.room_for_load();
+    const bool stores_blocked = !load_store_.room_for_store();
+    if (loads_blocked == loads_blocked_ && stores_blocked == stores_blocked_) return;
+    loads_blocked_ = loads_blocked;
+    stores_blocked_ = stores_blocked;
+    for (SubCore& sub_core : sub_cores_) {
+        sub_core.account(now);
+        sub_core.block(kGlobalLoadUnit, loads_blocked ? kPendingCycle : 0);
+        sub_core.block(kGlobalStoreUnit, stores_blocked ? kPendingCycle : 0);
+    }
+}
+
+/// The warp slot for one more warp: in the sub-core that has most free.
+unsigned Sm::choose_slot() const {
+    unsigned best = kWarps;
+    unsigned fewest = SubCore::kSlots;
+    for (unsigned sub_core = 0; sub_core < kSubCores; ++sub_core) {
+        unsigned used = 0;
+        unsigned free = kWarps;
+        for (unsigned slot = SubCore::kSlots; slot-- > 0;) {
+            const unsigned warp = slot * kSubCores + sub_core;
+            if (warps_[warp].state == WarpState::empty) {
+                free = warp;
+            } else {
+                ++used;
+            }
+        }
+        if (used < fewest) {
+            fewest = used;
+            best = free;
+        }
+    }
+    return best;
+}
+
+void Sm::place_cta(std::uint64_t index, Cycle now) {
+    const auto place =
+        std::find_if(cta_slots_.begin(), cta_slots_.end(), [](const CtaSlot& s) { return !s.used; });
+    if (place == cta_slots_.end())
+        throw Error("internal: " + std::string(name()) + " was given a CTA too many");
+    CtaSlot& cta = *place;
+    const bool first_use = !cta.cta.has_value();
+    if (first_use) cta.cta.emplace(*plan_->launch);
+    cta.cta->start(index);
+    cta.used = true;
+    cta.warp_count = cta.running = cta.cta->warp_count();
+    cta.loads = 0;
+    ++statistics_.ctas;
+    if (resident_ctas_++ == 0) busy_since_ = now;
+    for (unsigned i = 0; i < cta.warp_count; ++i) {
+        const unsigned warp = choose_slot();
+        cta.warps[i] = static_cast<std::uint8_t>(warp);
+        WarpSlot& slot = warps_[warp];
+        slot = WarpSlot{};
+        slot.warp = &cta.cta->warp(i);
+        if (!scoreboards_[warp])
+            scoreboards_[warp] = std::make_unique<Stamp[]>(plan_->kernel.scoreboard_size + 1);
+        slot.scoreboard = scoreboards_[warp].get();  // stamps of an earlier warp lie in the past
+        slot.cta = static_cast<std::uint16_t>(place - cta_slots_.begin());
+        slot.state = WarpState::running;
+        slot.started = now;
+        SubCore& sub_core = sub_core_of(warp);
+        sub_core.account(now);
+        sub_core.add_warp(warp / kSubCores);
+        look_at_next(warp, now);
+    }
+}
+
+Stamp Sm::groups_ready(const WarpSlot& slot, std::uint32_t groups_left) {
+    // wait_all is told as 0 groups left; it also covers copies that are not in a group yet.
+    const std::uint32_t end =
+        groups_left == 0 ? slot.open_group + 1 : slot.open_group - std::min(groups_left, slot.open_group);
+    Stamp ready = 0;
+    for (std::uint32_t group = slot.oldest_group; group < end; ++group) {
+        const AsyncGroup& state = slot.groups[group % kGroups];
+        if (state.unfinished != 0) return kPending;
+        ready = std::max(ready, memory_stamp(state.ready));
+    }
+    return ready;
+}
+
+/// When the operands of the warp's next instruction, and what else it waits for, are there.
+Stamp Sm::ready_stamp(const WarpSlot& slot, const TimedInstruction& row) const {
+    if (row.kind == TimingKind::wait_group) return groups_ready(slot, row.info->async_copy_groups_left);
+    if (row.kind == TimingKind::fence && load_store_.stores_outstanding()) return kPending;
+    const std::uint16_t* const registers = plan_->kernel.registers.data() + row.first_register;
+    Stamp ready = 0;
+    for (unsigned i = 0; i < row.touched; ++i) ready = std::max(ready, slot.scoreboard[registers[i]]);
+    return ready;
+}
+
+void Sm::set_written(WarpSlot& slot, const TimedInstruction& row, Stamp stamp) {
+    const std::uint16_t* const registers = plan_->kernel.registers.data() + row.first_register;
+    for (unsigned i = 0; i < row.written; ++i) slot.scoreboard[registers[i]] = stamp;
+}
+
+/// Finds out when the warp's next instruction can issue and tells its sub-core. Instructions that take no
+/// issue slot are performed on the way, as soon as their operands' time is known.
+void Sm::look_at_next(unsigned warp, Cycle now) {
+    WarpSlot& slot = warps_[warp];
+    SubCore& sub_core = sub_core_of(warp);
+    sub_core.account(now);
+    for (;;) {
+        slot.instruction = slot.warp->next();
+        const TimedInstruction& row = plan_->kernel.instructions[slot.instruction];
+        const Stamp ready = ready_stamp(slot, row);
+        if (ready == kPending) {
+            if (row.kind == TimingKind::fence) {
+                slot.waits_for_fence = true;
+                ++fences_waiting_;
+            }
+            sub_core.set_next(warp / kSubCores, kPending, row.unit);
+            return;
+        }
+        if (row.kind != TimingKind::free) {
+            sub_core.set_next(warp / kSubCores, std::max(ready, slot.not_before), row.unit);
+            return;
+        }
+        const ptx::StepResult step = slot.warp->step(now);
+        ++statistics_.warp_instructions;
+        set_written(slot, row, ready);
+        if (step.finished) {
+            finish_warp(warp, now);
+            return;
+        }
+    }
+}
+
+void Sm::issue(unsigned warp, Cycle now) {
+    WarpSlot& slot = warps_[warp];
+    const TimedInstruction& row = plan_->kernel.instructions[slot.instruction];
+    const std::uint32_t index = slot.instruction;
+    sub_core_of(warp).issue(warp / kSubCores, now, row.unit, row.interval, row.slots);
+    const ptx::StepResult step = slot.warp->step(now);
+    ++statistics_.warp_instructions;
+    statistics_.machine_instructions += row.slots;
+    statistics_.pipeline_instructions[static_cast<std::size_t>(row.info->pipeline)] += row.slots;
+    slot.not_before = 0;
+    switch (row.kind) {
+        case TimingKind::free:
+        case TimingKind::arithmetic:
+        case TimingKind::fence:
+        case TimingKind::wait_group:
+            statistics_.tensor_macs += row.info->tensor_macs;
+            set_written(slot, row, fixed_stamp(now + row.latency));
+            break;
+        case TimingKind::commit_group:
+            commit_group(slot);
+            break;
+        case TimingKind::branch:
+            if (!step.finished && !slot.warp->blocked() && slot.warp->next() != index + 1) {
+                slot.not_before = fixed_stamp(now + config_.sm.branch_latency);
+            }
+            break;
+        case TimingKind::barrier:
+            slot.not_before = fixed_stamp(now + config_.sm.barrier_latency);
+            break;
+        case TimingKind::shuffle:
+        case TimingKind::memory:
+        case TimingKind::async_copy:
+            use_load_store(warp, row, step, now);
+            break;
+    }
+    after_step(warp, step, now);
+}
+
+void Sm::use_load_store(unsigned warp, const TimedInstruction& row, const ptx::StepResult& step, Cycle now) {
+    WarpSlot& slot = warps_[warp];
+    LoadStoreUnit::Outcome outcome;
+    if (step.access == nullptr || step.access->lanes == 0) {
+        outcome = load_store_.shuffle(now);
+    } else {
+        outcome = access(warp, row, *step.access, now);
+    }
+    sub_core_of(warp).enqueue_load_store(outcome.start);
+    const bool known = outcome.ready != kNever;
+    if (!known) ++cta_slots_[slot.cta].loads;
+    if (row.kind == TimingKind::async_copy) {
+        AsyncGroup& group = slot.groups[slot.open_group % kGroups];
+        if (known) {
+            group.ready = std::max(group.ready, static_cast<std::uint32_t>(outcome.ready));
+        } else {
+            ++group.unfinished;
+        }
+    } else {
+        set_written(slot, row, known ? memory_stamp(outcome.ready) : kPending);
+    }
+    update_room(now);
+}
+
+LoadStoreUnit::Outcome Sm::access(unsigned warp, const TimedInstruction& row, const ptx::MemoryAccess& access,
+                                  Cycle now) {
+    const WarpSlot& slot = warps_[warp];
+    LoadOwner owner{static_cast<std::uint16_t>(warp), row.kind == TimingKind::async_copy, slot.instruction};
+    if (owner.async_copy) {
+        owner.instruction = slot.open_group;
+        return load_store_.load(access, row.info->bypass_l1, owner, now);
+    }
+    switch (access.space) {
+        case ptx::StateSpace::shared:
+            return load_store_.access_shared(access, now);
+        case ptx::StateSpace::local:
+            return load_store_.access_local(
+                access, kLocalMemory + (std::uint64_t{position_} * kWarps + warp) * kLocalBytesPerWarp, owner,
+                now);
+        case ptx::StateSpace::global:
+            if (access.atomic) return load_store_.access_atomic(access, row.written != 0, owner, now);
+            if (access.write) return load_store_.store(access, now);
+            return load_store_.load(access, row.info->bypass_l1, owner, now);
+        default:
+            return load_store_.shuffle(now);  // constants and parameters: a cache that always hits
+    }
+}
+
+void Sm::commit_group(WarpSlot& slot) {
+    if (slot.open_group + 1 - slot.oldest_group == kGroups) {
+        // Many groups in flight: the two oldest count as one, which only a wait for the very oldest could
+        // notice.
+        const AsyncGroup& oldest = slot.groups[slot.oldest_group % kGroups];
+        AsyncGroup& second = slot.groups[(slot.oldest_group + 1) % kGroups];
+        second.unfinished += oldest.unfinished;
+        second.ready = std::max(second.ready, oldest.ready);
+        ++slot.oldest_group;
+    }
+    ++slot.open_group;
+    slot.groups[slot.open_group % kGroups] = AsyncGroup{};
+}
+
+void Sm::after_step(unsigned warp, const ptx::StepResult& step, Cycle now) {
+    WarpSlot& slot = warps_[warp];
+    CtaSlot& cta = cta_slots_[slot.cta];
+    if (step.finished) {
+        finish_warp(warp, now);
+    } else if (slot.warp->blocked()) {
+        slot.state = WarpState::at_barrier;
+        sub_core_of(warp).set_next(warp / kSubCores, kPending, 0, SubCore::Wait::barrier);
+    } else {
+        look_at_next(warp, now);
+    }
+    if (step.released_warps != 0) release(cta, step.released_warps, now);
+}
+
+void Sm::release(CtaSlot& cta, std::uint32_t warps, Cycle now) {
+    for (; warps != 0; warps &= warps - 1) {
+        const unsigned warp = cta.warps[static_cast<unsigned>(std::countr_zero(warps))];
+        WarpSlot& slot = warps_[warp];
+        if (slot.state != WarpState::at_barrier) continue;
+        slot.state = WarpState::running;
+        slot.not_before = fixed_stamp(now + config_.sm.barrier_latency);
+        look_at_next(warp, now);
+    }
+}
+
+void Sm::finish_warp(unsigned warp, Cycle now) {
+    WarpSlot& slot = warps_[warp];
+    SubCore& sub_core = sub_core_of(warp);
+    sub_core.account(now);
+    sub_core.remove_warp(warp / kSubCores);
+    slot.state = WarpState::finished;
+    statistics_.warp_cycles += now + 1 - slot.started;
+    CtaSlot& cta = cta_slots_[slot.cta];
+    --cta.running;
+    finish_cta_if_done(cta, now);
+}
+
+void Sm::finish_cta_if_done(CtaSlot& cta, Cycle now) {
+    if (cta.running != 0 || cta.loads != 0) return;
+    for (unsigned i = 0; i < cta.warp_count; ++i) warps_[cta.warps[i]].state = WarpState::empty;
+    cta.used = false;
+    if (--resident_ctas_ == 0) statistics_.cta_cycles += now + 1 - busy_since_;
+    reporter_->cta_finished(position_, now + 1);
+}
+
+void Sm::complete(const LoadStoreUnit::Completed& done, Cycle now) {
+    const unsigned warp = done.owner.warp;
+    WarpSlot& slot = warps_[warp];
+    if (done.owner.async_copy) {
+        const std::uint32_t number = std::max(done.owner.instruction, slot.oldest_group);
+        AsyncGroup& group = slot.groups[number % kGroups];
+        --group.unfinished;
+        group.ready = std::max(group.ready, static_cast<std::uint32_t>(done.ready));
+    } else {
+        set_written(slot, plan_->kernel.instructions[done.owner.instruction], memory_stamp(done.ready));
+    }
+    CtaSlot& cta = cta_slots_[slot.cta];
+    --cta.loads;
+    if (slot.state == WarpState::running && !slot.waits_for_fence) {
+        look_at_next(warp, now);
+    } else if (slot.state == WarpState::finished) {
+        finish_cta_if_done(cta, now);
+    }
+}
+
+std::string Sm::describe_waiting() const {
+    for (const CtaSlot& cta : cta_slots_) {
+        if (cta.used) return cta.cta->describe_waiting();
+    }
+    return {};
+}
+
+}  // namespace heddle::models::gpu

@@ -1,0 +1,138 @@
+// A streaming multiprocessor.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <string>
+#include <systemc>
+#include <vector>
+
+#include "isa/ptx/execution.h"
+#include "models/common/clock_domain.h"
+#include "models/gpu/cta_ports.h"
+#include "models/gpu/launch_plan.h"
+#include "models/gpu/load_store_unit.h"
+#include "models/gpu/stamp.h"
+#include "models/gpu/sub_core.h"
+#include "models/memory/delay_queue.h"
+#include "models/memory/memory_ports.h"
+
+namespace heddle::models::gpu {
+
+struct SmStatistics {
+    std::uint64_t warp_instructions = 0, machine_instructions = 0;
+    std::array<std::uint64_t, ptx::kPipelineCount> pipeline_instructions{};
+    std::uint64_t tensor_macs = 0;
+    std::uint64_t warp_cycles = 0;  ///< sum over warps of the cycles for which they were resident
+    std::uint64_t cta_cycles = 0;   ///< cycles with at least one CTA
+    std::uint64_t ctas = 0;
+};
+
+/// Four sub-cores that issue one warp instruction per cycle each, and the load-store unit that they share.
+/// Warps are executed (isa/ptx) when they issue; a scoreboard per warp holds the cycle in which each virtual
+/// register can be read.
+class Sm : public Block, public ResponseInterface, public CtaReceiver {
+  public:
+    sc_core::sc_port<RequestInterface, 0> requests;   ///< to L2 slices, by position
+    sc_core::sc_export<ResponseInterface> responses;  ///< from L2 slices
+    sc_core::sc_export<CtaReceiver> ctas;             ///< from the CTA scheduler
+    sc_core::sc_port<CtaReporter> scheduler;
+
+    static constexpr unsigned kWarps = kSubCores * SubCore::kSlots;
+
+    Sm(const sc_core::sc_module_name& name, ClockDomain& clock, const GpuConfig& config,
+       std::uint32_t position, MemoryRequestPool& pool);
+    ~Sm() override;
+
+    void respond(MemoryRequest& request, Cycle arrival) override;
+    void acknowledge(Cycle at) override;
+    void start_cta(std::uint64_t index, Cycle first_instruction) override;
+    Cycle tick(Cycle now) override;
+    bool can_act(Cycle now) const override;
+    void reset() override;
+
+    /// After reset(), before a run. `plan` must outlive the run.
+    void begin(const LaunchPlan& plan);
+    /// After a run of `end` cycles: attributes the cycles up to `end`.
+    void finish(Cycle end);
+    /// Empty when no CTA is left; else what the warps of the first unfinished CTA wait for.
+    std::string describe_waiting() const;
+
+    const SmStatistics& statistics() const { return statistics_; }
+    const LoadStoreUnit& load_store() const { return load_store_; }
+    const SubCore& sub_core(unsigned i) const { return sub_cores_[i]; }
+
+  private:
+    enum class WarpState : std::uint8_t { empty, running, at_barrier, finished };
+    struct AsyncGroup {
+        std::uint32_t unfinished = 0;  // copies without known end
+        std::uint32_t ready = 0;       // cycle in which the others are done
+    };
+    static constexpr std::uint32_t kGroups = 16;
+    struct WarpSlot {
+        ptx::Warp* warp = nullptr;
+        Stamp* scoreboard = nullptr;
+        std::uint32_t instruction = 0;  // the next one
+        Stamp not_before = 0;           // branch, barrier: earliest next issue
+        std::uint16_t cta = 0;
+        WarpState state = WarpState::empty;
+        bool waits_for_fence = false;
+        std::uint32_t oldest_group = 0, open_group = 0;  // numbers of async-copy groups
+        std::array<AsyncGroup, kGroups> groups{};        // by number modulo kGroups
+        Cycle started = 0;
+    };
+    struct CtaSlot {
+        std::optional<ptx::Cta> cta;
+        std::array<std::uint8_t, 32> warps{};  // slots in the SM, by index in the CTA
+        unsigned warp_count = 0;
+        unsigned running = 0;     // warps that have not finished
+        std::uint32_t loads = 0;  // instructions whose data are under way
+        bool used = false;
+    };
+
+    void end_of_elaboration() override;
+    void place_cta(std::uint64_t index, Cycle now);
+    unsigned choose_slot() const;
+    void issue(unsigned warp, Cycle now);
+    void use_load_store(unsigned warp, const TimedInstruction& row, const ptx::StepResult& step, Cycle now);
+    LoadStoreUnit::Outcome access(unsigned warp, const TimedInstruction& row, const ptx::MemoryAccess& access,
+                                  Cycle now);
+    static void commit_group(WarpSlot& slot);
+    void set_written(WarpSlot& slot, const TimedInstruction& row, Stamp stamp);
+    void after_step(unsigned warp, const ptx::StepResult& step, Cycle now);
+    void release(CtaSlot& cta, std::uint32_t warps, Cycle now);
+    void look_at_next(unsigned warp, Cycle now);
+    Stamp ready_stamp(const WarpSlot& slot, const TimedInstruction& row) const;
+    static Stamp groups_ready(const WarpSlot& slot, std::uint32_t groups_left);
+    void finish_warp(unsigned warp, Cycle now);
+    void finish_cta_if_done(CtaSlot& cta, Cycle now);
+    void complete(const LoadStoreUnit::Completed& done, Cycle now);
+    void update_room(Cycle now);
+    void take_responses(Cycle now);
+    void release_fences(Cycle now);
+    SubCore& sub_core_of(unsigned warp) { return sub_cores_[warp % kSubCores]; }
+
+    const GpuConfig config_;
+    const std::uint32_t position_;
+    std::array<SubCore, kSubCores> sub_cores_;
+    LoadStoreUnit load_store_;
+    CtaReporter* reporter_ = nullptr;
+
+    const LaunchPlan* plan_ = nullptr;
+    std::array<WarpSlot, kWarps> warps_{};
+    std::vector<CtaSlot> cta_slots_;
+    std::vector<std::unique_ptr<Stamp[]>> scoreboards_;  // per warp slot, made when first used
+    std::deque<std::pair<std::uint64_t, Cycle>> arriving_ctas_;
+    DelayQueue inbox_;
+    std::vector<LoadStoreUnit::Completed> completed_;
+    unsigned fences_waiting_ = 0;
+    bool loads_blocked_ = false, stores_blocked_ = false;
+    unsigned resident_ctas_ = 0;
+    Cycle busy_since_ = 0;
+    SmStatistics statistics_;
+};
+
+}  // namespace heddle::models::gpu

@@ -1,0 +1,91 @@
+// A quarter of an SM: warp slots, a scheduler that issues one warp instruction per cycle, and pipelines.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "models/gpu/kernel_result.h"
+#include "models/gpu/stamp.h"
+#include "models/gpu/timed_kernel.h"
+#include "models/memory/bandwidth_server.h"
+
+namespace heddle::models::gpu {
+
+/// Knows of each warp only when its next instruction has its operands and which unit it needs. From that it
+/// plans the next issue: the cycle, the warp, and what the cycles until then are spent on. Every change of
+/// its state first accounts for the cycles that have passed, then makes it plan again.
+class SubCore {
+  public:
+    static constexpr unsigned kSlots = 16;
+    /// Why a warp with a pending stamp waits.
+    enum class Wait : std::uint8_t { memory, barrier };
+
+    void reset(SchedulerPolicy policy, unsigned load_store_queue);
+
+    void add_warp(unsigned slot);
+    void remove_warp(unsigned slot);
+    void set_next(unsigned slot, Stamp ready, Unit unit, Wait wait = Wait::memory) {
+        ready_[slot] = ready;
+        unit_[slot] = unit;
+        wait_[slot] = wait;
+        planned_ = false;
+    }
+    unsigned warps() const { return count_; }
+
+    /// Cycles before `until` are attributed to their reasons. Call before any change of state in cycle
+    /// `until`.
+    void account(Cycle until);
+    /// Finds the next issue at or after `from`. Cheap when nothing changed since the last plan.
+    void plan(Cycle from) {
+        if (!planned_) replan(from);
+    }
+    Cycle next_cycle() const { return next_cycle_; }  ///< kNever when no warp can issue without a message
+    unsigned next_slot() const { return next_slot_; }
+    /// Whether an instruction for `unit` could issue in cycle `now`, from the state of scheduler and units
+    /// alone.
+    bool can_take(Unit unit, Cycle now) const { return issue_free_ <= now && unit_free_[unit] <= now; }
+
+    /// The warp in `slot` issues in cycle `now`: its unit is busy for `interval`, the scheduler for `slots`
+    /// cycles.
+    void issue(unsigned slot, Cycle now, Unit unit, FineCycles interval, unsigned slots);
+    /// A memory instruction just issued will leave this sub-core's queue in cycle `start`.
+    void enqueue_load_store(Cycle start);
+    /// No instruction may issue to `unit` (one of the two global ones) before `until`; kPendingCycle: until
+    /// told otherwise.
+    void block(Unit unit, std::uint32_t until);
+
+    const std::array<std::uint64_t, kCycleReasonCount>& cycles_by_reason() const { return by_reason_; }
+    double busy_cycles(ptx::Pipeline pipeline) const {
+        return pipelines_[static_cast<std::size_t>(pipeline)].busy_cycles();
+    }
+
+  private:
+    void replan(Cycle from);
+    unsigned choose(std::uint32_t cycle, const std::array<std::uint32_t, kSlots>& able) const;
+    void update_load_store();
+
+    SchedulerPolicy policy_ = SchedulerPolicy::greedy_then_oldest;
+    unsigned count_ = 0;
+    std::array<std::uint8_t, kSlots> order_{};  // slots in use, oldest warp first
+    std::array<Stamp, kSlots> ready_{};
+    std::array<Unit, kSlots> unit_{};
+    std::array<Wait, kSlots> wait_{};
+    std::array<std::uint32_t, kUnitCount> unit_free_{};
+    std::array<BandwidthServer, ptx::kPipelineCount> pipelines_{};
+    std::array<std::uint32_t, 2> blocked_until_{};
+    std::array<std::uint32_t, 32>
+        queue_{};  // ring: cycles in which the last memory instructions leave the queue
+    unsigned queue_size_ = 4, queue_position_ = 0;
+    Cycle issue_free_ = 0;
+    unsigned last_slot_ = 0;
+
+    bool planned_ = false;
+    Cycle next_cycle_ = kNever;
+    unsigned next_slot_ = 0;
+    Cycle accounted_ = 0;
+    Cycle change_ = 0;  // the reason for idle cycles is before_ up to this cycle, after_ from it on
+    CycleReason before_ = CycleReason::no_warp, after_ = CycleReason::no_warp;
+    std::array<std::uint64_t, kCycleReasonCount> by_reason_{};
+};
+
+}  // namespace heddle::models::gpu

@@ -1,0 +1,162 @@
+#include "models/gpu/timed_kernel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "isa/common/error.h"
+
+namespace heddle::models::gpu {
+namespace {
+
+double tensor_rate(const ptx::InstructionInfo& info, const GpuConfig& config, const std::string& kernel) {
+    double rate = 0;
+    switch (info.tensor_type) {
+        case ptx::Type::f16:
+        case ptx::Type::f16x2:
+        case ptx::Type::bf16:
+        case ptx::Type::bf16x2:
+            rate = config.tensor.f16;
+            break;
+        case ptx::Type::tf32:
+        case ptx::Type::f32:
+            rate = config.tensor.tf32;
+            break;
+        case ptx::Type::e4m3:
+        case ptx::Type::e5m2:
+            rate = config.tensor.f8;
+            break;
+        case ptx::Type::s8:
+        case ptx::Type::u8:
+            rate = config.tensor.s8;
+            break;
+        case ptx::Type::f64:
+            rate = config.tensor.f64;
+            break;
+        default:
+            break;
+    }
+    if (rate <= 0) {
+        throw Error(
+            "the tensor cores of this GPU do not take type " + std::string(ptx::name_of(info.tensor_type)),
+            {"PTX of kernel " + kernel, info.line, ""},
+            "choose another kernel, or set tensor.macs_per_cycle in the hardware file");
+    }
+    return rate * config.tensor.mma_sync_efficiency / kSubCores;
+}
+
+bool reaches_beyond_the_sm(ptx::StateSpace space) {
+    return space == ptx::StateSpace::global || space == ptx::StateSpace::generic ||
+           space == ptx::StateSpace::local;
+}
+
+void time_arithmetic(TimedInstruction& row, const ptx::InstructionInfo& info,
+                     const PipelineConfig& pipeline) {
+    const unsigned operations = std::max<unsigned>(1, info.machine_operations);
+    row.interval = fine(pipeline.interval * operations);
+    row.latency = pipeline.latency * operations;  // the operations of one PTX instruction mostly form a chain
+}
+
+TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuConfig& config,
+                                  const std::string& kernel) {
+    TimedInstruction row;
+    row.info = &info;
+    row.unit = static_cast<Unit>(info.pipeline);
+    row.slots = std::max<std::uint8_t>(1, info.machine_operations);
+    row.interval = fine(1);
+    row.latency = 1;
+    switch (info.pipeline) {
+        case ptx::Pipeline::none:
+            row.kind = TimingKind::free;
+            row.slots = 0;
+            break;
+        case ptx::Pipeline::fp32:
+            time_arithmetic(row, info, config.pipelines.fp32);
+            break;
+        case ptx::Pipeline::integer:
+            time_arithmetic(row, info, config.pipelines.integer);
+            break;
+        case ptx::Pipeline::fp64:
+            time_arithmetic(row, info, config.pipelines.fp64);
+            break;
+        case ptx::Pipeline::half:
+            time_arithmetic(row, info, config.pipelines.half);
+            break;
+        case ptx::Pipeline::special:
+            // One operation goes through the special function unit; those around it are ordinary arithmetic.
+            row.interval = fine(config.pipelines.special.interval);
+            row.latency = config.pipelines.special.latency + (row.slots - 1u) * config.pipelines.fp32.latency;
+            break;
+        case ptx::Pipeline::tensor: {
+            const double cycles = info.tensor_macs / tensor_rate(info, config, kernel);
+            row.interval = fine(cycles);
+            row.latency = config.tensor.latency + static_cast<std::uint32_t>(std::ceil(cycles));
+            row.slots = 1;
+            break;
+        }
+        case ptx::Pipeline::load_store:
+            row.kind = info.async_copy                                          ? TimingKind::async_copy
+                       : info.reads_memory || info.writes_memory || info.atomic ? TimingKind::memory
+                                                                                : TimingKind::shuffle;
+            row.interval = fine(config.load_store.address_interval * row.slots);
+            row.latency = config.shared.shuffle_latency;
+            if (info.async_copy ||
+                (reaches_beyond_the_sm(info.space) && (info.reads_memory || info.atomic))) {
+                row.unit = kGlobalLoadUnit;
+            } else if (reaches_beyond_the_sm(info.space) && info.writes_memory) {
+                row.unit = kGlobalStoreUnit;
+            }
+            break;
+        case ptx::Pipeline::branch:
+            row.kind = TimingKind::branch;
+            break;
+        case ptx::Pipeline::barrier:
+            row.kind = TimingKind::arithmetic;
+            break;
+    }
+    switch (info.synchronisation) {
+        case ptx::Synchronisation::none:
+            break;
+        case ptx::Synchronisation::cta_barrier:
+            row.kind = TimingKind::barrier;
+            break;
+        case ptx::Synchronisation::async_copy_commit:
+            row.kind = TimingKind::commit_group;
+            break;
+        case ptx::Synchronisation::async_copy_wait:
+            row.kind = TimingKind::wait_group;
+            break;
+        case ptx::Synchronisation::memory_fence:
+            row.kind = TimingKind::fence;
+            break;
+        case ptx::Synchronisation::exit:
+            row.kind = TimingKind::branch;
+            break;
+    }
+    return row;
+}
+
+}  // namespace
+
+TimedKernel time_kernel(const ptx::LoadedKernel& kernel, const GpuConfig& config) {
+    TimedKernel result;
+    result.scoreboard_size = kernel.scoreboard_size();
+    result.instructions.reserve(kernel.instructions().size());
+    for (const ptx::InstructionInfo& info : kernel.instructions()) {
+        TimedInstruction row = time_instruction(info, config, kernel.name());
+        row.first_register = static_cast<std::uint32_t>(result.registers.size());
+        result.registers.insert(result.registers.end(), info.writes.begin(), info.writes.end());
+        row.written = static_cast<std::uint16_t>(info.writes.size());
+        for (const std::uint16_t id : info.reads) {
+            const auto first = result.registers.begin() + row.first_register;
+            if (std::find(first, result.registers.end(), id) == result.registers.end()) {
+                result.registers.push_back(id);
+            }
+        }
+        row.touched = static_cast<std::uint16_t>(result.registers.size() - row.first_register);
+        result.instructions.push_back(row);
+    }
+    return result;
+}
+
+}  // namespace heddle::models::gpu

@@ -1,0 +1,58 @@
+// A kernel as the SM's timing sees it: one compact row per instruction, made once per launch.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "isa/ptx/execution.h"
+#include "models/gpu/gpu_config.h"
+#include "models/memory/bandwidth_server.h"
+
+namespace heddle::models::gpu {
+
+/// What a warp's next instruction needs besides its operands. The first ones are ptx::Pipeline; memory
+/// instructions that may miss L1 or write through it also need room in the load-store unit.
+using Unit = std::uint8_t;
+inline constexpr Unit kGlobalLoadUnit = ptx::kPipelineCount;
+inline constexpr Unit kGlobalStoreUnit = kGlobalLoadUnit + 1;
+inline constexpr std::size_t kUnitCount = kGlobalStoreUnit + 1;
+
+/// How an instruction takes its time.
+enum class TimingKind : std::uint8_t {
+    free,        ///< no issue slot
+    arithmetic,  ///< fixed latency
+    branch,
+    shuffle,  ///< through the shared-memory crossbar, no address
+    memory,   ///< load, store or atomic
+    async_copy,
+    commit_group,
+    wait_group,
+    barrier,
+    fence,
+};
+
+struct TimedInstruction {
+    const ptx::InstructionInfo* info = nullptr;
+    std::uint32_t first_register =
+        0;  ///< in TimedKernel::registers: written ones first, then those only read
+    std::uint16_t written = 0;
+    std::uint16_t touched = 0;  ///< written and read
+    std::uint32_t latency = 0;  ///< cycles, fixed-latency results
+    FineCycles interval = 0;    ///< for which the pipeline is occupied
+    Unit unit = 0;
+    std::uint8_t slots = 1;  ///< issue slots
+    TimingKind kind = TimingKind::arithmetic;
+};
+
+struct TimedKernel {
+    std::vector<TimedInstruction> instructions;  ///< as in ptx::LoadedKernel::instructions()
+    std::vector<std::uint16_t> registers;
+    std::size_t scoreboard_size = 0;
+};
+
+/// Throws heddle::Error, with the PTX line, for tensor instructions of a type that the machine's tensor cores
+/// lack.
+TimedKernel time_kernel(const ptx::LoadedKernel& kernel, const GpuConfig& config);
+
+}  // namespace heddle::models::gpu

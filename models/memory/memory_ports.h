@@ -1,0 +1,28 @@
+// The interfaces that blocks of the memory system offer each other through sc_export and call through
+// sc_port.
+#pragma once
+
+#include <systemc>
+
+#include "models/memory/memory_request.h"
+
+namespace heddle::models {
+
+/// Accepts requests on their way to memory: an L2 slice, a memory channel.
+class RequestInterface : public virtual sc_core::sc_interface {
+  public:
+    /// `arrival` is at least one cycle after the present one. Ownership passes to the receiver.
+    virtual void send(MemoryRequest& request, Cycle arrival) = 0;
+};
+
+/// Accepts what comes back: an SM, an L2 slice.
+class ResponseInterface : public virtual sc_core::sc_interface {
+  public:
+    /// Data for a load or an atomic, or the end of a write-back. Ownership passes to the receiver.
+    virtual void respond(MemoryRequest& request, Cycle arrival) = 0;
+    /// A store (or an atomic without result) is performed in cycle `at`, in the future. The receiver counts
+    /// it as performed in that cycle, not in the present one.
+    virtual void acknowledge(Cycle at) = 0;
+};
+
+}  // namespace heddle::models

@@ -1,0 +1,75 @@
+// What travels between SMs, L2 slices and memory channels: one pooled object per cache line.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "models/common/cycle.h"
+
+namespace heddle::models {
+
+inline constexpr unsigned kLineBytes = 128;   ///< cache line of L1 and L2 (all NVIDIA GPUs since Fermi)
+inline constexpr unsigned kSectorBytes = 32;  ///< the unit of transfer: a line has four sectors
+inline constexpr unsigned kSectorsPerLine = kLineBytes / kSectorBytes;
+
+using SectorMask = std::uint8_t;  ///< bit i: bytes 32 i .. 32 i + 31 of the line
+inline constexpr SectorMask kWholeLine = (1u << kSectorsPerLine) - 1;
+
+/// Number of sectors in a mask.
+inline unsigned sector_count(SectorMask mask) {
+    static constexpr std::uint8_t count[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
+    return count[mask & kWholeLine];
+}
+
+enum class RequestKind : std::uint8_t {
+    load,
+    store,
+    atomic,      ///< performed in the L2 slice
+    write_back,  ///< L2 -> memory channel
+};
+
+/// At any time a request belongs to exactly one block, or lies in exactly one DelayQueue.
+struct MemoryRequest {
+    MemoryRequest* next = nullptr;  ///< link of whichever queue holds it
+    Cycle arrival = 0;              ///< at the block that it is on its way to
+    std::uint64_t line = 0;         ///< address / kLineBytes
+    std::uint32_t issuer = 0;       ///< SM, or L2 slice on the way to memory
+    RequestKind kind = RequestKind::load;
+    SectorMask sectors = 0;
+    SectorMask missing = 0;              ///< L2: sectors that memory still has to deliver
+    bool returning = false;              ///< on its way back from memory to an L2 slice
+    bool wants_data = false;             ///< loads, and atomics whose old value is used
+    std::uint16_t atomic_conflicts = 0;  ///< atomics: operations on the most contended word
+    std::uint32_t tag = 0;               ///< the issuer's own
+};
+
+/// Hands out requests without allocating on each; one pool per device.
+class MemoryRequestPool {
+  public:
+    MemoryRequest& take() {
+        if (free_ == nullptr) grow();
+        MemoryRequest& request = *free_;
+        free_ = request.next;
+        ++in_use_;
+        request = MemoryRequest{};
+        return request;
+    }
+    void give_back(MemoryRequest& request) {
+        request.next = free_;
+        free_ = &request;
+        --in_use_;
+    }
+    std::size_t in_use() const { return in_use_; }
+    /// Takes every request back, wherever it is: only when all blocks are reset as well.
+    void reset();
+
+  private:
+    static constexpr std::size_t kChunk = 4096;
+    void grow();
+    std::vector<std::unique_ptr<MemoryRequest[]>> chunks_;
+    MemoryRequest* free_ = nullptr;
+    std::size_t in_use_ = 0;
+};
+
+}  // namespace heddle::models

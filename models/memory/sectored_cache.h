@@ -1,0 +1,72 @@
+// Tags of a set-associative cache whose lines are filled sector by sector. Tags only: values live in isa/ptx.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/memory/address_hash.h"
+#include "models/memory/memory_request.h"
+
+namespace heddle::models {
+
+/// Least recently used replacement. A line is named by a key, of which the low 32 bits must be unique (with
+/// 128-byte lines that covers 512 GiB of addresses); sets are chosen by hash.
+class SectoredCache {
+  public:
+    using Index = std::uint32_t;
+    static constexpr Index kNone = ~Index{0};
+
+    struct Sectors {
+        SectorMask valid = 0;
+        SectorMask dirty = 0;
+        SectorMask pending = 0;  ///< on their way here
+    };
+
+    SectoredCache() = default;
+    /// `bytes` is rounded down to whole sets; may be 0: nothing is ever found and no victim given.
+    SectoredCache(std::uint64_t bytes, unsigned ways) { resize(bytes, ways); }
+    /// Empties the cache and gives it another size.
+    void resize(std::uint64_t bytes, unsigned ways);
+    void clear();
+
+    Index find(std::uint64_t key) const {
+        if (sets_ == 0) return kNone;
+        const auto tag = static_cast<std::uint32_t>(key);
+        const Index first = set_of(key) * ways_;
+        for (Index i = first; i < first + ways_; ++i) {
+            if (tags_[i] == tag && used_[i] != 0) return i;
+        }
+        return kNone;
+    }
+    /// The line of the key's set to replace: an unused one, else the least recently used without pending
+    /// sectors.
+    Index victim(std::uint64_t key) const;
+    /// Gives line `index` to `key`, with no sector valid.
+    void assign(Index index, std::uint64_t key) {
+        tags_[index] = static_cast<std::uint32_t>(key);
+        sectors_[index] = Sectors{};
+        keys_high_[index] = static_cast<std::uint32_t>(key >> 32);
+        touch(index);
+    }
+    void touch(Index index) { used_[index] = ++stamp_; }
+    bool used(Index index) const { return used_[index] != 0; }
+    std::uint64_t key(Index index) const {
+        return (static_cast<std::uint64_t>(keys_high_[index]) << 32) | tags_[index];
+    }
+    Sectors& sectors(Index index) { return sectors_[index]; }
+    const Sectors& sectors(Index index) const { return sectors_[index]; }
+    std::size_t lines() const { return tags_.size(); }
+
+  private:
+    Index set_of(std::uint64_t key) const {
+        return static_cast<Index>(((mix_bits(key) >> 32) * sets_) >> 32);
+    }
+    std::uint32_t sets_ = 0, ways_ = 0;
+    std::uint32_t stamp_ = 0;
+    std::vector<std::uint32_t> tags_;
+    std::vector<std::uint32_t> used_;  // when last used; 0: never
+    std::vector<std::uint32_t> keys_high_;
+    std::vector<Sectors> sectors_;
+};
+
+}  // namespace heddle::models
