@@ -1,25 +1,74 @@
 #include "sim/config/hardware.h"
 
-#include <algorithm>
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 #include "sim/config/quantity.h"
 
 namespace heddle::sim {
 namespace {
 
-/// Fills one model's configuration. describe() and check() are the model's own, found by its namespace.
+/// Why a machine cannot exist.
+struct Problem {
+    std::string sentence, key, remedy;
+};
+
+std::optional<Problem> problem_of(const models::gpu::GpuConfig& config) {
+    const std::vector<std::string> problems = check(config);
+    if (problems.empty()) return std::nullopt;
+    return Problem{problems.front(), "", ""};
+}
+
+std::optional<Problem> problem_of(const models::TpuConfig& config) {
+    try {
+        config.check();
+    } catch (const Error& error) {
+        return Problem{error.problem(), error.where().key, error.remedy()};
+    }
+    return std::nullopt;
+}
+
+models::ParameterList parameters_of(models::gpu::GpuConfig& config) {
+    models::ParameterList list;
+    describe(config, list);
+    return list;
+}
+
+models::ParameterList parameters_of(models::TpuConfig& config) {
+    models::ParameterList list;
+    config.describe(list);
+    return list;
+}
+
+/// Where the parameter that the problem is about was set: the one that it names first, and of two whose names
+/// begin alike the longer. The file when it names none.
+SourceLocation location_of(const Problem& problem, const std::map<std::string, ValueOrigin>& origins,
+                           const HardwareText& text) {
+    const std::string& sentence = problem.key.empty() ? problem.sentence : problem.key;
+    const ValueOrigin* found = nullptr;
+    std::size_t position = std::string::npos, length = 0;
+    for (const auto& [path, origin] : origins) {
+        const std::size_t at = sentence.find(path);
+        if (at == std::string::npos || at > position || (at == position && path.size() < length)) continue;
+        position = at;
+        length = path.size();
+        found = &origin;
+    }
+    return found != nullptr ? found->where : SourceLocation{text.files.front(), 0, problem.key};
+}
+
+/// Fills one model's configuration.
 template <class Config>
 Config configured(const HardwareText& text, const std::vector<Setting>& overrides,
                   std::map<std::string, ValueOrigin>& origins) {
     Config config;
-    models::ParameterList list;
-    describe(config, list);
-    origins = apply_settings(text, overrides, list);
-    const std::vector<std::string> problems = check(config);
-    if (problems.empty()) return config;
-    throw Error("impossible machine: " + problems.front(), location_of(problems.front(), origins, text),
-                problems.size() == 1 ? "" : "and " + std::to_string(problems.size() - 1) + " more problems");
+    origins = apply_settings(text, overrides, parameters_of(config));
+    if (const std::optional<Problem> problem = problem_of(config)) {
+        throw Error("impossible machine: " + problem->sentence, location_of(*problem, origins, text),
+                    problem->remedy);
+    }
+    return config;
 }
 
 std::string file_and_line(const SourceLocation& where) {
@@ -28,21 +77,6 @@ std::string file_and_line(const SourceLocation& where) {
 }
 
 }  // namespace
-
-SourceLocation location_of(const std::string& problem, const std::map<std::string, ValueOrigin>& origins,
-                           const HardwareText& text) {
-    // The parameter that the sentence names first, preferring the longer of two names that begin alike.
-    const ValueOrigin* found = nullptr;
-    std::size_t position = std::string::npos, length = 0;
-    for (const auto& [path, origin] : origins) {
-        const std::size_t at = problem.find(path);
-        if (at == std::string::npos || at > position || (at == position && path.size() < length)) continue;
-        position = at;
-        length = path.size();
-        found = &origin;
-    }
-    return found != nullptr ? found->where : SourceLocation{text.files.front(), 0, ""};
-}
 
 Hardware load_hardware(const std::string& name_or_file, const std::vector<std::string>& overrides) {
     const HardwareText text = read_hardware_file(find_hardware_file(name_or_file));
@@ -56,7 +90,9 @@ Hardware load_hardware(const std::string& name_or_file, const std::vector<std::s
     if (text.kind == "gpu") {
         hardware.device = configured<models::gpu::GpuConfig>(text, settings, hardware.origins);
     } else if (text.kind == "tpu") {
-        hardware.device = configured<models::tpu::TpuConfig>(text, settings, hardware.origins);
+        auto config = configured<models::TpuConfig>(text, settings, hardware.origins);
+        config.name = text.name;
+        hardware.device = std::move(config);
     } else if (text.kind.empty()) {
         throw Error("missing key `kind`", {text.files.front(), 0, ""}, "add `kind: gpu` or `kind: tpu`");
     } else {
@@ -68,8 +104,7 @@ Hardware load_hardware(const std::string& name_or_file, const std::vector<std::s
 std::vector<ParameterDescription> describe_parameters(const Hardware& hardware) {
     // A copy: describe() lists fields by reference, ready to be set.
     auto device = hardware.device;
-    models::ParameterList list;
-    std::visit([&list](auto& config) { describe(config, list); }, device);
+    const models::ParameterList list = std::visit([](auto& config) { return parameters_of(config); }, device);
     std::vector<ParameterDescription> descriptions;
     for (const models::Parameter& parameter : list.parameters()) {
         const auto origin = hardware.origins.find(parameter.path);

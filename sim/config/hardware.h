@@ -17,23 +17,19 @@ struct Hardware {
     std::string name;         ///< "h100-sxm", or the file's name without its ending
     std::string kind;         ///< "gpu" or "tpu"
     std::string description;  ///< one line for people, from the file
-    std::variant<models::gpu::GpuConfig, models::tpu::TpuConfig> device;
+    std::variant<models::gpu::GpuConfig, models::TpuConfig> device;
     std::map<std::string, ValueOrigin> origins;  ///< by parameter path
     std::vector<std::string> files;              ///< the file, then what it extends
 
     bool is_gpu() const { return std::holds_alternative<models::gpu::GpuConfig>(device); }
     const models::gpu::GpuConfig& gpu() const { return std::get<models::gpu::GpuConfig>(device); }
-    const models::tpu::TpuConfig& tpu() const { return std::get<models::tpu::TpuConfig>(device); }
+    const models::TpuConfig& tpu() const { return std::get<models::TpuConfig>(device); }
 };
 
 /// Reads a device by name ("h100-sxm", looked for in hardware_directories()) or file. `overrides` are
 /// "sm.count=144". Throws heddle::Error for everything that read_hardware_file() and apply_settings() find,
 /// for an unknown `kind`, and for an impossible machine (the model's own check()).
 Hardware load_hardware(const std::string& name_or_file, const std::vector<std::string>& overrides = {});
-
-/// Where the parameter that an impossible machine's problem names first was set; the file when it names none.
-SourceLocation location_of(const std::string& problem, const std::map<std::string, ValueOrigin>& origins,
-                           const HardwareText& text);
 
 /// One parameter of a device, for people.
 struct ParameterDescription {

@@ -4,10 +4,12 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 using heddle::Error;
 using heddle::sim::describe_parameters;
@@ -71,6 +73,41 @@ TEST_CASE("GPU peaks are those of the datasheets") {
     }
 }
 
+TEST_CASE("TPU peaks are those of the maker") {
+    // Google Cloud TPU v3: 123 TFLOP/s bf16 and 900 GB/s per chip, 32 GiB of HBM, 16 MiB of VMEM per core.
+    const auto hardware = load_hardware("tpu-v3");
+    REQUIRE_FALSE(hardware.is_gpu());
+    const auto& tpu = hardware.tpu();
+    const double macs = tpu.cores * tpu.matrix.per_core * tpu.matrix.rows * tpu.matrix.columns;
+    CHECK(2 * macs * tpu.clock_hertz / 1e12 == Approx(123).epsilon(0.005));
+    CHECK(tpu.hbm.bandwidth == 900e9);
+    CHECK(tpu.hbm.bytes == 32ull << 30);
+    CHECK(tpu.vmem.bytes == 16ull << 20);
+    CHECK(tpu.name == "tpu-v3");
+}
+
+TEST_CASE("the presets say what the models' defaults say") {
+    // A model calibrated in its source must be calibrated in its file too. The one exception: the H100
+    // whitepaper's 66.9 TFLOP/s of FP64 are 128 multiply-accumulates.
+    const std::set<std::string> exceptions{"tensor.macs_per_cycle.f64"};
+    heddle::sim::Hardware defaults;
+    for (const std::string name : {"h100-sxm", "tpu-v3"}) {
+        const auto preset = load_hardware(name);
+        if (preset.is_gpu()) {
+            defaults.device = heddle::models::gpu::GpuConfig();
+        } else {
+            defaults.device = heddle::models::TpuConfig();
+        }
+        const auto expected = describe_parameters(defaults), found = describe_parameters(preset);
+        REQUIRE(expected.size() == found.size());
+        for (std::size_t i = 0; i < found.size(); ++i) {
+            if (exceptions.count(found[i].path) != 0) continue;
+            CAPTURE(name, found[i].path);
+            CHECK(found[i].value == expected[i].value);
+        }
+    }
+}
+
 TEST_CASE("a derived device differs where it says so") {
     const std::string file =
         (std::filesystem::temp_directory_path() / ("wider-" + std::to_string(getpid()) + ".yaml")).string();
@@ -94,6 +131,14 @@ TEST_CASE("impossible machines are refused where the value stands") {
     CHECK_THROWS_WITH(load_hardware("h100-sxm", {"sm.threads=1024"}),
                       Catch::Contains("impossible machine") && Catch::Contains("sm.threads"));
     CHECK_THROWS_WITH(load_hardware("h100-sxm", {"sm.threads=1024"}), Catch::StartsWith("--set: sm.threads"));
+}
+
+TEST_CASE("an impossible TPU is refused where the value stands") {
+    // Eight fp32 weight tiles of 128 x 128 take 512 KiB.
+    CHECK_THROWS_WITH(load_hardware("tpu-v3", {"vmem.size=64 KiB"}),
+                      Catch::StartsWith("--set: vmem.size: impossible machine"));
+    CHECK_THROWS_WITH(load_hardware("tpu-v3", {"dma.rate=20000 B/cycle"}),
+                      Catch::StartsWith("--set: dma.rate"));
 }
 
 TEST_CASE("names that do not exist are answered with those that do") {
