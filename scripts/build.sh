@@ -19,7 +19,8 @@ ensure_packages() {
     # Other distributions name their packages otherwise: CMake says what it does not find.
     command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || return 0
     local installed missing=() name
-    installed=" $(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null |
+    # dpkg-query fails when it has never heard of one of them, and still prints the others.
+    installed=" $({ dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true; } |
         sed -n 's/^installed //p' | tr '\n' ' ') "
     for name in "$@"; do
         case "$installed" in *" $name "*) ;; *) missing+=("$name") ;; esac
@@ -86,7 +87,8 @@ configure() {
 build() {
     local started="$build_directory/.started-$1"
     touch "$started"
-    quietly "building $1 (the first time takes minutes)" ninja -C "$build_directory" -j "$(build_jobs)" "$1"
+    [ -f "$build_directory/.built-$1" ] || echo "heddle: building for the first time: this takes minutes" >&2
+    quietly "building $1" ninja -C "$build_directory" -j "$(build_jobs)" "$1"
     mv "$started" "$build_directory/.built-$1"
 }
 
