@@ -1,0 +1,163 @@
+#include "models/memory/l2_slice.h"
+
+#include <catch2/catch.hpp>
+
+#include "memory_test_bench.h"
+#include "models/memory/memory_channel.h"
+
+using namespace heddle::models;
+
+namespace {
+
+/// One slice of one, so that a line's row is its number.
+struct Bench {
+    ClockDomain clock{"clock", 1.755e9};
+    MemoryRequestPool pool;
+    L2Config config;
+    MemoryConfig memory;
+    L2Slice slice;
+    MemoryChannel channel;
+    Requester requester{"requester", clock};
+
+    static L2Config small(L2Config c) {
+        c.slices = 1;
+        c.partitions = 1;
+        return c;
+    }
+    static MemoryConfig quiet() {
+        MemoryConfig c;
+        c.refresh_duration = 0;
+        c.channels = 1;
+        c.bandwidth = 3.35e12 / 40;
+        return c;
+    }
+    explicit Bench(std::uint64_t bytes, L2Config c = {})
+        : config(small(c)),
+          memory(quiet()),
+          slice("slice", clock, with_bytes(config, bytes), 0, memory.burst_bytes, pool),
+          channel("channel", clock, memory, 0, 0, 1) {
+        slice.responses.bind(requester.responses);
+        slice.memory_requests.bind(channel.requests);
+        channel.responses.bind(slice.memory_responses);
+        requester.target.bind(slice.requests);
+    }
+    static L2Config with_bytes(L2Config c, std::uint64_t bytes) {
+        c.bytes = bytes;
+        return c;
+    }
+    void add(Cycle at, RequestKind kind, std::uint64_t line, SectorMask sectors = kWholeLine,
+             bool data = true) {
+        MemoryRequest request;
+        request.kind = kind;
+        request.line = line;
+        request.sectors = sectors;
+        request.wants_data = data;
+        request.atomic_conflicts = 1;
+        request.tag = static_cast<std::uint32_t>(requester.plans.size());
+        requester.plans.push_back({at, request});
+    }
+    Cycle run() {
+        clock.restart();
+        slice.reset();
+        channel.reset();
+        return go();
+    }
+    Cycle go() {
+        requester.wake(1);
+        return clock.run();
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a hit takes the slice's latency, a miss that of memory as well") {
+    Bench bench(1 << 20);
+    bench.add(100, RequestKind::load, 5);
+    bench.add(5000, RequestKind::load, 5);
+    bench.run();
+    const L2Config& c = bench.config;
+    const Cycle memory = 376;  // 214 ns
+    REQUIRE(bench.requester.answers.at(0).at ==
+            100 + c.miss_latency + memory + c.fill_latency + c.crossbar_latency);
+    REQUIRE(bench.requester.answers.at(1).at == 5000 + c.latency + c.crossbar_latency);
+    REQUIRE(bench.slice.statistics().fill_sectors == 4);
+    REQUIRE(bench.slice.statistics().hit_sectors == 4);
+}
+
+TEST_CASE("loads of a line under way wait for it and ask memory once") {
+    Bench bench(1 << 20);
+    for (Cycle i = 0; i < 20; ++i) bench.add(100 + i, RequestKind::load, 5);
+    bench.run();
+    REQUIRE(bench.requester.answers.size() == 20);
+    for (const auto& answer : bench.requester.answers) REQUIRE(answer.at == bench.requester.answers[0].at);
+    REQUIRE(bench.channel.statistics().read_bytes == 128);
+    REQUIRE(bench.slice.statistics().merged_sectors == 19 * 4);
+}
+
+TEST_CASE("memory is read in bursts of two sectors") {
+    Bench bench(1 << 20);
+    bench.add(100, RequestKind::load, 5, 0x2);
+    bench.add(5000, RequestKind::load, 5, 0x1);
+    bench.add(9000, RequestKind::load, 5, 0x4);
+    bench.run();
+    REQUIRE(bench.channel.statistics().read_bytes == 2 * 64);
+    REQUIRE(bench.slice.statistics().hit_sectors == 1);
+}
+
+TEST_CASE("dirty lines are written back when evicted, each once, and clean ones never") {
+    constexpr std::uint64_t kLines = 64;
+    Bench bench(kLines * kLineBytes);
+    for (std::uint64_t i = 0; i < 10 * kLines; ++i)
+        bench.add(100 + 50 * i, RequestKind::store, i, kWholeLine, false);
+    bench.run();
+    const L2SliceStatistics s = bench.slice.statistics();
+    // Sets are hashed: every line beyond the capacity evicts one, at least once all sets are full.
+    REQUIRE(s.write_back_sectors / 4 >= 9 * kLines);
+    REQUIRE(s.write_back_sectors / 4 <= 10 * kLines);
+    REQUIRE(s.fill_sectors == 0);
+    REQUIRE(bench.requester.acknowledgements.size() == 10 * kLines);
+}
+
+TEST_CASE("stores faster than memory writes are held back to its pace") {
+    Bench bench(64 * kLineBytes);
+    constexpr std::uint64_t kLines = 20000;
+    for (std::uint64_t i = 0; i < kLines; ++i) bench.add(100 + i, RequestKind::store, i, kWholeLine, false);
+    bench.run();
+    const double peak = 3.35e12 / 40 / 1.755e9;
+    const double batch = 16 * 128 / peak + 2 * 10e-9 * 1.755e9;
+    const auto last = static_cast<double>(bench.slice.statistics().last_store);
+    REQUIRE(last == Approx(kLines / 16 * batch).epsilon(0.05));
+    REQUIRE(bench.slice.statistics().stalls > 0);
+}
+
+TEST_CASE("few miss registers limit the misses in flight") {
+    L2Config config;
+    config.mshrs = 4;
+    Bench bench(1 << 20, config);
+    for (std::uint64_t i = 0; i < 400; ++i) bench.add(100 + i, RequestKind::load, i * 1000);
+    const Cycle end = bench.run();
+    // Four misses per round trip of memory: latency to the channel and in it.
+    const double round_trip = config.miss_latency + 376;
+    REQUIRE(static_cast<double>(end) == Approx(400 / 4 * round_trip).epsilon(0.03));
+}
+
+TEST_CASE("looking at every cycle gives the same answers") {
+    Bench normal(64 * kLineBytes), every_cycle(64 * kLineBytes);  // both before the one elaboration
+    every_cycle.clock.set_tick_every_cycle(true);
+    for (Bench* bench : {&normal, &every_cycle}) {
+        for (std::uint64_t i = 0; i < 2000; ++i) {
+            const std::uint64_t mixed = mix_bits(i);
+            const RequestKind kind = mixed % 3 == 0   ? RequestKind::store
+                                     : mixed % 7 == 0 ? RequestKind::atomic
+                                                      : RequestKind::load;
+            bench->add(100 + i, kind, mixed / 8 % 200, static_cast<SectorMask>(1 + mixed / 4096 % 15),
+                       mixed % 3 != 0);
+        }
+        bench->run();
+    }
+    const auto& a = normal.requester.answers;
+    const auto& b = every_cycle.requester.answers;
+    REQUIRE(a.size() > 1000);
+    REQUIRE(a.size() == b.size());
+    for (std::size_t i = 0; i < a.size(); ++i) REQUIRE((a[i].at == b[i].at && a[i].tag == b[i].tag));
+}
