@@ -47,17 +47,18 @@ TEST_CASE("every device that can be named is complete, possible, and gives a sou
 TEST_CASE("GPU peaks are those of the datasheets") {
     struct Case {
         const char* name;
-        double tensor_clock;  ///< at which the maker states the tensor peak, hertz
-        double f16_tflops;    ///< dense FP16 or BF16 tensor peak
-        double fp32_tflops;   ///< at maximum boost
-        double memory_tb_per_s;
-        double l2_mb;
+        double tensor_clock,
+            f16_tflops;  // dense FP16 or BF16 tensor peak, and the clock in Hz that the maker takes
+        double clock, fp32_tflops;  // likewise without tensor cores
+        double memory_tb_per_s, l2_mib;
     };
-    // NVIDIA datasheets and whitepapers of H100 SXM (tensor peaks at 1830 MHz, FP32 at 1980 MHz) and A100 SXM
-    // 80 GB.
+    // NVIDIA datasheets and whitepapers; of the H800 PCIe those of the H100 PCIe, whose compute it has.
     const Case cases[] = {
-        {"h100-sxm", 1.83e9, 989.4, 66.9, 3.35, 50},
-        {"a100-sxm", 1.41e9, 312, 19.5, 2.039, 40},
+        {"h100-sxm", 1.83e9, 989.4, 1.98e9, 66.9, 3.35, 50},
+        {"h200-sxm", 1.83e9, 989.4, 1.98e9, 66.9, 4.8, 50},
+        {"h800-pcie", 1.62e9, 756, 1.755e9, 51.2, 2.04, 50},
+        {"a100-sxm", 1.41e9, 312, 1.41e9, 19.5, 2.039, 40},
+        {"a100-pcie", 1.41e9, 312, 1.41e9, 19.5, 1.935, 40},
     };
     for (const Case& test : cases) {
         CAPTURE(test.name);
@@ -67,23 +68,31 @@ TEST_CASE("GPU peaks are those of the datasheets") {
         CHECK(2 * gpu.tensor.f16 * gpu.sm.count * test.tensor_clock / 1e12 ==
               Approx(test.f16_tflops).epsilon(0.002));
         const double lanes = 4 * 32 / gpu.pipelines.fp32.interval;
-        CHECK(2 * lanes * gpu.sm.count * gpu.clock / 1e12 == Approx(test.fp32_tflops).epsilon(0.002));
+        CHECK(2 * lanes * gpu.sm.count * test.clock / 1e12 == Approx(test.fp32_tflops).epsilon(0.002));
         CHECK(gpu.hbm.bandwidth / 1e12 == Approx(test.memory_tb_per_s));
-        CHECK(static_cast<double>(gpu.l2.bytes) / (1 << 20) == Approx(test.l2_mb));
+        CHECK(static_cast<double>(gpu.l2.bytes) / (1 << 20) == Approx(test.l2_mib));
     }
 }
 
 TEST_CASE("TPU peaks are those of the maker") {
-    // Google Cloud TPU v3: 123 TFLOP/s bf16 and 900 GB/s per chip, 32 GiB of HBM, 16 MiB of VMEM per core.
-    const auto hardware = load_hardware("tpu-v3");
-    REQUIRE_FALSE(hardware.is_gpu());
-    const auto& tpu = hardware.tpu();
-    const double macs = tpu.cores * tpu.matrix.per_core * tpu.matrix.rows * tpu.matrix.columns;
-    CHECK(2 * macs * tpu.clock_hertz / 1e12 == Approx(123).epsilon(0.005));
-    CHECK(tpu.hbm.bandwidth == 900e9);
-    CHECK(tpu.hbm.bytes == 32ull << 30);
-    CHECK(tpu.vmem.bytes == 16ull << 20);
-    CHECK(tpu.name == "tpu-v3");
+    struct Case {
+        const char* name;
+        double bf16_tflops, hbm_gb_per_s, hbm_gib;
+    };
+    // Google Cloud TPU documentation, per chip; 16 MiB of VMEM per core in all of them.
+    const Case cases[] = {{"tpu-v2", 46, 700, 16}, {"tpu-v3", 123, 900, 32}, {"tpu-v4", 275, 1200, 32}};
+    for (const Case& test : cases) {
+        CAPTURE(test.name);
+        const auto hardware = load_hardware(test.name);
+        REQUIRE_FALSE(hardware.is_gpu());
+        const auto& tpu = hardware.tpu();
+        const double macs = tpu.cores * tpu.matrix.per_core * tpu.matrix.rows * tpu.matrix.columns;
+        CHECK(2 * macs * tpu.clock_hertz / 1e12 == Approx(test.bf16_tflops).epsilon(0.005));
+        CHECK(tpu.hbm.bandwidth == test.hbm_gb_per_s * 1e9);
+        CHECK(static_cast<double>(tpu.hbm.bytes) / (1 << 30) == test.hbm_gib);
+        CHECK(tpu.vmem.bytes == 16ull << 20);
+        CHECK(tpu.name == test.name);
+    }
 }
 
 TEST_CASE("the presets say what the models' defaults say") {
