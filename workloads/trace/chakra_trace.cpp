@@ -5,6 +5,7 @@
 
 #include "isa/common/error.h"
 #include "workloads/trace/chakra.h"
+#include "workloads/trace/file.h"
 #include "workloads/trace/names.h"
 
 namespace heddle::trace {
@@ -276,9 +277,11 @@ bool holds_heddle_trace(const ChakraGraph& graph) {
 }
 
 Trace from_chakra(const ChakraGraph& graph, const std::string& file) {
-    Trace trace = Reader(graph, file).read();
-    trace.check();
-    return trace;
+    return in_file(file, [&] {
+        Trace trace = Reader(graph, file).read();
+        trace.check();
+        return trace;
+    });
 }
 
 }  // namespace heddle::trace

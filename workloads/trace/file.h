@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "isa/common/error.h"
+
 namespace heddle::trace {
 
 struct FileContent {
@@ -20,5 +22,17 @@ void write_file(const std::string& path, const std::string& bytes);
 
 /// Undoes gzip; bytes that do not start with gzip's magic number are returned as they are.
 std::string gunzip(const std::string& bytes, const std::string& file);
+
+/// Runs `read`; an Error that does not say which file it is about gets `file`.
+template <class Read>
+auto in_file(const std::string& file, Read read) {
+    try {
+        return read();
+    } catch (const Error& error) {
+        if (!error.where().file.empty()) throw;
+        throw Error(error.problem(), {.file = file, .line = error.where().line, .key = error.where().key},
+                    error.remedy());
+    }
+}
 
 }  // namespace heddle::trace

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "isa/common/error.h"
+#include "workloads/trace/file.h"
 #include "workloads/trace/names.h"
 
 namespace heddle::trace {
@@ -275,7 +276,7 @@ Trace from_json(const std::string& text, const std::string& file) {
         throw Error("this is not valid JSON at byte " + std::to_string(error.byte),
                     {.file = file, .line = line});
     }
-    return Reader(file).read(json);
+    return in_file(file, [&] { return Reader(file).read(json); });
 }
 
 }  // namespace heddle::trace

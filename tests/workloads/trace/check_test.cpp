@@ -1,0 +1,93 @@
+#include <catch2/catch.hpp>
+
+#include "isa/common/error.h"
+#include "specimen.h"
+#include "workloads/trace/shape.h"
+
+using namespace heddle::trace;
+
+namespace {
+
+std::string message(const Trace& trace) {
+    try {
+        trace.check();
+    } catch (const heddle::Error& error) {
+        return error.what();
+    }
+    return "no error";
+}
+
+/// One op on tensors of the given shapes; the first `inputs` are its inputs.
+Trace one_op(OpKind kind, std::size_t inputs, const std::vector<Shape>& shapes,
+             const std::map<std::string, Attribute>& attributes = {}) {
+    Trace trace;
+    Op op;
+    op.kind = kind;
+    op.attributes = attributes;
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+        const TensorId id = trace.add(Tensor{"t" + std::to_string(i), ElementType::f32, shapes[i]});
+        (i < inputs ? op.inputs : op.outputs).push_back(id);
+    }
+    trace.add(op);
+    return trace;
+}
+
+const Attribute one = std::int64_t{1};
+
+}  // namespace
+
+TEST_CASE("well-formed ops pass") {
+    CHECK(message(test::specimen()) == "no error");
+    CHECK(message(one_op(OpKind::matmul, 2, {{5, 1, 8, 4}, {3, 8, 6}, {5, 3, 4, 6}},
+                         {{"transpose_a", one}})) == "no error");
+    CHECK(message(one_op(OpKind::matmul, 3, {{4, 8}, {6, 8}, {6}, {4, 6}}, {{"transpose_b", one}})) ==
+          "no error");
+    CHECK(message(one_op(OpKind::elementwise, 2, {{4, 1}, {3}, {4, 3}},
+                         {{"expression", std::string("y0 = x0 * x1")}})) == "no error");
+    CHECK(message(one_op(OpKind::reduce, 1, {{4, 3, 2}, {1, 3, 1}},
+                         {{"reduction", std::string("sum")}, {"axes", std::vector<std::int64_t>{0, 2}}})) ==
+          "no error");
+    CHECK(message(one_op(OpKind::attention, 3,
+                         {{2, 8, 5, 16}, {2, 2, 7, 16}, {2, 2, 7, 16}, {2, 8, 5, 16}})) == "no error");
+    CHECK(message(one_op(OpKind::copy, 1, {{2, 3, 4}, {4, 2, 3}},
+                         {{"permutation", std::vector<std::int64_t>{2, 0, 1}}})) == "no error");
+    CHECK(message(one_op(OpKind::concat, 2, {{2, 3}, {2, 5}, {2, 8}}, {{"axis", one}})) == "no error");
+}
+
+TEST_CASE("what does not fit is named") {
+    CHECK(message(one_op(OpKind::matmul, 2, {{4, 8}, {7, 6}, {4, 6}})).find("contraction") !=
+          std::string::npos);
+    CHECK(message(one_op(OpKind::matmul, 2, {{4, 8}, {8, 6}, {4, 5}})).find("instead of") !=
+          std::string::npos);
+    CHECK(message(one_op(OpKind::matmul, 2, {{2, 4, 8}, {3, 8, 6}, {2, 4, 6}})).find("batch") !=
+          std::string::npos);
+    CHECK(message(one_op(OpKind::elementwise, 1, {{4}, {4}}, {{"expression", std::string("y0 = x1")}}))
+              .find("reads x1") != std::string::npos);
+    CHECK(message(one_op(OpKind::elementwise, 1, {{3}, {4}}, {{"expression", std::string("y0 = x0")}}))
+              .find("broadcast") != std::string::npos);
+    CHECK(message(one_op(OpKind::elementwise, 1, {{4}, {4}}, {{"expression", std::string("y0 = s0")}}))
+              .find("scalar") != std::string::npos);
+    CHECK(message(one_op(OpKind::elementwise, 1, {{4}, {4}}, {{"expression", std::string("y0 = +")}}))
+              .find("column") != std::string::npos);
+    CHECK(message(one_op(OpKind::reduce, 1, {{4}, {}}, {{"reduction", std::string("median")}}))
+              .find("median") != std::string::npos);
+    CHECK(
+        message(one_op(OpKind::copy, 1, {{2, 3}, {3, 2}}, {{"permutation", std::vector<std::int64_t>{0, 1}}}))
+            .find("permutation") != std::string::npos);
+    CHECK(message(one_op(OpKind::attention, 3, {{2, 8, 5, 16}, {2, 3, 7, 16}, {2, 3, 7, 16}, {2, 8, 5, 16}}))
+              .find("multiple") != std::string::npos);
+    CHECK(message(one_op(OpKind::softmax, 1, {Shape{}, Shape{}})).find("scalar") != std::string::npos);
+    CHECK(message(one_op(OpKind::embedding, 1, {{4, 2}, {4}})).find("inputs instead of 2") !=
+          std::string::npos);
+
+    Trace trace = test::specimen();
+    trace.ops[0].inputs[1] = 99;
+    CHECK(message(trace).find("tensor 99") != std::string::npos);
+    trace = test::specimen();
+    trace.ops[1].dependencies = {1};
+    CHECK(message(trace).find("not earlier") != std::string::npos);
+    trace = test::specimen();
+    trace.tensors[0].shape = {std::int64_t{1} << 40, std::int64_t{1} << 40};
+    CHECK(message(trace).find("impossible shape") != std::string::npos);
+    CHECK_THROWS_AS(test::specimen().ops[0].integer("note", 0), heddle::Error);
+}

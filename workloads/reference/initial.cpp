@@ -1,0 +1,87 @@
+#include <cmath>
+
+#include "workloads/expression/expression.h"
+#include "workloads/reference/values.h"
+
+namespace heddle::reference {
+namespace {
+
+using trace::Op;
+using trace::OpKind;
+using trace::Tensor;
+using trace::TensorId;
+
+bool is_integer(trace::ElementType type) {
+    return type >= trace::ElementType::i64;
+}
+
+/// How many classes or rows an index tensor chooses from, by the first op that looks up with it; 1 when none
+/// does.
+std::int64_t choices(const trace::Trace& trace, TensorId id) {
+    for (const Op& op : trace.ops) {
+        for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+            if (op.inputs[i] != id || i != 1) continue;
+            const Tensor& first = trace.tensor(op.inputs[0]);
+            switch (op.kind) {
+                case OpKind::softmax_cross_entropy:
+                case OpKind::softmax_cross_entropy_grad:
+                    return first.shape.back();
+                case OpKind::embedding:
+                    return first.shape.front();
+                case OpKind::embedding_grad:
+                    return trace.tensor(op.outputs.at(0)).shape.front();
+                case OpKind::gather:
+                case OpKind::scatter:
+                    return first.shape.at(static_cast<std::size_t>(op.integer("axis", 0)));
+                default:
+                    break;
+            }
+        }
+    }
+    return 1;
+}
+
+/// In [-1, 1), a multiple of 2^-7.
+double coarse_uniform(std::uint64_t stream, std::uint64_t element) {
+    return std::floor(expression::random_uniform(stream, element) * 256) / 128 - 1;
+}
+
+}  // namespace
+
+std::vector<double> initial_values(const trace::Trace& trace, TensorId id, std::uint64_t seed) {
+    const Tensor& tensor = trace.tensor(id);
+    const std::uint64_t stream = seed << 32 | id;
+    std::vector<double> values(static_cast<std::size_t>(tensor.elements()), 0.0);
+    const auto fill = [&](auto value) {
+        for (std::size_t i = 0; i < values.size(); ++i) values[i] = value(i);
+    };
+    if (is_integer(tensor.type)) {
+        const auto count = static_cast<double>(choices(trace, id));
+        fill([&](std::size_t i) { return std::floor(expression::random_uniform(stream, i) * count); });
+        return values;
+    }
+    switch (tensor.role) {
+        case trace::TensorRole::parameter:
+            if (tensor.shape.size() >= 2) {
+                const auto columns = static_cast<double>(tensor.shape.back());
+                const double rows = static_cast<double>(tensor.elements()) / columns;
+                const double bound = std::exp2(std::floor(std::log2(std::sqrt(6 / (columns + rows)))));
+                fill([&](std::size_t i) { return bound * coarse_uniform(stream, i); });
+            } else if (tensor.name.ends_with("gamma")) {
+                fill([](std::size_t) { return 1.0; });
+            }
+            break;
+        case trace::TensorRole::input:
+        case trace::TensorRole::label:
+        case trace::TensorRole::activation:
+            fill([&](std::size_t i) { return coarse_uniform(stream, i); });
+            break;
+        case trace::TensorRole::gradient:
+        case trace::TensorRole::optimizer_state:
+        case trace::TensorRole::other:
+            break;
+    }
+    return values;
+}
+
+}  // namespace heddle::reference

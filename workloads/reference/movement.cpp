@@ -1,0 +1,177 @@
+// Ops that move data: lookups, copies, concatenation, fills, host copies, collectives of one rank.
+#include <algorithm>
+#include <cmath>
+
+#include "workloads/expression/expression.h"
+#include "workloads/reference/kernels.h"
+
+namespace heddle::reference {
+namespace {
+
+/// Positions that gather and scatter address: a tensor seen as [outer, axis, inner].
+struct AxisView {
+    std::size_t outer = 1, extent = 1, inner = 1;
+
+    AxisView(const Shape& shape, std::size_t axis) {
+        for (std::size_t i = 0; i < shape.size(); ++i) {
+            (i < axis ? outer : i == axis ? extent : inner) *= static_cast<std::size_t>(shape[i]);
+        }
+    }
+};
+
+/// Calls visit(position in the indexed tensor, element of the result or of the updates).
+template <class Visit>
+void for_each_lookup(const Context& c, std::size_t looked_up, Visit visit) {
+    const AxisView view(c.in(0).shape, static_cast<std::size_t>(c.op.integer("axis", 0)));
+    const std::vector<double> indices = c.gathered_input(1);
+    const auto position = [&](std::size_t o, double index, std::size_t i) {
+        return (o * view.extent + checked_index(c, index, static_cast<std::int64_t>(view.extent))) *
+                   view.inner +
+               i;
+    };
+    if (c.op.integer("along", 0) != 0) {
+        // One index per result element: the indices have the tensor's shape with another extent along the
+        // axis.
+        const std::size_t per_row =
+            view.outer * view.inner == 0 ? 0 : indices.size() / (view.outer * view.inner);
+        if (per_row * view.outer * view.inner != indices.size() || indices.size() != looked_up) {
+            c.fail("the indices do not fit the tensor");
+        }
+        for (std::size_t e = 0; e < indices.size(); ++e) {
+            const std::size_t i = e % view.inner, o = e / view.inner / per_row;
+            visit(position(o, indices[e], i), e);
+        }
+        return;
+    }
+    if (view.outer * indices.size() * view.inner != looked_up) c.fail("the indices do not fit the result");
+    for (std::size_t e = 0; e < looked_up; ++e) {
+        const std::size_t i = e % view.inner, n = e / view.inner % indices.size(),
+                          o = e / view.inner / indices.size();
+        visit(position(o, indices[n], i), e);
+    }
+}
+
+double converted(double value, trace::ElementType type) {
+    if (type == trace::ElementType::boolean) return value != 0 ? 1 : 0;
+    return type >= trace::ElementType::i64 ? std::trunc(value) : value;
+}
+
+}  // namespace
+
+void run_embedding(const Context& c) {
+    const std::vector<double> table = c.gathered_input(0), indices = c.gathered_input(1);
+    const std::int64_t rows = c.in(0).shape[0];
+    const auto columns = static_cast<std::size_t>(c.in(0).shape[1]);
+    std::vector<double> result(indices.size() * columns);
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+        const std::size_t row = checked_index(c, indices[i], rows);
+        std::copy_n(&table[row * columns], columns, &result[i * columns]);
+    }
+    c.scatter_output(0, result);
+}
+
+void run_embedding_grad(const Context& c) {
+    const std::vector<double> d_out = c.gathered_input(0), indices = c.gathered_input(1);
+    const std::int64_t rows = c.out(0).shape[0];
+    const auto columns = static_cast<std::size_t>(c.out(0).shape[1]);
+    std::vector<double> result(static_cast<std::size_t>(c.out(0).elements()), 0.0);
+    for (std::size_t i = 0; i < indices.size(); ++i) {
+        const std::size_t row = checked_index(c, indices[i], rows);
+        for (std::size_t j = 0; j < columns; ++j) result[row * columns + j] += d_out[i * columns + j];
+    }
+    c.scatter_output(0, result);
+}
+
+void run_copy(const Context& c) {
+    const std::vector<double> x = c.gathered_input(0);
+    const Shape &from = c.in(0).shape, &to = c.out(0).shape;
+    const std::vector<std::int64_t> permutation = c.op.integers("permutation");
+    std::vector<double> y(static_cast<std::size_t>(c.out(0).elements()));
+    if (!permutation.empty()) {
+        const Shape plain = trace::broadcast_strides(from, from);
+        Shape strides;
+        for (const std::int64_t axis : permutation) strides.push_back(plain[static_cast<std::size_t>(axis)]);
+        for (std::size_t e = 0; e < y.size(); ++e) y[e] = x[broadcast_position(e, to, strides)];
+    } else if (x.size() == y.size()) {
+        y = x;
+    } else {
+        const Shape strides = trace::broadcast_strides(from, to);
+        for (std::size_t e = 0; e < y.size(); ++e) y[e] = x[broadcast_position(e, to, strides)];
+    }
+    for (double& value : y) value = converted(value, c.out(0).type);
+    c.scatter_output(0, y);
+}
+
+void run_concat(const Context& c) {
+    const auto axis = static_cast<std::size_t>(c.op.integer("axis", 0));
+    const AxisView whole(c.out(0).shape, axis);
+    std::vector<double> result(static_cast<std::size_t>(c.out(0).elements()));
+    std::size_t offset = 0;
+    for (std::size_t part = 0; part < c.op.inputs.size(); ++part) {
+        const std::vector<double> x = c.gathered_input(part);
+        const AxisView view(c.in(part).shape, axis);
+        const std::size_t run = view.extent * view.inner;
+        for (std::size_t o = 0; o < view.outer; ++o) {
+            std::copy_n(
+                x.begin() + static_cast<std::ptrdiff_t>(o * run), run,
+                result.begin() + static_cast<std::ptrdiff_t>((o * whole.extent + offset) * whole.inner));
+        }
+        offset += view.extent;
+    }
+    c.scatter_output(0, result);
+}
+
+void run_fill(const Context& c) {
+    for (std::size_t i = 0; i < c.op.outputs.size(); ++i) {
+        const auto count = static_cast<std::size_t>(c.out(i).elements());
+        c.scatter_output(i, std::vector<double>(count, c.op.real("value", 0)));
+    }
+}
+
+void run_gather(const Context& c) {
+    const std::vector<double> x = c.gathered_input(0);
+    std::vector<double> y(static_cast<std::size_t>(c.out(0).elements()));
+    for_each_lookup(c, y.size(),
+                    [&](std::size_t position, std::size_t element) { y[element] = x[position]; });
+    c.scatter_output(0, y);
+}
+
+void run_scatter(const Context& c) {
+    std::vector<double> y = c.gathered_input(0);
+    const std::vector<double> updates = c.gathered_input(2);
+    const bool accumulate = c.op.integer("accumulate", 0) != 0;
+    for_each_lookup(c, updates.size(), [&](std::size_t position, std::size_t element) {
+        y[position] = accumulate ? y[position] + updates[element] : updates[element];
+    });
+    c.scatter_output(0, y);
+}
+
+void run_random(const Context& c) {
+    const double low = c.op.real("low", 0), high = c.op.real("high", 1);
+    const auto stream = static_cast<std::uint64_t>(c.op.integer("stream", 0));
+    const bool integers = c.op.text("distribution", "uniform") == "integer";
+    for (std::size_t i = 0; i < c.op.outputs.size(); ++i) {
+        std::vector<double> result(static_cast<std::size_t>(c.out(i).elements()));
+        for (std::size_t e = 0; e < result.size(); ++e) {
+            const double value = low + (high - low) * expression::random_uniform(stream, e);
+            result[e] = integers ? std::floor(value) : value;
+        }
+        c.scatter_output(i, result);
+    }
+}
+
+void run_host_copy(const Context& c) {
+    // Host and device tensors are both in TensorValues; a copy to or from an unnamed place moves nothing
+    // here.
+    if (!c.op.inputs.empty() && !c.op.outputs.empty()) c.scatter_output(0, c.gathered_input(0));
+}
+
+void run_collective(const Context& c) {
+    if (c.op.integer("ranks", 1) != 1)
+        c.fail("collectives over several ranks are not executed by the reference");
+    for (std::size_t i = 0; i < std::min(c.op.inputs.size(), c.op.outputs.size()); ++i) {
+        if (c.op.inputs[i] != c.op.outputs[i]) c.scatter_output(i, c.gathered_input(i));
+    }
+}
+
+}  // namespace heddle::reference

@@ -1,0 +1,100 @@
+#include "workloads/zoo/mlp.h"
+
+#include <cmath>
+
+#include "isa/common/error.h"
+#include "workloads/zoo/tape.h"
+
+namespace heddle::zoo {
+namespace {
+
+void check(const MlpOptions& options) {
+    const auto bad = [](const std::string& key, const std::string& problem) {
+        throw Error(problem, {.key = "mlp option " + key});
+    };
+    if (options.batch < 1) bad("batch", "must be at least 1");
+    if (options.widths.size() < 2) bad("widths", "needs at least two numbers: input features and classes");
+    for (const std::int64_t width : options.widths) {
+        if (width < 1) bad("widths", "every width must be at least 1");
+    }
+    if (options.type != ElementType::f32 && options.type != ElementType::f16 &&
+        options.type != ElementType::bf16 && options.type != ElementType::tf32) {
+        bad("type", "must be f32, tf32, f16 or bf16");
+    }
+    if (!(options.learning_rate > 0)) bad("learning_rate", "must be above 0");
+    if (!(options.momentum >= 0 && options.momentum < 1)) bad("momentum", "must be from 0 to below 1");
+    if (!(options.loss_scale > 0) || !std::isfinite(options.loss_scale)) bad("loss_scale", "must be above 0");
+}
+
+/// tf32 is a format of the tensor core's inputs; in memory it is f32.
+ElementType memory_type(ElementType type) {
+    return type == ElementType::tf32 ? ElementType::f32 : type;
+}
+
+void update(Tape& tape, TensorId parameter, const Gradient& gradient, const MlpOptions& options) {
+    const std::string& name = tape.tensor(parameter).name;
+    const Shape shape = tape.tensor(parameter).shape;
+    const double rate = options.learning_rate;
+    const double unscale = 1 / options.loss_scale;
+    const TensorId g = tape.materialise(gradient, "d " + name, parameter);
+    if (options.momentum == 0) {
+        tape.update_in_place("sgd " + name, "y0 = x0 - s0 * x1", {parameter, g}, {parameter},
+                             {rate * unscale});
+        return;
+    }
+    const TensorId velocity =
+        tape.external(name + ".velocity", ElementType::f32, shape, TensorRole::optimizer_state);
+    tape.update_in_place("sgd " + name, "y0 = s1 * x0 + s2 * x1; y1 = x2 - s0 * y0", {velocity, g, parameter},
+                         {velocity, parameter}, {rate, options.momentum, unscale});
+}
+
+}  // namespace
+
+trace::Trace mlp(const MlpOptions& options) {
+    check(options);
+    const ElementType type = memory_type(options.type);
+    const std::size_t layers = options.widths.size() - 1;
+    Tape tape("mlp");
+    TensorId x = tape.external("x", type, {options.batch, options.widths[0]}, TensorRole::input);
+    const TensorId labels = tape.external("labels", ElementType::i32, {options.batch}, TensorRole::label);
+
+    std::vector<TensorId> parameters;
+    for (std::size_t i = 0; i < layers; ++i) {
+        const std::string layer = "layer" + std::to_string(i);
+        const std::int64_t in = options.widths[i], out = options.widths[i + 1];
+        parameters.push_back(
+            tape.external(layer + ".weight", ElementType::f32, {out, in}, TensorRole::parameter));
+        parameters.push_back(tape.external(layer + ".bias", ElementType::f32, {out}, TensorRole::parameter));
+    }
+    // What is differentiated: the copies that the layers read, so that gradients have their type.
+    std::vector<TensorId> read = parameters;
+    if (type != ElementType::f32) {
+        for (TensorId& id : read) id = tape.cast(tape.tensor(id).name + ".copy", id, type);
+    }
+    for (std::size_t i = 0; i < layers; ++i) {
+        const std::string layer = "layer" + std::to_string(i);
+        MatmulOptions linear;
+        linear.transpose_b = true;
+        linear.bias = read[2 * i + 1];
+        x = tape.matmul(layer, x, read[2 * i], linear);
+        if (i + 1 < layers) x = tape.elementwise(layer + ".relu", "y0 = max(x0, 0)", {x});
+    }
+    if (type != ElementType::f32) x = tape.cast("logits", x, ElementType::f32);
+    const TensorId rows = tape.softmax_cross_entropy("cross_entropy", x, labels).loss;
+    const TensorId loss = tape.reduce("loss", rows, "mean", {0}, {});
+
+    const auto gradients = tape.backward(loss, read, options.loss_scale);
+    tape.set_phase(Phase::optimizer);
+    for (std::size_t i = 0; i < parameters.size(); ++i)
+        update(tape, parameters[i], gradients.at(read[i]), options);
+
+    trace::Trace trace = tape.finish();
+    if (options.type == ElementType::tf32) {
+        for (Op& op : trace.ops) {
+            if (op.kind == OpKind::matmul) op.attributes["compute_type"] = std::string("tf32");
+        }
+    }
+    return trace;
+}
+
+}  // namespace heddle::zoo

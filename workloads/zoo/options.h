@@ -1,0 +1,37 @@
+// Options of a model as people write them: words and numbers in text.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "workloads/trace/trace.h"
+
+namespace heddle::zoo {
+
+struct OptionDescription {
+    std::string name;
+    std::string default_value;
+    std::string meaning;
+};
+
+/// Given options over defaults. An option that is not described is an Error with the nearest word.
+class Options {
+  public:
+    Options(const std::string& model, const std::vector<OptionDescription>& known,
+            const std::map<std::string, std::string>& given);
+
+    std::int64_t integer(const std::string& name) const;
+    double real(const std::string& name) const;
+    /// "784,512,10"
+    std::vector<std::int64_t> integers(const std::string& name) const;
+    trace::ElementType type(const std::string& name) const;
+
+  private:
+    [[noreturn]] void fail(const std::string& name, const std::string& wanted) const;
+
+    std::string model_;
+    std::map<std::string, std::string> values_;
+};
+
+}  // namespace heddle::zoo
