@@ -1,0 +1,147 @@
+#include "workloads/kernels/layer_norm.h"
+
+#include <algorithm>
+
+#include "workloads/kernels/row_code.h"
+
+namespace heddle::kernels {
+namespace {
+
+RowGeometry forward_geometry(const LayerNormSpec& spec) {
+    return choose_row_geometry(spec.columns, spec.vector_width, 16);
+}
+
+/// Half as many elements per thread: x, dy and two rows of partial sums live in registers.
+RowGeometry grad_geometry(const LayerNormGradSpec& spec) {
+    return choose_row_geometry(spec.columns, spec.vector_width, spec.columns > 8192 ? 16 : 8);
+}
+
+}  // namespace
+
+GeneratedKernel generate_layer_norm(const LayerNormSpec& spec) {
+    const RowGeometry geometry = forward_geometry(spec);
+    PtxWriter w("layer_norm_" + name_of(spec.x) + "_" + name_of(spec.y) + "_" + name_of(spec.weight) + "_" +
+                    geometry.name(),
+                spec.compute_capability);
+    const Reg y = w.pointer_parameter("y"), mean = w.pointer_parameter("mean"),
+              rstd = w.pointer_parameter("rstd");
+    const Reg x = w.pointer_parameter("x"), gamma = w.pointer_parameter("gamma"),
+              beta = w.pointer_parameter("beta");
+    const Reg rows = w.b32_parameter("rows");
+    const Reg epsilon = w.f32_parameter("epsilon");
+    RowCode code(w, geometry);
+    const Reg row = code.first_row();
+    if (geometry.rows_per_cta() > 1) w.op_if(w.make_predicate("setp.ge.u32", row, rows), "exit");
+    const Reg stride = w.constant_b32(spec.columns);
+    const std::vector<RawVector> raw = code.load_raw_row(spec.x, code.row_address(x, row, stride, spec.x));
+    const std::vector<RawVector> gamma_raw =
+        code.load_raw_row(spec.weight, code.column_address(gamma, spec.weight));
+    const std::vector<RawVector> beta_raw =
+        code.load_raw_row(spec.weight, code.column_address(beta, spec.weight));
+    std::vector<Reg> values = code.convert_row(raw, 0);
+    const double inverse = 1.0 / spec.columns;
+
+    const Reg sum = w.constant_f32(0);
+    for (const Reg& value : values) emit_combine(w, Combine::add, sum, value);
+    code.reduce(Combine::add, {sum});
+    const Reg row_mean = w.make_f32("mul.rn.f32", sum, f32_immediate(inverse));
+    const Reg squares = w.constant_f32(0);
+    // Elements beyond the row must not count as (0 - mean)^2.
+    std::vector<Reg> differences;
+    for (const Reg& value : values) differences.push_back(w.make_f32("sub.rn.f32", value, row_mean));
+    const std::vector<Reg> counted = code.mask_row(differences);
+    for (const Reg& value : counted) w.op("fma.rn.f32", squares, value, value, squares);
+    code.reduce(Combine::add, {squares});
+    const Reg variance = w.make_f32("fma.rn.f32", squares, f32_immediate(inverse), epsilon);
+    const Reg row_rstd = w.make_f32("rsqrt.approx.f32", variance);
+
+    const std::vector<Reg> gamma_values = code.convert_row(gamma_raw, 0),
+                           beta_values = code.convert_row(beta_raw, 0);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const Reg normal = w.make_f32("mul.rn.f32", differences[i], row_rstd);
+        values[i] = w.make_f32("fma.rn.f32", normal, gamma_values[i], beta_values[i]);
+    }
+    code.store_row(spec.y, values, code.row_address(y, row, stride, spec.y));
+    w.op_if(code.is_first(), "st.global.f32", at(w.element_address(mean, row, 4)), row_mean);
+    w.op_if(code.is_first(), "st.global.f32", at(w.element_address(rstd, row, 4)), row_rstd);
+    return w.finish({geometry.threads(), 1, 1});
+}
+
+Extent3 layer_norm_grid(const LayerNormSpec& spec, std::uint32_t rows) {
+    return {divide_up(rows, forward_geometry(spec).rows_per_cta()), 1, 1};
+}
+
+GeneratedKernel generate_layer_norm_grad(const LayerNormGradSpec& spec) {
+    const RowGeometry geometry = grad_geometry(spec);
+    PtxWriter w("layer_norm_grad_" + name_of(spec.x) + "_" + name_of(spec.dy) + "_" + name_of(spec.dx) + "_" +
+                    name_of(spec.weight) + "_" + geometry.name(),
+                spec.compute_capability);
+    const Reg dx = w.pointer_parameter("dx"), partial_gamma = w.pointer_parameter("partial_gamma");
+    const Reg partial_beta = w.pointer_parameter("partial_beta"), dy = w.pointer_parameter("dy");
+    const Reg x = w.pointer_parameter("x"), mean = w.pointer_parameter("mean"),
+              rstd = w.pointer_parameter("rstd");
+    const Reg gamma = w.pointer_parameter("gamma");
+    const Reg rows = w.b32_parameter("rows");
+    RowCode code(w, geometry);
+    const Reg worker = code.first_row();
+    const Reg row = w.make_b32("mov.b32", worker);
+    const Reg workers = w.multiply_by(w.make_b32("mov.u32", "%nctaid.x"), geometry.rows_per_cta());
+    const Reg stride = w.constant_b32(spec.columns);
+    const std::vector<Reg> gamma_values =
+        code.convert_row(code.load_raw_row(spec.weight, code.column_address(gamma, spec.weight)), 0);
+    std::vector<Reg> d_gamma, d_beta;
+    for (unsigned i = 0; i < code.elements(); ++i) {
+        d_gamma.push_back(w.constant_f32(0));
+        d_beta.push_back(w.constant_f32(0));
+    }
+    const double inverse = 1.0 / spec.columns;
+    const std::string loop = w.new_label("rows"), done = w.new_label("done");
+    w.jump_if(w.make_predicate("setp.ge.u32", row, rows), done);
+    w.place(loop);
+    const std::vector<RawVector> x_raw = code.load_raw_row(spec.x, code.row_address(x, row, stride, spec.x));
+    const std::vector<RawVector> dy_raw =
+        code.load_raw_row(spec.dy, code.row_address(dy, row, stride, spec.dy));
+    const Reg row_mean = w.make_f32("ld.global.f32", at(w.element_address(mean, row, 4)));
+    const Reg row_rstd = w.make_f32("ld.global.f32", at(w.element_address(rstd, row, 4)));
+    std::vector<Reg> x_hat = code.convert_row(x_raw, 0), values = code.convert_row(dy_raw, 0);
+    // Columns beyond the row have dy = 0 and gamma = 0, and so add nothing below.
+    const Reg sum = w.constant_f32(0), sum_x_hat = w.constant_f32(0);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        x_hat[i] = w.make_f32("mul.rn.f32", w.make_f32("sub.rn.f32", x_hat[i], row_mean), row_rstd);
+        w.op("fma.rn.f32", d_gamma[i], values[i], x_hat[i], d_gamma[i]);
+        w.op("add.rn.f32", d_beta[i], d_beta[i], values[i]);
+        values[i] = w.make_f32("mul.rn.f32", values[i], gamma_values[i]);
+        w.op("add.rn.f32", sum, sum, values[i]);
+        w.op("fma.rn.f32", sum_x_hat, values[i], x_hat[i], sum_x_hat);
+    }
+    code.reduce(Combine::add, {sum, sum_x_hat});
+    const Reg negative_mean = w.make_f32("mul.rn.f32", sum, f32_immediate(-inverse));
+    const Reg negative_slope = w.make_f32("mul.rn.f32", sum_x_hat, f32_immediate(-inverse));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        const Reg shifted = w.make_f32("add.rn.f32", values[i], negative_mean);
+        values[i] =
+            w.make_f32("mul.rn.f32", w.make_f32("fma.rn.f32", x_hat[i], negative_slope, shifted), row_rstd);
+    }
+    code.store_row(spec.dx, values, code.row_address(dx, row, stride, spec.dx));
+    // One reduction per row: the next one must not overwrite what a slow warp still reads.
+    if (geometry.threads_per_row > 32) w.cta_barrier();
+    w.op("add.u32", row, row, workers);
+    w.jump_if(w.make_predicate("setp.lt.u32", row, rows), loop);
+    w.place(done);
+    code.store_row(ElementType::f32, d_gamma,
+                   code.row_address(partial_gamma, worker, stride, ElementType::f32));
+    code.store_row(ElementType::f32, d_beta,
+                   code.row_address(partial_beta, worker, stride, ElementType::f32));
+    return w.finish({geometry.threads(), 1, 1});
+}
+
+Extent3 layer_norm_grad_grid(const LayerNormGradSpec& spec, std::uint32_t workers) {
+    return {divide_up(workers, grad_geometry(spec).rows_per_cta()), 1, 1};
+}
+
+std::uint32_t layer_norm_grad_workers(const LayerNormGradSpec& spec, std::uint32_t rows, unsigned sm_count) {
+    const std::uint32_t per_cta = grad_geometry(spec).rows_per_cta();
+    return std::min(2 * sm_count, divide_up(rows, per_cta)) * per_cta;
+}
+
+}  // namespace heddle::kernels

@@ -1,0 +1,78 @@
+#include "workloads/kernels/rows_by_index.h"
+
+#include "isa/common/error.h"
+
+namespace heddle::kernels {
+namespace {
+
+constexpr unsigned kThreads = 256;
+
+/// base + (row * stride + column) elements
+Reg element_of_row(PtxWriter& w, const Reg& base, const Reg& row, const Reg& stride, const Reg& column,
+                   ElementType type) {
+    const Reg start = w.make_b64("mul.wide.u32", row, stride);
+    const Reg element = w.make_b64("add.s64", start, w.make_b64("cvt.u64.u32", column));
+    const unsigned size = bytes_of(type);
+    return w.make_b64("add.s64", base, size == 1 ? element : w.make_b64("mul.lo.u64", element, size));
+}
+
+bool copies_bits(const RowsByIndexSpec& spec) {
+    return spec.move != RowMove::scatter_add && spec.x == spec.y;
+}
+
+}  // namespace
+
+GeneratedKernel generate_rows_by_index(const RowsByIndexSpec& spec) {
+    if (spec.index != ElementType::i32 && spec.index != ElementType::i64) {
+        throw Error("row indices are i32 or i64, not " + name_of(spec.index));
+    }
+    if (spec.move == RowMove::scatter_add && spec.y != ElementType::f32) {
+        throw Error("scatter_add accumulates in f32, not " + name_of(spec.y), {},
+                    "add into an f32 buffer and convert it afterwards");
+    }
+    static constexpr const char* kNames[] = {"gather_rows", "scatter_rows", "scatter_add_rows"};
+    PtxWriter w(std::string(kNames[static_cast<int>(spec.move)]) + "_" + name_of(spec.x) + "_" +
+                    name_of(spec.y) + "_" + name_of(spec.index) + "_v" + std::to_string(spec.vector_width),
+                spec.compute_capability);
+    const Reg y = w.pointer_parameter("y"), x = w.pointer_parameter("x"),
+              index = w.pointer_parameter("index");
+    const Reg rows = w.b32_parameter("rows"), limit = w.b32_parameter("limit");
+    const Reg x_stride = w.b32_parameter("x_stride"), y_stride = w.b32_parameter("y_stride");
+    const PtxWriter::Divider row_vectors = w.divider_parameter("row_vectors");
+    const Reg linear = w.make_b32("mad.lo.u32", w.cta_x(), kThreads, w.tid());
+    const Reg row = w.divide_fast(linear, row_vectors);
+    const Reg column = w.multiply_by(w.remainder_fast(linear, row, row_vectors), spec.vector_width);
+    w.op_if(w.make_predicate("setp.ge.u32", row, rows), "exit");
+    Reg chosen;
+    if (spec.index == ElementType::i32) {
+        chosen = w.make_b32("ld.global.u32", at(w.element_address(index, row, 4)));
+    } else {
+        const Reg wide = w.make_b64("ld.global.u64", at(w.element_address(index, row, 8)));
+        chosen = w.make_b32("cvt.u32.u64", w.make_b64("min.u64", wide, 0xffffffffull));
+    }
+    const Reg known = w.make_predicate("setp.lt.u32", chosen, limit);
+    const bool gather = spec.move == RowMove::gather;
+    if (!gather) w.op_unless(known, "exit");
+    const Reg source = element_of_row(w, x, gather ? chosen : row, x_stride, column, spec.x);
+    const Reg target = element_of_row(w, y, gather ? row : chosen, y_stride, column, spec.y);
+    const RawVector raw =
+        load_raw(w, "ld.global", spec.x, spec.vector_width, source, 0, gather ? known : Reg{});
+    if (copies_bits(spec)) {
+        store_raw(w, "st.global", raw, target, 0);
+    } else if (spec.move == RowMove::scatter_add) {
+        const std::vector<Reg> values = convert_raw(w, raw, ComputeType::f32);
+        for (unsigned e = 0; e < spec.vector_width; ++e)
+            w.op("red.global.add.f32", at(target, e * 4), values[e]);
+    } else {
+        const bool wide = bytes_of(spec.x) == 8 || bytes_of(spec.y) == 8;
+        const ComputeType compute = wide ? ComputeType::f64 : ComputeType::f32;
+        store_elements(w, "st.global", spec.y, convert_raw(w, raw, compute), target, 0, compute);
+    }
+    return w.finish({kThreads, 1, 1});
+}
+
+Extent3 rows_by_index_grid(const RowsByIndexSpec& spec, std::uint32_t rows, std::uint32_t columns) {
+    return {divide_up(std::uint64_t{rows} * (columns / spec.vector_width), kThreads), 1, 1};
+}
+
+}  // namespace heddle::kernels

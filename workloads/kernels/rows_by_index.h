@@ -1,0 +1,29 @@
+// Rows chosen by an index per row: embedding lookup, index select, scatter, and the embedding's gradient.
+#pragma once
+
+#include "workloads/kernels/memory_access.h"
+#include "workloads/kernels/ptx_writer.h"
+
+namespace heddle::kernels {
+
+enum class RowMove : std::uint8_t {
+    gather,       ///< y[i, :] = x[index[i], :]
+    scatter,      ///< y[index[i], :] = x[i, :]
+    scatter_add,  ///< y[index[i], :] += x[i, :] by atomics; y is f32, and the order of additions is not fixed
+};
+
+/// Rows whose index lies outside [0, limit) are left alone (gather: filled with zeros).
+struct RowsByIndexSpec {
+    unsigned compute_capability = 80;
+    RowMove move = RowMove::gather;
+    ElementType x = ElementType::f32, y = ElementType::f32;
+    ElementType index = ElementType::i64;  ///< i32 or i64
+    unsigned vector_width = 1;             ///< divides columns and both row strides
+};
+/// Parameters: y, x, index (pointers); rows (u32: number of indices), limit (u32: rows of the indexed
+/// tensor); x_stride, y_stride (u32 elements); row_vectors, row_vectors_multiplier, row_vectors_shift
+/// (columns / vector_width).
+GeneratedKernel generate_rows_by_index(const RowsByIndexSpec& spec);
+Extent3 rows_by_index_grid(const RowsByIndexSpec& spec, std::uint32_t rows, std::uint32_t columns);
+
+}  // namespace heddle::kernels
