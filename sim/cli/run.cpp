@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <exception>
 #include <string>
+#include <vector>
 
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
@@ -28,6 +29,35 @@ std::string chosen_command(const CLI::App& app) {
     return name;
 }
 
+/// CLI11 says only that a command is missing when it does not know the word that stands in its place.
+void check_command_words(const CLI::App& app, int argument_count, const char* const* arguments) {
+    const CLI::App* level = &app;
+    for (int i = 1; i < argument_count; ++i) {
+        const auto commands = level->get_subcommands([](const CLI::App*) { return true; });
+        if (commands.empty()) return;
+        const std::string word = arguments[i];
+        if (word.rfind("-", 0) == 0) {
+            if (level->get_option_no_throw(word) != nullptr) return;
+            throw Error(
+                "there is no option `" + word + "` here", {},
+                "see `" + (level == &app ? "" : app.get_name() + " ") + level->get_name() + " --help`");
+        }
+        std::vector<std::string> names;
+        const CLI::App* next = nullptr;
+        for (const CLI::App* command : commands) {
+            names.push_back(command->get_name());
+            if (command->get_name() == word) next = command;
+        }
+        if (next == nullptr) {
+            const std::string near = nearest_word(word, names.data(), names.size());
+            std::string remedy = near.empty() ? "known:" : "did you mean `" + near + "`?";
+            for (const std::string& name : names) remedy += near.empty() ? " " + name : "";
+            throw Error("there is no command `" + word + "`", {}, remedy);
+        }
+        level = next;
+    }
+}
+
 }  // namespace
 
 int run(int argument_count, const char* const* arguments) {
@@ -47,6 +77,7 @@ int run(int argument_count, const char* const* arguments) {
     add_hardware_command(app);
     add_trace_command(app);
     try {
+        check_command_words(app, argument_count, arguments);
         app.parse(argument_count, arguments);
         if (std::fflush(stdout) != 0) return complain("cannot write the output", kBadInput);
         return kDone;

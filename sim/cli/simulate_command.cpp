@@ -88,11 +88,13 @@ void add_simulate_command(CLI::App& app) {
                       "compute real values and compare them with a double-precision reference");
     command->add_option("--steps", options->simulate.steps, "training steps, with --numerics")
         ->check(CLI::Range(1u, 100000u))
+        ->type_name("N")
         ->capture_default_str();
     command->add_flag("--tick-every-cycle", options->simulate.tick_every_cycle,
                       "look at every block in every cycle: slow, and must give the same cycles");
     command->add_option("-j,--jobs", options->simulate.jobs, "worker processes; 0: one per core")
         ->check(CLI::Range(0u, 4096u))
+        ->type_name("N")
         ->capture_default_str();
     command->add_option("--out", options->out, "folder to write (default: heddle-run-WORKLOAD-HARDWARE)")
         ->type_name("DIR");

@@ -1,0 +1,245 @@
+// The built `heddle` command as a user meets it: exit codes, one line of error, nothing half-written.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace fs = std::filesystem;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+/// A working folder of its own for each test case.
+class Folder {
+  public:
+    Folder() : path_(fs::temp_directory_path() / ("heddle-cli-test-" + std::to_string(getpid()))) {
+        fs::remove_all(path_);
+        fs::create_directories(path_);
+    }
+    ~Folder() { fs::remove_all(path_); }
+    const fs::path& path() const { return path_; }
+    std::size_t entries() const {
+        return static_cast<std::size_t>(
+            std::distance(fs::directory_iterator(path_), fs::directory_iterator()));
+    }
+
+  private:
+    fs::path path_;
+};
+
+std::string text_of(const fs::path& path) {
+    std::ifstream stream(path, std::ios::binary);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    return text.str();
+}
+
+struct Outcome {
+    int code = -1;
+    std::string out, err;
+};
+
+/// Runs `heddle <arguments>` in the folder; arguments are words for the shell.
+Outcome heddle(const Folder& folder, const std::string& arguments) {
+    const std::string base = folder.path().string();
+    const std::string command = "cd '" + base + "' && '" HEDDLE_COMMAND "' " + arguments + " >'" + base +
+                                ".out' 2>'" + base + ".err' </dev/null";
+    const int status = std::system(command.c_str());
+    Outcome outcome{WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(base + ".out"),
+                    text_of(base + ".err")};
+    fs::remove(base + ".out");
+    fs::remove(base + ".err");
+    return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("bad usage and bad input end with code 2 and one line that says how to mend it") {
+    struct Case {
+        const char* arguments;
+        const char* expected;
+    };
+    const Case cases[] = {
+        {"", "heddle --help"},
+        {"simulat mlp", "did you mean `simulate`?"},
+        {"hardware lst", "did you mean `list`?"},
+        {"hardware", "heddle hardware --help"},
+        {"hardware --jsn list", "there is no option `--jsn` here; see `heddle hardware --help`"},
+        {"--no-such-option", "--no-such-option"},
+        {"simulate", "WORKLOAD"},
+        {"simulate mlp", "--hardware is required"},
+        {"simulate mlp --hardware h100-smx", "did you mean `h100-sxm`?"},
+        {"simulate mlp --hardware h100-sxm --set sm.cuont=4",
+         "--set: sm.cuont: unknown key; did you mean `sm.count`?"},
+        {"simulate mlp --hardware h100-sxm --set clock=1.83", "`1830 MHz`"},
+        {"simulate mlp --hardware h100-sxm --set sm.count", "--set sm.count=144"},
+        {"simulate mpl --hardware h100-sxm", "mlp"},
+        {"simulate mlp --hardware h100-sxm --batch many", "many"},
+        {"simulate mlp --hardware h100-sxm --option depth=3", "depth"},
+        {"simulate mlp --hardware h100-sxm --jobs -1", "jobs"},
+        {"simulate mlp --hardware h100-sxm --steps 3", "--numerics"},
+        {"simulate nosuch.et --hardware h100-sxm", "nosuch.et"},
+        {"simulate nosuch.et --hardware h100-sxm --batch 4", "batch"},
+        {"hardware describe nosuch", "no hardware named `nosuch`"},
+        {"hardware describe nosuch.yaml", "nosuch.yaml"},
+        {"hardware diff h100-sxm tpu-v3", "same kind"},
+        {"trace inspect nosuch.json", "nosuch.json"},
+        {"trace export mlp step.txt", "step.txt"},
+    };
+    for (const Case& test : cases) {
+        CAPTURE(test.arguments);
+        Folder folder;
+        const Outcome outcome = heddle(folder, test.arguments);
+        CHECK(outcome.code == 2);
+        CHECK(outcome.out.empty());
+        CHECK_THAT(outcome.err, Catch::StartsWith("heddle: ") && Catch::Contains(test.expected));
+        CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+        CHECK(folder.entries() == 0);
+    }
+}
+
+TEST_CASE("a hardware file's mistake is told with its line, and nothing is written") {
+    Folder folder;
+    std::ofstream(folder.path() / "mine.yaml") << "extends: h100-sxm\nl2:\n  size: 50 MHz\n";
+    const Outcome outcome = heddle(folder, "simulate mlp --hardware mine.yaml --out run");
+    CHECK(outcome.code == 2);
+    CHECK(outcome.err ==
+          "heddle: mine.yaml:3: l2.size: `50 MHz` is not a size such as `50 MiB`; write a size such as `50 "
+          "MiB` "
+          "(units: B, KiB, MiB, GiB, TiB, kB, MB, GB, TB)\n");
+    CHECK_FALSE(fs::exists(folder.path() / "run"));
+}
+
+TEST_CASE("a folder that is not a run is refused before anything is simulated") {
+    Folder folder;
+    fs::create_directories(folder.path() / "thesis");
+    std::ofstream(folder.path() / "thesis" / "chapter1.tex") << "precious";
+    const Outcome outcome = heddle(folder, "simulate mlp --hardware h100-sxm --out thesis");
+    CHECK(outcome.code == 2);
+    CHECK_THAT(outcome.err, Catch::Contains("not a run"));
+    CHECK(text_of(folder.path() / "thesis" / "chapter1.tex") == "precious");
+}
+
+TEST_CASE("output that cannot be written is an error") {
+    if (!fs::exists("/dev/full")) return;
+    Folder folder;
+    const Outcome outcome = heddle(folder, "hardware list >/dev/full 2>/dev/null; echo code $?");
+    CHECK_THAT(outcome.out, Catch::Contains("code 2"));
+}
+
+TEST_CASE("every command explains itself with an example") {
+    Folder folder;
+    for (const char* command :
+         {"", "simulate", "hardware", "hardware list", "hardware describe", "hardware diff", "trace",
+          "trace models", "trace inspect", "trace import", "trace export"}) {
+        CAPTURE(command);
+        const Outcome outcome = heddle(folder, std::string(command) + " --help");
+        CHECK(outcome.code == 0);
+        CHECK(outcome.err.empty());
+        CHECK_THAT(outcome.out,
+                   Catch::Contains("Example") && Catch::Contains("heddle " + std::string(command)));
+    }
+    CHECK_THAT(heddle(folder, "--version").out, Catch::StartsWith("heddle "));
+}
+
+TEST_CASE("hardware is listed, described and compared") {
+    Folder folder;
+    const Outcome list = heddle(folder, "hardware list");
+    CHECK(list.code == 0);
+    CHECK_THAT(list.out,
+               Catch::Contains("h100-sxm") && Catch::Contains("a100-sxm") && Catch::Contains("tpu-v3"));
+
+    const Json described =
+        Json::parse(heddle(folder, "hardware describe h100-sxm --set sm.count=144 --json").out);
+    bool found = false;
+    for (const Json& parameter : described["parameters"]) {
+        CHECK_FALSE(parameter["meaning"].get<std::string>().empty());
+        CHECK_FALSE(parameter["source"].get<std::string>().empty());
+        if (parameter["path"] != "sm.count") continue;
+        found = true;
+        CHECK(parameter["value"] == "144");
+        CHECK(parameter["where"] == "--set");
+    }
+    CHECK(found);
+    CHECK_THAT(heddle(folder, "hardware describe h100-sxm").out, Catch::Contains("sm.count"));
+
+    const Json differences = Json::parse(heddle(folder, "hardware diff a100-sxm h100-sxm --json").out);
+    const auto sm_count = std::find_if(differences.begin(), differences.end(), [](const Json& difference) {
+        return difference["path"] == "sm.count";
+    });
+    REQUIRE(sm_count != differences.end());
+    CHECK((*sm_count)["first"] == "108");  // NVIDIA A100 and H100 whitepapers
+    CHECK((*sm_count)["second"] == "132");
+    CHECK(heddle(folder, "hardware diff h100-sxm h100-sxm").out == "no parameter differs\n");
+}
+
+TEST_CASE("a model's trace counts what the textbook counts, and survives its file") {
+    Folder folder;
+    const std::string options = " --option batch=16 --option widths=20,30,5";
+    const Json inspected = Json::parse(heddle(folder, "trace inspect mlp --json" + options).out);
+    CHECK(inspected["parameters"] == 20 * 30 + 30 + 30 * 5 + 5);
+    // y = x W, dW = dy x and, but for the first layer, dx = dy W: 2 batch in out each.
+    const double expected = 2.0 * 16 * (3 * 30 * 5 + 2 * 20 * 30);
+    for (const Json& kind : inspected["kinds"]) {
+        if (kind["name"] == "matmul") CHECK(kind["flops"] == expected);
+    }
+    for (const char* file : {"step.json", "step.et", "step.et.gz"}) {
+        CAPTURE(file);
+        CHECK(heddle(folder, "trace export mlp " + std::string(file) + options).code == 0);
+        const Json again = Json::parse(heddle(folder, "trace inspect --json " + std::string(file)).out);
+        CHECK(again.dump() == inspected.dump());
+    }
+}
+
+TEST_CASE("a cut trace file is an error in one line") {
+    Folder folder;
+    REQUIRE(heddle(folder, "trace export mlp step.et").code == 0);
+    const std::string whole = text_of(folder.path() / "step.et");
+    std::ofstream(folder.path() / "cut.et", std::ios::binary) << whole.substr(0, whole.size() / 2);
+    const Outcome outcome = heddle(folder, "trace inspect cut.et");
+    CHECK(outcome.code == 2);
+    CHECK_THAT(outcome.err, Catch::Contains("cut.et"));
+    CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+}
+
+TEST_CASE("simulate leaves a run, and says the same twice") {
+    for (const std::string hardware : {"h100-sxm", "tpu-v3"}) {
+        CAPTURE(hardware);
+        Folder folder;
+        const std::string command =
+            "simulate mlp --batch 16 --widths 64,32,10 --hardware " + hardware + " --json --out ";
+        const Outcome outcome = heddle(folder, command + "first");
+        CAPTURE(outcome.err);
+        REQUIRE(outcome.code == 0);
+        CHECK(outcome.err.empty());
+        for (const char* file :
+             {"summary.json", "kernels.csv", "stats.sqlite", "timeline.json", "report.html"}) {
+            CHECK(fs::file_size(folder.path() / "first" / file) > 0);
+        }
+        CHECK(text_of(folder.path() / "first" / "summary.json") == outcome.out);
+        Json first = Json::parse(outcome.out);
+        CHECK(first["workload"] == "mlp");
+        CHECK(first["hardware"] == hardware);
+        CHECK(first["step_time_us"].get<double>() > 0);
+        double flops = 0, time = 0;
+        for (const Json& op : first["ops"]) {
+            if (op["kind"] == "matmul") flops += op["flops"].get<double>();
+            time += op["time_us"].get<double>();
+        }
+        CHECK(flops == 2.0 * 16 * (3 * 32 * 10 + 2 * 64 * 32));
+        CHECK(time == Approx(first["step_time_us"].get<double>()));
+        Json second = Json::parse(heddle(folder, command + "second --jobs 2").out);
+        first.erase("simulation");
+        second.erase("simulation");
+        CHECK(first.dump() == second.dump());
+        CHECK(text_of(folder.path() / "first" / "kernels.csv") ==
+              text_of(folder.path() / "second" / "kernels.csv"));
+        CHECK(heddle(folder, command + "first").code == 0);  // an earlier run is replaced
+    }
+}
