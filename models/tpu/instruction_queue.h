@@ -1,0 +1,100 @@
+// The queue of issued instructions in front of a unit.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+
+#include "isa/tpu/instruction.h"
+#include "models/common/clock_domain.h"
+
+namespace heddle::models {
+
+/// An instruction on its way through a core.
+struct IssuedInstruction {
+    const tpu::Instruction* instruction = nullptr;
+    tpu::LoopCounters counters{};
+    std::uint64_t sequence = 0;  ///< position in the core's program order
+
+    template <class Operation>
+    const Operation& as() const {
+        return std::get<Operation>(instruction->operation);
+    }
+};
+
+/// Told what a unit has done: for timelines and tests.
+class UnitObserver {
+  public:
+    virtual ~UnitObserver() = default;
+    /// The unit worked on the instruction in cycles begin to end, both included.
+    virtual void finished(const Block& unit, const IssuedInstruction& issued, Cycle begin, Cycle end) = 0;
+};
+
+/// First in, first out, of bounded depth. What is put in shows in the next cycle, and room made shows in the
+/// next cycle, so that the order in which two blocks are called within a cycle does not matter.
+class InstructionQueue {
+  public:
+    explicit InstructionQueue(std::size_t depth) : depth_(depth) {}
+
+    bool has_room(Cycle now) const { return entries_.size() + (freed_in_ == now ? freed_ : 0) < depth_; }
+    /// Wakes `block` when room has been made.
+    void tell_of_room(Block& block, Cycle now) {
+        if (freed_in_ == now) return block.wake(now + 1);
+        waiting_ = &block;
+    }
+    void push(Cycle now, const IssuedInstruction& issued) { entries_.push_back({issued, now + 1}); }
+
+    bool empty() const { return entries_.empty(); }
+    /// The first cycle in which front() shows something; kNever when empty.
+    Cycle visible_from() const { return entries_.empty() ? kNever : entries_.front().visible; }
+    /// nullptr when nothing is there for the unit to see in cycle `now`.
+    const IssuedInstruction* front(Cycle now) const {
+        return entries_.empty() || entries_.front().visible > now ? nullptr : &entries_.front().issued;
+    }
+    void pop(Cycle now) {
+        entries_.pop_front();
+        freed_ = freed_in_ == now ? freed_ + 1 : 1;
+        freed_in_ = now;
+        if (waiting_ != nullptr) {
+            waiting_->wake(now + 1);
+            waiting_ = nullptr;
+        }
+    }
+    /// True when an instruction before `sequence` for which `predicate` holds has not left the queue.
+    template <class Predicate>
+    bool has_earlier(std::uint64_t sequence, Predicate predicate) const {
+        for (const Entry& entry : entries_) {
+            if (entry.issued.sequence >= sequence) return false;
+            if (predicate(entry.issued)) return true;
+        }
+        return false;
+    }
+    void reset() {
+        entries_.clear();
+        freed_ = 0;
+        freed_in_ = kNever;
+        waiting_ = nullptr;
+    }
+
+  private:
+    struct Entry {
+        IssuedInstruction issued;
+        Cycle visible = 0;
+    };
+    std::size_t depth_;
+    std::deque<Entry> entries_;
+    std::size_t freed_ = 0;
+    Cycle freed_in_ = kNever;
+    Block* waiting_ = nullptr;
+};
+
+/// What a sequencer sees of a unit.
+class InstructionSink : public virtual sc_core::sc_interface {
+  public:
+    /// The queue that takes such an instruction.
+    virtual InstructionQueue& queue_for(const tpu::Operation& operation) = 0;
+    /// Puts it there and wakes the unit.
+    virtual void issue(Cycle now, const IssuedInstruction& issued) = 0;
+    virtual bool is_idle() const = 0;
+};
+
+}  // namespace heddle::models

@@ -1,0 +1,109 @@
+// A matrix unit: a weight-stationary systolic array with a result buffer, modelled per tile.
+//
+// Proved cycle- and bit-identical to an array in which every processing element is a module
+// (systolic_array_cells.h). With R rows and C columns, in cycles:
+//  - a push shifts a tile in, R cycles. With shadow weights it may begin in the cycle in which the matmul
+//  that takes the
+//    previous tile begins (the tile then follows that matmul's wave of activations through the array);
+//    without, it begins when the array has drained, M + R + C - 2 after the beginning of the last matmul.
+//  - a matmul of M rows begins when its tile is in (R after the beginning of the push) and streams one row
+//  per cycle.
+//    Row m has left the array, and stands in the result buffer, m + R + C after the beginning.
+//  - a pop takes one row per cycle, each as soon as all earlier matmuls have added to it.
+//  - a matmul that writes rows which an earlier pop takes waits for that pop's end.
+#pragma once
+
+#include <deque>
+
+#include "isa/tpu/core_state.h"
+#include "models/tpu/instruction_queue.h"
+#include "models/tpu/on_chip_memory.h"
+#include "models/tpu/sync_flags.h"
+#include "models/tpu/tpu_config.h"
+#include "models/tpu/unit_statistics.h"
+
+namespace heddle::models {
+
+struct MatrixUnitStatistics {
+    std::uint64_t pushes = 0, matmuls = 0, pops = 0;
+    std::uint64_t rows_streamed = 0;  ///< cycles in which an activation row enters
+    std::uint64_t macs = 0;           ///< useful ones: rows x depth x columns
+    UnitTimes times{};                ///< of the matmul stream
+    Cycle last_array_cycle = 0;       ///< in which the last processing element worked
+    Cycle last_cycle = 0;             ///< in which anything happened
+};
+
+class MatrixUnit : public Block, public InstructionSink {
+  public:
+    sc_core::sc_port<SyncFlagInterface> flags;
+    sc_core::sc_port<OnChipMemoryInterface> memory;
+    sc_core::sc_export<InstructionSink> instructions;
+
+    MatrixUnit(const sc_core::sc_module_name& name, ClockDomain& clock, const MatrixUnitConfig& config,
+               unsigned queue_depth);
+
+    /// Where values live; nullptr in timing mode.
+    void set_values(tpu::CoreState* state, tpu::Memory* memory) {
+        values_ = state;
+        hbm_ = memory;
+    }
+    /// Told of every push, matmul stream and pop; nullptr: nobody is.
+    void set_observer(UnitObserver* observer) { observer_ = observer; }
+    const MatrixUnitStatistics& statistics();
+
+    Cycle tick(Cycle now) override;
+    bool can_act(Cycle now) const override;
+    void reset() override;
+
+    InstructionQueue& queue_for(const tpu::Operation& operation) override;
+    void issue(Cycle now, const IssuedInstruction& issued) override;
+    bool is_idle() const override;
+
+  private:
+    /// One of the three things that the unit does at a time.
+    struct Stream {
+        explicit Stream(unsigned depth) : queue(depth) {}
+        InstructionQueue queue;
+        bool active = false;
+        IssuedInstruction present;
+        Cycle begin = 0;
+        Cycle end = kNever;  ///< last cycle; kNever: not known yet
+        Cycle free_at = 0;   ///< first cycle in which the next may begin
+        OnChipRate rate;
+    };
+    struct RecentMatmul {
+        std::uint64_t sequence = 0;
+        std::uint32_t first = 0, rows = 0;
+        Cycle begin = 0;
+    };
+
+    /// Why the stream's next instruction cannot begin; `working` when it can.
+    UnitState obstacle_to_push(Cycle now) const;
+    UnitState obstacle_to_matmul(Cycle now) const;
+    UnitState obstacle_to_pop(Cycle now) const;
+    UnitState common_obstacle(const Stream& stream, OnChipRate rate, Cycle now) const;
+    OnChipRate rate_of(const tpu::Operation& operation) const;
+    /// The last cycle of the active pop, when all matmuls before it have begun; else kNever.
+    Cycle end_of_pop() const;
+    /// The array is empty from this cycle on.
+    Cycle drained_at() const;
+
+    void begin(Stream& stream, Cycle now);
+    void finish(Stream& stream, Cycle now);
+    void ask_to_be_woken(Stream& stream, UnitState obstacle, Cycle now);
+    Cycle next_event(Cycle now) const;
+
+    MatrixUnitConfig config_;
+    Stream push_, matmul_, pop_;
+    std::deque<Cycle> tiles_ready_;    ///< tiles shifted in, or being so, that no matmul has taken
+    std::deque<RecentMatmul> recent_;  ///< whose results may still be on their way
+    Cycle last_stream_end_ = 0;        ///< one past the last matmul's last row
+    bool streamed_ = false;
+    tpu::CoreState* values_ = nullptr;
+    tpu::Memory* hbm_ = nullptr;
+    UnitObserver* observer_ = nullptr;
+    UnitClock times_;
+    MatrixUnitStatistics statistics_;
+};
+
+}  // namespace heddle::models

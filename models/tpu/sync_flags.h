@@ -1,0 +1,51 @@
+// The sync flags of a core: counting semaphores between its units.
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "isa/tpu/instruction.h"
+#include "models/common/clock_domain.h"
+
+namespace heddle::models {
+
+class SyncFlagInterface : public virtual sc_core::sc_interface {
+  public:
+    /// Whether all flags that the instruction waits for hold enough in cycle `now`.
+    virtual bool ready(const tpu::Instruction& instruction, Cycle now) const = 0;
+    /// Takes what the instruction waits for. Only when ready().
+    virtual void take(const tpu::Instruction& instruction, Cycle now) = 0;
+    /// Wakes `block` whenever a flag that the instruction waits for has been signalled.
+    virtual void tell_of_signals(const tpu::Instruction& instruction, Block& block, Cycle now) = 0;
+    /// Carries out the instruction's signal, if any; shows in the next cycle, in another core later.
+    virtual void signal(const tpu::Instruction& instruction, Cycle now) = 0;
+};
+
+class SyncFlags : public sc_core::sc_module, public SyncFlagInterface {
+  public:
+    SyncFlags(const sc_core::sc_module_name& name, unsigned count, unsigned remote_cycles);
+    /// The flags of all cores, this one's among them, by core number.
+    void connect(std::vector<SyncFlags*> cores) { cores_ = std::move(cores); }
+    void reset();
+
+    bool ready(const tpu::Instruction& instruction, Cycle now) const override;
+    void take(const tpu::Instruction& instruction, Cycle now) override;
+    void tell_of_signals(const tpu::Instruction& instruction, Block& block, Cycle now) override;
+    void signal(const tpu::Instruction& instruction, Cycle now) override;
+
+    std::uint64_t value(unsigned flag, Cycle now) const;
+
+  private:
+    struct Flag {
+        std::uint64_t held = 0;    ///< visible, up to the cycles in `coming`
+        std::deque<Cycle> coming;  ///< tokens that will show, ascending
+        std::vector<Block*> waiting;
+    };
+    void arrive(unsigned flag, Cycle visible);
+
+    std::vector<Flag> flags_;
+    unsigned remote_cycles_;
+    std::vector<SyncFlags*> cores_;
+};
+
+}  // namespace heddle::models

@@ -1,0 +1,329 @@
+#include "models/tpu/systolic_array_cells.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "isa/common/error.h"
+#include "isa/numerics/systolic.h"
+
+namespace heddle::models::cells {
+namespace {
+
+using numerics::flush_subnormal;
+
+Word multiply_add(Arithmetic arithmetic, Word sum, Word a, Word b) {
+    if (arithmetic == Arithmetic::int8) return sum + a * b;
+    const auto bf16 = [](Word word) { return static_cast<std::uint16_t>(word >> 16); };
+    return std::bit_cast<Word>(numerics::matrix_unit_accumulate(std::bit_cast<float>(sum), bf16(a), bf16(b)));
+}
+
+Word add(Arithmetic arithmetic, Word a, Word b) {
+    if (arithmetic == Arithmetic::int8) return a + b;
+    return std::bit_cast<Word>(flush_subnormal(std::bit_cast<float>(a) + std::bit_cast<float>(b)));
+}
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& stream, const Activation& value) {
+    return stream << value.valid << value.value;
+}
+std::ostream& operator<<(std::ostream& stream, const Weight& value) {
+    return stream << value.valid << value.value;
+}
+std::ostream& operator<<(std::ostream& stream, const PartialSum& value) {
+    return stream << value.valid << value.value;
+}
+
+ProcessingElement::ProcessingElement(const sc_core::sc_module_name& name, Arithmetic arithmetic,
+                                     bool shadow_weights)
+    : sc_module(name), arithmetic_(arithmetic), shadow_weights_(shadow_weights) {
+    SC_METHOD(step);
+    sensitive << clock.pos();
+    dont_initialize();
+}
+
+void ProcessingElement::reset() {
+    weight_ = shadow_ = 0;
+    shadow_full_ = false;
+    fault_.clear();
+}
+
+void ProcessingElement::step() {
+    const Activation activation = activation_in.read();
+    const PartialSum sum = sum_in.read();
+    const Weight weight = weight_in.read();
+    PartialSum result;
+    if (activation.valid != sum.valid) fault_ = "a partial sum is out of step with its activation";
+    if (activation.valid) {
+        if (activation.swap && shadow_weights_) {
+            if (!shadow_full_) fault_ = "a swap came before its weight";
+            weight_ = shadow_;
+            shadow_full_ = false;
+        }
+        result = sum;
+        result.value = multiply_add(arithmetic_, sum.value, activation.value, weight_);
+    }
+    Weight passed;
+    if (weight.valid && weight.hops > 0) {
+        passed = weight;
+        --passed.hops;
+    } else if (weight.valid) {
+        if (!shadow_weights_) {
+            if (activation.valid) fault_ = "a weight came while the cell computed";
+            weight_ = weight.value;
+        } else {
+            if (shadow_full_) fault_ = "a weight overwrote one that was not taken";
+            shadow_ = weight.value;
+            shadow_full_ = true;
+        }
+    }
+    activation_out.write(activation);
+    weight_out.write(passed);
+    sum_out.write(result);
+}
+
+ResultColumn::ResultColumn(const sc_core::sc_module_name& name, Arithmetic arithmetic, unsigned rows)
+    : sc_module(name), arithmetic_(arithmetic), values_("values", rows), received_("received", rows) {
+    SC_METHOD(step);
+    sensitive << clock.pos();
+    dont_initialize();
+}
+
+void ResultColumn::reset() {
+    for (auto& value : values_) value.write(0);
+    for (auto& count : received_) count.write(0);
+}
+
+void ResultColumn::step() {
+    const PartialSum sum = sum_in.read();
+    if (!sum.valid) return;
+    auto& value = values_[sum.result_row];
+    value.write(add(arithmetic_, sum.accumulate ? value.read() : 0, sum.value));
+    received_[sum.result_row].write(received_[sum.result_row].read() + 1);
+}
+
+SystolicArrayCells::SystolicArrayCells(const sc_core::sc_module_name& name, unsigned rows, unsigned columns,
+                                       unsigned result_rows, Arithmetic arithmetic, bool shadow_weights)
+    : sc_module(name),
+      rows_(rows),
+      columns_(columns),
+      result_rows_(result_rows),
+      shadow_weights_(shadow_weights),
+      clock_("clock"),
+      activations_("activations", std::size_t{rows} * (columns + 1)),
+      weights_("weights", (std::size_t{rows} + 1) * columns),
+      sums_("sums", (std::size_t{rows} + 1) * columns) {
+    for (unsigned row = 0; row < rows; ++row) {
+        for (unsigned column = 0; column < columns; ++column) {
+            const std::string cell = "cell_" + std::to_string(row) + "_" + std::to_string(column);
+            auto element = std::make_unique<ProcessingElement>(cell.c_str(), arithmetic, shadow_weights);
+            element->clock(clock_);
+            element->activation_in(activations_[at(row, column, columns + 1)]);
+            element->activation_out(activations_[at(row, column + 1, columns + 1)]);
+            element->weight_in(weights_[at(row, column, columns)]);
+            element->weight_out(weights_[at(row + 1, column, columns)]);
+            element->sum_in(sums_[at(row, column, columns)]);
+            element->sum_out(sums_[at(row + 1, column, columns)]);
+            elements_.push_back(std::move(element));
+        }
+    }
+    for (unsigned column = 0; column < columns; ++column) {
+        const std::string below = "results_" + std::to_string(column);
+        auto results = std::make_unique<ResultColumn>(below.c_str(), arithmetic, result_rows);
+        results->clock(clock_);
+        results->sum_in(sums_[at(rows, column, columns)]);
+        result_columns_.push_back(std::move(results));
+    }
+    SC_METHOD(step);
+    sensitive << clock_.posedge_event();
+    dont_initialize();
+}
+
+std::vector<Outcome> SystolicArrayCells::run(const std::vector<Command>& commands) {
+    // Let what was on the wires run out, then start counting.
+    running_ = false;
+    pushes_.clear();
+    matmuls_.clear();
+    for (unsigned i = 0; i < 2 * (rows_ + columns_) + 4; ++i) tick();
+    for (const auto& element : elements_) element->reset();
+    for (const auto& results : result_columns_) results->reset();
+    sc_core::sc_start(1, sc_core::SC_NS);
+    commands_ = commands;
+    outcomes_.assign(commands.size(), {});
+    finished_.assign(commands.size(), false);
+    next_push_ = next_of(Command::Kind::push, 0);
+    next_matmul_ = next_of(Command::Kind::matmul, 0);
+    next_pop_ = next_of(Command::Kind::pop, 0);
+    shadow_taken_ = false;
+    draining_ = false;
+    pop_row_ = 0;
+    cycle_ = last_array_cycle_ = 0;
+    std::uint64_t work = 0;
+    for (const Command& command : commands) work = std::max(work, command.visible);
+    for (const Command& command : commands) work += command.rows + 2 * (rows_ + columns_) + 4;
+    running_ = true;
+    while (!done()) {
+        if (cycle_ > work) throw Error("internal: the array of cells does not get on");
+        tick();
+    }
+    for (const auto& element : elements_) {
+        if (!element->fault().empty())
+            throw Error("internal: " + std::string(element->name()) + ": " + element->fault());
+    }
+    return outcomes_;
+}
+
+void SystolicArrayCells::tick() {
+    clock_.write(true);
+    sc_core::sc_start(500, sc_core::SC_PS);
+    clock_.write(false);
+    sc_core::sc_start(500, sc_core::SC_PS);
+}
+
+bool SystolicArrayCells::done() const {
+    return !draining_ && std::all_of(finished_.begin(), finished_.end(), [](bool value) { return value; });
+}
+
+std::size_t SystolicArrayCells::next_of(Command::Kind kind, std::size_t from) const {
+    while (from < commands_.size() && commands_[from].kind != kind) ++from;
+    return from;
+}
+
+bool SystolicArrayCells::overlapping(const Command& a, const Command& b) const {
+    return a.result_row < b.result_row + b.rows && b.result_row < a.result_row + a.rows;
+}
+
+/// At the edge that begins cycle cycle_: what the wires show is that of the cycle before.
+void SystolicArrayCells::step() {
+    if (!running_) return drive_edges();
+    if (cycle_ > 0) {
+        watch_array();
+        read_results();
+    }
+    begin_matmul();
+    begin_push();
+    drive_edges();
+    ++cycle_;
+}
+
+void SystolicArrayCells::watch_array() {
+    draining_ = false;
+    for (unsigned row = 0; row < rows_; ++row) {
+        for (unsigned column = 0; column < columns_; ++column) {
+            if (!activations_[at(row, column, columns_ + 1)].read().valid) continue;
+            last_array_cycle_ = cycle_ - 1;
+            if (row + 1 < rows_ || column + 1 < columns_) draining_ = true;
+        }
+    }
+}
+
+/// Takes one result row in the cycle before, when it was complete.
+void SystolicArrayCells::read_results() {
+    if (next_pop_ >= commands_.size()) return;
+    const std::uint64_t cycle = cycle_ - 1;
+    const Command& pop = commands_[next_pop_];
+    if (cycle < pop.visible) return;
+    const unsigned row = pop.result_row + pop_row_;
+    unsigned expected = 0;
+    for (std::size_t i = 0; i < next_pop_; ++i) {
+        const Command& matmul = commands_[i];
+        if (matmul.kind != Command::Kind::matmul) continue;
+        if (row >= matmul.result_row && row < matmul.result_row + matmul.rows) ++expected;
+    }
+    for (const auto& results : result_columns_) {
+        if (results->sums_received(row) < expected) return;
+    }
+    Outcome& outcome = outcomes_[next_pop_];
+    if (pop_row_ == 0) outcome.begin = cycle;
+    for (unsigned column = 0; column < pop.columns; ++column) {
+        outcome.results.push_back(result_columns_[column]->value(row));
+    }
+    if (++pop_row_ < pop.rows) return;
+    outcome.end = cycle;
+    finished_[next_pop_] = true;
+    pop_row_ = 0;
+    next_pop_ = next_of(Command::Kind::pop, next_pop_ + 1);
+}
+
+void SystolicArrayCells::begin_matmul() {
+    if (next_matmul_ >= commands_.size() || cycle_ < commands_[next_matmul_].visible) return;
+    const Command& matmul = commands_[next_matmul_];
+    if (!matmuls_.empty() && cycle_ < matmuls_.back().begin + commands_[matmuls_.back().command].rows) return;
+    if (matmul.next_weights) {
+        // The tile is the last pushed one, and its last row has entered at the north edge.
+        if (!shadow_taken_ || cycle_ < pushes_.back().begin + rows_) return;
+    }
+    for (std::size_t i = 0; i < next_matmul_; ++i) {
+        if (commands_[i].kind == Command::Kind::pop && !finished_[i] && overlapping(commands_[i], matmul))
+            return;
+    }
+    matmuls_.push_back({next_matmul_, cycle_});
+    outcomes_[next_matmul_] = {cycle_, cycle_ + matmul.rows - 1, {}};
+    if (matmul.next_weights) shadow_taken_ = false;
+    next_matmul_ = next_of(Command::Kind::matmul, next_matmul_ + 1);
+}
+
+void SystolicArrayCells::begin_push() {
+    if (next_push_ >= commands_.size() || cycle_ < commands_[next_push_].visible) return;
+    if (shadow_taken_ || (!pushes_.empty() && cycle_ < pushes_.back().begin + rows_)) return;
+    if (!shadow_weights_) {
+        const bool entering =
+            !matmuls_.empty() && cycle_ < matmuls_.back().begin + commands_[matmuls_.back().command].rows;
+        if (next_matmul_ < next_push_ || entering || draining_) return;
+    }
+    pushes_.push_back({next_push_, cycle_});
+    outcomes_[next_push_] = {cycle_, cycle_ + rows_ - 1, {}};
+    shadow_taken_ = true;
+    next_push_ = next_of(Command::Kind::push, next_push_ + 1);
+}
+
+/// What stands at the edges in cycle cycle_.
+void SystolicArrayCells::drive_edges() {
+    for (unsigned row = 0; row < rows_; ++row) {
+        Activation activation;
+        for (const Stream& stream : matmuls_) {
+            const Command& matmul = commands_[stream.command];
+            if (cycle_ < stream.begin + row || cycle_ >= stream.begin + row + matmul.rows) continue;
+            const auto m = static_cast<std::size_t>(cycle_ - stream.begin - row);
+            activation.valid = true;
+            activation.swap = matmul.next_weights && m == 0;
+            activation.value = row < matmul.columns ? matmul.values[m * matmul.columns + row] : 0;
+        }
+        activations_[at(row, 0, columns_ + 1)].write(activation);
+    }
+    for (unsigned column = 0; column < columns_; ++column) {
+        PartialSum sum;
+        for (const Stream& stream : matmuls_) {
+            const Command& matmul = commands_[stream.command];
+            if (cycle_ < stream.begin + column || cycle_ >= stream.begin + column + matmul.rows) continue;
+            const auto m = static_cast<unsigned>(cycle_ - stream.begin - column);
+            sum = {true, matmul.result_row + m, matmul.accumulate, 0};
+        }
+        sums_[at(0, column, columns_)].write(sum);
+        Weight weight;
+        for (const Stream& stream : pushes_) {
+            const Command& push = commands_[stream.command];
+            if (cycle_ < stream.begin + column || cycle_ >= stream.begin + column + rows_) continue;
+            const auto row = static_cast<unsigned>(cycle_ - stream.begin - column);
+            const bool inside = row < push.rows && column < push.columns;
+            weight = {true, row, inside ? push.values[std::size_t{row} * push.columns + column] : 0};
+        }
+        weights_[at(0, column, columns_)].write(weight);
+    }
+    const auto over = [&](const std::vector<Stream>& streams, std::size_t index) {
+        const Stream& stream = streams[index];
+        const Command& command = commands_[stream.command];
+        const std::uint64_t length = command.kind == Command::Kind::push ? rows_ : command.rows;
+        return cycle_ >= stream.begin + length + rows_ + columns_;
+    };
+    for (std::vector<Stream>* const streams : {&pushes_, &matmuls_}) {
+        while (streams->size() > 1 && over(*streams, 0)) streams->erase(streams->begin());
+        for (const Stream& stream : *streams) {
+            if (cycle_ >= outcomes_[stream.command].end) finished_[stream.command] = true;
+        }
+    }
+    if (!matmuls_.empty())
+        draining_ = draining_ || cycle_ <= matmuls_.back().begin + commands_[matmuls_.back().command].rows;
+}
+
+}  // namespace heddle::models::cells

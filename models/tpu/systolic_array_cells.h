@@ -1,0 +1,179 @@
+// A weight-stationary systolic array cell by cell: every processing element is a module with ports, one
+// clock. Slow, small, and the yardstick for MatrixUnit, which must give the same cycles and the same bits.
+//
+// Activations enter from the west, row r delayed by r cycles; they go one cell east per cycle. Partial sums
+// go one cell south per cycle and reach the result columns below the array. Weights enter from the north,
+// column c delayed by c cycles, the weight of row r with r hops to go; they wait in shadow registers until a
+// `swap` mark that travels with the first activation row makes them the present ones. Every cell checks what
+// it is given: a weight that would overwrite one not yet taken, a swap without a weight, or a partial sum out
+// of step is a fault of the schedule.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <systemc>
+#include <vector>
+
+namespace heddle::models::cells {
+
+enum class Arithmetic : std::uint8_t { bf16, int8 };
+
+/// A bf16 number as fp32 bits, or an int8 as int32 bits.
+using Word = std::uint32_t;
+
+struct Activation {
+    bool valid = false;
+    bool swap = false;
+    Word value = 0;
+    bool operator==(const Activation&) const = default;
+};
+struct Weight {
+    bool valid = false;
+    unsigned hops = 0;
+    Word value = 0;
+    bool operator==(const Weight&) const = default;
+};
+struct PartialSum {
+    bool valid = false;
+    unsigned result_row = 0;
+    bool accumulate = false;
+    Word value = 0;
+    bool operator==(const PartialSum&) const = default;
+};
+std::ostream& operator<<(std::ostream& stream, const Activation& value);
+std::ostream& operator<<(std::ostream& stream, const Weight& value);
+std::ostream& operator<<(std::ostream& stream, const PartialSum& value);
+// What sc_signal asks of its type; nothing is traced.
+inline void sc_trace(sc_core::sc_trace_file*, const Activation&, const std::string&) {}
+inline void sc_trace(sc_core::sc_trace_file*, const Weight&, const std::string&) {}
+inline void sc_trace(sc_core::sc_trace_file*, const PartialSum&, const std::string&) {}
+
+/// One multiply-accumulate cell.
+class ProcessingElement : public sc_core::sc_module {
+  public:
+    sc_core::sc_in<bool> clock;
+    sc_core::sc_in<Activation> activation_in;
+    sc_core::sc_out<Activation> activation_out;
+    sc_core::sc_in<Weight> weight_in;
+    sc_core::sc_out<Weight> weight_out;
+    sc_core::sc_in<PartialSum> sum_in;
+    sc_core::sc_out<PartialSum> sum_out;
+
+    SC_HAS_PROCESS(ProcessingElement);
+    ProcessingElement(const sc_core::sc_module_name& name, Arithmetic arithmetic, bool shadow_weights);
+    void reset();
+    const std::string& fault() const { return fault_; }
+
+  private:
+    void step();
+
+    Arithmetic arithmetic_;
+    bool shadow_weights_;
+    Word weight_ = 0, shadow_ = 0;
+    bool shadow_full_ = false;
+    std::string fault_;
+};
+
+/// The result column below an array column.
+class ResultColumn : public sc_core::sc_module {
+  public:
+    sc_core::sc_in<bool> clock;
+    sc_core::sc_in<PartialSum> sum_in;
+
+    SC_HAS_PROCESS(ResultColumn);
+    ResultColumn(const sc_core::sc_module_name& name, Arithmetic arithmetic, unsigned rows);
+    void reset();
+    /// As they stand in this cycle.
+    Word value(unsigned row) const { return values_[row].read(); }
+    unsigned sums_received(unsigned row) const { return received_[row].read(); }
+
+  private:
+    void step();
+
+    Arithmetic arithmetic_;
+    sc_core::sc_vector<sc_core::sc_signal<Word>> values_;
+    sc_core::sc_vector<sc_core::sc_signal<unsigned>> received_;
+};
+
+/// What the array is told to do, in program order. Values are row-major.
+struct Command {
+    enum class Kind : std::uint8_t { push, matmul, pop } kind = Kind::push;
+    std::uint64_t visible = 0;  ///< first cycle in which the array may see it
+    unsigned rows = 0;          ///< push: contraction length; matmul: streamed rows; pop: result rows
+    unsigned columns = 0;       ///< push and pop: outputs; matmul: contraction length
+    std::vector<Word> values;   ///< push: weights, matmul: activations
+    bool next_weights = true;   ///< matmul
+    bool accumulate = false;    ///< matmul
+    unsigned result_row = 0;    ///< matmul, pop: first row of the result columns
+};
+
+/// What came of a command.
+struct Outcome {
+    std::uint64_t begin = 0, end = 0;  ///< first and last cycle (a pop's begin is that of its first row)
+    std::vector<Word> results;         ///< pop
+};
+
+class SystolicArrayCells : public sc_core::sc_module {
+  public:
+    SC_HAS_PROCESS(SystolicArrayCells);
+    SystolicArrayCells(const sc_core::sc_module_name& name, unsigned rows, unsigned columns,
+                       unsigned result_rows, Arithmetic arithmetic, bool shadow_weights);
+
+    /// Runs the commands from cycle 0 until all are done. Throws heddle::Error when a cell was given
+    /// something out of step, or when nothing moves any more.
+    std::vector<Outcome> run(const std::vector<Command>& commands);
+    /// The last cycle of the last run in which a processing element multiplied.
+    std::uint64_t last_array_cycle() const { return last_array_cycle_; }
+
+  private:
+    template <class Type>
+    using Wires = sc_core::sc_vector<sc_core::sc_signal<Type>>;
+    /// A wire [row][column] in a grid that is `width` wide.
+    static std::size_t at(std::size_t row, std::size_t column, std::size_t width) {
+        return row * width + column;
+    }
+
+    void tick();
+    void step();
+    void watch_array();
+    void read_results();
+    void begin_matmul();
+    void begin_push();
+    void drive_edges();
+    bool done() const;
+    std::size_t next_of(Command::Kind kind, std::size_t from) const;
+    bool overlapping(const Command& a, const Command& b) const;
+
+    unsigned rows_, columns_, result_rows_;
+    bool shadow_weights_;
+    sc_core::sc_signal<bool> clock_;  // toggled by run(): an sc_clock would never let the kernel come to rest
+    Wires<Activation> activations_;   // [rows][columns + 1]
+    Wires<Weight> weights_;           // [rows + 1][columns]
+    Wires<PartialSum> sums_;          // [rows + 1][columns]
+    std::vector<std::unique_ptr<ProcessingElement>> elements_;
+    std::vector<std::unique_ptr<ResultColumn>> result_columns_;
+
+    // The control at the array's edges: one step per cycle.
+    bool running_ = false;
+    std::uint64_t cycle_ = 0;
+    std::uint64_t last_array_cycle_ = 0;
+    bool draining_ = false;  ///< a cell other than the last works, so one will work in the next cycle
+    std::vector<Command> commands_;
+    std::vector<Outcome> outcomes_;
+    std::vector<bool> finished_;
+    std::size_t next_push_ = 0, next_matmul_ = 0, next_pop_ = 0;
+    bool shadow_taken_ = false;  ///< a tile is in, or on its way into, the shadow registers
+    unsigned pop_row_ = 0;
+    std::vector<unsigned> sums_expected_;  ///< per result row, by the commands before the present pop
+    /// Streams under way: command and cycle in which it began. Kept until the skewed edges are through with
+    /// them.
+    struct Stream {
+        std::size_t command = 0;
+        std::uint64_t begin = 0;
+    };
+    std::vector<Stream> pushes_, matmuls_;
+};
+
+}  // namespace heddle::models::cells

@@ -1,0 +1,95 @@
+// What a TPU is made of: sizes, rates and latencies. Defaults are a TPU v3.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "isa/target/target.h"
+#include "isa/tpu/program.h"
+#include "models/common/parameter.h"
+
+namespace heddle::models {
+
+enum class WeightBuffering : std::uint8_t {
+    single,  ///< a weight tile is shifted in only when the array has drained, as SCALE-Sim counts
+    dual,    ///< the next tile is shifted into shadow weights while the array computes
+};
+
+/// A weight-stationary systolic array. Sources: ISCA 2017 (v1: 256 x 256, 4,096 accumulator rows); IEEE Micro
+/// 2021, "The Design Process for Google's Training Chips" (v2, v3: 128 x 128).
+struct MatrixUnitConfig {
+    unsigned per_core = 2;
+    unsigned rows = 128;  ///< contraction dimension of a weight tile
+    unsigned columns = 128;
+    WeightBuffering weight_buffering = WeightBuffering::dual;
+    unsigned accumulator_rows = 2048;  ///< unpublished for v2 and later; v1 has halves of 2,048
+};
+
+/// The vector unit: registers of 8 sublanes x 128 lanes; every cycle it can load, compute and store as many
+/// registers as it has slots. v2 and v3 issue bundles of two vector ALU operations, one vector load and one
+/// vector store (IEEE Micro 2021).
+struct VectorUnitConfig {
+    unsigned arithmetic_slots = 2;
+    unsigned transcendental_slots = 1;
+    unsigned load_slots = 1;
+    unsigned store_slots = 1;
+    unsigned lane_reduction_cycles = 8;     ///< per register: log2(128) rotate-and-add steps and the way out
+    unsigned sublane_reduction_cycles = 4;  ///< per register: log2(8) steps and the way out
+    unsigned transpose_cycles = 8;          ///< per register, through the cross-lane unit
+    unsigned startup_cycles = 16;           ///< from the start of an instruction to its first result
+};
+
+struct OnChipMemoryConfig {
+    std::uint64_t bytes = 16ull << 20;  ///< per core
+    std::uint64_t read_bytes_per_cycle =
+        12288;  ///< enough for a vector load, both matrix units and DMA at once
+    std::uint64_t write_bytes_per_cycle = 8192;
+};
+
+struct SequencerConfig {
+    unsigned issue_width = 1;             ///< instructions per cycle
+    unsigned queue_depth = 16;            ///< instructions that wait in front of each unit
+    unsigned sync_flags = 64;             ///< per core
+    unsigned remote_signal_cycles = 100;  ///< until a flag of another core shows
+};
+
+struct DmaConfig {
+    unsigned outstanding = 16;        ///< transfers under way, per direction
+    unsigned issue_cycles = 32;       ///< from a descriptor's start to its first request
+    unsigned bytes_per_cycle = 1024;  ///< of one direction of one core's engine
+    unsigned cycles_per_row = 1;      ///< a 2-D transfer moves at most one row in this time
+};
+
+struct HbmConfig {
+    std::uint64_t bytes = 32ull << 30;
+    double bandwidth = 900e9;            ///< bytes per second, peak
+    double efficiency = 0.90;            ///< of peak that streaming reaches
+    unsigned latency_cycles = 500;       ///< from request to data, unloaded
+    unsigned access_bytes = 64;          ///< rows are fetched in whole pieces of this size
+    unsigned arbitration_bytes = 16384;  ///< served to one queue before the next gets its turn
+};
+
+struct TpuConfig {
+    std::string name = "tpu-v3";
+    unsigned cores = 2;
+    double clock_hertz = 0.94e9;
+    MatrixUnitConfig matrix;
+    VectorUnitConfig vector;
+    OnChipMemoryConfig vmem;
+    SequencerConfig sequencer;
+    DmaConfig dma;
+    HbmConfig hbm;
+    double launch_seconds = 2e-6;  ///< host to first instruction, once per program that the host starts
+
+    /// Lists every field with unit, range and meaning.
+    void describe(ParameterList& list);
+    /// Throws heddle::Error when the parts do not fit each other.
+    void check() const;
+};
+
+/// What the compiler must know of it.
+target::TpuTarget target_of(const TpuConfig& config);
+/// What its programs must fit.
+tpu::Limits limits_of(const TpuConfig& config);
+
+}  // namespace heddle::models

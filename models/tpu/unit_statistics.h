@@ -1,0 +1,49 @@
+// What a unit did with its time.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "models/common/cycle.h"
+
+namespace heddle::models {
+
+/// What a unit's next instruction waits for, or that it works.
+enum class UnitState : std::uint8_t {
+    empty,  ///< no instruction is there
+    working,
+    sync_flag,       ///< another unit has not signalled yet
+    weights,         ///< matrix unit: the weight tile is not there yet
+    weight_shift,    ///< matrix unit: the weight tile is being shifted in
+    accumulator,     ///< matrix unit: results must be computed, or taken out, first
+    on_chip_memory,  ///< other units use the ports of on-chip memory
+    outstanding,     ///< DMA: as many transfers as possible are under way
+};
+inline constexpr std::size_t kUnitStates = 8;
+const char* name_of(UnitState state);
+
+/// Cycles in each state.
+using UnitTimes = std::array<std::uint64_t, kUnitStates>;
+
+/// Adds up how long a unit was in which state, from the moments at which the state changed.
+class UnitClock {
+  public:
+    /// From cycle `at` on the unit is in `state`. `at` never goes back.
+    void enter(UnitState state, Cycle at) {
+        if (at > since_) {
+            times_[static_cast<std::size_t>(state_)] += at - since_;
+            since_ = at;
+        }
+        state_ = state;
+    }
+    UnitState state() const { return state_; }
+    const UnitTimes& times() const { return times_; }
+    void reset() { *this = UnitClock{}; }
+
+  private:
+    UnitTimes times_{};
+    UnitState state_ = UnitState::empty;
+    Cycle since_ = 0;
+};
+
+}  // namespace heddle::models
