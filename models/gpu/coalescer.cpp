@@ -120,7 +120,7 @@ unsigned shared_wavefronts(const ptx::MemoryAccess& access) {
 }
 
 unsigned shared_wavefronts_of_copy(const ptx::MemoryAccess& access) {
-    return wavefronts(access.shared_address, access.lanes, access.bytes_per_lane);
+    return wavefronts(access.shared_address, access.lanes | access.zero_filled_lanes, access.bytes_per_lane);
 }
 
 unsigned shared_atomic_wavefronts(const ptx::MemoryAccess& access) {

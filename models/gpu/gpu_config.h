@@ -51,7 +51,7 @@ struct TensorConfig {
     double tf32 = 1024;
     double f8 = 4096;
     double s8 = 4096;
-    double f64 = 64;
+    double f64 = 128;
     /// Part of the rates above that mma.sync reaches. Hopper keeps the peak for wgmma; mma.sync saturates
     /// near 66 %.
     double mma_sync_efficiency = 0.66;
