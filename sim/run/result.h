@@ -47,8 +47,10 @@ struct KernelResult {
     double flops = 0, bytes = 0;
     std::string bound_by;
     Fidelity fidelity = Fidelity::cycle;
-    /// Fractions of unit-cycles by reason, adding up to 1: "issued", "memory dependence", ... Empty when estimated.
+    /// Fractions of unit-cycles by reason, adding up to 1: "issued", "memory", ... Empty when estimated.
     std::map<std::string, double> time_by_reason;
+    /// Of each resource over the kernel's time, 0..1. Empty when estimated.
+    std::map<std::string, double> utilisation;
 };
 
 /// Fractions of non-communication time (measured where known, else simulated). They add up to 1.

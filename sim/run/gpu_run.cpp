@@ -1,0 +1,170 @@
+#include "sim/run/gpu_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "sim/run/estimate.h"
+#include "sim/run/gpu_session.h"
+#include "sim/run/kernel_cache.h"
+#include "sim/run/launch_plan.h"
+#include "sim/run/worker_pool.h"
+#include "workloads/lowering/gpu/gpu_lowering.h"
+
+namespace heddle::sim {
+namespace {
+
+/// The timing-relevant part of the configuration, as text.
+std::string device_key(const models::gpu::GpuConfig& config) {
+    models::gpu::GpuConfig copy = config;
+    models::ParameterList list;
+    describe(copy, list);
+    std::string key = "gpu\n";
+    for (const models::Parameter& parameter : list.parameters()) {
+        key += fmt::format("{} {:.17g}\n", parameter.path, parameter.get());
+    }
+    return key;
+}
+
+/// A rough idea of how long a kernel takes to simulate, to start the longest first and to show progress.
+double expected_cost(const program::GpuProgram& program, const PlannedLaunch& planned, const trace::Trace& trace) {
+    const trace::Op& op = trace.ops[planned.launch->op];
+    double bytes = 0;
+    for (const PlannedBuffer& b : planned.buffers) bytes += static_cast<double>(program.buffers[b.buffer].bytes);
+    const bool tensor = op.kind == trace::OpKind::matmul || op.kind == trace::OpKind::attention ||
+                        op.kind == trace::OpKind::attention_grad;
+    return 1000 + bytes / 64 + (tensor ? trace::floating_point_operations(trace, op) / 2500 : 0);
+}
+
+class GpuJobs : public JobRunner {
+  public:
+    GpuJobs(const models::gpu::GpuConfig& config, bool tick_every_cycle, const program::GpuProgram& program,
+            const std::vector<const PlannedLaunch*>& jobs)
+        : session_(config, tick_every_cycle), program_(program), jobs_(jobs) {}
+    std::string run(std::size_t job) override { return to_text(session_.run(program_, *jobs_[job])); }
+
+  private:
+    GpuSession session_;
+    const program::GpuProgram& program_;
+    const std::vector<const PlannedLaunch*>& jobs_;
+};
+
+KernelResult kernel_result(const PlannedLaunch& planned, const LaunchOutcome& outcome) {
+    const program::KernelLaunch& launch = *planned.launch;
+    KernelResult kernel;
+    kernel.name = launch.kernel->entry;
+    kernel.time_us = outcome.seconds * 1e6;
+    kernel.cycles = outcome.cycles;
+    kernel.warp_instructions = outcome.warp_instructions;
+    kernel.grid[0] = launch.grid.x;
+    kernel.grid[1] = launch.grid.y;
+    kernel.grid[2] = launch.grid.z;
+    kernel.block[0] = launch.block.x;
+    kernel.block[1] = launch.block.y;
+    kernel.block[2] = launch.block.z;
+    kernel.registers_per_thread = outcome.registers_per_thread;
+    kernel.shared_bytes = outcome.shared_bytes;
+    kernel.ctas_per_sm = outcome.ctas_per_sm;
+    kernel.dram_bytes = outcome.dram_bytes;
+    kernel.l2_bytes = outcome.l2_bytes;
+    kernel.bound_by = outcome.bound_by;
+    kernel.time_by_reason = outcome.time_by_reason;
+    kernel.utilisation = outcome.utilisation;
+    return kernel;
+}
+
+/// Outcomes of all distinct keys of the plan: from the cache, else simulated on workers.
+std::map<std::string, LaunchOutcome> simulate_distinct(const trace::Trace& trace, const program::GpuProgram& program,
+                                                       const std::vector<PlannedLaunch>& plan,
+                                                       const models::gpu::GpuConfig& config,
+                                                       const SimulateOptions& options, RunResult& result) {
+    const std::string device = device_key(config);
+    const KernelCache cache = options.tick_every_cycle ? KernelCache::disabled() : KernelCache::standard();
+    std::map<std::string, LaunchOutcome> outcomes;
+    std::map<std::string, const PlannedLaunch*> open;
+    for (const PlannedLaunch& planned : plan) {
+        if (outcomes.count(planned.key) != 0 || open.count(planned.key) != 0) continue;
+        if (const auto stored = cache.find(device + planned.key)) {
+            outcomes[planned.key] = outcome_from_text(*stored);
+        } else {
+            open[planned.key] = &planned;
+        }
+    }
+
+    std::vector<const PlannedLaunch*> jobs;
+    std::map<const PlannedLaunch*, double> cost;
+    double total_cost = 0, done_cost = 0;
+    for (const auto& [key, planned] : open) {
+        jobs.push_back(planned);
+        cost[planned] = expected_cost(program, *planned, trace);
+        total_cost += cost[planned];
+    }
+    std::stable_sort(jobs.begin(), jobs.end(), [&](const auto* a, const auto* b) { return cost[a] > cost[b]; });
+    const unsigned workers = options.jobs != 0 ? options.jobs : available_cores();
+    result.simulation.workers = workers;
+    result.simulation.kernels_simulated += jobs.size();
+    run_jobs(
+        jobs.size(), workers,
+        [&]() -> std::unique_ptr<JobRunner> {
+            return std::make_unique<GpuJobs>(config, options.tick_every_cycle, program, jobs);
+        },
+        [&](std::size_t job, const std::string& text) {
+            const PlannedLaunch& planned = *jobs[job];
+            const LaunchOutcome outcome = outcome_from_text(text);
+            cache.store(device + planned.key, text);
+            result.simulation.warp_instructions += outcome.warp_instructions;
+            outcomes[planned.key] = outcome;
+            done_cost += cost[&planned];
+            if (options.progress) options.progress(done_cost / total_cost, planned.launch->kernel->entry);
+        });
+    return outcomes;
+}
+
+}  // namespace
+
+std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& hardware, const SimulateOptions& options,
+                                  RunResult& result) {
+    const models::gpu::GpuConfig& config = hardware.gpu();
+    const lowering::GpuLowering lowered = lowering::lower_for_gpu(trace, target_of(config));
+    const std::vector<PlannedLaunch> plan = plan_launches(lowered.program, config.l2.size);
+    const std::map<std::string, LaunchOutcome> outcomes =
+        simulate_distinct(trace, lowered.program, plan, config, options, result);
+
+    std::vector<OpOutcome> per_op(trace.ops.size());
+    std::size_t recorded_collectives = 0, unrecorded_collectives = 0;
+    for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+        const trace::Op& op = trace.ops[i];
+        const lowering::GpuLoweredOp& op_lowering = lowered.ops[i];
+        OpOutcome& outcome = per_op[i];
+        if (op.kind == trace::OpKind::collective) {
+            KernelResult kernel;
+            kernel.name = "collective";
+            kernel.fidelity = op.measured_us ? Fidelity::estimated : Fidelity::unknown;
+            kernel.bound_by = op.measured_us ? "recorded time" : "network";
+            kernel.time_us = op.measured_us.value_or(0);
+            (op.measured_us ? recorded_collectives : unrecorded_collectives) += 1;
+            outcome.communication = true;
+            outcome.kernels.push_back(kernel);
+        } else if (!op_lowering.unsupported.empty()) {
+            outcome.kernels.push_back(estimate_on_gpu(trace, op, config, op_lowering.unsupported));
+        } else if (op_lowering.launch_count == 0) {
+            outcome.view = true;
+        }
+        for (std::uint32_t k = 0; k < op_lowering.launch_count; ++k) {
+            const PlannedLaunch& planned = plan[op_lowering.first_launch + k];
+            outcome.kernels.push_back(kernel_result(planned, outcomes.at(planned.key)));
+        }
+    }
+    if (recorded_collectives > 0) {
+        result.notes.push_back(fmt::format(
+            "{} collectives take their recorded time: the network is not simulated on a single device", recorded_collectives));
+    }
+    if (unrecorded_collectives > 0) {
+        result.notes.push_back(
+            fmt::format("{} collectives have no recorded time and count as unknown", unrecorded_collectives));
+    }
+    return per_op;
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,16 @@
+// A trace on a GPU: lowering, distinct kernels on worker processes, outcomes per op.
+#pragma once
+
+#include <vector>
+
+#include "models/gpu/gpu_config.h"
+#include "sim/run/simulate.h"
+#include "sim/run/step.h"
+
+namespace heddle::sim {
+
+/// One outcome per op of the trace. Adds to `result.simulation` and `result.notes`.
+std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& hardware, const SimulateOptions& options,
+                                  RunResult& result);
+
+}  // namespace heddle::sim

@@ -1,0 +1,137 @@
+#include "sim/run/gpu_session.h"
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "isa/common/error.h"
+#include "isa/ptx/parser.h"
+
+namespace heddle::sim {
+
+std::string to_text(const LaunchOutcome& o) {
+    const nlohmann::json json = {
+        {"cycles", o.cycles},
+        {"seconds", o.seconds},
+        {"warp_instructions", o.warp_instructions},
+        {"registers_per_thread", o.registers_per_thread},
+        {"shared_bytes", o.shared_bytes},
+        {"ctas_per_sm", o.ctas_per_sm},
+        {"dram_bytes", o.dram_bytes},
+        {"l2_bytes", o.l2_bytes},
+        {"bound_by", o.bound_by},
+        {"time_by_reason", o.time_by_reason},
+        {"utilisation", o.utilisation},
+    };
+    return json.dump();
+}
+
+LaunchOutcome outcome_from_text(const std::string& text) {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    LaunchOutcome o;
+    json.at("cycles").get_to(o.cycles);
+    json.at("seconds").get_to(o.seconds);
+    json.at("warp_instructions").get_to(o.warp_instructions);
+    json.at("registers_per_thread").get_to(o.registers_per_thread);
+    json.at("shared_bytes").get_to(o.shared_bytes);
+    json.at("ctas_per_sm").get_to(o.ctas_per_sm);
+    json.at("dram_bytes").get_to(o.dram_bytes);
+    json.at("l2_bytes").get_to(o.l2_bytes);
+    json.at("bound_by").get_to(o.bound_by);
+    json.at("time_by_reason").get_to(o.time_by_reason);
+    json.at("utilisation").get_to(o.utilisation);
+    return o;
+}
+
+GpuSession::GpuSession(const models::gpu::GpuConfig& config, bool tick_every_cycle)
+    : gpu_("gpu", config), tick_every_cycle_(tick_every_cycle) {}
+
+const ptx::LoadedKernel& GpuSession::load(const program::KernelText& text) {
+    std::shared_ptr<ptx::LoadedKernel>& kernel = kernels_[text.entry + "\n" + text.text];
+    if (!kernel) {
+        auto module = std::make_shared<const ptx::Module>(ptx::parse(text.text, text.entry + ".ptx"));
+        kernel = std::make_shared<ptx::LoadedKernel>(module, text.entry);
+    }
+    return *kernel;
+}
+
+LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedLaunch& planned, BufferValues* values) {
+    const program::KernelLaunch& launch = *planned.launch;
+    const ptx::LoadedKernel& kernel = load(*launch.kernel);
+
+    ptx::GlobalMemory memory;
+    std::vector<std::uint64_t> bases;
+    models::gpu::RunOptions options;
+    options.tick_every_cycle = tick_every_cycle_;
+    for (const PlannedBuffer& planned_buffer : planned.buffers) {
+        const program::Buffer& buffer = program.buffers[planned_buffer.buffer];
+        const bool backed = values != nullptr || buffer.steering.has_value();
+        const std::uint64_t base = memory.allocate(buffer.name, buffer.bytes, backed);
+        bases.push_back(base);
+        if (values != nullptr) {
+            memory.find(base, 1)->data.swap((*values)[planned_buffer.buffer]);
+        } else if (buffer.steering) {
+            memory.write(base, steering_values(*buffer.steering, buffer.bytes));
+        }
+        if (planned_buffer.resident_bytes > 0) {
+            // The tail was used last; what previous kernels wrote is taken as written back by then.
+            options.resident.push_back(
+                {base + buffer.bytes - planned_buffer.resident_bytes, planned_buffer.resident_bytes, false});
+        }
+    }
+
+    std::vector<std::vector<std::byte>> arguments;
+    for (const program::Argument& argument : launch.arguments) {
+        std::uint64_t bits = 0;
+        std::size_t size = 8;
+        if (const auto* pointer = std::get_if<program::BufferArgument>(&argument)) {
+            const auto position = std::find_if(planned.buffers.begin(), planned.buffers.end(),
+                                               [&](const PlannedBuffer& b) { return b.buffer == pointer->buffer; });
+            bits = bases[static_cast<std::size_t>(position - planned.buffers.begin())] + pointer->offset;
+        } else {
+            bits = std::get<program::ScalarArgument>(argument).bits;
+            size = std::get<program::ScalarArgument>(argument).size;
+        }
+        std::vector<std::byte> bytes(size);
+        std::memcpy(bytes.data(), &bits, size);
+        arguments.push_back(std::move(bytes));
+    }
+
+    ptx::LaunchContext context;
+    context.kernel = &kernel;
+    context.grid = launch.grid;
+    context.block = launch.block;
+    context.dynamic_shared_bytes = launch.dynamic_shared_bytes;
+    context.parameters = ptx::pack_parameters(kernel, arguments);
+    context.memory = &memory;
+    context.mode = values != nullptr ? ptx::Mode::functional : ptx::Mode::timing;
+    context.compute_capability = gpu_.config().compute_capability;
+    const models::gpu::KernelResult result = gpu_.run(context, options);
+
+    if (values != nullptr) {
+        for (std::size_t i = 0; i < bases.size(); ++i) {
+            memory.find(bases[i], 1)->data.swap((*values)[planned.buffers[i].buffer]);
+        }
+    }
+
+    LaunchOutcome outcome;
+    outcome.cycles = result.cycles;
+    outcome.seconds = result.seconds;
+    outcome.warp_instructions = result.warp_instructions;
+    outcome.registers_per_thread = result.registers_per_thread;
+    outcome.shared_bytes = kernel.static_shared_bytes() + launch.dynamic_shared_bytes;
+    outcome.ctas_per_sm = result.ctas_per_sm;
+    outcome.dram_bytes = static_cast<double>(result.dram_read_bytes + result.dram_write_bytes);
+    outcome.l2_bytes = static_cast<double>(result.l2.bytes);
+    outcome.bound_by = result.bound_by;
+    double total = 0;
+    for (const std::uint64_t cycles : result.sub_core_cycles) total += static_cast<double>(cycles);
+    for (std::size_t i = 0; i < result.sub_core_cycles.size() && total > 0; ++i) {
+        outcome.time_by_reason[models::gpu::name_of(static_cast<models::gpu::CycleReason>(i))] =
+            static_cast<double>(result.sub_core_cycles[i]) / total;
+    }
+    for (const auto& [resource, fraction] : result.utilisation) outcome.utilisation[resource] = fraction;
+    return outcome;
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,204 @@
+#include "sim/run/numerics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "isa/common/error.h"
+#include "isa/numerics/formats.h"
+#include "workloads/reference/execute.h"
+
+namespace heddle::sim {
+namespace {
+
+std::optional<numerics::Format> float_format(trace::ElementType type) {
+    using trace::ElementType;
+    switch (type) {
+        case ElementType::f64: return numerics::Format::fp64;
+        case ElementType::f32: return numerics::Format::fp32;
+        case ElementType::tf32: return numerics::Format::tf32;
+        case ElementType::f16: return numerics::Format::fp16;
+        case ElementType::bf16: return numerics::Format::bf16;
+        case ElementType::e4m3: return numerics::Format::e4m3;
+        case ElementType::e5m2: return numerics::Format::e5m2;
+        default: return std::nullopt;
+    }
+}
+
+/// The scalar that the forward pass ends in.
+trace::TensorId loss_tensor(const trace::Trace& trace) {
+    std::optional<trace::TensorId> loss;
+    for (const trace::Op& op : trace.ops) {
+        if (op.phase != trace::Phase::forward || op.outputs.empty()) continue;
+        if (trace.tensor(op.outputs[0]).elements() == 1) loss = op.outputs[0];
+    }
+    if (!loss) {
+        throw Error("the workload has no scalar loss to compare", {.key = trace.name},
+                    "--numerics works on training steps whose forward pass ends in one number");
+    }
+    return *loss;
+}
+
+double norm(const std::vector<double>& values) {
+    double sum = 0;
+    for (const double v : values) sum += v * v;
+    return std::sqrt(sum);
+}
+
+double distance(const std::vector<double>& a, const std::vector<double>& b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < a.size(); ++i) sum += (a[i] - b[i]) * (a[i] - b[i]);
+    return std::sqrt(sum);
+}
+
+/// Relative error that one pass through all matrix products of the step may gather.
+double product_error(const trace::Trace& trace, const TrainingDevice& device) {
+    double error = 0;
+    for (const trace::Op& op : trace.ops) {
+        if (op.kind != trace::OpKind::matmul) continue;
+        const trace::Tensor& a = trace.tensor(op.inputs[0]);
+        const double k =
+            static_cast<double>(a.shape[a.shape.size() - (op.integer("transpose_a", 0) != 0 ? 2 : 1)]);
+        error += 3 * device.input_roundoff(a.type) + k * 0x1p-23;
+    }
+    return error;
+}
+
+}  // namespace
+
+std::vector<std::byte> encode_elements(trace::ElementType type, const std::vector<double>& values) {
+    const unsigned size = trace::bytes_of(type);
+    std::vector<std::byte> bytes(values.size() * size);
+    const auto format = float_format(type);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        std::uint64_t bits;
+        if (format) {
+            bits = numerics::convert(*format, numerics::Format::fp64, std::bit_cast<std::uint64_t>(values[i]));
+        } else {
+            bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(values[i]));
+        }
+        std::memcpy(bytes.data() + i * size, &bits, size);
+    }
+    return bytes;
+}
+
+std::vector<double> decode_elements(trace::ElementType type, const std::byte* bytes, std::size_t count) {
+    const unsigned size = trace::bytes_of(type);
+    std::vector<double> values(count);
+    const auto format = float_format(type);
+    const bool is_unsigned = type == trace::ElementType::u8 || type == trace::ElementType::boolean;
+    for (std::size_t i = 0; i < count; ++i) {
+        std::uint64_t bits = 0;
+        std::memcpy(&bits, bytes + i * size, size);
+        if (format) {
+            values[i] = numerics::to_double(*format, bits);
+        } else if (is_unsigned) {
+            values[i] = static_cast<double>(bits);
+        } else {
+            const unsigned shift = 64 - 8 * size;
+            values[i] = static_cast<double>(static_cast<std::int64_t>(bits << shift) >> shift);
+        }
+    }
+    return values;
+}
+
+TrainingReport train_beside_reference(const trace::Trace& trace, TrainingDevice& device, unsigned steps) {
+    const trace::TensorId loss = loss_tensor(trace);
+    reference::TensorValues truth(trace);
+    for (const trace::TensorId id : reference::external_tensors(trace)) {
+        const auto values = truth[id];
+        device.write(id, std::vector<double>(values.begin(), values.end()));
+    }
+    std::vector<trace::TensorId> parameters;
+    for (trace::TensorId id = 0; id < trace.tensors.size(); ++id) {
+        // Updates in place make further tensors of the same storage; the first stands for all.
+        const trace::Tensor& tensor = trace.tensors[id];
+        const bool seen = std::any_of(parameters.begin(), parameters.end(), [&](trace::TensorId other) {
+            return tensor.storage != 0 && trace.tensors[other].storage == tensor.storage;
+        });
+        if (tensor.role == trace::TensorRole::parameter && !seen) parameters.push_back(id);
+    }
+    const auto truth_of = [&](trace::TensorId id) {
+        const auto values = truth[id];
+        return std::vector<double>(values.begin(), values.end());
+    };
+
+    TrainingReport report;
+    NumericsResult& result = report.numerics;
+    std::map<trace::TensorId, double> path;
+    for (unsigned step = 0; step < steps; ++step) {
+        std::map<trace::TensorId, std::vector<double>> before;
+        for (const trace::TensorId id : parameters) before[id] = truth_of(id);
+        reference::execute(trace, truth);
+        for (const trace::TensorId id : parameters) path[id] += distance(before[id], truth_of(id));
+
+        const std::vector<std::uint64_t> cycles = device.run_step();
+        if (step == 0) report.cycles = cycles;
+        result.reference_loss.push_back(truth[loss][0]);
+        result.device_loss.push_back(device.read(loss).at(0));
+    }
+
+    const double error = product_error(trace, device);
+    for (std::size_t i = 0; i < result.device_loss.size(); ++i) {
+        const double scale = std::max(1.0, std::abs(result.reference_loss[i]));
+        result.loss_error =
+            std::max(result.loss_error, std::abs(result.device_loss[i] - result.reference_loss[i]) / scale);
+    }
+    result.loss_error_bound = 2 * error;
+    for (const trace::TensorId id : parameters) {
+        const std::vector<double> expected = truth_of(id);
+        const double size = std::max(norm(expected), 1e-30);
+        const double found = distance(device.read(id), expected) / size;
+        const double bound = 2 * error * path[id] / size + steps * 0x1p-23;
+        // The parameter that comes nearest to its bound, or passes it by most.
+        if (result.worst_parameter.empty() ||
+            found * result.weight_error_bound > result.weight_error * bound) {
+            result.worst_parameter = trace.tensor(id).name;
+            result.weight_error = found;
+            result.weight_error_bound = bound;
+        }
+    }
+    return report;
+}
+
+std::string to_text(const TrainingReport& report) {
+    const NumericsResult& n = report.numerics;
+    return nlohmann::json{{"device_loss", n.device_loss},
+                          {"reference_loss", n.reference_loss},
+                          {"weight_error", n.weight_error},
+                          {"weight_error_bound", n.weight_error_bound},
+                          {"worst_parameter", n.worst_parameter},
+                          {"loss_error", n.loss_error},
+                          {"loss_error_bound", n.loss_error_bound},
+                          {"cycles", report.cycles}}
+        .dump();
+}
+
+TrainingReport training_report_from_text(const std::string& text) {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    TrainingReport report;
+    NumericsResult& n = report.numerics;
+    // A loss that is not a number is written as null.
+    const auto losses = [](const nlohmann::json& list) {
+        std::vector<double> values;
+        for (const auto& value : list) values.push_back(value.is_null() ? std::nan("") : value.get<double>());
+        return values;
+    };
+    n.device_loss = losses(json.at("device_loss"));
+    n.reference_loss = losses(json.at("reference_loss"));
+    const auto number = [&](const char* key) {
+        return json.at(key).is_null() ? std::nan("") : json.at(key).get<double>();
+    };
+    n.weight_error = number("weight_error");
+    n.weight_error_bound = number("weight_error_bound");
+    n.worst_parameter = json.at("worst_parameter").get<std::string>();
+    n.loss_error = number("loss_error");
+    n.loss_error_bound = number("loss_error_bound");
+    report.cycles = json.at("cycles").get<std::vector<std::uint64_t>>();
+    return report;
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,46 @@
+// Training with real values on a simulated device, beside the double-precision reference.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/run/result.h"
+#include "workloads/trace/trace.h"
+
+namespace heddle::sim {
+
+/// A device that holds the tensors of a trace and can run the whole step on them.
+class TrainingDevice {
+  public:
+    virtual ~TrainingDevice() = default;
+    virtual void write(trace::TensorId id, const std::vector<double>& values) = 0;
+    virtual std::vector<double> read(trace::TensorId id) = 0;
+    /// Returns the cycles of each program of the step, in order.
+    virtual std::vector<std::uint64_t> run_step() = 0;
+    /// Unit roundoff of what its matrix products read, for inputs of the given type: 2^-8 for bf16.
+    virtual double input_roundoff(trace::ElementType type) const = 0;
+};
+
+struct TrainingReport {
+    NumericsResult numerics;
+    std::vector<std::uint64_t> cycles;  ///< of the first step's programs
+};
+
+/// Trains both for `steps` steps from the same initial values.
+///
+/// The bounds are first-order: a matrix product whose operands have unit roundoff u and whose sum over k truncates in
+/// fp32 is wrong by at most 3 u + k 2^-23 relative to |A||B|; a gradient passes through every matrix product of the
+/// step at most once, so its relative error is at most d = products * (3 u + k 2^-23); the weights then differ by at
+/// most 2 d times the length of the path that they travelled (the factor 2 leaves room for what wrong weights do to
+/// later gradients), plus one rounding of the update per step.
+TrainingReport train_beside_reference(const trace::Trace& trace, TrainingDevice& device, unsigned steps);
+
+std::string to_text(const TrainingReport& report);
+TrainingReport training_report_from_text(const std::string& text);
+
+/// Bytes of a tensor's elements as the device stores them, and back. Rounds to nearest even.
+std::vector<std::byte> encode_elements(trace::ElementType type, const std::vector<double>& values);
+std::vector<double> decode_elements(trace::ElementType type, const std::byte* bytes, std::size_t count);
+
+}  // namespace heddle::sim

@@ -1,0 +1,159 @@
+#include "sim/run/step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+namespace heddle::sim {
+namespace {
+
+std::string shape_text(const trace::Tensor& tensor) {
+    std::string text;
+    for (const std::int64_t extent : tensor.shape) text += (text.empty() ? "" : "x") + std::to_string(extent);
+    return text.empty() ? "scalar" : text;
+}
+
+/// The least certain part decides what an op as a whole is called.
+Fidelity least_certain(Fidelity a, Fidelity b) { return std::max(a, b); }
+
+/// What bounds the kernel that takes the most time.
+std::string bound_of_longest(const std::vector<KernelResult>& kernels) {
+    const auto longest = std::max_element(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {
+        return a.time_us < b.time_us;
+    });
+    return longest == kernels.end() ? std::string() : longest->bound_by;
+}
+
+/// Adds `time` to the reason-weighted means that become the step's utilisation.
+void add_weighted(std::map<std::string, double>& sums, const std::map<std::string, double>& parts, double time) {
+    for (const auto& [name, fraction] : parts) sums[name] += fraction * time;
+}
+
+}  // namespace
+
+std::string name_of(Fidelity fidelity) {
+    switch (fidelity) {
+        case Fidelity::cycle: return "cycle";
+        case Fidelity::estimated: return "estimated";
+        case Fidelity::unknown: return "unknown";
+    }
+    return "unknown";
+}
+
+std::string describe_op(const trace::Trace& trace, const trace::Op& op) {
+    const std::string kind = trace::name_of(op.kind);
+    if (op.kind == trace::OpKind::collective) {
+        return fmt::format("{} {} bytes", op.text("collective", "collective"), op.integer("bytes", 0));
+    }
+    if (op.outputs.empty() && op.inputs.empty()) return kind;
+    const trace::Tensor& out = trace.tensor(op.outputs.empty() ? op.inputs[0] : op.outputs[0]);
+    if (op.kind == trace::OpKind::matmul && op.inputs.size() >= 2) {
+        const trace::Tensor& a = trace.tensor(op.inputs[0]);
+        const bool transpose_a = op.integer("transpose_a", 0) != 0, transpose_b = op.integer("transpose_b", 0) != 0;
+        if (a.shape.size() >= 2 && out.shape.size() >= 2) {
+            const std::int64_t k = a.shape[a.shape.size() - (transpose_a ? 2 : 1)];
+            std::string batch;
+            for (std::size_t i = 0; i + 2 < out.shape.size(); ++i) batch += std::to_string(out.shape[i]) + "*";
+            return fmt::format("matmul {}{}x{}x{} {} {}{}", batch, out.shape[out.shape.size() - 2], out.shape.back(), k,
+                               trace::name_of(a.type), transpose_a ? 't' : 'n', transpose_b ? 't' : 'n');
+        }
+    }
+    const trace::Tensor& shown =
+        op.kind == trace::OpKind::reduce && !op.inputs.empty() ? trace.tensor(op.inputs[0]) : out;
+    return fmt::format("{} {} {}", kind, shape_text(shown), trace::name_of(shown.type));
+}
+
+void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes, RunResult& result) {
+    using Key = std::tuple<std::string, std::string, std::string, Fidelity>;
+    std::map<Key, OpSummary> groups;
+    std::map<Key, bool> all_measured;
+    double clock_us = 0, measured_total = 0;
+    bool anything_measured = false, everything_measured = true;
+    double weight_by_fidelity[3] = {0, 0, 0};
+    std::map<std::string, double> utilisation_sums;
+
+    for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+        const trace::Op& op = trace.ops[i];
+        const OpOutcome& outcome = outcomes[i];
+        if (outcome.view) continue;
+        const std::string name = describe_op(trace, op);
+        const double flops = outcome.communication ? 0 : trace::floating_point_operations(trace, op);
+        const double bytes = trace::bytes_moved(trace, op);
+
+        double time_us = 0;
+        Fidelity fidelity = Fidelity::cycle;
+        for (std::size_t k = 0; k < outcome.kernels.size(); ++k) {
+            KernelResult kernel = outcome.kernels[k];
+            kernel.op_name = name;
+            kernel.kind = trace::name_of(op.kind);
+            kernel.phase = trace::name_of(op.phase);
+            kernel.recorded_kernel = op.kernel_name;
+            if (k == 0) {
+                kernel.measured_us = op.measured_us;
+                kernel.flops = flops;
+                kernel.bytes = bytes;
+            }
+            kernel.start_us = clock_us;
+            clock_us += kernel.time_us;
+            time_us += kernel.time_us;
+            fidelity = least_certain(fidelity, kernel.fidelity);
+            if (!outcome.communication) add_weighted(utilisation_sums, kernel.utilisation, kernel.time_us);
+            result.kernels.push_back(std::move(kernel));
+        }
+
+        const Key key{name, trace::name_of(op.kind), trace::name_of(op.phase), fidelity};
+        OpSummary& summary = groups[key];
+        if (summary.count == 0) {
+            summary.name = name;
+            summary.kind = trace::name_of(op.kind);
+            summary.phase = trace::name_of(op.phase);
+            summary.fidelity = fidelity;
+            summary.bound_by = bound_of_longest(outcome.kernels);
+            all_measured[key] = true;
+        }
+        ++summary.count;
+        summary.time_us += time_us;
+        summary.flops += flops;
+        summary.bytes += bytes;
+        if (op.measured_us) {
+            summary.measured_us = summary.measured_us.value_or(0) + *op.measured_us;
+        } else {
+            all_measured[key] = false;
+        }
+
+        if (outcome.communication) {
+            result.communication_us += time_us;
+            continue;
+        }
+        result.device_busy_us += time_us;
+        if (op.measured_us) {
+            anything_measured = true;
+            measured_total += *op.measured_us;
+        } else {
+            everything_measured = false;
+        }
+        weight_by_fidelity[static_cast<int>(fidelity)] += op.measured_us.value_or(time_us);
+    }
+
+    for (auto& [key, summary] : groups) {
+        if (!all_measured[key]) summary.measured_us.reset();
+        result.ops.push_back(std::move(summary));
+    }
+    std::stable_sort(result.ops.begin(), result.ops.end(),
+                     [](const OpSummary& a, const OpSummary& b) { return a.time_us > b.time_us; });
+    result.step_time_us = result.device_busy_us + result.communication_us;
+    if (anything_measured && everything_measured) result.measured_total_us = measured_total;
+    const double weight = weight_by_fidelity[0] + weight_by_fidelity[1] + weight_by_fidelity[2];
+    if (weight > 0) {
+        result.coverage.cycle = weight_by_fidelity[0] / weight;
+        result.coverage.estimated = weight_by_fidelity[1] / weight;
+        result.coverage.unknown = weight_by_fidelity[2] / weight;
+    }
+    for (const auto& [name, sum] : utilisation_sums) {
+        if (result.device_busy_us > 0) result.utilisation[name] = sum / result.device_busy_us;
+    }
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,237 @@
+// Elementwise operations and everything that is one in disguise: copies, casts, transposes, fills, random numbers,
+// concatenations (one copy per part).
+#include <algorithm>
+#include <numeric>
+
+#include "workloads/expression/expression.h"
+#include "workloads/kernels/elementwise.h"
+#include "workloads/lowering/gpu/builder.h"
+#include "workloads/lowering/gpu/elementwise_launch.h"
+#include "workloads/trace/shape.h"
+
+namespace heddle::lowering {
+namespace {
+
+using kernels::AccessPattern;
+using kernels::KernelArgument;
+
+constexpr std::size_t kMostDimensions = 5;  // of the generator's offset calculators
+
+/// Merges neighbouring axes along which every operand runs on, so that few dimensions are left.
+void collapse(std::vector<std::int64_t>& shape, std::vector<std::vector<std::int64_t>>& strides) {
+    std::vector<std::int64_t> kept_shape;
+    std::vector<std::vector<std::int64_t>> kept(strides.size());
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        if (shape[axis] == 1) continue;
+        bool merges = !kept_shape.empty();
+        for (std::size_t i = 0; i < strides.size() && merges; ++i) {
+            merges = kept[i].back() == strides[i][axis] * shape[axis];
+        }
+        if (merges) {
+            kept_shape.back() *= shape[axis];
+            for (std::size_t i = 0; i < strides.size(); ++i) kept[i].back() = strides[i][axis];
+        } else {
+            kept_shape.push_back(shape[axis]);
+            for (std::size_t i = 0; i < strides.size(); ++i) kept[i].push_back(strides[i][axis]);
+        }
+    }
+    if (kept_shape.empty()) {
+        kept_shape = {1};
+        for (auto& k : kept) k = {0};
+    }
+    shape = kept_shape;
+    strides = kept;
+}
+
+/// How an operand follows the result, when that is one of the simple ways; `columns` as the pattern needs it.
+struct Pattern {
+    AccessPattern access = AccessPattern::strided;
+    std::int64_t columns = 0;
+};
+
+/// `strides` has one entry per axis of the collapsed result.
+Pattern pattern_of(const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& strides) {
+    if (std::all_of(strides.begin(), strides.end(), [](std::int64_t s) { return s == 0; })) {
+        return {AccessPattern::scalar, 0};
+    }
+    if (is_dense(shape, strides)) return {AccessPattern::contiguous, 0};
+    if (shape.size() == 2 && strides[0] == 0 && strides[1] == 1) return {AccessPattern::per_column, shape[1]};
+    if (shape.size() == 2 && strides[0] == 1 && strides[1] == 0) return {AccessPattern::per_row, shape[1]};
+    return {};
+}
+
+/// Widest access that every contiguous operand and the number of elements allow.
+unsigned vector_width_for(const kernels::ElementwiseSpec& spec, std::int64_t elements, std::int64_t columns,
+                          const std::vector<std::uint64_t>& byte_offsets, unsigned most) {
+    unsigned widest_type = 1;
+    for (const kernels::ElementType type : spec.outputs) widest_type = std::max(widest_type, kernels::bytes_of(type));
+    for (const kernels::ElementwiseInput& input : spec.inputs) {
+        if (input.access == AccessPattern::contiguous) widest_type = std::max(widest_type, kernels::bytes_of(input.type));
+    }
+    unsigned width = std::min(most, 16 / widest_type);
+    const auto fits = [&](unsigned w) {
+        if (elements % w != 0 || (columns != 0 && columns % w != 0)) return false;
+        return std::all_of(byte_offsets.begin(), byte_offsets.end(),
+                           [&](std::uint64_t offset) { return offset % (w * std::uint64_t{widest_type}) == 0; });
+    };
+    while (width > 1 && !fits(width)) width /= 2;
+    return width;
+}
+
+}  // namespace
+
+void launch_elementwise(GpuProgramBuilder& b, const expression::Expression& expression,
+                        const std::vector<double>& scalars, const std::vector<std::int64_t>& result_shape,
+                        const std::vector<ElementwiseOperand>& inputs, const std::vector<ElementwiseOperand>& outputs) {
+    const std::int64_t elements = trace::element_count(result_shape);
+    if (elements == 0) return;
+    if (elements >= (std::int64_t{1} << 31)) throw Unsupported{"no elementwise kernel for 2^31 elements or more"};
+
+    std::vector<std::int64_t> shape = result_shape;
+    std::vector<std::vector<std::int64_t>> strides;
+    for (const ElementwiseOperand& input : inputs) strides.push_back(input.strides);
+    collapse(shape, strides);
+    if (shape.size() > kMostDimensions) throw Unsupported{"no elementwise kernel for more than five strided axes"};
+
+    const trace::Op& op = b.op();
+    // A recorded kernel with offset calculators reads all its operands that way; one that is vectorised, none.
+    const bool force_strided = op.integer("strided", 0) != 0;
+    kernels::ElementwiseSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.expression = expression;
+    std::int64_t columns = 0;
+    bool any_strided = false;
+    std::vector<std::uint64_t> offsets;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        Pattern pattern = pattern_of(shape, strides[i]);
+        if (pattern.access == AccessPattern::contiguous && force_strided && shape.size() > 1) {
+            pattern.access = AccessPattern::strided;
+        }
+        if (pattern.columns != 0 && (force_strided || (columns != 0 && columns != pattern.columns))) {
+            pattern = {AccessPattern::strided, 0};
+        }
+        if (pattern.columns != 0) columns = pattern.columns;
+        any_strided = any_strided || pattern.access == AccessPattern::strided;
+        spec.inputs.push_back({kernel_type(inputs[i].type), pattern.access});
+        if (pattern.access == AccessPattern::contiguous) offsets.push_back(inputs[i].pointer.byte_offset);
+    }
+    for (const ElementwiseOperand& output : outputs) {
+        spec.outputs.push_back(kernel_type(output.type));
+        offsets.push_back(output.pointer.byte_offset);
+    }
+    spec.dimensions = any_strided ? static_cast<unsigned>(shape.size()) : 1;
+    const auto wished = static_cast<unsigned>(op.integer("vector_width", 8));
+    unsigned width = 1;
+    while (width * 2 <= wished && width < 8) width *= 2;
+    spec.vector_width = any_strided ? 1 : vector_width_for(spec, elements, columns, offsets, width);
+    const auto per_thread = static_cast<unsigned>(op.integer("elements_per_thread", 4));
+    spec.elements_per_thread = std::max(spec.vector_width, per_thread / spec.vector_width * spec.vector_width);
+    spec.threads = static_cast<unsigned>(op.integer("threads", 128));
+    if (spec.threads < 32 || spec.threads > 1024 || spec.threads % 32 != 0) spec.threads = 128;
+
+    std::vector<KernelArgument> arguments;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+        KernelArgument argument = outputs[i].pointer;
+        argument.parameter = "y" + std::to_string(i);
+        arguments.push_back(argument);
+    }
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        KernelArgument argument = inputs[i].pointer;
+        argument.parameter = "x" + std::to_string(i);
+        arguments.push_back(argument);
+    }
+    arguments.push_back(kernels::integer_argument("elements", static_cast<std::uint64_t>(elements)));
+    const bool in_f64 = kernels::elementwise_compute_type(spec) == kernels::ComputeType::f64;
+    if (scalars.size() < expression.scalar_count) throw Unsupported{"the expression names scalars that the op does not give"};
+    for (unsigned i = 0; i < expression.scalar_count; ++i) {
+        const std::string name = "s" + std::to_string(i);
+        arguments.push_back(in_f64 ? kernels::f64_argument(name, scalars[i])
+                                   : kernels::f32_argument(name, static_cast<float>(scalars[i])));
+    }
+    if (columns != 0) kernels::add_divider_arguments(arguments, "columns", static_cast<std::uint32_t>(columns));
+    if (any_strided) {
+        const std::vector<std::uint32_t> sizes(shape.begin(), shape.end());
+        std::vector<std::vector<std::uint32_t>> steps;
+        for (const auto& s : strides) steps.emplace_back(s.begin(), s.end());
+        kernels::add_offset_arguments(arguments, spec, sizes, steps);
+    }
+    b.launch(kernels::generate_elementwise(spec), kernels::elementwise_grid(spec, static_cast<std::uint64_t>(elements)),
+             arguments);
+}
+
+ElementwiseOperand input_operand(const GpuProgramBuilder& b, std::size_t i, const std::vector<std::int64_t>& shape) {
+    const trace::Tensor& tensor = b.input(i);
+    ElementwiseOperand operand;
+    operand.type = tensor.type;
+    operand.pointer = b.input_pointer("", i);
+    operand.strides = trace::broadcast_strides(tensor.shape, shape);
+    const std::vector<std::int64_t> own = b.input_strides(i);
+    if (!own.empty()) {
+        const std::size_t lead = shape.size() - own.size();
+        for (std::size_t axis = 0; axis < own.size(); ++axis) {
+            operand.strides[lead + axis] = tensor.shape[axis] == 1 && shape[lead + axis] != 1 ? 0 : own[axis];
+        }
+    }
+    return operand;
+}
+
+ElementwiseOperand output_operand(const GpuProgramBuilder& b, std::size_t i) {
+    return {b.output(i).type, b.output_pointer("", i), {}};
+}
+
+void lower_elementwise(GpuProgramBuilder& b) {
+    b.require_dense_outputs();
+    const std::vector<std::int64_t>& shape = b.output(0).shape;
+    const expression::Expression expression = expression::parse(b.op().text("expression"));
+    std::vector<ElementwiseOperand> inputs, outputs;
+    for (std::size_t i = 0; i < b.op().inputs.size(); ++i) {
+        if (i >= expression.input_count) continue;
+        inputs.push_back(input_operand(b, i, shape));
+    }
+    for (std::size_t i = 0; i < b.op().outputs.size(); ++i) outputs.push_back(output_operand(b, i));
+    launch_elementwise(b, expression, b.op().reals("scalars"), shape, inputs, outputs);
+}
+
+void lower_copy(GpuProgramBuilder& b) {
+    b.require_dense_outputs();
+    const trace::Tensor& x = b.input(0);
+    std::vector<std::int64_t> shape = b.output(0).shape;
+    const std::vector<std::int64_t> permutation = b.op().integers("permutation");
+    ElementwiseOperand operand;
+    if (!permutation.empty()) {
+        std::vector<std::int64_t> own = b.input_strides(0);
+        if (own.empty()) own = trace::broadcast_strides(x.shape, x.shape);
+        operand = {x.type, b.input_pointer("", 0), {}};
+        for (const std::int64_t axis : permutation) operand.strides.push_back(own.at(static_cast<std::size_t>(axis)));
+    } else if (x.elements() == b.output(0).elements() && x.shape != shape) {
+        shape = x.shape;  // a reshape runs over the input
+        operand = input_operand(b, 0, shape);
+    } else {
+        operand = input_operand(b, 0, shape);
+    }
+    launch_elementwise(b, expression::parse("y0 = x0"), {}, shape, {operand}, {output_operand(b, 0)});
+}
+
+void lower_fill(GpuProgramBuilder& b) {
+    b.require_dense_outputs();
+    const expression::Expression expression = expression::parse("y0 = s0");
+    for (std::size_t i = 0; i < b.op().outputs.size(); ++i) {
+        launch_elementwise(b, expression, {b.op().real("value", 0)}, b.output(i).shape, {}, {output_operand(b, i)});
+    }
+}
+
+void lower_random(GpuProgramBuilder& b) {
+    b.require_dense_outputs();
+    const trace::Op& op = b.op();
+    const std::string uniform =
+        "s0 + (s1 - s0) * random(" + std::to_string(op.integer("stream", 0)) + ")";
+    const bool integers = op.text("distribution", "uniform") == "integer";
+    const expression::Expression expression =
+        expression::parse(integers ? "y0 = floor(" + uniform + ")" : "y0 = " + uniform);
+    for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+        launch_elementwise(b, expression, {op.real("low", 0), op.real("high", 1)}, b.output(i).shape, {},
+                           {output_operand(b, i)});
+    }
+}
+
+}  // namespace heddle::lowering

@@ -1,0 +1,253 @@
+// Matrix products: tensor cores for 16-bit inputs, CUDA cores otherwise; tiles from the recorded kernel's name where
+// it carries them, else by estimate.
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "workloads/expression/expression.h"
+#include "workloads/kernels/gemm_choice.h"
+#include "workloads/kernels/gemm_mma.h"
+#include "workloads/kernels/gemm_simt.h"
+#include "workloads/kernels/split_k.h"
+#include "workloads/lowering/gpu/builder.h"
+
+namespace heddle::lowering {
+namespace {
+
+using kernels::KernelArgument;
+
+struct Product {
+    std::uint32_t m = 0, n = 0, k = 0, batch = 1;
+    bool transpose_a = false, transpose_b = false;
+    std::uint64_t stride_a = 0, stride_b = 0, stride_d = 0;  // elements between batch entries
+    std::uint32_t lda = 0, ldb = 0;
+};
+
+std::uint64_t batch_stride(const trace::Tensor& operand, const trace::Tensor& result) {
+    const std::int64_t own = std::accumulate(operand.shape.begin(), operand.shape.end() - 2, std::int64_t{1},
+                                             std::multiplies<>());
+    const std::int64_t all = std::accumulate(result.shape.begin(), result.shape.end() - 2, std::int64_t{1},
+                                             std::multiplies<>());
+    if (own == 1) return 0;
+    if (own != all) throw Unsupported{"no matmul kernel for operands that repeat along some batch axes only"};
+    return static_cast<std::uint64_t>(operand.elements() / own);
+}
+
+Product product_of(const GpuProgramBuilder& b) {
+    const trace::Op& op = b.op();
+    const trace::Tensor &a = b.input(0), &y = b.output(0);
+    Product p;
+    p.transpose_a = op.integer("transpose_a", 0) != 0;
+    p.transpose_b = op.integer("transpose_b", 0) != 0;
+    p.m = static_cast<std::uint32_t>(y.shape[y.shape.size() - 2]);
+    p.n = static_cast<std::uint32_t>(y.shape.back());
+    p.k = static_cast<std::uint32_t>(a.shape[a.shape.size() - (p.transpose_a ? 2 : 1)]);
+    if (p.m == 0 || p.n == 0 || p.k == 0) throw Unsupported{"no matmul kernel for an empty operand"};
+    p.batch = static_cast<std::uint32_t>(y.elements() / (std::int64_t{p.m} * p.n));
+    p.stride_a = batch_stride(a, y);
+    p.stride_b = batch_stride(b.input(1), y);
+    p.stride_d = std::uint64_t{p.m} * p.n;
+    p.lda = p.transpose_a ? p.m : p.k;
+    p.ldb = p.transpose_b ? p.k : p.n;
+    // [batch, m, k] times one [k, n] is one tall product.
+    if (p.batch > 1 && p.stride_b == 0 && !p.transpose_a && !b.has_input(2)) {
+        p.m *= p.batch;
+        p.batch = 1;
+    }
+    return p;
+}
+
+/// Largest power of two up to `most` that divides every number.
+unsigned common_width(unsigned most, std::initializer_list<std::uint64_t> numbers) {
+    unsigned width = most;
+    for (const std::uint64_t number : numbers) {
+        while (width > 1 && number % width != 0) width /= 2;
+    }
+    return width;
+}
+
+/// The epilogue with operands where the generator wants them: x1 a bias per column, x2 a matrix like the result.
+struct Epilogue {
+    kernels::GemmEpilogue spec;
+    std::vector<KernelArgument> arguments;
+};
+
+Epilogue epilogue_of(const GpuProgramBuilder& b, const Product& p) {
+    const trace::Op& op = b.op();
+    Epilogue epilogue;
+    epilogue.spec.output = kernel_type(b.output(0).type);
+    std::uint64_t ldc = 0;
+    std::string text = op.text("epilogue");
+    if (text.empty() && b.has_input(2)) text = "y0 = x0 + x1";
+    if (text.empty()) {
+        epilogue.spec.vector_width = common_width(16 / kernels::bytes_of(epilogue.spec.output), {p.n});
+        return epilogue;
+    }
+    expression::Expression expression = expression::parse(text);
+    std::vector<unsigned> place(op.inputs.size(), 0);
+    for (std::size_t i = 2; i < op.inputs.size(); ++i) {
+        const trace::Tensor& operand = b.input(i);
+        b.require_dense_input(i);
+        const bool whole = operand.elements() == b.output(0).elements();
+        const bool per_column = !whole && operand.elements() == p.n && !operand.shape.empty() &&
+                                operand.shape.back() == static_cast<std::int64_t>(p.n);
+        const unsigned x = per_column ? 1 : 2;
+        if ((!whole && !per_column) || std::count(place.begin(), place.end(), x) != 0) {
+            throw Unsupported{"no matmul kernel for the operands of this epilogue"};
+        }
+        place[i] = x;
+        epilogue.arguments.push_back(b.input_pointer(per_column ? "bias" : "c", i));
+        (per_column ? epilogue.spec.bias : epilogue.spec.c) = kernel_type(operand.type);
+        if (whole) ldc = p.n;
+    }
+    for (expression::Node& node : expression.nodes) {
+        if (node.op == expression::Operator::input && node.index >= 1) node.index = place.at(node.index + 1);
+    }
+    expression.input_count = 3;
+    epilogue.spec.expression = expression;
+    if (b.has_output(1)) {
+        epilogue.spec.auxiliary = kernel_type(b.output(1).type);
+        epilogue.arguments.push_back(b.output_pointer("auxiliary", 1));
+    }
+    const std::vector<double> scalars = op.reals("scalars");
+    for (std::size_t i = 0; i < scalars.size(); ++i) {
+        const std::string name = "s" + std::to_string(i);
+        epilogue.arguments.push_back(epilogue.spec.output == kernels::ElementType::f64
+                                         ? kernels::f64_argument(name, scalars[i])
+                                         : kernels::f32_argument(name, static_cast<float>(scalars[i])));
+    }
+    unsigned widest = std::max(kernels::bytes_of(epilogue.spec.output), kernels::bytes_of(epilogue.spec.bias));
+    if (ldc != 0) {
+        widest = std::max(widest, kernels::bytes_of(epilogue.spec.c));
+        epilogue.arguments.push_back(kernels::integer_argument("ldc", ldc));
+        epilogue.arguments.push_back(kernels::integer_argument("stride_c", p.stride_d));
+    }
+    if (b.has_output(1)) widest = std::max(widest, kernels::bytes_of(epilogue.spec.auxiliary));
+    epilogue.spec.vector_width = common_width(16 / widest, {p.n});
+    return epilogue;
+}
+
+/// Tile of the recorded kernel, when the trace carries one that our generator can build.
+std::optional<kernels::GemmTile> recorded_tile(const GpuProgramBuilder& b) {
+    const std::vector<std::int64_t> tile = b.op().integers("tile");
+    if (tile.size() != 3) return std::nullopt;
+    const auto fits = [](std::int64_t extent, std::int64_t least, std::int64_t most) {
+        return extent >= least && extent <= most && (extent & (extent - 1)) == 0;
+    };
+    if (!fits(tile[0], 64, 256) || !fits(tile[1], 64, 256) || !fits(tile[2], 32, 64)) return std::nullopt;
+    return kernels::complete_tile(static_cast<unsigned>(tile[0]), static_cast<unsigned>(tile[1]),
+                                  static_cast<unsigned>(tile[2]), b.target());
+}
+
+void launch_split_k_reduce(GpuProgramBuilder& b, const Product& p, const Epilogue& epilogue,
+                           kernels::ElementType accumulator, program::BufferId workspace, std::uint32_t splits) {
+    kernels::SplitKReduceSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.accumulator = accumulator;
+    spec.batched = p.batch > 1;
+    spec.epilogue = epilogue.spec;
+    std::vector<KernelArgument> arguments = epilogue.arguments;
+    arguments.push_back(kernels::pointer_argument("workspace", workspace));
+    arguments.push_back(b.output_pointer("d", 0));
+    arguments.push_back(kernels::integer_argument("m", p.m));
+    arguments.push_back(kernels::integer_argument("n", p.n));
+    arguments.push_back(kernels::integer_argument("ldd", p.n));
+    arguments.push_back(kernels::integer_argument("splits", splits));
+    arguments.push_back(kernels::integer_argument("slice_stride", p.stride_d));
+    arguments.push_back(kernels::integer_argument("stride_d", p.stride_d));
+    kernels::add_divider_arguments(arguments, "row_vectors", p.n / kernels::split_k_reduce_width(spec));
+    b.launch(kernels::generate_split_k_reduce(spec), kernels::split_k_reduce_grid(spec, p.m, p.n, p.batch), arguments);
+}
+
+}  // namespace
+
+void lower_matmul(GpuProgramBuilder& b) {
+    b.require_dense_outputs();
+    b.require_dense_input(0);
+    b.require_dense_input(1);
+    if (b.op().text("compute_type") == "tf32") throw Unsupported{"no tf32 matmul kernel"};
+    const Product p = product_of(b);
+    const kernels::ElementType type = kernel_type(b.input(0).type);
+    if (kernel_type(b.input(1).type) != type) throw Unsupported{"no matmul kernel for two input types"};
+    const bool half = type == kernels::ElementType::f16 || type == kernels::ElementType::bf16;
+    if (!half && type != kernels::ElementType::f32 && type != kernels::ElementType::f64) {
+        throw Unsupported{"no matmul kernel for " + kernels::name_of(type)};
+    }
+    const Epilogue epilogue = epilogue_of(b, p);
+
+    const unsigned widest_copy = 16 / kernels::bytes_of(type);
+    const unsigned copy_a = common_width(widest_copy, {p.lda, p.stride_a});
+    const unsigned copy_b = common_width(widest_copy, {p.ldb, p.stride_b});
+    kernels::GemmChoice choice =
+        kernels::choose_gemm({p.m, p.n, p.k, p.batch}, type, b.target(), std::min(copy_a, copy_b));
+    if (const auto tile = choice.tensor_cores && copy_a == 8 && copy_b == 8 ? recorded_tile(b) : std::nullopt) {
+        choice.tile = *tile;
+        choice.splits = 1;
+        choice.raster_log2 = kernels::choose_raster_log2(p.n, tile->n);
+    }
+
+    const bool split = choice.splits > 1;
+    const kernels::ElementType accumulator =
+        type == kernels::ElementType::f64 ? kernels::ElementType::f64 : kernels::ElementType::f32;
+    std::vector<KernelArgument> arguments;
+    program::BufferId workspace = 0;
+    if (split) {
+        workspace = b.workspace("split-k", p.stride_d * p.batch * choice.splits * kernels::bytes_of(accumulator));
+        arguments.push_back(kernels::pointer_argument("d", workspace));
+    } else {
+        arguments = epilogue.arguments;
+        arguments.push_back(b.output_pointer("d", 0));
+    }
+    arguments.push_back(b.input_pointer("a", 0));
+    arguments.push_back(b.input_pointer("b", 1));
+    arguments.push_back(kernels::integer_argument("m", p.m));
+    arguments.push_back(kernels::integer_argument("n", p.n));
+    arguments.push_back(kernels::integer_argument("k", p.k));
+    arguments.push_back(kernels::integer_argument("lda", p.lda));
+    arguments.push_back(kernels::integer_argument("ldb", p.ldb));
+    arguments.push_back(kernels::integer_argument("ldd", p.n));
+    arguments.push_back(kernels::integer_argument("stride_a", p.stride_a));
+    arguments.push_back(kernels::integer_argument("stride_b", p.stride_b));
+    arguments.push_back(kernels::integer_argument("stride_d", p.stride_d));
+    arguments.push_back(kernels::integer_argument("k_per_split", choice.k_per_split));
+    arguments.push_back(kernels::integer_argument("splits", choice.splits));
+
+    const auto describe = [&](auto& spec, unsigned tile_k) {
+        spec.compute_capability = b.compute_capability();
+        spec.type = type;
+        spec.transpose_a = p.transpose_a;
+        spec.transpose_b = p.transpose_b;
+        spec.full_k = p.k % tile_k == 0 && choice.k_per_split % tile_k == 0;
+        spec.raster_log2 = choice.raster_log2;
+        spec.partition.batched = p.batch > 1;
+        spec.partition.split_k = split;
+        if (split) {
+            spec.epilogue.output = accumulator;
+            spec.epilogue.vector_width = common_width(16 / kernels::bytes_of(accumulator), {p.n});
+        } else {
+            spec.epilogue = epilogue.spec;
+        }
+    };
+    if (choice.tensor_cores) {
+        kernels::GemmMmaSpec spec;
+        spec.tile = choice.tile;
+        spec.copy_a = copy_a;
+        spec.copy_b = copy_b;
+        describe(spec, choice.tile.k);
+        b.launch(kernels::generate_gemm_mma(spec), kernels::gemm_mma_grid(spec, p.m, p.n, p.batch * choice.splits),
+                 arguments);
+    } else {
+        if (half) throw Unsupported{"no matmul kernel for " + kernels::name_of(type) + " without tensor cores"};
+        kernels::GemmSimtSpec spec;
+        spec.tile_m = choice.tile.m;
+        spec.tile_n = choice.tile.n;
+        spec.vector_a = copy_a;
+        spec.vector_b = copy_b;
+        describe(spec, kernels::kGemmSimtTileK);
+        b.launch(kernels::generate_gemm_simt(spec), kernels::gemm_simt_grid(spec, p.m, p.n, p.batch * choice.splits),
+                 arguments);
+    }
+    if (split) launch_split_k_reduce(b, p, epilogue, accumulator, workspace, choice.splits);
+}
+
+}  // namespace heddle::lowering

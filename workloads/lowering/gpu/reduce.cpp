@@ -1,0 +1,170 @@
+// Reductions: over trailing axes (rows), leading axes (columns), or everything (two launches).
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "workloads/expression/expression.h"
+#include "workloads/kernels/reduction.h"
+#include "workloads/lowering/gpu/builder.h"
+#include "workloads/lowering/gpu/elementwise_launch.h"
+
+namespace heddle::lowering {
+namespace {
+
+using kernels::ElementType;
+using kernels::Reduction;
+
+/// The input as [outer, reduced, inner].
+struct Extents {
+    std::int64_t outer = 1, reduced = 1, inner = 1;
+};
+
+Extents extents_of(const GpuProgramBuilder& b) {
+    const std::vector<std::int64_t>& shape = b.input(0).shape;
+    std::vector<bool> reduced(shape.size(), !b.op().attributes.contains("axes"));
+    for (const std::int64_t axis : b.op().integers("axes")) reduced.at(static_cast<std::size_t>(axis)) = true;
+    Extents e;
+    int part = 0;  // 0 outer, 1 reduced, 2 inner
+    for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+        if (shape[axis] == 1) continue;
+        if (reduced[axis] && part == 0) part = 1;
+        if (!reduced[axis] && part == 1) part = 2;
+        if (reduced[axis] && part == 2) throw Unsupported{"no reduction kernel for axes that are apart"};
+        (part == 0 ? e.outer : part == 1 ? e.reduced : e.inner) *= shape[axis];
+    }
+    if (e.outer > 1 && e.inner > 1) throw Unsupported{"no reduction kernel for axes in the middle"};
+    return e;
+}
+
+unsigned width_for(ElementType type, std::int64_t columns, std::uint64_t byte_offset) {
+    unsigned width = std::min(8u, 16 / kernels::bytes_of(type));
+    while (width > 1 && (columns % width != 0 || byte_offset % (width * kernels::bytes_of(type)) != 0)) width /= 2;
+    return width;
+}
+
+/// What is reduced: the op's input, or a workspace that holds an expression of its inputs.
+struct Source {
+    kernels::KernelArgument x;
+    ElementType type;
+};
+
+Source source_of(GpuProgramBuilder& b) {
+    const std::string text = b.op().text("expression");
+    if (text.empty() && b.input_strides(0).empty()) return {b.input_pointer("x", 0), kernel_type(b.input(0).type)};
+    const expression::Expression expression = expression::parse(text.empty() ? "y0 = x0" : text);
+    const std::vector<std::int64_t>& shape = b.input(0).shape;
+    const program::BufferId workspace =
+        b.workspace("reduction operand", static_cast<std::uint64_t>(b.input(0).elements()) * 4);
+    std::vector<ElementwiseOperand> inputs;
+    for (std::size_t i = 0; i < expression.input_count; ++i) inputs.push_back(input_operand(b, i, shape));
+    const ElementwiseOperand output{trace::ElementType::f32, kernels::pointer_argument("", workspace), {}};
+    launch_elementwise(b, expression, b.op().reals("scalars"), shape, inputs, {output});
+    return {kernels::pointer_argument("x", workspace), ElementType::f32};
+}
+
+struct Pass {
+    Reduction reduction;
+    ElementType input, output;
+    double scale = 1;
+};
+
+void launch_rows(GpuProgramBuilder& b, const Pass& pass, kernels::KernelArgument x, kernels::KernelArgument y,
+                 std::int64_t rows, std::int64_t columns, std::int64_t elements) {
+    kernels::ReduceRowsSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.reduction = pass.reduction;
+    spec.input = pass.input;
+    spec.output = pass.output;
+    spec.vector_width = width_for(pass.input, columns, x.byte_offset);
+    spec.warp_per_row = columns <= 1024 && rows >= 64;
+    x.parameter = "x";
+    y.parameter = "y";
+    b.launch(kernels::generate_reduce_rows(spec), kernels::reduce_rows_grid(spec, static_cast<std::uint32_t>(rows)),
+             {x, y, kernels::integer_argument("rows", static_cast<std::uint64_t>(rows)),
+              kernels::integer_argument("columns", static_cast<std::uint64_t>(columns)),
+              kernels::integer_argument("row_stride", static_cast<std::uint64_t>(columns)),
+              kernels::integer_argument("elements", static_cast<std::uint64_t>(elements)),
+              kernels::f32_argument("scale", static_cast<float>(pass.scale))});
+}
+
+void launch_columns(GpuProgramBuilder& b, const Pass& pass, kernels::KernelArgument x, kernels::KernelArgument y,
+                    std::int64_t rows, std::int64_t columns, std::int64_t splits) {
+    kernels::ReduceColumnsSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.reduction = pass.reduction;
+    spec.input = pass.input;
+    spec.output = pass.output;
+    spec.vector_width = width_for(pass.input, columns, x.byte_offset);
+    x.parameter = "x";
+    y.parameter = "y";
+    b.launch(kernels::generate_reduce_columns(spec),
+             kernels::reduce_columns_grid(spec, static_cast<std::uint32_t>(columns), static_cast<std::uint32_t>(splits)),
+             {x, y, kernels::integer_argument("rows", static_cast<std::uint64_t>(rows)),
+              kernels::integer_argument("columns", static_cast<std::uint64_t>(columns)),
+              kernels::integer_argument("row_stride", static_cast<std::uint64_t>(columns)),
+              kernels::integer_argument("rows_per_cta", static_cast<std::uint64_t>((rows + splits - 1) / splits)),
+              kernels::f32_argument("scale", static_cast<float>(pass.scale))});
+}
+
+/// The second pass adds what the first has squared already.
+Reduction second_pass(Reduction reduction) {
+    return reduction == Reduction::sum_of_squares ? Reduction::sum : reduction;
+}
+
+}  // namespace
+
+void lower_reduce(GpuProgramBuilder& b) {
+    b.require_dense_outputs();
+    const std::string name = b.op().text("reduction");
+    const bool norm = name == "norm2";
+    if (b.op().integer("argument", 0) != 0) throw Unsupported{"no reduction kernel that gives the index of an extremum"};
+    if (!norm && name != "sum" && name != "mean" && name != "max") throw Unsupported{"no reduction kernel for " + name};
+    const Extents e = extents_of(b);
+    if (b.input(0).elements() >= (std::int64_t{1} << 31)) throw Unsupported{"no reduction kernel for 2^31 elements or more"};
+    if (b.input(0).elements() == 0) throw Unsupported{"no reduction kernel for an empty tensor"};
+    const Source source = source_of(b);
+
+    Pass pass{norm            ? Reduction::sum_of_squares
+              : name == "max" ? Reduction::maximum
+                              : Reduction::sum,
+              source.type, kernel_type(b.output(0).type), name == "mean" ? 1.0 / static_cast<double>(e.reduced) : 1.0};
+    const kernels::KernelArgument y = b.output_pointer("y", 0);
+    if (e.inner > 1) {
+        const std::int64_t ctas_wide = (e.inner + 255) / 256;
+        const std::int64_t splits =
+            std::clamp<std::int64_t>(2 * b.target().sm_count / ctas_wide, 1, std::max<std::int64_t>(1, e.reduced / 64));
+        if (splits == 1) {
+            launch_columns(b, pass, source.x, y, e.reduced, e.inner, 1);
+        } else {
+            const program::BufferId partial =
+                b.workspace("partial reductions", static_cast<std::uint64_t>(splits * e.inner) * 4);
+            launch_columns(b, {pass.reduction, pass.input, ElementType::f32, 1.0}, source.x,
+                           kernels::pointer_argument("y", partial), e.reduced, e.inner, splits);
+            launch_columns(b, {second_pass(pass.reduction), ElementType::f32, pass.output, pass.scale},
+                           kernels::pointer_argument("x", partial), y, splits, e.inner, 1);
+        }
+    } else if (e.outer == 1 && e.reduced > 16384) {
+        const std::int64_t chunk = (e.reduced + 4 * b.target().sm_count - 1) / (4 * b.target().sm_count);
+        const std::int64_t columns = std::max<std::int64_t>(4096, (chunk + 7) / 8 * 8);
+        const std::int64_t rows = (e.reduced + columns - 1) / columns;
+        const program::BufferId partial = b.workspace("partial reductions", static_cast<std::uint64_t>(rows) * 4);
+        launch_rows(b, {pass.reduction, pass.input, ElementType::f32, 1.0}, source.x,
+                    kernels::pointer_argument("y", partial), rows, columns, e.reduced);
+        launch_rows(b, {second_pass(pass.reduction), ElementType::f32, pass.output, pass.scale},
+                    kernels::pointer_argument("x", partial), y, 1, rows, rows);
+    } else {
+        launch_rows(b, pass, source.x, y, e.outer, e.reduced, e.outer * e.reduced);
+    }
+    if (norm) {
+        ElementwiseOperand operand = output_operand(b, 0);
+        operand.strides.assign(b.output(0).shape.size(), 0);
+        std::int64_t stride = 1;
+        for (std::size_t axis = b.output(0).shape.size(); axis-- > 0;) {
+            operand.strides[axis] = stride;
+            stride *= b.output(0).shape[axis];
+        }
+        launch_elementwise(b, expression::parse("y0 = sqrt(x0)"), {}, b.output(0).shape, {operand}, {output_operand(b, 0)});
+    }
+}
+
+}  // namespace heddle::lowering

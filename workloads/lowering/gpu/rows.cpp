@@ -1,0 +1,187 @@
+// Rows chosen by an index (embedding, gather, scatter) and concatenation.
+#include <algorithm>
+#include <numeric>
+
+#include "workloads/expression/expression.h"
+#include "workloads/kernels/data_movement.h"
+#include "workloads/kernels/rows_by_index.h"
+#include "workloads/lowering/gpu/builder.h"
+#include "workloads/lowering/gpu/elementwise_launch.h"
+
+namespace heddle::lowering {
+namespace {
+
+using kernels::KernelArgument;
+
+/// Elements per access that columns, strides and byte offsets allow.
+unsigned width_for(unsigned bytes, std::initializer_list<std::uint64_t> elements) {
+    unsigned width = std::min(8u, 16 / bytes);
+    for (const std::uint64_t n : elements) {
+        while (width > 1 && n % width != 0) width /= 2;
+    }
+    return width;
+}
+
+struct RowsByIndex {
+    kernels::RowMove move = kernels::RowMove::gather;
+    KernelArgument y, x;
+    trace::ElementType y_type = trace::ElementType::f32, x_type = trace::ElementType::f32;
+    std::size_t index_input = 1;
+    std::uint32_t limit = 0, columns = 0;
+};
+
+void launch_rows_by_index(GpuProgramBuilder& b, const RowsByIndex& r) {
+    const auto rows = static_cast<std::uint32_t>(b.input(r.index_input).elements());
+    if (rows == 0 || r.columns == 0) return;
+    b.require_dense_input(r.index_input);
+    kernels::RowsByIndexSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.move = r.move;
+    spec.x = kernel_type(r.x_type);
+    spec.y = kernel_type(r.y_type);
+    spec.index = kernel_type(b.input(r.index_input).type);
+    if (spec.index != kernels::ElementType::i32 && spec.index != kernels::ElementType::i64) {
+        throw Unsupported{"no kernel for indices of type " + kernels::name_of(spec.index)};
+    }
+    const unsigned bytes = std::max(kernels::bytes_of(spec.x), kernels::bytes_of(spec.y));
+    spec.vector_width = width_for(bytes, {r.columns, r.x.byte_offset / bytes, r.y.byte_offset / bytes});
+    b.steer_by_input(r.index_input, 0, r.limit);
+    std::vector<KernelArgument> arguments{r.y, r.x, b.input_pointer("index", r.index_input),
+                                          kernels::integer_argument("rows", rows),
+                                          kernels::integer_argument("limit", r.limit),
+                                          kernels::integer_argument("x_stride", r.columns),
+                                          kernels::integer_argument("y_stride", r.columns)};
+    arguments[0].parameter = "y";
+    arguments[1].parameter = "x";
+    kernels::add_divider_arguments(arguments, "row_vectors", r.columns / spec.vector_width);
+    b.launch(kernels::generate_rows_by_index(spec), kernels::rows_by_index_grid(spec, rows, r.columns), arguments);
+}
+
+/// Sets the indexed tensor's rows and columns for an axis-0 lookup.
+void require_axis_zero(const GpuProgramBuilder& b) {
+    if (b.op().integer("axis", 0) != 0 || b.op().integer("along", 0) != 0) {
+        throw Unsupported{"no " + trace::name_of(b.op().kind) + " kernel along an inner axis"};
+    }
+    if (b.input(0).shape.empty()) throw Unsupported{"no " + trace::name_of(b.op().kind) + " kernel for a scalar"};
+}
+
+std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& shape) {
+    std::vector<std::int64_t> strides(shape.size());
+    std::int64_t stride = 1;
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+        strides[axis] = stride;
+        stride *= shape[axis];
+    }
+    return strides;
+}
+
+}  // namespace
+
+void lower_embedding(GpuProgramBuilder& b) {
+    b.require_dense_outputs();
+    b.require_dense_input(0);
+    RowsByIndex r;
+    r.y = b.output_pointer("y", 0);
+    r.x = b.input_pointer("x", 0);
+    r.y_type = b.output(0).type;
+    r.x_type = b.input(0).type;
+    r.limit = static_cast<std::uint32_t>(b.input(0).shape[0]);
+    r.columns = static_cast<std::uint32_t>(b.input(0).shape[1]);
+    launch_rows_by_index(b, r);
+}
+
+void lower_embedding_grad(GpuProgramBuilder& b) {
+    b.require_dense_outputs();
+    b.require_dense_input(0);
+    const trace::Tensor& table = b.output(0);
+    RowsByIndex r;
+    r.move = kernels::RowMove::scatter_add;
+    r.x = b.input_pointer("x", 0);
+    r.x_type = b.input(0).type;
+    r.limit = static_cast<std::uint32_t>(table.shape[0]);
+    r.columns = static_cast<std::uint32_t>(table.shape[1]);
+    // Rows add up in f32; a table of another type is rounded at the end.
+    const bool direct = table.type == trace::ElementType::f32;
+    ElementwiseOperand sums{trace::ElementType::f32, {}, dense_strides(table.shape)};
+    sums.pointer = direct ? b.output_pointer("y", 0)
+                          : kernels::pointer_argument(
+                                "y", b.workspace("embedding gradient", static_cast<std::uint64_t>(table.elements()) * 4));
+    r.y = sums.pointer;
+    launch_elementwise(b, expression::parse("y0 = 0"), {}, table.shape, {}, {sums});
+    launch_rows_by_index(b, r);
+    if (!direct) launch_elementwise(b, expression::parse("y0 = x0"), {}, table.shape, {sums}, {output_operand(b, 0)});
+}
+
+void lower_gather(GpuProgramBuilder& b) {
+    b.require_dense_outputs();
+    b.require_dense_input(0);
+    require_axis_zero(b);
+    RowsByIndex r;
+    r.y = b.output_pointer("y", 0);
+    r.x = b.input_pointer("x", 0);
+    r.y_type = b.output(0).type;
+    r.x_type = b.input(0).type;
+    r.limit = static_cast<std::uint32_t>(b.input(0).shape[0]);
+    r.columns = static_cast<std::uint32_t>(b.input(0).elements() / std::max<std::int64_t>(1, b.input(0).shape[0]));
+    launch_rows_by_index(b, r);
+}
+
+void lower_scatter(GpuProgramBuilder& b) {
+    b.require_dense_outputs();
+    b.require_dense_input(0);
+    b.require_dense_input(2);
+    require_axis_zero(b);
+    const bool accumulate = b.op().integer("accumulate", 0) != 0;
+    if (accumulate && b.output(0).type != trace::ElementType::f32) {
+        throw Unsupported{"no scatter kernel that adds to " + trace::name_of(b.output(0).type)};
+    }
+    if (b.buffer_of(b.op().inputs[0]) != b.buffer_of(b.op().outputs[0])) {
+        ElementwiseOperand x = input_operand(b, 0, b.output(0).shape);
+        launch_elementwise(b, expression::parse("y0 = x0"), {}, b.output(0).shape, {x}, {output_operand(b, 0)});
+    }
+    RowsByIndex r;
+    r.move = accumulate ? kernels::RowMove::scatter_add : kernels::RowMove::scatter;
+    r.y = b.output_pointer("y", 0);
+    r.x = b.input_pointer("x", 2);
+    r.y_type = b.output(0).type;
+    r.x_type = b.input(2).type;
+    r.limit = static_cast<std::uint32_t>(b.input(0).shape[0]);
+    r.columns = static_cast<std::uint32_t>(b.input(0).elements() / std::max<std::int64_t>(1, b.input(0).shape[0]));
+    launch_rows_by_index(b, r);
+}
+
+void lower_concat(GpuProgramBuilder& b) {
+    b.require_dense_outputs();
+    const trace::Tensor& y = b.output(0);
+    const auto axis = static_cast<std::size_t>(b.op().integer("axis", 0));
+    if (y.elements() == 0) return;
+    const std::int64_t inner = std::accumulate(y.shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, y.shape.end(),
+                                               std::int64_t{1}, std::multiplies<>());
+    const auto y_stride = static_cast<std::uint32_t>(y.shape.at(axis) * inner);
+    const auto rows = static_cast<std::uint32_t>(y.elements() / y_stride);
+    std::uint64_t offset = 0;
+    for (std::size_t i = 0; i < b.op().inputs.size(); ++i) {
+        b.require_dense_input(i);
+        const trace::Tensor& x = b.input(i);
+        const auto columns = static_cast<std::uint32_t>(x.shape.at(axis) * inner);
+        if (columns == 0) continue;
+        kernels::CopyRowsSpec spec;
+        spec.compute_capability = b.compute_capability();
+        spec.x = kernel_type(x.type);
+        spec.y = kernel_type(y.type);
+        const unsigned bytes = std::max(kernels::bytes_of(spec.x), kernels::bytes_of(spec.y));
+        KernelArgument to = b.output_pointer("y", 0);
+        const KernelArgument from = b.input_pointer("x", i);
+        to.byte_offset += offset * kernels::bytes_of(spec.y);
+        spec.vector_width =
+            width_for(bytes, {columns, y_stride, to.byte_offset / bytes, from.byte_offset / bytes});
+        std::vector<KernelArgument> arguments{to, from, kernels::integer_argument("rows", rows),
+                                              kernels::integer_argument("x_stride", columns),
+                                              kernels::integer_argument("y_stride", y_stride)};
+        kernels::add_divider_arguments(arguments, "row_vectors", columns / spec.vector_width);
+        b.launch(kernels::generate_copy_rows(spec), kernels::copy_rows_grid(spec, rows, columns), arguments);
+        offset += columns;
+    }
+}
+
+}  // namespace heddle::lowering
