@@ -241,6 +241,11 @@ TEST_CASE("the least exponent, e0, decides what the smallest products leave") {
     // 2^-149 - 2^-158 is cut to zero, 2^-149 - 2^-159 keeps 2^-149.
     CHECK(evaluate(hopper, {small(-23, -126, 1), small(-32, -126, -1)}, 0.0) == 0.0f);
     CHECK(evaluate(hopper, {small(-23, -126, 1), small(-33, -126, -1)}, 0.0) == std::ldexp(1.0f, -149));
+    // fp16 output: e0 = -21, nothing below 2^-46. 2^-25 is a tie between 0 and 2^-24, which 2^-46 breaks,
+    // 2^-47 not.
+    const DotProductParameters half = parameters_for(Generation::hopper, Format::fp16, Format::fp16);
+    CHECK(evaluate(half, {small(-12, -13, 1), small(-22, -24, 1)}, 0.0) == std::ldexp(1.0f, -24));
+    CHECK(evaluate(half, {small(-12, -13, 1), small(-23, -24, 1)}, 0.0) == 0.0f);
 }
 
 TEST_CASE("fp8 by wgmma leaves 13 fraction bits, cut towards zero") {

@@ -1,8 +1,12 @@
 // The fast bodies of the matrix multiplication against the scalar definition, bit by bit, on inputs of every
 // kind.
+#include <algorithm>
 #include <bit>
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
 #include <random>
+#include <stdexcept>
 #include <type_traits>
 #include <vector>
 
@@ -268,5 +272,87 @@ TEST_CASE("shapes that fill no tile, short and long K") {
                                           Distribution::near_one, implementation, ++seed) == 0);
             }
         }
+    }
+}
+
+TEST_CASE("sums on both sides of 32 bits") {
+    // Hopper's largest block: 16 products of (2 - 2^-10)^2 are 2^31 - 2^21 + 2^9 units of 2^-25. C fills up
+    // to 2^31.
+    const DotProductParameters hopper = parameters_for(Generation::hopper, Format::fp16, Format::fp32);
+    for (const bool negative : {false, true}) {
+        const std::vector<std::uint16_t> a(16 * 16, negative ? 0xBFFF : 0x3FFF), b(8 * 16, 0x3FFF);
+        for (int beyond = -256; beyond <= 256; beyond += 8) {
+            std::vector<float> c(16 * 8), d(16 * 8);
+            for (std::size_t i = 0; i < c.size(); ++i) {
+                const double units = (1 << 21) - (1 << 9) + beyond + static_cast<int>(i % 8);
+                c[i] = static_cast<float>(std::ldexp(negative ? -units : units, -25));
+            }
+            matrix_multiply_accumulate(hopper, 16, 8, 16, a.data(), b.data(), c.data(), d.data());
+            for (std::size_t i = 0; i < c.size(); ++i) {
+                // 24 bits are kept: multiples of 128 below 2^31, of 256 from there on.
+                const std::int64_t sum = (std::int64_t{1} << 31) + beyond + static_cast<int>(i % 8);
+                const std::int64_t cut = sum < std::int64_t{1} << 31 ? sum / 128 * 128 : sum / 256 * 256;
+                const double expected = std::ldexp(static_cast<double>(cut), -25);
+                REQUIRE(d[i] == (negative ? -expected : expected));
+            }
+        }
+    }
+}
+
+TEST_CASE("sums whose largest exponent is below e0") {
+    // One product that decides, and a few whose bits end on both sides of 2^(e0 - F).
+    struct Case {
+        Generation generation;
+        Format input, output;
+        int a_first, b_first, a_rest, b_rest;
+    };
+    const Case cases[] = {
+        {Generation::hopper, Format::bf16, Format::fp32, -70, -70, -75, -80},
+        {Generation::ampere, Format::bf16, Format::fp32, -70, -70, -75, -80},
+        {Generation::hopper, Format::tf32, Format::fp32, -70, -70, -75, -80},
+        {Generation::hopper, Format::fp16, Format::fp16, -12, -13, -15, -24},
+        {Generation::ampere, Format::fp16, Format::fp16, -12, -13, -15, -24},
+        {Generation::volta, Format::fp16, Format::fp16, -12, -13, -15, -24},
+    };
+    std::mt19937_64 random(12);
+    for (const Case& x : cases) {
+        const DotProductParameters parameters = parameters_for(x.generation, x.input, x.output);
+        const auto power = [&](int exponent, bool negative) {
+            return from_float(x.input, std::ldexp(negative ? -1.0f : 1.0f, exponent));
+        };
+        std::size_t e0_matters = 0, different = 0;
+        for (int trial = 0; trial < 4000; ++trial) {
+            std::vector<std::uint32_t> a(parameters.block_length, 0), b(parameters.block_length, 0);
+            a[0] = power(x.a_first, false);
+            b[0] = power(x.b_first, false);
+            for (std::size_t k = 1; k < a.size(); ++k) {
+                if (random() % 3 != 0) continue;
+                a[k] = power(x.a_rest - static_cast<int>(random() % 10), random() % 2 != 0);
+                b[k] = power(x.b_rest, false);
+            }
+            const std::uint32_t expected = dot_product(parameters, a, b, 0);
+            DotProductParameters without = parameters;
+            without.minimum_exponent = -300;
+            if (dot_product(without, a, b, 0) != expected) ++e0_matters;
+            const auto run = [&]<typename Input, typename Output>(Input, Output) {
+                const std::vector<Input> typed_a(a.begin(), a.end()), typed_b(b.begin(), b.end());
+                for (const Implementation implementation :
+                     {Implementation::portable, Implementation::automatic}) {
+                    Output c{}, d{};
+                    matrix_multiply_accumulate(parameters, 1, 1, a.size(), typed_a.data(), typed_b.data(), &c,
+                                               &d, implementation);
+                    if (raw(d) != expected) ++different;
+                }
+            };
+            if (x.output == Format::fp16)
+                run(std::uint16_t{}, std::uint16_t{});
+            else if (x.input == Format::tf32)
+                run(std::uint32_t{}, float{});
+            else
+                run(std::uint16_t{}, float{});
+        }
+        INFO(traits(x.input).name << " -> " << traits(x.output).name);
+        CHECK(different == 0);
+        CHECK(e0_matters > 10);
     }
 }
