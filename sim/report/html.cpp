@@ -20,7 +20,7 @@ constexpr const char* kStyle = R"css(
 @media (prefers-color-scheme: dark) { :root { --ink: #e6e9ef; --paper: #14181f; --faint: #98a2b3; --line: #333b48;
   --c0: #6ea0ff; --c1: #f0ad52; --c2: #58c79a; --c3: #e07a8f; --c4: #a892ea; --c5: #63cbdb; --c6: #bcc063; --c7: #737d8d; } }
 body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 2rem auto;
-  max-width: 1100px; padding: 0 1rem; }
+  max-width: 1240px; padding: 0 1rem; }
 h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 .faint { color: var(--faint); } .figures { display: flex; flex-wrap: wrap; gap: 1rem 2.5rem; margin: 1rem 0; }
 .figures div b { display: block; font-size: 1.35rem; font-weight: 600; }
