@@ -127,7 +127,7 @@ std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& har
                                   RunResult& result) {
     const models::gpu::GpuConfig& config = hardware.gpu();
     const lowering::GpuLowering lowered = lowering::lower_for_gpu(trace, target_of(config));
-    const std::vector<PlannedLaunch> plan = plan_launches(lowered.program, config.l2.size);
+    const std::vector<PlannedLaunch> plan = plan_launches(lowered.program, config.l2.bytes);
     const std::map<std::string, LaunchOutcome> outcomes =
         simulate_distinct(trace, lowered.program, plan, config, options, result);
 

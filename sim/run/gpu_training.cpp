@@ -1,0 +1,104 @@
+// Training with real values on the GPU model.
+#include <fmt/format.h>
+
+#include <cstring>
+
+#include "isa/common/error.h"
+#include "sim/run/gpu_run.h"
+#include "sim/run/gpu_session.h"
+#include "sim/run/numerics.h"
+#include "sim/run/worker_pool.h"
+#include "workloads/lowering/gpu/gpu_lowering.h"
+
+namespace heddle::sim {
+namespace {
+
+class GpuTraining : public TrainingDevice {
+  public:
+    GpuTraining(const trace::Trace& trace, const models::gpu::GpuConfig& config, const lowering::GpuLowering& lowered,
+                const std::vector<PlannedLaunch>& plan, bool tick_every_cycle)
+        : trace_(trace), lowered_(lowered), plan_(plan), session_(config, tick_every_cycle) {
+        for (const program::Buffer& buffer : lowered.program.buffers) values_.emplace_back(buffer.bytes);
+    }
+
+    void write(trace::TensorId id, const std::vector<double>& values) override {
+        const std::vector<std::byte> bytes = encode_elements(trace_.tensor(id).type, values);
+        std::memcpy(values_[lowered_.buffer_of_tensor[id]].data(), bytes.data(), bytes.size());
+    }
+    std::vector<double> read(trace::TensorId id) override {
+        return decode_elements(trace_.tensor(id).type, values_[lowered_.buffer_of_tensor[id]].data(),
+                               static_cast<std::size_t>(trace_.tensor(id).elements()));
+    }
+    std::vector<std::uint64_t> run_step() override {
+        std::vector<std::uint64_t> cycles;
+        for (const PlannedLaunch& planned : plan_) {
+            cycles.push_back(session_.run(lowered_.program, planned, &values_).cycles);
+        }
+        return cycles;
+    }
+    double input_roundoff(trace::ElementType type) const override {
+        switch (type) {
+            case trace::ElementType::bf16: return 0x1p-8;
+            case trace::ElementType::f16: return 0x1p-11;
+            case trace::ElementType::tf32: return 0x1p-11;
+            case trace::ElementType::f64: return 0x1p-53;
+            default: return 0x1p-24;
+        }
+    }
+
+  private:
+    const trace::Trace& trace_;
+    const lowering::GpuLowering& lowered_;
+    const std::vector<PlannedLaunch>& plan_;
+    GpuSession session_;
+    BufferValues values_;
+};
+
+class TrainingJob : public JobRunner {
+  public:
+    explicit TrainingJob(std::function<std::string()> train) : train_(std::move(train)) {}
+    std::string run(std::size_t) override { return train_(); }
+
+  private:
+    std::function<std::string()> train_;
+};
+
+}  // namespace
+
+NumericsResult train_on_gpu(const trace::Trace& trace, const Hardware& hardware, const SimulateOptions& options,
+                            const std::vector<OpOutcome>& outcomes) {
+    const models::gpu::GpuConfig& config = hardware.gpu();
+    const lowering::GpuLowering lowered = lowering::lower_for_gpu(trace, target_of(config));
+    for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+        if (!lowered.ops[i].unsupported.empty()) {
+            throw Error("--numerics needs a kernel for every op: " + lowered.ops[i].unsupported,
+                        {.key = "op " + std::to_string(i) + " (" + trace.ops[i].name + ")"},
+                        "leave --numerics out to estimate such ops");
+        }
+    }
+    const std::vector<PlannedLaunch> plan = plan_launches(lowered.program, config.l2.bytes);
+    TrainingReport report;
+    run_jobs(
+        1, 1,
+        [&]() -> std::unique_ptr<JobRunner> {
+            return std::make_unique<TrainingJob>([&] {
+                GpuTraining device(trace, config, lowered, plan, options.tick_every_cycle);
+                return to_text(train_beside_reference(trace, device, options.steps));
+            });
+        },
+        [&](std::size_t, const std::string& text) { report = training_report_from_text(text); });
+
+    for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+        for (std::uint32_t k = 0; k < lowered.ops[i].launch_count; ++k) {
+            const std::uint64_t with_values = report.cycles.at(lowered.ops[i].first_launch + k);
+            const KernelResult& kernel = outcomes[i].kernels.at(k);
+            if (with_values != kernel.cycles) {
+                throw std::runtime_error(fmt::format("{} takes {} cycles with values and {} without",
+                                                     kernel.name, with_values, kernel.cycles));
+            }
+        }
+    }
+    return report.numerics;
+}
+
+}  // namespace heddle::sim
