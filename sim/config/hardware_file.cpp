@@ -77,7 +77,7 @@ class FileReader {
         if (root.IsNull()) throw Error("the file is empty", {file_, 0, ""});
         if (!root.IsMap())
             throw Error("a hardware file is a map of keys to values", {file_, line_of(root), ""});
-        flatten(root, "");
+        flatten(root, "", 0);
     }
 
     std::vector<Setting>& settings() { return settings_; }
@@ -93,7 +93,14 @@ class FileReader {
     }
 
   private:
-    void flatten(const YAML::Node& map, const std::string& prefix) {
+    // Anchors let a few lines stand for an endless tree.
+    static constexpr std::size_t kDeepest = 16, kMostSettings = 10000;
+
+    void flatten(const YAML::Node& map, const std::string& prefix, std::size_t depth) {
+        if (depth > kDeepest || settings_.size() > kMostSettings) {
+            throw Error(depth > kDeepest ? "groups are nested too deeply" : "too many keys",
+                        {file_, line_of(map), prefix});
+        }
         for (const auto& entry : map) {
             const SourceLocation at{file_, line_of(entry.first), prefix};
             if (!entry.first.IsScalar()) throw Error("a key must be a word", at);
@@ -101,7 +108,7 @@ class FileReader {
             const SourceLocation where{file_, line_of(entry.first), path};
             if (entry.second.IsMap()) {
                 remember(path, where, true);
-                flatten(entry.second, path);
+                flatten(entry.second, path, depth + 1);
             } else if (entry.second.IsScalar()) {
                 remember(path, where, false);
                 const auto line = static_cast<std::size_t>(entry.second.Mark().line);

@@ -136,6 +136,8 @@ TEST_CASE("mistakes are told with file, line, key and remedy") {
         {"no value", with("132", ""), {":6: sm.count: no value"}},
         {"not yaml", complete + "a: [\n", {"not YAML"}},
         {"not a map", "132\n", {":1: a hardware file is a map"}},
+        {"endless", "a: &a\n  b: *a\n", {"nested too deeply"}},
+        {"key that is no word", "[1, 2]: 3\n", {":1: a key must be a word"}},
         {"empty", "# nothing\n", {"the file is empty"}},
         {"unknown base",
          complete + "extends: no-such-machine\n",
@@ -219,4 +221,54 @@ TEST_CASE("an override may supply what the file lacks") {
         folder.write("machine.yaml", "kind: gpu\nclock: 1 GHz\nsm.count: 1\nl2.size: 1 MiB\n");
     CHECK_THAT(error_of(file), Catch::Contains("missing key `hbm.bandwidth`"));
     CHECK(error_of(file, {"hbm.bandwidth=1 TB/s"}) == "no error");
+}
+
+TEST_CASE("Windows line ends are read like others") {
+    Folder folder;
+    std::string text;
+    for (const char c : std::string(kComplete)) text += c == '\n' ? std::string("\r\n") : std::string(1, c);
+    Machine machine;
+    const auto origins =
+        apply_settings(read_hardware_file(folder.write("machine.yaml", text)), {}, machine.describe());
+    CHECK(machine.sm_count == 132);
+    CHECK(origins.at("sm.count").source == "source: a whitepaper");
+    CHECK(origins.at("clock").source == "source: a datasheet, page 7");
+}
+
+TEST_CASE("whatever a file holds, the outcome is a device or an error in one line") {
+    Folder folder;
+    const std::string complete = kComplete;
+    const std::string bytes =
+        "\n\t :#[]{}&*!|>'\"%@-,\xff\x01"
+        "0a";
+    std::uint64_t state = 1;
+    const auto random = [&state](std::size_t bound) {  // Knuth's MMIX generator
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        return static_cast<std::size_t>(state >> 33) % bound;
+    };
+    int devices = 0, errors = 0;
+    for (int trial = 0; trial < 1500; ++trial) {
+        std::string text = complete;
+        for (std::size_t change = 0; change <= random(3); ++change) {
+            const std::size_t at = random(text.size());
+            const char byte = bytes[random(bytes.size())];
+            switch (random(3)) {
+                case 0:
+                    text[at] = byte;
+                    break;
+                case 1:
+                    text.insert(at, 1, byte);
+                    break;
+                default:
+                    text.erase(at, 1 + random(8));
+                    break;
+            }
+        }
+        CAPTURE(text);
+        const std::string message = error_of(folder.write("machine.yaml", text));
+        (message == "no error" ? devices : errors) += 1;
+        CHECK(message.find('\n') == std::string::npos);
+    }
+    CHECK(devices > 50);  // changes in comments
+    CHECK(errors > 500);
 }
