@@ -71,35 +71,41 @@ void run_reduce(const Context& c) {
     const double start = maximum   ? -std::numeric_limits<double>::infinity()
                          : minimum ? std::numeric_limits<double>::infinity()
                                    : 0.0;
-    std::vector<double> result(static_cast<std::size_t>(c.out(0).elements()), start);
-    std::vector<double> where(result.size(), 0.0), seen(result.size(), 0.0);
     const auto map = expression::parse(c.op.text("expression", "y0 = x0"));
+    const std::size_t reduced = map.outputs.size();
+    const auto places = static_cast<std::size_t>(c.out(0).elements());
+    std::vector<std::vector<double>> results(reduced, std::vector<double>(places, start));
+    std::vector<double> where(places, 0.0), seen(places, 0.0);
     const std::vector<double> scalars = c.op.reals("scalars");
     const Operands operands(c, shape);
-    std::vector<double> arguments(operands.count()), mapped(map.outputs.size());
+    std::vector<double> arguments(operands.count()), mapped(reduced);
     const auto count = static_cast<std::size_t>(c.in(0).elements());
     for (std::size_t element = 0; element < count; ++element) {
         operands.at(element, arguments);
         expression::evaluate(map, arguments, scalars, element, mapped);
-        const double value = mapped[0];
         const std::size_t place = broadcast_position(element, shape, strides);
-        double& slot = result[place];
-        if (maximum || minimum) {
-            if (maximum ? value > slot : value < slot) {
-                slot = value;
-                where[place] = seen[place];
+        for (std::size_t i = 0; i < reduced; ++i) {
+            const double value = mapped[i];
+            double& slot = results[i][place];
+            if (maximum || minimum) {
+                if (maximum ? value > slot : value < slot) {
+                    slot = value;
+                    where[place] = seen[place];
+                }
+            } else {
+                slot += norm ? value * value : value;
             }
-        } else {
-            slot += norm ? value * value : value;
         }
         seen[place] += 1;
     }
-    for (std::size_t i = 0; i < result.size(); ++i) {
-        if (reduction == "mean") result[i] /= seen[i];
-        if (norm) result[i] = std::sqrt(result[i]);
+    for (std::size_t i = 0; i < reduced; ++i) {
+        for (std::size_t place = 0; place < places; ++place) {
+            if (reduction == "mean") results[i][place] /= seen[place];
+            if (norm) results[i][place] = std::sqrt(results[i][place]);
+        }
+        c.scatter_output(i, results[i]);
     }
-    c.scatter_output(0, result);
-    if (c.op.outputs.size() > 1) c.scatter_output(1, where);
+    if (c.op.integer("argument", 0) != 0) c.scatter_output(reduced, where);
 }
 
 }  // namespace heddle::reference

@@ -8,46 +8,41 @@
 namespace heddle::reference {
 namespace {
 
-/// Positions that gather and scatter address: a tensor seen as [outer, axis, inner].
+/// Positions that gather and scatter address: a tensor seen as [outer, axes that the indices replace, inner].
 struct AxisView {
     std::size_t outer = 1, extent = 1, inner = 1;
 
-    AxisView(const Shape& shape, std::size_t axis) {
+    AxisView(const Shape& shape, std::size_t axis, std::size_t count = 1) {
         for (std::size_t i = 0; i < shape.size(); ++i) {
-            (i < axis ? outer : i == axis ? extent : inner) *= static_cast<std::size_t>(shape[i]);
+            (i < axis ? outer : i < axis + count ? extent : inner) *= static_cast<std::size_t>(shape[i]);
         }
     }
 };
 
 /// Calls visit(position in the indexed tensor, element of the result or of the updates).
 template <class Visit>
-void for_each_lookup(const Context& c, std::size_t looked_up, Visit visit) {
-    const AxisView view(c.in(0).shape, static_cast<std::size_t>(c.op.integer("axis", 0)));
-    const std::vector<double> indices = c.gathered_input(1);
-    const auto position = [&](std::size_t o, double index, std::size_t i) {
-        return (o * view.extent + checked_index(c, index, static_cast<std::int64_t>(view.extent))) *
-                   view.inner +
-               i;
-    };
-    if (c.op.integer("along", 0) != 0) {
-        // One index per result element: the indices have the tensor's shape with another extent along the
-        // axis.
-        const std::size_t per_row =
-            view.outer * view.inner == 0 ? 0 : indices.size() / (view.outer * view.inner);
-        if (per_row * view.outer * view.inner != indices.size() || indices.size() != looked_up) {
-            c.fail("the indices do not fit the tensor");
-        }
+void for_each_lookup(const Context& c, std::size_t index_tensors, std::size_t looked_up, Visit visit) {
+    const Shape& shape = c.in(0).shape;
+    const auto axis = static_cast<std::size_t>(c.op.integer("axis", 0));
+    const AxisView view(shape, axis, index_tensors);
+    // Several index tensors are the coordinates of one position in the axes that they replace.
+    std::vector<std::size_t> indices(static_cast<std::size_t>(c.in(1).elements()), 0);
+    for (std::size_t k = 0; k < index_tensors; ++k) {
+        const std::vector<double> coordinate = c.gathered_input(k + 1);
+        const std::int64_t extent = shape[axis + k];
         for (std::size_t e = 0; e < indices.size(); ++e) {
-            const std::size_t i = e % view.inner, o = e / view.inner / per_row;
-            visit(position(o, indices[e], i), e);
+            indices[e] =
+                indices[e] * static_cast<std::size_t>(extent) + checked_index(c, coordinate[e], extent);
         }
-        return;
     }
-    if (view.outer * indices.size() * view.inner != looked_up) c.fail("the indices do not fit the result");
+    // With "along" every row has indices of its own, otherwise all rows share them.
+    const bool along = c.op.integer("along", 0) != 0;
+    const std::size_t rows = view.outer * view.inner;
+    const std::size_t per_row = along ? (rows == 0 ? 0 : indices.size() / rows) : indices.size();
+    if (per_row * rows != looked_up) c.fail("the indices do not fit the result");
     for (std::size_t e = 0; e < looked_up; ++e) {
-        const std::size_t i = e % view.inner, n = e / view.inner % indices.size(),
-                          o = e / view.inner / indices.size();
-        visit(position(o, indices[n], i), e);
+        const std::size_t i = e % view.inner, n = e / view.inner % per_row, o = e / view.inner / per_row;
+        visit((o * view.extent + indices[along ? e : n]) * view.inner + i, e);
     }
 }
 
@@ -122,9 +117,11 @@ void run_concat(const Context& c) {
 }
 
 void run_fill(const Context& c) {
+    const double value = c.op.real("value", 0), step = c.op.real("step", 0);
     for (std::size_t i = 0; i < c.op.outputs.size(); ++i) {
-        const auto count = static_cast<std::size_t>(c.out(i).elements());
-        c.scatter_output(i, std::vector<double>(count, c.op.real("value", 0)));
+        std::vector<double> result(static_cast<std::size_t>(c.out(i).elements()));
+        for (std::size_t e = 0; e < result.size(); ++e) result[e] = value + static_cast<double>(e) * step;
+        c.scatter_output(i, result);
     }
 }
 
@@ -138,9 +135,10 @@ void run_gather(const Context& c) {
 
 void run_scatter(const Context& c) {
     std::vector<double> y = c.gathered_input(0);
-    const std::vector<double> updates = c.gathered_input(2);
+    const std::size_t last = c.op.inputs.size() - 1;
+    const std::vector<double> updates = c.gathered_input(last);
     const bool accumulate = c.op.integer("accumulate", 0) != 0;
-    for_each_lookup(c, updates.size(), [&](std::size_t position, std::size_t element) {
+    for_each_lookup(c, last - 1, updates.size(), [&](std::size_t position, std::size_t element) {
         y[position] = accumulate ? y[position] + updates[element] : updates[element];
     });
     c.scatter_output(0, y);

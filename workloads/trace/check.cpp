@@ -85,13 +85,15 @@ class OpCheck {
                 operands(0, many, 1, many);
                 break;
             case OpKind::gather:
-                operands(2, 2, 1, 1);
+                operands(2, many, 1, 1);
                 axis(in(0));
+                indices(op_.inputs.size() - 1, out(0));
                 break;
             case OpKind::scatter:
-                operands(3, 3, 1, 1);
+                operands(3, many, 1, 1);
                 axis(in(0));
                 same_count("result", out(0), in(0).elements());
+                indices(op_.inputs.size() - 2, in(op_.inputs.size() - 1));
                 break;
             case OpKind::host_copy:
             case OpKind::collective:
@@ -174,6 +176,23 @@ class OpCheck {
         }
     }
 
+    /// Index tensors of gather and scatter against the tensor of looked-up elements.
+    void indices(std::size_t count, const Tensor& looked_up) const {
+        const Shape& shape = in(0).shape;
+        const auto first = static_cast<std::size_t>(op_.integer("axis", 0));
+        if (first + count > shape.size()) fail("there are more index tensors than axes");
+        std::int64_t expected = in(1).elements();
+        for (std::size_t i = 1; i < count; ++i) same_count("index tensor", in(i + 1), expected);
+        if (op_.integer("along", 0) != 0) {
+            if (count != 1) fail("indices along an axis are one tensor");
+        } else {
+            for (std::size_t i = 0; i < shape.size(); ++i) {
+                if (i < first || i >= first + count) expected *= shape[i];
+            }
+        }
+        same_count("looked-up tensor", looked_up, expected);
+    }
+
     void matmul() const {
         operands(2, many, 1, many);
         const Shape& a = in(0).shape;
@@ -233,7 +252,7 @@ class OpCheck {
     }
 
     void reduce() const {
-        operands(1, many, 1, 2);
+        operands(1, many, 1, many);
         const std::set<std::string> known{"sum", "mean", "max", "min", "norm2"};
         if (!known.contains(op_.text("reduction"))) {
             fail("reduction '" + op_.text("reduction") + "' is none of sum, mean, max, min, norm2");
@@ -252,8 +271,18 @@ class OpCheck {
         }
         for (std::size_t i = 0; i < op_.outputs.size(); ++i) same_count("result", out(i), remaining);
         for (std::size_t i = 1; i < op_.inputs.size(); ++i) broadcast(in(i), in(0).shape);
-        if (op_.attributes.contains("expression") && parsed("expression").input_count > op_.inputs.size()) {
-            fail("the expression reads an operand that is not given");
+        const bool argument = op_.integer("argument", 0) != 0;
+        std::size_t reduced = 1;
+        if (op_.attributes.contains("expression")) {
+            const auto expression = parsed("expression");
+            if (expression.input_count > op_.inputs.size()) {
+                fail("the expression reads an operand that is not given");
+            }
+            reduced = expression.outputs.size();
+        }
+        if (op_.outputs.size() != reduced + (argument ? 1 : 0)) {
+            fail("there are " + std::to_string(op_.outputs.size()) + " results for " +
+                 std::to_string(reduced) + " reductions");
         }
     }
 
@@ -331,6 +360,10 @@ class OpCheck {
 };
 
 }  // namespace
+
+void Trace::check_op(OpId id) const {
+    OpCheck(*this, ops.at(id), id).run();
+}
 
 void Trace::check() const {
     for (const Tensor& tensor : tensors) {

@@ -34,7 +34,7 @@ std::string name_of(Phase phase);
 
 /// What an op computes: operands in order -> results. [] marks what may be left out. Tensors are dense and
 /// row-major unless a stride attribute says otherwise ("input0_strides", "output0_strides": elements, one per
-/// axis).
+/// axis; "input0_offset", "output0_offset": elements from the start of the storage).
 enum class OpKind : std::uint8_t {
     matmul,  ///< A, B [, bias or accumulator, more epilogue operands] -> y = op(A) op(B); attributes
              ///< transpose_a, transpose_b (0/1); leading batch dimensions broadcast. Third operand without
@@ -42,9 +42,10 @@ enum class OpKind : std::uint8_t {
              ///< operands, broadcast to y
     elementwise,  ///< attribute "expression", numbers s0, s1 in "scalars"; inputs broadcast to the first
                   ///< output's shape, NumPy rules; all outputs have the same number of elements
-    reduce,  ///< x [, more] -> y; attributes "reduction" (sum, mean, max, min, norm2), "axes" (absent: all).
-             ///< Optional "expression" over the inputs (broadcast to the first) applied before. Integer
-             ///< "argument" = 1: the second result is the index of the extremum
+    reduce,       ///< x [, more] -> y [, more]; attributes "reduction" (sum, mean, max, min, norm2), "axes"
+             ///< (absent: all). Optional "expression" over the inputs (broadcast to the first) applied
+             ///< before; result i reduces its output i. "argument" = 1: the second result is the index of the
+             ///< extremum
     softmax_cross_entropy,       ///< logits [N, C], labels [N] -> loss per row [N], probabilities [N, C]
     softmax_cross_entropy_grad,  ///< probabilities, labels [, d loss [N]] -> d logits, times "scale" (1/N:
                                  ///< mean loss)
@@ -61,12 +62,13 @@ enum class OpKind : std::uint8_t {
     copy,            ///< copy, cast, reshape, broadcast; transpose with "permutation": y axis i is x axis
                      ///< permutation[i]
     concat,          ///< attribute "axis"
-    fill,            ///< -> y; attribute "value"
-    gather,  ///< x, indices -> y, attribute "axis" (default 0). "along" = 1: one index per result element, as
-             ///< take_along_axis (the axis may be dropped); otherwise indices replace the axis
-    scatter,  ///< x, indices, updates -> y: gather's positions of x overwritten, or added to ("accumulate" =
-              ///< 1)
-    random,   ///< -> y; attributes "distribution" (uniform, integer), "low", "high", "stream"
+    fill,            ///< -> y; attribute "value"; with "step" element i is value + i * step (a range)
+    gather,  ///< x, indices [, more indices] -> y, attribute "axis" (default 0). Indices replace the axis;
+             ///< several index tensors of one shape replace as many axes from "axis" on. "along" = 1: one
+             ///< index per result element, as take_along_axis (the axis may be dropped)
+    scatter,     ///< x, indices [, more], updates -> y: gather's positions of x overwritten, or added to
+                 ///< ("accumulate" = 1)
+    random,      ///< -> y; attributes "distribution" (uniform, integer), "low", "high", "stream"
     host_copy,   ///< between host and device; attribute "direction" (host_to_device, device_to_host)
     collective,  ///< attributes "collective" (all_reduce, all_gather, ...), "bytes"
     unknown,     ///< not understood: has a measured time or counts as unknown, never as zero
@@ -132,6 +134,7 @@ struct Trace {
     /// Throws heddle::Error when an op refers to what does not exist, shapes do not fit its kind, or
     /// dependencies are not on earlier ops.
     void check() const;
+    void check_op(OpId id) const;
 };
 
 /// Floating-point operations of an op by the textbook: 2 m n k for a matmul, 4 s^2 d per head for attention

@@ -83,9 +83,15 @@ TEST_CASE("reductions") {
     CHECK(reduce("min", {0}, {3}) == Numbers{1, -5, 2});
     CHECK(run(OpKind::reduce, {{{2}, {3, 4}}}, {{{}}}, {{"reduction", std::string("norm2")}})[0] ==
           Numbers{5});
-    const auto both =
-        run(OpKind::reduce, {x}, {{{2}}, {{2}}}, {{"reduction", std::string("max")}, {"axes", List{1}}});
+    const auto both = run(OpKind::reduce, {x}, {{{2}}, {{2}}},
+                          {{"reduction", std::string("max")}, {"axes", List{1}}, {"argument", one}});
     CHECK(both[1] == Numbers{2, 2});
+    const auto pair = run(OpKind::reduce, {x, {{3}, {1, 0, 2}}}, {{{2}}, {{2}}},
+                          {{"reduction", std::string("sum")},
+                           {"axes", List{1}},
+                           {"expression", std::string("y0 = x0; y1 = x0 * x1")}});
+    CHECK(pair[0] == Numbers{-2, 13});
+    CHECK(pair[1] == Numbers{5, 22});
     CHECK(run(OpKind::reduce, {x}, {{{}}},
               {{"reduction", std::string("sum")}, {"expression", std::string("y0 = x0 * x0")}})[0] ==
           Numbers{127});
@@ -137,6 +143,11 @@ TEST_CASE("lookups") {
           Numbers{2, 3, 6});
     CHECK(run(OpKind::scatter, {table, {{3}, {1, 0, 1}}, {{3}, {-1, -2, -3}}}, {{{3, 2}}},
               {{"axis", one}, {"along", one}})[0] == Numbers{1, -1, -2, 4, 5, -3});
+    // Two index tensors: the coordinates (2, 1) and (0, 0).
+    CHECK(run(OpKind::gather, {table, {{2}, {2, 0}}, {{2}, {1, 0}}}, {{{2}}})[0] == Numbers{6, 1});
+    CHECK(run(OpKind::scatter, {table, {{2}, {2, 0}}, {{2}, {1, 0}}, {{2}, {-1, -2}}}, {{{3, 2}}})[0] ==
+          Numbers{-2, 2, 3, 4, 5, -1});
+    CHECK(run(OpKind::fill, {}, {{{3}}}, {{"value", 2.0}, {"step", 0.5}})[0] == Numbers{2, 2.5, 3});
     CHECK(run(OpKind::scatter, {table, {{2}, {0, 0}}, {{2, 2}, {1, 1, 1, 1}}}, {{{3, 2}}},
               {{"accumulate", one}})[0] == Numbers{3, 4, 3, 4, 5, 6});
 }
