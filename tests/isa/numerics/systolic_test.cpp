@@ -82,25 +82,29 @@ TEST_CASE("the order of addition is the one asked for") {
 TEST_CASE("a tile equals its columns in every bit") {
     std::mt19937 random(6);
     std::normal_distribution<float> normal;
+    const std::size_t m = 5, n = 70, k = 300;
     for (const SystolicOrder order :
          {SystolicOrder{}, SystolicOrder{0, true}, SystolicOrder{8, false}, SystolicOrder{256, false}}) {
-        const std::size_t m = 5, n = 70, k = 300;
-        std::vector<std::uint16_t> a(m * k), b(k * n);
-        std::vector<float> c(m * n);
-        for (std::uint16_t& value : a) value = fp32_to_bf16(normal(random));
-        for (std::uint16_t& value : b) value = fp32_to_bf16(normal(random));
-        for (float& value : c) value = normal(random);
-        const std::vector<float> before = c;
-        matrix_unit_tile(order, m, n, k, a.data(), b.data(), c.data());
-        std::size_t wrong = 0;
-        for (std::size_t i = 0; i < m; ++i) {
-            for (std::size_t j = 0; j < n; ++j) {
-                const float one =
-                    matrix_unit_column(order, k, a.data() + i * k, 1, b.data() + j, n, before[i * n + j]);
-                if (one != c[i * n + j]) ++wrong;
+        for (const int scale :
+             {0, -64}) {  // with -64, products and sums lie around the smallest normal number
+            std::vector<std::uint16_t> a(m * k), b(k * n);
+            std::vector<float> c(m * n);
+            for (std::uint16_t& value : a) value = fp32_to_bf16(std::ldexp(normal(random), scale));
+            for (std::uint16_t& value : b) value = fp32_to_bf16(std::ldexp(normal(random), scale));
+            for (float& value : c) value = std::ldexp(normal(random), 2 * scale);
+            const std::vector<float> before = c;
+            matrix_unit_tile(order, m, n, k, a.data(), b.data(), c.data());
+            std::size_t wrong = 0;
+            for (std::size_t i = 0; i < m; ++i) {
+                for (std::size_t j = 0; j < n; ++j) {
+                    const float one =
+                        matrix_unit_column(order, k, a.data() + i * k, 1, b.data() + j, n, before[i * n + j]);
+                    if (std::bit_cast<std::uint32_t>(one) != std::bit_cast<std::uint32_t>(c[i * n + j]))
+                        ++wrong;
+                }
             }
+            CHECK(wrong == 0);
         }
-        CHECK(wrong == 0);
     }
 }
 
