@@ -1,0 +1,291 @@
+// Every kind of op, lowered to PTX and executed, beside the double-precision reference.
+#include "workloads/lowering/gpu/gpu_lowering.h"
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "isa/numerics/formats.h"
+#include "isa/ptx/parser.h"
+#include "workloads/reference/execute.h"
+#include "workloads/zoo/mlp.h"
+
+using namespace heddle;
+using trace::ElementType;
+using trace::Op;
+using trace::OpKind;
+using trace::Tensor;
+using trace::TensorId;
+using trace::TensorRole;
+
+namespace {
+
+void store(ElementType type, double value, std::byte* to) {
+    const auto put = [&](auto bits) { std::memcpy(to, &bits, sizeof bits); };
+    switch (type) {
+        case ElementType::f64: return put(value);
+        case ElementType::f32: return put(static_cast<float>(value));
+        case ElementType::f16: return put(numerics::fp32_to_fp16(static_cast<float>(value)));
+        case ElementType::bf16: return put(numerics::fp32_to_bf16(static_cast<float>(value)));
+        case ElementType::i64: return put(static_cast<std::int64_t>(value));
+        case ElementType::i32: return put(static_cast<std::int32_t>(value));
+        default: return put(static_cast<std::uint8_t>(value));
+    }
+}
+
+double load(ElementType type, const std::byte* from) {
+    const auto get = [&]<class T>(T bits) {
+        std::memcpy(&bits, from, sizeof bits);
+        return bits;
+    };
+    switch (type) {
+        case ElementType::f64: return get(double{});
+        case ElementType::f32: return get(float{});
+        case ElementType::f16: return numerics::fp16_to_fp32(get(std::uint16_t{}));
+        case ElementType::bf16: return numerics::bf16_to_fp32(get(std::uint16_t{}));
+        case ElementType::i64: return static_cast<double>(get(std::int64_t{}));
+        case ElementType::i32: return get(std::int32_t{});
+        default: return get(std::uint8_t{});
+    }
+}
+
+/// A trace under construction: tensors by shape and type, one op.
+struct Builder {
+    trace::Trace trace;
+
+    TensorId tensor(std::vector<std::int64_t> shape, ElementType type = ElementType::f32,
+                    TensorRole role = TensorRole::activation) {
+        Tensor t;
+        t.name = "t" + std::to_string(trace.tensors.size());
+        t.shape = std::move(shape);
+        t.type = type;
+        t.role = role;
+        return trace.add(t);
+    }
+    Op& op(OpKind kind, std::vector<TensorId> inputs, std::vector<TensorId> outputs) {
+        Op op;
+        op.name = trace::name_of(kind);
+        op.kind = kind;
+        op.inputs = std::move(inputs);
+        op.outputs = std::move(outputs);
+        return trace.ops[trace.add(op)];
+    }
+};
+
+/// Runs every launch functionally and returns the largest |device - reference| / max(1, |reference|) over the
+/// outputs of all ops.
+double worst_error(const trace::Trace& trace, unsigned compute_capability = 90) {
+    trace.check();
+    target::GpuTarget target;
+    target.compute_capability = compute_capability;
+    const lowering::GpuLowering lowered = lowering::lower_for_gpu(trace, target);
+    for (const lowering::GpuLoweredOp& op : lowered.ops) REQUIRE(op.unsupported == "");
+
+    reference::TensorValues truth(trace);
+    ptx::GlobalMemory memory;
+    std::vector<std::uint64_t> base;
+    for (const program::Buffer& buffer : lowered.program.buffers) {
+        base.push_back(memory.allocate(buffer.name, buffer.bytes, true));
+    }
+    for (const TensorId id : reference::external_tensors(trace)) {
+        const auto values = truth[id];
+        const unsigned size = trace::bytes_of(trace.tensor(id).type);
+        std::vector<std::byte> bytes(values.size() * size);
+        for (std::size_t i = 0; i < values.size(); ++i) store(trace.tensor(id).type, values[i], &bytes[i * size]);
+        memory.write(base[lowered.buffer_of_tensor[id]], bytes);
+    }
+    std::map<std::string, std::shared_ptr<ptx::LoadedKernel>> kernels;
+    for (const program::KernelLaunch& launch : lowered.program.launches) {
+        auto& kernel = kernels[launch.kernel->text];
+        if (!kernel) {
+            auto module = std::make_shared<const ptx::Module>(ptx::parse(launch.kernel->text, launch.kernel->entry));
+            kernel = std::make_shared<ptx::LoadedKernel>(module, launch.kernel->entry);
+        }
+        std::vector<std::vector<std::byte>> arguments;
+        for (const program::Argument& argument : launch.arguments) {
+            std::uint64_t bits;
+            std::size_t size = 8;
+            if (const auto* pointer = std::get_if<program::BufferArgument>(&argument)) {
+                bits = base[pointer->buffer] + pointer->offset;
+            } else {
+                bits = std::get<program::ScalarArgument>(argument).bits;
+                size = std::get<program::ScalarArgument>(argument).size;
+            }
+            std::vector<std::byte> bytes(size);
+            std::memcpy(bytes.data(), &bits, size);
+            arguments.push_back(bytes);
+        }
+        ptx::LaunchContext context;
+        context.kernel = kernel.get();
+        context.grid = launch.grid;
+        context.block = launch.block;
+        context.dynamic_shared_bytes = launch.dynamic_shared_bytes;
+        context.parameters = ptx::pack_parameters(*kernel, arguments);
+        context.memory = &memory;
+        context.compute_capability = compute_capability;
+        REQUIRE(ptx::run_functionally(context) > 0);
+    }
+
+    reference::execute(trace, truth);
+    double worst = 0;
+    for (const Op& op : trace.ops) {
+        for (const TensorId id : op.outputs) {
+            const ElementType type = trace.tensor(id).type;
+            const unsigned size = trace::bytes_of(type);
+            const auto expected = truth[id];
+            std::vector<std::byte> bytes(expected.size() * size);
+            memory.read(base[lowered.buffer_of_tensor[id]], bytes);
+            for (std::size_t i = 0; i < expected.size(); ++i) {
+                const double found = load(type, &bytes[i * size]);
+                const double error = std::abs(found - expected[i]) / std::max(1.0, std::abs(expected[i]));
+                worst = std::max(worst, std::isnan(error) ? 1e30 : error);
+            }
+        }
+    }
+    return worst;
+}
+
+}  // namespace
+
+TEST_CASE("matrix products of every layout and type match the reference") {
+    const auto product = [](ElementType in, ElementType out, bool ta, bool tb, std::int64_t m, std::int64_t n,
+                            std::int64_t k, std::int64_t batch = 1) {
+        Builder b;
+        const auto shape = [&](std::int64_t rows, std::int64_t columns) {
+            return batch > 1 ? std::vector<std::int64_t>{batch, rows, columns} : std::vector<std::int64_t>{rows, columns};
+        };
+        const TensorId x = b.tensor(ta ? shape(k, m) : shape(m, k), in);
+        const TensorId w = b.tensor(tb ? shape(n, k) : shape(k, n), in);
+        const TensorId y = b.tensor(shape(m, n), out);
+        Op& op = b.op(OpKind::matmul, {x, w}, {y});
+        op.attributes["transpose_a"] = std::int64_t{ta};
+        op.attributes["transpose_b"] = std::int64_t{tb};
+        return worst_error(b.trace);
+    };
+    // Initial values are multiples of 2^-7 in [-1, 1): products are exact in fp32, sums over k <= 200 nearly so.
+    for (const bool ta : {false, true}) {
+        for (const bool tb : {false, true}) {
+            CAPTURE(ta, tb);
+            CHECK(product(ElementType::f32, ElementType::f32, ta, tb, 70, 45, 33) < 1e-5);
+            CHECK(product(ElementType::bf16, ElementType::f32, ta, tb, 72, 136, 96) < 1e-5);
+            CHECK(product(ElementType::f16, ElementType::f32, ta, tb, 33, 57, 21) < 1e-5);
+        }
+    }
+    CHECK(product(ElementType::bf16, ElementType::bf16, false, true, 64, 64, 64) < 0x1p-8);
+    CHECK(product(ElementType::f64, ElementType::f64, false, false, 19, 35, 27) < 1e-13);
+    CHECK(product(ElementType::f32, ElementType::f32, false, true, 17, 40, 9, 3) < 1e-5);
+    CHECK(product(ElementType::bf16, ElementType::f32, false, false, 40, 24, 56, 5) < 1e-5);
+    // Few tiles and a long k: split-K with its reduction.
+    CHECK(product(ElementType::bf16, ElementType::f32, false, true, 64, 64, 8192) < 1e-3);
+}
+
+TEST_CASE("epilogues read a bias per column and an accumulator like the result") {
+    Builder b;
+    const TensorId x = b.tensor({50, 24}, ElementType::bf16), w = b.tensor({40, 24}, ElementType::bf16);
+    const TensorId bias = b.tensor({40}), residual = b.tensor({50, 40}), y = b.tensor({50, 40}), z = b.tensor({50, 40});
+    Op& relu = b.op(OpKind::matmul, {x, w, bias}, {y});
+    relu.attributes["transpose_b"] = std::int64_t{1};
+    relu.attributes["epilogue"] = std::string("y0 = max(x0 + x1, 0)");
+    Op& both = b.op(OpKind::matmul, {x, w, residual, bias}, {z});
+    both.attributes["transpose_b"] = std::int64_t{1};
+    both.attributes["epilogue"] = std::string("y0 = 0.5 * x0 + x1 - x2");
+    CHECK(worst_error(b.trace) < 1e-5);
+}
+
+TEST_CASE("elementwise operations broadcast, stride and convert") {
+    Builder b;
+    const TensorId x = b.tensor({13, 37}), row = b.tensor({37}), column = b.tensor({13, 1}), one = b.tensor({}),
+                   half = b.tensor({13, 37}, ElementType::bf16);
+    const TensorId y = b.tensor({13, 37}), z = b.tensor({13, 37}, ElementType::f16), flag = b.tensor({13, 37}, ElementType::boolean);
+    b.op(OpKind::elementwise, {x, row, column, one, half}, {y}).attributes["expression"] =
+        std::string("y0 = max(x0 * x1 + x2, x3) / (2 + x4 * x4)");
+    b.op(OpKind::elementwise, {x}, {z}).attributes["expression"] = std::string("y0 = tanh(x0) * exp(-x0) + sqrt(abs(x0))");
+    b.op(OpKind::elementwise, {x, row}, {flag}).attributes["expression"] = std::string("y0 = x0 > x1");
+    // Columns of x^T, three axes, read through strides.
+    const TensorId cube = b.tensor({4, 5, 6}), turned = b.tensor({6, 4, 5}), cast = b.tensor({4, 5, 6}, ElementType::bf16);
+    b.op(OpKind::copy, {cube}, {turned}).attributes["permutation"] = std::vector<std::int64_t>{2, 0, 1};
+    b.op(OpKind::copy, {cube}, {cast});
+    const TensorId filled = b.tensor({1001}, ElementType::bf16), noise = b.tensor({777});
+    b.op(OpKind::fill, {}, {filled}).attributes["value"] = 0.75;
+    Op& random = b.op(OpKind::random, {}, {noise});
+    random.attributes["stream"] = std::int64_t{5};
+    CHECK(worst_error(b.trace) < 0x1p-8);
+}
+
+TEST_CASE("reductions over rows, columns and everything") {
+    for (const std::string reduction : {"sum", "mean", "max", "norm2"}) {
+        CAPTURE(reduction);
+        Builder b;
+        const TensorId x = b.tensor({300, 77}), wide = b.tensor({5, 3000}), all = b.tensor({30011});
+        const auto reduce = [&](TensorId from, std::vector<std::int64_t> shape, std::vector<std::int64_t> axes) {
+            Op& op = b.op(OpKind::reduce, {from}, {b.tensor(std::move(shape))});
+            op.attributes["reduction"] = reduction;
+            op.attributes["axes"] = std::move(axes);
+        };
+        reduce(x, {77}, {0});
+        reduce(x, {300, 1}, {1});
+        reduce(wide, {5}, {1});
+        reduce(all, {}, {0});
+        CHECK(worst_error(b.trace) < 1e-5);
+    }
+    Builder b;
+    const TensorId x = b.tensor({40, 24}), y = b.tensor({40, 24}, ElementType::bf16);
+    Op& op = b.op(OpKind::reduce, {x, y}, {b.tensor({24})});
+    op.attributes["reduction"] = std::string("sum");
+    op.attributes["axes"] = std::vector<std::int64_t>{0};
+    op.attributes["expression"] = std::string("y0 = x0 * x1");
+    CHECK(worst_error(b.trace) < 1e-5);
+}
+
+TEST_CASE("softmax, cross-entropy and layer norm with their gradients") {
+    Builder b;
+    const TensorId x = b.tensor({21, 45}), y = b.tensor({21, 45}), dy = b.tensor({21, 45}), dx = b.tensor({21, 45});
+    b.op(OpKind::softmax, {x}, {y});
+    b.op(OpKind::softmax_grad, {y, dy}, {dx});
+    const TensorId labels = b.tensor({21}, ElementType::i32, TensorRole::label), loss = b.tensor({21}),
+                   p = b.tensor({21, 45}), dlogits = b.tensor({21, 45});
+    b.op(OpKind::softmax_cross_entropy, {x, labels}, {loss, p});
+    b.op(OpKind::softmax_cross_entropy_grad, {p, labels}, {dlogits}).attributes["scale"] = 1.0 / 21;
+    const TensorId gamma = b.tensor({45}), beta = b.tensor({45}), n = b.tensor({21, 45}), mean = b.tensor({21}),
+                   rstd = b.tensor({21}), dn = b.tensor({21, 45}), dgamma = b.tensor({45}), dbeta = b.tensor({45});
+    b.op(OpKind::layer_norm, {x, gamma, beta}, {n, mean, rstd});
+    b.op(OpKind::layer_norm_grad, {dy, x, mean, rstd, gamma}, {dn, dgamma, dbeta});
+    CHECK(worst_error(b.trace) < 2e-5);
+}
+
+TEST_CASE("rows by index and concatenation") {
+    Builder b;
+    const TensorId table = b.tensor({50, 18}), indices = b.tensor({31}, ElementType::i64, TensorRole::label),
+                   rows = b.tensor({31, 18}), back = b.tensor({50, 18}), low = b.tensor({50, 18}, ElementType::bf16);
+    b.op(OpKind::embedding, {table, indices}, {rows});
+    b.op(OpKind::embedding_grad, {rows, indices}, {back});
+    b.op(OpKind::embedding_grad, {rows, indices}, {low});
+    const TensorId joined = b.tensor({31, 54}), picked = b.tensor({31, 18});
+    b.op(OpKind::concat, {rows, rows, rows}, {joined}).attributes["axis"] = std::int64_t{1};
+    b.op(OpKind::gather, {table, indices}, {picked});
+    CHECK(worst_error(b.trace) < 0x1p-8);
+}
+
+TEST_CASE("a training step of an MLP gives the reference's gradients and weights") {
+    zoo::MlpOptions options;
+    options.batch = 24;
+    options.widths = {20, 33, 17, 5};
+    CHECK(worst_error(zoo::mlp(options)) < 1e-5);
+    options.type = ElementType::bf16;
+    CHECK(worst_error(zoo::mlp(options)) < 0.05);
+    CHECK(worst_error(zoo::mlp(options), 80) < 0.05);
+}
+
+TEST_CASE("what no kernel does is marked with a reason, not skipped") {
+    Builder b;
+    const TensorId x = b.tensor({4, 5}), y = b.tensor({4}), where = b.tensor({4}, ElementType::i64);
+    Op& op = b.op(OpKind::reduce, {x}, {y, where});
+    op.attributes["reduction"] = std::string("max");
+    op.attributes["axes"] = std::vector<std::int64_t>{1};
+    op.attributes["argument"] = std::int64_t{1};
+    const lowering::GpuLowering lowered = lowering::lower_for_gpu(b.trace, target::GpuTarget{});
+    REQUIRE(lowered.ops[0].launch_count == 0);
+    REQUIRE(lowered.ops[0].unsupported.find("index of an extremum") != std::string::npos);
+}
