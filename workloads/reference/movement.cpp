@@ -128,7 +128,7 @@ void run_fill(const Context& c) {
 void run_gather(const Context& c) {
     const std::vector<double> x = c.gathered_input(0);
     std::vector<double> y(static_cast<std::size_t>(c.out(0).elements()));
-    for_each_lookup(c, y.size(),
+    for_each_lookup(c, c.op.inputs.size() - 1, y.size(),
                     [&](std::size_t position, std::size_t element) { y[element] = x[position]; });
     c.scatter_output(0, y);
 }
