@@ -11,28 +11,6 @@ bool overlap(std::uint32_t first_a, std::uint32_t rows_a, std::uint32_t first_b,
 
 }  // namespace
 
-const char* name_of(UnitState state) {
-    switch (state) {
-        case UnitState::empty:
-            return "no instruction";
-        case UnitState::working:
-            return "working";
-        case UnitState::sync_flag:
-            return "sync flag";
-        case UnitState::weights:
-            return "weights";
-        case UnitState::weight_shift:
-            return "weight shift";
-        case UnitState::accumulator:
-            return "accumulator";
-        case UnitState::on_chip_memory:
-            return "on-chip memory";
-        case UnitState::outstanding:
-            return "outstanding transfers";
-    }
-    return "?";
-}
-
 MatrixUnit::MatrixUnit(const sc_core::sc_module_name& name, ClockDomain& clock,
                        const MatrixUnitConfig& config, unsigned queue_depth)
     : Block(name, clock),

@@ -18,8 +18,9 @@ enum class UnitState : std::uint8_t {
     accumulator,     ///< matrix unit: results must be computed, or taken out, first
     on_chip_memory,  ///< other units use the ports of on-chip memory
     outstanding,     ///< DMA: as many transfers as possible are under way
+    queue_full,      ///< sequencer: the unit\'s queue is full
 };
-inline constexpr std::size_t kUnitStates = 8;
+inline constexpr std::size_t kUnitStates = 9;
 const char* name_of(UnitState state);
 
 /// Cycles in each state.

@@ -1,0 +1,83 @@
+// A core's DMA engine: loads and stores, each direction in order of starting, several under way at a time.
+#pragma once
+
+#include <vector>
+
+#include "isa/tpu/core_state.h"
+#include "models/tpu/instruction_queue.h"
+#include "models/tpu/on_chip_memory.h"
+#include "models/tpu/sync_flags.h"
+#include "models/tpu/tpu_hbm.h"
+#include "models/tpu/unit_statistics.h"
+
+namespace heddle::models {
+
+struct DmaStatistics {
+    std::uint64_t loads = 0, stores = 0;
+    std::uint64_t bytes_loaded = 0, bytes_stored = 0;  ///< asked for; the bus moves whole pieces
+    UnitTimes load_times{}, store_times{};             ///< working: at least one transfer is under way
+    Cycle last_cycle = 0;
+};
+
+class DmaEngine : public Block, public InstructionSink, public HbmClient {
+  public:
+    sc_core::sc_port<SyncFlagInterface> flags;
+    sc_core::sc_port<OnChipMemoryInterface> memory;
+    sc_core::sc_port<HbmInterface> hbm;
+    sc_core::sc_export<InstructionSink> instructions;
+
+    /// Requests go to HBM queues `first_hbm_queue` (loads) and the one behind it (stores).
+    DmaEngine(const sc_core::sc_module_name& name, ClockDomain& clock, const DmaConfig& config,
+              unsigned access_bytes, unsigned queue_depth, unsigned first_hbm_queue);
+    /// `memory` holds the bounds of HBM in both modes, `state` values in functional mode.
+    void set_values(tpu::CoreState* state, tpu::Memory* memory) {
+        values_ = state;
+        hbm_values_ = memory;
+    }
+    void set_observer(UnitObserver* observer) { observer_ = observer; }
+    const DmaStatistics& statistics();
+
+    void served(std::uint64_t request, Cycle at) override;
+    Cycle tick(Cycle now) override;
+    bool can_act(Cycle now) const override;
+    void reset() override;
+    InstructionQueue& queue_for(const tpu::Operation& operation) override;
+    void issue(Cycle now, const IssuedInstruction& issued) override;
+    bool is_idle() const override;
+
+  private:
+    struct Transfer {
+        IssuedInstruction issued;
+        Cycle begin = 0;
+        Cycle end = kNever;  ///< known when HBM has served it
+        std::uint64_t number = 0;
+    };
+    struct Direction {
+        explicit Direction(unsigned depth) : queue(depth) {}
+        InstructionQueue queue;
+        std::vector<Transfer> under_way;
+        UnitClock times;
+        Cycle free_at = 0;  ///< one start per cycle
+        bool port_claimed = false;
+    };
+    UnitState obstacle(const Direction& direction, Cycle now) const;
+    OnChipRate rate_of(const Direction& direction) const;
+    void begin(Direction& direction, Cycle now);
+    /// True when one ended.
+    bool finish_transfers(Direction& direction, Cycle now);
+    /// Bytes on the bus: every row in whole pieces.
+    std::uint64_t bus_bytes(const tpu::Dma& dma, std::uint64_t hbm_address) const;
+    void check_bounds(const tpu::Dma& dma, std::uint64_t hbm_address) const;
+
+    DmaConfig config_;
+    unsigned access_bytes_;
+    unsigned first_hbm_queue_;
+    Direction load_, store_;
+    std::uint64_t next_number_ = 0;
+    tpu::CoreState* values_ = nullptr;
+    tpu::Memory* hbm_values_ = nullptr;
+    UnitObserver* observer_ = nullptr;
+    DmaStatistics statistics_;
+};
+
+}  // namespace heddle::models

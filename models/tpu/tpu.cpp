@@ -1,0 +1,123 @@
+#include "models/tpu/tpu.h"
+
+#include <algorithm>
+
+#include "isa/common/error.h"
+
+namespace heddle::models {
+namespace {
+
+TpuConfig checked(const TpuConfig& config) {
+    config.check();
+    return config;
+}
+
+}  // namespace
+
+/// Turns what units tell into a list of events.
+class Tpu::Recorder : public UnitObserver {
+  public:
+    explicit Recorder(std::vector<TpuEvent>& events) : events_(events) {}
+    void finished(const Block& unit, const IssuedInstruction& issued, Cycle begin, Cycle end) override {
+        events_.push_back({unit.name(), tpu::mnemonic(issued.instruction->operation),
+                           issued.instruction->line, begin, end});
+    }
+
+  private:
+    std::vector<TpuEvent>& events_;
+};
+
+Tpu::Tpu(const sc_core::sc_module_name& name, const TpuConfig& config)
+    : sc_module(name),
+      config_(checked(config)),
+      limits_(limits_of(config)),
+      clock_("clock", config.clock_hertz),
+      hbm_("hbm", clock_, config.hbm, 2 * config.cores) {
+    std::vector<SyncFlags*> flags;
+    for (unsigned index = 0; index < config.cores; ++index) {
+        const std::string core_name = "core_" + std::to_string(index);
+        cores_.push_back(std::make_unique<TpuCore>(core_name.c_str(), clock_, config_, index));
+        cores_.back()->hbm(hbm_.requests);
+        flags.push_back(&cores_.back()->flags);
+    }
+    for (const auto& core : cores_) core->flags.connect(flags);
+}
+
+TpuResult Tpu::run(const tpu::Program& program, tpu::Memory& memory, const TpuRunOptions& options) {
+    validate(program, limits_);
+    clock_.restart();
+    clock_.set_tick_every_cycle(options.tick_every_cycle);
+    hbm_.reset();
+    TpuResult result;
+    Recorder recorder(result.events);
+    const bool functional = options.mode == TpuMode::functional;
+    for (std::size_t index = 0; index < cores_.size(); ++index) {
+        TpuCore& core = *cores_[index];
+        core.reset();
+        if (functional) {
+            if (values_.size() <= index) {
+                values_.push_back(std::make_unique<tpu::CoreState>(limits_));
+            } else {
+                values_[index]->reset();
+            }
+        }
+        core.set_values(functional ? values_[index].get() : nullptr, &memory);
+        core.set_observer(options.record_events ? &recorder : nullptr);
+        core.sequencer.start(index < program.cores.size() ? &program.cores[index] : nullptr);
+    }
+    const std::uint64_t before = clock_.activations();
+    clock_.run(options.limit);
+    activations_ = clock_.activations() - before;
+
+    std::string waiting;
+    Cycle last = 0;
+    for (const auto& core : cores_) {
+        if (!core->is_done()) waiting += core->describe_waiting();
+        last = std::max(last, core->last_cycle());
+    }
+    if (!waiting.empty()) throw Error("program " + program.name + " is deadlocked; not done are:" + waiting);
+    result.cycles = last + 1;
+    result.seconds = static_cast<double>(result.cycles) / config_.clock_hertz;
+    result.hbm = hbm_.statistics();
+    for (const auto& core : cores_) {
+        TpuCoreResult part;
+        part.sequencer = core->sequencer.statistics();
+        for (const auto& unit : core->matrix_units) part.matrix.push_back(unit->statistics());
+        part.vector = core->vector_unit.statistics();
+        part.dma = core->dma.statistics();
+        result.cores.push_back(std::move(part));
+    }
+    summarise(result);
+    return result;
+}
+
+void Tpu::summarise(TpuResult& result) const {
+    std::uint64_t streamed = 0, vector = 0;
+    for (const TpuCoreResult& core : result.cores) {
+        result.instructions += core.sequencer.instructions;
+        for (const MatrixUnitStatistics& unit : core.matrix) {
+            result.macs += unit.macs;
+            streamed += unit.rows_streamed;
+        }
+        vector += core.vector.times[static_cast<std::size_t>(UnitState::working)];
+        result.bytes_loaded += core.dma.bytes_loaded;
+        result.bytes_stored += core.dma.bytes_stored;
+    }
+    const auto cycles = static_cast<double>(result.cycles);
+    const double units = static_cast<double>(config_.cores) * config_.matrix.per_core;
+    const double cells = units * config_.matrix.rows * config_.matrix.columns;
+    result.matrix_busy = static_cast<double>(streamed) / (cycles * units);
+    result.vector_busy = static_cast<double>(vector) / (cycles * config_.cores);
+    result.hbm_busy = result.hbm.busy_cycles / cycles;
+    result.mac_utilisation = static_cast<double>(result.macs) / (cycles * cells);
+    const double most = std::max({result.matrix_busy, result.vector_busy, result.hbm_busy});
+    if (most < 0.5) {
+        result.bound_by = "latency";
+    } else if (most == result.matrix_busy) {
+        result.bound_by = "matrix unit";
+    } else {
+        result.bound_by = most == result.hbm_busy ? "HBM" : "vector unit";
+    }
+}
+
+}  // namespace heddle::models

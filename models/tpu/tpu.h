@@ -1,0 +1,57 @@
+// A TPU: cores that share HBM.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "isa/tpu/core_state.h"
+#include "isa/tpu/memory.h"
+#include "isa/tpu/program.h"
+#include "models/tpu/tpu_config.h"
+#include "models/tpu/tpu_core.h"
+#include "models/tpu/tpu_hbm.h"
+#include "models/tpu/tpu_result.h"
+
+namespace heddle::models {
+
+enum class TpuMode : std::uint8_t {
+    functional,  ///< VMEM and HBM hold values
+    timing,      ///< only time; HBM needs bounds but no values. The cycles are the same
+};
+
+struct TpuRunOptions {
+    TpuMode mode = TpuMode::timing;
+    bool tick_every_cycle = false;  ///< check that no block sleeps too long; the cycles are the same
+    Cycle limit = 0;                ///< give up after so many cycles; 0: never
+    bool record_events = false;
+};
+
+/// Elaborate one per process, run many programs on it.
+class Tpu : public sc_core::sc_module {
+  public:
+    /// Throws heddle::Error when the configuration is impossible.
+    Tpu(const sc_core::sc_module_name& name, const TpuConfig& config);
+
+    const TpuConfig& config() const { return config_; }
+    /// Runs a program from cycle 0 to the end of its last instruction. VMEM starts as zeros. Throws
+    /// heddle::Error when the program does not fit the machine, touches HBM outside `memory`'s allocations,
+    /// is deadlocked, or passes the limit.
+    TpuResult run(const tpu::Program& program, tpu::Memory& memory, const TpuRunOptions& options = {});
+
+    /// Calls of blocks in the last run, for benchmarks.
+    std::uint64_t activations() const { return activations_; }
+
+  private:
+    class Recorder;
+    void summarise(TpuResult& result) const;
+
+    TpuConfig config_;
+    tpu::Limits limits_;
+    ClockDomain clock_;
+    TpuHbm hbm_;
+    std::vector<std::unique_ptr<TpuCore>> cores_;
+    std::vector<std::unique_ptr<tpu::CoreState>> values_;
+    std::uint64_t activations_ = 0;
+};
+
+}  // namespace heddle::models

@@ -1,0 +1,83 @@
+#include "models/tpu/tpu_core.h"
+
+#include <algorithm>
+
+namespace heddle::models {
+
+TpuCore::TpuCore(const sc_core::sc_module_name& name, ClockDomain& clock, const TpuConfig& config,
+                 unsigned index)
+    : sc_module(name),
+      hbm("hbm"),
+      sequencer("sequencer", clock, config.sequencer),
+      vector_unit("vector_unit", clock, config.vector, config.sequencer.queue_depth),
+      dma("dma", clock, config.dma, config.hbm.access_bytes, config.sequencer.queue_depth, 2 * index),
+      flags("flags", config.sequencer.sync_flags, config.sequencer.remote_signal_cycles),
+      memory("memory", {config.vmem.read_bytes_per_cycle, config.vmem.write_bytes_per_cycle}) {
+    for (unsigned unit = 0; unit < config.matrix.per_core; ++unit) {
+        const std::string unit_name = "matrix_unit_" + std::to_string(unit);
+        matrix_units.push_back(std::make_unique<MatrixUnit>(unit_name.c_str(), clock, config.matrix,
+                                                            config.sequencer.queue_depth));
+        matrix_units.back()->flags(flags);
+        matrix_units.back()->memory(memory);
+        sequencer.matrix(matrix_units.back()->instructions);
+    }
+    sequencer.flags(flags);
+    sequencer.dma(dma.instructions);
+    sequencer.vector(vector_unit.instructions);
+    vector_unit.flags(flags);
+    vector_unit.memory(memory);
+    dma.flags(flags);
+    dma.memory(memory);
+    dma.hbm(hbm);
+}
+
+void TpuCore::reset() {
+    sequencer.reset();
+    for (const auto& unit : matrix_units) unit->reset();
+    vector_unit.reset();
+    dma.reset();
+    flags.reset();
+    memory.reset();
+}
+
+void TpuCore::set_values(tpu::CoreState* state, tpu::Memory* hbm_values) {
+    for (const auto& unit : matrix_units) unit->set_values(state, hbm_values);
+    vector_unit.set_values(state, hbm_values);
+    dma.set_values(state, hbm_values);
+}
+
+void TpuCore::set_observer(UnitObserver* observer) {
+    for (const auto& unit : matrix_units) unit->set_observer(observer);
+    vector_unit.set_observer(observer);
+    dma.set_observer(observer);
+}
+
+bool TpuCore::is_done() const {
+    return sequencer.halted() && vector_unit.is_idle() && dma.is_idle() &&
+           std::all_of(matrix_units.begin(), matrix_units.end(),
+                       [](const auto& unit) { return unit->is_idle(); });
+}
+
+Cycle TpuCore::last_cycle() {
+    Cycle last = std::max({sequencer.statistics().last_cycle, vector_unit.statistics().last_cycle,
+                           dma.statistics().last_cycle});
+    for (const auto& unit : matrix_units) last = std::max(last, unit->statistics().last_cycle);
+    return last;
+}
+
+std::string TpuCore::describe_waiting() const {
+    std::string text;
+    const auto line = [&](const std::string& what) { text += "\n  " + std::string(name()) + ": " + what; };
+    if (const tpu::Instruction* const next = sequencer.waiting(); next != nullptr) {
+        line(std::string("the sequencer has not issued ") + tpu::mnemonic(next->operation) +
+             (next->line > 0 ? " of line " + std::to_string(next->line) : std::string()));
+    }
+    for (const auto& unit : matrix_units) {
+        if (!unit->is_idle()) line(std::string(unit->basename()) + " is not through");
+    }
+    if (!vector_unit.is_idle()) line("the vector unit is not through");
+    if (!dma.is_idle()) line("the DMA engine is not through");
+    return text;
+}
+
+}  // namespace heddle::models

@@ -1,0 +1,47 @@
+// What came of running a program on a TPU.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "models/tpu/dma_engine.h"
+#include "models/tpu/matrix_unit.h"
+#include "models/tpu/tpu_hbm.h"
+#include "models/tpu/tpu_sequencer.h"
+#include "models/tpu/vector_unit.h"
+
+namespace heddle::models {
+
+struct TpuCoreResult {
+    SequencerStatistics sequencer;
+    std::vector<MatrixUnitStatistics> matrix;
+    VectorUnitStatistics vector;
+    DmaStatistics dma;
+};
+
+/// One piece of work of one unit, for timelines. Cycles are those of the run, both included.
+struct TpuEvent {
+    std::string unit;       ///< hierarchical name of the module
+    const char* what = "";  ///< mnemonic
+    std::int32_t line = 0;  ///< of the assembly text, 0 when there is none
+    Cycle begin = 0, end = 0;
+};
+
+struct TpuResult {
+    Cycle cycles = 0;    ///< from the first to the last, both included
+    double seconds = 0;  ///< cycles at the clock; without the launch
+    std::uint64_t instructions = 0;
+    std::uint64_t macs = 0;  ///< useful ones
+    std::uint64_t bytes_loaded = 0, bytes_stored = 0;
+    HbmStatistics hbm;
+    std::vector<TpuCoreResult> cores;
+    /// Shares of the cycles, over all units of a kind: rows entering the arrays, the vector unit working, the
+    /// HBM bus moving bytes.
+    double matrix_busy = 0, vector_busy = 0, hbm_busy = 0;
+    double mac_utilisation = 0;  ///< macs / (cycles x cells)
+    std::string
+        bound_by;  ///< "matrix unit", "vector unit", "HBM" or, when none is busy half the time, "latency"
+    std::vector<TpuEvent> events;  ///< when RunOptions::record_events
+};
+
+}  // namespace heddle::models

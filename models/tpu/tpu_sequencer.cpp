@@ -1,0 +1,92 @@
+#include "models/tpu/tpu_sequencer.h"
+
+namespace heddle::models {
+
+TpuSequencer::TpuSequencer(const sc_core::sc_module_name& name, ClockDomain& clock,
+                           const SequencerConfig& config)
+    : Block(name, clock), flags("flags"), dma("dma"), vector("vector"), matrix("matrix"), config_(config) {}
+
+void TpuSequencer::reset() {
+    cursor_ = {};
+    halted_ = true;
+    sequence_ = 0;
+    times_.reset();
+    statistics_ = {};
+}
+
+void TpuSequencer::start(const tpu::CoreProgram* program) {
+    if (program == nullptr) return;
+    cursor_ = tpu::ProgramCursor(*program);
+    halted_ = false;
+    wake(0);
+}
+
+const SequencerStatistics& TpuSequencer::statistics() {
+    statistics_.times = times_.times();
+    return statistics_;
+}
+
+InstructionSink& TpuSequencer::sink_for(const tpu::Operation& operation) {
+    switch (tpu::unit_of(operation)) {
+        case tpu::UnitKind::push:
+            return *matrix[std::get<tpu::PushWeights>(operation).unit];
+        case tpu::UnitKind::matmul:
+            return *matrix[std::get<tpu::Matmul>(operation).unit];
+        case tpu::UnitKind::pop:
+            return *matrix[std::get<tpu::Pop>(operation).unit];
+        case tpu::UnitKind::vector:
+            return *vector.operator->();
+        default:
+            return *dma.operator->();
+    }
+}
+
+UnitState TpuSequencer::obstacle(Cycle now) const {
+    if (halted_) return UnitState::empty;
+    const tpu::Instruction& instruction = *cursor_.instruction();
+    if (std::holds_alternative<tpu::Halt>(instruction.operation)) return UnitState::working;
+    if (tpu::unit_of(instruction.operation) == tpu::UnitKind::sequencer) {
+        return flags->ready(instruction, now) ? UnitState::working : UnitState::sync_flag;
+    }
+    InstructionSink& sink = const_cast<TpuSequencer*>(this)->sink_for(instruction.operation);
+    return sink.queue_for(instruction.operation).has_room(now) ? UnitState::working : UnitState::queue_full;
+}
+
+Cycle TpuSequencer::tick(Cycle now) {
+    for (unsigned slot = 0; slot < config_.issue_width; ++slot) {
+        const UnitState state = obstacle(now);
+        if (slot == 0) times_.enter(state, now);
+        if (state == UnitState::empty) return kNever;
+        const tpu::Instruction& instruction = *cursor_.instruction();
+        const tpu::Operation& operation = instruction.operation;
+        if (state == UnitState::sync_flag) {
+            flags->tell_of_signals(instruction, *this, now);
+            return slot == 0 ? kNever : now + 1;
+        }
+        if (state == UnitState::queue_full) {
+            sink_for(operation).queue_for(operation).tell_of_room(*this, now);
+            return slot == 0 ? kNever : now + 1;
+        }
+        statistics_.last_cycle = now;
+        if (std::holds_alternative<tpu::Halt>(operation)) {
+            halted_ = true;
+            times_.enter(UnitState::empty, now + 1);
+            return kNever;
+        }
+        ++statistics_.instructions;
+        if (tpu::unit_of(operation) == tpu::UnitKind::sequencer) {
+            flags->take(instruction, now);
+            flags->signal(instruction, now);
+        } else {
+            sink_for(operation).issue(now, {&instruction, cursor_.counters(), sequence_++});
+        }
+        cursor_.advance();
+    }
+    return now + 1;
+}
+
+bool TpuSequencer::can_act(Cycle now) const {
+    return obstacle(now) == UnitState::working;
+}
+
+}  // namespace heddle::models

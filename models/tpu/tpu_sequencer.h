@@ -1,0 +1,51 @@
+// The sequencer of a core: issues instructions in program order to the units' queues.
+#pragma once
+
+#include "isa/tpu/program.h"
+#include "models/tpu/instruction_queue.h"
+#include "models/tpu/sync_flags.h"
+#include "models/tpu/tpu_config.h"
+#include "models/tpu/unit_statistics.h"
+
+namespace heddle::models {
+
+struct SequencerStatistics {
+    std::uint64_t instructions = 0;  ///< issued, repeats counted each time
+    UnitTimes times{};
+    Cycle last_cycle = 0;
+};
+
+class TpuSequencer : public Block {
+  public:
+    sc_core::sc_port<SyncFlagInterface> flags;
+    sc_core::sc_port<InstructionSink> dma;
+    sc_core::sc_port<InstructionSink> vector;
+    sc_core::sc_port<InstructionSink, 0> matrix;  ///< one per matrix unit
+
+    TpuSequencer(const sc_core::sc_module_name& name, ClockDomain& clock, const SequencerConfig& config);
+
+    /// Begins in cycle 0. nullptr: nothing to do. The program must outlive the run.
+    void start(const tpu::CoreProgram* program);
+    bool halted() const { return halted_; }
+    /// The instruction that has not been issued yet; nullptr when none.
+    const tpu::Instruction* waiting() const { return halted_ ? nullptr : cursor_.instruction(); }
+    const SequencerStatistics& statistics();
+
+    Cycle tick(Cycle now) override;
+    bool can_act(Cycle now) const override;
+    void reset() override;
+
+  private:
+    InstructionSink& sink_for(const tpu::Operation& operation);
+    /// `working`: the next instruction can be issued.
+    UnitState obstacle(Cycle now) const;
+
+    SequencerConfig config_;
+    tpu::ProgramCursor cursor_;
+    bool halted_ = true;
+    std::uint64_t sequence_ = 0;
+    UnitClock times_;
+    SequencerStatistics statistics_;
+};
+
+}  // namespace heddle::models

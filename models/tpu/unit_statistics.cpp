@@ -1,0 +1,29 @@
+#include "models/tpu/unit_statistics.h"
+
+namespace heddle::models {
+
+const char* name_of(UnitState state) {
+    switch (state) {
+        case UnitState::empty:
+            return "no instruction";
+        case UnitState::working:
+            return "working";
+        case UnitState::sync_flag:
+            return "sync flag";
+        case UnitState::weights:
+            return "weights";
+        case UnitState::weight_shift:
+            return "weight shift";
+        case UnitState::accumulator:
+            return "accumulator";
+        case UnitState::on_chip_memory:
+            return "on-chip memory";
+        case UnitState::outstanding:
+            return "outstanding transfers";
+        case UnitState::queue_full:
+            return "queue full";
+    }
+    return "?";
+}
+
+}  // namespace heddle::models

@@ -1,0 +1,60 @@
+// The vector unit: one instruction after the other, each for as long as vector_timing.h says.
+#pragma once
+
+#include "isa/tpu/core_state.h"
+#include "models/tpu/instruction_queue.h"
+#include "models/tpu/on_chip_memory.h"
+#include "models/tpu/sync_flags.h"
+#include "models/tpu/unit_statistics.h"
+#include "models/tpu/vector_timing.h"
+
+namespace heddle::models {
+
+struct VectorUnitStatistics {
+    std::uint64_t instructions = 0;
+    std::uint64_t operations = 0;  ///< on whole registers
+    UnitTimes times{};
+    Cycle last_cycle = 0;
+};
+
+class VectorUnit : public Block, public InstructionSink {
+  public:
+    sc_core::sc_port<SyncFlagInterface> flags;
+    sc_core::sc_port<OnChipMemoryInterface> memory;
+    sc_core::sc_export<InstructionSink> instructions;
+
+    VectorUnit(const sc_core::sc_module_name& name, ClockDomain& clock, const VectorUnitConfig& config,
+               unsigned queue_depth);
+    void set_values(tpu::CoreState* state, tpu::Memory* memory) {
+        values_ = state;
+        hbm_ = memory;
+    }
+    void set_observer(UnitObserver* observer) { observer_ = observer; }
+    const VectorUnitStatistics& statistics();
+
+    Cycle tick(Cycle now) override;
+    bool can_act(Cycle now) const override;
+    void reset() override;
+    InstructionQueue& queue_for(const tpu::Operation&) override { return queue_; }
+    void issue(Cycle now, const IssuedInstruction& issued) override;
+    bool is_idle() const override { return !active_ && queue_.empty(); }
+
+  private:
+    VectorTiming time_of_instruction(const tpu::Instruction& instruction) const;
+    /// `working`: the next instruction can begin.
+    UnitState obstacle(Cycle now) const;
+
+    VectorUnitConfig config_;
+    InstructionQueue queue_;
+    bool active_ = false;
+    IssuedInstruction present_;
+    VectorTiming timing_;
+    Cycle begin_ = 0, end_ = 0, free_at_ = 0;
+    tpu::CoreState* values_ = nullptr;
+    tpu::Memory* hbm_ = nullptr;
+    UnitObserver* observer_ = nullptr;
+    UnitClock times_;
+    VectorUnitStatistics statistics_;
+};
+
+}  // namespace heddle::models
