@@ -13,7 +13,7 @@ RowGeometry forward_geometry(const LayerNormSpec& spec) {
 
 /// Half as many elements per thread: x, dy and two rows of partial sums live in registers.
 RowGeometry grad_geometry(const LayerNormGradSpec& spec) {
-    return choose_row_geometry(spec.columns, spec.vector_width, spec.columns > 8192 ? 16 : 8);
+    return choose_row_geometry(spec.columns, spec.vector_width, 8);
 }
 
 }  // namespace

@@ -19,8 +19,8 @@ GeneratedKernel generate_layer_norm(const LayerNormSpec& spec);
 Extent3 layer_norm_grid(const LayerNormSpec& spec, std::uint32_t rows);
 
 /// dx, and partial sums of d gamma and d beta: [workers, columns] in f32 each, where worker w did the rows w,
-/// w + workers, ...; reduce_columns finishes them. Parameters: dx, partial_gamma, partial_beta, dy, x, mean,
-/// rstd, gamma (pointers); rows (u32).
+/// w + workers, ...; reduce_columns finishes them. At most 8,192 columns. Parameters: dx, partial_gamma,
+/// partial_beta, dy, x, mean, rstd, gamma (pointers); rows (u32).
 struct LayerNormGradSpec {
     unsigned compute_capability = 80;
     ElementType x = ElementType::f32, dy = ElementType::f32, dx = ElementType::f32, weight = ElementType::f32;
