@@ -1,4 +1,5 @@
 #include <bit>
+#include <charconv>
 #include <cstdio>
 #include <map>
 
@@ -26,15 +27,11 @@ std::string to_text(const Affine& affine) {
     return text;
 }
 
-/// Exactly readable; NaNs keep their bits.
+/// The shortest text that reads back as the same number; NaNs keep their bits.
 std::string to_text(float value) {
-    char text[40];
-    if (value != value) {
-        std::snprintf(text, sizeof text, "bits:0x%x", std::bit_cast<std::uint32_t>(value));
-    } else {
-        std::snprintf(text, sizeof text, "%.9g", static_cast<double>(value));
-    }
-    return text;
+    if (value != value) return "bits:" + hexadecimal(std::bit_cast<std::uint32_t>(value));
+    char text[32];
+    return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
 class Printer {
@@ -137,8 +134,14 @@ std::string disassemble(const Program& program) {
     for (const CoreProgram& core : program.cores) {
         for (const Instruction& instruction : core.instructions) {
             const auto* vector = std::get_if<Vector>(&instruction.operation);
-            if (vector != nullptr && printed.insert(vector->kernel->name).second)
-                print(*vector->kernel, text);
+            if (vector == nullptr) continue;
+            const VectorKernel& kernel = *vector->kernel;
+            const auto [known, added] = printed.emplace(kernel.name, &kernel);
+            if (added) {
+                print(kernel, text);
+            } else if (known->second != &kernel && !(*known->second == kernel)) {
+                throw Error("program " + program.name + " has two different kernels named " + kernel.name);
+            }
         }
     }
     for (const CoreProgram& core : program.cores) {

@@ -55,8 +55,38 @@ constexpr std::array<VectorOpTraits, 39> kTraits{{
     throw Error("kernel " + kernel.name + ": " + problem, {}, remedy);
 }
 
+/// Scalars and constants sit in the scalar unit and are broadcast as they are used.
 bool is_held(VectorOp op) {
     return op != VectorOp::scalar && op != VectorOp::constant && op != VectorOp::integer_constant;
+}
+
+/// The most values that registers must hold at a time. Inputs are loaded at their first use, outputs stored
+/// as soon as they are computed, and a result may take the register of an operand that nothing else needs.
+unsigned most_live_values(const VectorKernel& kernel) {
+    const std::size_t count = kernel.nodes.size();
+    std::vector<std::size_t> first_use(count, count), last_use(count, 0);
+    for (std::size_t i = 0; i < count; ++i) {
+        const VectorNode& node = kernel.nodes[i];
+        const std::array<std::uint32_t, 3> operands{node.a, node.b, node.c};
+        for (unsigned operand = 0; operand < traits(node.op).operands; ++operand) {
+            first_use[operands[operand]] = std::min(first_use[operands[operand]], i);
+            last_use[operands[operand]] = i;
+        }
+    }
+    unsigned most = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        unsigned before = 0, after = 0;
+        for (std::size_t j = 0; j <= i; ++j) {
+            const VectorOp op = kernel.nodes[j].op;
+            if (!is_held(op)) continue;
+            const std::size_t born = op == VectorOp::input ? first_use[j] : j;
+            const bool operand = first_use[j] <= i && last_use[j] == i;
+            if ((born < i && last_use[j] >= i) || operand) ++before;
+            if (j == i || (born <= i && last_use[j] > i)) ++after;
+        }
+        most = std::max({most, before, after});
+    }
+    return most;
 }
 
 }  // namespace
@@ -91,18 +121,11 @@ const char* name_of(Reduction reduction) {
 VectorKernelWork work_of(const VectorKernel& kernel) {
     VectorKernelWork work;
     work.loads = kernel.inputs;
-    std::vector<std::size_t> last_use(kernel.nodes.size(), 0);
-    for (std::size_t i = 0; i < kernel.nodes.size(); ++i) {
-        const VectorNode& node = kernel.nodes[i];
-        const VectorOpTraits& what = traits(node.op);
-        work.arithmetic += what.arithmetic_slots;
-        work.transcendental += what.transcendental_slots;
-        const std::array<std::uint32_t, 3> operands{node.a, node.b, node.c};
-        for (unsigned operand = 0; operand < what.operands; ++operand) last_use[operands[operand]] = i;
+    for (const VectorNode& node : kernel.nodes) {
+        work.arithmetic += traits(node.op).arithmetic_slots;
+        work.transcendental += traits(node.op).transcendental_slots;
     }
-    unsigned accumulators = 0;
     for (const VectorOutput& output : kernel.outputs) {
-        last_use[output.node] = kernel.nodes.size();
         if (output.reduction == Reduction::none) {
             ++work.stores;
             if (output.accumulate) {
@@ -111,32 +134,11 @@ VectorKernelWork work_of(const VectorKernel& kernel) {
             }
             continue;
         }
-        ++work.arithmetic;  // into the running sum
-        ++accumulators;
+        ++work.arithmetic;  // into the running sum, which has a register of its own
+        ++work.live_registers;
         ++(over_lanes(output.reduction) ? work.lane_reductions : work.sublane_reductions);
     }
-    // Outputs are stored as soon as they are computed, so they do not lengthen a life beyond their own
-    // position.
-    for (std::size_t i = 0; i < kernel.nodes.size(); ++i) {
-        unsigned live = accumulators;
-        for (std::size_t j = 0; j <= i; ++j) {
-            if (!is_held(kernel.nodes[j].op)) continue;
-            const bool output_only = last_use[j] == kernel.nodes.size();
-            std::size_t until = last_use[j];
-            if (output_only) {
-                until = j;
-                for (std::size_t k = j + 1; k < kernel.nodes.size(); ++k) {
-                    const VectorNode& node = kernel.nodes[k];
-                    const unsigned count = traits(node.op).operands;
-                    if ((count > 0 && node.a == j) || (count > 1 && node.b == j) ||
-                        (count > 2 && node.c == j))
-                        until = k;
-                }
-            }
-            if (until >= i) ++live;
-        }
-        work.live_registers = std::max(work.live_registers, live);
-    }
+    work.live_registers += most_live_values(kernel);
     return work;
 }
 
