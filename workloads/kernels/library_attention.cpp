@@ -1,0 +1,100 @@
+// Samples: attention, forward and gradient.
+#include "workloads/kernels/attention.h"
+#include "workloads/kernels/library_builder.h"
+
+namespace heddle::kernels {
+namespace {
+
+constexpr std::uint32_t kBatch = 1, kHeads = 2;
+
+/// Strides of a [batch, sequence, heads, head_dim] tensor.
+void add_strides(SampleBuilder& sample, const std::string& prefix, std::uint32_t sequence,
+                 std::uint32_t dim) {
+    sample.integer(prefix + "_row", kHeads * dim).integer(prefix + "_head", dim);
+    sample.integer(prefix + "_batch", std::uint64_t{sequence} * kHeads * dim);
+}
+
+void add_forward(std::vector<LibraryKernel>& samples, const AttentionSpec& spec, std::uint32_t queries,
+                 std::uint32_t keys) {
+    const std::uint64_t rows = kBatch * kHeads * queries, key_rows = kBatch * kHeads * keys;
+    SampleBuilder sample("attention forward d" + std::to_string(spec.head_dim) +
+                             (spec.causal ? " causal" : "") + (spec.full_blocks ? " full" : " edges"),
+                         generate_attention_forward(spec),
+                         attention_forward_grid(spec, queries, kBatch, kHeads));
+    sample.output("o", spec.type, rows * spec.head_dim).output("lse", ElementType::f32, rows);
+    sample.input("q", spec.type, rows * spec.head_dim);
+    for (const char* name : {"k", "v"}) sample.input(name, spec.type, key_rows * spec.head_dim);
+    sample.integer("queries", queries).integer("keys", keys).integer("heads_per_kv_head", 1);
+    add_strides(sample, "q", queries, spec.head_dim);
+    add_strides(sample, "o", queries, spec.head_dim);
+    add_strides(sample, "k", keys, spec.head_dim);
+    add_strides(sample, "v", keys, spec.head_dim);
+    samples.push_back(sample.real("scale", 0.125f).finish());
+}
+
+void add_grad(std::vector<LibraryKernel>& samples, const AttentionGradSpec& spec, std::uint32_t queries,
+              std::uint32_t keys) {
+    const std::uint64_t rows = kBatch * kHeads * queries, key_rows = kBatch * kHeads * keys;
+    SampleBuilder sample("attention gradient d" + std::to_string(spec.head_dim) + " " +
+                             std::to_string(spec.block_n) + " keys" + (spec.causal ? " causal" : "") +
+                             (spec.full_blocks ? " full" : " edges"),
+                         generate_attention_grad(spec), attention_grad_grid(spec, keys, kBatch, kHeads));
+    sample.output("dq_accumulator", ElementType::f32, rows * spec.head_dim);
+    for (const char* name : {"dk", "dv"}) sample.output(name, spec.type, key_rows * spec.head_dim);
+    for (const char* name : {"q", "d_o"}) sample.input(name, spec.type, rows * spec.head_dim);
+    for (const char* name : {"k", "v"}) sample.input(name, spec.type, key_rows * spec.head_dim);
+    for (const char* name : {"lse", "delta"}) sample.input(name, ElementType::f32, rows);
+    sample.integer("queries", queries).integer("keys", keys).integer("heads_per_kv_head", 1);
+    for (const char* name : {"q", "do"}) add_strides(sample, name, queries, spec.head_dim);
+    for (const char* name : {"k", "v", "dk", "dv"}) add_strides(sample, name, keys, spec.head_dim);
+    samples.push_back(sample.real("scale", 0.125f).finish());
+}
+
+}  // namespace
+
+void add_attention_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability) {
+    if (compute_capability < 80) return;
+    for (const unsigned head_dim : {64u, 128u}) {
+        for (const bool causal : {false, true}) {
+            AttentionSpec forward;
+            forward.compute_capability = compute_capability;
+            forward.head_dim = head_dim;
+            forward.causal = causal;
+            forward.block_m = 64;
+            add_forward(samples, forward, 70, 90);
+            AttentionGradSpec grad;
+            grad.compute_capability = compute_capability;
+            grad.head_dim = head_dim;
+            grad.causal = causal;
+            grad.block_n = head_dim == 64 ? 128 : 64;
+            grad.stages = causal ? 1 : 2;
+            add_grad(samples, grad, 70, 90);
+        }
+    }
+    AttentionSpec full;
+    full.compute_capability = compute_capability;
+    full.full_blocks = full.causal = true;
+    add_forward(samples, full, 128, 128);
+    AttentionGradSpec grad;
+    grad.compute_capability = compute_capability;
+    grad.full_blocks = grad.causal = true;
+    add_grad(samples, grad, 128, 128);
+
+    const std::uint32_t queries = 37;
+    const std::uint64_t rows = kBatch * kHeads * queries;
+    SampleBuilder delta("attention delta", generate_attention_delta(grad),
+                        attention_rows_grid(grad, queries, kBatch, kHeads));
+    delta.output("delta", ElementType::f32, rows)
+        .input("o", grad.type, rows * 64)
+        .input("d_o", grad.type, rows * 64);
+    add_strides(delta, "o", queries, 64);
+    add_strides(delta, "do", queries, 64);
+    samples.push_back(delta.integer("queries", queries).finish());
+    SampleBuilder finish("attention dq", generate_attention_finish_dq(grad),
+                         attention_rows_grid(grad, queries, kBatch, kHeads));
+    finish.output("dq", grad.type, rows * 64).input("dq_accumulator", ElementType::f32, rows * 64);
+    add_strides(finish, "dq", queries, 64);
+    samples.push_back(finish.integer("queries", queries).real("scale", 0.125f).finish());
+}
+
+}  // namespace heddle::kernels

@@ -1,0 +1,169 @@
+// Samples: GEMM on CUDA cores and tensor cores, split-K.
+#include <algorithm>
+
+#include "workloads/kernels/gemm_mma.h"
+#include "workloads/kernels/gemm_simt.h"
+#include "workloads/kernels/library_builder.h"
+#include "workloads/kernels/split_k.h"
+
+namespace heddle::kernels {
+namespace {
+
+struct Problem {
+    std::uint32_t m, n, k, batch = 1, splits = 1, k_per_split = 0;
+    bool transpose_a = false, transpose_b = false;
+};
+
+void add_gemm(std::vector<LibraryKernel>& samples, const std::string& name, GeneratedKernel kernel,
+              Extent3 grid, const Problem& p, ElementType type, ElementType output,
+              const GemmEpilogue& epilogue, bool split) {
+    SampleBuilder sample(name, std::move(kernel), grid);
+    const std::uint64_t copies = split ? p.batch * p.splits : p.batch;
+    sample.input("a", type, std::uint64_t{p.m} * p.k * p.batch)
+        .input("b", type, std::uint64_t{p.k} * p.n * p.batch);
+    sample.output("d", output, std::uint64_t{p.m} * p.n * copies);
+    if (epilogue.expression && !split) {
+        sample.input("c", epilogue.c, std::uint64_t{p.m} * p.n * p.batch).input("bias", epilogue.bias, p.n);
+        for (unsigned i = 0; i < epilogue.expression->scalar_count; ++i)
+            sample.real("s" + std::to_string(i), 0.5f);
+    }
+    sample.integer("m", p.m).integer("n", p.n).integer("k", p.k);
+    sample.integer("lda", p.transpose_a ? p.m : p.k).integer("ldb", p.transpose_b ? p.k : p.n);
+    sample.integer("ldc", p.n).integer("ldd", p.n);
+    sample.integer("stride_a", std::uint64_t{p.m} * p.k).integer("stride_b", std::uint64_t{p.k} * p.n);
+    sample.integer("stride_c", std::uint64_t{p.m} * p.n).integer("stride_d", std::uint64_t{p.m} * p.n);
+    sample.integer("splits", p.splits).integer("k_per_split", p.k_per_split);
+    samples.push_back(sample.finish());
+}
+
+GemmEpilogue bias_relu(ElementType output, unsigned vector_width) {
+    GemmEpilogue epilogue;
+    epilogue.expression = expression::parse("y0 = max(x0 + x1, 0) + s0 * x2");
+    epilogue.output = epilogue.bias = epilogue.c = output;
+    epilogue.vector_width = vector_width;
+    return epilogue;
+}
+
+void add_simt(std::vector<LibraryKernel>& samples, unsigned capability) {
+    for (const ElementType type : {ElementType::f32, ElementType::f64}) {
+        for (const bool transpose_a : {false, true}) {
+            for (const bool transpose_b : {false, true}) {
+                GemmSimtSpec spec;
+                spec.compute_capability = capability;
+                spec.type = spec.epilogue.output = type;
+                spec.tile_m = spec.tile_n = 64;
+                spec.transpose_a = transpose_a;
+                spec.transpose_b = transpose_b;
+                const Problem p{70, 83, 19, 1, 1, 0, transpose_a, transpose_b};
+                add_gemm(
+                    samples,
+                    "gemm simt " + name_of(type) + " " + layout_name(transpose_a, transpose_b) + " edges",
+                    generate_gemm_simt(spec), gemm_simt_grid(spec, p.m, p.n), p, type, type, spec.epilogue,
+                    false);
+            }
+        }
+    }
+    GemmSimtSpec spec;
+    spec.compute_capability = capability;
+    spec.vector_a = spec.vector_b = 4;
+    spec.full_k = true;
+    spec.epilogue = bias_relu(ElementType::f32, 4);
+    const Problem p{128, 256, 32};
+    spec.raster_log2 = 1;
+    add_gemm(samples, "gemm simt f32 128x128 aligned, bias, ReLU and C", generate_gemm_simt(spec),
+             gemm_simt_grid(spec, p.m, p.n), p, spec.type, ElementType::f32, spec.epilogue, false);
+    spec.epilogue = {};
+    spec.tile_m = spec.tile_n = 64;
+    spec.partition = {true, true};
+    const Problem split{64, 64, 64, 2, 2, 32};
+    add_gemm(samples, "gemm simt f32 batched split-K", generate_gemm_simt(spec),
+             gemm_simt_grid(spec, 64, 64, 4), split, spec.type, ElementType::f32, spec.epilogue, true);
+}
+
+void add_mma(std::vector<LibraryKernel>& samples, unsigned capability) {
+    const ElementType type = capability >= 80 ? ElementType::bf16 : ElementType::f16;
+    const bool asynchronous = capability >= 80;
+    for (const bool transpose_a : {false, true}) {
+        for (const bool transpose_b : {false, true}) {
+            for (const unsigned copy : {8u, 2u, 1u}) {
+                GemmMmaSpec spec;
+                spec.compute_capability = capability;
+                spec.type = type;
+                spec.tile = {64, 64, 32, 2, 2, asynchronous ? 3u : 2u};
+                spec.transpose_a = transpose_a;
+                spec.transpose_b = transpose_b;
+                spec.copy_a = spec.copy_b = spec.epilogue.vector_width = copy;
+                spec.epilogue.output = ElementType::f32;
+                const Problem p = copy == 8   ? Problem{72, 88, 104, 1, 1, 0, transpose_a, transpose_b}
+                                  : copy == 2 ? Problem{70, 82, 46, 1, 1, 0, transpose_a, transpose_b}
+                                              : Problem{67, 71, 45, 1, 1, 0, transpose_a, transpose_b};
+                add_gemm(samples,
+                         "gemm mma " + name_of(type) + " " + layout_name(transpose_a, transpose_b) +
+                             " copies of " + std::to_string(copy),
+                         generate_gemm_mma(spec), gemm_mma_grid(spec, p.m, p.n), p, type, ElementType::f32,
+                         spec.epilogue, false);
+            }
+        }
+    }
+    if (!asynchronous) return;
+    for (const GemmTile& tile : {GemmTile{128, 128, 32, 2, 2, 4}, GemmTile{128, 256, 32, 2, 4, 3},
+                                 GemmTile{256, 128, 64, 4, 2, 3}, GemmTile{64, 256, 32, 1, 4, 4}}) {
+        GemmMmaSpec spec;
+        spec.compute_capability = capability;
+        spec.type = ElementType::f16;
+        spec.tile = tile;
+        spec.full_k = true;
+        spec.raster_log2 = 1;
+        spec.epilogue = bias_relu(ElementType::f16, 8);
+        const Problem p{tile.m, tile.n * 2, 128};
+        add_gemm(samples,
+                 "gemm mma f16 " + std::to_string(tile.m) + "x" + std::to_string(tile.n) + "x" +
+                     std::to_string(tile.k) + " aligned, bias, ReLU and C",
+                 generate_gemm_mma(spec), gemm_mma_grid(spec, p.m, p.n), p, spec.type, ElementType::f16,
+                 spec.epilogue, false);
+    }
+    GemmMmaSpec spec;
+    spec.compute_capability = capability;
+    spec.tile = {64, 64, 32, 2, 2, 3};
+    spec.partition = {true, true};
+    spec.epilogue.vector_width = 4;
+    const Problem split{64, 72, 168, 2, 3, 64};
+    add_gemm(samples, "gemm mma bf16 batched split-K", generate_gemm_mma(spec),
+             gemm_mma_grid(spec, split.m, split.n, 6), split, ElementType::bf16, ElementType::f32,
+             spec.epilogue, true);
+}
+
+void add_split_k_reduce(std::vector<LibraryKernel>& samples, unsigned capability) {
+    SplitKReduceSpec spec;
+    spec.compute_capability = capability;
+    spec.batched = true;
+    spec.epilogue = bias_relu(ElementType::f16, 4);
+    const std::uint32_t m = 21, n = 72, splits = 5, batch = 2;
+    SampleBuilder sample("split-K reduction, batched, bias, ReLU and C", generate_split_k_reduce(spec),
+                         split_k_reduce_grid(spec, m, n, batch));
+    sample.input("workspace", ElementType::f32, std::uint64_t{m} * n * splits * batch)
+        .input("c", ElementType::f16, std::uint64_t{m} * n * batch)
+        .input("bias", ElementType::f16, n)
+        .output("d", ElementType::f16, std::uint64_t{m} * n * batch)
+        .integer("m", m)
+        .integer("n", n)
+        .integer("ldc", n)
+        .integer("ldd", n)
+        .integer("splits", splits)
+        .integer("slice_stride", m * n)
+        .integer("stride_c", m * n)
+        .integer("stride_d", m * n)
+        .divider("row_vectors", n / split_k_reduce_width(spec))
+        .real("s0", 0.5f);
+    samples.push_back(sample.finish());
+}
+
+}  // namespace
+
+void add_gemm_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability) {
+    add_simt(samples, compute_capability);
+    if (compute_capability >= 75) add_mma(samples, compute_capability);
+    add_split_k_reduce(samples, compute_capability);
+}
+
+}  // namespace heddle::kernels
