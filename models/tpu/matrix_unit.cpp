@@ -212,7 +212,6 @@ Cycle MatrixUnit::tick(Cycle now) {
         times_.enter(UnitState::working, now);
     } else {
         ask_to_be_woken(matmul_, to_matmul, now);
-        if (!matmul_.active && now >= matmul_.free_at) times_.enter(to_matmul, now);
     }
     const UnitState to_push = obstacle_to_push(now);
     if (to_push == UnitState::working) {
@@ -220,6 +219,8 @@ Cycle MatrixUnit::tick(Cycle now) {
     } else {
         ask_to_be_woken(push_, to_push, now);
     }
+    // A push that begins now changes what the matmul waits for.
+    if (!matmul_.active && now >= matmul_.free_at) times_.enter(obstacle_to_matmul(now), now);
     const UnitState to_pop = obstacle_to_pop(now);
     if (to_pop == UnitState::working) {
         begin(pop_, now);
