@@ -268,6 +268,21 @@ TEST_CASE("rows by index and concatenation") {
     CHECK(worst_error(b.trace) < 0x1p-8);
 }
 
+TEST_CASE("attention and its gradient, causal and not, ragged and strided") {
+    for (const bool causal : {false, true}) {
+        CAPTURE(causal);
+        Builder b;
+        const std::vector<std::int64_t> shape{2, 3, 70, 64};
+        const auto tensor = [&] { return b.tensor(shape, ElementType::bf16); };
+        const TensorId q = tensor(), k = tensor(), v = tensor(), out = tensor(), lse = b.tensor({2, 3, 70}), d_out = tensor(),
+                       dq = tensor(), dk = tensor(), dv = tensor();
+        b.op(OpKind::attention, {q, k, v}, {out, lse}).attributes["causal"] = std::int64_t{causal};
+        b.op(OpKind::attention_grad, {d_out, q, k, v, out, lse}, {dq, dk, dv}).attributes["causal"] = std::int64_t{causal};
+        // Operands are rounded to bf16 between the kernels; gradients here reach a few units.
+        CHECK(worst_error(b.trace) < 0.03);
+    }
+}
+
 TEST_CASE("a training step of an MLP gives the reference's gradients and weights") {
     zoo::MlpOptions options;
     options.batch = 24;

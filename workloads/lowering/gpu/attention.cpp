@@ -1,0 +1,161 @@
+// Attention, FlashAttention-2 style, and its gradient in three kernels and a fill.
+#include <cmath>
+
+#include "workloads/expression/expression.h"
+#include "workloads/kernels/attention.h"
+#include "workloads/lowering/gpu/builder.h"
+#include "workloads/lowering/gpu/elementwise_launch.h"
+
+namespace heddle::lowering {
+namespace {
+
+using kernels::KernelArgument;
+
+/// A [batch, heads, sequence, head_dim] operand in memory.
+struct View {
+    std::int64_t batch = 0, head = 0, row = 0;  // strides in elements
+};
+
+View view_of(const trace::Tensor& tensor, const std::vector<std::int64_t>& strides) {
+    if (tensor.shape.size() != 4) throw Unsupported{"no attention kernel for operands without four axes"};
+    const std::vector<std::int64_t>& s = tensor.shape;
+    View view{s[1] * s[2] * s[3], s[2] * s[3], s[3]};
+    if (!strides.empty()) {
+        if (strides[3] != 1) throw Unsupported{"no attention kernel for operands whose last axis has a stride"};
+        view = {strides[0], strides[1], strides[2]};
+    }
+    if (view.batch % 8 != 0 || view.head % 8 != 0 || view.row % 8 != 0) {
+        throw Unsupported{"no attention kernel for operands that are not aligned to 16 bytes"};
+    }
+    return view;
+}
+
+View input_view(const GpuProgramBuilder& b, std::size_t i) { return view_of(b.input(i), b.input_strides(i)); }
+View output_view(const GpuProgramBuilder& b, std::size_t i) {
+    return view_of(b.output(i), b.op().integers("output" + std::to_string(i) + "_strides"));
+}
+
+void add_view(std::vector<KernelArgument>& arguments, const std::string& name, const View& view) {
+    arguments.push_back(kernels::integer_argument(name + "_row", static_cast<std::uint64_t>(view.row)));
+    arguments.push_back(kernels::integer_argument(name + "_head", static_cast<std::uint64_t>(view.head)));
+    arguments.push_back(kernels::integer_argument(name + "_batch", static_cast<std::uint64_t>(view.batch)));
+}
+
+struct Problem {
+    std::uint32_t batch = 0, heads = 0, kv_heads = 0, queries = 0, keys = 0, head_dim = 0;
+    kernels::ElementType type = kernels::ElementType::bf16;
+    bool causal = false;
+    float scale = 1;
+};
+
+Problem problem_of(const GpuProgramBuilder& b, std::size_t first) {
+    const trace::Tensor &q = b.input(first), &k = b.input(first + 1), &v = b.input(first + 2);
+    if (q.shape.size() != 4 || k.shape.size() != 4) throw Unsupported{"no attention kernel for operands without four axes"};
+    Problem p;
+    p.batch = static_cast<std::uint32_t>(q.shape[0]);
+    p.heads = static_cast<std::uint32_t>(q.shape[1]);
+    p.kv_heads = static_cast<std::uint32_t>(k.shape[1]);
+    p.queries = static_cast<std::uint32_t>(q.shape[2]);
+    p.keys = static_cast<std::uint32_t>(k.shape[2]);
+    p.head_dim = static_cast<std::uint32_t>(q.shape[3]);
+    p.type = kernel_type(q.type);
+    p.causal = b.op().integer("causal", 0) != 0;
+    p.scale = static_cast<float>(b.op().real("scale", 1 / std::sqrt(static_cast<double>(p.head_dim))));
+    if (p.type != kernels::ElementType::f16 && p.type != kernels::ElementType::bf16) {
+        throw Unsupported{"no attention kernel for " + kernels::name_of(p.type)};
+    }
+    if ((p.head_dim != 64 && p.head_dim != 128) || v.shape[3] != q.shape[3]) {
+        throw Unsupported{"no attention kernel for heads of " + std::to_string(p.head_dim)};
+    }
+    if (p.heads % p.kv_heads != 0) throw Unsupported{"no attention kernel for this grouping of heads"};
+    return p;
+}
+
+std::vector<KernelArgument> sizes(const Problem& p) {
+    return {kernels::integer_argument("queries", p.queries), kernels::integer_argument("keys", p.keys),
+            kernels::integer_argument("heads_per_kv_head", p.heads / p.kv_heads),
+            kernels::f32_argument("scale", p.scale)};
+}
+
+}  // namespace
+
+void lower_attention(GpuProgramBuilder& b) {
+    const Problem p = problem_of(b, 0);
+    kernels::AttentionSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.type = p.type;
+    spec.head_dim = p.head_dim;
+    spec.causal = p.causal;
+    const std::vector<std::int64_t> block = b.op().integers("block");  // of a recorded kernel: queries, keys
+    if (block.size() >= 2) {
+        if (block[0] == 64 || block[0] == 128) spec.block_m = static_cast<unsigned>(block[0]);
+        if (block[1] == 64 || block[1] == 128) spec.block_n = static_cast<unsigned>(block[1]);
+    }
+    spec.full_blocks = p.queries % spec.block_m == 0 && p.keys % spec.block_n == 0;
+    std::vector<KernelArgument> arguments = sizes(p);
+    arguments.push_back(b.output_pointer("o", 0));
+    arguments.push_back(b.has_output(1)
+                            ? b.output_pointer("lse", 1)
+                            : kernels::pointer_argument("lse", b.workspace("log-sum-exp", std::uint64_t{4} * p.batch * p.heads * p.queries)));
+    const char* names[] = {"q", "k", "v"};
+    for (std::size_t i = 0; i < 3; ++i) {
+        arguments.push_back(b.input_pointer(names[i], i));
+        add_view(arguments, names[i], input_view(b, i));
+    }
+    add_view(arguments, "o", output_view(b, 0));
+    b.launch(kernels::generate_attention_forward(spec), kernels::attention_forward_grid(spec, p.queries, p.batch, p.heads),
+             arguments);
+}
+
+void lower_attention_grad(GpuProgramBuilder& b) {
+    // d out, q, k, v, out, log-sum-exp -> dq, dk, dv
+    const Problem p = problem_of(b, 1);
+    if (p.heads != p.kv_heads) throw Unsupported{"no attention gradient kernel for grouped heads"};
+    kernels::AttentionGradSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.type = p.type;
+    spec.head_dim = p.head_dim;
+    spec.causal = p.causal;
+    const std::vector<std::int64_t> block = b.op().integers("block");
+    if (block.size() >= 2 && (block[1] == 64 || block[1] == 128)) spec.block_n = static_cast<unsigned>(block[1]);
+    spec.full_blocks = p.queries % 64 == 0 && p.keys % spec.block_n == 0;
+
+    const std::uint64_t rows = std::uint64_t{p.batch} * p.heads * p.queries;
+    const program::BufferId delta = b.workspace("attention delta", rows * 4);
+    const program::BufferId dq = b.workspace("attention dq", rows * p.head_dim * 4);
+    const kernels::Extent3 rows_grid = kernels::attention_rows_grid(spec, p.queries, p.batch, p.heads);
+
+    std::vector<KernelArgument> first{kernels::pointer_argument("delta", delta), b.input_pointer("o", 4),
+                                      b.input_pointer("d_o", 0), kernels::integer_argument("queries", p.queries)};
+    add_view(first, "o", input_view(b, 4));
+    add_view(first, "do", input_view(b, 0));
+    b.launch(kernels::generate_attention_delta(spec), rows_grid, first);
+
+    const ElementwiseOperand zeroed{trace::ElementType::f32, kernels::pointer_argument("", dq), {}};
+    launch_elementwise(b, expression::parse("y0 = 0"), {}, {static_cast<std::int64_t>(rows * p.head_dim)}, {}, {zeroed});
+
+    std::vector<KernelArgument> second = sizes(p);
+    second.push_back(kernels::pointer_argument("dq_accumulator", dq));
+    second.push_back(b.output_pointer("dk", 1));
+    second.push_back(b.output_pointer("dv", 2));
+    second.push_back(b.input_pointer("q", 1));
+    second.push_back(b.input_pointer("k", 2));
+    second.push_back(b.input_pointer("v", 3));
+    second.push_back(b.input_pointer("d_o", 0));
+    second.push_back(b.input_pointer("lse", 5));
+    second.push_back(kernels::pointer_argument("delta", delta));
+    add_view(second, "q", input_view(b, 1));
+    add_view(second, "k", input_view(b, 2));
+    add_view(second, "v", input_view(b, 3));
+    add_view(second, "do", input_view(b, 0));
+    add_view(second, "dk", output_view(b, 1));
+    add_view(second, "dv", output_view(b, 2));
+    b.launch(kernels::generate_attention_grad(spec), kernels::attention_grad_grid(spec, p.keys, p.batch, p.heads), second);
+
+    std::vector<KernelArgument> third{b.output_pointer("dq", 0), kernels::pointer_argument("dq_accumulator", dq),
+                                      kernels::integer_argument("queries", p.queries), kernels::f32_argument("scale", p.scale)};
+    add_view(third, "dq", output_view(b, 0));
+    b.launch(kernels::generate_attention_finish_dq(spec), rows_grid, third);
+}
+
+}  // namespace heddle::lowering
