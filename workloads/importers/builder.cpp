@@ -1,0 +1,293 @@
+#include "workloads/importers/builder.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <set>
+
+#include "isa/common/error.h"
+
+namespace heddle::importers {
+namespace {
+
+bool is_backward(const Recording& recording, const Call& kernel) {
+    for (const Call* call : recording.enclosing(kernel)) {
+        if (call->name.rfind("autograd::engine::evaluate_function", 0) == 0 ||
+            call->name.find("Backward") != std::string::npos ||
+            call->name == "torch::autograd::AccumulateGrad") {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool is_optimizer(const Recording& recording, const Call& kernel) {
+    for (const Call* call : recording.enclosing(kernel)) {
+        if (call->name.rfind("Optimizer.", 0) == 0) return true;
+    }
+    return false;
+}
+
+}  // namespace
+
+Launch::Turn Launch::turn_in(const Call& scope) const {
+    Turn turn;
+    std::vector<std::size_t> pending = scope.children;
+    while (!pending.empty()) {
+        const Call& call = recording.call(pending.back());
+        pending.pop_back();
+        if (call.on_gpu && parse_kernel_name(call.node->name).function == name.function) {
+            ++turn.count;
+            if (call.position < kernel.position) ++turn.index;
+        }
+        pending.insert(pending.end(), call.children.begin(), call.children.end());
+    }
+    return turn;
+}
+
+std::string number_text(double value) {
+    if (std::isinf(value)) return value < 0 ? "(-inf)" : "inf";
+    char buffer[40];
+    const auto end = std::to_chars(buffer, buffer + sizeof buffer, value).ptr;
+    const std::string text(buffer, end);
+    return value < 0 ? "(" + text + ")" : text;
+}
+
+void assume(Op& op, const std::string& what) {
+    const std::string before = op.text("assumed");
+    op.attributes["assumed"] = before.empty() ? what : before + "; " + what;
+}
+
+TensorId Builder::tensor(const RecordedTensor& recorded) {
+    const Place place{recorded.storage, recorded.offset, recorded.type, recorded.shape};
+    const auto [found, fresh] = tensors_.try_emplace(place, static_cast<TensorId>(trace_.tensors.size()));
+    if (fresh) {
+        trace::Tensor tensor;
+        tensor.name = "s" + std::to_string(recorded.storage);
+        if (recorded.offset != 0) tensor.name += "+" + std::to_string(recorded.offset);
+        tensor.name += " " + name_of(recorded.type) + trace::to_text(recorded.shape);
+        tensor.type = recorded.type;
+        tensor.shape = recorded.shape;
+        tensor.storage = recorded.storage;
+        trace_.add(std::move(tensor));
+    }
+    return found->second;
+}
+
+RecordedTensor Builder::invented(ElementType type, Shape shape, std::uint64_t storage) {
+    RecordedTensor tensor;
+    tensor.storage = storage != 0 ? storage : next_storage_++;
+    tensor.type = type;
+    tensor.shape = std::move(shape);
+    tensor.strides = trace::broadcast_strides(tensor.shape, tensor.shape);
+    return tensor;
+}
+
+void Builder::operand(Op& op, std::vector<TensorId>& list, const std::string& prefix,
+                      const RecordedTensor& recorded) {
+    const std::string name = prefix + std::to_string(list.size());
+    list.push_back(tensor(recorded));
+    if (recorded.offset != 0) op.attributes[name + "_offset"] = recorded.offset;
+    if (!recorded.is_contiguous()) op.attributes[name + "_strides"] = recorded.strides;
+}
+
+void Builder::input(Op& op, const RecordedTensor& tensor) {
+    operand(op, op.inputs, "input", tensor);
+}
+
+void Builder::output(Op& op, const RecordedTensor& tensor) {
+    operand(op, op.outputs, "output", tensor);
+}
+
+void Builder::access(std::vector<trace::OpId>& dependencies, trace::OpId self, TensorId id, const Op& op,
+                     const std::string& operand, bool writes) {
+    const trace::Tensor& tensor = trace_.tensor(id);
+    if (tensor.elements() == 0) return;
+    const std::int64_t offset = op.integer(operand + "_offset", 0);
+    const std::vector<std::int64_t> strides = op.integers(operand + "_strides");
+    std::int64_t span = tensor.elements();
+    if (!strides.empty()) {
+        span = 1;
+        for (std::size_t axis = 0; axis < strides.size(); ++axis)
+            span += strides[axis] * (tensor.shape[axis] - 1);
+    }
+    const std::uint64_t bytes = bytes_of(tensor.type);
+    const std::uint64_t begin = static_cast<std::uint64_t>(offset) * bytes;
+    const std::uint64_t end = begin + static_cast<std::uint64_t>(span) * bytes;
+    std::vector<Access>& list = accesses_[tensor.storage];
+    for (const Access& earlier : list) {
+        const bool overlap = earlier.begin < end && begin < earlier.end;
+        if (overlap && (writes || earlier.writes) && earlier.op != self) dependencies.push_back(earlier.op);
+    }
+    if (writes) {
+        std::erase_if(list,
+                      [&](const Access& a) { return a.begin >= begin && a.end <= end && a.op != self; });
+    }
+    list.push_back({begin, end, self, writes});
+}
+
+const std::vector<trace::OpId>& Builder::nearest_kernels(const Call& call) {
+    // Kernels reached over recorded dependencies of calls on the host; walked without recursion, chains are
+    // long.
+    std::vector<std::size_t> order{call.position};
+    while (!order.empty()) {
+        const Call& current = recording_.call(order.back());
+        if (nearest_.contains(current.position)) {
+            order.pop_back();
+            continue;
+        }
+        std::set<trace::OpId> found;
+        bool waiting = false;
+        for (const std::uint64_t id : current.node->data_dependencies) {
+            const Call* before = recording_.find(id);
+            if (before == nullptr || before->position >= current.position) continue;
+            if (before->on_gpu) {
+                if (const auto op = op_of_call_.find(before->position); op != op_of_call_.end())
+                    found.insert(op->second);
+            } else if (const auto known = nearest_.find(before->position); known != nearest_.end()) {
+                found.insert(known->second.begin(), known->second.end());
+            } else {
+                order.push_back(before->position);
+                waiting = true;
+            }
+        }
+        if (waiting) continue;
+        // A long history says no more than its recent part.
+        std::vector<trace::OpId> list(found.begin(), found.end());
+        constexpr std::size_t most = 8;
+        if (list.size() > most) list.erase(list.begin(), list.end() - most);
+        nearest_[current.position] = std::move(list);
+        order.pop_back();
+    }
+    return nearest_[call.position];
+}
+
+void Builder::recorded_dependencies(std::vector<trace::OpId>& dependencies, const Call& kernel) {
+    for (const std::uint64_t id : kernel.node->data_dependencies) {
+        const Call* before = recording_.find(id);
+        if (before == nullptr || before->position >= kernel.position) continue;
+        if (before->on_gpu) {
+            if (const auto op = op_of_call_.find(before->position); op != op_of_call_.end()) {
+                dependencies.push_back(op->second);
+            }
+        } else {
+            const auto& list = nearest_kernels(*before);
+            dependencies.insert(dependencies.end(), list.begin(), list.end());
+        }
+    }
+}
+
+void Builder::add(Op op, const Launch& launch, const Call* subject) {
+    const auto id = static_cast<trace::OpId>(trace_.ops.size());
+    if (subject == nullptr) subject = launch.recording.parent(launch.kernel);
+    op.name = subject != nullptr ? subject->node->name : launch.name.function;
+    op.measured_us = static_cast<double>(launch.kernel.node->duration_us);
+    op.kernel_name = launch.kernel.node->name;
+    trace_.ops.push_back(op);
+    try {
+        trace_.check_op(id);
+    } catch (const Error& error) {
+        trace_.ops.pop_back();
+        throw NotUnderstood{error.what()};
+    }
+    std::vector<trace::OpId> dependencies;
+    for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+        access(dependencies, id, op.inputs[i], op, "input" + std::to_string(i), false);
+    }
+    for (std::size_t i = 0; i < op.outputs.size(); ++i) {
+        access(dependencies, id, op.outputs[i], op, "output" + std::to_string(i), true);
+    }
+    recorded_dependencies(dependencies, launch.kernel);
+    std::sort(dependencies.begin(), dependencies.end());
+    dependencies.erase(std::unique(dependencies.begin(), dependencies.end()), dependencies.end());
+    trace_.ops[id].dependencies = std::move(dependencies);
+    op_of_call_[launch.kernel.position] = id;
+    call_of_op_.push_back(launch.kernel.position);
+}
+
+void Builder::add_unknown(const Launch& launch, const std::string& reason) {
+    Op op;
+    op.kind = OpKind::unknown;
+    op.attributes["reason"] = reason;
+    add(std::move(op), launch, nullptr);
+}
+
+const Op* Builder::writer_of(const RecordedTensor& tensor) const {
+    const auto found = accesses_.find(tensor.storage);
+    if (found == accesses_.end()) return nullptr;
+    for (auto access = found->second.rbegin(); access != found->second.rend(); ++access) {
+        if (access->writes) return &trace_.ops[access->op];
+    }
+    return nullptr;
+}
+
+void Builder::assign_phases() {
+    // Ops after the last backward one, on any thread, prepare or follow the update: gradient norm, clipping,
+    // casts.
+    std::size_t last_backward = 0;
+    bool any_backward = false;
+    for (std::size_t i = 0; i < trace_.ops.size(); ++i) {
+        const Call& kernel = recording_.call(call_of_op_[i]);
+        Op& op = trace_.ops[i];
+        if (op.kind == OpKind::collective) {
+            op.phase = trace::Phase::communication;
+        } else if (is_optimizer(recording_, kernel)) {
+            op.phase = trace::Phase::optimizer;
+        } else if (is_backward(recording_, kernel)) {
+            op.phase = trace::Phase::backward;
+            last_backward = i;
+            any_backward = true;
+        } else {
+            op.phase = trace::Phase::forward;
+        }
+    }
+    for (std::size_t i = last_backward + 1; any_backward && i < trace_.ops.size(); ++i) {
+        if (trace_.ops[i].phase == trace::Phase::forward) trace_.ops[i].phase = trace::Phase::optimizer;
+    }
+}
+
+void Builder::assign_roles() {
+    // Read before anything has written it, and overwritten by the update: a parameter (or the update's own
+    // state).
+    std::set<std::uint64_t> external, written, updated;
+    for (const Op& op : trace_.ops) {
+        for (const TensorId id : op.inputs) {
+            const std::uint64_t storage = trace_.tensor(id).storage;
+            if (!written.contains(storage)) external.insert(storage);
+        }
+        for (const TensorId id : op.outputs) {
+            const std::uint64_t storage = trace_.tensor(id).storage;
+            written.insert(storage);
+            if (op.phase == trace::Phase::optimizer) updated.insert(storage);
+        }
+    }
+    std::set<std::uint64_t> gradients;
+    for (const Op& op : trace_.ops) {
+        if (op.phase != trace::Phase::backward) continue;
+        for (const TensorId id : op.outputs) gradients.insert(trace_.tensor(id).storage);
+    }
+    for (trace::Tensor& tensor : trace_.tensors) {
+        if (external.contains(tensor.storage) && !gradients.contains(tensor.storage)) {
+            const bool floating = tensor.type <= ElementType::e5m2;
+            tensor.role = updated.contains(tensor.storage) ? trace::TensorRole::parameter
+                          : floating                       ? trace::TensorRole::other
+                                                           : trace::TensorRole::input;
+        }
+    }
+    for (const Op& op : trace_.ops) {
+        if (op.phase != trace::Phase::backward) continue;
+        for (const TensorId id : op.outputs) {
+            trace::Tensor& tensor = trace_.tensors[id];
+            if (tensor.role == trace::TensorRole::activation) tensor.role = trace::TensorRole::gradient;
+        }
+    }
+}
+
+trace::Trace Builder::finish(const std::string& name) {
+    assign_phases();
+    assign_roles();
+    trace_.name = name;
+    return std::move(trace_);
+}
+
+}  // namespace heddle::importers

@@ -1,0 +1,103 @@
+// Grows a Trace out of a recording: tensors by the place in memory that they name, dependencies by what ops
+// overwrite.
+#pragma once
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "workloads/importers/kernel_name.h"
+#include "workloads/importers/recording.h"
+#include "workloads/trace/trace.h"
+
+namespace heddle::importers {
+
+using trace::Op;
+using trace::OpKind;
+using trace::TensorId;
+
+/// One recorded kernel with its name taken apart.
+struct Launch {
+    const Recording& recording;
+    const Call& kernel;
+    KernelName name;
+
+    const Call* enclosing(const std::vector<std::string>& names) const {
+        return recording.enclosing(kernel, names);
+    }
+    /// Earlier (or all) launches of the same function under one call: which of them this one is, and how many
+    /// there are.
+    struct Turn {
+        std::size_t index = 0, count = 0;
+    };
+    Turn turn_in(const Call& scope) const;
+};
+
+/// Thrown by a rule that recognises a kernel but lacks what it needs to say what the kernel did; the kernel
+/// then becomes an op of kind unknown with this reason.
+struct NotUnderstood {
+    std::string reason;
+};
+
+/// `pointer`, or NotUnderstood.
+template <class T>
+const T& need(const T* pointer, const std::string& what) {
+    if (pointer == nullptr) throw NotUnderstood{"no " + what + " was recorded"};
+    return *pointer;
+}
+
+class Builder {
+  public:
+    explicit Builder(const Recording& recording) : recording_(recording) {}
+
+    /// Appends an operand; strides and offset become attributes where the tensor is not dense from its
+    /// storage's start.
+    void input(Op& op, const RecordedTensor& tensor);
+    void output(Op& op, const RecordedTensor& tensor);
+    /// A tensor that the recording does not name; storage 0 makes it one of its own.
+    RecordedTensor invented(ElementType type, Shape shape, std::uint64_t storage = 0);
+
+    /// Adds the op of a kernel: name of the subject call, phase, measured time, dependencies. When it does
+    /// not pass Trace::check_op it is added as unknown, with the reason.
+    void add(Op op, const Launch& launch, const Call* subject);
+    void add_unknown(const Launch& launch, const std::string& reason);
+
+    /// The last op so far that wrote this place, if any.
+    const Op* writer_of(const RecordedTensor& tensor) const;
+    trace::Trace finish(const std::string& name);
+
+  private:
+    struct Access {
+        std::uint64_t begin, end;
+        trace::OpId op;
+        bool writes;
+    };
+    using Place = std::tuple<std::uint64_t, std::int64_t, ElementType, Shape>;
+
+    TensorId tensor(const RecordedTensor& tensor);
+    void operand(Op& op, std::vector<TensorId>& list, const std::string& prefix,
+                 const RecordedTensor& tensor);
+    void access(std::vector<trace::OpId>& dependencies, trace::OpId self, TensorId id, const Op& op,
+                const std::string& operand, bool writes);
+    void recorded_dependencies(std::vector<trace::OpId>& dependencies, const Call& kernel);
+    const std::vector<trace::OpId>& nearest_kernels(const Call& call);
+    void assign_phases();
+    void assign_roles();
+
+    const Recording& recording_;
+    trace::Trace trace_;
+    std::map<Place, TensorId> tensors_;
+    std::map<std::uint64_t, std::vector<Access>> accesses_;
+    std::map<std::size_t, trace::OpId> op_of_call_;
+    std::map<std::size_t, std::vector<trace::OpId>> nearest_;
+    std::vector<std::size_t> call_of_op_;
+    std::uint64_t next_storage_ = std::uint64_t{1} << 48;
+};
+
+/// A number as an expression reads it back.
+std::string number_text(double value);
+/// Notes in attribute "assumed" what the recording did not say.
+void assume(Op& op, const std::string& what);
+
+}  // namespace heddle::importers

@@ -1,0 +1,199 @@
+// Copies and casts, concatenation, copies between host and device, memset, collectives.
+#include <numeric>
+
+#include "workloads/importers/rules.h"
+
+namespace heddle::importers {
+namespace {
+
+void pointwise_copy(Builder& builder, const Launch& launch) {
+    // copy_(self, source)
+    const Call& call = need(launch.enclosing({"copy", "_to_copy", "clone", "contiguous"}), "copy");
+    Op op;
+    op.kind = OpKind::copy;
+    const bool in_place = call.name == "copy";
+    builder.input(op, need(call.gpu_tensor(in_place ? 1 : 0), "source of the copy"));
+    builder.output(op, need(in_place ? call.gpu_tensor(0) : call.output_tensor(0), "target of the copy"));
+    if (launch.name.function == "vectorized_elementwise_kernel") {
+        op.attributes["vector_width"] = launch.name.integer(0).value_or(1);
+    } else if (launch.name.function == "elementwise_kernel") {
+        op.attributes["vector_width"] = std::int64_t{1};
+        op.attributes["elements_per_thread"] = launch.name.integer(1).value_or(1);
+        op.attributes["strided"] = std::int64_t{1};
+    } else {
+        op.attributes["vector_width"] = std::int64_t{1};
+        op.attributes["elements_per_thread"] = std::int64_t{4};
+        op.attributes["strided"] = std::int64_t{!launch.name.contains("TrivialOffsetCalculator")};
+        op.attributes["casting"] = std::int64_t{launch.name.contains("LoadWithCast")};
+    }
+    builder.add(std::move(op), launch, &call);
+}
+
+RecordedTensor flat(const RecordedTensor& tensor) {
+    RecordedTensor result = tensor;
+    result.shape = {tensor.elements()};
+    result.strides = {1};
+    return result;
+}
+
+const Call* concatenating_call(const Launch& launch) {
+    for (const Call* call : launch.recording.enclosing(launch.kernel)) {
+        const bool named = call->name == "cat" || call->name == "concat" || call->name == "stack" ||
+                           call->name == "flatten_dense_tensors";
+        if (named && !call->inputs.empty() && !call->inputs[0].tensors.empty()) return call;
+    }
+    return nullptr;
+}
+
+/// One launch takes at most as many tensors as its template says; longer lists take several launches in
+/// order.
+void concatenate(Builder& builder, const Launch& launch) {
+    const Call& call = need(concatenating_call(launch), "concatenation");
+    std::vector<RecordedTensor> tensors = call.inputs[0].tensors;
+    RecordedTensor result = need(call.output_tensor(0), "result of the concatenation");
+    std::int64_t axis =
+        call.literal(1) != nullptr ? static_cast<std::int64_t>(call.literal(1)->number(0)) : 0;
+    if (axis < 0) axis += static_cast<std::int64_t>(result.shape.size());
+    if (call.name == "flatten_dense_tensors" || call.name == "stack") {
+        if (axis != 0) throw NotUnderstood{"stacking along an inner axis"};
+        for (RecordedTensor& tensor : tensors) tensor = flat(tensor);
+        result = flat(result);
+    }
+    const auto turn = launch.turn_in(call);
+    const auto batch = static_cast<std::size_t>(launch.name.integer(3).value_or(128));
+    if (turn.count > 1) {
+        if (axis != 0) throw NotUnderstood{"a concatenation of several launches along an inner axis"};
+        const std::size_t first = turn.index * batch, last = std::min(first + batch, tensors.size());
+        if (first >= tensors.size()) throw NotUnderstood{"more launches than tensors"};
+        const std::int64_t row = result.shape[0] > 0 ? result.elements() / result.shape[0] : 0;
+        std::int64_t skipped = 0, taken = 0;
+        for (std::size_t i = 0; i < last; ++i) (i < first ? skipped : taken) += tensors[i].shape[0];
+        tensors = {tensors.begin() + static_cast<std::ptrdiff_t>(first),
+                   tensors.begin() + static_cast<std::ptrdiff_t>(last)};
+        result.offset += skipped * row;
+        result.shape[0] = taken;
+    }
+    Op op;
+    op.kind = OpKind::concat;
+    op.attributes["axis"] = axis;
+    for (const RecordedTensor& tensor : tensors) builder.input(op, tensor);
+    builder.output(op, result);
+    builder.add(std::move(op), launch, &call);
+}
+
+/// Source and target of a memory copy: copy_(target, source), a scalar read back, or a list copied piece by
+/// piece.
+void memory_copy(Builder& builder, const Launch& launch) {
+    const std::string& name = launch.kernel.node->name;
+    const bool to_device = name.find("HtoD") != std::string::npos,
+               to_host = name.find("DtoH") != std::string::npos;
+    Op op;
+    op.kind = to_device || to_host ? OpKind::host_copy : OpKind::copy;
+    if (to_device) op.attributes["direction"] = std::string("host_to_device");
+    if (to_host) op.attributes["direction"] = std::string("device_to_host");
+    if (op.kind == OpKind::host_copy) {
+        const bool pinned = name.find("Pinned") != std::string::npos;
+        op.attributes["host_memory"] = std::string(pinned ? "pinned" : "pageable");
+    }
+    const Call* call = launch.enclosing({"copy", "_local_scalar_dense"});
+    if (call == nullptr && !to_device && !to_host) {
+        call = &need(concatenating_call(launch), "call that copies");
+        const auto turn = launch.turn_in(*call);
+        const auto& parts = call->inputs[0].tensors;
+        if (turn.index >= parts.size()) throw NotUnderstood{"more copies than tensors"};
+        // The kernel hangs under the view of the result that it fills.
+        const Call& view = need(launch.recording.parent(launch.kernel), "view of the result");
+        RecordedTensor target = need(view.output_tensor(0), "part of the result");
+        builder.input(op, parts[turn.index]);
+        builder.output(op, target);
+        builder.add(std::move(op), launch, call);
+        return;
+    }
+    const Call& copying = need(call, "call that copies");
+    if (copying.name == "_local_scalar_dense") {
+        builder.input(op, need(copying.gpu_tensor(0), "scalar"));
+    } else {
+        if (!to_device) builder.input(op, need(copying.gpu_tensor(1), "source of the copy"));
+        if (!to_host) builder.output(op, need(copying.gpu_tensor(0), "target of the copy"));
+    }
+    builder.add(std::move(op), launch, &copying);
+}
+
+void memory_set(Builder& builder, const Launch& launch) {
+    const Call& call =
+        need(launch.enclosing({"zero", "fill", "zeros", "zeros_like"}), "call that clears memory");
+    const RecordedTensor* target = call.gpu_tensor(0) != nullptr ? call.gpu_tensor(0) : call.output_tensor(0);
+    Op op;
+    op.kind = OpKind::fill;
+    op.attributes["value"] = 0.0;
+    builder.output(op, need(target, "cleared tensor"));
+    builder.add(std::move(op), launch, &call);
+}
+
+}  // namespace
+
+bool copy_rule(Builder& builder, const Launch& launch) {
+    const std::string& name = launch.kernel.node->name;
+    if (name.rfind("Memcpy", 0) == 0) {
+        memory_copy(builder, launch);
+    } else if (name.rfind("Memset", 0) == 0) {
+        memory_set(builder, launch);
+    } else if (launch.name.function.rfind("CatArrayBatchedCopy", 0) == 0) {
+        concatenate(builder, launch);
+    } else if (launch.name.contains("direct_copy_kernel")) {
+        pointwise_copy(builder, launch);
+    } else {
+        return false;
+    }
+    return true;
+}
+
+bool collective_rule(Builder& builder, const Launch& launch) {
+    const std::string& name = launch.kernel.node->name;
+    if (name.rfind("nccl", 0) != 0) return false;
+    static constexpr std::pair<const char*, const char*> kinds[] = {
+        {"AllReduce", "all_reduce"}, {"ReduceScatter", "reduce_scatter"},
+        {"AllGather", "all_gather"}, {"Broadcast", "broadcast"},
+        {"Reduce", "reduce"},        {"SendRecv", "send_receive"},
+        {"AllToAll", "all_to_all"},
+    };
+    Op op;
+    op.kind = OpKind::collective;
+    for (const auto& [part, kind] : kinds) {
+        if (!op.attributes.contains("collective") && name.find(part) != std::string::npos) {
+            op.attributes["collective"] = std::string(kind);
+        }
+    }
+    if (!op.attributes.contains("collective")) throw NotUnderstood{"NCCL kernel of an unknown collective"};
+    // record_param_comms(tensors, sequence, [group, description], rank, name, ..., start, stride, size of the
+    // group)
+    const Call* comms = launch.enclosing({"record_param_comms"});
+    const Call* call = launch.recording.parent(launch.kernel);
+    if (call == nullptr) call = &launch.kernel;
+    std::int64_t bytes = 0;
+    for (const Argument& argument : call->inputs) {
+        std::vector<RecordedTensor> tensors = argument.tensors;
+        if (argument.tensor) tensors.push_back(*argument.tensor);
+        for (const RecordedTensor& tensor : tensors) {
+            if (!tensor.on_gpu()) continue;
+            bytes += tensor.elements() * bytes_of(tensor.type);
+            builder.input(op, tensor);
+            builder.output(op, tensor);
+        }
+    }
+    bytes = launch.kernel.node->integer("comm_size", bytes);
+    op.attributes["bytes"] = bytes;
+    if (comms != nullptr && !comms->inputs.empty()) {
+        const auto ranks = static_cast<std::int64_t>(comms->inputs.back().value.number(0));
+        if (comms->inputs.size() >= 9 && ranks > 0) op.attributes["ranks"] = ranks;
+        if (comms->inputs.size() > 2 && comms->inputs[2].value.list() != nullptr &&
+            !comms->inputs[2].value.list()->empty() &&
+            comms->inputs[2].value.list()->front().text() != nullptr) {
+            op.attributes["group"] = *comms->inputs[2].value.list()->front().text();
+        }
+    }
+    builder.add(std::move(op), launch, call);
+    return true;
+}
+
+}  // namespace heddle::importers

@@ -1,0 +1,33 @@
+// What the name of a GPU kernel says: function, template arguments, numbers hidden in it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace heddle::importers {
+
+/// "void at::native::vectorized_elementwise_kernel<4, F, A>(int, F, A)" -> function
+/// "vectorized_elementwise_kernel", arguments {"4", "F", "A"}.
+struct KernelName {
+    std::string function;                ///< without namespaces
+    std::vector<std::string> arguments;  ///< template arguments, as written
+    std::string full;
+
+    bool contains(const std::string& text) const { return full.find(text) != std::string::npos; }
+    /// The nth template argument as an integer ("768u" is 768).
+    std::optional<std::int64_t> integer(std::size_t index) const;
+    std::optional<bool> boolean(std::size_t index) const;
+};
+
+KernelName parse_kernel_name(const std::string& name);
+
+/// The tile of a matrix kernel: "tilesize128x128x64", "128x128_32x5", "_128x64x32_": rows, columns, depth;
+/// empty when the name has none. cuBLAS counts columns of the column-major result first.
+std::vector<std::int64_t> tile_of(const std::string& name);
+
+/// Template arguments at the top level of "name<a, b<c, d>>" found after `name` anywhere in `text`.
+std::vector<std::string> template_arguments(const std::string& text, const std::string& name);
+
+}  // namespace heddle::importers

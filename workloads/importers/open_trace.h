@@ -1,0 +1,14 @@
+// Any trace that Heddle can read, whoever wrote it.
+#pragma once
+
+#include <string>
+
+#include "workloads/trace/trace.h"
+
+namespace heddle::importers {
+
+/// A Trace of our own (.json, .et) or a recorded PyTorch execution in Chakra form, plain, gzip or the only
+/// member of a .tar.gz ("archive.tar.gz:member" names one of several); recognised by content.
+trace::Trace open_trace(const std::string& path);
+
+}  // namespace heddle::importers

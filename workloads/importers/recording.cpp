@@ -1,0 +1,291 @@
+#include "workloads/importers/recording.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "isa/common/error.h"
+
+namespace heddle::importers {
+namespace {
+
+struct TypeName {
+    const char* name;
+    ElementType type;
+};
+
+/// C++ names that PyTorch records inside "Tensor(...)".
+constexpr std::array<TypeName, 18> type_names{{
+    {"double", ElementType::f64},
+    {"float", ElementType::f32},
+    {"c10::Half", ElementType::f16},
+    {"c10::BFloat16", ElementType::bf16},
+    {"c10::Float8_e4m3fn", ElementType::e4m3},
+    {"c10::Float8_e5m2", ElementType::e5m2},
+    {"long int", ElementType::i64},
+    {"long", ElementType::i64},
+    {"int64", ElementType::i64},
+    {"int", ElementType::i32},
+    {"int32", ElementType::i32},
+    {"short int", ElementType::i16},
+    {"short", ElementType::i16},
+    {"signed char", ElementType::i8},
+    {"char", ElementType::i8},
+    {"unsigned char", ElementType::u8},
+    {"bool", ElementType::boolean},
+    {"half", ElementType::f16},
+}};
+
+std::optional<ElementType> element_type(const std::string& name) {
+    for (const TypeName& entry : type_names) {
+        if (name == entry.name) return entry.type;
+    }
+    return std::nullopt;
+}
+
+/// The types of "Tensor(float)" or "GenericList[Tensor(float),Tensor(long int)]"; empty when no tensors are
+/// named.
+std::vector<std::string> tensor_types(const std::string& text) {
+    std::vector<std::string> result;
+    const std::string open = "Tensor(";
+    for (std::size_t at = text.find(open); at != std::string::npos; at = text.find(open, at)) {
+        at += open.size();
+        const std::size_t close = text.find(')', at);
+        if (close == std::string::npos) break;
+        result.push_back(text.substr(at, close - at));
+    }
+    return result;
+}
+
+/// A tensor's tuple, or nothing when the literal is not one or its type is unknown.
+std::optional<RecordedTensor> tensor_of(const Literal& value, const Literal* shape, const std::string& type) {
+    const LiteralList* fields = value.list();
+    const auto known = element_type(type);
+    if (fields == nullptr || fields->size() < 5 || !known) return std::nullopt;
+    for (std::size_t i = 0; i < 5; ++i) {
+        if (!std::holds_alternative<std::int64_t>((*fields)[i].value)) return std::nullopt;
+    }
+    const auto field = [fields](std::size_t i) { return std::get<std::int64_t>((*fields)[i].value); };
+    RecordedTensor tensor;
+    tensor.id = static_cast<std::uint64_t>(field(0));
+    tensor.storage = static_cast<std::uint64_t>(field(1));
+    tensor.offset = field(2);
+    tensor.type = *known;
+    if (fields->size() > 5 && (*fields)[5].text() != nullptr) tensor.device = *(*fields)[5].text();
+    tensor.shape = shape != nullptr ? shape->integers() : Shape{field(3)};
+    tensor.strides = trace::broadcast_strides(tensor.shape, tensor.shape);
+    return tensor;
+}
+
+std::vector<Argument> arguments_of(const trace::ChakraOperands& operands) {
+    std::vector<Argument> result;
+    if (operands.values.empty()) return result;
+    const Literal values = parse_literal(operands.values);
+    const Literal shapes = operands.shapes.empty() ? Literal{LiteralList{}} : parse_literal(operands.shapes);
+    const Literal types = operands.types.empty() ? Literal{LiteralList{}} : parse_literal(operands.types);
+    if (values.list() == nullptr) return result;
+    const auto item = [](const Literal& list, std::size_t i) -> const Literal* {
+        return list.list() != nullptr && i < list.list()->size() ? &(*list.list())[i] : nullptr;
+    };
+    for (std::size_t i = 0; i < values.list()->size(); ++i) {
+        Argument argument;
+        argument.value = (*values.list())[i];
+        const Literal* type = item(types, i);
+        const Literal* shape = item(shapes, i);
+        const std::vector<std::string> named = type != nullptr && type->text() != nullptr
+                                                   ? tensor_types(*type->text())
+                                                   : std::vector<std::string>{};
+        const bool is_list =
+            type != nullptr && type->text() != nullptr && type->text()->rfind("GenericList", 0) == 0;
+        if (!named.empty() && is_list && argument.value.list() != nullptr) {
+            for (std::size_t k = 0; k < argument.value.list()->size(); ++k) {
+                const Literal* part = shape != nullptr ? item(*shape, k) : nullptr;
+                const auto tensor =
+                    tensor_of((*argument.value.list())[k], part, named[std::min(k, named.size() - 1)]);
+                if (tensor) argument.tensors.push_back(*tensor);
+            }
+        } else if (!named.empty()) {
+            argument.tensor = tensor_of(argument.value, shape, named[0]);
+        }
+        result.push_back(std::move(argument));
+    }
+    return result;
+}
+
+}  // namespace
+
+bool RecordedTensor::is_contiguous() const {
+    std::int64_t expected = 1;
+    for (std::size_t axis = shape.size(); axis-- > 0;) {
+        if (shape[axis] == 1) continue;
+        if (strides[axis] != expected) return false;
+        expected *= shape[axis];
+    }
+    return true;
+}
+
+std::string plain_name(const std::string& name) {
+    std::string result = name;
+    if (const std::size_t open = result.rfind('('); open != std::string::npos && result.back() == ')') {
+        const bool number = std::all_of(result.begin() + static_cast<std::ptrdiff_t>(open) + 1,
+                                        result.end() - 1, [](char c) { return c >= '0' && c <= '9'; });
+        if (number) result.erase(open);
+    }
+    if (result.rfind("aten::", 0) != 0) return result;
+    result.erase(0, 6);
+    if (result.size() > 1 && result.back() == '_' && result[result.size() - 2] != '_') result.pop_back();
+    return result;
+}
+
+const RecordedTensor* Call::gpu_tensor(std::size_t index) const {
+    if (index >= inputs.size() || !inputs[index].tensor || !inputs[index].tensor->on_gpu()) return nullptr;
+    return &*inputs[index].tensor;
+}
+
+const RecordedTensor* Call::output_tensor(std::size_t index) const {
+    if (index >= outputs.size() || !outputs[index].tensor) return nullptr;
+    return &*outputs[index].tensor;
+}
+
+const Literal* Call::literal(std::size_t index) const {
+    return index < inputs.size() && !inputs[index].tensor ? &inputs[index].value : nullptr;
+}
+
+Recording::Recording(const trace::ChakraGraph& graph) {
+    calls_.reserve(graph.nodes.size());
+    for (const ChakraNode& node : graph.nodes) read_call(node, calls_.size());
+    link();
+}
+
+void Recording::read_call(const ChakraNode& node, std::size_t position) {
+    Call call;
+    call.node = &node;
+    call.position = position;
+    call.name = plain_name(node.name);
+    call.on_gpu = !node.boolean("is_cpu_op", true);
+    try {
+        call.inputs = arguments_of(node.inputs);
+        call.outputs = arguments_of(node.outputs);
+    } catch (const Error& error) {
+        throw Error("operands are not readable: " + std::string(error.what()),
+                    {.key = "node " + std::to_string(node.id) + " (" + node.name.substr(0, 60) + ")"});
+    }
+    for (auto* arguments : {&call.inputs, &call.outputs}) {
+        for (Argument& argument : *arguments) apply_strides(argument);
+    }
+    learn_strides(call);
+    by_id_[node.id] = position;
+    calls_.push_back(std::move(call));
+}
+
+void Recording::apply_strides(Argument& argument) {
+    const auto apply = [this](RecordedTensor& tensor) {
+        const auto known = strides_.find(tensor.id);
+        if (known == strides_.end()) return;
+        // Ids are used again when a tensor is freed: shape and storage must still be the same.
+        if (known->second.storage != tensor.storage || known->second.shape != tensor.shape) return;
+        tensor.strides = known->second.strides;
+    };
+    if (argument.tensor) apply(*argument.tensor);
+    for (RecordedTensor& tensor : argument.tensors) apply(tensor);
+}
+
+/// Views carry strides in their arguments; what they make is remembered by tensor id.
+void Recording::learn_strides(Call& call) {
+    const RecordedTensor* output = call.output_tensor(0);
+    if (output == nullptr) return;
+    Shape strides;
+    if (call.name == "as_strided" || call.name == "_reshape_alias" ||
+        call.name == "inductor::_reinterpret_tensor") {
+        if (call.inputs.size() > 2) strides = call.inputs[2].value.integers();
+    } else if (call.name == "empty_strided") {
+        if (call.inputs.size() > 1) strides = call.inputs[1].value.integers();
+    } else if (call.name == "alias" || call.name == "detach" || call.name == "view_as" ||
+               call.name == "view") {
+        const RecordedTensor* source = call.gpu_tensor(0);
+        if (source != nullptr && source->shape == output->shape) strides = source->strides;
+    } else if (call.name == "empty" || call.name == "resize") {
+        strides_.erase(output->id);
+        return;
+    } else {
+        return;
+    }
+    if (strides.size() != output->shape.size()) {
+        strides_.erase(output->id);
+        return;
+    }
+    call.outputs[0].tensor->strides = strides;
+    strides_[output->id] = {output->storage, output->shape, strides};
+}
+
+void Recording::link() {
+    for (Call& call : calls_) {
+        const auto& parents = call.node->control_dependencies;
+        if (!parents.empty()) {
+            const auto found = by_id_.find(parents[0]);
+            if (found != by_id_.end() && found->second != call.position) {
+                call.parent = found->second;
+                calls_[found->second].children.push_back(call.position);
+            }
+        }
+        if (call.on_gpu) kernels_.push_back(call.position);
+        const std::int64_t sequence = call.node->integer("seq_id", -1);
+        if (sequence >= 0) by_sequence_[sequence].push_back(call.position);
+    }
+}
+
+const Call* Recording::find(std::uint64_t id) const {
+    const auto found = by_id_.find(id);
+    return found == by_id_.end() ? nullptr : &calls_[found->second];
+}
+
+std::vector<const Call*> Recording::enclosing(const Call& call) const {
+    std::vector<const Call*> result;
+    std::set<std::size_t> seen{call.position};
+    for (const Call* up = parent(call); up != nullptr && seen.insert(up->position).second; up = parent(*up)) {
+        result.push_back(up);
+    }
+    return result;
+}
+
+const Call* Recording::enclosing(const Call& call, const std::vector<std::string>& names) const {
+    for (const Call* up : enclosing(call)) {
+        if (std::find(names.begin(), names.end(), up->name) != names.end()) return up;
+    }
+    return nullptr;
+}
+
+std::vector<const Call*> Recording::inside(const Call& scope, const Call& before) const {
+    std::vector<const Call*> result;
+    std::vector<std::size_t> pending(scope.children.rbegin(), scope.children.rend());
+    while (!pending.empty() && result.size() < calls_.size()) {
+        const Call& call = calls_[pending.back()];
+        pending.pop_back();
+        if (call.position >= before.position) continue;
+        result.push_back(&call);
+        pending.insert(pending.end(), call.children.rbegin(), call.children.rend());
+    }
+    return result;
+}
+
+const Call* Recording::forward_of(const Call& backward) const {
+    const std::int64_t sequence = backward.node->integer("seq_id", -1);
+    const auto found = by_sequence_.find(sequence);
+    if (sequence < 0 || found == by_sequence_.end()) return nullptr;
+    // Several calls carry the number (views before the call take that of the next): the named one, or the
+    // last.
+    const std::string suffix = "Backward";
+    std::string wanted = backward.name;
+    if (const std::size_t at = wanted.rfind(suffix); at != std::string::npos) wanted.erase(at);
+    const Call* last = nullptr;
+    for (const std::size_t position : found->second) {
+        const Call& call = calls_[position];
+        if (position >= backward.position || call.on_gpu) continue;
+        if (call.name.find(suffix) != std::string::npos) continue;
+        if (call.name == wanted) return &call;
+        last = &call;
+    }
+    return last;
+}
+
+}  // namespace heddle::importers
