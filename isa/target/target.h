@@ -32,7 +32,7 @@ struct TpuTarget {
     std::uint64_t vmem_bytes = 16ull << 20;  ///< on-chip memory per core
     std::uint64_t hbm_bytes = 32ull << 30;
     unsigned accumulator_rows = 2048;        ///< result rows of a matrix unit, each array_columns wide
-    unsigned sync_flags = 64;                ///< per core
+    unsigned sync_flags = 256;                ///< per core
 };
 
 }  // namespace heddle::target

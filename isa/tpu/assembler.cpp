@@ -375,9 +375,9 @@ class Assembler {
         std::visit([&](auto& operation) { visit_fields(operation, reader); }, instruction.operation);
         std::string value;
         while (line_->take_value("after", value)) instruction.waits.push_back(to_wait(value));
-        if (line_->take_value("signals", value)) instruction.signal = to_signal(value);
+        while (line_->take_value("signals", value)) instruction.signals.push_back(to_signal(value));
         if (std::holds_alternative<Signal>(instruction.operation))
-            instruction.signal = to_signal(line_->take("a flag"));
+            while (line_->has_more()) instruction.signals.push_back(to_signal(line_->take("a flag")));
         if (std::holds_alternative<Wait>(instruction.operation)) {
             while (line_->has_more()) instruction.waits.push_back(to_wait(line_->take("a flag")));
         }
@@ -396,7 +396,7 @@ class Assembler {
         const std::size_t dot = word.find('.');
         FlagSignal signal;
         if (dot != std::string::npos) signal.core = line_->to_number<std::int16_t>(word.substr(0, dot));
-        signal.flag = line_->to_number<std::int16_t>(dot == std::string::npos ? word : word.substr(dot + 1));
+        signal.flag = line_->to_number<std::uint16_t>(dot == std::string::npos ? word : word.substr(dot + 1));
         return signal;
     }
 

@@ -113,17 +113,16 @@ std::string disassemble(const Instruction& instruction) {
         text += " " + std::to_string(repeat->count) + " {";
     Printer printer(text);
     std::visit([&](const auto& fields) { visit_fields(fields, printer); }, operation);
-    const bool bare = std::holds_alternative<Wait>(operation) || std::holds_alternative<Signal>(operation);
     for (const FlagWait& wait : instruction.waits) {
         if (!std::holds_alternative<Wait>(operation)) text += " after";
         text += " " + std::to_string(wait.flag);
         if (wait.count != 1) text += ":" + std::to_string(wait.count);
     }
-    if (instruction.signal.flag >= 0) {
-        if (!bare || std::holds_alternative<Wait>(operation)) text += " signals";
+    for (const FlagSignal& signal : instruction.signals) {
+        if (!std::holds_alternative<Signal>(operation)) text += " signals";
         text += " ";
-        if (instruction.signal.core >= 0) text += std::to_string(instruction.signal.core) + ".";
-        text += std::to_string(instruction.signal.flag);
+        if (signal.core >= 0) text += std::to_string(signal.core) + ".";
+        text += std::to_string(signal.flag);
     }
     return text;
 }

@@ -86,10 +86,10 @@ class Machine {
         for (const FlagWait& wait : instruction.waits) core.flags[wait.flag] -= wait.count;
     }
     void signal(Core& core, const Instruction& instruction) {
-        const FlagSignal& signal = instruction.signal;
-        if (signal.flag < 0) return;
-        Core& target = signal.core < 0 ? core : cores_[static_cast<std::size_t>(signal.core)];
-        ++target.flags[static_cast<std::size_t>(signal.flag)];
+        for (const FlagSignal& signal : instruction.signals) {
+            Core& target = signal.core < 0 ? core : cores_[static_cast<std::size_t>(signal.core)];
+            ++target.flags[signal.flag];
+        }
     }
 
     bool issue(Core& core) {

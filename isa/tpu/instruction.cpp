@@ -10,7 +10,7 @@ bool Vector::operator==(const Vector& other) const {
 }
 
 bool Instruction::operator==(const Instruction& other) const {
-    return operation == other.operation && waits == other.waits && signal == other.signal;
+    return operation == other.operation && waits == other.waits && signals == other.signals;
 }
 
 namespace {

@@ -141,7 +141,7 @@ struct Transpose {
     bool operator==(const Transpose&) const = default;
 };
 
-/// The sequencer itself adds 1 to the instruction's flag.
+/// The sequencer itself adds 1 to the instruction's flags.
 struct Signal {
     bool operator==(const Signal&) const = default;
 };
@@ -175,7 +175,7 @@ struct FlagWait {
 };
 
 struct FlagSignal {
-    std::int16_t flag = -1;  ///< -1: none
+    std::uint16_t flag = 0;
     std::int16_t core = -1;  ///< -1: this core
     bool operator==(const FlagSignal&) const = default;
 };
@@ -183,7 +183,7 @@ struct FlagSignal {
 struct Instruction {
     Operation operation;
     std::vector<FlagWait> waits;
-    FlagSignal signal;
+    std::vector<FlagSignal> signals;
     std::int32_t line = 0;  ///< of the assembly text, 0 when it has none; not part of what the instruction is
     bool operator==(const Instruction& other) const;
 };

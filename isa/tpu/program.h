@@ -27,7 +27,7 @@ struct Limits {
     unsigned array_rows = 128, array_columns = 128;
     std::uint64_t vmem_bytes = 16ull << 20;
     unsigned accumulator_rows = 2048;  ///< rows of array_columns results per matrix unit
-    unsigned sync_flags = 64;          ///< per core
+    unsigned sync_flags = 256;         ///< per core
 };
 
 /// Walks through a core's instructions in the order in which the sequencer meets them, repeats expanded.

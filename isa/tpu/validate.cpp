@@ -215,7 +215,7 @@ class CoreValidator {
                    transpose.destination_stride, size);
     }
     void check(const Signal&) const {
-        if (program_.cores[core_].instructions[position_].signal.flag < 0) fail("names no flag");
+        if (program_.cores[core_].instructions[position_].signals.empty()) fail("names no flag");
     }
     void check(const Wait&) const {
         if (program_.cores[core_].instructions[position_].waits.empty()) fail("names no flag");
@@ -241,7 +241,7 @@ class CoreValidator {
         const bool structural = std::holds_alternative<Repeat>(instruction.operation) ||
                                 std::holds_alternative<EndRepeat>(instruction.operation) ||
                                 std::holds_alternative<Halt>(instruction.operation);
-        if (structural && (!instruction.waits.empty() || instruction.signal.flag >= 0))
+        if (structural && (!instruction.waits.empty() || !instruction.signals.empty()))
             fail("takes no flags");
         for (const FlagWait& wait : instruction.waits) {
             if (wait.flag >= limits_.sync_flags) {
@@ -250,13 +250,13 @@ class CoreValidator {
             }
             awaited[{core_, wait.flag}] += times_ * wait.count;
         }
-        const FlagSignal& signal = instruction.signal;
-        if (signal.flag < 0) return;
-        const auto core = signal.core < 0 ? core_ : static_cast<std::size_t>(signal.core);
-        if (static_cast<unsigned>(signal.flag) >= limits_.sync_flags || core >= program_.cores.size()) {
-            fail("signals a flag that does not exist");
+        for (const FlagSignal& signal : instruction.signals) {
+            const auto core = signal.core < 0 ? core_ : static_cast<std::size_t>(signal.core);
+            if (signal.flag >= limits_.sync_flags || core >= program_.cores.size()) {
+                fail("signals a flag that does not exist");
+            }
+            signalled[{core, signal.flag}] += times_;
         }
-        signalled[{core, static_cast<std::size_t>(signal.flag)}] += times_;
     }
 
     const Program& program_;

@@ -54,10 +54,10 @@ void SyncFlags::arrive(unsigned flag, Cycle visible) {
 }
 
 void SyncFlags::signal(const tpu::Instruction& instruction, Cycle now) {
-    const tpu::FlagSignal& signal = instruction.signal;
-    if (signal.flag < 0) return;
-    SyncFlags& target = signal.core < 0 ? *this : *cores_[static_cast<std::size_t>(signal.core)];
-    target.arrive(static_cast<unsigned>(signal.flag), now + (&target == this ? 1 : remote_cycles_));
+    for (const tpu::FlagSignal& signal : instruction.signals) {
+        SyncFlags& target = signal.core < 0 ? *this : *cores_[static_cast<std::size_t>(signal.core)];
+        target.arrive(signal.flag, now + (&target == this ? 1 : remote_cycles_));
+    }
 }
 
 }  // namespace heddle::models

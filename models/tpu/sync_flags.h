@@ -17,7 +17,7 @@ class SyncFlagInterface : public virtual sc_core::sc_interface {
     virtual void take(const tpu::Instruction& instruction, Cycle now) = 0;
     /// Wakes `block` whenever a flag that the instruction waits for has been signalled.
     virtual void tell_of_signals(const tpu::Instruction& instruction, Block& block, Cycle now) = 0;
-    /// Carries out the instruction's signal, if any; shows in the next cycle, in another core later.
+    /// Carries out the instruction's signals; they show in the next cycle, in another core later.
     virtual void signal(const tpu::Instruction& instruction, Cycle now) = 0;
 };
 

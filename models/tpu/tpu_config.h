@@ -49,7 +49,7 @@ struct OnChipMemoryConfig {
 struct SequencerConfig {
     unsigned issue_width = 1;             ///< instructions per cycle
     unsigned queue_depth = 16;            ///< instructions that wait in front of each unit
-    unsigned sync_flags = 64;             ///< per core
+    unsigned sync_flags = 256;            ///< per core
     unsigned remote_signal_cycles = 100;  ///< until a flag of another core shows
 };
 

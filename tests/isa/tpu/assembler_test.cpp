@@ -35,7 +35,7 @@ core {
       matmul unit 1 vmem 0x20000+0x10000*i-0x40*j rows 128 depth 128 columns 64 stride 512 type bf16 accumulator 8 accumulate keep_weights
     }
   }
-  pop unit 1 vmem 0x40000 rows 8 columns 64 stride 128 type bf16 accumulator 8 after 1:2 after 2 signals 1.3
+  pop unit 1 vmem 0x40000 rows 8 columns 64 stride 128 type bf16 accumulator 8 after 1:2 after 2 signals 1.0 signals 3
   vector mixed rows 8 columns 128 in fp32@0x0:512 in bf16@0x30000+0x100*i:0:broadcast out fp32@0x40000:512 out fp32@0x50000:4 out fp32@0x50100:0 scalar 0.3 row_origin 0x10 element_stride 1000
   transpose source 0x0 destination 0x10000 rows 8 columns 16 source_stride 64 destination_stride 32 type fp32
   dma.scatter_add vmem 0x0 hbm 0x20000 rows 4 row_bytes 64 vmem_stride 64 hbm_stride 64 indices 0x7000 table_rows 100
@@ -62,7 +62,7 @@ TEST_CASE("text becomes instructions") {
     CHECK(load.hbm.base == 0x10000);
     CHECK(load.rows == 16);
     CHECK(load.hbm_stride == 4096);
-    CHECK(list[0].signal.flag == 0);
+    CHECK(list[0].signals.at(0).flag == 0);
     CHECK(list[0].line == 19);
 
     const auto& push = std::get<PushWeights>(list[2].operation);
@@ -77,8 +77,8 @@ TEST_CASE("text becomes instructions") {
     CHECK(matmul.accumulate);
 
     CHECK(list[8].waits == std::vector<FlagWait>{{1, 2}, {2, 1}});
-    CHECK(list[8].signal.core == 1);
-    CHECK(list[8].signal.flag == 3);
+    CHECK(list[8].signals.at(0).core == 1);
+    CHECK(list[8].signals.at(1).flag == 3);
 
     const auto& vector = std::get<Vector>(list[9].operation);
     CHECK(vector.inputs.at(1).broadcast_columns);
@@ -88,7 +88,7 @@ TEST_CASE("text becomes instructions") {
     CHECK(vector.kernel->outputs.at(2).reduction == Reduction::sublanes_maximum);
 
     CHECK(list[12].waits == std::vector<FlagWait>{{3, 1}, {4, 2}});
-    CHECK(list[12].signal.flag == 5);
+    CHECK(list[12].signals.at(0).flag == 5);
 }
 
 TEST_CASE("disassembling and assembling gives the same program, and the same text") {
@@ -112,7 +112,7 @@ TEST_CASE("the cursor walks through repeats as nested loops do") {
     for (ProgramCursor cursor(program.cores[0]); cursor.instruction() != nullptr; cursor.advance()) {
         const Instruction& instruction = *cursor.instruction();
         if (std::holds_alternative<Halt>(instruction.operation)) break;
-        walked += std::to_string(instruction.signal.flag) + ":" + std::to_string(cursor.counters()[0]) + "," +
+        walked += std::to_string(instruction.signals.at(0).flag) + ":" + std::to_string(cursor.counters()[0]) + "," +
                   std::to_string(cursor.counters()[1]) + " ";
     }
     for (int i = 0; i < 3; ++i) {
