@@ -9,8 +9,8 @@
 
 namespace heddle::ptx {
 
-/// A buffer in device memory. `backed` buffers hold values; the others only have addresses (timing mode), and reading
-/// a value from them is an error of the caller.
+/// A buffer in device memory. `backed` buffers hold values; the others only have addresses (timing mode), and
+/// reading a value from them is an error of the caller.
 struct Allocation {
     std::string name;
     std::uint64_t base = 0;
@@ -22,8 +22,8 @@ struct Allocation {
     }
 };
 
-/// Allocations lie at ascending addresses, 256-byte aligned, with an unmapped guard gap after each, so that running
-/// off the end of a buffer never lands in the next.
+/// Allocations lie at ascending addresses, 256-byte aligned, with an unmapped guard gap after each, so that
+/// running off the end of a buffer never lands in the next.
 class GlobalMemory {
   public:
     /// Returns the base address.

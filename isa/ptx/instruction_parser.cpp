@@ -29,8 +29,8 @@ bool find_special(std::string_view name, SpecialRegister& special) {
     return false;
 }
 
-// "Operand types must agree": same width, and one of them untyped, or both integers, or the same type. `wider` is the
-// relaxed rule of ld, st and cvt.
+// "Operand types must agree": same width, and one of them untyped, or both integers, or the same type.
+// `wider` is the relaxed rule of ld, st and cvt.
 bool agrees(Type wanted, Type given, bool wider) {
     if (wanted == given) return true;
     if (wanted == Type::pred || given == Type::pred) return false;
@@ -75,7 +75,8 @@ void InstructionParser::parse_guard(Instruction& instruction) {
     instruction.guard = static_cast<std::int32_t>(symbols_.find_register(token.text));
     if (instruction.guard < 0) {
         const std::string near = nearest_name(std::string(token.text));
-        cursor_.fail("unknown register", token, near.empty() ? "declare it with .reg .pred" : "did you mean " + near + "?");
+        cursor_.fail("unknown register", token,
+                     near.empty() ? "declare it with .reg .pred" : "did you mean " + near + "?");
     }
     const Type type = kernel_.registers[static_cast<std::size_t>(instruction.guard)].type;
     if (type != Type::pred) {
@@ -128,7 +129,8 @@ InstructionParser::RawOperand InstructionParser::parse_literal() {
             raw.kind = RawOperand::Kind::real;
             if (minus) raw.bits ^= std::uint64_t{1} << 63;
             break;
-        default: cursor_.fail_expected("an operand", token);
+        default:
+            cursor_.fail_expected("an operand", token);
     }
     return raw;
 }
@@ -175,7 +177,8 @@ InstructionParser::RawOperand InstructionParser::parse_operand() {
 }
 
 void InstructionParser::match(Instruction& instruction, const Token& opcode,
-                              const std::vector<std::string_view>& suffixes, const std::vector<RawOperand>& raw) {
+                              const std::vector<std::string_view>& suffixes,
+                              const std::vector<RawOperand>& raw) {
     // Several rows may have these suffixes. The complaint of the row that got furthest is the most helpful.
     bool matched = false;
     Complaint complaint;
@@ -190,8 +193,8 @@ void InstructionParser::match(Instruction& instruction, const Token& opcode,
         matched = true;
     }
     if (!matched) fail_unknown_suffixes(opcode, instruction.opcode, suffixes);
-    cursor_.fail("in " + std::string(opcode.text) + join(suffixes) + ": " + complaint.problem, complaint.token,
-                 complaint.remedy);
+    cursor_.fail("in " + std::string(opcode.text) + join(suffixes) + ": " + complaint.problem,
+                 complaint.token, complaint.remedy);
 }
 
 bool InstructionParser::bind_operands(const InstructionForm& form, const std::vector<RawOperand>& raw,
@@ -238,7 +241,8 @@ bool InstructionParser::bind(const OperandPattern& pattern, const RawOperand& ra
         return true;
     }
     if (pattern.address) {
-        if (raw.kind != RawOperand::Kind::address) return reject("expected an address", "write it as [register+offset]");
+        if (raw.kind != RawOperand::Kind::address)
+            return reject("expected an address", "write it as [register+offset]");
         return bind_address(raw, instruction, operand, complaint);
     }
     if (raw.kind == RawOperand::Kind::address) return reject("an address is not possible here");
@@ -250,11 +254,13 @@ bool InstructionParser::bind(const OperandPattern& pattern, const RawOperand& ra
     const Type type = pattern_type(pattern, instruction);
     if (pattern.vector && !(pattern.elements == 1 && raw.kind != RawOperand::Kind::vector)) {
         if (raw.kind != RawOperand::Kind::vector || raw.elements.size() != pattern.elements) {
-            return reject("expected a vector of " + std::to_string(pattern.elements) + " operands", "write {a, b, ...}");
+            return reject("expected a vector of " + std::to_string(pattern.elements) + " operands",
+                          "write {a, b, ...}");
         }
         operand.kind = Operand::Kind::vector;
         for (const RawOperand& element : raw.elements) {
-            if (!bind_scalar(pattern, type, element, operand.elements.emplace_back(), complaint)) return false;
+            if (!bind_scalar(pattern, type, element, operand.elements.emplace_back(), complaint))
+                return false;
         }
         return true;
     }
@@ -269,8 +275,8 @@ bool InstructionParser::bind(const OperandPattern& pattern, const RawOperand& ra
     return true;
 }
 
-bool InstructionParser::bind_scalar(const OperandPattern& pattern, Type type, const RawOperand& raw, Operand& operand,
-                                    Complaint& complaint) {
+bool InstructionParser::bind_scalar(const OperandPattern& pattern, Type type, const RawOperand& raw,
+                                    Operand& operand, Complaint& complaint) {
     if (raw.kind == RawOperand::Kind::sink) {
         if (!pattern.written) {
             complaint = {"'_' can only stand for a destination", "", raw.token};
@@ -287,8 +293,8 @@ bool InstructionParser::bind_scalar(const OperandPattern& pattern, Type type, co
     return bind_literal(type, raw, operand, complaint);
 }
 
-bool InstructionParser::bind_name(const OperandPattern& pattern, Type type, const RawOperand& raw, Operand& operand,
-                                  Complaint& complaint) {
+bool InstructionParser::bind_name(const OperandPattern& pattern, Type type, const RawOperand& raw,
+                                  Operand& operand, Complaint& complaint) {
     const auto reject = [&](std::string problem, std::string remedy = "") {
         complaint = {std::move(problem), std::move(remedy), raw.token};
         return false;
@@ -314,7 +320,8 @@ bool InstructionParser::bind_name(const OperandPattern& pattern, Type type, cons
     }
     const std::int64_t variable = find_variable(raw.name), parameter = find_parameter(raw.name);
     if (variable >= 0 || parameter >= 0) {
-        if (!pattern.may_be_variable) return reject("the address of a variable is not possible here", "use mov first");
+        if (!pattern.may_be_variable)
+            return reject("the address of a variable is not possible here", "use mov first");
         if (is_float(type)) return reject("the address of a variable is not a floating-point number");
         operand.kind = variable >= 0 ? Operand::Kind::variable : Operand::Kind::parameter;
         operand.index = static_cast<std::uint32_t>(variable >= 0 ? variable : parameter);
@@ -366,7 +373,8 @@ bool InstructionParser::bind_address(const RawOperand& raw, const Instruction& i
                   near.empty() ? "declare it first" : "did you mean " + near + "?");
 }
 
-bool InstructionParser::bind_literal(Type type, const RawOperand& raw, Operand& operand, Complaint& complaint) {
+bool InstructionParser::bind_literal(Type type, const RawOperand& raw, Operand& operand,
+                                     Complaint& complaint) {
     const auto reject = [&](std::string problem, std::string remedy = "") {
         complaint = {std::move(problem), std::move(remedy), raw.token};
         return false;
@@ -386,8 +394,9 @@ bool InstructionParser::bind_literal(Type type, const RawOperand& raw, Operand& 
     }
     const bool single = raw.kind == RawOperand::Kind::single;
     if (bits == 32 && (type == Type::f32 || is_untyped(type))) {
-        operand.bits = single ? raw.bits
-                              : std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(raw.bits)));
+        operand.bits =
+            single ? raw.bits
+                   : std::bit_cast<std::uint32_t>(static_cast<float>(std::bit_cast<double>(raw.bits)));
         return true;
     }
     if (bits == 64 && (type == Type::f64 || is_untyped(type))) {
@@ -400,7 +409,8 @@ bool InstructionParser::bind_literal(Type type, const RawOperand& raw, Operand& 
 }
 
 std::int64_t InstructionParser::find_variable(std::string_view name) const {
-    for (std::size_t i = kernel_.variables.size(); i-- > 0;) {  // the innermost, latest declaration hides others
+    for (std::size_t i = kernel_.variables.size();
+         i-- > 0;) {  // the innermost, latest declaration hides others
         if (kernel_.variables[i].name == name) return static_cast<std::int64_t>(i);
     }
     return -1;
@@ -424,7 +434,8 @@ void InstructionParser::fail_unknown_opcode(const Token& opcode) const {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < kOpcodeCount; ++i) names.emplace_back(name_of(static_cast<Opcode>(i)));
     const std::string near = nearest_word(std::string(opcode.text), names.data(), names.size());
-    cursor_.fail("unknown or unsupported instruction", opcode, near.empty() ? "" : "did you mean " + near + "?");
+    cursor_.fail("unknown or unsupported instruction", opcode,
+                 near.empty() ? "" : "did you mean " + near + "?");
 }
 
 void InstructionParser::fail_unknown_suffixes(const Token& opcode, Opcode code,
@@ -436,7 +447,8 @@ void InstructionParser::fail_unknown_suffixes(const Token& opcode, Opcode code,
             break;
         }
         if (!forms.empty()) forms += ", ";
-        forms += "\"" + std::string(opcode.text) + (form.suffixes.empty() ? "" : " ") + std::string(form.suffixes) + "\"";
+        forms += "\"" + std::string(opcode.text) + (form.suffixes.empty() ? "" : " ") +
+                 std::string(form.suffixes) + "\"";
     }
     cursor_.fail("unsupported form " + std::string(opcode.text) + join(suffixes), opcode,
                  forms.empty() ? "this instruction is not supported" : "supported forms: " + forms);

@@ -15,7 +15,8 @@ class InstructionParser {
     InstructionParser(TokenCursor& cursor, Kernel& kernel, SymbolScopes& symbols)
         : cursor_(cursor), kernel_(kernel), symbols_(symbols) {}
 
-    /// Reads one instruction, its guard and the semicolon, and appends it to the kernel. Throws heddle::Error.
+    /// Reads one instruction, its guard and the semicolon, and appends it to the kernel. Throws
+    /// heddle::Error.
     void parse();
 
   private:
@@ -44,15 +45,16 @@ class InstructionParser {
         std::string problem, remedy;
         Token token;
     };
-    bool bind_operands(const InstructionForm& form, const std::vector<RawOperand>& raw, Instruction& instruction,
-                       Complaint& complaint);
-    bool bind(const OperandPattern& pattern, const RawOperand& raw, Instruction& instruction, Operand& operand,
-              Complaint& complaint);
+    bool bind_operands(const InstructionForm& form, const std::vector<RawOperand>& raw,
+                       Instruction& instruction, Complaint& complaint);
+    bool bind(const OperandPattern& pattern, const RawOperand& raw, Instruction& instruction,
+              Operand& operand, Complaint& complaint);
     bool bind_scalar(const OperandPattern& pattern, Type type, const RawOperand& raw, Operand& operand,
                      Complaint& complaint);
     bool bind_name(const OperandPattern& pattern, Type type, const RawOperand& raw, Operand& operand,
                    Complaint& complaint);
-    bool bind_address(const RawOperand& raw, const Instruction& instruction, Operand& operand, Complaint& complaint);
+    bool bind_address(const RawOperand& raw, const Instruction& instruction, Operand& operand,
+                      Complaint& complaint);
     bool bind_literal(Type type, const RawOperand& raw, Operand& operand, Complaint& complaint);
     std::int64_t find_variable(std::string_view name) const;
     std::int64_t find_parameter(std::string_view name) const;

@@ -10,8 +10,9 @@ namespace {
 using enum Opcode;
 using P = Pipeline;
 
-// Machine operations are what `ptxas -O3` emits per PTX instruction on recent generations, counted in its SASS; an
-// emulated operation (division, 64-bit multiply) is counted as issue slots of the pipeline that does most of it.
+// Machine operations are what `ptxas -O3` emits per PTX instruction on recent generations, counted in its
+// SASS; an emulated operation (division, 64-bit multiply) is counted as issue slots of the pipeline that does
+// most of it.
 // clang-format off
 constexpr InstructionForm kTable[] = {
     // Integer arithmetic
@@ -408,12 +409,18 @@ OperandPattern parse_pattern(std::string_view word, const Instruction& instructi
     OperandPattern pattern;
     for (;; word.remove_prefix(1)) {
         const char c = word.front();
-        if (c == '=') pattern.written = true;
-        else if (c == '~') pattern.wider = true;
-        else if (c == '|') pattern.paired = true;
-        else if (c == '!') pattern.may_negate = true;
-        else if (c == '@') pattern.may_be_variable = true;
-        else break;
+        if (c == '=')
+            pattern.written = true;
+        else if (c == '~')
+            pattern.wider = true;
+        else if (c == '|')
+            pattern.paired = true;
+        else if (c == '!')
+            pattern.may_negate = true;
+        else if (c == '@')
+            pattern.may_be_variable = true;
+        else
+            break;
     }
     if (word.back() == '?') {
         pattern.optional = true;
@@ -430,28 +437,41 @@ OperandPattern parse_pattern(std::string_view word, const Instruction& instructi
         word.remove_suffix(1);
     }
     pattern.vector = pattern.elements != 0;
-    if (word == "[") pattern.address = true;
-    else if (word == "label") pattern.label = true;
-    else if (word == "imm") pattern.constant = true;
-    else if (word == "cc") pattern.carry = true;
-    else if (word == "w") pattern.doubled = true;
-    else if (word.size() == 1) pattern.type_suffix = static_cast<std::uint8_t>(word[0] - '0');
-    else pattern.type = type_named(word);
+    if (word == "[")
+        pattern.address = true;
+    else if (word == "label")
+        pattern.label = true;
+    else if (word == "imm")
+        pattern.constant = true;
+    else if (word == "cc")
+        pattern.carry = true;
+    else if (word == "w")
+        pattern.doubled = true;
+    else if (word.size() == 1)
+        pattern.type_suffix = static_cast<std::uint8_t>(word[0] - '0');
+    else
+        pattern.type = type_named(word);
     return pattern;
 }
 
 Type twice(Type type) {
     switch (type) {
-        case Type::u16: return Type::u32;
-        case Type::s16: return Type::s32;
-        case Type::u32: return Type::u64;
-        default: return Type::s64;
+        case Type::u16:
+            return Type::u32;
+        case Type::s16:
+            return Type::s32;
+        case Type::u32:
+            return Type::u64;
+        default:
+            return Type::s64;
     }
 }
 
 }  // namespace
 
-std::span<const InstructionForm> instruction_table() { return kIndex.forms; }
+std::span<const InstructionForm> instruction_table() {
+    return kIndex.forms;
+}
 
 std::span<const InstructionForm> forms_of(Opcode opcode) {
     const auto code = static_cast<std::size_t>(opcode);

@@ -1,5 +1,5 @@
-// The instruction table: every form of every instruction that can be run, in a notation close to the PTX manual's.
-// To add an instruction: a row here, and a handler in the selector of its opcode (handlers.h).
+// The instruction table: every form of every instruction that can be run, in a notation close to the PTX
+// manual's. To add an instruction: a row here, and a handler in the selector of its opcode (handlers.h).
 #pragma once
 
 #include <cstdint>
@@ -19,16 +19,17 @@ namespace heddle::ptx {
 ///             ! may be negated   @ may be the address of a variable
 ///   core      0..3 the type of that type suffix; w twice as wide as type 0; a type name; [ an address;
 ///             label; imm an integer constant; cc the hidden carry flag (not written in the text)
-///   suffixes  v a vector of as many elements as .v2 or .v4 say; x the same for .x1, .x2, .x4; *N a vector of N
+///   suffixes  v a vector of as many elements as .v2 or .v4 say; x the same for .x1, .x2, .x4; *N a vector of
+///   N
 ///             elements; ? may be left out
 struct InstructionForm {
     Opcode opcode;
     std::string_view suffixes;
     std::string_view operands;
     Pipeline pipeline = Pipeline::integer;
-    std::uint8_t operations = 1;              ///< machine operations per warp
-    std::uint8_t before_capability = 0;       ///< on devices before this compute capability ...
-    std::uint8_t operations_before = 0;       ///< ... it takes so many
+    std::uint8_t operations = 1;         ///< machine operations per warp
+    std::uint8_t before_capability = 0;  ///< on devices before this compute capability ...
+    std::uint8_t operations_before = 0;  ///< ... it takes so many
 };
 
 /// All rows, those of an opcode side by side.
@@ -39,10 +40,10 @@ std::span<const InstructionForm> forms_of(Opcode opcode);
 struct OperandPattern {
     bool written = false, wider = false, paired = false, may_negate = false, may_be_variable = false;
     bool optional = false, vector = false, label = false, address = false, constant = false, carry = false;
-    Type type = Type::none;          ///< none: see type_suffix
+    Type type = Type::none;           ///< none: see type_suffix
     std::uint8_t type_suffix = 0xFF;  ///< index of the type suffix
-    bool doubled = false;            ///< twice as wide as type suffix 0
-    std::uint8_t elements = 0;       ///< 0: a scalar
+    bool doubled = false;             ///< twice as wide as type suffix 0
+    std::uint8_t elements = 0;        ///< 0: a scalar
 };
 
 /// Takes the operand list of `form` apart for an instruction with these modifiers.
@@ -53,7 +54,9 @@ std::size_t operand_patterns(const InstructionForm& form, const Instruction& ins
 /// The type that a pattern asks for in this instruction.
 Type pattern_type(const OperandPattern& pattern, const Instruction& instruction);
 
-/// Whether the suffixes of an instruction fit the row; fills modifiers, types and state spaces of `instruction`.
-bool match_suffixes(const InstructionForm& form, std::span<const std::string_view> suffixes, Instruction& instruction);
+/// Whether the suffixes of an instruction fit the row; fills modifiers, types and state spaces of
+/// `instruction`.
+bool match_suffixes(const InstructionForm& form, std::span<const std::string_view> suffixes,
+                    Instruction& instruction);
 
 }  // namespace heddle::ptx

@@ -8,9 +8,15 @@
 namespace heddle::ptx {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_word(char c) { return is_letter(c) || is_digit(c) || c == '_' || c == '$'; }
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool is_word(char c) {
+    return is_letter(c) || is_digit(c) || c == '_' || c == '$';
+}
 int hex_value(char c) {
     if (is_digit(c)) return c - '0';
     if (c >= 'a' && c <= 'f') return c - 'a' + 10;
@@ -39,7 +45,8 @@ class Lexer {
         return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0';
     }
 
-    [[noreturn]] void fail(const std::string& problem, std::string_view token, const std::string& remedy = "") const {
+    [[noreturn]] void fail(const std::string& problem, std::string_view token,
+                           const std::string& remedy = "") const {
         throw Error(problem, {file_, line_, std::string(token)}, remedy);
     }
 
@@ -102,7 +109,8 @@ class Lexer {
     Token quoted() {
         const std::size_t start = ++position_;
         while (peek() != '"') {
-            if (position_ >= text_.size() || peek() == '\n') fail("string without an end", "\"", "close it with \"");
+            if (position_ >= text_.size() || peek() == '\n')
+                fail("string without an end", "\"", "close it with \"");
             ++position_;
         }
         return {TokenKind::string, text_.substr(start, position_++ - start), 0, line_};
@@ -110,8 +118,10 @@ class Lexer {
 
     Token number() {
         const std::size_t start = position_;
-        if (peek() == '0' && (peek(1) == 'f' || peek(1) == 'F')) return exact_float(start, 8, TokenKind::single);
-        if (peek() == '0' && (peek(1) == 'd' || peek(1) == 'D')) return exact_float(start, 16, TokenKind::real);
+        if (peek() == '0' && (peek(1) == 'f' || peek(1) == 'F'))
+            return exact_float(start, 8, TokenKind::single);
+        if (peek() == '0' && (peek(1) == 'd' || peek(1) == 'D'))
+            return exact_float(start, 16, TokenKind::real);
         if (looks_like_fraction()) return decimal_fraction(start);
         std::uint64_t base = 10;
         if (peek() == '0' && (peek(1) == 'x' || peek(1) == 'X')) {
@@ -185,7 +195,8 @@ class Lexer {
         const std::string_view token = text_.substr(start, position_ - start);
         if (count != digits || is_word(peek())) {
             fail("malformed floating-point constant", token,
-                 "write " + std::to_string(digits) + " hexadecimal digits after " + std::string(token.substr(0, 2)));
+                 "write " + std::to_string(digits) + " hexadecimal digits after " +
+                     std::string(token.substr(0, 2)));
         }
         return {kind, token, bits, line_};
     }

@@ -30,8 +30,8 @@ struct Token {
     }
 };
 
-/// Splits a text, comments removed. The last token is `end`. Throws heddle::Error at a character that PTX does not
-/// know, a number that does not fit 64 bits, or a comment or string that never ends.
+/// Splits a text, comments removed. The last token is `end`. Throws heddle::Error at a character that PTX
+/// does not know, a number that does not fit 64 bits, or a comment or string that never ends.
 std::vector<Token> tokenize(std::string_view text, const std::string& file_name);
 
 }  // namespace heddle::ptx

@@ -11,10 +11,11 @@ namespace heddle::ptx {
 namespace {
 
 constexpr std::uint64_t kMaximumVariableBytes = std::uint64_t{1} << 40;
-constexpr std::uint64_t kConstantBankBytes = 65536;   // PTX manual, "Constant state space"
+constexpr std::uint64_t kConstantBankBytes = 65536;  // PTX manual, "Constant state space"
 constexpr std::uint64_t kMaximumSharedBytes = std::uint64_t{1} << 24;
-constexpr std::uint64_t kMaximumLocalBytes = 512 * 1024;  // per thread: CUDA programming guide, table of limits
-constexpr std::uint32_t kMaximumParameterBytes = 32764;   // PTX 8.1 and later
+constexpr std::uint64_t kMaximumLocalBytes =
+    512 * 1024;  // per thread: CUDA programming guide, table of limits
+constexpr std::uint32_t kMaximumParameterBytes = 32764;  // PTX 8.1 and later
 constexpr std::uint64_t kMaximumInitialBytes = std::uint64_t{1} << 26;
 constexpr std::size_t kMaximumNesting = 64;
 
@@ -31,7 +32,8 @@ Type type_named(std::string_view word) {
 
 class Parser {
   public:
-    Parser(std::string_view text, const std::string& file_name) : cursor_(tokenize(text, file_name), file_name) {
+    Parser(std::string_view text, const std::string& file_name)
+        : cursor_(tokenize(text, file_name), file_name) {
         module_.file_name = file_name;
     }
 
@@ -45,7 +47,8 @@ class Parser {
     // --- module level
 
     void parse_header() {
-        if (!cursor_.accept_suffix("version")) cursor_.fail_expected(".version at the start of the module", cursor_.peek());
+        if (!cursor_.accept_suffix("version"))
+            cursor_.fail_expected(".version at the start of the module", cursor_.peek());
         const Token version = cursor_.next();
         const std::size_t dot = version.text.find('.');
         const char* end = version.text.data() + version.text.size();
@@ -76,11 +79,13 @@ class Parser {
         const bool linkage = external_ || cursor_.accept_suffix("visible") || cursor_.accept_suffix("weak") ||
                              cursor_.accept_suffix("common");
         const Token token = cursor_.peek();
-        if (token.kind != TokenKind::suffix) cursor_.fail_expected(linkage ? "a declaration" : "a directive", token);
+        if (token.kind != TokenKind::suffix)
+            cursor_.fail_expected(linkage ? "a declaration" : "a directive", token);
         if (cursor_.accept_suffix("entry")) {
             parse_kernel();
         } else if (cursor_.accept_suffix("func")) {
-            cursor_.fail("functions are not supported", token, "let the compiler inline them: __forceinline__");
+            cursor_.fail("functions are not supported", token,
+                         "let the compiler inline them: __forceinline__");
         } else if (is_variable_space(token)) {
             parse_variables(module_.variables, nullptr);
         } else if (!parse_annotation()) {
@@ -97,7 +102,8 @@ class Parser {
     bool parse_annotation() {
         if (cursor_.accept_suffix("file")) {
             cursor_.expect_integer("a file number");
-            if (cursor_.peek().kind != TokenKind::string) cursor_.fail_expected("a file name", cursor_.peek());
+            if (cursor_.peek().kind != TokenKind::string)
+                cursor_.fail_expected("a file name", cursor_.peek());
             module_.source_files.emplace_back(cursor_.next().text);
             while (cursor_.accept(',')) cursor_.expect_integer("a time stamp or size");
             return true;
@@ -110,7 +116,8 @@ class Parser {
                     cursor_.expect_word("a label");
                     if (cursor_.accept('+')) cursor_.expect_integer("an offset");
                 } else {
-                    for (const char* what : {"a file number", "a line", "a column"}) cursor_.expect_integer(what);
+                    for (const char* what : {"a file number", "a line", "a column"})
+                        cursor_.expect_integer(what);
                 }
             }
             return true;
@@ -125,7 +132,8 @@ class Parser {
         }
         if (cursor_.accept_suffix("pragma")) {
             do {
-                if (cursor_.peek().kind != TokenKind::string) cursor_.fail_expected("a string", cursor_.peek());
+                if (cursor_.peek().kind != TokenKind::string)
+                    cursor_.fail_expected("a string", cursor_.peek());
                 pragmas().emplace_back(cursor_.next().text);
             } while (cursor_.accept(','));
             cursor_.expect(';', "after .pragma");
@@ -174,10 +182,12 @@ class Parser {
         return dimensions;
     }
 
-    std::uint64_t total_bytes(const std::vector<std::uint64_t>& dimensions, std::uint64_t element, const Token& token) {
+    std::uint64_t total_bytes(const std::vector<std::uint64_t>& dimensions, std::uint64_t element,
+                              const Token& token) {
         std::uint64_t bytes = element;
         for (const std::uint64_t dimension : dimensions) {
-            if (dimension != 0 && bytes > kMaximumVariableBytes / dimension) cursor_.fail("array too large", token);
+            if (dimension != 0 && bytes > kMaximumVariableBytes / dimension)
+                cursor_.fail("array too large", token);
             bytes *= dimension;
         }
         return bytes;
@@ -197,10 +207,14 @@ class Parser {
         variable.external = external_;
         unsigned lanes = 1;
         for (;;) {
-            if (cursor_.accept_suffix("align")) alignment = parse_alignment();
-            else if (cursor_.accept_suffix("v2")) lanes = 2;
-            else if (cursor_.accept_suffix("v4")) lanes = 4;
-            else break;
+            if (cursor_.accept_suffix("align"))
+                alignment = parse_alignment();
+            else if (cursor_.accept_suffix("v2"))
+                lanes = 2;
+            else if (cursor_.accept_suffix("v4"))
+                lanes = 4;
+            else
+                break;
         }
         variable.type = parse_type("an element type such as .b8");
         if (variable.type == Type::pred) cursor_.fail("a variable cannot be .pred", space);
@@ -218,8 +232,8 @@ class Parser {
             const bool dynamic = one.external && one.space == StateSpace::shared;
             if (one.bytes == 0 && !dynamic) cursor_.fail("array without a size", name);
             if (one.external && one.space != StateSpace::shared) {
-                cursor_.fail("external ." + std::string(name_of(one.space)) + " variables are not supported", name,
-                             "define it in this module");
+                cursor_.fail("external ." + std::string(name_of(one.space)) + " variables are not supported",
+                             name, "define it in this module");
             }
             place(one, kernel, name);
             variables.push_back(std::move(one));
@@ -256,12 +270,14 @@ class Parser {
         }
         parse_initializer_level(variable, dimensions, 0);
         if (dimensions[0] == 0) {
-            const std::uint64_t row = total_bytes({dimensions.begin() + 1, dimensions.end()}, bytes_of(variable.type), name);
+            const std::uint64_t row =
+                total_bytes({dimensions.begin() + 1, dimensions.end()}, bytes_of(variable.type), name);
             dimensions[0] = row == 0 ? 0 : (variable.initial.size() + row - 1) / row;
         }
     }
 
-    void parse_initializer_level(Variable& variable, const std::vector<std::uint64_t>& dimensions, std::size_t level) {
+    void parse_initializer_level(Variable& variable, const std::vector<std::uint64_t>& dimensions,
+                                 std::size_t level) {
         const Token start = cursor_.peek();
         cursor_.expect('{', "before initial values");
         const std::size_t begin = variable.initial.size();
@@ -300,7 +316,8 @@ class Parser {
         if (token.kind == TokenKind::integer && !is_float(variable.type)) {
             if (minus) bits = ~bits + 1;
         } else if ((single || token.kind == TokenKind::real) && variable.type == Type::f64) {
-            const double value = single ? std::bit_cast<float>(static_cast<std::uint32_t>(bits)) : std::bit_cast<double>(bits);
+            const double value =
+                single ? std::bit_cast<float>(static_cast<std::uint32_t>(bits)) : std::bit_cast<double>(bits);
             bits = std::bit_cast<std::uint64_t>(minus ? -value : value);
         } else if ((single || token.kind == TokenKind::real) && variable.type == Type::f32) {
             const float value = single ? std::bit_cast<float>(static_cast<std::uint32_t>(bits))
@@ -350,7 +367,8 @@ class Parser {
         parameter.type = parse_type("a parameter type such as .u64");
         if (cursor_.accept_suffix("ptr")) {
             parameter.pointer = true;
-            for (const char* space : {"global", "shared", "const", "local", "param"}) cursor_.accept_suffix(space);
+            for (const char* space : {"global", "shared", "const", "local", "param"})
+                cursor_.accept_suffix(space);
             if (cursor_.accept_suffix("align")) parse_alignment();  // of what it points to
         }
         const Token name = cursor_.expect_word("a parameter name");
@@ -375,27 +393,38 @@ class Parser {
 
     void parse_three(std::uint32_t (&sizes)[3]) {
         sizes[0] = static_cast<std::uint32_t>(cursor_.expect_integer("a number of threads"));
-        sizes[1] = cursor_.accept(',') ? static_cast<std::uint32_t>(cursor_.expect_integer("a number of threads")) : 1;
-        sizes[2] = cursor_.accept(',') ? static_cast<std::uint32_t>(cursor_.expect_integer("a number of threads")) : 1;
+        sizes[1] = cursor_.accept(',')
+                       ? static_cast<std::uint32_t>(cursor_.expect_integer("a number of threads"))
+                       : 1;
+        sizes[2] = cursor_.accept(',')
+                       ? static_cast<std::uint32_t>(cursor_.expect_integer("a number of threads"))
+                       : 1;
     }
 
     void parse_performance_directives(Kernel& kernel) {
         for (;;) {
-            if (cursor_.accept_suffix("reqntid")) parse_three(kernel.required_threads);
-            else if (cursor_.accept_suffix("maxntid")) parse_three(kernel.maximum_threads);
+            if (cursor_.accept_suffix("reqntid"))
+                parse_three(kernel.required_threads);
+            else if (cursor_.accept_suffix("maxntid"))
+                parse_three(kernel.maximum_threads);
             else if (cursor_.accept_suffix("minnctapersm"))
                 kernel.minimum_ctas = static_cast<std::uint32_t>(cursor_.expect_integer("a number of CTAs"));
             else if (cursor_.accept_suffix("maxnreg"))
-                kernel.maximum_registers = static_cast<std::uint32_t>(cursor_.expect_integer("a number of registers"));
-            else if (!parse_annotation()) break;
+                kernel.maximum_registers =
+                    static_cast<std::uint32_t>(cursor_.expect_integer("a number of registers"));
+            else if (!parse_annotation())
+                break;
         }
-        if (cursor_.peek().kind == TokenKind::suffix) cursor_.fail("unknown or unsupported directive", cursor_.peek());
+        if (cursor_.peek().kind == TokenKind::suffix)
+            cursor_.fail("unknown or unsupported directive", cursor_.peek());
     }
 
-    void parse_body(Kernel& kernel, SymbolScopes& symbols, InstructionParser& instructions, const Token& start) {
+    void parse_body(Kernel& kernel, SymbolScopes& symbols, InstructionParser& instructions,
+                    const Token& start) {
         while (symbols.depth() > 0) {
             const Token token = cursor_.peek();
-            if (token.kind == TokenKind::end) cursor_.fail_expected("'}' for '{' of line " + std::to_string(start.line), token);
+            if (token.kind == TokenKind::end)
+                cursor_.fail_expected("'}' for '{' of line " + std::to_string(start.line), token);
             if (cursor_.accept('{')) {
                 if (symbols.depth() > kMaximumNesting) cursor_.fail("scopes nested too deeply", token);
                 symbols.open();
@@ -406,7 +435,8 @@ class Parser {
             } else if (token.kind == TokenKind::word && cursor_.peek(1).is(':')) {
                 cursor_.next();
                 cursor_.next();
-                if (!symbols.declare_label(token.text, static_cast<std::uint32_t>(kernel.instructions.size()))) {
+                if (!symbols.declare_label(token.text,
+                                           static_cast<std::uint32_t>(kernel.instructions.size()))) {
                     cursor_.fail("two labels of the same name", token);
                 }
             } else {
@@ -449,7 +479,8 @@ class Parser {
             if (cursor_.accept('<')) {
                 const Token number = cursor_.peek();
                 count = cursor_.expect_integer("a number of registers");
-                if (count == 0 || count > (1u << 24)) cursor_.fail("a register range has 1 to 16777216 registers", number);
+                if (count == 0 || count > (1u << 24))
+                    cursor_.fail("a register range has 1 to 16777216 registers", number);
                 cursor_.expect('>', "after a number of registers");
             }
             if (!symbols.declare_registers(std::string(name.text), type, count)) {
@@ -504,7 +535,9 @@ class Parser {
 
 }  // namespace
 
-Module parse(std::string_view text, const std::string& file_name) { return Parser(text, file_name).run(); }
+Module parse(std::string_view text, const std::string& file_name) {
+    return Parser(text, file_name).run();
+}
 
 std::shared_ptr<const Module> parse_shared(std::string_view text, const std::string& file_name) {
     return std::make_shared<const Module>(parse(text, file_name));

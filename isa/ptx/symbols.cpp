@@ -8,7 +8,8 @@ namespace {
 // Splits "%r12" into "%r" and 12; false when it does not end in a number written without leading zeros.
 bool split_number(std::string_view name, std::string_view& prefix, std::uint64_t& number) {
     std::size_t digits = 0;
-    while (digits < name.size() && name[name.size() - 1 - digits] >= '0' && name[name.size() - 1 - digits] <= '9') {
+    while (digits < name.size() && name[name.size() - 1 - digits] >= '0' &&
+           name[name.size() - 1 - digits] <= '9') {
         ++digits;
     }
     // Trailing digits may belong to the prefix ("%fd1<4>"): the caller tries every split.
@@ -53,7 +54,8 @@ std::int64_t SymbolScopes::find_register(std::string_view name) {
             for (std::size_t length = name.size() - 1; length >= prefix.size() && length > 0; --length) {
                 const auto candidate = scope->registers.find(name.substr(0, length));
                 const bool leading_zero = name[length] == '0' && length + 1 < name.size();
-                if (candidate == scope->registers.end() || candidate->second.count == 0 || leading_zero) continue;
+                if (candidate == scope->registers.end() || candidate->second.count == 0 || leading_zero)
+                    continue;
                 std::from_chars(name.data() + length, name.data() + name.size(), number);
                 if (number < candidate->second.count) {
                     found = candidate;
@@ -94,6 +96,8 @@ void SymbolScopes::refer_to_label(const Token& token, std::uint32_t instruction,
     scopes_.back().references.push_back({token, instruction, operand});
 }
 
-std::vector<std::string> SymbolScopes::label_names() const { return closed_labels_; }
+std::vector<std::string> SymbolScopes::label_names() const {
+    return closed_labels_;
+}
 
 }  // namespace heddle::ptx

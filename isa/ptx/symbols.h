@@ -17,12 +17,13 @@ class SymbolScopes {
     explicit SymbolScopes(Kernel& kernel) : kernel_(kernel), scopes_(1) {}
 
     void open() { scopes_.emplace_back(); }
-    /// Ends the innermost scope. Labels used and not found in it are looked for in the enclosing one; `pending()` of
-    /// the outermost scope holds those that do not exist.
+    /// Ends the innermost scope. Labels used and not found in it are looked for in the enclosing one;
+    /// `pending()` of the outermost scope holds those that do not exist.
     void close();
     std::size_t depth() const { return scopes_.size(); }
 
-    /// Declares `name`, or name0 ... name(count-1) when `count` is not 0. False when the scope has it already.
+    /// Declares `name`, or name0 ... name(count-1) when `count` is not 0. False when the scope has it
+    /// already.
     bool declare_registers(const std::string& name, Type type, std::uint64_t count);
     /// Index in Kernel::registers, or -1. A register gets its entry when it is first used.
     std::int64_t find_register(std::string_view name);
@@ -44,7 +45,7 @@ class SymbolScopes {
   private:
     struct Range {
         Type type = Type::none;
-        std::uint64_t count = 0;  ///< 0: a single register
+        std::uint64_t count = 0;                      ///< 0: a single register
         std::map<std::uint64_t, std::uint32_t> used;  ///< number -> index in Kernel::registers
     };
     struct Scope {

@@ -32,7 +32,8 @@ bool TokenCursor::accept_suffix(std::string_view text) {
 }
 
 void TokenCursor::expect(char punctuation, std::string_view what) {
-    if (!accept(punctuation)) fail_expected("'" + std::string(1, punctuation) + "' " + std::string(what), peek());
+    if (!accept(punctuation))
+        fail_expected("'" + std::string(1, punctuation) + "' " + std::string(what), peek());
 }
 
 Token TokenCursor::expect_word(std::string_view what) {
@@ -58,10 +59,14 @@ void TokenCursor::fail_expected(std::string_view what, const Token& token) const
 
 std::string describe(const Token& token) {
     switch (token.kind) {
-        case TokenKind::end: return "end of text";
-        case TokenKind::suffix: return "." + std::string(token.text);
-        case TokenKind::string: return "\"" + std::string(token.text) + "\"";
-        default: return std::string(token.text);
+        case TokenKind::end:
+            return "end of text";
+        case TokenKind::suffix:
+            return "." + std::string(token.text);
+        case TokenKind::string:
+            return "\"" + std::string(token.text) + "\"";
+        default:
+            return std::string(token.text);
     }
 }
 

@@ -25,7 +25,8 @@ class TokenCursor {
     std::uint64_t expect_integer(std::string_view what);  ///< with an optional sign; two's complement
 
     /// Throws heddle::Error at `token`.
-    [[noreturn]] void fail(const std::string& problem, const Token& token, const std::string& remedy = "") const;
+    [[noreturn]] void fail(const std::string& problem, const Token& token,
+                           const std::string& remedy = "") const;
     [[noreturn]] void fail_expected(std::string_view what, const Token& token) const;
     const std::string& file_name() const { return file_name_; }
 

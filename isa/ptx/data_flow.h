@@ -1,0 +1,51 @@
+// What the instructions of a kernel read and write, where control goes, and which registers are live.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "isa/ptx/module.h"
+
+namespace heddle::ptx {
+
+/// Registers of one instruction, as indices of Kernel::registers. The guard is among the reads. The hidden
+/// carry flag has the index kernel.registers.size().
+struct RegisterUse {
+    std::vector<std::uint32_t> reads, writes;
+    std::vector<std::uint32_t> address_reads;  ///< those of `reads` that form an address
+};
+std::vector<RegisterUse> register_uses(const Kernel& kernel);
+
+inline constexpr std::uint32_t kNoInstruction = 0xFFFFFFFFu;
+
+/// Straight-line code: [first, last] of Kernel::instructions.
+struct BasicBlock {
+    std::uint32_t first = 0, last = 0;
+    std::vector<std::uint32_t> successors, predecessors;
+    bool exits = false;  ///< ends with an unconditional ret, exit or trap, or runs off the end
+};
+
+struct ControlFlow {
+    std::vector<BasicBlock> blocks;
+    std::vector<std::uint32_t> block_of;  ///< of each instruction
+    /// For each branch: the first instruction at which all lanes that have not exited meet again (the
+    /// immediate post-dominator); kNoInstruction when there is none, and for other instructions.
+    std::vector<std::uint32_t> reconvergence;
+};
+ControlFlow analyze_control_flow(const Kernel& kernel);
+
+/// For each instruction, the registers live before it, as sorted lists, and the union at the kernel's entry.
+/// A write under a guard does not end a life.
+struct Liveness {
+    std::vector<std::vector<bool>> live_in;  ///< [block][register]
+    std::vector<std::vector<bool>> live_out;
+};
+Liveness analyze_liveness(std::span<const RegisterUse> uses, const Kernel& kernel, const ControlFlow& flow);
+
+/// Peak of live 32-bit registers per thread, with what the hardware reserves, rounded up to 8. Values that
+/// are only kernel parameters lie in the constant bank and cost none.
+unsigned count_registers(const Kernel& kernel, std::span<const RegisterUse> uses, const ControlFlow& flow,
+                         const Liveness& liveness);
+
+}  // namespace heddle::ptx

@@ -1,0 +1,101 @@
+#include "isa/ptx/global_memory.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "isa/common/error.h"
+
+namespace heddle::ptx {
+namespace {
+
+constexpr std::uint64_t kAlignment = 256;
+constexpr std::uint64_t kGuardGap = 4096;  // more than the largest access of a warp
+
+std::string hexadecimal(std::uint64_t value) {
+    static constexpr char kDigits[] = "0123456789abcdef";
+    std::string text;
+    do {
+        text.insert(text.begin(), kDigits[value & 15u]);
+        value >>= 4;
+    } while (value != 0);
+    return "0x" + text;
+}
+
+}  // namespace
+
+std::uint64_t GlobalMemory::allocate(std::string name, std::uint64_t bytes, bool backed) {
+    Allocation allocation;
+    allocation.name = std::move(name);
+    allocation.base = next_;
+    allocation.bytes = bytes;
+    allocation.backed = backed;
+    if (backed) allocation.data.resize(bytes);
+    next_ = (next_ + bytes + kGuardGap + kAlignment - 1) / kAlignment * kAlignment;
+    allocations_.push_back(std::move(allocation));
+    return allocations_.back().base;
+}
+
+void GlobalMemory::clear() {
+    *this = GlobalMemory();
+}
+
+const Allocation* GlobalMemory::find(std::uint64_t address, std::uint64_t count) const {
+    if (last_found_ < allocations_.size() && allocations_[last_found_].contains(address, count)) {
+        return &allocations_[last_found_];
+    }
+    const auto after = std::upper_bound(
+        allocations_.begin(), allocations_.end(), address,
+        [](std::uint64_t value, const Allocation& allocation) { return value < allocation.base; });
+    if (after == allocations_.begin()) return nullptr;
+    const Allocation& candidate = *(after - 1);
+    if (!candidate.contains(address, count)) return nullptr;
+    last_found_ = static_cast<std::size_t>(after - 1 - allocations_.begin());
+    return &candidate;
+}
+
+Allocation* GlobalMemory::find(std::uint64_t address, std::uint64_t count) {
+    return const_cast<Allocation*>(std::as_const(*this).find(address, count));
+}
+
+const Allocation* GlobalMemory::nearest(std::uint64_t address) const {
+    const Allocation* best = nullptr;
+    std::uint64_t best_distance = 0;
+    for (const Allocation& allocation : allocations_) {
+        const std::uint64_t end = allocation.base + allocation.bytes;
+        const std::uint64_t distance = address < allocation.base ? allocation.base - address
+                                       : address >= end          ? address - end
+                                                                 : 0;
+        if (best == nullptr || distance < best_distance) {
+            best = &allocation;
+            best_distance = distance;
+        }
+    }
+    return best;
+}
+
+void GlobalMemory::write(std::uint64_t address, std::span<const std::byte> bytes) {
+    Allocation* allocation = find(address, bytes.size());
+    if (allocation == nullptr || !allocation->backed) {
+        throw Error("a copy of " + std::to_string(bytes.size()) + " bytes to " + hexadecimal(address) +
+                    (allocation == nullptr
+                         ? " is outside of every allocation"
+                         : " goes to buffer " + allocation->name + ", which holds no values"));
+    }
+    std::copy(bytes.begin(), bytes.end(),
+              allocation->data.begin() + static_cast<std::ptrdiff_t>(address - allocation->base));
+}
+
+void GlobalMemory::read(std::uint64_t address, std::span<std::byte> bytes) const {
+    const Allocation* allocation = find(address, bytes.size());
+    if (allocation == nullptr || !allocation->backed) {
+        throw Error("a copy of " + std::to_string(bytes.size()) + " bytes from " + hexadecimal(address) +
+                    (allocation == nullptr
+                         ? " is outside of every allocation"
+                         : " comes from buffer " + allocation->name + ", which holds no values"));
+    }
+    const auto first = allocation->data.begin() + static_cast<std::ptrdiff_t>(address - allocation->base);
+    std::copy(first, first + static_cast<std::ptrdiff_t>(bytes.size()), bytes.begin());
+}
+
+}  // namespace heddle::ptx
