@@ -82,6 +82,8 @@ void Gpu::preload(const std::vector<L2Residency>& resident) {
 
 KernelResult Gpu::run(const ptx::LaunchContext& launch, const RunOptions& options) {
     const ptx::LoadedKernel& kernel = *launch.kernel;
+    // Ports are bound when elaboration ends, and the blocks are prepared before the first cycle.
+    if (sc_core::sc_get_status() == sc_core::SC_ELABORATION) sc_core::sc_start(sc_core::SC_ZERO_TIME);
     reset_blocks();
     LaunchPlan plan;
     plan.launch = &launch;

@@ -18,7 +18,7 @@ std::uint64_t cycles(const SubCore& core, CycleReason reason) {
 
 }  // namespace
 
-TEST_CASE("the same warp goes on while it can; then the oldest, or the youngest") {
+TEST_CASE("the same warp goes on while it can, then the oldest, or the youngest") {
     for (const auto policy : {SchedulerPolicy::greedy_then_oldest, SchedulerPolicy::greedy_then_youngest}) {
         SubCore core;
         core.reset(policy, 4);
