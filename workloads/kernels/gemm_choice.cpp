@@ -40,8 +40,8 @@ double estimate(const GemmShape& shape, const GemmTile& tile, unsigned splits, E
     const double k = std::ceil(std::ceil(double(shape.k) / tile.k) / splits) * tile.k;
     const unsigned threads =
         tensor_cores ? tile.threads() : tile.m * tile.n / (type == ElementType::f64 ? 16 : 64);
-    // Resident CTAs: limited by registers (accumulators plus about 100) and shared memory.
-    const unsigned per_thread = tile.m * tile.n / threads + 100;
+    // Resident CTAs: limited by registers (accumulators plus fragments and addresses) and shared memory.
+    const unsigned per_thread = tile.m * tile.n / threads + (tensor_cores ? 100 : 64);
     const unsigned by_registers = std::max(1u, target.registers_per_sm / (per_thread * threads));
     const std::uint64_t shared =
         tensor_cores ? gemm_mma_shared_bytes(tile) : 2 * 8 * (tile.m + tile.n) * bytes_of(type);

@@ -81,6 +81,7 @@ std::vector<KernelArgument> order_arguments(const GeneratedKernel& kernel,
             }
             value = argument;
             ++used;
+            break;
         }
         ordered.push_back(value);
     }

@@ -12,7 +12,8 @@ constexpr double kLog2E = 1.4426950408889634, kLn2 = 0.6931471805599453;
 constexpr std::uint32_t kLongestCachedRow = 16384;
 constexpr unsigned kElementsPerThread = 16;
 constexpr unsigned kStreamThreads = 512;
-constexpr double kLowest = -3.4028234663852886e38;  // unlike -infinity it may be subtracted from itself
+// Stands for -infinity where it may be subtracted from itself: finite, also times log2(e).
+constexpr double kLowest = -2e38;
 
 RowGeometry geometry_of(std::uint32_t columns, unsigned vector_width) {
     return choose_row_geometry(columns, vector_width, columns <= 512 ? 16 : kElementsPerThread);

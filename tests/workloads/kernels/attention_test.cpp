@@ -1,0 +1,243 @@
+#include "workloads/kernels/attention.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "isa/common/error.h"
+#include "launcher.h"
+
+using namespace heddle::kernels;
+using namespace heddle::kernels::test;
+
+namespace {
+
+/// Tensors [batch, sequence, heads, dim]; the reference in doubles.
+struct AttentionCase {
+    std::uint32_t batch, heads, kv_heads, queries, keys, dim;
+    bool causal;
+    double scale;
+
+    std::size_t q_place(std::uint32_t b, std::uint32_t i, std::uint32_t h) const {
+        return ((std::size_t{b} * queries + i) * heads + h) * dim;
+    }
+    std::size_t k_place(std::uint32_t b, std::uint32_t j, std::uint32_t h) const {
+        return ((std::size_t{b} * keys + j) * kv_heads + h / (heads / kv_heads)) * dim;
+    }
+    std::size_t expanded_place(std::uint32_t b, std::uint32_t j, std::uint32_t h) const {
+        return ((std::size_t{b} * keys + j) * heads + h) * dim;
+    }
+    std::size_t row(std::uint32_t b, std::uint32_t h, std::uint32_t i) const {
+        return (std::size_t{b} * heads + h) * queries + i;
+    }
+};
+
+struct AttentionReference {
+    std::vector<double> o, lse, dq, dk, dv, delta;
+};
+
+double dot(const std::vector<double>& x, std::size_t i, const std::vector<double>& y, std::size_t j,
+           std::uint32_t n) {
+    double sum = 0;
+    for (std::uint32_t p = 0; p < n; ++p) sum += x[i + p] * y[j + p];
+    return sum;
+}
+
+AttentionReference reference_of(const AttentionCase& c, const std::vector<double>& q,
+                                const std::vector<double>& k, const std::vector<double>& v,
+                                const std::vector<double>& d_o) {
+    AttentionReference r;
+    r.o.resize(q.size());
+    r.dq.resize(q.size());
+    r.lse.resize(c.batch * c.heads * c.queries);
+    r.delta.resize(r.lse.size());
+    r.dk.resize(std::size_t{c.batch} * c.keys * c.heads * c.dim);
+    r.dv.resize(r.dk.size());
+    for (std::uint32_t b = 0; b < c.batch; ++b) {
+        for (std::uint32_t h = 0; h < c.heads; ++h) {
+            for (std::uint32_t i = 0; i < c.queries; ++i) {
+                const std::size_t qi = c.q_place(b, i, h);
+                const std::int64_t seen = c.causal ? std::int64_t{i} + 1 + c.keys - c.queries : c.keys;
+                std::vector<double> p;
+                double sum = 0;
+                for (std::int64_t j = 0; j < seen; ++j) {
+                    p.push_back(std::exp(c.scale * dot(q, qi, k, c.k_place(b, j, h), c.dim)));
+                    sum += p.back();
+                }
+                r.lse[c.row(b, h, i)] = p.empty() ? INFINITY : std::log(sum);
+                for (std::size_t j = 0; j < p.size(); ++j) {
+                    p[j] /= sum;
+                    for (std::uint32_t e = 0; e < c.dim; ++e) r.o[qi + e] += p[j] * v[c.k_place(b, j, h) + e];
+                }
+                const double delta = dot(r.o, qi, d_o, qi, c.dim);
+                r.delta[c.row(b, h, i)] = delta;
+                for (std::size_t j = 0; j < p.size(); ++j) {
+                    const std::size_t kj = c.k_place(b, j, h), out = c.expanded_place(b, j, h);
+                    const double ds = c.scale * p[j] * (dot(d_o, qi, v, kj, c.dim) - delta);
+                    for (std::uint32_t e = 0; e < c.dim; ++e) {
+                        r.dv[out + e] += p[j] * d_o[qi + e];
+                        r.dk[out + e] += ds * q[qi + e];
+                        r.dq[qi + e] += ds * k[kj + e];
+                    }
+                }
+            }
+        }
+    }
+    return r;
+}
+
+void add_strides(std::vector<KernelArgument>& arguments, const std::string& prefix, std::uint32_t sequence,
+                 std::uint32_t heads, std::uint32_t dim) {
+    arguments.push_back(integer_argument(prefix + "_row", heads * dim));
+    arguments.push_back(integer_argument(prefix + "_head", dim));
+    arguments.push_back(integer_argument(prefix + "_batch", std::uint64_t{sequence} * heads * dim));
+}
+
+struct Inputs {
+    std::vector<double> q, k, v, d_o;
+};
+
+Inputs inputs_of(const AttentionCase& c, ElementType type) {
+    const std::size_t rows = std::size_t{c.batch} * c.queries * c.heads * c.dim;
+    const std::size_t key_rows = std::size_t{c.batch} * c.keys * c.kv_heads * c.dim;
+    return {random_reals(type, rows, -1, 1, 1), random_reals(type, key_rows, -1, 1, 2),
+            random_reals(type, key_rows, -1, 1, 3), random_reals(type, rows, -1, 1, 4)};
+}
+
+void check_forward(AttentionSpec spec, const AttentionCase& c) {
+    spec.head_dim = c.dim;
+    spec.causal = c.causal;
+    const Inputs in = inputs_of(c, spec.type);
+    const AttentionReference reference = reference_of(c, in.q, in.k, in.v, in.d_o);
+    Device device;
+    const std::uint32_t o = device.add_untouched(spec.type, in.q.size());
+    const std::uint32_t lse = device.add_untouched(ElementType::f32, reference.lse.size());
+    std::vector<KernelArgument> arguments{pointer_argument("o", o),
+                                          pointer_argument("lse", lse),
+                                          pointer_argument("q", device.add(spec.type, in.q)),
+                                          pointer_argument("k", device.add(spec.type, in.k)),
+                                          pointer_argument("v", device.add(spec.type, in.v)),
+                                          integer_argument("queries", c.queries),
+                                          integer_argument("keys", c.keys),
+                                          integer_argument("heads_per_kv_head", c.heads / c.kv_heads),
+                                          f32_argument("scale", static_cast<float>(c.scale))};
+    for (const char* name : {"q", "o"}) add_strides(arguments, name, c.queries, c.heads, c.dim);
+    for (const char* name : {"k", "v"}) add_strides(arguments, name, c.keys, c.kv_heads, c.dim);
+    device.run(generate_attention_forward(spec), attention_forward_grid(spec, c.queries, c.batch, c.heads),
+               arguments);
+    INFO("queries " << c.queries << " keys " << c.keys << " dim " << c.dim << (c.causal ? " causal" : ""));
+    // Probabilities are rounded to the 16-bit type before they meet the values (|v| <= 1), then the output
+    // is.
+    const double u = unit_roundoff(spec.type);
+    check_close(device.read(o), reference.o, u, u + 1e-5);
+    check_norm(device.read(o), reference.o, u);
+    check_close(device.read(lse), reference.lse, 1e-5, 1e-5);
+}
+
+void check_gradient(AttentionGradSpec spec, const AttentionCase& c) {
+    spec.head_dim = c.dim;
+    spec.causal = c.causal;
+    const Inputs in = inputs_of(c, spec.type);
+    const AttentionReference reference = reference_of(c, in.q, in.k, in.v, in.d_o);
+    Device device;
+    const std::uint32_t q = device.add(spec.type, in.q), k = device.add(spec.type, in.k),
+                        v = device.add(spec.type, in.v), d_o = device.add(spec.type, in.d_o),
+                        o = device.add(spec.type, reference.o);
+    const std::uint32_t delta = device.add_untouched(ElementType::f32, reference.delta.size());
+    std::vector<KernelArgument> first{pointer_argument("delta", delta), pointer_argument("o", o),
+                                      pointer_argument("d_o", d_o), integer_argument("queries", c.queries)};
+    for (const char* name : {"o", "do"}) add_strides(first, name, c.queries, c.heads, c.dim);
+    device.run(generate_attention_delta(spec), attention_rows_grid(spec, c.queries, c.batch, c.heads), first);
+    const double u = unit_roundoff(spec.type);
+    check_close(device.read(delta), reference.delta, 0, u * c.dim / 4 + 1e-6);
+
+    const std::uint32_t accumulator = device.add(ElementType::f32, std::vector<double>(in.q.size(), 0));
+    const std::uint32_t dk = device.add_untouched(spec.type, reference.dk.size()),
+                        dv = device.add_untouched(spec.type, reference.dv.size()),
+                        dq = device.add_untouched(spec.type, in.q.size());
+    std::vector<KernelArgument> arguments{
+        pointer_argument("dq_accumulator", accumulator),
+        pointer_argument("dk", dk),
+        pointer_argument("dv", dv),
+        pointer_argument("q", q),
+        pointer_argument("k", k),
+        pointer_argument("v", v),
+        pointer_argument("d_o", d_o),
+        pointer_argument("lse", device.add(ElementType::f32, reference.lse)),
+        pointer_argument("delta", delta),
+        integer_argument("queries", c.queries),
+        integer_argument("keys", c.keys),
+        integer_argument("heads_per_kv_head", c.heads / c.kv_heads),
+        f32_argument("scale", static_cast<float>(c.scale))};
+    for (const char* name : {"q", "do"}) add_strides(arguments, name, c.queries, c.heads, c.dim);
+    for (const char* name : {"k", "v"}) add_strides(arguments, name, c.keys, c.kv_heads, c.dim);
+    for (const char* name : {"dk", "dv"}) add_strides(arguments, name, c.keys, c.heads, c.dim);
+    device.run(generate_attention_grad(spec), attention_grad_grid(spec, c.keys, c.batch, c.heads), arguments);
+    std::vector<KernelArgument> last{
+        pointer_argument("dq", dq), pointer_argument("dq_accumulator", accumulator),
+        integer_argument("queries", c.queries), f32_argument("scale", static_cast<float>(c.scale))};
+    add_strides(last, "dq", c.queries, c.heads, c.dim);
+    device.run(generate_attention_finish_dq(spec), attention_rows_grid(spec, c.queries, c.batch, c.heads),
+               last);
+    INFO("queries " << c.queries << " keys " << c.keys << " dim " << c.dim << (c.causal ? " causal" : "")
+                    << " block " << spec.block_n);
+    // Probabilities and their gradients are rounded to 16 bits once each before the products; |q|, |k|, |d_o|
+    // <= 1 and the probabilities of a query sum to 1, those of a key to at most a few.
+    for (const auto& [buffer, exact] :
+         {std::pair{dv, &reference.dv}, {dk, &reference.dk}, {dq, &reference.dq}}) {
+        check_close(device.read(buffer), *exact, 2 * u, 4 * u);
+        check_norm(device.read(buffer), *exact, 1.5 * u);
+    }
+}
+
+}  // namespace
+
+TEST_CASE("Attention forward") {
+    for (const bool causal : {false, true}) {
+        AttentionSpec spec;
+        spec.block_m = 64;
+        check_forward(spec, {1, 2, 2, 70, 90, 64, causal, 0.125});
+        check_forward(spec,
+                      {1, 1, 1, 33, 20, 128, causal, 0.09});  // more queries than keys: rows that see nothing
+        spec.type = ElementType::f16;
+        spec.block_m = 128;
+        check_forward(spec, {2, 2, 1, 130, 130, 64, causal, 0.3});
+        spec.block_n = 128;
+        spec.warps = 8;
+        check_forward(spec, {1, 1, 1, 65, 200, 128, causal, 0.09});
+        spec.full_blocks = true;
+        check_forward(spec, {1, 1, 1, 128, 256, 64, causal, 0.125});
+    }
+}
+
+TEST_CASE("Attention gradient") {
+    for (const bool causal : {false, true}) {
+        AttentionGradSpec spec;
+        check_gradient(spec, {1, 2, 2, 70, 90, 64, causal, 0.125});
+        spec.stages = 1;
+        check_gradient(spec, {1, 1, 1, 33, 20, 128, causal, 0.09});
+        spec.type = ElementType::f16;
+        spec.block_n = 128;
+        check_gradient(spec, {2, 2, 1, 130, 150, 64, causal, 0.125});
+        spec.stages = 2;
+        check_gradient(spec, {1, 1, 1, 130, 140, 128, causal, 0.09});
+        spec.full_blocks = true;
+        check_gradient(spec, {1, 1, 1, 192, 128, 64, causal, 0.125});
+        spec.block_n = 64;
+        check_gradient(spec, {1, 1, 1, 128, 192, 64, causal, 0.125});
+    }
+}
+
+TEST_CASE("Attention refuses what it cannot do") {
+    AttentionSpec spec;
+    spec.head_dim = 96;
+    CHECK_THROWS_AS(generate_attention_forward(spec), heddle::Error);
+    spec.head_dim = 64;
+    spec.type = ElementType::f32;
+    CHECK_THROWS_AS(generate_attention_forward(spec), heddle::Error);
+    spec.type = ElementType::f16;
+    spec.compute_capability = 75;
+    CHECK_THROWS_AS(generate_attention_forward(spec), heddle::Error);
+    spec.compute_capability = 80;
+    spec.head_dim = spec.block_n = 128;
+    CHECK_THROWS_AS(generate_attention_forward(spec), heddle::Error);
+}

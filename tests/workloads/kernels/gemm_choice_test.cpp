@@ -1,0 +1,80 @@
+#include "workloads/kernels/gemm_choice.h"
+
+#include <catch2/catch.hpp>
+
+#include "isa/common/error.h"
+
+using namespace heddle::kernels;
+using heddle::target::GpuTarget;
+
+namespace {
+
+GpuTarget a100() {
+    GpuTarget target;
+    target.name = "a100";
+    target.compute_capability = 80;
+    target.sm_count = 108;
+    target.shared_bytes_per_sm = 167936;
+    target.shared_bytes_per_cta = 166912;
+    return target;
+}
+
+}  // namespace
+
+TEST_CASE("Large products get large tiles, small ones many CTAs") {
+    const GemmChoice large = choose_gemm({8192, 8192, 8192}, ElementType::bf16, a100());
+    CHECK(large.tensor_cores);
+    // cuBLAS takes 128x256 or 256x128 there (recorded kernel names: ampere_bf16_s16816gemm_bf16_128x256_...).
+    CHECK(large.tile.m * large.tile.n == 128 * 256);
+    CHECK(large.splits == 1);
+    const GemmChoice small = choose_gemm({128, 128, 16384}, ElementType::f16, a100());
+    CHECK(small.splits > 4);
+    CHECK(std::uint64_t{small.splits} * small.k_per_split >= 16384);
+    CHECK(std::uint64_t{small.splits - 1} * small.k_per_split < 16384);
+    CHECK(small.k_per_split % small.tile.k == 0);
+    CHECK(choose_gemm({128, 128, 16384}, ElementType::f16, a100(), 8, false).splits == 1);
+    const GemmChoice simt = choose_gemm({8192, 8192, 4096}, ElementType::f32, a100());
+    CHECK_FALSE(simt.tensor_cores);
+    CHECK(simt.tile.m * simt.tile.n == 128 * 128);
+}
+
+TEST_CASE("Every choice can be written and fits the device") {
+    for (const std::uint32_t m : {1u, 100u, 1000u, 5000u}) {
+        for (const std::uint32_t n : {8u, 300u, 4096u}) {
+            for (const std::uint32_t k : {1u, 64u, 3000u}) {
+                for (const unsigned copy : {8u, 2u, 1u}) {
+                    const GemmChoice choice = choose_gemm({m, n, k}, ElementType::f16, a100(), copy);
+                    CHECK(gemm_mma_shared_bytes(choice.tile) <= a100().shared_bytes_per_cta);
+                    GemmMmaSpec spec;
+                    spec.type = ElementType::f16;
+                    spec.tile = choice.tile;
+                    spec.copy_a = spec.copy_b = copy;
+                    CHECK_NOTHROW(generate_gemm_mma(spec));
+                    const GemmChoice simt = choose_gemm({m, n, k}, ElementType::f32, a100());
+                    GemmSimtSpec simt_spec;
+                    simt_spec.tile_m = simt.tile.m;
+                    simt_spec.tile_n = simt.tile.n;
+                    CHECK_NOTHROW(generate_gemm_simt(simt_spec));
+                }
+            }
+        }
+    }
+    GpuTarget volta = a100();
+    volta.compute_capability = 70;
+    CHECK_THROWS_AS(choose_gemm({64, 64, 64}, ElementType::f16, volta), heddle::Error);
+    CHECK_THROWS_AS(choose_gemm({64, 64, 64}, ElementType::i8, a100()), heddle::Error);
+    CHECK_THROWS_AS(complete_tile(512, 512, 64, a100()), heddle::Error);
+}
+
+TEST_CASE("Recorded kernel names carry their tile") {
+    const auto tile = [](const char* name) { return tile_from_kernel_name(name).value(); };
+    // Column-major libraries: their 128x256 is ours 256x128.
+    CHECK(tile("ampere_bf16_s16816gemm_bf16_128x256_ldg8_f2f_stages_64x3_nn") ==
+          GemmTile{256, 128, 64, 0, 0, 3});
+    CHECK(tile("cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_256x128_32x3_nn_align8") ==
+          GemmTile{128, 256, 32, 0, 0, 3});
+    CHECK(tile("nvjet_sm90_tst_128x192_64x4_1x2_h_bz_coopA_NNT") == GemmTile{192, 128, 64, 0, 0, 4});
+    CHECK(tile("volta_sgemm_128x64_nn") == GemmTile{64, 128, 0, 0, 0, 0});
+    CHECK(tile("128x64x32") == GemmTile{128, 64, 32, 0, 0, 0});
+    CHECK_FALSE(tile_from_kernel_name("vectorized_elementwise_kernel").has_value());
+}

@@ -1,0 +1,133 @@
+// Data movement, and rows by index.
+#include <catch2/catch.hpp>
+
+#include "isa/common/error.h"
+#include "launcher.h"
+#include "workloads/kernels/data_movement.h"
+#include "workloads/kernels/rows_by_index.h"
+
+using namespace heddle::kernels;
+using namespace heddle::kernels::test;
+
+TEST_CASE("Fill writes every element and nothing beyond") {
+    for (const ElementType type : {ElementType::f32, ElementType::f16, ElementType::i64, ElementType::u8}) {
+        for (const std::uint32_t elements : {4u, 1000u, 9000u}) {
+            FillSpec spec;
+            spec.type = type;
+            spec.vector_width = 4;
+            Device device;
+            const std::vector<double> before(elements + 8, 9);
+            const std::uint32_t y = device.add(type, before);
+            device.run(generate_fill(spec), fill_grid(spec, elements),
+                       {pointer_argument("y", y), integer_argument("elements", elements),
+                        type == ElementType::i64 ? f64_argument("value", 5) : f32_argument("value", 5)});
+            std::vector<double> reference(elements, 5);
+            reference.resize(elements + 8, 9);
+            check_equal(device.read(y), reference);
+        }
+    }
+}
+
+TEST_CASE("Rows are copied between strides, as bits or with a cast") {
+    for (const ElementType to : {ElementType::f32, ElementType::f16, ElementType::f64}) {
+        for (const unsigned width : {1u, 4u}) {
+            const std::uint32_t rows = 31, columns = 44, x_stride = 60, y_stride = 48;
+            CopyRowsSpec spec;
+            spec.y = to;
+            spec.vector_width = width;
+            const std::vector<double> x = random_reals(ElementType::f32, rows * x_stride, -9, 9, 4);
+            Device device;
+            const std::uint32_t y = device.add(to, std::vector<double>(rows * y_stride + 4, -1));
+            std::vector<KernelArgument> arguments{
+                pointer_argument("y", y, 4 * bytes_of(to)),
+                pointer_argument("x", device.add(ElementType::f32, x), 16), integer_argument("rows", rows),
+                integer_argument("x_stride", x_stride), integer_argument("y_stride", y_stride)};
+            add_divider_arguments(arguments, "row_vectors", columns / width);
+            device.run(generate_copy_rows(spec), copy_rows_grid(spec, rows, columns), arguments);
+            std::vector<double> reference(rows * y_stride + 4, -1);
+            for (std::uint32_t r = 0; r < rows; ++r) {
+                for (std::uint32_t c = 0; c < columns; ++c) {
+                    reference[4 + r * y_stride + c] = rounded(to, x[4 + r * x_stride + c]);
+                }
+            }
+            check_equal(device.read(y), reference);
+        }
+    }
+}
+
+TEST_CASE("Transpose moves every element of every batch entry") {
+    for (const ElementType type : {ElementType::bf16, ElementType::f32, ElementType::f64}) {
+        for (const auto& [rows, columns] : {std::pair{1u, 1u}, {33u, 70u}, {64u, 32u}, {5u, 200u}}) {
+            const TransposeSpec spec{80, type};
+            const std::vector<double> x = random_integers(3 * rows * columns, -120, 120, rows);
+            Device device;
+            const std::uint32_t y = device.add_untouched(type, x.size());
+            device.run(generate_transpose(spec), transpose_grid(spec, rows, columns, 3),
+                       {pointer_argument("y", y), pointer_argument("x", device.add(type, x)),
+                        integer_argument("rows", rows), integer_argument("columns", columns)});
+            std::vector<double> reference(x.size());
+            for (std::uint32_t b = 0; b < 3; ++b) {
+                for (std::uint32_t r = 0; r < rows; ++r) {
+                    for (std::uint32_t c = 0; c < columns; ++c) {
+                        reference[(b * columns + c) * rows + r] = x[(b * rows + r) * columns + c];
+                    }
+                }
+            }
+            check_equal(device.read(y), reference);
+        }
+    }
+}
+
+TEST_CASE("Rows by index: gather, scatter, scatter and add") {
+    const std::uint32_t rows = 23, limit = 11, columns = 20, x_stride = 24, y_stride = 28;
+    for (const RowMove move : {RowMove::gather, RowMove::scatter, RowMove::scatter_add}) {
+        for (const ElementType index_type : {ElementType::i32, ElementType::i64}) {
+            for (const unsigned width : {1u, 4u}) {
+                const bool gather = move == RowMove::gather;
+                std::vector<double> index = random_integers(rows, 0, limit - 1, 5);
+                if (move == RowMove::scatter) {
+                    // Each row once, so that the result does not depend on the order.
+                    for (std::uint32_t r = 0; r < rows; ++r) index[r] = r < limit ? (r * 3) % limit : -1;
+                }
+                index[2] = -1;
+                index[3] = limit;
+                RowsByIndexSpec spec;
+                spec.move = move;
+                spec.index = index_type;
+                spec.vector_width = width;
+                const std::vector<double> x = random_integers((gather ? limit : rows) * x_stride, -50, 50, 6);
+                std::vector<double> reference((gather ? rows : limit) * y_stride, 1000);
+                Device device;
+                const std::uint32_t y = device.add(ElementType::f32, reference);
+                std::vector<KernelArgument> arguments{
+                    pointer_argument("y", y),
+                    pointer_argument("x", device.add(ElementType::f32, x)),
+                    pointer_argument("index", device.add(index_type, index)),
+                    integer_argument("rows", rows),
+                    integer_argument("limit", limit),
+                    integer_argument("x_stride", x_stride),
+                    integer_argument("y_stride", y_stride)};
+                add_divider_arguments(arguments, "row_vectors", columns / width);
+                device.run(generate_rows_by_index(spec), rows_by_index_grid(spec, rows, columns), arguments);
+                for (std::uint32_t r = 0; r < rows; ++r) {
+                    const bool known = index[r] >= 0 && index[r] < limit;
+                    const auto chosen = static_cast<std::size_t>(known ? index[r] : 0);
+                    for (std::uint32_t c = 0; c < columns; ++c) {
+                        if (gather) {
+                            reference[r * y_stride + c] = known ? x[chosen * x_stride + c] : 0;
+                        } else if (known && move == RowMove::scatter) {
+                            reference[chosen * y_stride + c] = x[r * x_stride + c];
+                        } else if (known) {
+                            reference[chosen * y_stride + c] += x[r * x_stride + c];
+                        }
+                    }
+                }
+                check_equal(device.read(y), reference);
+            }
+        }
+    }
+    RowsByIndexSpec spec;
+    spec.move = RowMove::scatter_add;
+    spec.y = ElementType::bf16;
+    CHECK_THROWS_AS(generate_rows_by_index(spec), heddle::Error);
+}

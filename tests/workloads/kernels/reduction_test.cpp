@@ -1,0 +1,138 @@
+#include "workloads/kernels/reduction.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "isa/common/error.h"
+#include "launcher.h"
+
+using namespace heddle::kernels;
+using namespace heddle::kernels::test;
+
+namespace {
+
+double reduce(Reduction reduction, const std::vector<double>& values) {
+    double result = reduction == Reduction::maximum ? -INFINITY : 0;
+    for (const double value : values) {
+        if (reduction == Reduction::maximum) result = std::max(result, value);
+        if (reduction == Reduction::sum) result += value;
+        if (reduction == Reduction::sum_of_squares) result += value * value;
+    }
+    return result;
+}
+
+constexpr Reduction kAll[] = {Reduction::sum, Reduction::maximum, Reduction::sum_of_squares};
+
+}  // namespace
+
+TEST_CASE("Rows reduce exactly") {
+    for (const Reduction reduction : kAll) {
+        for (const bool warp : {false, true}) {
+            for (const unsigned width : {1u, 4u}) {
+                for (const std::uint32_t columns : {4u, 132u, 3000u}) {
+                    const std::uint32_t rows = 5, stride = columns + 8;
+                    ReduceRowsSpec spec;
+                    spec.reduction = reduction;
+                    spec.input = ElementType::f16;
+                    spec.vector_width = width;
+                    spec.warp_per_row = warp;
+                    const std::vector<double> x = random_integers(rows * stride, -20, 20, columns);
+                    Device device;
+                    const std::uint32_t y = device.add_untouched(ElementType::f32, rows);
+                    device.run(
+                        generate_reduce_rows(spec), reduce_rows_grid(spec, rows),
+                        {pointer_argument("y", y), pointer_argument("x", device.add(ElementType::f16, x)),
+                         integer_argument("rows", rows), integer_argument("columns", columns),
+                         integer_argument("row_stride", stride), integer_argument("elements", rows * stride),
+                         f32_argument("scale", 0.5f)});
+                    std::vector<double> reference;
+                    for (std::uint32_t r = 0; r < rows; ++r) {
+                        const double total =
+                            reduce(reduction, {x.begin() + r * stride, x.begin() + r * stride + columns});
+                        reference.push_back(reduction == Reduction::maximum ? total : 0.5 * total);
+                    }
+                    INFO(columns << " columns, width " << width << (warp ? ", warps" : ", CTAs"));
+                    check_equal(device.read(y), reference);
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("Everything reduces in two launches") {
+    const std::uint32_t elements = 10007, chunk = 2048, chunks = 5;
+    ReduceRowsSpec spec;
+    const std::vector<double> x = random_integers(elements, -20, 20, 3);
+    Device device;
+    const std::uint32_t partial = device.add_untouched(ElementType::f32, chunks),
+                        y = device.add_untouched(ElementType::f32, 1);
+    device.run(generate_reduce_rows(spec), reduce_rows_grid(spec, chunks),
+               {pointer_argument("y", partial), pointer_argument("x", device.add(ElementType::f32, x)),
+                integer_argument("rows", chunks), integer_argument("columns", chunk),
+                integer_argument("row_stride", chunk), integer_argument("elements", elements),
+                f32_argument("scale", 1)});
+    device.run(generate_reduce_rows(spec), reduce_rows_grid(spec, 1),
+               {pointer_argument("y", y), pointer_argument("x", partial), integer_argument("rows", 1),
+                integer_argument("columns", chunks), integer_argument("row_stride", chunks),
+                integer_argument("elements", chunks), f32_argument("scale", 1)});
+    check_equal(device.read(y), {reduce(Reduction::sum, x)});
+}
+
+TEST_CASE("Columns reduce exactly, in one launch or two") {
+    for (const Reduction reduction : kAll) {
+        for (const unsigned width : {1u, 2u}) {
+            for (const std::uint32_t rows : {1u, 7u, 8u, 100u}) {
+                const std::uint32_t columns = 102, stride = 110, splits = 3,
+                                    per_cta = divide_up(rows, splits);
+                ReduceColumnsSpec spec;
+                spec.reduction = reduction;
+                spec.input = ElementType::bf16;
+                spec.vector_width = width;
+                const std::vector<double> x = random_integers(rows * stride, -20, 20, rows);
+                Device device;
+                const std::uint32_t source = device.add(ElementType::bf16, x);
+                const std::uint32_t whole = device.add_untouched(ElementType::f32, columns);
+                device.run(generate_reduce_columns(spec), reduce_columns_grid(spec, columns, 1),
+                           {pointer_argument("y", whole), pointer_argument("x", source),
+                            integer_argument("rows", rows), integer_argument("columns", columns),
+                            integer_argument("row_stride", stride), integer_argument("rows_per_cta", rows),
+                            f32_argument("scale", 2)});
+                std::vector<double> reference;
+                for (std::uint32_t c = 0; c < columns; ++c) {
+                    std::vector<double> column;
+                    for (std::uint32_t r = 0; r < rows; ++r) column.push_back(x[r * stride + c]);
+                    const double total = reduce(reduction, column);
+                    reference.push_back(reduction == Reduction::maximum ? total : 2 * total);
+                }
+                check_equal(device.read(whole), reference);
+                // Two launches: partial results, then their sum (or maximum).
+                const std::uint32_t partial = device.add_untouched(ElementType::f32, columns * splits);
+                device.run(generate_reduce_columns(spec), reduce_columns_grid(spec, columns, splits),
+                           {pointer_argument("y", partial), pointer_argument("x", source),
+                            integer_argument("rows", rows), integer_argument("columns", columns),
+                            integer_argument("row_stride", stride), integer_argument("rows_per_cta", per_cta),
+                            f32_argument("scale", 2)});
+                ReduceColumnsSpec second = spec;
+                second.input = ElementType::f32;
+                if (reduction == Reduction::sum_of_squares) second.reduction = Reduction::sum;
+                const std::uint32_t y = device.add_untouched(ElementType::f32, columns);
+                device.run(generate_reduce_columns(second), reduce_columns_grid(second, columns, 1),
+                           {pointer_argument("y", y), pointer_argument("x", partial),
+                            integer_argument("rows", splits), integer_argument("columns", columns),
+                            integer_argument("row_stride", columns), integer_argument("rows_per_cta", splits),
+                            f32_argument("scale", 1)});
+                check_equal(device.read(y), reference);
+            }
+        }
+    }
+}
+
+TEST_CASE("Reductions refuse types that would lose digits") {
+    ReduceRowsSpec rows;
+    rows.input = ElementType::f64;
+    CHECK_THROWS_AS(generate_reduce_rows(rows), heddle::Error);
+    ReduceColumnsSpec columns;
+    columns.vector_width = 8;
+    CHECK_THROWS_AS(generate_reduce_columns(columns), heddle::Error);
+}
