@@ -221,6 +221,7 @@ Cta::Cta(const LaunchContext& launch) : implementation_(std::make_unique<Impleme
         state.information = cta.kernel->information.data();
         state.cta = &cta;
         cta.warps[w].state = &state;
+        cta.warps[w].status = &state;
     }
 }
 
@@ -285,19 +286,6 @@ std::string Cta::describe_waiting() const {
         }
     }
     return text;
-}
-
-bool Warp::finished() const {
-    return state->finished;
-}
-bool Warp::blocked() const {
-    return state->blocked;
-}
-std::uint32_t Warp::next() const {
-    return state->pc;
-}
-unsigned Warp::index() const {
-    return state->index;
 }
 
 StepResult Warp::step(std::uint64_t clock) {

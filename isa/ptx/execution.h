@@ -148,21 +148,30 @@ struct LaunchContext {
 
 class Cta;
 
+/// What a scheduler asks in every cycle, kept where it costs one load.
+struct WarpStatus {
+    std::uint32_t pc = 0;
+    std::uint16_t index = 0;
+    bool blocked = false;
+    bool finished = false;
+};
+
 /// 32 threads that issue together.
 class Warp {
   public:
-    bool finished() const;
+    bool finished() const { return status->finished; }
     /// True while the warp waits at a barrier that others have not reached.
-    bool blocked() const;
+    bool blocked() const { return status->blocked; }
     /// Index, in LoadedKernel::instructions(), of the instruction that step() would perform. Undefined when
     /// finished.
-    std::uint32_t next() const;
+    std::uint32_t next() const { return status->pc; }
     /// Performs the next instruction. `clock` is what %clock and %clock64 read.
     StepResult step(std::uint64_t clock);
-    unsigned index() const;  ///< within the CTA
+    unsigned index() const { return status->index; }  ///< within the CTA
 
     struct State;
-    State* state = nullptr;  ///< owned by the Cta
+    State* state = nullptr;              ///< owned by the Cta
+    const WarpStatus* status = nullptr;  ///< part of `state`
 };
 
 /// One thread block. Reusable: start() begins another block of the same launch without allocating again.

@@ -105,17 +105,13 @@ struct DivergentPath {
     std::uint32_t reconvergence = kNowhere;
 };
 
-struct Warp::State {
+struct Warp::State : WarpStatus {
     /// Registers and constants: an operand's bank is its top bit.
     std::array<std::byte*, 2> bank{};
-    std::uint32_t pc = 0;
     std::uint32_t active = 0;                ///< lanes of the path that runs
     std::uint32_t reconvergence = kNowhere;  ///< where that path waits for the others
     std::uint32_t live = 0;                  ///< lanes that have not exited
-    bool blocked = false;
-    bool finished = false;
-    std::uint8_t barrier = 0;  ///< blocked: at which
-    std::uint16_t index = 0;
+    std::uint8_t barrier = 0;                ///< blocked: at which
     std::uint64_t clock = 0;
     const DecodedInstruction* code = nullptr;
     const InstructionInfo* information = nullptr;
