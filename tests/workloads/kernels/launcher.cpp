@@ -145,9 +145,14 @@ std::vector<double> Device::read(std::uint32_t buffer) const {
     return decode(buffers_.at(buffer).type, read_bytes(buffer));
 }
 
-std::uint64_t Device::run(const GeneratedKernel& kernel, Extent3 grid,
-                          const std::vector<KernelArgument>& arguments) {
-    const ptx::LoadedKernel loaded(ptx::parse_shared(kernel.text, kernel.entry), kernel.entry);
+std::uint32_t Device::add_unbacked(std::uint64_t bytes) {
+    const std::uint64_t address = memory_.allocate("buffer " + std::to_string(buffers_.size()), bytes, false);
+    buffers_.push_back({address, bytes, ElementType::u8});
+    return static_cast<std::uint32_t>(buffers_.size() - 1);
+}
+
+ptx::LaunchContext Device::prepare(const ptx::LoadedKernel& loaded, const GeneratedKernel& kernel,
+                                   Extent3 grid, const std::vector<KernelArgument>& arguments) {
     std::vector<std::vector<std::byte>> values;
     const std::vector<KernelArgument> ordered = order_arguments(kernel, arguments);
     for (std::size_t i = 0; i < ordered.size(); ++i) {
@@ -169,7 +174,38 @@ std::uint64_t Device::run(const GeneratedKernel& kernel, Extent3 grid,
     launch.parameters = ptx::pack_parameters(loaded, values);
     launch.memory = &memory_;
     launch.compute_capability = compute_capability_;
+    return launch;
+}
+
+std::uint64_t Device::run(const GeneratedKernel& kernel, Extent3 grid,
+                          const std::vector<KernelArgument>& arguments) {
+    const ptx::LoadedKernel loaded(ptx::parse_shared(kernel.text, kernel.entry), kernel.entry);
+    return ptx::run_functionally(prepare(loaded, kernel, grid, arguments));
+}
+
+std::uint64_t Device::run_timing(const GeneratedKernel& kernel, Extent3 grid,
+                                 const std::vector<KernelArgument>& arguments) {
+    const ptx::LoadedKernel loaded(ptx::parse_shared(kernel.text, kernel.entry), kernel.entry);
+    ptx::LaunchContext launch = prepare(loaded, kernel, grid, arguments);
+    launch.mode = ptx::Mode::timing;
     return ptx::run_functionally(launch);
+}
+
+void Device::run_first_cta(
+    const GeneratedKernel& kernel, Extent3 grid, const std::vector<KernelArgument>& arguments,
+    const std::function<void(const ptx::InstructionInfo&, const ptx::MemoryAccess&)>& visit) {
+    const ptx::LoadedKernel loaded(ptx::parse_shared(kernel.text, kernel.entry), kernel.entry);
+    const ptx::LaunchContext launch = prepare(loaded, kernel, grid, arguments);
+    ptx::Cta cta(launch);
+    cta.start(0);
+    while (!cta.finished()) {
+        for (unsigned i = 0; i < cta.warp_count(); ++i) {
+            ptx::Warp& warp = cta.warp(i);
+            if (warp.finished() || warp.blocked()) continue;
+            const ptx::StepResult step = warp.step(0);
+            if (step.access != nullptr) visit(*step.info, *step.access);
+        }
+    }
 }
 
 std::vector<double> random_integers(std::size_t count, int low, int high, unsigned seed) {

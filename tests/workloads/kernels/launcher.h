@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "isa/ptx/execution.h"
 #include "isa/ptx/global_memory.h"
 #include "workloads/kernels/kernel.h"
 
@@ -31,11 +33,25 @@ class Device {
     std::vector<double> read(std::uint32_t buffer) const;
     std::vector<std::byte> read_bytes(std::uint32_t buffer) const;
 
+    /// A buffer without values behind it, for timing mode.
+    std::uint32_t add_unbacked(std::uint64_t bytes);
+    /// Evaluates only what steers the machine. Returns warp instructions run.
+    std::uint64_t run_timing(const GeneratedKernel& kernel, Extent3 grid,
+                             const std::vector<KernelArgument>& arguments);
+    /// Runs CTA 0 alone and calls `visit` for every access to memory.
+    void run_first_cta(
+        const GeneratedKernel& kernel, Extent3 grid, const std::vector<KernelArgument>& arguments,
+        const std::function<void(const ptx::InstructionInfo&, const ptx::MemoryAccess&)>& visit);
+
     /// Pointer arguments hold numbers of this device's buffers. Returns warp instructions run.
     std::uint64_t run(const GeneratedKernel& kernel, Extent3 grid,
                       const std::vector<KernelArgument>& arguments);
 
   private:
+    /// `launch.kernel` points to `loaded`.
+    ptx::LaunchContext prepare(const ptx::LoadedKernel& loaded, const GeneratedKernel& kernel, Extent3 grid,
+                               const std::vector<KernelArgument>& arguments);
+
     unsigned compute_capability_;
     ptx::GlobalMemory memory_;
     struct Buffer {
