@@ -113,13 +113,18 @@ program::BufferId GpuProgramBuilder::workspace(const std::string& purpose, std::
     return found->second;
 }
 
-void GpuProgramBuilder::steer_by_input(std::size_t i, std::int64_t low, std::int64_t high) {
+void GpuProgramBuilder::steer_by_buffer(program::BufferId buffer, unsigned element_bytes, std::int64_t low,
+                                        std::int64_t high) {
     program::SteeringFill fill;
     fill.kind = program::SteeringFill::Kind::uniform_integers;
-    fill.element_bytes = static_cast<std::uint8_t>(trace::bytes_of(input(i).type));
+    fill.element_bytes = static_cast<std::uint8_t>(element_bytes);
     fill.low = low;
     fill.high = high;
-    program_.buffers[buffer_of(op().inputs.at(i))].steering = fill;
+    program_.buffers[buffer].steering = fill;
+}
+
+void GpuProgramBuilder::steer_by_input(std::size_t i, std::int64_t low, std::int64_t high) {
+    steer_by_buffer(buffer_of(op().inputs.at(i)), trace::bytes_of(input(i).type), low, high);
 }
 
 void GpuProgramBuilder::launch(const kernels::GeneratedKernel& kernel, const kernels::Extent3& grid,

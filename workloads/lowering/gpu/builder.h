@@ -43,6 +43,7 @@ class GpuProgramBuilder {
     program::BufferId workspace(const std::string& purpose, std::uint64_t bytes);
     /// Values of this input steer the machine: in timing mode it holds seeded uniform integers in [low, high).
     void steer_by_input(std::size_t i, std::int64_t low, std::int64_t high);
+    void steer_by_buffer(program::BufferId buffer, unsigned element_bytes, std::int64_t low, std::int64_t high);
 
     /// Arguments are matched to parameters by name; their `buffer` is a program::BufferId.
     void launch(const kernels::GeneratedKernel& kernel, const kernels::Extent3& grid,

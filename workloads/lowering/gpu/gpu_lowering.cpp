@@ -51,6 +51,8 @@ GpuLowering lower_for_gpu(const trace::Trace& trace, const target::GpuTarget& ta
         } catch (const Unsupported& unsupported) {
             builder.drop_launches(lowered.first_launch);
             lowered.unsupported = unsupported.reason;
+        } catch (const Error& error) {
+            throw Error(error.what(), {.key = "op " + std::to_string(i) + " (" + trace.ops[i].name + ")"});
         }
     }
     lowering.buffer_of_tensor = builder.buffers_of_tensors();

@@ -36,9 +36,9 @@ Extents extents_of(const GpuProgramBuilder& b) {
     return e;
 }
 
-unsigned width_for(ElementType type, std::int64_t columns, std::uint64_t byte_offset) {
+unsigned width_for(ElementType type, std::int64_t columns, std::int64_t elements, std::uint64_t byte_offset) {
     unsigned width = std::min(8u, 16 / kernels::bytes_of(type));
-    while (width > 1 && (columns % width != 0 || byte_offset % (width * kernels::bytes_of(type)) != 0)) width /= 2;
+    while (width > 1 && (columns % width != 0 || elements % width != 0 || byte_offset % (width * kernels::bytes_of(type)) != 0)) width /= 2;
     return width;
 }
 
@@ -48,10 +48,16 @@ struct Source {
     ElementType type;
 };
 
-Source source_of(GpuProgramBuilder& b) {
-    const std::string text = b.op().text("expression");
-    if (text.empty() && b.input_strides(0).empty()) return {b.input_pointer("x", 0), kernel_type(b.input(0).type)};
-    const expression::Expression expression = expression::parse(text.empty() ? "y0 = x0" : text);
+Source source_of(GpuProgramBuilder& b, std::size_t result) {
+    const std::string text = b.op().text("expression", "y0 = x0");
+    expression::Expression expression = expression::parse(text);
+    // One result of the expression at a time.
+    expression.outputs = {expression.outputs.at(result)};
+    const expression::Node& node = expression.nodes[static_cast<std::size_t>(expression.outputs[0])];
+    if (node.op == expression::Operator::input && b.input_strides(node.index).empty() &&
+        b.input(node.index).shape == b.input(0).shape) {
+        return {b.input_pointer("x", node.index), kernel_type(b.input(node.index).type)};
+    }
     const std::vector<std::int64_t>& shape = b.input(0).shape;
     const program::BufferId workspace =
         b.workspace("reduction operand", static_cast<std::uint64_t>(b.input(0).elements()) * 4);
@@ -75,7 +81,7 @@ void launch_rows(GpuProgramBuilder& b, const Pass& pass, kernels::KernelArgument
     spec.reduction = pass.reduction;
     spec.input = pass.input;
     spec.output = pass.output;
-    spec.vector_width = width_for(pass.input, columns, x.byte_offset);
+    spec.vector_width = width_for(pass.input, columns, elements, x.byte_offset);
     spec.warp_per_row = columns <= 1024 && rows >= 64;
     x.parameter = "x";
     y.parameter = "y";
@@ -94,7 +100,7 @@ void launch_columns(GpuProgramBuilder& b, const Pass& pass, kernels::KernelArgum
     spec.reduction = pass.reduction;
     spec.input = pass.input;
     spec.output = pass.output;
-    spec.vector_width = width_for(pass.input, columns, x.byte_offset);
+    spec.vector_width = width_for(pass.input, columns, rows * columns, x.byte_offset);
     x.parameter = "x";
     y.parameter = "y";
     b.launch(kernels::generate_reduce_columns(spec),
@@ -111,24 +117,17 @@ Reduction second_pass(Reduction reduction) {
     return reduction == Reduction::sum_of_squares ? Reduction::sum : reduction;
 }
 
-}  // namespace
-
-void lower_reduce(GpuProgramBuilder& b) {
-    b.require_dense_outputs();
+void lower_one_reduction(GpuProgramBuilder& b, std::size_t result) {
     const std::string name = b.op().text("reduction");
     const bool norm = name == "norm2";
-    if (b.op().integer("argument", 0) != 0) throw Unsupported{"no reduction kernel that gives the index of an extremum"};
-    if (!norm && name != "sum" && name != "mean" && name != "max") throw Unsupported{"no reduction kernel for " + name};
     const Extents e = extents_of(b);
-    if (b.input(0).elements() >= (std::int64_t{1} << 31)) throw Unsupported{"no reduction kernel for 2^31 elements or more"};
-    if (b.input(0).elements() == 0) throw Unsupported{"no reduction kernel for an empty tensor"};
-    const Source source = source_of(b);
+    const Source source = source_of(b, result);
 
     Pass pass{norm            ? Reduction::sum_of_squares
               : name == "max" ? Reduction::maximum
                               : Reduction::sum,
-              source.type, kernel_type(b.output(0).type), name == "mean" ? 1.0 / static_cast<double>(e.reduced) : 1.0};
-    const kernels::KernelArgument y = b.output_pointer("y", 0);
+              source.type, kernel_type(b.output(result).type), name == "mean" ? 1.0 / static_cast<double>(e.reduced) : 1.0};
+    const kernels::KernelArgument y = b.output_pointer("y", result);
     if (e.inner > 1) {
         const std::int64_t ctas_wide = (e.inner + 255) / 256;
         const std::int64_t splits =
@@ -156,15 +155,29 @@ void lower_reduce(GpuProgramBuilder& b) {
         launch_rows(b, pass, source.x, y, e.outer, e.reduced, e.outer * e.reduced);
     }
     if (norm) {
-        ElementwiseOperand operand = output_operand(b, 0);
-        operand.strides.assign(b.output(0).shape.size(), 0);
+        ElementwiseOperand operand = output_operand(b, result);
+        operand.strides.assign(b.output(result).shape.size(), 0);
         std::int64_t stride = 1;
-        for (std::size_t axis = b.output(0).shape.size(); axis-- > 0;) {
+        for (std::size_t axis = b.output(result).shape.size(); axis-- > 0;) {
             operand.strides[axis] = stride;
-            stride *= b.output(0).shape[axis];
+            stride *= b.output(result).shape[axis];
         }
-        launch_elementwise(b, expression::parse("y0 = sqrt(x0)"), {}, b.output(0).shape, {operand}, {output_operand(b, 0)});
+        launch_elementwise(b, expression::parse("y0 = sqrt(x0)"), {}, b.output(result).shape, {operand}, {output_operand(b, result)});
     }
+}
+
+}  // namespace
+
+void lower_reduce(GpuProgramBuilder& b) {
+    b.require_dense_outputs();
+    const std::string name = b.op().text("reduction");
+    if (b.op().integer("argument", 0) != 0) throw Unsupported{"no reduction kernel that gives the index of an extremum"};
+    if (name != "norm2" && name != "sum" && name != "mean" && name != "max") {
+        throw Unsupported{"no reduction kernel for " + name};
+    }
+    if (b.input(0).elements() >= (std::int64_t{1} << 31)) throw Unsupported{"no reduction kernel for 2^31 elements or more"};
+    if (b.input(0).elements() == 0) throw Unsupported{"no reduction kernel for an empty tensor"};
+    for (std::size_t i = 0; i < b.op().outputs.size(); ++i) lower_one_reduction(b, i);
 }
 
 }  // namespace heddle::lowering

@@ -26,43 +26,76 @@ struct RowsByIndex {
     kernels::RowMove move = kernels::RowMove::gather;
     KernelArgument y, x;
     trace::ElementType y_type = trace::ElementType::f32, x_type = trace::ElementType::f32;
-    std::size_t index_input = 1;
+    KernelArgument index;
+    trace::ElementType index_type = trace::ElementType::i64;
+    std::uint32_t rows = 0;  ///< number of indices
     std::uint32_t limit = 0, columns = 0;
 };
 
 void launch_rows_by_index(GpuProgramBuilder& b, const RowsByIndex& r) {
-    const auto rows = static_cast<std::uint32_t>(b.input(r.index_input).elements());
-    if (rows == 0 || r.columns == 0) return;
-    b.require_dense_input(r.index_input);
+    if (r.rows == 0 || r.columns == 0) return;
     kernels::RowsByIndexSpec spec;
     spec.compute_capability = b.compute_capability();
     spec.move = r.move;
     spec.x = kernel_type(r.x_type);
     spec.y = kernel_type(r.y_type);
-    spec.index = kernel_type(b.input(r.index_input).type);
+    spec.index = kernel_type(r.index_type);
     if (spec.index != kernels::ElementType::i32 && spec.index != kernels::ElementType::i64) {
         throw Unsupported{"no kernel for indices of type " + kernels::name_of(spec.index)};
     }
     const unsigned bytes = std::max(kernels::bytes_of(spec.x), kernels::bytes_of(spec.y));
     spec.vector_width = width_for(bytes, {r.columns, r.x.byte_offset / bytes, r.y.byte_offset / bytes});
-    b.steer_by_input(r.index_input, 0, r.limit);
-    std::vector<KernelArgument> arguments{r.y, r.x, b.input_pointer("index", r.index_input),
-                                          kernels::integer_argument("rows", rows),
+    // The index picks the address of its row.
+    b.steer_by_buffer(r.index.buffer, trace::bytes_of(r.index_type), 0, r.limit);
+    std::vector<KernelArgument> arguments{r.y, r.x, r.index, kernels::integer_argument("rows", r.rows),
                                           kernels::integer_argument("limit", r.limit),
                                           kernels::integer_argument("x_stride", r.columns),
                                           kernels::integer_argument("y_stride", r.columns)};
     arguments[0].parameter = "y";
     arguments[1].parameter = "x";
+    arguments[2].parameter = "index";
     kernels::add_divider_arguments(arguments, "row_vectors", r.columns / spec.vector_width);
-    b.launch(kernels::generate_rows_by_index(spec), kernels::rows_by_index_grid(spec, rows, r.columns), arguments);
+    b.launch(kernels::generate_rows_by_index(spec), kernels::rows_by_index_grid(spec, r.rows, r.columns), arguments);
 }
 
-/// Sets the indexed tensor's rows and columns for an axis-0 lookup.
-void require_axis_zero(const GpuProgramBuilder& b) {
+/// One index tensor of an op as it stands.
+void index_by_input(const GpuProgramBuilder& b, std::size_t i, RowsByIndex& r) {
+    b.require_dense_input(i);
+    r.index = b.input_pointer("index", i);
+    r.index_type = b.input(i).type;
+    r.rows = static_cast<std::uint32_t>(b.input(i).elements());
+}
+
+/// The `count` index tensors from input 1 on, which replace the leading axes of input 0: one flat index into the tensor
+/// seen as [product of these axes, rest].
+void index_leading_axes(GpuProgramBuilder& b, std::size_t count, RowsByIndex& r) {
     if (b.op().integer("axis", 0) != 0 || b.op().integer("along", 0) != 0) {
         throw Unsupported{"no " + trace::name_of(b.op().kind) + " kernel along an inner axis"};
     }
-    if (b.input(0).shape.empty()) throw Unsupported{"no " + trace::name_of(b.op().kind) + " kernel for a scalar"};
+    const std::vector<std::int64_t>& shape = b.input(0).shape;
+    if (count == 0 || shape.size() < count) throw Unsupported{"no kernel for as many indices as this"};
+    std::int64_t limit = 1;
+    for (std::size_t axis = 0; axis < count; ++axis) limit *= shape[axis];
+    r.limit = static_cast<std::uint32_t>(limit);
+    r.columns = static_cast<std::uint32_t>(b.input(0).elements() / std::max<std::int64_t>(1, limit));
+    if (count == 1) return index_by_input(b, 1, r);
+
+    std::string text = "x0";
+    std::vector<double> extents;
+    std::vector<ElementwiseOperand> indices;
+    for (std::size_t i = 0; i < count; ++i) {
+        indices.push_back(input_operand(b, 1 + i, b.input(1).shape));
+        if (i == 0) continue;
+        text = "(" + text + ") * s" + std::to_string(i - 1) + " + x" + std::to_string(i);
+        extents.push_back(static_cast<double>(shape[i]));
+    }
+    const std::int64_t rows = b.input(1).elements();
+    const program::BufferId flat = b.workspace("flat indices", static_cast<std::uint64_t>(rows) * 8);
+    r.index = kernels::pointer_argument("index", flat);
+    r.index_type = trace::ElementType::i64;
+    r.rows = static_cast<std::uint32_t>(rows);
+    launch_elementwise(b, expression::parse("y0 = " + text), extents, b.input(1).shape, indices,
+                       {{trace::ElementType::i64, r.index, {}}});
 }
 
 std::vector<std::int64_t> dense_strides(const std::vector<std::int64_t>& shape) {
@@ -87,6 +120,7 @@ void lower_embedding(GpuProgramBuilder& b) {
     r.x_type = b.input(0).type;
     r.limit = static_cast<std::uint32_t>(b.input(0).shape[0]);
     r.columns = static_cast<std::uint32_t>(b.input(0).shape[1]);
+    index_by_input(b, 1, r);
     launch_rows_by_index(b, r);
 }
 
@@ -100,6 +134,7 @@ void lower_embedding_grad(GpuProgramBuilder& b) {
     r.x_type = b.input(0).type;
     r.limit = static_cast<std::uint32_t>(table.shape[0]);
     r.columns = static_cast<std::uint32_t>(table.shape[1]);
+    index_by_input(b, 1, r);
     // Rows add up in f32; a table of another type is rounded at the end.
     const bool direct = table.type == trace::ElementType::f32;
     ElementwiseOperand sums{trace::ElementType::f32, {}, dense_strides(table.shape)};
@@ -115,38 +150,35 @@ void lower_embedding_grad(GpuProgramBuilder& b) {
 void lower_gather(GpuProgramBuilder& b) {
     b.require_dense_outputs();
     b.require_dense_input(0);
-    require_axis_zero(b);
     RowsByIndex r;
+    index_leading_axes(b, b.op().inputs.size() - 1, r);
     r.y = b.output_pointer("y", 0);
     r.x = b.input_pointer("x", 0);
     r.y_type = b.output(0).type;
     r.x_type = b.input(0).type;
-    r.limit = static_cast<std::uint32_t>(b.input(0).shape[0]);
-    r.columns = static_cast<std::uint32_t>(b.input(0).elements() / std::max<std::int64_t>(1, b.input(0).shape[0]));
     launch_rows_by_index(b, r);
 }
 
 void lower_scatter(GpuProgramBuilder& b) {
     b.require_dense_outputs();
     b.require_dense_input(0);
-    b.require_dense_input(2);
-    require_axis_zero(b);
+    const std::size_t updates = b.op().inputs.size() - 1;
+    b.require_dense_input(updates);
     const bool accumulate = b.op().integer("accumulate", 0) != 0;
     if (accumulate && b.output(0).type != trace::ElementType::f32) {
         throw Unsupported{"no scatter kernel that adds to " + trace::name_of(b.output(0).type)};
     }
     if (b.buffer_of(b.op().inputs[0]) != b.buffer_of(b.op().outputs[0])) {
-        ElementwiseOperand x = input_operand(b, 0, b.output(0).shape);
+        const ElementwiseOperand x = input_operand(b, 0, b.output(0).shape);
         launch_elementwise(b, expression::parse("y0 = x0"), {}, b.output(0).shape, {x}, {output_operand(b, 0)});
     }
     RowsByIndex r;
+    index_leading_axes(b, updates - 1, r);
     r.move = accumulate ? kernels::RowMove::scatter_add : kernels::RowMove::scatter;
     r.y = b.output_pointer("y", 0);
-    r.x = b.input_pointer("x", 2);
+    r.x = b.input_pointer("x", updates);
     r.y_type = b.output(0).type;
-    r.x_type = b.input(2).type;
-    r.limit = static_cast<std::uint32_t>(b.input(0).shape[0]);
-    r.columns = static_cast<std::uint32_t>(b.input(0).elements() / std::max<std::int64_t>(1, b.input(0).shape[0]));
+    r.x_type = b.input(updates).type;
     launch_rows_by_index(b, r);
 }
 
