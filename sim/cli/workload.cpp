@@ -3,25 +3,13 @@
 #include <filesystem>
 
 #include "isa/common/error.h"
-#ifdef HEDDLE_WITHOUT_IMPORTERS
-#include "workloads/trace/read.h"
-#else
 #include "workloads/importers/open_trace.h"
-#endif
 #include "workloads/zoo/registry.h"
 
 namespace heddle::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-trace::Trace open_file(const std::string& path) {
-#ifdef HEDDLE_WITHOUT_IMPORTERS
-    return trace::read_trace(path);
-#else
-    return importers::open_trace(path);
-#endif
-}
 
 bool names_a_file(const std::string& workload) {
     std::error_code ignored;
@@ -59,7 +47,7 @@ Workload open_workload(const std::string& workload, const std::map<std::string, 
         throw Error("a recorded step has no option `" + options.begin()->first + "`", {workload, 0, ""},
                     "options are for models, such as `mlp`");
     }
-    return {workload_name_of_file(workload), open_file(workload)};
+    return {workload_name_of_file(workload), importers::open_trace(workload)};
 }
 
 }  // namespace heddle::cli
