@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 
 #include "isa/common/error.h"
 #include "workloads/kernels/gemm_mma_operand.h"
@@ -82,26 +83,33 @@ WarpTile make_warp_tile(PtxWriter& w, unsigned warp_m, unsigned warp_n) {
     return warp;
 }
 
-void multiply(PtxWriter& w, ElementType type, const WarpTile& warp, unsigned buffer) {
+using Action = std::function<void()>;
+
+/// All products of one k step, with the `actions` (loads) spread evenly among them, so that neither the
+/// load-store unit nor the tensor core waits for a burst of the other's instructions to pass.
+void multiply(PtxWriter& w, ElementType type, const WarpTile& warp, unsigned buffer,
+              const std::vector<Action>& actions) {
     const std::string t = name_of(type);
-    for (unsigned j = 0; j < warp.fragments_n; ++j) {
-        const std::vector<Reg>& b = warp.b[buffer][j / 2];
+    const unsigned products = warp.fragments_n * warp.fragments_m;
+    std::size_t done = 0;
+    for (unsigned product = 0; product < products; ++product) {
+        for (; done < actions.size() && done * products <= product * actions.size(); ++done) actions[done]();
+        const unsigned j = product / warp.fragments_m, place = product % warp.fragments_m;
+        // Back and forth, so that neighbouring instructions share an operand.
+        const unsigned i = j % 2 == 0 ? place : warp.fragments_m - 1 - place;
+        const std::vector<Reg>&a = warp.a[buffer][i], &b = warp.b[buffer][j / 2];
         const Reg &b0 = b[j % 2 * 2], &b1 = b[j % 2 * 2 + 1];
-        for (unsigned step = 0; step < warp.fragments_m; ++step) {
-            // Back and forth, so that neighbouring instructions share an operand.
-            const unsigned i = j % 2 == 0 ? step : warp.fragments_m - 1 - step;
-            const std::vector<Reg>& a = warp.a[buffer][i];
-            const std::string c = vector_of(warp.accumulators[i][j]);
-            if (w.compute_capability() >= 80) {
-                w.op("mma.sync.aligned.m16n8k16.row.col.f32." + t + "." + t + ".f32", c, vector_of(a),
-                     vector_of({b0, b1}), c);
-            } else {
-                const std::string opcode = "mma.sync.aligned.m16n8k8.row.col.f32." + t + "." + t + ".f32";
-                w.op(opcode, c, vector_of({a[0], a[1]}), "{" + b0 + "}", c);
-                w.op(opcode, c, vector_of({a[2], a[3]}), "{" + b1 + "}", c);
-            }
+        const std::string c = vector_of(warp.accumulators[i][j]);
+        if (w.compute_capability() >= 80) {
+            w.op("mma.sync.aligned.m16n8k16.row.col.f32." + t + "." + t + ".f32", c, vector_of(a),
+                 vector_of({b0, b1}), c);
+        } else {
+            const std::string opcode = "mma.sync.aligned.m16n8k8.row.col.f32." + t + "." + t + ".f32";
+            w.op(opcode, c, vector_of({a[0], a[1]}), "{" + b0 + "}", c);
+            w.op(opcode, c, vector_of({a[2], a[3]}), "{" + b1 + "}", c);
         }
     }
+    for (; done < actions.size(); ++done) actions[done]();
 }
 
 /// Fills the ring and runs over k.
@@ -116,10 +124,29 @@ void write_main_loop(PtxWriter& w, const GemmMmaSpec& spec, MmaOperand& a, MmaOp
         if (asynchronous) w.op("cp.async.wait_group", stages - 2);
         w.cta_barrier();
     };
-    const auto load_fragments = [&](unsigned buffer, unsigned stage, unsigned step) {
-        for (unsigned i = 0; i < warp.fragments_m; ++i) a.load_fragment(warp.a[buffer][i], stage, i, step);
-        for (unsigned j = 0; j < warp.fragments_n / 2; ++j)
-            b.load_fragment(warp.b[buffer][j], stage, j, step);
+    const auto fragment_loads = [&](unsigned buffer, unsigned stage, unsigned step) {
+        std::vector<Action> loads;
+        for (unsigned i = 0; i < warp.fragments_m; ++i) {
+            loads.push_back(
+                [&, i, buffer, stage, step] { a.load_fragment(warp.a[buffer][i], stage, i, step); });
+        }
+        for (unsigned j = 0; j < warp.fragments_n / 2; ++j) {
+            loads.push_back(
+                [&, j, buffer, stage, step] { b.load_fragment(warp.b[buffer][j], stage, j, step); });
+        }
+        return loads;
+    };
+    // The copies of a stage, in as many parts as there are k steps before the one that waits.
+    const auto copies = [&](unsigned step) {
+        std::vector<Action> parts;
+        for (MmaOperand* operand : {&a, &b}) {
+            const unsigned slots = operand->slots(),
+                           share = operand->through_registers() ? slots : divide_up(slots, steps - 1);
+            for (unsigned slot = step * share; slot < std::min(slots, (step + 1) * share); ++slot) {
+                parts.push_back([operand, slot] { operand->copy_slot(slot); });
+            }
+        }
+        return parts;
     };
     for (unsigned stage = 0; stage + 1 < stages; ++stage) {
         a.copy(stage, stage);
@@ -132,27 +159,23 @@ void write_main_loop(PtxWriter& w, const GemmMmaSpec& spec, MmaOperand& a, MmaOp
     b.advance(stages - 1);
     const std::string loop = w.new_label("loop"), done = w.new_label("done");
     wait();
-    load_fragments(0, 0, 0);
+    for (const Action& load : fragment_loads(0, 0, 0)) load();
     w.jump_if(w.make_predicate("setp.eq.u32", tiles, 0), done);
     w.place(loop);
     for (unsigned stage = 0; stage < stages; ++stage) {
         const unsigned refill = (stage + stages - 1) % stages;
-        for (unsigned step = 0; step < steps; ++step) {
-            if (step + 1 < steps) {
-                load_fragments((step + 1) % 2, stage, step + 1);
-            } else {
-                a.finish_copy(refill);
-                b.finish_copy(refill);
-                wait();
-                load_fragments(0, (stage + 1) % stages, 0);
-            }
-            if (step == 0) {
-                a.copy(refill, stage);
-                b.copy(refill, stage);
-                commit();
-            }
-            multiply(w, spec.type, warp, step % 2);
+        a.begin_copy(refill, stage);
+        b.begin_copy(refill, stage);
+        for (unsigned step = 0; step + 1 < steps; ++step) {
+            std::vector<Action> actions = fragment_loads((step + 1) % 2, stage, step + 1);
+            for (const Action& part : copies(step)) actions.push_back(part);
+            multiply(w, spec.type, warp, step % 2, actions);
         }
+        commit();
+        a.finish_copy(refill);
+        b.finish_copy(refill);
+        wait();
+        multiply(w, spec.type, warp, (steps - 1) % 2, fragment_loads(0, (stage + 1) % stages, 0));
         w.jump_if(w.make_predicate("setp.le.s32", tiles, stage + 1), done);
     }
     a.advance(stages);

@@ -90,57 +90,73 @@ std::string MmaOperand::piece_address(unsigned slot, unsigned piece, unsigned ah
 }
 
 void MmaOperand::copy(unsigned stage, unsigned ahead) {
-    // All slots of a thread share their k when rows run along k: one comparison for all of them.
-    std::vector<Reg> shared_guards, shared_sizes;
-    const unsigned pieces = 8 / shape_.copy_elements;
-    for (unsigned slot = 0; slot < slots_; ++slot) {
-        std::vector<Reg> words;
-        for (unsigned piece = 0; piece < pieces; ++piece) {
-            const bool reuse = (shape_.contiguous_in_k && slot > 0) ||
-                               (!shape_.contiguous_in_k && piece > 0) ||
-                               (shape_.full_k && (slot > 0 || piece > 0));
-            const std::size_t known = shape_.contiguous_in_k && !shape_.full_k ? piece : 0;
-            if (!reuse) {
-                if (!shape_.contiguous_in_k && !shape_.full_k) shared_guards.clear(), shared_sizes.clear();
-                shared_guards.push_back(piece_guard(shape_.full_k ? 0 : slot, piece, ahead));
-                if (!shape_.full_k && !through_registers_) {
-                    shared_sizes.push_back(
-                        w_.make_b32("selp.b32", shape_.copy_elements * 2, 0, shared_guards.back()));
-                }
-            }
-            const Reg& guard = shared_guards[known];
-            std::int64_t offset = 0;
-            const std::string address = piece_address(slot, piece, ahead, offset);
-            const unsigned bytes = shape_.copy_elements * 2;
-            if (!through_registers_) {
-                const std::string target =
-                    at(targets_[slot].first, shape_.shared_offset + stage * shape_.stage_bytes() +
-                                                 targets_[slot].second + piece * bytes);
-                const char* opcode = bytes == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global";
-                if (shape_.full_k) {
-                    w_.op_if(guard, opcode, target, at(address, offset), bytes);
-                } else {
-                    w_.op(opcode, target, at(address, offset), bytes, shared_sizes[known]);
-                }
-                continue;
-            }
-            std::vector<Reg> loaded;
-            if (shape_.copy_elements == 1) {
-                loaded.push_back(w_.b16());
-                w_.op("mov.b16", loaded[0], 0);
-                w_.op_if(guard, "ld.global.nc.b16", loaded[0], at(address, offset));
-            } else {
-                for (unsigned i = 0; i < bytes / 4; ++i) loaded.push_back(w_.make_b32("mov.b32", 0));
-                const std::string opcode = std::string("ld.global.nc") +
-                                           (bytes > 4 ? ".v" + std::to_string(bytes / 4) : "") + ".b32";
-                w_.op_if(guard, opcode, vector_of(loaded), at(address, offset));
-            }
-            words.insert(words.end(), loaded.begin(), loaded.end());
+    begin_copy(stage, ahead);
+    for (unsigned slot = 0; slot < slots_; ++slot) copy_slot(slot);
+}
+
+void MmaOperand::begin_copy(unsigned stage, unsigned ahead) {
+    stage_ = stage;
+    ahead_ = ahead;
+    guards_.clear();
+    sizes_.clear();
+}
+
+/// The guard of a piece: one for the whole copy when K is full, one per piece of k when rows run along k (all
+/// slots of a thread share their k), else one per slot.
+std::size_t MmaOperand::guard_of(unsigned slot, unsigned piece) {
+    const std::size_t index = shape_.full_k ? 0 : shape_.contiguous_in_k ? piece : slot;
+    if (index == guards_.size()) {
+        guards_.push_back(piece_guard(shape_.full_k ? 0 : slot, piece, ahead_));
+        if (!shape_.full_k && !through_registers_) {
+            sizes_.push_back(w_.make_b32("selp.b32", shape_.copy_elements * 2, 0, guards_.back()));
         }
-        staged_[slot] = words;
     }
-    if (shape_.contiguous_in_k) return;
-    for (const Reg& pointer : pointers_) w_.op("add.s64", pointer, pointer, step_);
+    return index;
+}
+
+void MmaOperand::copy_slot(unsigned slot) {
+    staged_[slot].clear();
+    for (unsigned piece = 0; piece < 8 / shape_.copy_elements; ++piece) {
+        const std::size_t guard = guard_of(slot, piece);
+        std::int64_t offset = 0;
+        const std::string address = piece_address(slot, piece, ahead_, offset);
+        if (through_registers_) {
+            load_piece(slot, guards_[guard], at(address, offset));
+        } else {
+            copy_piece(slot, piece, guard, at(address, offset));
+        }
+    }
+    if (!shape_.contiguous_in_k) w_.op("add.s64", pointers_[slot], pointers_[slot], step_);
+}
+
+void MmaOperand::copy_piece(unsigned slot, unsigned piece, std::size_t guard, const std::string& source) {
+    const unsigned bytes = shape_.copy_elements * 2;
+    const std::string target = at(targets_[slot].first, shape_.shared_offset + stage_ * shape_.stage_bytes() +
+                                                            targets_[slot].second + piece * bytes);
+    // Copies of 16 bytes go past L1, whose lines they would only displace.
+    const char* opcode = bytes == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global";
+    if (shape_.full_k) {
+        w_.op_if(guards_[guard], opcode, target, source, bytes);
+    } else {
+        w_.op(opcode, target, source, bytes, sizes_[guard]);
+    }
+}
+
+void MmaOperand::load_piece(unsigned slot, const Reg& guard, const std::string& source) {
+    std::vector<Reg>& words = staged_[slot];
+    if (shape_.copy_elements == 1) {
+        words.push_back(w_.b16());
+        w_.op("mov.b16", words.back(), 0);
+        w_.op_if(guard, "ld.global.nc.b16", words.back(), source);
+        return;
+    }
+    std::vector<Reg> loaded;
+    const unsigned count = shape_.copy_elements / 2;
+    for (unsigned i = 0; i < count; ++i) loaded.push_back(w_.make_b32("mov.b32", 0));
+    const std::string opcode =
+        std::string("ld.global.nc") + (count > 1 ? ".v" + std::to_string(count) : "") + ".b32";
+    w_.op_if(guard, opcode, vector_of(loaded), source);
+    words.insert(words.end(), loaded.begin(), loaded.end());
 }
 
 void MmaOperand::finish_copy(unsigned stage) {

@@ -52,6 +52,10 @@ class MmaOperand {
 
     /// Starts copying the tile that lies `ahead` tiles after the pointers' present position into `stage`.
     void copy(unsigned stage, unsigned ahead);
+    /// The same in parts, to be spread among other instructions: begin, then every slot once.
+    void begin_copy(unsigned stage, unsigned ahead);
+    unsigned slots() const { return slots_; }
+    void copy_slot(unsigned slot);
     /// Finishes what copy() left in registers. Nothing to do for cp.async.
     void finish_copy(unsigned stage);
     bool through_registers() const { return through_registers_; }
@@ -65,8 +69,9 @@ class MmaOperand {
     void set_up_fragments(unsigned warp_extent);
 
   private:
-    void copy_asynchronously(unsigned slot, const std::string& target, unsigned ahead);
-    void load_registers(unsigned slot, unsigned ahead);
+    std::size_t guard_of(unsigned slot, unsigned piece);
+    void copy_piece(unsigned slot, unsigned piece, std::size_t guard, const std::string& source);
+    void load_piece(unsigned slot, const Reg& guard, const std::string& source);
     Reg piece_guard(unsigned slot, unsigned piece, unsigned ahead);
     std::string piece_address(unsigned slot, unsigned piece, unsigned ahead, std::int64_t& offset);
 
@@ -78,9 +83,11 @@ class MmaOperand {
     Reg shared_base_, lane_, warp_first_;
     std::vector<Reg> pointers_;                      // b64, one per slot
     std::vector<std::pair<Reg, unsigned>> targets_;  // shared: register and constant, per slot
-    std::vector<Reg> piece_offsets_;        // b64: clamped columns of a row along m, when copies are narrow
-    Reg step_;                              // b64: bytes of tile_k rows
-    Reg remaining_;                         // s32: k left from the thread's first k on
+    std::vector<Reg> piece_offsets_;  // b64: clamped columns of a row along m, when copies are narrow
+    Reg step_;                        // b64: bytes of tile_k rows
+    Reg remaining_;                   // s32: k left from the thread's first k on
+    unsigned stage_ = 0, ahead_ = 0;  // of the copy under way, with its guards and source sizes
+    std::vector<Reg> guards_, sizes_;
     std::vector<std::vector<Reg>> staged_;  // per slot, four words
     std::vector<Reg> fragment_addresses_;   // per k step, or per 16 along m or n
 };
