@@ -98,7 +98,8 @@ struct Sine {
         cosine = cosine * y2 - 0.5;
         cosine = cosine * y2 + 1;
         const double magnitude = (quarter & 1u) != 0 ? cosine : sine;
-        return static_cast<float>((quarter & 2u) != 0 ? -magnitude : magnitude);
+        const float result = static_cast<float>((quarter & 2u) != 0 ? -magnitude : magnitude);
+        return kQuarter == 0 && a == 0 ? a : result;  // the sign of zero
     }
 };
 
@@ -109,7 +110,8 @@ struct HyperbolicTangent {
         const double large = 1 - 2 / (e + 1);
         const double x2 = x * x;
         const double small = x - x * x2 * (1.0 / 3) + x * x2 * x2 * (2.0 / 15);  // where `large` would cancel
-        return static_cast<float>(a == a ? (x2 < 1e-4 ? small : large) : kNan);
+        const float result = static_cast<float>(a == a ? (x2 < 1e-4 ? small : large) : kNan);
+        return a == 0 ? a : result;  // the sign of zero
     }
 };
 struct ReciprocalSquareRoot {
