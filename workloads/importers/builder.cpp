@@ -115,15 +115,20 @@ void Builder::access(std::vector<trace::OpId>& dependencies, trace::OpId self, T
     const std::uint64_t begin = static_cast<std::uint64_t>(offset) * bytes;
     const std::uint64_t end = begin + static_cast<std::uint64_t>(span) * bytes;
     std::vector<Access>& list = accesses_[tensor.storage];
+    std::vector<Access> kept;
     for (const Access& earlier : list) {
         const bool overlap = earlier.begin < end && begin < earlier.end;
         if (overlap && (writes || earlier.writes) && earlier.op != self) dependencies.push_back(earlier.op);
+        if (!overlap || !writes || earlier.op == self) {
+            kept.push_back(earlier);
+            continue;
+        }
+        // Overwritten: whoever comes next waits for this op, which waits for the earlier one.
+        if (earlier.begin < begin) kept.push_back({earlier.begin, begin, earlier.op, earlier.writes});
+        if (earlier.end > end) kept.push_back({end, earlier.end, earlier.op, earlier.writes});
     }
-    if (writes) {
-        std::erase_if(list,
-                      [&](const Access& a) { return a.begin >= begin && a.end <= end && a.op != self; });
-    }
-    list.push_back({begin, end, self, writes});
+    kept.push_back({begin, end, self, writes});
+    list = std::move(kept);
 }
 
 const std::vector<trace::OpId>& Builder::nearest_kernels(const Call& call) {
@@ -192,11 +197,21 @@ void Builder::add(Op op, const Launch& launch, const Call* subject) {
     }
     std::vector<trace::OpId> dependencies;
     for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+        // Memory that is seen for the first time may be what an earlier op wrote without the recording saying
+        // so (master weights behind a fused optimizer).
+        const std::uint64_t storage = trace_.tensor(op.inputs[i]).storage;
+        if (storage < first_invented && !accesses_.contains(storage)) {
+            dependencies.insert(dependencies.end(), wrote_unrecorded_.begin(), wrote_unrecorded_.end());
+        }
         access(dependencies, id, op.inputs[i], op, "input" + std::to_string(i), false);
     }
     for (std::size_t i = 0; i < op.outputs.size(); ++i) {
         access(dependencies, id, op.outputs[i], op, "output" + std::to_string(i), true);
     }
+    const bool invented = std::any_of(op.outputs.begin(), op.outputs.end(), [this](TensorId output) {
+        return trace_.tensor(output).storage >= first_invented;
+    });
+    if (invented) wrote_unrecorded_.push_back(id);
     recorded_dependencies(dependencies, launch.kernel);
     std::sort(dependencies.begin(), dependencies.end());
     dependencies.erase(std::unique(dependencies.begin(), dependencies.end()), dependencies.end());

@@ -92,7 +92,9 @@ class Builder {
     std::map<std::size_t, trace::OpId> op_of_call_;
     std::map<std::size_t, std::vector<trace::OpId>> nearest_;
     std::vector<std::size_t> call_of_op_;
-    std::uint64_t next_storage_ = std::uint64_t{1} << 48;
+    static constexpr std::uint64_t first_invented = std::uint64_t{1} << 48;
+    std::uint64_t next_storage_ = first_invented;
+    std::vector<trace::OpId> wrote_unrecorded_;
 };
 
 /// A number as an expression reads it back.

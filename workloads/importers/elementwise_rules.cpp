@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "workloads/expression/derivative.h"
 #include "workloads/importers/rules.h"
 
 namespace heddle::importers {
@@ -37,6 +38,68 @@ Scalar scalar_operand(const Launch& launch, const Call& call, std::size_t index)
     return {};
 }
 
+/// A functor's part of the kernel name and the calls of PyTorch that launch it. The enclosing call must be
+/// one of them: recordings hang some kernels under the wrong call, and shapes alone would not tell.
+struct Family {
+    const char* functor;
+    std::initializer_list<const char*> calls;
+};
+
+/// The first that the name contains counts.
+const Family families[] = {
+    {"CUDAFunctorOnSelf_add", {"add", "sub", "rsub"}},
+    {"CUDAFunctorOnOther_add", {"add", "sub", "rsub"}},
+    {"CUDAFunctor_add", {"add", "sub", "rsub"}},
+    {"masked_fill_kernel", {"masked_fill"}},
+    {"masked_scale_kernel", {"native_dropout_backward", "_masked_scale"}},
+    {"pow_tensor_scalar", {"pow"}},
+    {"launch_clamp_scalar", {"clamp", "clamp_min", "clamp_max", "relu"}},
+    {"threshold_kernel", {"threshold_backward"}},
+    {"compare_scalar_kernel", {"lt", "le", "gt", "ge", "eq", "ne"}},
+    {"CompareEqFunctor", {"eq", "ne"}},
+    {"CompareFunctor", {"lt", "le", "gt", "ge"}},
+    {"where_kernel", {"where"}},
+    {"Gelu", {"gelu", "gelu_backward"}},
+    {"silu_backward", {"silu_backward"}},
+    {"BUnaryFunctor", {"mul", "div"}},
+    {"AUnaryFunctor", {"mul", "div"}},
+    {"MulFunctor", {"mul"}},
+    {"DivFunctor", {"div"}},
+    {"BitwiseOrFunctor<bool>", {"bitwise_or", "logical_or", "__or__"}},
+    {"BitwiseAndFunctor<bool>", {"bitwise_and", "logical_and", "__and__"}},
+    {"BitwiseXorFunctor<bool>", {"bitwise_xor", "logical_xor", "__xor__"}},
+    {"bitwise_not_kernel", {"bitwise_not"}},
+    {"logical_not_kernel", {"logical_not"}},
+    {"exp_kernel_cuda", {"exp"}},
+    {"log_kernel_cuda", {"log"}},
+    {"rsqrt_kernel_cuda", {"rsqrt", "pow"}},
+    {"sqrt_kernel_cuda", {"sqrt", "pow"}},
+    {"reciprocal_kernel_cuda", {"reciprocal", "pow"}},
+    {"tanh_kernel_cuda", {"tanh"}},
+    {"sigmoid_kernel_cuda", {"sigmoid"}},
+    {"erf_kernel_cuda", {"erf"}},
+    {"floor_kernel_cuda", {"floor"}},
+    {"neg_kernel_cuda", {"neg"}},
+    {"abs_kernel_cuda", {"abs"}},
+    {"AbsFunctor", {"abs"}},
+    {"silu_kernel", {"silu"}},
+    {"tanh_backward_kernel", {"tanh_backward"}},
+    {"sigmoid_backward_kernel", {"sigmoid_backward"}},
+    {"maximum_kernel_cuda", {"maximum", "max"}},
+    {"minimum_kernel_cuda", {"minimum", "min"}},
+};
+
+const Call& launching_call(const Launch& launch) {
+    for (const Family& family : families) {
+        if (!launch.name.contains(family.functor)) continue;
+        const Call* call = launch.enclosing({family.calls.begin(), family.calls.end()});
+        if (call == nullptr)
+            throw NotUnderstood{std::string("no call that launches ") + family.functor + " was recorded"};
+        return *call;
+    }
+    throw NotUnderstood{"functor of " + launch.name.function + " is not known"};
+}
+
 class Functor {
   public:
     Functor(const Launch& launch, const Call& call) : launch_(launch), call_(call) {
@@ -47,7 +110,6 @@ class Functor {
 
     /// The meaning, or nothing when the functor is not known.
     std::optional<Meaning> meaning() const {
-        if (has("FillFunctor")) return std::nullopt;
         if (has("CUDAFunctorOnSelf_add")) return self_plus_scalar();
         if (has("CUDAFunctorOnOther_add")) return scalar_plus_other();
         if (has("CUDAFunctor_add")) return sum();
@@ -60,7 +122,7 @@ class Functor {
             return compare();
         if (has("where_kernel")) return of({0, 1, 2}, "y0 = x0 != 0 ? x1 : x2");
         if (has("BUnaryFunctor") || has("AUnaryFunctor")) return scalar_product();
-        if (has("GeluCUDA") || has("GeluBackward")) return gelu();
+        if (has("Gelu")) return gelu();
         if (has("silu_backward")) return of({0, 1}, "t0 = sigmoid(x1); y0 = x0 * t0 * (1 + x1 * (1 - t0))");
         return table();
     }
@@ -249,23 +311,6 @@ bool is_pointwise(const KernelName& name) {
            name.function == "unrolled_elementwise_kernel" || name.function == "elementwise_kernel";
 }
 
-/// Calls that compute; kernels often hang under a cast, a view or an allocation inside one of these.
-bool computes(const Call& call) {
-    static constexpr const char* helpers[] = {
-        "empty",    "empty_like",         "empty_strided", "as_strided", "resize", "view",      "to",
-        "_to_copy", "result_type",        "reshape",       "lift_fresh", "expand", "unsqueeze", "item",
-        "zeros",    "_local_scalar_dense"};
-    return std::none_of(std::begin(helpers), std::end(helpers),
-                        [&](const char* name) { return call.name == name; });
-}
-
-const Call* computing_call(const Launch& launch) {
-    for (const Call* call : launch.recording.enclosing(launch.kernel)) {
-        if (computes(*call)) return call;
-    }
-    return nullptr;
-}
-
 void fill(Builder& builder, const Launch& launch) {
     const Call& call =
         need(launch.enclosing({"fill", "zero", "full", "ones", "zeros", "ones_like", "zeros_like"}), "fill");
@@ -341,7 +386,7 @@ bool elementwise_rule(Builder& builder, const Launch& launch) {
         fill(builder, launch);
         return true;
     }
-    const Call& call = need(computing_call(launch), "call that computes");
+    const Call& call = launching_call(launch);
     const auto meaning = Functor(launch, call).meaning();
     if (!meaning) throw NotUnderstood{"functor of " + call.name + " is not known"};
     Op op;

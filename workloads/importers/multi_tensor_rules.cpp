@@ -189,29 +189,55 @@ void norm_cleanup(Builder& builder, const Launch& launch) {
     builder.add(std::move(op), launch, &call);
 }
 
-/// _foreach_mul_(self, tensor), _foreach_add_(self, other, alpha), multi_tensor_scale.
-void foreach_op(Builder& builder, Op& op, const Launch& launch, const Call& call,
-                const RecordedTensor& list) {
-    const KernelName& name = launch.name;
-    op.kind = OpKind::elementwise;
-    if (name.contains("BinaryOpScalarTensorFunctor") || name.contains("BinaryOpScalarFunctor") ||
-        name.contains("ScaleFunctor")) {
-        const bool adds = name.contains("std::plus"), divides = name.contains("std::divides");
-        const std::string symbol = adds ? " + " : divides ? " / " : " * ";
-        builder.input(op, list);
-        const RecordedTensor* scalar = call.gpu_tensor(1);
-        if (scalar != nullptr && scalar->elements() == 1) {
-            op.attributes["expression"] = "y0 = x0" + symbol + "x1";
-            builder.input(op, *scalar);
-        } else {
-            op.attributes["expression"] = "y0 = x0" + symbol + "s0";
-            op.attributes["scalars"] = std::vector<double>{1};
-            assume(op, "value 1 of a number that was not recorded");
-        }
-        builder.output(op, list);
-        return;
-    }
+std::string arithmetic(const KernelName& name) {
+    if (name.contains("std::plus")) return " + ";
+    if (name.contains("std::minus")) return " - ";
+    if (name.contains("std::divides")) return " / ";
+    if (name.contains("std::multiplies") || name.contains("ScaleFunctor")) return " * ";
     throw NotUnderstood{"functor over lists of tensors is not known"};
+}
+
+/// The piece of another list that goes with `like`, which starts in tensor `index` of the call's first list.
+RecordedTensor beside(const std::vector<RecordedTensor>& list, std::size_t index, const RecordedTensor& start,
+                      std::int64_t elements) {
+    if (index >= list.size()) throw NotUnderstood{"lists of tensors have different lengths"};
+    RecordedTensor other = flat(list[index], elements);
+    other.offset += start.offset;
+    return other;
+}
+
+/// _foreach_mul_(self, tensor), _foreach_add_(self, other, alpha), multi_tensor_scale: with a number or a
+/// second list. PyTorch's functors name <type, depth, lists read, list written>.
+void foreach_op(Builder& builder, Op& op, const Launch& launch, const Call& call, const Plan& plan,
+                std::size_t turn) {
+    const std::string symbol = arithmetic(launch.name);
+    const std::int64_t elements = plan.pieces[turn].elements;
+    const RecordedTensor list = flat(plan.tensors[turn], elements);
+    op.kind = OpKind::elementwise;
+    builder.input(op, list);
+    const bool two_lists = launch.name.contains("BinaryOpListAlphaFunctor");
+    const RecordedTensor* scalar = call.gpu_tensor(1);
+    const std::size_t first = plan.pieces[turn].first_tensor;
+    RecordedTensor start = list;
+    start.offset = plan.pieces[turn].first_element;
+    if (two_lists) {
+        if (call.inputs.size() < 2) throw NotUnderstood{"the second list was not recorded"};
+        builder.input(op, beside(call.inputs[1].tensors, first, start, elements));
+        const double alpha = call.literal(2) != nullptr ? call.literal(2)->number(1) : 1;
+        op.attributes["expression"] = "y0 = x0" + symbol + (alpha == 1 ? "x1" : number_text(alpha) + " * x1");
+    } else if (scalar != nullptr && scalar->elements() == 1) {
+        op.attributes["expression"] = "y0 = x0" + symbol + "x1";
+        builder.input(op, *scalar);
+    } else if (const Literal* number = call.literal(1); number != nullptr && number->is_number()) {
+        op.attributes["expression"] = "y0 = x0" + symbol + number_text(number->number(1));
+    } else {
+        op.attributes["expression"] = "y0 = x0" + symbol + "s0";
+        op.attributes["scalars"] = std::vector<double>{1};
+        assume(op, "value 1 of a number that was not recorded");
+    }
+    const bool in_place =
+        call.node->name.ends_with("_") || call.outputs.empty() || call.outputs[0].tensors.empty();
+    builder.output(op, in_place ? list : beside(call.outputs[0].tensors, first, start, elements));
 }
 
 }  // namespace
@@ -234,7 +260,7 @@ bool multi_tensor_rule(Builder& builder, const Launch& launch) {
     } else if (launch.name.contains("L2NormFunctor")) {
         squared_norm(builder, op, tensors, partial_sums(launch));
     } else {
-        foreach_op(builder, op, launch, call, tensors);
+        foreach_op(builder, op, launch, call, plan, turn.index);
     }
     op.attributes["chunk_elements"] = chunk_elements;
     if (!plan.source.empty()) assume(op, plan.source);

@@ -218,15 +218,33 @@ void Recording::learn_strides(Call& call) {
     strides_[output->id] = {output->storage, output->shape, strides};
 }
 
+std::optional<std::size_t> Recording::launcher_of(const Call& call) const {
+    const auto position = [this](std::uint64_t id) -> std::optional<std::size_t> {
+        const auto found = by_id_.find(id);
+        return found == by_id_.end() ? std::nullopt : std::optional(found->second);
+    };
+    const auto& parents = call.node->control_dependencies;
+    const auto recorded = parents.empty() ? std::nullopt : position(parents[0]);
+    const auto same_operands = [&](std::size_t at) {
+        return calls_[at].node->inputs.values == call.node->inputs.values && !calls_[at].on_gpu;
+    };
+    if (!call.on_gpu || call.node->inputs.values.empty() || (recorded && same_operands(*recorded)))
+        return recorded;
+    // Kernels carry the operands of the call that launched them. Converters that split calls in parts
+    // renumber nodes and leave kernels under a stranger; the call is then among the data dependencies.
+    for (const std::uint64_t id : call.node->data_dependencies) {
+        const auto at = position(id);
+        if (at && same_operands(*at)) return at;
+    }
+    return recorded && calls_[*recorded].on_gpu ? std::nullopt : recorded;
+}
+
 void Recording::link() {
     for (Call& call : calls_) {
-        const auto& parents = call.node->control_dependencies;
-        if (!parents.empty()) {
-            const auto found = by_id_.find(parents[0]);
-            if (found != by_id_.end() && found->second != call.position) {
-                call.parent = found->second;
-                calls_[found->second].children.push_back(call.position);
-            }
+        const auto parent = launcher_of(call);
+        if (parent && *parent != call.position) {
+            call.parent = parent;
+            calls_[*parent].children.push_back(call.position);
         }
         if (call.on_gpu) kernels_.push_back(call.position);
         const std::int64_t sequence = call.node->integer("seq_id", -1);

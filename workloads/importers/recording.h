@@ -83,6 +83,7 @@ class Recording {
 
   private:
     void read_call(const ChakraNode& node, std::size_t position);
+    std::optional<std::size_t> launcher_of(const Call& call) const;
     void link();
     void learn_strides(Call& call);
     void apply_strides(Argument& argument);
