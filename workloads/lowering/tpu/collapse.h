@@ -1,0 +1,20 @@
+// Fewer, longer axes: axes that lie one behind the other in every operand are one axis.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace heddle::lowering::on_tpu {
+
+struct Axes {
+    std::vector<std::int64_t> shape;                 ///< at least one axis
+    std::vector<std::vector<std::int64_t>> strides;  ///< [operand][axis]
+    std::vector<bool> marked;                        ///< [axis]: see collapse()
+};
+
+/// Drops axes of one element and joins neighbours. Axes are only joined when both are marked or neither is;
+/// `marks` may be empty: none is.
+Axes collapse(const std::vector<std::int64_t>& shape, const std::vector<std::vector<std::int64_t>>& strides,
+              const std::vector<bool>& marks = {});
+
+}  // namespace heddle::lowering::on_tpu

@@ -1,0 +1,129 @@
+// Writes the instruction list of one core, and works out which instructions must wait for which.
+//
+// Whoever emits instructions says only what each of them reads and writes ("this tile"). A unit that depends
+// on another gets a sync flag of its own for that pair of units: the earlier instruction signals it, the
+// later one waits for it. Since every unit starts its instructions in order, one token per dependency is
+// enough, and dependencies that an earlier wait already covers cost nothing. Instructions only ever wait for
+// earlier ones, so programs cannot deadlock.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "isa/target/target.h"
+#include "isa/tpu/program.h"
+
+namespace heddle::lowering::on_tpu {
+
+/// Thrown when no program can be made for an op; the op is then marked unsupported with this reason.
+struct Unsupported {
+    std::string reason;
+};
+
+/// A piece of VMEM (or of a workspace in HBM) that is synchronised as a whole.
+class Region {
+  private:
+    friend class CoreBuilder;
+    struct Stamp {
+        std::size_t unit = 0;
+        std::size_t position = 0;
+    };
+    std::vector<Stamp> writers, readers;  ///< the latest of each unit, since the region was last written
+    std::vector<Stamp> before;            ///< readers of the time before the present writers
+    bool partial = false;                 ///< the present writers each wrote a part
+};
+
+enum class AccessKind : std::uint8_t {
+    read,
+    write,
+    write_part,  ///< of a region that several instructions fill side by side: they need not wait for each
+                 ///< other
+};
+struct Access {
+    Region* region = nullptr;
+    AccessKind kind = AccessKind::read;
+};
+
+/// A tile of rows x columns in VMEM.
+struct Tile {
+    tpu::ElementType type = tpu::ElementType::fp32;
+    std::uint64_t address = 0;
+    std::uint64_t row_stride = 0;    ///< bytes; 0: one row stands for all
+    bool broadcast_columns = false;  ///< the first element of each row stands for all
+    Region* region = nullptr;
+
+    /// The same tile from another row or column on.
+    Tile at(std::uint64_t row, std::uint64_t column) const;
+};
+
+class CoreBuilder {
+  public:
+    CoreBuilder(const target::TpuTarget& target, unsigned core);
+
+    const target::TpuTarget& target() const { return target_; }
+    unsigned core() const { return core_; }
+
+    /// Bytes of VMEM, 512-byte aligned. Throws Unsupported when it is used up.
+    std::uint64_t allocate(std::uint64_t bytes);
+    std::uint64_t free_bytes() const { return target_.vmem_bytes - next_address_; }
+    Region* new_region();
+    /// A dense tile of its own.
+    Tile new_tile(tpu::ElementType type, std::uint64_t rows, std::uint64_t columns);
+
+    void emit(tpu::Operation operation, const std::vector<Access>& accesses);
+    /// The sequencer waits until everything emitted so far is done; dependencies start afresh.
+    void wait_for_all();
+
+    // Shorthands of emit().
+    void vector(const std::shared_ptr<const tpu::VectorKernel>& kernel, std::uint64_t rows,
+                std::uint64_t columns, const std::vector<Tile>& inputs, const std::vector<Tile>& outputs,
+                const std::vector<float>& scalars = {}, std::int64_t row_origin = 0,
+                std::int64_t column_origin = 0, std::uint64_t element_stride = 0);
+    void transpose(const Tile& source, const Tile& destination, std::uint64_t rows, std::uint64_t columns,
+                   bool part = false);
+    void dma(tpu::Dma dma, Region* vmem, Region* hbm = nullptr, bool part = false);
+    void push(unsigned unit, const Tile& weights, std::uint64_t rows, std::uint64_t columns, bool transposed,
+              tpu::Bf16Part part = tpu::Bf16Part::high);
+    void matmul(unsigned unit, const Tile& activations, std::uint64_t rows, std::uint64_t depth,
+                std::uint64_t columns, std::uint64_t accumulator, bool accumulate,
+                tpu::Bf16Part part = tpu::Bf16Part::high);
+    void pop(unsigned unit, const Tile& result, std::uint64_t rows, std::uint64_t columns,
+             std::uint64_t accumulator, bool part = false);
+
+    /// Waits for everything and gives all of VMEM back.
+    void start_over();
+
+    /// Raw, without dependencies: signals between cores.
+    void append(tpu::Instruction instruction) { program_.instructions.push_back(std::move(instruction)); }
+    std::uint16_t new_flag();
+    std::size_t size() const { return program_.instructions.size(); }
+    tpu::CoreProgram finish();
+
+  private:
+    static std::size_t unit_index(const tpu::Operation& operation);
+    void depend(std::vector<Region::Stamp>& on, const std::vector<Region::Stamp>& stamps) const;
+    void wait_for(std::size_t unit, std::size_t position, const Region::Stamp& earlier);
+    static void stamp(std::vector<Region::Stamp>& list, const Region::Stamp& present);
+
+    struct Channel {
+        std::uint16_t flag = 0;
+        std::size_t covered = 0;  ///< one past the position that the waiting unit has already waited for
+    };
+
+    target::TpuTarget target_;
+    unsigned core_;
+    tpu::CoreProgram program_;
+    std::uint64_t next_address_ = 0;
+    std::uint16_t next_flag_ = 0;
+    std::deque<Region> regions_;
+    std::map<std::pair<std::size_t, std::size_t>, Channel> channels_;  ///< (from unit, to unit)
+    std::map<std::size_t, std::size_t> last_of_unit_;
+    std::size_t fence_ = 0;  ///< what lies before this position is done
+};
+
+}  // namespace heddle::lowering::on_tpu

@@ -1,0 +1,49 @@
+// Builds vector kernels node by node, and from elementwise expressions.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "isa/tpu/vector_kernel.h"
+#include "workloads/expression/expression.h"
+
+namespace heddle::lowering::on_tpu {
+
+class KernelBuilder {
+  public:
+    using Node = std::uint32_t;
+
+    /// The next input, as fp32 whatever the tile's type.
+    Node input(tpu::ElementType type);
+    /// The next input, as its own kind of number.
+    Node raw_input();
+    Node scalar();
+    Node constant(double value);
+    Node integer(std::int32_t value);
+    Node row_index() { return leaf(tpu::VectorOp::row_index); }
+    Node column_index() { return leaf(tpu::VectorOp::column_index); }
+    Node random(std::uint32_t stream);
+    Node apply(tpu::VectorOp op, Node a, Node b = 0, Node c = 0);
+
+    /// The values of an expression's outputs; `inputs` are fp32 nodes for x0, x1, ..., `scalars` for s0, s1,
+    /// ...
+    std::vector<Node> expression(const expression::Expression& expression, const std::vector<Node>& inputs,
+                                 const std::vector<Node>& scalars);
+
+    /// Stores an fp32 node in a tile of this type (integers truncate; `boolean` makes 0 or 1).
+    void output(Node node, tpu::ElementType type, bool boolean = false);
+    void raw_output(Node node);
+    /// One fp32 number per row or column. `accumulate`: combined with what is there.
+    void reduce(Node node, tpu::Reduction reduction, bool accumulate = false);
+    /// Adds to what is there.
+    void accumulate(Node node);
+
+    tpu::VectorKernel finish() { return std::move(kernel_); }
+
+  private:
+    Node leaf(tpu::VectorOp op, std::uint32_t index = 0, std::uint32_t bits = 0);
+    Node add(const tpu::VectorNode& node);
+    tpu::VectorKernel kernel_;
+};
+
+}  // namespace heddle::lowering::on_tpu

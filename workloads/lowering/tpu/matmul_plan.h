@@ -1,0 +1,49 @@
+// How a matrix product is cut into blocks for the matrix units of a TPU.
+//
+// Each core works on blocks of the result: (rows per unit x units along m) x (columns per unit x units along
+// n). A block's results stay in the result buffers of the matrix units while the contraction streams by in
+// chunks, so they leave once. A weight tile is pushed once per block and all of the block's rows stream over
+// it.
+#pragma once
+
+#include <cstdint>
+
+#include "isa/target/target.h"
+
+namespace heddle::lowering::on_tpu {
+
+struct MatmulShape {
+    std::uint64_t batches = 1, m = 0, n = 0, k = 0;
+    unsigned a_bytes = 4, b_bytes = 4, y_bytes = 4;  ///< per element in HBM
+    bool a_turned = false;        ///< a's rows lie along k: tiles pass through the transpose unit
+    unsigned passes = 1;          ///< bf16 passes per product
+    unsigned epilogue_tiles = 0;  ///< further tiles of the result's size that an epilogue reads or writes
+};
+
+struct MatmulPlan {
+    // What a core gets.
+    unsigned cores_along_batch = 1, cores_along_m = 1, cores_along_n = 1;
+    // What a matrix unit gets of a block.
+    unsigned units_along_m = 1, units_along_n = 1;
+    std::uint64_t rows_per_unit = 0;   ///< activation rows streamed per pushed tile
+    std::uint64_t tiles_per_unit = 0;  ///< column tiles of array_columns
+    std::uint64_t chunk = 0;           ///< contraction elements loaded at a time, a multiple of array_rows
+    bool keep_a = false;      ///< a's panel of a block stays in VMEM while the blocks along n pass by
+    bool keep_b = false;      ///< b's panel stays while the blocks along m pass by
+    std::uint64_t ahead = 1;  ///< chunks loaded before they are needed
+    double estimated_cycles = 0;
+
+    std::uint64_t block_rows() const { return rows_per_unit * units_along_m; }
+    std::uint64_t block_columns(const target::TpuTarget& target) const {
+        return tiles_per_unit * units_along_n * target.array_columns;
+    }
+};
+
+/// Tries the sensible cuts and takes the one with the least estimated time. Throws Unsupported when none fits
+/// VMEM.
+MatmulPlan plan_matmul(const MatmulShape& shape, const target::TpuTarget& target);
+
+/// Bytes of VMEM that the plan's tiles take.
+std::uint64_t vmem_bytes(const MatmulPlan& plan, const MatmulShape& shape, const target::TpuTarget& target);
+
+}  // namespace heddle::lowering::on_tpu

@@ -1,0 +1,11 @@
+// Reductions over any set of axes: sum, mean, maximum, minimum, Euclidean norm, of an expression of the
+// inputs.
+#pragma once
+
+#include "workloads/lowering/tpu/program_builder.h"
+
+namespace heddle::lowering::on_tpu {
+
+void lower_reduce(ProgramBuilder& program);
+
+}  // namespace heddle::lowering::on_tpu

@@ -1,0 +1,44 @@
+// Ops that work on each row of the last axis by itself: softmax, cross-entropy, layer normalisation and their
+// gradients.
+#pragma once
+
+#include <functional>
+
+#include "workloads/lowering/tpu/tile_transfer.h"
+
+namespace heddle::lowering::on_tpu {
+
+/// A chunk of rows in VMEM, as a row-wise op's kernels see it.
+struct RowChunk {
+    std::uint64_t rows = 0;
+    bool first = false, last = false;  ///< of this core
+    std::vector<Tile> inputs, outputs, temporaries, shared, sums;
+};
+
+struct RowwisePlan {
+    std::uint64_t rows = 0;
+    /// Operands with one row of `width` elements per row; width 1 is one number per row.
+    struct Operand {
+        HbmView view;
+        std::uint64_t width = 1;
+    };
+    std::vector<Operand> inputs, outputs;
+    std::vector<std::uint64_t> temporaries;  ///< widths, fp32
+    std::vector<Operand> shared;             ///< inputs of one row, the same for all
+    std::vector<Operand> sums;               ///< outputs of one row that all rows add up to; tiles are fp32
+};
+
+/// Splits the rows over cores and chunks, loads and stores around `body`, which emits the vector instructions
+/// of a chunk. The first chunk of a core must write `sums`, later ones add to them; shares of cores are added
+/// at the end.
+void for_each_row_chunk(ProgramBuilder& program, const RowwisePlan& plan,
+                        const std::function<void(CoreBuilder&, const RowChunk&)>& body);
+
+void lower_softmax(ProgramBuilder& program);
+void lower_softmax_grad(ProgramBuilder& program);
+void lower_cross_entropy(ProgramBuilder& program);
+void lower_cross_entropy_grad(ProgramBuilder& program);
+void lower_layer_norm(ProgramBuilder& program);
+void lower_layer_norm_grad(ProgramBuilder& program);
+
+}  // namespace heddle::lowering::on_tpu
