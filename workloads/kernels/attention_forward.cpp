@@ -1,4 +1,5 @@
 #include <cmath>
+#include <functional>
 #include <optional>
 
 #include "isa/common/error.h"
@@ -106,6 +107,7 @@ class AttentionForward {
         const Reg q_batch = w_.b64_parameter("q_batch"), k_batch = w_.b64_parameter("k_batch");
         const Reg v_batch = w_.b64_parameter("v_batch"), o_batch = w_.b64_parameter("o_batch");
         scale_log2_ = w_.make_f32("mul.rn.f32", w_.f32_parameter("scale"), f32_immediate(kLog2E));
+        negative_scale_log2_ = w_.make_f32("neg.f32", scale_log2_);
 
         const Reg tid = w_.tid();
         lane_ = w_.make_b32("and.b32", tid, 31);
@@ -232,35 +234,56 @@ class AttentionForward {
         w_.place(skip);
     }
 
+    /// Calls visit(row, element) for the thread's scores, rows innermost: chains of different rows take
+    /// turns, as each operation must wait for the one before it in its own row.
+    void for_each_score(unsigned block, const std::function<void(unsigned row, const Reg& score)>& visit) {
+        for (unsigned e = 0; e < 2; ++e) {
+            for (unsigned r = 0; r < maximum_.size(); ++r) visit(r, scores_[r / 2][block][r % 2 * 2 + e]);
+        }
+    }
+
     /// Running maximum and sum of each row; scores become probabilities; earlier output is rescaled.
     void softmax() {
-        for (unsigned r = 0; r < maximum_.size(); ++r) {
-            const auto& row = scores_[r / 2];
-            const unsigned half = r % 2 * 2;
-            const Reg previous = w_.make_f32("mul.rn.f32", maximum_[r], scale_log2_);
-            for (const auto& block : row) {
-                emit_combine(w_, Combine::maximum, maximum_[r], block[half]);
-                emit_combine(w_, Combine::maximum, maximum_[r], block[half + 1]);
-            }
-            emit_warp_reduce(w_, Combine::maximum, {maximum_[r]}, 4);
+        const unsigned blocks = spec_.block_n / 8, rows = static_cast<unsigned>(maximum_.size());
+        std::vector<Reg> previous, negative_shift, correction;
+        for (const Reg& maximum : maximum_)
+            previous.push_back(w_.make_f32("mul.rn.f32", maximum, scale_log2_));
+        for (unsigned j = 0; j < blocks; ++j) {
+            for_each_score(j, [&](unsigned r, const Reg& score) {
+                emit_combine(w_, Combine::maximum, maximum_[r], score);
+            });
+        }
+        emit_warp_reduce(w_, Combine::maximum, maximum_, 4);
+        for (const Reg& maximum : maximum_) {
             // A row that has seen nothing yet subtracts 0 rather than -infinity.
-            const Reg nothing = w_.make_predicate("setp.eq.f32", maximum_[r], f32_immediate(-INFINITY));
-            const Reg shift = w_.make_f32("selp.f32", f32_immediate(0),
-                                          w_.make_f32("mul.rn.f32", maximum_[r], scale_log2_), nothing);
-            const Reg negative_shift = w_.make_f32("neg.f32", shift);
-            const Reg correction =
-                w_.make_f32("ex2.approx.ftz.f32", w_.make_f32("sub.rn.f32", previous, shift));
-            w_.op("mul.rn.f32", sum_[r], sum_[r], correction);
-            for (const auto& block : row) {
-                for (unsigned e = half; e < half + 2; ++e) {
-                    const Reg exponent = w_.make_f32("fma.rn.f32", block[e], scale_log2_, negative_shift);
-                    w_.op("ex2.approx.ftz.f32", block[e], exponent);
-                    w_.op("add.rn.f32", sum_[r], sum_[r], block[e]);
-                }
+            const Reg nothing = w_.make_predicate("setp.eq.f32", maximum, f32_immediate(-INFINITY));
+            const Reg shift = w_.make_f32("mul.rn.f32", maximum, negative_scale_log2_);
+            negative_shift.push_back(w_.make_f32("selp.f32", f32_immediate(0), shift, nothing));
+        }
+        for (unsigned r = 0; r < rows; ++r) {
+            const Reg difference = w_.make_f32("add.rn.f32", previous[r], negative_shift[r]);
+            correction.push_back(w_.make_f32("ex2.approx.ftz.f32", difference));
+        }
+        // The exponentials of one block of columns, then the sums of the block before it.
+        for (unsigned j = 0; j <= blocks; ++j) {
+            if (j < blocks) {
+                for_each_score(j, [&](unsigned r, const Reg& score) {
+                    w_.op("fma.rn.f32", score, score, scale_log2_, negative_shift[r]);
+                });
+                for_each_score(
+                    j, [&](unsigned, const Reg& score) { w_.op("ex2.approx.ftz.f32", score, score); });
             }
+            if (j == 0) {
+                for (unsigned r = 0; r < rows; ++r) w_.op("mul.rn.f32", sum_[r], sum_[r], correction[r]);
+                continue;
+            }
+            for_each_score(
+                j - 1, [&](unsigned r, const Reg& score) { w_.op("add.rn.f32", sum_[r], sum_[r], score); });
+        }
+        for (unsigned r = 0; r < rows; ++r) {
             for (const auto& block : output_[r / 2]) {
-                for (unsigned e = half; e < half + 2; ++e)
-                    w_.op("mul.rn.f32", block[e], block[e], correction);
+                for (unsigned e = r % 2 * 2; e < r % 2 * 2 + 2; ++e)
+                    w_.op("mul.rn.f32", block[e], block[e], correction[r]);
             }
         }
     }
@@ -304,8 +327,8 @@ class AttentionForward {
     unsigned d_, threads_, warp_rows_;
     std::uint32_t k_offset_, v_offset_;
     PtxWriter w_;
-    Reg o_, lse_, queries_, keys_, o_row_, scale_log2_, lane_, warp_row_, first_query_, first_key_,
-        keys_left_, rows_left_, offset_, shared_, group_, pair_column_;
+    Reg o_, lse_, queries_, keys_, o_row_, scale_log2_, negative_scale_log2_, lane_, warp_row_, first_query_,
+        first_key_, keys_left_, rows_left_, offset_, shared_, group_, pair_column_;
     Reg q_pointer_, k_pointer_, v_pointer_, q_pass_, k_pass_, v_pass_, k_step_, v_step_;
     std::optional<TileCopier> copier_;
     std::optional<FragmentPattern> q_pattern_, k_pattern_, v_pattern_;

@@ -301,24 +301,24 @@ class AttentionGrad {
         const auto lse = load_per_query(lse_);
         multiply_rows(scores_, k_offset_, q_tile(stage));
         mask();
+        // In sweeps over each block of columns, so that no instruction waits for the one just before it.
         for (unsigned j = 0; j < kBlockM / 8; ++j) {
+            const std::vector<Reg>& block = scores_[0][j];
+            std::vector<Reg> shift;
             for (unsigned e = 0; e < 2; ++e) {
-                const Reg shift = w_.make_f32("mul.rn.f32", lse[j][e], f32_immediate(-kLog2E));
-                for (unsigned r = 0; r < 2; ++r) {
-                    const Reg& score = scores_[0][j][r * 2 + e];
-                    w_.op("ex2.approx.ftz.f32", score, w_.make_f32("fma.rn.f32", score, scale_log2_, shift));
-                }
+                shift.push_back(w_.make_f32("mul.rn.f32", lse[j][e], f32_immediate(-kLog2E)));
             }
+            for (unsigned e = 0; e < 4; ++e)
+                w_.op("fma.rn.f32", block[e], block[e], scale_log2_, shift[e % 2]);
+            for (const Reg& score : block) w_.op("ex2.approx.ftz.f32", score, score);
         }
         const auto delta = load_per_query(delta_);
         multiply_rows(gradients_, v_offset_, do_tile(stage));
         const auto probabilities = pack_accumulators(w_, spec_.type, scores_);
         for (unsigned j = 0; j < kBlockM / 8; ++j) {
-            for (unsigned e = 0; e < 4; ++e) {
-                const Reg& gradient = gradients_[0][j][e];
-                const Reg centred = w_.make_f32("sub.rn.f32", gradient, delta[j][e % 2]);
-                w_.op("mul.rn.f32", gradient, scores_[0][j][e], centred);
-            }
+            const std::vector<Reg>& block = gradients_[0][j];
+            for (unsigned e = 0; e < 4; ++e) w_.op("sub.rn.f32", block[e], block[e], delta[j][e % 2]);
+            for (unsigned e = 0; e < 4; ++e) w_.op("mul.rn.f32", block[e], block[e], scores_[0][j][e]);
         }
         const auto packed = pack_accumulators(w_, spec_.type, gradients_);
         for (unsigned j = 0; j < kBlockM / 8; ++j) {
