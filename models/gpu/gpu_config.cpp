@@ -93,6 +93,8 @@ void describe(GpuConfig& c, ParameterList& list) {
              "Of a copy of a few bytes between host and device.");
     list.add("launch.before", c.launch.before, time, 0, 1e-3,
              "From the end of earlier work to the first thread block.");
+    list.add("launch.gap", c.launch.gap, time, 0, 1e-3,
+             "The part of launch.before between two kernels, which a profiler counts for neither.");
     list.add("launch.after", c.launch.after, time, 0, 1e-3,
              "From the end of the last thread block to the end of the kernel.");
     list.add("launch.cta_interval", c.launch.cta_interval, cycles, 0, 10000,

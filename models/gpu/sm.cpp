@@ -11,6 +11,9 @@ namespace {
 /// Local memory of all warps lies above any buffer, within the range that cache tags tell apart.
 constexpr std::uint64_t kLocalMemory = 0x7f0000000000ull + (256ull << 30);
 constexpr std::uint64_t kLocalBytesPerWarp = 4ull << 20;
+/// Cycles between the starts of two warps of an SM, fitted with launch.cta_latency to the rates of one-shot kernels at
+/// small occupancy on an H200 (gpu-benches, gpu-stream).
+constexpr Cycle kWarpStartInterval = 8;
 
 }  // namespace
 
@@ -52,6 +55,7 @@ void Sm::reset() {
     fences_waiting_ = 0;
     loads_blocked_ = stores_blocked_ = false;
     resident_ctas_ = 0;
+    next_warp_start_ = 0;
     busy_since_ = 0;
     statistics_ = {};
 }
@@ -205,6 +209,9 @@ void Sm::place_cta(std::uint64_t index, Cycle now) {
         slot.cta = static_cast<std::uint16_t>(place - cta_slots_.begin());
         slot.state = WarpState::running;
         slot.started = now;
+        next_warp_start_ = std::max(now, next_warp_start_);
+        slot.not_before = fixed_stamp(next_warp_start_);
+        next_warp_start_ += kWarpStartInterval;
         SubCore& sub_core = sub_core_of(warp);
         sub_core.account(now);
         sub_core.add_warp(warp / kSubCores);

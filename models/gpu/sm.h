@@ -131,6 +131,7 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver {
     unsigned fences_waiting_ = 0;
     bool loads_blocked_ = false, stores_blocked_ = false;
     unsigned resident_ctas_ = 0;
+    Cycle next_warp_start_ = 0;  // warps of arriving CTAs start one after another
     Cycle busy_since_ = 0;
     SmStatistics statistics_;
 };

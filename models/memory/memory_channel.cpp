@@ -21,7 +21,7 @@ void describe(MemoryConfig& c, ParameterList& list) {
     list.add("hbm.banks", c.banks, Quantity::count, 1, 1024, "Banks per simulated channel.");
     list.add("hbm.reorder_rows", c.reorder_rows, Quantity::count, 1, 8,
              "Rows of a bank that count as open because the controller reorders requests.");
-    list.add("hbm.refresh_interval", c.refresh_interval, Quantity::time, 1e-7, 1e-3,
+    list.add("hbm.refresh_interval", c.refresh_interval, Quantity::time, 1e-8, 1e-3,
              "Time between two refreshes of a channel.");
     list.add("hbm.refresh_duration", c.refresh_duration, Quantity::time, 0, 1e-4,
              "Time without transfers at each refresh.");
@@ -75,6 +75,7 @@ void MemoryChannel::reset() {
     banks_.assign(config_.banks, Bank{});
     writes_ = nullptr;
     write_count_ = 0;
+    writing_ = false;
     statistics_ = {};
 }
 
@@ -121,6 +122,10 @@ bool MemoryChannel::open_row(Bank& bank, std::uint32_t row) const {
 void MemoryChannel::read(MemoryRequest& request, Cycle now) {
     const std::uint32_t bytes = sector_count(request.sectors) * kSectorBytes;
     const std::uint32_t moved = (bytes + config_.burst_bytes - 1) / config_.burst_bytes * config_.burst_bytes;
+    if (writing_) {
+        writing_ = false;
+        bus_.take(now, turnaround_);
+    }
     wait_for_refresh(now);
     const Cycle begin = bus_.take(now, moved * byte_time_times_1024_ / 1024);
     // `tag` is the line's position in its slice: neighbours there are neighbours in a row.
@@ -144,7 +149,8 @@ void MemoryChannel::read(MemoryRequest& request, Cycle now) {
 }
 
 void MemoryChannel::write_batch(Cycle now) {
-    FineCycles duration = 2 * turnaround_;
+    FineCycles duration = writing_ ? 0 : turnaround_;
+    writing_ = true;
     for (MemoryRequest* request = writes_; request != nullptr; request = request->next) {
         const std::uint32_t bytes = sector_count(request->sectors) * kSectorBytes;
         const std::uint32_t moved =

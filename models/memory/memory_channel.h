@@ -27,11 +27,10 @@ struct MemoryConfig {
     std::uint32_t row_bytes = 1024;    ///< of one bank of one pseudo channel
     std::uint32_t banks = 64;          ///< per channel: 4 pseudo channels of 16
     std::uint32_t reorder_rows = 4;    ///< rows per bank among which the controller reorders requests
-    double refresh_interval = 3.9e-6;  ///< tREFI
-    double refresh_duration =
-        0.195e-6;               ///< of it, time without transfers: most banks refresh behind the others' work
+    double refresh_interval = 244e-9;  ///< per-bank refresh: tREFI of 3.9 us over 16 banks
+    double refresh_duration = 12e-9;   ///< of it, bus time lost; fitted to streaming rates
     double turnaround = 10e-9;  ///< bus time lost at a change from reads to writes and back
-    std::uint32_t write_batch = 16;  ///< write-backs collected before the bus turns round
+    std::uint32_t write_batch = 64;  ///< write-backs collected before the bus turns round
     std::uint32_t burst_bytes = 64;  ///< smallest transfer
 };
 void describe(MemoryConfig& config, ParameterList& list);
@@ -83,6 +82,7 @@ class MemoryChannel : public Block, public RequestInterface {
     std::vector<Bank> banks_;
     MemoryRequest* writes_ = nullptr;
     std::uint32_t write_count_ = 0;
+    bool writing_ = false;  // direction of the bus
     MemoryChannelStatistics statistics_;
 };
 
