@@ -1,0 +1,75 @@
+#include <catch2/catch.hpp>
+
+#include "op_check.h"
+
+using namespace heddle;
+using namespace heddle::test;
+using trace::ElementType;
+using trace::OpKind;
+
+TEST_CASE("reductions over any axes") {
+    models::Tpu tpu("tpu", small_tpu());
+    struct Case {
+        std::vector<std::int64_t> shape, axes, result;
+    };
+    const std::vector<Case> cases{
+        {{65, 130}, {1}, {65}},
+        {{65, 130}, {0}, {130}},
+        {{65, 130}, {0, 1}, {}},
+        {{3000, 700}, {0}, {700}},
+        {{700, 3000}, {1}, {700}},
+        {{5, 33, 40}, {0, 2}, {33}},
+        {{5, 33, 40}, {1}, {5, 40}},
+        {{4, 5, 6, 7}, {1, 3}, {4, 6}},
+        {{4, 5, 6, 7}, {0, 2}, {5, 7}},
+        {{70001}, {0}, {}},
+        {{3}, {0}, {}},
+        {{6, 1}, {1}, {6}},
+        {{20, 20000}, {1}, {20}},
+        {{2, 300, 2, 130}, {1}, {2, 2, 130}},
+    };
+    for (const Case& one : cases) {
+        for (const char* const reduction : {"sum", "mean", "max", "min", "norm2"}) {
+            INFO(trace::name_of(OpKind::reduce)
+                 << " " << reduction << " of " << one.shape.size() << " axes, first " << one.shape[0]);
+            OpCheck check;
+            check.tolerance = 1e-5;  // up to 2.1 million fp32 additions, most of them in short chains
+            check_ops(tpu,
+                      OpBuilder(OpKind::reduce)
+                          .input(one.shape)
+                          .output(one.result)
+                          .with("reduction", std::string(reduction))
+                          .with("axes", one.axes)
+                          .done()
+                          .trace,
+                      check);
+        }
+    }
+}
+
+TEST_CASE("reductions of expressions and with several results") {
+    models::Tpu tpu("tpu", small_tpu());
+    OpCheck check;
+    check.tolerance = 1e-5;
+    check_ops(tpu,
+              OpBuilder(OpKind::reduce)
+                  .input({50, 60})
+                  .input({60})
+                  .output({60})
+                  .output({60})
+                  .with("reduction", std::string("sum"))
+                  .with("axes", std::vector<std::int64_t>{0})
+                  .with("expression", std::string("y0 = x0 * x1; y1 = x0"))
+                  .done()
+                  .trace,
+              check);
+    check_ops(tpu,
+              OpBuilder(OpKind::reduce)
+                  .input({5000}, ElementType::bf16)
+                  .output({})
+                  .with("reduction", std::string("mean"))
+                  .with("expression", std::string("y0 = x0 * x0"))
+                  .done()
+                  .trace,
+              check);
+}
