@@ -182,6 +182,7 @@ bool collective_rule(Builder& builder, const Launch& launch) {
         }
     }
     bytes = launch.kernel.node->integer("comm_size", bytes);
+    if (bytes <= 0) throw NotUnderstood{"the size of the collective was not recorded"};
     op.attributes["bytes"] = bytes;
     if (comms != nullptr && !comms->inputs.empty()) {
         const auto ranks = static_cast<std::int64_t>(comms->inputs.back().value.number(0));

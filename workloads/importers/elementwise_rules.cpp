@@ -234,8 +234,10 @@ class Functor {
             tanh ? "0.5 * $ * (1 + tanh(0.7978845608028654 * ($ + 0.044715 * $ * $ * $)))"
                  : "0.5 * $ * (1 + erf($ * 0.7071067811865476))";
         if (!has("Backward")) return of({0}, "y0 = " + replaced(forward, "x0"));
-        return std::nullopt;  // its derivative is built from the forward form by triton_rule's helper when
-                              // needed
+        // gelu_backward(gradient, self)
+        const auto formula = expression::parse("y0 = " + replaced(forward, "x0"));
+        const auto derived = expression::renumber_inputs(expression::gradient(formula, 0), {1, 0});
+        return of({0, 1}, expression::to_text(derived));
     }
     static std::string replaced(std::string text, const std::string& with) {
         for (std::size_t at = text.find('$'); at != std::string::npos; at = text.find('$', at))

@@ -75,6 +75,24 @@ double bytes_moved(const Trace& trace, const Op& op) {
         // Only the rows that are looked up: as much is read from the table as is written.
         return static_cast<double>(trace.tensor(op.inputs[1]).bytes()) + 2 * bytes(op.outputs);
     }
+    const auto operand = [&](std::size_t i) {
+        return static_cast<double>(trace.tensor(op.inputs[i]).bytes());
+    };
+    if (op.kind == OpKind::embedding_grad && op.integer("accumulate", 0) != 0 && op.inputs.size() >= 2) {
+        // Adds rows to a table that is there already: gradient and indices read, as much of the table read
+        // and written.
+        return 3 * operand(0) + operand(1);
+    }
+    const bool in_place = op.kind == OpKind::scatter && op.inputs.size() >= 3 && op.outputs.size() == 1 &&
+                          (op.inputs[0] == op.outputs[0] ||
+                           (trace.tensor(op.inputs[0]).storage != 0 &&
+                            trace.tensor(op.inputs[0]).storage == trace.tensor(op.outputs[0]).storage));
+    if (in_place) {
+        const std::size_t updates = op.inputs.size() - 1;
+        double sum = operand(updates) * (op.integer("accumulate", 0) != 0 ? 3 : 2);
+        for (std::size_t i = 1; i < updates; ++i) sum += operand(i);
+        return sum;
+    }
     return bytes(op.inputs) + bytes(op.outputs);
 }
 

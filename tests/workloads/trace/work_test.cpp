@@ -59,6 +59,15 @@ TEST_CASE("elementwise counts the nodes of the expression; lookups move rows, no
     e.add(ElementType::i64, {2048}, true);
     e.add(ElementType::bf16, {2048, 768}, false);
     CHECK(bytes_moved(e.trace, e.op) == 2 * 2.0 * 2048 * 768 + 8 * 2048);
+
+    Specimen g;
+    g.op.kind = OpKind::embedding_grad;
+    g.add(ElementType::bf16, {2048, 768}, true);
+    g.add(ElementType::i64, {2048}, true);
+    g.add(ElementType::bf16, {50304, 768}, false);
+    CHECK(bytes_moved(g.trace, g.op) == 2.0 * 2048 * 768 + 8 * 2048 + 2.0 * 50304 * 768);
+    g.op.attributes["accumulate"] = std::int64_t{1};
+    CHECK(bytes_moved(g.trace, g.op) == 3 * 2.0 * 2048 * 768 + 8 * 2048);
 }
 
 TEST_CASE("element types have their sizes and names") {
