@@ -19,12 +19,12 @@ struct L2Config {
     std::uint64_t bytes = 50ull << 20;
     std::uint32_t slices = 80;
     std::uint32_t ways = 16;
-    double bytes_per_cycle = 64;  ///< data of one slice
-    std::uint32_t latency = 92;   ///< from arrival at the slice to the response leaving it, hit
+    double bytes_per_cycle = 64;          ///< data of one slice
+    std::uint32_t latency = 92;           ///< from arrival at the slice to the response leaving it, hit
     std::uint32_t miss_latency = 30;      ///< from arrival at the slice to the read leaving for memory
     std::uint32_t fill_latency = 62;      ///< from the data's arrival from memory to the response leaving
     std::uint32_t mshrs = 256;            ///< lines of one slice that may wait for memory
-    std::uint32_t write_backs = 64;       ///< evicted lines of one slice that may be on their way to memory
+    std::uint32_t write_backs = 128;      ///< evicted lines of one slice that may be on their way to memory
     std::uint32_t partitions = 2;         ///< an SM's slices are near when in its own partition
     std::uint32_t far_latency = 0;        ///< added to responses from another partition
     double atomic_interval = 1;           ///< cycles per atomic operation on one word
