@@ -16,6 +16,7 @@ namespace {
 using tpu::VectorOp;
 
 constexpr std::uint64_t kFlatColumns = 1024;
+/// Tiles larger than this only delay the first result.
 constexpr std::uint64_t kMostElements = 64 * 1024;
 
 enum class Finish : std::uint8_t { nothing, scale, negate, square_root };
@@ -178,6 +179,10 @@ class Reducer {
             if (outputs_[0].shape[0] == 0) return;
             throw Unsupported{"it reduces no elements"};
         }
+        std::uint64_t bytes = 0;  // two places per input, perhaps staged
+        for (const HbmView& view : inputs_) bytes += 4ull * bytes_of(view.type);
+        most_elements_ = std::min(kMostElements, program_.target().vmem_bytes / 2 / bytes / 1024 * 1024);
+        if (most_elements_ == 0) throw Unsupported{"its tiles do not fit on-chip memory"};
         if (pattern_ == Pattern::all) return plan_all();
         const std::size_t axes = axes_.shape.size(), row = axes - 2, column = axes - 1;
         const auto rows = static_cast<std::uint64_t>(axes_.shape[row]);
@@ -185,13 +190,13 @@ class Reducer {
         const std::uint64_t cores = program_.cores();
         std::uint64_t row_step = 0, column_step = 0;
         if (pattern_ == Pattern::columns) {
-            column_step = std::min(columns, kMostElements / 8);
+            column_step = std::min(columns, most_elements_ / 8);
             row_step =
-                std::min({rows, kMostElements / column_step, divide_up(divide_up(rows, 2 * cores), 8) * 8});
+                std::min({rows, most_elements_ / column_step, divide_up(divide_up(rows, 2 * cores), 8) * 8});
         } else {
             column_step =
-                std::min({columns, kMostElements / 8, divide_up(divide_up(columns, cores), 128) * 128});
-            row_step = std::min(rows, kMostElements / column_step);
+                std::min({columns, most_elements_ / 8, divide_up(divide_up(columns, cores), 128) * 128});
+            row_step = std::min(rows, most_elements_ / column_step);
         }
         // Axes outside: those that stay number the blocks, those that vanish add pieces.
         std::vector<std::size_t> staying, vanishing;
@@ -265,7 +270,7 @@ class Reducer {
         };
         const std::uint64_t whole = total_ / kFlatColumns;
         const std::uint64_t step = std::max<std::uint64_t>(
-            1, std::min(kMostElements / kFlatColumns, divide_up(whole, 4ull * program_.cores())));
+            1, std::min(most_elements_ / kFlatColumns, divide_up(whole, 4ull * program_.cores())));
         for (std::uint64_t row = 0; row < whole; row += step)
             add(row * kFlatColumns, std::min(step, whole - row), kFlatColumns);
         if (total_ % kFlatColumns != 0) add(whole * kFlatColumns, 1, total_ % kFlatColumns);
@@ -452,7 +457,7 @@ class Reducer {
     Finish finish_ = Finish::nothing;
     tpu::Reduction lanes_ = tpu::Reduction::lanes_sum, sublanes_ = tpu::Reduction::sublanes_sum;
     std::int64_t reduced_elements_ = 1;
-    std::uint64_t total_ = 1;
+    std::uint64_t total_ = 1, most_elements_ = 0;
     std::shared_ptr<const tpu::VectorKernel> first_, later_;
     std::vector<Block> blocks_;
 };

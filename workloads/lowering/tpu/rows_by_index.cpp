@@ -164,8 +164,12 @@ class RowsByIndex {
     };
 
     std::uint64_t step() const {
-        std::uint64_t rows = std::min(
-            kMostRows, std::max<std::uint64_t>(1, kMostElements / std::max<std::uint64_t>(1, lookup_.inner)));
+        // Rows as they are and as converted, two places each; indices and their combination, three each.
+        const std::uint64_t inner = std::max<std::uint64_t>(1, lookup_.inner);
+        const std::uint64_t per_row = inner * 4 * 4 + 3 * 4 * (lookup_.indices.size() + 1);
+        const std::uint64_t room = program_.target().vmem_bytes * 3 / 4 / per_row;
+        if (room == 0) throw Unsupported{"a row does not fit on-chip memory"};
+        std::uint64_t rows = std::min({kMostRows, std::max<std::uint64_t>(1, kMostElements / inner), room});
         if (lookup_.along) rows = std::max(rows, lookup_.count);
         return rows;
     }
