@@ -114,6 +114,7 @@ void insert_run(Database& database, const RunResult& result) {
     run.row(std::string("hardware_description"), result.hardware_description);
     run.row(std::string("step_time_us"), result.step_time_us);
     run.row(std::string("device_busy_us"), result.device_busy_us);
+    run.row(std::string("launch_gap_us"), result.launch_gap_us);
     run.row(std::string("communication_us"), result.communication_us);
     run.row(std::string("coverage_cycle"), result.coverage.cycle);
     run.row(std::string("coverage_estimated"), result.coverage.estimated);

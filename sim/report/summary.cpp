@@ -65,6 +65,7 @@ std::string summary_json(const RunResult& result) {
     json["hardware"] = result.hardware;
     json["step_time_us"] = result.step_time_us;
     json["device_busy_us"] = result.device_busy_us;
+    json["launch_gap_us"] = result.launch_gap_us;
     json["communication_us"] = result.communication_us;
     json["ops"] = Json::array();
     for (const OpSummary& op : result.ops) json["ops"].push_back(op_json(op));

@@ -105,7 +105,8 @@ std::string slowest_table(const RunResult& result, bool measured) {
 
 std::string times(const RunResult& result) {
     std::string text = fmt::format("step time {}", format_microseconds(result.step_time_us));
-    text += fmt::format(" = device busy {} + communication {}\n", format_microseconds(result.device_busy_us),
+    text += fmt::format(" = device busy {} + gaps between kernels {} + communication {}\n",
+                        format_microseconds(result.device_busy_us), format_microseconds(result.launch_gap_us),
                         format_microseconds(result.communication_us));
     if (result.measured_total_us) {
         text += fmt::format("measured kernels without communication {}: the simulation differs by {}\n",

@@ -22,13 +22,15 @@ KernelResult estimate_on_gpu(const trace::Trace& trace, const trace::Op& op, con
                              const std::string& reason) {
     KernelResult kernel;
     kernel.name = reason;
-    const double overhead = config.launch.before + config.launch.after;
+    kernel.gap_us = 1e6 * config.launch.gap;
+    const double overhead = config.launch.before + config.launch.after - config.launch.gap;
     const double bytes = trace::bytes_moved(trace, op);
     const double operations = trace::floating_point_operations(trace, op);
     kernel.fidelity = Fidelity::estimated;
     if (op.kind == trace::OpKind::host_copy) {
         kernel.time_us = 1e6 * (config.host.latency + bytes / config.host.bandwidth);
         kernel.bound_by = "host link";
+        kernel.gap_us = 0;
         return kernel;
     }
     if (op.kind == trace::OpKind::unknown || (op.inputs.empty() && op.outputs.empty())) {

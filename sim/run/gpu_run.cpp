@@ -50,11 +50,12 @@ class GpuJobs : public JobRunner {
     const std::vector<const PlannedLaunch*>& jobs_;
 };
 
-KernelResult kernel_result(const PlannedLaunch& planned, const LaunchOutcome& outcome) {
+KernelResult kernel_result(const PlannedLaunch& planned, const LaunchOutcome& outcome, double gap_seconds) {
     const program::KernelLaunch& launch = *planned.launch;
     KernelResult kernel;
     kernel.name = launch.kernel->entry;
-    kernel.time_us = outcome.seconds * 1e6;
+    kernel.gap_us = gap_seconds * 1e6;
+    kernel.time_us = outcome.seconds * 1e6 - kernel.gap_us;
     kernel.cycles = outcome.cycles;
     kernel.warp_instructions = outcome.warp_instructions;
     kernel.grid[0] = launch.grid.x;
@@ -132,20 +133,12 @@ std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& har
         simulate_distinct(trace, lowered.program, plan, config, options, result);
 
     std::vector<OpOutcome> per_op(trace.ops.size());
-    std::size_t recorded_collectives = 0, unrecorded_collectives = 0;
     for (std::size_t i = 0; i < trace.ops.size(); ++i) {
         const trace::Op& op = trace.ops[i];
         const lowering::GpuLoweredOp& op_lowering = lowered.ops[i];
         OpOutcome& outcome = per_op[i];
         if (op.kind == trace::OpKind::collective) {
-            KernelResult kernel;
-            kernel.name = "collective";
-            kernel.fidelity = op.measured_us ? Fidelity::estimated : Fidelity::unknown;
-            kernel.bound_by = op.measured_us ? "recorded time" : "network";
-            kernel.time_us = op.measured_us.value_or(0);
-            (op.measured_us ? recorded_collectives : unrecorded_collectives) += 1;
-            outcome.communication = true;
-            outcome.kernels.push_back(kernel);
+            outcome = communication_outcome(op, result);
         } else if (!op_lowering.unsupported.empty()) {
             outcome.kernels.push_back(estimate_on_gpu(trace, op, config, op_lowering.unsupported));
         } else if (op_lowering.launch_count == 0) {
@@ -153,16 +146,8 @@ std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& har
         }
         for (std::uint32_t k = 0; k < op_lowering.launch_count; ++k) {
             const PlannedLaunch& planned = plan[op_lowering.first_launch + k];
-            outcome.kernels.push_back(kernel_result(planned, outcomes.at(planned.key)));
+            outcome.kernels.push_back(kernel_result(planned, outcomes.at(planned.key), config.launch.gap));
         }
-    }
-    if (recorded_collectives > 0) {
-        result.notes.push_back(fmt::format(
-            "{} collectives take their recorded time: the network is not simulated on a single device", recorded_collectives));
-    }
-    if (unrecorded_collectives > 0) {
-        result.notes.push_back(
-            fmt::format("{} collectives have no recorded time and count as unknown", unrecorded_collectives));
     }
     return per_op;
 }

@@ -38,6 +38,7 @@ struct KernelResult {
     std::string kind, phase;
     std::string recorded_kernel;          ///< name in the recording, empty when there is none
     double start_us = 0, time_us = 0;
+    double gap_us = 0;                    ///< before start_us, since the kernel before ended
     std::optional<double> measured_us;    ///< of the op; on its first kernel only when the op became several
     std::uint64_t cycles = 0;             ///< 0 when estimated
     std::uint64_t warp_instructions = 0;  ///< GPU
@@ -71,8 +72,10 @@ struct NumericsResult {
 struct RunResult {
     std::string workload, hardware;
     std::string hardware_description;     ///< one line for people: "132 SMs at 1755 MHz, ..."
-    double step_time_us = 0;              ///< device_busy_us + communication_us: one stream, nothing overlaps yet
-    double device_busy_us = 0;            ///< kernels without communication
+    /// device_busy_us + launch_gap_us + communication_us: one stream, nothing overlaps yet.
+    double step_time_us = 0;
+    double device_busy_us = 0;            ///< kernels without communication, as a profiler counts them
+    double launch_gap_us = 0;             ///< between kernels: launch overhead that a profiler counts for none of them
     double communication_us = 0;          ///< collectives: recorded time, or 0 on a single device
     std::vector<OpSummary> ops;           ///< by falling time
     std::vector<KernelResult> kernels;

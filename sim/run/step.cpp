@@ -65,6 +65,22 @@ std::string describe_op(const trace::Trace& trace, const trace::Op& op) {
     return fmt::format("{} {} {}", kind, shape_text(shown), trace::name_of(shown.type));
 }
 
+OpOutcome communication_outcome(const trace::Op& op, RunResult& result) {
+    KernelResult kernel;
+    kernel.name = "collective";
+    kernel.fidelity = op.measured_us ? Fidelity::estimated : Fidelity::unknown;
+    kernel.bound_by = op.measured_us ? "recorded time" : "network";
+    kernel.time_us = op.measured_us.value_or(0);
+    const std::string note = op.measured_us
+                                 ? "collectives take their recorded time: the network is not simulated on a single device"
+                                 : "collectives without a recorded time count as unknown and take no time";
+    if (std::find(result.notes.begin(), result.notes.end(), note) == result.notes.end()) result.notes.push_back(note);
+    OpOutcome outcome;
+    outcome.communication = true;
+    outcome.kernels.push_back(std::move(kernel));
+    return outcome;
+}
+
 void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes, RunResult& result) {
     using Key = std::tuple<std::string, std::string, std::string, Fidelity>;
     std::map<Key, OpSummary> groups;
@@ -95,6 +111,8 @@ void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outc
                 kernel.flops = flops;
                 kernel.bytes = bytes;
             }
+            clock_us += kernel.gap_us;
+            result.launch_gap_us += kernel.gap_us;
             kernel.start_us = clock_us;
             clock_us += kernel.time_us;
             time_us += kernel.time_us;
@@ -143,7 +161,7 @@ void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outc
     }
     std::stable_sort(result.ops.begin(), result.ops.end(),
                      [](const OpSummary& a, const OpSummary& b) { return a.time_us > b.time_us; });
-    result.step_time_us = result.device_busy_us + result.communication_us;
+    result.step_time_us = result.device_busy_us + result.launch_gap_us + result.communication_us;
     if (anything_measured && everything_measured) result.measured_total_us = measured_total;
     const double weight = weight_by_fidelity[0] + weight_by_fidelity[1] + weight_by_fidelity[2];
     if (weight > 0) {

@@ -17,6 +17,10 @@ struct OpOutcome {
     bool view = false;  ///< takes no time by nature: a view, or no elements at all
 };
 
+/// A collective: its recorded time, as the network is not simulated on a single device. Without one it takes no time and
+/// counts as unknown; either way `result.notes` says so.
+OpOutcome communication_outcome(const trace::Op& op, RunResult& result);
+
 /// Adds everything up into `result`: ops, kernels with start times, coverage, totals. One outcome per op of the trace.
 void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes, RunResult& result);
 

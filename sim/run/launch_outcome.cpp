@@ -1,0 +1,43 @@
+#include "sim/run/launch_outcome.h"
+
+#include <nlohmann/json.hpp>
+
+namespace heddle::sim {
+
+std::string to_text(const LaunchOutcome& o) {
+    const nlohmann::json json = {
+        {"cycles", o.cycles},
+        {"seconds", o.seconds},
+        {"warp_instructions", o.warp_instructions},
+        {"registers_per_thread", o.registers_per_thread},
+        {"shared_bytes", o.shared_bytes},
+        {"ctas_per_sm", o.ctas_per_sm},
+        {"dram_bytes", o.dram_bytes},
+        {"l2_bytes", o.l2_bytes},
+        {"bound_by", o.bound_by},
+        {"unsupported", o.unsupported},
+        {"time_by_reason", o.time_by_reason},
+        {"utilisation", o.utilisation},
+    };
+    return json.dump();
+}
+
+LaunchOutcome outcome_from_text(const std::string& text) {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    LaunchOutcome o;
+    json.at("cycles").get_to(o.cycles);
+    json.at("seconds").get_to(o.seconds);
+    json.at("warp_instructions").get_to(o.warp_instructions);
+    json.at("registers_per_thread").get_to(o.registers_per_thread);
+    json.at("shared_bytes").get_to(o.shared_bytes);
+    json.at("ctas_per_sm").get_to(o.ctas_per_sm);
+    json.at("dram_bytes").get_to(o.dram_bytes);
+    json.at("l2_bytes").get_to(o.l2_bytes);
+    json.at("bound_by").get_to(o.bound_by);
+    json.at("unsupported").get_to(o.unsupported);
+    json.at("time_by_reason").get_to(o.time_by_reason);
+    json.at("utilisation").get_to(o.utilisation);
+    return o;
+}
+
+}  // namespace heddle::sim

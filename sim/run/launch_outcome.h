@@ -1,0 +1,26 @@
+// What a worker reports of one simulated program.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace heddle::sim {
+
+/// What the parent keeps of a simulated kernel. Travels between processes and to the cache as JSON.
+struct LaunchOutcome {
+    std::uint64_t cycles = 0;
+    double seconds = 0;
+    std::uint64_t warp_instructions = 0;
+    std::uint32_t registers_per_thread = 0, shared_bytes = 0, ctas_per_sm = 0;
+    double dram_bytes = 0, l2_bytes = 0;
+    std::string bound_by;
+    std::string unsupported;  ///< why there was nothing to run; empty when there was
+    std::map<std::string, double> time_by_reason;
+    std::map<std::string, double> utilisation;
+};
+std::string to_text(const LaunchOutcome& outcome);
+/// Throws std::exception when the text is not what to_text() wrote.
+LaunchOutcome outcome_from_text(const std::string& text);
+
+}  // namespace heddle::sim

@@ -1,0 +1,295 @@
+#include "sim/run/tpu_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "isa/common/error.h"
+#include "models/tpu/tpu.h"
+#include "sim/run/kernel_cache.h"
+#include "sim/run/launch_outcome.h"
+#include "sim/run/numerics.h"
+#include "sim/run/worker_pool.h"
+#include "workloads/lowering/tpu/tpu_lowering.h"
+
+namespace heddle::sim {
+namespace {
+
+std::string device_key(const models::TpuConfig& config) {
+    models::TpuConfig copy = config;
+    models::ParameterList list;
+    copy.describe(list);
+    std::string key = "tpu\n";
+    for (const models::Parameter& parameter : list.parameters()) {
+        key += fmt::format("{} {:.17g}\n", parameter.path, parameter.get());
+    }
+    return key;
+}
+
+struct AttributeText {
+    std::string operator()(std::int64_t value) const { return std::to_string(value); }
+    std::string operator()(double value) const { return fmt::format("{:.17g}", value); }
+    std::string operator()(const std::string& value) const { return value; }
+    template <class Number>
+    std::string operator()(const std::vector<Number>& values) const {
+        std::string text;
+        for (const Number value : values) text += (*this)(value) + " ";
+        return text;
+    }
+};
+
+/// Everything that the program of an op depends on: what it computes on which shapes, and which operands share memory.
+std::string op_key(const trace::Trace& trace, const trace::Op& op) {
+    std::string key = trace::name_of(op.kind) + "\n";
+    for (const auto& [name, value] : op.attributes) key += name + "=" + std::visit(AttributeText{}, value) + "\n";
+    std::map<std::uint64_t, std::size_t> storages;
+    const auto add = [&](const char* side, const std::vector<trace::TensorId>& ids) {
+        for (const trace::TensorId id : ids) {
+            const trace::Tensor& tensor = trace.tensor(id);
+            // Tensors without a shared storage are told apart by their number.
+            const std::uint64_t storage = tensor.storage != 0 ? tensor.storage : (std::uint64_t{1} << 40) + id;
+            const std::size_t place = storages.try_emplace(storage, storages.size()).first->second;
+            key += fmt::format("{} {} {} @{}\n", side, trace::name_of(tensor.type), fmt::join(tensor.shape, "x"), place);
+        }
+    };
+    add("in", op.inputs);
+    add("out", op.outputs);
+    return key;
+}
+
+LaunchOutcome outcome_of(const models::TpuResult& result) {
+    LaunchOutcome outcome;
+    outcome.cycles = result.cycles;
+    outcome.seconds = result.seconds;
+    outcome.dram_bytes = static_cast<double>(result.bytes_loaded + result.bytes_stored);
+    outcome.bound_by = result.bound_by;
+    outcome.utilisation = {{"matrix unit", result.matrix_busy},
+                           {"vector unit", result.vector_busy},
+                           {"hbm", result.hbm_busy},
+                           {"multiply-accumulates", result.mac_utilisation}};
+    return outcome;
+}
+
+bool is_empty(const tpu::Program& program) {
+    return std::all_of(program.cores.begin(), program.cores.end(),
+                       [](const tpu::CoreProgram& core) { return core.instructions.size() <= 1; });
+}
+
+/// Lowers one op at a time and runs it alone in HBM.
+class TpuJobs : public JobRunner {
+  public:
+    TpuJobs(const trace::Trace& trace, const models::TpuConfig& config, bool tick_every_cycle,
+            const std::vector<trace::OpId>& jobs)
+        : trace_(trace), tpu_("tpu", config), target_(models::target_of(config)), jobs_(jobs) {
+        options_.tick_every_cycle = tick_every_cycle;
+    }
+
+    std::string run(std::size_t job) override {
+        const trace::OpId op = jobs_[job];
+        const lowering::TensorPlacement placement(trace_, target_, std::span(&op, 1));
+        const lowering::LoweredOp lowered = lowering::lower(trace_, op, target_, placement);
+        LaunchOutcome outcome;
+        if (!lowered.supported) {
+            outcome.unsupported = lowered.reason_if_not;
+        } else if (!is_empty(lowered.program)) {
+            tpu::Memory memory;
+            placement.allocate(memory, false, lowered.workspace_bytes);
+            outcome = outcome_of(tpu_.run(lowered.program, memory, options_));
+        }
+        return to_text(outcome);
+    }
+
+  private:
+    const trace::Trace& trace_;
+    models::Tpu tpu_;
+    target::TpuTarget target_;
+    const std::vector<trace::OpId>& jobs_;
+    models::TpuRunOptions options_;
+};
+
+double peak_rate(const models::TpuConfig& config) {
+    return 2.0 * config.cores * config.matrix.per_core * config.matrix.rows * config.matrix.columns * config.clock_hertz;
+}
+
+/// Bytes over HBM bandwidth, or operations over the matrix units' peak.
+KernelResult estimate_on_tpu(const trace::Trace& trace, const trace::Op& op, const models::TpuConfig& config,
+                             const std::string& reason) {
+    KernelResult kernel;
+    kernel.name = reason;
+    if (op.inputs.empty() && op.outputs.empty()) {
+        kernel.fidelity = Fidelity::unknown;
+        kernel.bound_by = op.measured_us ? "recorded time" : "nothing known";
+        kernel.time_us = op.measured_us.value_or(0);
+        return kernel;
+    }
+    kernel.fidelity = Fidelity::estimated;
+    const double memory = trace::bytes_moved(trace, op) / (config.hbm.bandwidth * config.hbm.efficiency);
+    const double latency = config.hbm.latency_cycles / config.clock_hertz;
+    const double compute = trace::floating_point_operations(trace, op) / peak_rate(config);
+    kernel.time_us = 1e6 * (latency + std::max(memory, compute));
+    kernel.bound_by = compute > memory ? "matrix unit" : "HBM";
+    return kernel;
+}
+
+class TpuTraining : public TrainingDevice {
+  public:
+    TpuTraining(const trace::Trace& trace, const models::TpuConfig& config, bool tick_every_cycle)
+        : trace_(trace), tpu_("tpu", config), placement_(trace, models::target_of(config)) {
+        const target::TpuTarget target = models::target_of(config);
+        std::uint64_t workspace = 0;
+        for (trace::OpId op = 0; op < trace.ops.size(); ++op) {
+            lowered_.push_back(lowering::lower(trace, op, target, placement_));
+            if (!lowered_.back().supported) {
+                throw Error("--numerics needs a program for every op: " + lowered_.back().reason_if_not,
+                            {.key = "op " + std::to_string(op) + " (" + trace.ops[op].name + ")"},
+                            "leave --numerics out to estimate such ops");
+            }
+            workspace = std::max(workspace, lowered_.back().workspace_bytes);
+        }
+        placement_.allocate(memory_, true, workspace);
+        options_.mode = models::TpuMode::functional;
+        options_.tick_every_cycle = tick_every_cycle;
+    }
+
+    void write(trace::TensorId id, const std::vector<double>& values) override {
+        placement_.write(memory_, trace_, id, values);
+    }
+    std::vector<double> read(trace::TensorId id) override { return placement_.read(memory_, trace_, id); }
+    std::vector<std::uint64_t> run_step() override {
+        std::vector<std::uint64_t> cycles;
+        for (const lowering::LoweredOp& op : lowered_) {
+            cycles.push_back(is_empty(op.program) ? 0 : tpu_.run(op.program, memory_, options_).cycles);
+        }
+        return cycles;
+    }
+    /// Matrix products read bf16, whatever the tensors are.
+    double input_roundoff(trace::ElementType) const override { return 0x1p-8; }
+
+  private:
+    const trace::Trace& trace_;
+    models::Tpu tpu_;
+    lowering::TensorPlacement placement_;
+    tpu::Memory memory_;
+    std::vector<lowering::LoweredOp> lowered_;
+    models::TpuRunOptions options_;
+};
+
+class TrainingJob : public JobRunner {
+  public:
+    TrainingJob(const trace::Trace& trace, const models::TpuConfig& config, const SimulateOptions& options)
+        : trace_(trace), config_(config), options_(options) {}
+    std::string run(std::size_t) override {
+        TpuTraining device(trace_, config_, options_.tick_every_cycle);
+        return to_text(train_beside_reference(trace_, device, options_.steps));
+    }
+
+  private:
+    const trace::Trace& trace_;
+    const models::TpuConfig& config_;
+    const SimulateOptions& options_;
+};
+
+bool is_communication(const trace::Op& op) { return op.kind == trace::OpKind::collective; }
+
+}  // namespace
+
+std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& hardware, const SimulateOptions& options,
+                                  RunResult& result) {
+    const models::TpuConfig& config = hardware.tpu();
+    const std::string device = device_key(config);
+    const KernelCache cache = options.tick_every_cycle ? KernelCache::disabled() : KernelCache::standard();
+
+    std::vector<std::string> keys(trace.ops.size());
+    std::map<std::string, LaunchOutcome> outcomes;
+    std::map<std::string, trace::OpId> open;
+    for (trace::OpId i = 0; i < trace.ops.size(); ++i) {
+        const trace::Op& op = trace.ops[i];
+        if (is_communication(op) || op.kind == trace::OpKind::host_copy || op.kind == trace::OpKind::unknown) continue;
+        keys[i] = op_key(trace, op);
+        if (outcomes.count(keys[i]) != 0 || open.count(keys[i]) != 0) continue;
+        if (const auto stored = cache.find(device + keys[i])) {
+            outcomes[keys[i]] = outcome_from_text(*stored);
+        } else {
+            open[keys[i]] = i;
+        }
+    }
+    std::vector<trace::OpId> jobs;
+    for (const auto& [key, op] : open) jobs.push_back(op);
+    const auto size = [&](trace::OpId op) { return trace::bytes_moved(trace, trace.ops[op]); };
+    std::stable_sort(jobs.begin(), jobs.end(), [&](auto a, auto b) { return size(a) > size(b); });
+    const unsigned workers = options.jobs != 0 ? options.jobs : available_cores();
+    result.simulation.workers = workers;
+    result.simulation.kernels_simulated += jobs.size();
+    std::size_t done = 0;
+    run_jobs(
+        jobs.size(), workers,
+        [&]() -> std::unique_ptr<JobRunner> {
+            return std::make_unique<TpuJobs>(trace, config, options.tick_every_cycle, jobs);
+        },
+        [&](std::size_t job, const std::string& text) {
+            const std::string& key = keys[jobs[job]];
+            cache.store(device + key, text);
+            outcomes[key] = outcome_from_text(text);
+            result.simulation.tpu_cycles += outcomes[key].cycles;
+            ++done;
+            if (options.progress) {
+                options.progress(static_cast<double>(done) / static_cast<double>(jobs.size()), trace.ops[jobs[job]].name);
+            }
+        });
+
+    std::vector<OpOutcome> per_op(trace.ops.size());
+    bool launched = false;
+    for (trace::OpId i = 0; i < trace.ops.size(); ++i) {
+        const trace::Op& op = trace.ops[i];
+        OpOutcome& outcome = per_op[i];
+        if (is_communication(op)) {
+            outcome = communication_outcome(op, result);
+            continue;
+        }
+        if (keys[i].empty() || !outcomes.at(keys[i]).unsupported.empty()) {
+            const std::string reason = keys[i].empty() ? trace::name_of(op.kind) : outcomes.at(keys[i]).unsupported;
+            outcome.kernels.push_back(estimate_on_tpu(trace, op, config, reason));
+            continue;
+        }
+        const LaunchOutcome& found = outcomes.at(keys[i]);
+        if (found.cycles == 0) {
+            outcome.view = true;
+            continue;
+        }
+        KernelResult kernel;
+        kernel.name = trace::name_of(op.kind);
+        kernel.cycles = found.cycles;
+        kernel.time_us = found.seconds * 1e6;
+        // The host starts one program for the whole step.
+        if (!launched) kernel.gap_us = config.launch_seconds * 1e6;
+        launched = true;
+        kernel.dram_bytes = found.dram_bytes;
+        kernel.bound_by = found.bound_by;
+        kernel.utilisation = found.utilisation;
+        outcome.kernels.push_back(kernel);
+    }
+    if (std::any_of(trace.ops.begin(), trace.ops.end(), [](const trace::Op& op) { return !op.kernel_name.empty(); })) {
+        result.notes.push_back("the recorded times are those of another device; coverage weighs ops by them");
+    }
+    return per_op;
+}
+
+NumericsResult train_on_tpu(const trace::Trace& trace, const Hardware& hardware, const SimulateOptions& options,
+                            const std::vector<OpOutcome>& outcomes) {
+    TrainingReport report;
+    run_jobs(
+        1, 1,
+        [&]() -> std::unique_ptr<JobRunner> { return std::make_unique<TrainingJob>(trace, hardware.tpu(), options); },
+        [&](std::size_t, const std::string& text) { report = training_report_from_text(text); });
+    for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+        const std::uint64_t alone = outcomes[i].kernels.empty() ? 0 : outcomes[i].kernels[0].cycles;
+        if (report.cycles.at(i) != alone) {
+            throw std::runtime_error(fmt::format("op {} ({}) takes {} cycles with values and {} without", i,
+                                                 trace.ops[i].name, report.cycles[i], alone));
+        }
+    }
+    return report.numerics;
+}
+
+}  // namespace heddle::sim
