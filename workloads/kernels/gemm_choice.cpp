@@ -24,15 +24,41 @@ double macs_per_cycle(ElementType type, unsigned capability) {
     }
 }
 
-constexpr double kLaunchCycles = 3000;        // of the second kernel of a split
-constexpr double kTileOverheadCycles = 1200;  // filling the ring, epilogue
-constexpr double kL2BytesPerCycleAndSm = 40;
+// Fitted to runs of these kernels on the A100 model of this project (tiles of 64x64 to 128x256, k from 512 to
+// 2,048).
+constexpr double kLaunchCycles = 3000;        // of each kernel
+constexpr double kCtaCycles = 1100;           // filling the ring, first and last latencies
+constexpr double kCtaCyclesPerOutput = 0.16;  // epilogue
 constexpr double kMemoryBytesPerCycle = 1500;
+
+/// Bytes per cycle and SM that L2 delivers when all SMs ask.
+double l2_bytes_per_cycle(unsigned capability) {
+    return capability >= 90 ? 34 : 23;
+}
+
+/// Part of the peak that one CTA alone reaches on its SM: small warp tiles wait for shared memory.
+double lone_efficiency(const GemmTile& tile) {
+    const unsigned area = tile.m / tile.warps_m * (tile.n / tile.warps_n);
+    return area >= 64 * 64 ? 0.96 : area >= 64 * 32 ? 0.87 : 0.66;
+}
 
 struct Candidate {
     unsigned m, n, k;
 };
 
+/// CTAs that fit on an SM. Registers per thread: accumulators, fragments and addresses.
+unsigned resident_ctas(const GemmTile& tile, unsigned threads, ElementType type,
+                       const target::GpuTarget& target, bool tensor_cores) {
+    const unsigned per_thread = tile.m * tile.n / threads + (tensor_cores ? 100 : 64);
+    const unsigned by_registers = std::max(1u, target.registers_per_sm / (per_thread * threads));
+    const std::uint64_t shared =
+        tensor_cores ? gemm_mma_shared_bytes(tile) : 2 * 8 * (tile.m + tile.n) * bytes_of(type);
+    const auto by_shared =
+        static_cast<unsigned>(std::max<std::uint64_t>(1, target.shared_bytes_per_sm / (shared + 1024)));
+    return std::min({by_registers, by_shared, target.max_ctas_per_sm, target.max_threads_per_sm / threads});
+}
+
+/// Rounds of CTAs, each as long as the tensor cores, a lone CTA's latencies, or L2 need.
 double estimate(const GemmShape& shape, const GemmTile& tile, unsigned splits, ElementType type,
                 const target::GpuTarget& target, bool tensor_cores) {
     const double tiles =
@@ -40,29 +66,60 @@ double estimate(const GemmShape& shape, const GemmTile& tile, unsigned splits, E
     const double k = std::ceil(std::ceil(double(shape.k) / tile.k) / splits) * tile.k;
     const unsigned threads =
         tensor_cores ? tile.threads() : tile.m * tile.n / (type == ElementType::f64 ? 16 : 64);
-    // Resident CTAs: limited by registers (accumulators plus fragments and addresses) and shared memory.
-    const unsigned per_thread = tile.m * tile.n / threads + (tensor_cores ? 100 : 64);
-    const unsigned by_registers = std::max(1u, target.registers_per_sm / (per_thread * threads));
-    const std::uint64_t shared =
-        tensor_cores ? gemm_mma_shared_bytes(tile) : 2 * 8 * (tile.m + tile.n) * bytes_of(type);
-    const unsigned by_shared = std::max<std::uint64_t>(1, target.shared_bytes_per_sm / (shared + 1024));
-    const unsigned resident = std::min({by_registers, by_shared, target.max_ctas_per_sm});
-    const double per_sm = std::ceil(tiles * splits / target.sm_count);
-    // Few warps cannot cover latencies: 8 warps per SM reach about 85 % of what 16 do.
-    const double warps = std::min<double>(resident, per_sm) * threads / 32;
-    // Smaller tiles move more through shared memory and L2 for the same work.
-    const double area = double(tile.m) * tile.n;
-    const double shape_efficiency = area >= 128 * 128 ? 1.0 : area >= 128 * 64 ? 0.95 : 0.88;
-    const double efficiency = warps / (warps + 1.5) * shape_efficiency;
-    const double compute =
-        double(tile.m) * tile.n * k / macs_per_cycle(type, target.compute_capability) / efficiency;
-    const double load = double(tile.m + tile.n) * k * bytes_of(type) / kL2BytesPerCycleAndSm;
-    const double waves = std::ceil(per_sm / resident);
-    double cycles = per_sm * std::max(compute, load) + waves * kTileOverheadCycles;
+    const unsigned resident = resident_ctas(tile, threads, type, target, tensor_cores);
+    const double compute = double(tile.m) * tile.n * k / macs_per_cycle(type, target.compute_capability);
+    // A SIMT CTA of two warps occupies two of the four sub-cores.
+    const double lone =
+        compute / (tensor_cores ? lone_efficiency(tile) : 0.9 * std::min(1.0, threads / 128.0));
+    const double bytes = double(tile.m + tile.n) * k * bytes_of(type);
+    const double l2 = l2_bytes_per_cycle(target.compute_capability) * target.sm_count;
+    const double overhead = kCtaCycles + kCtaCyclesPerOutput * tile.m * tile.n;
+    const auto round = [&](double ctas) {
+        const double per_sm = std::ceil(ctas / target.sm_count);
+        const double busy = std::max({per_sm * compute / 0.97, lone, ctas * bytes / l2});
+        // Other CTAs work while one starts or ends.
+        return busy + (per_sm > 1 ? 0.5 : 1.0) * overhead;
+    };
+    const double slots = double(resident) * target.sm_count, ctas = tiles * splits;
+    const double whole = std::floor(ctas / slots), rest = ctas - whole * slots;
+    double cycles = kLaunchCycles + whole * round(slots) + (rest > 0 ? round(rest) : 0);
     if (splits > 1) {
-        cycles += kLaunchCycles + 8.0 * shape.m * shape.n * shape.batch * splits / kMemoryBytesPerCycle;
+        cycles += kLaunchCycles + kCtaCycles +
+                  8.0 * shape.m * shape.n * shape.batch * splits / kMemoryBytesPerCycle;
     }
     return cycles;
+}
+
+std::vector<GemmTile> candidate_tiles(ElementType type, const target::GpuTarget& target,
+                                      unsigned copy_elements) {
+    std::vector<GemmTile> tiles;
+    if (type == ElementType::f64) return {{64, 64, 8, 0, 0, 2}};
+    if (type == ElementType::f32) {
+        for (const Candidate& c : {Candidate{128, 128, 8}, {128, 64, 8}, {64, 128, 8}, {64, 64, 8}}) {
+            tiles.push_back({c.m, c.n, c.k, 0, 0, 2});
+        }
+        return tiles;
+    }
+    constexpr std::array<Candidate, 10> candidates{{{128, 256, 32},
+                                                    {256, 128, 32},
+                                                    {128, 256, 64},
+                                                    {256, 128, 64},
+                                                    {128, 128, 32},
+                                                    {128, 128, 64},
+                                                    {128, 64, 32},
+                                                    {64, 128, 32},
+                                                    {64, 64, 32},
+                                                    {64, 64, 64}}};
+    for (const Candidate& c : candidates) {
+        // Narrow copies need more registers for their addresses; 16-bit ones, and all of 7.5, also for the
+        // data.
+        const unsigned outputs = c.m * c.n;
+        if (outputs > (copy_elements == 1 ? 64 * 64 : copy_elements < 8 ? 128 * 128 : 128 * 256)) continue;
+        if (target.compute_capability < 80 && outputs > 128 * 64) continue;
+        if (2ull * (c.m + c.n) * c.k * 2 > target.shared_bytes_per_cta) continue;
+        tiles.push_back(complete_tile(c.m, c.n, c.k, target));
+    }
+    return tiles;
 }
 
 }  // namespace
@@ -101,8 +158,9 @@ GemmTile complete_tile(unsigned m, unsigned n, unsigned k, const target::GpuTarg
     return tile;
 }
 
-GemmChoice choose_gemm(const GemmShape& shape, ElementType type, const target::GpuTarget& target,
-                       unsigned copy_elements, bool allow_split_k) {
+std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type,
+                                        const target::GpuTarget& target, unsigned copy_elements,
+                                        bool allow_split_k) {
     const bool half = type == ElementType::f16 || type == ElementType::bf16;
     if (!half && type != ElementType::f32 && type != ElementType::f64) {
         throw Error("no GEMM kernel for " + name_of(type), {}, "cast to f16, bf16, f32 or f64");
@@ -112,51 +170,33 @@ GemmChoice choose_gemm(const GemmShape& shape, ElementType type, const target::G
         throw Error(target.name + " has no tensor-core kernel for " + name_of(type), {},
                     "use f32 on this device");
     }
-    std::vector<GemmTile> tiles;
-    if (half) {
-        constexpr std::array<Candidate, 10> candidates{{{128, 256, 32},
-                                                        {256, 128, 32},
-                                                        {128, 256, 64},
-                                                        {256, 128, 64},
-                                                        {128, 128, 32},
-                                                        {128, 128, 64},
-                                                        {128, 64, 32},
-                                                        {64, 128, 32},
-                                                        {64, 64, 32},
-                                                        {64, 64, 64}}};
-        for (const Candidate& c : candidates) {
-            if (copy_elements == 1 && c.m * c.n > 64 * 64) continue;
-            if (copy_elements < 8 && c.m * c.n > 128 * 128) continue;
-            if (2ull * (c.m + c.n) * c.k * 2 > target.shared_bytes_per_cta) continue;
-            const GemmTile tile = complete_tile(c.m, c.n, c.k, target);
-            // Staging through registers (7.5) leaves none for large tiles.
-            if (target.compute_capability < 80 && c.m * c.n > 128 * 64) continue;
-            tiles.push_back(tile);
-        }
-    } else if (type == ElementType::f32) {
-        for (const Candidate& c : {Candidate{128, 128, 8}, {128, 64, 8}, {64, 128, 8}, {64, 64, 8}}) {
-            tiles.push_back({c.m, c.n, c.k, 0, 0, 2});
-        }
-    } else {
-        tiles.push_back({64, 64, 8, 0, 0, 2});
-    }
-    GemmChoice best;
-    best.estimated_cycles = INFINITY;
-    for (const GemmTile& tile : tiles) {
+    std::vector<GemmChoice> choices;
+    for (const GemmTile& tile : candidate_tiles(type, target, copy_elements)) {
+        const unsigned k_tiles = divide_up(shape.k, tile.k);
+        unsigned previous = 0;
         for (const unsigned splits : {1u, 2u, 3u, 4u, 6u, 8u, 12u, 16u}) {
-            const unsigned k_tiles = divide_up(shape.k, tile.k);
             if (splits > 1 && (!allow_split_k || k_tiles < 4 * splits)) continue;
-            const double cycles = estimate(shape, tile, splits, type, target, half);
-            if (cycles >= best.estimated_cycles) continue;
-            best.tensor_cores = half;
-            best.tile = tile;
-            best.k_per_split = divide_up(k_tiles, splits) * tile.k;
-            best.splits = std::max(1u, divide_up(k_tiles, divide_up(k_tiles, splits)));
-            best.estimated_cycles = cycles;
-            best.raster_log2 = choose_raster_log2(shape.n, tile.n);
+            GemmChoice choice;
+            choice.tensor_cores = half;
+            choice.tile = tile;
+            choice.k_per_split = std::max(1u, divide_up(k_tiles, splits)) * tile.k;
+            choice.splits = std::max(1u, divide_up(shape.k, choice.k_per_split));
+            if (choice.splits == previous) continue;
+            previous = choice.splits;
+            choice.estimated_cycles = estimate(shape, tile, choice.splits, type, target, half);
+            choice.raster_log2 = choose_raster_log2(shape.n, tile.n);
+            choices.push_back(choice);
         }
     }
-    return best;
+    std::stable_sort(choices.begin(), choices.end(), [](const GemmChoice& a, const GemmChoice& b) {
+        return a.estimated_cycles < b.estimated_cycles;
+    });
+    return choices;
+}
+
+GemmChoice choose_gemm(const GemmShape& shape, ElementType type, const target::GpuTarget& target,
+                       unsigned copy_elements, bool allow_split_k) {
+    return gemm_candidates(shape, type, target, copy_elements, allow_split_k).front();
 }
 
 std::optional<GemmTile> tile_from_kernel_name(const std::string& name) {

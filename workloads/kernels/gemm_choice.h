@@ -4,6 +4,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "isa/target/target.h"
 #include "workloads/kernels/gemm_mma.h"
@@ -24,10 +25,14 @@ struct GemmShape {
     std::uint32_t m = 0, n = 0, k = 0, batch = 1;
 };
 
-/// The candidate with the lowest estimate. `copy_elements`: the narrower of the two operands' copies (1 rules
-/// out tiles whose 16-bit copies would not fit in registers). Deterministic. f16 and bf16 use tensor cores
-/// where the device has mma.sync for them (7.5 for f16, 8.0 for bf16), f32 and f64 the CUDA cores; anything
-/// else is an error.
+/// Every kernel that could do it, the lowest estimate first, for callers that measure some. `copy_elements`:
+/// the narrower of the two operands' copies (1 rules out tiles whose 16-bit copies would not fit in
+/// registers). Deterministic. f16 and bf16 use tensor cores where the device has mma.sync for them (7.5 for
+/// f16, 8.0 for bf16), f32 and f64 the CUDA cores; anything else is an error.
+std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type,
+                                        const target::GpuTarget& target, unsigned copy_elements = 8,
+                                        bool allow_split_k = true);
+/// The first of gemm_candidates().
 GemmChoice choose_gemm(const GemmShape& shape, ElementType type, const target::GpuTarget& target,
                        unsigned copy_elements = 8, bool allow_split_k = true);
 

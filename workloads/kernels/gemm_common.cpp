@@ -130,7 +130,13 @@ Extent3 gemm_grid(std::uint32_t m, std::uint32_t n, std::uint32_t batch_times_sp
 
 unsigned choose_raster_log2(std::uint32_t n, unsigned tile_n) {
     const std::uint32_t tiles = divide_up(n, tile_n);
-    return tiles >= 6 ? 3 : tiles >= 3 ? 2 : tiles >= 2 ? 1 : 0;
+    for (unsigned log2 = 3; log2 > 0; --log2) {
+        // CTAs beyond the edge leave at once, but they take their turn in the distribution to SMs: few of
+        // them, or none.
+        const std::uint32_t beyond = (divide_up(tiles, 1u << log2) << log2) - tiles;
+        if (beyond * 16 <= tiles && tiles >= 1u << log2) return log2;
+    }
+    return 0;
 }
 
 GemmOutput::GemmOutput(PtxWriter& w, const GemmParameters& parameters, const GemmEpilogue& epilogue, bool raw,

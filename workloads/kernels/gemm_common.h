@@ -65,7 +65,7 @@ TilePosition emit_tile_position(PtxWriter& w, const Reg& n, unsigned tile_m, uns
                                 unsigned raster_log2);
 Extent3 gemm_grid(std::uint32_t m, std::uint32_t n, std::uint32_t batch_times_splits, unsigned tile_m,
                   unsigned tile_n, unsigned raster_log2);
-/// 2^s columns of tiles as wide as there are columns: 0 ... 3.
+/// The widest group of 2^s columns of tiles, s up to 3, that leaves few CTAs beyond the edge.
 unsigned choose_raster_log2(std::uint32_t n, unsigned tile_n);
 
 /// Applies the epilogue to rows of accumulators and stores them.

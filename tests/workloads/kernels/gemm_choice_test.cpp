@@ -35,7 +35,26 @@ TEST_CASE("Large products get large tiles, small ones many CTAs") {
     CHECK(choose_gemm({128, 128, 16384}, ElementType::f16, a100(), 8, false).splits == 1);
     const GemmChoice simt = choose_gemm({8192, 8192, 4096}, ElementType::f32, a100());
     CHECK_FALSE(simt.tensor_cores);
-    CHECK(simt.tile.m * simt.tile.n == 128 * 128);
+}
+
+TEST_CASE("Candidates come in the order of their estimates, and each covers K") {
+    const GemmShape shape{300, 1000, 5000};
+    const std::vector<GemmChoice> candidates = gemm_candidates(shape, ElementType::bf16, a100());
+    REQUIRE(candidates.size() > 10);
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        if (i > 0) CHECK(candidates[i].estimated_cycles >= candidates[i - 1].estimated_cycles);
+        CHECK(candidates[i].splits * candidates[i].k_per_split >= shape.k);
+        CHECK((candidates[i].splits - 1) * candidates[i].k_per_split < shape.k);
+    }
+}
+
+TEST_CASE("Groups of columns leave few CTAs without work") {
+    for (std::uint32_t tiles = 1; tiles < 100; ++tiles) {
+        const unsigned log2 = choose_raster_log2(tiles * 128 - 5, 128);
+        const Extent3 grid = gemm_grid(128, tiles * 128 - 5, 1, 128, 128, log2);
+        CHECK((grid[0] * grid[1] - tiles) * 16 <= tiles);
+    }
+    CHECK(choose_raster_log2(8 * 128, 128) == 3);
 }
 
 TEST_CASE("Every choice can be written and fits the device") {
