@@ -56,11 +56,23 @@ unsigned passes(const std::array<Address, ptx::kWarpSize>& address, std::uint32_
     return most;
 }
 
+/// Whether lanes n and n ^ `distance` access the same address, wherever both are active.
+template <class Address>
+bool pairs_share(const std::array<Address, ptx::kWarpSize>& address, std::uint32_t lanes, unsigned distance) {
+    Address difference = 0;
+    for (unsigned lane = 0; lane < ptx::kWarpSize; ++lane) {
+        const bool both = (lanes >> lane & 1u) != 0 && (lanes >> (lane ^ distance) & 1u) != 0;
+        difference |= both ? address[lane] ^ address[lane ^ distance] : 0;
+    }
+    return difference == 0;
+}
+
 template <class Address>
 unsigned wavefronts(const std::array<Address, ptx::kWarpSize>& address, std::uint32_t lanes, unsigned bytes) {
     if (lanes == 0) return 0;
     if (lanes == ~0u && contiguous(address, bytes)) return std::max(1u, bytes / kBankBytes);
-    const unsigned group = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;
+    unsigned group = bytes <= 4 ? 32 : bytes == 8 ? 16 : 8;
+    if (group < 32 && (pairs_share(address, lanes, 1) || pairs_share(address, lanes, 2))) group *= 2;
     unsigned total = 0;
     for (unsigned first = 0; first < ptx::kWarpSize; first += group) {
         total += passes(address, lanes, first, group, bytes);

@@ -31,6 +31,8 @@ void count_conflicts(const ptx::MemoryAccess& access, const CoalescedAccess& lin
 /// Passes through the 32 banks of 4 bytes that an access takes. A pass serves lanes whose words lie in
 /// different banks, or are the same word; 8-byte accesses go by half warps, 16-byte ones (ldmatrix too) by
 /// quarter warps, as CUDA's best-practice guide and the bank-conflict probes of Volta and later describe.
+/// When lanes n and n ^ 1 (or n and n ^ 2) share their address throughout the warp, twice as many lanes go in
+/// a pass (NVIDIA developer forum, 77228).
 unsigned shared_wavefronts(const ptx::MemoryAccess& access);
 /// The same for the shared-memory side of cp.async.
 unsigned shared_wavefronts_of_copy(const ptx::MemoryAccess& access);

@@ -24,7 +24,15 @@ ptx::MemoryAccess make(unsigned bytes, std::uint32_t lanes,
 
 /// Definition: per group of lanes, the largest number of distinct words that one bank must deliver.
 unsigned wavefronts_by_definition(const ptx::MemoryAccess& access) {
-    const unsigned group = access.bytes_per_lane <= 4 ? 32 : access.bytes_per_lane == 8 ? 16 : 8;
+    unsigned group = access.bytes_per_lane <= 4 ? 32 : access.bytes_per_lane == 8 ? 16 : 8;
+    bool pairs[2] = {true, true};
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        for (const unsigned distance : {1u, 2u}) {
+            const bool both = (access.lanes >> lane & 1) && (access.lanes >> (lane ^ distance) & 1);
+            if (both && access.address[lane] != access.address[lane ^ distance]) pairs[distance - 1] = false;
+        }
+    }
+    if (group < 32 && (pairs[0] || pairs[1])) group *= 2;
     unsigned total = 0;
     for (unsigned first = 0; first < 32; first += group) {
         std::map<std::uint64_t, std::set<std::uint64_t>> words;  // by bank
@@ -62,6 +70,18 @@ TEST_CASE("bank conflicts of the textbook cases") {
     REQUIRE(shared_wavefronts(
                 make(16, ~0u, [](unsigned lane) { return lane * 128u + (lane % 8 ^ 3) * 16u; })) == 4);
     REQUIRE(shared_wavefronts(make(16, 0xff, [](unsigned lane) { return lane * 16u; })) == 1);  // ldmatrix.x1
+}
+
+TEST_CASE("128-bit loads that share addresses take the wavefronts profiled on an H100") {
+    // NVIDIA developer forum, 373160: 8 wavefronts when lanes n and n + 16 read 16 bytes at 32 n, 2 when the
+    // half warps read one address each.
+    REQUIRE(shared_wavefronts(make(16, ~0u, [](unsigned lane) { return lane % 16 * 32u; })) == 8);
+    REQUIRE(shared_wavefronts(make(16, ~0u, [](unsigned lane) { return lane / 16 * 32u; })) == 2);
+    // Forum, 77228: pairs n, n ^ 1 or n, n ^ 2 with one address halve the 4 requests of a 128-bit load.
+    REQUIRE(shared_wavefronts(make(16, ~0u, [](unsigned lane) { return lane / 2 * 16u; })) == 2);
+    REQUIRE(shared_wavefronts(make(16, ~0u, [](unsigned lane) { return (lane / 4 * 2 + lane % 2) * 16u; })) ==
+            2);
+    REQUIRE(shared_wavefronts(make(8, ~0u, [](unsigned lane) { return lane / 2 * 8u; })) == 1);
 }
 
 TEST_CASE("bank conflicts equal the definition on random accesses") {
