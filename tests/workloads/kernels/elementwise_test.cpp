@@ -321,6 +321,36 @@ TEST_CASE("Elementwise kernels mean what the expression means") {
     }
 }
 
+TEST_CASE("A step of Adam, with weights in two precisions") {
+    // x0 weight, x1 gradient (bf16), x2 and x3 moments; y3 is the weight that the forward pass reads.
+    ElementwiseSpec spec;
+    spec.expression = expression::parse(
+        "y1 = s1 * x2 + (1 - s1) * x1; y2 = s2 * x3 + (1 - s2) * x1 * x1; "
+        "y0 = x0 - s0 * (y1 * s3) / (sqrt(y2 * s4) + s5); y3 = y0");
+    spec.inputs = {{ElementType::f32}, {ElementType::bf16}, {ElementType::f32}, {ElementType::f32}};
+    spec.outputs = {ElementType::f32, ElementType::f32, ElementType::f32, ElementType::bf16};
+    spec.vector_width = 4;
+    const std::size_t elements = 1000;
+    const std::vector<std::vector<double>> inputs{random_reals(ElementType::f32, elements, -1, 1, 1),
+                                                  random_reals(ElementType::bf16, elements, -1, 1, 2),
+                                                  random_reals(ElementType::f32, elements, -0.1, 0.1, 3),
+                                                  random_reals(ElementType::f32, elements, 0, 0.1, 4)};
+    const std::vector<float> scalars{1e-3f, 0.9f, 0.999f, 1.25f, 3.5f, 1e-8f};
+    const std::vector<double> values = run_contiguous(spec, inputs, scalars);
+    const std::vector<double> exact(scalars.begin(), scalars.end());
+    std::vector<std::vector<double>> reference(4);
+    for (std::size_t i = 0; i < elements; ++i) {
+        std::vector<double> x, y(4);
+        for (const auto& input : inputs) x.push_back(input[i]);
+        expression::evaluate(spec.expression, x, exact, i, y);
+        for (unsigned o = 0; o < 4; ++o) reference[o].push_back(y[o]);
+    }
+    for (unsigned o = 0; o < 4; ++o) {
+        const std::vector<double> output(values.begin() + o * elements, values.begin() + (o + 1) * elements);
+        check_close(output, reference[o], 4 * 0x1p-24 + (o == 3 ? 0x1p-8 : 0), 1e-8);
+    }
+}
+
 TEST_CASE("Elementwise kernels refuse what they cannot do") {
     ElementwiseSpec spec;
     spec.expression = expression::parse("y0 = exp(x0)");
