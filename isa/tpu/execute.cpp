@@ -18,27 +18,6 @@ struct Issued {
     std::uint64_t sequence = 0;
 };
 
-/// The queue that an instruction goes to: 0 loads, 1 stores, 2 vector, then three per matrix unit.
-std::size_t queue_of(const Operation& operation) {
-    switch (unit_of(operation)) {
-        case UnitKind::dma_load:
-            return 0;
-        case UnitKind::dma_store:
-            return 1;
-        case UnitKind::vector:
-            return 2;
-        case UnitKind::push:
-            return 3 + 3 * std::size_t{std::get<PushWeights>(operation).unit};
-        case UnitKind::matmul:
-            return 4 + 3 * std::size_t{std::get<Matmul>(operation).unit};
-        case UnitKind::pop:
-            return 5 + 3 * std::size_t{std::get<Pop>(operation).unit};
-        case UnitKind::sequencer:
-            break;
-    }
-    return SIZE_MAX;
-}
-
 struct Core {
     Core(const CoreProgram& program, const Limits& limits)
         : cursor(program), state(limits), queues(3 + 3 * limits.matrix_units), flags(limits.sync_flags, 0) {}
@@ -51,8 +30,8 @@ struct Core {
 
 class Machine {
   public:
-    Machine(const Program& program, Memory& memory, const Limits& limits)
-        : program_(program), memory_(memory) {
+    Machine(const Program& program, Memory& memory, const Limits& limits, ExecutionListener* listener)
+        : program_(program), memory_(memory), limits_(limits), listener_(listener) {
         for (const CoreProgram& core : program.cores) cores_.emplace_back(core, limits);
     }
 
@@ -72,6 +51,17 @@ class Machine {
     }
 
   private:
+    std::size_t index_of(const Core& core) const {
+        std::size_t index = 0;
+        while (&cores_[index] != &core) ++index;
+        return index;
+    }
+    void tell(Core& core, const Issued& issued) {
+        if (listener_ == nullptr) return;
+        listener_->performs(index_of(core), *issued.instruction, issued.counters, issued.sequence,
+                            core.state.vmem());
+    }
+
     static bool is_done(const Core& core) {
         const bool halted = std::holds_alternative<Halt>(core.cursor.instruction()->operation);
         return halted &&
@@ -98,10 +88,12 @@ class Machine {
         if (unit_of(instruction.operation) == UnitKind::sequencer) {
             if (!flags_ready(core, instruction)) return false;
             take_flags(core, instruction);
+            tell(core, {&instruction, core.cursor.counters(), 0});
             signal(core, instruction);
         } else {
-            std::deque<Issued>& queue = core.queues[queue_of(instruction.operation)];
+            std::deque<Issued>& queue = core.queues[unit_number(instruction.operation, limits_)];
             if (queue.size() >= kQueueDepth) return false;
+            if (listener_ != nullptr) listener_->issued(index_of(core), core.sequence);
             queue.push_back({&instruction, core.cursor.counters(), core.sequence++});
         }
         ++counts_.instructions;
@@ -144,6 +136,7 @@ class Machine {
         const Instruction& instruction = *issued.instruction;
         if (!flags_ready(core, instruction) || !matrix_ready(core, queue, issued)) return false;
         take_flags(core, instruction);
+        tell(core, issued);
         core.state.perform(instruction, issued.counters, memory_);
         count(instruction);
         core.queues[queue].pop_front();
@@ -185,15 +178,38 @@ class Machine {
 
     const Program& program_;
     Memory& memory_;
+    const Limits& limits_;
+    ExecutionListener* listener_;
     std::deque<Core> cores_;
     ExecutionCounts counts_;
 };
 
 }  // namespace
 
-ExecutionCounts execute(const Program& program, Memory& memory, const Limits& limits) {
+std::size_t unit_number(const Operation& operation, const Limits& limits) {
+    switch (unit_of(operation)) {
+        case UnitKind::dma_load:
+            return 0;
+        case UnitKind::dma_store:
+            return 1;
+        case UnitKind::vector:
+            return 2;
+        case UnitKind::push:
+            return 3 + 3 * std::size_t{std::get<PushWeights>(operation).unit};
+        case UnitKind::matmul:
+            return 4 + 3 * std::size_t{std::get<Matmul>(operation).unit};
+        case UnitKind::pop:
+            return 5 + 3 * std::size_t{std::get<Pop>(operation).unit};
+        case UnitKind::sequencer:
+            break;
+    }
+    return unit_count(limits) - 1;
+}
+
+ExecutionCounts execute(const Program& program, Memory& memory, const Limits& limits,
+                        ExecutionListener* listener) {
     validate(program, limits);
-    return Machine(program, memory, limits).run();
+    return Machine(program, memory, limits, listener).run();
 }
 
 }  // namespace heddle::tpu

@@ -1,12 +1,33 @@
 // Runs a program without time: the plain functional meaning, and the reference for the timing model's values.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "isa/tpu/memory.h"
 #include "isa/tpu/program.h"
 
 namespace heddle::tpu {
+
+/// The unit of a core that an instruction goes to, as a number: 0 loads, 1 stores, 2 vector, then push,
+/// matmul and pop of each matrix unit, then the sequencer.
+std::size_t unit_number(const Operation& operation, const Limits& limits);
+constexpr std::size_t unit_count(const Limits& limits) {
+    return 4 + 3 * std::size_t{limits.matrix_units};
+}
+
+/// Told of every instruction as it is issued and as it is performed.
+class ExecutionListener {
+  public:
+    virtual ~ExecutionListener() = default;
+    /// Instruction number `sequence` of the core went into its unit's queue.
+    virtual void issued(std::size_t core, std::uint64_t sequence) = 0;
+    /// It is performed; for the sequencer's own instructions there is no issued() and `sequence` means
+    /// nothing. VMEM is as it was before.
+    virtual void performs(std::size_t core, const Instruction& instruction, const LoopCounters& counters,
+                          std::uint64_t sequence, std::span<const std::byte> vmem) = 0;
+};
 
 struct ExecutionCounts {
     std::uint64_t instructions = 0;
@@ -18,6 +39,7 @@ struct ExecutionCounts {
 /// Validates and runs. Units take turns, each in its own order, as sync flags allow; VMEM starts as zeros.
 /// Throws heddle::Error on bad operands, and when every unit waits for a flag that nobody will signal (saying
 /// which).
-ExecutionCounts execute(const Program& program, Memory& memory, const Limits& limits);
+ExecutionCounts execute(const Program& program, Memory& memory, const Limits& limits,
+                        ExecutionListener* listener = nullptr);
 
 }  // namespace heddle::tpu

@@ -112,8 +112,8 @@ TEST_CASE("the cursor walks through repeats as nested loops do") {
     for (ProgramCursor cursor(program.cores[0]); cursor.instruction() != nullptr; cursor.advance()) {
         const Instruction& instruction = *cursor.instruction();
         if (std::holds_alternative<Halt>(instruction.operation)) break;
-        walked += std::to_string(instruction.signals.at(0).flag) + ":" + std::to_string(cursor.counters()[0]) + "," +
-                  std::to_string(cursor.counters()[1]) + " ";
+        walked += std::to_string(instruction.signals.at(0).flag) + ":" +
+                  std::to_string(cursor.counters()[0]) + "," + std::to_string(cursor.counters()[1]) + " ";
     }
     for (int i = 0; i < 3; ++i) {
         expected += "0:" + std::to_string(i) + ",0 ";

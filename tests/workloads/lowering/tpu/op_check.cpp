@@ -7,7 +7,7 @@
 #include <set>
 
 #include "isa/tpu/assembler.h"
-#include "isa/tpu/execute.h"
+#include "isa/tpu/race_detector.h"
 #include "workloads/reference/execute.h"
 
 namespace heddle::test {
@@ -117,7 +117,9 @@ models::Cycle check_ops(models::Tpu& tpu, const trace::Trace& trace, const OpChe
         INFO("op " << op << " " << trace.ops[op].name);
         const tpu::Program& program = lowered[op].program;
         REQUIRE(tpu::assemble(tpu::disassemble(program)) == program);
-        tpu::execute(program, untimed, limits_of(tpu.config()));
+        const tpu::Limits limits = limits_of(tpu.config());
+        tpu::RaceDetector detector(program, limits);
+        tpu::execute(program, untimed, limits, &detector);
         models::TpuRunOptions options;
         options.mode = models::TpuMode::functional;
         const models::TpuResult functional = tpu.run(program, timed, options);

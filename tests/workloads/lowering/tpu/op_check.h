@@ -40,8 +40,8 @@ struct OpCheck {
 
 /// Fills the inputs with random numbers (rounded to their types), runs the trace's ops one after the other on
 /// the TPU in functional mode, and requires: outputs near the double-precision executor's; the same bits from
-/// the untimed interpreter; the same cycles in timing mode and when looking at every cycle; text form and
-/// back gives the same program. Returns the total cycles.
+/// the untimed interpreter, in which no two accesses are unordered; the same cycles in timing mode and when
+/// looking at every cycle; text form and back gives the same program. Returns the total cycles.
 models::Cycle check_ops(models::Tpu& tpu, const trace::Trace& trace, const OpCheck& check = {});
 
 }  // namespace heddle::test
