@@ -1,0 +1,76 @@
+#include "sim/run/launch_plan.h"
+
+#include <catch2/catch.hpp>
+
+#include <cstring>
+
+using namespace heddle;
+using namespace heddle::sim;
+
+namespace {
+
+program::GpuProgram program_of(const std::vector<std::vector<program::Argument>>& launches, std::uint64_t bytes) {
+    program::GpuProgram program;
+    for (int i = 0; i < 4; ++i) program.buffers.push_back({"b" + std::to_string(i), bytes, std::nullopt});
+    const auto text = std::make_shared<const program::KernelText>(program::KernelText{"text", "entry"});
+    for (const auto& arguments : launches) {
+        program::KernelLaunch launch;
+        launch.kernel = text;
+        launch.arguments = arguments;
+        program.launches.push_back(launch);
+    }
+    return program;
+}
+
+program::Argument pointer(program::BufferId buffer, std::uint64_t offset = 0) {
+    return program::BufferArgument{buffer, offset};
+}
+
+}  // namespace
+
+TEST_CASE("equal kernels on other buffers are the same kernel") {
+    // 4 MB of cache for buffers of 8 MB: each launch finds its operands cold but for the tail of the last one used.
+    const program::GpuProgram program = program_of({{pointer(0), pointer(1), program::scalar_u32(7)},
+                                                    {pointer(2), pointer(3), program::scalar_u32(7)},
+                                                    {pointer(0), pointer(1), program::scalar_u32(8)},
+                                                    {pointer(2), pointer(2), program::scalar_u32(7)},
+                                                    {pointer(0), pointer(1, 256), program::scalar_u32(7)}},
+                                                   8 << 20);
+    const std::vector<PlannedLaunch> plan = plan_launches(program, 4 << 20);
+    REQUIRE(plan.size() == 5);
+    CHECK(plan[0].key == plan[1].key);  // the layout is canonical
+    CHECK(plan[0].key != plan[2].key);  // another scalar
+    CHECK(plan[0].key != plan[3].key);  // operands that alias
+    CHECK(plan[0].key != plan[4].key);  // another offset
+    CHECK(plan[3].buffers.size() == 1);
+}
+
+TEST_CASE("what L2 holds is part of the key") {
+    const program::GpuProgram program = program_of({{pointer(0)}, {pointer(0)}, {pointer(0)}}, 1 << 20);
+    const std::vector<PlannedLaunch> plan = plan_launches(program, 4 << 20);
+    CHECK(plan[0].buffers[0].resident_bytes == 0);
+    CHECK(plan[1].buffers[0].resident_bytes == 1 << 20);
+    CHECK(plan[0].key != plan[1].key);
+    CHECK(plan[1].key == plan[2].key);
+}
+
+TEST_CASE("steering values are integers in their range, and always the same") {
+    program::SteeringFill fill;
+    fill.kind = program::SteeringFill::Kind::uniform_integers;
+    fill.element_bytes = 8;
+    fill.low = 10;
+    fill.high = 17;
+    const std::vector<std::byte> a = steering_values(fill, 8 * 1000);
+    std::vector<int> seen(17, 0);
+    for (int i = 0; i < 1000; ++i) {
+        std::int64_t value;
+        std::memcpy(&value, &a[8 * static_cast<std::size_t>(i)], 8);
+        REQUIRE((value >= 10 && value < 17));
+        ++seen[static_cast<std::size_t>(value)];
+    }
+    // 1000 / 7 = 143 each; five standard deviations are 55.
+    for (int value = 10; value < 17; ++value) CHECK(std::abs(seen[static_cast<std::size_t>(value)] - 143) < 55);
+    CHECK(a == steering_values(fill, 8 * 1000));
+    fill.seed = 2;
+    CHECK(a != steering_values(fill, 8 * 1000));
+}

@@ -1,0 +1,158 @@
+// Whole runs: a small model on each device, with values beside the double-precision reference.
+#include "sim/run/simulate.h"
+
+#include <catch2/catch.hpp>
+
+#include <cstdlib>
+
+#include "isa/common/error.h"
+#include "workloads/importers/open_trace.h"
+#include "workloads/zoo/mlp.h"
+
+using namespace heddle;
+using namespace heddle::sim;
+
+namespace {
+
+trace::Trace small_mlp(trace::ElementType type) {
+    zoo::MlpOptions options;
+    options.batch = 48;
+    options.widths = {40, 64, 33, 10};
+    options.type = type;
+    options.learning_rate = 0.5;
+    return zoo::mlp(options);
+}
+
+RunResult run(const trace::Trace& trace, const std::string& hardware, SimulateOptions options = {}) {
+    ::setenv("HEDDLE_CACHE", "off", 1);
+    options.jobs = options.jobs == 0 ? 2 : options.jobs;
+    return simulate(trace, "test", load_hardware(hardware), options);
+}
+
+void check_training(trace::ElementType type, const std::string& hardware) {
+    CAPTURE(hardware, trace::name_of(type));
+    SimulateOptions options;
+    options.numerics = true;
+    options.steps = 20;
+    const RunResult result = run(small_mlp(type), hardware, options);
+    REQUIRE(result.numerics.has_value());
+    const NumericsResult& n = *result.numerics;
+    REQUIRE(n.device_loss.size() == 20);
+    CHECK(n.loss_error <= n.loss_error_bound);
+    CHECK(n.weight_error <= n.weight_error_bound);
+    CHECK(n.weight_error > 0);               // the device rounds, so it cannot be the reference itself
+    CHECK(n.weight_error_bound < 1);         // a bound that says nothing is none
+    CHECK(n.reference_loss.front() > 2.2);   // ln 10 = 2.30 before training
+    CHECK(n.device_loss.back() < 0.9 * n.device_loss.front());
+    CHECK(result.coverage.cycle == 1);
+}
+
+std::vector<std::uint64_t> cycles_of(const RunResult& result) {
+    std::vector<std::uint64_t> cycles;
+    for (const KernelResult& kernel : result.kernels) cycles.push_back(kernel.cycles);
+    return cycles;
+}
+
+}  // namespace
+
+TEST_CASE("20 training steps of a 3-layer MLP stay within the bound of f32 on an H100") {
+    check_training(trace::ElementType::f32, "h100-sxm");
+}
+TEST_CASE("20 training steps of a 3-layer MLP stay within the bound of bf16 on an H100") {
+    check_training(trace::ElementType::bf16, "h100-sxm");
+}
+TEST_CASE("20 training steps of a 3-layer MLP stay within the bound of f16 on an A100") {
+    check_training(trace::ElementType::f16, "a100-sxm");
+}
+TEST_CASE("20 training steps of a 3-layer MLP stay within the bound of bf16 products on a TPU v3") {
+    check_training(trace::ElementType::f32, "tpu-v3");
+}
+
+TEST_CASE("looking at every cycle, other numbers of workers, and values change no cycle count") {
+    for (const std::string hardware : {"h100-sxm", "a100-sxm", "tpu-v3"}) {
+        for (const trace::ElementType type : {trace::ElementType::f32, trace::ElementType::bf16}) {
+            CAPTURE(hardware, trace::name_of(type));
+            const trace::Trace trace = small_mlp(type);
+            const std::vector<std::uint64_t> cycles = cycles_of(run(trace, hardware));
+            SimulateOptions options;
+            options.jobs = 1;
+            CHECK(cycles_of(run(trace, hardware, options)) == cycles);
+            options.tick_every_cycle = true;
+            CHECK(cycles_of(run(trace, hardware, options)) == cycles);
+            // simulate() itself compares each program's cycles with values and without.
+            options.tick_every_cycle = false;
+            options.numerics = true;
+            CHECK(cycles_of(run(trace, hardware, options)) == cycles);
+        }
+    }
+}
+
+TEST_CASE("a wider machine and a faster clock are not slower") {
+    zoo::MlpOptions options;
+    options.batch = 512;
+    options.widths = {512, 1024, 512, 10};
+    options.type = trace::ElementType::bf16;
+    const trace::Trace trace = zoo::mlp(options);
+    ::setenv("HEDDLE_CACHE", "off", 1);
+    const auto busy = [&](const std::vector<std::string>& overrides) {
+        return simulate(trace, "test", load_hardware("h100-sxm", overrides), {}).device_busy_us;
+    };
+    const double plain = busy({});
+    CHECK(busy({"sm.count=66"}) > plain);
+    CHECK(busy({"clock=1 GHz"}) > 1.2 * plain);
+}
+
+TEST_CASE("an op that no kernel carries out is estimated and said so") {
+    trace::Trace trace;
+    const auto tensor = [&](std::vector<std::int64_t> shape, trace::ElementType type) {
+        trace::Tensor t;
+        t.shape = std::move(shape);
+        t.type = type;
+        return trace.add(t);
+    };
+    trace::Op op;
+    op.kind = trace::OpKind::reduce;
+    op.inputs = {tensor({64, 32}, trace::ElementType::f32)};
+    op.outputs = {tensor({64}, trace::ElementType::f32), tensor({64}, trace::ElementType::i64)};
+    op.attributes["reduction"] = std::string("max");
+    op.attributes["axes"] = std::vector<std::int64_t>{1};
+    op.attributes["argument"] = std::int64_t{1};
+    trace.add(op);
+    const RunResult result = run(trace, "h100-sxm");
+    CHECK(result.coverage.estimated == 1);
+    CHECK(result.device_busy_us > 0);
+    REQUIRE(result.notes.size() == 1);
+    CHECK(result.notes[0].find("index of an extremum") != std::string::npos);
+    SimulateOptions options;
+    options.numerics = true;
+    CHECK_THROWS_AS(run(trace, "h100-sxm", options), Error);
+}
+
+TEST_CASE("a recorded GPT step runs on the H100 model, its optimizer cycle by cycle") {
+    const char* data = std::getenv("HEDDLE_DATA");
+    const std::string path = (data != nullptr ? std::string(data) : HEDDLE_SOURCE_DIR "/../shared/data") +
+                             "/traces/chakra/gpt_12layer_h100_bf16.tar.gz";
+    if (FILE* file = std::fopen(path.c_str(), "rb")) {
+        std::fclose(file);
+    } else {
+        WARN("skipped: " << path << " is not there");
+        return;
+    }
+    trace::Trace whole = importers::open_trace(path);
+    REQUIRE(whole.ops.size() == 1617);
+    // The kernels of under 8 us stand for the rest, which takes minutes.
+    trace::Trace part = whole;
+    part.ops.clear();
+    for (const trace::Op& op : whole.ops) {
+        if (op.measured_us.value_or(1e9) > 5 || op.kind == trace::OpKind::collective) continue;
+        trace::Op copy = op;
+        copy.dependencies.clear();
+        part.ops.push_back(copy);
+    }
+    REQUIRE(part.ops.size() > 600);
+    const RunResult result = run(part, "h100-sxm");
+    CHECK(result.coverage.cycle > 0.9);
+    CHECK(result.coverage.unknown == 0);
+    REQUIRE(result.measured_total_us.has_value());
+    CHECK(result.device_busy_us == Approx(*result.measured_total_us).epsilon(0.4));
+}
