@@ -13,14 +13,14 @@ void for_each_group(State& warp, std::uint32_t members_operand, std::uint32_t ma
         const auto first = static_cast<unsigned>(std::countr_zero(rest));
         const std::uint32_t named = members[first];
         const std::uint32_t group = rest & collect([=](unsigned lane) { return members[lane] == named; });
-        const std::uint32_t missing = named & warp.live & ~group;
-        if (missing != 0 || (named >> first & 1u) == 0) {
-            fail_running(
-                warp, missing != 0 ? static_cast<unsigned>(std::countr_zero(missing)) : first,
-                missing != 0
-                    ? "this lane is named in the member mask of a .sync instruction that it does not execute"
-                    : "this lane executes a .sync instruction whose member mask does not name it",
-                "let all named lanes reach the instruction together");
+        const std::uint32_t missing = named & warp.live & ~group, unnamed = group & ~named;
+        if ((missing | unnamed) != 0) {
+            fail_running(warp, static_cast<unsigned>(std::countr_zero(missing != 0 ? missing : unnamed)),
+                         missing != 0
+                             ? "this lane is named in the member mask of a .sync instruction that it does "
+                               "not execute with the others"
+                             : "this lane executes a .sync instruction whose member mask does not name it",
+                         "let exactly the named lanes reach the instruction together");
         }
         body(group);
         rest &= ~group;

@@ -36,6 +36,19 @@ bool moves_register(const Instruction& n) {
            n.operands[1].kind == Operand::Kind::reg;
 }
 
+// bfe and bfi of a field whose place and length are constants.
+bool has_constant_field(const Instruction& n) {
+    if (n.opcode != Opcode::bfe && n.opcode != Opcode::bfi) return false;
+    const std::size_t last = n.operands.size() - 1;
+    return n.operands[last].kind == Operand::Kind::immediate &&
+           n.operands[last - 1].kind == Operand::Kind::immediate;
+}
+
+bool adds_floats_in_shared_memory(const Instruction& n) {
+    return (n.opcode == Opcode::atom || n.opcode == Opcode::red) && n.space == StateSpace::shared &&
+           n.has(Modifier::add) && is_float(n.type());
+}
+
 void describe_memory(const Instruction& n, InstructionInfo& info) {
     switch (n.opcode) {
         case Opcode::ld:
@@ -120,6 +133,9 @@ InstructionInfo describe(const Instruction& n, const RegisterUse& use, unsigned 
         info.pipeline = Pipeline::none;
         info.machine_operations = 0;
     }
+    if (has_constant_field(n))
+        info.machine_operations = bits_of(n.type()) == 64 ? 4 : 2;     // a shift and a mask
+    if (adds_floats_in_shared_memory(n)) info.machine_operations = 5;  // a loop around compare-and-swap
     describe_memory(n, info);
     describe_synchronisation(n, info);
     if (n.opcode == Opcode::mma) {

@@ -12,16 +12,26 @@ namespace numerics = heddle::numerics;
 
 namespace {
 
-float f32(std::uint64_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits)); }
-double f64(std::uint64_t bits) { return std::bit_cast<double>(bits); }
+float f32(std::uint64_t bits) {
+    return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+}
+double f64(std::uint64_t bits) {
+    return std::bit_cast<double>(bits);
+}
 std::uint64_t bits(float value) {
     // PTX: NaN results of single precision are 0x7fffffff.
     return value != value ? 0x7FFFFFFFu : std::bit_cast<std::uint32_t>(value);
 }
-std::uint64_t bits(double value) { return std::bit_cast<std::uint64_t>(value); }
+std::uint64_t bits(double value) {
+    return std::bit_cast<std::uint64_t>(value);
+}
 
-float flushed(float value) { return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value; }
-float saturated(float value) { return !(value > 0) ? 0.0f : value > 1 ? 1.0f : value; }
+float flushed(float value) {
+    return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
+}
+float saturated(float value) {
+    return !(value > 0) ? 0.0f : value > 1 ? 1.0f : value;
+}
 
 using Binary = std::function<float(float, float, float)>;
 
@@ -29,12 +39,13 @@ void check_f32(const std::string& operation, unsigned operands, const Binary& ex
     static const char* const kOperands[] = {"", " %d, %a;", " %d, %a, %b;", " %d, %a, %b, %c;"};
     const std::vector<std::string> types(operands, "f32");
     const auto run = [&](const std::string& suffix, bool ftz, bool sat) {
-        check_instruction(operation + suffix + ".f32" + kOperands[operands], types, "f32", [&](auto a, auto b, auto c) {
-            const auto in = [&](std::uint64_t x) { return ftz ? flushed(f32(x)) : f32(x); };
-            const float value = exact(in(a), in(b), in(c));
-            const float out = ftz ? flushed(value) : value;
-            return bits(sat ? saturated(out) : out);
-        });
+        check_instruction(operation + suffix + ".f32" + kOperands[operands], types, "f32",
+                          [&](auto a, auto b, auto c) {
+                              const auto in = [&](std::uint64_t x) { return ftz ? flushed(f32(x)) : f32(x); };
+                              const float value = exact(in(a), in(b), in(c));
+                              const float out = ftz ? flushed(value) : value;
+                              return bits(sat ? saturated(out) : out);
+                          });
     };
     run("", false, false);
     run(".ftz", true, false);
@@ -92,9 +103,11 @@ TEST_CASE("Single precision, nearest even", "[ptx][float]") {
 }
 
 TEST_CASE("Double precision, nearest even", "[ptx][float]") {
-    const auto check = [](const std::string& lines, unsigned operands, const std::function<double(double, double, double)>& exact) {
-        check_instruction(lines, std::vector<std::string>(operands, "f64"), "f64",
-                          [&](auto a, auto b, auto c) { return bits(exact(f64(a), f64(b), f64(c))); }, true);
+    const auto check = [](const std::string& lines, unsigned operands,
+                          const std::function<double(double, double, double)>& exact) {
+        check_instruction(
+            lines, std::vector<std::string>(operands, "f64"), "f64",
+            [&](auto a, auto b, auto c) { return bits(exact(f64(a), f64(b), f64(c))); }, true);
     };
     check("add.f64 %d, %a, %b;", 2, [](double a, double b, double) { return a + b; });
     check("sub.rn.f64 %d, %a, %b;", 2, [](double a, double b, double) { return a - b; });
@@ -108,7 +121,8 @@ TEST_CASE("Double precision, nearest even", "[ptx][float]") {
 }
 
 TEST_CASE("Directed rounding of single precision against exact results", "[ptx][float]") {
-    const std::pair<const char*, Direction> directions[] = {{"rz", Direction::zero}, {"rm", Direction::down}, {"rp", Direction::up}};
+    const std::pair<const char*, Direction> directions[] = {
+        {"rz", Direction::zero}, {"rm", Direction::down}, {"rp", Direction::up}};
     for (const auto& [name, direction_value] : directions) {
         const Direction direction = direction_value;
         const std::string suffix = std::string(".") + name + ".f32 ";
@@ -119,29 +133,34 @@ TEST_CASE("Directed rounding of single precision against exact results", "[ptx][
         };
         check_instruction("add" + suffix + "%d, %a, %b;", {"f32", "f32"}, "f32", [=](auto a, auto b, auto) {
             const float x = f32(a), y = f32(b);
-            if (x == 0 && y == 0 && std::signbit(x) != std::signbit(y)) return bits(direction == Direction::down ? -0.0f : 0.0f);
+            if (x == 0 && y == 0 && std::signbit(x) != std::signbit(y))
+                return bits(direction == Direction::down ? -0.0f : 0.0f);
             const Exact exact = sum(x, y);
             return bits(zero(x, y, round_exact(exact.value, exact.error, direction)));
         });
         check_instruction("mul" + suffix + "%d, %a, %b;", {"f32", "f32"}, "f32", [=](auto a, auto b, auto) {
             return bits(round_exact(static_cast<double>(f32(a)) * f32(b), 0, direction));
         });
-        check_instruction("fma" + suffix + "%d, %a, %b, %c;", {"f32", "f32", "f32"}, "f32", [=](auto a, auto b, auto c) {
-            const double product = static_cast<double>(f32(a)) * f32(b), z = f32(c);
-            const Exact exact = sum(product, z);
-            float rounded = round_exact(exact.value, exact.error, direction);
-            if (exact.value == 0 && exact.error == 0 && std::signbit(product) != std::signbit(z)) {
-                rounded = direction == Direction::down ? -0.0f : 0.0f;
-            }
-            return bits(rounded);
-        });
+        check_instruction(
+            "fma" + suffix + "%d, %a, %b, %c;", {"f32", "f32", "f32"}, "f32", [=](auto a, auto b, auto c) {
+                const double product = static_cast<double>(f32(a)) * f32(b), z = f32(c);
+                const Exact exact = sum(product, z);
+                float rounded = round_exact(exact.value, exact.error, direction);
+                if (exact.value == 0 && exact.error == 0 && std::signbit(product) != std::signbit(z)) {
+                    rounded = direction == Direction::down ? -0.0f : 0.0f;
+                }
+                return bits(rounded);
+            });
         check_instruction("sqrt" + suffix + "%d, %a;", {"f32"}, "f32", [=](auto a, auto, auto) {
             const double x = f32(a), root = std::sqrt(x);
-            return bits(round_exact(root, std::isfinite(root) && root > 0 ? -std::fma(root, root, -x) / (2 * root) : 0, direction));
+            return bits(round_exact(
+                root, std::isfinite(root) && root > 0 ? -std::fma(root, root, -x) / (2 * root) : 0,
+                direction));
         });
         check_instruction("div" + suffix + "%d, %a, %b;", {"f32", "f32"}, "f32", [=](auto a, auto b, auto) {
             const double x = f32(a), y = f32(b), q = x / y;
-            return bits(round_exact(q, std::isfinite(q) && std::isfinite(y) ? -std::fma(q, y, -x) / y : 0, direction));
+            return bits(round_exact(q, std::isfinite(q) && std::isfinite(y) ? -std::fma(q, y, -x) / y : 0,
+                                    direction));
         });
     }
 }
@@ -174,14 +193,20 @@ TEST_CASE("Floating-point comparison, ordered and unordered", "[ptx][float]") {
         bool (*holds)(double, double);
         bool with_nan;
     };
-    const Comparison comparisons[] = {
-        {"eq", [](double a, double b) { return a == b; }, false}, {"ne", [](double a, double b) { return a != b; }, false},
-        {"lt", [](double a, double b) { return a < b; }, false},  {"le", [](double a, double b) { return a <= b; }, false},
-        {"gt", [](double a, double b) { return a > b; }, false},  {"ge", [](double a, double b) { return a >= b; }, false},
-        {"equ", [](double a, double b) { return a == b; }, true}, {"neu", [](double a, double b) { return a != b; }, true},
-        {"ltu", [](double a, double b) { return a < b; }, true},  {"leu", [](double a, double b) { return a <= b; }, true},
-        {"gtu", [](double a, double b) { return a > b; }, true},  {"geu", [](double a, double b) { return a >= b; }, true},
-        {"num", [](double, double) { return true; }, false},      {"nan", [](double, double) { return false; }, true}};
+    const Comparison comparisons[] = {{"eq", [](double a, double b) { return a == b; }, false},
+                                      {"ne", [](double a, double b) { return a != b; }, false},
+                                      {"lt", [](double a, double b) { return a < b; }, false},
+                                      {"le", [](double a, double b) { return a <= b; }, false},
+                                      {"gt", [](double a, double b) { return a > b; }, false},
+                                      {"ge", [](double a, double b) { return a >= b; }, false},
+                                      {"equ", [](double a, double b) { return a == b; }, true},
+                                      {"neu", [](double a, double b) { return a != b; }, true},
+                                      {"ltu", [](double a, double b) { return a < b; }, true},
+                                      {"leu", [](double a, double b) { return a <= b; }, true},
+                                      {"gtu", [](double a, double b) { return a > b; }, true},
+                                      {"geu", [](double a, double b) { return a >= b; }, true},
+                                      {"num", [](double, double) { return true; }, false},
+                                      {"nan", [](double, double) { return false; }, true}};
     for (const Comparison& comparison : comparisons) {
         const auto holds = [&](double a, double b) -> std::uint64_t {
             return a != a || b != b ? comparison.with_nan : comparison.holds(a, b);
@@ -194,7 +219,8 @@ TEST_CASE("Floating-point comparison, ordered and unordered", "[ptx][float]") {
         check_instruction(name + ".f64 %d, %a, %b;", {"f64", "f64"}, "pred",
                           [&](auto a, auto b, auto) { return holds(f64(a), f64(b)); });
         check_instruction(name + ".f16 %d, %a, %b;", {"f16", "f16"}, "pred", [&](auto a, auto b, auto) {
-            return holds(numerics::to_double(numerics::Format::fp16, a), numerics::to_double(numerics::Format::fp16, b));
+            return holds(numerics::to_double(numerics::Format::fp16, a),
+                         numerics::to_double(numerics::Format::fp16, b));
         });
     }
 }
@@ -207,33 +233,55 @@ TEST_CASE("Approximate functions stay within the manual's bounds", "[ptx][float]
         for (std::size_t i = 0; i < inputs.size(); ++i) {
             if (evaluation.skipped[i]) continue;
             const double expected = exact(f32(inputs[i])), given = f32(evaluation.results[i]);
-            const double ulp = std::ldexp(1.0, std::max(std::ilogb(expected == 0 ? 1e-45 : expected), -126) - 23);
+            const double ulp =
+                std::ldexp(1.0, std::max(std::ilogb(expected == 0 ? 1e-45 : expected), -126) - 23);
             INFO(lines << " of " << f32(inputs[i]) << ": " << given << ", exact " << expected);
             REQUIRE(std::fabs(given - expected) <= std::max(ulps * ulp, absolute));
         }
     };
     const auto uniform = [](double low, double high) {
         Bits inputs;
-        for (int i = 0; i < 3000; ++i) inputs.push_back(bits(static_cast<float>(low + (high - low) * i / 2999)));
+        for (int i = 0; i < 3000; ++i)
+            inputs.push_back(bits(static_cast<float>(low + (high - low) * i / 2999)));
         return inputs;
     };
     const auto exponential = [](double low, double high) {
         Bits inputs;
-        for (int i = 0; i < 3000; ++i) inputs.push_back(bits(static_cast<float>(std::exp2(low + (high - low) * i / 2999))));
+        for (int i = 0; i < 3000; ++i)
+            inputs.push_back(bits(static_cast<float>(std::exp2(low + (high - low) * i / 2999))));
         return inputs;
     };
-    check("ex2.approx.f32 %d, %a;", uniform(-140, 127.9), [](double x) { return std::exp2(x); }, 2);
-    check("lg2.approx.f32 %d, %a;", exponential(-130, 127), [](double x) { return std::log2(x); }, 2, std::ldexp(1.0, -22));
-    check("rcp.approx.f32 %d, %a;", exponential(-120, 120), [](double x) { return 1 / x; }, 1);
-    check("rsqrt.approx.f32 %d, %a;", exponential(-130, 120), [](double x) { return 1 / std::sqrt(x); }, 2);
-    check("sqrt.approx.f32 %d, %a;", exponential(-120, 120), [](double x) { return std::sqrt(x); }, 1);
-    check("sin.approx.f32 %d, %a;", uniform(-6.28, 6.28), [](double x) { return std::sin(x); }, 0, std::exp2(-20.5));
-    check("cos.approx.f32 %d, %a;", uniform(-6.28, 6.28), [](double x) { return std::cos(x); }, 0, std::exp2(-20.5));
-    check("sin.approx.f32 %d, %a;", uniform(-20000, 20000), [](double x) { return std::sin(x); }, 0, std::exp2(-20.5));
-    check("tanh.approx.f32 %d, %a;", uniform(-9, 9), [](double x) { return std::tanh(x); }, std::exp2(13));
-    check("tanh.approx.f32 %d, %a;", exponential(-100, -4), [](double x) { return std::tanh(x); }, std::exp2(13));
-    check("div.full.f32 %d, %a, 0f40490FDB;", exponential(-100, 100), [](double x) { return x / f32(0x40490FDB); }, 2);
-    check("div.approx.f32 %d, %a, 0f40490FDB;", exponential(-100, 100), [](double x) { return x / f32(0x40490FDB); }, 2);
+    check(
+        "ex2.approx.f32 %d, %a;", uniform(-140, 127.9), [](double x) { return std::exp2(x); }, 2);
+    check(
+        "lg2.approx.f32 %d, %a;", exponential(-130, 127), [](double x) { return std::log2(x); }, 2,
+        std::ldexp(1.0, -22));
+    check(
+        "rcp.approx.f32 %d, %a;", exponential(-120, 120), [](double x) { return 1 / x; }, 1);
+    check(
+        "rsqrt.approx.f32 %d, %a;", exponential(-130, 120), [](double x) { return 1 / std::sqrt(x); }, 2);
+    check(
+        "sqrt.approx.f32 %d, %a;", exponential(-120, 120), [](double x) { return std::sqrt(x); }, 1);
+    check(
+        "sin.approx.f32 %d, %a;", uniform(-6.28, 6.28), [](double x) { return std::sin(x); }, 0,
+        std::exp2(-20.5));
+    check(
+        "cos.approx.f32 %d, %a;", uniform(-6.28, 6.28), [](double x) { return std::cos(x); }, 0,
+        std::exp2(-20.5));
+    check(
+        "sin.approx.f32 %d, %a;", uniform(-20000, 20000), [](double x) { return std::sin(x); }, 0,
+        std::exp2(-20.5));
+    check(
+        "tanh.approx.f32 %d, %a;", uniform(-9, 9), [](double x) { return std::tanh(x); }, std::exp2(13));
+    check(
+        "tanh.approx.f32 %d, %a;", exponential(-100, -4), [](double x) { return std::tanh(x); },
+        std::exp2(13));
+    check(
+        "div.full.f32 %d, %a, 0f40490FDB;", exponential(-100, 100),
+        [](double x) { return x / f32(0x40490FDB); }, 2);
+    check(
+        "div.approx.f32 %d, %a, 0f40490FDB;", exponential(-100, 100),
+        [](double x) { return x / f32(0x40490FDB); }, 2);
 }
 
 TEST_CASE("Approximate functions of special values", "[ptx][float]") {
@@ -244,27 +292,43 @@ TEST_CASE("Approximate functions of special values", "[ptx][float]") {
     };
     // PTX manual, tables of special values of each instruction.
     const Case cases[] = {
-        {"ex2.approx.f32 %d, %a;", infinity, infinity}, {"ex2.approx.f32 %d, %a;", infinity | minus, 0},
-        {"ex2.approx.f32 %d, %a;", minus, one},         {"ex2.approx.f32 %d, %a;", 0x7FC00000, nan},
-        {"ex2.approx.ftz.f32 %d, %a;", 1, one},         {"ex2.approx.f32 %d, %a;", 0xC3160000, 0},  // 2^-150 rounds to 0
-        {"ex2.approx.ftz.f32 %d, %a;", 0xC3000000, 0},                                                 // 2^-128 is flushed
-        {"lg2.approx.f32 %d, %a;", 0, infinity | minus}, {"lg2.approx.f32 %d, %a;", minus, infinity | minus},
-        {"lg2.approx.f32 %d, %a;", infinity, infinity}, {"lg2.approx.f32 %d, %a;", 0xBF800000, nan},
-        {"lg2.approx.f32 %d, %a;", one, 0},             {"lg2.approx.ftz.f32 %d, %a;", 1, infinity | minus},
-        {"lg2.approx.f32 %d, %a;", 1, 0xC3150000},      // log2 of 2^-149
-        {"rcp.approx.f32 %d, %a;", 0, infinity},        {"rcp.approx.f32 %d, %a;", minus, infinity | minus},
-        {"rcp.approx.f32 %d, %a;", infinity | minus, minus}, {"rcp.approx.ftz.f32 %d, %a;", 1, infinity},
-        {"rsqrt.approx.f32 %d, %a;", 0, infinity},      {"rsqrt.approx.f32 %d, %a;", minus, infinity | minus},
-        {"rsqrt.approx.f32 %d, %a;", 0xBF800000, nan},  {"rsqrt.approx.f32 %d, %a;", infinity, 0},
-        {"sqrt.approx.f32 %d, %a;", minus, minus},      {"sqrt.approx.f32 %d, %a;", 0xBF800000, nan},
-        {"sin.approx.f32 %d, %a;", infinity, nan},      {"sin.approx.f32 %d, %a;", minus, minus},
-        {"cos.approx.f32 %d, %a;", 0, one},             {"cos.approx.f32 %d, %a;", infinity | minus, nan},
-        {"tanh.approx.f32 %d, %a;", infinity, one},     {"tanh.approx.f32 %d, %a;", infinity | minus, one | minus},
-        {"tanh.approx.f32 %d, %a;", minus, minus},      {"tanh.approx.f32 %d, %a;", 0x7F800001, nan},
+        {"ex2.approx.f32 %d, %a;", infinity, infinity},
+        {"ex2.approx.f32 %d, %a;", infinity | minus, 0},
+        {"ex2.approx.f32 %d, %a;", minus, one},
+        {"ex2.approx.f32 %d, %a;", 0x7FC00000, nan},
+        {"ex2.approx.ftz.f32 %d, %a;", 1, one},
+        {"ex2.approx.f32 %d, %a;", 0xC3160000, 0},      // 2^-150 rounds to 0
+        {"ex2.approx.ftz.f32 %d, %a;", 0xC3000000, 0},  // 2^-128 is flushed
+        {"lg2.approx.f32 %d, %a;", 0, infinity | minus},
+        {"lg2.approx.f32 %d, %a;", minus, infinity | minus},
+        {"lg2.approx.f32 %d, %a;", infinity, infinity},
+        {"lg2.approx.f32 %d, %a;", 0xBF800000, nan},
+        {"lg2.approx.f32 %d, %a;", one, 0},
+        {"lg2.approx.ftz.f32 %d, %a;", 1, infinity | minus},
+        {"lg2.approx.f32 %d, %a;", 1, 0xC3150000},  // log2 of 2^-149
+        {"rcp.approx.f32 %d, %a;", 0, infinity},
+        {"rcp.approx.f32 %d, %a;", minus, infinity | minus},
+        {"rcp.approx.f32 %d, %a;", infinity | minus, minus},
+        {"rcp.approx.ftz.f32 %d, %a;", 1, infinity},
+        {"rsqrt.approx.f32 %d, %a;", 0, infinity},
+        {"rsqrt.approx.f32 %d, %a;", minus, infinity | minus},
+        {"rsqrt.approx.f32 %d, %a;", 0xBF800000, nan},
+        {"rsqrt.approx.f32 %d, %a;", infinity, 0},
+        {"sqrt.approx.f32 %d, %a;", minus, minus},
+        {"sqrt.approx.f32 %d, %a;", 0xBF800000, nan},
+        {"sin.approx.f32 %d, %a;", infinity, nan},
+        {"sin.approx.f32 %d, %a;", minus, minus},
+        {"cos.approx.f32 %d, %a;", 0, one},
+        {"cos.approx.f32 %d, %a;", infinity | minus, nan},
+        {"tanh.approx.f32 %d, %a;", infinity, one},
+        {"tanh.approx.f32 %d, %a;", infinity | minus, one | minus},
+        {"tanh.approx.f32 %d, %a;", minus, minus},
+        {"tanh.approx.f32 %d, %a;", 0x7F800001, nan},
     };
     for (const Case& one_case : cases) {
         const Evaluation evaluation = evaluate(one_case.lines, {"f32"}, "f32", {{one_case.input}});
-        INFO(one_case.lines << std::hex << " of 0x" << one_case.input << " gives 0x" << evaluation.results[0]);
+        INFO(one_case.lines << std::hex << " of 0x" << one_case.input << " gives 0x"
+                            << evaluation.results[0]);
         CHECK(evaluation.results[0] == one_case.result);
     }
     // Dividing by more than 2^126 approximately gives zero, an infinity NaN.
@@ -275,10 +339,12 @@ TEST_CASE("Approximate functions of special values", "[ptx][float]") {
 
 TEST_CASE("Classes of numbers", "[ptx][float]") {
     const auto check = [](const std::string& name, const std::function<bool(double, int)>& holds) {
-        check_instruction("testp." + name + ".f32 %d, %a;", {"f32"}, "pred",
-                          [&](auto a, auto, auto) -> std::uint64_t { return holds(f32(a), std::fpclassify(f32(a))); });
-        check_instruction("testp." + name + ".f64 %d, %a;", {"f64"}, "pred",
-                          [&](auto a, auto, auto) -> std::uint64_t { return holds(f64(a), std::fpclassify(f64(a))); });
+        check_instruction(
+            "testp." + name + ".f32 %d, %a;", {"f32"}, "pred",
+            [&](auto a, auto, auto) -> std::uint64_t { return holds(f32(a), std::fpclassify(f32(a))); });
+        check_instruction(
+            "testp." + name + ".f64 %d, %a;", {"f64"}, "pred",
+            [&](auto a, auto, auto) -> std::uint64_t { return holds(f64(a), std::fpclassify(f64(a))); });
     };
     check("finite", [](double x, int) { return std::isfinite(x); });
     check("infinite", [](double x, int) { return std::isinf(x); });

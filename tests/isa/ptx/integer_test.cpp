@@ -16,7 +16,7 @@ struct IntegerType {
     unsigned bits;
     bool is_signed;
 };
-const std::vector<IntegerType> kTypes = {{"u16", 16, false}, {"s16", 16, true}, {"u32", 32, false},
+const std::vector<IntegerType> kTypes = {{"u16", 16, false}, {"s16", 16, true},  {"u32", 32, false},
                                          {"s32", 32, true},  {"u64", 64, false}, {"s64", 64, true}};
 
 // The exact value of a register.
@@ -26,10 +26,12 @@ Wide value(const IntegerType& type, std::uint64_t bits) {
     if (type.is_signed && (bits >> (type.bits - 1) & 1u) != 0) wide -= Wide{1} << type.bits;
     return wide;
 }
-std::uint64_t low(Wide wide) { return static_cast<std::uint64_t>(wide); }
+std::uint64_t low(Wide wide) {
+    return static_cast<std::uint64_t>(wide);
+}
 
-void check(const std::string& operation, const IntegerType& type, unsigned operands, const std::string& result,
-           const std::function<Wide(Wide, Wide, Wide)>& exact) {
+void check(const std::string& operation, const IntegerType& type, unsigned operands,
+           const std::string& result, const std::function<Wide(Wide, Wide, Wide)>& exact) {
     static const char* const kOperands[] = {"", "%a", "%a, %b", "%a, %b, %c"};
     std::vector<std::string> types(operands, type.name);
     if (result != type.name && operands == 3) types[2] = result;  // mad.wide
@@ -51,7 +53,9 @@ Wide high(const IntegerType& type, Wide a, Wide b) {
     return a1 * b1 + (middle >> 32) + (middle2 >> 32);
 }
 
-std::uint64_t mask_of(unsigned bits) { return bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1; }
+std::uint64_t mask_of(unsigned bits) {
+    return bits >= 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << bits) - 1;
+}
 
 }  // namespace
 
@@ -92,7 +96,9 @@ TEST_CASE("Division and remainder round toward zero", "[ptx][integer]") {
 
 TEST_CASE("Saturating and 24-bit arithmetic", "[ptx][integer]") {
     const IntegerType s32 = kTypes[3], u32 = kTypes[2];
-    const auto clamp = [](Wide v) { return v < -2147483648ll ? Wide{-2147483648ll} : v > 2147483647 ? Wide{2147483647} : v; };
+    const auto clamp = [](Wide v) {
+        return v < -2147483648ll ? Wide{-2147483648ll} : v > 2147483647 ? Wide{2147483647} : v;
+    };
     check("add.sat", s32, 2, "s32", [&](Wide a, Wide b, Wide) { return clamp(a + b); });
     check("sub.sat", s32, 2, "s32", [&](Wide a, Wide b, Wide) { return clamp(a - b); });
     check("mad.hi.sat", s32, 3, "s32", [&](Wide a, Wide b, Wide c) { return clamp((a * b >> 32) + c); });
@@ -108,36 +114,48 @@ TEST_CASE("Carries pass between instructions", "[ptx][integer]") {
     for (const unsigned bits : {32u, 64u}) {
         const std::string u = "u" + std::to_string(bits), b = ".b" + std::to_string(bits);
         const std::string pairs = ".reg " + b + " %x, %y, %z; not" + b + " %x, %a; not" + b + " %y, %b; ";
-        const auto wide = [=](std::uint64_t word) { return static_cast<Double>(~word & mask_of(bits)) << bits | word; };
-        check_instruction(pairs + "add.cc." + u + " %z, %a, %b; addc." + u + " %d, %x, %y;", {u, u}, u,
-                          [&](auto p, auto q, auto) { return static_cast<std::uint64_t>((wide(p) + wide(q)) >> bits); });
-        check_instruction(pairs + "sub.cc." + u + " %z, %a, %b; subc." + u + " %d, %x, %y;", {u, u}, u,
-                          [&](auto p, auto q, auto) { return static_cast<std::uint64_t>((wide(p) - wide(q)) >> bits); });
-        check_instruction(pairs + "sub.cc." + u + " %z, %a, %b; subc.cc." + u + " %z, %x, %y; subc." + u + " %d, 0, 0;",
-                          {u, u}, u, [&](auto p, auto q, auto) { return wide(p) < wide(q) ? ~std::uint64_t{0} : 0; });
+        const auto wide = [=](std::uint64_t word) {
+            return static_cast<Double>(~word & mask_of(bits)) << bits | word;
+        };
+        check_instruction(
+            pairs + "add.cc." + u + " %z, %a, %b; addc." + u + " %d, %x, %y;", {u, u}, u,
+            [&](auto p, auto q, auto) { return static_cast<std::uint64_t>((wide(p) + wide(q)) >> bits); });
+        check_instruction(
+            pairs + "sub.cc." + u + " %z, %a, %b; subc." + u + " %d, %x, %y;", {u, u}, u,
+            [&](auto p, auto q, auto) { return static_cast<std::uint64_t>((wide(p) - wide(q)) >> bits); });
+        check_instruction(
+            pairs + "sub.cc." + u + " %z, %a, %b; subc.cc." + u + " %z, %x, %y; subc." + u + " %d, 0, 0;",
+            {u, u}, u, [&](auto p, auto q, auto) { return wide(p) < wide(q) ? ~std::uint64_t{0} : 0; });
     }
-    check_instruction(".reg .b32 %z; mad.lo.cc.u32 %z, %a, %b, %c; madc.hi.u32 %d, %a, %b, 0;", {"u32", "u32", "u32"},
-                      "u32", [](auto a, auto b, auto c) { return (a * b + c) >> 32; });
+    check_instruction(".reg .b32 %z; mad.lo.cc.u32 %z, %a, %b, %c; madc.hi.u32 %d, %a, %b, 0;",
+                      {"u32", "u32", "u32"}, "u32", [](auto a, auto b, auto c) { return (a * b + c) >> 32; });
 }
 
 TEST_CASE("Logic", "[ptx][integer]") {
     for (const std::string bits : {"16", "32", "64"}) {
         const std::string type = "b" + bits;
-        check_instruction("and." + type + " %d, %a, %b;", {type, type}, type, [](auto a, auto b, auto) { return a & b; });
-        check_instruction("or." + type + " %d, %a, %b;", {type, type}, type, [](auto a, auto b, auto) { return a | b; });
-        check_instruction("xor." + type + " %d, %a, %b;", {type, type}, type, [](auto a, auto b, auto) { return a ^ b; });
+        check_instruction("and." + type + " %d, %a, %b;", {type, type}, type,
+                          [](auto a, auto b, auto) { return a & b; });
+        check_instruction("or." + type + " %d, %a, %b;", {type, type}, type,
+                          [](auto a, auto b, auto) { return a | b; });
+        check_instruction("xor." + type + " %d, %a, %b;", {type, type}, type,
+                          [](auto a, auto b, auto) { return a ^ b; });
         check_instruction("not." + type + " %d, %a;", {type}, type, [](auto a, auto, auto) { return ~a; });
-        check_instruction("cnot." + type + " %d, %a;", {type}, type, [](auto a, auto, auto) { return a == 0 ? 1 : 0; });
+        check_instruction("cnot." + type + " %d, %a;", {type}, type,
+                          [](auto a, auto, auto) { return a == 0 ? 1 : 0; });
     }
-    check_instruction("and.pred %d, %a, %b;", {"pred", "pred"}, "pred", [](auto a, auto b, auto) { return a & b; });
-    check_instruction("xor.pred %d, %a, %b;", {"pred", "pred"}, "pred", [](auto a, auto b, auto) { return a ^ b; });
+    check_instruction("and.pred %d, %a, %b;", {"pred", "pred"}, "pred",
+                      [](auto a, auto b, auto) { return a & b; });
+    check_instruction("xor.pred %d, %a, %b;", {"pred", "pred"}, "pred",
+                      [](auto a, auto b, auto) { return a ^ b; });
     check_instruction("not.pred %d, %a;", {"pred"}, "pred", [](auto a, auto, auto) { return a ^ 1; });
     for (const unsigned table : {0xEAu, 0x96u, 0x01u, 0x80u, 0xCAu}) {
-        check_instruction("lop3.b32 %d, %a, %b, %c, " + std::to_string(table) + ";", {"b32", "b32", "b32"}, "b32",
-                          [=](std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+        check_instruction("lop3.b32 %d, %a, %b, %c, " + std::to_string(table) + ";", {"b32", "b32", "b32"},
+                          "b32", [=](std::uint64_t a, std::uint64_t b, std::uint64_t c) {
                               std::uint64_t result = 0;
                               for (unsigned bit = 0; bit < 32; ++bit) {
-                                  const auto index = (a >> bit & 1) << 2 | (b >> bit & 1) << 1 | (c >> bit & 1);
+                                  const auto index =
+                                      (a >> bit & 1) << 2 | (b >> bit & 1) << 1 | (c >> bit & 1);
                                   result |= static_cast<std::uint64_t>(table >> index & 1) << bit;
                               }
                               return result;
@@ -148,21 +166,23 @@ TEST_CASE("Logic", "[ptx][integer]") {
 TEST_CASE("Shifts clamp, funnel shifts clamp or wrap", "[ptx][integer]") {
     for (const IntegerType& type : kTypes) {
         const std::string untyped = "b" + std::to_string(type.bits);
-        check_instruction("shl." + untyped + " %d, %a, %b;", {untyped, "u32"}, untyped, [&](auto a, auto n, auto) {
-            return n >= type.bits ? 0 : a << n;
-        });
-        check_instruction("shr." + type.name + " %d, %a, %b;", {type.name, "u32"}, type.name, [&](auto a, auto n, auto) {
-            const Wide wide = value(type, a);
-            return low(wide >> (n > 64 ? 64 : n));
-        });
+        check_instruction("shl." + untyped + " %d, %a, %b;", {untyped, "u32"}, untyped,
+                          [&](auto a, auto n, auto) { return n >= type.bits ? 0 : a << n; });
+        check_instruction("shr." + type.name + " %d, %a, %b;", {type.name, "u32"}, type.name,
+                          [&](auto a, auto n, auto) {
+                              const Wide wide = value(type, a);
+                              return low(wide >> (n > 64 ? 64 : n));
+                          });
     }
     for (const bool left : {true, false}) {
         for (const bool clamp : {true, false}) {
-            const std::string name = std::string("shf.") + (left ? "l" : "r") + (clamp ? ".clamp" : ".wrap") + ".b32 %d, %a, %b, %c;";
-            check_instruction(name, {"b32", "b32", "u32"}, "b32", [=](auto a, auto b, auto c) -> std::uint64_t {
-                const std::uint64_t both = b << 32 | a, n = clamp ? (c < 32 ? c : 32) : c & 31;
-                return left ? (both << n) >> 32 : both >> n;
-            });
+            const std::string name = std::string("shf.") + (left ? "l" : "r") + (clamp ? ".clamp" : ".wrap") +
+                                     ".b32 %d, %a, %b, %c;";
+            check_instruction(
+                name, {"b32", "b32", "u32"}, "b32", [=](auto a, auto b, auto c) -> std::uint64_t {
+                    const std::uint64_t both = b << 32 | a, n = clamp ? (c < 32 ? c : 32) : c & 31;
+                    return left ? (both << n) >> 32 : both >> n;
+                });
         }
     }
 }
@@ -178,19 +198,21 @@ TEST_CASE("Bit fields and counts", "[ptx][integer]") {
                               if (type.is_signed && len != 0) sign = a >> std::min(pos + len - 1, msb) & 1;
                               std::uint64_t d = 0;
                               for (unsigned i = 0; i <= msb; ++i) {
-                                  const std::uint64_t bit = i < len && pos + i <= msb ? a >> (pos + i) & 1 : sign;
+                                  const std::uint64_t bit =
+                                      i < len && pos + i <= msb ? a >> (pos + i) & 1 : sign;
                                   d |= bit << i;
                               }
                               return d;
                           });
-        check_instruction("bfind." + type.name + " %d, %a;", {type.name}, "u32", [&](auto a, auto, auto) -> std::uint64_t {
-            Wide v = value(type, a);
-            if (v < 0) v = ~v;
-            for (unsigned bit = type.bits; bit-- > 0;) {
-                if ((v >> bit & 1) != 0) return bit;
-            }
-            return 0xFFFFFFFF;
-        });
+        check_instruction("bfind." + type.name + " %d, %a;", {type.name}, "u32",
+                          [&](auto a, auto, auto) -> std::uint64_t {
+                              Wide v = value(type, a);
+                              if (v < 0) v = ~v;
+                              for (unsigned bit = type.bits; bit-- > 0;) {
+                                  if ((v >> bit & 1) != 0) return bit;
+                              }
+                              return 0xFFFFFFFF;
+                          });
     }
     for (const unsigned bits : {32u, 64u}) {
         const std::string type = "b" + std::to_string(bits);
@@ -203,16 +225,18 @@ TEST_CASE("Bit fields and counts", "[ptx][integer]") {
                               }
                               return f;
                           });
-        check_instruction("popc." + type + " %d, %a;", {type}, "u32", [](auto a, auto, auto) -> std::uint64_t {
-            std::uint64_t n = 0;
-            for (; a != 0; a >>= 1) n += a & 1;
-            return n;
-        });
-        check_instruction("clz." + type + " %d, %a;", {type}, "u32", [=](auto a, auto, auto) -> std::uint64_t {
-            std::uint64_t n = 0;
-            while (n < bits && (a >> (bits - 1 - n) & 1) == 0) ++n;
-            return n;
-        });
+        check_instruction("popc." + type + " %d, %a;", {type}, "u32",
+                          [](auto a, auto, auto) -> std::uint64_t {
+                              std::uint64_t n = 0;
+                              for (; a != 0; a >>= 1) n += a & 1;
+                              return n;
+                          });
+        check_instruction("clz." + type + " %d, %a;", {type}, "u32",
+                          [=](auto a, auto, auto) -> std::uint64_t {
+                              std::uint64_t n = 0;
+                              while (n < bits && (a >> (bits - 1 - n) & 1) == 0) ++n;
+                              return n;
+                          });
         check_instruction("brev." + type + " %d, %a;", {type}, type, [=](auto a, auto, auto) {
             std::uint64_t d = 0;
             for (unsigned i = 0; i < bits; ++i) d |= (a >> i & 1) << (bits - 1 - i);
@@ -239,15 +263,17 @@ TEST_CASE("Byte permutation", "[ptx][integer]") {
         const char* name;
         const char* bytes[4];
     };
-    const Mode modes[] = {{"f4e", {"3210", "4321", "5432", "6543"}}, {"b4e", {"5670", "6701", "7012", "0123"}},
-                          {"rc8", {"0000", "1111", "2222", "3333"}}, {"ecl", {"3210", "3211", "3222", "3333"}},
-                          {"ecr", {"0000", "1110", "2210", "3210"}}, {"rc16", {"1010", "3232", "1010", "3232"}}};
+    const Mode modes[] = {
+        {"f4e", {"3210", "4321", "5432", "6543"}}, {"b4e", {"5670", "6701", "7012", "0123"}},
+        {"rc8", {"0000", "1111", "2222", "3333"}}, {"ecl", {"3210", "3211", "3222", "3333"}},
+        {"ecr", {"0000", "1110", "2210", "3210"}}, {"rc16", {"1010", "3232", "1010", "3232"}}};
     for (const Mode& mode : modes) {
-        check_instruction(std::string("prmt.b32.") + mode.name + " %d, %a, %b, %c;", {"b32", "b32", "b32"}, "b32",
-                          [&](std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+        check_instruction(std::string("prmt.b32.") + mode.name + " %d, %a, %b, %c;", {"b32", "b32", "b32"},
+                          "b32", [&](std::uint64_t a, std::uint64_t b, std::uint64_t c) {
                               const std::uint64_t both = b << 32 | a;
                               std::uint64_t d = 0;
-                              for (const char* p = mode.bytes[c & 3]; *p != 0; ++p) d = d << 8 | (both >> (8 * (*p - '0')) & 0xFF);
+                              for (const char* p = mode.bytes[c & 3]; *p != 0; ++p)
+                                  d = d << 8 | (both >> (8 * (*p - '0')) & 0xFF);
                               return d;
                           });
     }
@@ -258,36 +284,44 @@ TEST_CASE("Integer comparison and selection", "[ptx][integer]") {
         const char* name;
         bool (*holds)(Wide, Wide);
     };
-    const Comparison comparisons[] = {{"eq", [](Wide a, Wide b) { return a == b; }}, {"ne", [](Wide a, Wide b) { return a != b; }},
-                                      {"lt", [](Wide a, Wide b) { return a < b; }},  {"le", [](Wide a, Wide b) { return a <= b; }},
-                                      {"gt", [](Wide a, Wide b) { return a > b; }},  {"ge", [](Wide a, Wide b) { return a >= b; }}};
+    const Comparison comparisons[] = {
+        {"eq", [](Wide a, Wide b) { return a == b; }}, {"ne", [](Wide a, Wide b) { return a != b; }},
+        {"lt", [](Wide a, Wide b) { return a < b; }},  {"le", [](Wide a, Wide b) { return a <= b; }},
+        {"gt", [](Wide a, Wide b) { return a > b; }},  {"ge", [](Wide a, Wide b) { return a >= b; }}};
     for (const IntegerType& type : kTypes) {
         for (const Comparison& comparison : comparisons) {
             const std::string name = std::string(comparison.name) + ".";
             check_instruction("setp." + name + type.name + " %d, %a, %b;", {type.name, type.name}, "pred",
-                              [&](auto a, auto b, auto) -> std::uint64_t { return comparison.holds(value(type, a), value(type, b)); });
-            check_instruction("setp." + name + "and." + type.name + " %d|%q, %a, %b, !%c;", {type.name, type.name, "pred"}, "pred",
+                              [&](auto a, auto b, auto) -> std::uint64_t {
+                                  return comparison.holds(value(type, a), value(type, b));
+                              });
+            check_instruction("setp." + name + "and." + type.name + " %d|%q, %a, %b, !%c;",
+                              {type.name, type.name, "pred"}, "pred",
                               [&](auto a, auto b, auto c) -> std::uint64_t {
                                   return comparison.holds(value(type, a), value(type, b)) && c == 0;
                               });
-            check_instruction("set." + name + "u32." + type.name + " %d, %a, %b;", {type.name, type.name}, "u32",
-                              [&](auto a, auto b, auto) -> std::uint64_t {
+            check_instruction("set." + name + "u32." + type.name + " %d, %a, %b;", {type.name, type.name},
+                              "u32", [&](auto a, auto b, auto) -> std::uint64_t {
                                   return comparison.holds(value(type, a), value(type, b)) ? 0xFFFFFFFF : 0;
                               });
         }
         // The second predicate is the complement, combined too.
-        check_instruction("setp.lt.or." + type.name + " %q|%d, %a, %b, %c;", {type.name, type.name, "pred"}, "pred",
-                          [&](auto a, auto b, auto c) -> std::uint64_t { return !(value(type, a) < value(type, b)) || c != 0; });
+        check_instruction("setp.lt.or." + type.name + " %q|%d, %a, %b, %c;", {type.name, type.name, "pred"},
+                          "pred", [&](auto a, auto b, auto c) -> std::uint64_t {
+                              return !(value(type, a) < value(type, b)) || c != 0;
+                          });
         check_instruction("selp." + type.name + " %d, %a, %b, %c;", {type.name, type.name, "pred"}, type.name,
                           [](auto a, auto b, auto c) { return c != 0 ? a : b; });
-        check_instruction("slct." + type.name + ".s32 %d, %a, %b, %c;", {type.name, type.name, "s32"}, type.name,
+        check_instruction("slct." + type.name + ".s32 %d, %a, %b, %c;", {type.name, type.name, "s32"},
+                          type.name,
                           [](auto a, auto b, auto c) { return static_cast<std::int32_t>(c) >= 0 ? a : b; });
     }
 }
 
 TEST_CASE("Conversion between integers", "[ptx][integer]") {
-    const std::vector<IntegerType> types = {{"u8", 8, false}, {"s8", 8, true}, {"u16", 16, false}, {"s16", 16, true},
-                                            {"u32", 32, false}, {"s32", 32, true}, {"u64", 64, false}, {"s64", 64, true}};
+    const std::vector<IntegerType> types = {{"u8", 8, false},   {"s8", 8, true},    {"u16", 16, false},
+                                            {"s16", 16, true},  {"u32", 32, false}, {"s32", 32, true},
+                                            {"u64", 64, false}, {"s64", 64, true}};
     for (const IntegerType& to : types) {
         for (const IntegerType& from : types) {
             for (const unsigned register_bits : {16u, 32u, 64u}) {
@@ -295,15 +329,16 @@ TEST_CASE("Conversion between integers", "[ptx][integer]") {
                 const std::string destination = "b" + std::to_string(register_bits);
                 const std::string source = "b" + std::to_string(std::max(16u, from.bits));
                 // The result is extended to the register's width by its own sign.
-                check_instruction("cvt." + to.name + "." + from.name + " %d, %a;", {source}, destination, [&](auto a, auto, auto) {
-                    return low(value(to, low(value(from, a))));
-                });
-                check_instruction("cvt.sat." + to.name + "." + from.name + " %d, %a;", {source}, destination, [&](auto a, auto, auto) {
-                    const Wide low_end = to.is_signed ? -(Wide{1} << (to.bits - 1)) : Wide{0};
-                    const Wide high_end = (Wide{1} << (to.is_signed ? to.bits - 1 : to.bits)) - 1;
-                    const Wide v = value(from, a);
-                    return low(v < low_end ? low_end : v > high_end ? high_end : v);
-                });
+                check_instruction("cvt." + to.name + "." + from.name + " %d, %a;", {source}, destination,
+                                  [&](auto a, auto, auto) { return low(value(to, low(value(from, a)))); });
+                check_instruction(
+                    "cvt.sat." + to.name + "." + from.name + " %d, %a;", {source}, destination,
+                    [&](auto a, auto, auto) {
+                        const Wide low_end = to.is_signed ? -(Wide{1} << (to.bits - 1)) : Wide{0};
+                        const Wide high_end = (Wide{1} << (to.is_signed ? to.bits - 1 : to.bits)) - 1;
+                        const Wide v = value(from, a);
+                        return low(v < low_end ? low_end : v > high_end ? high_end : v);
+                    });
             }
         }
     }
@@ -311,15 +346,19 @@ TEST_CASE("Conversion between integers", "[ptx][integer]") {
     check_instruction("cvt.s32.s8 %d, %a;", {"b64"}, "s32", [](auto a, auto, auto) {
         return static_cast<std::uint64_t>(static_cast<std::int64_t>(static_cast<std::int8_t>(a)));
     });
-    check_instruction("cvt.u32.u64 %d, %a;", {"b64"}, "u32", [](auto a, auto, auto) { return a & mask_of(32); });
+    check_instruction("cvt.u32.u64 %d, %a;", {"b64"}, "u32",
+                      [](auto a, auto, auto) { return a & mask_of(32); });
 }
 
 TEST_CASE("Packing and unpacking", "[ptx][integer]") {
-    check_instruction("mov.b64 %d, {%a, %b};", {"b32", "b32"}, "b64", [](auto a, auto b, auto) { return b << 32 | a; });
-    check_instruction("mov.b32 %d, {%a, %b};", {"b16", "b16"}, "b32", [](auto a, auto b, auto) { return b << 16 | a; });
+    check_instruction("mov.b64 %d, {%a, %b};", {"b32", "b32"}, "b64",
+                      [](auto a, auto b, auto) { return b << 32 | a; });
+    check_instruction("mov.b32 %d, {%a, %b};", {"b16", "b16"}, "b32",
+                      [](auto a, auto b, auto) { return b << 16 | a; });
     check_instruction("mov.b64 {%t, %d}, %a;", {"b64"}, "b32", [](auto a, auto, auto) { return a >> 32; });
     check_instruction("mov.b64 {_, %d}, %a;", {"b64"}, "b32", [](auto a, auto, auto) { return a >> 32; });
-    check_instruction(".reg .b16 %x; mov.b32 {%x, %d}, %a;", {"b32"}, "b16", [](auto a, auto, auto) { return a >> 16; });
+    check_instruction(".reg .b16 %x; mov.b32 {%x, %d}, %a;", {"b32"}, "b16",
+                      [](auto a, auto, auto) { return a >> 16; });
     check_instruction(".reg .b16 %x<4>; mov.b64 {%x0, %x1, %d, %x3}, %a;", {"b64"}, "b16",
                       [](auto a, auto, auto) { return a >> 32; });
 }

@@ -47,7 +47,8 @@ TEST_CASE("A kernel's declarations are laid out", "[ptx][parser]") {
         ".const .align 4 .f32 table[2][3] = {{1.0, 0f40000000}, {-3.5}};\n"
         ".global .u32 counter = 7;\n"
         ".extern .shared .align 16 .b8 dynamic[];\n"
-        ".visible .entry k(.param .u32 n, .param .align 8 .b8 box[20], .param .u64 .ptr .global .align 16 p, .param .u16 h)\n"
+        ".visible .entry k(.param .u32 n, .param .align 8 .b8 box[20], .param .u64 .ptr .global .align 16 p, "
+        ".param .u16 h)\n"
         ".maxntid 256, 1, 1 .minnctapersm 2\n"
         "{\n .shared .align 8 .b8 small[12];\n .shared .f64 wide[3];\n .local .align 4 .b8 stack[40];\n"
         " .reg .f32 %f<2>;\n .reg .u64 %rd;\n .reg .u32 %r;\n"
@@ -69,7 +70,8 @@ TEST_CASE("A kernel's declarations are laid out", "[ptx][parser]") {
     REQUIRE(kernel->parameter_bytes == 42);
     REQUIRE(kernel->maximum_threads[0] == 256);
     REQUIRE(kernel->minimum_ctas == 2);
-    // small at 0, wide at 16 (8-byte alignment after 12 bytes), 24 bytes long; dynamic memory at the next multiple of 16.
+    // small at 0, wide at 16 (8-byte alignment after 12 bytes), 24 bytes long; dynamic memory at the next
+    // multiple of 16.
     REQUIRE(kernel->shared_bytes == 40);
     REQUIRE(kernel->local_bytes == 40);
     const Variable& dynamic = kernel->variables[2];
@@ -104,8 +106,10 @@ TEST_CASE("Constants in every notation", "[ptx][parser]") {
 }
 
 TEST_CASE("Registers of inner scopes hide outer ones; labels are scoped", "[ptx][parser]") {
-    const Module module = parse(module_text("", "{ .reg .b32 %a; mov.b32 %a, 1; { .reg .b64 %a; mov.b64 %a, 2; bra done; "
-                                                "done: } bra done; mov.b32 %a, 3; } done: ret;"));
+    const Module module =
+        parse(module_text("",
+                          "{ .reg .b32 %a; mov.b32 %a, 1; { .reg .b64 %a; mov.b64 %a, 2; bra done; "
+                          "done: } bra done; mov.b32 %a, 3; } done: ret;"));
     const Kernel& kernel = module.kernels[0];
     REQUIRE(kernel.registers.size() == 2);
     REQUIRE(kernel.registers[1].type == Type::b64);
@@ -117,7 +121,8 @@ TEST_CASE("Registers of inner scopes hide outer ones; labels are scoped", "[ptx]
 TEST_CASE("Debug information and pragmas do not disturb", "[ptx][parser]") {
     const Module module = parse(
         ".version 8.0\n.target sm_90, debug\n.address_size 64\n.file 1 \"a.cu\", 12345, 678\n"
-        ".visible .entry k()\n{\n.pragma \"nounroll\";\n.loc 1 5 3\n.loc 1 6 3, function_name $L__info0, inlined_at 1 9 2\nret;\n}\n"
+        ".visible .entry k()\n{\n.pragma \"nounroll\";\n.loc 1 5 3\n.loc 1 6 3, function_name $L__info0, "
+        "inlined_at 1 9 2\nret;\n}\n"
         ".section .debug_str\n{\n.b8 99,111\n$L__info0:\n.b8 0\n}\n");
     REQUIRE(module.kernels[0].instructions.size() == 1);
     REQUIRE(module.kernels[0].pragmas == std::vector<std::string>{"nounroll"});
@@ -162,7 +167,8 @@ TEST_CASE("Wrong instructions are refused with their line and a remedy", "[ptx][
         {"add.s32 %r1 %r2, %r3;", "expected ','"},
         {"add.s32 %r1, %r2, %r3", "expected ','"},
         {"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 %r1;", "unknown or unsupported instruction"},
-        {"mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, {%r4,%r5}, {%f0,%f1,%f2,%f3};",
+        {"mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, "
+         "{%r4,%r5}, {%f0,%f1,%f2,%f3};",
          "unsupported form"},
         {"mul.wide.s32 %r1, %r2, %r3;", "must be .s64"},
         {"cvt.f32.s32 %f1, %r1;", "unsupported form"},
@@ -191,7 +197,8 @@ TEST_CASE("Wrong modules are refused", "[ptx][parser]") {
     CHECK(mentions(refuse_text(head + ".visible .entry k( { ret; }"), "expected .param"));
     CHECK(mentions(refuse_text(head + ".visible .entry k() { ret;"), "expected '}'"));
     CHECK(mentions(refuse_text(head + ".visible .entry k() { /* ret; }"), "comment without an end"));
-    CHECK(mentions(refuse_text(head + ".visible .entry k() { ret; } .visible .entry k() { ret; }"), "same name"));
+    CHECK(mentions(refuse_text(head + ".visible .entry k() { ret; } .visible .entry k() { ret; }"),
+                   "same name"));
     CHECK(mentions(refuse_text(head + ".shared .b8 x[99999999999];"), "more shared memory"));
     CHECK(mentions(refuse_text(head + ".const .b8 x[70000];"), "constant bank"));
     CHECK(mentions(refuse_text(head + ".global .f32 x[2] = {1.0, 2.0, 3.0};"), "more initial values"));
@@ -223,10 +230,13 @@ TEST_CASE("Mutated text never does more harm than an error", "[ptx][parser]") {
     // One kernel is enough text, and keeps the test short.
     const std::size_t start = source.find(".visible .entry histogram");
     const std::size_t end = source.find(".visible .entry", start + 1);
-    const std::string text = ".version 9.0\n.target sm_90\n.address_size 64\n" + source.substr(start, end - start);
+    const std::string text =
+        ".version 9.0\n.target sm_90\n.address_size 64\n" + source.substr(start, end - start);
     REQUIRE(parse(text).kernels.size() == 1);
     std::mt19937 generator(20240607);
-    const auto pick = [&](std::size_t size) { return std::uniform_int_distribution<std::size_t>(0, size - 1)(generator); };
+    const auto pick = [&](std::size_t size) {
+        return std::uniform_int_distribution<std::size_t>(0, size - 1)(generator);
+    };
     const std::string alphabet = "%rpfdx.,;:[]{}()<>@!+-0123456789abcdef \n\"/*_$|~#\x01\x80";
     unsigned loaded = 0, refused = 0;
     for (int round = 0; round < 4000; ++round) {
@@ -234,10 +244,18 @@ TEST_CASE("Mutated text never does more harm than an error", "[ptx][parser]") {
         for (std::size_t n = 1 + pick(3); n > 0; --n) {
             const std::size_t at = pick(mutated.size());
             switch (pick(4)) {
-                case 0: mutated[at] = alphabet[pick(alphabet.size())]; break;
-                case 1: mutated.erase(at, 1 + pick(12)); break;
-                case 2: mutated.insert(at, 1, alphabet[pick(alphabet.size())]); break;
-                default: mutated.insert(at, mutated.substr(pick(mutated.size()), 1 + pick(40))); break;
+                case 0:
+                    mutated[at] = alphabet[pick(alphabet.size())];
+                    break;
+                case 1:
+                    mutated.erase(at, 1 + pick(12));
+                    break;
+                case 2:
+                    mutated.insert(at, 1, alphabet[pick(alphabet.size())]);
+                    break;
+                default:
+                    mutated.insert(at, mutated.substr(pick(mutated.size()), 1 + pick(40)));
+                    break;
             }
         }
         try {
