@@ -103,9 +103,11 @@ void describe(Op& op, const Attention& attention, const KernelName& kernel) {
     for (const char* traits : {"Flash_fwd_kernel_traits", "Flash_bwd_kernel_traits"}) {
         const auto arguments = template_arguments(kernel.full, traits);
         if (arguments.size() < 4) continue;
-        op.attributes["tile"] = std::vector<std::int64_t>{std::stoll(arguments[1]), std::stoll(arguments[2]),
-                                                          std::stoll(arguments[0])};
-        op.attributes["warps"] = std::int64_t{std::stoll(arguments[3])};
+        const auto number = [&arguments](std::size_t i) {
+            return integer_argument(arguments[i]).value_or(0);
+        };
+        op.attributes["tile"] = std::vector<std::int64_t>{number(1), number(2), number(0)};
+        op.attributes["warps"] = number(3);
     }
 }
 

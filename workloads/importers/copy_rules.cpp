@@ -1,5 +1,5 @@
 // Copies and casts, concatenation, copies between host and device, memset, collectives.
-#include <numeric>
+#include <algorithm>
 
 #include "workloads/importers/rules.h"
 
@@ -63,6 +63,9 @@ void concatenate(Builder& builder, const Launch& launch) {
     const auto batch = static_cast<std::size_t>(launch.name.integer(3).value_or(128));
     if (turn.count > 1) {
         if (axis != 0) throw NotUnderstood{"a concatenation of several launches along an inner axis"};
+        const auto scalar = [](const RecordedTensor& tensor) { return tensor.shape.empty(); };
+        if (scalar(result) || std::any_of(tensors.begin(), tensors.end(), scalar))
+            throw NotUnderstood{"joined scalars"};
         const std::size_t first = turn.index * batch, last = std::min(first + batch, tensors.size());
         if (first >= tensors.size()) throw NotUnderstood{"more launches than tensors"};
         const std::int64_t row = result.shape[0] > 0 ? result.elements() / result.shape[0] : 0;

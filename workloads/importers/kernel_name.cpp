@@ -30,7 +30,9 @@ std::vector<std::string> split_arguments(const std::string& text, std::size_t op
     return result;
 }
 
-std::optional<std::int64_t> integer_of(const std::string& text) {
+}  // namespace
+
+std::optional<std::int64_t> integer_argument(const std::string& text) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (error != std::errc{}) return std::nullopt;
@@ -40,10 +42,8 @@ std::optional<std::int64_t> integer_of(const std::string& text) {
     return value;
 }
 
-}  // namespace
-
 std::optional<std::int64_t> KernelName::integer(std::size_t index) const {
-    return index < arguments.size() ? integer_of(arguments[index]) : std::nullopt;
+    return index < arguments.size() ? integer_argument(arguments[index]) : std::nullopt;
 }
 
 std::optional<bool> KernelName::boolean(std::size_t index) const {

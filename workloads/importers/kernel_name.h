@@ -23,6 +23,9 @@ struct KernelName {
 
 KernelName parse_kernel_name(const std::string& name);
 
+/// A template argument such as "768u" or "64"; nothing when it is no integer.
+std::optional<std::int64_t> integer_argument(const std::string& text);
+
 /// The tile of a matrix kernel: "tilesize128x128x64", "128x128_32x5", "_128x64x32_": rows, columns, depth;
 /// empty when the name has none. cuBLAS counts columns of the column-major result first.
 std::vector<std::int64_t> tile_of(const std::string& name);

@@ -49,6 +49,7 @@ std::vector<Piece> launches(const std::vector<RecordedTensor>& tensors, std::int
             }
         }
     }
+    if (open) result.push_back(piece);  // the last tensor of the list is empty
     return result;
 }
 
@@ -250,7 +251,7 @@ bool multi_tensor_rule(Builder& builder, const Launch& launch) {
     if (launch.name.function != "multi_tensor_apply_kernel") return false;
     const Call& call = need(launch.recording.parent(launch.kernel), "call that launched it");
     const auto lists = template_arguments(launch.name.full, "TensorListMetadata");
-    const std::int64_t depth = lists.empty() ? 1 : std::stoll(lists[0]);
+    const std::int64_t depth = lists.empty() ? 1 : integer_argument(lists[0]).value_or(1);
     const auto turn = launch.turn_in(call);
     const Plan plan = find_plan(launch, call, turn.count, depth);
     const RecordedTensor tensors = flat(plan.tensors[turn.index], plan.pieces[turn.index].elements);

@@ -153,8 +153,9 @@ bool normalisation_rule(Builder& builder, const Launch& launch) {
     if (function.rfind("ln_", 0) != 0 || function.find("_kernel") == std::string::npos) return false;
     // Kernel_traits_base<columns, weight, input, output, compute, ...>
     const auto traits = template_arguments(launch.name.full, "Kernel_traits_base");
-    if (traits.empty()) throw NotUnderstood{"the kernel's traits are not in its name"};
-    const std::int64_t columns = std::stoll(traits[0]);
+    const auto named = traits.empty() ? std::nullopt : integer_argument(traits[0]);
+    if (!named || *named < 1) throw NotUnderstood{"the kernel's traits are not in its name"};
+    const std::int64_t columns = *named;
     const Call& scope = need(function_of(launch), "call that normalises");
     Op op;
     if (function.find("fwd") != std::string::npos) {

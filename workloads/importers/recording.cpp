@@ -36,6 +36,8 @@ constexpr std::array<TypeName, 18> type_names{{
     {"half", ElementType::f16},
 }};
 
+constexpr std::int64_t largest_tensor = std::int64_t{1} << 44;
+
 std::optional<ElementType> element_type(const std::string& name) {
     for (const TypeName& entry : type_names) {
         if (name == entry.name) return entry.type;
@@ -73,6 +75,14 @@ std::optional<RecordedTensor> tensor_of(const Literal& value, const Literal* sha
     tensor.type = *known;
     if (fields->size() > 5 && (*fields)[5].text() != nullptr) tensor.device = *(*fields)[5].text();
     tensor.shape = shape != nullptr ? shape->integers() : Shape{field(3)};
+    // Damaged recordings name impossible tensors; they count as not recorded.
+    std::int64_t elements = 1;
+    for (const std::int64_t extent : tensor.shape) {
+        if (extent < 0 || __builtin_mul_overflow(elements, extent, &elements) || elements > largest_tensor) {
+            return std::nullopt;
+        }
+    }
+    if (tensor.offset < 0 || tensor.offset > largest_tensor) return std::nullopt;
     tensor.strides = trace::broadcast_strides(tensor.shape, tensor.shape);
     return tensor;
 }
@@ -210,7 +220,10 @@ void Recording::learn_strides(Call& call) {
     } else {
         return;
     }
-    if (strides.size() != output->shape.size()) {
+    const bool sane = std::all_of(strides.begin(), strides.end(), [](std::int64_t stride) {
+        return stride >= 0 && stride <= largest_tensor;
+    });
+    if (strides.size() != output->shape.size() || !sane) {
         strides_.erase(output->id);
         return;
     }

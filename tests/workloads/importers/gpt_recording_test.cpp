@@ -230,3 +230,48 @@ TEST_CASE("other recordings import without error, with all kernels and their tim
         }
     }
 }
+
+TEST_CASE("a damaged recording is an error or has unknown ops, and never ends the program") {
+    const auto path = recording("traces/chakra/gpt_12layer_h100_bf16.tar.gz");
+    if (!path) return;
+    const trace::ChakraGraph whole = trace::read_chakra(*path);
+    std::uint64_t state = 1;
+    const auto random = [&state](std::size_t below) {
+        state = state * 6364136223846793005ull + 1442695040888963407ull;  // Knuth's MMIX generator
+        return static_cast<std::size_t>((state >> 33) % below);
+    };
+    std::size_t imported = 0, refused = 0;
+    for (int round = 0; round < 60; ++round) {
+        // A window of the step: start, first backward layers, or the update at the end.
+        const std::size_t starts[] = {0, 1560, 10860};
+        trace::ChakraGraph graph;
+        const std::size_t start = starts[round % 3];
+        graph.nodes.assign(whole.nodes.begin() + static_cast<std::ptrdiff_t>(start),
+                           whole.nodes.begin() + static_cast<std::ptrdiff_t>(start + 480));
+        for (int k = 0; k < 40; ++k) {
+            trace::ChakraNode& node = graph.nodes[random(graph.nodes.size())];
+            std::string* texts[] = {&node.inputs.shapes, &node.inputs.values, &node.inputs.types, &node.name,
+                                    &node.outputs.shapes};
+            std::string& text = *texts[random(5)];
+            // Digits stay digits most of the time, so that damage gets past the reader of literals.
+            if (!text.empty()) {
+                char& c = text[random(text.size())];
+                const bool digit = c >= '0' && c <= '9';
+                c = digit || random(40) != 0 ? static_cast<char>(digit ? '0' + random(10) : c)
+                                             : "[],-'9"[random(6)];
+            }
+            if (random(4) == 0)
+                graph.nodes.erase(graph.nodes.begin() +
+                                  static_cast<std::ptrdiff_t>(random(graph.nodes.size())));
+        }
+        try {
+            const Trace trace = importers::import_chakra_execution(graph, "damaged");
+            CHECK(trace.ops.size() > 50);
+            ++imported;
+        } catch (const Error&) {
+            ++refused;
+        }
+    }
+    CHECK(imported > 10);
+    CHECK(imported + refused == 60);
+}
