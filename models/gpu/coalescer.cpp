@@ -59,6 +59,8 @@ unsigned passes(const std::array<Address, ptx::kWarpSize>& address, std::uint32_
 /// Whether lanes n and n ^ `distance` access the same address, wherever both are active.
 template <class Address>
 bool pairs_share(const std::array<Address, ptx::kWarpSize>& address, std::uint32_t lanes, unsigned distance) {
+    const bool first_pair = (lanes & 1u) != 0 && (lanes >> distance & 1u) != 0;
+    if (first_pair && address[0] != address[distance]) return false;  // the usual case
     Address difference = 0;
     for (unsigned lane = 0; lane < ptx::kWarpSize; ++lane) {
         const bool both = (lanes >> lane & 1u) != 0 && (lanes >> (lane ^ distance) & 1u) != 0;

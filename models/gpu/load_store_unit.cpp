@@ -8,9 +8,9 @@ namespace {
 /// Lines that L1 looks up in a cycle.
 constexpr unsigned kTagsPerCycle = 4;
 
-/// Cycles for which a global load or store occupies L1: four lines are looked up per cycle, and data pass through the
-/// same 32 banks as shared memory. Both are measured on an H200 (gpu-benches, gpu-strides): loads of floats 1, 2, 4 and 8
-/// apart take 1, 2, 4 and 8 cycles, 15 apart 4.6, and 32 lanes in 32 lines 9.3.
+/// Cycles for which a global load or store occupies L1: four lines are looked up per cycle, and data pass
+/// through the same 32 banks as shared memory. Both are measured on an H200 (gpu-benches, gpu-strides): loads
+/// of floats 1, 2, 4 and 8 apart take 1, 2, 4 and 8 cycles, 15 apart 4.6, and 32 lanes in 32 lines 9.3.
 unsigned global_wavefronts(const ptx::MemoryAccess& access, const CoalescedAccess& lines) {
     return std::max((lines.count + kTagsPerCycle - 1) / kTagsPerCycle, shared_wavefronts(access));
 }
@@ -74,7 +74,8 @@ LoadStoreUnit::Outcome LoadStoreUnit::load(const ptx::MemoryAccess& access, bool
     const unsigned shared = shared_wavefronts_of_copy(access);
     ++statistics_.shared_accesses;
     statistics_.shared_wavefronts += shared;
-    return load_lines(bypass_l1, owner, now, std::max((lines_.count + kTagsPerCycle - 1) / kTagsPerCycle, shared));
+    return load_lines(bypass_l1, owner, now,
+                      std::max((lines_.count + kTagsPerCycle - 1) / kTagsPerCycle, shared));
 }
 
 LoadStoreUnit::Outcome LoadStoreUnit::load_lines(bool bypass_l1, const LoadOwner& owner, Cycle now,
@@ -118,14 +119,19 @@ void LoadStoreUnit::wait_for(std::uint64_t line, SectorMask missing, bool bypass
         } else {
             free_mshr_ = mshrs_[index].next;
         }
-        mshrs_[index] = Mshr{line, 0, false, kNone, head};
+        mshrs_[index] = Mshr{line, 0, false, Waiter{}, head};
         head = index;
         ++mshrs_in_use_;
     }
-    const std::uint32_t waiter = new_waiter();
     Mshr& mshr = mshrs_[index];
-    waiters_[waiter] = Waiter{load, missing, mshr.waiters};
-    mshr.waiters = waiter;
+    if (mshr.waiter.sectors == 0) {
+        mshr.waiter.load = load;
+        mshr.waiter.sectors = missing;
+    } else {
+        const std::uint32_t waiter = new_waiter();
+        waiters_[waiter] = Waiter{load, missing, mshr.waiter.next};
+        mshr.waiter.next = waiter;
+    }
     mshr.fill_l1 |= !bypass_l1;
     const SectorMask absent = missing & static_cast<SectorMask>(~mshr.pending);
     if (absent == 0) return;
@@ -165,7 +171,7 @@ LoadStoreUnit::Outcome LoadStoreUnit::access_atomic(const ptx::MemoryAccess& acc
         ++statistics_.l1_requests;
         statistics_.atomic_sectors += count;
         MemoryRequest& request = make_request(RequestKind::atomic, line.line, line.sectors);
-        request.atomic_conflicts = conflicts[i];
+        request.atomic_conflicts = static_cast<std::uint8_t>(conflicts[i]);
         if (wants_result) {
             if (load == kNone) load = new_load(owner, start);
             ++loads_[load].lines_left;
@@ -220,7 +226,7 @@ MemoryRequest& LoadStoreUnit::make_request(RequestKind kind, std::uint64_t line,
     request.kind = kind;
     request.line = line;
     request.sectors = sectors;
-    request.issuer = sm_;
+    request.issuer = static_cast<std::uint16_t>(sm_);
     return request;
 }
 
@@ -248,16 +254,19 @@ void LoadStoreUnit::respond(MemoryRequest& response, Cycle now, std::vector<Comp
         }
         if (index != SectoredCache::kNone) l1_.sectors(index).valid |= response.sectors;
     }
-    std::uint32_t* link = &mshr.waiters;
-    while (*link != kNone) {
+    const auto serve = [&](Waiter& waiter) {
+        waiter.sectors &= static_cast<SectorMask>(~response.sectors);
+        if (waiter.sectors == 0) finish_line(waiter.load, ready, completed);
+        return waiter.sectors == 0;
+    };
+    if (mshr.waiter.sectors != 0) serve(mshr.waiter);
+    for (std::uint32_t* link = &mshr.waiter.next; *link != kNone;) {
         const std::uint32_t index = *link;
         Waiter& waiter = waiters_[index];
-        waiter.sectors &= static_cast<SectorMask>(~response.sectors);
-        if (waiter.sectors != 0) {
+        if (!serve(waiter)) {
             link = &waiter.next;
             continue;
         }
-        finish_line(waiter.load, ready, completed);
         *link = waiter.next;
         waiter.next = free_waiter_;
         free_waiter_ = index;

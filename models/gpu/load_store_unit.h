@@ -89,14 +89,14 @@ class LoadStoreUnit {
     };
     struct Waiter {  // a load that waits for sectors of a line
         std::uint32_t load = 0;
-        SectorMask sectors = 0;
+        SectorMask sectors = 0;  // 0: nobody
         std::uint32_t next = kNone;
     };
     struct Mshr {
         std::uint64_t line = 0;
         SectorMask pending = 0;
         bool fill_l1 = false;
-        std::uint32_t waiters = kNone;
+        Waiter waiter;               // the first one; `next`: the others
         std::uint32_t next = kNone;  // in its hash chain, or free
     };
 

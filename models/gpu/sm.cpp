@@ -11,8 +11,8 @@ namespace {
 /// Local memory of all warps lies above any buffer, within the range that cache tags tell apart.
 constexpr std::uint64_t kLocalMemory = 0x7f0000000000ull + (256ull << 30);
 constexpr std::uint64_t kLocalBytesPerWarp = 4ull << 20;
-/// Cycles between the starts of two warps of an SM, fitted with launch.cta_latency to the rates of one-shot kernels at
-/// small occupancy on an H200 (gpu-benches, gpu-stream).
+/// Cycles between the starts of two warps of an SM, fitted with launch.cta_latency to the rates of one-shot
+/// kernels at small occupancy on an H200 (gpu-benches, gpu-stream).
 constexpr Cycle kWarpStartInterval = 8;
 
 }  // namespace
@@ -112,7 +112,7 @@ Cycle Sm::tick(Cycle now) {
 }
 
 bool Sm::can_act(Cycle now) const {
-    if (inbox_.next(now) <= now) return true;
+    if (inbox_.due(now)) return true;
     if (!arriving_ctas_.empty() && arriving_ctas_.front().second <= now) return true;
     if ((stores_blocked_ || fences_waiting_ != 0) && load_store_.next_acknowledgement() <= now) return true;
     for (unsigned warp = 0; warp < kWarps; ++warp) {

@@ -20,14 +20,14 @@ inline std::uint64_t mix_bits(std::uint64_t value) {
 /// not, stays on a few slices.
 class SliceHash {
   public:
-    explicit SliceHash(std::uint32_t slices) : slices_(slices) {}
+    explicit SliceHash(std::uint32_t slices) : slices_(slices), reciprocal_(~std::uint64_t{0} / slices + 1) {}
 
     struct Place {
         std::uint32_t slice;
         std::uint64_t row;  ///< position of the line among those of its slice
     };
     Place place(std::uint64_t line) const {
-        const std::uint64_t group = line / slices_;
+        const std::uint64_t group = row(line);
         const auto position = static_cast<std::uint32_t>(line - group * slices_);
         const auto turn = static_cast<std::uint32_t>(((mix_bits(group) >> 32) * slices_) >> 32);
         std::uint32_t slice = position + turn;
@@ -35,10 +35,18 @@ class SliceHash {
         return {slice, group};
     }
     std::uint32_t slice(std::uint64_t line) const { return place(line).slice; }
+    /// line / slices, by a multiplication that is exact while line * slices < 2^64. (With one slice the
+    /// reciprocal would be 2^64.)
+    std::uint64_t row(std::uint64_t line) const {
+        if (slices_ == 1) return line;
+        __extension__ using Wide = unsigned __int128;
+        return static_cast<std::uint64_t>((static_cast<Wide>(line) * reciprocal_) >> 64);
+    }
     std::uint32_t slices() const { return slices_; }
 
   private:
     std::uint32_t slices_;
+    std::uint64_t reciprocal_;  // ceil(2^64 / slices)
 };
 
 }  // namespace heddle::models

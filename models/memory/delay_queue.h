@@ -10,75 +10,86 @@
 namespace heddle::models {
 
 /// A hashed timing wheel of linked requests: push and pop take constant time and allocate nothing. Requests
-/// that arrive in the same cycle come out in the order in which they were pushed.
+/// that arrive in the same cycle come out in the order in which they were pushed. Cycles are below 2^32.
 class DelayQueue {
   public:
     void push(MemoryRequest& request, Cycle arrival) {
-        request.arrival = arrival;
-        request.next = nullptr;
+        request.arrival = static_cast<std::uint32_t>(arrival);
         const std::size_t bucket = arrival % kBuckets;
-        Bucket& list = buckets_[bucket];
-        if (list.last != nullptr) {
-            list.last->next = &request;
+        MemoryRequest*& last = last_[bucket];
+        if (last != nullptr) {
+            request.next = last->next;
+            last->next = &request;
         } else {
-            list.first = &request;
+            request.next = &request;
             used_[bucket / 64] |= 1ull << (bucket % 64);
         }
-        list.last = &request;
+        last = &request;
         ++size_;
     }
 
     /// Takes out the requests that arrive in cycle `now`, as a linked list in order of pushing.
     MemoryRequest* pop(Cycle now) {
-        if (size_ == 0) return nullptr;
-        Bucket& list = buckets_[now % kBuckets];
+        const std::size_t bucket = now % kBuckets;
+        MemoryRequest* const last = last_[bucket];
+        if (last == nullptr) return nullptr;
         MemoryRequest* due = nullptr;
         MemoryRequest** due_end = &due;
+        MemoryRequest* kept = nullptr;
+        MemoryRequest** kept_end = &kept;
         MemoryRequest* kept_last = nullptr;
-        MemoryRequest** kept_end = &list.first;
-        for (MemoryRequest* request = list.first; request != nullptr;) {
+        MemoryRequest* request = last->next;
+        last->next = nullptr;
+        while (request != nullptr) {
             MemoryRequest* const following = request->next;
-            request->next = nullptr;
             if (request->arrival <= now) {
                 *due_end = request;
                 due_end = &request->next;
                 --size_;
-            } else {
+            } else {  // of a later turn of the wheel
                 *kept_end = request;
                 kept_end = &request->next;
                 kept_last = request;
             }
             request = following;
         }
-        *kept_end = nullptr;
-        list.last = kept_last;
-        if (list.first == nullptr) used_[(now % kBuckets) / 64] &= ~(1ull << (now % 64));
+        *due_end = nullptr;
+        last_[bucket] = kept_last;
+        if (kept_last != nullptr) {
+            kept_last->next = kept;
+        } else {
+            used_[bucket / 64] &= ~(1ull << (bucket % 64));
+        }
         return due;
     }
 
-    /// Cycle of the earliest arrival, kNever when empty. `now` must not be later than it.
+    /// A cycle from `now` on that is not later than the earliest arrival, kNever when empty. It is the
+    /// earliest arrival unless that is more than 255 cycles ahead; then nothing may arrive in the cycle
+    /// given.
     Cycle next(Cycle now) const {
         if (size_ == 0) return kNever;
-        Cycle best = kNever;
         const std::size_t start = now % kBuckets;
         for (std::size_t step = 0; step <= kWords; ++step) {
             const std::size_t word = (start / 64 + step) % kWords;
             std::uint64_t bits = used_[word];
             if (step == 0) bits &= ~0ull << (start % 64);
             if (step == kWords) bits &= (1ull << (start % 64)) - 1;
-            while (bits != 0) {
-                const std::size_t bucket = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-                bits &= bits - 1;
-                const Cycle candidate = now + (bucket + kBuckets - start) % kBuckets;
-                if (candidate >= best) return best;
-                // A bucket may hold only requests of later turns of the wheel.
-                for (const MemoryRequest* r = buckets_[bucket].first; r != nullptr; r = r->next) {
-                    if (r->arrival < best) best = r->arrival;
-                    if (best == candidate) return best;
-                }
-            }
+            if (bits == 0) continue;
+            const std::size_t bucket = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
+            return now + (bucket + kBuckets - start) % kBuckets;
         }
-        return best;
+        return kNever;
+    }
+
+    /// Whether pop(now) would give something out.
+    bool due(Cycle now) const {
+        const MemoryRequest* const last = last_[now % kBuckets];
+        for (const MemoryRequest* request = last; request != nullptr;) {
+            if (request->arrival <= now) return true;
+            request = request->next;
+            if (request == last) break;
+        }
+        return false;
     }
 
     std::size_t size() const { return size_; }
@@ -86,13 +97,9 @@ class DelayQueue {
     void reset() { *this = DelayQueue(); }
 
   private:
-    static constexpr std::size_t kBuckets = 512;
+    static constexpr std::size_t kBuckets = 256;
     static constexpr std::size_t kWords = kBuckets / 64;
-    struct Bucket {
-        MemoryRequest* first = nullptr;
-        MemoryRequest* last = nullptr;
-    };
-    std::array<Bucket, kBuckets> buckets_{};
+    std::array<MemoryRequest*, kBuckets> last_{};  // of a circular list
     std::array<std::uint64_t, kWords> used_{};
     std::size_t size_ = 0;
 };

@@ -5,8 +5,9 @@
 namespace heddle::models {
 namespace {
 
-/// A sector written occupies the data array this many times longer than one read: a kernel that copies within L2 moves
-/// 6.1 TB/s on an H200 where one that reads moves 9.7 (gpu-benches, gpu-small-kernels and gpu-l2-cache).
+/// A sector written occupies the data array this many times longer than one read: a kernel that copies within
+/// L2 moves 6.1 TB/s on an H200 where one that reads moves 9.7 (gpu-benches, gpu-small-kernels and
+/// gpu-l2-cache).
 constexpr FineCycles kWriteCost = 2;
 
 }  // namespace
@@ -91,8 +92,8 @@ void L2Slice::respond(MemoryRequest& request, Cycle arrival) {
 void L2Slice::acknowledge(Cycle) {}  // memory answers write-backs with respond()
 
 bool L2Slice::can_act(Cycle now) const {
-    if (inbox_.next(now) <= now) return true;
-    return stalled_first_ != nullptr && has_room(*stalled_first_);
+    if (inbox_.due(now)) return true;
+    return stalled_first_ != nullptr && can_serve(*stalled_first_);
 }
 
 Cycle L2Slice::tick(Cycle now) {
@@ -116,18 +117,22 @@ Cycle L2Slice::tick(Cycle now) {
     while (stalled_first_ != nullptr) {
         MemoryRequest& request = *stalled_first_;
         MemoryRequest* const following = request.next;
-        if (!has_room(request)) break;
-        request.next = nullptr;
+        if (!serve(request, now)) break;
         stalled_first_ = following;
         if (following == nullptr) stalled_last_ = nullptr;
-        serve(request, now);
     }
     return inbox_.next(now + 1);
 }
 
-bool L2Slice::has_room(const MemoryRequest& request) const {
-    const std::uint64_t row = hash_.place(request.line).row;
+bool L2Slice::can_serve(const MemoryRequest& request) const {
+    const std::uint64_t row = hash_.row(request.line);
     const SectoredCache::Index index = cache_.find(row);
+    return has_room(request, index, index == SectoredCache::kNone ? cache_.victim(row) : index);
+}
+
+/// `index`: the request's line, or kNone when `victim` is to become it.
+bool L2Slice::has_room(const MemoryRequest& request, SectoredCache::Index index,
+                       SectoredCache::Index victim) const {
     const bool reads = request.kind != RequestKind::store;
     if (index != SectoredCache::kNone) {
         const SectoredCache::Sectors& sectors = cache_.sectors(index);
@@ -136,9 +141,8 @@ bool L2Slice::has_room(const MemoryRequest& request) const {
         return !reads || absent == 0 || misses_ < config_.mshrs;
     }
     if (reads && misses_ >= config_.mshrs) return false;
-    const SectoredCache::Index victim = cache_.victim(row);
     if (victim == SectoredCache::kNone) return false;
-    return !cache_.used(victim) || cache_.sectors(victim).dirty == 0 || write_backs_ < config_.write_backs;
+    return cache_.sectors(victim).dirty == 0 || write_backs_ < config_.write_backs;
 }
 
 FineCycles L2Slice::duration(const MemoryRequest& request) const {
@@ -149,15 +153,21 @@ FineCycles L2Slice::duration(const MemoryRequest& request) const {
     return time;
 }
 
+/// False: there is no room now, and nothing has changed.
 bool L2Slice::serve(MemoryRequest& request, Cycle now) {
-    if (!has_room(request)) return false;
-    const std::uint64_t row = hash_.place(request.line).row;
+    const std::uint64_t row = hash_.row(request.line);
     SectoredCache::Index index = cache_.find(row);
     if (index == SectoredCache::kNone) {
-        index = allocate(row, now);
+        const SectoredCache::Index victim = cache_.victim(row);
+        if (!has_room(request, index, victim)) return false;
+        evict(victim, now);
+        cache_.assign(victim, row);
+        index = victim;
     } else {
+        if (!has_room(request, index, index)) return false;
         cache_.touch(index);
     }
+    request.next = nullptr;
     const FineCycles time = duration(request);
     const Cycle begin = data_.take(now, time);
     ++statistics_.requests;
@@ -187,20 +197,16 @@ bool L2Slice::serve(MemoryRequest& request, Cycle now) {
     return true;
 }
 
-SectoredCache::Index L2Slice::allocate(std::uint64_t row, Cycle now) {
-    const SectoredCache::Index index = cache_.victim(row);
-    if (cache_.used(index) && cache_.sectors(index).dirty != 0) {
-        MemoryRequest& request = pool_.take();
-        request.kind = RequestKind::write_back;
-        request.sectors = cache_.sectors(index).dirty;
-        request.issuer = position_;
-        request.tag = static_cast<std::uint32_t>(cache_.key(index));
-        statistics_.write_back_sectors += sector_count(request.sectors);
-        ++write_backs_;
-        memory_->send(request, now + config_.miss_latency);
-    }
-    cache_.assign(index, row);
-    return index;
+void L2Slice::evict(SectoredCache::Index index, Cycle now) {
+    if (cache_.sectors(index).dirty == 0) return;
+    MemoryRequest& request = pool_.take();
+    request.kind = RequestKind::write_back;
+    request.sectors = cache_.sectors(index).dirty;
+    request.issuer = static_cast<std::uint16_t>(position_);
+    request.tag = cache_.key(index);
+    statistics_.write_back_sectors += sector_count(request.sectors);
+    ++write_backs_;
+    memory_->send(request, now + config_.miss_latency);
 }
 
 void L2Slice::fetch(SectoredCache::Index index, std::uint64_t row, SectorMask sectors, Cycle at) {
@@ -216,7 +222,7 @@ void L2Slice::fetch(SectoredCache::Index index, std::uint64_t row, SectorMask se
     MemoryRequest& request = pool_.take();
     request.kind = RequestKind::load;
     request.sectors = sectors;
-    request.issuer = position_;
+    request.issuer = static_cast<std::uint16_t>(position_);
     request.line = row;
     request.tag = static_cast<std::uint32_t>(row);
     ++misses_;
@@ -271,7 +277,7 @@ void L2Slice::finish(MemoryRequest& request, Cycle at) {
 }
 
 void L2Slice::preload(std::uint64_t line, bool dirty) {
-    const std::uint64_t row = hash_.place(line).row;
+    const std::uint64_t row = hash_.row(line);
     SectoredCache::Index index = cache_.find(row);
     if (index == SectoredCache::kNone) {
         index = cache_.victim(row);

@@ -72,8 +72,10 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
   private:
     void end_of_elaboration() override;
     bool serve(MemoryRequest& request, Cycle now);
-    bool has_room(const MemoryRequest& request) const;
-    SectoredCache::Index allocate(std::uint64_t row, Cycle now);
+    bool has_room(const MemoryRequest& request, SectoredCache::Index index,
+                  SectoredCache::Index victim) const;
+    bool can_serve(const MemoryRequest& request) const;
+    void evict(SectoredCache::Index index, Cycle now);
     void fetch(SectoredCache::Index index, std::uint64_t row, SectorMask sectors, Cycle at);
     void fill(MemoryRequest& response, Cycle now);
     void finish(MemoryRequest& request, Cycle at);

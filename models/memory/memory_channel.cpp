@@ -85,7 +85,7 @@ void MemoryChannel::send(MemoryRequest& request, Cycle arrival) {
 }
 
 bool MemoryChannel::can_act(Cycle now) const {
-    return inbox_.next(now) <= now;
+    return inbox_.due(now);
 }
 
 Cycle MemoryChannel::tick(Cycle now) {

@@ -29,9 +29,9 @@ struct MemoryConfig {
     std::uint32_t reorder_rows = 4;    ///< rows per bank among which the controller reorders requests
     double refresh_interval = 244e-9;  ///< per-bank refresh: tREFI of 3.9 us over 16 banks
     double refresh_duration = 12e-9;   ///< of it, bus time lost; fitted to streaming rates
-    double turnaround = 10e-9;  ///< bus time lost at a change from reads to writes and back
-    std::uint32_t write_batch = 64;  ///< write-backs collected before the bus turns round
-    std::uint32_t burst_bytes = 64;  ///< smallest transfer
+    double turnaround = 10e-9;         ///< bus time lost at a change from reads to writes and back
+    std::uint32_t write_batch = 64;    ///< write-backs collected before the bus turns round
+    std::uint32_t burst_bytes = 64;    ///< smallest transfer
 };
 void describe(MemoryConfig& config, ParameterList& list);
 

@@ -29,20 +29,22 @@ enum class RequestKind : std::uint8_t {
     write_back,  ///< L2 -> memory channel
 };
 
-/// At any time a request belongs to exactly one block, or lies in exactly one DelayQueue.
+/// At any time a request belongs to exactly one block, or lies in exactly one DelayQueue. Half a cache line
+/// of the host: hundreds of thousands are under way at once.
 struct MemoryRequest {
     MemoryRequest* next = nullptr;  ///< link of whichever queue holds it
-    Cycle arrival = 0;              ///< at the block that it is on its way to
     std::uint64_t line = 0;         ///< address / kLineBytes
-    std::uint32_t issuer = 0;       ///< SM, or L2 slice on the way to memory
+    std::uint32_t arrival = 0;      ///< cycle, at the block that it is on its way to
+    std::uint32_t tag = 0;          ///< the issuer's own
+    std::uint16_t issuer = 0;       ///< SM, or L2 slice on the way to memory
     RequestKind kind = RequestKind::load;
     SectorMask sectors = 0;
-    SectorMask missing = 0;              ///< L2: sectors that memory still has to deliver
-    bool returning = false;              ///< on its way back from memory to an L2 slice
-    bool wants_data = false;             ///< loads, and atomics whose old value is used
-    std::uint16_t atomic_conflicts = 0;  ///< atomics: operations on the most contended word
-    std::uint32_t tag = 0;               ///< the issuer's own
+    SectorMask missing = 0;             ///< L2: sectors that memory still has to deliver
+    std::uint8_t atomic_conflicts = 0;  ///< atomics: operations on the most contended word, at most 32
+    bool returning = false;             ///< on its way back from memory to an L2 slice
+    bool wants_data = false;            ///< loads, and atomics whose old value is used
 };
+static_assert(sizeof(MemoryRequest) == 32);
 
 /// Hands out requests without allocating on each; one pool per device.
 class MemoryRequestPool {

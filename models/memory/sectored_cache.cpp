@@ -8,14 +8,14 @@ void SectoredCache::resize(std::uint64_t bytes, unsigned ways) {
     ways_ = ways;
     sets_ = static_cast<std::uint32_t>(bytes / kLineBytes / ways);
     const std::size_t lines = std::size_t{sets_} * ways_;
-    tags_.assign(lines, 0);
+    tags_.assign(lines, kUnused);
     used_.assign(lines, 0);
-    keys_high_.assign(lines, 0);
     sectors_.assign(lines, Sectors{});
     stamp_ = 0;
 }
 
 void SectoredCache::clear() {
+    std::fill(tags_.begin(), tags_.end(), kUnused);
     std::fill(used_.begin(), used_.end(), 0u);
     std::fill(sectors_.begin(), sectors_.end(), Sectors{});
     stamp_ = 0;

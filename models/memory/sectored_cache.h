@@ -31,10 +31,10 @@ class SectoredCache {
 
     Index find(std::uint64_t key) const {
         if (sets_ == 0) return kNone;
-        const auto tag = static_cast<std::uint32_t>(key);
+        const std::uint32_t tag = tag_of(key);
         const Index first = set_of(key) * ways_;
         for (Index i = first; i < first + ways_; ++i) {
-            if (tags_[i] == tag && used_[i] != 0) return i;
+            if (tags_[i] == tag) return i;
         }
         return kNone;
     }
@@ -43,21 +43,24 @@ class SectoredCache {
     Index victim(std::uint64_t key) const;
     /// Gives line `index` to `key`, with no sector valid.
     void assign(Index index, std::uint64_t key) {
-        tags_[index] = static_cast<std::uint32_t>(key);
+        tags_[index] = tag_of(key);
         sectors_[index] = Sectors{};
-        keys_high_[index] = static_cast<std::uint32_t>(key >> 32);
         touch(index);
     }
     void touch(Index index) { used_[index] = ++stamp_; }
     bool used(Index index) const { return used_[index] != 0; }
-    std::uint64_t key(Index index) const {
-        return (static_cast<std::uint64_t>(keys_high_[index]) << 32) | tags_[index];
-    }
+    /// Low 32 bits of the line's key.
+    std::uint32_t key(Index index) const { return tags_[index]; }
     Sectors& sectors(Index index) { return sectors_[index]; }
     const Sectors& sectors(Index index) const { return sectors_[index]; }
     std::size_t lines() const { return tags_.size(); }
 
   private:
+    static constexpr std::uint32_t kUnused = ~std::uint32_t{0};
+    static std::uint32_t tag_of(std::uint64_t key) {
+        const auto tag = static_cast<std::uint32_t>(key);
+        return tag == kUnused ? tag - 1 : tag;
+    }
     Index set_of(std::uint64_t key) const {
         return static_cast<Index>(((mix_bits(key) >> 32) * sets_) >> 32);
     }
@@ -65,7 +68,6 @@ class SectoredCache {
     std::uint32_t stamp_ = 0;
     std::vector<std::uint32_t> tags_;
     std::vector<std::uint32_t> used_;  // when last used; 0: never
-    std::vector<std::uint32_t> keys_high_;
     std::vector<Sectors> sectors_;
 };
 

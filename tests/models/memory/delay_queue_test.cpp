@@ -23,7 +23,15 @@ TEST_CASE("a delay queue gives requests out in order of arrival, then of pushing
         }
         ++now;
         REQUIRE(queue.size() == expected.size());
-        REQUIRE(queue.next(now) == (expected.empty() ? kNever : expected.begin()->first));
+        REQUIRE(queue.due(now) == (!expected.empty() && expected.begin()->first == now));
+        if (expected.empty()) {
+            REQUIRE(queue.next(now) == kNever);
+        } else {
+            const Cycle first = expected.begin()->first;
+            REQUIRE(queue.next(now) >= now);
+            REQUIRE(queue.next(now) <= first);
+            if (expected.rbegin()->first < now + 256) REQUIRE(queue.next(now) == first);
+        }
         for (MemoryRequest* request = queue.pop(now); request != nullptr; request = request->next) {
             REQUIRE(expected.begin()->first == now);
             REQUIRE(expected.begin()->second == request->tag);

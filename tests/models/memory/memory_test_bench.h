@@ -48,7 +48,7 @@ class Requester : public Block, public ResponseInterface {
         return std::min(inbox_.next(now + 1), next_ < plans.size() ? plans[next_].at - 1 : kNever);
     }
     bool can_act(Cycle now) const override {
-        return inbox_.next(now) <= now || (next_ < plans.size() && plans[next_].at <= now + 1);
+        return inbox_.due(now) || (next_ < plans.size() && plans[next_].at <= now + 1);
     }
     void reset() override {}
 
