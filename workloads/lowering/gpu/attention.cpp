@@ -79,6 +79,29 @@ std::vector<KernelArgument> sizes(const Problem& p) {
 
 }  // namespace
 
+bool lower_row_products(GpuProgramBuilder& b) {
+    const trace::Tensor& x = b.input(0);
+    if (b.op().inputs.size() != 2 || x.shape.size() != 4 || b.input(1).shape != x.shape || b.input(1).type != x.type ||
+        (x.type != trace::ElementType::f16 && x.type != trace::ElementType::bf16) ||
+        (x.shape[3] != 64 && x.shape[3] != 128) || b.output(0).type != trace::ElementType::f32) {
+        return false;
+    }
+    kernels::AttentionGradSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.type = kernel_type(x.type);
+    spec.head_dim = static_cast<unsigned>(x.shape[3]);
+    const auto queries = static_cast<std::uint32_t>(x.shape[2]);
+    std::vector<KernelArgument> arguments{b.output_pointer("delta", 0), b.input_pointer("o", 1),
+                                          b.input_pointer("d_o", 0), kernels::integer_argument("queries", queries)};
+    add_view(arguments, "o", input_view(b, 1));
+    add_view(arguments, "do", input_view(b, 0));
+    b.launch(kernels::generate_attention_delta(spec),
+             kernels::attention_rows_grid(spec, queries, static_cast<std::uint32_t>(x.shape[0]),
+                                          static_cast<std::uint32_t>(x.shape[1])),
+             arguments);
+    return true;
+}
+
 void lower_attention(GpuProgramBuilder& b) {
     const Problem p = problem_of(b, 0);
     kernels::AttentionSpec spec;
@@ -120,22 +143,27 @@ void lower_attention_grad(GpuProgramBuilder& b) {
     if (block.size() >= 2 && (block[1] == 64 || block[1] == 128)) spec.block_n = static_cast<unsigned>(block[1]);
     spec.full_blocks = p.queries % 64 == 0 && p.keys % spec.block_n == 0;
 
+    // A recorded library calls the three kernels as ops of their own: this op is then the second one, and its first
+    // result is the f32 accumulator.
+    const bool main_kernel_only = !b.op().kernel_name.empty() && b.output(0).type == trace::ElementType::f32;
     const std::uint64_t rows = std::uint64_t{p.batch} * p.heads * p.queries;
     const program::BufferId delta = b.workspace("attention delta", rows * 4);
-    const program::BufferId dq = b.workspace("attention dq", rows * p.head_dim * 4);
+    const KernelArgument dq = main_kernel_only
+                                  ? b.output_pointer("dq_accumulator", 0)
+                                  : kernels::pointer_argument("dq_accumulator", b.workspace("attention dq", rows * p.head_dim * 4));
     const kernels::Extent3 rows_grid = kernels::attention_rows_grid(spec, p.queries, p.batch, p.heads);
-
-    std::vector<KernelArgument> first{kernels::pointer_argument("delta", delta), b.input_pointer("o", 4),
-                                      b.input_pointer("d_o", 0), kernels::integer_argument("queries", p.queries)};
-    add_view(first, "o", input_view(b, 4));
-    add_view(first, "do", input_view(b, 0));
-    b.launch(kernels::generate_attention_delta(spec), rows_grid, first);
-
-    const ElementwiseOperand zeroed{trace::ElementType::f32, kernels::pointer_argument("", dq), {}};
-    launch_elementwise(b, expression::parse("y0 = 0"), {}, {static_cast<std::int64_t>(rows * p.head_dim)}, {}, {zeroed});
+    if (!main_kernel_only) {
+        std::vector<KernelArgument> first{kernels::pointer_argument("delta", delta), b.input_pointer("o", 4),
+                                          b.input_pointer("d_o", 0), kernels::integer_argument("queries", p.queries)};
+        add_view(first, "o", input_view(b, 4));
+        add_view(first, "do", input_view(b, 0));
+        b.launch(kernels::generate_attention_delta(spec), rows_grid, first);
+        launch_elementwise(b, expression::parse("y0 = 0"), {}, {static_cast<std::int64_t>(rows * p.head_dim)}, {},
+                           {{trace::ElementType::f32, dq, {}}});
+    }
 
     std::vector<KernelArgument> second = sizes(p);
-    second.push_back(kernels::pointer_argument("dq_accumulator", dq));
+    second.push_back(dq);
     second.push_back(b.output_pointer("dk", 1));
     second.push_back(b.output_pointer("dv", 2));
     second.push_back(b.input_pointer("q", 1));
@@ -151,8 +179,9 @@ void lower_attention_grad(GpuProgramBuilder& b) {
     add_view(second, "dk", output_view(b, 1));
     add_view(second, "dv", output_view(b, 2));
     b.launch(kernels::generate_attention_grad(spec), kernels::attention_grad_grid(spec, p.keys, p.batch, p.heads), second);
+    if (main_kernel_only) return;
 
-    std::vector<KernelArgument> third{b.output_pointer("dq", 0), kernels::pointer_argument("dq_accumulator", dq),
+    std::vector<KernelArgument> third{b.output_pointer("dq", 0), dq,
                                       kernels::integer_argument("queries", p.queries), kernels::f32_argument("scale", p.scale)};
     add_view(third, "dq", output_view(b, 0));
     b.launch(kernels::generate_attention_finish_dq(spec), rows_grid, third);

@@ -90,6 +90,9 @@ void lower_cross_entropy_grad(GpuProgramBuilder& builder);
 void lower_layer_norm(GpuProgramBuilder& builder);
 void lower_layer_norm_grad(GpuProgramBuilder& builder);
 void lower_attention(GpuProgramBuilder& builder);
+/// y = sum over the last axis of x0 * x1, for [batch, heads, sequence, head_dim] in 16 bits: the head of an attention
+/// gradient. False when the operands are of another kind.
+bool lower_row_products(GpuProgramBuilder& builder);
 void lower_attention_grad(GpuProgramBuilder& builder);
 void lower_embedding(GpuProgramBuilder& builder);
 void lower_embedding_grad(GpuProgramBuilder& builder);

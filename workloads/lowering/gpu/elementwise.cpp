@@ -78,6 +78,32 @@ unsigned vector_width_for(const kernels::ElementwiseSpec& spec, std::int64_t ele
     return width;
 }
 
+/// Kernels write their results in one run. Where the results' axes lie in another order in memory, walks the axes in that
+/// order; throws Unsupported when the results have gaps.
+void walk_in_order_of_outputs(const GpuProgramBuilder& b, std::vector<std::int64_t>& shape,
+                              std::vector<ElementwiseOperand>& inputs) {
+    const std::vector<std::int64_t> strides = b.op().integers("output0_strides");
+    if (strides.empty() || is_dense(shape, strides)) return b.require_dense_outputs();
+    for (std::size_t i = 1; i < b.op().outputs.size(); ++i) {
+        if (b.op().integers("output" + std::to_string(i) + "_strides") != strides) {
+            throw Unsupported{"no elementwise kernel writes results with different strides"};
+        }
+    }
+    std::vector<std::size_t> order(shape.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) { return strides[x] > strides[y]; });
+    const auto permuted = [&](const std::vector<std::int64_t>& values) {
+        std::vector<std::int64_t> result;
+        for (const std::size_t axis : order) result.push_back(values[axis]);
+        return result;
+    };
+    if (!is_dense(permuted(shape), permuted(strides))) {
+        throw Unsupported{"no elementwise kernel writes a result with gaps"};
+    }
+    shape = permuted(shape);
+    for (ElementwiseOperand& input : inputs) input.strides = permuted(input.strides);
+}
+
 }  // namespace
 
 void launch_elementwise(GpuProgramBuilder& b, const expression::Expression& expression,
@@ -180,8 +206,7 @@ ElementwiseOperand output_operand(const GpuProgramBuilder& b, std::size_t i) {
 }
 
 void lower_elementwise(GpuProgramBuilder& b) {
-    b.require_dense_outputs();
-    const std::vector<std::int64_t>& shape = b.output(0).shape;
+    std::vector<std::int64_t> shape = b.output(0).shape;
     const expression::Expression expression = expression::parse(b.op().text("expression"));
     std::vector<ElementwiseOperand> inputs, outputs;
     for (std::size_t i = 0; i < b.op().inputs.size(); ++i) {
@@ -189,11 +214,11 @@ void lower_elementwise(GpuProgramBuilder& b) {
         inputs.push_back(input_operand(b, i, shape));
     }
     for (std::size_t i = 0; i < b.op().outputs.size(); ++i) outputs.push_back(output_operand(b, i));
+    walk_in_order_of_outputs(b, shape, inputs);
     launch_elementwise(b, expression, b.op().reals("scalars"), shape, inputs, outputs);
 }
 
 void lower_copy(GpuProgramBuilder& b) {
-    b.require_dense_outputs();
     const trace::Tensor& x = b.input(0);
     std::vector<std::int64_t> shape = b.output(0).shape;
     const std::vector<std::int64_t> permutation = b.op().integers("permutation");
@@ -209,7 +234,13 @@ void lower_copy(GpuProgramBuilder& b) {
     } else {
         operand = input_operand(b, 0, shape);
     }
-    launch_elementwise(b, expression::parse("y0 = x0"), {}, shape, {operand}, {output_operand(b, 0)});
+    std::vector<ElementwiseOperand> inputs{operand};
+    if (shape == b.output(0).shape) {
+        walk_in_order_of_outputs(b, shape, inputs);
+    } else {
+        b.require_dense_outputs();
+    }
+    launch_elementwise(b, expression::parse("y0 = x0"), {}, shape, inputs, {output_operand(b, 0)});
 }
 
 void lower_fill(GpuProgramBuilder& b) {

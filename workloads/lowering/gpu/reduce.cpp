@@ -42,10 +42,11 @@ unsigned width_for(ElementType type, std::int64_t columns, std::int64_t elements
     return width;
 }
 
-/// What is reduced: the op's input, or a workspace that holds an expression of its inputs.
+/// What is reduced: an input of the op (or its square), or a workspace that holds an expression of the inputs.
 struct Source {
     kernels::KernelArgument x;
     ElementType type;
+    bool squared = false;
 };
 
 Source source_of(GpuProgramBuilder& b, std::size_t result) {
@@ -53,10 +54,16 @@ Source source_of(GpuProgramBuilder& b, std::size_t result) {
     expression::Expression expression = expression::parse(text);
     // One result of the expression at a time.
     expression.outputs = {expression.outputs.at(result)};
-    const expression::Node& node = expression.nodes[static_cast<std::size_t>(expression.outputs[0])];
-    if (node.op == expression::Operator::input && b.input_strides(node.index).empty() &&
-        b.input(node.index).shape == b.input(0).shape) {
-        return {b.input_pointer("x", node.index), kernel_type(b.input(node.index).type)};
+    const auto node_at = [&](int i) { return &expression.nodes[static_cast<std::size_t>(i)]; };
+    const expression::Node* node = node_at(expression.outputs[0]);
+    const bool squared = node->op == expression::Operator::multiply && b.op().text("reduction") == "sum" &&
+                         node_at(node->a)->op == expression::Operator::input &&
+                         node_at(node->b)->op == expression::Operator::input &&
+                         node_at(node->a)->index == node_at(node->b)->index;
+    if (squared) node = node_at(node->a);
+    if (node->op == expression::Operator::input && b.input_strides(node->index).empty() &&
+        b.input(node->index).shape == b.input(0).shape) {
+        return {b.input_pointer("x", node->index), kernel_type(b.input(node->index).type), squared};
     }
     const std::vector<std::int64_t>& shape = b.input(0).shape;
     const program::BufferId workspace =
@@ -123,15 +130,16 @@ void lower_one_reduction(GpuProgramBuilder& b, std::size_t result) {
     const Extents e = extents_of(b);
     const Source source = source_of(b, result);
 
-    Pass pass{norm            ? Reduction::sum_of_squares
-              : name == "max" ? Reduction::maximum
-                              : Reduction::sum,
+    Pass pass{norm || source.squared ? Reduction::sum_of_squares
+              : name == "max"        ? Reduction::maximum
+                                     : Reduction::sum,
               source.type, kernel_type(b.output(result).type), name == "mean" ? 1.0 / static_cast<double>(e.reduced) : 1.0};
     const kernels::KernelArgument y = b.output_pointer("y", result);
     if (e.inner > 1) {
         const std::int64_t ctas_wide = (e.inner + 255) / 256;
+        // A second launch costs more than a short walk down the columns.
         const std::int64_t splits =
-            std::clamp<std::int64_t>(2 * b.target().sm_count / ctas_wide, 1, std::max<std::int64_t>(1, e.reduced / 64));
+            e.reduced <= 512 ? 1 : std::clamp<std::int64_t>(2 * b.target().sm_count / ctas_wide, 1, e.reduced / 64);
         if (splits == 1) {
             launch_columns(b, pass, source.x, y, e.reduced, e.inner, 1);
         } else {
@@ -170,6 +178,16 @@ void lower_one_reduction(GpuProgramBuilder& b, std::size_t result) {
 
 void lower_reduce(GpuProgramBuilder& b) {
     b.require_dense_outputs();
+    // A recorded kernel may clear an accumulator in passing.
+    if (const std::int64_t cleared = b.op().integer("clears_bytes", 0); cleared > 0) {
+        const program::BufferId buffer = b.workspace("attention dq", static_cast<std::uint64_t>(cleared));
+        launch_elementwise(b, expression::parse("y0 = 0"), {}, {cleared / 4}, {},
+                           {{trace::ElementType::f32, kernels::pointer_argument("", buffer), {}}});
+    }
+    if (b.op().text("reduction") == "sum" && b.op().text("expression") == "y0 = x0 * x1" &&
+        b.op().integers("axes") == std::vector<std::int64_t>{3} && lower_row_products(b)) {
+        return;
+    }
     const std::string name = b.op().text("reduction");
     if (b.op().integer("argument", 0) != 0) throw Unsupported{"no reduction kernel that gives the index of an extremum"};
     if (name != "norm2" && name != "sum" && name != "mean" && name != "max") {

@@ -214,6 +214,25 @@ TEST_CASE("elementwise operations broadcast, stride and convert") {
     CHECK(worst_error(b.trace) < 0x1p-8);
 }
 
+TEST_CASE("results whose axes lie in another order in memory, and row sums of products") {
+    Builder b;
+    // [batch, heads, sequence, head_dim], kept as [batch, sequence, heads, head_dim].
+    const std::vector<std::int64_t> shape{2, 3, 11, 64}, strides{11 * 3 * 64, 64, 3 * 64, 1};
+    const TensorId x = b.tensor(shape), y = b.tensor(shape, ElementType::bf16), z = b.tensor(shape),
+                   u = b.tensor(shape, ElementType::bf16), v = b.tensor(shape, ElementType::bf16), sums = b.tensor({2, 3, 11});
+    Op& scaled = b.op(OpKind::elementwise, {x}, {y});
+    scaled.attributes["expression"] = std::string("y0 = s0 * x0");
+    scaled.attributes["scalars"] = std::vector<double>{0.125};
+    scaled.attributes["output0_strides"] = strides;
+    b.op(OpKind::copy, {x}, {z}).attributes["output0_strides"] = strides;
+    Op& products = b.op(OpKind::reduce, {u, v}, {sums});
+    products.attributes["reduction"] = std::string("sum");
+    products.attributes["expression"] = std::string("y0 = x0 * x1");
+    products.attributes["axes"] = std::vector<std::int64_t>{3};
+    products.attributes["input1_strides"] = strides;
+    CHECK(worst_error(b.trace) < 1e-5);
+}
+
 TEST_CASE("reductions over rows, columns and everything") {
     for (const std::string reduction : {"sum", "mean", "max", "norm2"}) {
         CAPTURE(reduction);
