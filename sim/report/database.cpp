@@ -15,7 +15,7 @@ CREATE TABLE run(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE ops(id INTEGER PRIMARY KEY, name TEXT, kind TEXT, phase TEXT, count INTEGER, time_us REAL,
                  measured_us REAL, flops REAL, bytes REAL, bound_by TEXT, fidelity TEXT);
 CREATE TABLE kernels(id INTEGER PRIMARY KEY, name TEXT, op TEXT, kind TEXT, phase TEXT, recorded_kernel TEXT,
-                     start_us REAL, time_us REAL, measured_us REAL, cycles INTEGER, warp_instructions INTEGER,
+                     gap_us REAL, start_us REAL, time_us REAL, measured_us REAL, cycles INTEGER, warp_instructions INTEGER,
                      grid_x INTEGER, grid_y INTEGER, grid_z INTEGER, block_x INTEGER, block_y INTEGER,
                      block_z INTEGER, registers_per_thread INTEGER, shared_bytes INTEGER, ctas_per_sm INTEGER,
                      dram_bytes REAL, l2_bytes REAL, flops REAL, bytes REAL, bound_by TEXT, fidelity TEXT);
@@ -138,13 +138,13 @@ void insert_ops(Database& database, const RunResult& result) {
 }
 
 void insert_kernels(Database& database, const RunResult& result) {
-    Insert kernels(database, "kernels", 26);
+    Insert kernels(database, "kernels", 27);
     Insert times(database, "kernel_time", 3);
     Insert utilisation(database, "kernel_utilisation", 3);
     std::size_t id = 0;
     for (const KernelResult& kernel : result.kernels) {
         kernels.row(id, kernel.name, kernel.op_name, kernel.kind, kernel.phase, kernel.recorded_kernel,
-                    kernel.start_us, kernel.time_us, kernel.measured_us, kernel.cycles,
+                    kernel.gap_us, kernel.start_us, kernel.time_us, kernel.measured_us, kernel.cycles,
                     kernel.warp_instructions, kernel.grid[0], kernel.grid[1], kernel.grid[2], kernel.block[0],
                     kernel.block[1], kernel.block[2], kernel.registers_per_thread, kernel.shared_bytes,
                     kernel.ctas_per_sm, kernel.dram_bytes, kernel.l2_bytes, kernel.flops, kernel.bytes,

@@ -10,7 +10,7 @@ namespace heddle::sim {
 /// Writes a new SQLite database at `path` (which must not exist). Tables:
 ///   run(key, value)                     totals, coverage and names
 ///   ops(id, name, kind, phase, count, time_us, measured_us, flops, bytes, bound_by, fidelity)
-///   kernels(id, name, op, kind, phase, recorded_kernel, start_us, time_us, measured_us, cycles,
+///   kernels(id, name, op, kind, phase, recorded_kernel, gap_us, start_us, time_us, measured_us, cycles,
 ///   warp_instructions,
 ///           grid_x, grid_y, grid_z, block_x, block_y, block_z, registers_per_thread, shared_bytes,
 ///           ctas_per_sm, dram_bytes, l2_bytes, flops, bytes, bound_by, fidelity)

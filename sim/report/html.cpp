@@ -76,6 +76,7 @@ std::string head_figures(const RunResult& result) {
     std::string html = "<div class=\"figures\">\n";
     html += figure("step time", format_microseconds(result.step_time_us));
     html += figure("device busy", format_microseconds(result.device_busy_us));
+    html += figure("gaps between kernels", format_microseconds(result.launch_gap_us));
     html += figure("communication", format_microseconds(result.communication_us));
     if (result.measured_total_us) {
         html += figure("measured, without communication", format_microseconds(*result.measured_total_us));

@@ -39,7 +39,8 @@ std::string kernels_csv(const RunResult& result) {
         for (const auto& [resource, fraction] : kernel.utilisation) resources.insert(resource);
     }
     std::string text =
-        "index,name,op,kind,phase,recorded_kernel,start_us,time_us,measured_us,cycles,warp_instructions,grid,"
+        "index,name,op,kind,phase,recorded_kernel,gap_us,start_us,time_us,measured_us,cycles,warp_"
+        "instructions,grid,"
         "block,"
         "registers_per_thread,shared_bytes,ctas_per_sm,dram_bytes,l2_bytes,flops,bytes,bound_by,fidelity";
     for (const std::string& reason : reasons) text += "," + csv_cell("time: " + reason);
@@ -47,14 +48,14 @@ std::string kernels_csv(const RunResult& result) {
     text += "\n";
     std::size_t index = 0;
     for (const KernelResult& kernel : result.kernels) {
-        text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", index++,
+        text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}", index++,
                             csv_cell(kernel.name), csv_cell(kernel.op_name), csv_cell(kernel.kind),
-                            csv_cell(kernel.phase), csv_cell(kernel.recorded_kernel), kernel.start_us,
-                            kernel.time_us, optional_number(kernel.measured_us), kernel.cycles,
-                            kernel.warp_instructions, dimensions(kernel.grid), dimensions(kernel.block),
-                            kernel.registers_per_thread, kernel.shared_bytes, kernel.ctas_per_sm,
-                            kernel.dram_bytes, kernel.l2_bytes, kernel.flops, kernel.bytes,
-                            csv_cell(kernel.bound_by), name_of(kernel.fidelity));
+                            csv_cell(kernel.phase), csv_cell(kernel.recorded_kernel), kernel.gap_us,
+                            kernel.start_us, kernel.time_us, optional_number(kernel.measured_us),
+                            kernel.cycles, kernel.warp_instructions, dimensions(kernel.grid),
+                            dimensions(kernel.block), kernel.registers_per_thread, kernel.shared_bytes,
+                            kernel.ctas_per_sm, kernel.dram_bytes, kernel.l2_bytes, kernel.flops,
+                            kernel.bytes, csv_cell(kernel.bound_by), name_of(kernel.fidelity));
         for (const std::string& reason : reasons) text += "," + fraction_of(kernel.time_by_reason, reason);
         for (const std::string& resource : resources) text += "," + fraction_of(kernel.utilisation, resource);
         text += "\n";

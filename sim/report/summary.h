@@ -8,7 +8,7 @@
 namespace heddle::sim {
 
 /// One JSON object, keys in this order:
-///   workload, hardware, step_time_us, device_busy_us, communication_us,
+///   workload, hardware, step_time_us, device_busy_us, launch_gap_us, communication_us,
 ///   ops: [{name, kind, phase, count, time_us, measured_us|null, flops, bytes, bound_by,
 ///          fidelity: "cycle"|"estimated"|"unknown"}],
 ///   coverage {cycle, estimated, unknown}, measured {total_us}|null,

@@ -233,7 +233,8 @@ TEST_CASE("simulate leaves a run, and says the same twice") {
             time += op["time_us"].get<double>();
         }
         CHECK(flops == 2.0 * 16 * (3 * 32 * 10 + 2 * 64 * 32));
-        CHECK(time == Approx(first["step_time_us"].get<double>()));
+        CHECK(time == Approx(first["device_busy_us"].get<double>()));
+        CHECK(time + first["launch_gap_us"].get<double>() == Approx(first["step_time_us"].get<double>()));
         Json second = Json::parse(heddle(folder, command + "second --jobs 2").out);
         first.erase("simulation");
         second.erase("simulation");

@@ -59,6 +59,7 @@ class Folder {
     ~Folder() { std::filesystem::remove_all(path_); }
     std::string write(const std::string& name, const std::string& text) const {
         const std::filesystem::path file = path_ / name;
+        std::filesystem::remove(file);  // truncating an old file makes ext4 write it out at once
         std::ofstream(file) << text;
         return file.string();
     }

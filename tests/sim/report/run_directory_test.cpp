@@ -158,6 +158,7 @@ TEST_CASE("kernels.csv is read back by the rules of RFC 4180") {
     CHECK(cell(rows, 1, "measured_us") == "45");
     CHECK(cell(rows, 2, "measured_us").empty());
     CHECK(cell(rows, 2, "start_us") == "50");
+    CHECK(cell(rows, 2, "gap_us") == "1.25");
     CHECK(cell(rows, 1, "time: memory") == "0.5");
     CHECK(cell(rows, 3, "time: memory").empty());
     CHECK(cell(rows, 1, "utilisation: tensor") == "0.8");
@@ -179,6 +180,7 @@ TEST_CASE("stats.sqlite answers questions") {
     CHECK(query(database,
                 "SELECT fraction FROM kernel_utilisation WHERE kernel = 1 AND resource = 'tensor'") == "0.8");
     CHECK(query(database, "SELECT fraction FROM utilisation WHERE resource = 'tensor'") == "0.61");
+    CHECK(query(database, "SELECT sum(gap_us) FROM kernels") == "1.25");
     CHECK(query(database, "SELECT grid_y FROM kernels WHERE id = 0") == "2");
     CHECK(query(database, "SELECT text FROM notes") == "labels are drawn from a uniform distribution");
 }

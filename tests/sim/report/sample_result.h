@@ -11,7 +11,8 @@ inline RunResult sample_result() {
     result.hardware = "h100-sxm";
     result.hardware_description = "132 SMs at 1980 MHz";
     result.step_time_us = 200;
-    result.device_busy_us = 180;
+    result.device_busy_us = 170;
+    result.launch_gap_us = 10;
     result.communication_us = 20;
     result.ops = {
         // 2 x 4096^3 x 2 = 274.9 GFLOP in 100 us: 2.749 PFLOP/s. Made up, so that the arithmetic is easy.
@@ -45,6 +46,7 @@ inline RunResult sample_result() {
     matmul.utilisation = {{"tensor", 0.8}};
     KernelResult second = matmul;
     second.start_us = 50;
+    second.gap_us = 1.25;
     second.measured_us.reset();
     KernelResult relu;
     relu.name = "relu";

@@ -27,12 +27,13 @@ using Keys = std::vector<std::string>;
 
 TEST_CASE("summary.json has the documented schema") {
     const Json json = Json::parse(summary_json(sample_result()));
-    CHECK(keys_of(json) == Keys{"workload", "hardware", "step_time_us", "device_busy_us", "communication_us",
-                                "ops", "coverage", "measured", "simulation"});
+    CHECK(keys_of(json) == Keys{"workload", "hardware", "step_time_us", "device_busy_us", "launch_gap_us",
+                                "communication_us", "ops", "coverage", "measured", "simulation"});
     CHECK(json["workload"] == "mlp");
     CHECK(json["hardware"] == "h100-sxm");
     CHECK(json["step_time_us"] == 200.0);
-    CHECK(json["device_busy_us"] == 180.0);
+    CHECK(json["device_busy_us"] == 170.0);
+    CHECK(json["launch_gap_us"] == 10.0);
     CHECK(json["communication_us"] == 20.0);
     REQUIRE(json["ops"].size() == 4);
     for (const Json& op : json["ops"]) {
