@@ -3,8 +3,14 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <string>
 
 namespace heddle::cli {
+
+/// A comparison that the user asked for did not hold: exit code 1. The results have been written.
+struct ComparisonFailed {
+    std::string finding;
+};
 
 void add_simulate_command(CLI::App& app);
 void add_hardware_command(CLI::App& app);

@@ -11,7 +11,7 @@
 namespace heddle::cli {
 namespace {
 
-constexpr int kDone = 0, kBadInput = 2, kInternalError = 3;
+constexpr int kDone = 0, kComparisonFailed = 1, kBadInput = 2, kInternalError = 3;
 
 /// Errors are one line, whatever they quote.
 int complain(const std::string& text, int code) {
@@ -89,6 +89,8 @@ int run(int argument_count, const char* const* arguments) {
         return kDone;
     } catch (const CLI::ParseError& error) {
         return complain(std::string(error.what()) + "; see `" + chosen_command(app) + " --help`", kBadInput);
+    } catch (const ComparisonFailed& failure) {
+        return complain(failure.finding, kComparisonFailed);
     } catch (const Error& error) {
         return complain(error.what(), kBadInput);
     } catch (const std::exception& error) {

@@ -33,6 +33,13 @@ Workload open(const Options& options) {
     return open_workload(options.workload, model_options);
 }
 
+void print_tables(const Options& options, const sim::RunResult& result) {
+    std::string text = sim::format_report(result) + sim::format_simulation(result) + "\n";
+    if (!options.no_out)
+        text += "written to " + options.out + ": open report.html, or timeline.json in Perfetto\n";
+    print(text);
+}
+
 void simulate(Options options) {
     if (options.simulate.steps != 1 && !options.simulate.numerics) {
         throw Error("several steps differ only in their values", {"--steps", 0, ""}, "add --numerics");
@@ -53,12 +60,12 @@ void simulate(Options options) {
     if (!options.no_out) sim::write_run_directory(result, options.out);
     if (options.json) {
         print(sim::summary_json(result));
-        return;
+    } else {
+        print_tables(options, result);
     }
-    std::string text = sim::format_report(result) + sim::format_simulation(result) + "\n";
-    if (!options.no_out)
-        text += "written to " + options.out + ": open report.html, or timeline.json in Perfetto\n";
-    print(text);
+    if (!result.numerics) return;
+    const std::string failure = sim::numerics_failure(*result.numerics);
+    if (!failure.empty()) throw ComparisonFailed{failure};
 }
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace heddle::sim {
 namespace {
 
-constexpr std::size_t kSlowestOps = 10;
+constexpr std::size_t kSlowestOps = 10, kShownSteps = 12;
 
 std::size_t width_of(const std::string& text) {
     return static_cast<std::size_t>(std::count_if(
@@ -117,16 +117,23 @@ std::string times(const RunResult& result) {
 }
 
 std::string numerics(const NumericsResult& numerics) {
-    std::string text = "loss by step (device / double-precision reference):";
-    for (std::size_t i = 0; i < numerics.device_loss.size(); ++i) {
-        const double reference = i < numerics.reference_loss.size() ? numerics.reference_loss[i] : 0;
-        text += fmt::format(" {:.6g} / {:.6g}", numerics.device_loss[i], reference);
+    std::vector<std::vector<std::string>> rows{{"step", "loss", "reference", "difference"}};
+    const std::size_t steps = std::min(numerics.device_loss.size(), numerics.reference_loss.size());
+    for (std::size_t i = 0; i < steps; ++i) {
+        if (steps > kShownSteps && i == kShownSteps - 1) {
+            rows.push_back({"...", "", "", ""});
+            i = steps - 1;
+        }
+        const double device = numerics.device_loss[i], reference = numerics.reference_loss[i];
+        rows.push_back({std::to_string(i + 1), fmt::format("{:.9g}", device),
+                        fmt::format("{:.9g}", reference), fmt::format("{:+.2e}", device - reference)});
     }
-    text += fmt::format(
-        "\nworst loss error {:.3g} (bound {:.3g}); worst weight error {:.3g} (bound {:.3g}), in {}\n",
-        numerics.loss_error, numerics.loss_error_bound, numerics.weight_error, numerics.weight_error_bound,
-        numerics.worst_parameter);
-    return text;
+    return "\n" + align_columns(rows, {true, true, true, true}) +
+           fmt::format(
+               "worst relative error of a loss {:.3g} (bound {:.3g}), of a weight {:.3g} (bound {:.3g}) in "
+               "{}\n",
+               numerics.loss_error, numerics.loss_error_bound, numerics.weight_error,
+               numerics.weight_error_bound, numerics.worst_parameter);
 }
 
 }  // namespace
@@ -170,9 +177,22 @@ std::string format_report(const RunResult& result) {
     text += fmt::format("coverage of the time: {} cycle by cycle, {} estimated, {} unknown\n",
                         format_share(result.coverage.cycle), format_share(result.coverage.estimated),
                         format_share(result.coverage.unknown));
-    if (result.numerics) text += numerics(*result.numerics);
     for (const std::string& note : result.notes) text += "note: " + note + "\n";
+    if (result.numerics) text += numerics(*result.numerics);
     return text;
+}
+
+std::string numerics_failure(const NumericsResult& numerics) {
+    // Written so that NaN fails.
+    if (!(numerics.loss_error <= numerics.loss_error_bound)) {
+        return fmt::format("the loss differs from the reference by {:.3g}, more than the bound of {:.3g}",
+                           numerics.loss_error, numerics.loss_error_bound);
+    }
+    if (!(numerics.weight_error <= numerics.weight_error_bound)) {
+        return fmt::format("{} differs from the reference by {:.3g}, more than the bound of {:.3g}",
+                           numerics.worst_parameter, numerics.weight_error, numerics.weight_error_bound);
+    }
+    return {};
 }
 
 std::string format_simulation(const RunResult& result) {

@@ -16,6 +16,10 @@ std::string align_columns(const std::vector<std::vector<std::string>>& rows, con
 /// Everything in it is the same in every run of the same thing.
 std::string format_report(const RunResult& result);
 
+/// What is wrong when values left the bounds that the number formats allow (or are no numbers); empty when
+/// all is well.
+std::string numerics_failure(const NumericsResult& numerics);
+
 /// One line about the simulation itself: how many kernels, instructions and seconds.
 std::string format_simulation(const RunResult& result);
 

@@ -197,6 +197,29 @@ TEST_CASE("a model's trace counts what the textbook counts, and survives its fil
     }
 }
 
+TEST_CASE("the examples still work") {
+    const std::string examples = HEDDLE_SOURCE_DIR "/examples/";
+    Folder folder;
+    const Json described =
+        Json::parse(heddle(folder, "hardware describe --json " + examples + "my-accelerator.yaml").out);
+    CHECK(described["kind"] == "gpu");
+    // 256 x 784 by 784 x 512, then 256 x 512 by 512 x 10.
+    const Json inspected =
+        Json::parse(heddle(folder, "trace inspect --json " + examples + "two-layers.json").out);
+    CHECK(inspected["parameters"] == 784 * 512 + 512 + 512 * 10);
+    CHECK(inspected["kinds"][0]["flops"] == 2.0 * 256 * (784 * 512 + 512 * 10));
+    const Outcome outcome =
+        heddle(folder, "simulate " + examples + "two-layers.json --no-out --json --hardware " + examples +
+                           "my-accelerator.yaml");
+    CAPTURE(outcome.err);
+    REQUIRE(outcome.code == 0);
+    const Json summary = Json::parse(outcome.out);
+    CHECK(summary["workload"] == "two-layers");
+    CHECK(summary["hardware"] == "my-accelerator");
+    CHECK(summary["coverage"]["cycle"] == 1.0);
+    CHECK(folder.entries() == 0);
+}
+
 TEST_CASE("a cut trace file is an error in one line") {
     Folder folder;
     REQUIRE(heddle(folder, "trace export mlp step.et").code == 0);
@@ -206,6 +229,27 @@ TEST_CASE("a cut trace file is an error in one line") {
     CHECK(outcome.code == 2);
     CHECK_THAT(outcome.err, Catch::Contains("cut.et"));
     CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+}
+
+TEST_CASE("with numerics, training follows the double-precision reference") {
+    for (const std::string hardware : {"h100-sxm", "tpu-v3"}) {
+        CAPTURE(hardware);
+        Folder folder;
+        const Outcome outcome = heddle(folder,
+                                       "simulate mlp --batch 8 --widths 12,8,4 --numerics --steps 3 --no-out "
+                                       "--json --hardware " +
+                                           hardware);
+        CAPTURE(outcome.err);
+        REQUIRE(outcome.code == 0);
+        const Json numerics = Json::parse(outcome.out)["numerics"];
+        REQUIRE(numerics["device_loss"].size() == 3);
+        for (std::size_t step = 0; step < 3; ++step) {
+            const double reference = numerics["reference_loss"][step];
+            // bf16 products (the TPU's default) keep 8 bits.
+            CHECK(numerics["device_loss"][step].get<double>() == Approx(reference).epsilon(0.02));
+        }
+        CHECK(numerics["reference_loss"][2] < numerics["reference_loss"][0]);
+    }
 }
 
 TEST_CASE("simulate leaves a run, and says the same twice") {

@@ -2,6 +2,7 @@
 #include "sim/report/table.h"
 
 #include <catch2/catch.hpp>
+#include <limits>
 
 #include "sample_result.h"
 #include "sim/report/kind_summary.h"
@@ -104,4 +105,32 @@ TEST_CASE("columns are as wide as their widest cell, counted in characters") {
 TEST_CASE("the line about the simulation counts what it did") {
     CHECK(format_simulation(sample_result()) ==
           "simulated 2 distinct kernels, 2,469,134 warp instructions in 1.5 s with 4 workers");
+}
+
+TEST_CASE("numerics are shown by step, the middle of many left out") {
+    RunResult result = sample_result();
+    result.numerics.emplace();
+    result.numerics->device_loss = {2.5, 1.5};
+    result.numerics->reference_loss = {2.25, 1.5};
+    CHECK(line_of(format_report(result), "   1") == " 1 2.5 2.25 +2.50e-01");
+    for (int i = 0; i < 98; ++i) {
+        result.numerics->device_loss.push_back(1);
+        result.numerics->reference_loss.push_back(1);
+    }
+    const std::string text = format_report(result);
+    CHECK(line_of(text, "  11 ") == " 11 1 1 +0.00e+00");
+    CHECK(line_of(text, "  12 ") == "no such line");
+    CHECK(line_of(text, " 100 ") == " 100 1 1 +0.00e+00");
+}
+
+TEST_CASE("values out of bounds, and those that are no numbers, fail") {
+    NumericsResult numerics;
+    numerics.loss_error = 1e-6, numerics.loss_error_bound = 1e-5;
+    numerics.weight_error = 1e-6, numerics.weight_error_bound = 1e-6;
+    numerics.worst_parameter = "layer0.weight";
+    CHECK(numerics_failure(numerics).empty());
+    numerics.weight_error = 2e-6;
+    CHECK_THAT(numerics_failure(numerics), Catch::StartsWith("layer0.weight differs"));
+    numerics.loss_error = std::numeric_limits<double>::quiet_NaN();
+    CHECK_THAT(numerics_failure(numerics), Catch::StartsWith("the loss differs"));
 }
