@@ -1,4 +1,5 @@
 // Everything that can be said of a program before it runs.
+#include <algorithm>
 #include <array>
 #include <map>
 #include <utility>
@@ -247,6 +248,12 @@ class CoreValidator {
             if (wait.flag >= limits_.sync_flags) {
                 fail("waits for flag " + std::to_string(wait.flag) + " but a core has " +
                      std::to_string(limits_.sync_flags));
+            }
+            const auto same = [&](const FlagWait& other) { return other.flag == wait.flag; };
+            if (wait.count == 0 ||
+                std::count_if(instruction.waits.begin(), instruction.waits.end(), same) > 1) {
+                fail("waits for flag " + std::to_string(wait.flag) + " twice or for no token",
+                     "name each flag once, as flag:count");
             }
             awaited[{core_, wait.flag}] += times_ * wait.count;
         }

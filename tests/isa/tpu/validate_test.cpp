@@ -26,6 +26,7 @@ TEST_CASE("what does not fit the machine is refused with place and reason") {
     CHECK_THAT(verdict("halt\nsignal 0"), Contains("p.tpu:3") && Contains("follows halt"));
     CHECK_THAT(verdict("repeat 2 {\nhalt\n}"), Contains("inside a repeat"));
     CHECK_THAT(verdict("signal 256\nhalt"), Contains("does not exist"));
+    CHECK_THAT(verdict("signal 3 3\nwait 3 3\nhalt"), Contains("flag 3 twice"));
     CHECK_THAT(verdict("wait 3\nhalt"), Contains("waited for 1 times but signalled only 0"));
     CHECK_THAT(verdict("repeat 3 {\nwait 3\n}\nrepeat 2 {\nsignal 3\n}\nhalt"),
                Contains("3 times but signalled only 2"));

@@ -135,13 +135,15 @@ void CoreBuilder::emit(tpu::Operation operation, const std::vector<Access>& acce
                 break;
         }
     }
+    std::vector<Region::Stamp> needed;
     for (const Region::Stamp& earlier : reads_after) {
         // A unit works in order, but DMA transfers overlap: a gather must wait for the load of its indices.
-        if (earlier.unit != unit || unit == kLoad || unit == kStore) wait_for(unit, position, earlier);
+        if (earlier.unit != unit || unit == kLoad || unit == kStore) stamp(needed, earlier);
     }
     for (const Region::Stamp& earlier : writes_after) {
-        if (earlier.unit != unit) wait_for(unit, position, earlier);
+        if (earlier.unit != unit) stamp(needed, earlier);
     }
+    for (const Region::Stamp& earlier : needed) wait_for(unit, position, earlier);
     for (const Access& access : accesses) {
         if (access.region == nullptr) continue;
         Region& region = *access.region;

@@ -16,16 +16,16 @@ TEST_CASE("reductions over any axes") {
         {{65, 130}, {1}, {65}},
         {{65, 130}, {0}, {130}},
         {{65, 130}, {0, 1}, {}},
-        {{3000, 700}, {0}, {700}},
-        {{700, 3000}, {1}, {700}},
+        {{900, 300}, {0}, {300}},
+        {{300, 900}, {1}, {300}},
         {{5, 33, 40}, {0, 2}, {33}},
         {{5, 33, 40}, {1}, {5, 40}},
         {{4, 5, 6, 7}, {1, 3}, {4, 6}},
         {{4, 5, 6, 7}, {0, 2}, {5, 7}},
-        {{70001}, {0}, {}},
+        {{9001}, {0}, {}},
         {{3}, {0}, {}},
         {{6, 1}, {1}, {6}},
-        {{20, 20000}, {1}, {20}},
+        {{20, 5000}, {1}, {20}},
         {{2, 300, 2, 130}, {1}, {2, 2, 130}},
     };
     for (const Case& one : cases) {
@@ -33,7 +33,7 @@ TEST_CASE("reductions over any axes") {
             INFO(trace::name_of(OpKind::reduce)
                  << " " << reduction << " of " << one.shape.size() << " axes, first " << one.shape[0]);
             OpCheck check;
-            check.tolerance = 1e-5;  // up to 2.1 million fp32 additions, most of them in short chains
+            check.tolerance = 1e-5;  // up to 270,000 fp32 additions, most of them in short chains
             check_ops(tpu,
                       OpBuilder(OpKind::reduce)
                           .input(one.shape)
