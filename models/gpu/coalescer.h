@@ -16,9 +16,7 @@ struct LineAccess {
 
 struct CoalescedAccess {
     unsigned count = 0;
-    /// Distinct, in order of the first lane that touches each. Global accesses have at most 32; a 16-byte
-    /// local access with an index of its own in each lane has 128.
-    std::array<LineAccess, 4 * ptx::kWarpSize> lines;
+    std::array<LineAccess, ptx::kWarpSize> lines;  ///< distinct, in order of the first lane that touches each
 };
 
 /// Global or local memory. Addresses are naturally aligned, so a lane never crosses a sector.

@@ -24,7 +24,7 @@ void KernelSummary::add(const Sm& sm) {
     }
     const LoadStoreStatistics& l = sm.load_store().statistics();
     result_.l1.requests += l.l1_requests;
-    result_.l1.sectors += l.l1_load_sectors + l.l1_store_sectors;
+    result_.l1.sectors += l.l1_load_sectors + l.l1_store_sectors + l.local_store_sectors;
     result_.l1.hit_sectors += l.l1_hit_sectors;
     result_.l1_store_sectors += l.l1_store_sectors;
     result_.atomic_sectors += l.atomic_sectors;

@@ -14,7 +14,6 @@ struct LaunchPlan {
     const ptx::LaunchContext* launch = nullptr;
     TimedKernel kernel;
     Occupancy occupancy;
-    std::uint64_t local_lines_per_warp = 1;  ///< 128-byte lines between the local memories of two warps
 };
 
 }  // namespace heddle::models::gpu

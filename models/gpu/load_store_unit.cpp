@@ -5,6 +5,9 @@
 namespace heddle::models::gpu {
 namespace {
 
+/// Half of the 512 GiB that tags tell apart: buffers lie in the lower half, local memory in the upper.
+constexpr std::uint64_t kLocalLines = (256ull << 30) / kLineBytes;
+
 /// Lines that L1 looks up in a cycle.
 constexpr unsigned kTagsPerCycle = 4;
 
@@ -113,12 +116,7 @@ void LoadStoreUnit::wait_for(std::uint64_t line, SectorMask missing, bool bypass
     while (index != kNone && mshrs_[index].line != line) index = mshrs_[index].next;
     if (index == kNone) {
         index = free_mshr_;
-        if (index == kNone) {  // only a scattered local access can go beyond the limit
-            index = static_cast<std::uint32_t>(mshrs_.size());
-            mshrs_.emplace_back();
-        } else {
-            free_mshr_ = mshrs_[index].next;
-        }
+        free_mshr_ = mshrs_[index].next;
         mshrs_[index] = Mshr{line, 0, false, Waiter{}, head};
         head = index;
         ++mshrs_in_use_;
@@ -186,29 +184,19 @@ LoadStoreUnit::Outcome LoadStoreUnit::access_atomic(const ptx::MemoryAccess& acc
     return {start, load == kNone ? start : kNever};
 }
 
-LoadStoreUnit::Outcome LoadStoreUnit::access_local(const ptx::MemoryAccess& access, std::uint64_t warp_base,
-                                                   const LoadOwner& owner, Cycle now) {
-    // Word w of lane l lies at w * 128 + l * 4: lanes that access the same word share a line.
-    lines_.count = 0;
-    const unsigned words = std::max(1u, access.bytes_per_lane / 4u);
-    for (unsigned lane = 0; lane < ptx::kWarpSize; ++lane) {
-        if ((access.lanes >> lane & 1u) == 0) continue;
-        for (unsigned i = 0; i < words; ++i) {
-            const std::uint64_t line = warp_base / kLineBytes + access.address[lane] / 4 + i;
-            const auto sector = static_cast<SectorMask>(1u << (lane / 8));
-            unsigned found = 0;
-            while (found < lines_.count && lines_.lines[found].line != line) ++found;
-            if (found == lines_.count) lines_.lines[lines_.count++] = {line, 0};
-            lines_.lines[found].sectors |= sector;
-        }
-    }
-    if (!access.write) return load_lines(false, owner, now, lines_.count);
-    // Local stores stay in L1, which is write-back for local memory.
-    const Cycle start = accept(now, lines_.count);
+LoadStoreUnit::Outcome LoadStoreUnit::access_local(const ptx::MemoryAccess& access, const LoadOwner& owner,
+                                                   Cycle now) {
+    coalesce(access, lines_);
+    // isa/ptx gives local memory a window of addresses of its own, which tags of 32 bits do not tell from
+    // buffers.
+    for (unsigned i = 0; i < lines_.count; ++i) lines_.lines[i].line += kLocalLines;
+    const unsigned wavefronts = global_wavefronts(access, lines_);
+    if (!access.write) return load_lines(false, owner, now, wavefronts);
+    const Cycle start = accept(now, wavefronts);
     for (unsigned i = 0; i < lines_.count; ++i) {
         const LineAccess& line = lines_.lines[i];
         ++statistics_.l1_requests;
-        statistics_.l1_store_sectors += sector_count(line.sectors);
+        statistics_.local_store_sectors += sector_count(line.sectors);
         SectoredCache::Index index = l1_.find(line.line);
         if (index == SectoredCache::kNone) {
             index = l1_.victim(line.line);

@@ -25,7 +25,7 @@ struct LoadOwner {
 
 struct LoadStoreStatistics {
     std::uint64_t l1_requests = 0, l1_load_sectors = 0, l1_hit_sectors = 0, l1_store_sectors = 0;
-    std::uint64_t atomic_sectors = 0;
+    std::uint64_t atomic_sectors = 0, local_store_sectors = 0;
     std::uint64_t requested_sectors = 0, received_sectors = 0;  ///< loads and atomics with result, from L2
     std::uint64_t shared_accesses = 0, shared_wavefronts = 0;
 };
@@ -50,10 +50,8 @@ class LoadStoreUnit {
     Outcome store(const ptx::MemoryAccess& access, Cycle now);
     Outcome access_atomic(const ptx::MemoryAccess& access, bool wants_result, const LoadOwner& owner,
                           Cycle now);
-    /// Local memory: `warp_base` is the address of the warp's local memory, laid out so that a word of all
-    /// lanes is a line.
-    Outcome access_local(const ptx::MemoryAccess& access, std::uint64_t warp_base, const LoadOwner& owner,
-                         Cycle now);
+    /// Local memory: L1 is write-back for it, so stores stay there.
+    Outcome access_local(const ptx::MemoryAccess& access, const LoadOwner& owner, Cycle now);
 
     struct Completed {
         LoadOwner owner;

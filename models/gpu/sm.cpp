@@ -8,9 +8,6 @@
 namespace heddle::models::gpu {
 namespace {
 
-/// Local memory of all warps lies above any buffer, within the range that cache tags tell apart.
-constexpr std::uint64_t kLocalMemory = 0x7f0000000000ull + (256ull << 30);
-constexpr std::uint64_t kLocalBytesPerWarp = 4ull << 20;
 /// Cycles between the starts of two warps of an SM, fitted with launch.cta_latency to the rates of one-shot
 /// kernels at small occupancy on an H200 (gpu-benches, gpu-stream).
 constexpr Cycle kWarpStartInterval = 8;
@@ -353,9 +350,7 @@ LoadStoreUnit::Outcome Sm::access(unsigned warp, const TimedInstruction& row, co
         case ptx::StateSpace::shared:
             return load_store_.access_shared(access, now);
         case ptx::StateSpace::local:
-            return load_store_.access_local(
-                access, kLocalMemory + (std::uint64_t{position_} * kWarps + warp) * kLocalBytesPerWarp, owner,
-                now);
+            return load_store_.access_local(access, owner, now);
         case ptx::StateSpace::global:
             if (access.atomic) return load_store_.access_atomic(access, row.written != 0, owner, now);
             if (access.write) return load_store_.store(access, now);

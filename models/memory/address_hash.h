@@ -1,4 +1,4 @@
-// Which L2 slice a line lives in, and which set and DRAM row within.
+// Which L2 slice a line lives in, and which set of a cache.
 #pragma once
 
 #include <cstdint>

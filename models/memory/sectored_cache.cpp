@@ -7,6 +7,7 @@ namespace heddle::models {
 void SectoredCache::resize(std::uint64_t bytes, unsigned ways) {
     ways_ = ways;
     sets_ = static_cast<std::uint32_t>(bytes / kLineBytes / ways);
+    hash_ = SliceHash(sets_ == 0 ? 1 : sets_);
     const std::size_t lines = std::size_t{sets_} * ways_;
     tags_.assign(lines, kUnused);
     used_.assign(lines, 0);

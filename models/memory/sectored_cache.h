@@ -61,9 +61,8 @@ class SectoredCache {
         const auto tag = static_cast<std::uint32_t>(key);
         return tag == kUnused ? tag - 1 : tag;
     }
-    Index set_of(std::uint64_t key) const {
-        return static_cast<Index>(((mix_bits(key) >> 32) * sets_) >> 32);
-    }
+    Index set_of(std::uint64_t key) const { return hash_.slice(key); }
+    SliceHash hash_{1};
     std::uint32_t sets_ = 0, ways_ = 0;
     std::uint32_t stamp_ = 0;
     std::vector<std::uint32_t> tags_;

@@ -1,6 +1,7 @@
 // What must hold whatever the numbers: determinism, complete reset, conservation, deadlock reports.
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <memory>
 #include <numeric>
 
 #include "gpu_test_bench.h"
@@ -101,6 +102,47 @@ TEST_CASE("looking at every block in every cycle changes nothing") {
     require_same(normal, every_cycle);
     // 64 CTAs of 4 warps; 32 instructions and a loop of 4 whose longest lane makes 4 turns.
     CHECK(normal.warp_instructions == 64u * 4 * (32 + 4 * 4));
+}
+
+TEST_CASE("machines with next to nothing of everything neither hang nor depend on skipped cycles") {
+    // All machines of this test are made before the one elaboration.
+    std::vector<std::unique_ptr<GpuTestBench>> benches;
+    for (unsigned variant = 0; variant < 6; ++variant) {
+        GpuConfig config = small_gpu();
+        config.sm.count = 2 + variant % 3;
+        config.sm.scheduler = static_cast<SchedulerPolicy>(variant % 3);
+        config.l1.mshrs = 64;
+        config.l1.stores = 64;
+        config.l1.ways = 1 + variant % 4;
+        config.load_store.queue = 1 + variant % 3;
+        config.l2.slices = variant % 2 == 0 ? 2 : 3;
+        config.hbm.channels = 1;
+        config.l2.bytes = config.l2.slices * 128 * 4 * 2;
+        config.l2.ways = 2;
+        config.l2.mshrs = 1 + variant;
+        config.hbm.write_batch = 1 + variant;
+        config.l2.write_backs = config.hbm.write_batch;
+        config.hbm.banks = 1 + variant;
+        config.hbm.bandwidth = 2e10;
+        config.hbm.burst_bytes = 32u << variant % 3;
+        config.l2.crossbar_latency = 1 + variant;
+        config.l2.far_latency = variant * 7;
+        benches.push_back(std::make_unique<GpuTestBench>(config));
+    }
+    for (auto& bench : benches) {
+        INFO("variant " << &bench - benches.data());
+        const std::uint64_t table = bench->memory.allocate("table", 4u << 18, true);
+        const std::uint64_t out = bench->memory.allocate("out", 64 * 128 * 4, true);
+        RunOptions options;
+        const KernelResult normal = bench->run(kernel_text(kMixed, 2, 512), 24, 128, {table, out}, options);
+        std::vector<std::byte> zeros(64 * 128 * 4);
+        bench->memory.write(out, zeros);
+        options.tick_every_cycle = true;
+        require_same(normal, bench->run(kernel_text(kMixed, 2, 512), 24, 128, {table, out}, options));
+        CHECK(normal.warp_instructions == 24u * 4 * (32 + 4 * 4));
+        CHECK(normal.crossbar_sectors ==
+              normal.l2.sectors - normal.l2_store_sectors - normal.atomic_sectors / 2);
+    }
 }
 
 TEST_CASE("functional and timing mode take the same cycles") {
@@ -220,4 +262,66 @@ TEST_CASE("asynchronous copies overlap, and waiting for a group waits for its co
     // 1 warp: L2 hit 264 cycles against DRAM 376 ns-cycles more
     CHECK(wait_all.sub_core_cycles[memory] - wait_one.sub_core_cycles[memory] > 300);
     CHECK(wait_all.dram_read_bytes == 512);
+}
+
+TEST_CASE("local memory lives in L1: a private array costs L1 latency, and its lanes share lines") {
+    GpuTestBench bench(small_gpu());
+    const auto text = [](unsigned turns) {
+        return kernel_text(R"(
+    .local .align 4 .b8 stack[256];
+    mov.u64 %rd1, stack;
+    mov.u32 %r1, )" + std::to_string(turns) +
+                               R"(;
+    mov.u32 %r2, 0;
+    st.local.u32 [%rd1], %r2;
+loop:
+    ld.local.u32 %r3, [%rd1];
+    add.s32 %r1, %r1, -1;
+    setp.ne.s32 %p1, %r1, 0;
+    mul.wide.u32 %rd2, %r3, 4;
+    add.u64 %rd1, %rd1, %rd2;
+    ld.local.u32 %r4, [%rd1];
+    mul.wide.u32 %rd3, %r4, 4;
+    add.u64 %rd1, %rd1, %rd3;
+    @%p1 bra loop;
+)",
+                           0);
+    };
+    // The chain: twice a load of 32 cycles, a multiplication of 4 and a 64-bit addition of two operations of
+    // 4; the branch adds its latency beyond the addition's.
+    CHECK(bench.cycles_per_turn(text, 1, 32, {}, 20, 120) == Approx(2 * (32 + 4 + 8) + 4).margin(2));
+    const KernelResult result = bench.run(text(100), 1, 32, {});
+    CHECK(result.l2.requests == 0);
+    CHECK(result.l1.requests == 201);  // one line for the 32 lanes
+    CHECK(result.l1.sectors == 4 * 201);
+}
+
+TEST_CASE("atomics on one address go one after another in L2, on many addresses together") {
+    GpuTestBench bench(small_gpu());
+    const std::uint64_t counters = bench.memory.allocate("counters", 4 << 20, true);
+    const auto text = [](unsigned stride) {
+        std::string body =
+            "    ld.param.u64 %rd1, [p0];\n    mov.u32 %r1, %ctaid.x;\n    mov.u32 %r2, %ntid.x;\n    "
+            "mov.u32 %r3, %tid.x;\n"
+            "    mad.lo.u32 %r4, %r1, %r2, %r3;\n    mul.wide.u32 %rd2, %r4, " +
+            std::to_string(stride) + ";\n    add.u64 %rd3, %rd1, %rd2;\n";
+        for (int i = 0; i < 8; ++i) body += "    red.global.add.u32 [%rd3], 1;\n";
+        return kernel_text(body, 1);
+    };
+    RunOptions warm;
+    warm.resident = {{counters, 1 << 19, false}};
+    const auto body = [&](unsigned stride) {
+        const KernelResult r = bench.run(text(stride), 12, 256, {counters}, warm);
+        return static_cast<double>(r.cycles - r.launch_cycles);
+    };
+    // 12 x 256 x 8 additions to one word, one per cycle in one slice; spread out, a line of them takes 4
+    // cycles in each of 8 slices.
+    const double additions = 12 * 256 * 8;
+    CHECK(body(0) == Approx(additions).epsilon(0.06));
+    CHECK(body(4) < additions / 8);
+    std::uint32_t count = 0;
+    std::vector<std::byte> bytes(4);
+    bench.memory.read(counters, bytes);
+    std::memcpy(&count, bytes.data(), 4);
+    CHECK(count == 12 * 256 * 8 + 8);
 }

@@ -1,6 +1,5 @@
 // Every kernel of the library on the model: values or none, skipping cycles or not, the cycles are the same.
 #include <catch2/catch.hpp>
-
 #include <cstring>
 #include <memory>
 
@@ -24,16 +23,28 @@ std::vector<std::byte> content(const SampleBuffer& buffer) {
     for (std::size_t at = 0; at + size <= bytes.size(); at += size) {
         state = state * 1664525u + 1013904223u;
         const bool index = buffer.content == SampleBuffer::Content::index;
-        const std::uint32_t number = index ? (state >> 8) % static_cast<std::uint32_t>(buffer.limit) : (state >> 28);
+        const std::uint32_t number =
+            index ? (state >> 8) % static_cast<std::uint32_t>(buffer.limit) : (state >> 28);
         const float real = static_cast<float>(number) / 16;
         std::uint64_t bits = number;
         switch (buffer.type) {
-            case kernels::ElementType::f64: bits = std::bit_cast<std::uint64_t>(static_cast<double>(real)); break;
-            case kernels::ElementType::f32: bits = std::bit_cast<std::uint32_t>(real); break;
-            case kernels::ElementType::f16: bits = numerics::fp32_to_fp16(real); break;
-            case kernels::ElementType::bf16: bits = numerics::fp32_to_bf16(real); break;
-            case kernels::ElementType::boolean: bits = number & 1; break;
-            default: break;
+            case kernels::ElementType::f64:
+                bits = std::bit_cast<std::uint64_t>(static_cast<double>(real));
+                break;
+            case kernels::ElementType::f32:
+                bits = std::bit_cast<std::uint32_t>(real);
+                break;
+            case kernels::ElementType::f16:
+                bits = numerics::fp32_to_fp16(real);
+                break;
+            case kernels::ElementType::bf16:
+                bits = numerics::fp32_to_bf16(real);
+                break;
+            case kernels::ElementType::boolean:
+                bits = number & 1;
+                break;
+            default:
+                break;
         }
         std::memcpy(&bytes[at], &bits, size);
     }
@@ -50,7 +61,8 @@ struct Runner {
         ptx::GlobalMemory memory;
         std::vector<std::uint64_t> bases;
         for (const SampleBuffer& buffer : sample.buffers) {
-            const bool backed = mode == ptx::Mode::functional || buffer.content == SampleBuffer::Content::index;
+            const bool backed =
+                mode == ptx::Mode::functional || buffer.content == SampleBuffer::Content::index;
             bases.push_back(memory.allocate(buffer.name, buffer.bytes, backed));
             if (backed) memory.write(bases.back(), content(buffer));
         }
@@ -59,7 +71,8 @@ struct Runner {
             const kernels::KernelArgument& argument = sample.arguments[i];
             std::uint64_t bits = argument.bits;
             if (argument.pointer) {
-                bits = argument.buffer == kernels::kNoBuffer ? 0 : bases[argument.buffer] + argument.byte_offset;
+                bits =
+                    argument.buffer == kernels::kNoBuffer ? 0 : bases[argument.buffer] + argument.byte_offset;
             }
             std::vector<std::byte> bytes(sample.kernel.parameters[i].bytes);
             std::memcpy(bytes.data(), &bits, bytes.size());
@@ -81,7 +94,8 @@ struct Runner {
 };
 
 void compare_all(Runner& runner) {
-    const std::vector<LibraryKernel> samples = kernels::library_samples(runner.gpu.config().compute_capability);
+    const std::vector<LibraryKernel> samples =
+        kernels::library_samples(runner.gpu.config().compute_capability);
     REQUIRE(samples.size() > 50);
     for (const LibraryKernel& sample : samples) {
         CAPTURE(sample.name);
