@@ -66,6 +66,18 @@ std::uint16_t conversion_immediate(const Instruction& n) {
     return static_cast<std::uint16_t>(word);
 }
 
+// What `set` writes for true.
+std::int64_t true_value(Type type) {
+    switch (type) {
+        case Type::f32: return 0x3F800000;
+        case Type::f16:
+        case Type::f16x2: return 0x3C00;
+        case Type::bf16:
+        case Type::bf16x2: return 0x3F80;
+        default: return 0xFFFFFFFF;
+    }
+}
+
 class Decoder {
   public:
     Decoder(const Kernel& kernel, const std::string& file_name, const Analysis& analysis, Mode mode)
@@ -249,9 +261,7 @@ class Decoder {
                                     : n.has(Modifier::xor_) ? 3
                                                             : 0;
                 break;
-            case Opcode::set:
-                decoded.immediate = n.type() == Type::f32 ? 1 : 0;
-                break;
+            case Opcode::set: decoded.offset = true_value(n.type()); break;
             case Opcode::slct:
                 decoded.immediate = n.has(Modifier::ftz) ? 1 : 0;
                 break;

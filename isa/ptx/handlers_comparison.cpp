@@ -68,10 +68,17 @@ struct Flushed {
     using Stored = float;
     static float read(std::uint32_t word) { return flush(unpack<float>(word)); }
 };
-template <class T>
+// .ftz flushes subnormal halves; bfloat16 has no .ftz.
+template <class T, bool kFlush>
+inline float read_half(std::uint32_t word) {
+    const auto bits = static_cast<std::uint16_t>(word);
+    const bool subnormal = kFlush && (bits & 0x7C00u) == 0;
+    return to_float(T{subnormal ? static_cast<std::uint16_t>(bits & 0x8000u) : bits});
+}
+template <class T, bool kFlush>
 struct Widened {
     using Stored = T;
-    static float read(std::uint32_t word) { return to_float(unpack<T>(word)); }
+    static float read(std::uint32_t word) { return read_half<T, kFlush>(word); }
 };
 
 template <class Compare, class Read>
@@ -105,100 +112,107 @@ void set_predicate(State& warp, const Decoded& i, std::uint32_t mask) {
 }
 
 // setp of packed halves: the first predicate is the low half's, the second the high half's.
-template <class Compare, class T>
+template <class Compare, class T, bool kFlush>
 void set_predicate_pair(State& warp, const Decoded& i, std::uint32_t mask) {
     const std::uint32_t* a = words<std::uint32_t>(warp, i.operand[2]);
     const std::uint32_t* b = words<std::uint32_t>(warp, i.operand[3]);
-    const auto half = [](std::uint32_t word, unsigned shift) {
-        return to_float(T{static_cast<std::uint16_t>(word >> shift)});
+    const auto holds = [=](unsigned lane, unsigned shift) {
+        return Compare()(read_half<T, kFlush>(a[lane] >> shift), read_half<T, kFlush>(b[lane] >> shift));
     };
-    const std::uint32_t low =
-        collect([=](unsigned lane) { return Compare()(half(a[lane], 0), half(b[lane], 0)); });
-    const std::uint32_t high =
-        collect([=](unsigned lane) { return Compare()(half(a[lane], 16), half(b[lane], 16)); });
+    const std::uint32_t low = collect([=](unsigned lane) { return holds(lane, 0); });
+    const std::uint32_t high = collect([=](unsigned lane) { return holds(lane, 16); });
     std::uint32_t other = 0;
     if (i.immediate != 0) other = predicate(warp, i.operand[4]) ^ (i.negated ? kAllLanes : 0u);
     assign_predicate(warp, i.operand[0], mask, combine(i.immediate, low, other));
     assign_predicate(warp, i.operand[1], mask, combine(i.immediate, high, other));
 }
 
+// set: DecodedInstruction::offset is what true is written as: all ones, or 1 in the destination's format.
 template <class Compare, class Read>
 void set_word(State& warp, const Decoded& i, std::uint32_t mask) {
     const std::uint32_t result = compare<Compare, Read>(warp, i.operand[1], i.operand[2]);
-    const std::uint32_t yes = i.immediate != 0 ? std::bit_cast<std::uint32_t>(1.0f) : kAllLanes;
+    const auto yes = static_cast<std::uint32_t>(i.offset);
     assign<std::uint32_t>(warp, i.operand[0], mask,
                           [=](unsigned lane) { return (result >> lane & 1u) != 0 ? yes : 0u; });
 }
-
-template <class Compare, class Read>
-Handler choose_destination(const Instruction& instruction) {
-    return instruction.opcode == Opcode::set ? set_word<Compare, Read> : set_predicate<Compare, Read>;
+template <class Compare, class T, bool kFlush>
+void set_word_pair(State& warp, const Decoded& i, std::uint32_t mask) {
+    const std::uint32_t* a = words<std::uint32_t>(warp, i.operand[1]);
+    const std::uint32_t* b = words<std::uint32_t>(warp, i.operand[2]);
+    const auto yes = static_cast<std::uint32_t>(i.offset);
+    assign<std::uint32_t>(warp, i.operand[0], mask, [=](unsigned lane) {
+        const auto one = [=](unsigned shift) -> std::uint32_t {
+            const bool holds =
+                Compare()(read_half<T, kFlush>(a[lane] >> shift), read_half<T, kFlush>(b[lane] >> shift));
+            return holds ? yes << shift : 0u;
+        };
+        return one(0) | one(16);
+    });
 }
 
-template <class Read>
-Handler choose_ordered(const Instruction& n) {
-    if (n.has(Modifier::eq)) return choose_destination<Equal, Read>(n);
-    if (n.has(Modifier::ne)) return choose_destination<NotEqual, Read>(n);
-    if (n.has(Modifier::lt) || n.has(Modifier::lo)) return choose_destination<Less, Read>(n);
-    if (n.has(Modifier::le) || n.has(Modifier::ls)) return choose_destination<LessEqual, Read>(n);
-    if (n.has(Modifier::gt) || n.has(Modifier::hi)) return choose_destination<Greater, Read>(n);
-    if (n.has(Modifier::ge) || n.has(Modifier::hs)) return choose_destination<GreaterEqual, Read>(n);
+/// choose(Compare()) for the comparison that the instruction names; nullptr for an unordered one.
+template <class Choose>
+Handler with_ordered(const Instruction& n, Choose choose) {
+    if (n.has(Modifier::eq)) return choose(Equal());
+    if (n.has(Modifier::ne)) return choose(NotEqual());
+    if (n.has(Modifier::lt) || n.has(Modifier::lo)) return choose(Less());
+    if (n.has(Modifier::le) || n.has(Modifier::ls)) return choose(LessEqual());
+    if (n.has(Modifier::gt) || n.has(Modifier::hi)) return choose(Greater());
+    if (n.has(Modifier::ge) || n.has(Modifier::hs)) return choose(GreaterEqual());
+    return nullptr;
+}
+template <class Choose>
+Handler with_comparison(const Instruction& n, Choose choose) {
+    if (const Handler ordered = with_ordered(n, choose)) return ordered;
+    if (n.has(Modifier::equ)) return choose(Unordered<NotEqual>());
+    if (n.has(Modifier::neu)) return choose(Unordered<Equal>());
+    if (n.has(Modifier::ltu)) return choose(Unordered<GreaterEqual>());
+    if (n.has(Modifier::leu)) return choose(Unordered<Greater>());
+    if (n.has(Modifier::gtu)) return choose(Unordered<LessEqual>());
+    if (n.has(Modifier::geu)) return choose(Unordered<Less>());
+    if (n.has(Modifier::num)) return choose(BothNumbers());
+    if (n.has(Modifier::nan)) return choose(Unordered<BothNumbers>());
     return nullptr;
 }
 
+template <class Read>
+Handler choose_integer(const Instruction& n) {
+    return with_ordered(n, [&](auto compare) -> Handler {
+        using Compare = decltype(compare);
+        return n.opcode == Opcode::set ? set_word<Compare, Read> : set_predicate<Compare, Read>;
+    });
+}
 template <class Read>
 Handler choose_float(const Instruction& n) {
-    if (const Handler ordered = choose_ordered<Read>(n)) return ordered;
-    if (n.has(Modifier::equ)) return choose_destination<Unordered<NotEqual>, Read>(n);
-    if (n.has(Modifier::neu)) return choose_destination<Unordered<Equal>, Read>(n);
-    if (n.has(Modifier::ltu)) return choose_destination<Unordered<GreaterEqual>, Read>(n);
-    if (n.has(Modifier::leu)) return choose_destination<Unordered<Greater>, Read>(n);
-    if (n.has(Modifier::gtu)) return choose_destination<Unordered<LessEqual>, Read>(n);
-    if (n.has(Modifier::geu)) return choose_destination<Unordered<Less>, Read>(n);
-    if (n.has(Modifier::num)) return choose_destination<BothNumbers, Read>(n);
-    if (n.has(Modifier::nan)) return choose_destination<Unordered<BothNumbers>, Read>(n);
-    return nullptr;
+    return with_comparison(n, [&](auto compare) -> Handler {
+        using Compare = decltype(compare);
+        return n.opcode == Opcode::set ? set_word<Compare, Read> : set_predicate<Compare, Read>;
+    });
 }
-
-template <class T>
+template <class T, bool kFlush>
 Handler choose_pair(const Instruction& n) {
-    if (n.has(Modifier::eq)) return set_predicate_pair<Equal, T>;
-    if (n.has(Modifier::ne)) return set_predicate_pair<NotEqual, T>;
-    if (n.has(Modifier::lt)) return set_predicate_pair<Less, T>;
-    if (n.has(Modifier::le)) return set_predicate_pair<LessEqual, T>;
-    if (n.has(Modifier::gt)) return set_predicate_pair<Greater, T>;
-    if (n.has(Modifier::ge)) return set_predicate_pair<GreaterEqual, T>;
-    if (n.has(Modifier::equ)) return set_predicate_pair<Unordered<NotEqual>, T>;
-    if (n.has(Modifier::neu)) return set_predicate_pair<Unordered<Equal>, T>;
-    if (n.has(Modifier::ltu)) return set_predicate_pair<Unordered<GreaterEqual>, T>;
-    if (n.has(Modifier::leu)) return set_predicate_pair<Unordered<Greater>, T>;
-    if (n.has(Modifier::gtu)) return set_predicate_pair<Unordered<LessEqual>, T>;
-    if (n.has(Modifier::geu)) return set_predicate_pair<Unordered<Less>, T>;
-    if (n.has(Modifier::num)) return set_predicate_pair<BothNumbers, T>;
-    return set_predicate_pair<Unordered<BothNumbers>, T>;
+    return with_comparison(n, [&](auto compare) -> Handler {
+        using Compare = decltype(compare);
+        return n.opcode == Opcode::set ? set_word_pair<Compare, T, kFlush> : set_predicate_pair<Compare, T, kFlush>;
+    });
 }
 
 Handler choose_comparison(const Instruction& instruction) {
     const Type type = instruction.opcode == Opcode::set ? instruction.type(1) : instruction.type();
     const bool flushes = instruction.has(Modifier::ftz);
     switch (type) {
-        case Type::f32:
-            return flushes ? choose_float<Flushed>(instruction) : choose_float<Plain<float>>(instruction);
-        case Type::f64:
-            return choose_float<Plain<double>>(instruction);
+        case Type::f32: return flushes ? choose_float<Flushed>(instruction) : choose_float<Plain<float>>(instruction);
+        case Type::f64: return choose_float<Plain<double>>(instruction);
         case Type::f16:
-            return flushes ? nullptr : choose_float<Widened<Half>>(instruction);
-        case Type::bf16:
-            return choose_float<Widened<Bfloat>>(instruction);
+            return flushes ? choose_float<Widened<Half, true>>(instruction)
+                           : choose_float<Widened<Half, false>>(instruction);
+        case Type::bf16: return choose_float<Widened<Bfloat, false>>(instruction);
         case Type::f16x2:
-            return flushes ? nullptr : choose_pair<Half>(instruction);
-        case Type::bf16x2:
-            return choose_pair<Bfloat>(instruction);
-        default:
-            break;
+            return flushes ? choose_pair<Half, true>(instruction) : choose_pair<Half, false>(instruction);
+        case Type::bf16x2: return choose_pair<Bfloat, false>(instruction);
+        default: break;
     }
-    return with_integer(
-        type, [&](auto tag) -> Handler { return choose_ordered<Plain<decltype(tag)>>(instruction); });
+    return with_integer(type, [&](auto tag) -> Handler { return choose_integer<Plain<decltype(tag)>>(instruction); });
 }
 
 template <class T>

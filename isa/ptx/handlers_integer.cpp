@@ -203,6 +203,31 @@ struct MultiplyAdd24High {
     }
 };
 
+// dp4a, dp2a: c plus the products of bytes with bytes, or of the two 16-bit parts of a with the low or high pair of bytes
+// of b.
+template <bool kSigned, unsigned kBits>
+std::int32_t part(std::uint32_t word, unsigned index) {
+    const std::uint32_t field = word >> (kBits * index) << (32 - kBits);
+    if constexpr (kSigned) return static_cast<std::int32_t>(field) >> (32 - kBits);
+    return static_cast<std::int32_t>(field >> (32 - kBits));
+}
+template <bool kSignedA, bool kSignedB>
+struct DotProduct4 {
+    std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
+        for (unsigned n = 0; n < 4; ++n) c += static_cast<std::uint32_t>(part<kSignedA, 8>(a, n) * part<kSignedB, 8>(b, n));
+        return c;
+    }
+};
+template <bool kSignedA, bool kSignedB, unsigned kFirst>
+struct DotProduct2 {
+    std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
+        for (unsigned n = 0; n < 2; ++n) {
+            c += static_cast<std::uint32_t>(part<kSignedA, 16>(a, n) * part<kSignedB, 8>(b, kFirst + n));
+        }
+        return c;
+    }
+};
+
 // add.cc, addc, sub.cc, subc, mad.cc, madc. Operands: d, a, b, (c,) then the carry read and the carry
 // written. A subtraction sets the flag when it borrows.
 enum class CarryOp { add, subtract, multiply_low_add, multiply_high_add };
@@ -324,6 +349,14 @@ Handler choose_24(const Instruction& instruction) {
                : ternary<MultiplyAdd24High, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
 }
 
+template <bool kSignedA, bool kSignedB>
+Handler choose_dot_product(const Instruction& instruction) {
+    using W = std::uint32_t;
+    if (instruction.opcode == Opcode::dp4a) return ternary<DotProduct4<kSignedA, kSignedB>, W, W, W, W>;
+    return instruction.has(Modifier::lo) ? ternary<DotProduct2<kSignedA, kSignedB, 0>, W, W, W, W>
+                                         : ternary<DotProduct2<kSignedA, kSignedB, 2>, W, W, W, W>;
+}
+
 }  // namespace
 
 Handler select_integer(const Instruction& instruction) {
@@ -365,6 +398,14 @@ Handler select_integer(const Instruction& instruction) {
         case Opcode::mul24:
         case Opcode::mad24:
             return choose_24(instruction);
+        case Opcode::dp4a:
+        case Opcode::dp2a: {
+            const bool b_signed = instruction.type(1) == Type::s32;
+            if (type == Type::s32) {
+                return b_signed ? choose_dot_product<true, true>(instruction) : choose_dot_product<true, false>(instruction);
+            }
+            return b_signed ? choose_dot_product<false, true>(instruction) : choose_dot_product<false, false>(instruction);
+        }
         case Opcode::sad:
             return choose_ternary<SumOfAbsoluteDifference>(type);
         case Opcode::div:

@@ -119,6 +119,28 @@ void insert_field(State& warp, const Decoded& i, std::uint32_t mask) {
     });
 }
 
+// bmsk: b ones from bit a on. .clamp: both are limited to 32; .wrap: taken modulo 32.
+template <bool kClamp>
+struct BitMask {
+    std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const {
+        const std::uint32_t first = kClamp ? (a < 32 ? a : 32) : a & 31u, count = kClamp ? (b < 32 ? b : 32) : b & 31u;
+        const std::uint64_t ones = (std::uint64_t{1} << count) - 1;
+        return static_cast<std::uint32_t>(ones << first);
+    }
+};
+// szext: extends from bit b - 1 by sign or zeros. .wrap takes b modulo 32; a width of 0 gives 0, of 32 or more a itself.
+template <bool kClamp>
+struct ExtendFrom {
+    template <class T>
+    T operator()(T a, std::uint32_t b) const {
+        const std::uint32_t width = kClamp ? b : b & 31u;
+        if (width >= 32) return a;
+        if (width == 0) return 0;
+        const auto shifted = static_cast<std::uint32_t>(a) << (32 - width);
+        return static_cast<T>(static_cast<T>(shifted) >> (32 - width));
+    }
+};
+
 struct CountOnes {
     template <class T>
     std::uint32_t operator()(T a) const {
@@ -283,6 +305,16 @@ Handler choose_funnel(const Instruction& instruction) {
     return clamp ? three_words<FunnelRight<true>>() : three_words<FunnelRight<false>>();
 }
 
+Handler choose_extension(const Instruction& instruction) {
+    const bool clamp = instruction.has(Modifier::clamp);
+    if (instruction.type() == Type::s32) {
+        return clamp ? binary<ExtendFrom<true>, std::int32_t, std::int32_t, std::uint32_t>
+                     : binary<ExtendFrom<false>, std::int32_t, std::int32_t, std::uint32_t>;
+    }
+    return clamp ? binary<ExtendFrom<true>, std::uint32_t, std::uint32_t, std::uint32_t>
+                 : binary<ExtendFrom<false>, std::uint32_t, std::uint32_t, std::uint32_t>;
+}
+
 Handler choose_permute(const Instruction& instruction) {
     if (instruction.has(Modifier::f4e)) return three_words<PermuteByMode<PermuteMode::f4e>>();
     if (instruction.has(Modifier::b4e)) return three_words<PermuteByMode<PermuteMode::b4e>>();
@@ -319,6 +351,10 @@ Handler select_logic(const Instruction& instruction) {
             return choose_shift<ShiftRight>(type);
         case Opcode::shf:
             return choose_funnel(instruction);
+        case Opcode::bmsk:
+            return instruction.has(Modifier::clamp) ? binary<BitMask<true>, std::uint32_t, std::uint32_t, std::uint32_t>
+                                                    : binary<BitMask<false>, std::uint32_t, std::uint32_t, std::uint32_t>;
+        case Opcode::szext: return choose_extension(instruction);
         case Opcode::bfe:
             return with_integer(type, [](auto tag) -> Handler {
                 using T = decltype(tag);

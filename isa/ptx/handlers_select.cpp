@@ -39,6 +39,8 @@ Handler select(const Instruction& n, const HandlerRequest& request) {
         case Opcode::mul24:
         case Opcode::mad24:
         case Opcode::sad:
+        case Opcode::dp4a:
+        case Opcode::dp2a:
         case Opcode::rem:
             return select_integer(n);
         case Opcode::and_:
@@ -50,6 +52,8 @@ Handler select(const Instruction& n, const HandlerRequest& request) {
         case Opcode::shl:
         case Opcode::shr:
         case Opcode::shf:
+        case Opcode::bmsk:
+        case Opcode::szext:
         case Opcode::bfe:
         case Opcode::bfi:
         case Opcode::bfind:

@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, kOpcodeCount> kOpcodeNames = {
     "min", "mma", "mov", "mul", "mul24", "nanosleep", "neg", "not", "or", "popc", "prefetch", "prefetchu",
     "prmt", "rcp", "red", "redux", "rem", "ret", "rsqrt", "sad", "selp", "set", "setp", "shf", "shfl",
     "shl", "shr", "sin", "slct", "sqrt", "st", "sub", "subc", "tanh", "testp", "trap", "vote", "match",
-    "cos", "xor",
+    "cos", "bmsk", "szext", "dp4a", "dp2a", "brx", "call", "xor",
 };
 
 constexpr std::array<std::string_view, kModifierCount> kModifierNames = {

@@ -45,7 +45,7 @@ enum class Opcode : std::uint16_t {
     copysign, cp, cvt, cvta, div, ex2, exit, fence, fma, fns, isspacep, ld, ldmatrix, ldu, lg2, lop3, mad,
     madc, mad24, max, membar, min, mma, mov, mul, mul24, nanosleep, neg, not_, or_, popc, prefetch,
     prefetchu, prmt, rcp, red, redux, rem, ret, rsqrt, sad, selp, set, setp, shf, shfl, shl, shr, sin, slct,
-    sqrt, st, sub, subc, tanh, testp, trap, vote, match, cos, xor_,
+    sqrt, st, sub, subc, tanh, testp, trap, vote, match, cos, bmsk, szext, dp4a, dp2a, brx, call, xor_,
 };
 // clang-format on
 inline constexpr std::size_t kOpcodeCount = static_cast<std::size_t>(Opcode::xor_) + 1;
