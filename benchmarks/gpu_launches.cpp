@@ -1,0 +1,174 @@
+#include "gpu_launches.h"
+
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "isa/ptx/parser.h"
+#include "workloads/expression/expression.h"
+#include "workloads/kernels/elementwise.h"
+#include "workloads/kernels/gemm_mma.h"
+#include "workloads/kernels/gemm_simt.h"
+#include "workloads/kernels/library_builder.h"
+#include "workloads/kernels/softmax.h"
+
+namespace heddle::benchmarks {
+namespace {
+
+using kernels::ElementType;
+using kernels::GeneratedKernel;
+using kernels::LibraryKernel;
+using kernels::SampleBuilder;
+
+constexpr unsigned kComputeCapability = 90;
+
+/// Numbers in [0.5, 1): no zeros, infinities or subnormals, which some code treats apart.
+std::vector<std::byte> numbers(ElementType type, std::uint64_t bytes) {
+    std::vector<std::byte> result(bytes);
+    std::uint32_t state = 12345;
+    const auto put = [&](auto one_half, auto mantissa_mask) {
+        for (std::size_t at = 0; at + sizeof one_half <= bytes; at += sizeof one_half) {
+            state = state * 1664525u + 1013904223u;
+            const auto bits = static_cast<decltype(one_half)>(one_half | ((state >> 9) & mantissa_mask));
+            std::memcpy(&result[at], &bits, sizeof bits);
+        }
+    };
+    if (type == ElementType::bf16) {
+        put(std::uint16_t{0x3f00}, 0x7fu);
+    } else {
+        put(std::uint32_t{0x3f000000}, 0x7fffffu);
+    }
+    return result;
+}
+
+SampleBuilder gemm(const std::string& name, GeneratedKernel kernel, kernels::Extent3 grid, ElementType type,
+                   std::uint64_t m, std::uint64_t n, std::uint64_t k) {
+    SampleBuilder builder(name, std::move(kernel), grid);
+    builder.input("a", type, m * k).input("b", type, k * n).output("d", ElementType::f32, m * n);
+    builder.integer("m", m).integer("n", n).integer("k", k);
+    builder.integer("lda", k).integer("ldb", n).integer("ldc", n).integer("ldd", n);
+    return builder.integer("splits", 1);
+}
+
+std::string ffma_loop_text() {
+    constexpr unsigned accumulators = 8, unrolled = 4;
+    std::string text =
+        ".version 7.8\n.target sm_80\n.address_size 64\n"
+        ".visible .entry ffma_loop(.param .u64 y, .param .u32 trips)\n{\n"
+        ".reg .f32 %f<16>;\n.reg .b32 %r<8>;\n.reg .b64 %rd<4>;\n.reg .pred %p;\n"
+        "ld.param.u64 %rd0, [y];\nld.param.u32 %r0, [trips];\n"
+        "mov.u32 %r1, %tid.x;\nmov.u32 %r2, %ctaid.x;\nmov.u32 %r3, %ntid.x;\n"
+        "mad.lo.u32 %r4, %r2, %r3, %r1;\ncvt.rn.f32.u32 %f8, %r1;\nmov.f32 %f9, 0f3F000000;\n";
+    for (unsigned i = 0; i < accumulators; ++i) {
+        text += "mov.f32 %f" + std::to_string(i) + ", 0f3F800000;\n";
+    }
+    text += "loop:\n";
+    for (unsigned i = 0; i < accumulators * unrolled; ++i) {
+        const std::string sum = "%f" + std::to_string(i % accumulators);
+        text += "fma.rn.f32 " + sum + ", " + sum + ", %f9, %f8;\n";
+    }
+    text += "sub.u32 %r0, %r0, 1;\nsetp.ne.u32 %p, %r0, 0;\n@%p bra loop;\n";
+    for (unsigned i = 1; i < accumulators; ++i) {
+        text += "add.f32 %f0, %f0, %f" + std::to_string(i) + ";\n";
+    }
+    return text + "mad.wide.u32 %rd1, %r4, 4, %rd0;\nst.global.f32 [%rd1], %f0;\nret;\n}\n";
+}
+
+}  // namespace
+
+LibraryKernel ffma_loop(std::uint32_t ctas, std::uint32_t trips) {
+    constexpr std::uint32_t threads = 256;
+    GeneratedKernel kernel;
+    kernel.text = ffma_loop_text();
+    kernel.entry = "ffma_loop";
+    kernel.block = {threads, 1, 1};
+    kernel.parameters = {{"y", 8, true}, {"trips", 4, false}};
+    return SampleBuilder("ffma loop", std::move(kernel), {ctas, 1, 1})
+        .output("y", ElementType::f32, std::uint64_t{ctas} * threads)
+        .integer("trips", trips)
+        .finish();
+}
+
+LibraryKernel gemm_simt(std::uint32_t m, std::uint32_t n, std::uint32_t k) {
+    kernels::GemmSimtSpec spec;
+    spec.compute_capability = kComputeCapability;
+    spec.vector_a = spec.vector_b = spec.epilogue.vector_width = 4;
+    spec.full_k = true;
+    return gemm("gemm simt", kernels::generate_gemm_simt(spec), kernels::gemm_simt_grid(spec, m, n),
+                spec.type, m, n, k)
+        .finish();
+}
+
+LibraryKernel gemm_mma(std::uint32_t m, std::uint32_t n, std::uint32_t k) {
+    kernels::GemmMmaSpec spec;
+    spec.compute_capability = kComputeCapability;
+    spec.tile = {128, 128, 32, 2, 2, 4};
+    spec.epilogue.vector_width = 4;
+    spec.full_k = true;
+    return gemm("gemm mma", kernels::generate_gemm_mma(spec), kernels::gemm_mma_grid(spec, m, n), spec.type,
+                m, n, k)
+        .finish();
+}
+
+LibraryKernel softmax(std::uint32_t rows, std::uint32_t columns) {
+    kernels::SoftmaxSpec spec;
+    spec.compute_capability = kComputeCapability;
+    spec.columns = columns;
+    spec.vector_width = 4;
+    const std::uint64_t elements = std::uint64_t{rows} * columns;
+    return SampleBuilder("softmax", kernels::generate_softmax(spec), kernels::softmax_grid(spec, rows))
+        .output("y", ElementType::f32, elements)
+        .input("x", ElementType::f32, elements)
+        .integer("rows", rows)
+        .integer("row_stride", columns)
+        .finish();
+}
+
+LibraryKernel copy(std::uint32_t elements) {
+    kernels::ElementwiseSpec spec;
+    spec.compute_capability = kComputeCapability;
+    spec.expression = expression::parse("y0 = x0");
+    spec.inputs.resize(1);
+    spec.outputs = {ElementType::f32};
+    spec.vector_width = spec.elements_per_thread = 4;
+    return SampleBuilder("copy", kernels::generate_elementwise(spec),
+                         kernels::elementwise_grid(spec, elements))
+        .output("y0", ElementType::f32, elements)
+        .input("x0", ElementType::f32, elements)
+        .integer("elements", elements)
+        .finish();
+}
+
+PreparedLaunch::PreparedLaunch(const LibraryKernel& kernel, ptx::Mode mode)
+    : loaded_(ptx::parse_shared(kernel.kernel.text, kernel.name), kernel.kernel.entry, kComputeCapability) {
+    const bool backed = mode == ptx::Mode::functional;
+    std::vector<std::uint64_t> bases;
+    for (const kernels::SampleBuffer& buffer : kernel.buffers) {
+        bases.push_back(memory_.allocate(buffer.name, buffer.bytes, backed));
+        if (backed && buffer.content == kernels::SampleBuffer::Content::random) {
+            memory_.write(bases.back(), numbers(buffer.type, buffer.bytes));
+        }
+    }
+    std::vector<std::vector<std::byte>> values;
+    for (std::size_t i = 0; i < kernel.arguments.size(); ++i) {
+        const kernels::KernelArgument& argument = kernel.arguments[i];
+        std::uint64_t bits = argument.bits;
+        if (argument.pointer) {
+            bits = argument.buffer == kernels::kNoBuffer ? 0 : bases[argument.buffer] + argument.byte_offset;
+        }
+        std::vector<std::byte> bytes(kernel.kernel.parameters[i].bytes);
+        std::memcpy(bytes.data(), &bits, bytes.size());
+        values.push_back(std::move(bytes));
+    }
+    context_.kernel = &loaded_;
+    context_.grid = {kernel.grid[0], kernel.grid[1], kernel.grid[2]};
+    context_.block = {kernel.kernel.block[0], kernel.kernel.block[1], kernel.kernel.block[2]};
+    context_.dynamic_shared_bytes = kernel.kernel.dynamic_shared_bytes;
+    context_.parameters = ptx::pack_parameters(loaded_, values);
+    context_.memory = &memory_;
+    context_.mode = mode;
+    context_.compute_capability = kComputeCapability;
+}
+
+}  // namespace heddle::benchmarks

@@ -1,0 +1,62 @@
+// Warp instructions per second of the GPU model: an H100 (the default configuration), one case per kind of
+// kernel, in timing mode and with values. Counters: simulated cycles of the kernel, and warp instructions,
+// per run.
+#include <benchmark/benchmark.h>
+
+#include "gpu_launches.h"
+#include "models/gpu/gpu.h"
+
+namespace {
+
+using namespace heddle;
+using namespace heddle::benchmarks;
+
+/// SystemC elaborates once per process; every run() starts from a complete reset.
+models::gpu::Gpu& h100() {
+    static models::gpu::Gpu only("gpu", models::gpu::GpuConfig{});
+    return only;
+}
+
+void run(benchmark::State& state, const kernels::LibraryKernel& kernel, ptx::Mode mode) {
+    const PreparedLaunch launch(kernel, mode);
+    models::gpu::Gpu& gpu = h100();
+    std::uint64_t instructions = 0, cycles = 0, activations = 0;
+    for (auto _ : state) {
+        const models::gpu::KernelResult result = gpu.run(launch.context());
+        instructions += result.warp_instructions;
+        cycles += result.cycles;
+        activations += result.activations;
+    }
+    state.SetItemsProcessed(static_cast<std::int64_t>(instructions));
+    const auto average = [](std::uint64_t sum) {
+        return benchmark::Counter(static_cast<double>(sum), benchmark::Counter::kAvgIterations);
+    };
+    state.counters["warp_instructions"] = average(instructions);
+    state.counters["cycles"] = average(cycles);
+    state.counters["activations"] = average(activations);
+}
+
+void gpu_timing(benchmark::State& state, const kernels::LibraryKernel& kernel) {
+    run(state, kernel, ptx::Mode::timing);
+}
+void gpu_functional(benchmark::State& state, const kernels::LibraryKernel& kernel) {
+    run(state, kernel, ptx::Mode::functional);
+}
+
+// The products fill the 132 SMs with one CTA each.
+BENCHMARK_CAPTURE(gpu_timing, gemm_simt_1536x1408x64, gemm_simt(1536, 1408, 64))
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gpu_timing, gemm_mma_1536x1408x1024, gemm_mma(1536, 1408, 1024))
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gpu_timing, softmax_4096x1024, softmax(4096, 1024))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gpu_timing, copy_8Mi, copy(8u << 20))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gpu_timing, ffma_loop, ffma_loop(1056, 16))->Unit(benchmark::kMillisecond);
+
+BENCHMARK_CAPTURE(gpu_functional, gemm_simt_1536x1408x64, gemm_simt(1536, 1408, 64))
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gpu_functional, gemm_mma_1536x1408x256, gemm_mma(1536, 1408, 256))
+    ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gpu_functional, softmax_4096x1024, softmax(4096, 1024))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gpu_functional, copy_8Mi, copy(8u << 20))->Unit(benchmark::kMillisecond);
+
+}  // namespace
