@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <utility>
 
 #include "workloads/expression/expression.h"
@@ -46,13 +47,11 @@ class Reducer {
     explicit Reducer(ProgramBuilder& program) : program_(program) {}
 
     void run() {
-        if (program_.op().integer("argument", 0) != 0)
-            throw Unsupported{"the position of an extremum is not computed"};
         prepare_operands();
         prepare_kernels();
         plan();
         if (blocks_.empty()) return;
-        const bool split = blocks_.size() < program_.cores() && blocks_[0].pieces.size() >= 2;
+        const bool split = blocks_.size() < program_.cores() && blocks_[0].pieces.size() >= 2 && !position_;
         if (split) {
             for (const Block& block : blocks_) reduce_together(block);
             return;
@@ -85,7 +84,8 @@ class Reducer {
     struct Room {
         std::vector<TileRing> inputs;
         std::vector<TileRing> accumulators, results;
-        std::vector<Tile> present;  ///< accumulators of the block under way
+        std::vector<TileRing> positions;  ///< as they are found, and as they are stored
+        std::vector<Tile> present;        ///< accumulators of the block under way
     };
 
     void prepare_operands() {
@@ -122,7 +122,8 @@ class Reducer {
         const bool lone = axes_.shape.size() == 1;
         bool flat = true;
         for (std::size_t i = 0; i < inputs_.size(); ++i) flat = flat && axes_.strides[i].back() <= 1;
-        if (lone && axes_.marked[0] && flat) {
+        if (program_.op().integer("argument", 0) != 0) prepare_position();
+        if (lone && axes_.marked[0] && flat && !position_) {
             pattern_ = Pattern::all;
         } else if (axes_.marked.back()) {
             pattern_ = Pattern::columns;
@@ -133,6 +134,20 @@ class Reducer {
         } else {
             pattern_ = Pattern::rows;
         }
+    }
+
+    /// The index of the extremum is found by a second look at the values.
+    void prepare_position() {
+        const std::string reduction = program_.op().text("reduction");
+        if (reduction != "max" && reduction != "min") throw Unsupported{"the position of a " + reduction};
+        if (outputs_.size() != 1) throw Unsupported{"the positions of several extrema"};
+        if (std::count(axes_.marked.begin(), axes_.marked.end(), true) > 1) {
+            throw Unsupported{"the position of an extremum over axes that do not lie side by side"};
+        }
+        // Positions pass through fp32.
+        if (reduced_elements_ > (1 << 24))
+            throw Unsupported{"the position of an extremum among more than 2^24 elements"};
+        position_ = program_.dense_output(1);
     }
 
     void insert_axis(std::size_t at, bool marked) {
@@ -307,6 +322,10 @@ class Reducer {
             room.accumulators.emplace_back(core, tpu::ElementType::fp32, results, 2);
             room.results.emplace_back(core, output.type, results, 2);
         }
+        if (position_) {
+            room.positions.emplace_back(core, tpu::ElementType::fp32, results, 2);
+            room.positions.emplace_back(core, position_->type, results, 2);
+        }
         return room;
     }
 
@@ -340,10 +359,59 @@ class Reducer {
                             scalars_, piece.first_row, piece.first_column, stride);
                 if (complete != nullptr) {
                     if (pattern_ == Pattern::all) fold_lanes(core, room, complete->results);
+                    if (position_) find_positions(core, room, *complete);
                     write_results(core, room, pattern_ == Pattern::all ? 1 : complete->results,
                                   complete->output_offset);
                 }
             });
+    }
+
+    /// The first position at which a block's values are the extremum found.
+    void find_positions(CoreBuilder& core, Room& room, const Block& block) {
+        const bool by_rows = pattern_ == Pattern::columns;
+        Tile extremum = room.present[0], found = room.positions[0].next(by_rows ? 1 : block.results);
+        extremum.broadcast_columns = by_rows;
+        if (!by_rows) extremum.row_stride = 0;
+        for (std::size_t i = 0; i < block.pieces.size(); ++i) {
+            KernelBuilder builder;
+            std::vector<KernelBuilder::Node> x, s;
+            std::vector<tpu::ElementType> types;
+            for (const HbmView& view : inputs_) {
+                types.push_back(view.type);
+                x.push_back(builder.input(view.type));
+            }
+            for (unsigned scalar = 0; scalar < expression_.scalar_count; ++scalar)
+                s.push_back(builder.scalar());
+            auto value = builder.expression(expression_, x, s)[0];
+            if (finish_ == Finish::negate) value = builder.apply(VectorOp::negate, value);
+            const auto hit = builder.apply(VectorOp::equal, value, builder.raw_input());
+            types.push_back(tpu::ElementType::fp32);
+            // The smallest position is the largest negative one.
+            const auto position = builder.apply(VectorOp::integer_to_float,
+                                                by_rows ? builder.column_index() : builder.row_index());
+            const auto candidate =
+                builder.apply(VectorOp::select, hit, builder.apply(VectorOp::negate, position),
+                              builder.constant(-std::numeric_limits<double>::infinity()));
+            builder.reduce(candidate, by_rows ? lanes_ : sublanes_, i > 0);
+            const Piece& piece = block.pieces[i];
+            std::vector<Tile> tiles;
+            for (std::size_t input = 0; input < inputs_.size(); ++input) {
+                tiles.push_back(room.inputs[input].load(core, source(input, piece)));
+            }
+            tiles.push_back(extremum);
+            core.vector(program_.kernel(builder.finish(), types), piece.rows, piece.columns, tiles, {found},
+                        scalars_, piece.first_row, piece.first_column);
+        }
+        KernelBuilder builder;
+        builder.output(builder.apply(VectorOp::negate, builder.raw_input()), position_->type);
+        found.row_stride = 0;
+        const Tile result = room.positions[1].next(block.results);
+        core.vector(program_.kernel(builder.finish(), {tpu::ElementType::fp32}), 1, block.results, {found},
+                    {result});
+        store(
+            core, result,
+            {position_->address + static_cast<std::uint64_t>(block.output_offset) * bytes_of(position_->type),
+             1, block.results, 0, 1});
     }
 
     /// One row of sums becomes one number, in its first place.
@@ -451,6 +519,7 @@ class Reducer {
     ProgramBuilder& program_;
     expression::Expression expression_;
     std::vector<HbmView> inputs_, outputs_;
+    std::optional<HbmView> position_;  ///< where the index of the extremum goes
     std::vector<float> scalars_;
     Axes axes_;
     Pattern pattern_ = Pattern::columns;

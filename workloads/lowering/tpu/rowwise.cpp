@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "workloads/lowering/tpu/map.h"
+
 namespace heddle::lowering::on_tpu {
 namespace {
 
@@ -50,48 +52,69 @@ std::uint64_t rows_per_chunk(const RowwisePlan& plan, const target::TpuTarget& t
     return std::max<std::uint64_t>(rows, 1);
 }
 
-void write_sum(ProgramBuilder& program, CoreBuilder& core, const RowwisePlan::Operand& sum,
-               const Tile& tile) {
+void write_sum(ProgramBuilder& program, CoreBuilder& core, const RowwisePlan::Operand& sum, const Tile& tile,
+               std::uint64_t part) {
     KernelBuilder builder;
     builder.output(builder.raw_input(), sum.view.type);
     const Tile converted = core.new_tile(sum.view.type, 1, sum.width);
     core.vector(program.kernel(builder.finish(), {tpu::ElementType::fp32}), 1, sum.width, {tile},
                 {converted});
-    store(core, converted, {sum.view.address, 1, sum.width, 0, 1});
+    store(core, converted,
+          {sum.view.address + part * sum.width * bytes_of(sum.view.type), 1, sum.width, 0, 1});
 }
 
-/// Adds the cores' shares of the sums, on core 0.
+/// Parts of a sum that no row goes into.
+void clear_parts(ProgramBuilder& program, const RowwisePlan::Operand& sum, std::uint64_t first) {
+    if (first >= sum.parts()) return;
+    HbmView rest = sum.view;
+    rest.address += first * sum.width * bytes_of(rest.type);
+    rest.shape = {static_cast<std::int64_t>((sum.parts() - first) * sum.width)};
+    rest.strides = {1};
+    fill_view(program, rest, 0);
+}
+
+/// Adds the cores' shares of the sums, on core 0. A sum that is wanted in parts gets each core's share as a
+/// part.
 void join_sums(ProgramBuilder& program, const RowwisePlan& plan, unsigned busy,
                const std::vector<std::vector<Tile>>& tiles) {
-    if (plan.sums.empty()) return;
-    if (busy == 1) {
-        for (std::size_t i = 0; i < plan.sums.size(); ++i)
-            write_sum(program, program.core(0), plan.sums[i], tiles[0][i]);
-        return;
-    }
-    std::vector<HbmView> shares;
+    std::vector<HbmView> shares(plan.sums.size());
+    bool joining = false;
     for (std::size_t i = 0; i < plan.sums.size(); ++i) {
-        const auto width = static_cast<std::int64_t>(plan.sums[i].width);
-        shares.push_back(program.workspace({static_cast<std::int64_t>(busy), width}));
+        const RowwisePlan::Operand& sum = plan.sums[i];
+        if (busy <= sum.parts()) {
+            for (unsigned core = 0; core < busy; ++core) {
+                write_sum(program, program.core(core), sum, tiles[core][i], core);
+            }
+            continue;
+        }
+        joining = true;
+        shares[i] =
+            program.workspace({static_cast<std::int64_t>(busy), static_cast<std::int64_t>(sum.width)});
         for (unsigned core = 0; core < busy; ++core) {
             store(program.core(core), tiles[core][i],
-                  {shares[i].address + core * plan.sums[i].width * 4, 1, plan.sums[i].width, 0, 1});
+                  {shares[i].address + core * sum.width * 4, 1, sum.width, 0, 1});
         }
     }
-    program.meet();
-    CoreBuilder& core = program.core(0);
-    core.start_over();
-    for (std::size_t i = 0; i < plan.sums.size(); ++i) {
-        const std::uint64_t width = plan.sums[i].width;
-        TileRing ring(core, tpu::ElementType::fp32, busy * width, 1);
-        const Tile tile =
-            ring.load(core, {shares[i].address, busy, width, static_cast<std::int64_t>(width), 1});
-        const Tile sum = core.new_tile(tpu::ElementType::fp32, 1, width);
-        KernelBuilder builder;
-        builder.reduce(builder.raw_input(), tpu::Reduction::sublanes_sum);
-        core.vector(program.kernel(builder.finish(), {tpu::ElementType::fp32}), busy, width, {tile}, {sum});
-        write_sum(program, core, plan.sums[i], sum);
+    if (joining) {
+        program.meet();
+        CoreBuilder& core = program.core(0);
+        core.start_over();
+        for (std::size_t i = 0; i < plan.sums.size(); ++i) {
+            const std::uint64_t width = plan.sums[i].width;
+            if (busy <= plan.sums[i].parts()) continue;
+            TileRing ring(core, tpu::ElementType::fp32, busy * width, 1);
+            const Tile tile =
+                ring.load(core, {shares[i].address, busy, width, static_cast<std::int64_t>(width), 1});
+            const Tile sum = core.new_tile(tpu::ElementType::fp32, 1, width);
+            KernelBuilder builder;
+            builder.reduce(builder.raw_input(), tpu::Reduction::sublanes_sum);
+            core.vector(program.kernel(builder.finish(), {tpu::ElementType::fp32}), busy, width, {tile},
+                        {sum});
+            write_sum(program, core, plan.sums[i], sum, 0);
+        }
     }
+    for (const RowwisePlan::Operand& sum : plan.sums)
+        clear_parts(program, sum, busy <= sum.parts() ? busy : 1);
 }
 
 }  // namespace

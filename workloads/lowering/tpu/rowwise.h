@@ -21,11 +21,15 @@ struct RowwisePlan {
     struct Operand {
         HbmView view;
         std::uint64_t width = 1;
+        /// Rows of `width` elements that the operand has.
+        std::uint64_t parts() const { return static_cast<std::uint64_t>(view.shape[0]) / width; }
     };
     std::vector<Operand> inputs, outputs;
     std::vector<std::uint64_t> temporaries;  ///< widths, fp32
     std::vector<Operand> shared;             ///< inputs of one row, the same for all
-    std::vector<Operand> sums;               ///< outputs of one row that all rows add up to; tiles are fp32
+    /// Outputs of one row that all rows add up to; tiles are fp32. An output of several rows gets parts of
+    /// the sum, which together make it.
+    std::vector<Operand> sums;
 };
 
 /// Splits the rows over cores and chunks, loads and stores around `body`, which emits the vector instructions

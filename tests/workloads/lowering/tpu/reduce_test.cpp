@@ -73,3 +73,33 @@ TEST_CASE("reductions of expressions and with several results") {
                   .trace,
               check);
 }
+
+TEST_CASE("extrema with their positions") {
+    models::Tpu tpu("tpu", small_tpu());
+    OpCheck check;
+    check.tolerance = 0;
+    for (const char* const reduction : {"max", "min"}) {
+        for (const auto& [shape, axes, result] : std::vector<
+                 std::tuple<std::vector<std::int64_t>, std::vector<std::int64_t>, std::vector<std::int64_t>>>{
+                 {{33, 700}, {1}, {33}},
+                 {{700, 33}, {0}, {33}},
+                 {{5000}, {0}, {}},
+                 {{3, 40, 50}, {1}, {3, 50}},
+                 {{2, 9000}, {1}, {2}}}) {
+            INFO(reduction << " over axis " << axes[0] << " of " << shape.size());
+            const auto builder = [&, &shape = shape, &axes = axes, &result = result](ElementType type) {
+                return OpBuilder(OpKind::reduce)
+                    .input(shape, type)
+                    .output(result)
+                    .output(result, ElementType::i64)
+                    .with("reduction", std::string(reduction))
+                    .with("axes", axes)
+                    .with("argument", std::int64_t{1})
+                    .done()
+                    .trace;
+            };
+            check_ops(tpu, builder(ElementType::f32), check);
+            check_ops(tpu, builder(ElementType::bf16), check);  // full of ties: the first one counts
+        }
+    }
+}

@@ -114,3 +114,54 @@ TEST_CASE("layer normalisation and its gradient") {
                   check);
     }
 }
+
+TEST_CASE("parameter gradients of a layer normalisation in parts that add up") {
+    models::Tpu tpu("tpu", small_tpu());
+    OpCheck check;
+    check.tolerance = 3e-6;
+    for (const std::int64_t parts : {1, 2, 5}) {
+        // The executor adds the parts up; nothing says which rows each part holds.
+        OpBuilder builder(OpKind::layer_norm_grad);
+        builder.input({300, 64}).input({300, 64}).input({300}).input({300}).input({64}).output({300, 64});
+        builder.output({parts, 64}).output({parts, 64}).done();
+        const target::TpuTarget target = target_of(tpu.config());
+        const lowering::TensorPlacement placement(builder.trace, target);
+        const lowering::LoweredOp lowered = lowering::lower(builder.trace, 0, target, placement);
+        REQUIRE(lowered.supported);
+        tpu::Memory memory;
+        placement.allocate(memory, true, lowered.workspace_bytes);
+        std::vector<std::vector<double>> values;
+        for (const trace::TensorId id : builder.op.inputs) {
+            std::vector<double> numbers(static_cast<std::size_t>(builder.trace.tensor(id).elements()));
+            for (std::size_t i = 0; i < numbers.size(); ++i) {
+                numbers[i] = static_cast<double>((i * 37 + id * 11) % 64) / 64 - 0.5;
+            }
+            placement.write(memory, builder.trace, id, numbers);
+            values.push_back(numbers);
+        }
+        for (const trace::TensorId id : builder.op.outputs) {
+            placement.write(
+                memory, builder.trace, id,
+                std::vector<double>(static_cast<std::size_t>(builder.trace.tensor(id).elements()), 77.0));
+        }
+        models::TpuRunOptions options;
+        options.mode = models::TpuMode::functional;
+        tpu.run(lowered.program, memory, options);
+        const std::vector<double> d_gamma = placement.read(memory, builder.trace, builder.op.outputs[1]);
+        const std::vector<double> d_beta = placement.read(memory, builder.trace, builder.op.outputs[2]);
+        for (std::size_t column = 0; column < 64; ++column) {
+            double gamma = 0, beta = 0, sum_gamma = 0, sum_beta = 0;
+            for (std::size_t row = 0; row < 300; ++row) {
+                const std::size_t i = row * 64 + column;
+                gamma += values[0][i] * (values[1][i] - values[2][row]) * values[3][row];
+                beta += values[0][i];
+            }
+            for (std::size_t part = 0; part < static_cast<std::size_t>(parts); ++part) {
+                sum_gamma += d_gamma[part * 64 + column];
+                sum_beta += d_beta[part * 64 + column];
+            }
+            REQUIRE(sum_gamma == Approx(gamma).margin(1e-4));
+            REQUIRE(sum_beta == Approx(beta).margin(1e-4));
+        }
+    }
+}
