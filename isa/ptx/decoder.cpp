@@ -52,6 +52,17 @@ numerics::Format format_of(Type type) {
 // sat, ftz.
 std::uint16_t conversion_immediate(const Instruction& n) {
     using numerics::Rounding;
+    if (!is_float(n.type(0)) && !is_float(n.type(1))) {  // between integers: widths and signs
+        return static_cast<std::uint16_t>(bits_of(n.type(0)) | bits_of(n.type(1)) << 7 |
+                                          static_cast<unsigned>(is_signed(n.type(0))) << 14 |
+                                          static_cast<unsigned>(is_signed(n.type(1))) << 15);
+    }
+    if (!is_float(n.type(0))) {  // to an integer: its width and sign, source format, rounding, .ftz
+        const unsigned direction = n.has(Modifier::rni) ? 0 : n.has(Modifier::rmi) ? 2 : n.has(Modifier::rpi) ? 3 : 1;
+        return static_cast<std::uint16_t>(bits_of(n.type(0)) | static_cast<unsigned>(is_signed(n.type(0))) << 7 |
+                                          static_cast<unsigned>(format_of(n.type(1))) << 8 | direction << 12 |
+                                          static_cast<unsigned>(n.has(Modifier::ftz)) << 14);
+    }
     Rounding rounding = Rounding::nearest_even;
     if (n.has(Modifier::rz)) rounding = Rounding::toward_zero;
     if (n.has(Modifier::rm)) rounding = Rounding::down;

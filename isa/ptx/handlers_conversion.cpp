@@ -1,6 +1,5 @@
 // cvt. The frequent conversions have their own loops; the others go through numerics::convert() lane by lane.
 #include <limits>
-#include <utility>
 
 #include "isa/numerics/formats.h"
 #include "isa/ptx/float_bits.h"
@@ -16,21 +15,6 @@ Register extend(T value) {
     else
         return static_cast<Register>(value);
 }
-
-template <class D, class S, class Register>
-struct Truncate {
-    Register operator()(S a) const { return extend<Register>(static_cast<D>(a)); }
-};
-template <class D, class S, class Register>
-struct Clamp {
-    Register operator()(S a) const {
-        using Limits = std::numeric_limits<D>;
-        D result = static_cast<D>(a);
-        if (std::cmp_less(a, Limits::min())) result = Limits::min();
-        if (std::cmp_greater(a, Limits::max())) result = Limits::max();
-        return extend<Register>(result);
-    }
-};
 
 /// choose(S{}) for every integer type, 8 bits included.
 template <class Choose>
@@ -57,24 +41,49 @@ Handler with_register(unsigned bits, Choose choose) {
     return nullptr;
 }
 
-// A source register may be wider than the source type: its row decides the stride, the type picks the low
-// bits.
-template <class D, class S, class Register, class SourceRow, bool kClamp>
+// A source register may be wider than the source type: its row decides the stride, the type picks the low bits.
+template <class D, class S, class Register, class SourceRow>
 void integer_to_integer(State& warp, const Decoded& i, std::uint32_t mask) {
     const SourceRow* a = words<SourceRow>(warp, i.operand[1]);
-    using Op = std::conditional_t<kClamp, Clamp<D, S, Register>, Truncate<D, S, Register>>;
     assign<Register>(warp, i.operand[0], mask, [=](unsigned lane) {
-        return Op()(static_cast<S>(static_cast<std::make_unsigned_t<S>>(a[lane])));
+        return extend<Register>(static_cast<D>(static_cast<S>(static_cast<std::make_unsigned_t<S>>(a[lane]))));
     });
 }
 
 template <class D, class S, class SourceRow>
-Handler choose_integer_register(bool clamp, unsigned register_bits) {
+Handler choose_integer_register(unsigned register_bits) {
     return with_register<D>(register_bits, [=](auto register_tag) -> Handler {
-        using Register = decltype(register_tag);
-        return clamp ? integer_to_integer<D, S, Register, SourceRow, true>
-                     : integer_to_integer<D, S, Register, SourceRow, false>;
+        return integer_to_integer<D, S, decltype(register_tag), SourceRow>;
     });
+}
+
+// cvt.sat between integers: rare, so one function for all types. `immediate` holds widths and signs, see
+// conversion_immediate(): destination bits in 0x7F, source bits in 0x3F80, then the signs of both.
+template <class SourceRow, class Register>
+void clamp_integer(State& warp, const Decoded& i, std::uint32_t mask) {
+    const SourceRow* a = words<SourceRow>(warp, i.operand[1]);
+    const unsigned to = i.immediate & 0x7Fu, from = i.immediate >> 7 & 0x7Fu;
+    const bool to_signed = (i.immediate >> 14 & 1u) != 0, from_signed = (i.immediate >> 15 & 1u) != 0;
+    const std::uint64_t top = std::uint64_t{1} << (to - 1);
+    const std::uint64_t highest = to_signed ? top - 1 : top - 1 + top;
+    const std::uint64_t lowest = to_signed ? ~std::uint64_t{0} << (to - 1) : 0;
+    assign<Register>(warp, i.operand[0], mask, [=](unsigned lane) {
+        std::uint64_t value = a[lane];
+        if (from < 64) value &= (std::uint64_t{1} << from) - 1;
+        const bool negative = from_signed && (value >> (from - 1) & 1u) != 0;
+        if (negative && from < 64) value |= ~std::uint64_t{0} << from;
+        if (negative) return static_cast<Register>(to_signed && value >= lowest ? value : lowest);
+        return static_cast<Register>(value > highest ? highest : value);
+    });
+}
+
+template <class SourceRow>
+Handler choose_clamp(unsigned register_bits) {
+    switch (register_bits) {
+        case 64: return clamp_integer<SourceRow, std::uint64_t>;
+        case 32: return clamp_integer<SourceRow, std::uint32_t>;
+        default: return clamp_integer<SourceRow, std::uint16_t>;
+    }
 }
 
 bool source_is_wide(const Instruction& instruction) {
@@ -83,28 +92,29 @@ bool source_is_wide(const Instruction& instruction) {
 }
 
 Handler integers(const Instruction& instruction, unsigned register_bits) {
-    const bool clamp = instruction.has(Modifier::sat), wide = source_is_wide(instruction);
+    const bool wide = source_is_wide(instruction);
+    if (instruction.has(Modifier::sat)) {
+        return wide ? choose_clamp<std::uint64_t>(register_bits) : choose_clamp<std::uint32_t>(register_bits);
+    }
     return with_any_integer(instruction.type(0), [&](auto d_tag) -> Handler {
         using D = decltype(d_tag);
         return with_any_integer(instruction.type(1), [&](auto s_tag) -> Handler {
             using S = decltype(s_tag);
             if constexpr (sizeof(S) < 8) {
-                if (!wide) return choose_integer_register<D, S, std::uint32_t>(clamp, register_bits);
+                if (!wide) return choose_integer_register<D, S, std::uint32_t>(register_bits);
             }
-            return choose_integer_register<D, S, std::uint64_t>(clamp, register_bits);
+            return choose_integer_register<D, S, std::uint64_t>(register_bits);
         });
     });
 }
 
-// --- float to integer
-
-template <class S>
-double to_double(S value) {
-    if constexpr (std::is_floating_point_v<S>)
-        return value;
-    else
-        return to_float(value);
+// .ftz concerns single precision alone.
+std::uint64_t flush_bits(numerics::Format format, std::uint64_t bits) {
+    if (format != numerics::Format::fp32) return bits;
+    return (bits & 0x7F800000u) == 0 ? (bits & 0x80000000u) : bits;
 }
+
+// --- float to integer
 
 enum class Integral { nearest, zero, down, up };
 Integral integral_rounding(const Instruction& instruction) {
@@ -113,72 +123,99 @@ Integral integral_rounding(const Instruction& instruction) {
     if (instruction.has(Modifier::rpi)) return Integral::up;
     return Integral::zero;
 }
-template <Integral kRounding, class T>
-T round_to_integral(T value) {
-    switch (kRounding) {
-        case Integral::nearest:
-            return std::nearbyint(value);
-        case Integral::zero:
-            return std::trunc(value);
-        case Integral::down:
-            return std::floor(value);
-        case Integral::up:
-            return std::ceil(value);
+template <class T>
+T round_to_integral(Integral rounding, T value) {
+    switch (rounding) {
+        case Integral::nearest: return std::nearbyint(value);
+        case Integral::zero: return std::trunc(value);
+        case Integral::down: return std::floor(value);
+        case Integral::up: return std::ceil(value);
     }
     return value;
 }
 
-// Results beyond the range are clamped. NaN: zero unless the source is f64 or the destination has 64 bits,
-// then the top bit alone (PTX ISA 9.0, cvt).
-template <class D, class S, class Register, Integral kRounding, bool kFlush>
-struct ToInteger {
-    Register operator()(S a) const {
-        double value = to_double(a);
-        if constexpr (kFlush && std::is_same_v<S, float>) value = flush(a);
-        value = round_to_integral<kRounding>(value);
+// Results beyond the range are clamped. NaN: zero unless the source is f64 or the destination has 64 bits, then the
+// top bit alone (PTX ISA 9.0, cvt).
+template <class D, class Register, Integral kRounding, bool kFlush>
+struct SingleToInteger {
+    Register operator()(float a) const {
+        const double value = round_to_integral(kRounding, flush_if<kFlush>(a));
         using Limits = std::numeric_limits<D>;
         constexpr double low = static_cast<double>(Limits::min());
         // 2^bits: exact, one above the largest value.
-        constexpr double high =
-            2.0 * static_cast<double>(D{1} << (8 * sizeof(D) - (std::is_signed_v<D> ? 2 : 1)));
-        constexpr bool top_bit = std::is_same_v<S, double> || sizeof(D) == 8;
-        constexpr D nan = top_bit ? static_cast<D>(std::make_unsigned_t<D>{1} << (8 * sizeof(D) - 1)) : D{0};
+        constexpr double high = 2.0 * static_cast<double>(D{1} << (8 * sizeof(D) - (std::is_signed_v<D> ? 2 : 1)));
+        constexpr D nan = sizeof(D) == 8 ? static_cast<D>(std::uint64_t{1} << 63) : D{0};
         const bool inside = value > low && value < high;
         const D converted = static_cast<D>(inside ? value : 0.0);
-        const D result =
-            inside ? converted : (value <= low ? Limits::min() : (value >= high ? Limits::max() : nan));
+        const D result = inside ? converted : (value <= low ? Limits::min() : (value >= high ? Limits::max() : nan));
         return extend<Register>(result);
     }
 };
 
-template <class D, class S, Integral kRounding>
-Handler choose_to_integer(bool flushes, unsigned register_bits) {
-    return with_register<D>(register_bits, [=](auto tag) -> Handler {
-        using Register = decltype(tag);
-        if constexpr (std::is_same_v<S, float>) {
-            if (flushes) return unary<ToInteger<D, S, Register, kRounding, true>, Register, S>;
-        }
-        return unary<ToInteger<D, S, Register, kRounding, false>, Register, S>;
-    });
+template <class D, class Register, Integral kRounding>
+Handler single_to_integer(bool flushes) {
+    return flushes ? unary<SingleToInteger<D, Register, kRounding, true>, Register, float>
+                   : unary<SingleToInteger<D, Register, kRounding, false>, Register, float>;
 }
 
-template <class S>
-Handler float_to_integer(const Instruction& instruction, unsigned register_bits) {
+// Every other combination. `immediate`, see conversion_immediate(): destination bits in 0x7F, its sign in 0x80, source
+// format in 0xF00, rounding in 0x3000, .ftz in 0x4000.
+template <class SourceRow, class Register>
+void float_to_integer_slowly(State& warp, const Decoded& i, std::uint32_t mask) {
+    const SourceRow* a = words<SourceRow>(warp, i.operand[1]);
+    const unsigned bits = i.immediate & 0x7Fu;
+    const bool is_signed = (i.immediate & 0x80u) != 0;
+    const auto format = static_cast<numerics::Format>(i.immediate >> 8 & 0xFu);
+    const auto rounding = static_cast<Integral>(i.immediate >> 12 & 3u);
+    const std::uint64_t top = std::uint64_t{1} << (bits - 1), lowest = is_signed ? ~std::uint64_t{0} << (bits - 1) : 0;
+    const double high = std::ldexp(1.0, static_cast<int>(bits) - (is_signed ? 1 : 0));
+    const double low = is_signed ? -high : 0.0;
+    const bool top_bit = format == numerics::Format::fp64 || bits == 64, flushes = (i.immediate & 0x4000u) != 0;
+    Word<Register>* destination = words<Register>(warp, i.operand[0]);
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+        const std::uint64_t source = flushes ? flush_bits(format, a[lane]) : a[lane];
+        const double value = round_to_integral(rounding, numerics::to_double(format, source));
+        std::uint64_t result = top_bit ? (is_signed ? lowest : top) : 0;  // NaN
+        if (value >= high) result = is_signed ? top - 1 : top - 1 + top;
+        else if (value <= low) result = lowest;
+        else if (value < 0) result = ~static_cast<std::uint64_t>(-value) + 1;
+        else if (value >= 0) result = static_cast<std::uint64_t>(value);
+        destination[lane] = static_cast<Register>(result);
+    }
+}
+
+template <class D, class Register>
+Handler choose_single_to_integer(const Instruction& instruction) {
     const bool flushes = instruction.has(Modifier::ftz);
-    return with_any_integer(instruction.type(0), [&](auto tag) -> Handler {
-        using D = decltype(tag);
-        switch (integral_rounding(instruction)) {
-            case Integral::nearest:
-                return choose_to_integer<D, S, Integral::nearest>(flushes, register_bits);
-            case Integral::zero:
-                return choose_to_integer<D, S, Integral::zero>(flushes, register_bits);
-            case Integral::down:
-                return choose_to_integer<D, S, Integral::down>(flushes, register_bits);
-            case Integral::up:
-                return choose_to_integer<D, S, Integral::up>(flushes, register_bits);
+    switch (integral_rounding(instruction)) {
+        case Integral::nearest: return single_to_integer<D, Register, Integral::nearest>(flushes);
+        case Integral::zero: return single_to_integer<D, Register, Integral::zero>(flushes);
+        case Integral::down: return single_to_integer<D, Register, Integral::down>(flushes);
+        case Integral::up: return single_to_integer<D, Register, Integral::up>(flushes);
+    }
+    return nullptr;
+}
+
+Handler float_to_integer(const Instruction& instruction, unsigned register_bits) {
+    const Type to = instruction.type(0), from = instruction.type(1);
+    if (from == Type::f32 && bits_of(to) == register_bits) {
+        switch (to) {
+            case Type::s32: return choose_single_to_integer<std::int32_t, std::uint32_t>(instruction);
+            case Type::u32: return choose_single_to_integer<std::uint32_t, std::uint32_t>(instruction);
+            case Type::s64: return choose_single_to_integer<std::int64_t, std::uint64_t>(instruction);
+            case Type::u64: return choose_single_to_integer<std::uint64_t, std::uint64_t>(instruction);
+            default: break;
         }
-        return nullptr;
-    });
+    }
+    if (from == Type::f64) {
+        if (register_bits == 64) return float_to_integer_slowly<std::uint64_t, std::uint64_t>;
+        if (register_bits == 32) return float_to_integer_slowly<std::uint64_t, std::uint32_t>;
+        return float_to_integer_slowly<std::uint64_t, std::uint16_t>;
+    }
+    if (register_bits == 64) return float_to_integer_slowly<std::uint32_t, std::uint64_t>;
+    if (register_bits == 32) return float_to_integer_slowly<std::uint32_t, std::uint32_t>;
+    return float_to_integer_slowly<std::uint32_t, std::uint16_t>;
 }
 
 // --- float to float, and integer to float: one general path with every rounding
@@ -192,12 +229,6 @@ numerics::Conversion conversion_of(std::uint16_t immediate) {
     conversion.rounding = static_cast<numerics::Rounding>(immediate >> 8 & 7u);
     if ((immediate >> 11 & 1u) != 0) conversion.overflow = numerics::Overflow::saturate;
     return conversion;
-}
-
-// .ftz concerns single precision alone.
-std::uint64_t flush_bits(numerics::Format format, std::uint64_t bits) {
-    if (format != numerics::Format::fp32) return bits;
-    return (bits & 0x7F800000u) == 0 ? (bits & 0x80000000u) : bits;
 }
 
 // .relu: negative results and -0 become +0. .sat: to [0, 1], NaN becomes +0.
@@ -287,9 +318,9 @@ template <Integral kRounding, bool kFlush, bool kSaturates, class T>
 struct RoundIntegral {
     T operator()(T a) const {
         if constexpr (std::is_same_v<T, Half>) {
-            return to_half(finish<false, kSaturates>(round_to_integral<kRounding>(to_float(a))));
+            return to_half(finish<false, kSaturates>(round_to_integral(kRounding, to_float(a))));
         } else {
-            return finish<kFlush, kSaturates>(round_to_integral<kRounding>(flush_if<kFlush>(a)));
+            return finish<kFlush, kSaturates>(round_to_integral(kRounding, flush_if<kFlush>(a)));
         }
     }
 };
@@ -397,20 +428,7 @@ Handler select_conversion(const Instruction& instruction, unsigned register_bits
     if (!is_float(to) && !is_float(from)) return integers(instruction, register_bits);
     if (!is_float(from))
         return source_is_wide(instruction) == (bits_of(from) == 64) ? integer_to_float(instruction) : nullptr;
-    if (!is_float(to)) {
-        switch (from) {
-            case Type::f16:
-                return float_to_integer<Half>(instruction, register_bits);
-            case Type::bf16:
-                return float_to_integer<Bfloat>(instruction, register_bits);
-            case Type::f32:
-                return float_to_integer<float>(instruction, register_bits);
-            case Type::f64:
-                return float_to_integer<double>(instruction, register_bits);
-            default:
-                return nullptr;
-        }
-    }
+    if (!is_float(to)) return float_to_integer(instruction, register_bits);
     return floats(instruction);
 }
 
