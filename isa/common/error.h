@@ -30,7 +30,8 @@ class Error : public std::runtime_error {
     std::string remedy_;
 };
 
-/// The nearest of `candidates` to `word` by edit distance, or "" when none is near. For "did you mean" remedies.
+/// The nearest of `candidates` to `word` by edit distance, or "" when none is near. For "did you mean"
+/// remedies.
 std::string nearest_word(const std::string& word, const std::string* candidates, std::size_t count);
 
 }  // namespace heddle

@@ -1,5 +1,5 @@
-// The second waist of the house: what the chip is told to do. GPU programs are lists of kernel launches over declared
-// buffers; the TPU's are in isa/tpu/.
+// The second waist of the house: what the chip is told to do. GPU programs are lists of kernel launches over
+// declared buffers; the TPU's are in isa/tpu/.
 #pragma once
 
 #include <cstdint>

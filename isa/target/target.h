@@ -8,7 +8,7 @@ namespace heddle::target {
 
 struct GpuTarget {
     std::string name;
-    unsigned compute_capability = 90;       ///< 70 Volta, 75 Turing, 80/86 Ampere, 89 Ada, 90 Hopper
+    unsigned compute_capability = 90;  ///< 70 Volta, 75 Turing, 80/86 Ampere, 89 Ada, 90 Hopper
     unsigned sm_count = 132;
     unsigned max_threads_per_sm = 2048;
     unsigned max_warps_per_sm = 64;
@@ -25,14 +25,14 @@ struct TpuTarget {
     std::string name;
     unsigned cores = 2;
     unsigned matrix_units_per_core = 2;
-    unsigned array_rows = 128;              ///< contraction dimension of one weight block
+    unsigned array_rows = 128;  ///< contraction dimension of one weight block
     unsigned array_columns = 128;
     unsigned vector_sublanes = 8;
     unsigned vector_lanes = 128;
     std::uint64_t vmem_bytes = 16ull << 20;  ///< on-chip memory per core
     std::uint64_t hbm_bytes = 32ull << 30;
-    unsigned accumulator_rows = 2048;        ///< result rows of a matrix unit, each array_columns wide
-    unsigned sync_flags = 256;                ///< per core
+    unsigned accumulator_rows = 2048;  ///< result rows of a matrix unit, each array_columns wide
+    unsigned sync_flags = 256;         ///< per core
 };
 
 }  // namespace heddle::target

@@ -12,7 +12,9 @@ Block::Block(const sc_core::sc_module_name& name, ClockDomain& clock) : sc_modul
     clock_.enroll(*this);
 }
 
-void Block::wake(Cycle at) { clock_.schedule(*this, at); }
+void Block::wake(Cycle at) {
+    clock_.schedule(*this, at);
+}
 
 ClockDomain::ClockDomain(const sc_core::sc_module_name& name, double hertz) : sc_module(name), hertz_(hertz) {
     bucket_used_.assign(kWheelSize / 64, 0);
@@ -21,7 +23,9 @@ ClockDomain::ClockDomain(const sc_core::sc_module_name& name, double hertz) : sc
     dont_initialize();
 }
 
-void ClockDomain::set_hertz(double hertz) { hertz_ = hertz; }
+void ClockDomain::set_hertz(double hertz) {
+    hertz_ = hertz;
+}
 
 sc_core::sc_time ClockDomain::time_of(Cycle cycle) const {
     return sc_core::sc_time(std::round(static_cast<double>(cycle) * 1e12 / hertz_), sc_core::SC_PS);
@@ -160,8 +164,8 @@ void ClockDomain::run_cycle_looking_at_every_block() {
         const bool due = block->due_ <= now_;
         const bool able = block->can_act(now_);
         if (able && !due) {
-            throw Error("internal: " + std::string(block->name()) + " could act in cycle " + std::to_string(now_) +
-                        " but was due only in cycle " +
+            throw Error("internal: " + std::string(block->name()) + " could act in cycle " +
+                        std::to_string(now_) + " but was due only in cycle " +
                         (block->due_ == kNever ? std::string("never") : std::to_string(block->due_)));
         }
         if (!due && !able) continue;

@@ -1,12 +1,12 @@
-// Time. A ClockDomain is one SystemC process with a timing wheel: it calls the blocks that are due in this cycle, in a
-// fixed order, and asks the SystemC kernel for its next wake-up. Blocks sleep until something can happen to them.
+// Time. A ClockDomain is one SystemC process with a timing wheel: it calls the blocks that are due in this
+// cycle, in a fixed order, and asks the SystemC kernel for its next wake-up. Blocks sleep until something can
+// happen to them.
 #pragma once
-
-#include <systemc>
 
 #include <cstdint>
 #include <queue>
 #include <string>
+#include <systemc>
 #include <vector>
 
 #include "models/common/cycle.h"
@@ -15,13 +15,17 @@ namespace heddle::models {
 
 class ClockDomain;
 
-/// A part of a machine, as coarse as an SM, an L2 slice, a memory channel or a matrix unit. Its ports show in its header.
+/// A part of a machine, as coarse as an SM, an L2 slice, a memory channel or a matrix unit. Its ports show in
+/// its header.
 ///
 /// Rules that keep runs deterministic and let cycles be skipped:
-///  - a message from one block to another arrives at least one cycle after it was sent (so the order in which blocks are
+///  - a message from one block to another arrives at least one cycle after it was sent (so the order in which
+///  blocks are
 ///    called within a cycle cannot matter), and wakes the receiver for that cycle;
-///  - tick() acts for cycle `now` and returns the next cycle in which the block may act without a new message;
-///  - can_act() recomputes from the block's state alone, never from a stored wake-up time, whether tick() in this cycle
+///  - tick() acts for cycle `now` and returns the next cycle in which the block may act without a new
+///  message;
+///  - can_act() recomputes from the block's state alone, never from a stored wake-up time, whether tick() in
+///  this cycle
 ///    would change anything.
 class Block : public sc_core::sc_module {
   public:
@@ -33,7 +37,8 @@ class Block : public sc_core::sc_module {
 
     ClockDomain& clock() { return clock_; }
     const ClockDomain& clock() const { return clock_; }
-    /// Makes sure that tick() is called in cycle `at` (at the latest). Must lie in the future while cycles are running.
+    /// Makes sure that tick() is called in cycle `at` (at the latest). Must lie in the future while cycles
+    /// are running.
     void wake(Cycle at);
 
   private:
@@ -52,18 +57,19 @@ class ClockDomain : public sc_core::sc_module {
     /// Only between runs.
     void set_hertz(double hertz);
     Cycle now() const { return now_; }
-    /// SystemC time at which cycle `cycle` of the present run begins, counted from the run's start. The one place
-    /// where cycles become time.
+    /// SystemC time at which cycle `cycle` of the present run begins, counted from the run's start. The one
+    /// place where cycles become time.
     sc_core::sc_time time_of(Cycle cycle) const;
 
-    /// Ignore stored wake-up times: look at every block in every cycle, and fail when one could have acted earlier than
-    /// it was due. The cycle counts must be the same.
+    /// Ignore stored wake-up times: look at every block in every cycle, and fail when one could have acted
+    /// earlier than it was due. The cycle counts must be the same.
     void set_tick_every_cycle(bool enabled) { tick_every_cycle_ = enabled; }
 
     /// Starts counting at cycle 0 with no block due. Call reset() of the blocks yourself.
     void restart();
-    /// Calls sc_start() until no block is due or `stop()` was called. Returns the cycle reached. Aborts the run with
-    /// heddle::Error when `limit` is passed (0: none). Exceptions thrown by a block end the run and come out of here.
+    /// Calls sc_start() until no block is due or `stop()` was called. Returns the cycle reached. Aborts the
+    /// run with heddle::Error when `limit` is passed (0: none). Exceptions thrown by a block end the run and
+    /// come out of here.
     Cycle run(Cycle limit = 0);
     void stop() { stopped_ = true; }
 
@@ -72,7 +78,8 @@ class ClockDomain : public sc_core::sc_module {
 
   private:
     friend class Block;
-    static constexpr std::size_t kWheelSize = 1024;  // cycles ahead that the wheel covers; later ones wait in a heap
+    static constexpr std::size_t kWheelSize =
+        1024;  // cycles ahead that the wheel covers; later ones wait in a heap
 
     void enroll(Block& block);
     void schedule(Block& block, Cycle at);
@@ -89,9 +96,9 @@ class ClockDomain : public sc_core::sc_module {
     bool tick_every_cycle_ = false;
     std::uint64_t activations_ = 0;
     std::vector<Block*> blocks_;
-    std::size_t words_ = 0;                      // 64-block words per bucket
-    std::vector<std::uint64_t> wheel_;           // [bucket][word]: blocks due in that cycle
-    std::vector<std::uint64_t> bucket_used_;     // one bit per bucket
+    std::size_t words_ = 0;                   // 64-block words per bucket
+    std::vector<std::uint64_t> wheel_;        // [bucket][word]: blocks due in that cycle
+    std::vector<std::uint64_t> bucket_used_;  // one bit per bucket
     using Later = std::pair<Cycle, std::uint32_t>;
     std::priority_queue<Later, std::vector<Later>, std::greater<>> later_;
     sc_core::sc_event go_;

@@ -1,5 +1,6 @@
-// Parameters that a hardware file may set. A configuration struct lives beside the model that it configures and lists
-// its fields once, in a ParameterList: the YAML reader, `heddle hardware describe` and range checks all read that list.
+// Parameters that a hardware file may set. A configuration struct lives beside the model that it configures
+// and lists its fields once, in a ParameterList: the YAML reader, `heddle hardware describe` and range checks
+// all read that list.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,8 @@
 
 namespace heddle::models {
 
-/// What a number measures. Values are kept in the base unit named here; files may use any unit of the same quantity
+/// What a number measures. Values are kept in the base unit named here; files may use any unit of the same
+/// quantity
 /// (`1830 MHz`, `50 MiB`, `3.35 TB/s`, `29 cycles`).
 enum class Quantity : std::uint8_t {
     count,      ///< a bare number
@@ -27,8 +29,8 @@ enum class Quantity : std::uint8_t {
 };
 
 struct Parameter {
-    std::string path;       ///< "l2.size"
-    std::string meaning;    ///< one sentence
+    std::string path;     ///< "l2.size"
+    std::string meaning;  ///< one sentence
     Quantity quantity = Quantity::count;
     bool integral = false;
     double minimum = 0, maximum = 0;
@@ -40,7 +42,8 @@ struct Parameter {
 class ParameterList {
   public:
     template <class Number>
-    void add(std::string path, Number& field, Quantity quantity, double minimum, double maximum, std::string meaning) {
+    void add(std::string path, Number& field, Quantity quantity, double minimum, double maximum,
+             std::string meaning) {
         Parameter parameter;
         parameter.path = std::move(path);
         parameter.meaning = std::move(meaning);

@@ -2,4 +2,6 @@
 #include <systemc>
 
 int sc_main(int, char**);
-int sc_main(int, char**) { return 0; }
+int sc_main(int, char**) {
+    return 0;
+}

@@ -18,8 +18,8 @@ double peak_rate(const trace::Trace& trace, const trace::Op& op, const models::g
 
 }  // namespace
 
-KernelResult estimate_on_gpu(const trace::Trace& trace, const trace::Op& op, const models::gpu::GpuConfig& config,
-                             const std::string& reason) {
+KernelResult estimate_on_gpu(const trace::Trace& trace, const trace::Op& op,
+                             const models::gpu::GpuConfig& config, const std::string& reason) {
     KernelResult kernel;
     kernel.name = reason;
     kernel.gap_us = 1e6 * config.launch.gap;

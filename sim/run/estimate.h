@@ -9,10 +9,10 @@
 
 namespace heddle::sim {
 
-/// Launch overhead plus the larger of bytes over DRAM bandwidth and operations over peak rate; host copies take the
-/// host link's latency plus bytes over its bandwidth. Fidelity is `estimated`, or `unknown` for an op whose operands
-/// are not known either: its recorded time stands in, else the launch overhead alone.
-KernelResult estimate_on_gpu(const trace::Trace& trace, const trace::Op& op, const models::gpu::GpuConfig& config,
-                             const std::string& reason);
+/// Launch overhead plus the larger of bytes over DRAM bandwidth and operations over peak rate; host copies
+/// take the host link's latency plus bytes over its bandwidth. Fidelity is `estimated`, or `unknown` for an
+/// op whose operands are not known either: its recorded time stands in, else the launch overhead alone.
+KernelResult estimate_on_gpu(const trace::Trace& trace, const trace::Op& op,
+                             const models::gpu::GpuConfig& config, const std::string& reason);
 
 }  // namespace heddle::sim

@@ -28,10 +28,12 @@ std::string device_key(const models::gpu::GpuConfig& config) {
 }
 
 /// A rough idea of how long a kernel takes to simulate, to start the longest first and to show progress.
-double expected_cost(const program::GpuProgram& program, const PlannedLaunch& planned, const trace::Trace& trace) {
+double expected_cost(const program::GpuProgram& program, const PlannedLaunch& planned,
+                     const trace::Trace& trace) {
     const trace::Op& op = trace.ops[planned.launch->op];
     double bytes = 0;
-    for (const PlannedBuffer& b : planned.buffers) bytes += static_cast<double>(program.buffers[b.buffer].bytes);
+    for (const PlannedBuffer& b : planned.buffers)
+        bytes += static_cast<double>(program.buffers[b.buffer].bytes);
     const bool tensor = op.kind == trace::OpKind::matmul || op.kind == trace::OpKind::attention ||
                         op.kind == trace::OpKind::attention_grad;
     return 1000 + bytes / 64 + (tensor ? trace::floating_point_operations(trace, op) / 2500 : 0);
@@ -76,7 +78,8 @@ KernelResult kernel_result(const PlannedLaunch& planned, const LaunchOutcome& ou
 }
 
 /// Outcomes of all distinct keys of the plan: from the cache, else simulated on workers.
-std::map<std::string, LaunchOutcome> simulate_distinct(const trace::Trace& trace, const program::GpuProgram& program,
+std::map<std::string, LaunchOutcome> simulate_distinct(const trace::Trace& trace,
+                                                       const program::GpuProgram& program,
                                                        const std::vector<PlannedLaunch>& plan,
                                                        const models::gpu::GpuConfig& config,
                                                        const SimulateOptions& options, RunResult& result) {
@@ -101,7 +104,8 @@ std::map<std::string, LaunchOutcome> simulate_distinct(const trace::Trace& trace
         cost[planned] = expected_cost(program, *planned, trace);
         total_cost += cost[planned];
     }
-    std::stable_sort(jobs.begin(), jobs.end(), [&](const auto* a, const auto* b) { return cost[a] > cost[b]; });
+    std::stable_sort(jobs.begin(), jobs.end(),
+                     [&](const auto* a, const auto* b) { return cost[a] > cost[b]; });
     const unsigned workers = options.jobs != 0 ? options.jobs : available_cores();
     result.simulation.workers = workers;
     result.simulation.kernels_simulated += jobs.size();
@@ -124,8 +128,8 @@ std::map<std::string, LaunchOutcome> simulate_distinct(const trace::Trace& trace
 
 }  // namespace
 
-std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& hardware, const SimulateOptions& options,
-                                  RunResult& result) {
+std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& hardware,
+                                  const SimulateOptions& options, RunResult& result) {
     const models::gpu::GpuConfig& config = hardware.gpu();
     const lowering::GpuLowering lowered = lowering::lower_for_gpu(trace, target_of(config));
     const std::vector<PlannedLaunch> plan = plan_launches(lowered.program, config.l2.bytes);

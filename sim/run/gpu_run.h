@@ -10,12 +10,12 @@
 namespace heddle::sim {
 
 /// One outcome per op of the trace. Adds to `result.simulation` and `result.notes`.
-std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& hardware, const SimulateOptions& options,
-                                  RunResult& result);
+std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& hardware,
+                                  const SimulateOptions& options, RunResult& result);
 
-/// Trains with real values in a process of its own, and checks that every launch takes the cycles that the timing run
-/// found (`outcomes`); a difference is an internal error.
-NumericsResult train_on_gpu(const trace::Trace& trace, const Hardware& hardware, const SimulateOptions& options,
-                            const std::vector<OpOutcome>& outcomes);
+/// Trains with real values in a process of its own, and checks that every launch takes the cycles that the
+/// timing run found (`outcomes`); a difference is an internal error.
+NumericsResult train_on_gpu(const trace::Trace& trace, const Hardware& hardware,
+                            const SimulateOptions& options, const std::vector<OpOutcome>& outcomes);
 
 }  // namespace heddle::sim

@@ -20,7 +20,8 @@ const ptx::LoadedKernel& GpuSession::load(const program::KernelText& text) {
     return *kernel;
 }
 
-LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedLaunch& planned, BufferValues* values) {
+LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedLaunch& planned,
+                              BufferValues* values) {
     const program::KernelLaunch& launch = *planned.launch;
     const ptx::LoadedKernel& kernel = load(*launch.kernel);
 
@@ -50,8 +51,9 @@ LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedL
         std::uint64_t bits = 0;
         std::size_t size = 8;
         if (const auto* pointer = std::get_if<program::BufferArgument>(&argument)) {
-            const auto position = std::find_if(planned.buffers.begin(), planned.buffers.end(),
-                                               [&](const PlannedBuffer& b) { return b.buffer == pointer->buffer; });
+            const auto position =
+                std::find_if(planned.buffers.begin(), planned.buffers.end(),
+                             [&](const PlannedBuffer& b) { return b.buffer == pointer->buffer; });
             bits = bases[static_cast<std::size_t>(position - planned.buffers.begin())] + pointer->offset;
         } else {
             bits = std::get<program::ScalarArgument>(argument).bits;

@@ -15,8 +15,9 @@
 
 namespace heddle::sim {
 
-/// Values of a program's buffers, by BufferId, for functional runs. A buffer's bytes are moved into device memory for
-/// each launch and out again, so every launch sees the canonical layout that its time is defined for.
+/// Values of a program's buffers, by BufferId, for functional runs. A buffer's bytes are moved into device
+/// memory for each launch and out again, so every launch sees the canonical layout that its time is defined
+/// for.
 using BufferValues = std::vector<std::vector<std::byte>>;
 
 /// At most one of these per process: SystemC elaborates once.
@@ -25,7 +26,8 @@ class GpuSession {
     explicit GpuSession(const models::gpu::GpuConfig& config, bool tick_every_cycle = false);
 
     /// Runs a launch in timing mode, or with real values when `values` is given.
-    LaunchOutcome run(const program::GpuProgram& program, const PlannedLaunch& planned, BufferValues* values = nullptr);
+    LaunchOutcome run(const program::GpuProgram& program, const PlannedLaunch& planned,
+                      BufferValues* values = nullptr);
 
   private:
     const ptx::LoadedKernel& load(const program::KernelText& text);

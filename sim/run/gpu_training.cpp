@@ -15,8 +15,9 @@ namespace {
 
 class GpuTraining : public TrainingDevice {
   public:
-    GpuTraining(const trace::Trace& trace, const models::gpu::GpuConfig& config, const lowering::GpuLowering& lowered,
-                const std::vector<PlannedLaunch>& plan, bool tick_every_cycle)
+    GpuTraining(const trace::Trace& trace, const models::gpu::GpuConfig& config,
+                const lowering::GpuLowering& lowered, const std::vector<PlannedLaunch>& plan,
+                bool tick_every_cycle)
         : trace_(trace), lowered_(lowered), plan_(plan), session_(config, tick_every_cycle) {
         for (const program::Buffer& buffer : lowered.program.buffers) values_.emplace_back(buffer.bytes);
     }
@@ -38,11 +39,16 @@ class GpuTraining : public TrainingDevice {
     }
     double input_roundoff(trace::ElementType type) const override {
         switch (type) {
-            case trace::ElementType::bf16: return 0x1p-8;
-            case trace::ElementType::f16: return 0x1p-11;
-            case trace::ElementType::tf32: return 0x1p-11;
-            case trace::ElementType::f64: return 0x1p-53;
-            default: return 0x1p-24;
+            case trace::ElementType::bf16:
+                return 0x1p-8;
+            case trace::ElementType::f16:
+                return 0x1p-11;
+            case trace::ElementType::tf32:
+                return 0x1p-11;
+            case trace::ElementType::f64:
+                return 0x1p-53;
+            default:
+                return 0x1p-24;
         }
     }
 
@@ -65,8 +71,8 @@ class TrainingJob : public JobRunner {
 
 }  // namespace
 
-NumericsResult train_on_gpu(const trace::Trace& trace, const Hardware& hardware, const SimulateOptions& options,
-                            const std::vector<OpOutcome>& outcomes) {
+NumericsResult train_on_gpu(const trace::Trace& trace, const Hardware& hardware,
+                            const SimulateOptions& options, const std::vector<OpOutcome>& outcomes) {
     const models::gpu::GpuConfig& config = hardware.gpu();
     const lowering::GpuLowering lowered = lowering::lower_for_gpu(trace, target_of(config));
     for (std::size_t i = 0; i < trace.ops.size(); ++i) {

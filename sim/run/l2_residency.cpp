@@ -5,7 +5,8 @@
 namespace heddle::sim {
 
 std::uint64_t L2Residency::resident_bytes(std::uint64_t buffer, std::uint64_t size) const {
-    const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.buffer == buffer; });
+    const auto found =
+        std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.buffer == buffer; });
     if (found == entries_.end() || size == 0) return 0;
     const std::uint64_t bytes = std::min(found->bytes, size);
     if (bytes == size) return size;

@@ -1,5 +1,5 @@
-// Which operands previous kernels left in the L2 cache. A kernel is simulated alone; what it finds in L2 is supplied
-// by this pass over the step, at the grain of whole buffers.
+// Which operands previous kernels left in the L2 cache. A kernel is simulated alone; what it finds in L2 is
+// supplied by this pass over the step, at the grain of whole buffers.
 #pragma once
 
 #include <cstdint>
@@ -7,14 +7,14 @@
 
 namespace heddle::sim {
 
-/// Least-recently-used list of buffers. A kernel that touched a buffer leaves its last bytes most recently used; what
-/// does not fit falls out, oldest first.
+/// Least-recently-used list of buffers. A kernel that touched a buffer leaves its last bytes most recently
+/// used; what does not fit falls out, oldest first.
 class L2Residency {
   public:
     explicit L2Residency(std::uint64_t capacity_bytes) : capacity_(capacity_bytes) {}
 
-    /// Bytes of the buffer that are still in the cache: its tail, in whole sixteenths of the buffer so that nearly equal
-    /// situations have the same kernel time.
+    /// Bytes of the buffer that are still in the cache: its tail, in whole sixteenths of the buffer so that
+    /// nearly equal situations have the same kernel time.
     std::uint64_t resident_bytes(std::uint64_t buffer, std::uint64_t size) const;
     void touch(std::uint64_t buffer, std::uint64_t size);
 

@@ -12,25 +12,28 @@
 namespace heddle::sim {
 namespace {
 
-std::string key_of(const program::GpuProgram& program, const PlannedLaunch& planned, const std::string& text_hash) {
+std::string key_of(const program::GpuProgram& program, const PlannedLaunch& planned,
+                   const std::string& text_hash) {
     const program::KernelLaunch& launch = *planned.launch;
-    std::string key = fmt::format("{} {} grid {} {} {} block {} {} {} shared {}\n", text_hash, launch.kernel->entry,
-                                  launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x, launch.block.y,
-                                  launch.block.z, launch.dynamic_shared_bytes);
+    std::string key =
+        fmt::format("{} {} grid {} {} {} block {} {} {} shared {}\n", text_hash, launch.kernel->entry,
+                    launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x, launch.block.y,
+                    launch.block.z, launch.dynamic_shared_bytes);
     for (const PlannedBuffer& planned_buffer : planned.buffers) {
         const program::Buffer& buffer = program.buffers[planned_buffer.buffer];
         key += fmt::format("buffer {} resident {}", buffer.bytes, planned_buffer.resident_bytes);
         if (buffer.steering) {
             const program::SteeringFill& fill = *buffer.steering;
-            key += fmt::format(" fill {} {} {} {} {}", static_cast<int>(fill.kind), fill.element_bytes, fill.low,
-                               fill.high, fill.seed);
+            key += fmt::format(" fill {} {} {} {} {}", static_cast<int>(fill.kind), fill.element_bytes,
+                               fill.low, fill.high, fill.seed);
         }
         key += '\n';
     }
     for (const program::Argument& argument : launch.arguments) {
         if (const auto* pointer = std::get_if<program::BufferArgument>(&argument)) {
-            const auto position = std::find_if(planned.buffers.begin(), planned.buffers.end(),
-                                               [&](const PlannedBuffer& b) { return b.buffer == pointer->buffer; });
+            const auto position =
+                std::find_if(planned.buffers.begin(), planned.buffers.end(),
+                             [&](const PlannedBuffer& b) { return b.buffer == pointer->buffer; });
             key += fmt::format("pointer {} {}\n", position - planned.buffers.begin(), pointer->offset);
         } else {
             const auto& scalar = std::get<program::ScalarArgument>(argument);
@@ -63,13 +66,15 @@ std::vector<PlannedLaunch> plan_launches(const program::GpuProgram& program, std
         for (const program::Argument& argument : launch.arguments) {
             const auto* pointer = std::get_if<program::BufferArgument>(&argument);
             if (pointer == nullptr) continue;
-            const bool known = std::any_of(planned.buffers.begin(), planned.buffers.end(),
-                                           [&](const PlannedBuffer& b) { return b.buffer == pointer->buffer; });
+            const bool known =
+                std::any_of(planned.buffers.begin(), planned.buffers.end(),
+                            [&](const PlannedBuffer& b) { return b.buffer == pointer->buffer; });
             if (known) continue;
             const std::uint64_t bytes = program.buffers.at(pointer->buffer).bytes;
             planned.buffers.push_back({pointer->buffer, residency.resident_bytes(pointer->buffer, bytes)});
         }
-        for (const PlannedBuffer& b : planned.buffers) residency.touch(b.buffer, program.buffers[b.buffer].bytes);
+        for (const PlannedBuffer& b : planned.buffers)
+            residency.touch(b.buffer, program.buffers[b.buffer].bytes);
         std::string& text_hash = text_hashes[launch.kernel.get()];
         if (text_hash.empty()) text_hash = hash_text(launch.kernel->text);
         planned.key = key_of(program, planned, text_hash);

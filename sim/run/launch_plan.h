@@ -1,4 +1,5 @@
-// From a GPU program to the list of distinct kernels to simulate: canonical buffer layout, L2 residency, keys.
+// From a GPU program to the list of distinct kernels to simulate: canonical buffer layout, L2 residency,
+// keys.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +11,8 @@
 
 namespace heddle::sim {
 
-/// A buffer of one launch, in the canonical layout: buffers are allocated in the order in which the arguments name
-/// them first, so a kernel's time does not depend on where a step happened to put its tensors.
+/// A buffer of one launch, in the canonical layout: buffers are allocated in the order in which the arguments
+/// name them first, so a kernel's time does not depend on where a step happened to put its tensors.
 struct PlannedBuffer {
     program::BufferId buffer = 0;
     std::uint64_t resident_bytes = 0;  ///< its tail that previous kernels left in L2

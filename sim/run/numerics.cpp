@@ -17,14 +17,22 @@ namespace {
 std::optional<numerics::Format> float_format(trace::ElementType type) {
     using trace::ElementType;
     switch (type) {
-        case ElementType::f64: return numerics::Format::fp64;
-        case ElementType::f32: return numerics::Format::fp32;
-        case ElementType::tf32: return numerics::Format::tf32;
-        case ElementType::f16: return numerics::Format::fp16;
-        case ElementType::bf16: return numerics::Format::bf16;
-        case ElementType::e4m3: return numerics::Format::e4m3;
-        case ElementType::e5m2: return numerics::Format::e5m2;
-        default: return std::nullopt;
+        case ElementType::f64:
+            return numerics::Format::fp64;
+        case ElementType::f32:
+            return numerics::Format::fp32;
+        case ElementType::tf32:
+            return numerics::Format::tf32;
+        case ElementType::f16:
+            return numerics::Format::fp16;
+        case ElementType::bf16:
+            return numerics::Format::bf16;
+        case ElementType::e4m3:
+            return numerics::Format::e4m3;
+        case ElementType::e5m2:
+            return numerics::Format::e5m2;
+        default:
+            return std::nullopt;
     }
 }
 
@@ -76,7 +84,8 @@ std::vector<std::byte> encode_elements(trace::ElementType type, const std::vecto
     for (std::size_t i = 0; i < values.size(); ++i) {
         std::uint64_t bits;
         if (format) {
-            bits = numerics::convert(*format, numerics::Format::fp64, std::bit_cast<std::uint64_t>(values[i]));
+            bits =
+                numerics::convert(*format, numerics::Format::fp64, std::bit_cast<std::uint64_t>(values[i]));
         } else {
             bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(values[i]));
         }
@@ -166,14 +175,11 @@ TrainingReport train_beside_reference(const trace::Trace& trace, TrainingDevice&
 
 std::string to_text(const TrainingReport& report) {
     const NumericsResult& n = report.numerics;
-    return nlohmann::json{{"device_loss", n.device_loss},
-                          {"reference_loss", n.reference_loss},
-                          {"weight_error", n.weight_error},
-                          {"weight_error_bound", n.weight_error_bound},
-                          {"worst_parameter", n.worst_parameter},
-                          {"loss_error", n.loss_error},
-                          {"loss_error_bound", n.loss_error_bound},
-                          {"cycles", report.cycles}}
+    return nlohmann::json{
+        {"device_loss", n.device_loss},           {"reference_loss", n.reference_loss},
+        {"weight_error", n.weight_error},         {"weight_error_bound", n.weight_error_bound},
+        {"worst_parameter", n.worst_parameter},   {"loss_error", n.loss_error},
+        {"loss_error_bound", n.loss_error_bound}, {"cycles", report.cycles}}
         .dump();
 }
 

@@ -29,11 +29,11 @@ struct TrainingReport {
 
 /// Trains both for `steps` steps from the same initial values.
 ///
-/// The bounds are first-order: a matrix product whose operands have unit roundoff u and whose sum over k truncates in
-/// fp32 is wrong by at most 3 u + k 2^-23 relative to |A||B|; a gradient passes through every matrix product of the
-/// step at most once, so its relative error is at most d = products * (3 u + k 2^-23); the weights then differ by at
-/// most 2 d times the length of the path that they travelled (the factor 2 leaves room for what wrong weights do to
-/// later gradients), plus one rounding of the update per step.
+/// The bounds are first-order: a matrix product whose operands have unit roundoff u and whose sum over k
+/// truncates in fp32 is wrong by at most 3 u + k 2^-23 relative to |A||B|; a gradient passes through every
+/// matrix product of the step at most once, so its relative error is at most d = products * (3 u + k 2^-23);
+/// the weights then differ by at most 2 d times the length of the path that they travelled (the factor 2
+/// leaves room for what wrong weights do to later gradients), plus one rounding of the update per step.
 TrainingReport train_beside_reference(const trace::Trace& trace, TrainingDevice& device, unsigned steps);
 
 std::string to_text(const TrainingReport& report);

@@ -19,24 +19,25 @@ std::string name_of(Fidelity fidelity);
 
 /// Ops of the same name, kind and phase, added up.
 struct OpSummary {
-    std::string name;                     ///< what it computes, with shapes: "matmul 2048x3072x768 bf16"
-    std::string kind;                     ///< name_of(trace::OpKind)
-    std::string phase;                    ///< name_of(trace::Phase)
+    std::string name;   ///< what it computes, with shapes: "matmul 2048x3072x768 bf16"
+    std::string kind;   ///< name_of(trace::OpKind)
+    std::string phase;  ///< name_of(trace::Phase)
     std::uint64_t count = 0;
-    double time_us = 0;                   ///< simulated, all occurrences together
-    std::optional<double> measured_us;    ///< recorded, all occurrences together; only when each one was recorded
-    double flops = 0;                     ///< useful floating-point operations, all occurrences together
-    double bytes = 0;                     ///< bytes of the distinct operands, all occurrences together
-    std::string bound_by;                 ///< what limits it: "tensor", "dram bandwidth", "latency", ...
+    double time_us = 0;  ///< simulated, all occurrences together
+    std::optional<double>
+        measured_us;       ///< recorded, all occurrences together; only when each one was recorded
+    double flops = 0;      ///< useful floating-point operations, all occurrences together
+    double bytes = 0;      ///< bytes of the distinct operands, all occurrences together
+    std::string bound_by;  ///< what limits it: "tensor", "dram bandwidth", "latency", ...
     Fidelity fidelity = Fidelity::cycle;
 };
 
 /// One kernel (or TPU program) in the order of the step.
 struct KernelResult {
-    std::string name;                     ///< entry of the program, or the op's name when estimated
+    std::string name;  ///< entry of the program, or the op's name when estimated
     std::string op_name;
     std::string kind, phase;
-    std::string recorded_kernel;          ///< name in the recording, empty when there is none
+    std::string recorded_kernel;  ///< name in the recording, empty when there is none
     double start_us = 0, time_us = 0;
     double gap_us = 0;                    ///< before start_us, since the kernel before ended
     std::optional<double> measured_us;    ///< of the op; on its first kernel only when the op became several
@@ -61,29 +62,29 @@ struct Coverage {
 
 /// Training with real values beside a double-precision reference.
 struct NumericsResult {
-    std::vector<double> device_loss;      ///< per step
+    std::vector<double> device_loss;  ///< per step
     std::vector<double> reference_loss;
-    double weight_error = 0;              ///< |w_device - w_reference|_F / |w_reference|_F, worst parameter
-    double weight_error_bound = 0;        ///< what the number formats allow; see docs
+    double weight_error = 0;        ///< |w_device - w_reference|_F / |w_reference|_F, worst parameter
+    double weight_error_bound = 0;  ///< what the number formats allow; see docs
     std::string worst_parameter;
     double loss_error = 0, loss_error_bound = 0;  ///< worst relative error of a loss
 };
 
 struct RunResult {
     std::string workload, hardware;
-    std::string hardware_description;     ///< one line for people: "132 SMs at 1755 MHz, ..."
+    std::string hardware_description;  ///< one line for people: "132 SMs at 1755 MHz, ..."
     /// device_busy_us + launch_gap_us + communication_us: one stream, nothing overlaps yet.
     double step_time_us = 0;
-    double device_busy_us = 0;            ///< kernels without communication, as a profiler counts them
-    double launch_gap_us = 0;             ///< between kernels: launch overhead that a profiler counts for none of them
-    double communication_us = 0;          ///< collectives: recorded time, or 0 on a single device
-    std::vector<OpSummary> ops;           ///< by falling time
+    double device_busy_us = 0;  ///< kernels without communication, as a profiler counts them
+    double launch_gap_us = 0;   ///< between kernels: launch overhead that a profiler counts for none of them
+    double communication_us = 0;  ///< collectives: recorded time, or 0 on a single device
+    std::vector<OpSummary> ops;   ///< by falling time
     std::vector<KernelResult> kernels;
     Coverage coverage;
-    std::optional<double> measured_total_us;  ///< recorded kernels without communication
+    std::optional<double> measured_total_us;    ///< recorded kernels without communication
     std::map<std::string, double> utilisation;  ///< of the whole step: "tensor", "dram", ... 0..1
     std::optional<NumericsResult> numerics;
-    std::vector<std::string> notes;       ///< what the user must know to read the figures
+    std::vector<std::string> notes;  ///< what the user must know to read the figures
 
     /// The only part that differs between two runs of the same thing.
     struct Simulation {

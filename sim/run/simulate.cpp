@@ -24,7 +24,8 @@ void note_estimates(const trace::Trace& trace, const std::vector<OpOutcome>& out
         if (outcomes[i].communication) continue;
         for (const KernelResult& kernel : outcomes[i].kernels) {
             if (kernel.fidelity == Fidelity::cycle) continue;
-            Group& group = groups[name_of(kernel.fidelity) + ": " + trace::name_of(trace.ops[i].kind) + " (" + kernel.name + ")"];
+            Group& group = groups[name_of(kernel.fidelity) + ": " + trace::name_of(trace.ops[i].kind) + " (" +
+                                  kernel.name + ")"];
             ++group.count;
             group.time_us += kernel.time_us;
         }

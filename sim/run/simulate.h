@@ -19,8 +19,8 @@ struct SimulateOptions {
     std::function<void(double fraction, const std::string& what)> progress;
 };
 
-/// Simulates every op of the trace on the device. Throws heddle::Error for bad input, such as a kernel that reads out
-/// of bounds.
+/// Simulates every op of the trace on the device. Throws heddle::Error for bad input, such as a kernel that
+/// reads out of bounds.
 RunResult simulate(const trace::Trace& trace, const std::string& workload, const Hardware& hardware,
                    const SimulateOptions& options);
 

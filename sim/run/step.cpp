@@ -16,18 +16,20 @@ std::string shape_text(const trace::Tensor& tensor) {
 }
 
 /// The least certain part decides what an op as a whole is called.
-Fidelity least_certain(Fidelity a, Fidelity b) { return std::max(a, b); }
+Fidelity least_certain(Fidelity a, Fidelity b) {
+    return std::max(a, b);
+}
 
 /// What bounds the kernel that takes the most time.
 std::string bound_of_longest(const std::vector<KernelResult>& kernels) {
-    const auto longest = std::max_element(kernels.begin(), kernels.end(), [](const auto& a, const auto& b) {
-        return a.time_us < b.time_us;
-    });
+    const auto longest = std::max_element(kernels.begin(), kernels.end(),
+                                          [](const auto& a, const auto& b) { return a.time_us < b.time_us; });
     return longest == kernels.end() ? std::string() : longest->bound_by;
 }
 
 /// Adds `time` to the reason-weighted means that become the step's utilisation.
-void add_weighted(std::map<std::string, double>& sums, const std::map<std::string, double>& parts, double time) {
+void add_weighted(std::map<std::string, double>& sums, const std::map<std::string, double>& parts,
+                  double time) {
     for (const auto& [name, fraction] : parts) sums[name] += fraction * time;
 }
 
@@ -35,9 +37,12 @@ void add_weighted(std::map<std::string, double>& sums, const std::map<std::strin
 
 std::string name_of(Fidelity fidelity) {
     switch (fidelity) {
-        case Fidelity::cycle: return "cycle";
-        case Fidelity::estimated: return "estimated";
-        case Fidelity::unknown: return "unknown";
+        case Fidelity::cycle:
+            return "cycle";
+        case Fidelity::estimated:
+            return "estimated";
+        case Fidelity::unknown:
+            return "unknown";
     }
     return "unknown";
 }
@@ -51,13 +56,16 @@ std::string describe_op(const trace::Trace& trace, const trace::Op& op) {
     const trace::Tensor& out = trace.tensor(op.outputs.empty() ? op.inputs[0] : op.outputs[0]);
     if (op.kind == trace::OpKind::matmul && op.inputs.size() >= 2) {
         const trace::Tensor& a = trace.tensor(op.inputs[0]);
-        const bool transpose_a = op.integer("transpose_a", 0) != 0, transpose_b = op.integer("transpose_b", 0) != 0;
+        const bool transpose_a = op.integer("transpose_a", 0) != 0,
+                   transpose_b = op.integer("transpose_b", 0) != 0;
         if (a.shape.size() >= 2 && out.shape.size() >= 2) {
             const std::int64_t k = a.shape[a.shape.size() - (transpose_a ? 2 : 1)];
             std::string batch;
-            for (std::size_t i = 0; i + 2 < out.shape.size(); ++i) batch += std::to_string(out.shape[i]) + "*";
-            return fmt::format("matmul {}{}x{}x{} {} {}{}", batch, out.shape[out.shape.size() - 2], out.shape.back(), k,
-                               trace::name_of(a.type), transpose_a ? 't' : 'n', transpose_b ? 't' : 'n');
+            for (std::size_t i = 0; i + 2 < out.shape.size(); ++i)
+                batch += std::to_string(out.shape[i]) + "*";
+            return fmt::format("matmul {}{}x{}x{} {} {}{}", batch, out.shape[out.shape.size() - 2],
+                               out.shape.back(), k, trace::name_of(a.type), transpose_a ? 't' : 'n',
+                               transpose_b ? 't' : 'n');
         }
     }
     const trace::Tensor& shown =
@@ -71,10 +79,12 @@ OpOutcome communication_outcome(const trace::Op& op, RunResult& result) {
     kernel.fidelity = op.measured_us ? Fidelity::estimated : Fidelity::unknown;
     kernel.bound_by = op.measured_us ? "recorded time" : "network";
     kernel.time_us = op.measured_us.value_or(0);
-    const std::string note = op.measured_us
-                                 ? "collectives take their recorded time: the network is not simulated on a single device"
-                                 : "collectives without a recorded time count as unknown and take no time";
-    if (std::find(result.notes.begin(), result.notes.end(), note) == result.notes.end()) result.notes.push_back(note);
+    const std::string note =
+        op.measured_us
+            ? "collectives take their recorded time: the network is not simulated on a single device"
+            : "collectives without a recorded time count as unknown and take no time";
+    if (std::find(result.notes.begin(), result.notes.end(), note) == result.notes.end())
+        result.notes.push_back(note);
     OpOutcome outcome;
     outcome.communication = true;
     outcome.kernels.push_back(std::move(kernel));

@@ -39,18 +39,22 @@ struct AttributeText {
     }
 };
 
-/// Everything that the program of an op depends on: what it computes on which shapes, and which operands share memory.
+/// Everything that the program of an op depends on: what it computes on which shapes, and which operands
+/// share memory.
 std::string op_key(const trace::Trace& trace, const trace::Op& op) {
     std::string key = trace::name_of(op.kind) + "\n";
-    for (const auto& [name, value] : op.attributes) key += name + "=" + std::visit(AttributeText{}, value) + "\n";
+    for (const auto& [name, value] : op.attributes)
+        key += name + "=" + std::visit(AttributeText{}, value) + "\n";
     std::map<std::uint64_t, std::size_t> storages;
     const auto add = [&](const char* side, const std::vector<trace::TensorId>& ids) {
         for (const trace::TensorId id : ids) {
             const trace::Tensor& tensor = trace.tensor(id);
             // Tensors without a shared storage are told apart by their number.
-            const std::uint64_t storage = tensor.storage != 0 ? tensor.storage : (std::uint64_t{1} << 40) + id;
+            const std::uint64_t storage =
+                tensor.storage != 0 ? tensor.storage : (std::uint64_t{1} << 40) + id;
             const std::size_t place = storages.try_emplace(storage, storages.size()).first->second;
-            key += fmt::format("{} {} {} @{}\n", side, trace::name_of(tensor.type), fmt::join(tensor.shape, "x"), place);
+            key += fmt::format("{} {} {} @{}\n", side, trace::name_of(tensor.type),
+                               fmt::join(tensor.shape, "x"), place);
         }
     };
     add("in", op.inputs);
@@ -109,7 +113,8 @@ class TpuJobs : public JobRunner {
 };
 
 double peak_rate(const models::TpuConfig& config) {
-    return 2.0 * config.cores * config.matrix.per_core * config.matrix.rows * config.matrix.columns * config.clock_hertz;
+    return 2.0 * config.cores * config.matrix.per_core * config.matrix.rows * config.matrix.columns *
+           config.clock_hertz;
 }
 
 /// Bytes over HBM bandwidth, or operations over the matrix units' peak.
@@ -190,12 +195,14 @@ class TrainingJob : public JobRunner {
     const SimulateOptions& options_;
 };
 
-bool is_communication(const trace::Op& op) { return op.kind == trace::OpKind::collective; }
+bool is_communication(const trace::Op& op) {
+    return op.kind == trace::OpKind::collective;
+}
 
 }  // namespace
 
-std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& hardware, const SimulateOptions& options,
-                                  RunResult& result) {
+std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& hardware,
+                                  const SimulateOptions& options, RunResult& result) {
     const models::TpuConfig& config = hardware.tpu();
     const std::string device = device_key(config);
     const KernelCache cache = options.tick_every_cycle ? KernelCache::disabled() : KernelCache::standard();
@@ -205,7 +212,8 @@ std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& har
     std::map<std::string, trace::OpId> open;
     for (trace::OpId i = 0; i < trace.ops.size(); ++i) {
         const trace::Op& op = trace.ops[i];
-        if (is_communication(op) || op.kind == trace::OpKind::host_copy || op.kind == trace::OpKind::unknown) continue;
+        if (is_communication(op) || op.kind == trace::OpKind::host_copy || op.kind == trace::OpKind::unknown)
+            continue;
         keys[i] = op_key(trace, op);
         if (outcomes.count(keys[i]) != 0 || open.count(keys[i]) != 0) continue;
         if (const auto stored = cache.find(device + keys[i])) {
@@ -234,7 +242,8 @@ std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& har
             result.simulation.tpu_cycles += outcomes[key].cycles;
             ++done;
             if (options.progress) {
-                options.progress(static_cast<double>(done) / static_cast<double>(jobs.size()), trace.ops[jobs[job]].name);
+                options.progress(static_cast<double>(done) / static_cast<double>(jobs.size()),
+                                 trace.ops[jobs[job]].name);
             }
         });
 
@@ -248,7 +257,8 @@ std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& har
             continue;
         }
         if (keys[i].empty() || !outcomes.at(keys[i]).unsupported.empty()) {
-            const std::string reason = keys[i].empty() ? trace::name_of(op.kind) : outcomes.at(keys[i]).unsupported;
+            const std::string reason =
+                keys[i].empty() ? trace::name_of(op.kind) : outcomes.at(keys[i]).unsupported;
             outcome.kernels.push_back(estimate_on_tpu(trace, op, config, reason));
             continue;
         }
@@ -269,18 +279,21 @@ std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& har
         kernel.utilisation = found.utilisation;
         outcome.kernels.push_back(kernel);
     }
-    if (std::any_of(trace.ops.begin(), trace.ops.end(), [](const trace::Op& op) { return !op.kernel_name.empty(); })) {
+    if (std::any_of(trace.ops.begin(), trace.ops.end(),
+                    [](const trace::Op& op) { return !op.kernel_name.empty(); })) {
         result.notes.push_back("the recorded times are those of another device; coverage weighs ops by them");
     }
     return per_op;
 }
 
-NumericsResult train_on_tpu(const trace::Trace& trace, const Hardware& hardware, const SimulateOptions& options,
-                            const std::vector<OpOutcome>& outcomes) {
+NumericsResult train_on_tpu(const trace::Trace& trace, const Hardware& hardware,
+                            const SimulateOptions& options, const std::vector<OpOutcome>& outcomes) {
     TrainingReport report;
     run_jobs(
         1, 1,
-        [&]() -> std::unique_ptr<JobRunner> { return std::make_unique<TrainingJob>(trace, hardware.tpu(), options); },
+        [&]() -> std::unique_ptr<JobRunner> {
+            return std::make_unique<TrainingJob>(trace, hardware.tpu(), options);
+        },
         [&](std::size_t, const std::string& text) { report = training_report_from_text(text); });
     for (std::size_t i = 0; i < trace.ops.size(); ++i) {
         const std::uint64_t alone = outcomes[i].kernels.empty() ? 0 : outcomes[i].kernels[0].cycles;

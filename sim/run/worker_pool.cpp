@@ -56,7 +56,8 @@ bool send_answer(int descriptor, std::uint64_t job, std::uint8_t status, const s
     return write_all(descriptor, &answer, sizeof answer) && write_all(descriptor, text.data(), text.size());
 }
 
-[[noreturn]] void work(int jobs, int answers, const std::function<std::unique_ptr<JobRunner>()>& make_runner) {
+[[noreturn]] void work(int jobs, int answers,
+                       const std::function<std::unique_ptr<JobRunner>()>& make_runner) {
     std::unique_ptr<JobRunner> runner;
     std::uint64_t job = 0;
     while (read_all(jobs, &job, sizeof job) && job != kNoMoreJobs) {
@@ -102,7 +103,8 @@ class Workers {
 
     void start(const std::function<std::unique_ptr<JobRunner>()>& make_runner) {
         int jobs[2], answers[2];
-        if (::pipe(jobs) != 0 || ::pipe(answers) != 0) throw std::runtime_error("cannot make a pipe for a worker");
+        if (::pipe(jobs) != 0 || ::pipe(answers) != 0)
+            throw std::runtime_error("cannot make a pipe for a worker");
         const pid_t parent = ::getpid();
         const pid_t process = ::fork();
         if (process < 0) throw std::runtime_error("cannot start a worker process");
@@ -133,16 +135,19 @@ unsigned available_cores() {
     return 1;
 }
 
-void run_jobs(std::size_t count, unsigned workers, const std::function<std::unique_ptr<JobRunner>()>& make_runner,
+void run_jobs(std::size_t count, unsigned workers,
+              const std::function<std::unique_ptr<JobRunner>()>& make_runner,
               const std::function<void(std::size_t job, const std::string& result)>& done) {
     if (count == 0) return;
     // A worker that died must show as a failed write, not as a signal.
-    struct sigaction ignore {}, before {};
+    struct sigaction ignore {
+    }, before{};
     ignore.sa_handler = SIG_IGN;
     ::sigaction(SIGPIPE, &ignore, &before);
 
     Workers pool;
-    for (std::size_t i = 0; i < std::min<std::size_t>(std::max(1u, workers), count); ++i) pool.start(make_runner);
+    for (std::size_t i = 0; i < std::min<std::size_t>(std::max(1u, workers), count); ++i)
+        pool.start(make_runner);
 
     std::size_t next = 0, finished = 0;
     bool failed = false;
@@ -177,7 +182,9 @@ void run_jobs(std::size_t count, unsigned workers, const std::function<std::uniq
                 good = read_all(worker.answers, text.data(), text.size());
             }
             worker.busy = false;
-            if (!good) throw std::runtime_error("a worker process died while it ran job " + std::to_string(worker.job));
+            if (!good)
+                throw std::runtime_error("a worker process died while it ran job " +
+                                         std::to_string(worker.job));
             ++finished;
             if (answer.status == 0) {
                 done(answer.job, text);

@@ -1,5 +1,5 @@
-// Many independent simulations on several processes. SystemC allows one elaboration per process, so each worker is a
-// forked child that elaborates its own device; only the parent gathers results.
+// Many independent simulations on several processes. SystemC allows one elaboration per process, so each
+// worker is a forked child that elaborates its own device; only the parent gathers results.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,12 @@ class JobRunner {
     virtual std::string run(std::size_t job) = 0;
 };
 
-/// Runs jobs 0 .. count-1, in that order of dispatch, on `workers` processes. `done` is called in the parent for each
-/// result, in order of completion. The first error ends all workers and is thrown; of several errors that arrive, the
-/// one of the lowest job number counts. An interrupt (SIGINT, SIGTERM) ends the workers too, by the process group.
-void run_jobs(std::size_t count, unsigned workers, const std::function<std::unique_ptr<JobRunner>()>& make_runner,
+/// Runs jobs 0 .. count-1, in that order of dispatch, on `workers` processes. `done` is called in the parent
+/// for each result, in order of completion. The first error ends all workers and is thrown; of several errors
+/// that arrive, the one of the lowest job number counts. An interrupt (SIGINT, SIGTERM) ends the workers too,
+/// by the process group.
+void run_jobs(std::size_t count, unsigned workers,
+              const std::function<std::unique_ptr<JobRunner>()>& make_runner,
               const std::function<void(std::size_t job, const std::string& result)>& done);
 
 /// Cores that this process may use.

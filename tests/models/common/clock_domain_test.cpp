@@ -1,7 +1,6 @@
 #include "models/common/clock_domain.h"
 
 #include <catch2/catch.hpp>
-
 #include <vector>
 
 #include "isa/common/error.h"

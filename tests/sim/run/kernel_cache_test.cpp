@@ -1,7 +1,6 @@
 #include "sim/run/kernel_cache.h"
 
 #include <catch2/catch.hpp>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

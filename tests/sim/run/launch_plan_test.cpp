@@ -1,7 +1,6 @@
 #include "sim/run/launch_plan.h"
 
 #include <catch2/catch.hpp>
-
 #include <cstring>
 
 using namespace heddle;
@@ -9,7 +8,8 @@ using namespace heddle::sim;
 
 namespace {
 
-program::GpuProgram program_of(const std::vector<std::vector<program::Argument>>& launches, std::uint64_t bytes) {
+program::GpuProgram program_of(const std::vector<std::vector<program::Argument>>& launches,
+                               std::uint64_t bytes) {
     program::GpuProgram program;
     for (int i = 0; i < 4; ++i) program.buffers.push_back({"b" + std::to_string(i), bytes, std::nullopt});
     const auto text = std::make_shared<const program::KernelText>(program::KernelText{"text", "entry"});
@@ -29,7 +29,8 @@ program::Argument pointer(program::BufferId buffer, std::uint64_t offset = 0) {
 }  // namespace
 
 TEST_CASE("equal kernels on other buffers are the same kernel") {
-    // 4 MB of cache for buffers of 8 MB: each launch finds its operands cold but for the tail of the last one used.
+    // 4 MB of cache for buffers of 8 MB: each launch finds its operands cold but for the tail of the last one
+    // used.
     const program::GpuProgram program = program_of({{pointer(0), pointer(1), program::scalar_u32(7)},
                                                     {pointer(2), pointer(3), program::scalar_u32(7)},
                                                     {pointer(0), pointer(1), program::scalar_u32(8)},
@@ -69,7 +70,8 @@ TEST_CASE("steering values are integers in their range, and always the same") {
         ++seen[static_cast<std::size_t>(value)];
     }
     // 1000 / 7 = 143 each; five standard deviations are 55.
-    for (int value = 10; value < 17; ++value) CHECK(std::abs(seen[static_cast<std::size_t>(value)] - 143) < 55);
+    for (int value = 10; value < 17; ++value)
+        CHECK(std::abs(seen[static_cast<std::size_t>(value)] - 143) < 55);
     CHECK(a == steering_values(fill, 8 * 1000));
     fill.seed = 2;
     CHECK(a != steering_values(fill, 8 * 1000));

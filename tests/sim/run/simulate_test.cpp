@@ -2,7 +2,6 @@
 #include "sim/run/simulate.h"
 
 #include <catch2/catch.hpp>
-
 #include <cstdlib>
 
 #include "isa/common/error.h"
@@ -40,9 +39,9 @@ void check_training(trace::ElementType type, const std::string& hardware) {
     REQUIRE(n.device_loss.size() == 20);
     CHECK(n.loss_error <= n.loss_error_bound);
     CHECK(n.weight_error <= n.weight_error_bound);
-    CHECK(n.weight_error > 0);               // the device rounds, so it cannot be the reference itself
-    CHECK(n.weight_error_bound < 1);         // a bound that says nothing is none
-    CHECK(n.reference_loss.front() > 2.2);   // ln 10 = 2.30 before training
+    CHECK(n.weight_error > 0);              // the device rounds, so it cannot be the reference itself
+    CHECK(n.weight_error_bound < 1);        // a bound that says nothing is none
+    CHECK(n.reference_loss.front() > 2.2);  // ln 10 = 2.30 before training
     CHECK(n.device_loss.back() < 0.9 * n.device_loss.front());
     CHECK(result.coverage.cycle == 1);
 }

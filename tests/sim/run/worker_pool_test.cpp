@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
-
 #include <map>
 #include <set>
 #include <vector>
@@ -38,13 +37,14 @@ struct Dying : JobRunner {
 TEST_CASE("every job is done once, on several processes, none of them the parent") {
     std::map<std::size_t, std::string> results;
     std::set<std::string> processes;
-    run_jobs(40, 4, [] { return std::make_unique<Squarer>(); },
-             [&](std::size_t job, const std::string& text) {
-                 REQUIRE(results.count(job) == 0);
-                 const std::size_t space = text.find(' ');
-                 results[job] = text.substr(0, space);
-                 processes.insert(text.substr(space + 1));
-             });
+    run_jobs(
+        40, 4, [] { return std::make_unique<Squarer>(); },
+        [&](std::size_t job, const std::string& text) {
+            REQUIRE(results.count(job) == 0);
+            const std::size_t space = text.find(' ');
+            results[job] = text.substr(0, space);
+            processes.insert(text.substr(space + 1));
+        });
     REQUIRE(results.size() == 40);
     for (const auto& [job, text] : results) REQUIRE(text == std::to_string(job * job));
     REQUIRE(processes.count(std::to_string(::getpid())) == 0);
@@ -52,11 +52,15 @@ TEST_CASE("every job is done once, on several processes, none of them the parent
 }
 
 TEST_CASE("an error of a job reaches the caller as that error") {
-    REQUIRE_THROWS_WITH(run_jobs(8, 2, [] { return std::make_unique<Failing>(); }, [](std::size_t, const std::string&) {}),
-                        "job three is bad");
+    REQUIRE_THROWS_WITH(
+        run_jobs(
+            8, 2, [] { return std::make_unique<Failing>(); }, [](std::size_t, const std::string&) {}),
+        "job three is bad");
 }
 
 TEST_CASE("a worker that dies is an internal error, not a hang") {
-    REQUIRE_THROWS_WITH(run_jobs(2, 1, [] { return std::make_unique<Dying>(); }, [](std::size_t, const std::string&) {}),
-                        Catch::Contains("died"));
+    REQUIRE_THROWS_WITH(
+        run_jobs(
+            2, 1, [] { return std::make_unique<Dying>(); }, [](std::size_t, const std::string&) {}),
+        Catch::Contains("died"));
 }

@@ -1,8 +1,9 @@
 // Attention, FlashAttention-2 style, and its gradient in three kernels and a fill.
+#include "workloads/kernels/attention.h"
+
 #include <cmath>
 
 #include "workloads/expression/expression.h"
-#include "workloads/kernels/attention.h"
 #include "workloads/lowering/gpu/builder.h"
 #include "workloads/lowering/gpu/elementwise_launch.h"
 
@@ -21,7 +22,8 @@ View view_of(const trace::Tensor& tensor, const std::vector<std::int64_t>& strid
     const std::vector<std::int64_t>& s = tensor.shape;
     View view{s[1] * s[2] * s[3], s[2] * s[3], s[3]};
     if (!strides.empty()) {
-        if (strides[3] != 1) throw Unsupported{"no attention kernel for operands whose last axis has a stride"};
+        if (strides[3] != 1)
+            throw Unsupported{"no attention kernel for operands whose last axis has a stride"};
         view = {strides[0], strides[1], strides[2]};
     }
     if (view.batch % 8 != 0 || view.head % 8 != 0 || view.row % 8 != 0) {
@@ -30,7 +32,9 @@ View view_of(const trace::Tensor& tensor, const std::vector<std::int64_t>& strid
     return view;
 }
 
-View input_view(const GpuProgramBuilder& b, std::size_t i) { return view_of(b.input(i), b.input_strides(i)); }
+View input_view(const GpuProgramBuilder& b, std::size_t i) {
+    return view_of(b.input(i), b.input_strides(i));
+}
 View output_view(const GpuProgramBuilder& b, std::size_t i) {
     return view_of(b.output(i), b.op().integers("output" + std::to_string(i) + "_strides"));
 }
@@ -50,7 +54,8 @@ struct Problem {
 
 Problem problem_of(const GpuProgramBuilder& b, std::size_t first) {
     const trace::Tensor &q = b.input(first), &k = b.input(first + 1), &v = b.input(first + 2);
-    if (q.shape.size() != 4 || k.shape.size() != 4) throw Unsupported{"no attention kernel for operands without four axes"};
+    if (q.shape.size() != 4 || k.shape.size() != 4)
+        throw Unsupported{"no attention kernel for operands without four axes"};
     Problem p;
     p.batch = static_cast<std::uint32_t>(q.shape[0]);
     p.heads = static_cast<std::uint32_t>(q.shape[1]);
@@ -81,7 +86,8 @@ std::vector<KernelArgument> sizes(const Problem& p) {
 
 bool lower_row_products(GpuProgramBuilder& b) {
     const trace::Tensor& x = b.input(0);
-    if (b.op().inputs.size() != 2 || x.shape.size() != 4 || b.input(1).shape != x.shape || b.input(1).type != x.type ||
+    if (b.op().inputs.size() != 2 || x.shape.size() != 4 || b.input(1).shape != x.shape ||
+        b.input(1).type != x.type ||
         (x.type != trace::ElementType::f16 && x.type != trace::ElementType::bf16) ||
         (x.shape[3] != 64 && x.shape[3] != 128) || b.output(0).type != trace::ElementType::f32) {
         return false;
@@ -92,7 +98,8 @@ bool lower_row_products(GpuProgramBuilder& b) {
     spec.head_dim = static_cast<unsigned>(x.shape[3]);
     const auto queries = static_cast<std::uint32_t>(x.shape[2]);
     std::vector<KernelArgument> arguments{b.output_pointer("delta", 0), b.input_pointer("o", 1),
-                                          b.input_pointer("d_o", 0), kernels::integer_argument("queries", queries)};
+                                          b.input_pointer("d_o", 0),
+                                          kernels::integer_argument("queries", queries)};
     add_view(arguments, "o", input_view(b, 1));
     add_view(arguments, "do", input_view(b, 0));
     b.launch(kernels::generate_attention_delta(spec),
@@ -117,17 +124,18 @@ void lower_attention(GpuProgramBuilder& b) {
     spec.full_blocks = p.queries % spec.block_m == 0 && p.keys % spec.block_n == 0;
     std::vector<KernelArgument> arguments = sizes(p);
     arguments.push_back(b.output_pointer("o", 0));
-    arguments.push_back(b.has_output(1)
-                            ? b.output_pointer("lse", 1)
-                            : kernels::pointer_argument("lse", b.workspace("log-sum-exp", std::uint64_t{4} * p.batch * p.heads * p.queries)));
+    arguments.push_back(b.has_output(1) ? b.output_pointer("lse", 1)
+                                        : kernels::pointer_argument(
+                                              "lse", b.workspace("log-sum-exp", std::uint64_t{4} * p.batch *
+                                                                                    p.heads * p.queries)));
     const char* names[] = {"q", "k", "v"};
     for (std::size_t i = 0; i < 3; ++i) {
         arguments.push_back(b.input_pointer(names[i], i));
         add_view(arguments, names[i], input_view(b, i));
     }
     add_view(arguments, "o", output_view(b, 0));
-    b.launch(kernels::generate_attention_forward(spec), kernels::attention_forward_grid(spec, p.queries, p.batch, p.heads),
-             arguments);
+    b.launch(kernels::generate_attention_forward(spec),
+             kernels::attention_forward_grid(spec, p.queries, p.batch, p.heads), arguments);
 }
 
 void lower_attention_grad(GpuProgramBuilder& b) {
@@ -140,26 +148,29 @@ void lower_attention_grad(GpuProgramBuilder& b) {
     spec.head_dim = p.head_dim;
     spec.causal = p.causal;
     const std::vector<std::int64_t> block = b.op().integers("block");
-    if (block.size() >= 2 && (block[1] == 64 || block[1] == 128)) spec.block_n = static_cast<unsigned>(block[1]);
+    if (block.size() >= 2 && (block[1] == 64 || block[1] == 128))
+        spec.block_n = static_cast<unsigned>(block[1]);
     spec.full_blocks = p.queries % 64 == 0 && p.keys % spec.block_n == 0;
 
-    // A recorded library calls the three kernels as ops of their own: this op is then the second one, and its first
-    // result is the f32 accumulator.
+    // A recorded library calls the three kernels as ops of their own: this op is then the second one, and its
+    // first result is the f32 accumulator.
     const bool main_kernel_only = !b.op().kernel_name.empty() && b.output(0).type == trace::ElementType::f32;
     const std::uint64_t rows = std::uint64_t{p.batch} * p.heads * p.queries;
     const program::BufferId delta = b.workspace("attention delta", rows * 4);
-    const KernelArgument dq = main_kernel_only
-                                  ? b.output_pointer("dq_accumulator", 0)
-                                  : kernels::pointer_argument("dq_accumulator", b.workspace("attention dq", rows * p.head_dim * 4));
+    const KernelArgument dq =
+        main_kernel_only
+            ? b.output_pointer("dq_accumulator", 0)
+            : kernels::pointer_argument("dq_accumulator", b.workspace("attention dq", rows * p.head_dim * 4));
     const kernels::Extent3 rows_grid = kernels::attention_rows_grid(spec, p.queries, p.batch, p.heads);
     if (!main_kernel_only) {
         std::vector<KernelArgument> first{kernels::pointer_argument("delta", delta), b.input_pointer("o", 4),
-                                          b.input_pointer("d_o", 0), kernels::integer_argument("queries", p.queries)};
+                                          b.input_pointer("d_o", 0),
+                                          kernels::integer_argument("queries", p.queries)};
         add_view(first, "o", input_view(b, 4));
         add_view(first, "do", input_view(b, 0));
         b.launch(kernels::generate_attention_delta(spec), rows_grid, first);
-        launch_elementwise(b, expression::parse("y0 = 0"), {}, {static_cast<std::int64_t>(rows * p.head_dim)}, {},
-                           {{trace::ElementType::f32, dq, {}}});
+        launch_elementwise(b, expression::parse("y0 = 0"), {}, {static_cast<std::int64_t>(rows * p.head_dim)},
+                           {}, {{trace::ElementType::f32, dq, {}}});
     }
 
     std::vector<KernelArgument> second = sizes(p);
@@ -178,11 +189,13 @@ void lower_attention_grad(GpuProgramBuilder& b) {
     add_view(second, "do", input_view(b, 0));
     add_view(second, "dk", output_view(b, 1));
     add_view(second, "dv", output_view(b, 2));
-    b.launch(kernels::generate_attention_grad(spec), kernels::attention_grad_grid(spec, p.keys, p.batch, p.heads), second);
+    b.launch(kernels::generate_attention_grad(spec),
+             kernels::attention_grad_grid(spec, p.keys, p.batch, p.heads), second);
     if (main_kernel_only) return;
 
     std::vector<KernelArgument> third{b.output_pointer("dq", 0), dq,
-                                      kernels::integer_argument("queries", p.queries), kernels::f32_argument("scale", p.scale)};
+                                      kernels::integer_argument("queries", p.queries),
+                                      kernels::f32_argument("scale", p.scale)};
     add_view(third, "dq", output_view(b, 0));
     b.launch(kernels::generate_attention_finish_dq(spec), rows_grid, third);
 }

@@ -28,19 +28,29 @@ std::uint64_t reach(const trace::Trace& trace, const trace::Op& op, const std::s
 kernels::ElementType kernel_type(trace::ElementType type) {
     using trace::ElementType;
     switch (type) {
-        case ElementType::f64: return kernels::ElementType::f64;
-        case ElementType::f32: return kernels::ElementType::f32;
-        case ElementType::f16: return kernels::ElementType::f16;
-        case ElementType::bf16: return kernels::ElementType::bf16;
-        case ElementType::i64: return kernels::ElementType::i64;
-        case ElementType::i32: return kernels::ElementType::i32;
-        case ElementType::i8: return kernels::ElementType::i8;
-        case ElementType::u8: return kernels::ElementType::u8;
-        case ElementType::boolean: return kernels::ElementType::boolean;
+        case ElementType::f64:
+            return kernels::ElementType::f64;
+        case ElementType::f32:
+            return kernels::ElementType::f32;
+        case ElementType::f16:
+            return kernels::ElementType::f16;
+        case ElementType::bf16:
+            return kernels::ElementType::bf16;
+        case ElementType::i64:
+            return kernels::ElementType::i64;
+        case ElementType::i32:
+            return kernels::ElementType::i32;
+        case ElementType::i8:
+            return kernels::ElementType::i8;
+        case ElementType::u8:
+            return kernels::ElementType::u8;
+        case ElementType::boolean:
+            return kernels::ElementType::boolean;
         case ElementType::tf32:
         case ElementType::e4m3:
         case ElementType::e5m2:
-        case ElementType::i16: break;
+        case ElementType::i16:
+            break;
     }
     throw Unsupported{"no kernel for elements of type " + trace::name_of(type)};
 }
@@ -68,7 +78,8 @@ void GpuProgramBuilder::assign_buffers() {
             bytes[op.inputs[i]] = std::max(bytes[op.inputs[i]], reach(trace_, op, "input", i, op.inputs[i]));
         }
         for (std::size_t i = 0; i < op.outputs.size(); ++i) {
-            bytes[op.outputs[i]] = std::max(bytes[op.outputs[i]], reach(trace_, op, "output", i, op.outputs[i]));
+            bytes[op.outputs[i]] =
+                std::max(bytes[op.outputs[i]], reach(trace_, op, "output", i, op.outputs[i]));
         }
     }
     std::map<std::uint64_t, program::BufferId> by_storage;
@@ -90,7 +101,9 @@ void GpuProgramBuilder::assign_buffers() {
     }
 }
 
-void GpuProgramBuilder::begin_op(trace::OpId op) { op_ = op; }
+void GpuProgramBuilder::begin_op(trace::OpId op) {
+    op_ = op;
+}
 
 kernels::KernelArgument GpuProgramBuilder::input_pointer(std::string parameter, std::size_t i) const {
     const std::int64_t offset = op().integer("input" + std::to_string(i) + "_offset", 0);
@@ -130,7 +143,8 @@ void GpuProgramBuilder::steer_by_input(std::size_t i, std::int64_t low, std::int
 void GpuProgramBuilder::launch(const kernels::GeneratedKernel& kernel, const kernels::Extent3& grid,
                                const std::vector<kernels::KernelArgument>& arguments) {
     auto& text = texts_[kernel.text];
-    if (!text) text = std::make_shared<const program::KernelText>(program::KernelText{kernel.text, kernel.entry});
+    if (!text)
+        text = std::make_shared<const program::KernelText>(program::KernelText{kernel.text, kernel.entry});
     program::KernelLaunch launch;
     launch.kernel = text;
     launch.grid = {grid[0], grid[1], grid[2]};

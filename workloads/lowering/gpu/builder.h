@@ -1,4 +1,5 @@
-// What every family of ops needs to put launches into a GPU program: buffers of tensors, workspaces, kernel texts.
+// What every family of ops needs to put launches into a GPU program: buffers of tensors, workspaces, kernel
+// texts.
 #pragma once
 
 #include <cstdint>
@@ -41,9 +42,11 @@ class GpuProgramBuilder {
     kernels::KernelArgument output_pointer(std::string parameter, std::size_t i) const;
     /// Scratch memory of this op. Ops share one buffer per `purpose`, as a library's workspace is reused.
     program::BufferId workspace(const std::string& purpose, std::uint64_t bytes);
-    /// Values of this input steer the machine: in timing mode it holds seeded uniform integers in [low, high).
+    /// Values of this input steer the machine: in timing mode it holds seeded uniform integers in [low,
+    /// high).
     void steer_by_input(std::size_t i, std::int64_t low, std::int64_t high);
-    void steer_by_buffer(program::BufferId buffer, unsigned element_bytes, std::int64_t low, std::int64_t high);
+    void steer_by_buffer(program::BufferId buffer, unsigned element_bytes, std::int64_t low,
+                         std::int64_t high);
 
     /// Arguments are matched to parameters by name; their `buffer` is a program::BufferId.
     void launch(const kernels::GeneratedKernel& kernel, const kernels::Extent3& grid,
@@ -90,8 +93,8 @@ void lower_cross_entropy_grad(GpuProgramBuilder& builder);
 void lower_layer_norm(GpuProgramBuilder& builder);
 void lower_layer_norm_grad(GpuProgramBuilder& builder);
 void lower_attention(GpuProgramBuilder& builder);
-/// y = sum over the last axis of x0 * x1, for [batch, heads, sequence, head_dim] in 16 bits: the head of an attention
-/// gradient. False when the operands are of another kind.
+/// y = sum over the last axis of x0 * x1, for [batch, heads, sequence, head_dim] in 16 bits: the head of an
+/// attention gradient. False when the operands are of another kind.
 bool lower_row_products(GpuProgramBuilder& builder);
 void lower_attention_grad(GpuProgramBuilder& builder);
 void lower_embedding(GpuProgramBuilder& builder);

@@ -1,10 +1,11 @@
-// Elementwise operations and everything that is one in disguise: copies, casts, transposes, fills, random numbers,
-// concatenations (one copy per part).
+// Elementwise operations and everything that is one in disguise: copies, casts, transposes, fills, random
+// numbers, concatenations (one copy per part).
+#include "workloads/kernels/elementwise.h"
+
 #include <algorithm>
 #include <numeric>
 
 #include "workloads/expression/expression.h"
-#include "workloads/kernels/elementwise.h"
 #include "workloads/lowering/gpu/builder.h"
 #include "workloads/lowering/gpu/elementwise_launch.h"
 #include "workloads/trace/shape.h"
@@ -64,22 +65,25 @@ Pattern pattern_of(const std::vector<std::int64_t>& shape, const std::vector<std
 unsigned vector_width_for(const kernels::ElementwiseSpec& spec, std::int64_t elements, std::int64_t columns,
                           const std::vector<std::uint64_t>& byte_offsets, unsigned most) {
     unsigned widest_type = 1;
-    for (const kernels::ElementType type : spec.outputs) widest_type = std::max(widest_type, kernels::bytes_of(type));
+    for (const kernels::ElementType type : spec.outputs)
+        widest_type = std::max(widest_type, kernels::bytes_of(type));
     for (const kernels::ElementwiseInput& input : spec.inputs) {
-        if (input.access == AccessPattern::contiguous) widest_type = std::max(widest_type, kernels::bytes_of(input.type));
+        if (input.access == AccessPattern::contiguous)
+            widest_type = std::max(widest_type, kernels::bytes_of(input.type));
     }
     unsigned width = std::min(most, 16 / widest_type);
     const auto fits = [&](unsigned w) {
         if (elements % w != 0 || (columns != 0 && columns % w != 0)) return false;
-        return std::all_of(byte_offsets.begin(), byte_offsets.end(),
-                           [&](std::uint64_t offset) { return offset % (w * std::uint64_t{widest_type}) == 0; });
+        return std::all_of(byte_offsets.begin(), byte_offsets.end(), [&](std::uint64_t offset) {
+            return offset % (w * std::uint64_t{widest_type}) == 0;
+        });
     };
     while (width > 1 && !fits(width)) width /= 2;
     return width;
 }
 
-/// Kernels write their results in one run. Where the results' axes lie in another order in memory, walks the axes in that
-/// order; throws Unsupported when the results have gaps.
+/// Kernels write their results in one run. Where the results' axes lie in another order in memory, walks the
+/// axes in that order; throws Unsupported when the results have gaps.
 void walk_in_order_of_outputs(const GpuProgramBuilder& b, std::vector<std::int64_t>& shape,
                               std::vector<ElementwiseOperand>& inputs) {
     const std::vector<std::int64_t> strides = b.op().integers("output0_strides");
@@ -91,7 +95,8 @@ void walk_in_order_of_outputs(const GpuProgramBuilder& b, std::vector<std::int64
     }
     std::vector<std::size_t> order(shape.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    std::stable_sort(order.begin(), order.end(), [&](std::size_t x, std::size_t y) { return strides[x] > strides[y]; });
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t x, std::size_t y) { return strides[x] > strides[y]; });
     const auto permuted = [&](const std::vector<std::int64_t>& values) {
         std::vector<std::int64_t> result;
         for (const std::size_t axis : order) result.push_back(values[axis]);
@@ -108,19 +113,23 @@ void walk_in_order_of_outputs(const GpuProgramBuilder& b, std::vector<std::int64
 
 void launch_elementwise(GpuProgramBuilder& b, const expression::Expression& expression,
                         const std::vector<double>& scalars, const std::vector<std::int64_t>& result_shape,
-                        const std::vector<ElementwiseOperand>& inputs, const std::vector<ElementwiseOperand>& outputs) {
+                        const std::vector<ElementwiseOperand>& inputs,
+                        const std::vector<ElementwiseOperand>& outputs) {
     const std::int64_t elements = trace::element_count(result_shape);
     if (elements == 0) return;
-    if (elements >= (std::int64_t{1} << 31)) throw Unsupported{"no elementwise kernel for 2^31 elements or more"};
+    if (elements >= (std::int64_t{1} << 31))
+        throw Unsupported{"no elementwise kernel for 2^31 elements or more"};
 
     std::vector<std::int64_t> shape = result_shape;
     std::vector<std::vector<std::int64_t>> strides;
     for (const ElementwiseOperand& input : inputs) strides.push_back(input.strides);
     collapse(shape, strides);
-    if (shape.size() > kMostDimensions) throw Unsupported{"no elementwise kernel for more than five strided axes"};
+    if (shape.size() > kMostDimensions)
+        throw Unsupported{"no elementwise kernel for more than five strided axes"};
 
     const trace::Op& op = b.op();
-    // A recorded kernel with offset calculators reads all its operands that way; one that is vectorised, none.
+    // A recorded kernel with offset calculators reads all its operands that way; one that is vectorised,
+    // none.
     const bool force_strided = op.integer("strided", 0) != 0;
     kernels::ElementwiseSpec spec;
     spec.compute_capability = b.compute_capability();
@@ -151,7 +160,8 @@ void launch_elementwise(GpuProgramBuilder& b, const expression::Expression& expr
     while (width * 2 <= wished && width < 8) width *= 2;
     spec.vector_width = any_strided ? 1 : vector_width_for(spec, elements, columns, offsets, width);
     const auto per_thread = static_cast<unsigned>(op.integer("elements_per_thread", 4));
-    spec.elements_per_thread = std::max(spec.vector_width, per_thread / spec.vector_width * spec.vector_width);
+    spec.elements_per_thread =
+        std::max(spec.vector_width, per_thread / spec.vector_width * spec.vector_width);
     spec.threads = static_cast<unsigned>(op.integer("threads", 128));
     if (spec.threads < 32 || spec.threads > 1024 || spec.threads % 32 != 0) spec.threads = 128;
 
@@ -168,24 +178,27 @@ void launch_elementwise(GpuProgramBuilder& b, const expression::Expression& expr
     }
     arguments.push_back(kernels::integer_argument("elements", static_cast<std::uint64_t>(elements)));
     const bool in_f64 = kernels::elementwise_compute_type(spec) == kernels::ComputeType::f64;
-    if (scalars.size() < expression.scalar_count) throw Unsupported{"the expression names scalars that the op does not give"};
+    if (scalars.size() < expression.scalar_count)
+        throw Unsupported{"the expression names scalars that the op does not give"};
     for (unsigned i = 0; i < expression.scalar_count; ++i) {
         const std::string name = "s" + std::to_string(i);
         arguments.push_back(in_f64 ? kernels::f64_argument(name, scalars[i])
                                    : kernels::f32_argument(name, static_cast<float>(scalars[i])));
     }
-    if (columns != 0) kernels::add_divider_arguments(arguments, "columns", static_cast<std::uint32_t>(columns));
+    if (columns != 0)
+        kernels::add_divider_arguments(arguments, "columns", static_cast<std::uint32_t>(columns));
     if (any_strided) {
         const std::vector<std::uint32_t> sizes(shape.begin(), shape.end());
         std::vector<std::vector<std::uint32_t>> steps;
         for (const auto& s : strides) steps.emplace_back(s.begin(), s.end());
         kernels::add_offset_arguments(arguments, spec, sizes, steps);
     }
-    b.launch(kernels::generate_elementwise(spec), kernels::elementwise_grid(spec, static_cast<std::uint64_t>(elements)),
-             arguments);
+    b.launch(kernels::generate_elementwise(spec),
+             kernels::elementwise_grid(spec, static_cast<std::uint64_t>(elements)), arguments);
 }
 
-ElementwiseOperand input_operand(const GpuProgramBuilder& b, std::size_t i, const std::vector<std::int64_t>& shape) {
+ElementwiseOperand input_operand(const GpuProgramBuilder& b, std::size_t i,
+                                 const std::vector<std::int64_t>& shape) {
     const trace::Tensor& tensor = b.input(i);
     ElementwiseOperand operand;
     operand.type = tensor.type;
@@ -227,7 +240,8 @@ void lower_copy(GpuProgramBuilder& b) {
         std::vector<std::int64_t> own = b.input_strides(0);
         if (own.empty()) own = trace::broadcast_strides(x.shape, x.shape);
         operand = {x.type, b.input_pointer("", 0), {}};
-        for (const std::int64_t axis : permutation) operand.strides.push_back(own.at(static_cast<std::size_t>(axis)));
+        for (const std::int64_t axis : permutation)
+            operand.strides.push_back(own.at(static_cast<std::size_t>(axis)));
     } else if (x.elements() == b.output(0).elements() && x.shape != shape) {
         shape = x.shape;  // a reshape runs over the input
         operand = input_operand(b, 0, shape);
@@ -247,15 +261,15 @@ void lower_fill(GpuProgramBuilder& b) {
     b.require_dense_outputs();
     const expression::Expression expression = expression::parse("y0 = s0");
     for (std::size_t i = 0; i < b.op().outputs.size(); ++i) {
-        launch_elementwise(b, expression, {b.op().real("value", 0)}, b.output(i).shape, {}, {output_operand(b, i)});
+        launch_elementwise(b, expression, {b.op().real("value", 0)}, b.output(i).shape, {},
+                           {output_operand(b, i)});
     }
 }
 
 void lower_random(GpuProgramBuilder& b) {
     b.require_dense_outputs();
     const trace::Op& op = b.op();
-    const std::string uniform =
-        "s0 + (s1 - s0) * random(" + std::to_string(op.integer("stream", 0)) + ")";
+    const std::string uniform = "s0 + (s1 - s0) * random(" + std::to_string(op.integer("stream", 0)) + ")";
     const bool integers = op.text("distribution", "uniform") == "integer";
     const expression::Expression expression =
         expression::parse(integers ? "y0 = floor(" + uniform + ")" : "y0 = " + uniform);

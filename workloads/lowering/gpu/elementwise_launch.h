@@ -12,18 +12,22 @@ namespace heddle::lowering {
 struct ElementwiseOperand {
     trace::ElementType type = trace::ElementType::f32;
     kernels::KernelArgument pointer;
-    std::vector<std::int64_t> strides;  ///< elements, one per axis of the result; 0 where it repeats. Inputs only.
+    std::vector<std::int64_t>
+        strides;  ///< elements, one per axis of the result; 0 where it repeats. Inputs only.
 };
 
 /// Input i of the present op, broadcast to `shape`.
-ElementwiseOperand input_operand(const GpuProgramBuilder& builder, std::size_t i, const std::vector<std::int64_t>& shape);
+ElementwiseOperand input_operand(const GpuProgramBuilder& builder, std::size_t i,
+                                 const std::vector<std::int64_t>& shape);
 /// Output i of the present op; dense.
 ElementwiseOperand output_operand(const GpuProgramBuilder& builder, std::size_t i);
 
 /// y0, y1, ... = expression(x0, x1, ...; s0, s1, ...) over `shape`. The op's attributes "vector_width",
-/// "elements_per_thread", "threads" and "strided" (from a recording) shape the kernel. No elements: no launch.
+/// "elements_per_thread", "threads" and "strided" (from a recording) shape the kernel. No elements: no
+/// launch.
 void launch_elementwise(GpuProgramBuilder& builder, const expression::Expression& expression,
                         const std::vector<double>& scalars, const std::vector<std::int64_t>& shape,
-                        const std::vector<ElementwiseOperand>& inputs, const std::vector<ElementwiseOperand>& outputs);
+                        const std::vector<ElementwiseOperand>& inputs,
+                        const std::vector<ElementwiseOperand>& outputs);
 
 }  // namespace heddle::lowering

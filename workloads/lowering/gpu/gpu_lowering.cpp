@@ -9,28 +9,50 @@ namespace {
 void lower_op(GpuProgramBuilder& b) {
     using trace::OpKind;
     switch (b.op().kind) {
-        case OpKind::matmul: return lower_matmul(b);
-        case OpKind::elementwise: return lower_elementwise(b);
-        case OpKind::reduce: return lower_reduce(b);
-        case OpKind::softmax_cross_entropy: return lower_cross_entropy(b);
-        case OpKind::softmax_cross_entropy_grad: return lower_cross_entropy_grad(b);
-        case OpKind::softmax: return lower_softmax(b);
-        case OpKind::softmax_grad: return lower_softmax_grad(b);
-        case OpKind::layer_norm: return lower_layer_norm(b);
-        case OpKind::layer_norm_grad: return lower_layer_norm_grad(b);
-        case OpKind::attention: return lower_attention(b);
-        case OpKind::attention_grad: return lower_attention_grad(b);
-        case OpKind::embedding: return lower_embedding(b);
-        case OpKind::embedding_grad: return lower_embedding_grad(b);
-        case OpKind::copy: return lower_copy(b);
-        case OpKind::concat: return lower_concat(b);
-        case OpKind::fill: return lower_fill(b);
-        case OpKind::gather: return lower_gather(b);
-        case OpKind::scatter: return lower_scatter(b);
-        case OpKind::random: return lower_random(b);
-        case OpKind::host_copy: throw Unsupported{"host copy"};
-        case OpKind::collective: throw Unsupported{"collective"};
-        case OpKind::unknown: throw Unsupported{"not understood"};
+        case OpKind::matmul:
+            return lower_matmul(b);
+        case OpKind::elementwise:
+            return lower_elementwise(b);
+        case OpKind::reduce:
+            return lower_reduce(b);
+        case OpKind::softmax_cross_entropy:
+            return lower_cross_entropy(b);
+        case OpKind::softmax_cross_entropy_grad:
+            return lower_cross_entropy_grad(b);
+        case OpKind::softmax:
+            return lower_softmax(b);
+        case OpKind::softmax_grad:
+            return lower_softmax_grad(b);
+        case OpKind::layer_norm:
+            return lower_layer_norm(b);
+        case OpKind::layer_norm_grad:
+            return lower_layer_norm_grad(b);
+        case OpKind::attention:
+            return lower_attention(b);
+        case OpKind::attention_grad:
+            return lower_attention_grad(b);
+        case OpKind::embedding:
+            return lower_embedding(b);
+        case OpKind::embedding_grad:
+            return lower_embedding_grad(b);
+        case OpKind::copy:
+            return lower_copy(b);
+        case OpKind::concat:
+            return lower_concat(b);
+        case OpKind::fill:
+            return lower_fill(b);
+        case OpKind::gather:
+            return lower_gather(b);
+        case OpKind::scatter:
+            return lower_scatter(b);
+        case OpKind::random:
+            return lower_random(b);
+        case OpKind::host_copy:
+            throw Unsupported{"host copy"};
+        case OpKind::collective:
+            throw Unsupported{"collective"};
+        case OpKind::unknown:
+            throw Unsupported{"not understood"};
     }
     throw Unsupported{"not understood"};
 }

@@ -19,12 +19,12 @@ struct GpuLoweredOp {
 
 struct GpuLowering {
     program::GpuProgram program;
-    std::vector<GpuLoweredOp> ops;                  ///< one per op of the trace
+    std::vector<GpuLoweredOp> ops;                    ///< one per op of the trace
     std::vector<program::BufferId> buffer_of_tensor;  ///< tensors of one storage share a buffer
 };
 
-/// Chooses kernels and geometry for every op. Ops that no kernel carries out are marked, with the reason; nothing is
-/// skipped silently. Views and zero-sized ops take no launch.
+/// Chooses kernels and geometry for every op. Ops that no kernel carries out are marked, with the reason;
+/// nothing is skipped silently. Views and zero-sized ops take no launch.
 GpuLowering lower_for_gpu(const trace::Trace& trace, const target::GpuTarget& target);
 
 }  // namespace heddle::lowering

@@ -1,7 +1,8 @@
 // Layer normalisation and its gradient.
+#include "workloads/kernels/layer_norm.h"
+
 #include <algorithm>
 
-#include "workloads/kernels/layer_norm.h"
 #include "workloads/kernels/reduction.h"
 #include "workloads/lowering/gpu/builder.h"
 
@@ -20,21 +21,24 @@ Rows rows_of(const GpuProgramBuilder& b, std::size_t input) {
     const trace::Tensor& x = b.input(input);
     if (x.shape.empty() || x.elements() == 0) throw Unsupported{"no layer norm kernel for an empty tensor"};
     const auto columns = static_cast<std::uint32_t>(x.shape.back());
-    if (columns > kMostColumns) throw Unsupported{"no layer norm kernel for rows of more than 16,384 columns"};
+    if (columns > kMostColumns)
+        throw Unsupported{"no layer norm kernel for rows of more than 16,384 columns"};
     return {static_cast<std::uint32_t>(x.elements() / columns), columns};
 }
 
 /// Mean and reciprocal deviation are f32; where the op does not give them out they go to a workspace.
-kernels::KernelArgument statistic(GpuProgramBuilder& b, const std::string& name, std::size_t output, std::uint32_t rows) {
+kernels::KernelArgument statistic(GpuProgramBuilder& b, const std::string& name, std::size_t output,
+                                  std::uint32_t rows) {
     if (b.has_output(output)) {
-        if (b.output(output).type != trace::ElementType::f32) throw Unsupported{"no layer norm kernel with statistics other than f32"};
+        if (b.output(output).type != trace::ElementType::f32)
+            throw Unsupported{"no layer norm kernel with statistics other than f32"};
         return b.output_pointer(name, output);
     }
     return kernels::pointer_argument(name, b.workspace("layer norm " + name, std::uint64_t{rows} * 4));
 }
 
-void finish_partial(GpuProgramBuilder& b, program::BufferId partial, std::size_t output, std::uint32_t workers,
-                    std::uint32_t columns) {
+void finish_partial(GpuProgramBuilder& b, program::BufferId partial, std::size_t output,
+                    std::uint32_t workers, std::uint32_t columns) {
     kernels::ReduceColumnsSpec spec;
     spec.compute_capability = b.compute_capability();
     spec.output = kernel_type(b.output(output).type);
@@ -42,8 +46,8 @@ void finish_partial(GpuProgramBuilder& b, program::BufferId partial, std::size_t
     b.launch(kernels::generate_reduce_columns(spec), kernels::reduce_columns_grid(spec, columns, 1),
              {b.output_pointer("y", output), kernels::pointer_argument("x", partial),
               kernels::integer_argument("rows", workers), kernels::integer_argument("columns", columns),
-              kernels::integer_argument("row_stride", columns), kernels::integer_argument("rows_per_cta", workers),
-              kernels::f32_argument("scale", 1.0f)});
+              kernels::integer_argument("row_stride", columns),
+              kernels::integer_argument("rows_per_cta", workers), kernels::f32_argument("scale", 1.0f)});
 }
 
 }  // namespace
@@ -55,7 +59,8 @@ void lower_layer_norm(GpuProgramBuilder& b) {
     spec.x = kernel_type(b.input(0).type);
     spec.y = kernel_type(b.output(0).type);
     spec.weight = kernel_type(b.input(1).type);
-    if (kernel_type(b.input(2).type) != spec.weight) throw Unsupported{"no layer norm kernel with gamma and beta of two types"};
+    if (kernel_type(b.input(2).type) != spec.weight)
+        throw Unsupported{"no layer norm kernel with gamma and beta of two types"};
     spec.columns = r.columns;
     spec.vector_width = 8;
     b.launch(kernels::generate_layer_norm(spec), kernels::layer_norm_grid(spec, r.rows),
@@ -75,21 +80,25 @@ void lower_layer_norm_grad(GpuProgramBuilder& b) {
     spec.dx = kernel_type(b.output(0).type);
     spec.columns = r.columns;
     spec.vector_width = 8;
-    // An op may hand out the partial sums of d gamma and d beta, [workers, columns], for another op to finish.
-    const bool hands_out_partial =
-        b.has_output(2) && b.output(1).elements() > std::int64_t{r.columns} && b.output(1).elements() % r.columns == 0;
-    const std::uint32_t workers =
-        hands_out_partial ? static_cast<std::uint32_t>(b.output(1).elements() / r.columns)
-                          : kernels::layer_norm_grad_workers(spec, r.rows, b.target().sm_count);
+    // An op may hand out the partial sums of d gamma and d beta, [workers, columns], for another op to
+    // finish.
+    const bool hands_out_partial = b.has_output(2) && b.output(1).elements() > std::int64_t{r.columns} &&
+                                   b.output(1).elements() % r.columns == 0;
+    const std::uint32_t workers = hands_out_partial
+                                      ? static_cast<std::uint32_t>(b.output(1).elements() / r.columns)
+                                      : kernels::layer_norm_grad_workers(spec, r.rows, b.target().sm_count);
     const std::uint64_t partial_bytes = std::uint64_t{workers} * r.columns * 4;
     const program::BufferId gamma = b.workspace("partial d gamma", partial_bytes);
     const program::BufferId beta = b.workspace("partial d beta", partial_bytes);
-    b.launch(kernels::generate_layer_norm_grad(spec), kernels::layer_norm_grad_grid(spec, workers),
-             {b.output_pointer("dx", 0),
-              hands_out_partial ? b.output_pointer("partial_gamma", 1) : kernels::pointer_argument("partial_gamma", gamma),
-              hands_out_partial ? b.output_pointer("partial_beta", 2) : kernels::pointer_argument("partial_beta", beta),
-              b.input_pointer("dy", 0), b.input_pointer("x", 1), b.input_pointer("mean", 2), b.input_pointer("rstd", 3),
-              b.input_pointer("gamma", 4), kernels::integer_argument("rows", r.rows)});
+    b.launch(
+        kernels::generate_layer_norm_grad(spec), kernels::layer_norm_grad_grid(spec, workers),
+        {b.output_pointer("dx", 0),
+         hands_out_partial ? b.output_pointer("partial_gamma", 1)
+                           : kernels::pointer_argument("partial_gamma", gamma),
+         hands_out_partial ? b.output_pointer("partial_beta", 2)
+                           : kernels::pointer_argument("partial_beta", beta),
+         b.input_pointer("dy", 0), b.input_pointer("x", 1), b.input_pointer("mean", 2),
+         b.input_pointer("rstd", 3), b.input_pointer("gamma", 4), kernels::integer_argument("rows", r.rows)});
     if (hands_out_partial) return;
     if (b.has_output(1)) finish_partial(b, gamma, 1, workers, r.columns);
     if (b.has_output(2)) finish_partial(b, beta, 2, workers, r.columns);

@@ -1,5 +1,5 @@
-// Matrix products: tensor cores for 16-bit inputs, CUDA cores otherwise; tiles from the recorded kernel's name where
-// it carries them, else by estimate.
+// Matrix products: tensor cores for 16-bit inputs, CUDA cores otherwise; tiles from the recorded kernel's
+// name where it carries them, else by estimate.
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -24,10 +24,10 @@ struct Product {
 };
 
 std::uint64_t batch_stride(const trace::Tensor& operand, const trace::Tensor& result) {
-    const std::int64_t own = std::accumulate(operand.shape.begin(), operand.shape.end() - 2, std::int64_t{1},
-                                             std::multiplies<>());
-    const std::int64_t all = std::accumulate(result.shape.begin(), result.shape.end() - 2, std::int64_t{1},
-                                             std::multiplies<>());
+    const std::int64_t own =
+        std::accumulate(operand.shape.begin(), operand.shape.end() - 2, std::int64_t{1}, std::multiplies<>());
+    const std::int64_t all =
+        std::accumulate(result.shape.begin(), result.shape.end() - 2, std::int64_t{1}, std::multiplies<>());
     if (own == 1) return 0;
     if (own != all) throw Unsupported{"no matmul kernel for operands that repeat along some batch axes only"};
     return static_cast<std::uint64_t>(operand.elements() / own);
@@ -66,7 +66,8 @@ unsigned common_width(unsigned most, std::initializer_list<std::uint64_t> number
     return width;
 }
 
-/// The epilogue with operands where the generator wants them: x1 a bias per column, x2 a matrix like the result.
+/// The epilogue with operands where the generator wants them: x1 a bias per column, x2 a matrix like the
+/// result.
 struct Epilogue {
     kernels::GemmEpilogue spec;
     std::vector<KernelArgument> arguments;
@@ -116,7 +117,8 @@ Epilogue epilogue_of(const GpuProgramBuilder& b, const Product& p) {
                                          ? kernels::f64_argument(name, scalars[i])
                                          : kernels::f32_argument(name, static_cast<float>(scalars[i])));
     }
-    unsigned widest = std::max(kernels::bytes_of(epilogue.spec.output), kernels::bytes_of(epilogue.spec.bias));
+    unsigned widest =
+        std::max(kernels::bytes_of(epilogue.spec.output), kernels::bytes_of(epilogue.spec.bias));
     if (ldc != 0) {
         widest = std::max(widest, kernels::bytes_of(epilogue.spec.c));
         epilogue.arguments.push_back(kernels::integer_argument("ldc", ldc));
@@ -140,7 +142,8 @@ std::optional<kernels::GemmTile> recorded_tile(const GpuProgramBuilder& b) {
 }
 
 void launch_split_k_reduce(GpuProgramBuilder& b, const Product& p, const Epilogue& epilogue,
-                           kernels::ElementType accumulator, program::BufferId workspace, std::uint32_t splits) {
+                           kernels::ElementType accumulator, program::BufferId workspace,
+                           std::uint32_t splits) {
     kernels::SplitKReduceSpec spec;
     spec.compute_capability = b.compute_capability();
     spec.accumulator = accumulator;
@@ -156,7 +159,8 @@ void launch_split_k_reduce(GpuProgramBuilder& b, const Product& p, const Epilogu
     arguments.push_back(kernels::integer_argument("slice_stride", p.stride_d));
     arguments.push_back(kernels::integer_argument("stride_d", p.stride_d));
     kernels::add_divider_arguments(arguments, "row_vectors", p.n / kernels::split_k_reduce_width(spec));
-    b.launch(kernels::generate_split_k_reduce(spec), kernels::split_k_reduce_grid(spec, p.m, p.n, p.batch), arguments);
+    b.launch(kernels::generate_split_k_reduce(spec), kernels::split_k_reduce_grid(spec, p.m, p.n, p.batch),
+             arguments);
 }
 
 }  // namespace
@@ -180,7 +184,8 @@ void lower_matmul(GpuProgramBuilder& b) {
     const unsigned copy_b = common_width(widest_copy, {p.ldb, p.stride_b});
     kernels::GemmChoice choice =
         kernels::choose_gemm({p.m, p.n, p.k, p.batch}, type, b.target(), std::min(copy_a, copy_b));
-    if (const auto tile = choice.tensor_cores && copy_a == 8 && copy_b == 8 ? recorded_tile(b) : std::nullopt) {
+    if (const auto tile =
+            choice.tensor_cores && copy_a == 8 && copy_b == 8 ? recorded_tile(b) : std::nullopt) {
         choice.tile = *tile;
         choice.splits = 1;
         choice.raster_log2 = kernels::choose_raster_log2(p.n, tile->n);
@@ -192,7 +197,8 @@ void lower_matmul(GpuProgramBuilder& b) {
     std::vector<KernelArgument> arguments;
     program::BufferId workspace = 0;
     if (split) {
-        workspace = b.workspace("split-k", p.stride_d * p.batch * choice.splits * kernels::bytes_of(accumulator));
+        workspace =
+            b.workspace("split-k", p.stride_d * p.batch * choice.splits * kernels::bytes_of(accumulator));
         arguments.push_back(kernels::pointer_argument("d", workspace));
     } else {
         arguments = epilogue.arguments;
@@ -234,18 +240,19 @@ void lower_matmul(GpuProgramBuilder& b) {
         spec.copy_a = copy_a;
         spec.copy_b = copy_b;
         describe(spec, choice.tile.k);
-        b.launch(kernels::generate_gemm_mma(spec), kernels::gemm_mma_grid(spec, p.m, p.n, p.batch * choice.splits),
-                 arguments);
+        b.launch(kernels::generate_gemm_mma(spec),
+                 kernels::gemm_mma_grid(spec, p.m, p.n, p.batch * choice.splits), arguments);
     } else {
-        if (half) throw Unsupported{"no matmul kernel for " + kernels::name_of(type) + " without tensor cores"};
+        if (half)
+            throw Unsupported{"no matmul kernel for " + kernels::name_of(type) + " without tensor cores"};
         kernels::GemmSimtSpec spec;
         spec.tile_m = choice.tile.m;
         spec.tile_n = choice.tile.n;
         spec.vector_a = copy_a;
         spec.vector_b = copy_b;
         describe(spec, kernels::kGemmSimtTileK);
-        b.launch(kernels::generate_gemm_simt(spec), kernels::gemm_simt_grid(spec, p.m, p.n, p.batch * choice.splits),
-                 arguments);
+        b.launch(kernels::generate_gemm_simt(spec),
+                 kernels::gemm_simt_grid(spec, p.m, p.n, p.batch * choice.splits), arguments);
     }
     if (split) launch_split_k_reduce(b, p, epilogue, accumulator, workspace, choice.splits);
 }

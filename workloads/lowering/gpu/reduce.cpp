@@ -38,11 +38,14 @@ Extents extents_of(const GpuProgramBuilder& b) {
 
 unsigned width_for(ElementType type, std::int64_t columns, std::int64_t elements, std::uint64_t byte_offset) {
     unsigned width = std::min(8u, 16 / kernels::bytes_of(type));
-    while (width > 1 && (columns % width != 0 || elements % width != 0 || byte_offset % (width * kernels::bytes_of(type)) != 0)) width /= 2;
+    while (width > 1 && (columns % width != 0 || elements % width != 0 ||
+                         byte_offset % (width * kernels::bytes_of(type)) != 0))
+        width /= 2;
     return width;
 }
 
-/// What is reduced: an input of the op (or its square), or a workspace that holds an expression of the inputs.
+/// What is reduced: an input of the op (or its square), or a workspace that holds an expression of the
+/// inputs.
 struct Source {
     kernels::KernelArgument x;
     ElementType type;
@@ -92,7 +95,8 @@ void launch_rows(GpuProgramBuilder& b, const Pass& pass, kernels::KernelArgument
     spec.warp_per_row = columns <= 1024 && rows >= 64;
     x.parameter = "x";
     y.parameter = "y";
-    b.launch(kernels::generate_reduce_rows(spec), kernels::reduce_rows_grid(spec, static_cast<std::uint32_t>(rows)),
+    b.launch(kernels::generate_reduce_rows(spec),
+             kernels::reduce_rows_grid(spec, static_cast<std::uint32_t>(rows)),
              {x, y, kernels::integer_argument("rows", static_cast<std::uint64_t>(rows)),
               kernels::integer_argument("columns", static_cast<std::uint64_t>(columns)),
               kernels::integer_argument("row_stride", static_cast<std::uint64_t>(columns)),
@@ -100,8 +104,8 @@ void launch_rows(GpuProgramBuilder& b, const Pass& pass, kernels::KernelArgument
               kernels::f32_argument("scale", static_cast<float>(pass.scale))});
 }
 
-void launch_columns(GpuProgramBuilder& b, const Pass& pass, kernels::KernelArgument x, kernels::KernelArgument y,
-                    std::int64_t rows, std::int64_t columns, std::int64_t splits) {
+void launch_columns(GpuProgramBuilder& b, const Pass& pass, kernels::KernelArgument x,
+                    kernels::KernelArgument y, std::int64_t rows, std::int64_t columns, std::int64_t splits) {
     kernels::ReduceColumnsSpec spec;
     spec.compute_capability = b.compute_capability();
     spec.reduction = pass.reduction;
@@ -110,13 +114,15 @@ void launch_columns(GpuProgramBuilder& b, const Pass& pass, kernels::KernelArgum
     spec.vector_width = width_for(pass.input, columns, rows * columns, x.byte_offset);
     x.parameter = "x";
     y.parameter = "y";
-    b.launch(kernels::generate_reduce_columns(spec),
-             kernels::reduce_columns_grid(spec, static_cast<std::uint32_t>(columns), static_cast<std::uint32_t>(splits)),
-             {x, y, kernels::integer_argument("rows", static_cast<std::uint64_t>(rows)),
-              kernels::integer_argument("columns", static_cast<std::uint64_t>(columns)),
-              kernels::integer_argument("row_stride", static_cast<std::uint64_t>(columns)),
-              kernels::integer_argument("rows_per_cta", static_cast<std::uint64_t>((rows + splits - 1) / splits)),
-              kernels::f32_argument("scale", static_cast<float>(pass.scale))});
+    b.launch(
+        kernels::generate_reduce_columns(spec),
+        kernels::reduce_columns_grid(spec, static_cast<std::uint32_t>(columns),
+                                     static_cast<std::uint32_t>(splits)),
+        {x, y, kernels::integer_argument("rows", static_cast<std::uint64_t>(rows)),
+         kernels::integer_argument("columns", static_cast<std::uint64_t>(columns)),
+         kernels::integer_argument("row_stride", static_cast<std::uint64_t>(columns)),
+         kernels::integer_argument("rows_per_cta", static_cast<std::uint64_t>((rows + splits - 1) / splits)),
+         kernels::f32_argument("scale", static_cast<float>(pass.scale))});
 }
 
 /// The second pass adds what the first has squared already.
@@ -133,13 +139,16 @@ void lower_one_reduction(GpuProgramBuilder& b, std::size_t result) {
     Pass pass{norm || source.squared ? Reduction::sum_of_squares
               : name == "max"        ? Reduction::maximum
                                      : Reduction::sum,
-              source.type, kernel_type(b.output(result).type), name == "mean" ? 1.0 / static_cast<double>(e.reduced) : 1.0};
+              source.type, kernel_type(b.output(result).type),
+              name == "mean" ? 1.0 / static_cast<double>(e.reduced) : 1.0};
     const kernels::KernelArgument y = b.output_pointer("y", result);
     if (e.inner > 1) {
         const std::int64_t ctas_wide = (e.inner + 255) / 256;
         // A second launch costs more than a short walk down the columns.
         const std::int64_t splits =
-            e.reduced <= 512 ? 1 : std::clamp<std::int64_t>(2 * b.target().sm_count / ctas_wide, 1, e.reduced / 64);
+            e.reduced <= 512
+                ? 1
+                : std::clamp<std::int64_t>(2 * b.target().sm_count / ctas_wide, 1, e.reduced / 64);
         if (splits == 1) {
             launch_columns(b, pass, source.x, y, e.reduced, e.inner, 1);
         } else {
@@ -154,7 +163,8 @@ void lower_one_reduction(GpuProgramBuilder& b, std::size_t result) {
         const std::int64_t chunk = (e.reduced + 4 * b.target().sm_count - 1) / (4 * b.target().sm_count);
         const std::int64_t columns = std::max<std::int64_t>(4096, (chunk + 7) / 8 * 8);
         const std::int64_t rows = (e.reduced + columns - 1) / columns;
-        const program::BufferId partial = b.workspace("partial reductions", static_cast<std::uint64_t>(rows) * 4);
+        const program::BufferId partial =
+            b.workspace("partial reductions", static_cast<std::uint64_t>(rows) * 4);
         launch_rows(b, {pass.reduction, pass.input, ElementType::f32, 1.0}, source.x,
                     kernels::pointer_argument("y", partial), rows, columns, e.reduced);
         launch_rows(b, {second_pass(pass.reduction), ElementType::f32, pass.output, pass.scale},
@@ -170,7 +180,8 @@ void lower_one_reduction(GpuProgramBuilder& b, std::size_t result) {
             operand.strides[axis] = stride;
             stride *= b.output(result).shape[axis];
         }
-        launch_elementwise(b, expression::parse("y0 = sqrt(x0)"), {}, b.output(result).shape, {operand}, {output_operand(b, result)});
+        launch_elementwise(b, expression::parse("y0 = sqrt(x0)"), {}, b.output(result).shape, {operand},
+                           {output_operand(b, result)});
     }
 }
 
@@ -189,11 +200,13 @@ void lower_reduce(GpuProgramBuilder& b) {
         return;
     }
     const std::string name = b.op().text("reduction");
-    if (b.op().integer("argument", 0) != 0) throw Unsupported{"no reduction kernel that gives the index of an extremum"};
+    if (b.op().integer("argument", 0) != 0)
+        throw Unsupported{"no reduction kernel that gives the index of an extremum"};
     if (name != "norm2" && name != "sum" && name != "mean" && name != "max") {
         throw Unsupported{"no reduction kernel for " + name};
     }
-    if (b.input(0).elements() >= (std::int64_t{1} << 31)) throw Unsupported{"no reduction kernel for 2^31 elements or more"};
+    if (b.input(0).elements() >= (std::int64_t{1} << 31))
+        throw Unsupported{"no reduction kernel for 2^31 elements or more"};
     if (b.input(0).elements() == 0) throw Unsupported{"no reduction kernel for an empty tensor"};
     for (std::size_t i = 0; i < b.op().outputs.size(); ++i) lower_one_reduction(b, i);
 }

@@ -47,7 +47,10 @@ void launch_rows_by_index(GpuProgramBuilder& b, const RowsByIndex& r) {
     spec.vector_width = width_for(bytes, {r.columns, r.x.byte_offset / bytes, r.y.byte_offset / bytes});
     // The index picks the address of its row.
     b.steer_by_buffer(r.index.buffer, trace::bytes_of(r.index_type), 0, r.limit);
-    std::vector<KernelArgument> arguments{r.y, r.x, r.index, kernels::integer_argument("rows", r.rows),
+    std::vector<KernelArgument> arguments{r.y,
+                                          r.x,
+                                          r.index,
+                                          kernels::integer_argument("rows", r.rows),
                                           kernels::integer_argument("limit", r.limit),
                                           kernels::integer_argument("x_stride", r.columns),
                                           kernels::integer_argument("y_stride", r.columns)};
@@ -55,7 +58,8 @@ void launch_rows_by_index(GpuProgramBuilder& b, const RowsByIndex& r) {
     arguments[1].parameter = "x";
     arguments[2].parameter = "index";
     kernels::add_divider_arguments(arguments, "row_vectors", r.columns / spec.vector_width);
-    b.launch(kernels::generate_rows_by_index(spec), kernels::rows_by_index_grid(spec, r.rows, r.columns), arguments);
+    b.launch(kernels::generate_rows_by_index(spec), kernels::rows_by_index_grid(spec, r.rows, r.columns),
+             arguments);
 }
 
 /// One index tensor of an op as it stands.
@@ -66,8 +70,8 @@ void index_by_input(const GpuProgramBuilder& b, std::size_t i, RowsByIndex& r) {
     r.rows = static_cast<std::uint32_t>(b.input(i).elements());
 }
 
-/// The `count` index tensors from input 1 on, which replace the leading axes of input 0: one flat index into the tensor
-/// seen as [product of these axes, rest].
+/// The `count` index tensors from input 1 on, which replace the leading axes of input 0: one flat index into
+/// the tensor seen as [product of these axes, rest].
 void index_leading_axes(GpuProgramBuilder& b, std::size_t count, RowsByIndex& r) {
     if (b.op().integer("axis", 0) != 0 || b.op().integer("along", 0) != 0) {
         throw Unsupported{"no " + trace::name_of(b.op().kind) + " kernel along an inner axis"};
@@ -138,13 +142,16 @@ void lower_embedding_grad(GpuProgramBuilder& b) {
     // Rows add up in f32; a table of another type is rounded at the end.
     const bool direct = table.type == trace::ElementType::f32;
     ElementwiseOperand sums{trace::ElementType::f32, {}, dense_strides(table.shape)};
-    sums.pointer = direct ? b.output_pointer("y", 0)
-                          : kernels::pointer_argument(
-                                "y", b.workspace("embedding gradient", static_cast<std::uint64_t>(table.elements()) * 4));
+    sums.pointer =
+        direct
+            ? b.output_pointer("y", 0)
+            : kernels::pointer_argument(
+                  "y", b.workspace("embedding gradient", static_cast<std::uint64_t>(table.elements()) * 4));
     r.y = sums.pointer;
     launch_elementwise(b, expression::parse("y0 = 0"), {}, table.shape, {}, {sums});
     launch_rows_by_index(b, r);
-    if (!direct) launch_elementwise(b, expression::parse("y0 = x0"), {}, table.shape, {sums}, {output_operand(b, 0)});
+    if (!direct)
+        launch_elementwise(b, expression::parse("y0 = x0"), {}, table.shape, {sums}, {output_operand(b, 0)});
 }
 
 void lower_gather(GpuProgramBuilder& b) {
@@ -170,7 +177,8 @@ void lower_scatter(GpuProgramBuilder& b) {
     }
     if (b.buffer_of(b.op().inputs[0]) != b.buffer_of(b.op().outputs[0])) {
         const ElementwiseOperand x = input_operand(b, 0, b.output(0).shape);
-        launch_elementwise(b, expression::parse("y0 = x0"), {}, b.output(0).shape, {x}, {output_operand(b, 0)});
+        launch_elementwise(b, expression::parse("y0 = x0"), {}, b.output(0).shape, {x},
+                           {output_operand(b, 0)});
     }
     RowsByIndex r;
     index_leading_axes(b, updates - 1, r);
@@ -187,8 +195,8 @@ void lower_concat(GpuProgramBuilder& b) {
     const trace::Tensor& y = b.output(0);
     const auto axis = static_cast<std::size_t>(b.op().integer("axis", 0));
     if (y.elements() == 0) return;
-    const std::int64_t inner = std::accumulate(y.shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, y.shape.end(),
-                                               std::int64_t{1}, std::multiplies<>());
+    const std::int64_t inner = std::accumulate(y.shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1,
+                                               y.shape.end(), std::int64_t{1}, std::multiplies<>());
     const auto y_stride = static_cast<std::uint32_t>(y.shape.at(axis) * inner);
     const auto rows = static_cast<std::uint32_t>(y.elements() / y_stride);
     std::uint64_t offset = 0;

@@ -1,7 +1,8 @@
 // Softmax, its gradient, and softmax with cross-entropy.
+#include "workloads/kernels/softmax.h"
+
 #include <algorithm>
 
-#include "workloads/kernels/softmax.h"
 #include "workloads/lowering/gpu/builder.h"
 
 namespace heddle::lowering {
@@ -12,7 +13,8 @@ struct Rows {
 };
 
 Rows rows_of(const trace::Tensor& tensor) {
-    if (tensor.shape.empty() || tensor.elements() == 0) throw Unsupported{"no softmax kernel for an empty tensor"};
+    if (tensor.shape.empty() || tensor.elements() == 0)
+        throw Unsupported{"no softmax kernel for an empty tensor"};
     const auto columns = static_cast<std::uint32_t>(tensor.shape.back());
     return {static_cast<std::uint32_t>(tensor.elements() / columns), columns};
 }
@@ -28,7 +30,9 @@ unsigned width_for(std::uint32_t columns) {
     return width;
 }
 
-kernels::KernelArgument rows_argument(const Rows& r) { return kernels::integer_argument("rows", r.rows); }
+kernels::KernelArgument rows_argument(const Rows& r) {
+    return kernels::integer_argument("rows", r.rows);
+}
 
 kernels::SoftmaxSpec softmax_spec(const GpuProgramBuilder& b, const Rows& r) {
     kernels::SoftmaxSpec spec;
@@ -54,7 +58,8 @@ void lower_softmax(GpuProgramBuilder& b) {
 void lower_softmax_grad(GpuProgramBuilder& b) {
     require_dense(b);
     const Rows r = rows_of(b.input(0));
-    if (r.columns > 16384) throw Unsupported{"no softmax gradient kernel for rows of more than 16,384 columns"};
+    if (r.columns > 16384)
+        throw Unsupported{"no softmax gradient kernel for rows of more than 16,384 columns"};
     kernels::SoftmaxGradSpec spec;
     spec.compute_capability = b.compute_capability();
     spec.y = kernel_type(b.input(0).type);
@@ -80,9 +85,10 @@ void lower_cross_entropy(GpuProgramBuilder& b) {
     const kernels::KernelArgument probabilities =
         b.has_output(1) ? b.output_pointer("y", 1)
                         : kernels::pointer_argument("y", b.workspace("probabilities", b.input(0).bytes()));
-    b.launch(kernels::generate_softmax(spec), kernels::softmax_grid(spec, r.rows),
-             {probabilities, b.input_pointer("x", 0), b.input_pointer("labels", 1), b.output_pointer("loss", 0),
-              rows_argument(r), kernels::integer_argument("row_stride", r.columns)});
+    b.launch(
+        kernels::generate_softmax(spec), kernels::softmax_grid(spec, r.rows),
+        {probabilities, b.input_pointer("x", 0), b.input_pointer("labels", 1), b.output_pointer("loss", 0),
+         rows_argument(r), kernels::integer_argument("row_stride", r.columns)});
 }
 
 void lower_cross_entropy_grad(GpuProgramBuilder& b) {
@@ -98,9 +104,10 @@ void lower_cross_entropy_grad(GpuProgramBuilder& b) {
     const unsigned widest = std::max(kernels::bytes_of(spec.probability), kernels::bytes_of(spec.output));
     spec.vector_width = std::min(spec.vector_width, 16 / widest);
     b.steer_by_input(1, 0, r.columns);
-    b.launch(kernels::generate_cross_entropy_grad(spec), kernels::cross_entropy_grad_grid(spec, r.rows, r.columns),
-             {b.output_pointer("dx", 0), b.input_pointer("p", 0), b.input_pointer("labels", 1), rows_argument(r),
-              kernels::integer_argument("columns", r.columns),
+    b.launch(kernels::generate_cross_entropy_grad(spec),
+             kernels::cross_entropy_grad_grid(spec, r.rows, r.columns),
+             {b.output_pointer("dx", 0), b.input_pointer("p", 0), b.input_pointer("labels", 1),
+              rows_argument(r), kernels::integer_argument("columns", r.columns),
               kernels::f32_argument("scale", static_cast<float>(b.op().real("scale", 1)))});
 }
 

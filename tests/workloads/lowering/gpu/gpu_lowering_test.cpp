@@ -2,7 +2,6 @@
 #include "workloads/lowering/gpu/gpu_lowering.h"
 
 #include <catch2/catch.hpp>
-
 #include <cmath>
 #include <cstring>
 #include <map>
@@ -25,13 +24,20 @@ namespace {
 void store(ElementType type, double value, std::byte* to) {
     const auto put = [&](auto bits) { std::memcpy(to, &bits, sizeof bits); };
     switch (type) {
-        case ElementType::f64: return put(value);
-        case ElementType::f32: return put(static_cast<float>(value));
-        case ElementType::f16: return put(numerics::fp32_to_fp16(static_cast<float>(value)));
-        case ElementType::bf16: return put(numerics::fp32_to_bf16(static_cast<float>(value)));
-        case ElementType::i64: return put(static_cast<std::int64_t>(value));
-        case ElementType::i32: return put(static_cast<std::int32_t>(value));
-        default: return put(static_cast<std::uint8_t>(value));
+        case ElementType::f64:
+            return put(value);
+        case ElementType::f32:
+            return put(static_cast<float>(value));
+        case ElementType::f16:
+            return put(numerics::fp32_to_fp16(static_cast<float>(value)));
+        case ElementType::bf16:
+            return put(numerics::fp32_to_bf16(static_cast<float>(value)));
+        case ElementType::i64:
+            return put(static_cast<std::int64_t>(value));
+        case ElementType::i32:
+            return put(static_cast<std::int32_t>(value));
+        default:
+            return put(static_cast<std::uint8_t>(value));
     }
 }
 
@@ -41,13 +47,20 @@ double load(ElementType type, const std::byte* from) {
         return bits;
     };
     switch (type) {
-        case ElementType::f64: return get(double{});
-        case ElementType::f32: return get(float{});
-        case ElementType::f16: return numerics::fp16_to_fp32(get(std::uint16_t{}));
-        case ElementType::bf16: return numerics::bf16_to_fp32(get(std::uint16_t{}));
-        case ElementType::i64: return static_cast<double>(get(std::int64_t{}));
-        case ElementType::i32: return get(std::int32_t{});
-        default: return get(std::uint8_t{});
+        case ElementType::f64:
+            return get(double{});
+        case ElementType::f32:
+            return get(float{});
+        case ElementType::f16:
+            return numerics::fp16_to_fp32(get(std::uint16_t{}));
+        case ElementType::bf16:
+            return numerics::bf16_to_fp32(get(std::uint16_t{}));
+        case ElementType::i64:
+            return static_cast<double>(get(std::int64_t{}));
+        case ElementType::i32:
+            return get(std::int32_t{});
+        default:
+            return get(std::uint8_t{});
     }
 }
 
@@ -93,14 +106,16 @@ double worst_error(const trace::Trace& trace, unsigned compute_capability = 90) 
         const auto values = truth[id];
         const unsigned size = trace::bytes_of(trace.tensor(id).type);
         std::vector<std::byte> bytes(values.size() * size);
-        for (std::size_t i = 0; i < values.size(); ++i) store(trace.tensor(id).type, values[i], &bytes[i * size]);
+        for (std::size_t i = 0; i < values.size(); ++i)
+            store(trace.tensor(id).type, values[i], &bytes[i * size]);
         memory.write(base[lowered.buffer_of_tensor[id]], bytes);
     }
     std::map<std::string, std::shared_ptr<ptx::LoadedKernel>> kernels;
     for (const program::KernelLaunch& launch : lowered.program.launches) {
         auto& kernel = kernels[launch.kernel->text];
         if (!kernel) {
-            auto module = std::make_shared<const ptx::Module>(ptx::parse(launch.kernel->text, launch.kernel->entry));
+            auto module =
+                std::make_shared<const ptx::Module>(ptx::parse(launch.kernel->text, launch.kernel->entry));
             kernel = std::make_shared<ptx::LoadedKernel>(module, launch.kernel->entry);
         }
         std::vector<std::vector<std::byte>> arguments;
@@ -154,7 +169,8 @@ TEST_CASE("matrix products of every layout and type match the reference") {
                             std::int64_t k, std::int64_t batch = 1) {
         Builder b;
         const auto shape = [&](std::int64_t rows, std::int64_t columns) {
-            return batch > 1 ? std::vector<std::int64_t>{batch, rows, columns} : std::vector<std::int64_t>{rows, columns};
+            return batch > 1 ? std::vector<std::int64_t>{batch, rows, columns}
+                             : std::vector<std::int64_t>{rows, columns};
         };
         const TensorId x = b.tensor(ta ? shape(k, m) : shape(m, k), in);
         const TensorId w = b.tensor(tb ? shape(n, k) : shape(k, n), in);
@@ -164,7 +180,8 @@ TEST_CASE("matrix products of every layout and type match the reference") {
         op.attributes["transpose_b"] = std::int64_t{tb};
         return worst_error(b.trace);
     };
-    // Initial values are multiples of 2^-7 in [-1, 1): products are exact in fp32, sums over k <= 200 nearly so.
+    // Initial values are multiples of 2^-7 in [-1, 1): products are exact in fp32, sums over k <= 200 nearly
+    // so.
     for (const bool ta : {false, true}) {
         for (const bool tb : {false, true}) {
             CAPTURE(ta, tb);
@@ -184,7 +201,8 @@ TEST_CASE("matrix products of every layout and type match the reference") {
 TEST_CASE("epilogues read a bias per column and an accumulator like the result") {
     Builder b;
     const TensorId x = b.tensor({50, 24}, ElementType::bf16), w = b.tensor({40, 24}, ElementType::bf16);
-    const TensorId bias = b.tensor({40}), residual = b.tensor({50, 40}), y = b.tensor({50, 40}), z = b.tensor({50, 40});
+    const TensorId bias = b.tensor({40}), residual = b.tensor({50, 40}), y = b.tensor({50, 40}),
+                   z = b.tensor({50, 40});
     Op& relu = b.op(OpKind::matmul, {x, w, bias}, {y});
     relu.attributes["transpose_b"] = std::int64_t{1};
     relu.attributes["epilogue"] = std::string("y0 = max(x0 + x1, 0)");
@@ -196,15 +214,18 @@ TEST_CASE("epilogues read a bias per column and an accumulator like the result")
 
 TEST_CASE("elementwise operations broadcast, stride and convert") {
     Builder b;
-    const TensorId x = b.tensor({13, 37}), row = b.tensor({37}), column = b.tensor({13, 1}), one = b.tensor({}),
-                   half = b.tensor({13, 37}, ElementType::bf16);
-    const TensorId y = b.tensor({13, 37}), z = b.tensor({13, 37}, ElementType::f16), flag = b.tensor({13, 37}, ElementType::boolean);
+    const TensorId x = b.tensor({13, 37}), row = b.tensor({37}), column = b.tensor({13, 1}),
+                   one = b.tensor({}), half = b.tensor({13, 37}, ElementType::bf16);
+    const TensorId y = b.tensor({13, 37}), z = b.tensor({13, 37}, ElementType::f16),
+                   flag = b.tensor({13, 37}, ElementType::boolean);
     b.op(OpKind::elementwise, {x, row, column, one, half}, {y}).attributes["expression"] =
         std::string("y0 = max(x0 * x1 + x2, x3) / (2 + x4 * x4)");
-    b.op(OpKind::elementwise, {x}, {z}).attributes["expression"] = std::string("y0 = tanh(x0) * exp(-x0) + sqrt(abs(x0))");
+    b.op(OpKind::elementwise, {x}, {z}).attributes["expression"] =
+        std::string("y0 = tanh(x0) * exp(-x0) + sqrt(abs(x0))");
     b.op(OpKind::elementwise, {x, row}, {flag}).attributes["expression"] = std::string("y0 = x0 > x1");
     // Columns of x^T, three axes, read through strides.
-    const TensorId cube = b.tensor({4, 5, 6}), turned = b.tensor({6, 4, 5}), cast = b.tensor({4, 5, 6}, ElementType::bf16);
+    const TensorId cube = b.tensor({4, 5, 6}), turned = b.tensor({6, 4, 5}),
+                   cast = b.tensor({4, 5, 6}, ElementType::bf16);
     b.op(OpKind::copy, {cube}, {turned}).attributes["permutation"] = std::vector<std::int64_t>{2, 0, 1};
     b.op(OpKind::copy, {cube}, {cast});
     const TensorId filled = b.tensor({1001}, ElementType::bf16), noise = b.tensor({777});
@@ -219,7 +240,8 @@ TEST_CASE("results whose axes lie in another order in memory, and row sums of pr
     // [batch, heads, sequence, head_dim], kept as [batch, sequence, heads, head_dim].
     const std::vector<std::int64_t> shape{2, 3, 11, 64}, strides{11 * 3 * 64, 64, 3 * 64, 1};
     const TensorId x = b.tensor(shape), y = b.tensor(shape, ElementType::bf16), z = b.tensor(shape),
-                   u = b.tensor(shape, ElementType::bf16), v = b.tensor(shape, ElementType::bf16), sums = b.tensor({2, 3, 11});
+                   u = b.tensor(shape, ElementType::bf16), v = b.tensor(shape, ElementType::bf16),
+                   sums = b.tensor({2, 3, 11});
     Op& scaled = b.op(OpKind::elementwise, {x}, {y});
     scaled.attributes["expression"] = std::string("y0 = s0 * x0");
     scaled.attributes["scalars"] = std::vector<double>{0.125};
@@ -238,7 +260,8 @@ TEST_CASE("reductions over rows, columns and everything") {
         CAPTURE(reduction);
         Builder b;
         const TensorId x = b.tensor({300, 77}), wide = b.tensor({5, 3000}), all = b.tensor({30011});
-        const auto reduce = [&](TensorId from, std::vector<std::int64_t> shape, std::vector<std::int64_t> axes) {
+        const auto reduce = [&](TensorId from, std::vector<std::int64_t> shape,
+                                std::vector<std::int64_t> axes) {
             Op& op = b.op(OpKind::reduce, {from}, {b.tensor(std::move(shape))});
             op.attributes["reduction"] = reduction;
             op.attributes["axes"] = std::move(axes);
@@ -260,15 +283,17 @@ TEST_CASE("reductions over rows, columns and everything") {
 
 TEST_CASE("softmax, cross-entropy and layer norm with their gradients") {
     Builder b;
-    const TensorId x = b.tensor({21, 45}), y = b.tensor({21, 45}), dy = b.tensor({21, 45}), dx = b.tensor({21, 45});
+    const TensorId x = b.tensor({21, 45}), y = b.tensor({21, 45}), dy = b.tensor({21, 45}),
+                   dx = b.tensor({21, 45});
     b.op(OpKind::softmax, {x}, {y});
     b.op(OpKind::softmax_grad, {y, dy}, {dx});
     const TensorId labels = b.tensor({21}, ElementType::i32, TensorRole::label), loss = b.tensor({21}),
                    p = b.tensor({21, 45}), dlogits = b.tensor({21, 45});
     b.op(OpKind::softmax_cross_entropy, {x, labels}, {loss, p});
     b.op(OpKind::softmax_cross_entropy_grad, {p, labels}, {dlogits}).attributes["scale"] = 1.0 / 21;
-    const TensorId gamma = b.tensor({45}), beta = b.tensor({45}), n = b.tensor({21, 45}), mean = b.tensor({21}),
-                   rstd = b.tensor({21}), dn = b.tensor({21, 45}), dgamma = b.tensor({45}), dbeta = b.tensor({45});
+    const TensorId gamma = b.tensor({45}), beta = b.tensor({45}), n = b.tensor({21, 45}),
+                   mean = b.tensor({21}), rstd = b.tensor({21}), dn = b.tensor({21, 45}),
+                   dgamma = b.tensor({45}), dbeta = b.tensor({45});
     b.op(OpKind::layer_norm, {x, gamma, beta}, {n, mean, rstd});
     b.op(OpKind::layer_norm_grad, {dy, x, mean, rstd, gamma}, {dn, dgamma, dbeta});
     CHECK(worst_error(b.trace) < 2e-5);
@@ -277,7 +302,8 @@ TEST_CASE("softmax, cross-entropy and layer norm with their gradients") {
 TEST_CASE("rows by index and concatenation") {
     Builder b;
     const TensorId table = b.tensor({50, 18}), indices = b.tensor({31}, ElementType::i64, TensorRole::label),
-                   rows = b.tensor({31, 18}), back = b.tensor({50, 18}), low = b.tensor({50, 18}, ElementType::bf16);
+                   rows = b.tensor({31, 18}), back = b.tensor({50, 18}),
+                   low = b.tensor({50, 18}, ElementType::bf16);
     b.op(OpKind::embedding, {table, indices}, {rows});
     b.op(OpKind::embedding_grad, {rows, indices}, {back});
     b.op(OpKind::embedding_grad, {rows, indices}, {low});
@@ -293,10 +319,11 @@ TEST_CASE("attention and its gradient, causal and not, ragged and strided") {
         Builder b;
         const std::vector<std::int64_t> shape{2, 3, 70, 64};
         const auto tensor = [&] { return b.tensor(shape, ElementType::bf16); };
-        const TensorId q = tensor(), k = tensor(), v = tensor(), out = tensor(), lse = b.tensor({2, 3, 70}), d_out = tensor(),
-                       dq = tensor(), dk = tensor(), dv = tensor();
+        const TensorId q = tensor(), k = tensor(), v = tensor(), out = tensor(), lse = b.tensor({2, 3, 70}),
+                       d_out = tensor(), dq = tensor(), dk = tensor(), dv = tensor();
         b.op(OpKind::attention, {q, k, v}, {out, lse}).attributes["causal"] = std::int64_t{causal};
-        b.op(OpKind::attention_grad, {d_out, q, k, v, out, lse}, {dq, dk, dv}).attributes["causal"] = std::int64_t{causal};
+        b.op(OpKind::attention_grad, {d_out, q, k, v, out, lse}, {dq, dk, dv}).attributes["causal"] =
+            std::int64_t{causal};
         // Operands are rounded to bf16 between the kernels; gradients here reach a few units.
         CHECK(worst_error(b.trace) < 0.03);
     }
