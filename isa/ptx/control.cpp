@@ -39,6 +39,42 @@ void branch(Warp::State& warp, const DecodedInstruction& i, std::uint32_t mask) 
     }
 }
 
+// brx.idx: each lane goes where its index says.
+void branch_indexed(Warp::State& warp, const DecodedInstruction& i, std::uint32_t mask) {
+    const std::uint32_t* index = narrow_row(warp, i.operand[0]);
+    const std::uint32_t next = warp.pc, staying = warp.active & ~mask, meet = i.reconvergence;
+    const std::uint32_t everybody = warp.active, outer = warp.reconvergence;
+    std::vector<DivergentPath> sides;
+    if (staying != 0) sides.push_back({next, staying, 0});
+    for (std::uint32_t rest = mask; rest != 0;) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+        if (index[lane] >= i.immediate) {
+            fail_running(warp, lane,
+                         "branch number " + std::to_string(index[lane]) + " of " +
+                             std::to_string(i.immediate) + " targets");
+        }
+        const std::uint32_t target = warp.elements[i.target + index[lane]];
+        std::uint32_t together = 0;
+        for (std::uint32_t others = rest; others != 0; others &= others - 1) {
+            const auto other = static_cast<unsigned>(std::countr_zero(others));
+            const bool same = index[other] < i.immediate && warp.elements[i.target + index[other]] == target;
+            together |= static_cast<std::uint32_t>(same) << other;
+        }
+        sides.push_back({target, together, 0});
+        rest &= ~together;
+    }
+    if (sides.size() == 1) {
+        warp.pc = sides[0].pc;
+        return;
+    }
+    const std::uint32_t inner = meet != kNowhere ? meet : outer;
+    if (inner != outer) warp.paths.push_back({meet, everybody, outer});
+    for (const DivergentPath& side : sides) {
+        if (side.pc != inner) warp.paths.push_back({side.pc, side.lanes, inner});
+    }
+    resume_waiting_path(warp);
+}
+
 void exit_lanes(Warp::State& warp, const DecodedInstruction&, std::uint32_t mask) {
     warp.live &= ~mask;
     warp.active &= ~mask;
@@ -164,6 +200,8 @@ Handler select_control(const Instruction& n) {
     switch (n.opcode) {
         case Opcode::bra:
             return branch;
+        case Opcode::brx:
+            return branch_indexed;
         case Opcode::ret:
         case Opcode::exit:
             return exit_lanes;

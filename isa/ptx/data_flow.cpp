@@ -25,6 +25,10 @@ bool ends_thread(const Instruction& instruction) {
            instruction.opcode == Opcode::trap;
 }
 
+bool is_branch(const Instruction& instruction) {
+    return instruction.opcode == Opcode::bra || instruction.opcode == Opcode::brx;
+}
+
 }  // namespace
 
 std::vector<RegisterUse> register_uses(const Kernel& kernel) {
@@ -53,8 +57,10 @@ std::vector<std::uint32_t> block_starts(const Kernel& kernel) {
     starts[0] = true;
     for (std::uint32_t i = 0; i < size; ++i) {
         const Instruction& instruction = kernel.instructions[i];
-        if (instruction.opcode == Opcode::bra) {
-            starts[instruction.operands[0].index] = true;
+        if (is_branch(instruction)) {
+            for (const Operand& operand : instruction.operands) {
+                if (operand.kind == Operand::Kind::label) starts[operand.index] = true;
+            }
             starts[i + 1] = true;
         } else if (ends_thread(instruction)) {
             starts[i + 1] = true;
@@ -80,12 +86,14 @@ std::vector<BasicBlock> build_blocks(const Kernel& kernel, std::vector<std::uint
     for (std::uint32_t b = 0; b < blocks.size(); ++b) {
         const Instruction& end = kernel.instructions[blocks[b].last];
         const bool conditional = end.guard >= 0;
-        if (end.opcode == Opcode::bra) blocks[b].successors.push_back(block_of[end.operands[0].index]);
-        const bool falls_through = conditional || (end.opcode != Opcode::bra && !ends_thread(end));
-        if (falls_through && b + 1 < blocks.size()) {
-            if (blocks[b].successors.empty() || blocks[b].successors[0] != b + 1)
-                blocks[b].successors.push_back(b + 1);
+        std::vector<std::uint32_t>& successors = blocks[b].successors;
+        for (const Operand& operand : end.operands) {
+            if (operand.kind == Operand::Kind::label) successors.push_back(block_of[operand.index]);
         }
+        const bool falls_through = conditional || (!is_branch(end) && !ends_thread(end));
+        if (falls_through && b + 1 < blocks.size()) successors.push_back(b + 1);
+        std::sort(successors.begin(), successors.end());
+        successors.erase(std::unique(successors.begin(), successors.end()), successors.end());
         blocks[b].exits = blocks[b].successors.empty();
         for (const std::uint32_t s : blocks[b].successors) blocks[s].predecessors.push_back(b);
     }
@@ -271,7 +279,8 @@ ControlFlow analyze_control_flow(const Kernel& kernel) {
     const PostDominators post_dominators(kernel, flow.blocks);
     for (std::uint32_t b = 0; b < flow.blocks.size(); ++b) {
         const std::uint32_t last = flow.blocks[b].last;
-        if (kernel.instructions[last].opcode != Opcode::bra || kernel.instructions[last].guard < 0) continue;
+        const Instruction& end = kernel.instructions[last];
+        if (end.opcode != Opcode::brx && (end.opcode != Opcode::bra || end.guard < 0)) continue;
         const std::uint32_t meet = post_dominators.of(b);
         if (meet < flow.blocks.size()) flow.reconvergence[last] = flow.blocks[meet].first;
     }

@@ -58,8 +58,12 @@ std::uint16_t conversion_immediate(const Instruction& n) {
                                           static_cast<unsigned>(is_signed(n.type(1))) << 15);
     }
     if (!is_float(n.type(0))) {  // to an integer: its width and sign, source format, rounding, .ftz
-        const unsigned direction = n.has(Modifier::rni) ? 0 : n.has(Modifier::rmi) ? 2 : n.has(Modifier::rpi) ? 3 : 1;
-        return static_cast<std::uint16_t>(bits_of(n.type(0)) | static_cast<unsigned>(is_signed(n.type(0))) << 7 |
+        const unsigned direction = n.has(Modifier::rni)   ? 0
+                                   : n.has(Modifier::rmi) ? 2
+                                   : n.has(Modifier::rpi) ? 3
+                                                          : 1;
+        return static_cast<std::uint16_t>(bits_of(n.type(0)) |
+                                          static_cast<unsigned>(is_signed(n.type(0))) << 7 |
                                           static_cast<unsigned>(format_of(n.type(1))) << 8 | direction << 12 |
                                           static_cast<unsigned>(n.has(Modifier::ftz)) << 14);
     }
@@ -80,12 +84,16 @@ std::uint16_t conversion_immediate(const Instruction& n) {
 // What `set` writes for true.
 std::int64_t true_value(Type type) {
     switch (type) {
-        case Type::f32: return 0x3F800000;
+        case Type::f32:
+            return 0x3F800000;
         case Type::f16:
-        case Type::f16x2: return 0x3C00;
+        case Type::f16x2:
+            return 0x3C00;
         case Type::bf16:
-        case Type::bf16x2: return 0x3F80;
-        default: return 0xFFFFFFFF;
+        case Type::bf16x2:
+            return 0x3F80;
+        default:
+            return 0xFFFFFFFF;
     }
 }
 
@@ -227,7 +235,14 @@ class Decoder {
         }
         set_details(n, decoded);
         set_handler(index, n, decoded);
-        if (n.opcode == Opcode::bra) decoded.reconvergence = analysis_.flow.reconvergence[index];
+        if (n.opcode == Opcode::bra || n.opcode == Opcode::brx)
+            decoded.reconvergence = analysis_.flow.reconvergence[index];
+        if (n.opcode == Opcode::brx) {  // the targets go where the offsets of vectors are
+            decoded.target = static_cast<std::uint32_t>(program_.elements.size());
+            decoded.immediate = static_cast<std::uint16_t>(n.operands.size() - 1);
+            for (std::size_t o = 1; o < n.operands.size(); ++o)
+                program_.elements.push_back(n.operands[o].index);
+        }
         return decoded;
     }
 
@@ -272,7 +287,9 @@ class Decoder {
                                     : n.has(Modifier::xor_) ? 3
                                                             : 0;
                 break;
-            case Opcode::set: decoded.offset = true_value(n.type()); break;
+            case Opcode::set:
+                decoded.offset = true_value(n.type());
+                break;
             case Opcode::slct:
                 decoded.immediate = n.has(Modifier::ftz) ? 1 : 0;
                 break;

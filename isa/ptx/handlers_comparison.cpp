@@ -193,7 +193,8 @@ template <class T, bool kFlush>
 Handler choose_pair(const Instruction& n) {
     return with_comparison(n, [&](auto compare) -> Handler {
         using Compare = decltype(compare);
-        return n.opcode == Opcode::set ? set_word_pair<Compare, T, kFlush> : set_predicate_pair<Compare, T, kFlush>;
+        return n.opcode == Opcode::set ? set_word_pair<Compare, T, kFlush>
+                                       : set_predicate_pair<Compare, T, kFlush>;
     });
 }
 
@@ -201,18 +202,24 @@ Handler choose_comparison(const Instruction& instruction) {
     const Type type = instruction.opcode == Opcode::set ? instruction.type(1) : instruction.type();
     const bool flushes = instruction.has(Modifier::ftz);
     switch (type) {
-        case Type::f32: return flushes ? choose_float<Flushed>(instruction) : choose_float<Plain<float>>(instruction);
-        case Type::f64: return choose_float<Plain<double>>(instruction);
+        case Type::f32:
+            return flushes ? choose_float<Flushed>(instruction) : choose_float<Plain<float>>(instruction);
+        case Type::f64:
+            return choose_float<Plain<double>>(instruction);
         case Type::f16:
             return flushes ? choose_float<Widened<Half, true>>(instruction)
                            : choose_float<Widened<Half, false>>(instruction);
-        case Type::bf16: return choose_float<Widened<Bfloat, false>>(instruction);
+        case Type::bf16:
+            return choose_float<Widened<Bfloat, false>>(instruction);
         case Type::f16x2:
             return flushes ? choose_pair<Half, true>(instruction) : choose_pair<Half, false>(instruction);
-        case Type::bf16x2: return choose_pair<Bfloat, false>(instruction);
-        default: break;
+        case Type::bf16x2:
+            return choose_pair<Bfloat, false>(instruction);
+        default:
+            break;
     }
-    return with_integer(type, [&](auto tag) -> Handler { return choose_integer<Plain<decltype(tag)>>(instruction); });
+    return with_integer(
+        type, [&](auto tag) -> Handler { return choose_integer<Plain<decltype(tag)>>(instruction); });
 }
 
 template <class T>

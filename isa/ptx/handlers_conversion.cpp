@@ -41,12 +41,14 @@ Handler with_register(unsigned bits, Choose choose) {
     return nullptr;
 }
 
-// A source register may be wider than the source type: its row decides the stride, the type picks the low bits.
+// A source register may be wider than the source type: its row decides the stride, the type picks the low
+// bits.
 template <class D, class S, class Register, class SourceRow>
 void integer_to_integer(State& warp, const Decoded& i, std::uint32_t mask) {
     const SourceRow* a = words<SourceRow>(warp, i.operand[1]);
     assign<Register>(warp, i.operand[0], mask, [=](unsigned lane) {
-        return extend<Register>(static_cast<D>(static_cast<S>(static_cast<std::make_unsigned_t<S>>(a[lane]))));
+        return extend<Register>(
+            static_cast<D>(static_cast<S>(static_cast<std::make_unsigned_t<S>>(a[lane]))));
     });
 }
 
@@ -80,9 +82,12 @@ void clamp_integer(State& warp, const Decoded& i, std::uint32_t mask) {
 template <class SourceRow>
 Handler choose_clamp(unsigned register_bits) {
     switch (register_bits) {
-        case 64: return clamp_integer<SourceRow, std::uint64_t>;
-        case 32: return clamp_integer<SourceRow, std::uint32_t>;
-        default: return clamp_integer<SourceRow, std::uint16_t>;
+        case 64:
+            return clamp_integer<SourceRow, std::uint64_t>;
+        case 32:
+            return clamp_integer<SourceRow, std::uint32_t>;
+        default:
+            return clamp_integer<SourceRow, std::uint16_t>;
     }
 }
 
@@ -126,16 +131,20 @@ Integral integral_rounding(const Instruction& instruction) {
 template <class T>
 T round_to_integral(Integral rounding, T value) {
     switch (rounding) {
-        case Integral::nearest: return std::nearbyint(value);
-        case Integral::zero: return std::trunc(value);
-        case Integral::down: return std::floor(value);
-        case Integral::up: return std::ceil(value);
+        case Integral::nearest:
+            return std::nearbyint(value);
+        case Integral::zero:
+            return std::trunc(value);
+        case Integral::down:
+            return std::floor(value);
+        case Integral::up:
+            return std::ceil(value);
     }
     return value;
 }
 
-// Results beyond the range are clamped. NaN: zero unless the source is f64 or the destination has 64 bits, then the
-// top bit alone (PTX ISA 9.0, cvt).
+// Results beyond the range are clamped. NaN: zero unless the source is f64 or the destination has 64 bits,
+// then the top bit alone (PTX ISA 9.0, cvt).
 template <class D, class Register, Integral kRounding, bool kFlush>
 struct SingleToInteger {
     Register operator()(float a) const {
@@ -143,11 +152,13 @@ struct SingleToInteger {
         using Limits = std::numeric_limits<D>;
         constexpr double low = static_cast<double>(Limits::min());
         // 2^bits: exact, one above the largest value.
-        constexpr double high = 2.0 * static_cast<double>(D{1} << (8 * sizeof(D) - (std::is_signed_v<D> ? 2 : 1)));
+        constexpr double high =
+            2.0 * static_cast<double>(D{1} << (8 * sizeof(D) - (std::is_signed_v<D> ? 2 : 1)));
         constexpr D nan = sizeof(D) == 8 ? static_cast<D>(std::uint64_t{1} << 63) : D{0};
         const bool inside = value > low && value < high;
         const D converted = static_cast<D>(inside ? value : 0.0);
-        const D result = inside ? converted : (value <= low ? Limits::min() : (value >= high ? Limits::max() : nan));
+        const D result =
+            inside ? converted : (value <= low ? Limits::min() : (value >= high ? Limits::max() : nan));
         return extend<Register>(result);
     }
 };
@@ -158,8 +169,8 @@ Handler single_to_integer(bool flushes) {
                    : unary<SingleToInteger<D, Register, kRounding, false>, Register, float>;
 }
 
-// Every other combination. `immediate`, see conversion_immediate(): destination bits in 0x7F, its sign in 0x80, source
-// format in 0xF00, rounding in 0x3000, .ftz in 0x4000.
+// Every other combination. `immediate`, see conversion_immediate(): destination bits in 0x7F, its sign in
+// 0x80, source format in 0xF00, rounding in 0x3000, .ftz in 0x4000.
 template <class SourceRow, class Register>
 void float_to_integer_slowly(State& warp, const Decoded& i, std::uint32_t mask) {
     const SourceRow* a = words<SourceRow>(warp, i.operand[1]);
@@ -167,20 +178,26 @@ void float_to_integer_slowly(State& warp, const Decoded& i, std::uint32_t mask) 
     const bool is_signed = (i.immediate & 0x80u) != 0;
     const auto format = static_cast<numerics::Format>(i.immediate >> 8 & 0xFu);
     const auto rounding = static_cast<Integral>(i.immediate >> 12 & 3u);
-    const std::uint64_t top = std::uint64_t{1} << (bits - 1), lowest = is_signed ? ~std::uint64_t{0} << (bits - 1) : 0;
+    const std::uint64_t top = std::uint64_t{1} << (bits - 1),
+                        lowest = is_signed ? ~std::uint64_t{0} << (bits - 1) : 0;
     const double high = std::ldexp(1.0, static_cast<int>(bits) - (is_signed ? 1 : 0));
     const double low = is_signed ? -high : 0.0;
-    const bool top_bit = format == numerics::Format::fp64 || bits == 64, flushes = (i.immediate & 0x4000u) != 0;
+    const bool top_bit = format == numerics::Format::fp64 || bits == 64,
+               flushes = (i.immediate & 0x4000u) != 0;
     Word<Register>* destination = words<Register>(warp, i.operand[0]);
     for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(rest));
         const std::uint64_t source = flushes ? flush_bits(format, a[lane]) : a[lane];
         const double value = round_to_integral(rounding, numerics::to_double(format, source));
         std::uint64_t result = top_bit ? (is_signed ? lowest : top) : 0;  // NaN
-        if (value >= high) result = is_signed ? top - 1 : top - 1 + top;
-        else if (value <= low) result = lowest;
-        else if (value < 0) result = ~static_cast<std::uint64_t>(-value) + 1;
-        else if (value >= 0) result = static_cast<std::uint64_t>(value);
+        if (value >= high)
+            result = is_signed ? top - 1 : top - 1 + top;
+        else if (value <= low)
+            result = lowest;
+        else if (value < 0)
+            result = ~static_cast<std::uint64_t>(-value) + 1;
+        else if (value >= 0)
+            result = static_cast<std::uint64_t>(value);
         destination[lane] = static_cast<Register>(result);
     }
 }
@@ -189,10 +206,14 @@ template <class D, class Register>
 Handler choose_single_to_integer(const Instruction& instruction) {
     const bool flushes = instruction.has(Modifier::ftz);
     switch (integral_rounding(instruction)) {
-        case Integral::nearest: return single_to_integer<D, Register, Integral::nearest>(flushes);
-        case Integral::zero: return single_to_integer<D, Register, Integral::zero>(flushes);
-        case Integral::down: return single_to_integer<D, Register, Integral::down>(flushes);
-        case Integral::up: return single_to_integer<D, Register, Integral::up>(flushes);
+        case Integral::nearest:
+            return single_to_integer<D, Register, Integral::nearest>(flushes);
+        case Integral::zero:
+            return single_to_integer<D, Register, Integral::zero>(flushes);
+        case Integral::down:
+            return single_to_integer<D, Register, Integral::down>(flushes);
+        case Integral::up:
+            return single_to_integer<D, Register, Integral::up>(flushes);
     }
     return nullptr;
 }
@@ -201,11 +222,16 @@ Handler float_to_integer(const Instruction& instruction, unsigned register_bits)
     const Type to = instruction.type(0), from = instruction.type(1);
     if (from == Type::f32 && bits_of(to) == register_bits) {
         switch (to) {
-            case Type::s32: return choose_single_to_integer<std::int32_t, std::uint32_t>(instruction);
-            case Type::u32: return choose_single_to_integer<std::uint32_t, std::uint32_t>(instruction);
-            case Type::s64: return choose_single_to_integer<std::int64_t, std::uint64_t>(instruction);
-            case Type::u64: return choose_single_to_integer<std::uint64_t, std::uint64_t>(instruction);
-            default: break;
+            case Type::s32:
+                return choose_single_to_integer<std::int32_t, std::uint32_t>(instruction);
+            case Type::u32:
+                return choose_single_to_integer<std::uint32_t, std::uint32_t>(instruction);
+            case Type::s64:
+                return choose_single_to_integer<std::int64_t, std::uint64_t>(instruction);
+            case Type::u64:
+                return choose_single_to_integer<std::uint64_t, std::uint64_t>(instruction);
+            default:
+                break;
         }
     }
     if (from == Type::f64) {

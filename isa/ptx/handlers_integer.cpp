@@ -203,8 +203,8 @@ struct MultiplyAdd24High {
     }
 };
 
-// dp4a, dp2a: c plus the products of bytes with bytes, or of the two 16-bit parts of a with the low or high pair of bytes
-// of b.
+// dp4a, dp2a: c plus the products of bytes with bytes, or of the two 16-bit parts of a with the low or high
+// pair of bytes of b.
 template <bool kSigned, unsigned kBits>
 std::int32_t part(std::uint32_t word, unsigned index) {
     const std::uint32_t field = word >> (kBits * index) << (32 - kBits);
@@ -214,7 +214,8 @@ std::int32_t part(std::uint32_t word, unsigned index) {
 template <bool kSignedA, bool kSignedB>
 struct DotProduct4 {
     std::uint32_t operator()(std::uint32_t a, std::uint32_t b, std::uint32_t c) const {
-        for (unsigned n = 0; n < 4; ++n) c += static_cast<std::uint32_t>(part<kSignedA, 8>(a, n) * part<kSignedB, 8>(b, n));
+        for (unsigned n = 0; n < 4; ++n)
+            c += static_cast<std::uint32_t>(part<kSignedA, 8>(a, n) * part<kSignedB, 8>(b, n));
         return c;
     }
 };
@@ -402,9 +403,11 @@ Handler select_integer(const Instruction& instruction) {
         case Opcode::dp2a: {
             const bool b_signed = instruction.type(1) == Type::s32;
             if (type == Type::s32) {
-                return b_signed ? choose_dot_product<true, true>(instruction) : choose_dot_product<true, false>(instruction);
+                return b_signed ? choose_dot_product<true, true>(instruction)
+                                : choose_dot_product<true, false>(instruction);
             }
-            return b_signed ? choose_dot_product<false, true>(instruction) : choose_dot_product<false, false>(instruction);
+            return b_signed ? choose_dot_product<false, true>(instruction)
+                            : choose_dot_product<false, false>(instruction);
         }
         case Opcode::sad:
             return choose_ternary<SumOfAbsoluteDifference>(type);

@@ -123,12 +123,14 @@ void insert_field(State& warp, const Decoded& i, std::uint32_t mask) {
 template <bool kClamp>
 struct BitMask {
     std::uint32_t operator()(std::uint32_t a, std::uint32_t b) const {
-        const std::uint32_t first = kClamp ? (a < 32 ? a : 32) : a & 31u, count = kClamp ? (b < 32 ? b : 32) : b & 31u;
+        const std::uint32_t first = kClamp ? (a < 32 ? a : 32) : a & 31u,
+                            count = kClamp ? (b < 32 ? b : 32) : b & 31u;
         const std::uint64_t ones = (std::uint64_t{1} << count) - 1;
         return static_cast<std::uint32_t>(ones << first);
     }
 };
-// szext: extends from bit b - 1 by sign or zeros. .wrap takes b modulo 32; a width of 0 gives 0, of 32 or more a itself.
+// szext: extends from bit b - 1 by sign or zeros. .wrap takes b modulo 32; a width of 0 gives 0, of 32 or
+// more a itself.
 template <bool kClamp>
 struct ExtendFrom {
     template <class T>
@@ -352,9 +354,11 @@ Handler select_logic(const Instruction& instruction) {
         case Opcode::shf:
             return choose_funnel(instruction);
         case Opcode::bmsk:
-            return instruction.has(Modifier::clamp) ? binary<BitMask<true>, std::uint32_t, std::uint32_t, std::uint32_t>
-                                                    : binary<BitMask<false>, std::uint32_t, std::uint32_t, std::uint32_t>;
-        case Opcode::szext: return choose_extension(instruction);
+            return instruction.has(Modifier::clamp)
+                       ? binary<BitMask<true>, std::uint32_t, std::uint32_t, std::uint32_t>
+                       : binary<BitMask<false>, std::uint32_t, std::uint32_t, std::uint32_t>;
+        case Opcode::szext:
+            return choose_extension(instruction);
         case Opcode::bfe:
             return with_integer(type, [](auto tag) -> Handler {
                 using T = decltype(tag);

@@ -57,13 +57,77 @@ void InstructionParser::parse() {
     if (!find_opcode(opcode.text, instruction.opcode)) fail_unknown_opcode(opcode);
     std::vector<std::string_view> suffixes;
     while (cursor_.peek().kind == TokenKind::suffix) suffixes.push_back(cursor_.next().text);
+    if (instruction.opcode == Opcode::call) return parse_call(instruction);
     const std::vector<RawOperand> raw = parse_operands();
     match(instruction, opcode, suffixes, raw);
+    if (instruction.opcode == Opcode::brx) return add_branch_targets(instruction, raw[1].token);
     const auto position = static_cast<std::uint32_t>(kernel_.instructions.size());
     for (std::size_t i = 0; i < instruction.operands.size(); ++i) {
         if (instruction.operands[i].kind == Operand::Kind::label) {
             symbols_.refer_to_label(raw[i].token, position, static_cast<std::uint32_t>(i));
         }
+    }
+    kernel_.instructions.push_back(std::move(instruction));
+}
+
+// call (results), name, (arguments); every argument is a .param variable.
+void InstructionParser::parse_call(Instruction& instruction) {
+    Operand results, arguments, callee;
+    results.kind = arguments.kind = Operand::Kind::vector;
+    callee.kind = Operand::Kind::immediate;
+    if (cursor_.peek().is('(')) {
+        results.elements = parse_call_arguments();
+        cursor_.expect(',', "after the results of a call");
+    }
+    const Token name = cursor_.expect_word("the name of a function");
+    if (symbols_.find_register(name.text) >= 0)
+        cursor_.fail("calls through a register are not supported", name);
+    callee.bits = kernel_.callees.size();
+    kernel_.callees.emplace_back(name.text);
+    if (cursor_.accept(',')) arguments.elements = parse_call_arguments();
+    cursor_.expect(';', "after a call");
+    instruction.operands = {results, arguments, callee};
+    kernel_.instructions.push_back(std::move(instruction));
+}
+
+std::vector<Operand> InstructionParser::parse_call_arguments() {
+    std::vector<Operand> arguments;
+    cursor_.expect('(', "before the arguments of a call");
+    if (cursor_.accept(')')) return arguments;
+    do {
+        const Token name = cursor_.expect_word("a .param variable");
+        const std::int64_t found = find_variable(name.text);
+        if (found < 0 || kernel_.variables[static_cast<std::size_t>(found)].space != StateSpace::parameter) {
+            cursor_.fail("an argument of a call must be a .param variable", name);
+        }
+        Operand& argument = arguments.emplace_back();
+        argument.kind = Operand::Kind::variable;
+        argument.index = static_cast<std::uint32_t>(found);
+    } while (cursor_.accept(','));
+    cursor_.expect(')', "after the arguments of a call");
+    return arguments;
+}
+
+void InstructionParser::parse_branch_targets(const Token& label) {
+    if (label.kind != TokenKind::word) cursor_.fail_expected("a label before .branchtargets", cursor_.peek());
+    std::vector<Token>& targets = branch_targets_[std::string(label.text)];
+    targets.clear();
+    do targets.push_back(cursor_.expect_word("a label"));
+    while (cursor_.accept(','));
+    cursor_.expect(';', "after .branchtargets");
+}
+
+// brx.idx index, list: the operands become the index and all labels of the list.
+void InstructionParser::add_branch_targets(Instruction& instruction, const Token& list) {
+    const auto found = branch_targets_.find(list.text);
+    if (found == branch_targets_.end()) cursor_.fail("no .branchtargets of this name before its use", list);
+    instruction.operands.resize(1);
+    const auto position = static_cast<std::uint32_t>(kernel_.instructions.size());
+    for (const Token& target : found->second) {
+        Operand& operand = instruction.operands.emplace_back();
+        operand.kind = Operand::Kind::label;
+        symbols_.refer_to_label(target, position,
+                                static_cast<std::uint32_t>(instruction.operands.size() - 1));
     }
     kernel_.instructions.push_back(std::move(instruction));
 }

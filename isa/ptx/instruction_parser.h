@@ -1,6 +1,7 @@
 // One instruction: text to Instruction, checked against the instruction table. Internal to the parser.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ class InstructionParser {
     /// Reads one instruction, its guard and the semicolon, and appends it to the kernel. Throws
     /// heddle::Error.
     void parse();
+    /// What follows .branchtargets, up to the semicolon: the targets of a brx.idx that names `label`.
+    void parse_branch_targets(const Token& label);
 
   private:
     /// An operand as written, before it is known what the instruction wants.
@@ -32,6 +35,9 @@ class InstructionParser {
     };
 
     void parse_guard(Instruction& instruction);
+    void parse_call(Instruction& instruction);
+    std::vector<Operand> parse_call_arguments();
+    void add_branch_targets(Instruction& instruction, const Token& list);
     RawOperand parse_operand();
     RawOperand parse_address();
     RawOperand parse_literal();
@@ -67,6 +73,7 @@ class InstructionParser {
     TokenCursor& cursor_;
     Kernel& kernel_;
     SymbolScopes& symbols_;
+    std::map<std::string, std::vector<Token>, std::less<>> branch_targets_;
 };
 
 }  // namespace heddle::ptx

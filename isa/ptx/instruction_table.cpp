@@ -287,6 +287,7 @@ constexpr InstructionForm kTable[] = {
          "L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate? L2::64B|L2::128B|L2::256B? "
          "v2|v4? b8|u8|s8|b16|u16|s16|f16|bf16|b32|u32|s32|f32|b64|u64|s64|f64", "=~0v [", P::load_store},
     {ldu, "global? v2|v4? b8|u8|s8|b16|u16|s16|b32|u32|s32|f32|b64|u64|s64|f64", "=~0v [", P::load_store},
+    {st, "param v2|v4? b8|u8|s8|b16|u16|s16|f16|bf16|b32|u32|s32|f32|b64|u64|s64|f64", "[ ~0v", P::none, 0},
     {st, "weak|volatile|relaxed|release? cta|cluster|gpu|sys? global|shared|shared::cta|local? wb|cg|cs|wt? "
          "L1::evict_normal|L1::evict_unchanged|L1::evict_first|L1::evict_last|L1::no_allocate? "
          "v2|v4? b8|u8|s8|b16|u16|s16|f16|bf16|b32|u32|s32|f32|b64|u64|s64|f64", "[ ~0v", P::load_store},
@@ -334,6 +335,7 @@ constexpr InstructionForm kTable[] = {
 
     // Control and synchronisation
     {bra, "uni?", "label", P::branch},
+    {brx, "idx uni?", "u32 label", P::branch, 4},
     {ret, "uni?", "", P::branch},
     {exit, "", "", P::branch},
     {trap, "", "", P::branch},

@@ -23,11 +23,14 @@ void append_exit(Kernel& kernel) {
 bool may_run_off(const Kernel& kernel) {
     if (kernel.instructions.empty()) return true;
     for (const Instruction& n : kernel.instructions) {
-        if (n.opcode == Opcode::bra && n.operands[0].index >= kernel.instructions.size()) return true;
+        for (const Operand& operand : n.operands) {
+            if (operand.kind == Operand::Kind::label && operand.index >= kernel.instructions.size())
+                return true;
+        }
     }
     const Instruction& last = kernel.instructions.back();
-    const bool leaves =
-        last.opcode == Opcode::ret || last.opcode == Opcode::exit || last.opcode == Opcode::bra;
+    const bool leaves = last.opcode == Opcode::ret || last.opcode == Opcode::exit ||
+                        last.opcode == Opcode::bra || last.opcode == Opcode::brx;
     return !leaves || last.guard >= 0;
 }
 

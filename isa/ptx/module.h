@@ -38,7 +38,7 @@ bool is_integer(Type type);                  ///< sN or uN
 std::string_view name_of(Type type);         ///< "f32", without the dot
 std::string_view name_of(StateSpace space);  ///< "global", "" for none and generic
 
-/// The part of an instruction before its first dot. Every opcode listed here is in the instruction table.
+/// The part of an instruction before its first dot. What is supported of each: instruction_table.cpp.
 // clang-format off
 enum class Opcode : std::uint16_t {
     abs, activemask, add, addc, and_, atom, bar, barrier, bfe, bfi, bfind, bra, brev, brkpt, clz, cnot,
@@ -171,6 +171,7 @@ struct Kernel {
     std::vector<Variable>
         variables;  ///< the kernel's own, and those of the module, shared and local ones laid out
     std::vector<Instruction> instructions;
+    std::vector<std::string> callees;               ///< while parsing: names that call instructions refer to
     std::uint32_t shared_bytes = 0;                 ///< static
     std::uint32_t local_bytes = 0;                  ///< per thread
     std::uint32_t required_threads[3] = {0, 0, 0};  ///< .reqntid, 0 when absent

@@ -13,6 +13,7 @@ constexpr Roots kUnknown = 1;
 bool is_control(const Instruction& instruction) {
     switch (instruction.opcode) {
         case Opcode::bra:
+        case Opcode::brx:
         case Opcode::ret:
         case Opcode::exit:
         case Opcode::trap:
@@ -247,7 +248,7 @@ class Slicer {
         if (is_async_copy(n) && n.operands.size() > 3) mark_operand(n.operands[3]);
         if (!is_control(n)) return;
         slice_.evaluated[i] = true;
-        if (n.opcode == Opcode::bar || n.opcode == Opcode::barrier) {
+        if (n.opcode == Opcode::bar || n.opcode == Opcode::barrier || n.opcode == Opcode::brx) {
             for (const Operand& operand : n.operands) {
                 if (operand.type != Type::pred) mark_operand(operand);
             }

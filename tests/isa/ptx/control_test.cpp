@@ -148,6 +148,31 @@ TEST_CASE("An if inside a loop that only a return leaves reconverges", "[ptx][co
     }
 }
 
+TEST_CASE("Indexed branches", "[ptx][control]") {
+    // Lanes go five ways inside a loop and meet again after each round; some leave.
+    const std::string lines =
+        "mov.u32 %i, 0; again: add.u32 %w, %t, %i; rem.u32 %w, %w, 5; bra.uni here; here: list: "
+        ".branchtargets a, b, c, join, gone;\n"
+        "brx.idx %w, list; a: add.u32 %v, %v, 1; bra join; b: add.u32 %v, %v, 10; bra join; c: add.u32 %v, "
+        "%v, 100;\n"
+        "join: activemask.b32 %n; popc.b32 %n, %n; mad.lo.u32 %v, %n, 1000, %v; add.u32 %i, %i, 1; "
+        "setp.lt.u32 %p, %i, 2; @%p bra again;\n"
+        "bra store; gone: ret;";
+    const auto way = [](std::uint32_t t, std::uint32_t i) { return (t + i) % 5; };
+    std::uint32_t first = 0, second = 0;  // lanes together after each round
+    for (std::uint32_t t = 0; t < 32; ++t) {
+        first += way(t, 0) != 4 ? 1 : 0;
+        second += way(t, 0) != 4 && way(t, 1) != 4 ? 1 : 0;
+    }
+    const std::uint32_t added[4] = {1, 10, 100, 0};
+    check_threads(lines, 32, [&](std::uint32_t t) {
+        if (way(t, 0) == 4 || way(t, 1) == 4) return 0xEEEEEEEEu;
+        return added[way(t, 0)] + 1000 * first + added[way(t, 1)] + 1000 * second;
+    });
+    CHECK(contains(error_of([&] { run_threads("list: .branchtargets one, one; brx.idx %t, list; one:", 4); }),
+                   "branch number 2 of 2"));
+}
+
 TEST_CASE("Random control flow equals a thread-by-thread interpreter", "[ptx][control]") {
     // Programs of basic blocks that mix a hash and branch on its bits, forwards and backwards with a budget.
     std::mt19937 generator(77);

@@ -263,20 +263,25 @@ TEST_CASE("Half and bfloat16 arithmetic rounds once", "[ptx][conversion]") {
                           if (p == q) return std::signbit(p) ? b : a;
                           return p < q ? b : a;
                       });
-    check_instruction("set.lt.f16x2.f16x2 %d, %a, %b;", {"f16x2", "f16x2"}, "f16x2", [](auto a, auto b, auto) {
-        const auto one = [](std::uint64_t x, std::uint64_t y) -> std::uint64_t {
-            return exact(Format::fp16, x) < exact(Format::fp16, y) ? 0x3C00 : 0;
-        };
-        return one(a & 0xFFFF, b & 0xFFFF) | one(a >> 16, b >> 16) << 16;
-    });
-    check_instruction("set.gtu.bf16.bf16 %d, %a, %b;", {"bf16", "bf16"}, "bf16", [](auto a, auto b, auto) -> std::uint64_t {
-        return exact(Format::bf16, a) <= exact(Format::bf16, b) ? 0 : 0x3F80;
-    });
-    check_instruction("setp.ne.ftz.f16x2 %q|%d, %a, %b;", {"f16x2", "f16x2"}, "pred", [](auto a, auto b, auto) -> std::uint64_t {
-        const auto flushed = [](std::uint64_t bits) { return exact(Format::fp16, (bits & 0x7C00) == 0 ? bits & 0x8000 : bits); };
-        const double x = flushed(a >> 16), y = flushed(b >> 16);
-        return x < y || x > y;
-    });
+    check_instruction("set.lt.f16x2.f16x2 %d, %a, %b;", {"f16x2", "f16x2"}, "f16x2",
+                      [](auto a, auto b, auto) {
+                          const auto one = [](std::uint64_t x, std::uint64_t y) -> std::uint64_t {
+                              return exact(Format::fp16, x) < exact(Format::fp16, y) ? 0x3C00 : 0;
+                          };
+                          return one(a & 0xFFFF, b & 0xFFFF) | one(a >> 16, b >> 16) << 16;
+                      });
+    check_instruction("set.gtu.bf16.bf16 %d, %a, %b;", {"bf16", "bf16"}, "bf16",
+                      [](auto a, auto b, auto) -> std::uint64_t {
+                          return exact(Format::bf16, a) <= exact(Format::bf16, b) ? 0 : 0x3F80;
+                      });
+    check_instruction("setp.ne.ftz.f16x2 %q|%d, %a, %b;", {"f16x2", "f16x2"}, "pred",
+                      [](auto a, auto b, auto) -> std::uint64_t {
+                          const auto flushed = [](std::uint64_t bits) {
+                              return exact(Format::fp16, (bits & 0x7C00) == 0 ? bits & 0x8000 : bits);
+                          };
+                          const double x = flushed(a >> 16), y = flushed(b >> 16);
+                          return x < y || x > y;
+                      });
     check_instruction("ex2.approx.f16x2 %d, %a;", {"f16x2"}, "f16x2", [](auto a, auto, auto) {
         return round_double(Format::fp16, std::exp2(exact(Format::fp16, a & 0xFFFF))) |
                round_double(Format::fp16, std::exp2(exact(Format::fp16, a >> 16))) << 16;

@@ -251,34 +251,41 @@ TEST_CASE("Bit masks, extension from a bit, dot products of bytes", "[ptx][integ
         for (std::uint64_t bit = a; bit < 32 && bit - a < b; ++bit) d |= std::uint64_t{1} << bit;
         return d;
     });
-    check_instruction("szext.clamp.s32 %d, %a, %b;", {"s32", "u32"}, "s32", [](auto a, auto b, auto) -> std::uint64_t {
-        if (b == 0) return 0;
-        if (b >= 32) return a;
-        const std::uint64_t low = a & ((std::uint64_t{1} << b) - 1);
-        return (low >> (b - 1) & 1) != 0 ? low | ~std::uint64_t{0} << b : low;
-    });
+    check_instruction("szext.clamp.s32 %d, %a, %b;", {"s32", "u32"}, "s32",
+                      [](auto a, auto b, auto) -> std::uint64_t {
+                          if (b == 0) return 0;
+                          if (b >= 32) return a;
+                          const std::uint64_t low = a & ((std::uint64_t{1} << b) - 1);
+                          return (low >> (b - 1) & 1) != 0 ? low | ~std::uint64_t{0} << b : low;
+                      });
     check_instruction("szext.wrap.u32 %d, %a, %b;", {"u32", "u32"}, "u32",
                       [](auto a, auto b, auto) { return a & ((std::uint64_t{1} << (b & 31)) - 1); });
     const auto byte = [](std::uint64_t word, unsigned n, bool is_signed) -> std::int64_t {
         const std::uint64_t value = word >> (8 * n) & 0xFF;
-        return is_signed && value >= 128 ? static_cast<std::int64_t>(value) - 256 : static_cast<std::int64_t>(value);
+        return is_signed && value >= 128 ? static_cast<std::int64_t>(value) - 256
+                                         : static_cast<std::int64_t>(value);
     };
     for (const bool a_signed : {false, true}) {
         for (const bool b_signed : {false, true}) {
             const std::string types = std::string(a_signed ? ".s32" : ".u32") + (b_signed ? ".s32" : ".u32");
-            check_instruction("dp4a" + types + " %d, %a, %b, %c;", {"b32", "b32", "b32"}, "b32", [&](auto a, auto b, auto c) {
-                std::int64_t sum = static_cast<std::int64_t>(c);
-                for (unsigned n = 0; n < 4; ++n) sum += byte(a, n, a_signed) * byte(b, n, b_signed);
-                return static_cast<std::uint64_t>(sum);
-            });
-            check_instruction("dp2a.hi" + types + " %d, %a, %b, %c;", {"b32", "b32", "b32"}, "b32", [&](auto a, auto b, auto c) {
-                std::int64_t sum = static_cast<std::int64_t>(c);
-                for (unsigned n = 0; n < 2; ++n) {
-                    const auto half = static_cast<std::uint16_t>(a >> (16 * n));
-                    sum += (a_signed ? static_cast<std::int16_t>(half) : std::int64_t{half}) * byte(b, 2 + n, b_signed);
-                }
-                return static_cast<std::uint64_t>(sum);
-            });
+            check_instruction("dp4a" + types + " %d, %a, %b, %c;", {"b32", "b32", "b32"}, "b32",
+                              [&](auto a, auto b, auto c) {
+                                  std::int64_t sum = static_cast<std::int64_t>(c);
+                                  for (unsigned n = 0; n < 4; ++n)
+                                      sum += byte(a, n, a_signed) * byte(b, n, b_signed);
+                                  return static_cast<std::uint64_t>(sum);
+                              });
+            check_instruction("dp2a.hi" + types + " %d, %a, %b, %c;", {"b32", "b32", "b32"}, "b32",
+                              [&](auto a, auto b, auto c) {
+                                  std::int64_t sum = static_cast<std::int64_t>(c);
+                                  for (unsigned n = 0; n < 2; ++n) {
+                                      const auto half = static_cast<std::uint16_t>(a >> (16 * n));
+                                      sum +=
+                                          (a_signed ? static_cast<std::int16_t>(half) : std::int64_t{half}) *
+                                          byte(b, 2 + n, b_signed);
+                                  }
+                                  return static_cast<std::uint64_t>(sum);
+                              });
         }
     }
 }

@@ -193,7 +193,17 @@ TEST_CASE("Wrong modules are refused", "[ptx][parser]") {
     CHECK(mentions(refuse_text(".version 8.0\n.target gfx90\n"), "unknown target"));
     CHECK(mentions(refuse_text(".version 8.0\n.target sm_90\n.address_size 32\n"), "only 64-bit"));
     const std::string head = ".version 8.0\n.target sm_90\n.address_size 64\n";
-    CHECK(mentions(refuse_text(head + ".func f() { ret; }"), "functions are not supported"));
+    CHECK(mentions(refuse_text(head + ".extern .func f; .entry k() { call f; ret; }"),
+                   "function f has no body"));
+    CHECK(mentions(refuse_text(head + ".func f() { call f; ret; } .entry k() { call f; ret; }"),
+                   "calls itself"));
+    CHECK(mentions(refuse_text(head + ".func f() { ret; } .func f() { ret; }"),
+                   "two functions of the same name"));
+    CHECK(mentions(refuse_text(head + ".func f(.param .b32 a) { ret; } .entry k() { call f; ret; }"),
+                   "takes 1 arguments"));
+    CHECK(mentions(
+        refuse_text(head + ".func f(.param .b32 a) { ret; } .entry k() { .reg .b32 %r; call f, (%r); ret; }"),
+        "must be a .param variable"));
     CHECK(mentions(refuse_text(head + ".visible .entry k( { ret; }"), "expected .param"));
     CHECK(mentions(refuse_text(head + ".visible .entry k() { ret;"), "expected '}'"));
     CHECK(mentions(refuse_text(head + ".visible .entry k() { /* ret; }"), "comment without an end"));
