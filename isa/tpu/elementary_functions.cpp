@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 
 namespace heddle::tpu {
@@ -16,10 +17,15 @@ double power_of_two(int n) {
 double exponential_of(double x) {
     constexpr double log2e = 0x1.71547652b82fep+0;
     constexpr double ln2_high = 0x1.62e42fee00000p-1, ln2_low = 0x1.a39ef35793c76p-33;
-    const double n = std::nearbyint(x * log2e);
+    // Adding and taking away 1.5 * 2^52 rounds to an integer.
+    const double n = (x * log2e + 0x1.8p52) - 0x1.8p52;
     const double r = (x - n * ln2_high) - n * ln2_low;
-    double sum = 1.0;
-    for (int i = 14; i >= 1; --i) sum = 1.0 + sum * r / i;
+    double sum = 1.0 / 87178291200.0;  // 1 / 14!
+    for (const double coefficient :
+         {1.0 / 6227020800.0, 1.0 / 479001600.0, 1.0 / 39916800.0, 1.0 / 3628800.0, 1.0 / 362880.0,
+          1.0 / 40320.0, 1.0 / 5040.0, 1.0 / 720.0, 1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5, 1.0, 1.0}) {
+        sum = sum * r + coefficient;
+    }
     return sum * power_of_two(static_cast<int>(n));
 }
 
@@ -57,7 +63,10 @@ float logarithm(float x) {
     // ln m = 2 atanh((m - 1) / (m + 1)), |argument| <= 0.172
     const double s = (m - 1.0) / (m + 1.0), square = s * s;
     double sum = 0.0;
-    for (int i = 27; i >= 1; i -= 2) sum = sum * square + 1.0 / i;
+    for (const double coefficient : {1.0 / 27, 1.0 / 25, 1.0 / 23, 1.0 / 21, 1.0 / 19, 1.0 / 17, 1.0 / 15,
+                                     1.0 / 13, 1.0 / 11, 1.0 / 9, 1.0 / 7, 1.0 / 5, 1.0 / 3, 1.0}) {
+        sum = sum * square + coefficient;
+    }
     return static_cast<float>(exponent * 0x1.62e42fefa39efp-1 + 2.0 * s * sum);
 }
 

@@ -1,10 +1,12 @@
 #include "isa/tpu/matrix_state.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
 #include "isa/common/error.h"
 #include "isa/numerics/systolic.h"
+#include "isa/tpu/column_sums.h"
 
 namespace heddle::tpu {
 namespace {
@@ -51,7 +53,8 @@ void MatrixState::push(const PushWeights& push, const LoopCounters& counters,
     if (tile.integer) {
         tile.integers.resize(count);
     } else {
-        tile.values.resize(count);
+        tile.stride = (push.columns + kColumnGroup - 1) / kColumnGroup * kColumnGroup;
+        tile.values.resize(push.rows * tile.stride);
     }
     const std::byte* const base = vmem.data() + push.vmem.at(counters);
     const unsigned size = bytes_of(push.type);
@@ -60,11 +63,10 @@ void MatrixState::push(const PushWeights& push, const LoopCounters& counters,
             const std::byte* const from = push.transposed
                                               ? base + column * push.stride + std::uint64_t{row} * size
                                               : base + row * push.stride + std::uint64_t{column} * size;
-            const std::size_t to = std::size_t{row} * push.columns + column;
             if (tile.integer) {
-                tile.integers[to] = static_cast<std::int8_t>(*from);
+                tile.integers[std::size_t{row} * push.columns + column] = static_cast<std::int8_t>(*from);
             } else {
-                tile.values[to] = multiplicand(from, push.type, push.part);
+                tile.values[row * tile.stride + column] = multiplicand(from, push.type, push.part);
             }
         }
     }
@@ -87,48 +89,58 @@ void MatrixState::matmul(const Matmul& matmul, const LoopCounters& counters,
                     std::to_string(matmul.columns) + ", the present ones are " +
                     std::to_string(present_.rows) + " x " + std::to_string(present_.columns));
     }
-    const std::uint32_t columns = present_.columns;
-    const unsigned size = bytes_of(matmul.type);
-    std::vector<float> sums(columns), activations(matmul.depth);
-    std::vector<std::int32_t> integer_sums(columns);
     for (std::uint32_t row = 0; row < matmul.rows; ++row) {
-        const std::byte* const from = vmem.data() + matmul.vmem.at(counters) + row * matmul.stride;
-        std::uint32_t* const to = &results_[(std::size_t{matmul.accumulator} + row) * columns_];
         std::uint8_t& integer_row = integer_row_[matmul.accumulator + row];
         if (matmul.accumulate && integer_row != static_cast<std::uint8_t>(integer)) {
             throw Error("matmul accumulates int8 products onto fp32 results or the other way round");
         }
         integer_row = integer;
-        if (!matmul.accumulate) std::fill_n(to, columns_, 0u);
-        if (integer) {
-            std::fill(integer_sums.begin(), integer_sums.end(), 0);
+    }
+    const std::byte* const activations = vmem.data() + matmul.vmem.at(counters);
+    integer ? multiply_integers(matmul, activations) : multiply(matmul, activations);
+}
+
+void MatrixState::multiply(const Matmul& matmul, const std::byte* activations) {
+    const unsigned size = bytes_of(matmul.type);
+    std::vector<float> numbers(kRowGroup * matmul.depth), sums(kRowGroup * present_.stride);
+    for (std::uint32_t first = 0; first < matmul.rows; first += kRowGroup) {
+        const std::uint32_t rows = std::min<std::uint32_t>(kRowGroup, matmul.rows - first);
+        for (std::uint32_t row = 0; row < rows; ++row) {
+            const std::byte* const from = activations + (first + row) * matmul.stride;
             for (std::uint32_t k = 0; k < matmul.depth; ++k) {
-                const auto activation = static_cast<std::int32_t>(static_cast<std::int8_t>(from[k]));
-                const std::int32_t* const weights = &present_.integers[std::size_t{k} * columns];
-                for (std::uint32_t n = 0; n < columns; ++n) {
-                    integer_sums[n] =
-                        static_cast<std::int32_t>(static_cast<std::uint32_t>(integer_sums[n]) +
-                                                  static_cast<std::uint32_t>(activation * weights[n]));
-                }
-            }
-            for (std::uint32_t n = 0; n < columns; ++n) to[n] += static_cast<std::uint32_t>(integer_sums[n]);
-            continue;
-        }
-        for (std::uint32_t k = 0; k < matmul.depth; ++k) {
-            activations[k] = multiplicand(from + std::uint64_t{k} * size, matmul.type, matmul.part);
-        }
-        std::fill(sums.begin(), sums.end(), 0.0f);
-        for (std::uint32_t k = 0; k < matmul.depth; ++k) {
-            const float activation = activations[k];
-            const float* const weights = &present_.values[std::size_t{k} * columns];
-            for (std::uint32_t n = 0; n < columns; ++n) {
-                sums[n] =
-                    numerics::flush_subnormal(sums[n] + numerics::flush_subnormal(activation * weights[n]));
+                numbers[row * matmul.depth + k] =
+                    multiplicand(from + std::uint64_t{k} * size, matmul.type, matmul.part);
             }
         }
-        for (std::uint32_t n = 0; n < columns; ++n) {
-            to[n] = std::bit_cast<std::uint32_t>(
-                numerics::flush_subnormal(std::bit_cast<float>(to[n]) + sums[n]));
+        column_sums(numbers.data(), present_.values.data(), matmul.depth, present_.stride, sums.data());
+        for (std::uint32_t row = 0; row < rows; ++row) {
+            add(matmul.accumulator + first + row, matmul.accumulate,
+                std::span(sums).subspan(row * present_.stride, present_.columns));
+        }
+    }
+}
+
+/// An overwritten row counts as zero.
+void MatrixState::add(std::uint32_t row, bool accumulate, std::span<const float> sums) {
+    std::uint32_t* const to = &results_[std::size_t{row} * columns_];
+    if (!accumulate) std::fill_n(to, columns_, 0u);
+    for (std::size_t n = 0; n < sums.size(); ++n) {
+        to[n] =
+            std::bit_cast<std::uint32_t>(numerics::flush_subnormal(std::bit_cast<float>(to[n]) + sums[n]));
+    }
+}
+
+void MatrixState::multiply_integers(const Matmul& matmul, const std::byte* activations) {
+    for (std::uint32_t row = 0; row < matmul.rows; ++row) {
+        const std::byte* const from = activations + row * matmul.stride;
+        std::uint32_t* const to = &results_[(std::size_t{matmul.accumulator} + row) * columns_];
+        if (!matmul.accumulate) std::fill_n(to, columns_, 0u);
+        for (std::uint32_t k = 0; k < matmul.depth; ++k) {
+            const auto activation = static_cast<std::int32_t>(static_cast<std::int8_t>(from[k]));
+            const std::int32_t* const weights = &present_.integers[std::size_t{k} * present_.columns];
+            for (std::uint32_t n = 0; n < present_.columns; ++n) {
+                to[n] += static_cast<std::uint32_t>(activation * weights[n]);
+            }
         }
     }
 }

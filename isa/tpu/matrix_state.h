@@ -32,9 +32,14 @@ class MatrixState {
     struct WeightTile {
         std::uint32_t rows = 0, columns = 0;
         bool integer = false;
-        std::vector<float> values;  ///< bf16 numbers, [rows][columns]
+        std::size_t stride = 0;     ///< of `values`, columns padded with zeros
+        std::vector<float> values;  ///< bf16 numbers, [rows][stride]
         std::vector<std::int32_t> integers;
     };
+
+    void multiply(const Matmul& matmul, const std::byte* activations);
+    void multiply_integers(const Matmul& matmul, const std::byte* activations);
+    void add(std::uint32_t row, bool accumulate, std::span<const float> sums);
 
     unsigned columns_;
     std::deque<WeightTile> pushed_;
