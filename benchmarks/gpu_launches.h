@@ -10,7 +10,7 @@
 
 namespace heddle::benchmarks {
 
-/// An FFMA loop on eight independent accumulators, unrolled four times; 39 warp instructions per
+/// An FFMA loop on eight independent accumulators, unrolled four times; 35 warp instructions per
 /// trip.
 kernels::LibraryKernel ffma_loop(std::uint32_t ctas, std::uint32_t trips);
 /// f32 on the CUDA cores, tile 128x128x8. m and n: multiples of 128; k: of 8.
