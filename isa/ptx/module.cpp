@@ -29,6 +29,12 @@ constexpr std::array<std::string_view, kOpcodeCount> kOpcodeNames = {
     "prmt", "rcp", "red", "redux", "rem", "ret", "rsqrt", "sad", "selp", "set", "setp", "shf", "shfl",
     "shl", "shr", "sin", "slct", "sqrt", "st", "sub", "subc", "tanh", "testp", "trap", "vote", "match",
     "cos", "bmsk", "szext", "dp4a", "dp2a", "brx", "call", "xor",
+    "alloca", "applypriority", "createpolicy", "discard", "getctarank", "istypep", "mapa", "multimem",
+    "stackrestore", "stacksave", "elect", "griddepcontrol", "mbarrier", "pmevent", "setmaxnreg",
+    "tensormap", "movmatrix", "stmatrix", "wgmma", "wmma", "vabsdiff", "vabsdiff2", "vabsdiff4", "vadd",
+    "vadd2", "vadd4", "vavrg2", "vavrg4", "vmad", "vmax", "vmax2", "vmax4", "vmin", "vmin2", "vmin4",
+    "vset", "vset2", "vset4", "vshl", "vshr", "vsub", "vsub2", "vsub4", "suld", "suq", "sured", "sust",
+    "tex", "tld4", "txq", "clusterlaunchcontrol", "tcgen05",
 };
 
 constexpr std::array<std::string_view, kModifierCount> kModifierNames = {
@@ -107,6 +113,8 @@ std::string_view name_of(StateSpace space) {
             return "global";
         case StateSpace::shared:
             return "shared";
+        case StateSpace::shared_cluster:
+            return "shared::cluster";
         case StateSpace::local:
             return "local";
         case StateSpace::parameter:

@@ -19,6 +19,7 @@ enum class StateSpace : std::uint8_t {
     local,      ///< addresses are offsets into the thread's local memory
     parameter,  ///< kernel parameters
     constant,
+    shared_cluster,  ///< shared memory of any CTA of the cluster; addresses of the own CTA are offsets too
 };
 
 /// Fundamental and instruction types. bN: untyped bits.
@@ -46,9 +47,22 @@ enum class Opcode : std::uint16_t {
     madc, mad24, max, membar, min, mma, mov, mul, mul24, nanosleep, neg, not_, or_, popc, prefetch,
     prefetchu, prmt, rcp, red, redux, rem, ret, rsqrt, sad, selp, set, setp, shf, shfl, shl, shr, sin, slct,
     sqrt, st, sub, subc, tanh, testp, trap, vote, match, cos, bmsk, szext, dp4a, dp2a, brx, call, xor_,
+    // memory policy and address spaces
+    alloca, applypriority, createpolicy, discard, getctarank, istypep, mapa, multimem, stackrestore, stacksave,
+    // asynchronous copies and barriers
+    elect, griddepcontrol, mbarrier, pmevent, setmaxnreg, tensormap,
+    // matrices
+    movmatrix, stmatrix, wgmma, wmma,
+    // video
+    vabsdiff, vabsdiff2, vabsdiff4, vadd, vadd2, vadd4, vavrg2, vavrg4, vmad, vmax, vmax2, vmax4, vmin, vmin2,
+    vmin4, vset, vset2, vset4, vshl, vshr, vsub, vsub2, vsub4,
+    // textures and surfaces
+    suld, suq, sured, sust, tex, tld4, txq,
+    // Blackwell
+    clusterlaunchcontrol, tcgen05,
 };
 // clang-format on
-inline constexpr std::size_t kOpcodeCount = static_cast<std::size_t>(Opcode::xor_) + 1;
+inline constexpr std::size_t kOpcodeCount = static_cast<std::size_t>(Opcode::tcgen05) + 1;
 std::string_view name_of(Opcode opcode);
 
 /// Every dotted suffix that is not a type or a state space.

@@ -5,9 +5,9 @@
 #include <map>
 
 #include "isa/common/error.h"
-#include "isa/ptx/declaration_parser.h"
-#include "isa/ptx/function_inliner.h"
-#include "isa/ptx/instruction_parser.h"
+#include "isa/ptx/text/declaration_parser.h"
+#include "isa/ptx/text/function_inliner.h"
+#include "isa/ptx/text/instruction_parser.h"
 
 namespace heddle::ptx {
 namespace {

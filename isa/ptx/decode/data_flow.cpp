@@ -1,0 +1,404 @@
+#include "isa/ptx/decode/data_flow.h"
+
+#include <algorithm>
+#include <array>
+
+#include "isa/ptx/instruction_table.h"
+
+namespace heddle::ptx {
+namespace {
+
+void collect(const OperandPattern& pattern, const Operand& operand, RegisterUse& use) {
+    if (operand.kind == Operand::Kind::vector) {
+        for (const Operand& element : operand.elements) collect(pattern, element, use);
+    } else if (operand.kind == Operand::Kind::address) {
+        if (operand.base != Operand::Kind::reg) return;
+        use.reads.push_back(operand.index);
+        use.address_reads.push_back(operand.index);
+    } else if (operand.kind == Operand::Kind::reg) {
+        (pattern.written ? use.writes : use.reads).push_back(operand.index);
+    }
+}
+
+bool ends_thread(const Instruction& instruction) {
+    return instruction.opcode == Opcode::ret || instruction.opcode == Opcode::exit ||
+           instruction.opcode == Opcode::trap;
+}
+
+bool is_branch(const Instruction& instruction) {
+    return instruction.opcode == Opcode::bra || instruction.opcode == Opcode::brx;
+}
+
+}  // namespace
+
+std::vector<RegisterUse> register_uses(const Kernel& kernel) {
+    const auto carry = static_cast<std::uint32_t>(kernel.registers.size());
+    std::vector<RegisterUse> uses(kernel.instructions.size());
+    for (std::size_t i = 0; i < uses.size(); ++i) {
+        const Instruction& instruction = kernel.instructions[i];
+        std::array<OperandPattern, 8> patterns;
+        const std::size_t count = operand_patterns(*instruction.form, instruction, patterns);
+        for (std::size_t o = 0; o < count; ++o) {
+            if (patterns[o].carry)
+                (patterns[o].written ? uses[i].writes : uses[i].reads).push_back(carry);
+            else
+                collect(patterns[o], instruction.operands[o], uses[i]);
+        }
+        if (instruction.guard >= 0) uses[i].reads.push_back(static_cast<std::uint32_t>(instruction.guard));
+    }
+    return uses;
+}
+
+namespace {
+
+std::vector<std::uint32_t> block_starts(const Kernel& kernel) {
+    const auto size = static_cast<std::uint32_t>(kernel.instructions.size());
+    std::vector<bool> starts(size + 1, false);
+    starts[0] = true;
+    for (std::uint32_t i = 0; i < size; ++i) {
+        const Instruction& instruction = kernel.instructions[i];
+        if (is_branch(instruction)) {
+            for (const Operand& operand : instruction.operands) {
+                if (operand.kind == Operand::Kind::label) starts[operand.index] = true;
+            }
+            starts[i + 1] = true;
+        } else if (ends_thread(instruction)) {
+            starts[i + 1] = true;
+        }
+    }
+    std::vector<std::uint32_t> firsts;
+    for (std::uint32_t i = 0; i < size; ++i) {
+        if (starts[i]) firsts.push_back(i);
+    }
+    return firsts;
+}
+
+std::vector<BasicBlock> build_blocks(const Kernel& kernel, std::vector<std::uint32_t>& block_of) {
+    const auto size = static_cast<std::uint32_t>(kernel.instructions.size());
+    const std::vector<std::uint32_t> firsts = block_starts(kernel);
+    std::vector<BasicBlock> blocks(firsts.size());
+    block_of.resize(size);
+    for (std::uint32_t b = 0; b < blocks.size(); ++b) {
+        blocks[b].first = firsts[b];
+        blocks[b].last = (b + 1 < firsts.size() ? firsts[b + 1] : size) - 1;
+        for (std::uint32_t i = blocks[b].first; i <= blocks[b].last; ++i) block_of[i] = b;
+    }
+    for (std::uint32_t b = 0; b < blocks.size(); ++b) {
+        const Instruction& end = kernel.instructions[blocks[b].last];
+        const bool conditional = end.guard >= 0;
+        std::vector<std::uint32_t>& successors = blocks[b].successors;
+        for (const Operand& operand : end.operands) {
+            if (operand.kind == Operand::Kind::label) successors.push_back(block_of[operand.index]);
+        }
+        const bool falls_through = conditional || (!is_branch(end) && !ends_thread(end));
+        if (falls_through && b + 1 < blocks.size()) successors.push_back(b + 1);
+        std::sort(successors.begin(), successors.end());
+        successors.erase(std::unique(successors.begin(), successors.end()), successors.end());
+        blocks[b].exits = blocks[b].successors.empty();
+        for (const std::uint32_t s : blocks[b].successors) blocks[s].predecessors.push_back(b);
+    }
+    return blocks;
+}
+
+// Reconvergence points. Lanes that leave the kernel must not keep the others from meeting again: `if (c)
+// return;` inside an `if` would otherwise move the meeting point of the outer `if` to the kernel's end.
+// Hardware behaves the same way, as exited lanes are taken out of its convergence barriers. So edges to
+// blocks that only exit do not count, and of the other exits only the one that most blocks can reach is a
+// place to meet.
+class PostDominators {
+  public:
+    PostDominators(const Kernel& kernel, const std::vector<BasicBlock>& blocks)
+        : kernel_(kernel), blocks_(blocks), exit_(static_cast<std::uint32_t>(blocks.size())) {
+        prune_edges();
+        choose_main_exit();
+        order_blocks();
+        solve();
+    }
+
+    // The immediate post-dominator of a block, or blocks.size() when only the exit is one.
+    std::uint32_t of(std::uint32_t block) const { return immediate_[block]; }
+
+  private:
+    static constexpr std::uint32_t kUnknown = 0xFFFFFFFFu;
+
+    bool only_exits(std::uint32_t block) const {
+        return blocks_[block].exits && blocks_[block].first == blocks_[block].last &&
+               ends_thread(kernel_.instructions[blocks_[block].first]);
+    }
+
+    void prune_edges() {
+        successors_.resize(blocks_.size());
+        for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+            for (const std::uint32_t s : blocks_[b].successors) {
+                if (!only_exits(s)) successors_[b].push_back(s);
+            }
+            exits_.push_back(successors_[b].empty());
+        }
+        restore_loop_exits();
+    }
+
+    // A loop that is followed by nothing but `ret` has lost its way out: give it back to the last block that
+    // had one.
+    void restore_loop_exits() {
+        for (;;) {
+            std::vector<std::uint32_t> targets;
+            for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+                if (exits_[b]) targets.push_back(b);
+            }
+            const std::vector<bool> reaches = reaching(targets);
+            std::uint32_t last = exit_;
+            for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+                if (!reaches[b] && successors_[b].size() < blocks_[b].successors.size()) last = b;
+            }
+            if (last == exit_) return;
+            exits_[last] = true;
+        }
+    }
+
+    /// Blocks from which one of `targets` can be reached.
+    std::vector<bool> reaching(std::vector<std::uint32_t> targets) const {
+        std::vector<std::vector<std::uint32_t>> predecessors(blocks_.size());
+        for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+            for (const std::uint32_t s : successors_[b]) predecessors[s].push_back(b);
+        }
+        std::vector<bool> seen(blocks_.size(), false);
+        for (const std::uint32_t target : targets) seen[target] = true;
+        while (!targets.empty()) {
+            const std::uint32_t b = targets.back();
+            targets.pop_back();
+            for (const std::uint32_t p : predecessors[b]) {
+                if (seen[p]) continue;
+                seen[p] = true;
+                targets.push_back(p);
+            }
+        }
+        return seen;
+    }
+
+    void choose_main_exit() {
+        // Looking at the last 64 exits bounds the work for odd texts; a reader's kernel has a handful.
+        constexpr std::size_t kLimit = 64;
+        std::size_t best = 0, looked_at = 0;
+        std::uint32_t main = exit_;
+        std::vector<bool> reaches(blocks_.size(), false);
+        for (std::uint32_t b = exit_; b-- > 0 && looked_at < kLimit;) {
+            if (!exits_[b]) continue;
+            ++looked_at;
+            const std::vector<bool> seen = reaching({b});
+            const auto count = static_cast<std::size_t>(std::count(seen.begin(), seen.end(), true));
+            if (count <= best || only_exits(b)) continue;
+            best = count;
+            reaches = seen;
+            main = b;
+        }
+        // Side exits do not count where a block can also go on to the main exit.
+        for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+            if (!reaches[b]) continue;
+            if (b != main) exits_[b] = false;
+            auto& edges = successors_[b];
+            edges.erase(
+                std::remove_if(edges.begin(), edges.end(), [&](std::uint32_t s) { return !reaches[s]; }),
+                edges.end());
+        }
+    }
+
+    // Post order of the reversed graph, from the virtual exit.
+    void order_blocks() {
+        std::vector<std::vector<std::uint32_t>> predecessors(blocks_.size() + 1);
+        for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+            for (const std::uint32_t s : successors_[b]) predecessors[s].push_back(b);
+            if (exits_[b]) predecessors[exit_].push_back(b);
+        }
+        number_.assign(blocks_.size() + 1, kUnknown);
+        std::vector<bool> seen(blocks_.size() + 1, false);
+        std::vector<std::pair<std::uint32_t, std::size_t>> stack{{exit_, 0}};
+        seen[exit_] = true;
+        while (!stack.empty()) {
+            auto& [block, edge] = stack.back();
+            if (edge < predecessors[block].size()) {
+                const std::uint32_t p = predecessors[block][edge++];
+                if (!seen[p]) {
+                    seen[p] = true;
+                    stack.emplace_back(p, 0);
+                }
+            } else {
+                number_[block] = static_cast<std::uint32_t>(order_.size());
+                order_.push_back(block);
+                stack.pop_back();
+            }
+        }
+    }
+
+    std::uint32_t intersect(std::uint32_t a, std::uint32_t b) const {
+        while (a != b) {
+            while (number_[a] < number_[b]) a = immediate_[a];
+            while (number_[b] < number_[a]) b = immediate_[b];
+        }
+        return a;
+    }
+
+    // Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm", on the reversed graph.
+    void solve() {
+        immediate_.assign(blocks_.size() + 1, kUnknown);
+        immediate_[exit_] = exit_;
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (std::size_t n = order_.size(); n-- > 0;) {
+                const std::uint32_t b = order_[n];
+                if (b == exit_) continue;
+                std::uint32_t meet = exits_[b] ? exit_ : kUnknown;
+                for (const std::uint32_t s : successors_[b]) {
+                    if (immediate_[s] == kUnknown) continue;
+                    meet = meet == kUnknown ? s : intersect(meet, s);
+                }
+                if (meet != kUnknown && immediate_[b] != meet) {
+                    immediate_[b] = meet;
+                    changed = true;
+                }
+            }
+        }
+        // Blocks of endless loops reach no exit.
+        std::replace(immediate_.begin(), immediate_.end(), kUnknown, exit_);
+    }
+
+    const Kernel& kernel_;
+    const std::vector<BasicBlock>& blocks_;
+    std::uint32_t exit_;
+    std::vector<std::vector<std::uint32_t>> successors_;
+    std::vector<bool> exits_;  // has an edge to the virtual exit
+    std::vector<std::uint32_t> order_, number_, immediate_;
+};
+
+}  // namespace
+
+ControlFlow analyze_control_flow(const Kernel& kernel) {
+    ControlFlow flow;
+    flow.reconvergence.assign(kernel.instructions.size(), kNoInstruction);
+    if (kernel.instructions.empty()) return flow;
+    flow.blocks = build_blocks(kernel, flow.block_of);
+    const PostDominators post_dominators(kernel, flow.blocks);
+    for (std::uint32_t b = 0; b < flow.blocks.size(); ++b) {
+        const std::uint32_t last = flow.blocks[b].last;
+        const Instruction& end = kernel.instructions[last];
+        if (end.opcode != Opcode::brx && (end.opcode != Opcode::bra || end.guard < 0)) continue;
+        const std::uint32_t meet = post_dominators.of(b);
+        if (meet < flow.blocks.size()) flow.reconvergence[last] = flow.blocks[meet].first;
+    }
+    return flow;
+}
+
+Liveness analyze_liveness(std::span<const RegisterUse> uses, const Kernel& kernel, const ControlFlow& flow) {
+    const std::size_t registers = kernel.registers.size() + 1;
+    const std::size_t count = flow.blocks.size();
+    std::vector<std::vector<bool>> read_first(count, std::vector<bool>(registers, false));
+    std::vector<std::vector<bool>> killed = read_first;
+    for (std::size_t b = 0; b < count; ++b) {
+        for (std::uint32_t i = flow.blocks[b].first; i <= flow.blocks[b].last; ++i) {
+            for (const std::uint32_t r : uses[i].reads) {
+                if (!killed[b][r]) read_first[b][r] = true;
+            }
+            if (kernel.instructions[i].guard >= 0) continue;
+            for (const std::uint32_t r : uses[i].writes) killed[b][r] = true;
+        }
+    }
+    Liveness liveness;
+    liveness.live_in = read_first;
+    liveness.live_out.assign(count, std::vector<bool>(registers, false));
+    std::vector<bool> queued(count, true);
+    std::vector<std::uint32_t> work;
+    for (std::uint32_t b = 0; b < count; ++b) work.push_back(b);
+    while (!work.empty()) {
+        const std::uint32_t b = work.back();
+        work.pop_back();
+        queued[b] = false;
+        bool changed = false;
+        for (const std::uint32_t s : flow.blocks[b].successors) {
+            for (std::size_t r = 0; r < registers; ++r) {
+                if (!liveness.live_in[s][r] || liveness.live_out[b][r]) continue;
+                liveness.live_out[b][r] = true;
+                if (killed[b][r] || liveness.live_in[b][r]) continue;
+                liveness.live_in[b][r] = true;
+                changed = true;
+            }
+        }
+        if (!changed) continue;
+        for (const std::uint32_t p : flow.blocks[b].predecessors) {
+            if (!queued[p]) {
+                queued[p] = true;
+                work.push_back(p);
+            }
+        }
+    }
+    return liveness;
+}
+
+namespace {
+
+// Registers that only ever hold a kernel parameter: operands from the constant bank on the machine.
+std::vector<bool> parameter_registers(const Kernel& kernel, std::span<const RegisterUse> uses) {
+    std::vector<bool> constant(kernel.registers.size() + 1, true);
+    constant.back() = false;
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (std::size_t i = 0; i < uses.size(); ++i) {
+            const Instruction& instruction = kernel.instructions[i];
+            bool from_bank = instruction.opcode == Opcode::ld && instruction.space == StateSpace::parameter;
+            if (instruction.opcode == Opcode::cvta || instruction.opcode == Opcode::mov) {
+                from_bank = uses[i].reads.size() == 1 && constant[uses[i].reads[0]];
+            }
+            if (from_bank && instruction.guard < 0) continue;
+            for (const std::uint32_t r : uses[i].writes) {
+                if (constant[r]) {
+                    constant[r] = false;
+                    changed = true;
+                }
+            }
+        }
+    }
+    return constant;
+}
+
+}  // namespace
+
+unsigned count_registers(const Kernel& kernel, std::span<const RegisterUse> uses, const ControlFlow& flow,
+                         const Liveness& liveness) {
+    // A few for the stack pointer, the exit address and alignment of pairs: what ptxas reports for kernels
+    // whose live values can be counted by hand.
+    constexpr unsigned kReserved = 4;
+    constexpr unsigned kAllocationUnit = 8;
+    const std::vector<bool> constant = parameter_registers(kernel, uses);
+    const auto weight = [&](std::uint32_t r) -> unsigned {
+        if (constant[r] || r >= kernel.registers.size() || kernel.registers[r].type == Type::pred) return 0;
+        return bits_of(kernel.registers[r].type) > 32 ? 2 : 1;
+    };
+    unsigned peak = 0;
+    for (std::size_t b = 0; b < flow.blocks.size(); ++b) {
+        std::vector<bool> live = liveness.live_out[b];
+        unsigned now = 0;
+        for (std::uint32_t r = 0; r < live.size(); ++r) now += live[r] ? weight(r) : 0;
+        peak = std::max(peak, now);
+        for (std::uint32_t i = flow.blocks[b].last + 1; i-- > flow.blocks[b].first;) {
+            for (const std::uint32_t r : uses[i].writes) {
+                if (!live[r]) {
+                    peak = std::max(peak, now + weight(r));  // written and never read: lives for an instant
+                } else if (kernel.instructions[i].guard < 0) {
+                    live[r] = false;
+                    now -= weight(r);
+                }
+            }
+            for (const std::uint32_t r : uses[i].reads) {
+                if (live[r]) continue;
+                live[r] = true;
+                now += weight(r);
+            }
+            peak = std::max(peak, now);
+        }
+    }
+    unsigned total = (peak + kReserved + kAllocationUnit - 1) / kAllocationUnit * kAllocationUnit;
+    total = std::clamp(total, 16u, 255u / kAllocationUnit * kAllocationUnit + kAllocationUnit);
+    if (kernel.maximum_registers != 0)
+        total = std::min(total, std::max(16u, kernel.maximum_registers / 8 * 8));
+    return std::min(total, 255u);
+}
+
+}  // namespace heddle::ptx

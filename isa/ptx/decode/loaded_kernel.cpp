@@ -1,0 +1,301 @@
+// LoadedKernel: analysis, decoding for both modes, and what the timing model wants to know of each
+// instruction.
+#include <algorithm>
+#include <cstring>
+
+#include "isa/common/error.h"
+#include "isa/ptx/decode/decoder.h"
+#include "isa/ptx/instruction_table.h"
+#include "isa/ptx/machine/machine.h"
+
+namespace heddle::ptx {
+namespace {
+
+// Running off the end of a kernel is a return.
+void append_exit(Kernel& kernel) {
+    Instruction last;
+    last.opcode = Opcode::ret;
+    last.form = &forms_of(Opcode::ret).front();
+    last.line = kernel.instructions.empty() ? kernel.line : kernel.instructions.back().line;
+    kernel.instructions.push_back(last);
+}
+
+bool may_run_off(const Kernel& kernel) {
+    if (kernel.instructions.empty()) return true;
+    for (const Instruction& n : kernel.instructions) {
+        for (const Operand& operand : n.operands) {
+            if (operand.kind == Operand::Kind::label && operand.index >= kernel.instructions.size())
+                return true;
+        }
+    }
+    const Instruction& last = kernel.instructions.back();
+    const bool leaves = last.opcode == Opcode::ret || last.opcode == Opcode::exit ||
+                        last.opcode == Opcode::bra || last.opcode == Opcode::brx;
+    return !leaves || last.guard >= 0;
+}
+
+bool moves_register(const Instruction& n) {
+    return n.opcode == Opcode::mov && n.type() != Type::pred && n.operands[0].kind == Operand::Kind::reg &&
+           n.operands[1].kind == Operand::Kind::reg;
+}
+
+// bfe and bfi of a field whose place and length are constants.
+bool has_constant_field(const Instruction& n) {
+    if (n.opcode != Opcode::bfe && n.opcode != Opcode::bfi) return false;
+    const std::size_t last = n.operands.size() - 1;
+    return n.operands[last].kind == Operand::Kind::immediate &&
+           n.operands[last - 1].kind == Operand::Kind::immediate;
+}
+
+bool adds_floats_in_shared_memory(const Instruction& n) {
+    return (n.opcode == Opcode::atom || n.opcode == Opcode::red) && n.space == StateSpace::shared &&
+           n.has(Modifier::add) && is_float(n.type());
+}
+
+void describe_memory(const Instruction& n, InstructionInfo& info) {
+    switch (n.opcode) {
+        case Opcode::ld:
+        case Opcode::ldu:
+        case Opcode::ldmatrix:
+        case Opcode::prefetch:
+        case Opcode::prefetchu:
+            info.space = n.space == StateSpace::none ? StateSpace::generic : n.space;
+            // Parameters lie in the constant bank and are operands of other instructions.
+            info.reads_memory = n.space != StateSpace::parameter;
+            if (n.opcode == Opcode::ldmatrix) info.space = StateSpace::shared;
+            if (n.opcode == Opcode::prefetch || n.opcode == Opcode::prefetchu)
+                info.space = StateSpace::global;
+            break;
+        case Opcode::st:
+            info.space = n.space == StateSpace::none ? StateSpace::generic : n.space;
+            info.writes_memory = true;
+            break;
+        case Opcode::atom:
+        case Opcode::red:
+            info.space = n.space == StateSpace::none ? StateSpace::generic : n.space;
+            info.reads_memory = info.writes_memory = info.atomic = true;
+            break;
+        case Opcode::cp:
+            if (n.operands.empty() || n.operands[0].kind != Operand::Kind::address) break;
+            info.space = StateSpace::global;
+            info.reads_memory = true;
+            info.async_copy = true;
+            break;
+        default:
+            return;
+    }
+    const bool device_order =
+        n.has(Modifier::relaxed) || n.has(Modifier::acquire) || n.has(Modifier::release);
+    info.bypass_l1 = n.has(Modifier::cg) || n.has(Modifier::cv) || n.has(Modifier::volatile_) ||
+                     n.has(Modifier::wt) || (device_order && !n.has(Modifier::cta));
+}
+
+void describe_synchronisation(const Instruction& n, InstructionInfo& info) {
+    switch (n.opcode) {
+        case Opcode::bar:
+        case Opcode::barrier:
+            if (!n.has(Modifier::warp)) info.synchronisation = Synchronisation::cta_barrier;
+            break;
+        case Opcode::cp:
+            if (n.has(Modifier::commit_group)) info.synchronisation = Synchronisation::async_copy_commit;
+            if (n.has(Modifier::wait_group) || n.has(Modifier::wait_all)) {
+                info.synchronisation = Synchronisation::async_copy_wait;
+                if (n.has(Modifier::wait_group)) {
+                    info.async_copy_groups_left = static_cast<std::uint16_t>(n.operands[0].bits);
+                }
+            }
+            break;
+        case Opcode::membar:
+        case Opcode::fence:
+            info.synchronisation = Synchronisation::memory_fence;
+            break;
+        case Opcode::ret:
+        case Opcode::exit:
+            info.synchronisation = Synchronisation::exit;
+            break;
+        default:
+            break;
+    }
+}
+
+std::uint32_t depth_of(const Instruction& n) {
+    if (n.has(Modifier::m16n8k4)) return 4;
+    if (n.has(Modifier::m16n8k8)) return 8;
+    return n.has(Modifier::m16n8k16) ? 16 : 32;
+}
+
+InstructionInfo describe(const Instruction& n, const RegisterUse& use, unsigned compute_capability) {
+    InstructionInfo info;
+    info.line = n.line;
+    info.pipeline = n.form->pipeline;
+    info.machine_operations = n.form->operations;
+    if (compute_capability < n.form->before_capability && n.form->operations_before != 0) {
+        info.machine_operations = n.form->operations_before;
+    }
+    if (moves_register(n)) {  // a renaming
+        info.pipeline = Pipeline::none;
+        info.machine_operations = 0;
+    }
+    if (has_constant_field(n))
+        info.machine_operations = bits_of(n.type()) == 64 ? 4 : 2;     // a shift and a mask
+    if (adds_floats_in_shared_memory(n)) info.machine_operations = 5;  // a loop around compare-and-swap
+    describe_memory(n, info);
+    describe_synchronisation(n, info);
+    if (n.opcode == Opcode::mma) {
+        info.tensor_macs = 16 * 8 * depth_of(n);
+        info.tensor_type = n.type(1);
+    }
+    for (const std::uint32_t r : use.reads) info.reads.push_back(static_cast<std::uint16_t>(r));
+    for (const std::uint32_t r : use.writes) info.writes.push_back(static_cast<std::uint16_t>(r));
+    return info;
+}
+
+std::vector<std::byte> build_constant_bank(const Kernel& kernel) {
+    std::vector<std::byte> bank;
+    for (const Variable& variable : kernel.variables) {
+        if (variable.space != StateSpace::constant) continue;
+        bank.resize(std::max<std::size_t>(bank.size(), variable.offset + variable.bytes));
+        std::copy(variable.initial.begin(), variable.initial.end(),
+                  bank.begin() + static_cast<std::ptrdiff_t>(variable.offset));
+    }
+    return bank;
+}
+
+// .maxntid and .minnctapersm make the compiler spill rather than use more registers than the occupancy asked
+// for allows.
+unsigned limit_registers(const Kernel& kernel, unsigned registers) {
+    constexpr unsigned kRegistersPerSm = 65536;
+    std::uint64_t threads = 1;
+    const bool required = kernel.required_threads[0] != 0;
+    for (unsigned d = 0; d < 3; ++d)
+        threads *= required ? kernel.required_threads[d] : kernel.maximum_threads[d];
+    if (threads == 0) return registers;
+    const std::uint64_t ctas = std::max(1u, kernel.minimum_ctas);
+    const std::uint64_t limit = kRegistersPerSm / (threads * ctas) / 8 * 8;
+    return static_cast<unsigned>(std::min<std::uint64_t>(registers, std::max<std::uint64_t>(limit, 16)));
+}
+
+}  // namespace
+
+LoadedKernel::LoadedKernel(std::shared_ptr<const Module> module, const std::string& entry,
+                           unsigned compute_capability)
+    : implementation_(std::make_unique<Implementation>()) {
+    const Kernel* found = module->find(entry);
+    if (found == nullptr) {
+        std::vector<std::string> names;
+        for (const Kernel& kernel : module->kernels) names.push_back(kernel.name);
+        const std::string near = nearest_word(entry, names.data(), names.size());
+        throw Error("the module has no kernel " + entry, {module->file_name, 0, ""},
+                    near.empty() ? "" : "did you mean " + near + "?");
+    }
+    Implementation& loaded = *implementation_;
+    loaded.file_name = module->file_name;
+    loaded.kernel = *found;
+    Kernel& kernel = loaded.kernel;
+    if (may_run_off(kernel)) append_exit(kernel);
+    loaded.scoreboard_size = kernel.registers.size() + 1;
+    if (loaded.scoreboard_size > 65535) {
+        throw Error("more than 65534 registers are used", {loaded.file_name, kernel.line, kernel.name},
+                    "split the kernel, or let the compiler allocate registers");
+    }
+    Analysis analysis;
+    analysis.uses = register_uses(kernel);
+    analysis.flow = analyze_control_flow(kernel);
+    analysis.liveness = analyze_liveness(analysis.uses, kernel, analysis.flow);
+    analysis.steering = find_steering(kernel, analysis.uses);
+    for (const Mode mode : {Mode::functional, Mode::timing}) {
+        loaded.programs[static_cast<std::size_t>(mode)] = decode(kernel, loaded.file_name, analysis, mode);
+    }
+    const unsigned capability = compute_capability != 0 ? compute_capability : module->compute_capability;
+    for (std::size_t i = 0; i < kernel.instructions.size(); ++i) {
+        loaded.information.push_back(describe(kernel.instructions[i], analysis.uses[i], capability));
+        loaded.uses_shared_memory = loaded.uses_shared_memory ||
+                                    kernel.instructions[i].space == StateSpace::shared ||
+                                    kernel.instructions[i].second_space == StateSpace::shared;
+    }
+    loaded.registers_per_thread =
+        limit_registers(kernel, count_registers(kernel, analysis.uses, analysis.flow, analysis.liveness));
+    loaded.steering_instructions = analysis.steering.count;
+    loaded.steering_reads = analysis.steering.steering_reads;
+    loaded.skipped_writes = analysis.steering.skipped_writes;
+    loaded.shared_memory_steers = analysis.steering.shared_memory;
+    loaded.constant_bank = build_constant_bank(kernel);
+    loaded.dynamic_shared_offset = (kernel.shared_bytes + 15) / 16 * 16;
+    for (const Variable& variable : kernel.variables) {
+        if (variable.space == StateSpace::shared && variable.bytes == 0) {
+            loaded.dynamic_shared_offset = static_cast<std::uint32_t>(variable.offset);
+        }
+    }
+}
+
+LoadedKernel::~LoadedKernel() = default;
+LoadedKernel::LoadedKernel(LoadedKernel&&) noexcept = default;
+
+const std::string& LoadedKernel::name() const {
+    return implementation_->kernel.name;
+}
+std::span<const InstructionInfo> LoadedKernel::instructions() const {
+    return implementation_->information;
+}
+std::size_t LoadedKernel::scoreboard_size() const {
+    return implementation_->scoreboard_size;
+}
+unsigned LoadedKernel::registers_per_thread() const {
+    return implementation_->registers_per_thread;
+}
+std::uint32_t LoadedKernel::static_shared_bytes() const {
+    return implementation_->kernel.shared_bytes;
+}
+std::uint32_t LoadedKernel::parameter_bytes() const {
+    return implementation_->kernel.parameter_bytes;
+}
+std::span<const Parameter> LoadedKernel::parameters() const {
+    return implementation_->kernel.parameters;
+}
+std::size_t LoadedKernel::steering_instructions() const {
+    return implementation_->steering_instructions;
+}
+
+std::vector<std::byte> pack_parameters(const LoadedKernel& kernel,
+                                       std::span<const std::vector<std::byte>> values) {
+    const std::span<const Parameter> parameters = kernel.parameters();
+    if (values.size() != parameters.size()) {
+        throw Error("kernel " + kernel.name() + " takes " + std::to_string(parameters.size()) +
+                    " parameters, " + std::to_string(values.size()) + " are given");
+    }
+    std::vector<std::byte> block(kernel.parameter_bytes());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (values[i].size() != parameters[i].bytes) {
+            throw Error("parameter " + parameters[i].name + " of kernel " + kernel.name() + " has " +
+                        std::to_string(parameters[i].bytes) + " bytes, " + std::to_string(values[i].size()) +
+                        " are given");
+        }
+        std::copy(values[i].begin(), values[i].end(), block.begin() + parameters[i].offset);
+    }
+    return block;
+}
+
+namespace {
+std::string allocation_name(const std::string& variable) {
+    return ".global " + variable;
+}
+}  // namespace
+
+void allocate_module_variables(const LoadedKernel& kernel, GlobalMemory& memory) {
+    for (const Variable& variable : kernel.implementation().kernel.variables) {
+        if (variable.space != StateSpace::global) continue;
+        if (module_variable_address(memory, variable.name) != 0) continue;
+        const std::uint64_t base = memory.allocate(allocation_name(variable.name), variable.bytes, true);
+        memory.write(base, variable.initial);
+    }
+}
+
+std::uint64_t module_variable_address(const GlobalMemory& memory, const std::string& variable) {
+    const std::string name = allocation_name(variable);
+    for (const Allocation& allocation : memory.allocations()) {
+        if (allocation.name == name) return allocation.base;
+    }
+    return 0;
+}
+
+}  // namespace heddle::ptx

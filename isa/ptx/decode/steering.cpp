@@ -1,0 +1,315 @@
+#include "isa/ptx/decode/steering.h"
+
+#include <algorithm>
+
+namespace heddle::ptx {
+namespace {
+
+// What a pointer was made from: one bit per kernel parameter or variable, bit 0 for pointers read from memory
+// and for everything beyond 63 roots.
+using Roots = std::uint64_t;
+constexpr Roots kUnknown = 1;
+
+bool is_control(const Instruction& instruction) {
+    switch (instruction.opcode) {
+        case Opcode::bra:
+        case Opcode::brx:
+        case Opcode::ret:
+        case Opcode::exit:
+        case Opcode::trap:
+        case Opcode::barrier:
+            return true;
+        case Opcode::bar:
+            return !instruction.has(Modifier::warp);
+        default:
+            return false;
+    }
+}
+
+bool is_async_copy(const Instruction& instruction) {
+    return instruction.opcode == Opcode::cp && !instruction.operands.empty() &&
+           instruction.operands[0].kind == Operand::Kind::address;
+}
+
+// A pointer does not survive these.
+bool forgets_pointers(const Instruction& instruction) {
+    switch (instruction.opcode) {
+        case Opcode::mul:
+        case Opcode::mul24:
+        case Opcode::div:
+        case Opcode::rem:
+        case Opcode::shl:
+        case Opcode::shr:
+        case Opcode::bfe:
+        case Opcode::popc:
+        case Opcode::clz:
+        case Opcode::setp:
+        case Opcode::set:
+            return true;
+        default:
+            return is_float(instruction.type());
+    }
+}
+
+class RootAnalysis {
+  public:
+    RootAnalysis(const Kernel& kernel, std::span<const RegisterUse> uses) : kernel_(kernel), uses_(uses) {
+        roots_.assign(kernel.registers.size() + 1, 0);
+        name_roots();
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (std::size_t i = 0; i < uses.size(); ++i) changed = propagate(i) || changed;
+        }
+    }
+
+    // Of an address operand.
+    Roots of(const Operand& operand) const {
+        if (operand.base == Operand::Kind::reg) return roots_[operand.index];
+        if (operand.base == Operand::Kind::variable) return variable_root(operand.index);
+        return 0;
+    }
+
+    Roots of_space(StateSpace space) const {
+        Roots mask = space == StateSpace::global || space == StateSpace::generic ? kUnknown : 0;
+        for (std::size_t v = 0; v < kernel_.variables.size(); ++v) {
+            if (space == StateSpace::generic || kernel_.variables[v].space == space) mask |= variable_root(v);
+        }
+        if (space == StateSpace::global || space == StateSpace::generic) {
+            for (std::size_t p = 0; p < offsets_.size(); ++p) mask |= parameter_root(p);
+        }
+        return mask;
+    }
+
+    std::vector<std::uint32_t> parameter_offsets(Roots roots) const {
+        std::vector<std::uint32_t> result;
+        for (std::size_t p = 0; p < offsets_.size(); ++p) {
+            const Roots root = parameter_root(p);
+            if (root != kUnknown && (roots & root) != 0) result.push_back(offsets_[p]);
+        }
+        return result;
+    }
+
+  private:
+    static Roots bit(std::size_t index) { return index + 1 < 64 ? Roots{1} << (index + 1) : kUnknown; }
+    Roots parameter_root(std::size_t p) const { return bit(p); }
+    Roots variable_root(std::size_t v) const { return bit(offsets_.size() + v); }
+
+    static bool is_pointer_load(const Instruction& n) {
+        return n.opcode == Opcode::ld && n.space == StateSpace::parameter && bits_of(n.type()) == 64 &&
+               n.operands[1].base == Operand::Kind::parameter;
+    }
+    std::uint32_t parameter_offset(const Instruction& n) const {
+        return kernel_.parameters[n.operands[1].index].offset +
+               static_cast<std::uint32_t>(n.operands[1].bits);
+    }
+
+    void name_roots() {
+        for (const Instruction& n : kernel_.instructions) {
+            if (!is_pointer_load(n)) continue;
+            const std::uint32_t offset = parameter_offset(n);
+            if (std::find(offsets_.begin(), offsets_.end(), offset) == offsets_.end())
+                offsets_.push_back(offset);
+        }
+    }
+
+    Roots result_of(std::size_t i) const {
+        const Instruction& n = kernel_.instructions[i];
+        if (is_pointer_load(n)) {
+            const auto found = std::find(offsets_.begin(), offsets_.end(), parameter_offset(n));
+            return parameter_root(static_cast<std::size_t>(found - offsets_.begin())) |
+                   (n.operands[0].kind == Operand::Kind::vector ? kUnknown : 0);
+        }
+        const bool loads = n.opcode == Opcode::ld || n.opcode == Opcode::ldu || n.opcode == Opcode::atom;
+        if (loads) return bits_of(n.type()) == 64 ? kUnknown : 0;
+        if (forgets_pointers(n)) return 0;
+        Roots result = 0;
+        for (std::size_t o = 1; o < n.operands.size(); ++o) {
+            // The factors of a multiply-add are no pointers.
+            if ((n.opcode == Opcode::mad || n.opcode == Opcode::mad24 || n.opcode == Opcode::madc) && o < 3)
+                continue;
+            result |= of_operand(n.operands[o]);
+        }
+        return result;
+    }
+
+    Roots of_operand(const Operand& operand) const {
+        if (operand.kind == Operand::Kind::reg) return roots_[operand.index];
+        if (operand.kind == Operand::Kind::variable) return variable_root(operand.index);
+        Roots result = 0;
+        for (const Operand& element : operand.elements) result |= of_operand(element);
+        return result;
+    }
+
+    bool propagate(std::size_t i) {
+        if (uses_[i].writes.empty()) return false;
+        const Roots result = result_of(i);
+        bool changed = false;
+        for (const std::uint32_t r : uses_[i].writes) {
+            changed = changed || (roots_[r] | result) != roots_[r];
+            roots_[r] |= result;
+        }
+        return changed;
+    }
+
+    const Kernel& kernel_;
+    std::span<const RegisterUse> uses_;
+    std::vector<Roots> roots_;
+    std::vector<std::uint32_t> offsets_;  // of parameters used as pointers
+};
+
+// One side of a memory access.
+struct Region {
+    bool exists = false;
+    StateSpace space = StateSpace::none;
+    Roots roots = 0;
+    bool anywhere = false;  // in that space
+};
+
+bool overlap(const Region& a, const Region& b) {
+    if (!a.exists || !b.exists) return false;
+    if (a.space != b.space && a.space != StateSpace::generic && b.space != StateSpace::generic) return false;
+    return a.anywhere || b.anywhere || (a.roots & b.roots) != 0;
+}
+
+class Slicer {
+  public:
+    Slicer(const Kernel& kernel, std::span<const RegisterUse> uses)
+        : kernel_(kernel), uses_(uses), roots_(kernel, uses), reads_(uses.size()), writes_(uses.size()) {
+        slice_.evaluated.assign(uses.size(), false);
+        done_.assign(uses.size(), false);
+        slice_.registers.assign(kernel.registers.size() + 1, false);
+        for (std::size_t i = 0; i < uses.size(); ++i) describe_access(i);
+    }
+
+    SteeringSlice run() {
+        for (std::size_t i = 0; i < uses_.size(); ++i) seed(i);
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (std::size_t i = uses_.size(); i-- > 0;) changed = visit(i) || changed;
+        }
+        finish();
+        return std::move(slice_);
+    }
+
+  private:
+    Region region(const Operand& operand, StateSpace space) const {
+        Region result;
+        result.exists = true;
+        result.space = space == StateSpace::none ? StateSpace::generic : space;
+        result.roots = roots_.of(operand) & roots_.of_space(result.space);
+        result.anywhere = result.roots == 0 || (result.roots & kUnknown) != 0;
+        return result;
+    }
+
+    void describe_access(std::size_t i) {
+        const Instruction& n = kernel_.instructions[i];
+        switch (n.opcode) {
+            case Opcode::ld:
+            case Opcode::ldu:
+            case Opcode::ldmatrix:
+                if (n.space != StateSpace::parameter && n.space != StateSpace::constant) {
+                    reads_[i] = region(n.operands[1], n.space);
+                }
+                break;
+            case Opcode::st:
+                writes_[i] = region(n.operands[0], n.space);
+                break;
+            case Opcode::atom:
+                reads_[i] = writes_[i] = region(n.operands[1], n.space);
+                break;
+            case Opcode::red:
+                reads_[i] = writes_[i] = region(n.operands[0], n.space);
+                break;
+            case Opcode::cp:
+                if (is_async_copy(n)) {
+                    writes_[i] = region(n.operands[0], StateSpace::shared);
+                    reads_[i] = region(n.operands[1], StateSpace::global);
+                }
+                break;
+            default:
+                break;
+        }
+    }
+
+    bool mark(std::uint32_t r) {
+        if (slice_.registers[r]) return false;
+        slice_.registers[r] = true;
+        return true;
+    }
+
+    void mark_operand(const Operand& operand) {
+        if (operand.kind == Operand::Kind::reg) mark(operand.index);
+    }
+
+    void seed(std::size_t i) {
+        const Instruction& n = kernel_.instructions[i];
+        for (const std::uint32_t r : uses_[i].address_reads) mark(r);
+        if (n.guard >= 0) mark(static_cast<std::uint32_t>(n.guard));
+        if (is_async_copy(n) && n.operands.size() > 3) mark_operand(n.operands[3]);
+        if (!is_control(n)) return;
+        slice_.evaluated[i] = true;
+        if (n.opcode == Opcode::bar || n.opcode == Opcode::barrier || n.opcode == Opcode::brx) {
+            for (const Operand& operand : n.operands) {
+                if (operand.type != Type::pred) mark_operand(operand);
+            }
+        }
+    }
+
+    bool written_value_steers(std::size_t i) const {
+        return std::any_of(uses_[i].writes.begin(), uses_[i].writes.end(),
+                           [&](std::uint32_t r) { return slice_.registers[r]; });
+    }
+
+    bool visit(std::size_t i) {
+        const bool steers =
+            written_value_steers(i) || std::any_of(steering_.begin(), steering_.end(),
+                                                   [&](const Region& r) { return overlap(r, writes_[i]); });
+        if (!steers || done_[i]) return false;
+        done_[i] = true;
+        slice_.evaluated[i] = true;
+        for (const std::uint32_t r : uses_[i].reads) mark(r);
+        if (reads_[i].exists) add_region(reads_[i]);
+        return true;
+    }
+
+    void add_region(const Region& added) {
+        for (Region& known : steering_) {
+            if (known.space != added.space) continue;
+            known.roots |= added.roots;
+            known.anywhere = known.anywhere || added.anywhere;
+            return;
+        }
+        steering_.push_back(added);
+    }
+
+    void finish() {
+        Roots read = 0, skipped = 0;
+        for (const Region& r : steering_) {
+            const bool shared = r.space == StateSpace::shared || r.space == StateSpace::generic;
+            slice_.shared_memory = slice_.shared_memory || shared;
+            read |= r.roots;
+        }
+        for (std::size_t i = 0; i < uses_.size(); ++i) {
+            slice_.count += slice_.evaluated[i] ? 1 : 0;
+            if (!slice_.evaluated[i]) skipped |= writes_[i].roots;
+        }
+        slice_.steering_reads = roots_.parameter_offsets(read);
+        slice_.skipped_writes = roots_.parameter_offsets(skipped);
+    }
+
+    const Kernel& kernel_;
+    std::span<const RegisterUse> uses_;
+    RootAnalysis roots_;
+    std::vector<Region> reads_, writes_;
+    std::vector<Region> steering_;  // one per space
+    std::vector<bool> done_;        // operands have been marked
+    SteeringSlice slice_;
+};
+
+}  // namespace
+
+SteeringSlice find_steering(const Kernel& kernel, std::span<const RegisterUse> uses) {
+    return Slicer(kernel, uses).run();
+}
+
+}  // namespace heddle::ptx

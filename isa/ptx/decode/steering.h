@@ -1,0 +1,26 @@
+// Timing mode evaluates only what steers the machine. This finds it: a backward slice from addresses, guards,
+// barrier operands and copy sizes, followed through memory by what a pointer was made from.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "isa/ptx/decode/data_flow.h"
+
+namespace heddle::ptx {
+
+struct SteeringSlice {
+    std::vector<bool> evaluated;  ///< [instruction] its values must be computed
+    std::vector<bool> registers;  ///< [register, and the carry flag] holds a value that steers
+    bool shared_memory = false;   ///< something that steers is read from shared memory
+    std::size_t count = 0;        ///< evaluated instructions
+    /// Offsets of kernel parameters, used as pointers, through which evaluated instructions read and through
+    /// which instructions write that are not evaluated. Sound as long as these do not point into the same
+    /// allocation.
+    std::vector<std::uint32_t> steering_reads, skipped_writes;
+};
+
+SteeringSlice find_steering(const Kernel& kernel, std::span<const RegisterUse> uses);
+
+}  // namespace heddle::ptx

@@ -1,0 +1,32 @@
+// The instruction table: control and synchronisation. Notation: instruction_table.h.
+#pragma once
+
+#include "isa/ptx/forms/forms.h"
+
+namespace heddle::ptx::forms {
+
+// clang-format off
+inline constexpr InstructionForm kControlForms[] = {
+    {bra, "uni?", "label", P::branch},
+    {brx, "idx uni?", "u32 label", P::branch, 4},
+    {ret, "uni?", "", P::branch},
+    {exit, "", "", P::branch},
+    {trap, "", "", P::branch},
+    {nanosleep, "u32", "u32", P::branch},
+    {bar, "cta? sync", "u32 u32?", P::barrier},
+    {bar, "cta? arrive", "u32 u32", P::barrier},
+    {bar, "cta? red popc u32", "=u32 u32 !pred", P::barrier, 2},
+    {bar, "cta? red popc u32", "=u32 u32 u32 !pred", P::barrier, 2},
+    {bar, "cta? red and|or pred", "=pred u32 !pred", P::barrier, 2},
+    {bar, "cta? red and|or pred", "=pred u32 u32 !pred", P::barrier, 2},
+    {bar, "warp sync", "b32", P::branch},
+    {barrier, "cta? sync aligned?", "u32 u32?", P::barrier},
+    {barrier, "cta? arrive aligned?", "u32 u32", P::barrier},
+    {membar, "cta", "", P::barrier},
+    {membar, "gl|gpu|sys", "", P::barrier, 3},
+    {fence, "sc|acq_rel? cta", "", P::barrier},
+    {fence, "sc|acq_rel? cluster|gpu|sys", "", P::barrier, 3},
+};
+// clang-format on
+
+}  // namespace heddle::ptx::forms

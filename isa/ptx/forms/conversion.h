@@ -1,0 +1,40 @@
+// The instruction table: conversion. Notation: instruction_table.h.
+#pragma once
+
+#include "isa/ptx/forms/forms.h"
+
+namespace heddle::ptx::forms {
+
+// clang-format off
+inline constexpr InstructionForm kConversionForms[] = {
+    {cvt, "u64|s64 u32", "=~0 ~1", P::none, 0},  // the high half is the zero register
+    {cvt, "u8|u16|u32|s8|s16|s32|u64|s64 u8|u16|u32|s8|s16|s32", "=~0 ~1"},
+    {cvt, "u8|u16|u32|s8|s16|s32 u64|s64", "=~0 ~1", P::none, 0},  // the low half: a renaming
+    {cvt, "u64|s64 u64|s64", "=~0 ~1", P::none, 0},
+    {cvt, "sat u8|u16|u32|s8|s16|s32|u64|s64 u8|u16|u32|s8|s16|s32|u64|s64", "=~0 ~1", P::integer, 2},
+    {cvt, "rni|rzi|rmi|rpi ftz? sat? u8|u16|u32|u64|s8|s16|s32|s64 f16|f32|f64", "=~0 ~1", P::special},
+    {cvt, "rni|rzi|rmi|rpi ftz? sat? u8|u16|u32|u64|s8|s16|s32|s64 bf16", "=~0 ~1", P::special},
+    {cvt, "rn|rz|rm|rp sat? f16|f32|f64 u8|u16|u32|u64|s8|s16|s32|s64", "=~0 ~1", P::special},
+    {cvt, "rn|rz|rm|rp bf16 u8|u16|u32|u64|s8|s16|s32|s64", "=~0 ~1", P::special},
+    {cvt, "ftz? sat? f32 f16", "=~0 ~1", P::half},
+    {cvt, "ftz? f32 bf16", "=~0 ~1", P::integer},
+    {cvt, "ftz? sat? f64 f16|f32", "=~0 ~1", P::special},
+    {cvt, "f64 bf16", "=~0 ~1", P::special},
+    {cvt, "rni|rzi|rmi|rpi? ftz? sat? f32 f32", "=~0 ~1", P::special},
+    {cvt, "rni|rzi|rmi|rpi? sat? f64 f64", "=~0 ~1", P::special},
+    {cvt, "rni|rzi|rmi|rpi? ftz? sat? f16 f16", "=~0 ~1", P::special},
+    {cvt, "rn|rz|rm|rp ftz? sat? f32 f64", "=~0 ~1", P::special},
+    {cvt, "rn|rz|rm|rp ftz? sat? f16 f32", "=~0 ~1", P::half},
+    {cvt, "rn|rz|rm|rp ftz? sat? f16 f64", "=~0 ~1", P::special},
+    {cvt, "rn|rz relu? satfinite? f16|bf16 f32", "=~0 ~1", P::half},
+    {cvt, "rm|rp bf16 f32", "=~0 ~1", P::special},
+    {cvt, "rn|rz|rm|rp bf16 f64", "=~0 ~1", P::special},
+    {cvt, "rn|rz relu? satfinite? f16x2|bf16x2 f32", "=0 1 1", P::half, 1, 80, 3},
+    {cvt, "rn|rz|rna relu? satfinite? tf32 f32", "=b32 1", P::integer, 3},
+    {cvt, "rn satfinite relu? e4m3x2|e5m2x2 f32", "=b16 1 1", P::half, 1, 89, 40},
+    {cvt, "rn satfinite relu? e4m3x2|e5m2x2 f16x2", "=b16 1", P::half, 1, 89, 40},
+    {cvt, "rn relu? f16x2 e4m3x2|e5m2x2", "=0 b16", P::half, 1, 89, 20},
+};
+// clang-format on
+
+}  // namespace heddle::ptx::forms

@@ -1,0 +1,199 @@
+// f16, f16x2, bf16, bf16x2 arithmetic. Sums and products of two are rounded to single precision first, which
+// is innocuous because single precision has more than twice the digits plus two; fused multiply-add rounds to
+// odd on the way.
+#include "isa/ptx/handlers/float_bits.h"
+
+namespace heddle::ptx::HEDDLE_PTX_VARIANT {
+namespace {
+
+inline bool is_nan(Half value) {
+    return (value.bits & 0x7FFFu) > 0x7C00u;
+}
+inline bool is_nan(Bfloat value) {
+    return (value.bits & 0x7FFFu) > 0x7F80u;
+}
+inline Half flush16(Half value) {
+    return (value.bits & 0x7C00u) == 0 ? Half{static_cast<std::uint16_t>(value.bits & 0x8000u)} : value;
+}
+inline Bfloat flush16(Bfloat value) {
+    return value;
+}
+
+template <bool kFlush, class T>
+T flush16_if(T value) {
+    if constexpr (kFlush)
+        return flush16(value);
+    else
+        return value;
+}
+
+enum class Finish { plain, saturate, relu };
+
+template <bool kFlush, Finish kFinish, class T>
+T finish16(float value) {
+    if constexpr (kFinish == Finish::saturate) value = saturate(value);
+    if constexpr (kFinish == Finish::relu) value = value < 0 || value == 0 ? 0.0f : value;  // NaN stays
+    return flush16_if<kFlush>(from_float<T>(value));
+}
+
+template <bool kFlush, Finish kFinish>
+struct Add {
+    template <class T>
+    T operator()(T a, T b) const {
+        return finish16<kFlush, kFinish, T>(to_float(flush16_if<kFlush>(a)) +
+                                            to_float(flush16_if<kFlush>(b)));
+    }
+};
+template <bool kFlush, Finish kFinish>
+struct Subtract {
+    template <class T>
+    T operator()(T a, T b) const {
+        return finish16<kFlush, kFinish, T>(to_float(flush16_if<kFlush>(a)) -
+                                            to_float(flush16_if<kFlush>(b)));
+    }
+};
+template <bool kFlush, Finish kFinish>
+struct Multiply {
+    template <class T>
+    T operator()(T a, T b) const {
+        return finish16<kFlush, kFinish, T>(to_float(flush16_if<kFlush>(a)) *
+                                            to_float(flush16_if<kFlush>(b)));
+    }
+};
+template <bool kFlush, Finish kFinish>
+struct FusedMultiplyAdd {
+    template <class T>
+    T operator()(T a, T b, T c) const {
+        const double x = to_float(flush16_if<kFlush>(a)), y = to_float(flush16_if<kFlush>(b));
+        const double z = to_float(flush16_if<kFlush>(c));
+        return finish16<kFlush, kFinish, T>(to_float_odd(add_to_odd(x * y, z)));
+    }
+};
+template <bool kFlush, Finish>
+struct Absolute {
+    template <class T>
+    T operator()(T a) const {
+        return {static_cast<std::uint16_t>(flush16_if<kFlush>(a).bits & 0x7FFFu)};
+    }
+};
+template <bool kFlush, Finish>
+struct Negate {
+    template <class T>
+    T operator()(T a) const {
+        return {static_cast<std::uint16_t>(flush16_if<kFlush>(a).bits ^ 0x8000u)};
+    }
+};
+template <bool kFlush, bool kNan, bool kMaximum>
+struct Extreme {
+    template <class T>
+    T operator()(T a_given, T b_given) const {
+        const T a = flush16_if<kFlush>(a_given), b = flush16_if<kFlush>(b_given);
+        // As sign-magnitude integers made monotonic; -0 below +0.
+        const auto order = [](T v) {
+            const auto bits = static_cast<std::int16_t>(v.bits);
+            return bits < 0 ? -1 - static_cast<std::int32_t>(v.bits & 0x7FFFu)
+                            : static_cast<std::int32_t>(bits);
+        };
+        const T extreme = (order(a) < order(b)) != kMaximum ? a : b;
+        const T nan{kNan16};
+        if constexpr (kNan)
+            return is_nan(a) || is_nan(b) ? nan : extreme;
+        else
+            return is_nan(a) ? (is_nan(b) ? nan : b) : (is_nan(b) ? a : extreme);
+    }
+};
+
+/// The operation on one number or on both of a pair. Op takes and returns T; T is Half or Bfloat.
+template <class Op, class T, int kOperands, bool kPacked>
+void apply(State& warp, const Decoded& i, std::uint32_t mask) {
+    const std::uint32_t* a = words<T>(warp, i.operand[1]);
+    const std::uint32_t* b = kOperands > 1 ? words<T>(warp, i.operand[2]) : a;
+    const std::uint32_t* c = kOperands > 2 ? words<T>(warp, i.operand[3]) : a;
+    const auto half = [=](unsigned lane, unsigned shift) -> std::uint32_t {
+        const T x{static_cast<std::uint16_t>(a[lane] >> shift)},
+            y{static_cast<std::uint16_t>(b[lane] >> shift)};
+        const T z{static_cast<std::uint16_t>(c[lane] >> shift)};
+        if constexpr (kOperands == 1)
+            return Op()(x).bits;
+        else if constexpr (kOperands == 2)
+            return Op()(x, y).bits;
+        else
+            return Op()(x, y, z).bits;
+    };
+    assign<std::uint32_t>(warp, i.operand[0], mask, [=](unsigned lane) {
+        if constexpr (kPacked)
+            return half(lane, 0) | half(lane, 16) << 16;
+        else
+            return half(lane, 0);
+    });
+}
+
+template <class Op, int kOperands>
+Handler choose_type(Type type) {
+    switch (type) {
+        case Type::f16:
+            return apply<Op, Half, kOperands, false>;
+        case Type::f16x2:
+            return apply<Op, Half, kOperands, true>;
+        case Type::bf16:
+            return apply<Op, Bfloat, kOperands, false>;
+        case Type::bf16x2:
+            return apply<Op, Bfloat, kOperands, true>;
+        default:
+            return nullptr;
+    }
+}
+
+template <template <bool, Finish> class Op, int kOperands>
+Handler choose(const Instruction& instruction) {
+    const Type type = instruction.type();
+    const bool flushes = instruction.has(Modifier::ftz);
+    if (instruction.has(Modifier::relu)) {
+        return flushes ? choose_type<Op<true, Finish::relu>, kOperands>(type)
+                       : choose_type<Op<false, Finish::relu>, kOperands>(type);
+    }
+    if (instruction.has(Modifier::sat)) {
+        return flushes ? choose_type<Op<true, Finish::saturate>, kOperands>(type)
+                       : choose_type<Op<false, Finish::saturate>, kOperands>(type);
+    }
+    return flushes ? choose_type<Op<true, Finish::plain>, kOperands>(type)
+                   : choose_type<Op<false, Finish::plain>, kOperands>(type);
+}
+
+template <bool kMaximum>
+Handler choose_extreme(const Instruction& instruction) {
+    const bool flushes = instruction.has(Modifier::ftz);
+    if (instruction.has(Modifier::nan_propagating)) {
+        return flushes ? choose_type<Extreme<true, true, kMaximum>, 2>(instruction.type())
+                       : choose_type<Extreme<false, true, kMaximum>, 2>(instruction.type());
+    }
+    return flushes ? choose_type<Extreme<true, false, kMaximum>, 2>(instruction.type())
+                   : choose_type<Extreme<false, false, kMaximum>, 2>(instruction.type());
+}
+
+}  // namespace
+
+Handler select_half(const Instruction& instruction) {
+    switch (instruction.opcode) {
+        case Opcode::add:
+            return choose<Add, 2>(instruction);
+        case Opcode::sub:
+            return choose<Subtract, 2>(instruction);
+        case Opcode::mul:
+            return choose<Multiply, 2>(instruction);
+        case Opcode::fma:
+            return choose<FusedMultiplyAdd, 3>(instruction);
+        case Opcode::abs:
+            return choose<Absolute, 1>(instruction);
+        case Opcode::neg:
+            return choose<Negate, 1>(instruction);
+        case Opcode::min:
+            return choose_extreme<false>(instruction);
+        case Opcode::max:
+            return choose_extreme<true>(instruction);
+        default:
+            return nullptr;
+    }
+}
+
+}  // namespace heddle::ptx::HEDDLE_PTX_VARIANT

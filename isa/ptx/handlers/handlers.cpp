@@ -1,0 +1,60 @@
+#include "isa/ptx/handlers/handlers.h"
+
+#include "isa/common/error.h"
+#include "isa/ptx/machine/control.h"
+
+namespace heddle::ptx {
+
+namespace baseline {
+Handler select(const Instruction& instruction, const HandlerRequest& request);
+}
+#ifdef HEDDLE_PTX_AVX2
+namespace avx2 {
+Handler select(const Instruction& instruction, const HandlerRequest& request);
+}
+#endif
+
+namespace {
+
+// The same code compiled for a newer instruction set; the results are the same bits.
+bool host_has_avx2() {
+#ifdef HEDDLE_PTX_AVX2
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+           __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
+#else
+    return false;
+#endif
+}
+
+// Fences order accesses that this model performs in order; a copy is finished when it is issued.
+bool does_nothing(const Instruction& n) {
+    switch (n.opcode) {
+        case Opcode::membar:
+        case Opcode::fence:
+        case Opcode::nanosleep:
+            return true;
+        case Opcode::cp:
+            return n.operands.empty() || n.operands[0].kind != Operand::Kind::address;
+        default:
+            return false;
+    }
+}
+
+}  // namespace
+
+Handler select_handler(const Instruction& instruction, const HandlerRequest& request) {
+    if (does_nothing(instruction)) return nullptr;
+    if (const Handler control = select_control(instruction)) return control;
+    Handler handler = nullptr;
+#ifdef HEDDLE_PTX_AVX2
+    if (host_has_avx2()) handler = avx2::select(instruction, request);
+#endif
+    if (handler == nullptr) handler = baseline::select(instruction, request);
+    if (handler == nullptr && !(instruction.opcode == Opcode::ld && !request.evaluate)) {
+        throw Error("this combination of types and modifiers of " + std::string(name_of(instruction.opcode)) +
+                    " is not supported");
+    }
+    return handler;
+}
+
+}  // namespace heddle::ptx

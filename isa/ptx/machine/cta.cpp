@@ -1,0 +1,350 @@
+#include <algorithm>
+#include <cstring>
+
+#include "isa/common/error.h"
+#include "isa/numerics/dot_product_unit.h"
+#include "isa/ptx/machine/control.h"
+#include "isa/ptx/machine/machine.h"
+
+namespace heddle::ptx {
+namespace {
+
+constexpr std::uint64_t kMaximumThreads = 1024;  // per CTA: CUDA programming guide, all compute capabilities
+constexpr std::uint32_t kMaximumSharedBytes = 1u << 24;
+
+[[noreturn]] void fail_launch(const LoadedKernel::Implementation& kernel, const std::string& problem,
+                              const std::string& remedy = "") {
+    throw Error("launch of kernel " + kernel.kernel.name + ": " + problem,
+                {kernel.file_name, kernel.kernel.line, ""}, remedy);
+}
+
+std::string describe(const Dim3& d) {
+    return std::to_string(d.x) + " x " + std::to_string(d.y) + " x " + std::to_string(d.z);
+}
+
+void check_threads(const LaunchContext& launch, const LoadedKernel::Implementation& kernel) {
+    const Kernel& k = kernel.kernel;
+    if (launch.grid.count() == 0) fail_launch(kernel, "the grid " + describe(launch.grid) + " is empty");
+    const std::uint64_t threads = launch.block.count();
+    if (threads == 0 || threads > kMaximumThreads) {
+        fail_launch(kernel, "a block of " + describe(launch.block) + " threads", "use 1 to 1024 threads");
+    }
+    const Dim3 required{k.required_threads[0], k.required_threads[1], k.required_threads[2]};
+    if (required.x != 0 && !(required == launch.block)) {
+        fail_launch(kernel, "a block of " + describe(launch.block) + ", the kernel says .reqntid " +
+                                describe(required));
+    }
+    const Dim3 maximum{k.maximum_threads[0], k.maximum_threads[1], k.maximum_threads[2]};
+    if (maximum.x != 0 && threads > maximum.count()) {
+        fail_launch(kernel, "a block of " + std::to_string(threads) + " threads, the kernel says .maxntid " +
+                                std::to_string(maximum.count()));
+    }
+}
+
+// Steering is followed through pointer parameters: two of them must not lead to the same buffer.
+void check_aliases(const LaunchContext& launch, const LoadedKernel::Implementation& kernel) {
+    const auto allocation_at = [&](std::uint32_t offset) -> const Allocation* {
+        std::uint64_t address = 0;
+        std::memcpy(&address, launch.parameters.data() + offset, sizeof(address));
+        return launch.memory->find(address, 1);
+    };
+    for (const std::uint32_t read : kernel.steering_reads) {
+        for (const std::uint32_t write : kernel.skipped_writes) {
+            if (read == write) continue;
+            const Allocation* allocation = allocation_at(read);
+            if (allocation == nullptr || !allocation->backed || allocation != allocation_at(write)) continue;
+            fail_launch(kernel,
+                        "buffer " + allocation->name +
+                            " is read for values that steer, and written through another pointer",
+                        "run it in functional mode, or pass different buffers");
+        }
+    }
+}
+
+// The tensor core of a generation takes some input types only.
+void check_matrix_types(const LaunchContext& launch, const LoadedKernel::Implementation& kernel) {
+    for (const Instruction& n : kernel.kernel.instructions) {
+        if (n.opcode != Opcode::mma || !is_float(n.type(1))) continue;
+        const auto input = n.type(1) == Type::f16    ? numerics::Format::fp16
+                           : n.type(1) == Type::bf16 ? numerics::Format::bf16
+                                                     : numerics::Format::tf32;
+        const auto output = n.type(0) == Type::f16 ? numerics::Format::fp16 : numerics::Format::fp32;
+        try {
+            numerics::parameters_for(numerics::generation_of(launch.compute_capability), input, output);
+        } catch (const std::invalid_argument& problem) {
+            throw Error("mma." + std::string(name_of(n.type(1))) + " on compute capability " +
+                            std::to_string(launch.compute_capability) + ": " + problem.what(),
+                        {kernel.file_name, n.line, kernel.kernel.name});
+        }
+    }
+}
+
+void check_launch(const LaunchContext& launch) {
+    if (launch.kernel == nullptr) throw Error("a launch without a kernel");
+    const LoadedKernel::Implementation& kernel = launch.kernel->implementation();
+    check_threads(launch, kernel);
+    if (launch.parameters.size() != kernel.kernel.parameter_bytes) {
+        fail_launch(kernel,
+                    std::to_string(launch.parameters.size()) + " bytes of parameters, the kernel takes " +
+                        std::to_string(kernel.kernel.parameter_bytes),
+                    "use pack_parameters()");
+    }
+    if (launch.dynamic_shared_bytes > kMaximumSharedBytes)
+        fail_launch(kernel, "more shared memory than any device has");
+    if (launch.memory == nullptr) fail_launch(kernel, "there is no global memory");
+    if (launch.mode == Mode::timing) check_aliases(launch, kernel);
+    check_matrix_types(launch, kernel);
+}
+
+void resolve_variables(Cta::Implementation& cta) {
+    if (cta.program->addresses.empty()) return;
+    cta.constants = cta.program->constants;
+    auto* bytes = reinterpret_cast<std::byte*>(cta.constants.data());
+    for (const Program::AddressRow& row : cta.program->addresses) {
+        const std::uint64_t address = module_variable_address(*cta.launch.memory, row.variable);
+        if (address == 0) {
+            fail_launch(*cta.kernel, "variable " + row.variable + " has no place in memory",
+                        "call allocate_module_variables() first");
+        }
+        for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+            std::memcpy(bytes + row.offset + lane * sizeof(address), &address, sizeof(address));
+        }
+    }
+}
+
+// The value of a special register in one thread.
+std::uint64_t special_value(const Cta::Implementation& cta, SpecialRegister special, unsigned warp,
+                            unsigned lane) {
+    const Dim3 &block = cta.launch.block, &grid = cta.launch.grid, &position = cta.position;
+    const std::uint32_t thread = warp * kWarpSize + lane;
+    const std::uint32_t bit = 1u << lane;
+    switch (special) {
+        case SpecialRegister::tid_x:
+            return thread % block.x;
+        case SpecialRegister::tid_y:
+            return thread / block.x % block.y;
+        case SpecialRegister::tid_z:
+            return thread / block.x / block.y;
+        case SpecialRegister::ntid_x:
+            return block.x;
+        case SpecialRegister::ntid_y:
+            return block.y;
+        case SpecialRegister::ntid_z:
+            return block.z;
+        case SpecialRegister::ctaid_x:
+            return position.x;
+        case SpecialRegister::ctaid_y:
+            return position.y;
+        case SpecialRegister::ctaid_z:
+            return position.z;
+        case SpecialRegister::nctaid_x:
+            return grid.x;
+        case SpecialRegister::nctaid_y:
+            return grid.y;
+        case SpecialRegister::nctaid_z:
+            return grid.z;
+        case SpecialRegister::laneid:
+            return lane;
+        case SpecialRegister::warpid:
+            return warp;
+        case SpecialRegister::nwarpid:
+            return 64;  // warp slots of an SM, of every generation from Volta but Turing
+        case SpecialRegister::smid:
+            return cta.sm;
+        case SpecialRegister::lanemask_eq:
+            return bit;
+        case SpecialRegister::lanemask_lt:
+            return bit - 1;
+        case SpecialRegister::lanemask_le:
+            return bit | (bit - 1);
+        case SpecialRegister::lanemask_gt:
+            return ~(bit | (bit - 1));
+        case SpecialRegister::lanemask_ge:
+            return ~(bit - 1);
+        case SpecialRegister::dynamic_smem_size:
+            return cta.launch.dynamic_shared_bytes;
+        case SpecialRegister::total_smem_size:
+            return cta.shared_bytes;
+        default:
+            return 0;
+    }
+}
+
+void fill_specials(Cta::Implementation& cta) {
+    for (const Program::SpecialRow& row : cta.program->specials) {
+        const bool wide = bits_of(type_of(row.special)) == 64;
+        for (Warp::State& warp : cta.states) {
+            for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+                const std::uint64_t value = special_value(cta, row.special, warp.index, lane);
+                if (wide) {
+                    std::memcpy(warp.bank[0] + row.offset + lane * 8, &value, 8);
+                } else {
+                    const auto narrow = static_cast<std::uint32_t>(value);
+                    std::memcpy(warp.bank[0] + row.offset + lane * 4, &narrow, 4);
+                }
+            }
+        }
+    }
+}
+
+}  // namespace
+
+Cta::Cta(const LaunchContext& launch) : implementation_(std::make_unique<Implementation>()) {
+    check_launch(launch);
+    Implementation& cta = *implementation_;
+    cta.launch = launch;
+    cta.kernel = &launch.kernel->implementation();
+    cta.program = &cta.kernel->programs[static_cast<std::size_t>(launch.mode)];
+    const bool shared_values = launch.mode == Mode::functional || cta.kernel->shared_memory_steers;
+    cta.shared_bytes = launch.dynamic_shared_bytes == 0
+                           ? cta.kernel->kernel.shared_bytes
+                           : cta.kernel->dynamic_shared_offset + launch.dynamic_shared_bytes;
+    if (shared_values) cta.shared.resize(cta.shared_bytes);
+    const auto warps = static_cast<std::size_t>((launch.block.count() + kWarpSize - 1) / kWarpSize);
+    cta.local_bytes = cta.kernel->kernel.local_bytes;
+    cta.local.resize(warps * kWarpSize * cta.local_bytes);
+    resolve_variables(cta);
+    const std::size_t lines = (cta.program->register_bytes + sizeof(Line) - 1) / sizeof(Line);
+    cta.registers.resize(lines * warps);
+    cta.last_allocation.assign(cta.program->code.size(), nullptr);
+    cta.states.resize(warps);
+    cta.warps.resize(warps);
+    const std::vector<Line>& constants = cta.constants.empty() ? cta.program->constants : cta.constants;
+    for (std::size_t w = 0; w < warps; ++w) {
+        Warp::State& state = cta.states[w];
+        state.index = static_cast<std::uint16_t>(w);
+        state.bank[0] = reinterpret_cast<std::byte*>(cta.registers.data() + w * lines);
+        // Handlers only read from the bank of constants.
+        state.bank[1] = const_cast<std::byte*>(reinterpret_cast<const std::byte*>(constants.data()));
+        state.code = cta.program->code.data();
+        state.elements = cta.program->elements.data();
+        state.information = cta.kernel->information.data();
+        state.cta = &cta;
+        cta.warps[w].state = &state;
+        cta.warps[w].status = &state;
+    }
+}
+
+Cta::~Cta() = default;
+Cta::Cta(Cta&&) noexcept = default;
+
+void Cta::start(std::uint64_t linear_index, std::uint32_t sm) {
+    Implementation& cta = *implementation_;
+    const Dim3& grid = cta.launch.grid;
+    cta.linear_index = linear_index;
+    cta.sm = sm;
+    cta.position = {static_cast<std::uint32_t>(linear_index % grid.x),
+                    static_cast<std::uint32_t>(linear_index / grid.x % grid.y),
+                    static_cast<std::uint32_t>(linear_index / grid.x / grid.y)};
+    // What the hardware leaves behind is unspecified; here it is zero, so that runs repeat.
+    if (cta.program->clear_registers) std::fill(cta.registers.begin(), cta.registers.end(), Line{});
+    std::fill(cta.shared.begin(), cta.shared.end(), std::byte{0});
+    std::fill(cta.local.begin(), cta.local.end(), std::byte{0});
+    fill_specials(cta);
+    cta.barriers.fill({});
+    cta.unfinished = static_cast<unsigned>(cta.states.size());
+    cta.released_warps = 0;
+    std::uint64_t threads = cta.launch.block.count();
+    for (Warp::State& state : cta.states) {
+        state.live = state.active = threads >= kWarpSize ? kAllLanes : (1u << threads) - 1;
+        threads -= std::min<std::uint64_t>(threads, kWarpSize);
+        state.pc = 0;
+        state.reconvergence = kNowhere;
+        state.blocked = state.finished = false;
+        state.paths.clear();
+    }
+}
+
+unsigned Cta::warp_count() const {
+    return static_cast<unsigned>(implementation_->warps.size());
+}
+Warp& Cta::warp(unsigned index) {
+    return implementation_->warps[index];
+}
+bool Cta::finished() const {
+    return implementation_->unfinished == 0;
+}
+
+std::string Cta::describe_waiting() const {
+    const Implementation& cta = *implementation_;
+    const Dim3& p = cta.position;
+    std::string text;
+    for (const Warp::State& state : cta.states) {
+        if (state.finished) continue;
+        if (!text.empty()) text += "\n";
+        text += "CTA (" + std::to_string(p.x) + ", " + std::to_string(p.y) + ", " + std::to_string(p.z) +
+                ") warp " + std::to_string(state.index);
+        if (state.blocked) {
+            const Barrier& barrier = cta.barriers[state.barrier];
+            text += " waits at barrier " + std::to_string(state.barrier) + " (line " +
+                    std::to_string(state.information[state.pc - 1].line) +
+                    "): " + std::to_string(barrier.arrived_warps) + " of " +
+                    std::to_string(barrier.expected_warps != 0 ? barrier.expected_warps : cta.unfinished) +
+                    " warps have arrived";
+        } else {
+            text += " is at line " + std::to_string(state.information[state.pc].line);
+        }
+    }
+    return text;
+}
+
+StepResult Warp::step(std::uint64_t clock) {
+    State& warp = *state;
+    const std::uint32_t at = warp.pc;
+    const DecodedInstruction& instruction = warp.code[at];
+    std::uint32_t mask = warp.active;
+    if (instruction.guard != kNoGuard) {
+        const std::uint32_t guard = *reinterpret_cast<const std::uint32_t*>(
+            warp.bank[instruction.guard >> 31] + (instruction.guard & ~kConstantBank));
+        mask &= instruction.guard_negated ? ~guard : guard;
+    }
+    StepResult result;
+    result.info = &warp.information[at];
+    result.active_lanes = mask;
+    warp.pc = at + 1;
+    warp.clock = clock;
+    if (mask != 0 && instruction.handler != nullptr) {
+        Cta::Implementation& cta = *warp.cta;
+        instruction.handler(warp, instruction, mask);
+        if (instruction.accesses) result.access = &cta.access;
+        if (cta.released_warps != 0) {
+            result.released_warps = cta.released_warps;
+            cta.released_warps = 0;
+        }
+    }
+    if (warp.pc == warp.reconvergence) resume_waiting_path(warp);
+    result.finished = warp.finished;
+    return result;
+}
+
+std::uint64_t run_functionally(const LaunchContext& launch) {
+    // Warps take turns, so that one that spins on a flag in memory lets the one that sets it come up.
+    constexpr unsigned kTurn = 256;
+    Cta cta(launch);
+    std::uint64_t steps = 0;
+    const std::uint64_t count = launch.grid.count();
+    for (std::uint64_t index = 0; index < count; ++index) {
+        cta.start(index);
+        while (!cta.finished()) {
+            bool progress = false;
+            for (unsigned w = 0; w < cta.warp_count(); ++w) {
+                Warp& warp = cta.warp(w);
+                for (unsigned n = 0; n < kTurn && !warp.finished() && !warp.blocked(); ++n) {
+                    warp.step(steps);
+                    ++steps;
+                    progress = true;
+                }
+            }
+            if (!progress && !cta.finished()) {
+                throw Error("deadlock in kernel " + launch.kernel->name() +
+                                ": every unfinished warp waits\n" + cta.describe_waiting(),
+                            {launch.kernel->implementation().file_name,
+                             launch.kernel->implementation().kernel.line, ""},
+                            "every warp that has not exited must reach the barrier");
+            }
+        }
+    }
+    return steps;
+}
+
+}  // namespace heddle::ptx

@@ -1,0 +1,196 @@
+// What happens rarely when memory is accessed: errors, generic addresses, the small state spaces.
+#include "isa/ptx/machine/memory_slow_path.h"
+
+#include <bit>
+
+#include "isa/common/error.h"
+#include "isa/ptx/machine/machine.h"
+
+namespace heddle::ptx {
+namespace {
+
+constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 40;
+
+std::string hexadecimal(std::uint64_t value) {
+    static constexpr char kDigits[] = "0123456789abcdef";
+    std::string text;
+    do {
+        text.insert(text.begin(), kDigits[value & 15u]);
+        value >>= 4;
+    } while (value != 0);
+    return "0x" + text;
+}
+
+// The instruction that is being performed: Warp::step() has moved the counter on.
+const InstructionInfo& current(const Warp::State& warp) {
+    return warp.information[warp.pc - 1];
+}
+
+StateSpace space_of_address(std::uint64_t address) {
+    if (address >= kGlobalWindow) return StateSpace::global;
+    if (address >= kLocalWindow) return StateSpace::local;
+    if (address >= kSharedWindow) return StateSpace::shared;
+    if (address >= kConstantWindow) return StateSpace::constant;
+    if (address >= kParameterWindow) return StateSpace::parameter;
+    return StateSpace::global;
+}
+
+std::uint64_t window_start(StateSpace space) {
+    switch (space) {
+        case StateSpace::local:
+            return kLocalWindow;
+        case StateSpace::shared:
+            return kSharedWindow;
+        case StateSpace::constant:
+            return kConstantWindow;
+        case StateSpace::parameter:
+            return kParameterWindow;
+        default:
+            return 0;
+    }
+}
+
+std::uint64_t space_bytes(const Warp::State& warp, StateSpace space) {
+    const Cta::Implementation& cta = *warp.cta;
+    switch (space) {
+        case StateSpace::shared:
+            return cta.shared_bytes;
+        case StateSpace::local:
+            return cta.local_bytes;
+        case StateSpace::constant:
+            return cta.kernel->constant_bank.size();
+        case StateSpace::parameter:
+            return cta.launch.parameters.size();
+        default:
+            return 0;
+    }
+}
+
+bool lane_is_bad(const Warp::State& warp, unsigned lane, const MemoryAccess& access) {
+    const std::uint64_t address = access.address[lane], bytes = access.bytes_per_lane;
+    if (address % bytes != 0) return true;
+    if (access.space == StateSpace::global) return warp.cta->launch.memory->find(address, bytes) == nullptr;
+    const std::uint64_t size = space_bytes(warp, access.space);
+    return address >= size || size - address < bytes;
+}
+
+std::string describe_neighbour(const Warp::State& warp, std::uint64_t address, const MemoryAccess& access) {
+    if (access.space != StateSpace::global) {
+        return std::string(name_of(access.space)) + " memory has " +
+               std::to_string(space_bytes(warp, access.space)) + " bytes";
+    }
+    const Allocation* nearest = warp.cta->launch.memory->nearest(address);
+    if (nearest == nullptr) return "no buffer is allocated";
+    return "the nearest buffer is " + nearest->name + ", " + std::to_string(nearest->bytes) + " bytes from " +
+           hexadecimal(nearest->base) + " (offset " +
+           (address >= nearest->base ? std::to_string(address - nearest->base)
+                                     : "-" + std::to_string(nearest->base - address)) +
+           ")";
+}
+
+}  // namespace
+
+void fail_running(const Warp::State& warp, unsigned lane, const std::string& problem,
+                  const std::string& remedy) {
+    const Cta::Implementation& cta = *warp.cta;
+    const Dim3& p = cta.position;
+    throw Error("kernel " + cta.kernel->kernel.name + ", CTA (" + std::to_string(p.x) + ", " +
+                    std::to_string(p.y) + ", " + std::to_string(p.z) + "), warp " +
+                    std::to_string(warp.index) + ", lane " + std::to_string(lane) + ": " + problem,
+                {cta.kernel->file_name, current(warp).line, ""}, remedy);
+}
+
+void fail_access(const Warp::State& warp, std::uint32_t lanes, const MemoryAccess& access) {
+    unsigned lane = static_cast<unsigned>(std::countr_zero(lanes));
+    for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+        lane = static_cast<unsigned>(std::countr_zero(rest));
+        if (lane_is_bad(warp, lane, access)) break;
+    }
+    const std::uint64_t address = access.address[lane];
+    const bool misaligned = access.bytes_per_lane != 0 && address % access.bytes_per_lane != 0;
+    const std::string what = std::string(access.atomic  ? "atomic access to "
+                                         : access.write ? "store to "
+                                                        : "load from ") +
+                             std::string(name_of(access.space)) + " address " + hexadecimal(address) +
+                             " of " + std::to_string(access.bytes_per_lane) + " bytes";
+    fail_running(warp, lane, what + (misaligned ? " is misaligned" : " is out of bounds"),
+                 misaligned ? "the address must be a multiple of the size"
+                            : describe_neighbour(warp, address, access));
+}
+
+void fail_no_values(const Warp::State& warp, const MemoryAccess& access, const Allocation& allocation) {
+    const bool timing = warp.cta->launch.mode == Mode::timing;
+    fail_running(
+        warp, static_cast<unsigned>(std::countr_zero(access.lanes)),
+        "buffer " + allocation.name + " holds no values" +
+            (timing ? ", but what is read from it steers addresses or control flow" : ""),
+        timing ? "declare it as a steering buffer and give it values" : "allocate it with values (backed)");
+}
+
+Allocation* find_allocation(Warp::State& warp, const DecodedInstruction&, std::uint64_t address,
+                            std::uint64_t bytes) {
+    GlobalMemory* memory = warp.cta->launch.memory;
+    return memory == nullptr ? nullptr : memory->find(address, bytes);
+}
+
+void check_lanes(Warp::State& warp, std::uint32_t mask, const MemoryAccess& access) {
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        if (lane_is_bad(warp, static_cast<unsigned>(std::countr_zero(rest)), access))
+            fail_access(warp, mask, access);
+    }
+}
+
+StateSpace resolve_generic(Warp::State& warp, std::uint32_t mask, MemoryAccess& access) {
+    const auto first = static_cast<unsigned>(std::countr_zero(mask));
+    const StateSpace space = space_of_address(access.address[first]);
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+        if (space_of_address(access.address[lane]) != space) {
+            fail_running(warp, lane,
+                         "the lanes of one generic access lie in different state spaces: not supported",
+                         "branch by state space");
+        }
+    }
+    const std::uint64_t start = window_start(space);
+    for (std::uint64_t& address : access.address) address -= start;
+    return space;
+}
+
+SmallSpace locate_small(Warp::State& warp, std::uint32_t mask, MemoryAccess& access,
+                        std::array<std::uint64_t, kWarpSize>& offset, std::uint64_t highest) {
+    Cta::Implementation& cta = *warp.cta;
+    SmallSpace small;
+    small.bytes = space_bytes(warp, access.space);
+    const std::uint64_t bytes = access.bytes_per_lane;
+    const bool read_only = access.space == StateSpace::constant || access.space == StateSpace::parameter;
+    if (highest >= small.bytes || small.bytes - highest < bytes) fail_access(warp, mask, access);
+    if (read_only && access.write) {
+        fail_running(warp, static_cast<unsigned>(std::countr_zero(mask)),
+                     "a store to read-only " + std::string(name_of(access.space)) + " memory");
+    }
+    if (access.space != StateSpace::local) {
+        const std::byte* data = access.space == StateSpace::constant ? cta.kernel->constant_bank.data()
+                                                                     : cta.launch.parameters.data();
+        small.base = reinterpret_cast<std::uintptr_t>(data);
+        offset = access.address;
+        return small;
+    }
+    // Threads have their own bytes. To the memory system local memory is interleaved so that lanes that
+    // access the same place of theirs touch neighbouring words.
+    small.base = reinterpret_cast<std::uintptr_t>(cta.local.data());
+    const std::uint64_t thread_bytes = cta.local_bytes;
+    const std::uint64_t first_thread = std::uint64_t{warp.index} * kWarpSize;
+    const std::uint64_t warp_base =
+        kLocalWindow + (cta.linear_index * cta.warps.size() + warp.index) * thread_bytes * kWarpSize;
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+        const std::uint64_t own = access.address[lane];
+        offset[lane] = (first_thread + lane) * thread_bytes + own;
+        access.address[lane] = warp_base + (own / bytes * kWarpSize + lane) * bytes;
+    }
+    return small;
+}
+
+static_assert(kParameterWindow + kWindowBytes <= kConstantWindow &&
+              kLocalWindow + kWindowBytes <= kGlobalWindow);
+
+}  // namespace heddle::ptx

@@ -1,0 +1,46 @@
+// Variables, parameters and registers: text to the parts of a Kernel or Module. Internal to the parser.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "isa/ptx/text/symbols.h"
+#include "isa/ptx/text/token_cursor.h"
+
+namespace heddle::ptx {
+
+class DeclarationParser {
+  public:
+    explicit DeclarationParser(TokenCursor& cursor) : cursor_(cursor) {}
+
+    static bool starts_variable(const Token& token);  ///< .global, .const, .shared, .local
+    /// One declaration with its semicolon, appended to `variables`. `kernel`: in the body of one, else
+    /// nullptr.
+    void parse_variables(std::vector<Variable>& variables, Kernel* kernel, bool external);
+    /// One .param of a kernel, laid out behind the others.
+    void parse_parameter(Kernel& kernel);
+    /// One .param of a function, or declared in a body to hold an argument: a variable of parameter space.
+    void parse_argument(std::vector<Variable>& variables);
+    void parse_registers(SymbolScopes& symbols);
+
+  private:
+    std::uint32_t parse_alignment();
+    Type parse_type(const char* what);
+    /// Dimensions "[4][8]"; an open first dimension "[]" sets `open`.
+    std::vector<std::uint64_t> parse_dimensions(bool& open);
+    std::uint64_t total_bytes(const std::vector<std::uint64_t>& dimensions, std::uint64_t element,
+                              const Token& token);
+    void place(Variable& variable, Kernel* kernel, const Token& name);
+    void parse_initializer(Variable& variable, std::vector<std::uint64_t>& dimensions, const Token& name);
+    void parse_initializer_level(Variable& variable, const std::vector<std::uint64_t>& dimensions,
+                                 std::size_t level);
+    void append_value(Variable& variable);
+
+    /// Name, type, size and alignment of a .param of either kind, after the word .param.
+    Parameter parse_parameter_declaration(Token& name);
+
+    TokenCursor& cursor_;
+    std::uint64_t constant_bytes_ = 0;
+};
+
+}  // namespace heddle::ptx
