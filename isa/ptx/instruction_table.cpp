@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <vector>
 
 #include "isa/ptx/forms/comparison.h"
@@ -29,7 +30,9 @@ constexpr auto join(const InstructionForm (&... parts)[kSizes]) {
 
 // In the order for readers.
 constexpr auto kTable =
-    join(forms::kIntegerForms, forms::kLogicForms, forms::kComparisonForms, forms::kFloatForms, forms::kHalfForms, forms::kConversionForms, forms::kMoveForms, forms::kMemoryForms, forms::kMatrixForms, forms::kWarpForms, forms::kControlForms);
+    join(forms::kIntegerForms, forms::kLogicForms, forms::kComparisonForms, forms::kFloatForms,
+         forms::kHalfForms, forms::kConversionForms, forms::kMoveForms, forms::kMemoryForms,
+         forms::kMatrixForms, forms::kWarpForms, forms::kControlForms);
 
 constexpr std::size_t kTableSize = kTable.size();
 
@@ -128,17 +131,21 @@ OperandPattern parse_pattern(std::string_view word, const Instruction& instructi
         word.remove_suffix(1);
     }
     if (const std::size_t star = word.find('*'); star != std::string_view::npos) {
-        pattern.elements = static_cast<std::uint8_t>(word[star + 1] - '0');
+        std::from_chars(word.data() + star + 1, word.data() + word.size(), pattern.elements);
         word = word.substr(0, star);
     } else if (word.back() == 'v') {
-        pattern.elements = instruction.has(Modifier::v2) ? 2 : instruction.has(Modifier::v4) ? 4 : 0;
+        pattern.elements = instruction.has(Modifier::v2)   ? 2
+                           : instruction.has(Modifier::v4) ? 4
+                           : instruction.has(Modifier::v8) ? 8
+                                                           : 0;
         word.remove_suffix(1);
     } else if (word.back() == 'x') {
         pattern.elements = instruction.has(Modifier::x1) ? 1 : instruction.has(Modifier::x2) ? 2 : 4;
         word.remove_suffix(1);
     }
-    pattern.vector = pattern.elements != 0;
-    if (word == "[")
+    pattern.coordinates = word == "[{";
+    pattern.vector = pattern.elements != 0 && !pattern.coordinates;
+    if (word == "[" || word == "[{")
         pattern.address = true;
     else if (word == "label")
         pattern.label = true;

@@ -18,10 +18,10 @@ namespace heddle::ptx {
 ///   prefixes  = written   ~ register may be wider than the type   | second destination, after '|'
 ///             ! may be negated   @ may be the address of a variable
 ///   core      0..3 the type of that type suffix; w twice as wide as type 0; a type name; [ an address;
-///             label; imm an integer constant; cc the hidden carry flag (not written in the text)
-///   suffixes  v a vector of as many elements as .v2 or .v4 say; x the same for .x1, .x2, .x4; *N a vector of
-///   N
-///             elements; ? may be left out
+///             [{ an address with coordinates, [a, {x, y}]; label; imm an integer constant, several are
+///             possible; cc the hidden carry flag (not written in the text)
+///   suffixes  v a vector of as many elements as .v2, .v4 or .v8 say; x the same for .x1, .x2, .x4; *N a
+///             vector of N elements (after [{: N coordinates); ? may be left out
 struct InstructionForm {
     Opcode opcode;
     std::string_view suffixes;
@@ -36,18 +36,21 @@ struct InstructionForm {
 std::span<const InstructionForm> instruction_table();
 std::span<const InstructionForm> forms_of(Opcode opcode);
 
+inline constexpr std::size_t kMaximumOperands = 16;
+
 /// One word of an operand list, taken apart.
 struct OperandPattern {
     bool written = false, wider = false, paired = false, may_negate = false, may_be_variable = false;
     bool optional = false, vector = false, label = false, address = false, constant = false, carry = false;
+    bool coordinates = false;         ///< of an address; `elements`: how many, 0: any number
     Type type = Type::none;           ///< none: see type_suffix
     std::uint8_t type_suffix = 0xFF;  ///< index of the type suffix
     bool doubled = false;             ///< twice as wide as type suffix 0
-    std::uint8_t elements = 0;        ///< 0: a scalar
+    std::uint16_t elements = 0;       ///< 0: a scalar
 };
 
 /// Takes the operand list of `form` apart for an instruction with these modifiers.
-/// At most 8 operands; returns how many.
+/// At most kMaximumOperands; returns how many.
 std::size_t operand_patterns(const InstructionForm& form, const Instruction& instruction,
                              std::span<OperandPattern> patterns);
 

@@ -143,7 +143,8 @@ struct Operand {
         immediate,  ///< `bits`: in the representation of the type that the instruction expects
         variable,   ///< the address of Kernel::variables[index], plus `bits`
         parameter,  ///< the address of Kernel::parameters[index], plus `bits`
-        address,    ///< [base + offset]: `base` says what `index` is, `bits` is the offset
+        address,    ///< [base + offset]: `base` says what `index` is, `bits` is the offset; [base, {x, y}]:
+                    ///< `elements` are the coordinates
         vector,     ///< {a, b, ...}: `elements`
         label,      ///< `index`: position of the next instruction after the label
         sink,       ///< _

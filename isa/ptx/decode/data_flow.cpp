@@ -12,6 +12,11 @@ void collect(const OperandPattern& pattern, const Operand& operand, RegisterUse&
     if (operand.kind == Operand::Kind::vector) {
         for (const Operand& element : operand.elements) collect(pattern, element, use);
     } else if (operand.kind == Operand::Kind::address) {
+        for (const Operand& coordinate : operand.elements) {
+            if (coordinate.kind != Operand::Kind::reg) continue;
+            use.reads.push_back(coordinate.index);
+            use.address_reads.push_back(coordinate.index);
+        }
         if (operand.base != Operand::Kind::reg) return;
         use.reads.push_back(operand.index);
         use.address_reads.push_back(operand.index);
@@ -36,7 +41,7 @@ std::vector<RegisterUse> register_uses(const Kernel& kernel) {
     std::vector<RegisterUse> uses(kernel.instructions.size());
     for (std::size_t i = 0; i < uses.size(); ++i) {
         const Instruction& instruction = kernel.instructions[i];
-        std::array<OperandPattern, 8> patterns;
+        std::array<OperandPattern, kMaximumOperands> patterns;
         const std::size_t count = operand_patterns(*instruction.form, instruction, patterns);
         for (std::size_t o = 0; o < count; ++o) {
             if (patterns[o].carry)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <span>
 
 #include "isa/common/error.h"
 #include "isa/numerics/formats.h"
@@ -222,10 +223,11 @@ class Decoder {
             decoded.guard_negated = n.guard_negated;
         }
         decoded.operand.fill(kAbsent);
-        std::array<OperandPattern, 8> patterns;
+        std::array<OperandPattern, kMaximumOperands> patterns;
         const std::size_t count = operand_patterns(*n.form, n, patterns);
         std::size_t slot = 0;
         for (std::size_t o = 0; o < count; ++o) {
+            require_slot(n, slot, patterns[o]);
             if (patterns[o].carry) {
                 decoded.operand[slot++] =
                     register_row(static_cast<std::uint32_t>(kernel_.registers.size()), patterns[o].written);
@@ -233,6 +235,7 @@ class Decoder {
             }
             slot += decode_operand(n, n.operands[o], patterns[o], slot, decoded);
         }
+        pack_immediates(n, std::span(patterns).first(count), decoded);
         set_details(n, decoded);
         set_handler(index, n, decoded);
         if (n.opcode == Opcode::bra || n.opcode == Opcode::brx)
@@ -246,6 +249,34 @@ class Decoder {
         return decoded;
     }
 
+    void require_slot(const Instruction& n, std::size_t slot, const OperandPattern& pattern) const {
+        const std::size_t slots = pattern.label || pattern.constant ? 0 : pattern.coordinates ? 2 : 1;
+        if (slot + slots > DecodedInstruction{}.operand.size()) fail(n, "too many operands", "");
+    }
+
+    // The first constant operand goes to `immediate`, and all of them to `offset` where that is free.
+    static void pack_immediates(const Instruction& n, std::span<const OperandPattern> patterns,
+                                DecodedInstruction& decoded) {
+        unsigned count = 0;
+        std::uint64_t packed = 0;
+        bool address = false;
+        for (std::size_t o = 0; o < patterns.size(); ++o) {
+            address = address || patterns[o].address;
+            if (!patterns[o].constant || n.operands[o].kind != Operand::Kind::immediate) continue;
+            if (count == 0) decoded.immediate = static_cast<std::uint16_t>(n.operands[o].bits);
+            if (count < 8) packed |= (n.operands[o].bits & 0xFFu) << (8 * count);
+            ++count;
+        }
+        if (count != 0 && !address) decoded.offset = static_cast<std::int64_t>(packed);
+    }
+
+    std::uint32_t coordinate_rows(const Operand& address) {
+        const auto first = static_cast<std::uint32_t>(program_.elements.size());
+        for (const Operand& coordinate : address.elements)
+            program_.elements.push_back(operand_row(coordinate, false));
+        return first;
+    }
+
     // Returns how many slots of DecodedInstruction::operand the operand takes.
     std::size_t decode_operand(const Instruction& n, const Operand& operand, const OperandPattern& pattern,
                                std::size_t slot, DecodedInstruction& decoded) {
@@ -253,10 +284,7 @@ class Decoder {
             decoded.target = operand.index;
             return 0;
         }
-        if (pattern.constant) {
-            decoded.immediate = static_cast<std::uint16_t>(operand.bits);
-            return 0;
-        }
+        if (pattern.constant) return 0;
         if (operand.kind == Operand::Kind::address) {
             bool wide = false;
             std::int64_t offset = 0;
@@ -268,7 +296,10 @@ class Decoder {
                 decoded.wide_address = wide;
                 decoded.offset = offset;
             }
-            return 1;
+            if (!pattern.coordinates) return 1;
+            decoded.operand[slot + 1] = coordinate_rows(operand);
+            decoded.elements = static_cast<std::uint8_t>(operand.elements.size());
+            return 2;
         }
         if (operand.kind == Operand::Kind::vector)
             decoded.elements = static_cast<std::uint8_t>(operand.elements.size());
@@ -360,13 +391,16 @@ class Decoder {
     // control.cpp.
     static void set_barrier_details(const Instruction& n, DecodedInstruction& decoded) {
         if (n.has(Modifier::warp)) return;
-        const std::array<std::uint32_t, 6> given = decoded.operand;
+        const auto given = decoded.operand;
         if (n.has(Modifier::arrive)) decoded.immediate = 1;
         if (!n.has(Modifier::red)) return;
         decoded.immediate = n.has(Modifier::popc) ? 2 : n.has(Modifier::and_) ? 3 : 4;
         const bool counted = n.operands.size() == 4;
-        decoded.operand = {given[1], counted ? given[2] : kAbsent, given[0], given[counted ? 3 : 2], kAbsent,
-                           kAbsent};
+        decoded.operand.fill(kAbsent);
+        decoded.operand[0] = given[1];
+        decoded.operand[1] = counted ? given[2] : kAbsent;
+        decoded.operand[2] = given[0];
+        decoded.operand[3] = given[counted ? 3 : 2];
     }
 
     // The width of the register on the other side of memory or of a conversion.

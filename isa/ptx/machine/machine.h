@@ -42,19 +42,22 @@ struct DecodedInstruction;
 using Handler = void (*)(Warp::State&, const DecodedInstruction&, std::uint32_t mask);
 
 /// One cache line. Operands are byte offsets of rows, or for vectors the index of the first of their offsets
-/// in Program::elements.
+/// in Program::elements. An address with coordinates takes two operands: the row of its base, and the index
+/// in Program::elements of its coordinates, `elements` of them.
 struct alignas(64) DecodedInstruction {
     Handler handler = nullptr;  ///< nullptr: nothing to evaluate
-    std::array<std::uint32_t, 6> operand{};
-    std::int64_t offset = 0;                 ///< address offset, or an immediate of the instruction
-    std::uint32_t guard = kNoGuard;          ///< offset of the predicate
+    std::array<std::uint32_t, 7> operand{};
+    std::uint32_t guard = kNoGuard;  ///< offset of the predicate
+    /// Address offset, or an immediate of the instruction. Without an address operand: all `imm` operands, 8
+    /// bits each, the first one lowest.
+    std::int64_t offset = 0;
     std::uint32_t target = 0;                ///< branch
     std::uint32_t reconvergence = kNowhere;  ///< branch
     bool guard_negated = false;
     bool accesses = false;             ///< reports a MemoryAccess
     bool wide_address = false;         ///< the address register has 64 bits
     std::uint8_t elements = 1;         ///< of the vector that is loaded or stored
-    std::uint16_t immediate = 0;       ///< lop3 table, barrier, ...
+    std::uint16_t immediate = 0;       ///< the first `imm` operand: lop3 table, barrier, ...
     bool negated = false;              ///< the predicate operand is negated
     bool wide_shared_address = false;  ///< cp.async: same of the shared side
 };

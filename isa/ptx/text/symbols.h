@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include "isa/ptx/text/lexer.h"
 #include "isa/ptx/module.h"
+#include "isa/ptx/text/lexer.h"
 
 namespace heddle::ptx {
 

@@ -166,7 +166,7 @@ TEST_CASE("Wrong instructions are refused with their line and a remedy", "[ptx][
         {"mov.u32 %r1, 0x;", "malformed number"},
         {"add.s32 %r1 %r2, %r3;", "expected ','"},
         {"add.s32 %r1, %r2, %r3", "expected ','"},
-        {"wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 %r1;", "unknown or unsupported instruction"},
+        {"frobnicate.s32 %r1, %r2;", "unknown or unsupported instruction"},
         {"mma.sync.aligned.m16n8k16.row.col.f32.f16.bf16.f32 {%f0,%f1,%f2,%f3}, {%r0,%r1,%r2,%r3}, "
          "{%r4,%r5}, {%f0,%f1,%f2,%f3};",
          "unsupported form"},

@@ -1,0 +1,52 @@
+// Operands as written to the Operands that a row of the instruction table wants. Internal to the parser.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "isa/ptx/instruction_table.h"
+#include "isa/ptx/text/operand_parser.h"
+#include "isa/ptx/text/symbols.h"
+
+namespace heddle::ptx {
+
+class OperandBinder {
+  public:
+    OperandBinder(Kernel& kernel, SymbolScopes& symbols) : kernel_(kernel), symbols_(symbols) {}
+
+    /// What is wrong, with the guilty token.
+    struct Complaint {
+        std::string problem, remedy;
+        Token token;
+    };
+    /// Fills instruction.operands, one for each pattern of the row. `end` is the token after the
+    /// instruction: the guilty one when an operand is missing.
+    bool bind_operands(const InstructionForm& form, const std::vector<RawOperand>& raw, const Token& end,
+                       Instruction& instruction, Complaint& complaint);
+
+    std::int64_t find_variable(std::string_view name) const;   ///< index in Kernel::variables, or -1
+    std::int64_t find_parameter(std::string_view name) const;  ///< index in Kernel::parameters, or -1
+    /// The register, variable or parameter that `name` may have been meant to be, or "".
+    std::string nearest_name(const std::string& name) const;
+
+  private:
+    bool bind(const OperandPattern& pattern, const RawOperand& raw, Instruction& instruction,
+              Operand& operand, Complaint& complaint);
+    bool bind_vector(const OperandPattern& pattern, Type type, const RawOperand& raw, Operand& operand,
+                     Complaint& complaint);
+    bool bind_scalar(const OperandPattern& pattern, Type type, const RawOperand& raw, Operand& operand,
+                     Complaint& complaint);
+    bool bind_name(const OperandPattern& pattern, Type type, const RawOperand& raw, Operand& operand,
+                   Complaint& complaint);
+    bool bind_address(const OperandPattern& pattern, const RawOperand& raw, const Instruction& instruction,
+                      Operand& operand, Complaint& complaint);
+    bool bind_coordinates(const OperandPattern& pattern, const RawOperand& raw, Operand& operand,
+                          Complaint& complaint);
+    bool bind_literal(Type type, const RawOperand& raw, Operand& operand, Complaint& complaint);
+
+    Kernel& kernel_;
+    SymbolScopes& symbols_;
+};
+
+}  // namespace heddle::ptx

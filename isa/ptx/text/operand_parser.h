@@ -1,0 +1,39 @@
+// Operands as they are written, before it is known what the instruction wants. Internal to the parser.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "isa/ptx/text/token_cursor.h"
+
+namespace heddle::ptx {
+
+struct RawOperand {
+    enum class Kind : std::uint8_t { name, integer, single, real, vector, address, sink };
+    Kind kind = Kind::name;
+    Token token;
+    std::string name;        ///< name, address: "%tid.x"; empty for an absolute address
+    std::uint64_t bits = 0;  ///< literal, or offset of an address
+    bool negated = false, paired = false;
+    /// Of a vector; of an address what follows the first comma: [map, {x, y}].
+    std::vector<RawOperand> elements;
+};
+
+class OperandParser {
+  public:
+    explicit OperandParser(TokenCursor& cursor) : cursor_(cursor) {}
+
+    /// All operands of an instruction, with the semicolon.
+    std::vector<RawOperand> parse_all();
+    RawOperand parse();
+
+  private:
+    RawOperand parse_address();
+    RawOperand parse_vector();
+    RawOperand parse_literal();
+    std::string parse_name();
+
+    TokenCursor& cursor_;
+};
+
+}  // namespace heddle::ptx
