@@ -76,7 +76,8 @@ inline std::uint32_t block_sum(const DotProductParameters& parameters, std::size
                                const Operand* b, Operand c, int emax) {
     emax = std::max(emax, parameters.minimum_exponent);
     const int unit_exponent = emax - parameters.alignment_fraction_bits;
-    const int product_fraction = 2 * static_cast<int>(traits(parameters.input).fraction_bits);
+    const int product_fraction =
+        static_cast<int>(traits(parameters.input).fraction_bits + traits(parameters.input_b).fraction_bits);
     const int c_fraction = static_cast<int>(traits(parameters.output).fraction_bits);
     std::int64_t sum = align(c.significand, c.exponent - c_fraction - unit_exponent);
     for (std::size_t i = 0; i < length; ++i) {
@@ -107,7 +108,7 @@ inline std::uint32_t special_block(const DotProductParameters& parameters, std::
     if (is_nan(parameters.output, c)) return nan;
     bool positive = is_special(c) && c.significand > 0, negative = is_special(c) && c.significand < 0;
     for (std::size_t i = 0; i < length; ++i) {
-        if (is_nan(parameters.input, a[i]) || is_nan(parameters.input, b[i])) return nan;
+        if (is_nan(parameters.input, a[i]) || is_nan(parameters.input_b, b[i])) return nan;
         if (!is_special(a[i]) && !is_special(b[i])) continue;
         if (is_zero(a[i]) || is_zero(b[i])) return nan;
         ((a[i].significand < 0) != (b[i].significand < 0) ? negative : positive) = true;

@@ -106,7 +106,7 @@ DotProductParameters parameters_for(Generation generation, Format input, Format 
         reject(generation, input, output);
 
     DotProductParameters parameters;
-    parameters.input = input;
+    parameters.input = parameters.input_b = input;
     parameters.output = output;
     switch (input) {
         case Format::fp16:
@@ -148,6 +148,19 @@ DotProductParameters parameters_for(Generation generation, Format input, Format 
         parameters.alignment_fraction_bits = row.fraction_bits;
         if (output == Format::fp32) parameters.result_fraction_bits = 23;
     }
+    return parameters;
+}
+
+DotProductParameters parameters_for(Generation generation, Format input, Format input_b, Format output,
+                                    Instruction instruction) {
+    DotProductParameters parameters = parameters_for(generation, input, output, instruction);
+    if (input_b == input) return parameters;
+    if (!is_fp8(input) || !is_fp8(input_b)) {
+        throw std::invalid_argument(std::string("no tensor core multiplies ") + traits(input).name + " by " +
+                                    traits(input_b).name);
+    }
+    parameters.input_b = input_b;
+    parameters.inferred = true;
     return parameters;
 }
 

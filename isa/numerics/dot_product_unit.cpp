@@ -27,8 +27,8 @@ Term addend(Format format, std::uint32_t bits) {
             number.exponent - static_cast<int>(traits(format).fraction_bits), number.significand};
 }
 
-Term product(Format format, std::uint32_t a_bits, std::uint32_t b_bits) {
-    const Decoded a = decode(format, a_bits), b = decode(format, b_bits);
+Term product(Format a_format, Format b_format, std::uint32_t a_bits, std::uint32_t b_bits) {
+    const Decoded a = decode(a_format, a_bits), b = decode(b_format, b_bits);
     const auto either = [&](NumberClass wanted) {
         return a.number_class == wanted || b.number_class == wanted;
     };
@@ -41,7 +41,8 @@ Term product(Format format, std::uint32_t a_bits, std::uint32_t b_bits) {
     } else if (!either(NumberClass::zero)) {
         term.number_class = NumberClass::finite;
         term.exponent = a.exponent + b.exponent;
-        term.lsb_exponent = term.exponent - 2 * static_cast<int>(traits(format).fraction_bits);
+        term.lsb_exponent =
+            term.exponent - static_cast<int>(traits(a_format).fraction_bits + traits(b_format).fraction_bits);
         term.significand = a.significand * b.significand;
     }
     return term;
@@ -60,7 +61,8 @@ std::int64_t aligned(const Term& term, int unit_exponent) {
 std::uint32_t fused_block(const DotProductParameters& parameters, std::span<const std::uint32_t> a,
                           std::span<const std::uint32_t> b, std::uint32_t c) {
     std::vector<Term> terms;
-    for (std::size_t k = 0; k < a.size(); ++k) terms.push_back(product(parameters.input, a[k], b[k]));
+    for (std::size_t k = 0; k < a.size(); ++k)
+        terms.push_back(product(parameters.input, parameters.input_b, a[k], b[k]));
     terms.push_back(addend(parameters.output, c));
 
     bool nan = false, positive_infinity = false, negative_infinity = false;
@@ -120,7 +122,7 @@ std::uint32_t dot_product(const DotProductParameters& parameters, std::span<cons
     if (!parameters.unpacks_to_fp16) return chained_blocks(parameters, a, b, c);
 
     DotProductParameters inner = parameters;
-    inner.input = Format::fp16;
+    inner.input = inner.input_b = Format::fp16;
     inner.unpacks_to_fp16 = false;
     const std::size_t instruction_length = 2 * parameters.block_length;
     for (std::size_t k = 0; k < a.size(); k += instruction_length) {
@@ -131,7 +133,7 @@ std::uint32_t dot_product(const DotProductParameters& parameters, std::span<cons
             for (std::size_t i = k; i < end; ++i) {
                 if ((i - k) / 2 % 2 != half) continue;
                 a_half.push_back(static_cast<std::uint32_t>(convert(Format::fp16, parameters.input, a[i])));
-                b_half.push_back(static_cast<std::uint32_t>(convert(Format::fp16, parameters.input, b[i])));
+                b_half.push_back(static_cast<std::uint32_t>(convert(Format::fp16, parameters.input_b, b[i])));
             }
             sum = chained_blocks(inner, a_half, b_half, sum);
         }

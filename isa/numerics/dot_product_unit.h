@@ -37,7 +37,8 @@ Generation generation_of(unsigned compute_capability);
 enum class Instruction : std::uint8_t { mma_sync, wgmma };
 
 struct DotProductParameters {
-    Format input = Format::fp16;
+    Format input = Format::fp16;                ///< of A and, but for fp8, of B
+    Format input_b = Format::fp16;              ///< of B: e4m3 and e5m2 may be mixed
     Format output = Format::fp32;               ///< of C and D: fp32 or fp16
     unsigned block_length = 16;                 ///< L; a shorter K is one block (m16n8k8)
     int alignment_fraction_bits = 25;           ///< F
@@ -62,9 +63,14 @@ struct DotProductParameters {
 DotProductParameters parameters_for(Generation generation, Format input, Format output,
                                     Instruction instruction = Instruction::mma_sync);
 
+/// The same for an A and a B that differ: e4m3 and e5m2 only, which multiply without conversion (on Hopper's
+/// mma.sync after that to fp16). Not measured apart from equal inputs, hence `inferred`.
+DotProductParameters parameters_for(Generation generation, Format input, Format input_b, Format output,
+                                    Instruction instruction);
+
 /// One output element: sum over k of a[k] * b[k], plus c. The readable definition, slow. Elements are raw
-/// bits of `parameters.input`; `c` and the result are raw bits of `parameters.output`. `a` and `b` must be
-/// equally long.
+/// bits of `parameters.input` and `parameters.input_b`; `c` and the result are raw bits of
+/// `parameters.output`. `a` and `b` must be equally long.
 std::uint32_t dot_product(const DotProductParameters& parameters, std::span<const std::uint32_t> a,
                           std::span<const std::uint32_t> b, std::uint32_t c);
 

@@ -14,7 +14,8 @@ namespace {
 
 template <typename Input, typename Output>
 void check(const DotProductParameters& parameters) {
-    if (traits(parameters.input).storage_bits != 8 * sizeof(Input))
+    if (traits(parameters.input).storage_bits != 8 * sizeof(Input) ||
+        traits(parameters.input_b).storage_bits != 8 * sizeof(Input))
         throw std::invalid_argument("the operands' type is not the storage of the input format");
     if (parameters.output != (std::is_same_v<Output, float> ? Format::fp32 : Format::fp16))
         throw std::invalid_argument("the type of C and D is not the storage of the output format");
@@ -65,15 +66,16 @@ void multiply_unpacked(const MatrixArguments<Input, Output>& x, Implementation i
     if (2 * half_length > kPanelDepth)
         throw std::invalid_argument("block length of an unpacked product out of range");
     DotProductParameters inner = x.parameters;
-    inner.input = Format::fp16;
+    inner.input = inner.input_b = Format::fp16;
     inner.unpacks_to_fp16 = false;
 
-    const std::array<std::uint16_t, 256>& to_fp16 = fp16_of_fp8(x.parameters.input);
+    const std::array<std::uint16_t, 256>& a_to_fp16 = fp16_of_fp8(x.parameters.input);
+    const std::array<std::uint16_t, 256>& b_to_fp16 = fp16_of_fp8(x.parameters.input_b);
     std::array<std::uint16_t, kPanelRows * kPanelDepth> a, b;
     std::array<Output, kPanelRows * kPanelRows> sum;
     // Operands of one half, packed; returns how many along K.
     const auto unpack = [&](const Input* from, std::size_t vectors, std::size_t depth, std::size_t half,
-                            std::uint16_t* to) {
+                            const std::array<std::uint16_t, 256>& to_fp16, std::uint16_t* to) {
         std::size_t written = 0;
         for (std::size_t i = 0; i < vectors; ++i)
             for (std::size_t k = 0; k < depth; ++k)
@@ -91,8 +93,9 @@ void multiply_unpacked(const MatrixArguments<Input, Output>& x, Implementation i
                 const std::size_t depth = std::min(2 * half_length, x.k - k0);
                 sum.fill(Output{});
                 for (const std::size_t half : {0u, 1u}) {
-                    const std::size_t length = unpack(x.a + i0 * x.k + k0, rows, depth, half, a.data());
-                    unpack(x.b + j0 * x.k + k0, columns, depth, half, b.data());
+                    const std::size_t length =
+                        unpack(x.a + i0 * x.k + k0, rows, depth, half, a_to_fp16, a.data());
+                    unpack(x.b + j0 * x.k + k0, columns, depth, half, b_to_fp16, b.data());
                     multiply(MatrixArguments<std::uint16_t, Output>{inner, rows, columns, length, a.data(),
                                                                     b.data(), sum.data(), sum.data()},
                              implementation);

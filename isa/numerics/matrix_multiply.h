@@ -44,7 +44,7 @@ std::uint32_t exceptional_block(const DotProductParameters& parameters, std::siz
     int emax = c.exponent;
     for (std::size_t i = 0; i < length; ++i) {
         a_operands[i] = operand_of(parameters.input, a[i]);
-        b_operands[i] = operand_of(parameters.input, b[i]);
+        b_operands[i] = operand_of(parameters.input_b, b[i]);
         emax = std::max(emax, a_operands[i].exponent + b_operands[i].exponent);
     }
     return emax > kSpecialLimit

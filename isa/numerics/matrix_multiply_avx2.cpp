@@ -281,7 +281,8 @@ HEDDLE_AVX2 inline void rows_of_panel(const MatrixArguments<Input, Output>& x, c
 }
 
 template <typename Input, typename Output, typename Loader>
-HEDDLE_AVX2 void multiply_with(const MatrixArguments<Input, Output>& x, const Loader& load) {
+HEDDLE_AVX2 void multiply_with(const MatrixArguments<Input, Output>& x, const Loader& load_a,
+                               const Loader& load_b) {
     const DotProductParameters& parameters = x.parameters;
     const FormatTraits output = traits(parameters.output);
     const Constants constants{parameters.alignment_fraction_bits, parameters.minimum_exponent,
@@ -296,12 +297,12 @@ HEDDLE_AVX2 void multiply_with(const MatrixArguments<Input, Output>& x, const Lo
             const std::size_t padded = (depth + 7) / 8 * 8;
             const Output* from = k0 == 0 ? x.c : x.d;
             for (std::size_t i = 0; i < rows; ++i)
-                load_vector(load, x.a + (i0 + i) * x.k + k0, depth, padded, panels.a_values[i],
+                load_vector(load_a, x.a + (i0 + i) * x.k + k0, depth, padded, panels.a_values[i],
                             panels.a_exponents[i]);
             for (std::size_t j0 = 0; j0 < x.n; j0 += kPanelColumns) {
                 const std::size_t columns = std::min(kPanelColumns, x.n - j0);
                 for (std::size_t j = 0; j < kPanelColumns; ++j)
-                    load_vector(load, x.b + (j0 + std::min(j, columns - 1)) * x.k + k0, depth, padded,
+                    load_vector(load_b, x.b + (j0 + std::min(j, columns - 1)) * x.k + k0, depth, padded,
                                 panels.columns[j], panels.column_exponents[j]);
                 turn_columns(padded, panels);
                 std::size_t row = 0;
@@ -335,13 +336,13 @@ template <typename Input, typename Output>
 void multiply_avx2(const MatrixArguments<Input, Output>& matrix) {
     const Format input = matrix.parameters.input;
     if constexpr (std::is_same_v<Input, std::uint8_t>)
-        multiply_with(matrix, Fp8Loader{fp8_table(input)});
+        multiply_with(matrix, Fp8Loader{fp8_table(input)}, Fp8Loader{fp8_table(matrix.parameters.input_b)});
     else if constexpr (std::is_same_v<Input, std::uint32_t>)
-        multiply_with(matrix, Tf32Loader{});
+        multiply_with(matrix, Tf32Loader{}, Tf32Loader{});
     else if (input == Format::fp16)
-        multiply_with(matrix, Fp16Loader{});
+        multiply_with(matrix, Fp16Loader{}, Fp16Loader{});
     else
-        multiply_with(matrix, Bf16Loader{});
+        multiply_with(matrix, Bf16Loader{}, Bf16Loader{});
 }
 
 template void multiply_avx2(const MatrixArguments<std::uint8_t, float>&);

@@ -62,7 +62,7 @@ void multiply_portable(const MatrixArguments<Input, Output>& x) {
             do {
                 const std::size_t depth = std::min(depth_step, x.k - k0);
                 take_apart(parameters.input, x.a + i0 * x.k + k0, x.k, rows, depth, a_panel);
-                take_apart(parameters.input, x.b + j0 * x.k + k0, x.k, columns, depth, b_panel);
+                take_apart(parameters.input_b, x.b + j0 * x.k + k0, x.k, columns, depth, b_panel);
                 for (std::size_t i = 0; i < rows; ++i) {
                     for (std::size_t j = 0; j < columns; ++j) {
                         const std::size_t place = (i0 + i) * x.n + j0 + j;

@@ -25,7 +25,7 @@ float evaluate(const DotProductParameters& parameters, const std::vector<Product
     std::vector<std::uint32_t> a, b;
     for (const Product& product : products) {
         a.push_back(from_float(parameters.input, static_cast<float>(product.a)));
-        b.push_back(from_float(parameters.input, static_cast<float>(product.b)));
+        b.push_back(from_float(parameters.input_b, static_cast<float>(product.b)));
     }
     const std::uint32_t bits =
         dot_product(parameters, a, b, from_float(parameters.output, static_cast<float>(c)));
@@ -54,6 +54,32 @@ float toward_zero(long double value) {
 }
 
 }  // namespace
+
+TEST_CASE("e4m3 times e5m2 and the reverse") {
+    for (const bool swapped : {false, true}) {
+        const Format a = swapped ? Format::e5m2 : Format::e4m3, b = swapped ? Format::e4m3 : Format::e5m2;
+        const DotProductParameters wgmma =
+            parameters_for(Generation::hopper, a, b, Format::fp32, Instruction::wgmma);
+        const auto pair = [&](double e4m3, double e5m2) {
+            return swapped ? Product{e5m2, e4m3} : Product{e4m3, e5m2};
+        };
+        // The largest numbers, 448 and 57344, and the smallest, 2^-9 and 2^-16 (OCP FP8).
+        CHECK(evaluate(wgmma, {pair(448, 57344)}, 0) == 448.0f * 57344.0f);
+        CHECK(evaluate(wgmma, {pair(power(-9), power(-16))}, 0) == std::ldexp(1.0f, -25));
+        CHECK(evaluate(wgmma, {pair(1.125, 1.25), pair(-2.5, 0.75), pair(0.5, 3)}, 1) ==
+              1.125f * 1.25f - 2.5f * 0.75f + 0.5f * 3 + 1);
+        // A subnormal factor counts with its format's smallest exponent, -6 of e4m3: beside 2^-6 * 1 with
+        // F = 13 the unit is 2^-19, so a product of 2^-9 * 2^-10 stays and one of 2^-9 * 2^-11 is cut.
+        CHECK(evaluate(wgmma, {pair(power(-6), 1), pair(power(-9), power(-10))}, 0) == 0x1p-6f + 0x1p-19f);
+        CHECK(evaluate(wgmma, {pair(power(-6), 1), pair(power(-9), power(-11))}, 0) == 0x1p-6f);
+        // Alone, e4m3's 2^-9 has the exponent -6: the unit of 2^-9 * 1 + c is 2^-19, not 2^-22.
+        CHECK(evaluate(wgmma, {pair(power(-9), 1)}, power(-19)) == 0x1p-9f + 0x1p-19f);
+        CHECK(evaluate(wgmma, {pair(power(-9), 1)}, power(-20)) == 0x1p-9f);
+    }
+    CHECK_THROWS_AS(
+        parameters_for(Generation::hopper, Format::fp16, Format::bf16, Format::fp32, Instruction::wgmma),
+        std::invalid_argument);
+}
 
 TEST_CASE("parameters of every generation") {
     // arXiv 2511.10909, tables of T-FDPA parameters.

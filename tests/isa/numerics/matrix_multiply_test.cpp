@@ -151,10 +151,11 @@ template <typename Input, typename Output>
 std::size_t count_differences(const DotProductParameters& parameters, Shape shape, Distribution of_a,
                               Distribution of_b, Distribution of_c, Implementation implementation,
                               std::uint64_t seed) {
-    Source inputs(parameters.input, seed), addends(parameters.output, seed + 1);
+    Source inputs(parameters.input, seed), inputs_b(parameters.input_b, seed + 2),
+        addends(parameters.output, seed + 1);
     std::vector<std::uint32_t> wide_a(shape.m * shape.k), wide_b(shape.n * shape.k);
     for (std::uint32_t& value : wide_a) value = inputs.draw(of_a);
-    for (std::uint32_t& value : wide_b) value = inputs.draw(of_b);
+    for (std::uint32_t& value : wide_b) value = inputs_b.draw(of_b);
     const std::vector<Input> a(wide_a.begin(), wide_a.end()), b(wide_b.begin(), wide_b.end());
     std::vector<Output> c(shape.m * shape.n), d(shape.m * shape.n);
     for (Output& value : c) value = from_raw<Output>(addends.draw(of_c));
@@ -211,6 +212,11 @@ std::vector<DotProductParameters> all_parameters() {
                         const DotProductParameters found =
                             parameters_for(generation, input, output, instruction);
                         if (std::find(all.begin(), all.end(), found) == all.end()) all.push_back(found);
+                        if (traits(input).storage_bits != 8) continue;
+                        const Format other = input == Format::e4m3 ? Format::e5m2 : Format::e4m3;
+                        const DotProductParameters mixed =
+                            parameters_for(generation, input, other, output, instruction);
+                        if (std::find(all.begin(), all.end(), mixed) == all.end()) all.push_back(mixed);
                     } catch (const std::invalid_argument&) {
                     }
                 }
