@@ -65,13 +65,6 @@ StateSpace space_named(std::string_view word) {
     return StateSpace::none;
 }
 
-Type type_named(std::string_view word) {
-    for (unsigned i = 1; i <= static_cast<unsigned>(Type::e5m2x2); ++i) {
-        if (name_of(static_cast<Type>(i)) == word) return static_cast<Type>(i);
-    }
-    return Type::none;
-}
-
 Modifier modifier_named(std::string_view word) {
     for (std::size_t i = 1; i < kModifierCount; ++i) {
         if (name_of(static_cast<Modifier>(i)) == word) return static_cast<Modifier>(i);
@@ -192,7 +185,13 @@ std::size_t operand_patterns(const InstructionForm& form, const Instruction& ins
     while (count < patterns.size()) {
         const std::string_view word = next_word(form.operands, position);
         if (word.empty()) break;
-        patterns[count++] = parse_pattern(word, instruction);
+        OperandPattern& pattern = patterns[count++] = parse_pattern(word, instruction);
+        if (!pattern.vector && pattern_type(pattern, instruction) == Type::b128) {  // kept as two .b64
+            pattern.vector = true;
+            pattern.elements = 2;
+            pattern.type = Type::b64;
+            pattern.type_suffix = 0xFF;
+        }
     }
     return count;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "isa/ptx/names.h"
+
 namespace heddle::ptx {
 namespace {
 
@@ -94,6 +96,13 @@ bool is_integer(Type type) {
     return type >= Type::u8 && type <= Type::s64;
 }
 
+Type type_named(std::string_view name) {
+    for (std::size_t i = 1; i < kTypeNames.size(); ++i) {
+        if (kTypeNames[i] == name) return static_cast<Type>(i);
+    }
+    return Type::none;
+}
+
 std::string_view name_of(Type type) {
     return kTypeNames[static_cast<std::size_t>(type)];
 }
@@ -138,9 +147,34 @@ Type type_of(SpecialRegister special) {
 }
 
 const Kernel* Module::find(std::string_view kernel_name) const {
-    const auto found = std::find_if(kernels.begin(), kernels.end(),
-                                    [&](const Kernel& kernel) { return kernel.name == kernel_name; });
-    return found == kernels.end() ? nullptr : &*found;
+    std::vector<std::string> symbols;
+    for (const Kernel& kernel : kernels) {
+        if (kernel.name == kernel_name) return &kernel;
+        symbols.push_back(kernel.name);
+    }
+    const std::ptrdiff_t found = find_name(kernel_name, symbols);
+    return found < 0 ? nullptr : &kernels[static_cast<std::size_t>(found)];
+}
+
+std::string describe_place(const SourcePlace& place, std::span<const std::string> files,
+                           std::span<const InlinedCall> calls) {
+    if (place.line == 0 || place.file >= files.size()) return "";
+    const auto describe_line = [&](const SourcePlace& p) {
+        const std::string& path = files[p.file];
+        return path.substr(path.find_last_of('/') + 1) + ":" + std::to_string(p.line);
+    };
+    std::string text = describe_line(place);
+    std::string chain;
+    // A call is listed behind the calls that it lies in, so the chain ends.
+    for (std::uint32_t next = place.inlined; next != 0 && next <= calls.size();) {
+        const InlinedCall& call = calls[next - 1];
+        if (call.place.line == 0 || call.place.file >= files.size()) break;
+        chain += (chain.empty() ? "" : ", ") + (call.function.empty() ? "" : call.function + " ") +
+                 "inlined at " + describe_line(call.place);
+        if (call.place.inlined >= next) break;
+        next = call.place.inlined;
+    }
+    return chain.empty() ? text : text + " (" + chain + ")";
 }
 
 }  // namespace heddle::ptx

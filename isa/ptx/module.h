@@ -5,6 +5,7 @@
 #include <bitset>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,6 +37,7 @@ bool is_float(Type type);                    ///< any floating-point type, packe
 bool is_signed(Type type);                   ///< s8 ... s64
 bool is_untyped(Type type);                  ///< b8 ... b128
 bool is_integer(Type type);                  ///< sN or uN
+Type type_named(std::string_view name);      ///< without the dot; none when it is no type
 std::string_view name_of(Type type);         ///< "f32", without the dot
 std::string_view name_of(StateSpace space);  ///< "global", "" for none and generic
 
@@ -123,6 +125,18 @@ struct Register {
     Type type = Type::none;
 };
 
+/// A part of an initial value that is the address of a variable, known when that variable has a place:
+/// `ptr`, `ptr+8`, `generic(ptr)`, `0xFF00(ptr)`.
+struct InitialAddress {
+    std::uint64_t position = 0;  ///< of the first byte in Variable::initial
+    std::uint8_t bytes = 8;
+    std::uint8_t shift = 0;  ///< the bytes stored start at this bit of the address
+    bool generic = false;
+    std::string symbol;
+    std::uint64_t addend = 0;
+    std::uint32_t line = 0;
+};
+
 /// A variable in shared, local, global or constant space.
 struct Variable {
     std::string name;
@@ -131,8 +145,12 @@ struct Variable {
     std::uint64_t bytes = 0;  ///< 0 for `.extern .shared` of open size
     std::uint32_t alignment = 1;
     std::uint64_t offset = 0;  ///< in the kernel's shared or local memory, or in the module's constant bank
-    bool external = false;     ///< .extern: dynamic shared memory
+    bool external = false;  ///< .extern: dynamic shared memory, or a variable that the module does not define
     std::vector<std::byte> initial;  ///< at most `bytes` long; what follows is zero
+    std::vector<InitialAddress> addresses;
+    unsigned lanes = 1;  ///< of an element: .v4 .f32
+
+    std::uint64_t element_bytes() const { return std::uint64_t{bytes_of(type)} * lanes; }
 };
 
 struct Operand {
@@ -162,6 +180,20 @@ struct Operand {
 
 struct InstructionForm;  // instruction_table.h
 
+/// Where in a CUDA source file an instruction was written (.loc).
+struct SourcePlace {
+    std::uint32_t file = 0;     ///< index in Module::source_files
+    std::uint32_t line = 0;     ///< 1-based; 0: unknown
+    std::uint32_t inlined = 0;  ///< index in Module::inlined_calls, plus 1; 0: not inlined
+    bool operator==(const SourcePlace&) const = default;
+};
+
+/// A call that the CUDA compiler replaced by the function's body.
+struct InlinedCall {
+    std::string function;  ///< demangled name; empty when unknown
+    SourcePlace place;     ///< of the call, which may lie in an inlined function itself
+};
+
 struct Instruction {
     Opcode opcode = Opcode::ret;
     ModifierSet modifiers;
@@ -173,6 +205,7 @@ struct Instruction {
     bool guard_negated = false;                  ///< @!p
     std::vector<Operand> operands;
     std::uint32_t line = 0;  ///< 1-based
+    SourcePlace source;
 
     bool has(Modifier modifier) const { return modifiers.test(static_cast<std::size_t>(modifier)); }
     Type type(std::size_t i = 0) const { return i < types.size() ? types[i] : Type::none; }
@@ -193,6 +226,10 @@ struct Kernel {
     std::uint32_t maximum_threads[3] = {0, 0, 0};   ///< .maxntid
     std::uint32_t minimum_ctas = 0;                 ///< .minnctapersm
     std::uint32_t maximum_registers = 0;            ///< .maxnreg
+    std::uint32_t required_cluster[3] = {0, 0, 0};  ///< .reqnctapercluster, 0 when absent
+    bool explicit_cluster = false;                  ///< .explicitcluster
+    std::uint32_t maximum_cluster_ctas = 0;         ///< .maxclusterrank
+    std::uint32_t module_variables = 0;             ///< the first so many of `variables` are the module's
     std::vector<std::string> pragmas;
     std::uint32_t line = 0;
 };
@@ -205,9 +242,18 @@ struct Module {
     unsigned address_size = 64;
     std::vector<Variable> variables;  ///< .global, .const and module-level .shared
     std::vector<Kernel> kernels;
-    std::vector<std::string> source_files;  ///< of .file, kept for listings
+    std::vector<std::string> source_files;  ///< of .file
+    std::vector<InlinedCall> inlined_calls;
 
+    /// The kernel of this name: the symbol, or its C++ name, whole as in `saxpy<float>(int, float*)` or as
+    /// short as is unique (`saxpy`). Throws heddle::Error that lists the candidates when there are several,
+    /// and returns nullptr when there is none.
     const Kernel* find(std::string_view kernel_name) const;
 };
+
+/// "blas.cu:12 (dot(float*) inlined at blas.cu:30)", or "" when the place is unknown. `files` and `calls` are
+/// those of the module.
+std::string describe_place(const SourcePlace& place, std::span<const std::string> files,
+                           std::span<const InlinedCall> calls);
 
 }  // namespace heddle::ptx

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "isa/common/error.h"
+#include "isa/ptx/text/debug_information.h"
 #include "isa/ptx/text/declaration_parser.h"
 #include "isa/ptx/text/function_inliner.h"
 #include "isa/ptx/text/instruction_parser.h"
@@ -24,9 +25,15 @@ class Parser {
     Module run() {
         parse_header();
         while (!cursor_.at_end()) parse_directive();
+        debug_.finish();
+        resolve_aliases();
+        check_initial_addresses();
+        for (Kernel& kernel : module_.kernels) take_definitions(kernel);
+        for (auto& [name, function] : functions_) take_definitions(function.body);
         for (Kernel& kernel : module_.kernels) {
             inline_calls(kernel, functions_, cursor_.file_name());
             lay_out_shared_memory(kernel, cursor_.file_name());
+            check_external_variables(kernel);
         }
         return std::move(module_);
     }
@@ -49,12 +56,18 @@ class Parser {
         const Token target = cursor_.expect_word("a target such as sm_90");
         module_.target = std::string(target.text);
         const char* digits = target.text.data() + std::min<std::size_t>(3, target.text.size());
-        if (!target.text.starts_with("sm_") ||
-            std::from_chars(digits, target.text.data() + target.text.size(), module_.compute_capability).ec !=
-                std::errc()) {
-            cursor_.fail("unknown target", target, "write sm_70 to sm_120");
+        const char* end_of_target = target.text.data() + target.text.size();
+        const auto [rest, problem] = std::from_chars(digits, end_of_target, module_.compute_capability);
+        const std::string_view feature_set(rest, static_cast<std::size_t>(end_of_target - rest));
+        if (!target.text.starts_with("sm_") || problem != std::errc() ||
+            !(feature_set.empty() || feature_set == "a" || feature_set == "f")) {
+            cursor_.fail("unknown target", target, "write sm_70 to sm_120, or sm_90a");
         }
-        while (cursor_.accept(',')) cursor_.expect_word("a target option");
+        while (cursor_.accept(',')) {
+            const Token option = cursor_.expect_word("a target option");
+            if (option.text == "map_f64_to_f32")
+                cursor_.fail("double precision as single precision is not supported", option);
+        }
         if (cursor_.accept_suffix("address_size")) {
             const Token size = cursor_.peek();
             module_.address_size = static_cast<unsigned>(cursor_.expect_integer("64"));
@@ -67,61 +80,56 @@ class Parser {
         const bool linkage = external_ || cursor_.accept_suffix("visible") || cursor_.accept_suffix("weak") ||
                              cursor_.accept_suffix("common");
         const Token token = cursor_.peek();
+        if (!linkage && parse_annotation()) return;
         if (token.kind != TokenKind::suffix)
             cursor_.fail_expected(linkage ? "a declaration" : "a directive", token);
-        if (cursor_.accept_suffix("entry")) {
+        if (!linkage && (token.text == "version" || token.text == "target")) {
+            cursor_.fail("a second module in one text", token, "put every module into a file of its own");
+        }
+        if (cursor_.accept_suffix("alias")) {
+            parse_alias();
+        } else if (cursor_.accept_suffix("entry")) {
             parse_kernel();
         } else if (cursor_.accept_suffix("func")) {
             parse_function();
         } else if (DeclarationParser::starts_variable(token)) {
             declarations_.parse_variables(module_.variables, nullptr, external_);
-        } else if (!parse_annotation()) {
+        } else {
             cursor_.fail("unknown directive", token);
         }
     }
 
-    // .loc, .file, .section, .pragma: kept or passed over, they change nothing in the machine.
+    // Debug information and .pragma: they change nothing in the machine.
     bool parse_annotation() {
-        if (cursor_.accept_suffix("file")) {
-            cursor_.expect_integer("a file number");
-            if (cursor_.peek().kind != TokenKind::string)
-                cursor_.fail_expected("a file name", cursor_.peek());
-            module_.source_files.emplace_back(cursor_.next().text);
-            while (cursor_.accept(',')) cursor_.expect_integer("a time stamp or size");
-            return true;
+        if (debug_.parse_directive()) return true;
+        if (!cursor_.accept_suffix("pragma")) return false;
+        do {
+            if (cursor_.peek().kind != TokenKind::string) cursor_.fail_expected("a string", cursor_.peek());
+            pragmas().emplace_back(cursor_.next().text);
+        } while (cursor_.accept(','));
+        cursor_.accept(';');
+        return true;
+    }
+
+    // .alias new, old; - two functions of one type.
+    void parse_alias() {
+        Alias alias;
+        alias.token = cursor_.expect_word("a function");
+        cursor_.expect(',', "between the names of a function");
+        alias.target = std::string(cursor_.expect_word("a function").text);
+        cursor_.expect(';', "after .alias");
+        aliases_.push_back(std::move(alias));
+    }
+
+    void resolve_aliases() {
+        for (const Alias& alias : aliases_) {
+            const auto target = functions_.find(alias.target);
+            const auto declared = functions_.find(std::string(alias.token.text));
+            if (target == functions_.end() || !target->second.defined || declared == functions_.end())
+                cursor_.fail(".alias of functions that are not declared, or without a body", alias.token);
+            if (declared->second.defined) cursor_.fail("two functions of the same name", alias.token);
+            declared->second = target->second;
         }
-        if (cursor_.accept_suffix("loc")) {
-            for (const char* what : {"a file number", "a line", "a column"}) cursor_.expect_integer(what);
-            while (cursor_.accept(',')) {
-                const Token option = cursor_.expect_word("function_name or inlined_at");
-                if (option.text == "function_name") {
-                    cursor_.expect_word("a label");
-                    if (cursor_.accept('+')) cursor_.expect_integer("an offset");
-                } else {
-                    for (const char* what : {"a file number", "a line", "a column"})
-                        cursor_.expect_integer(what);
-                }
-            }
-            return true;
-        }
-        if (cursor_.accept_suffix("section")) {
-            const Token start = cursor_.peek();
-            while (!cursor_.at_end() && !cursor_.peek().is('{')) cursor_.next();
-            if (!cursor_.accept('{')) cursor_.fail_expected("'{' after .section", start);
-            while (!cursor_.at_end() && !cursor_.peek().is('}')) cursor_.next();
-            cursor_.expect('}', "at the end of a section");
-            return true;
-        }
-        if (cursor_.accept_suffix("pragma")) {
-            do {
-                if (cursor_.peek().kind != TokenKind::string)
-                    cursor_.fail_expected("a string", cursor_.peek());
-                pragmas().emplace_back(cursor_.next().text);
-            } while (cursor_.accept(','));
-            cursor_.expect(';', "after .pragma");
-            return true;
-        }
-        return false;
     }
 
     std::vector<std::string>& pragmas() { return kernel_ ? kernel_->pragmas : module_pragmas_; }
@@ -129,37 +137,42 @@ class Parser {
     // --- kernels
 
     void parse_kernel() {
+        declarations_.accept_attributes();
         Kernel kernel;
         const Token name = cursor_.expect_word("the kernel's name");
         kernel.name = std::string(name.text);
         kernel.line = name.line;
-        if (module_.find(kernel.name) != nullptr) cursor_.fail("two kernels of the same name", name);
+        const bool known = std::any_of(module_.kernels.begin(), module_.kernels.end(),
+                                       [&](const Kernel& other) { return other.name == kernel.name; });
+        if (known) cursor_.fail("two kernels of the same name", name);
         kernel_ = &kernel;
-        kernel.variables = module_.variables;
+        add_module_variables(kernel);
         if (cursor_.accept('(') && !cursor_.accept(')')) {
             do declarations_.parse_parameter(kernel);
             while (cursor_.accept(','));
             cursor_.expect(')', "after the parameters");
         }
         parse_performance_directives(kernel);
-        parse_body(kernel);
-        module_.kernels.push_back(std::move(kernel));
+        if (!cursor_.accept(';')) {
+            parse_body(kernel);
+            module_.kernels.push_back(std::move(kernel));
+        }
         kernel_ = nullptr;
     }
 
     // (results) name (arguments) and a body, or a semicolon when the body comes later or nowhere.
     void parse_function() {
+        declarations_.accept_attributes();
         Function function;
         Kernel& body = function.body;
-        body.variables = module_.variables;
+        add_module_variables(body);
         function.first_formal = body.variables.size();
         if (cursor_.peek().is('(')) function.results = parse_arguments(body);
         const Token name = cursor_.expect_word("the function's name");
         body.name = std::string(name.text);
         body.line = name.line;
         if (cursor_.peek().is('(')) function.arguments = parse_arguments(body);
-        while (cursor_.accept_suffix("noreturn")) {
-        }
+        parse_performance_directives(body);
         if (!cursor_.accept(';')) {
             kernel_ = &body;
             parse_body(body);
@@ -179,6 +192,50 @@ class Parser {
         while (cursor_.accept(','));
         cursor_.expect(')', "after parameters");
         return body.variables.size() - before;
+    }
+
+    void add_module_variables(Kernel& kernel) const {
+        kernel.variables = module_.variables;
+        kernel.module_variables = static_cast<std::uint32_t>(kernel.variables.size());
+    }
+
+    // Variables that were .extern when the kernel was parsed may have been defined since.
+    void take_definitions(Kernel& kernel) const {
+        for (std::uint32_t v = 0; v < kernel.module_variables; ++v) {
+            if (kernel.variables[v].external) kernel.variables[v] = module_.variables[v];
+        }
+    }
+
+    // Arrays that are declared without a size and never defined.
+    void check_external_variables(const Kernel& kernel) const {
+        for (const Instruction& instruction : kernel.instructions) {
+            for (const Operand& operand : instruction.operands) {
+                if (operand.kind != Operand::Kind::variable && operand.base != Operand::Kind::variable)
+                    continue;
+                const Variable& variable = kernel.variables[operand.index];
+                if (variable.bytes != 0 || variable.space == StateSpace::shared || !variable.external)
+                    continue;
+                throw Error("variable " + variable.name + " is declared .extern and not defined",
+                            {cursor_.file_name(), instruction.line, kernel.name}, "define it in this module");
+            }
+        }
+    }
+
+    void check_initial_addresses() const {
+        for (const Variable& variable : module_.variables) {
+            for (const InitialAddress& address : variable.addresses) {
+                const bool known =
+                    functions_.contains(address.symbol) ||
+                    std::any_of(module_.variables.begin(), module_.variables.end(), [&](const Variable& v) {
+                        return v.name == address.symbol &&
+                               (v.space == StateSpace::global || v.space == StateSpace::constant);
+                    });
+                if (known) continue;
+                throw Error("the initial value of " + variable.name + " is the address of an unknown name",
+                            {cursor_.file_name(), address.line, address.symbol},
+                            "it must be a .global or .const variable or a function");
+            }
+        }
     }
 
     void parse_three(std::uint32_t (&sizes)[3]) {
@@ -202,6 +259,18 @@ class Parser {
             else if (cursor_.accept_suffix("maxnreg"))
                 kernel.maximum_registers =
                     static_cast<std::uint32_t>(cursor_.expect_integer("a number of registers"));
+            else if (cursor_.accept_suffix("reqnctapercluster"))
+                parse_three(kernel.required_cluster);
+            else if (cursor_.accept_suffix("explicitcluster"))
+                kernel.explicit_cluster = true;
+            else if (cursor_.accept_suffix("maxclusterrank"))
+                kernel.maximum_cluster_ctas =
+                    static_cast<std::uint32_t>(cursor_.expect_integer("a number of CTAs"));
+            else if (cursor_.accept_suffix("abi_preserve") || cursor_.accept_suffix("abi_preserve_control") ||
+                     cursor_.accept_suffix("maxnctapersm"))
+                cursor_.expect_integer("a number");
+            else if (cursor_.accept_suffix("noreturn"))
+                continue;
             else if (!parse_annotation())
                 break;
         }
@@ -214,53 +283,70 @@ class Parser {
         cursor_.expect('{', "before the body");
         SymbolScopes symbols(kernel);
         InstructionParser instructions(cursor_, kernel, symbols);
-        Token label;
-        while (symbols.depth() > 0) {
-            const Token token = cursor_.peek();
-            if (token.kind == TokenKind::end) {
-                cursor_.fail_expected("'}' for '{' of line " + std::to_string(start.line), token);
-            }
-            if (cursor_.accept('{')) {
-                if (symbols.depth() > kMaximumNesting) cursor_.fail("scopes nested too deeply", token);
-                symbols.open();
-            } else if (cursor_.accept('}')) {
-                symbols.close();
-            } else if (cursor_.accept_suffix("branchtargets")) {
-                instructions.parse_branch_targets(label);
-            } else if (token.kind == TokenKind::suffix) {
-                parse_body_directive(kernel, symbols, token);
-            } else if (token.kind == TokenKind::word && cursor_.peek(1).is(':')) {
-                label = cursor_.next();
-                cursor_.next();
-                if (!symbols.declare_label(label.text,
-                                           static_cast<std::uint32_t>(kernel.instructions.size()))) {
-                    cursor_.fail("two labels of the same name", token);
-                }
-            } else {
-                instructions.parse();
-            }
+        try {
+            while (symbols.depth() > 0) parse_statement(kernel, symbols, instructions, start);
+            check_labels(symbols);
+        } catch (const Error& error) {
+            name_source(error);
         }
-        check_labels(symbols);
+        debug_.end_body();
+    }
+
+    void parse_statement(Kernel& kernel, SymbolScopes& symbols, InstructionParser& instructions,
+                         const Token& start) {
+        const Token token = cursor_.peek();
+        if (token.kind == TokenKind::end) {
+            cursor_.fail_expected("'}' for '{' of line " + std::to_string(start.line), token);
+        }
+        if (cursor_.accept('{')) {
+            if (symbols.depth() > kMaximumNesting) cursor_.fail("scopes nested too deeply", token);
+            symbols.open();
+        } else if (cursor_.accept('}')) {
+            symbols.close();
+        } else if (cursor_.accept_suffix("branchtargets")) {
+            instructions.parse_branch_targets(label_);
+        } else if (token.kind == TokenKind::suffix) {
+            parse_body_directive(kernel, symbols, token);
+        } else if (token.kind == TokenKind::word && cursor_.peek(1).is(':')) {
+            label_ = cursor_.next();
+            cursor_.next();
+            if (!symbols.declare_label(label_.text, static_cast<std::uint32_t>(kernel.instructions.size()))) {
+                cursor_.fail("two labels of the same name", token);
+            }
+        } else if (!debug_.parse_directive()) {
+            const std::size_t before = kernel.instructions.size();
+            instructions.parse();
+            for (std::size_t i = before; i < kernel.instructions.size(); ++i)
+                kernel.instructions[i].source = debug_.place();
+        }
+    }
+
+    // The error again, with the line of the CUDA source.
+    [[noreturn]] void name_source(const Error& error) {
+        std::string place = describe_place(debug_.place(), module_.source_files, {});
+        if (place.empty()) throw error;
+        if (!error.where().key.empty()) place += ", " + error.where().key;
+        throw Error(error.problem(), {error.where().file, error.where().line, place}, error.remedy());
     }
 
     void parse_body_directive(Kernel& kernel, SymbolScopes& symbols, const Token& token) {
-        if (cursor_.accept_suffix("reg")) {
-            declarations_.parse_registers(symbols);
-        } else if (cursor_.accept_suffix("extern")) {
-            if (!DeclarationParser::starts_variable(cursor_.peek())) {
-                cursor_.fail_expected(".shared", cursor_.peek());
-            }
-            declarations_.parse_variables(kernel.variables, &kernel, true);
-        } else if (token.text == "param") {
-            declarations_.parse_argument(kernel.variables);
-            cursor_.expect(';', "after .param");
-        } else if (DeclarationParser::starts_variable(token)) {
-            if (token.text == "global" || token.text == "const") {
-                cursor_.fail("declare ." + std::string(token.text) + " variables outside of kernels", token);
-            }
-            declarations_.parse_variables(kernel.variables, &kernel, false);
-        } else if (!parse_annotation()) {
+        if (cursor_.accept_suffix("reg")) return declarations_.parse_registers(symbols);
+        if (parse_annotation()) return;
+        const std::size_t before = kernel.variables.size();
+        const bool external = cursor_.accept_suffix("extern");
+        if (cursor_.peek().text == "param" && !external) {
+            declarations_.parse_local_arguments(kernel.variables);
+        } else if (DeclarationParser::starts_variable(cursor_.peek())) {
+            declarations_.parse_variables(kernel.variables, &kernel, external);
+        } else {
             cursor_.fail("unknown or unsupported directive", token);
+        }
+        for (std::size_t v = before; v < kernel.variables.size(); ++v) {
+            if (!symbols.declare_variable(static_cast<std::uint32_t>(v)))
+                cursor_.fail("two variables of the same name in one scope", token);
+            Variable& variable = kernel.variables[v];
+            // Global memory knows variables by name: that of another kernel may be the same.
+            if (variable.space == StateSpace::global) variable.name = kernel.name + ":" + variable.name;
         }
     }
 
@@ -275,6 +361,13 @@ class Parser {
     TokenCursor cursor_;
     DeclarationParser declarations_{cursor_};
     Module module_;
+    DebugInformation debug_{cursor_, module_};
+    struct Alias {
+        Token token;
+        std::string target;
+    };
+    std::vector<Alias> aliases_;
+    Token label_;  // the last one, which names the list that follows it
     std::map<std::string, Function> functions_;
     Kernel* kernel_ = nullptr;  // being parsed
     std::vector<std::string> module_pragmas_;

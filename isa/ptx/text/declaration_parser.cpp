@@ -3,26 +3,22 @@
 #include <algorithm>
 #include <bit>
 
+#include "isa/ptx/text/constant_expression.h"
+#include "isa/ptx/text/initializer_parser.h"
+
 namespace heddle::ptx {
 namespace {
 
 constexpr std::uint64_t kMaximumVariableBytes = std::uint64_t{1} << 40;
 constexpr std::uint64_t kConstantBankBytes = 65536;  // PTX manual, "Constant state space"
+constexpr std::uint64_t kMaximumAlignment = 65536;
 constexpr std::uint64_t kMaximumSharedBytes = std::uint64_t{1} << 24;
 constexpr std::uint64_t kMaximumLocalBytes =
     512 * 1024;  // per thread: CUDA programming guide, table of limits
 constexpr std::uint32_t kMaximumParameterBytes = 32764;  // PTX 8.1 and later
-constexpr std::uint64_t kMaximumInitialBytes = std::uint64_t{1} << 26;
 
 std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
     return (value + alignment - 1) / alignment * alignment;
-}
-
-Type type_named(std::string_view word) {
-    for (unsigned i = 1; i <= static_cast<unsigned>(Type::e5m2x2); ++i) {
-        if (name_of(static_cast<Type>(i)) == word) return static_cast<Type>(i);
-    }
-    return Type::none;
 }
 
 }  // namespace
@@ -32,11 +28,31 @@ bool DeclarationParser::starts_variable(const Token& token) {
                                                token.text == "shared" || token.text == "local");
 }
 
+// .attribute(.managed, .unified(19, 95)): where the host may see the variable, which changes nothing here.
+bool DeclarationParser::accept_attributes() {
+    if (!cursor_.accept_suffix("attribute")) return false;
+    cursor_.expect('(', "after .attribute");
+    do {
+        const Token token = cursor_.peek();
+        if (cursor_.accept_suffix("unified")) {
+            cursor_.expect('(', "after .unified");
+            cursor_.expect_integer("an identifier");
+            cursor_.expect(',', "between the parts of an identifier");
+            cursor_.expect_integer("an identifier");
+            cursor_.expect(')', "after an identifier");
+        } else if (!cursor_.accept_suffix("managed")) {
+            cursor_.fail_expected(".managed or .unified", token);
+        }
+    } while (cursor_.accept(','));
+    cursor_.expect(')', "after attributes");
+    return true;
+}
+
 std::uint32_t DeclarationParser::parse_alignment() {
     const Token token = cursor_.peek();
     const std::uint64_t alignment = cursor_.expect_integer("an alignment");
-    if (!std::has_single_bit(alignment) || alignment > 1024) {
-        cursor_.fail("an alignment is a power of two up to 1024", token);
+    if (!std::has_single_bit(alignment) || alignment > kMaximumAlignment) {
+        cursor_.fail("an alignment is a power of two up to 65536", token);
     }
     return static_cast<std::uint32_t>(alignment);
 }
@@ -59,7 +75,9 @@ std::vector<std::uint64_t> DeclarationParser::parse_dimensions(bool& open) {
             continue;
         }
         const Token token = cursor_.peek();
-        dimensions.push_back(cursor_.expect_integer("an array size"));
+        const Constant size = parse_constant(cursor_);
+        if (size.kind != Constant::Kind::integer) cursor_.fail_expected("an array size", token);
+        dimensions.push_back(size.bits);
         if (dimensions.back() > kMaximumVariableBytes || dimensions.size() > 16) {
             cursor_.fail("array too large", token);
         }
@@ -81,50 +99,100 @@ std::uint64_t DeclarationParser::total_bytes(const std::vector<std::uint64_t>& d
 
 void DeclarationParser::parse_variables(std::vector<Variable>& variables, Kernel* kernel, bool external) {
     const Token space = cursor_.next();
-    std::uint32_t alignment = 0;
     Variable variable;
     variable.space = space.text == "global"   ? StateSpace::global
                      : space.text == "const"  ? StateSpace::constant
                      : space.text == "shared" ? StateSpace::shared
                                               : StateSpace::local;
     if (variable.space == StateSpace::local && kernel == nullptr) {
-        cursor_.fail(".local variables belong into a kernel", space);
+        cursor_.fail(".local variables belong into a kernel or function", space);
     }
     variable.external = external;
-    unsigned lanes = 1;
+    std::uint32_t alignment = 0;
     for (;;) {
         if (cursor_.accept_suffix("align"))
             alignment = parse_alignment();
         else if (cursor_.accept_suffix("v2"))
-            lanes = 2;
+            variable.lanes = 2;
         else if (cursor_.accept_suffix("v4"))
-            lanes = 4;
-        else
+            variable.lanes = 4;
+        else if (!accept_attributes())
             break;
     }
+    if (is_opaque(cursor_.peek())) return parse_opaque(variables, variable);
     variable.type = parse_type("an element type such as .b8");
     if (variable.type == Type::pred) cursor_.fail("a variable cannot be .pred", space);
-    const std::uint32_t element = bytes_of(variable.type) * lanes;
-    variable.alignment = alignment ? alignment : element;
+    variable.alignment = alignment ? alignment : static_cast<std::uint32_t>(variable.element_bytes());
+    do {
+        Variable one = variable;
+        const Token name = cursor_.peek();
+        parse_variable(one, kernel);
+        add(variables, std::move(one), kernel, name);
+    } while (cursor_.accept(','));
+    cursor_.expect(';', "after a variable");
+}
+
+void DeclarationParser::parse_variable(Variable& variable, Kernel* kernel) {
+    const Token name = cursor_.expect_word("a variable name");
+    variable.name = std::string(name.text);
+    bool open = false;
+    std::vector<std::uint64_t> dimensions = parse_dimensions(open);
+    if (cursor_.accept('=')) {
+        if (variable.lanes > 1) dimensions.push_back(variable.lanes);
+        total_bytes({dimensions.begin() + (open ? 1 : 0), dimensions.end()}, bytes_of(variable.type), name);
+        InitializerParser(cursor_, variable, dimensions).parse();
+        if (variable.lanes > 1) dimensions.pop_back();
+    }
+    variable.bytes = total_bytes(dimensions, variable.element_bytes(), name);
+    if (variable.bytes == 0 && !variable.external) cursor_.fail("array without a size", name);
+    place(variable, kernel, name);
+}
+
+// A variable that was declared .extern may be defined later.
+void DeclarationParser::add(std::vector<Variable>& variables, Variable variable, const Kernel* kernel,
+                            const Token& name) {
+    const auto known = std::find_if(variables.begin(), variables.end(), [&](const Variable& v) {
+        return kernel == nullptr && v.name == variable.name;
+    });
+    if (known == variables.end()) {
+        variables.push_back(std::move(variable));
+    } else if (known->external) {
+        if (!variable.external) *known = std::move(variable);
+    } else if (!variable.external) {
+        cursor_.fail("two variables of the same name", name);
+    }
+}
+
+bool DeclarationParser::is_opaque(const Token& token) {
+    return token.kind == TokenKind::suffix &&
+           (token.text == "texref" || token.text == "samplerref" || token.text == "surfref");
+}
+
+// .texref t = { width = 4, filter_mode = nearest }: handles, which only texture instructions use.
+void DeclarationParser::parse_opaque(std::vector<Variable>& variables, Variable variable) {
+    cursor_.next();
+    variable.type = Type::b64;
+    variable.alignment = 8;
     do {
         Variable one = variable;
         const Token name = cursor_.expect_word("a variable name");
         one.name = std::string(name.text);
         bool open = false;
-        std::vector<std::uint64_t> dimensions = parse_dimensions(open);
-        if (cursor_.accept('=')) parse_initializer(one, dimensions, name);
-        one.bytes = total_bytes(dimensions, element, name);
-        if (one.initial.size() > one.bytes) cursor_.fail("more initial values than elements", name);
-        const bool dynamic = one.external && one.space == StateSpace::shared;
-        if (one.bytes == 0 && !dynamic) cursor_.fail("array without a size", name);
-        if (one.external && one.space != StateSpace::shared) {
-            cursor_.fail("external ." + std::string(name_of(one.space)) + " variables are not supported",
-                         name, "define it in this module");
-        }
-        place(one, kernel, name);
+        one.bytes = total_bytes(parse_dimensions(open), 8, name);
+        if (cursor_.accept('=')) skip_braces();
         variables.push_back(std::move(one));
     } while (cursor_.accept(','));
     cursor_.expect(';', "after a variable");
+}
+
+void DeclarationParser::skip_braces() {
+    cursor_.expect('{', "before initial values");
+    for (unsigned depth = 1; depth > 0;) {
+        if (cursor_.at_end()) cursor_.fail_expected("'}' after initial values", cursor_.peek());
+        const Token token = cursor_.next();
+        if (token.is('{')) ++depth;
+        if (token.is('}')) --depth;
+    }
 }
 
 void DeclarationParser::place(Variable& variable, Kernel* kernel, const Token& name) {
@@ -143,90 +211,17 @@ void DeclarationParser::place(Variable& variable, Kernel* kernel, const Token& n
     }
 }
 
-// Values in braces, nested as the dimensions are; rows that are not full are padded with zeros.
-void DeclarationParser::parse_initializer(Variable& variable, std::vector<std::uint64_t>& dimensions,
-                                          const Token& name) {
-    if (variable.space != StateSpace::global && variable.space != StateSpace::constant) {
-        cursor_.fail("only .global and .const variables have initial values", name);
-    }
-    if (dimensions.empty()) {
-        const bool braces = cursor_.accept('{');
-        append_value(variable);
-        if (braces) cursor_.expect('}', "after an initial value");
-        return;
-    }
-    parse_initializer_level(variable, dimensions, 0);
-    if (dimensions[0] == 0) {
-        const std::uint64_t row =
-            total_bytes({dimensions.begin() + 1, dimensions.end()}, bytes_of(variable.type), name);
-        dimensions[0] = row == 0 ? 0 : (variable.initial.size() + row - 1) / row;
-    }
-}
-
-void DeclarationParser::parse_initializer_level(Variable& variable,
-                                                const std::vector<std::uint64_t>& dimensions,
-                                                std::size_t level) {
-    const Token start = cursor_.peek();
-    cursor_.expect('{', "before initial values");
-    const std::size_t begin = variable.initial.size();
-    std::uint64_t row = bytes_of(variable.type);
-    for (std::size_t i = level + 1; i < dimensions.size(); ++i) row *= dimensions[i];
-    if (!cursor_.accept('}')) {
-        do {
-            if (cursor_.peek().is('{')) {
-                if (level + 1 >= dimensions.size()) cursor_.fail("too many braces", cursor_.peek());
-                // Only rows that exist may be padded: the text bounds the memory used.
-                parse_initializer_level(variable, dimensions, level + 1);
-            } else {
-                append_value(variable);
-            }
-        } while (cursor_.accept(','));
-        cursor_.expect('}', "after initial values");
-    }
-    const std::uint64_t size = variable.initial.size() - begin;
-    const bool last = level == 0;
-    if (!last && dimensions[level] != 0 && size > row * dimensions[level]) {
-        cursor_.fail("more initial values than elements", start);
-    }
-    if (!last) {
-        if (begin + row * dimensions[level] > kMaximumInitialBytes) {
-            cursor_.fail("initial values of a very large row", start);
-        }
-        variable.initial.resize(begin + row * dimensions[level]);
-    }
-}
-
-void DeclarationParser::append_value(Variable& variable) {
-    const bool minus = cursor_.accept('-');
-    const Token token = cursor_.next();
-    std::uint64_t bits = token.bits;
-    const bool single = token.kind == TokenKind::single;
-    if (token.kind == TokenKind::integer && !is_float(variable.type)) {
-        if (minus) bits = ~bits + 1;
-    } else if ((single || token.kind == TokenKind::real) && variable.type == Type::f64) {
-        const double value =
-            single ? std::bit_cast<float>(static_cast<std::uint32_t>(bits)) : std::bit_cast<double>(bits);
-        bits = std::bit_cast<std::uint64_t>(minus ? -value : value);
-    } else if ((single || token.kind == TokenKind::real) && variable.type == Type::f32) {
-        const float value = single ? std::bit_cast<float>(static_cast<std::uint32_t>(bits))
-                                   : static_cast<float>(std::bit_cast<double>(bits));
-        bits = std::bit_cast<std::uint32_t>(minus ? -value : value);
-    } else {
-        cursor_.fail_expected("an initial value of type ." + std::string(name_of(variable.type)) +
-                                  " (addresses of variables are not supported)",
-                              token);
-    }
-    for (unsigned i = 0; i < bytes_of(variable.type); ++i) {
-        variable.initial.push_back(static_cast<std::byte>(bits >> (8 * i)));
-    }
-}
-
-Parameter DeclarationParser::parse_parameter_declaration(Token& name) {
-    if (!cursor_.accept_suffix("param")) cursor_.fail_expected(".param", cursor_.peek());
+// What follows .param or .reg in a list of parameters.
+Parameter DeclarationParser::parse_formal(Token& name) {
     Parameter parameter;
     std::uint32_t alignment = 0;
     if (cursor_.accept_suffix("align")) alignment = parse_alignment();
-    parameter.type = parse_type("a parameter type such as .u64");
+    if (is_opaque(cursor_.peek())) {
+        cursor_.next();
+        parameter.type = Type::b64;
+    } else {
+        parameter.type = parse_type("a parameter type such as .u64");
+    }
     if (cursor_.accept_suffix("ptr")) {
         parameter.pointer = true;
         for (const char* space : {"global", "shared", "const", "local", "param"})
@@ -238,7 +233,7 @@ Parameter DeclarationParser::parse_parameter_declaration(Token& name) {
     bool open = false;
     const std::vector<std::uint64_t> dimensions = parse_dimensions(open);
     const std::uint64_t bytes = total_bytes(dimensions, bytes_of(parameter.type), name);
-    if (open || bytes == 0) cursor_.fail("parameter without a size", name);
+    if (bytes == 0) cursor_.fail("parameter without a size", name);
     if (bytes > kMaximumParameterBytes) cursor_.fail("more than 32764 bytes of parameters", name);
     parameter.bytes = static_cast<std::uint32_t>(bytes);
     parameter.alignment = alignment ? alignment : bytes_of(parameter.type);
@@ -246,8 +241,9 @@ Parameter DeclarationParser::parse_parameter_declaration(Token& name) {
 }
 
 void DeclarationParser::parse_parameter(Kernel& kernel) {
+    if (!cursor_.accept_suffix("param")) cursor_.fail_expected(".param", cursor_.peek());
     Token name;
-    Parameter parameter = parse_parameter_declaration(name);
+    Parameter parameter = parse_formal(name);
     const std::uint64_t offset = align_up(kernel.parameter_bytes, parameter.alignment);
     if (offset + parameter.bytes > kMaximumParameterBytes)
         cursor_.fail("more than 32764 bytes of parameters", name);
@@ -260,8 +256,12 @@ void DeclarationParser::parse_parameter(Kernel& kernel) {
 }
 
 void DeclarationParser::parse_argument(std::vector<Variable>& variables) {
+    if (!cursor_.accept_suffix("param")) cursor_.fail_expected(".param", cursor_.peek());
     Token name;
-    const Parameter parameter = parse_parameter_declaration(name);
+    append_argument(parse_formal(name), variables);
+}
+
+void DeclarationParser::append_argument(const Parameter& parameter, std::vector<Variable>& variables) {
     Variable variable;
     variable.name = parameter.name;
     variable.space = StateSpace::parameter;
@@ -271,15 +271,34 @@ void DeclarationParser::parse_argument(std::vector<Variable>& variables) {
     variables.push_back(std::move(variable));
 }
 
-void DeclarationParser::parse_registers(SymbolScopes& symbols) {
-    const Token vector = cursor_.peek();
-    if (cursor_.accept_suffix("v2") || cursor_.accept_suffix("v4")) {
-        cursor_.fail("vector registers are not supported", vector, "declare scalars and write {a, b}");
+void DeclarationParser::parse_local_arguments(std::vector<Variable>& variables) {
+    cursor_.next();
+    Token name;
+    Parameter parameter = parse_formal(name);
+    append_argument(parameter, variables);
+    while (cursor_.accept(',')) {  // more of the same type
+        name = cursor_.expect_word("a parameter name");
+        parameter.name = std::string(name.text);
+        bool open = false;
+        const std::uint64_t bytes = total_bytes(parse_dimensions(open), bytes_of(parameter.type), name);
+        if (bytes == 0 || bytes > kMaximumParameterBytes) cursor_.fail("parameter of this size", name);
+        parameter.bytes = static_cast<std::uint32_t>(bytes);
+        append_argument(parameter, variables);
     }
+    cursor_.expect(';', "after .param");
+}
+
+void DeclarationParser::parse_registers(SymbolScopes& symbols) {
+    unsigned lanes = 0;
+    if (cursor_.accept_suffix("v2")) lanes = 2;
+    if (cursor_.accept_suffix("v4")) lanes = 4;
     const Token token = cursor_.peek();
     const Type type = parse_type("a register type such as .f32");
-    if (type == Type::b128 || (bits_of(type) == 8 && is_float(type))) {
-        cursor_.fail("registers of this type are not supported", token);
+    // PTX manual, "Alternate floating-point data formats": these are instruction types only.
+    const bool alternate =
+        is_float(type) && type != Type::f16 && type != Type::f16x2 && type != Type::f32 && type != Type::f64;
+    if (alternate || (type == Type::b128 && lanes != 0)) {
+        cursor_.fail("there are no registers of this type", token, "use .b16 or .b32");
     }
     do {
         const Token name = cursor_.expect_word("a register name");
@@ -291,7 +310,7 @@ void DeclarationParser::parse_registers(SymbolScopes& symbols) {
                 cursor_.fail("a register range has 1 to 16777216 registers", number);
             cursor_.expect('>', "after a number of registers");
         }
-        if (!symbols.declare_registers(std::string(name.text), type, count)) {
+        if (!symbols.declare_registers(std::string(name.text), type, count, lanes)) {
             cursor_.fail("two registers of the same name in one scope", name);
         }
     } while (cursor_.accept(','));

@@ -19,8 +19,12 @@ class DeclarationParser {
     void parse_variables(std::vector<Variable>& variables, Kernel* kernel, bool external);
     /// One .param of a kernel, laid out behind the others.
     void parse_parameter(Kernel& kernel);
-    /// One .param of a function, or declared in a body to hold an argument: a variable of parameter space.
+    /// One .param of a function: a variable of parameter space.
     void parse_argument(std::vector<Variable>& variables);
+    /// .param in a body, with its semicolon: what holds an argument or a result of a call.
+    void parse_local_arguments(std::vector<Variable>& variables);
+    /// .attribute(...); false when there is none.
+    bool accept_attributes();
     void parse_registers(SymbolScopes& symbols);
 
   private:
@@ -31,13 +35,13 @@ class DeclarationParser {
     std::uint64_t total_bytes(const std::vector<std::uint64_t>& dimensions, std::uint64_t element,
                               const Token& token);
     void place(Variable& variable, Kernel* kernel, const Token& name);
-    void parse_initializer(Variable& variable, std::vector<std::uint64_t>& dimensions, const Token& name);
-    void parse_initializer_level(Variable& variable, const std::vector<std::uint64_t>& dimensions,
-                                 std::size_t level);
-    void append_value(Variable& variable);
-
-    /// Name, type, size and alignment of a .param of either kind, after the word .param.
-    Parameter parse_parameter_declaration(Token& name);
+    void parse_variable(Variable& variable, Kernel* kernel);
+    void add(std::vector<Variable>& variables, Variable variable, const Kernel* kernel, const Token& name);
+    static bool is_opaque(const Token& token);
+    void parse_opaque(std::vector<Variable>& variables, Variable variable);
+    void skip_braces();
+    Parameter parse_formal(Token& name);
+    static void append_argument(const Parameter& parameter, std::vector<Variable>& variables);
 
     TokenCursor& cursor_;
     std::uint64_t constant_bytes_ = 0;

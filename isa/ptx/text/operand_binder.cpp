@@ -81,7 +81,7 @@ bool OperandBinder::bind(const OperandPattern& pattern, const RawOperand& raw, I
         return true;
     }
     if (pattern.address) {
-        if (raw.kind != RawOperand::Kind::address)
+        if (raw.kind != RawOperand::Kind::address && !raw.indexed)
             return reject("expected an address", "write it as [register+offset]");
         return bind_address(pattern, raw, instruction, operand, complaint);
     }
@@ -105,8 +105,26 @@ bool OperandBinder::bind(const OperandPattern& pattern, const RawOperand& raw, I
     return true;
 }
 
-bool OperandBinder::bind_vector(const OperandPattern& pattern, Type type, const RawOperand& raw,
+// Vector registers stand for their components, and '_' for as many as are wanted.
+RawOperand OperandBinder::expand(const OperandPattern& pattern, const RawOperand& raw) {
+    RawOperand vector = raw;
+    vector.kind = RawOperand::Kind::vector;
+    if (raw.kind == RawOperand::Kind::sink) {
+        vector.elements.assign(pattern.elements, raw);
+        return vector;
+    }
+    for (std::string& component : symbols_.find_vector(raw.name)) {
+        RawOperand& element = vector.elements.emplace_back();
+        element.token = raw.token;
+        element.name = std::move(component);
+    }
+    return vector.elements.empty() ? raw : vector;
+}
+
+bool OperandBinder::bind_vector(const OperandPattern& pattern, Type type, const RawOperand& written,
                                 Operand& operand, Complaint& complaint) {
+    const bool name = written.kind == RawOperand::Kind::name || written.kind == RawOperand::Kind::sink;
+    const RawOperand raw = name ? expand(pattern, written) : written;
     if (raw.kind != RawOperand::Kind::vector || raw.elements.size() != pattern.elements) {
         complaint = {"expected a vector of " + std::to_string(pattern.elements) + " operands",
                      "write {a, b, ...}", raw.token};
@@ -145,6 +163,7 @@ bool OperandBinder::bind_name(const OperandPattern& pattern, Type type, const Ra
     };
     operand.negated = raw.negated;
     if (const std::int64_t found = symbols_.find_register(raw.name); found >= 0) {
+        if (raw.bits != 0 || raw.indexed) return reject("a register plus a constant is no operand");
         operand.kind = Operand::Kind::reg;
         operand.index = static_cast<std::uint32_t>(found);
         operand.type = kernel_.registers[operand.index].type;
@@ -167,11 +186,18 @@ bool OperandBinder::bind_name(const OperandPattern& pattern, Type type, const Ra
         if (!pattern.may_be_variable)
             return reject("the address of a variable is not possible here", "use mov first");
         if (is_float(type)) return reject("the address of a variable is not a floating-point number");
+        operand.bits = raw.bits;
+        if (raw.indexed) {
+            if (variable < 0) return reject("only the address of a variable can be indexed");
+            operand.bits += raw.index * kernel_.variables[static_cast<std::size_t>(variable)].element_bytes();
+        }
         operand.kind = variable >= 0 ? Operand::Kind::variable : Operand::Kind::parameter;
         operand.index = static_cast<std::uint32_t>(variable >= 0 ? variable : parameter);
         operand.type = type;
         return true;
     }
+    if (!symbols_.find_vector(raw.name).empty())
+        return reject("a vector register is not possible here", "write one component: " + raw.name + ".x");
     const std::string near = nearest_name(raw.name);
     return reject("unknown register or variable " + raw.name,
                   near.empty() ? "declare it with .reg" : "did you mean " + near + "?");
@@ -185,6 +211,7 @@ bool OperandBinder::bind_address(const OperandPattern& pattern, const RawOperand
     };
     operand.kind = Operand::Kind::address;
     operand.bits = raw.bits;
+    if (raw.indexed && find_variable(raw.name) < 0) return reject("only a variable can be indexed");
     if (!bind_coordinates(pattern, raw, operand, complaint)) return false;
     if (raw.name.empty()) {
         operand.base = Operand::Kind::immediate;
@@ -203,6 +230,7 @@ bool OperandBinder::bind_address(const OperandPattern& pattern, const RawOperand
         operand.base = Operand::Kind::variable;
         operand.index = static_cast<std::uint32_t>(found);
         const StateSpace space = kernel_.variables[operand.index].space;
+        operand.bits += raw.index * kernel_.variables[operand.index].element_bytes();
         if (space == instruction.space || space == instruction.second_space) return true;
         return reject("variable " + raw.name + " lies in ." + std::string(name_of(space)) +
                       ", the instruction does not access that space");
@@ -279,11 +307,10 @@ bool OperandBinder::bind_literal(Type type, const RawOperand& raw, Operand& oper
 }
 
 std::int64_t OperandBinder::find_variable(std::string_view name) const {
-    for (std::size_t i = kernel_.variables.size();
-         i-- > 0;) {  // the innermost, latest declaration hides others
-        if (kernel_.variables[i].name == name) return static_cast<std::int64_t>(i);
-    }
-    return -1;
+    const std::int64_t found = symbols_.find_variable(name);
+    // A parameter hides a variable of the module.
+    if (found >= 0 && found < kernel_.module_variables && find_parameter(name) >= 0) return -1;
+    return found;
 }
 
 std::int64_t OperandBinder::find_parameter(std::string_view name) const {

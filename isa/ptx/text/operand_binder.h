@@ -33,6 +33,7 @@ class OperandBinder {
   private:
     bool bind(const OperandPattern& pattern, const RawOperand& raw, Instruction& instruction,
               Operand& operand, Complaint& complaint);
+    RawOperand expand(const OperandPattern& pattern, const RawOperand& raw);
     bool bind_vector(const OperandPattern& pattern, Type type, const RawOperand& raw, Operand& operand,
                      Complaint& complaint);
     bool bind_scalar(const OperandPattern& pattern, Type type, const RawOperand& raw, Operand& operand,

@@ -24,55 +24,49 @@ std::vector<RawOperand> OperandParser::parse_all() {
     }
 }
 
+// Special registers and the components of vector registers have a dot in their name.
 std::string OperandParser::parse_name() {
-    const Token token = cursor_.next();
-    std::string name(token.text);
-    // Special registers have a dot in their name.
-    if (cursor_.peek().kind == TokenKind::suffix && name.starts_with('%')) {
-        name += "." + std::string(cursor_.next().text);
-    }
+    std::string name(cursor_.expect_word("a name").text);
+    if (cursor_.peek().kind == TokenKind::suffix) name += "." + std::string(cursor_.next().text);
     return name;
 }
 
 RawOperand OperandParser::parse_literal() {
     RawOperand raw;
     raw.token = cursor_.peek();
-    bool minus = false;
-    while (cursor_.peek().is('-') || cursor_.peek().is('+')) minus ^= cursor_.next().is('-');
-    const Token token = cursor_.next();
-    raw.bits = token.bits;
-    switch (token.kind) {
-        case TokenKind::integer:
-            raw.kind = RawOperand::Kind::integer;
-            if (minus) raw.bits = ~raw.bits + 1;
-            break;
-        case TokenKind::single:
-            raw.kind = RawOperand::Kind::single;
-            if (minus) raw.bits ^= 0x80000000u;
-            break;
-        case TokenKind::real:
-            raw.kind = RawOperand::Kind::real;
-            if (minus) raw.bits ^= std::uint64_t{1} << 63;
-            break;
-        default:
-            cursor_.fail_expected("an operand", token);
-    }
+    if (!starts_constant(cursor_)) cursor_.fail_expected("an operand", raw.token);
+    const Constant constant = parse_constant(cursor_);
+    raw.bits = constant.bits;
+    raw.kind = constant.kind == Constant::Kind::integer  ? RawOperand::Kind::integer
+               : constant.kind == Constant::Kind::single ? RawOperand::Kind::single
+                                                         : RawOperand::Kind::real;
     return raw;
+}
+
+// What follows the base of an address: +4, +4*3, +-4, -4, +(1 << 4).
+std::uint64_t OperandParser::parse_offset() {
+    std::uint64_t total = 0;
+    while (cursor_.peek().is('+') || cursor_.peek().is('-')) {
+        const Token token = cursor_.next();
+        const Constant offset = parse_constant_product(cursor_);
+        if (offset.kind != Constant::Kind::integer) cursor_.fail_expected("an integer offset", token);
+        total += token.is('-') ? ~offset.bits + 1 : offset.bits;
+    }
+    return total;
 }
 
 RawOperand OperandParser::parse_address() {
     RawOperand raw;
     raw.kind = RawOperand::Kind::address;
     raw.token = cursor_.peek();
-    if (cursor_.peek().kind == TokenKind::word) {
+    if (cursor_.peek().kind == TokenKind::word && !starts_constant(cursor_)) {
         raw.name = parse_name();
+        raw.bits = parse_offset();
     } else {
-        raw.bits = cursor_.expect_integer("a register, a variable or an integer in an address");
-    }
-    while (cursor_.peek().is('+') || cursor_.peek().is('-')) {
-        const bool minus = cursor_.next().is('-');
-        const std::uint64_t offset = cursor_.expect_integer("an integer offset");
-        raw.bits += minus ? ~offset + 1 : offset;
+        const RawOperand base = parse_literal();
+        if (base.kind != RawOperand::Kind::integer)
+            cursor_.fail_expected("a register, a variable or an integer in an address", raw.token);
+        raw.bits = base.bits;
     }
     while (cursor_.accept(',')) {
         if (cursor_.peek().is('[')) cursor_.fail("an address inside an address", cursor_.peek());
@@ -97,21 +91,30 @@ RawOperand OperandParser::parse_vector() {
     return raw;
 }
 
-RawOperand OperandParser::parse() {
-    if (cursor_.accept('[')) return parse_address();
-    if (cursor_.accept('{')) return parse_vector();
+RawOperand OperandParser::parse_named() {
     RawOperand raw;
     raw.negated = cursor_.accept('!');
-    if (cursor_.peek().kind != TokenKind::word) {
-        const bool negated = raw.negated;
-        raw = parse_literal();
-        raw.negated = negated;
-        return raw;
-    }
     raw.token = cursor_.peek();
     raw.name = parse_name();
     raw.kind = raw.name == "_" ? RawOperand::Kind::sink : RawOperand::Kind::name;
+    if (cursor_.accept('[')) {
+        const Constant index = parse_constant(cursor_);
+        if (index.kind != Constant::Kind::integer) cursor_.fail_expected("an integer index", raw.token);
+        raw.index = index.bits;
+        raw.indexed = true;
+        cursor_.expect(']', "after an index");
+    }
+    if (cursor_.peek().is('+')) raw.bits = parse_offset();
     return raw;
+}
+
+RawOperand OperandParser::parse() {
+    if (cursor_.accept('[')) return parse_address();
+    if (cursor_.accept('{')) return parse_vector();
+    const bool negated_name = cursor_.peek().is('!') && cursor_.peek(1).kind == TokenKind::word &&
+                              cursor_.peek(1).text != "WARP_SZ";
+    const bool name = cursor_.peek().kind == TokenKind::word && !starts_constant(cursor_);
+    return name || negated_name ? parse_named() : parse_literal();
 }
 
 }  // namespace heddle::ptx

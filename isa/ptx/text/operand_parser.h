@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "isa/ptx/text/constant_expression.h"
 #include "isa/ptx/text/token_cursor.h"
 
 namespace heddle::ptx {
@@ -12,8 +13,10 @@ struct RawOperand {
     enum class Kind : std::uint8_t { name, integer, single, real, vector, address, sink };
     Kind kind = Kind::name;
     Token token;
-    std::string name;        ///< name, address: "%tid.x"; empty for an absolute address
-    std::uint64_t bits = 0;  ///< literal, or offset of an address
+    std::string name;         ///< name, address: "%tid.x", "v.y"; empty for an absolute address
+    std::uint64_t bits = 0;   ///< literal, or what is added to a name or address
+    std::uint64_t index = 0;  ///< name[index]: counts elements of the array
+    bool indexed = false;
     bool negated = false, paired = false;
     /// Of a vector; of an address what follows the first comma: [map, {x, y}].
     std::vector<RawOperand> elements;
@@ -31,7 +34,9 @@ class OperandParser {
     RawOperand parse_address();
     RawOperand parse_vector();
     RawOperand parse_literal();
+    RawOperand parse_named();
     std::string parse_name();
+    std::uint64_t parse_offset();
 
     TokenCursor& cursor_;
 };

@@ -173,7 +173,7 @@ TEST_CASE("Wrong instructions are refused with their line and a remedy", "[ptx][
         {"mul.wide.s32 %r1, %r2, %r3;", "must be .s64"},
         {"cvt.f32.s32 %f1, %r1;", "unsupported form"},
         {"shl.b32 %r1, %r2, %rd1;", "must be .u32"},
-        {".reg .v2 .f32 %v;", "vector registers are not supported"},
+        {".reg .v2 .f32 %v; add.f32 %f1, %v, %f2;", "write one component: %v.x"},
         {".reg .b32 %r<9>;", "two registers of the same name"},
         {".frobnicate 3;", "unknown or unsupported directive"},
         {"# comment", "a character that PTX does not know"},
