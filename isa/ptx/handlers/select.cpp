@@ -98,7 +98,7 @@ Handler select(const Instruction& n, const HandlerRequest& request) {
         case Opcode::mma:
             return select_matrix(n, request.evaluate);
         default:
-            return select_warp(n);
+            return select_warp(n, request.evaluate);
     }
 }
 
