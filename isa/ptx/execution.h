@@ -44,6 +44,7 @@ inline constexpr std::size_t kPipelineCount = 10;
 enum class Synchronisation : std::uint8_t {
     none,
     cta_barrier,        ///< the warp may have to wait: see Warp::blocked()
+    cluster_barrier,    ///< barrier.cluster.wait: the same
     async_copy_commit,  ///< cp.async.commit_group
     async_copy_wait,  ///< cp.async.wait_group N: at most `async_copy_groups_left` groups may stay unfinished
     memory_fence,
@@ -95,17 +96,17 @@ struct MemoryAccess {
 /// what ends later is the signal. Whoever drives the CTA calls Cta::complete() when the work is done.
 struct AsyncOperation {
     enum class Kind : std::uint8_t {
-        bulk_load,             ///< global memory to shared memory
-        bulk_store,            ///< shared memory to global memory, also with reduction
-        shared_copy,           ///< shared memory to that of another CTA, st.async, red.async
-        prefetch,              ///< global memory to L2
-        arrive_after_copies,   ///< cp.async.mbarrier.arrive: when this warp's earlier cp.async are done
+        bulk_load,            ///< global memory to shared memory
+        bulk_store,           ///< shared memory to global memory, also with reduction
+        shared_copy,          ///< shared memory to that of another CTA, st.async, red.async
+        prefetch,             ///< global memory to L2
+        arrive_after_copies,  ///< cp.async.mbarrier.arrive: when this warp's earlier cp.async are done
     };
     Kind kind = Kind::bulk_load;
-    bool reduces = false;        ///< bulk_store: read-modify-write at L2
-    bool in_bulk_group = false;  ///< belongs to the warp's open bulk group
-    std::uint16_t warp = 0;      ///< that began it
-    std::uint32_t bytes = 0;     ///< moved per destination, those filled in out of bounds among them
+    bool reduces = false;            ///< bulk_store: read-modify-write at L2
+    bool in_bulk_group = false;      ///< belongs to the warp's open bulk group
+    std::uint16_t warp = 0;          ///< that began it
+    std::uint32_t bytes = 0;         ///< moved per destination, those filled in out of bounds among them
     std::uint16_t destinations = 0;  ///< bulk_load: bit per cluster rank that receives the data
     /// Pieces of global memory, each contiguous.
     struct Piece {
@@ -115,9 +116,9 @@ struct AsyncOperation {
     std::vector<Piece> pieces;
     /// What completion does to barriers in shared memory.
     struct Signal {
-        std::uint16_t rank;     ///< CTA of the cluster
-        std::uint32_t address;  ///< in its shared memory
-        std::uint32_t arrivals; ///< counted
+        std::uint16_t rank;      ///< CTA of the cluster
+        std::uint32_t address;   ///< in its shared memory
+        std::uint32_t arrivals;  ///< counted
         std::uint32_t transaction_bytes;
     };
     std::vector<Signal> signals;
@@ -246,8 +247,8 @@ class Cta {
     explicit Cta(const LaunchContext& launch);
     ~Cta();
     Cta(Cta&&) noexcept;
-    /// `linear_index` counts blocks x fastest; `sm` is what %smid reads. `cluster`: needed when the launch has
-    /// clusters.
+    /// `linear_index` counts blocks x fastest; `sm` is what %smid reads. `cluster`: needed when the launch
+    /// has clusters.
     void start(std::uint64_t linear_index, std::uint32_t sm = 0, Cluster* cluster = nullptr);
     std::uint64_t linear_index() const;
     void set_observer(CtaObserver* observer, std::uint32_t tag);

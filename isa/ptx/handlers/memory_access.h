@@ -138,8 +138,8 @@ inline Located locate(State& warp, const Decoded& i, std::uint32_t mask, MemoryA
     return located;
 }
 
-/// Looks at each lane by itself: they lie in several allocations, CTAs or state spaces. Of the spaces a timing
-/// model hears one: that of the first lane, unless some lane reaches another CTA.
+/// Looks at each lane by itself: they lie in several allocations, CTAs or state spaces. Of the spaces a
+/// timing model hears one: that of the first lane, unless some lane reaches another CTA.
 template <StateSpace kSpace, bool kEvaluate, class Body>
 inline void with_each_lane(State& warp, const Decoded& i, std::uint32_t mask, MemoryAccess& access,
                            std::array<std::uint64_t, kWarpSize>& scratch, Body body) {

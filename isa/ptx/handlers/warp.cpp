@@ -5,8 +5,8 @@
 namespace heddle::ptx::HEDDLE_PTX_VARIANT {
 namespace {
 
-/// Calls body(group) for each set of active lanes that name the same members, as soon as all that are named and
-/// alive have come: `group` are all of them. Until then the lanes wait.
+/// Calls body(group) for each set of active lanes that name the same members, as soon as all that are named
+/// and alive have come: `group` are all of them. Until then the lanes wait.
 template <class Body>
 void for_each_group(State& warp, std::uint32_t members_operand, std::uint32_t mask, Body body) {
     const std::uint32_t* members = words<std::uint32_t>(warp, members_operand);

@@ -101,15 +101,15 @@ void deliver(Cta::Implementation& cta, const Barrier& barrier, const Barrier::Re
 }
 
 void arrive_at_cluster_barrier(Warp::State& warp, const DecodedInstruction&, std::uint32_t mask) {
-    ClusterState* cluster = warp.cta->cluster;
+    ClusterState& cluster = warp.cta->own_cluster();
     if (const std::uint32_t again = mask & warp.cluster_arrived; again != 0) {
         fail_running(warp, static_cast<unsigned>(std::countr_zero(again)),
                      "a second barrier.cluster.arrive before barrier.cluster.wait",
                      "each arrive needs a wait before the next arrive");
     }
     warp.cluster_arrived |= mask;
-    cluster->arrived_threads += static_cast<unsigned>(std::popcount(mask));
-    cluster->complete_barrier_if_due();
+    cluster.arrived_threads += static_cast<unsigned>(std::popcount(mask));
+    cluster.complete_barrier_if_due();
 }
 
 void wait_at_cluster_barrier(Warp::State& warp, const DecodedInstruction&, std::uint32_t mask) {
@@ -147,7 +147,8 @@ void Cta::Implementation::lanes_exited(Warp::State& warp) {
         Barrier& barrier = barriers[number];
         if (!warp.finished) count_arrival(warp, barrier);
         if (warp.finished) barrier.arrived_lanes[warp.index] = 0;
-        if (unfinished != 0 && barrier.arrived_warps != 0 && has_expected_warps(*this, barrier)) release(number);
+        if (unfinished != 0 && barrier.arrived_warps != 0 && has_expected_warps(*this, barrier))
+            release(number);
     }
 }
 

@@ -86,8 +86,9 @@ void check_cluster(const LaunchContext& launch, const LoadedKernel::Implementati
                     "use 1 to " + std::to_string(kMaximumClusterSize) + " thread blocks");
     }
     if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) {
-        fail_launch(kernel, "the grid " + describe(grid) + " is not made of whole clusters of " +
-                                describe(cluster), "make each side of the grid a multiple of the cluster's");
+        fail_launch(kernel,
+                    "the grid " + describe(grid) + " is not made of whole clusters of " + describe(cluster),
+                    "make each side of the grid a multiple of the cluster's");
     }
 }
 
@@ -208,7 +209,8 @@ Cta::Cta(const LaunchContext& launch) : implementation_(std::make_unique<Impleme
     cta.launch = launch;
     cta.kernel = &launch.kernel->implementation();
     cta.program = &cta.kernel->programs[static_cast<std::size_t>(launch.mode)];
-    const bool shared_values = launch.mode == Mode::functional || cta.kernel->shared_memory_steers;
+    const bool shared_values = launch.mode == Mode::functional || cta.kernel->shared_memory_steers ||
+                               cta.kernel->uses_memory_barriers;
     cta.shared_bytes = launch.dynamic_shared_bytes == 0
                            ? cta.kernel->kernel.shared_bytes
                            : cta.kernel->dynamic_shared_offset + launch.dynamic_shared_bytes;
@@ -309,7 +311,13 @@ std::uint32_t Cta::resume_stalled() {
 void Cta::Implementation::join(ClusterState* with) {
     cluster = with;
     cluster_rank = 0;
-    if (cluster == nullptr) return;
+    if (cluster == nullptr) {
+        alone = {};
+        alone.ctas[0] = this;
+        alone.size = 1;
+        alone.live_threads = launch.block.count();
+        return;
+    }
     const Dim3& shape = launch.cluster;
     cluster_rank = position.x % shape.x + (position.y % shape.y + position.z % shape.z * shape.y) * shape.x;
     cluster->ctas[cluster_rank] = this;

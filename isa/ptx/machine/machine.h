@@ -96,6 +96,7 @@ struct LoadedKernel::Implementation {
     std::vector<std::byte> constant_bank;
     std::uint32_t dynamic_shared_offset = 0;  ///< where dynamic shared memory starts
     bool uses_shared_memory = false;
+    bool uses_memory_barriers = false;  ///< mbarrier objects hold values in timing mode too
     /// Timing mode: byte offsets of pointer parameters through which steering loads read, and through which
     /// stores write that are not evaluated. They must not point into the same allocation.
     std::vector<std::uint32_t> steering_reads, skipped_writes;
@@ -154,8 +155,8 @@ struct Warp::State : WarpStatus {
 /// A barrier of a CTA. It counts warps: one has arrived when all of its lanes that have not exited are here.
 struct Barrier {
     std::uint32_t arrived_warps = 0;
-    std::uint32_t expected_warps = 0;  ///< 0: all that have not finished
-    std::uint32_t waiting = 0;         ///< bit per warp that has lanes waiting here
+    std::uint32_t expected_warps = 0;               ///< 0: all that have not finished
+    std::uint32_t waiting = 0;                      ///< bit per warp that has lanes waiting here
     std::array<std::uint32_t, 32> arrived_lanes{};  ///< of warps that are not complete
     std::uint32_t total = 0;                        ///< bar.red: lanes with a true predicate
     std::uint32_t lanes = 0;                        ///< bar.red: lanes that took part
@@ -167,6 +168,21 @@ struct Barrier {
     std::uint8_t operation = 0;  ///< bar.red: 0 none, 1 popc, 2 and, 3 or
 
     bool in_use() const { return waiting != 0 || arrived_warps != 0; }
+};
+
+/// What the CTAs of a cluster share.
+struct ClusterState {
+    std::array<Cta::Implementation*, kMaximumClusterSize> ctas{};  ///< by rank; nullptr: not there (yet)
+    unsigned size = 0;
+    std::uint64_t live_threads = 0;     ///< of all CTAs, those not started yet among them
+    std::uint64_t arrived_threads = 0;  ///< at the cluster's barrier
+    std::uint64_t phase = 0;            ///< of the barrier
+
+    void complete_barrier_if_due();
+    /// `lanes` are about to leave warp.live.
+    void threads_exited(Warp::State& warp, std::uint32_t lanes);
+    /// Tells the observers of all CTAs but `self` of warps that were released.
+    void notify_others(const Cta::Implementation& self);
 };
 
 struct Cta::Implementation {
@@ -192,7 +208,9 @@ struct Cta::Implementation {
     std::uint64_t linear_index = 0;
     std::uint32_t sm = 0;
     unsigned unfinished = 0;
-    ClusterState* cluster = nullptr;  ///< nullptr: alone
+    ClusterState* cluster = nullptr;  ///< nullptr: no other CTA
+    ClusterState alone;               ///< what stands for the cluster then
+    ClusterState& own_cluster() { return cluster != nullptr ? *cluster : alone; }
     unsigned cluster_rank = 0;
     CtaObserver* observer = nullptr;
     std::uint32_t observer_tag = 0;
@@ -203,21 +221,6 @@ struct Cta::Implementation {
     void lanes_exited(Warp::State& warp);
     /// Tells the observer of warps that were released by something else than a step of this CTA.
     void notify();
-};
-
-/// What the CTAs of a cluster share.
-struct ClusterState {
-    std::array<Cta::Implementation*, kMaximumClusterSize> ctas{};  ///< by rank; nullptr: not there (yet)
-    unsigned size = 0;
-    std::uint64_t live_threads = 0;     ///< of all CTAs, those not started yet among them
-    std::uint64_t arrived_threads = 0;  ///< at the cluster's barrier
-    std::uint64_t phase = 0;            ///< of the barrier
-
-    void complete_barrier_if_due();
-    /// `lanes` are about to leave warp.live.
-    void threads_exited(Warp::State& warp, std::uint32_t lanes);
-    /// Tells the observers of all CTAs but `self` of warps that were released.
-    void notify_others(const Cta::Implementation& self);
 };
 
 struct Cluster::Implementation : ClusterState {};

@@ -72,9 +72,9 @@ std::optional<MemoryBarrier> arrive_at_memory_barrier(Cta::Implementation& cta, 
 std::string describe_memory_barrier(const Cta::Implementation& cta, std::uint64_t address) {
     const std::optional<MemoryBarrier> barrier = find_memory_barrier(cta, address);
     if (!barrier) return "it is not initialised";
-    return "phase " + std::to_string(static_cast<int>(barrier->phase)) + ", " + std::to_string(barrier->pending) + " of " +
-           std::to_string(barrier->expected) + " arrivals and " + std::to_string(barrier->transactions) +
-           " bytes are missing";
+    return "phase " + std::to_string(static_cast<int>(barrier->phase)) + ", " +
+           std::to_string(barrier->pending) + " of " + std::to_string(barrier->expected) + " arrivals and " +
+           std::to_string(barrier->transactions) + " bytes are missing";
 }
 
 void signal_completion(Cta::Implementation& cta, const AsyncOperation& operation) {
@@ -84,8 +84,10 @@ void signal_completion(Cta::Implementation& cta, const AsyncOperation& operation
                                                            signal.transaction_bytes)) {
             throw Error("kernel " + cta.kernel->kernel.name +
                         ": the end of a copy cannot be signalled to the mbarrier at shared address " +
-                        std::to_string(signal.address) + " of CTA rank " + std::to_string(signal.rank) + ": " +
-                        (target == nullptr ? "the CTA has exited" : describe_memory_barrier(*target, signal.address)));
+                        std::to_string(signal.address) + " of CTA rank " + std::to_string(signal.rank) +
+                        ": " +
+                        (target == nullptr ? "the CTA has exited"
+                                           : describe_memory_barrier(*target, signal.address)));
         }
         if (target != &cta) target->notify();
     }

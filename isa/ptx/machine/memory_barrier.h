@@ -27,10 +27,10 @@ inline constexpr std::uint32_t kMaximumArrivals = (1u << 20) - 1;  // PTX manual
 std::optional<MemoryBarrier> find_memory_barrier(const Cta::Implementation& cta, std::uint64_t address);
 void store_memory_barrier(Cta::Implementation& cta, std::uint64_t address, const MemoryBarrier& barrier);
 
-/// First the transaction count grows by `expected_bytes` and shrinks by `arrived_bytes`, then `arrivals` arrive;
-/// `drop`: for all later phases too. When that completes the phase, the paths that wait for it wake. Returns
-/// the state before, or std::nullopt when there is no mbarrier or the counts leave their range: the caller knows
-/// whom to blame.
+/// First the transaction count grows by `expected_bytes` and shrinks by `arrived_bytes`, then `arrivals`
+/// arrive; `drop`: for all later phases too. When that completes the phase, the paths that wait for it wake.
+/// Returns the state before, or std::nullopt when there is no mbarrier or the counts leave their range: the
+/// caller knows whom to blame.
 std::optional<MemoryBarrier> arrive_at_memory_barrier(Cta::Implementation& cta, std::uint64_t address,
                                                       std::uint32_t arrivals, std::int64_t expected_bytes = 0,
                                                       std::int64_t arrived_bytes = 0, bool drop = false);

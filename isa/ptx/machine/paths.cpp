@@ -143,7 +143,8 @@ void give_way(Warp::State& warp) {
 }
 
 void leave(Warp::State& warp, std::uint32_t lanes) {
-    if (warp.cta->cluster != nullptr) warp.cta->cluster->threads_exited(warp, lanes);
+    ClusterState& cluster = warp.cta->own_cluster();
+    cluster.threads_exited(warp, lanes);
     warp.live &= ~lanes;
     warp.active &= ~lanes;
     if (warp.live != 0 && warp.active != warp.live) {

@@ -10,12 +10,12 @@
 namespace heddle::ptx {
 namespace {
 
-constexpr unsigned kTurn = 256;               // steps of a warp before the next one has its turn
-constexpr unsigned kPatientRounds = 64;       // without an event, before CTAs are started beside those that run
-constexpr std::uint64_t kSuspiciousRounds = 4096;     // without an event, before states are compared
-constexpr std::uint64_t kHopelessRounds = 1u << 20;   // ... before a kernel that polls is declared to hang
-constexpr unsigned kVainResumptions = 128;    // of stalled warps without an event
-constexpr std::size_t kResidentCtas = 132 * 32;       // at once: as many as the largest device can hold
+constexpr unsigned kTurn = 256;          // steps of a warp before the next one has its turn
+constexpr unsigned kPatientRounds = 64;  // without an event, before CTAs are started beside those that run
+constexpr std::uint64_t kSuspiciousRounds = 4096;    // without an event, before states are compared
+constexpr std::uint64_t kHopelessRounds = 1u << 20;  // ... before a kernel that polls is declared to hang
+constexpr unsigned kVainResumptions = 128;           // of stalled warps without an event
+constexpr std::size_t kResidentCtas = 132 * 32;      // at once: as many as the largest device can hold
 
 // CTAs that run together: a cluster, or one.
 struct Group {
@@ -28,8 +28,7 @@ struct Group {
 
 class FunctionalRun {
   public:
-    explicit FunctionalRun(const LaunchContext& launch)
-        : launch_(launch), size_(cluster_size(launch)) {}
+    explicit FunctionalRun(const LaunchContext& launch) : launch_(launch), size_(cluster_size(launch)) {}
 
     std::uint64_t run() {
         add_group();
@@ -68,7 +67,8 @@ class FunctionalRun {
             idle_.pop_back();
             if (size_ > 1) group->cluster = std::make_unique<Cluster>(launch_);
             for (unsigned rank = 0; rank < size_; ++rank) {
-                group->ctas[rank]->start(cta_of_cluster(launch_, next_group_, rank), rank, group->cluster.get());
+                group->ctas[rank]->start(cta_of_cluster(launch_, next_group_, rank), rank,
+                                         group->cluster.get());
             }
             ++next_group_;
             running_.push_back(std::move(group));
@@ -81,7 +81,8 @@ class FunctionalRun {
         for (const std::unique_ptr<Group>& group : running_) {
             for (const std::unique_ptr<Cta>& cta : group->ctas) {
                 const std::uint64_t before = cta->changes();
-                for (unsigned w = 0; w < cta->warp_count(); ++w) progress = play(*cta, cta->warp(w)) || progress;
+                for (unsigned w = 0; w < cta->warp_count(); ++w)
+                    progress = play(*cta, cta->warp(w)) || progress;
                 if (cta->changes() != before) event();
             }
         }
@@ -137,8 +138,8 @@ class FunctionalRun {
         if (running_.size() == before) fail("every unfinished warp waits");
     }
 
-    // Nothing has happened for long. When the state of all warps is one that has been seen since, nothing ever
-    // will (the state is remembered at powers of two, after Brent).
+    // Nothing has happened for long. When the state of all warps is one that has been seen since, nothing
+    // ever will (the state is remembered at powers of two, after Brent).
     void look_for_repetition() {
         std::uint64_t hash = 0xcbf29ce484222325u;
         for (const std::unique_ptr<Group>& group : running_) {
@@ -177,9 +178,10 @@ class FunctionalRun {
                 waiting += "\n" + cta->describe_waiting();
             }
         }
-        throw Error("deadlock in kernel " + launch_.kernel->name() + ": " + problem + waiting,
-                    {launch_.kernel->implementation().file_name, launch_.kernel->implementation().kernel.line, ""},
-                    "look for a barrier that not all warps reach, or a flag that nobody sets");
+        throw Error(
+            "deadlock in kernel " + launch_.kernel->name() + ": " + problem + waiting,
+            {launch_.kernel->implementation().file_name, launch_.kernel->implementation().kernel.line, ""},
+            "look for a barrier that not all warps reach, or a flag that nobody sets");
     }
 
     const LaunchContext& launch_;

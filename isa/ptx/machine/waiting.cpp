@@ -51,8 +51,8 @@ std::string describe_wait(const Warp::State& warp, const Path& path) {
         case PathWait::cta_barrier:
             return describe_barrier(warp, path.key) + " (" + line_of(warp, path.pc - 1) + ")";
         case PathWait::cluster_barrier:
-            return "at the cluster's barrier: " + std::to_string(warp.cta->cluster->arrived_threads) + " of " +
-                   std::to_string(warp.cta->cluster->live_threads) + " threads have arrived (" +
+            return "at the cluster's barrier: " + std::to_string(warp.cta->own_cluster().arrived_threads) +
+                   " of " + std::to_string(warp.cta->own_cluster().live_threads) + " threads have arrived (" +
                    line_of(warp, path.pc - 1) + ")";
         case PathWait::memory_barrier:
             return "for the mbarrier at shared address " + hexadecimal(path.key) + ": " +
