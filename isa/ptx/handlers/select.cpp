@@ -97,11 +97,8 @@ Handler select(const Instruction& n, const HandlerRequest& request) {
         case Opcode::ldmatrix:
         case Opcode::mma:
             return select_matrix(n, request.evaluate);
-        case Opcode::mapa:
-        case Opcode::getctarank:
-            return select_cluster(n);
         default:
-            return select_warp(n, request.evaluate);
+            return select_warp(n);
     }
 }
 

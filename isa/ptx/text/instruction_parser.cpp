@@ -22,6 +22,18 @@ std::string join(const std::vector<std::string_view>& suffixes) {
     return text;
 }
 
+// nvcc prints the scope of an atomic operation behind the state space (atom.global.cta.add), the manual has
+// it before (atom.cta.global.add); ptxas takes both.
+void put_scope_before_space(std::vector<std::string_view>& suffixes) {
+    const auto is_scope = [](std::string_view word) {
+        return word == "cta" || word == "cluster" || word == "gpu" || word == "sys";
+    };
+    for (std::size_t i = 1; i < suffixes.size(); ++i) {
+        const bool space = suffixes[i - 1] == "global" || suffixes[i - 1].starts_with("shared");
+        if (space && is_scope(suffixes[i])) std::swap(suffixes[i - 1], suffixes[i]);
+    }
+}
+
 }  // namespace
 
 void InstructionParser::parse() {
@@ -33,6 +45,9 @@ void InstructionParser::parse() {
     std::vector<std::string_view> suffixes;
     while (cursor_.peek().kind == TokenKind::suffix) suffixes.push_back(cursor_.next().text);
     if (instruction.opcode == Opcode::call) return parse_call(instruction);
+    if (instruction.opcode == Opcode::atom || instruction.opcode == Opcode::red) {
+        put_scope_before_space(suffixes);
+    }
     const std::vector<RawOperand> raw = operands_.parse_all();
     match(instruction, opcode, suffixes, raw);
     if (instruction.opcode == Opcode::brx) return add_branch_targets(instruction, raw[1].token);
