@@ -48,6 +48,11 @@ enum class Synchronisation : std::uint8_t {
     async_copy_wait,  ///< cp.async.wait_group N: at most `async_copy_groups_left` groups may stay unfinished
     memory_fence,
     exit,
+    wgmma_fence,   ///< registers written before may be read by wgmma.mma_async after it
+    wgmma_commit,  ///< wgmma.commit_group
+    /// wgmma.wait_group N: at most `async_copy_groups_left` groups of products may stay unfinished. The warps
+    /// of a warpgroup meet here: see Warp::blocked().
+    wgmma_wait,
 };
 
 /// What is the same for every execution of an instruction. Scoreboard identifiers name virtual registers
@@ -68,6 +73,10 @@ struct InstructionInfo {
     /// Tensor core work: multiply-accumulates of the whole warp instruction (m * n * k), and the input type.
     std::uint32_t tensor_macs = 0;
     Type tensor_type = Type::none;
+    /// wgmma.mma_async: its registers may not be touched before a wait for its group. `tensor_macs` and
+    /// `tensor_operand_bytes` are one warp's quarter of the instruction.
+    bool asynchronous_tensor = false;
+    std::uint32_t tensor_operand_bytes = 0;  ///< read from shared memory
     std::vector<std::uint16_t> reads;  ///< scoreboard identifiers, the guard predicate among them
     std::vector<std::uint16_t> writes;
     std::uint32_t line = 0;  ///< 1-based line of the PTX text

@@ -16,6 +16,7 @@
 #include "isa/ptx/forms/memory.h"
 #include "isa/ptx/forms/move.h"
 #include "isa/ptx/forms/warp.h"
+#include "isa/ptx/forms/wgmma.h"
 
 namespace heddle::ptx {
 namespace {
@@ -32,7 +33,7 @@ constexpr auto join(const InstructionForm (&... parts)[kSizes]) {
 constexpr auto kTable =
     join(forms::kIntegerForms, forms::kLogicForms, forms::kComparisonForms, forms::kFloatForms,
          forms::kHalfForms, forms::kConversionForms, forms::kMoveForms, forms::kMemoryForms,
-         forms::kMatrixForms, forms::kWarpForms, forms::kControlForms);
+         forms::kMatrixForms, forms::kWarpForms, forms::kControlForms, forms::kWgmmaForms);
 
 constexpr std::size_t kTableSize = kTable.size();
 
@@ -72,12 +73,46 @@ Modifier modifier_named(std::string_view word) {
     return Modifier::none;
 }
 
+// Reads `letter` and a number from the start of `word`, which moves past them.
+bool take_number(std::string_view& word, char letter, std::uint16_t& number) {
+    if (word.empty() || word.front() != letter) return false;
+    const char* const end = word.data() + word.size();
+    const auto [rest, error] = std::from_chars(word.data() + 1, end, number);
+    if (error != std::errc()) return false;
+    word = std::string_view(rest, static_cast<std::size_t>(end - rest));
+    return true;
+}
+
+// "m64n8k16"; "m8n8" has no depth.
+bool parse_shape(std::string_view word, MatrixShape& shape) {
+    MatrixShape parsed;
+    if (!take_number(word, 'm', parsed.rows) || !take_number(word, 'n', parsed.columns)) return false;
+    if (!word.empty() && !take_number(word, 'k', parsed.depth)) return false;
+    if (!word.empty()) return false;
+    shape = parsed;
+    return true;
+}
+
+// Whether `word` is a shape that `alternative` describes, which has N or I for the columns.
+bool shape_fits(std::string_view alternative, std::string_view word) {
+    const std::size_t place = alternative.find_first_of("NI");
+    if (place == std::string_view::npos || alternative.front() != 'm') return false;
+    MatrixShape shape;
+    if (!parse_shape(word, shape) || shape.columns == 0 || shape.columns > 256) return false;
+    const bool integer = alternative[place] == 'I' && shape.columns > 32;
+    if (shape.columns % (integer ? 16 : 8) != 0) return false;
+    const std::string columns = std::to_string(shape.columns);
+    return word == std::string(alternative.substr(0, place)) + columns +
+                       std::string(alternative.substr(place + 1));
+}
+
 // Whether `word` is one of the alternatives of `group` ("rn|rz").
 bool listed(std::string_view group, std::string_view word) {
     std::size_t start = 0;
     while (start <= group.size()) {
         const std::size_t bar = std::min(group.find('|', start), group.size());
-        if (group.substr(start, bar - start) == word) return true;
+        const std::string_view alternative = group.substr(start, bar - start);
+        if (alternative == word || shape_fits(alternative, word)) return true;
         start = bar + 1;
     }
     return false;
@@ -89,7 +124,9 @@ void record(std::string_view suffix, Instruction& instruction) {
     } else if (const Type type = type_named(suffix); type != Type::none) {
         instruction.types.push_back(type);
     } else {
-        instruction.modifiers.set(static_cast<std::size_t>(modifier_named(suffix)));
+        parse_shape(suffix, instruction.shape);
+        const Modifier modifier = modifier_named(suffix);
+        if (modifier != Modifier::none) instruction.modifiers.set(static_cast<std::size_t>(modifier));
     }
 }
 
@@ -108,6 +145,8 @@ OperandPattern parse_pattern(std::string_view word, const Instruction& instructi
         const char c = word.front();
         if (c == '=')
             pattern.written = true;
+        else if (c == '+')
+            pattern.written = pattern.updated = true;
         else if (c == '~')
             pattern.wider = true;
         else if (c == '|')
@@ -124,7 +163,9 @@ OperandPattern parse_pattern(std::string_view word, const Instruction& instructi
         word.remove_suffix(1);
     }
     if (const std::size_t star = word.find('*'); star != std::string_view::npos) {
-        std::from_chars(word.data() + star + 1, word.data() + word.size(), pattern.elements);
+        const bool columns = word.substr(star + 1).starts_with("n/");
+        std::from_chars(word.data() + star + (columns ? 3 : 1), word.data() + word.size(), pattern.elements);
+        if (columns) pattern.elements = static_cast<std::uint16_t>(instruction.shape.columns / pattern.elements);
         word = word.substr(0, star);
     } else if (word.back() == 'v') {
         pattern.elements = instruction.has(Modifier::v2)   ? 2
@@ -221,6 +262,7 @@ bool match_suffixes(const InstructionForm& form, std::span<const std::string_vie
     instruction.modifiers.reset();
     instruction.types.clear();
     instruction.space = instruction.second_space = StateSpace::none;
+    instruction.shape = {};
     for (const std::string_view suffix : suffixes) record(suffix, instruction);
     return true;
 }

@@ -12,17 +12,20 @@
 namespace heddle::ptx {
 
 /// One row. `suffixes` lists groups of alternatives in the order in which they are written; '|' separates
-/// alternatives, a final '?' makes the group optional: "rn|rz? ftz? f32".
+/// alternatives, a final '?' makes the group optional: "rn|rz? ftz? f32". In a shape, N stands for a number
+/// of columns: 8, 16, ... 256 (m64nNk16), and I for one that integers have: 8, 16, 24, 32, 48, ... 256.
 ///
 /// `operands` lists operands:
-///   prefixes  = written   ~ register may be wider than the type   | second destination, after '|'
+///   prefixes  = written   + read and written   ~ register may be wider than the type   | second destination,
+///   after '|'
 ///             ! may be negated   @ may be the address of a variable
 ///   core      0..3 the type of that type suffix; w twice as wide as type 0; a type name; [ an address;
 ///             [{ an address with coordinates, [a, {x, y}]; label; imm an integer constant, several are
 ///             possible; cc the hidden carry flag (not written in the text)
 ///             An operand of type .b128 is a vector of two .b64.
 ///   suffixes  v a vector of as many elements as .v2, .v4 or .v8 say; x the same for .x1, .x2, .x4; *N a
-///             vector of N elements (after [{: N coordinates); ? may be left out
+///             vector of N elements (after [{: N coordinates), *n/N of the shape's columns divided by N; ?
+///             may be left out
 struct InstructionForm {
     Opcode opcode;
     std::string_view suffixes;
@@ -41,7 +44,8 @@ inline constexpr std::size_t kMaximumOperands = 16;
 
 /// One word of an operand list, taken apart.
 struct OperandPattern {
-    bool written = false, wider = false, paired = false, may_negate = false, may_be_variable = false;
+    bool written = false, updated = false, wider = false, paired = false, may_negate = false,
+         may_be_variable = false;
     bool optional = false, vector = false, label = false, address = false, constant = false, carry = false;
     bool coordinates = false;         ///< of an address; `elements`: how many, 0: any number
     Type type = Type::none;           ///< none: see type_suffix
@@ -58,7 +62,7 @@ std::size_t operand_patterns(const InstructionForm& form, const Instruction& ins
 /// The type that a pattern asks for in this instruction.
 Type pattern_type(const OperandPattern& pattern, const Instruction& instruction);
 
-/// Whether the suffixes of an instruction fit the row; fills modifiers, types and state spaces of
+/// Whether the suffixes of an instruction fit the row; fills modifiers, types, state spaces and shape of
 /// `instruction`.
 bool match_suffixes(const InstructionForm& form, std::span<const std::string_view> suffixes,
                     Instruction& instruction);

@@ -50,6 +50,7 @@ constexpr std::array<std::string_view, kModifierCount> kModifierNames = {
     "sync", "arrive", "red", "all", "any", "ballot", "up", "down", "bfly", "idx", "aligned", "async",
     "bulk", "commit_group", "wait_group", "wait_all", "warp", "proxy", "L1", "L2", "read", "m8n8", "m8n8k4",
     "m8n8k16", "m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32", "x1", "x2", "x4", "trans", "row", "col",
+    "mma_async", "sp", "fence",
     "finite", "infinite", "number", "notanumber", "normal", "subnormal", "f4e", "b4e", "rc8", "ecl", "ecr",
     "rc16", "shiftamt",
 };

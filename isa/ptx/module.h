@@ -88,6 +88,8 @@ enum class Modifier : std::uint8_t {
     wait_group, wait_all, warp, proxy, l1, l2, read,
     // matrix
     m8n8, m8n8k4, m8n8k16, m16n8k4, m16n8k8, m16n8k16, m16n8k32, x1, x2, x4, trans, row, col,
+    // warpgroup matrix
+    mma_async, sp, fence,
     // testp, prmt
     finite, infinite, number, notanumber, normal, subnormal, f4e, b4e, rc8, ecl, ecr, rc16, shiftamt,
     count_,
@@ -194,12 +196,19 @@ struct InlinedCall {
     SourcePlace place;     ///< of the call, which may lie in an inlined function itself
 };
 
+/// Of a suffix .mXnYkZ; zeros when there is none.
+struct MatrixShape {
+    std::uint16_t rows = 0, columns = 0, depth = 0;
+    bool operator==(const MatrixShape&) const = default;
+};
+
 struct Instruction {
     Opcode opcode = Opcode::ret;
     ModifierSet modifiers;
     std::vector<Type> types;  ///< in the order written
     StateSpace space = StateSpace::none;
     StateSpace second_space = StateSpace::none;  ///< cp.async.ca.shared.global
+    MatrixShape shape;
     const InstructionForm* form = nullptr;       ///< the row of the instruction table that it matched
     std::int32_t guard = -1;                     ///< register of @p, or -1
     bool guard_negated = false;                  ///< @!p

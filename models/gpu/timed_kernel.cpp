@@ -42,7 +42,7 @@ double tensor_rate(const ptx::InstructionInfo& info, const GpuConfig& config, co
             {"PTX of kernel " + kernel, info.line, ""},
             "choose another kernel, or set tensor.macs_per_cycle in the hardware file");
     }
-    return rate * config.tensor.mma_sync_efficiency / kSubCores;
+    return rate * (info.asynchronous_tensor ? 1.0 : config.tensor.mma_sync_efficiency) / kSubCores;
 }
 
 bool reaches_beyond_the_sm(ptx::StateSpace space) {
@@ -132,6 +132,14 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
         case ptx::Synchronisation::exit:
             row.kind = TimingKind::branch;
             break;
+        case ptx::Synchronisation::wgmma_fence:
+        case ptx::Synchronisation::wgmma_commit:
+            break;
+        case ptx::Synchronisation::wgmma_wait:
+            // A wait for all products issues when the tensor core has finished with them.
+            row.kind = TimingKind::barrier;
+            if (info.async_copy_groups_left == 0) row.unit = static_cast<Unit>(ptx::Pipeline::tensor);
+            break;
     }
     return row;
 }
@@ -145,9 +153,15 @@ TimedKernel time_kernel(const ptx::LoadedKernel& kernel, const GpuConfig& config
     for (const ptx::InstructionInfo& info : kernel.instructions()) {
         TimedInstruction row = time_instruction(info, config, kernel.name());
         row.first_register = static_cast<std::uint32_t>(result.registers.size());
-        result.registers.insert(result.registers.end(), info.writes.begin(), info.writes.end());
-        row.written = static_cast<std::uint16_t>(info.writes.size());
+        // Accumulators of asynchronous products are guarded by waits, not by the scoreboard.
+        if (!info.asynchronous_tensor) {
+            result.registers.insert(result.registers.end(), info.writes.begin(), info.writes.end());
+            row.written = static_cast<std::uint16_t>(info.writes.size());
+        }
         for (const std::uint16_t id : info.reads) {
+            if (info.asynchronous_tensor &&
+                std::find(info.writes.begin(), info.writes.end(), id) != info.writes.end())
+                continue;
             const auto first = result.registers.begin() + row.first_register;
             if (std::find(first, result.registers.end(), id) == result.registers.end()) {
                 result.registers.push_back(id);

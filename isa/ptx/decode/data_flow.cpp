@@ -22,7 +22,16 @@ void collect(const OperandPattern& pattern, const Operand& operand, RegisterUse&
         use.address_reads.push_back(operand.index);
     } else if (operand.kind == Operand::Kind::reg) {
         (pattern.written ? use.writes : use.reads).push_back(operand.index);
+        if (pattern.updated) use.reads.push_back(operand.index);
     }
+}
+
+// D = A B + D reads D, D = A B (scale-d is the constant 0) does not.
+bool ignores_old_value(const Instruction& instruction) {
+    if (instruction.opcode != Opcode::wgmma) return false;
+    return std::any_of(instruction.operands.begin(), instruction.operands.end(), [](const Operand& operand) {
+        return operand.kind == Operand::Kind::immediate && operand.type == Type::pred && operand.bits == 0;
+    });
 }
 
 bool ends_thread(const Instruction& instruction) {
@@ -43,6 +52,7 @@ std::vector<RegisterUse> register_uses(const Kernel& kernel) {
         const Instruction& instruction = kernel.instructions[i];
         std::array<OperandPattern, kMaximumOperands> patterns;
         const std::size_t count = operand_patterns(*instruction.form, instruction, patterns);
+        if (ignores_old_value(instruction)) patterns[0].updated = false;
         for (std::size_t o = 0; o < count; ++o) {
             if (patterns[o].carry)
                 (patterns[o].written ? uses[i].writes : uses[i].reads).push_back(carry);

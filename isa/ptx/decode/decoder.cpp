@@ -7,6 +7,7 @@
 
 #include "isa/common/error.h"
 #include "isa/numerics/formats.h"
+#include "isa/ptx/decode/warpgroup_details.h"
 #include "isa/ptx/handlers/handlers.h"
 #include "isa/ptx/instruction_table.h"
 
@@ -350,11 +351,22 @@ class Decoder {
             case Opcode::barrier:
                 set_barrier_details(n, decoded);
                 break;
+            case Opcode::wgmma:
+                set_warpgroup(n, decoded);
+                break;
             case Opcode::prmt:
             default:
                 break;
         }
         decoded.accesses = accesses_memory(n);
+    }
+
+    void set_warpgroup(const Instruction& n, DecodedInstruction& decoded) const {
+        try {
+            set_warpgroup_details(n, decoded);
+        } catch (const Error& error) {
+            fail(n, error.problem(), error.remedy());
+        }
     }
 
     static bool accesses_memory(const Instruction& n) {

@@ -124,6 +124,25 @@ std::uint32_t depth_of(const Instruction& n) {
     return n.has(Modifier::m16n8k16) ? 16 : 32;
 }
 
+// A warp computes 16 of 64 rows. Of a sparse A half of the products are done. The warps share the reads of B.
+void describe_warpgroup(const Instruction& n, InstructionInfo& info) {
+    if (n.has(Modifier::fence)) info.synchronisation = Synchronisation::wgmma_fence;
+    if (n.has(Modifier::commit_group)) info.synchronisation = Synchronisation::wgmma_commit;
+    if (n.has(Modifier::wait_group)) {
+        info.synchronisation = Synchronisation::wgmma_wait;
+        info.async_copy_groups_left = static_cast<std::uint16_t>(n.operands[0].bits);
+    }
+    if (!n.has(Modifier::mma_async)) return;
+    const std::uint32_t rows = n.shape.rows / 4u, kept = n.shape.depth / (n.has(Modifier::sp) ? 2u : 1u);
+    const std::uint32_t element_bits = bits_of(n.type(1));
+    const bool a_in_registers = n.operands[1].kind == Operand::Kind::vector;
+    info.tensor_macs = rows * n.shape.columns * kept;
+    info.tensor_type = n.type(1);
+    info.asynchronous_tensor = true;
+    info.tensor_operand_bytes = (a_in_registers ? 0 : rows * kept * element_bits / 8) +
+                                n.shape.columns * n.shape.depth * element_bits / 8 / 4;
+}
+
 InstructionInfo describe(const Instruction& n, const RegisterUse& use, unsigned compute_capability) {
     InstructionInfo info;
     info.line = n.line;
@@ -145,9 +164,19 @@ InstructionInfo describe(const Instruction& n, const RegisterUse& use, unsigned 
         info.tensor_macs = 16 * 8 * depth_of(n);
         info.tensor_type = n.type(1);
     }
+    if (n.opcode == Opcode::wgmma) describe_warpgroup(n, info);
     for (const std::uint32_t r : use.reads) info.reads.push_back(static_cast<std::uint16_t>(r));
     for (const std::uint32_t r : use.writes) info.writes.push_back(static_cast<std::uint16_t>(r));
     return info;
+}
+
+// ptxas takes these for this target only; later generations do not have them.
+void require_target(const Module& module, const Kernel& kernel) {
+    for (const Instruction& n : kernel.instructions) {
+        if (n.opcode != Opcode::wgmma || module.target == "sm_90a") continue;
+        throw Error("wgmma needs .target sm_90a, this module is for " + module.target,
+                    {module.file_name, n.line, kernel.name}, "compile with -arch=sm_90a");
+    }
 }
 
 std::vector<std::byte> build_constant_bank(const Kernel& kernel) {
@@ -193,6 +222,7 @@ LoadedKernel::LoadedKernel(std::shared_ptr<const Module> module, const std::stri
     loaded.kernel = *found;
     Kernel& kernel = loaded.kernel;
     if (may_run_off(kernel)) append_exit(kernel);
+    require_target(*module, kernel);
     loaded.scoreboard_size = kernel.registers.size() + 1;
     if (loaded.scoreboard_size > 65535) {
         throw Error("more than 65534 registers are used", {loaded.file_name, kernel.line, kernel.name},

@@ -211,6 +211,11 @@ class Slicer {
                     reads_[i] = region(n.operands[1], n.space);
                 }
                 break;
+            case Opcode::wgmma:  // descriptors say where at run time only
+                if (n.has(Modifier::mma_async)) {
+                    reads_[i] = {.exists = true, .space = StateSpace::shared, .roots = 0, .anywhere = true};
+                }
+                break;
             case Opcode::st:
                 writes_[i] = region(n.operands[0], n.space);
                 break;

@@ -33,6 +33,8 @@ bool does_nothing(const Instruction& n) {
         case Opcode::fence:
         case Opcode::nanosleep:
             return true;
+        case Opcode::wgmma:
+            return !n.has(Modifier::mma_async);
         case Opcode::cp:
             return n.operands.empty() || n.operands[0].kind != Operand::Kind::address;
         default:

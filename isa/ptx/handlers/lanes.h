@@ -176,5 +176,6 @@ Handler select_memory(const Instruction& instruction, unsigned register_bits, bo
 Handler select_atomic(const Instruction& instruction, bool evaluate);
 Handler select_matrix(const Instruction& instruction, bool evaluate);
 Handler select_warp(const Instruction& instruction);
+Handler select_warpgroup(const Instruction& instruction);  ///< wgmma.mma_async
 
 }  // namespace heddle::ptx::HEDDLE_PTX_VARIANT

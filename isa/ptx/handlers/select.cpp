@@ -97,6 +97,8 @@ Handler select(const Instruction& n, const HandlerRequest& request) {
         case Opcode::ldmatrix:
         case Opcode::mma:
             return select_matrix(n, request.evaluate);
+        case Opcode::wgmma:
+            return select_warpgroup(n);
         default:
             return select_warp(n);
     }

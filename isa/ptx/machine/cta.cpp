@@ -64,6 +64,10 @@ void check_aliases(const LaunchContext& launch, const LoadedKernel::Implementati
 // The tensor core of a generation takes some input types only.
 void check_matrix_types(const LaunchContext& launch, const LoadedKernel::Implementation& kernel) {
     for (const Instruction& n : kernel.kernel.instructions) {
+        if (n.opcode == Opcode::wgmma && launch.compute_capability != 90) {
+            throw Error("wgmma on compute capability " + std::to_string(launch.compute_capability),
+                        {kernel.file_name, n.line, kernel.kernel.name}, "only Hopper has it: 90");
+        }
         if (n.opcode != Opcode::mma || !is_float(n.type(1))) continue;
         const auto input = n.type(1) == Type::f16    ? numerics::Format::fp16
                            : n.type(1) == Type::bf16 ? numerics::Format::bf16
