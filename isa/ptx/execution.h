@@ -44,6 +44,7 @@ inline constexpr std::size_t kPipelineCount = 10;
 enum class Synchronisation : std::uint8_t {
     none,
     cta_barrier,        ///< the warp may have to wait: see Warp::blocked()
+    cluster_barrier,    ///< barrier.cluster.wait: the same
     async_copy_commit,  ///< cp.async.commit_group
     async_copy_wait,  ///< cp.async.wait_group N: at most `async_copy_groups_left` groups may stay unfinished
     memory_fence,
@@ -84,6 +85,8 @@ struct InstructionInfo {
 
 /// One warp's access to memory, as it leaves the address unit. Addresses of inactive lanes are undefined.
 struct MemoryAccess {
+    /// shared_cluster: some lanes reach the shared memory of another CTA; addresses then hold its rank plus
+    /// one in bits 24 and up.
     StateSpace space = StateSpace::none;
     bool write = false;
     bool atomic = false;
@@ -97,14 +100,49 @@ struct MemoryAccess {
     std::uint32_t zero_filled_lanes = 0;
 };
 
+/// Work that an instruction begins and that ends later: a bulk copy, or arrivals at barriers in shared memory
+/// that wait for copies. Values move when the instruction is performed, which a correct program cannot tell;
+/// what ends later is the signal. Whoever drives the CTA calls Cta::complete() when the work is done.
+struct AsyncOperation {
+    enum class Kind : std::uint8_t {
+        bulk_load,            ///< global memory to shared memory
+        bulk_store,           ///< shared memory to global memory, also with reduction
+        shared_copy,          ///< shared memory to that of another CTA, st.async, red.async
+        prefetch,             ///< global memory to L2
+        arrive_after_copies,  ///< cp.async.mbarrier.arrive: when this warp's earlier cp.async are done
+    };
+    Kind kind = Kind::bulk_load;
+    bool reduces = false;            ///< bulk_store: read-modify-write at L2
+    bool in_bulk_group = false;      ///< belongs to the warp's open bulk group
+    std::uint16_t warp = 0;          ///< that began it
+    std::uint32_t bytes = 0;         ///< moved per destination, those filled in out of bounds among them
+    std::uint16_t destinations = 0;  ///< bulk_load: bit per cluster rank that receives the data
+    /// Pieces of global memory, each contiguous.
+    struct Piece {
+        std::uint64_t address;
+        std::uint32_t bytes;
+    };
+    std::vector<Piece> pieces;
+    /// What completion does to barriers in shared memory.
+    struct Signal {
+        std::uint16_t rank;      ///< CTA of the cluster
+        std::uint32_t address;   ///< in its shared memory
+        std::uint32_t arrivals;  ///< counted
+        std::uint32_t transaction_bytes;
+    };
+    std::vector<Signal> signals;
+};
+
 /// What one step did.
 struct StepResult {
     const InstructionInfo* info = nullptr;
     std::uint32_t active_lanes = 0;        ///< after the guard predicate; may be 0
     const MemoryAccess* access = nullptr;  ///< valid until the next step of any warp of this Executor thread
     bool finished = false;                 ///< the warp has no live lane left
-    std::uint32_t released_warps =
-        0;  ///< barrier: bit i set when warp i of the CTA (i < 32) was released by this step
+    /// Bit i set when warp i of the CTA, blocked before, was released by this step.
+    std::uint32_t released_warps = 0;
+    /// Work that goes on: see Cta::started(). Valid until the next step of this CTA.
+    std::uint32_t started_operations = 0;
 };
 
 /// How much is evaluated.
@@ -148,6 +186,7 @@ class LoadedKernel {
 struct LaunchContext {
     const LoadedKernel* kernel = nullptr;
     Dim3 grid, block;
+    Dim3 cluster;  ///< thread blocks per cluster
     std::uint32_t dynamic_shared_bytes = 0;
     std::vector<std::byte> parameters;  ///< laid out as LoadedKernel::parameters() says
     GlobalMemory* memory = nullptr;
@@ -156,6 +195,34 @@ struct LaunchContext {
 };
 
 class Cta;
+
+inline constexpr unsigned kMaximumClusterSize = 16;  ///< CTAs; more than 8 needs an opt-in on Hopper
+
+/// Who wants to know of warps released by other CTAs or by the end of asynchronous work.
+class CtaObserver {
+  public:
+    virtual ~CtaObserver() = default;
+    /// Bit i: warp i can go on, of the CTA that was given this observer with this `tag`.
+    virtual void warps_released(std::uint32_t tag, std::uint32_t warps) = 0;
+};
+
+/// CTAs that run at the same time and reach one another's shared memory. Make one for each cluster that runs
+/// and start its CTAs with it; it must live until they have finished.
+class Cluster {
+  public:
+    explicit Cluster(const LaunchContext& launch);
+    ~Cluster();
+    Cluster(Cluster&&) noexcept;
+    struct Implementation;
+    Implementation& implementation() { return *implementation_; }
+
+  private:
+    std::unique_ptr<Implementation> implementation_;
+};
+/// CTAs of a cluster, those of clusters in a launch. The grid must be whole clusters.
+unsigned cluster_size(const LaunchContext& launch);
+/// Linear index of the CTA with rank `rank` in cluster number `cluster` (x fastest).
+std::uint64_t cta_of_cluster(const LaunchContext& launch, std::uint64_t cluster, unsigned rank);
 
 /// What a scheduler asks in every cycle, kept where it costs one load.
 struct WarpStatus {
@@ -169,7 +236,7 @@ struct WarpStatus {
 class Warp {
   public:
     bool finished() const { return status->finished; }
-    /// True while the warp waits at a barrier that others have not reached.
+    /// True while no lane can go on without others: at a barrier, or in a wait for asynchronous work.
     bool blocked() const { return status->blocked; }
     /// Index, in LoadedKernel::instructions(), of the instruction that step() would perform. Undefined when
     /// finished.
@@ -189,8 +256,21 @@ class Cta {
     explicit Cta(const LaunchContext& launch);
     ~Cta();
     Cta(Cta&&) noexcept;
-    /// `linear_index` counts blocks x fastest; `sm` is what %smid reads.
-    void start(std::uint64_t linear_index, std::uint32_t sm = 0);
+    /// `linear_index` counts blocks x fastest; `sm` is what %smid reads. `cluster`: needed when the launch
+    /// has clusters.
+    void start(std::uint64_t linear_index, std::uint32_t sm = 0, Cluster* cluster = nullptr);
+    std::uint64_t linear_index() const;
+    void set_observer(CtaObserver* observer, std::uint32_t tag);
+    /// The work that the last step began: StepResult::started_operations of them.
+    std::span<AsyncOperation> started();
+    /// The end of work that a warp of this CTA began.
+    void complete(const AsyncOperation& operation);
+    /// Nothing in the machine can go on: lets lanes that wait for others at a reconvergence point go ahead,
+    /// and ends waits that may end without success. Returns the warps released, bit i for warp i.
+    std::uint32_t resume_stalled();
+    /// Counts what other warps can notice: values changed in memory by atomics, barriers completed, warps
+    /// finished. While it stands still and nothing is stored, waiting in a loop is in vain.
+    std::uint64_t changes() const;
     unsigned warp_count() const;
     Warp& warp(unsigned index);
     bool finished() const;

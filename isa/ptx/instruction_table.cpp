@@ -60,6 +60,7 @@ constexpr OpcodeIndex kIndex = build_index();
 StateSpace space_named(std::string_view word) {
     if (word == "global") return StateSpace::global;
     if (word == "shared" || word == "shared::cta") return StateSpace::shared;
+    if (word == "shared::cluster") return StateSpace::shared_cluster;
     if (word == "local") return StateSpace::local;
     if (word == "param" || word == "param::entry") return StateSpace::parameter;
     if (word == "const") return StateSpace::constant;

@@ -86,6 +86,7 @@ enum class Modifier : std::uint8_t {
     // control and synchronisation
     uni, sync, arrive, red, all, any, ballot, up, down, bfly, idx, aligned, async, bulk, commit_group,
     wait_group, wait_all, warp, proxy, l1, l2, read,
+    wait,
     // matrix
     m8n8, m8n8k4, m8n8k16, m16n8k4, m16n8k8, m16n8k16, m16n8k32, x1, x2, x4, trans, row, col,
     // warpgroup matrix

@@ -83,6 +83,20 @@ std::uint16_t conversion_immediate(const Instruction& n) {
     return static_cast<std::uint16_t>(word);
 }
 
+bool looks_for_change(const Instruction& n) {
+    switch (n.opcode) {
+        case Opcode::atom:
+        case Opcode::nanosleep:
+        case Opcode::mbarrier:
+            return true;
+        case Opcode::ld:
+            return n.has(Modifier::volatile_) || n.has(Modifier::relaxed) || n.has(Modifier::acquire) ||
+                   n.has(Modifier::cv);
+        default:
+            return false;
+    }
+}
+
 // What `set` writes for true.
 std::int64_t true_value(Type type) {
     switch (type) {
@@ -238,6 +252,7 @@ class Decoder {
         }
         pack_immediates(n, std::span(patterns).first(count), decoded);
         set_details(n, decoded);
+        if (n.opcode == Opcode::bra) decoded.immediate = waits_in_loop(index, decoded.target) ? 1 : 0;
         set_handler(index, n, decoded);
         if (n.opcode == Opcode::bra || n.opcode == Opcode::brx)
             decoded.reconvergence = analysis_.flow.reconvergence[index];
@@ -276,6 +291,14 @@ class Decoder {
         for (const Operand& coordinate : address.elements)
             program_.elements.push_back(operand_row(coordinate, false));
         return first;
+    }
+
+    // Whether a branch goes back round a loop that looks for a change made by others.
+    bool waits_in_loop(std::uint32_t branch, std::uint32_t target) const {
+        for (std::uint32_t i = target; i <= branch; ++i) {
+            if (looks_for_change(kernel_.instructions[i])) return true;
+        }
+        return false;
     }
 
     // Returns how many slots of DecodedInstruction::operand the operand takes.
@@ -402,7 +425,7 @@ class Decoder {
     // Slots: barrier, thread count, and for bar.red the destination and the predicate. `immediate`: see
     // control.cpp.
     static void set_barrier_details(const Instruction& n, DecodedInstruction& decoded) {
-        if (n.has(Modifier::warp)) return;
+        if (n.has(Modifier::warp) || n.has(Modifier::cluster)) return;
         const auto given = decoded.operand;
         if (n.has(Modifier::arrive)) decoded.immediate = 1;
         if (!n.has(Modifier::red)) return;
@@ -453,7 +476,7 @@ class Decoder {
         HandlerRequest request;
         request.register_bits = register_bits(n);
         request.evaluate = !timing_ || analysis_.steering.evaluated[index];
-        if (!request.evaluate && !decoded.accesses) return;
+        if (!request.evaluate && !decoded.accesses && !synchronizes_lanes(n)) return;
         try {
             decoded.handler = select_handler(n, request);
         } catch (const Error& error) {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "isa/ptx/decode/data_flow.h"
-#include "isa/ptx/machine/machine.h"
 #include "isa/ptx/decode/steering.h"
+#include "isa/ptx/machine/machine.h"
 
 namespace heddle::ptx {
 

@@ -95,6 +95,10 @@ void describe_synchronisation(const Instruction& n, InstructionInfo& info) {
         case Opcode::bar:
         case Opcode::barrier:
             if (!n.has(Modifier::warp)) info.synchronisation = Synchronisation::cta_barrier;
+            if (n.has(Modifier::cluster)) {
+                info.synchronisation =
+                    n.has(Modifier::arrive) ? Synchronisation::none : Synchronisation::cluster_barrier;
+            }
             break;
         case Opcode::cp:
             if (n.has(Modifier::commit_group)) info.synchronisation = Synchronisation::async_copy_commit;
@@ -239,6 +243,7 @@ LoadedKernel::LoadedKernel(std::shared_ptr<const Module> module, const std::stri
     const unsigned capability = compute_capability != 0 ? compute_capability : module->compute_capability;
     for (std::size_t i = 0; i < kernel.instructions.size(); ++i) {
         loaded.information.push_back(describe(kernel.instructions[i], analysis.uses[i], capability));
+        if (kernel.instructions[i].opcode == Opcode::mbarrier) loaded.uses_memory_barriers = true;
         loaded.uses_shared_memory = loaded.uses_shared_memory ||
                                     kernel.instructions[i].space == StateSpace::shared ||
                                     kernel.instructions[i].second_space == StateSpace::shared;

@@ -251,6 +251,7 @@ class Slicer {
         for (const std::uint32_t r : uses_[i].address_reads) mark(r);
         if (n.guard >= 0) mark(static_cast<std::uint32_t>(n.guard));
         if (is_async_copy(n) && n.operands.size() > 3) mark_operand(n.operands[3]);
+        if (synchronizes_lanes(n)) mark_operand(n.operands.back());
         if (!is_control(n)) return;
         slice_.evaluated[i] = true;
         if (n.opcode == Opcode::bar || n.opcode == Opcode::barrier || n.opcode == Opcode::brx) {
@@ -312,6 +313,21 @@ class Slicer {
 };
 
 }  // namespace
+
+bool synchronizes_lanes(const Instruction& instruction) {
+    switch (instruction.opcode) {
+        case Opcode::shfl:
+        case Opcode::vote:
+        case Opcode::match:
+        case Opcode::redux:
+        case Opcode::elect:
+            return true;
+        case Opcode::bar:
+            return instruction.has(Modifier::warp);
+        default:
+            return false;
+    }
+}
 
 SteeringSlice find_steering(const Kernel& kernel, std::span<const RegisterUse> uses) {
     return Slicer(kernel, uses).run();

@@ -21,6 +21,10 @@ struct SteeringSlice {
     std::vector<std::uint32_t> steering_reads, skipped_writes;
 };
 
+/// shfl, vote, bar.warp.sync and the like: their lanes wait for one another, whether or not the values that
+/// they exchange matter.
+bool synchronizes_lanes(const Instruction& instruction);
+
 SteeringSlice find_steering(const Kernel& kernel, std::span<const RegisterUse> uses);
 
 }  // namespace heddle::ptx

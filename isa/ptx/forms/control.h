@@ -22,6 +22,8 @@ inline constexpr InstructionForm kControlForms[] = {
     {bar, "warp sync", "b32", P::branch},
     {barrier, "cta? sync aligned?", "u32 u32?", P::barrier},
     {barrier, "cta? arrive aligned?", "u32 u32", P::barrier},
+    {barrier, "cluster arrive release|relaxed? aligned?", "", P::barrier, 1, 90, 0},
+    {barrier, "cluster wait acquire? aligned?", "", P::barrier, 1, 90, 0},
     {membar, "cta", "", P::barrier},
     {membar, "gl|gpu|sys", "", P::barrier, 3},
     {fence, "sc|acq_rel? cta", "", P::barrier},

@@ -99,6 +99,7 @@ void modify(State& warp, const Decoded& i, std::uint32_t mask) {
             const T updated = Op()(old, unpack<T>(b[lane]));
             std::memcpy(located.at(lane), &updated, sizeof(T));
             previous[lane] = pack<T>(old);
+            warp.cta->changes += pack<T>(updated) != previous[lane] ? 1 : 0;
         }
     });
     if constexpr (kReturns)
@@ -121,6 +122,7 @@ void compare_and_swap(State& warp, const Decoded& i, std::uint32_t mask) {
             const T updated = old == unpack<T>(expected[lane]) ? unpack<T>(desired[lane]) : old;
             std::memcpy(located.at(lane), &updated, sizeof(T));
             previous[lane] = pack<T>(old);
+            warp.cta->changes += pack<T>(updated) != previous[lane] ? 1 : 0;
         }
     });
     assign<Word<T>>(warp, i.operand[0], mask, [&](unsigned lane) { return previous[lane]; });
@@ -132,8 +134,7 @@ void report(State& warp, const Decoded& i, std::uint32_t mask) {
         kSpace == StateSpace::none ? static_cast<StateSpace>(i.immediate & 0xFu) : kSpace;
     MemoryAccess& access = begin_access(warp, mask, space, sizeof(T), true, true);
     compute_addresses(warp, i.operand[Slots<kReturns>::address], i.wide_address, i.offset, access.address);
-    std::array<std::uint64_t, kWarpSize> scratch;
-    locate<kSpace, false>(warp, i, mask, access, scratch);
+    check_access<kSpace>(warp, i, mask, access);
 }
 
 template <class T, class Op>

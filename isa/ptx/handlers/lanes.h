@@ -175,7 +175,8 @@ Handler select_move(const Instruction& instruction);
 Handler select_memory(const Instruction& instruction, unsigned register_bits, bool evaluate);
 Handler select_atomic(const Instruction& instruction, bool evaluate);
 Handler select_matrix(const Instruction& instruction, bool evaluate);
-Handler select_warp(const Instruction& instruction);
+Handler select_warp(const Instruction& instruction, bool evaluate);
+Handler select_cluster(const Instruction& instruction);
 Handler select_warpgroup(const Instruction& instruction);  ///< wgmma.mma_async
 
 }  // namespace heddle::ptx::HEDDLE_PTX_VARIANT

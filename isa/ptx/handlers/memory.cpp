@@ -101,8 +101,7 @@ void report(State& warp, const Decoded& i, std::uint32_t mask) {
     const StateSpace space = kSpace == StateSpace::none ? space_of(i) : kSpace;
     MemoryAccess& access = begin_access(warp, mask, space, kBytes, kWrite);
     compute_addresses(warp, i.operand[kWrite ? 0 : 1], i.wide_address, i.offset, access.address);
-    std::array<std::uint64_t, kWarpSize> scratch;
-    locate<kSpace, false>(warp, i, mask, access, scratch);
+    check_access<kSpace>(warp, i, mask, access);
 }
 
 // ld.param with a constant address: the same value in every lane. `offset` is into the parameter block.

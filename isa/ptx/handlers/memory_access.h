@@ -83,6 +83,11 @@ inline Located locate(State& warp, const Decoded& i, std::uint32_t mask, MemoryA
     const std::uint64_t bytes = access.bytes_per_lane;
     if constexpr (kSpace == StateSpace::none) {
         if (access.space == StateSpace::generic) access.space = resolve_generic(warp, mask, access);
+        if (access.space == StateSpace::generic) {
+            Located each;
+            each.one_allocation = false;
+            return each;
+        }
     }
     const StateSpace space = kSpace == StateSpace::none ? access.space : kSpace;
     const AddressRange range = summarize(access.address, mask, bytes);
@@ -92,8 +97,12 @@ inline Located locate(State& warp, const Decoded& i, std::uint32_t mask, MemoryA
     located.contiguous = range.contiguous;
     if (space == StateSpace::shared) {
         const std::uint64_t size = warp.cta->shared_bytes;
-        if (range.high >= size || size - range.high < bytes) fail_access(warp, mask, access);
+        if (range.high >= size || size - range.high < bytes) require_own_shared(warp, mask, access);
         located.base = reinterpret_cast<std::uintptr_t>(warp.cta->shared.data());
+        return located;
+    }
+    if (kSpace == StateSpace::none && space == StateSpace::shared_cluster) {
+        located.one_allocation = locate_in_cluster(warp, mask, access, located.base);
         return located;
     }
     if (space == StateSpace::global) {
@@ -129,20 +138,42 @@ inline Located locate(State& warp, const Decoded& i, std::uint32_t mask, MemoryA
     return located;
 }
 
+/// Looks at each lane by itself: they lie in several allocations, CTAs or state spaces. Of the spaces a
+/// timing model hears one: that of the first lane, unless some lane reaches another CTA.
+template <StateSpace kSpace, bool kEvaluate, class Body>
+inline void with_each_lane(State& warp, const Decoded& i, std::uint32_t mask, MemoryAccess& access,
+                           std::array<std::uint64_t, kWarpSize>& scratch, Body body) {
+    const StateSpace declared = access.space;
+    StateSpace told = StateSpace::none;
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        const std::uint32_t one = rest & (~rest + 1);
+        access.space = declared;
+        const Located lane = locate<kSpace, kEvaluate>(warp, i, one, access, scratch);
+        if (!lane.dropped) body(lane, one);
+        if (told == StateSpace::none || access.space == StateSpace::shared_cluster) told = access.space;
+    }
+    access.space = told;
+}
+
 /// Runs `body(located, mask)` once, or lane by lane when the lanes lie in several allocations.
 template <StateSpace kSpace, class Body>
 inline void with_memory(State& warp, const Decoded& i, std::uint32_t mask, MemoryAccess& access, Body body) {
     std::array<std::uint64_t, kWarpSize> scratch;
     const Located located = locate<kSpace, true>(warp, i, mask, access, scratch);
-    if (located.one_allocation) {
-        if (!located.dropped) body(located, mask);
-        return;
+    if (!located.one_allocation) {
+        with_each_lane<kSpace, true>(warp, i, mask, access, scratch, body);
+    } else if (!located.dropped) {
+        body(located, mask);
     }
-    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
-        const std::uint32_t one = rest & (~rest + 1);
-        const Located lane = locate<kSpace, true>(warp, i, one, access, scratch);
-        if (!lane.dropped) body(lane, one);
-    }
+}
+
+/// The checks alone, for accesses whose values are not evaluated.
+template <StateSpace kSpace>
+inline void check_access(State& warp, const Decoded& i, std::uint32_t mask, MemoryAccess& access) {
+    std::array<std::uint64_t, kWarpSize> scratch;
+    const Located located = locate<kSpace, false>(warp, i, mask, access, scratch);
+    if (kSpace == StateSpace::none && !located.one_allocation)
+        with_each_lane<kSpace, false>(warp, i, mask, access, scratch, [](const Located&, std::uint32_t) {});
 }
 
 inline MemoryAccess& begin_access(State& warp, std::uint32_t mask, StateSpace space, unsigned bytes,

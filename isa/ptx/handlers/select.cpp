@@ -97,10 +97,13 @@ Handler select(const Instruction& n, const HandlerRequest& request) {
         case Opcode::ldmatrix:
         case Opcode::mma:
             return select_matrix(n, request.evaluate);
+        case Opcode::mapa:
+        case Opcode::getctarank:
+            return select_cluster(n);
         case Opcode::wgmma:
             return select_warpgroup(n);
         default:
-            return select_warp(n);
+            return select_warp(n, request.evaluate);
     }
 }
 

@@ -1,29 +1,27 @@
 // shfl, vote, match, redux, activemask, bar.warp.sync: lanes of one warp exchange values.
 #include "isa/ptx/handlers/lanes.h"
+#include "isa/ptx/machine/paths.h"
 
 namespace heddle::ptx::HEDDLE_PTX_VARIANT {
 namespace {
 
-/// Calls body(group) for each set of active lanes that name the same members. Every named lane that is still
-/// alive must be here: the hardware would wait for it, this model has it at another place.
+/// Calls body(group) for each set of active lanes that name the same members, as soon as all that are named
+/// and alive have come: `group` are all of them. Until then the lanes wait.
 template <class Body>
 void for_each_group(State& warp, std::uint32_t members_operand, std::uint32_t mask, Body body) {
     const std::uint32_t* members = words<std::uint32_t>(warp, members_operand);
     for (std::uint32_t rest = mask; rest != 0;) {
         const auto first = static_cast<unsigned>(std::countr_zero(rest));
         const std::uint32_t named = members[first];
-        const std::uint32_t group = rest & collect([=](unsigned lane) { return members[lane] == named; });
-        const std::uint32_t missing = named & warp.live & ~group, unnamed = group & ~named;
-        if ((missing | unnamed) != 0) {
-            fail_running(warp, static_cast<unsigned>(std::countr_zero(missing != 0 ? missing : unnamed)),
-                         missing != 0
-                             ? "this lane is named in the member mask of a .sync instruction that it does "
-                               "not execute with the others"
-                             : "this lane executes a .sync instruction whose member mask does not name it",
-                         "let exactly the named lanes reach the instruction together");
+        std::uint32_t group = rest & collect([=](unsigned lane) { return members[lane] == named; });
+        if (const std::uint32_t unnamed = group & ~named; unnamed != 0) {
+            fail_running(warp, static_cast<unsigned>(std::countr_zero(unnamed)),
+                         "this lane executes a .sync instruction whose member mask does not name it",
+                         "let exactly the named lanes reach the instruction");
         }
-        body(group);
         rest &= ~group;
+        if ((named & warp.live & ~group) != 0) group = join_named_lanes(warp, group, named);
+        if (group != 0) body(group);
     }
 }
 
@@ -32,7 +30,6 @@ enum class ShuffleMode { up, down, butterfly, index };
 // PTX manual, shfl.sync: c holds the clamp in bits 4..0 and the segment mask in bits 12..8.
 template <ShuffleMode kMode>
 void shuffle(State& warp, const Decoded& i, std::uint32_t mask) {
-    for_each_group(warp, i.operand[5], mask, [](std::uint32_t) {});
     const std::uint32_t* a = words<std::uint32_t>(warp, i.operand[2]);
     const std::uint32_t* b = words<std::uint32_t>(warp, i.operand[3]);
     const std::uint32_t* c = words<std::uint32_t>(warp, i.operand[4]);
@@ -69,8 +66,10 @@ void shuffle(State& warp, const Decoded& i, std::uint32_t mask) {
         result[lane] = a[source & 31];
         in_range |= static_cast<std::uint32_t>(valid) << lane;
     }
-    assign<std::uint32_t>(warp, i.operand[0], mask, [&](unsigned lane) { return result[lane]; });
-    assign_predicate(warp, i.operand[1], mask, in_range);
+    for_each_group(warp, i.operand[5], mask, [&](std::uint32_t group) {
+        assign<std::uint32_t>(warp, i.operand[0], group, [&](unsigned lane) { return result[lane]; });
+        assign_predicate(warp, i.operand[1], group, in_range);
+    });
 }
 
 enum class VoteMode { all, any, uniform, ballot };
@@ -168,13 +167,32 @@ void match_all(State& warp, const Decoded& i, std::uint32_t mask) {
     });
 }
 
+/// bar.warp.sync; and the others in timing mode, when nothing depends on what they exchange.
+template <unsigned kMembers>
 void synchronize_warp(State& warp, const Decoded& i, std::uint32_t mask) {
-    for_each_group(warp, i.operand[0], mask, [](std::uint32_t) {});
+    for_each_group(warp, i.operand[kMembers], mask, [](std::uint32_t) {});
 }
 
 }  // namespace
 
-Handler select_warp(const Instruction& n) {
+Handler select_synchronization(const Instruction& n) {
+    switch (n.opcode) {
+        case Opcode::shfl:
+            return synchronize_warp<5>;
+        case Opcode::vote:
+        case Opcode::redux:
+            return synchronize_warp<2>;
+        case Opcode::match:
+            return n.has(Modifier::any) ? synchronize_warp<2> : synchronize_warp<3>;
+        case Opcode::bar:
+            return synchronize_warp<0>;
+        default:
+            return nullptr;
+    }
+}
+
+Handler select_warp(const Instruction& n, bool evaluate) {
+    if (!evaluate) return select_synchronization(n);
     switch (n.opcode) {
         case Opcode::shfl:
             if (n.has(Modifier::up)) return shuffle<ShuffleMode::up>;
@@ -194,7 +212,7 @@ Handler select_warp(const Instruction& n) {
             return wide ? match_all<std::uint64_t> : match_all<std::uint32_t>;
         }
         case Opcode::bar:
-            return synchronize_warp;
+            return synchronize_warp<0>;
         default:
             return nullptr;
     }

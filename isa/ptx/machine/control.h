@@ -5,11 +5,9 @@
 
 namespace heddle::ptx {
 
-/// The handler of bra, ret, exit, trap, bar and barrier; nullptr for other instructions.
+/// The handler of bra, brx, ret, exit, trap, bar and barrier; nullptr for other instructions.
 Handler select_control(const Instruction& instruction);
-
-/// Goes on with the lanes that wait where the present path has arrived, or with another path when no lane is
-/// left. Ends the warp when there is none.
-void resume_waiting_path(Warp::State& warp);
+/// bar and barrier of a CTA, and barrier.cluster.
+Handler select_barrier(const Instruction& instruction);
 
 }  // namespace heddle::ptx

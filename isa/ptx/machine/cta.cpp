@@ -3,8 +3,8 @@
 
 #include "isa/common/error.h"
 #include "isa/numerics/dot_product_unit.h"
-#include "isa/ptx/machine/control.h"
 #include "isa/ptx/machine/machine.h"
+#include "isa/ptx/machine/paths.h"
 
 namespace heddle::ptx {
 namespace {
@@ -83,10 +83,24 @@ void check_matrix_types(const LaunchContext& launch, const LoadedKernel::Impleme
     }
 }
 
+void check_cluster(const LaunchContext& launch, const LoadedKernel::Implementation& kernel) {
+    const Dim3 &cluster = launch.cluster, &grid = launch.grid;
+    if (cluster.count() == 0 || cluster.count() > kMaximumClusterSize) {
+        fail_launch(kernel, "a cluster of " + describe(cluster) + " thread blocks",
+                    "use 1 to " + std::to_string(kMaximumClusterSize) + " thread blocks");
+    }
+    if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) {
+        fail_launch(kernel,
+                    "the grid " + describe(grid) + " is not made of whole clusters of " + describe(cluster),
+                    "make each side of the grid a multiple of the cluster's");
+    }
+}
+
 void check_launch(const LaunchContext& launch) {
     if (launch.kernel == nullptr) throw Error("a launch without a kernel");
     const LoadedKernel::Implementation& kernel = launch.kernel->implementation();
     check_threads(launch, kernel);
+    check_cluster(launch, kernel);
     if (launch.parameters.size() != kernel.kernel.parameter_bytes) {
         fail_launch(kernel,
                     std::to_string(launch.parameters.size()) + " bytes of parameters, the kernel takes " +
@@ -199,7 +213,8 @@ Cta::Cta(const LaunchContext& launch) : implementation_(std::make_unique<Impleme
     cta.launch = launch;
     cta.kernel = &launch.kernel->implementation();
     cta.program = &cta.kernel->programs[static_cast<std::size_t>(launch.mode)];
-    const bool shared_values = launch.mode == Mode::functional || cta.kernel->shared_memory_steers;
+    const bool shared_values = launch.mode == Mode::functional || cta.kernel->shared_memory_steers ||
+                               cta.kernel->uses_memory_barriers;
     cta.shared_bytes = launch.dynamic_shared_bytes == 0
                            ? cta.kernel->kernel.shared_bytes
                            : cta.kernel->dynamic_shared_offset + launch.dynamic_shared_bytes;
@@ -232,7 +247,7 @@ Cta::Cta(const LaunchContext& launch) : implementation_(std::make_unique<Impleme
 Cta::~Cta() = default;
 Cta::Cta(Cta&&) noexcept = default;
 
-void Cta::start(std::uint64_t linear_index, std::uint32_t sm) {
+void Cta::start(std::uint64_t linear_index, std::uint32_t sm, Cluster* cluster) {
     Implementation& cta = *implementation_;
     const Dim3& grid = cta.launch.grid;
     cta.linear_index = linear_index;
@@ -244,8 +259,10 @@ void Cta::start(std::uint64_t linear_index, std::uint32_t sm) {
     if (cta.program->clear_registers) std::fill(cta.registers.begin(), cta.registers.end(), Line{});
     std::fill(cta.shared.begin(), cta.shared.end(), std::byte{0});
     std::fill(cta.local.begin(), cta.local.end(), std::byte{0});
-    fill_specials(cta);
     cta.barriers.fill({});
+    cta.started.clear();
+    cta.join(cluster == nullptr ? nullptr : &cluster->implementation());
+    fill_specials(cta);
     cta.unfinished = static_cast<unsigned>(cta.states.size());
     cta.released_warps = 0;
     std::uint64_t threads = cta.launch.block.count();
@@ -254,8 +271,12 @@ void Cta::start(std::uint64_t linear_index, std::uint32_t sm) {
         threads -= std::min<std::uint64_t>(threads, kWarpSize);
         state.pc = 0;
         state.reconvergence = kNowhere;
-        state.blocked = state.finished = false;
+        state.meeting = kNoMeeting;
+        state.blocked = state.finished = state.timed_out = false;
+        state.spins = 0;
+        state.cluster_arrived = 0;
         state.paths.clear();
+        state.meetings.clear();
     }
 }
 
@@ -269,27 +290,41 @@ bool Cta::finished() const {
     return implementation_->unfinished == 0;
 }
 
-std::string Cta::describe_waiting() const {
-    const Implementation& cta = *implementation_;
-    const Dim3& p = cta.position;
-    std::string text;
-    for (const Warp::State& state : cta.states) {
-        if (state.finished) continue;
-        if (!text.empty()) text += "\n";
-        text += "CTA (" + std::to_string(p.x) + ", " + std::to_string(p.y) + ", " + std::to_string(p.z) +
-                ") warp " + std::to_string(state.index);
-        if (state.blocked) {
-            const Barrier& barrier = cta.barriers[state.barrier];
-            text += " waits at barrier " + std::to_string(state.barrier) + " (line " +
-                    std::to_string(state.information[state.pc - 1].line) +
-                    "): " + std::to_string(barrier.arrived_warps) + " of " +
-                    std::to_string(barrier.expected_warps != 0 ? barrier.expected_warps : cta.unfinished) +
-                    " warps have arrived";
-        } else {
-            text += " is at line " + std::to_string(state.information[state.pc].line);
-        }
+std::uint64_t Cta::linear_index() const {
+    return implementation_->linear_index;
+}
+void Cta::set_observer(CtaObserver* observer, std::uint32_t tag) {
+    implementation_->observer = observer;
+    implementation_->observer_tag = tag;
+}
+std::span<AsyncOperation> Cta::started() {
+    return implementation_->started;
+}
+std::uint64_t Cta::changes() const {
+    return implementation_->changes;
+}
+
+std::uint32_t Cta::resume_stalled() {
+    Implementation& cta = *implementation_;
+    for (Warp::State& warp : cta.states) ptx::resume_stalled(warp);
+    const std::uint32_t released = cta.released_warps;
+    cta.released_warps = 0;
+    return released;
+}
+
+void Cta::Implementation::join(ClusterState* with) {
+    cluster = with;
+    cluster_rank = 0;
+    if (cluster == nullptr) {
+        alone = {};
+        alone.ctas[0] = this;
+        alone.size = 1;
+        alone.live_threads = launch.block.count();
+        return;
     }
-    return text;
+    const Dim3& shape = launch.cluster;
+    cluster_rank = position.x % shape.x + (position.y % shape.y + position.z % shape.z * shape.y) * shape.x;
+    cluster->ctas[cluster_rank] = this;
 }
 
 StepResult Warp::step(std::uint64_t clock) {
@@ -307,48 +342,22 @@ StepResult Warp::step(std::uint64_t clock) {
     result.active_lanes = mask;
     warp.pc = at + 1;
     warp.clock = clock;
+    Cta::Implementation& cta = *warp.cta;
     if (mask != 0 && instruction.handler != nullptr) {
-        Cta::Implementation& cta = *warp.cta;
+        cta.started.clear();
         instruction.handler(warp, instruction, mask);
         if (instruction.accesses) result.access = &cta.access;
-        if (cta.released_warps != 0) {
-            result.released_warps = cta.released_warps;
-            cta.released_warps = 0;
-        }
+        result.started_operations = static_cast<std::uint32_t>(cta.started.size());
+        warp.timed_out = false;
+        if (cta.cluster != nullptr) cta.cluster->notify_others(cta);
     }
-    if (warp.pc == warp.reconvergence) resume_waiting_path(warp);
+    if (warp.pc == warp.reconvergence) arrive_at_meeting(warp);
+    if (cta.released_warps != 0) {
+        result.released_warps = cta.released_warps;
+        cta.released_warps = 0;
+    }
     result.finished = warp.finished;
     return result;
-}
-
-std::uint64_t run_functionally(const LaunchContext& launch) {
-    // Warps take turns, so that one that spins on a flag in memory lets the one that sets it come up.
-    constexpr unsigned kTurn = 256;
-    Cta cta(launch);
-    std::uint64_t steps = 0;
-    const std::uint64_t count = launch.grid.count();
-    for (std::uint64_t index = 0; index < count; ++index) {
-        cta.start(index);
-        while (!cta.finished()) {
-            bool progress = false;
-            for (unsigned w = 0; w < cta.warp_count(); ++w) {
-                Warp& warp = cta.warp(w);
-                for (unsigned n = 0; n < kTurn && !warp.finished() && !warp.blocked(); ++n) {
-                    warp.step(steps);
-                    ++steps;
-                    progress = true;
-                }
-            }
-            if (!progress && !cta.finished()) {
-                throw Error("deadlock in kernel " + launch.kernel->name() +
-                                ": every unfinished warp waits\n" + cta.describe_waiting(),
-                            {launch.kernel->implementation().file_name,
-                             launch.kernel->implementation().kernel.line, ""},
-                            "every warp that has not exited must reach the barrier");
-            }
-        }
-    }
-    return steps;
 }
 
 }  // namespace heddle::ptx

@@ -37,6 +37,7 @@ inline constexpr std::uint64_t kSharedWindow = 0x7d0000000000u;
 inline constexpr std::uint64_t kLocalWindow = 0x7e0000000000u;
 inline constexpr std::uint64_t kGlobalWindow = 0x7f0000000000u;
 
+struct ClusterState;
 struct DecodedInstruction;
 /// Performs one instruction for the lanes of `mask`, which is not empty.
 using Handler = void (*)(Warp::State&, const DecodedInstruction&, std::uint32_t mask);
@@ -95,46 +96,93 @@ struct LoadedKernel::Implementation {
     std::vector<std::byte> constant_bank;
     std::uint32_t dynamic_shared_offset = 0;  ///< where dynamic shared memory starts
     bool uses_shared_memory = false;
+    bool uses_memory_barriers = false;  ///< mbarrier objects hold values in timing mode too
     /// Timing mode: byte offsets of pointer parameters through which steering loads read, and through which
     /// stores write that are not evaluated. They must not point into the same allocation.
     std::vector<std::uint32_t> steering_reads, skipped_writes;
     bool shared_memory_steers = true;  ///< timing mode: shared memory must hold values
 };
 
-/// Lanes that wait at the same place. The innermost path is held in Warp::State itself.
-struct DivergentPath {
+/// What the lanes of a path wait for.
+enum class PathWait : std::uint8_t {
+    none,             ///< nothing: they can run
+    lanes,            ///< for other lanes of the warp at a .sync instruction; `key`: the member mask
+    cta_barrier,      ///< bar, barrier; `key`: its number
+    cluster_barrier,  ///< barrier.cluster.wait
+    memory_barrier,   ///< mbarrier.try_wait; `key`: the address in the CTA's shared memory
+};
+
+inline constexpr std::uint16_t kNoMeeting = 0xFFFF;
+
+/// Lanes of a warp that run together, while they do not run. The running path is held in Warp::State itself.
+struct Path {
     std::uint32_t pc = 0;
     std::uint32_t lanes = 0;
-    std::uint32_t reconvergence = kNowhere;
+    std::uint16_t meeting = kNoMeeting;  ///< where they meet others
+    PathWait wait = PathWait::none;
+    bool timed_out = false;  ///< memory_barrier: has waited long enough
+    std::uint64_t key = 0;
+};
+
+/// A place where lanes that have parted come together: the first to arrive wait for the others.
+struct Meeting {
+    std::uint32_t pc = kNowhere;
+    std::uint32_t members = 0;  ///< lanes that are to come
+    std::uint32_t arrived = 0;
+    std::uint16_t outer = kNoMeeting;
+    bool used = false;
 };
 
 struct Warp::State : WarpStatus {
     /// Registers and constants: an operand's bank is its top bit.
     std::array<std::byte*, 2> bank{};
-    std::uint32_t active = 0;                ///< lanes of the path that runs
-    std::uint32_t reconvergence = kNowhere;  ///< where that path waits for the others
+    std::uint32_t active = 0;                ///< lanes of the path that runs; 0 while all wait
+    std::uint32_t reconvergence = kNowhere;  ///< pc of that path's meeting
     std::uint32_t live = 0;                  ///< lanes that have not exited
-    std::uint8_t barrier = 0;                ///< blocked: at which
+    std::uint16_t meeting = kNoMeeting;      ///< of that path
+    std::uint16_t spins = 0;                 ///< times that it went round a loop that waits for others
+    bool timed_out = false;                  ///< its wait ended without success
+    std::uint32_t cluster_arrived = 0;       ///< lanes that have arrived at the cluster's barrier
     std::uint64_t clock = 0;
     const DecodedInstruction* code = nullptr;
     const InstructionInfo* information = nullptr;
     const std::uint32_t* elements = nullptr;  ///< Program::elements
     Cta::Implementation* cta = nullptr;
-    std::vector<DivergentPath> paths;  ///< below the one that runs
+    std::vector<Path> paths;  ///< that do not run now; the last runnable one is the next
+    std::vector<Meeting> meetings;
 };
 
+/// A barrier of a CTA. It counts warps: one has arrived when all of its lanes that have not exited are here.
 struct Barrier {
     std::uint32_t arrived_warps = 0;
-    std::uint32_t expected_warps = 0;  ///< 0: all that have not finished
-    std::uint32_t waiting = 0;         ///< bit per warp
-    std::uint32_t total = 0;           ///< bar.red: lanes with a true predicate
-    std::uint32_t lanes = 0;           ///< bar.red: lanes that took part
+    std::uint32_t expected_warps = 0;               ///< 0: all that have not finished
+    std::uint32_t waiting = 0;                      ///< bit per warp that has lanes waiting here
+    std::array<std::uint32_t, 32> arrived_lanes{};  ///< of warps that are not complete
+    std::uint32_t total = 0;                        ///< bar.red: lanes with a true predicate
+    std::uint32_t lanes = 0;                        ///< bar.red: lanes that took part
     /// bar.red: where the result goes.
     struct Reduction {
-        std::uint32_t operand, mask;
+        std::uint32_t warp, operand, mask;
     };
-    std::array<Reduction, 32> reductions{};
+    std::vector<Reduction> reductions;
     std::uint8_t operation = 0;  ///< bar.red: 0 none, 1 popc, 2 and, 3 or
+
+    bool in_use() const { return waiting != 0 || arrived_warps != 0; }
+};
+
+/// What the CTAs of a cluster share.
+struct ClusterState {
+    std::array<Cta::Implementation*, kMaximumClusterSize> ctas{};  ///< by rank; nullptr: not there (yet)
+    unsigned size = 0;
+    std::uint64_t live_threads = 0;     ///< of all CTAs, those not started yet among them
+    std::uint64_t arrived_threads = 0;  ///< at the cluster's barrier
+    std::uint64_t phase = 0;            ///< of the barrier
+
+    void complete_barrier_if_due();
+    /// `lanes` are about to leave warp.live.
+    void threads_exited(Warp::State& warp, std::uint32_t lanes);
+    /// Tells the observers of all CTAs but `self` of warps that were released.
+    void notify_others(const Cta::Implementation& self);
 };
 
 struct Cta::Implementation {
@@ -143,12 +191,14 @@ struct Cta::Implementation {
     const Program* program = nullptr;
     MemoryAccess access;
     std::uint32_t released_warps = 0;
-    std::uint32_t shared_bytes = 0;  ///< static and dynamic
-    std::vector<std::byte> shared;   ///< empty when nothing there is evaluated
-    std::vector<std::byte> local;    ///< [warp][lane][byte]
-    std::uint32_t local_bytes = 0;   ///< per thread
-    std::vector<Line> constants;     ///< a copy when the launch supplies addresses, else empty
-    std::vector<Line> registers;     ///< rows of all warps
+    std::vector<AsyncOperation> started;  ///< by the present step
+    std::uint64_t changes = 0;            ///< events that another warp may wait for: see Cta::changes()
+    std::uint32_t shared_bytes = 0;       ///< static and dynamic
+    std::vector<std::byte> shared;        ///< empty when nothing there is evaluated
+    std::vector<std::byte> local;         ///< [warp][lane][byte]
+    std::uint32_t local_bytes = 0;        ///< per thread
+    std::vector<Line> constants;          ///< a copy when the launch supplies addresses, else empty
+    std::vector<Line> registers;          ///< rows of all warps
     std::vector<Warp> warps;
     std::vector<Warp::State> states;
     std::array<Barrier, kBarrierCount> barriers;
@@ -158,11 +208,22 @@ struct Cta::Implementation {
     std::uint64_t linear_index = 0;
     std::uint32_t sm = 0;
     unsigned unfinished = 0;
+    ClusterState* cluster = nullptr;  ///< nullptr: no other CTA
+    ClusterState alone;               ///< what stands for the cluster then
+    ClusterState& own_cluster() { return cluster != nullptr ? *cluster : alone; }
+    unsigned cluster_rank = 0;
+    CtaObserver* observer = nullptr;
+    std::uint32_t observer_tag = 0;
 
+    void join(ClusterState* with);
     void release(unsigned barrier);
-    /// After an exit, barriers that wait for all warps may be complete.
-    void warp_finished(Warp::State& warp);
+    /// Lanes of `warp` have exited: barriers may be complete without them.
+    void lanes_exited(Warp::State& warp);
+    /// Tells the observer of warps that were released by something else than a step of this CTA.
+    void notify();
 };
+
+struct Cluster::Implementation : ClusterState {};
 
 /// Errors of a running kernel; they name kernel, CTA, warp, lane and line. Never return.
 [[noreturn]] void fail_running(const Warp::State& warp, unsigned lane, const std::string& problem,
@@ -172,5 +233,20 @@ struct Cta::Implementation {
 /// Out of line, used by handlers.
 Allocation* find_allocation(Warp::State& warp, const DecodedInstruction& instruction, std::uint64_t address,
                             std::uint64_t bytes);
+
+/// The state of an mbarrier in the CTA's shared memory, in words.
+std::string describe_memory_barrier(const Cta::Implementation& cta, std::uint64_t address);
+/// Performs what the end of asynchronous work does to barriers.
+void signal_completion(Cta::Implementation& cta, const AsyncOperation& operation);
+
+/// Addresses in shared::cluster: offsets with the CTA's rank plus one in bits 24 and up; zero there means the
+/// own CTA.
+inline constexpr unsigned kClusterRankShift = 24;
+inline constexpr std::uint64_t kClusterOffsetMask = (std::uint64_t{1} << kClusterRankShift) - 1;
+inline std::uint64_t cluster_address(unsigned rank, std::uint64_t offset) {
+    return (std::uint64_t{rank} + 1) << kClusterRankShift | offset;
+}
+/// The CTA that a shared::cluster address belongs to and, in `offset`, where there. nullptr: no such CTA.
+Cta::Implementation* cta_of_address(Cta::Implementation& self, std::uint64_t address, std::uint64_t& offset);
 
 }  // namespace heddle::ptx

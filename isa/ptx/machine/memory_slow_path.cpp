@@ -54,6 +54,7 @@ std::uint64_t space_bytes(const Warp::State& warp, StateSpace space) {
     const Cta::Implementation& cta = *warp.cta;
     switch (space) {
         case StateSpace::shared:
+        case StateSpace::shared_cluster:
             return cta.shared_bytes;
         case StateSpace::local:
             return cta.local_bytes;
@@ -66,10 +67,18 @@ std::uint64_t space_bytes(const Warp::State& warp, StateSpace space) {
     }
 }
 
+Cta::Implementation* running_cta(const Warp::State& warp, std::uint64_t address, std::uint64_t bytes) {
+    std::uint64_t offset = 0;
+    Cta::Implementation* cta = cta_of_address(*warp.cta, address, offset);
+    if (cta == nullptr || offset >= cta->shared_bytes || cta->shared_bytes - offset < bytes) return nullptr;
+    return cta->unfinished == 0 ? nullptr : cta;
+}
+
 bool lane_is_bad(const Warp::State& warp, unsigned lane, const MemoryAccess& access) {
     const std::uint64_t address = access.address[lane], bytes = access.bytes_per_lane;
     if (address % bytes != 0) return true;
     if (access.space == StateSpace::global) return warp.cta->launch.memory->find(address, bytes) == nullptr;
+    if (access.space == StateSpace::shared_cluster) return running_cta(warp, address, bytes) == nullptr;
     const std::uint64_t size = space_bytes(warp, access.space);
     return address >= size || size - address < bytes;
 }
@@ -141,19 +150,53 @@ void check_lanes(Warp::State& warp, std::uint32_t mask, const MemoryAccess& acce
 }
 
 StateSpace resolve_generic(Warp::State& warp, std::uint32_t mask, MemoryAccess& access) {
-    const auto first = static_cast<unsigned>(std::countr_zero(mask));
-    const StateSpace space = space_of_address(access.address[first]);
+    const StateSpace space = space_of_address(access.address[static_cast<unsigned>(std::countr_zero(mask))]);
     for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(rest));
-        if (space_of_address(access.address[lane]) != space) {
-            fail_running(warp, lane,
-                         "the lanes of one generic access lie in different state spaces: not supported",
-                         "branch by state space");
-        }
+        if (space_of_address(access.address[lane]) != space) return StateSpace::generic;
     }
     const std::uint64_t start = window_start(space);
-    for (std::uint64_t& address : access.address) address -= start;
-    return space;
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        access.address[static_cast<unsigned>(std::countr_zero(rest))] -= start;
+    }
+    const bool reaches_others = space == StateSpace::shared && warp.cta->cluster != nullptr;
+    return reaches_others ? StateSpace::shared_cluster : space;
+}
+
+Cta::Implementation* find_in_cluster(const Warp::State& warp, std::uint64_t address, std::uint64_t bytes) {
+    return running_cta(warp, address, bytes);
+}
+
+bool locate_in_cluster(Warp::State& warp, std::uint32_t mask, MemoryAccess& access, std::uintptr_t& base) {
+    Cta::Implementation* cta = nullptr;
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+        Cta::Implementation* own = find_in_cluster(warp, access.address[lane], access.bytes_per_lane);
+        if (own == nullptr) fail_access(warp, mask, access);
+        if (cta != nullptr && own != cta) return false;
+        cta = own;
+    }
+    base = reinterpret_cast<std::uintptr_t>(cta->shared.data());
+    const bool own = cta == warp.cta;
+    if (own) access.space = StateSpace::shared;
+    const std::uint64_t tag = own ? 0 : cluster_address(cta->cluster_rank, 0);
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        std::uint64_t& address = access.address[static_cast<unsigned>(std::countr_zero(rest))];
+        address = (address & kClusterOffsetMask) | tag;
+    }
+    base -= tag;
+    return true;
+}
+
+void require_own_shared(Warp::State& warp, std::uint32_t mask, MemoryAccess& access) {
+    std::uintptr_t base = 0;
+    const MemoryAccess given = access;
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+        if (find_in_cluster(warp, access.address[lane], access.bytes_per_lane) != warp.cta)
+            fail_access(warp, mask, given);
+    }
+    locate_in_cluster(warp, mask, access, base);
 }
 
 SmallSpace locate_small(Warp::State& warp, std::uint32_t mask, MemoryAccess& access,
@@ -182,7 +225,8 @@ SmallSpace locate_small(Warp::State& warp, std::uint32_t mask, MemoryAccess& acc
     const std::uint64_t first_thread = std::uint64_t{warp.index} * kWarpSize;
     const std::uint64_t warp_base =
         kLocalWindow + (cta.linear_index * cta.warps.size() + warp.index) * thread_bytes * kWarpSize;
-    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(rest));
         const std::uint64_t own = access.address[lane];
         offset[lane] = (first_thread + lane) * thread_bytes + own;
         access.address[lane] = warp_base + (own / bytes * kWarpSize + lane) * bytes;

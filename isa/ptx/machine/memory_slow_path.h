@@ -8,9 +8,17 @@
 
 namespace heddle::ptx {
 
-/// Decides the state space of a generic access and makes its addresses relative to it. Throws when lanes
-/// differ.
+/// Decides the state space of a generic access and makes its addresses relative to it. When lanes differ it
+/// returns `generic` and changes nothing: each lane has to be looked at by itself.
 StateSpace resolve_generic(Warp::State& warp, std::uint32_t mask, MemoryAccess& access);
+
+/// The CTA of the cluster in whose shared memory [address, address + bytes) lies; nullptr: none that runs.
+Cta::Implementation* find_in_cluster(const Warp::State& warp, std::uint64_t address, std::uint64_t bytes);
+/// Makes `base` what to add to addresses in shared::cluster to get host addresses. False when lanes reach
+/// different CTAs. Addresses of the own CTA become those of shared::cta. Throws when a lane reaches no CTA.
+bool locate_in_cluster(Warp::State& warp, std::uint32_t mask, MemoryAccess& access, std::uintptr_t& base);
+/// Addresses beyond the CTA's shared memory are an error unless mapa made them for this CTA.
+void require_own_shared(Warp::State& warp, std::uint32_t mask, MemoryAccess& access);
 
 struct SmallSpace {
     std::uintptr_t base = 0;

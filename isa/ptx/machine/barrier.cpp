@@ -1,0 +1,183 @@
+// bar, barrier, barrier.cluster.
+#include <bit>
+
+#include "isa/ptx/machine/control.h"
+#include "isa/ptx/machine/paths.h"
+
+namespace heddle::ptx {
+namespace {
+
+std::uint32_t* narrow_row(Warp::State& warp, std::uint32_t operand) {
+    return reinterpret_cast<std::uint32_t*>(warp.bank[operand >> 31] + (operand & ~kConstantBank));
+}
+
+// DecodedInstruction::immediate of bar and barrier.
+enum BarrierOperation : std::uint16_t { kSynchronize, kArrive, kReducePopulation, kReduceAnd, kReduceOr };
+
+std::uint32_t uniform_operand(Warp::State& warp, std::uint32_t operand, std::uint32_t mask) {
+    const std::uint32_t* row = narrow_row(warp, operand);
+    const std::uint32_t value = row[std::countr_zero(mask)];
+    for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(rest));
+        if (row[lane] != value) {
+            fail_running(warp, lane, "lanes of a warp name different barriers or thread counts at once",
+                         "branch by the operand, or make it the same for the whole warp");
+        }
+    }
+    return value;
+}
+
+// How many warps a barrier waits for; 0: all that have not exited.
+std::uint32_t expected_warps(Warp::State& warp, const DecodedInstruction& i, std::uint32_t mask) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    if (i.operand[1] == kAbsent) return 0;
+    const std::uint32_t threads = uniform_operand(warp, i.operand[1], mask);
+    if (threads == 0 || threads % kWarpSize != 0) {
+        fail_running(warp, lane, "a barrier for " + std::to_string(threads) + " threads",
+                     "the number must be a positive multiple of 32");
+    }
+    const auto warps = static_cast<std::uint32_t>(warp.cta->warps.size());
+    const std::uint32_t expected = threads / kWarpSize;
+    if (expected > warps) {
+        fail_running(warp, lane,
+                     "a barrier for " + std::to_string(threads) + " threads, more than the CTA has");
+    }
+    return expected == warps ? 0 : expected;
+}
+
+bool has_expected_warps(const Cta::Implementation& cta, const Barrier& barrier) {
+    const std::uint32_t needed = barrier.expected_warps != 0 ? barrier.expected_warps : cta.unfinished;
+    return barrier.arrived_warps >= needed;
+}
+
+// A warp that has all of its lanes at the barrier counts as 32 threads, whatever the number of its lanes
+// (PTX manual, "bar": the arrival count is incremented by the warp size).
+void count_arrival(Warp::State& warp, Barrier& barrier) {
+    std::uint32_t& lanes = barrier.arrived_lanes[warp.index];
+    if (lanes == 0 || (lanes & warp.live) != warp.live) return;
+    lanes = 0;
+    ++barrier.arrived_warps;
+}
+
+void wait_at_barrier(Warp::State& warp, const DecodedInstruction& i, std::uint32_t mask) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(mask));
+    const std::uint32_t number = uniform_operand(warp, i.operand[0], mask);
+    if (number >= kBarrierCount)
+        fail_running(warp, lane, "barrier " + std::to_string(number) + " does not exist; there are 16");
+    Cta::Implementation& cta = *warp.cta;
+    Barrier& barrier = cta.barriers[number];
+    const std::uint32_t expected = expected_warps(warp, i, mask);
+    if (barrier.in_use() && barrier.expected_warps != expected) {
+        fail_running(warp, lane,
+                     "barrier " + std::to_string(number) + " is used with different thread counts at once");
+    }
+    barrier.expected_warps = expected;
+    barrier.arrived_lanes[warp.index] |= mask;
+    if (i.immediate >= kReducePopulation) {
+        const std::uint32_t value = *narrow_row(warp, i.operand[3]) ^ (i.negated ? kAllLanes : 0u);
+        barrier.operation = static_cast<std::uint8_t>(i.immediate);
+        barrier.total += static_cast<std::uint32_t>(std::popcount(value & mask));
+        barrier.lanes += static_cast<std::uint32_t>(std::popcount(mask));
+        barrier.reductions.push_back({warp.index, i.operand[2], mask});
+    }
+    if (i.immediate != kArrive) {
+        barrier.waiting |= 1u << warp.index;
+        make_wait(warp, mask, warp.pc, PathWait::cta_barrier, number);
+    }
+    count_arrival(warp, barrier);
+    if (has_expected_warps(cta, barrier)) cta.release(number);
+}
+
+void deliver(Cta::Implementation& cta, const Barrier& barrier, const Barrier::Reduction& reduction) {
+    std::uint32_t* row = narrow_row(cta.states[reduction.warp], reduction.operand);
+    if (barrier.operation == kReducePopulation) {
+        for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+            if ((reduction.mask >> lane & 1u) != 0) row[lane] = barrier.total;
+        }
+        return;
+    }
+    const bool result = barrier.operation == kReduceAnd ? barrier.total == barrier.lanes : barrier.total != 0;
+    *row = (*row & ~reduction.mask) | (result ? reduction.mask : 0u);
+}
+
+void arrive_at_cluster_barrier(Warp::State& warp, const DecodedInstruction&, std::uint32_t mask) {
+    ClusterState& cluster = warp.cta->own_cluster();
+    if (const std::uint32_t again = mask & warp.cluster_arrived; again != 0) {
+        fail_running(warp, static_cast<unsigned>(std::countr_zero(again)),
+                     "a second barrier.cluster.arrive before barrier.cluster.wait",
+                     "each arrive needs a wait before the next arrive");
+    }
+    warp.cluster_arrived |= mask;
+    cluster.arrived_threads += static_cast<unsigned>(std::popcount(mask));
+    cluster.complete_barrier_if_due();
+}
+
+void wait_at_cluster_barrier(Warp::State& warp, const DecodedInstruction&, std::uint32_t mask) {
+    // Lanes that have arrived in an earlier, completed phase have nothing to wait for.
+    const std::uint32_t waiting = mask & warp.cluster_arrived;
+    if (waiting != 0) make_wait(warp, waiting, warp.pc, PathWait::cluster_barrier, 0);
+}
+
+}  // namespace
+
+void Cta::Implementation::release(unsigned number) {
+    Barrier& barrier = barriers[number];
+    for (const Barrier::Reduction& reduction : barrier.reductions) deliver(*this, barrier, reduction);
+    std::uint32_t waiting = barrier.waiting;
+    Barrier next;  // lanes of a warp that is not complete wait for the next time
+    next.arrived_lanes = barrier.arrived_lanes;
+    for (std::size_t w = 0; w < states.size(); ++w) {
+        if (next.arrived_lanes[w] == 0) continue;
+        next.waiting |= waiting & 1u << w;
+        waiting &= ~(1u << w);
+    }
+    barrier = std::move(next);
+    for (std::uint32_t rest = waiting; rest != 0; rest &= rest - 1) {
+        wake(states[static_cast<std::size_t>(std::countr_zero(rest))], PathWait::cta_barrier, number);
+    }
+    ++changes;
+}
+
+void Cta::Implementation::lanes_exited(Warp::State& warp) {
+    if (warp.finished) {
+        --unfinished;
+        ++changes;
+    }
+    for (unsigned number = 0; number < kBarrierCount; ++number) {
+        Barrier& barrier = barriers[number];
+        if (!warp.finished) count_arrival(warp, barrier);
+        if (warp.finished) barrier.arrived_lanes[warp.index] = 0;
+        if (unfinished != 0 && barrier.arrived_warps != 0 && has_expected_warps(*this, barrier))
+            release(number);
+    }
+}
+
+void ClusterState::threads_exited(Warp::State& warp, std::uint32_t lanes) {
+    live_threads -= static_cast<unsigned>(std::popcount(lanes));
+    arrived_threads -= static_cast<unsigned>(std::popcount(lanes & warp.cluster_arrived));
+    warp.cluster_arrived &= ~lanes;
+    complete_barrier_if_due();
+}
+
+void ClusterState::complete_barrier_if_due() {
+    if (arrived_threads == 0 || arrived_threads < live_threads) return;
+    arrived_threads = 0;
+    ++phase;
+    for (Cta::Implementation* cta : ctas) {
+        if (cta == nullptr) continue;
+        for (Warp::State& warp : cta->states) {
+            warp.cluster_arrived = 0;
+            wake(warp, PathWait::cluster_barrier, 0);
+        }
+        ++cta->changes;
+    }
+}
+
+Handler select_barrier(const Instruction& n) {
+    if (n.has(Modifier::cluster)) {
+        return n.has(Modifier::arrive) ? arrive_at_cluster_barrier : wait_at_cluster_barrier;
+    }
+    return n.has(Modifier::warp) ? nullptr : wait_at_barrier;
+}
+
+}  // namespace heddle::ptx

@@ -1,0 +1,213 @@
+#include "isa/ptx/machine/paths.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace heddle::ptx {
+namespace {
+
+void enter(Warp::State& warp, std::uint16_t meeting) {
+    warp.meeting = meeting;
+    warp.reconvergence = meeting == kNoMeeting ? kNowhere : warp.meetings[meeting].pc;
+}
+
+bool complete(const Warp::State& warp, const Meeting& meeting) {
+    return (meeting.members & warp.live & ~meeting.arrived) == 0;
+}
+
+// Lanes go on behind a meeting, as a path of their own; or have arrived at the next one, at the same place.
+void go_on(Warp::State& warp, std::uint32_t pc, std::uint32_t lanes, std::uint16_t meeting) {
+    while (meeting != kNoMeeting && warp.meetings[meeting].pc == pc) {
+        Meeting& next = warp.meetings[meeting];
+        next.arrived |= lanes;
+        if (!complete(warp, next)) return;
+        lanes = next.arrived & warp.live;
+        next.used = false;
+        meeting = next.outer;
+    }
+    warp.paths.push_back({pc, lanes, meeting, PathWait::none, false, 0});
+}
+
+// Some members of a meeting have exited: the others may be complete now.
+void review_meetings(Warp::State& warp) {
+    for (std::size_t m = 0; m < warp.meetings.size(); ++m) {
+        Meeting& meeting = warp.meetings[m];
+        if (!meeting.used) continue;
+        if ((meeting.members & warp.live) == 0) {
+            meeting.used = false;
+            continue;
+        }
+        meeting.arrived &= warp.live;
+        if (meeting.arrived == 0 || !complete(warp, meeting)) continue;
+        meeting.used = false;
+        go_on(warp, meeting.pc, meeting.arrived, meeting.outer);
+    }
+}
+
+// Lanes that have arrived at the innermost meeting, of those around `meeting`, where somebody waits go ahead.
+bool release_early(Warp::State& warp, std::uint16_t meeting) {
+    for (; meeting != kNoMeeting; meeting = warp.meetings[meeting].outer) {
+        Meeting& place = warp.meetings[meeting];
+        if (place.arrived == 0) continue;
+        const std::uint32_t lanes = place.arrived;
+        place.members &= ~lanes;
+        place.arrived = 0;
+        go_on(warp, place.pc, lanes, place.outer);
+        return true;
+    }
+    return false;
+}
+
+bool any_runnable(const Warp::State& warp) {
+    return std::any_of(warp.paths.begin(), warp.paths.end(),
+                       [](const Path& path) { return path.wait == PathWait::none; });
+}
+
+// A warp that was blocked and has a runnable path again.
+void unblock(Warp::State& warp) {
+    if (!warp.blocked) return;
+    warp.blocked = false;
+    run_another(warp);
+    warp.cta->released_warps |= 1u << warp.index;
+}
+
+}  // namespace
+
+void open_meeting(Warp::State& warp, std::uint32_t pc) {
+    if (pc == kNowhere || pc == warp.reconvergence) return;
+    const auto unused = std::find_if(warp.meetings.begin(), warp.meetings.end(),
+                                     [](const Meeting& meeting) { return !meeting.used; });
+    const auto index = static_cast<std::uint16_t>(unused - warp.meetings.begin());
+    if (unused == warp.meetings.end()) warp.meetings.emplace_back();
+    warp.meetings[index] = {pc, warp.active, 0, warp.meeting, true};
+    enter(warp, index);
+}
+
+void arrive_at_meeting(Warp::State& warp) {
+    while (warp.pc == warp.reconvergence) {
+        Meeting& meeting = warp.meetings[warp.meeting];
+        meeting.arrived |= warp.active;
+        if (!complete(warp, meeting)) {
+            warp.active = 0;
+            run_another(warp);
+            return;
+        }
+        warp.active = meeting.arrived & warp.live;
+        meeting.used = false;
+        enter(warp, meeting.outer);
+    }
+}
+
+void run_another(Warp::State& warp) {
+    warp.spins = 0;
+    for (std::size_t i = warp.paths.size(); i-- > 0;) {
+        const Path path = warp.paths[i];
+        if (path.wait != PathWait::none) continue;
+        warp.paths.erase(warp.paths.begin() + static_cast<std::ptrdiff_t>(i));
+        warp.pc = path.pc;
+        warp.active = path.lanes;
+        warp.timed_out = path.timed_out;
+        enter(warp, path.meeting);
+        if (warp.pc == warp.reconvergence) arrive_at_meeting(warp);
+        return;
+    }
+    enter(warp, kNoMeeting);
+    (warp.live != 0 ? warp.blocked : warp.finished) = true;
+}
+
+void make_wait(Warp::State& warp, std::uint32_t lanes, std::uint32_t pc, PathWait wait, std::uint64_t key) {
+    warp.paths.push_back({pc, lanes, warp.meeting, wait, false, key});
+    warp.active &= ~lanes;
+    if (warp.active == 0) run_another(warp);
+}
+
+void wake(Warp::State& warp, PathWait wait, std::uint64_t key) {
+    bool any = false;
+    for (Path& path : warp.paths) {
+        if (path.wait != wait || path.key != key) continue;
+        path.wait = PathWait::none;
+        any = true;
+    }
+    if (any) unblock(warp);
+}
+
+void give_way(Warp::State& warp) {
+    if (warp.active == warp.live || ++warp.spins < kPatience) return;
+    warp.spins = 0;
+    if (!any_runnable(warp) && !release_early(warp, warp.meeting)) return;
+    // Behind all others, so that each gets its turn.
+    warp.paths.insert(warp.paths.begin(),
+                      {warp.pc, warp.active, warp.meeting, PathWait::none, warp.timed_out, 0});
+    warp.active = 0;
+    run_another(warp);
+}
+
+void leave(Warp::State& warp, std::uint32_t lanes) {
+    ClusterState& cluster = warp.cta->own_cluster();
+    cluster.threads_exited(warp, lanes);
+    warp.live &= ~lanes;
+    warp.active &= ~lanes;
+    if (warp.live != 0 && warp.active != warp.live) {
+        review_meetings(warp);
+        // Who waits for named lanes looks again whether they are all there.
+        for (Path& path : warp.paths) {
+            if (path.wait == PathWait::lanes) path.wait = PathWait::none;
+        }
+    }
+    if (warp.active == 0) run_another(warp);
+    warp.cta->lanes_exited(warp);
+}
+
+bool resume_stalled(Warp::State& warp) {
+    if (warp.finished || !warp.blocked) return false;
+    bool any = false;
+    for (Path& path : warp.paths) {
+        if (path.wait != PathWait::memory_barrier) continue;
+        path.wait = PathWait::none;
+        path.timed_out = true;
+        any = true;
+    }
+    for (std::size_t m = 0; m < warp.meetings.size(); ++m) {
+        if (warp.meetings[m].used) any = release_early(warp, static_cast<std::uint16_t>(m)) || any;
+    }
+    if (any) unblock(warp);
+    return any;
+}
+
+std::uint32_t join_named_lanes(Warp::State& warp, std::uint32_t present, std::uint32_t named) {
+    const std::uint32_t here = warp.pc - 1;
+    std::uint32_t waiting = 0, elsewhere = 0;
+    for (const Path& path : warp.paths) {
+        if (path.wait != PathWait::lanes || path.key != named) continue;
+        (path.pc == here ? waiting : elsewhere) |= path.lanes;
+    }
+    const std::uint32_t needed = named & warp.live;
+    if ((needed & ~(present | waiting | elsewhere)) != 0) {
+        make_wait(warp, present, here, PathWait::lanes, named);
+        return 0;
+    }
+    const bool exchanges = warp.information[here].pipeline != Pipeline::branch;  // not bar.warp.sync
+    if (elsewhere != 0 && exchanges) {
+        fail_running(warp, static_cast<unsigned>(std::countr_zero(elsewhere)),
+                     "lanes exchange values at different .sync instructions: not supported",
+                     "move the instruction out of the branch");
+    }
+    for (std::size_t i = 0; i < warp.paths.size();) {
+        Path& path = warp.paths[i];
+        if (path.wait != PathWait::lanes || path.key != named) {
+            ++i;
+            continue;
+        }
+        path.wait = PathWait::none;
+        ++path.pc;
+        if (path.pc == warp.pc && path.meeting == warp.meeting) {  // together from here on
+            warp.active |= path.lanes;
+            warp.paths.erase(warp.paths.begin() + static_cast<std::ptrdiff_t>(i));
+        } else {
+            ++i;
+        }
+    }
+    return present | waiting;
+}
+
+}  // namespace heddle::ptx
