@@ -81,6 +81,7 @@ struct InstructionInfo {
     std::vector<std::uint16_t> reads;  ///< scoreboard identifiers, the guard predicate among them
     std::vector<std::uint16_t> writes;
     std::uint32_t line = 0;  ///< 1-based line of the PTX text
+    SourcePlace source;      ///< LoadedKernel::describe_source() says it in words
 };
 
 /// One warp's access to memory, as it leaves the address unit. Addresses of inactive lanes are undefined.
@@ -155,7 +156,8 @@ enum class Mode : std::uint8_t {
 /// when the kernel uses an instruction or operand form that is not supported.
 class LoadedKernel {
   public:
-    /// The module must outlive nothing: what is needed is copied. `entry` is the kernel's name.
+    /// The module must outlive nothing: what is needed is copied. `entry` is the kernel's name, as
+    /// Module::find() takes it.
     /// `compute_capability` chooses the machine operations per instruction; 0: that of the module's .target.
     LoadedKernel(std::shared_ptr<const Module> module, const std::string& entry,
                  unsigned compute_capability = 0);
@@ -174,6 +176,11 @@ class LoadedKernel {
     std::span<const Parameter> parameters() const;
     /// Instructions whose values must be computed in timing mode, of all instructions.
     std::size_t steering_instructions() const;
+    /// The CUDA source of an instruction: "blas.cu:12 (dot(float*) inlined at blas.cu:30)"; "" when the
+    /// module was compiled without -lineinfo.
+    std::string describe_source(std::size_t instruction) const;
+    /// Of InstructionInfo::source: the files that the module names.
+    std::span<const std::string> source_files() const;
 
     struct Implementation;
     const Implementation& implementation() const { return *implementation_; }

@@ -24,7 +24,9 @@ std::string hexadecimal(std::uint64_t value) {
 
 }  // namespace
 
-std::uint64_t GlobalMemory::allocate(std::string name, std::uint64_t bytes, bool backed) {
+std::uint64_t GlobalMemory::allocate(std::string name, std::uint64_t bytes, bool backed,
+                                     std::uint64_t alignment) {
+    next_ = (next_ + alignment - 1) / alignment * alignment;
     Allocation allocation;
     allocation.name = std::move(name);
     allocation.base = next_;

@@ -26,8 +26,8 @@ struct Allocation {
 /// running off the end of a buffer never lands in the next.
 class GlobalMemory {
   public:
-    /// Returns the base address.
-    std::uint64_t allocate(std::string name, std::uint64_t bytes, bool backed);
+    /// Returns the base address, a multiple of 256 and of `alignment`, which is a power of two.
+    std::uint64_t allocate(std::string name, std::uint64_t bytes, bool backed, std::uint64_t alignment = 1);
     void clear();
     /// The allocation that holds [address, address + count), or nullptr.
     Allocation* find(std::uint64_t address, std::uint64_t count);

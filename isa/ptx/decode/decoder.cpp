@@ -175,12 +175,12 @@ class Decoder {
     // The address of a variable or parameter, as a row of the width that the instruction wants.
     std::uint32_t address_row(const Operand& operand, bool wide) {
         if (operand.kind == Operand::Kind::parameter) {
-            return add_constant(kernel_.parameters[operand.index].offset, wide);
+            return add_constant(kernel_.parameters[operand.index].offset + operand.bits, wide);
         }
         const Variable& variable = kernel_.variables[operand.index];
-        if (variable.space != StateSpace::global) return add_constant(variable.offset, wide);
+        if (variable.space != StateSpace::global) return add_constant(variable.offset + operand.bits, wide);
         const std::uint32_t row = append_constant(0, true);
-        program_.addresses.push_back({row & ~kConstantBank, variable.name});
+        program_.addresses.push_back({row & ~kConstantBank, variable.name, operand.bits});
         return row;
     }
 
@@ -220,6 +220,7 @@ class Decoder {
             case Operand::Kind::variable: {
                 Operand variable = operand;
                 variable.kind = Operand::Kind::variable;
+                variable.bits = 0;
                 return address_row(variable, true);
             }
             case Operand::Kind::parameter:

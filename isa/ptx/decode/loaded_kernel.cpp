@@ -7,6 +7,7 @@
 #include "isa/ptx/decode/decoder.h"
 #include "isa/ptx/instruction_table.h"
 #include "isa/ptx/machine/machine.h"
+#include "isa/ptx/names.h"
 
 namespace heddle::ptx {
 namespace {
@@ -16,6 +17,7 @@ void append_exit(Kernel& kernel) {
     Instruction last;
     last.opcode = Opcode::ret;
     last.form = &forms_of(Opcode::ret).front();
+    if (!kernel.instructions.empty()) last.source = kernel.instructions.back().source;
     last.line = kernel.instructions.empty() ? kernel.line : kernel.instructions.back().line;
     kernel.instructions.push_back(last);
 }
@@ -150,6 +152,7 @@ void describe_warpgroup(const Instruction& n, InstructionInfo& info) {
 InstructionInfo describe(const Instruction& n, const RegisterUse& use, unsigned compute_capability) {
     InstructionInfo info;
     info.line = n.line;
+    info.source = n.source;
     info.pipeline = n.form->pipeline;
     info.machine_operations = n.form->operations;
     if (compute_capability < n.form->before_capability && n.form->operations_before != 0) {
@@ -208,6 +211,37 @@ unsigned limit_registers(const Kernel& kernel, unsigned registers) {
     return static_cast<unsigned>(std::min<std::uint64_t>(registers, std::max<std::uint64_t>(limit, 16)));
 }
 
+std::string suggest_kernels(const Module& module, const std::string& entry) {
+    constexpr std::size_t kListed = 20;
+    std::vector<std::string> names;
+    std::string list;
+    for (const Kernel& kernel : module.kernels) {
+        names.push_back(kernel.name);
+        if (names.size() > kListed) continue;
+        const std::string readable = demangle(kernel.name);
+        list +=
+            (list.empty() ? "" : ", ") + readable + (readable == kernel.name ? "" : " [" + kernel.name + "]");
+    }
+    if (names.size() > kListed) list += ", ...";
+    const std::string near = nearest_word(entry, names.data(), names.size());
+    if (!near.empty()) return "did you mean " + near + "?";
+    return list.empty() ? "it has none" : "it has " + list;
+}
+
+// The error again, with the line of the CUDA source that the line of the text was made from.
+[[noreturn]] void name_source(const Error& error, const Kernel& kernel, const Module& module) {
+    const SourceLocation& where = error.where();
+    for (const Instruction& n : kernel.instructions) {
+        if (n.line != where.line) continue;
+        const std::string place = describe_place(n.source, module.source_files, module.inlined_calls);
+        if (place.empty()) break;
+        throw Error(error.problem(),
+                    {where.file, where.line, place + (where.key.empty() ? "" : ", ") + where.key},
+                    error.remedy());
+    }
+    throw error;
+}
+
 }  // namespace
 
 LoadedKernel::LoadedKernel(std::shared_ptr<const Module> module, const std::string& entry,
@@ -215,11 +249,8 @@ LoadedKernel::LoadedKernel(std::shared_ptr<const Module> module, const std::stri
     : implementation_(std::make_unique<Implementation>()) {
     const Kernel* found = module->find(entry);
     if (found == nullptr) {
-        std::vector<std::string> names;
-        for (const Kernel& kernel : module->kernels) names.push_back(kernel.name);
-        const std::string near = nearest_word(entry, names.data(), names.size());
         throw Error("the module has no kernel " + entry, {module->file_name, 0, ""},
-                    near.empty() ? "" : "did you mean " + near + "?");
+                    suggest_kernels(*module, entry));
     }
     Implementation& loaded = *implementation_;
     loaded.file_name = module->file_name;
@@ -237,8 +268,15 @@ LoadedKernel::LoadedKernel(std::shared_ptr<const Module> module, const std::stri
     analysis.flow = analyze_control_flow(kernel);
     analysis.liveness = analyze_liveness(analysis.uses, kernel, analysis.flow);
     analysis.steering = find_steering(kernel, analysis.uses);
-    for (const Mode mode : {Mode::functional, Mode::timing}) {
-        loaded.programs[static_cast<std::size_t>(mode)] = decode(kernel, loaded.file_name, analysis, mode);
+    loaded.source_files = module->source_files;
+    loaded.inlined_calls = module->inlined_calls;
+    try {
+        for (const Mode mode : {Mode::functional, Mode::timing}) {
+            loaded.programs[static_cast<std::size_t>(mode)] =
+                decode(kernel, loaded.file_name, analysis, mode);
+        }
+    } catch (const Error& error) {
+        name_source(error, kernel, *module);
     }
     const unsigned capability = compute_capability != 0 ? compute_capability : module->compute_capability;
     for (std::size_t i = 0; i < kernel.instructions.size(); ++i) {
@@ -287,6 +325,13 @@ std::uint32_t LoadedKernel::parameter_bytes() const {
 std::span<const Parameter> LoadedKernel::parameters() const {
     return implementation_->kernel.parameters;
 }
+std::string LoadedKernel::describe_source(std::size_t instruction) const {
+    const Implementation& loaded = *implementation_;
+    return describe_place(loaded.information[instruction].source, loaded.source_files, loaded.inlined_calls);
+}
+std::span<const std::string> LoadedKernel::source_files() const {
+    return implementation_->source_files;
+}
 std::size_t LoadedKernel::steering_instructions() const {
     return implementation_->steering_instructions;
 }
@@ -317,11 +362,36 @@ std::string allocation_name(const std::string& variable) {
 }  // namespace
 
 void allocate_module_variables(const LoadedKernel& kernel, GlobalMemory& memory) {
-    for (const Variable& variable : kernel.implementation().kernel.variables) {
+    const std::vector<Variable>& variables = kernel.implementation().kernel.variables;
+    std::vector<std::pair<const Variable*, std::uint64_t>> placed;
+    for (const Variable& variable : variables) {
         if (variable.space != StateSpace::global) continue;
         if (module_variable_address(memory, variable.name) != 0) continue;
-        const std::uint64_t base = memory.allocate(allocation_name(variable.name), variable.bytes, true);
-        memory.write(base, variable.initial);
+        const std::uint64_t base =
+            memory.allocate(allocation_name(variable.name), variable.bytes, true, variable.alignment);
+        placed.emplace_back(&variable, base);
+    }
+    for (const auto& [variable, base] : placed) {  // they may hold each other's addresses
+        std::vector<std::byte> initial = variable->initial;
+        fill_in_addresses(*variable, memory, variables, initial);
+        memory.write(base, initial);
+    }
+}
+
+void fill_in_addresses(const Variable& variable, const GlobalMemory& memory,
+                       std::span<const Variable> variables, std::span<std::byte> bytes) {
+    for (const InitialAddress& initial : variable.addresses) {
+        const auto target = std::find_if(variables.begin(), variables.end(),
+                                         [&](const Variable& v) { return v.name == initial.symbol; });
+        if (target == variables.end())
+            throw Error("the initial value of " + variable.name + " is the address of " + initial.symbol +
+                        ", which has no address");
+        std::uint64_t address = target->offset;
+        if (target->space == StateSpace::global) address = module_variable_address(memory, target->name);
+        if (target->space == StateSpace::constant && initial.generic) address += kConstantWindow;
+        address = (address + initial.addend) >> initial.shift;
+        for (unsigned i = 0; i < initial.bytes; ++i)
+            bytes[initial.position + i] = i < 8 ? static_cast<std::byte>(address >> (8 * i)) : std::byte{0};
     }
 }
 

@@ -114,16 +114,27 @@ void check_launch(const LaunchContext& launch) {
     check_matrix_types(launch, kernel);
 }
 
+std::uint64_t variable_address(const Cta::Implementation& cta, const std::string& name) {
+    const std::uint64_t address = module_variable_address(*cta.launch.memory, name);
+    if (address == 0) {
+        fail_launch(*cta.kernel, "variable " + name + " has no place in memory",
+                    "call allocate_module_variables() first");
+    }
+    return address;
+}
+
 void resolve_variables(Cta::Implementation& cta) {
+    for (const Variable& variable : cta.kernel->kernel.variables) {
+        if (variable.space != StateSpace::constant || variable.addresses.empty()) continue;
+        if (cta.constant_bank.empty()) cta.constant_bank = cta.kernel->constant_bank;
+        fill_in_addresses(variable, *cta.launch.memory, cta.kernel->kernel.variables,
+                          std::span(cta.constant_bank).subspan(variable.offset));
+    }
     if (cta.program->addresses.empty()) return;
     cta.constants = cta.program->constants;
     auto* bytes = reinterpret_cast<std::byte*>(cta.constants.data());
     for (const Program::AddressRow& row : cta.program->addresses) {
-        const std::uint64_t address = module_variable_address(*cta.launch.memory, row.variable);
-        if (address == 0) {
-            fail_launch(*cta.kernel, "variable " + row.variable + " has no place in memory",
-                        "call allocate_module_variables() first");
-        }
+        const std::uint64_t address = variable_address(cta, row.variable) + row.addend;
         for (unsigned lane = 0; lane < kWarpSize; ++lane) {
             std::memcpy(bytes + row.offset + lane * sizeof(address), &address, sizeof(address));
         }

@@ -10,6 +10,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "isa/ptx/execution.h"
@@ -81,6 +82,7 @@ struct Program {
     struct AddressRow {
         std::uint32_t offset;
         std::string variable;
+        std::uint64_t addend = 0;
     };
     std::vector<AddressRow> addresses;
 };
@@ -89,6 +91,8 @@ struct LoadedKernel::Implementation {
     std::string file_name;
     Kernel kernel;  ///< a copy, with an exit at its end
     std::vector<InstructionInfo> information;
+    std::vector<std::string> source_files;  ///< with `inlined_calls`: of SourcePlace
+    std::vector<InlinedCall> inlined_calls;
     std::array<Program, 2> programs;  ///< by Mode
     std::size_t scoreboard_size = 0;
     std::size_t steering_instructions = 0;
@@ -191,14 +195,15 @@ struct Cta::Implementation {
     const Program* program = nullptr;
     MemoryAccess access;
     std::uint32_t released_warps = 0;
-    std::vector<AsyncOperation> started;  ///< by the present step
-    std::uint64_t changes = 0;            ///< events that another warp may wait for: see Cta::changes()
-    std::uint32_t shared_bytes = 0;       ///< static and dynamic
-    std::vector<std::byte> shared;        ///< empty when nothing there is evaluated
-    std::vector<std::byte> local;         ///< [warp][lane][byte]
-    std::uint32_t local_bytes = 0;        ///< per thread
-    std::vector<Line> constants;          ///< a copy when the launch supplies addresses, else empty
-    std::vector<Line> registers;          ///< rows of all warps
+    std::vector<AsyncOperation> started;   ///< by the present step
+    std::uint64_t changes = 0;             ///< events that another warp may wait for: see Cta::changes()
+    std::uint32_t shared_bytes = 0;        ///< static and dynamic
+    std::vector<std::byte> shared;         ///< empty when nothing there is evaluated
+    std::vector<std::byte> local;          ///< [warp][lane][byte]
+    std::uint32_t local_bytes = 0;         ///< per thread
+    std::vector<Line> constants;           ///< a copy when the launch supplies addresses, else empty
+    std::vector<std::byte> constant_bank;  ///< .const variables; a copy when they hold addresses, else empty
+    std::vector<Line> registers;           ///< rows of all warps
     std::vector<Warp> warps;
     std::vector<Warp::State> states;
     std::array<Barrier, kBarrierCount> barriers;
@@ -229,6 +234,11 @@ struct Cluster::Implementation : ClusterState {};
 [[noreturn]] void fail_running(const Warp::State& warp, unsigned lane, const std::string& problem,
                                const std::string& remedy = "");
 [[noreturn]] void fail_access(const Warp::State& warp, std::uint32_t lanes, const MemoryAccess& access);
+
+/// Writes the addresses that the initial value of `variable` holds into its `bytes`. `variables`: all of the
+/// kernel's.
+void fill_in_addresses(const Variable& variable, const GlobalMemory& memory,
+                       std::span<const Variable> variables, std::span<std::byte> bytes);
 
 /// Out of line, used by handlers.
 Allocation* find_allocation(Warp::State& warp, const DecodedInstruction& instruction, std::uint64_t address,

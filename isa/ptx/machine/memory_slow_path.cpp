@@ -50,6 +50,10 @@ std::uint64_t window_start(StateSpace space) {
     }
 }
 
+const std::vector<std::byte>& constant_bank_of(const Cta::Implementation& cta) {
+    return cta.constant_bank.empty() ? cta.kernel->constant_bank : cta.constant_bank;
+}
+
 std::uint64_t space_bytes(const Warp::State& warp, StateSpace space) {
     const Cta::Implementation& cta = *warp.cta;
     switch (space) {
@@ -103,10 +107,15 @@ void fail_running(const Warp::State& warp, unsigned lane, const std::string& pro
                   const std::string& remedy) {
     const Cta::Implementation& cta = *warp.cta;
     const Dim3& p = cta.position;
+    std::string source;
+    if (const std::uint32_t at = warp.pc - 1; at < cta.kernel->information.size()) {
+        source = describe_place(cta.kernel->information[at].source, cta.kernel->source_files,
+                                cta.kernel->inlined_calls);
+    }
     throw Error("kernel " + cta.kernel->kernel.name + ", CTA (" + std::to_string(p.x) + ", " +
                     std::to_string(p.y) + ", " + std::to_string(p.z) + "), warp " +
                     std::to_string(warp.index) + ", lane " + std::to_string(lane) + ": " + problem,
-                {cta.kernel->file_name, current(warp).line, ""}, remedy);
+                {cta.kernel->file_name, current(warp).line, source}, remedy);
 }
 
 void fail_access(const Warp::State& warp, std::uint32_t lanes, const MemoryAccess& access) {
@@ -212,7 +221,7 @@ SmallSpace locate_small(Warp::State& warp, std::uint32_t mask, MemoryAccess& acc
                      "a store to read-only " + std::string(name_of(access.space)) + " memory");
     }
     if (access.space != StateSpace::local) {
-        const std::byte* data = access.space == StateSpace::constant ? cta.kernel->constant_bank.data()
+        const std::byte* data = access.space == StateSpace::constant ? constant_bank_of(cta).data()
                                                                      : cta.launch.parameters.data();
         small.base = reinterpret_cast<std::uintptr_t>(data);
         offset = access.address;
