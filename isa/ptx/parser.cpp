@@ -221,19 +221,18 @@ class Parser {
         }
     }
 
+    // Only variables that come first have an address yet.
     void check_initial_addresses() const {
-        for (const Variable& variable : module_.variables) {
-            for (const InitialAddress& address : variable.addresses) {
-                const bool known =
-                    functions_.contains(address.symbol) ||
-                    std::any_of(module_.variables.begin(), module_.variables.end(), [&](const Variable& v) {
-                        return v.name == address.symbol &&
-                               (v.space == StateSpace::global || v.space == StateSpace::constant);
-                    });
+        for (auto variable = module_.variables.begin(); variable != module_.variables.end(); ++variable) {
+            for (const InitialAddress& address : variable->addresses) {
+                const bool known = functions_.contains(address.symbol) ||
+                                   std::any_of(module_.variables.begin(), variable, [&](const Variable& v) {
+                                       return v.name == address.symbol && v.space != StateSpace::shared;
+                                   });
                 if (known) continue;
-                throw Error("the initial value of " + variable.name + " is the address of an unknown name",
+                throw Error("the initial value of " + variable->name + " is the address of an unknown name",
                             {cursor_.file_name(), address.line, address.symbol},
-                            "it must be a .global or .const variable or a function");
+                            "it must be a .global or .const variable declared before, or a function");
             }
         }
     }

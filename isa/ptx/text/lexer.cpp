@@ -62,10 +62,22 @@ class Lexer {
                 while (position_ < text_.size() && text_[position_] != '\n') ++position_;
             } else if (c == '/' && peek(1) == '*') {
                 skip_block_comment();
+            } else if (c == '#' && at_line_marker()) {
+                while (position_ < text_.size() && text_[position_] != '\n') ++position_;
             } else {
                 return;
             }
         }
+    }
+
+    // What the C preprocessor leaves: #line 5 "a.cu" or # 5 "a.cu".
+    bool at_line_marker() const {
+        std::size_t before = position_;
+        while (before > 0 && (text_[before - 1] == ' ' || text_[before - 1] == '\t')) --before;
+        if (before > 0 && text_[before - 1] != '\n') return false;
+        std::size_t ahead = text_.substr(position_ + 1).starts_with("line") ? 5 : 1;
+        while (peek(ahead) == ' ' || peek(ahead) == '\t') ++ahead;
+        return is_digit(peek(ahead));
     }
 
     void skip_block_comment() {
