@@ -56,6 +56,27 @@ TEST_CASE("Instructions know their line of the CUDA source", "[ptx][text]") {
     CHECK(plain.describe_source(0).empty());
 }
 
+TEST_CASE("Lines as nvcc -lineinfo prints them", "[ptx][text]") {
+    const std::string text =
+        read_text(std::string(HEDDLE_SOURCE_DIR) + "/tests/isa/ptx/cuda/source_lines.ptx");
+    const auto module = parse_shared(text, "source_lines.ptx");
+    const LoadedKernel kernel(module, "lengths");
+    const auto place_of = [&](Opcode opcode) {
+        const std::vector<Instruction>& all = module->kernels[0].instructions;
+        for (std::size_t i = 0; i < all.size(); ++i) {
+            if (all[i].opcode == opcode) return kernel.describe_source(i);
+        }
+        return std::string();
+    };
+    CHECK(place_of(Opcode::setp) == "source_lines.cu:6");
+    CHECK(place_of(Opcode::sqrt) == "source_lines.cu:3 (norm(float, float) inlined at source_lines.cu:6)");
+    CHECK(place_of(Opcode::mul) == "source_lines.cu:6");
+    CHECK(kernel.describe_source(17) ==
+          "source_lines.cu:2 (square(float) inlined at source_lines.cu:3, "
+          "norm(float, float) inlined at source_lines.cu:6)");
+    CHECK(place_of(Opcode::ret) == "source_lines.cu:7");
+}
+
 TEST_CASE("Errors name the line of the CUDA source", "[ptx][text]") {
     const Program program(kText, "k", "blas.ptx");
     Device device;
