@@ -92,10 +92,12 @@ void matrix_multiply_accumulate(const DotProductParameters& parameters, std::siz
                                 std::size_t k, const Input* a, const Input* b, const Output* c, Output* d,
                                 Implementation implementation = Implementation::automatic);
 
-/// FP64 tensor core: fused multiply-adds rounded to nearest even, k ascending. Layout as above.
-/// Source: arXiv 2511.10909; not confirmed here on a GPU.
+/// FP64 tensor core: fused multiply-adds, k ascending, each rounded as told (mma's .rn, .rz, .rm, .rp;
+/// nearest away is not one of them). Layout as above. Source: arXiv 2511.10909 for nearest even; not
+/// confirmed here on a GPU.
 void matrix_multiply_accumulate_fp64(std::size_t m, std::size_t n, std::size_t k, const double* a,
-                                     const double* b, const double* c, double* d);
+                                     const double* b, const double* c, double* d,
+                                     Rounding rounding = Rounding::nearest_even);
 
 /// Integer tensor core: exact products of 8-bit integers, summed modulo 2^32; with `saturate` (.satfinite)
 /// the exact sum of the call is clamped to the range of int32. Layout as above. A and B are each std::int8_t
@@ -103,5 +105,17 @@ void matrix_multiply_accumulate_fp64(std::size_t m, std::size_t n, std::size_t k
 template <typename A, typename B>
 void matrix_multiply_accumulate_int8(std::size_t m, std::size_t n, std::size_t k, const A* a, const B* b,
                                      const std::int32_t* c, std::int32_t* d, bool saturate = false);
+
+/// 4-bit integers, two's complement or unsigned, eight to a word with the lowest first, as bytes of the same
+/// value: eight for each word.
+void unpack_int4(std::span<const std::uint32_t> words, bool is_signed, std::int8_t* to);
+
+enum class BitOperation : std::uint8_t { exclusive_or, conjunction };
+
+/// Single-bit tensor core: the number of ones in a[k] op b[k], added to C modulo 2^32. K is counted in words
+/// of 32 bits.
+void matrix_multiply_accumulate_bits(std::size_t m, std::size_t n, std::size_t k_words,
+                                     const std::uint32_t* a, const std::uint32_t* b, const std::int32_t* c,
+                                     std::int32_t* d, BitOperation operation);
 
 }  // namespace heddle::numerics

@@ -1,9 +1,8 @@
-// The entry of the matrix multiplication: checks, the choice of a body, and operations that are not a T-FDPA.
+// The entry of the matrix multiplication: checks, the choice of a body, and fp8 by way of fp16.
 #include "isa/numerics/matrix_multiply.h"
 
 #include <bit>
 #include <cmath>
-#include <limits>
 #include <stdexcept>
 #include <type_traits>
 
@@ -147,40 +146,5 @@ template void matrix_multiply_accumulate(const DotProductParameters&, std::size_
 template void matrix_multiply_accumulate(const DotProductParameters&, std::size_t, std::size_t, std::size_t,
                                          const std::uint32_t*, const std::uint32_t*, const std::uint16_t*,
                                          std::uint16_t*, Implementation);
-
-void matrix_multiply_accumulate_fp64(std::size_t m, std::size_t n, std::size_t k, const double* a,
-                                     const double* b, const double* c, double* d) {
-    for (std::size_t i = 0; i < m; ++i) {
-        for (std::size_t j = 0; j < n; ++j) {
-            double sum = c[i * n + j];
-            for (std::size_t l = 0; l < k; ++l) sum = std::fma(a[i * k + l], b[j * k + l], sum);
-            d[i * n + j] = sum;
-        }
-    }
-}
-
-template <typename A, typename B>
-void matrix_multiply_accumulate_int8(std::size_t m, std::size_t n, std::size_t k, const A* a, const B* b,
-                                     const std::int32_t* c, std::int32_t* d, bool saturate) {
-    constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
-    constexpr std::int64_t kSmallest = std::numeric_limits<std::int32_t>::min();
-    for (std::size_t i = 0; i < m; ++i) {
-        for (std::size_t j = 0; j < n; ++j) {
-            std::int64_t sum = c[i * n + j];
-            for (std::size_t l = 0; l < k; ++l) sum += std::int64_t{a[i * k + l]} * b[j * k + l];
-            if (saturate) sum = std::clamp(sum, kSmallest, kLargest);
-            d[i * n + j] = static_cast<std::int32_t>(sum);
-        }
-    }
-}
-
-template void matrix_multiply_accumulate_int8(std::size_t, std::size_t, std::size_t, const std::int8_t*,
-                                              const std::int8_t*, const std::int32_t*, std::int32_t*, bool);
-template void matrix_multiply_accumulate_int8(std::size_t, std::size_t, std::size_t, const std::int8_t*,
-                                              const std::uint8_t*, const std::int32_t*, std::int32_t*, bool);
-template void matrix_multiply_accumulate_int8(std::size_t, std::size_t, std::size_t, const std::uint8_t*,
-                                              const std::int8_t*, const std::int32_t*, std::int32_t*, bool);
-template void matrix_multiply_accumulate_int8(std::size_t, std::size_t, std::size_t, const std::uint8_t*,
-                                              const std::uint8_t*, const std::int32_t*, std::int32_t*, bool);
 
 }  // namespace heddle::numerics

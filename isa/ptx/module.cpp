@@ -10,17 +10,19 @@ namespace {
 
 // In the order of the enumerations; the array sizes make the compiler count them.
 // clang-format off
-constexpr std::array<std::string_view, 26> kTypeNames = {
+constexpr std::array<std::string_view, kTypeCount> kTypeNames = {
     "", "pred", "b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64",
     "f16", "f16x2", "bf16", "bf16x2", "tf32", "f32", "f64", "e4m3", "e5m2", "e4m3x2", "e5m2x2",
+    "s4", "u4", "b1",
 };
 
-constexpr std::array<std::uint8_t, 26> kTypeBits = {
+constexpr std::array<std::uint8_t, kTypeCount> kTypeBits = {
     0, 1,
     8, 16, 32, 64, 128,
     8, 16, 32, 64, 8, 16, 32, 64,
     16, 32, 16, 32, 32, 32, 64,
     8, 8, 16, 16,
+    4, 4, 1,
 };
 
 constexpr std::array<std::string_view, kOpcodeCount> kOpcodeNames = {
@@ -52,6 +54,7 @@ constexpr std::array<std::string_view, kModifierCount> kModifierNames = {
     "wait",
     "m8n8", "m8n8k4",
     "m8n8k16", "m16n8k4", "m16n8k8", "m16n8k16", "m16n8k32", "x1", "x2", "x4", "trans", "row", "col",
+    "sp::ordered_metadata", "load", "store", "mma", "a", "b", "c", "d",
     "mma_async", "sp", "fence",
     "finite", "infinite", "number", "notanumber", "normal", "subnormal", "f4e", "b4e", "rc8", "ecl", "ecr",
     "rc16", "shiftamt",
@@ -87,7 +90,7 @@ unsigned bytes_of(Type type) {
 }
 
 bool is_float(Type type) {
-    return type >= Type::f16;
+    return type >= Type::f16 && type != Type::s4 && type != Type::u4 && type != Type::b1;
 }
 bool is_signed(Type type) {
     return type >= Type::s8 && type <= Type::s64;

@@ -28,8 +28,12 @@ enum class StateSpace : std::uint8_t {
 enum class Type : std::uint8_t {
     none, pred, b8, b16, b32, b64, b128, u8, u16, u32, u64, s8, s16, s32, s64, f16, f16x2, bf16, bf16x2,
     tf32, f32, f64, e4m3, e5m2, e4m3x2, e5m2x2,
+    s4, u4, b1,  // elements of matrices only
+    count_,
 };
 // clang-format on
+
+inline constexpr std::size_t kTypeCount = static_cast<std::size_t>(Type::count_);
 
 unsigned bits_of(Type type);                 ///< width in bits; 1 for pred, 0 for none
 unsigned bytes_of(Type type);                ///< storage size; pred counts 1
@@ -89,6 +93,7 @@ enum class Modifier : std::uint8_t {
     wait,
     // matrix
     m8n8, m8n8k4, m8n8k16, m16n8k4, m16n8k8, m16n8k16, m16n8k32, x1, x2, x4, trans, row, col,
+    sp_ordered_metadata, load, store, mma, a, b, c, d,
     // warpgroup matrix
     mma_async, sp, fence,
     // testp, prmt

@@ -10,6 +10,7 @@
 #include "isa/ptx/decode/warpgroup_details.h"
 #include "isa/ptx/handlers/handlers.h"
 #include "isa/ptx/instruction_table.h"
+#include "isa/ptx/matrix_instruction.h"
 
 namespace heddle::ptx {
 namespace {
@@ -358,7 +359,14 @@ class Decoder {
             case Opcode::atom:
             case Opcode::red:
             case Opcode::ldmatrix:
+            case Opcode::stmatrix:
                 decoded.immediate = space;
+                break;
+            case Opcode::wmma:
+                if (accesses_memory(n)) decoded.immediate = space;
+                break;
+            case Opcode::mma:
+                check_sparsity_selector(n);
                 break;
             case Opcode::cp:
                 set_copy_details(n, decoded);
@@ -402,13 +410,26 @@ class Decoder {
             case Opcode::atom:
             case Opcode::red:
             case Opcode::ldmatrix:
+            case Opcode::stmatrix:
             case Opcode::prefetch:
             case Opcode::prefetchu:
                 return true;
             case Opcode::cp:
                 return !n.operands.empty() && n.operands[0].kind == Operand::Kind::address;
+            case Opcode::wmma:
+                return is_fragment_load(n) || is_fragment_store(n);
             default:
                 return false;
+        }
+    }
+
+    void check_sparsity_selector(const Instruction& n) const {
+        if (!is_sparse_multiply(n)) return;
+        const unsigned choices = metadata_choices(n);
+        if (n.operands.back().bits >= choices) {
+            fail(n, "the sparsity selector is " + std::to_string(n.operands.back().bits),
+                 choices == 1 ? "it must be 0 for this shape"
+                              : "it must be 0 to " + std::to_string(choices - 1) + " for this shape");
         }
     }
 

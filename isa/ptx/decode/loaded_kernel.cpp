@@ -7,6 +7,7 @@
 #include "isa/ptx/decode/decoder.h"
 #include "isa/ptx/instruction_table.h"
 #include "isa/ptx/machine/machine.h"
+#include "isa/ptx/matrix_instruction.h"
 #include "isa/ptx/names.h"
 
 namespace heddle::ptx {
@@ -68,6 +69,16 @@ void describe_memory(const Instruction& n, InstructionInfo& info) {
             if (n.opcode == Opcode::prefetch || n.opcode == Opcode::prefetchu)
                 info.space = StateSpace::global;
             break;
+        case Opcode::stmatrix:
+            info.space = StateSpace::shared;
+            info.writes_memory = true;
+            break;
+        case Opcode::wmma:
+            info.reads_memory = is_fragment_load(n);
+            info.writes_memory = is_fragment_store(n);
+            if (!info.reads_memory && !info.writes_memory) break;
+            info.space = n.space == StateSpace::none ? StateSpace::generic : n.space;
+            break;
         case Opcode::st:
             info.space = n.space == StateSpace::none ? StateSpace::generic : n.space;
             info.writes_memory = true;
@@ -124,12 +135,6 @@ void describe_synchronisation(const Instruction& n, InstructionInfo& info) {
     }
 }
 
-std::uint32_t depth_of(const Instruction& n) {
-    if (n.has(Modifier::m16n8k4)) return 4;
-    if (n.has(Modifier::m16n8k8)) return 8;
-    return n.has(Modifier::m16n8k16) ? 16 : 32;
-}
-
 // A warp computes 16 of 64 rows. Of a sparse A half of the products are done. The warps share the reads of B.
 void describe_warpgroup(const Instruction& n, InstructionInfo& info) {
     if (n.has(Modifier::fence)) info.synchronisation = Synchronisation::wgmma_fence;
@@ -167,9 +172,9 @@ InstructionInfo describe(const Instruction& n, const RegisterUse& use, unsigned 
     if (adds_floats_in_shared_memory(n)) info.machine_operations = 5;  // a loop around compare-and-swap
     describe_memory(n, info);
     describe_synchronisation(n, info);
-    if (n.opcode == Opcode::mma) {
-        info.tensor_macs = 16 * 8 * depth_of(n);
-        info.tensor_type = n.type(1);
+    if (is_matrix_multiply(n)) {
+        info.tensor_macs = multiply_accumulates(n);
+        info.tensor_type = matrix_types(n).a;
     }
     if (n.opcode == Opcode::wgmma) describe_warpgroup(n, info);
     for (const std::uint32_t r : use.reads) info.reads.push_back(static_cast<std::uint16_t>(r));

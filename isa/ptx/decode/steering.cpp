@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "isa/ptx/matrix_instruction.h"
+
 namespace heddle::ptx {
 namespace {
 
@@ -219,6 +221,13 @@ class Slicer {
             case Opcode::st:
                 writes_[i] = region(n.operands[0], n.space);
                 break;
+            case Opcode::stmatrix:
+                writes_[i] = region(n.operands[0], StateSpace::shared);
+                break;
+            case Opcode::wmma:
+                if (is_fragment_load(n)) reads_[i] = region(n.operands[1], n.space);
+                if (is_fragment_store(n)) writes_[i] = region(n.operands[0], n.space);
+                break;
             case Opcode::atom:
                 reads_[i] = writes_[i] = region(n.operands[1], n.space);
                 break;
@@ -252,6 +261,7 @@ class Slicer {
         if (n.guard >= 0) mark(static_cast<std::uint32_t>(n.guard));
         if (is_async_copy(n) && n.operands.size() > 3) mark_operand(n.operands[3]);
         if (synchronizes_lanes(n)) mark_operand(n.operands.back());
+        if (is_fragment_load(n) || is_fragment_store(n)) mark_operand(n.operands[2]);  // the stride
         if (!is_control(n)) return;
         slice_.evaluated[i] = true;
         if (n.opcode == Opcode::bar || n.opcode == Opcode::barrier || n.opcode == Opcode::brx) {

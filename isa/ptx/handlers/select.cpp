@@ -95,7 +95,10 @@ Handler select(const Instruction& n, const HandlerRequest& request) {
         case Opcode::red:
             return select_atomic(n, request.evaluate);
         case Opcode::ldmatrix:
+        case Opcode::stmatrix:
+        case Opcode::movmatrix:
         case Opcode::mma:
+        case Opcode::wmma:
             return select_matrix(n, request.evaluate);
         case Opcode::mapa:
         case Opcode::getctarank:

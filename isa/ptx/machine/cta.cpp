@@ -5,6 +5,7 @@
 #include "isa/numerics/dot_product_unit.h"
 #include "isa/ptx/machine/machine.h"
 #include "isa/ptx/machine/paths.h"
+#include "isa/ptx/matrix_instruction.h"
 
 namespace heddle::ptx {
 namespace {
@@ -68,15 +69,17 @@ void check_matrix_types(const LaunchContext& launch, const LoadedKernel::Impleme
             throw Error("wgmma on compute capability " + std::to_string(launch.compute_capability),
                         {kernel.file_name, n.line, kernel.kernel.name}, "only Hopper has it: 90");
         }
-        if (n.opcode != Opcode::mma || !is_float(n.type(1))) continue;
-        const auto input = n.type(1) == Type::f16    ? numerics::Format::fp16
-                           : n.type(1) == Type::bf16 ? numerics::Format::bf16
-                                                     : numerics::Format::tf32;
-        const auto output = n.type(0) == Type::f16 ? numerics::Format::fp16 : numerics::Format::fp32;
+        if (!is_matrix_multiply(n)) continue;
+        const MatrixTypes types = matrix_types(n);
+        const auto input = matrix_format(types.a), input_b = matrix_format(types.b);
+        if (!input || input == numerics::Format::fp64) continue;
+        const auto output = types.d == Type::f16 ? numerics::Format::fp16 : numerics::Format::fp32;
         try {
-            numerics::parameters_for(numerics::generation_of(launch.compute_capability), input, output);
+            numerics::parameters_for(numerics::generation_of(launch.compute_capability), *input, *input_b,
+                                     output, numerics::Instruction::mma_sync);
         } catch (const std::invalid_argument& problem) {
-            throw Error("mma." + std::string(name_of(n.type(1))) + " on compute capability " +
+            throw Error(std::string(name_of(n.opcode)) + "." + std::string(name_of(types.a)) +
+                            " on compute capability " +
                             std::to_string(launch.compute_capability) + ": " + problem.what(),
                         {kernel.file_name, n.line, kernel.kernel.name});
         }
