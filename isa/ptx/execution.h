@@ -8,9 +8,11 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "isa/ptx/global_memory.h"
@@ -199,6 +201,10 @@ struct LaunchContext {
     GlobalMemory* memory = nullptr;
     Mode mode = Mode::functional;
     unsigned compute_capability = 90;  ///< decides the arithmetic of mma.sync
+    /// Where the output of the kernel's printf goes, one call at a time; none: standard output.
+    std::function<void(std::string_view)> print = {};
+    std::uint64_t heap_bytes = std::uint64_t{8} << 20;  ///< what malloc may give out: cudaLimitMallocHeapSize
+    std::uint64_t stack_bytes = std::uint64_t{64} << 10;  ///< per thread, for functions that call themselves
 };
 
 class Cta;

@@ -10,6 +10,8 @@ namespace heddle::ptx {
 namespace {
 
 constexpr std::uint64_t kAlignment = 256;
+constexpr std::uint64_t kHeapBase = 0x7f8000000000u;
+constexpr std::uint64_t kHeapHeader = 16;  // also the gap between blocks of the heap
 constexpr std::uint64_t kGuardGap = 4096;  // more than the largest access of a warp
 
 std::string hexadecimal(std::uint64_t value) {
@@ -42,7 +44,47 @@ void GlobalMemory::clear() {
     *this = GlobalMemory();
 }
 
+std::uint64_t GlobalMemory::allocate_heap(std::string name, std::uint64_t bytes, std::uint64_t alignment,
+                                          std::uint64_t limit) {
+    const std::uint64_t room = limit > heap_bytes_ ? limit - heap_bytes_ : 0;
+    if (room < kHeapHeader || bytes > room - kHeapHeader) return 0;
+    Allocation block;
+    block.name = std::move(name);
+    block.base = (next_heap_ + kHeapHeader + alignment - 1) / alignment * alignment;
+    block.bytes = bytes;
+    block.backed = true;
+    block.data.resize(bytes);
+    next_heap_ = block.base + bytes;
+    heap_bytes_ += bytes + kHeapHeader;
+    heap_.push_back(std::move(block));
+    return heap_.back().base;
+}
+
+HeapRelease GlobalMemory::release_heap(std::uint64_t address) {
+    auto* block = const_cast<Allocation*>(find_heap(address));
+    if (block == nullptr || block->base != address) return HeapRelease::unknown;
+    if (!block->backed) return HeapRelease::twice;
+    heap_bytes_ -= block->bytes + kHeapHeader;
+    block->name += ", freed";
+    block->bytes = 0;
+    block->backed = false;
+    block->data = {};
+    return HeapRelease::released;
+}
+
+// The block that starts last at or before the address.
+const Allocation* GlobalMemory::find_heap(std::uint64_t address) const {
+    const auto after = std::upper_bound(
+        heap_.begin(), heap_.end(), address,
+        [](std::uint64_t value, const Allocation& allocation) { return value < allocation.base; });
+    return after == heap_.begin() ? nullptr : &*(after - 1);
+}
+
 const Allocation* GlobalMemory::find(std::uint64_t address, std::uint64_t count) const {
+    if (address >= kHeapBase) {
+        const Allocation* block = find_heap(address);
+        return block != nullptr && block->contains(address, count) ? block : nullptr;
+    }
     if (last_found_ < allocations_.size() && allocations_[last_found_].contains(address, count)) {
         return &allocations_[last_found_];
     }
@@ -61,6 +103,9 @@ Allocation* GlobalMemory::find(std::uint64_t address, std::uint64_t count) {
 }
 
 const Allocation* GlobalMemory::nearest(std::uint64_t address) const {
+    if (address >= kHeapBase) {
+        if (const Allocation* block = find_heap(address)) return block;
+    }
     const Allocation* best = nullptr;
     std::uint64_t best_distance = 0;
     for (const Allocation& allocation : allocations_) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,6 +23,8 @@ struct Allocation {
     }
 };
 
+enum class HeapRelease : std::uint8_t { released, twice, unknown };
+
 /// Allocations lie at ascending addresses, 256-byte aligned, with an unmapped guard gap after each, so that
 /// running off the end of a buffer never lands in the next.
 class GlobalMemory {
@@ -29,6 +32,12 @@ class GlobalMemory {
     /// Returns the base address, a multiple of 256 and of `alignment`, which is a power of two.
     std::uint64_t allocate(std::string name, std::uint64_t bytes, bool backed, std::uint64_t alignment = 1);
     void clear();
+    /// The device's heap: memory that kernels allocate. Returns 0 when `limit` bytes do not suffice for all
+    /// that is allocated at the time. Addresses are not used again, so that uses after the release are found.
+    std::uint64_t allocate_heap(std::string name, std::uint64_t bytes, std::uint64_t alignment,
+                                std::uint64_t limit);
+    HeapRelease release_heap(std::uint64_t address);
+    std::uint64_t heap_bytes() const { return heap_bytes_; }  ///< allocated now, with 16 for each block
     /// The allocation that holds [address, address + count), or nullptr.
     Allocation* find(std::uint64_t address, std::uint64_t count);
     const Allocation* find(std::uint64_t address, std::uint64_t count) const;
@@ -41,8 +50,13 @@ class GlobalMemory {
     void read(std::uint64_t address, std::span<std::byte> bytes) const;
 
   private:
+    const Allocation* find_heap(std::uint64_t address) const;
+
     std::vector<Allocation> allocations_;  // ascending base
+    std::deque<Allocation> heap_;  // ascending base; released blocks have no bytes; they stay in place
     std::uint64_t next_ = 0x7f0000000000ull;
+    std::uint64_t next_heap_ = 0x7f8000000000ull;
+    std::uint64_t heap_bytes_ = 0;
     mutable std::size_t last_found_ = 0;
 };
 

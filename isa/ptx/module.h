@@ -145,7 +145,8 @@ struct InitialAddress {
     std::uint32_t line = 0;
 };
 
-/// A variable in shared, local, global or constant space.
+/// A variable in shared, local, global or constant space; or a function, which lies in none and whose
+/// address is `offset`.
 struct Variable {
     std::string name;
     StateSpace space = StateSpace::none;
@@ -226,6 +227,42 @@ struct Instruction {
     Type type(std::size_t i = 0) const { return i < types.size() ? types[i] : Type::none; }
 };
 
+/// A function of the CUDA device runtime, which PTX modules declare and never define.
+enum class RuntimeFunction : std::uint8_t { vprintf, assertfail, allocate, allocate_aligned, release };
+
+/// A call that is carried out when the kernel runs; the others are replaced by the function's body when the
+/// module is parsed. The only operand of the call instruction is an index in Kernel::calls.
+struct CallSite {
+    enum class Kind : std::uint8_t { function, pointer, runtime };
+    Kind kind = Kind::function;
+    std::uint32_t function = 0;  ///< function: index in Kernel::functions
+    std::uint32_t pointer = 0;   ///< pointer: the register that holds the function's address
+    RuntimeFunction runtime{};
+    /// Registers, or variables in the local memory of the caller.
+    std::vector<Operand> results, arguments;
+    std::vector<std::uint32_t> result_bytes, argument_bytes;
+    std::int32_t caller = -1;  ///< index in Kernel::functions; -1: the kernel itself
+};
+
+/// A function that is called when the kernel runs. Its body lies behind the kernel's own instructions; a
+/// `ret` in it has the index of the function as operand.
+struct CalledFunction {
+    std::string name;
+    std::uint64_t address = 0;  ///< what a pointer to it holds
+    std::uint32_t first_instruction = 0, last_instruction = 0;
+    std::uint32_t first_register = 0, end_register = 0;  ///< of its own in Kernel::registers
+    std::uint32_t frame_register = 0;                    ///< where its local variables start in local memory
+    std::uint32_t frame_bytes = 0;                       ///< of local memory
+    bool recursive = false;                              ///< may be called while it runs already
+    std::vector<Operand> results, arguments;             ///< as in CallSite
+    std::vector<std::uint32_t> result_bytes, argument_bytes;
+    std::uint32_t line = 0;
+};
+
+/// Pointers to functions: the first function of a module has this address.
+inline constexpr std::uint64_t kFunctionWindow = 0x7a0000000000u;
+inline constexpr std::uint64_t kFunctionSpacing = 16;
+
 struct Kernel {
     std::string name;
     std::vector<Parameter> parameters;
@@ -234,7 +271,9 @@ struct Kernel {
     std::vector<Variable>
         variables;  ///< the kernel's own, and those of the module, shared and local ones laid out
     std::vector<Instruction> instructions;
-    std::vector<std::string> callees;               ///< while parsing: names that call instructions refer to
+    std::vector<std::string> callees;  ///< while parsing: names that call instructions refer to
+    std::vector<CallSite> calls;
+    std::vector<CalledFunction> functions;
     std::uint32_t shared_bytes = 0;                 ///< static
     std::uint32_t local_bytes = 0;                  ///< per thread
     std::uint32_t required_threads[3] = {0, 0, 0};  ///< .reqntid, 0 when absent

@@ -30,6 +30,8 @@ class Parser {
         check_initial_addresses();
         for (Kernel& kernel : module_.kernels) take_definitions(kernel);
         for (auto& [name, function] : functions_) take_definitions(function.body);
+        resolve_function_addresses();
+        mark_recursive(functions_);
         for (Kernel& kernel : module_.kernels) {
             inline_calls(kernel, functions_, cursor_.file_name());
             lay_out_shared_memory(kernel, cursor_.file_name());
@@ -171,6 +173,7 @@ class Parser {
         const Token name = cursor_.expect_word("the function's name");
         body.name = std::string(name.text);
         body.line = name.line;
+        declare_function(function);
         if (cursor_.peek().is('(')) function.arguments = parse_arguments(body);
         parse_performance_directives(body);
         if (!cursor_.accept(';')) {
@@ -182,6 +185,50 @@ class Parser {
         Function& known = functions_[body.name];
         if (known.defined && function.defined) cursor_.fail("two functions of the same name", name);
         if (!known.defined) known = std::move(function);
+    }
+
+    // The name stands for the function's address: a variable of the module, which lies in no state space.
+    void declare_function(Function& function) {
+        const auto known = functions_.find(function.body.name);
+        if (known != functions_.end()) {
+            function.address = known->second.address;
+            return;
+        }
+        Variable address;
+        address.name = function.body.name;
+        address.type = Type::b64;
+        address.offset = function.address = kFunctionWindow + kFunctionSpacing * functions_.size();
+        module_.variables.push_back(address);
+        functions_[address.name].address = function.address;
+        // Before the parameters, and known in its own body.
+        std::vector<Variable>& variables = function.body.variables;
+        variables.insert(variables.begin() + static_cast<std::ptrdiff_t>(function.first_formal), address);
+        ++function.first_formal;
+        ++function.body.module_variables;
+    }
+
+    // Initial values that are addresses of functions, such as tables of virtual functions.
+    void resolve_function_addresses() {
+        resolve_function_addresses(module_.variables);
+        for (Kernel& kernel : module_.kernels) resolve_function_addresses(kernel.variables);
+        for (auto& [name, function] : functions_) resolve_function_addresses(function.body.variables);
+    }
+
+    void resolve_function_addresses(std::vector<Variable>& variables) const {
+        for (Variable& variable : variables) {
+            std::vector<InitialAddress> others;
+            for (const InitialAddress& address : variable.addresses) {
+                const auto function = functions_.find(address.symbol);
+                if (function == functions_.end()) {
+                    others.push_back(address);
+                    continue;
+                }
+                const std::uint64_t value = (function->second.address + address.addend) >> address.shift;
+                for (unsigned b = 0; b < address.bytes && b < sizeof(value); ++b)
+                    variable.initial[address.position + b] = static_cast<std::byte>(value >> (8 * b));
+            }
+            variable.addresses = std::move(others);
+        }
     }
 
     std::size_t parse_arguments(Kernel& body) {
@@ -304,6 +351,8 @@ class Parser {
             symbols.close();
         } else if (cursor_.accept_suffix("branchtargets")) {
             instructions.parse_branch_targets(label_);
+        } else if (cursor_.accept_suffix("callprototype") || cursor_.accept_suffix("calltargets")) {
+            instructions.parse_call_prototype(label_);
         } else if (token.kind == TokenKind::suffix) {
             parse_body_directive(kernel, symbols, token);
         } else if (token.kind == TokenKind::word && cursor_.peek(1).is(':')) {

@@ -45,6 +45,31 @@ bool is_branch(const Instruction& instruction) {
 
 }  // namespace
 
+namespace {
+
+void add_registers(const std::vector<Operand>& operands, std::vector<std::uint32_t>& registers) {
+    for (const Operand& operand : operands) {
+        if (operand.kind == Operand::Kind::reg) registers.push_back(operand.index);
+    }
+}
+
+// The registers of a function are written where it is called and read where it returns: seen from inside, its
+// arguments are live at its start, and its results are read by `ret`.
+void collect_call(const Kernel& kernel, const Instruction& instruction, RegisterUse& use) {
+    if (instruction.opcode == Opcode::ret && !instruction.operands.empty()) {
+        add_registers(kernel.functions[instruction.operands[0].bits].results, use.reads);
+    }
+    if (instruction.opcode != Opcode::call) return;
+    const CallSite& site = kernel.calls[instruction.operands[0].bits];
+    add_registers(site.arguments, use.reads);
+    add_registers(site.results, use.writes);
+    if (site.kind == CallSite::Kind::pointer) use.reads.push_back(site.pointer);
+    if (site.caller >= 0)
+        use.reads.push_back(kernel.functions[static_cast<std::size_t>(site.caller)].frame_register);
+}
+
+}  // namespace
+
 std::vector<RegisterUse> register_uses(const Kernel& kernel) {
     const auto carry = static_cast<std::uint32_t>(kernel.registers.size());
     std::vector<RegisterUse> uses(kernel.instructions.size());
@@ -59,6 +84,7 @@ std::vector<RegisterUse> register_uses(const Kernel& kernel) {
             else
                 collect(patterns[o], instruction.operands[o], uses[i]);
         }
+        collect_call(kernel, instruction, uses[i]);
         if (instruction.guard >= 0) uses[i].reads.push_back(static_cast<std::uint32_t>(instruction.guard));
     }
     return uses;
@@ -286,7 +312,10 @@ class PostDominators {
 
 }  // namespace
 
-ControlFlow analyze_control_flow(const Kernel& kernel) {
+namespace {
+
+// Of a kernel, or a function, by itself.
+ControlFlow analyze_body(const Kernel& kernel) {
     ControlFlow flow;
     flow.reconvergence.assign(kernel.instructions.size(), kNoInstruction);
     if (kernel.instructions.empty()) return flow;
@@ -299,6 +328,43 @@ ControlFlow analyze_control_flow(const Kernel& kernel) {
         const std::uint32_t meet = post_dominators.of(b);
         if (meet < flow.blocks.size()) flow.reconvergence[last] = flow.blocks[meet].first;
     }
+    return flow;
+}
+
+// The instructions [first, last], their labels counted from `first`.
+Kernel cut_out(const Kernel& kernel, std::uint32_t first, std::uint32_t last) {
+    Kernel part;
+    part.instructions.assign(kernel.instructions.begin() + first, kernel.instructions.begin() + last + 1);
+    for (Instruction& n : part.instructions) {
+        for (Operand& operand : n.operands) {
+            if (operand.kind == Operand::Kind::label) operand.index -= first;
+        }
+    }
+    return part;
+}
+
+void append(ControlFlow& flow, ControlFlow part) {
+    const auto instruction = static_cast<std::uint32_t>(flow.block_of.size());
+    const auto block = static_cast<std::uint32_t>(flow.blocks.size());
+    for (BasicBlock& b : part.blocks) {
+        b.first += instruction;
+        b.last += instruction;
+        for (std::uint32_t& s : b.successors) s += block;
+        for (std::uint32_t& p : b.predecessors) p += block;
+        flow.blocks.push_back(std::move(b));
+    }
+    for (const std::uint32_t b : part.block_of) flow.block_of.push_back(b + block);
+    for (const std::uint32_t meet : part.reconvergence)
+        flow.reconvergence.push_back(meet == kNoInstruction ? meet : meet + instruction);
+}
+
+}  // namespace
+
+ControlFlow analyze_control_flow(const Kernel& kernel) {
+    if (kernel.functions.empty()) return analyze_body(kernel);
+    ControlFlow flow = analyze_body(cut_out(kernel, 0, kernel.functions[0].first_instruction - 1));
+    for (const CalledFunction& function : kernel.functions)
+        append(flow, analyze_body(cut_out(kernel, function.first_instruction, function.last_instruction)));
     return flow;
 }
 
@@ -345,75 +411,6 @@ Liveness analyze_liveness(std::span<const RegisterUse> uses, const Kernel& kerne
         }
     }
     return liveness;
-}
-
-namespace {
-
-// Registers that only ever hold a kernel parameter: operands from the constant bank on the machine.
-std::vector<bool> parameter_registers(const Kernel& kernel, std::span<const RegisterUse> uses) {
-    std::vector<bool> constant(kernel.registers.size() + 1, true);
-    constant.back() = false;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (std::size_t i = 0; i < uses.size(); ++i) {
-            const Instruction& instruction = kernel.instructions[i];
-            bool from_bank = instruction.opcode == Opcode::ld && instruction.space == StateSpace::parameter;
-            if (instruction.opcode == Opcode::cvta || instruction.opcode == Opcode::mov) {
-                from_bank = uses[i].reads.size() == 1 && constant[uses[i].reads[0]];
-            }
-            if (from_bank && instruction.guard < 0) continue;
-            for (const std::uint32_t r : uses[i].writes) {
-                if (constant[r]) {
-                    constant[r] = false;
-                    changed = true;
-                }
-            }
-        }
-    }
-    return constant;
-}
-
-}  // namespace
-
-unsigned count_registers(const Kernel& kernel, std::span<const RegisterUse> uses, const ControlFlow& flow,
-                         const Liveness& liveness) {
-    // A few for the stack pointer, the exit address and alignment of pairs: what ptxas reports for kernels
-    // whose live values can be counted by hand.
-    constexpr unsigned kReserved = 4;
-    constexpr unsigned kAllocationUnit = 8;
-    const std::vector<bool> constant = parameter_registers(kernel, uses);
-    const auto weight = [&](std::uint32_t r) -> unsigned {
-        if (constant[r] || r >= kernel.registers.size() || kernel.registers[r].type == Type::pred) return 0;
-        return bits_of(kernel.registers[r].type) > 32 ? 2 : 1;
-    };
-    unsigned peak = 0;
-    for (std::size_t b = 0; b < flow.blocks.size(); ++b) {
-        std::vector<bool> live = liveness.live_out[b];
-        unsigned now = 0;
-        for (std::uint32_t r = 0; r < live.size(); ++r) now += live[r] ? weight(r) : 0;
-        peak = std::max(peak, now);
-        for (std::uint32_t i = flow.blocks[b].last + 1; i-- > flow.blocks[b].first;) {
-            for (const std::uint32_t r : uses[i].writes) {
-                if (!live[r]) {
-                    peak = std::max(peak, now + weight(r));  // written and never read: lives for an instant
-                } else if (kernel.instructions[i].guard < 0) {
-                    live[r] = false;
-                    now -= weight(r);
-                }
-            }
-            for (const std::uint32_t r : uses[i].reads) {
-                if (live[r]) continue;
-                live[r] = true;
-                now += weight(r);
-            }
-            peak = std::max(peak, now);
-        }
-    }
-    unsigned total = (peak + kReserved + kAllocationUnit - 1) / kAllocationUnit * kAllocationUnit;
-    total = std::clamp(total, 16u, 255u / kAllocationUnit * kAllocationUnit + kAllocationUnit);
-    if (kernel.maximum_registers != 0)
-        total = std::min(total, std::max(16u, kernel.maximum_registers / 8 * 8));
-    return std::min(total, 255u);
 }
 
 }  // namespace heddle::ptx

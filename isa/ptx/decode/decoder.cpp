@@ -128,7 +128,10 @@ class Decoder {
         zero_ = add_constant(0, true);
         for (std::uint32_t i = 0; i < kernel_.instructions.size(); ++i)
             program_.code.push_back(decode_one(i));
-        program_.clear_registers = anything_live_at_entry(used);
+        for (const CallSite& site : kernel_.calls) program_.calls.push_back(decode_call(site));
+        for (std::size_t f = 0; f < kernel_.functions.size(); ++f)
+            program_.functions.push_back(decode_function(f));
+        program_.clear_registers = anything_live_at_entry(used) || !kernel_.functions.empty();
         return std::move(program_);
     }
 
@@ -258,6 +261,8 @@ class Decoder {
         set_handler(index, n, decoded);
         if (n.opcode == Opcode::bra || n.opcode == Opcode::brx)
             decoded.reconvergence = analysis_.flow.reconvergence[index];
+        if (n.opcode == Opcode::call || (n.opcode == Opcode::ret && !n.operands.empty()))
+            decoded.target = static_cast<std::uint32_t>(n.operands[0].bits);
         if (n.opcode == Opcode::brx) {  // the targets go where the offsets of vectors are
             decoded.target = static_cast<std::uint32_t>(program_.elements.size());
             decoded.immediate = static_cast<std::uint16_t>(n.operands.size() - 1);
@@ -301,6 +306,68 @@ class Decoder {
             if (looks_for_change(kernel_.instructions[i])) return true;
         }
         return false;
+    }
+
+    // --- calls
+
+    ValuePlace register_place(std::uint32_t index) const {
+        ValuePlace place;
+        const Type type = kernel_.registers[index].type;
+        place.bytes = bytes_of(type);
+        place.wide = bits_of(type) == 64;
+        place.row = rows_.offset[index] == kAbsent ? ValuePlace::kNoRow : rows_.offset[index];
+        return place;
+    }
+
+    std::vector<ValuePlace> places(const std::vector<Operand>& operands) const {
+        std::vector<ValuePlace> result;
+        for (const Operand& operand : operands) {
+            if (operand.kind == Operand::Kind::reg) {
+                result.push_back(register_place(operand.index));
+                continue;
+            }
+            const Variable& variable = kernel_.variables[operand.index];
+            ValuePlace& place = result.emplace_back();
+            place.bytes = static_cast<std::uint32_t>(variable.bytes);
+            place.local = true;
+            place.offset = variable.offset;
+        }
+        return result;
+    }
+
+    DecodedCall decode_call(const CallSite& site) const {
+        DecodedCall call;
+        call.kind = site.kind;
+        call.runtime = site.runtime;
+        call.function = site.function;
+        if (site.kind == CallSite::Kind::pointer) call.pointer = rows_.offset[site.pointer];
+        call.results = places(site.results);
+        call.arguments = places(site.arguments);
+        call.result_bytes = site.result_bytes;
+        call.argument_bytes = site.argument_bytes;
+        call.caller = site.caller;
+        call.silent = timing_ && !analysis_.steering.everything;
+        return call;
+    }
+
+    DecodedFunction decode_function(std::size_t index) const {
+        constexpr std::uint32_t kAlignment = 16, kReturnAddress = 16;
+        const CalledFunction& called = kernel_.functions[index];
+        DecodedFunction function;
+        function.name = called.name;
+        function.address = called.address;
+        function.first_instruction = called.first_instruction;
+        function.frame = register_place(called.frame_register);
+        function.frame_bytes =
+            (called.frame_bytes + kAlignment - 1) / kAlignment * kAlignment + kReturnAddress;
+        function.recursive = called.recursive;
+        function.first_row = rows_.functions[index].start;
+        function.end_row = rows_.functions[index].end;
+        function.results = places(called.results);
+        function.arguments = places(called.arguments);
+        function.result_bytes = called.result_bytes;
+        function.argument_bytes = called.argument_bytes;
+        return function;
     }
 
     // Returns how many slots of DecodedInstruction::operand the operand takes.

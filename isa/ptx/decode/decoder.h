@@ -22,6 +22,10 @@ Program decode(const Kernel& kernel, const std::string& file_name, const Analysi
 struct RowAssignment {
     std::vector<std::uint32_t> offset;  ///< of each register and the carry flag; kAbsent without a row
     std::size_t bytes = 0;
+    struct Block {
+        std::size_t start, end;
+    };
+    std::vector<Block> functions;  ///< where the rows of each of Kernel::functions are
 };
 RowAssignment assign_rows(const Kernel& kernel, const Analysis& analysis, const std::vector<bool>& used);
 

@@ -127,6 +127,8 @@ void describe_synchronisation(const Instruction& n, InstructionInfo& info) {
             info.synchronisation = Synchronisation::memory_fence;
             break;
         case Opcode::ret:
+            if (n.operands.empty()) info.synchronisation = Synchronisation::exit;
+            break;
         case Opcode::exit:
             info.synchronisation = Synchronisation::exit;
             break;

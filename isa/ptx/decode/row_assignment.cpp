@@ -54,6 +54,30 @@ std::size_t round_up(std::size_t bytes) {
     return (bytes + 63) / 64 * 64;
 }
 
+// Appends the rows of `registers`, which are sorted by the start of their ranges.
+void assign_body(const Kernel& kernel, const std::vector<Range>& ranges,
+                 const std::vector<std::uint32_t>& registers, RowAssignment& rows) {
+    enum { kPredicates, kNarrow, kWide };
+    const auto pool_of = [&](std::uint32_t r) {
+        if (r == kernel.registers.size() || kernel.registers[r].type == Type::pred) return kPredicates;
+        return bits_of(kernel.registers[r].type) == 64 ? kWide : kNarrow;
+    };
+    Pool pools[3];
+    for (const std::uint32_t r : registers) rows.offset[r] = pools[pool_of(r)].take(ranges[r]);
+    const std::size_t start = rows.bytes;
+    const std::size_t narrow = start + round_up(pools[kPredicates].size() * kPredicateRow);
+    const std::size_t wide = narrow + pools[kNarrow].size() * kNarrowRow;
+    rows.bytes = wide + pools[kWide].size() * kWideRow;
+    for (const std::uint32_t r : registers) {
+        const auto pool = pool_of(r);
+        const std::size_t base = pool == kPredicates ? start : pool == kNarrow ? narrow : wide;
+        const std::size_t size = pool == kPredicates ? kPredicateRow
+                                 : pool == kNarrow   ? kNarrowRow
+                                                     : kWideRow;
+        rows.offset[r] = static_cast<std::uint32_t>(base + rows.offset[r] * size);
+    }
+}
+
 }  // namespace
 
 RowAssignment assign_rows(const Kernel& kernel, const Analysis& analysis, const std::vector<bool>& used) {
@@ -65,25 +89,28 @@ RowAssignment assign_rows(const Kernel& kernel, const Analysis& analysis, const 
     std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
         return ranges[a].start != ranges[b].start ? ranges[a].start < ranges[b].start : a < b;
     });
-    enum { kPredicates, kNarrow, kWide };
-    const auto pool_of = [&](std::uint32_t r) {
-        if (r == kernel.registers.size() || kernel.registers[r].type == Type::pred) return kPredicates;
-        return bits_of(kernel.registers[r].type) == 64 ? kWide : kNarrow;
-    };
-    Pool pools[3];
+    // Functions have blocks of rows of their own: while one runs, its callers wait with theirs.
     RowAssignment rows;
     rows.offset.assign(ranges.size(), kAbsent);
-    for (const std::uint32_t r : order) rows.offset[r] = pools[pool_of(r)].take(ranges[r]);
-    const std::size_t narrow = round_up(pools[kPredicates].size() * kPredicateRow);
-    const std::size_t wide = narrow + pools[kNarrow].size() * kNarrowRow;
-    rows.bytes = wide + pools[kWide].size() * kWideRow;
-    for (const std::uint32_t r : order) {
-        const auto pool = pool_of(r);
-        const std::size_t base = pool == kPredicates ? 0 : pool == kNarrow ? narrow : wide;
-        const std::size_t size = pool == kPredicates ? kPredicateRow
-                                 : pool == kNarrow   ? kNarrowRow
-                                                     : kWideRow;
-        rows.offset[r] = static_cast<std::uint32_t>(base + rows.offset[r] * size);
+    std::vector<std::uint32_t> body;
+    const auto take_function = [&](const CalledFunction& function) {
+        body.clear();
+        const auto first = std::stable_partition(order.begin(), order.end(), [&](std::uint32_t r) {
+            return r < function.first_register || r >= function.end_register;
+        });
+        body.assign(first, order.end());
+        order.erase(first, order.end());
+    };
+    std::vector<std::vector<std::uint32_t>> bodies;
+    for (const CalledFunction& function : kernel.functions) {
+        take_function(function);
+        bodies.push_back(body);
+    }
+    assign_body(kernel, ranges, order, rows);
+    for (const std::vector<std::uint32_t>& registers : bodies) {
+        const std::size_t start = rows.bytes;
+        assign_body(kernel, ranges, registers, rows);
+        rows.functions.push_back({start, rows.bytes});
     }
     return rows;
 }

@@ -12,7 +12,12 @@ namespace {
 using Roots = std::uint64_t;
 constexpr Roots kUnknown = 1;
 
-bool is_control(const Instruction& instruction) {
+bool calls_runtime(const Kernel& kernel, const Instruction& instruction, RuntimeFunction function) {
+    const CallSite& site = kernel.calls[instruction.operands[0].bits];
+    return site.kind == CallSite::Kind::runtime && site.runtime == function;
+}
+
+bool is_control(const Kernel& kernel, const Instruction& instruction) {
     switch (instruction.opcode) {
         case Opcode::bra:
         case Opcode::brx:
@@ -21,6 +26,8 @@ bool is_control(const Instruction& instruction) {
         case Opcode::trap:
         case Opcode::barrier:
             return true;
+        case Opcode::call:
+            return calls_runtime(kernel, instruction, RuntimeFunction::assertfail);
         case Opcode::bar:
             return !instruction.has(Modifier::warp);
         default:
@@ -94,7 +101,10 @@ class RootAnalysis {
   private:
     static Roots bit(std::size_t index) { return index + 1 < 64 ? Roots{1} << (index + 1) : kUnknown; }
     Roots parameter_root(std::size_t p) const { return bit(p); }
-    Roots variable_root(std::size_t v) const { return bit(offsets_.size() + v); }
+    Roots variable_root(std::size_t v) const {
+        return kernel_.variables[v].space == StateSpace::none ? 0
+                                                              : bit(offsets_.size() + variable_numbers_[v]);
+    }
 
     static bool is_pointer_load(const Instruction& n) {
         return n.opcode == Opcode::ld && n.space == StateSpace::parameter && bits_of(n.type()) == 64 &&
@@ -106,6 +116,11 @@ class RootAnalysis {
     }
 
     void name_roots() {
+        std::size_t number = 0;
+        for (const Variable& variable : kernel_.variables) {  // functions are none
+            variable_numbers_.push_back(number);
+            number += variable.space != StateSpace::none ? 1 : 0;
+        }
         for (const Instruction& n : kernel_.instructions) {
             if (!is_pointer_load(n)) continue;
             const std::uint32_t offset = parameter_offset(n);
@@ -121,6 +136,7 @@ class RootAnalysis {
             return parameter_root(static_cast<std::size_t>(found - offsets_.begin())) |
                    (n.operands[0].kind == Operand::Kind::vector ? kUnknown : 0);
         }
+        if (n.opcode == Opcode::call) return kUnknown;
         const bool loads = n.opcode == Opcode::ld || n.opcode == Opcode::ldu || n.opcode == Opcode::atom;
         if (loads) return bits_of(n.type()) == 64 ? kUnknown : 0;
         if (forgets_pointers(n)) return 0;
@@ -157,6 +173,7 @@ class RootAnalysis {
     std::span<const RegisterUse> uses_;
     std::vector<Roots> roots_;
     std::vector<std::uint32_t> offsets_;  // of parameters used as pointers
+    std::vector<std::size_t> variable_numbers_;
 };
 
 // One side of a memory access.
@@ -262,8 +279,11 @@ class Slicer {
         if (is_async_copy(n) && n.operands.size() > 3) mark_operand(n.operands[3]);
         if (synchronizes_lanes(n)) mark_operand(n.operands.back());
         if (is_fragment_load(n) || is_fragment_store(n)) mark_operand(n.operands[2]);  // the stride
-        if (!is_control(n)) return;
+        if (!is_control(kernel_, n)) return;
         slice_.evaluated[i] = true;
+        if (n.opcode == Opcode::call) {  // what a failed assertion says
+            for (const std::uint32_t r : uses_[i].reads) mark(r);
+        }
         if (n.opcode == Opcode::bar || n.opcode == Opcode::barrier || n.opcode == Opcode::brx) {
             for (const Operand& operand : n.operands) {
                 if (operand.type != Type::pred) mark_operand(operand);
@@ -339,7 +359,27 @@ bool synchronizes_lanes(const Instruction& instruction) {
     }
 }
 
+namespace {
+
+// Pointers to functions and the heap's addresses may lie anywhere in memory.
+bool needs_everything(const Kernel& kernel) {
+    return std::any_of(kernel.calls.begin(), kernel.calls.end(), [](const CallSite& site) {
+        return site.kind != CallSite::Kind::runtime ||
+               (site.runtime != RuntimeFunction::vprintf && site.runtime != RuntimeFunction::assertfail);
+    });
+}
+
+}  // namespace
+
 SteeringSlice find_steering(const Kernel& kernel, std::span<const RegisterUse> uses) {
+    if (needs_everything(kernel)) {
+        SteeringSlice slice;
+        slice.everything = slice.shared_memory = true;
+        slice.evaluated.assign(uses.size(), true);
+        slice.registers.assign(kernel.registers.size() + 1, true);
+        slice.count = uses.size();
+        return slice;
+    }
     return Slicer(kernel, uses).run();
 }
 

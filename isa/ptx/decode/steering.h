@@ -13,6 +13,7 @@ namespace heddle::ptx {
 struct SteeringSlice {
     std::vector<bool> evaluated;  ///< [instruction] its values must be computed
     std::vector<bool> registers;  ///< [register, and the carry flag] holds a value that steers
+    bool everything = false;      ///< nothing is left out: kernels with calls or a heap
     bool shared_memory = false;   ///< something that steers is read from shared memory
     std::size_t count = 0;        ///< evaluated instructions
     /// Offsets of kernel parameters, used as pointers, through which evaluated instructions read and through

@@ -1,6 +1,7 @@
 #include "isa/ptx/handlers/handlers.h"
 
 #include "isa/common/error.h"
+#include "isa/ptx/machine/calls.h"
 #include "isa/ptx/machine/control.h"
 
 namespace heddle::ptx {
@@ -46,6 +47,7 @@ bool does_nothing(const Instruction& n) {
 
 Handler select_handler(const Instruction& instruction, const HandlerRequest& request) {
     if (does_nothing(instruction)) return nullptr;
+    if (const Handler call = select_call(instruction)) return call;
     if (const Handler control = select_control(instruction)) return control;
     Handler handler = nullptr;
 #ifdef HEDDLE_PTX_AVX2

@@ -111,7 +111,6 @@ inline Located locate(State& warp, const Decoded& i, std::uint32_t mask, MemoryA
         if (last == nullptr || !last->contains(range.low, extent)) {
             Allocation* found = find_allocation(warp, i, range.low, extent);
             if (found == nullptr) {
-                if (range.contiguous) fail_access(warp, mask, access);
                 check_lanes(warp, mask, access);
                 located.one_allocation = false;
                 return located;

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "isa/ptx/execution.h"
+#include "isa/ptx/machine/call_tables.h"
 
 namespace heddle::ptx {
 
@@ -85,6 +86,8 @@ struct Program {
         std::uint64_t addend = 0;
     };
     std::vector<AddressRow> addresses;
+    std::vector<DecodedCall> calls;          ///< DecodedInstruction::target of a call
+    std::vector<DecodedFunction> functions;  ///< ... of a function's ret
 };
 
 struct LoadedKernel::Implementation {

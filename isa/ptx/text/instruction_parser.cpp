@@ -60,7 +60,8 @@ void InstructionParser::parse() {
     kernel_.instructions.push_back(std::move(instruction));
 }
 
-// call (results), name, (arguments); every argument is a .param variable.
+// call (results), name, (arguments), prototype; every argument is a .param variable. The third operand is the
+// register with the function's address, or an index in Kernel::callees.
 void InstructionParser::parse_call(Instruction& instruction) {
     Operand results, arguments, callee;
     results.kind = arguments.kind = Operand::Kind::vector;
@@ -70,14 +71,42 @@ void InstructionParser::parse_call(Instruction& instruction) {
         cursor_.expect(',', "after the results of a call");
     }
     const Token name = cursor_.expect_word("the name of a function");
-    if (symbols_.find_register(name.text) >= 0)
-        cursor_.fail("calls through a register are not supported", name);
-    callee.bits = kernel_.callees.size();
-    kernel_.callees.emplace_back(name.text);
-    if (cursor_.accept(',')) arguments.elements = parse_call_arguments();
+    const std::int64_t pointer = symbols_.find_register(name.text);
+    if (pointer >= 0) {
+        callee.kind = Operand::Kind::reg;
+        callee.index = static_cast<std::uint32_t>(pointer);
+        callee.type = kernel_.registers[callee.index].type;
+        if (bits_of(callee.type) != 64 || is_float(callee.type))
+            cursor_.fail("the address of a function needs a 64-bit integer register", name);
+    } else {
+        callee.bits = kernel_.callees.size();
+        kernel_.callees.emplace_back(name.text);
+    }
+    bool prototype = false;
+    while (cursor_.accept(',')) {
+        if (cursor_.peek().is('(')) {
+            arguments.elements = parse_call_arguments();
+            continue;
+        }
+        const Token list = cursor_.expect_word("the arguments of a call, or its prototype");
+        if (pointer < 0 || call_prototypes_.find(list.text) == call_prototypes_.end())
+            cursor_.fail("no .callprototype or .calltargets of this name before its use", list);
+        prototype = true;
+    }
+    if (pointer >= 0 && !prototype)
+        cursor_.fail("a call through a register needs the name of a .callprototype", name);
     cursor_.expect(';', "after a call");
     instruction.operands = {results, arguments, callee};
     kernel_.instructions.push_back(std::move(instruction));
+}
+
+// The sizes of the arguments say the same as a prototype.
+void InstructionParser::parse_call_prototype(const Token& label) {
+    if (label.kind != TokenKind::word)
+        cursor_.fail_expected("a label before .callprototype", cursor_.peek());
+    call_prototypes_.insert(std::string(label.text));
+    while (!cursor_.at_end() && !cursor_.peek().is(';') && !cursor_.peek().is('{')) cursor_.next();
+    cursor_.expect(';', "after .callprototype");
 }
 
 std::vector<Operand> InstructionParser::parse_call_arguments() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,8 @@ class InstructionParser {
     void parse();
     /// What follows .branchtargets, up to the semicolon: the targets of a brx.idx that names `label`.
     void parse_branch_targets(const Token& label);
+    /// What follows .callprototype or .calltargets, up to the semicolon: `label` names it.
+    void parse_call_prototype(const Token& label);
 
   private:
     void parse_guard(Instruction& instruction);
@@ -41,6 +44,7 @@ class InstructionParser {
     OperandParser operands_{cursor_};
     OperandBinder binder_{kernel_, symbols_};
     std::map<std::string, std::vector<Token>, std::less<>> branch_targets_;
+    std::set<std::string, std::less<>> call_prototypes_;
 };
 
 }  // namespace heddle::ptx

@@ -1,0 +1,117 @@
+// How many registers a thread of the kernel needs: decides how many fit on a multiprocessor.
+#include <algorithm>
+
+#include "isa/ptx/decode/data_flow.h"
+
+namespace heddle::ptx {
+namespace {
+
+// Registers that only ever hold a kernel parameter: operands from the constant bank on the machine.
+std::vector<bool> parameter_registers(const Kernel& kernel, std::span<const RegisterUse> uses) {
+    std::vector<bool> constant(kernel.registers.size() + 1, true);
+    constant.back() = false;
+    for (const CalledFunction& function : kernel.functions) {  // calls write these
+        constant[function.frame_register] = false;
+        for (const Operand& argument : function.arguments) {
+            if (argument.kind == Operand::Kind::reg) constant[argument.index] = false;
+        }
+    }
+    for (bool changed = true; changed;) {
+        changed = false;
+        for (std::size_t i = 0; i < uses.size(); ++i) {
+            const Instruction& instruction = kernel.instructions[i];
+            bool from_bank = instruction.opcode == Opcode::ld && instruction.space == StateSpace::parameter;
+            if (instruction.opcode == Opcode::cvta || instruction.opcode == Opcode::mov) {
+                from_bank = uses[i].reads.size() == 1 && constant[uses[i].reads[0]];
+            }
+            if (from_bank && instruction.guard < 0) continue;
+            for (const std::uint32_t r : uses[i].writes) {
+                if (constant[r]) {
+                    constant[r] = false;
+                    changed = true;
+                }
+            }
+        }
+    }
+    return constant;
+}
+
+// 0: the kernel itself, else one more than the index of the function.
+std::size_t body_of(const Kernel& kernel, std::uint32_t instruction) {
+    std::size_t body = 0;
+    while (body < kernel.functions.size() && kernel.functions[body].first_instruction <= instruction) ++body;
+    return body;
+}
+
+bool calls(const CallSite& site, std::size_t function, const CalledFunction& called) {
+    if (site.kind == CallSite::Kind::function) return site.function == function;
+    return site.kind == CallSite::Kind::pointer && called.argument_bytes == site.argument_bytes &&
+           called.result_bytes == site.result_bytes;
+}
+
+// Peak of a body and of the deepest chain of calls below it. Between functions that are recursive it is not
+// followed: they keep the registers of their callers on the stack.
+unsigned registers_of_calls(const Kernel& kernel, std::span<const unsigned> peaks, std::size_t body,
+                            std::vector<unsigned>& known) {
+    if (known[body] != 0) return known[body];
+    const bool recursive = body != 0 && kernel.functions[body - 1].recursive;
+    unsigned deepest = 0;
+    for (const CallSite& site : kernel.calls) {
+        if (static_cast<std::size_t>(site.caller + 1) != body) continue;
+        for (std::size_t f = 0; f < kernel.functions.size(); ++f) {
+            if (!calls(site, f, kernel.functions[f]) || (recursive && kernel.functions[f].recursive))
+                continue;
+            deepest = std::max(deepest, registers_of_calls(kernel, peaks, f + 1, known));
+        }
+    }
+    known[body] = peaks[body] + deepest;
+    return known[body];
+}
+
+}  // namespace
+
+unsigned count_registers(const Kernel& kernel, std::span<const RegisterUse> uses, const ControlFlow& flow,
+                         const Liveness& liveness) {
+    // A few for the stack pointer, the exit address and alignment of pairs: what ptxas reports for kernels
+    // whose live values can be counted by hand.
+    constexpr unsigned kReserved = 4;
+    constexpr unsigned kAllocationUnit = 8;
+    const std::vector<bool> constant = parameter_registers(kernel, uses);
+    const auto weight = [&](std::uint32_t r) -> unsigned {
+        if (constant[r] || r >= kernel.registers.size() || kernel.registers[r].type == Type::pred) return 0;
+        return bits_of(kernel.registers[r].type) > 32 ? 2 : 1;
+    };
+    std::vector<unsigned> peaks(kernel.functions.size() + 1, 0);  // of the kernel and each function
+    for (std::size_t b = 0; b < flow.blocks.size(); ++b) {
+        unsigned& peak = peaks[body_of(kernel, flow.blocks[b].first)];
+        std::vector<bool> live = liveness.live_out[b];
+        unsigned now = 0;
+        for (std::uint32_t r = 0; r < live.size(); ++r) now += live[r] ? weight(r) : 0;
+        peak = std::max(peak, now);
+        for (std::uint32_t i = flow.blocks[b].last + 1; i-- > flow.blocks[b].first;) {
+            for (const std::uint32_t r : uses[i].writes) {
+                if (!live[r]) {
+                    peak = std::max(peak, now + weight(r));  // written and never read: lives for an instant
+                } else if (kernel.instructions[i].guard < 0) {
+                    live[r] = false;
+                    now -= weight(r);
+                }
+            }
+            for (const std::uint32_t r : uses[i].reads) {
+                if (live[r]) continue;
+                live[r] = true;
+                now += weight(r);
+            }
+            peak = std::max(peak, now);
+        }
+    }
+    std::vector<unsigned> known(peaks.size(), 0);
+    const unsigned peak = registers_of_calls(kernel, peaks, 0, known);
+    unsigned total = (peak + kReserved + kAllocationUnit - 1) / kAllocationUnit * kAllocationUnit;
+    total = std::clamp(total, 16u, 255u / kAllocationUnit * kAllocationUnit + kAllocationUnit);
+    if (kernel.maximum_registers != 0)
+        total = std::min(total, std::max(16u, kernel.maximum_registers / 8 * 8));
+    return std::min(total, 255u);
+}
+
+}  // namespace heddle::ptx
