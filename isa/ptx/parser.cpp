@@ -130,7 +130,9 @@ class Parser {
             if (target == functions_.end() || !target->second.defined || declared == functions_.end())
                 cursor_.fail(".alias of functions that are not declared, or without a body", alias.token);
             if (declared->second.defined) cursor_.fail("two functions of the same name", alias.token);
+            const std::uint64_t address = declared->second.address;
             declared->second = target->second;
+            declared->second.address = address;
         }
     }
 
