@@ -30,6 +30,8 @@ bool is_control(const Kernel& kernel, const Instruction& instruction) {
             return calls_runtime(kernel, instruction, RuntimeFunction::assertfail);
         case Opcode::bar:
             return !instruction.has(Modifier::warp);
+        case Opcode::wgmma:
+            return instruction.has(Modifier::wait_group);
         default:
             return false;
     }

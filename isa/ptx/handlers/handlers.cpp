@@ -35,7 +35,7 @@ bool does_nothing(const Instruction& n) {
         case Opcode::nanosleep:
             return true;
         case Opcode::wgmma:
-            return !n.has(Modifier::mma_async);
+            return n.has(Modifier::fence) || n.has(Modifier::commit_group);
         case Opcode::cp:
             return n.operands.empty() || n.operands[0].kind != Operand::Kind::address;
         default:

@@ -1,6 +1,6 @@
 // wgmma.mma_async: each warp of a warpgroup computes its own 16 rows of D when it issues the instruction. A
 // correct program cannot tell this from a later completion, as it may touch neither D nor the operands before
-// wgmma.wait_group. There the warps of a warpgroup meet (machine/control.cpp), so that none goes on to
+// wgmma.wait_group. There the warps of a warpgroup meet (machine/barrier.cpp), so that none goes on to
 // overwrite operands that another has yet to read.
 //
 // Which lane holds which element: PTX manual, "Register Fragments" of wgmma. With group = lane / 4 and
@@ -24,7 +24,6 @@ namespace {
 constexpr unsigned kRows = 16;  // of a warp; four warps make the 64 of the instruction
 constexpr unsigned kMaximumColumns = 256;
 constexpr unsigned kRowBytes = 32;  // of A, and of B unless A is sparse
-constexpr unsigned kWarpgroup = 4;
 
 // A warp's part of the instruction. Elements are T; a row of A has kDepth of them, of B kDepth or, beside a
 // sparse A, twice as many.
@@ -41,17 +40,6 @@ struct Operands {
                   "wgmma reads shared memory at 0x%x, the CTA has %u bytes (descriptor 0x%016llx)", address,
                   warp.cta->shared_bytes, static_cast<unsigned long long>(descriptor));
     fail_running(warp, 0, text, "check start address and offsets of the matrix descriptor");
-}
-
-void require_warpgroup(const State& warp, std::uint32_t mask) {
-    if (mask != kAllLanes) {
-        fail_running(warp, static_cast<unsigned>(std::countr_one(mask)),
-                     "wgmma needs all 32 lanes of the warp", "do not branch around it lane by lane");
-    }
-    if (warp.index / kWarpgroup * kWarpgroup + kWarpgroup > warp.cta->warps.size()) {
-        fail_running(warp, 0, "wgmma needs a warpgroup of four warps",
-                     "launch blocks of a multiple of 128 threads");
-    }
 }
 
 // An operand that must be the same in all lanes.
@@ -88,7 +76,7 @@ template <class T>
 void read_a(State& warp, const Decoded& i, const WarpgroupMultiply& details, Operands<T>& operands) {
     if (!details.a_in_registers) {
         const OperandTile tile{details.a_mn_major ? Majorness::mn : Majorness::k, sizeof(T),
-                               warp.index % kWarpgroup * kRows, kRows, Operands<T>::kDepth};
+                               warp.index % kWarpgroupSize * kRows, kRows, Operands<T>::kDepth};
         copy_operand(warp, i.operand[1], tile, operands.a);
         return;
     }

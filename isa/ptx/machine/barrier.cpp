@@ -118,7 +118,32 @@ void wait_at_cluster_barrier(Warp::State& warp, const DecodedInstruction&, std::
     if (waiting != 0) make_wait(warp, waiting, warp.pc, PathWait::cluster_barrier, 0);
 }
 
+// wgmma.wait_group, which all warps of the warpgroup execute (.aligned). On the device no warp passes before
+// the products of all four are done; here they are done when a warp has issued them. So the warps meet, and
+// none can go on to overwrite operands that another has yet to read.
+void meet_warpgroup(Warp::State& warp, const DecodedInstruction&, std::uint32_t mask) {
+    require_warpgroup(warp, mask);
+    const unsigned number = kBarrierCount + warp.index / kWarpgroupSize;
+    Barrier& barrier = warp.cta->barriers[number];
+    barrier.expected_warps = kWarpgroupSize;
+    barrier.waiting |= 1u << warp.index;
+    ++barrier.arrived_warps;
+    make_wait(warp, mask, warp.pc, PathWait::cta_barrier, number);
+    if (barrier.arrived_warps == kWarpgroupSize) warp.cta->release(number);
+}
+
 }  // namespace
+
+void require_warpgroup(const Warp::State& warp, std::uint32_t mask) {
+    if (mask != kAllLanes) {
+        fail_running(warp, static_cast<unsigned>(std::countr_one(mask)),
+                     "wgmma needs all 32 lanes of the warp", "do not branch around it lane by lane");
+    }
+    if (warp.index / kWarpgroupSize * kWarpgroupSize + kWarpgroupSize > warp.cta->warps.size()) {
+        fail_running(warp, 0, "wgmma needs a warpgroup of four warps",
+                     "launch blocks of a multiple of 128 threads");
+    }
+}
 
 void Cta::Implementation::release(unsigned number) {
     Barrier& barrier = barriers[number];
@@ -174,6 +199,7 @@ void ClusterState::complete_barrier_if_due() {
 }
 
 Handler select_barrier(const Instruction& n) {
+    if (n.opcode == Opcode::wgmma) return meet_warpgroup;
     if (n.has(Modifier::cluster)) {
         return n.has(Modifier::arrive) ? arrive_at_cluster_barrier : wait_at_cluster_barrier;
     }

@@ -98,6 +98,8 @@ Handler select_control(const Instruction& n) {
         case Opcode::barrier:
         case Opcode::bar:
             return select_barrier(n);
+        case Opcode::wgmma:
+            return n.has(Modifier::wait_group) ? select_barrier(n) : nullptr;
         default:
             return nullptr;
     }

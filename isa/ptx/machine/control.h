@@ -7,7 +7,7 @@ namespace heddle::ptx {
 
 /// The handler of bra, brx, ret, exit, trap, bar and barrier; nullptr for other instructions.
 Handler select_control(const Instruction& instruction);
-/// bar and barrier of a CTA, and barrier.cluster.
+/// bar and barrier of a CTA, barrier.cluster and wgmma.wait_group.
 Handler select_barrier(const Instruction& instruction);
 
 }  // namespace heddle::ptx

@@ -26,6 +26,9 @@ inline constexpr std::uint32_t kNoGuard = 0xFFFFFFFFu;
 inline constexpr std::uint32_t kNowhere = 0xFFFFFFFFu;  ///< no instruction
 inline constexpr std::size_t kNarrowRow = 128, kWideRow = 256, kPredicateRow = 4;
 inline constexpr unsigned kBarrierCount = 16;
+/// wgmma: four warps, one behind another. Each warpgroup has a barrier after the CTA's 16, for
+/// wgmma.wait_group.
+inline constexpr unsigned kWarpgroupSize = 4, kMaximumWarpgroups = 8;
 
 /// Storage of rows: bytes, so that 32-bit and 64-bit rows may live in it, aligned for vector instructions.
 struct alignas(64) Line {
@@ -209,7 +212,7 @@ struct Cta::Implementation {
     std::vector<Line> registers;           ///< rows of all warps
     std::vector<Warp> warps;
     std::vector<Warp::State> states;
-    std::array<Barrier, kBarrierCount> barriers;
+    std::array<Barrier, kBarrierCount + kMaximumWarpgroups> barriers;
     /// The allocation that each instruction last accessed: nearly always the right one.
     std::vector<Allocation*> last_allocation;
     Dim3 position;
@@ -242,6 +245,9 @@ struct Cluster::Implementation : ClusterState {};
 /// kernel's.
 void fill_in_addresses(const Variable& variable, const GlobalMemory& memory,
                        std::span<const Variable> variables, std::span<std::byte> bytes);
+
+/// wgmma: fails unless all lanes run and the warp's warpgroup is complete.
+void require_warpgroup(const Warp::State& warp, std::uint32_t mask);
 
 /// Out of line, used by handlers.
 Allocation* find_allocation(Warp::State& warp, const DecodedInstruction& instruction, std::uint64_t address,

@@ -38,7 +38,10 @@ std::string hexadecimal(std::uint64_t value) {
 std::string describe_barrier(const Warp::State& warp, std::uint64_t number) {
     const Cta::Implementation& cta = *warp.cta;
     const Barrier& barrier = cta.barriers[number];
-    return "at barrier " + std::to_string(number) + ": " + std::to_string(barrier.arrived_warps) + " of " +
+    const std::string name = number < kBarrierCount
+                                 ? "barrier " + std::to_string(number)
+                                 : "wgmma.wait_group of warpgroup " + std::to_string(number - kBarrierCount);
+    return "at " + name + ": " + std::to_string(barrier.arrived_warps) + " of " +
            std::to_string(barrier.expected_warps != 0 ? barrier.expected_warps : cta.unfinished) +
            " warps have arrived";
 }
