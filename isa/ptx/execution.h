@@ -56,6 +56,10 @@ enum class Synchronisation : std::uint8_t {
     /// wgmma.wait_group N: at most `async_copy_groups_left` groups of products may stay unfinished. The warps
     /// of a warpgroup meet here: see Warp::blocked().
     wgmma_wait,
+    bulk_commit,  ///< cp.async.bulk.commit_group
+    /// cp.async.bulk.wait_group N: at most `async_copy_groups_left` groups of bulk copies may stay unfinished.
+    bulk_wait,
+    bulk_wait_read,  ///< ... .read: they may still have to write, but have read their source
 };
 
 /// What is the same for every execution of an instruction. Scoreboard identifiers name virtual registers

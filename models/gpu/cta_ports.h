@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <systemc>
 
+#include "isa/ptx/execution.h"
 #include "models/common/cycle.h"
 
 namespace heddle::models::gpu {
@@ -13,7 +15,9 @@ class CtaReceiver : public virtual sc_core::sc_interface {
   public:
     /// Starts CTA `index` of the launch; its warps may issue from cycle `first_instruction` on, which is
     /// later than the present one. Calls come in ascending order of `first_instruction`.
-    virtual void start_cta(std::uint64_t index, Cycle first_instruction) = 0;
+    /// `cluster`: what it shares with the other CTAs of its cluster; nullptr without clusters.
+    virtual void start_cta(std::uint64_t index, Cycle first_instruction,
+                           std::shared_ptr<ptx::Cluster> cluster) = 0;
 };
 
 /// The CTA scheduler, as an SM sees it.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "isa/common/error.h"
+
 namespace heddle::models::gpu {
 
 CtaScheduler::CtaScheduler(const sc_core::sc_module_name& name, ClockDomain& clock,
@@ -22,8 +24,15 @@ void CtaScheduler::reset() {
     pace_.reset();
 }
 
-void CtaScheduler::begin(std::uint64_t ctas, unsigned per_sm) {
-    ctas_ = ctas;
+void CtaScheduler::begin(const ptx::LaunchContext& launch, unsigned per_sm) {
+    launch_ = &launch;
+    ctas_ = launch.grid.count();
+    cluster_size_ = ptx::cluster_size(launch);
+    if (cluster_size_ > receivers_.size() * per_sm) {
+        throw Error("a cluster of " + std::to_string(cluster_size_) + " thread blocks does not fit: this GPU holds " +
+                        std::to_string(receivers_.size() * per_sm) + " at once",
+                    {}, "use smaller clusters or thread blocks");
+    }
     for (unsigned round = 0; round < per_sm; ++round) {
         for (std::uint32_t sm = 0; sm < receivers_.size(); ++sm) places_.emplace_back(1, sm);
     }
@@ -41,8 +50,8 @@ void CtaScheduler::cta_finished(std::uint32_t sm, Cycle at) {
 }
 
 Cycle CtaScheduler::next() const {
-    if (handed_out_ == ctas_ || places_.empty()) return kNever;
-    return std::max(places_.front().first, pace_.free_at());
+    if (handed_out_ == ctas_ || places_.size() < cluster_size_) return kNever;
+    return std::max(places_[cluster_size_ - 1].first, pace_.free_at());
 }
 
 bool CtaScheduler::can_act(Cycle now) const {
@@ -51,12 +60,44 @@ bool CtaScheduler::can_act(Cycle now) const {
 
 Cycle CtaScheduler::tick(Cycle now) {
     while (next() <= now) {
+        if (cluster_size_ > 1) {
+            start_cluster(now);
+            continue;
+        }
         const std::uint32_t sm = places_.front().second;
         places_.pop_front();
         pace_.take(now, fine(config_.cta_interval));
-        receivers_[sm]->start_cta(handed_out_++, now + config_.cta_latency);
+        receivers_[sm]->start_cta(handed_out_++, now + config_.cta_latency, nullptr);
     }
     return next();
+}
+
+// The first free places, on as many different SMs as possible. At least cluster_size_ are free.
+std::vector<std::size_t> CtaScheduler::choose_places(Cycle now) const {
+    std::vector<std::size_t> chosen, others;
+    std::vector<bool> taken(receivers_.size());
+    for (std::size_t i = 0; i < places_.size() && places_[i].first <= now && chosen.size() < cluster_size_; ++i) {
+        const std::uint32_t sm = places_[i].second;
+        (taken[sm] ? others : chosen).push_back(i);
+        taken[sm] = true;
+    }
+    for (std::size_t i = 0; chosen.size() < cluster_size_; ++i) chosen.push_back(others[i]);
+    std::sort(chosen.begin(), chosen.end());
+    return chosen;
+}
+
+void CtaScheduler::start_cluster(Cycle now) {
+    const std::vector<std::size_t> chosen = choose_places(now);
+    const auto cluster = std::make_shared<ptx::Cluster>(*launch_);
+    const std::uint64_t number = handed_out_ / cluster_size_;
+    for (unsigned rank = 0; rank < cluster_size_; ++rank) {
+        pace_.take(now, fine(config_.cta_interval));
+        receivers_[places_[chosen[rank]].second]->start_cta(ptx::cta_of_cluster(*launch_, number, rank),
+                                                            now + config_.cta_latency, cluster);
+    }
+    for (std::size_t i = chosen.size(); i-- > 0;)
+        places_.erase(places_.begin() + static_cast<std::ptrdiff_t>(chosen[i]));
+    handed_out_ += cluster_size_;
 }
 
 }  // namespace heddle::models::gpu

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "isa/ptx/execution.h"
 #include "models/common/clock_domain.h"
 #include "models/gpu/cta_ports.h"
 #include "models/gpu/gpu_config.h"
@@ -15,7 +16,8 @@
 namespace heddle::models::gpu {
 
 /// Breadth first, as the hardware does: one CTA to each SM, then a second to each, until all are full; then
-/// each place that becomes free takes the next CTA.
+/// each place that becomes free takes the next CTA. The CTAs of a cluster start together, on different SMs as far
+/// as there are any.
 class CtaScheduler : public Block, public CtaReporter {
   public:
     sc_core::sc_port<CtaReceiver, 0, sc_core::SC_ZERO_OR_MORE_BOUND> sms;
@@ -23,8 +25,9 @@ class CtaScheduler : public Block, public CtaReporter {
 
     CtaScheduler(const sc_core::sc_module_name& name, ClockDomain& clock, const LaunchConfig& config);
 
-    /// Between reset() and the run: the launch has `ctas` thread blocks, `per_sm` of which fit on an SM.
-    void begin(std::uint64_t ctas, unsigned per_sm);
+    /// Between reset() and the run: `per_sm` thread blocks of the launch fit on an SM. `launch` must outlive
+    /// the run. Throws heddle::Error when not one of its clusters fits.
+    void begin(const ptx::LaunchContext& launch, unsigned per_sm);
     void cta_finished(std::uint32_t sm, Cycle at) override;
     Cycle tick(Cycle now) override;
     bool can_act(Cycle now) const override;
@@ -38,9 +41,13 @@ class CtaScheduler : public Block, public CtaReporter {
   private:
     void end_of_elaboration() override;
     Cycle next() const;
+    void start_cluster(Cycle now);
+    std::vector<std::size_t> choose_places(Cycle now) const;
 
     const LaunchConfig config_;
     std::vector<CtaReceiver*> receivers_;
+    const ptx::LaunchContext* launch_ = nullptr;
+    unsigned cluster_size_ = 1;
     std::uint64_t ctas_ = 0, handed_out_ = 0, finished_ = 0;
     Cycle last_finish_ = 0;
     std::deque<std::pair<Cycle, std::uint32_t>>

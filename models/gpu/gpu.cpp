@@ -10,6 +10,9 @@
 namespace heddle::models::gpu {
 namespace {
 
+/// Times that a kernel in which nothing goes on is given another chance.
+constexpr unsigned kVainAttempts = 1000;
+
 GpuConfig checked(const GpuConfig& config) {
     const std::vector<std::string> problems = check(config);
     if (problems.empty()) return config;
@@ -80,11 +83,21 @@ void Gpu::preload(const std::vector<L2Residency>& resident) {
     }
 }
 
+void Gpu::check_clusters(const ptx::LaunchContext& launch) const {
+    const unsigned size = ptx::cluster_size(launch);
+    if (size <= 1 || size <= config_.cluster.size) return;
+    throw Error("kernel " + launch.kernel->name() + " is launched with clusters of " + std::to_string(size) +
+                    " thread blocks; this GPU takes " +
+                    (config_.cluster.size == 0 ? "none" : "at most " + std::to_string(config_.cluster.size)),
+                {}, "choose another GPU, or set cluster.size in the hardware file");
+}
+
 KernelResult Gpu::run(const ptx::LaunchContext& launch, const RunOptions& options) {
     const ptx::LoadedKernel& kernel = *launch.kernel;
     // Ports are bound when elaboration ends, and the blocks are prepared before the first cycle.
     if (sc_core::sc_get_status() == sc_core::SC_ELABORATION) sc_core::sc_start(sc_core::SC_ZERO_TIME);
     reset_blocks();
+    check_clusters(launch);
     LaunchPlan plan;
     plan.launch = &launch;
     plan.kernel = time_kernel(kernel, config_);
@@ -97,12 +110,15 @@ KernelResult Gpu::run(const ptx::LaunchContext& launch, const RunOptions& option
                     "launch at least one block");
     preload(options.resident);
     for (Sm& sm : sms) sm.begin(plan);
-    scheduler.begin(ctas, plan.occupancy.ctas_per_sm);
+    scheduler.begin(launch, plan.occupancy.ctas_per_sm);
 
     clock.set_tick_every_cycle(options.tick_every_cycle);
     const std::uint64_t activations = clock.activations();
-    clock.run(options.limit == 0 ? kLastCycle : std::min(options.limit, kLastCycle));
-    if (scheduler.finished() != ctas) report_deadlock(kernel.name());
+    const Cycle limit = options.limit == 0 ? kLastCycle : std::min(options.limit, kLastCycle);
+    clock.run(limit);
+    for (unsigned attempts = 0; scheduler.finished() != ctas; clock.run(limit)) {
+        if (!resume_stalled() || ++attempts == kVainAttempts) report_deadlock(kernel.name());
+    }
 
     Cycle end = scheduler.last_finish();
     for (const L2Slice& slice : slices) end = std::max(end, slice.statistics().last_store);
@@ -115,6 +131,13 @@ KernelResult Gpu::run(const ptx::LaunchContext& launch, const RunOptions& option
     KernelResult result = summary.result(end, kernel.registers_per_thread());
     result.activations = clock.activations() - activations;
     return result;
+}
+
+// Nothing goes on any more, but lanes may be waiting for others that cannot come, or waits that need not succeed.
+bool Gpu::resume_stalled() {
+    bool any = false;
+    for (Sm& sm : sms) any = sm.resume_stalled(clock.now()) || any;
+    return any;
 }
 
 void Gpu::report_deadlock(const std::string& kernel) {

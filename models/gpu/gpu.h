@@ -57,6 +57,8 @@ class Gpu : public sc_core::sc_module {
   private:
     void reset_blocks();
     void preload(const std::vector<L2Residency>& resident);
+    void check_clusters(const ptx::LaunchContext& launch) const;
+    bool resume_stalled();
     [[noreturn]] void report_deadlock(const std::string& kernel);
 
     GpuConfig config_;

@@ -84,6 +84,18 @@ void describe(GpuConfig& c, ParameterList& list) {
     list.add("load_store.wavefront_bytes", c.load_store.wavefront_bytes, per_cycle, 32, 1024,
              "Bytes per cycle between registers and L1 or shared memory.");
 
+    list.add("cluster.size", c.cluster.size, count, 0, 16, "Thread blocks of a cluster at most; 0: no clusters.");
+    list.add("cluster.latency", c.cluster.latency, cycles, 6, 10000,
+             "Load to use, shared memory of another SM of the cluster.");
+    list.add("cluster.bytes_per_cycle", c.cluster.bytes_per_cycle, per_cycle, 1, 1024,
+             "Copies from the shared memory of one SM to that of another.");
+    list.add("bulk_copy.interval", c.bulk_copy.interval, cycles, 1, 10000,
+             "Cycles between the starts of two bulk or tensor copies of an SM.");
+    list.add("bulk_copy.latency", c.bulk_copy.latency, cycles, 1, 10000,
+             "From the issue of a bulk copy to its first request, beyond that of a load.");
+    list.add("bulk_copy.requests", c.bulk_copy.requests, count, 1, 65536,
+             "Lines of bulk copies that an SM may have under way.");
+
     models::describe(c.l2, list);
     models::describe(c.hbm, list);
 
@@ -130,6 +142,7 @@ std::vector<std::string> check(const GpuConfig& c) {
     require(c.shared.bytes <= c.l1.unified_bytes, "shared.size must fit l1.unified_size");
     require(c.shared.bytes_per_cta + c.shared.reserved_per_cta <= c.shared.bytes,
             "shared.size_per_cta and shared.reserved_per_cta must fit shared.size together");
+    require(c.cluster.latency >= c.shared.latency, "cluster.latency must not be shorter than shared.latency");
     require(c.l1.miss_latency > c.load_store.address_interval,
             "l1.miss_latency includes load_store.address_interval and must be longer");
     require(c.l1.latency > c.load_store.address_interval && c.shared.latency > c.load_store.address_interval,

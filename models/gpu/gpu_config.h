@@ -88,6 +88,20 @@ struct LoadStoreConfig {
     double wavefront_bytes = 128;     ///< moved per cycle between L1 or shared memory and registers
 };
 
+/// Thread block clusters and the network between the SMs that runs under them.
+struct ClusterConfig {
+    std::uint32_t size = 16;      ///< thread blocks of a cluster at most; 0: no clusters
+    std::uint32_t latency = 181;  ///< load to use, shared memory of another SM
+    double bytes_per_cycle = 32;  ///< copies from one SM to another
+};
+
+/// The engine that carries out bulk and tensor copies (TMA).
+struct BulkCopyConfig {
+    std::uint32_t interval = 32;     ///< cycles between the starts of two copies
+    std::uint32_t latency = 105;     ///< from issue to the first request, beyond that of a load
+    std::uint32_t requests = 384;    ///< lines under way at most
+};
+
 struct LaunchConfig {
     double gap = 1.0e-6;              ///< seconds of `before` that a profiler does not count as the kernel's
     double before = 1.2e-6;           ///< seconds from the end of the previous work to the first CTA
@@ -111,6 +125,8 @@ struct GpuConfig {
     SharedConfig shared;
     L1Config l1;
     LoadStoreConfig load_store;
+    ClusterConfig cluster;
+    BulkCopyConfig bulk_copy;
     L2Config l2;
     MemoryConfig hbm;
     LaunchConfig launch;

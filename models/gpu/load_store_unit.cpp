@@ -20,24 +20,18 @@ unsigned global_wavefronts(const ptx::MemoryAccess& access, const CoalescedAcces
 
 }  // namespace
 
-LoadStoreUnit::LoadStoreUnit(const GpuConfig& config, std::uint32_t sm, MemoryRequestPool& pool)
+LoadStoreUnit::LoadStoreUnit(const GpuConfig& config, CrossbarPort& port)
     : config_(config),
-      sm_(sm),
-      pool_(pool),
-      hash_(config.l2.slices),
+      port_(port),
       address_cycles_(static_cast<Cycle>(config.load_store.address_interval)),
       instruction_time_(fine(config.load_store.instruction_interval)),
-      wavefront_time_(fine(128 / config.load_store.wavefront_bytes)),
-      store_sector_time_(fine(kSectorBytes / config.l2.crossbar_request_bytes)),
-      response_sector_time_(fine(kSectorBytes / config.l2.crossbar_response_bytes)) {
+      wavefront_time_(fine(128 / config.load_store.wavefront_bytes)) {
     reset(config.l1.unified_bytes);
 }
 
 void LoadStoreUnit::reset(std::uint64_t l1_bytes) {
     l1_.resize(l1_bytes, config_.l1.ways);
     unit_.reset();
-    to_crossbar_.reset();
-    from_crossbar_.reset();
     loads_.clear();
     waiters_.clear();
     mshrs_.assign(config_.l1.mshrs, Mshr{});
@@ -47,6 +41,7 @@ void LoadStoreUnit::reset(std::uint64_t l1_bytes) {
     chains_.assign(1024, kNone);
     mshrs_in_use_ = 0;
     stores_ = 0;
+    acknowledged_ = 0;
     acknowledgements_.reset();
     statistics_ = {};
 }
@@ -67,6 +62,12 @@ LoadStoreUnit::Outcome LoadStoreUnit::access_shared(const ptx::MemoryAccess& acc
     const Cycle start = accept(now, wavefronts);
     const Cycle latency = access.atomic ? config_.shared.atomic_latency : config_.shared.latency;
     return {start, start - address_cycles_ + latency + wavefronts - 1};
+}
+
+LoadStoreUnit::Outcome LoadStoreUnit::access_cluster(const ptx::MemoryAccess& access, Cycle now) {
+    Outcome outcome = access_shared(access, now);
+    outcome.ready += config_.cluster.latency - config_.shared.latency;
+    return outcome;
 }
 
 LoadStoreUnit::Outcome LoadStoreUnit::load(const ptx::MemoryAccess& access, bool bypass_l1,
@@ -134,11 +135,11 @@ void LoadStoreUnit::wait_for(std::uint64_t line, SectorMask missing, bool bypass
     const SectorMask absent = missing & static_cast<SectorMask>(~mshr.pending);
     if (absent == 0) return;
     mshr.pending |= absent;
-    MemoryRequest& request = make_request(RequestKind::load, line, absent);
+    MemoryRequest& request = port_.make(RequestKind::load, line, absent);
     request.wants_data = true;
     request.tag = index;
     statistics_.requested_sectors += sector_count(absent);
-    inject(request, leave, 1u << kFineBits);
+    port_.send(request, leave);
 }
 
 LoadStoreUnit::Outcome LoadStoreUnit::store(const ptx::MemoryAccess& access, Cycle now) {
@@ -149,9 +150,9 @@ LoadStoreUnit::Outcome LoadStoreUnit::store(const ptx::MemoryAccess& access, Cyc
         const unsigned count = sector_count(line.sectors);
         ++statistics_.l1_requests;
         statistics_.l1_store_sectors += count;
-        MemoryRequest& request = make_request(RequestKind::store, line.line, line.sectors);
+        MemoryRequest& request = port_.make(RequestKind::store, line.line, line.sectors);
         ++stores_;
-        inject(request, start - address_cycles_ + config_.l1.miss_latency + i, count * store_sector_time_);
+        port_.send_data(request, start - address_cycles_ + config_.l1.miss_latency + i);
     }
     return {start, start};
 }
@@ -168,7 +169,7 @@ LoadStoreUnit::Outcome LoadStoreUnit::access_atomic(const ptx::MemoryAccess& acc
         const unsigned count = sector_count(line.sectors);
         ++statistics_.l1_requests;
         statistics_.atomic_sectors += count;
-        MemoryRequest& request = make_request(RequestKind::atomic, line.line, line.sectors);
+        MemoryRequest& request = port_.make(RequestKind::atomic, line.line, line.sectors);
         request.atomic_conflicts = static_cast<std::uint8_t>(conflicts[i]);
         if (wants_result) {
             if (load == kNone) load = new_load(owner, start);
@@ -179,7 +180,7 @@ LoadStoreUnit::Outcome LoadStoreUnit::access_atomic(const ptx::MemoryAccess& acc
         } else {
             ++stores_;
         }
-        inject(request, start - address_cycles_ + config_.l1.miss_latency + i, count * store_sector_time_);
+        port_.send_data(request, start - address_cycles_ + config_.l1.miss_latency + i);
     }
     return {start, load == kNone ? start : kNever};
 }
@@ -209,27 +210,13 @@ LoadStoreUnit::Outcome LoadStoreUnit::access_local(const ptx::MemoryAccess& acce
     return {start, start};
 }
 
-MemoryRequest& LoadStoreUnit::make_request(RequestKind kind, std::uint64_t line, SectorMask sectors) {
-    MemoryRequest& request = pool_.take();
-    request.kind = kind;
-    request.line = line;
-    request.sectors = sectors;
-    request.issuer = static_cast<std::uint16_t>(sm_);
-    return request;
-}
-
-void LoadStoreUnit::inject(MemoryRequest& request, Cycle leave, FineCycles duration) {
-    const Cycle begin = to_crossbar_.take(leave, duration);
-    slices_[hash_.slice(request.line)]->send(request, begin + config_.l2.crossbar_latency);
-}
-
 void LoadStoreUnit::respond(MemoryRequest& response, Cycle now, std::vector<Completed>& completed) {
     const unsigned count = sector_count(response.sectors);
     statistics_.received_sectors += count;
-    const Cycle ready = from_crossbar_.take(now, count * response_sector_time_) + config_.l1.return_latency;
+    const Cycle ready = port_.receive(count, now) + config_.l1.return_latency;
     if (response.kind == RequestKind::atomic) {
         finish_line(response.tag, ready, completed);
-        pool_.give_back(response);
+        port_.give_back(response);
         return;
     }
     Mshr& mshr = mshrs_[response.tag];
@@ -267,7 +254,7 @@ void LoadStoreUnit::respond(MemoryRequest& response, Cycle now, std::vector<Comp
         free_mshr_ = response.tag;
         --mshrs_in_use_;
     }
-    pool_.give_back(response);
+    port_.give_back(response);
 }
 
 void LoadStoreUnit::finish_line(std::uint32_t index, Cycle ready, std::vector<Completed>& completed) {

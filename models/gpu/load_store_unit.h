@@ -6,11 +6,10 @@
 #include <vector>
 
 #include "models/gpu/coalescer.h"
+#include "models/gpu/crossbar_port.h"
 #include "models/gpu/cycle_counter.h"
 #include "models/gpu/gpu_config.h"
-#include "models/memory/address_hash.h"
 #include "models/memory/bandwidth_server.h"
-#include "models/memory/memory_ports.h"
 #include "models/memory/memory_request.h"
 #include "models/memory/sectored_cache.h"
 
@@ -34,8 +33,7 @@ struct LoadStoreStatistics {
 /// issues: the unit's backlog, the tags and the banks are known then, so only misses need a message.
 class LoadStoreUnit {
   public:
-    LoadStoreUnit(const GpuConfig& config, std::uint32_t sm, MemoryRequestPool& pool);
-    void set_slices(std::vector<RequestInterface*> slices) { slices_ = std::move(slices); }
+    LoadStoreUnit(const GpuConfig& config, CrossbarPort& port);
     void reset(std::uint64_t l1_bytes);
 
     /// `start`: the cycle in which the instruction leaves its sub-core's queue. `ready`: the cycle in which
@@ -46,6 +44,10 @@ class LoadStoreUnit {
     };
     Outcome shuffle(Cycle now);
     Outcome access_shared(const ptx::MemoryAccess& access, Cycle now);
+    /// Shared memory of other CTAs of the cluster: through the network between SMs.
+    Outcome access_cluster(const ptx::MemoryAccess& access, Cycle now);
+    /// The bulk copy engine moves one line to or from shared memory: its banks are busy for a cycle.
+    void pass_bulk_line(Cycle now) { unit_.take(now, wavefront_time_); }
     Outcome load(const ptx::MemoryAccess& access, bool bypass_l1, const LoadOwner& owner, Cycle now);
     Outcome store(const ptx::MemoryAccess& access, Cycle now);
     Outcome access_atomic(const ptx::MemoryAccess& access, bool wants_result, const LoadOwner& owner,
@@ -60,16 +62,22 @@ class LoadStoreUnit {
     /// Takes a response of L2, in its cycle of arrival; what it completes is appended to `completed`.
     void respond(MemoryRequest& response, Cycle now, std::vector<Completed>& completed);
 
+    /// The bulk copy engine has sent a store, which acknowledgements count like the others.
+    void count_bulk_store() { ++stores_; }
     /// A store will be performed in cycle `at`.
     void acknowledge(Cycle at) { acknowledgements_.add(at); }
     /// Takes the acknowledgements up to `now` into account. Returns whether there were any.
     bool drain_acknowledgements(Cycle now) {
         const std::uint32_t count = acknowledgements_.take(now);
         stores_ -= count;
+        acknowledged_ += count;
         return count != 0;
     }
     Cycle next_acknowledgement() const { return acknowledgements_.next(); }
     bool stores_outstanding() const { return stores_ != 0; }
+    /// Stores acknowledged, and sent, since the reset.
+    std::uint64_t stores_acknowledged() const { return acknowledged_; }
+    std::uint64_t stores_sent() const { return acknowledged_ + stores_; }
     /// Whether any memory instruction, however scattered, can be taken.
     bool room_for_load() const { return mshrs_in_use_ + ptx::kWarpSize <= config_.l1.mshrs; }
     bool room_for_store() const { return stores_ + ptx::kWarpSize <= config_.l1.stores; }
@@ -101,23 +109,18 @@ class LoadStoreUnit {
     Cycle accept(Cycle now, unsigned wavefronts);
     Outcome load_lines(bool bypass_l1, const LoadOwner& owner, Cycle now, unsigned wavefronts);
     void wait_for(std::uint64_t line, SectorMask missing, bool bypass_l1, std::uint32_t load, Cycle leave);
-    MemoryRequest& make_request(RequestKind kind, std::uint64_t line, SectorMask sectors);
-    void inject(MemoryRequest& request, Cycle leave, FineCycles duration);
     void finish_line(std::uint32_t load, Cycle ready, std::vector<Completed>& completed);
     std::uint32_t new_load(const LoadOwner& owner, Cycle ready);
     std::uint32_t new_waiter();
     std::uint32_t& chain(std::uint64_t line) { return chains_[mix_bits(line) % chains_.size()]; }
 
     const GpuConfig config_;
-    const std::uint32_t sm_;
-    MemoryRequestPool& pool_;
-    const SliceHash hash_;
-    std::vector<RequestInterface*> slices_;
+    CrossbarPort& port_;
     const Cycle address_cycles_;
-    const FineCycles instruction_time_, wavefront_time_, store_sector_time_, response_sector_time_;
+    const FineCycles instruction_time_, wavefront_time_;
 
     SectoredCache l1_;
-    BandwidthServer unit_, to_crossbar_, from_crossbar_;
+    BandwidthServer unit_;
     std::vector<Load> loads_;
     std::vector<Waiter> waiters_;
     std::vector<Mshr> mshrs_;
@@ -125,6 +128,7 @@ class LoadStoreUnit {
     std::uint32_t free_load_ = kNone, free_waiter_ = kNone, free_mshr_ = kNone;
     std::uint32_t mshrs_in_use_ = 0;
     std::uint32_t stores_ = 0;
+    std::uint64_t acknowledged_ = 0;
     CycleCounter acknowledgements_;
     CoalescedAccess lines_;
     LoadStoreStatistics statistics_;

@@ -23,7 +23,9 @@ Sm::Sm(const sc_core::sc_module_name& name, ClockDomain& clock, const GpuConfig&
       scheduler("scheduler"),
       config_(config),
       position_(position),
-      load_store_(config, position, pool) {
+      port_(config, position, pool),
+      load_store_(config_, port_),
+      bulk_copies_(config_, port_, load_store_) {
     responses.bind(*this);
     ctas.bind(*this);
     scoreboards_.resize(kWarps);
@@ -35,13 +37,22 @@ Sm::~Sm() = default;
 void Sm::end_of_elaboration() {
     std::vector<RequestInterface*> slices;
     for (int i = 0; i < requests.size(); ++i) slices.push_back(requests[i]);
-    load_store_.set_slices(std::move(slices));
+    port_.set_slices(std::move(slices));
     reporter_ = scheduler[0];
 }
 
 void Sm::reset() {
     for (SubCore& sub_core : sub_cores_) sub_core.reset(config_.sm.scheduler, config_.load_store.queue);
+    port_.reset();
     load_store_.reset(config_.l1.unified_bytes);
+    bulk_copies_.reset();
+    operations_.clear();
+    free_operations_.clear();
+    ending_.clear();
+    arriving_.clear();
+    storing_.clear();
+    releases_.clear();
+    ends_operation_ = false;
     plan_ = nullptr;
     warps_.fill(WarpSlot{});
     cta_slots_.clear();
@@ -77,22 +88,24 @@ void Sm::respond(MemoryRequest& request, Cycle arrival) {
 
 void Sm::acknowledge(Cycle at) {
     load_store_.acknowledge(at);
-    if (stores_blocked_ || fences_waiting_ != 0) wake(at);
+    if (stores_blocked_ || fences_waiting_ != 0 || !storing_.empty()) wake(at);
 }
 
-void Sm::start_cta(std::uint64_t index, Cycle first_instruction) {
-    arriving_ctas_.emplace_back(index, first_instruction);
+void Sm::start_cta(std::uint64_t index, Cycle first_instruction, std::shared_ptr<ptx::Cluster> cluster) {
+    arriving_ctas_.push_back({index, first_instruction, std::move(cluster)});
     wake(first_instruction);
 }
 
 Cycle Sm::tick(Cycle now) {
     if (load_store_.drain_acknowledgements(now) && fences_waiting_ != 0) release_fences(now);
     take_responses(now);
+    end_operations(now);
+    release_due(now);
     update_room(now);
-    while (!arriving_ctas_.empty() && arriving_ctas_.front().second <= now) {
-        const std::uint64_t index = arriving_ctas_.front().first;
+    while (!arriving_ctas_.empty() && arriving_ctas_.front().at <= now) {
+        const Arrival arrival = std::move(arriving_ctas_.front());
         arriving_ctas_.pop_front();
-        place_cta(index, now);
+        place_cta(arrival, now);
     }
     for (unsigned i = 0; i < kSubCores; ++i) {
         sub_cores_[i].plan(now);
@@ -103,15 +116,19 @@ Cycle Sm::tick(Cycle now) {
         sub_core.plan(now + 1);
         next = std::min(next, sub_core.next_cycle());
     }
-    if (!arriving_ctas_.empty()) next = std::min(next, arriving_ctas_.front().second);
-    if (stores_blocked_ || fences_waiting_ != 0) next = std::min(next, load_store_.next_acknowledgement());
-    return next;
+    if (!arriving_ctas_.empty()) next = std::min(next, arriving_ctas_.front().at);
+    if (stores_blocked_ || fences_waiting_ != 0 || !storing_.empty())
+        next = std::min(next, load_store_.next_acknowledgement());
+    return std::min(next, next_end());
 }
 
 bool Sm::can_act(Cycle now) const {
     if (inbox_.due(now)) return true;
-    if (!arriving_ctas_.empty() && arriving_ctas_.front().second <= now) return true;
-    if ((stores_blocked_ || fences_waiting_ != 0) && load_store_.next_acknowledgement() <= now) return true;
+    if (!arriving_ctas_.empty() && arriving_ctas_.front().at <= now) return true;
+    if (next_end() <= now) return true;
+    if ((stores_blocked_ || fences_waiting_ != 0 || !storing_.empty()) &&
+        load_store_.next_acknowledgement() <= now)
+        return true;
     for (unsigned warp = 0; warp < kWarps; ++warp) {
         const WarpSlot& slot = warps_[warp];
         if (slot.state != WarpState::running) continue;
@@ -126,11 +143,15 @@ bool Sm::can_act(Cycle now) const {
 void Sm::take_responses(Cycle now) {
     for (MemoryRequest* response = inbox_.pop(now); response != nullptr;) {
         MemoryRequest* const following = response->next;
-        load_store_.respond(*response, now, completed_);
+        if ((response->tag & BulkCopyEngine::kTag) != 0)
+            bulk_copies_.respond(*response, now);
+        else
+            load_store_.respond(*response, now, completed_);
         response = following;
     }
     for (const LoadStoreUnit::Completed& done : completed_) complete(done, now);
     completed_.clear();
+    end_copies(now);
 }
 
 void Sm::release_fences(Cycle now) {
@@ -180,15 +201,19 @@ unsigned Sm::choose_slot() const {
     return best;
 }
 
-void Sm::place_cta(std::uint64_t index, Cycle now) {
+void Sm::place_cta(const Arrival& arrival, Cycle now) {
     const auto place =
         std::find_if(cta_slots_.begin(), cta_slots_.end(), [](const CtaSlot& s) { return !s.used; });
     if (place == cta_slots_.end())
         throw Error("internal: " + std::string(name()) + " was given a CTA too many");
     CtaSlot& cta = *place;
     const bool first_use = !cta.cta.has_value();
-    if (first_use) cta.cta.emplace(*plan_->launch);
-    cta.cta->start(index);
+    if (first_use) {
+        cta.cta.emplace(*plan_->launch);
+        cta.cta->set_observer(this, static_cast<std::uint32_t>(place - cta_slots_.begin()));
+    }
+    cta.cluster = arrival.cluster;
+    cta.cta->start(arrival.index, position_, cta.cluster.get());
     cta.used = true;
     cta.warp_count = cta.running = cta.cta->warp_count();
     cta.loads = 0;
@@ -216,22 +241,21 @@ void Sm::place_cta(std::uint64_t index, Cycle now) {
     }
 }
 
-Stamp Sm::groups_ready(const WarpSlot& slot, std::uint32_t groups_left) {
-    // wait_all is told as 0 groups left; it also covers copies that are not in a group yet.
-    const std::uint32_t end =
-        groups_left == 0 ? slot.open_group + 1 : slot.open_group - std::min(groups_left, slot.open_group);
-    Stamp ready = 0;
-    for (std::uint32_t group = slot.oldest_group; group < end; ++group) {
-        const AsyncGroup& state = slot.groups[group % kGroups];
-        if (state.unfinished != 0) return kPending;
-        ready = std::max(ready, memory_stamp(state.ready));
-    }
-    return ready;
-}
-
 /// When the operands of the warp's next instruction, and what else it waits for, are there.
 Stamp Sm::ready_stamp(const WarpSlot& slot, const TimedInstruction& row) const {
-    if (row.kind == TimingKind::wait_group) return groups_ready(slot, row.info->async_copy_groups_left);
+    const std::uint32_t left = row.info->async_copy_groups_left;
+    switch (row.kind) {
+        case TimingKind::wait_group:
+            return slot.copies.ready(left);
+        case TimingKind::tensor_wait:
+            return slot.products.ready(left);
+        case TimingKind::bulk_wait:
+            return std::max(slot.bulk_reads.ready(left), slot.bulk_writes.ready(left));
+        case TimingKind::bulk_wait_read:
+            return slot.bulk_reads.ready(left);
+        default:
+            break;
+    }
     if (row.kind == TimingKind::fence && load_store_.stores_outstanding()) return kPending;
     const std::uint16_t* const registers = plan_->kernel.registers.data() + row.first_register;
     Stamp ready = 0;
@@ -292,10 +316,23 @@ void Sm::issue(unsigned warp, Cycle now) {
         case TimingKind::fence:
         case TimingKind::wait_group:
             statistics_.tensor_macs += row.info->tensor_macs;
+            if (row.info->asynchronous_tensor) slot.products.add(now + row.latency);
             set_written(slot, row, fixed_stamp(now + row.latency));
             break;
         case TimingKind::commit_group:
-            commit_group(slot);
+            slot.copies.commit();
+            break;
+        case TimingKind::tensor_commit:
+            slot.products.commit();
+            break;
+        case TimingKind::bulk_commit:
+            slot.bulk_reads.commit();
+            slot.bulk_writes.commit();
+            break;
+        case TimingKind::tensor_wait:
+        case TimingKind::bulk_wait:
+        case TimingKind::bulk_wait_read:
+            slot.not_before = fixed_stamp(now + 1);
             break;
         case TimingKind::branch:
             if (!step.finished && !slot.warp->blocked() && slot.warp->next() != index + 1) {
@@ -311,6 +348,7 @@ void Sm::issue(unsigned warp, Cycle now) {
             use_load_store(warp, row, step, now);
             break;
     }
+    if (step.started_operations != 0) begin_operations(warp, now);
     after_step(warp, step, now);
 }
 
@@ -326,11 +364,10 @@ void Sm::use_load_store(unsigned warp, const TimedInstruction& row, const ptx::S
     const bool known = outcome.ready != kNever;
     if (!known) ++cta_slots_[slot.cta].loads;
     if (row.kind == TimingKind::async_copy) {
-        AsyncGroup& group = slot.groups[slot.open_group % kGroups];
         if (known) {
-            group.ready = std::max(group.ready, static_cast<std::uint32_t>(outcome.ready));
+            slot.copies.add(outcome.ready);
         } else {
-            ++group.unfinished;
+            slot.copies.begin();
         }
     } else {
         set_written(slot, row, known ? memory_stamp(outcome.ready) : kPending);
@@ -343,12 +380,14 @@ LoadStoreUnit::Outcome Sm::access(unsigned warp, const TimedInstruction& row, co
     const WarpSlot& slot = warps_[warp];
     LoadOwner owner{static_cast<std::uint16_t>(warp), row.kind == TimingKind::async_copy, slot.instruction};
     if (owner.async_copy) {
-        owner.instruction = slot.open_group;
+        owner.instruction = slot.copies.open();
         return load_store_.load(access, row.info->bypass_l1, owner, now);
     }
     switch (access.space) {
         case ptx::StateSpace::shared:
             return load_store_.access_shared(access, now);
+        case ptx::StateSpace::shared_cluster:
+            return load_store_.access_cluster(access, now);
         case ptx::StateSpace::local:
             return load_store_.access_local(access, owner, now);
         case ptx::StateSpace::global:
@@ -358,20 +397,6 @@ LoadStoreUnit::Outcome Sm::access(unsigned warp, const TimedInstruction& row, co
         default:
             return load_store_.shuffle(now);  // constants and parameters: a cache that always hits
     }
-}
-
-void Sm::commit_group(WarpSlot& slot) {
-    if (slot.open_group + 1 - slot.oldest_group == kGroups) {
-        // Many groups in flight: the two oldest count as one, which only a wait for the very oldest could
-        // notice.
-        const AsyncGroup& oldest = slot.groups[slot.oldest_group % kGroups];
-        AsyncGroup& second = slot.groups[(slot.oldest_group + 1) % kGroups];
-        second.unfinished += oldest.unfinished;
-        second.ready = std::max(second.ready, oldest.ready);
-        ++slot.oldest_group;
-    }
-    ++slot.open_group;
-    slot.groups[slot.open_group % kGroups] = AsyncGroup{};
 }
 
 void Sm::after_step(unsigned warp, const ptx::StepResult& step, Cycle now) {
@@ -385,16 +410,16 @@ void Sm::after_step(unsigned warp, const ptx::StepResult& step, Cycle now) {
     } else {
         look_at_next(warp, now);
     }
-    if (step.released_warps != 0) release(cta, step.released_warps, now);
+    if (step.released_warps != 0) release(cta, step.released_warps, now + config_.sm.barrier_latency, now);
 }
 
-void Sm::release(CtaSlot& cta, std::uint32_t warps, Cycle now) {
+void Sm::release(CtaSlot& cta, std::uint32_t warps, Cycle first_instruction, Cycle now) {
     for (; warps != 0; warps &= warps - 1) {
         const unsigned warp = cta.warps[static_cast<unsigned>(std::countr_zero(warps))];
         WarpSlot& slot = warps_[warp];
         if (slot.state != WarpState::at_barrier) continue;
         slot.state = WarpState::running;
-        slot.not_before = fixed_stamp(now + config_.sm.barrier_latency);
+        slot.not_before = fixed_stamp(first_instruction);
         look_at_next(warp, now);
     }
 }
@@ -415,6 +440,7 @@ void Sm::finish_cta_if_done(CtaSlot& cta, Cycle now) {
     if (cta.running != 0 || cta.loads != 0) return;
     for (unsigned i = 0; i < cta.warp_count; ++i) warps_[cta.warps[i]].state = WarpState::empty;
     cta.used = false;
+    cta.cluster.reset();
     if (--resident_ctas_ == 0) statistics_.cta_cycles += now + 1 - busy_since_;
     reporter_->cta_finished(position_, now + 1);
 }
@@ -423,10 +449,8 @@ void Sm::complete(const LoadStoreUnit::Completed& done, Cycle now) {
     const unsigned warp = done.owner.warp;
     WarpSlot& slot = warps_[warp];
     if (done.owner.async_copy) {
-        const std::uint32_t number = std::max(done.owner.instruction, slot.oldest_group);
-        AsyncGroup& group = slot.groups[number % kGroups];
-        --group.unfinished;
-        group.ready = std::max(group.ready, static_cast<std::uint32_t>(done.ready));
+        slot.copies.finish(done.owner.instruction, done.ready);
+        if (!arriving_.empty()) end_arrivals(warp, now);
     } else {
         set_written(slot, plan_->kernel.instructions[done.owner.instruction], memory_stamp(done.ready));
     }

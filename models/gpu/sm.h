@@ -12,6 +12,8 @@
 
 #include "isa/ptx/execution.h"
 #include "models/common/clock_domain.h"
+#include "models/gpu/bulk_copy_engine.h"
+#include "models/gpu/copy_groups.h"
 #include "models/gpu/cta_ports.h"
 #include "models/gpu/launch_plan.h"
 #include "models/gpu/load_store_unit.h"
@@ -34,7 +36,7 @@ struct SmStatistics {
 /// Four sub-cores that issue one warp instruction per cycle each, and the load-store unit that they share.
 /// Warps are executed (isa/ptx) when they issue; a scoreboard per warp holds the cycle in which each virtual
 /// register can be read.
-class Sm : public Block, public ResponseInterface, public CtaReceiver {
+class Sm : public Block, public ResponseInterface, public CtaReceiver, private ptx::CtaObserver {
   public:
     sc_core::sc_port<RequestInterface, 0> requests;   ///< to L2 slices, by position
     sc_core::sc_export<ResponseInterface> responses;  ///< from L2 slices
@@ -49,7 +51,8 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver {
 
     void respond(MemoryRequest& request, Cycle arrival) override;
     void acknowledge(Cycle at) override;
-    void start_cta(std::uint64_t index, Cycle first_instruction) override;
+    void start_cta(std::uint64_t index, Cycle first_instruction,
+                   std::shared_ptr<ptx::Cluster> cluster) override;
     Cycle tick(Cycle now) override;
     bool can_act(Cycle now) const override;
     void reset() override;
@@ -58,20 +61,32 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver {
     void begin(const LaunchPlan& plan);
     /// After a run of `end` cycles: attributes the cycles up to `end`.
     void finish(Cycle end);
+    /// The whole GPU has come to rest with CTAs left: lets go on who need not wait any longer. False: nobody.
+    bool resume_stalled(Cycle now);
     /// Empty when no CTA is left; else what the warps of the first unfinished CTA wait for.
     std::string describe_waiting() const;
 
     const SmStatistics& statistics() const { return statistics_; }
     const LoadStoreUnit& load_store() const { return load_store_; }
+    const BulkCopyEngine& bulk_copies() const { return bulk_copies_; }
     const SubCore& sub_core(unsigned i) const { return sub_cores_[i]; }
 
   private:
     enum class WarpState : std::uint8_t { empty, running, at_barrier, finished };
-    struct AsyncGroup {
-        std::uint32_t unfinished = 0;  // copies without known end
-        std::uint32_t ready = 0;       // cycle in which the others are done
+    /// A CTA on its way.
+    struct Arrival {
+        std::uint64_t index;
+        Cycle at;
+        std::shared_ptr<ptx::Cluster> cluster;
     };
-    static constexpr std::uint32_t kGroups = 16;
+    /// Work that a warp began and that is not done.
+    struct Operation {
+        ptx::AsyncOperation what;
+        std::uint16_t warp = 0, cta = 0;
+        std::uint32_t group = 0;  // bulk group, or for arrive_after_copies that of cp.async
+        std::uint64_t stores = 0; // its end: when so many stores are acknowledged
+        Cycle at = kNever;        // its end
+    };
     struct WarpSlot {
         ptx::Warp* warp = nullptr;
         Stamp* scoreboard = nullptr;
@@ -80,12 +95,12 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver {
         std::uint16_t cta = 0;
         WarpState state = WarpState::empty;
         bool waits_for_fence = false;
-        std::uint32_t oldest_group = 0, open_group = 0;  // numbers of async-copy groups
-        std::array<AsyncGroup, kGroups> groups{};        // by number modulo kGroups
+        CopyGroups copies, products, bulk_reads, bulk_writes;
         Cycle started = 0;
     };
     struct CtaSlot {
         std::optional<ptx::Cta> cta;
+        std::shared_ptr<ptx::Cluster> cluster;
         std::array<std::uint8_t, 32> warps{};  // slots in the SM, by index in the CTA
         unsigned warp_count = 0;
         unsigned running = 0;     // warps that have not finished
@@ -94,19 +109,26 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver {
     };
 
     void end_of_elaboration() override;
-    void place_cta(std::uint64_t index, Cycle now);
+    void warps_released(std::uint32_t tag, std::uint32_t warps) override;
+    void place_cta(const Arrival& arrival, Cycle now);
     unsigned choose_slot() const;
     void issue(unsigned warp, Cycle now);
     void use_load_store(unsigned warp, const TimedInstruction& row, const ptx::StepResult& step, Cycle now);
     LoadStoreUnit::Outcome access(unsigned warp, const TimedInstruction& row, const ptx::MemoryAccess& access,
                                   Cycle now);
-    static void commit_group(WarpSlot& slot);
+    void begin_operations(unsigned warp, Cycle now);
+    void begin_arrival(std::uint32_t index, Cycle now);
+    void end_copies(Cycle now);
+    void end_arrivals(unsigned warp, Cycle now);
+    void end_operations(Cycle now);
+    void end_operation(Operation& operation, Cycle now);
+    Cycle next_end() const;
     void set_written(WarpSlot& slot, const TimedInstruction& row, Stamp stamp);
     void after_step(unsigned warp, const ptx::StepResult& step, Cycle now);
-    void release(CtaSlot& cta, std::uint32_t warps, Cycle now);
+    void release(CtaSlot& cta, std::uint32_t warps, Cycle first_instruction, Cycle now);
+    void release_due(Cycle now);
     void look_at_next(unsigned warp, Cycle now);
     Stamp ready_stamp(const WarpSlot& slot, const TimedInstruction& row) const;
-    static Stamp groups_ready(const WarpSlot& slot, std::uint32_t groups_left);
     void finish_warp(unsigned warp, Cycle now);
     void finish_cta_if_done(CtaSlot& cta, Cycle now);
     void complete(const LoadStoreUnit::Completed& done, Cycle now);
@@ -118,14 +140,26 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver {
     const GpuConfig config_;
     const std::uint32_t position_;
     std::array<SubCore, kSubCores> sub_cores_;
+    CrossbarPort port_;
     LoadStoreUnit load_store_;
+    BulkCopyEngine bulk_copies_;
     CtaReporter* reporter_ = nullptr;
 
     const LaunchPlan* plan_ = nullptr;
     std::array<WarpSlot, kWarps> warps_{};
     std::vector<CtaSlot> cta_slots_;
     std::vector<std::unique_ptr<Stamp[]>> scoreboards_;  // per warp slot, made when first used
-    std::deque<std::pair<std::uint64_t, Cycle>> arriving_ctas_;
+    std::deque<Arrival> arriving_ctas_;
+    std::vector<Operation> operations_;             // by number
+    std::vector<std::uint32_t> free_operations_;
+    std::vector<std::uint32_t> ending_, arriving_;  // operations with a known end; that wait for copies
+    std::vector<std::uint32_t> storing_;            // that wait for acknowledgements
+    struct Release {
+        Cycle at;
+        std::uint32_t cta, warps;
+    };
+    std::vector<Release> releases_;  // of warps, by other CTAs or the end of operations
+    bool ends_operation_ = false;    // the release comes from this SM
     DelayQueue inbox_;
     std::vector<LoadStoreUnit::Completed> completed_;
     unsigned fences_waiting_ = 0;

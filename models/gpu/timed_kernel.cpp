@@ -118,6 +118,7 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
         case ptx::Synchronisation::none:
             break;
         case ptx::Synchronisation::cta_barrier:
+        case ptx::Synchronisation::cluster_barrier:
             row.kind = TimingKind::barrier;
             break;
         case ptx::Synchronisation::async_copy_commit:
@@ -133,12 +134,21 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
             row.kind = TimingKind::branch;
             break;
         case ptx::Synchronisation::wgmma_fence:
+            break;
         case ptx::Synchronisation::wgmma_commit:
+            row.kind = TimingKind::tensor_commit;
             break;
         case ptx::Synchronisation::wgmma_wait:
-            // A wait for all products issues when the tensor core has finished with them.
-            row.kind = TimingKind::barrier;
-            if (info.async_copy_groups_left == 0) row.unit = static_cast<Unit>(ptx::Pipeline::tensor);
+            row.kind = TimingKind::tensor_wait;
+            break;
+        case ptx::Synchronisation::bulk_commit:
+            row.kind = TimingKind::bulk_commit;
+            break;
+        case ptx::Synchronisation::bulk_wait:
+            row.kind = TimingKind::bulk_wait;
+            break;
+        case ptx::Synchronisation::bulk_wait_read:
+            row.kind = TimingKind::bulk_wait_read;
             break;
     }
     return row;

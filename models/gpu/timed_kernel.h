@@ -28,6 +28,11 @@ enum class TimingKind : std::uint8_t {
     async_copy,
     commit_group,
     wait_group,
+    tensor_commit,  ///< wgmma.commit_group
+    tensor_wait,
+    bulk_commit,  ///< cp.async.bulk.commit_group
+    bulk_wait,
+    bulk_wait_read,
     barrier,
     fence,
 };
