@@ -68,8 +68,8 @@ class CopyGroups {
     Group& group(std::uint32_t number) { return groups_[number % kGroups]; }
 
     std::uint32_t oldest_ = 0, open_ = 0, commit_count_ = 0;
-    std::array<Group, kGroups> groups_{};                // by number modulo kGroups
-    std::array<std::uint32_t, kGroups> commits_{};       // the open group behind each commit
+    std::array<Group, kGroups> groups_{};           // by number modulo kGroups
+    std::array<std::uint32_t, kGroups> commits_{};  // the open group behind each commit
 };
 
 }  // namespace heddle::models::gpu

@@ -43,7 +43,8 @@ class CrossbarPort {
     Cycle send_data(MemoryRequest& request, Cycle leave) {
         return inject(request, leave, sector_count(request.sectors) * store_sector_time_);
     }
-    /// A response that arrives in cycle `now` with `sectors` sectors has passed the port: in the returned one.
+    /// A response that arrives in cycle `now` with `sectors` sectors has passed the port: in the returned
+    /// one.
     Cycle receive(unsigned sectors, Cycle now) { return in_.take(now, sectors * response_sector_time_); }
     void give_back(MemoryRequest& response) { pool_.give_back(response); }
 

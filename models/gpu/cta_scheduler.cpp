@@ -29,7 +29,8 @@ void CtaScheduler::begin(const ptx::LaunchContext& launch, unsigned per_sm) {
     ctas_ = launch.grid.count();
     cluster_size_ = ptx::cluster_size(launch);
     if (cluster_size_ > receivers_.size() * per_sm) {
-        throw Error("a cluster of " + std::to_string(cluster_size_) + " thread blocks does not fit: this GPU holds " +
+        throw Error("a cluster of " + std::to_string(cluster_size_) +
+                        " thread blocks does not fit: this GPU holds " +
                         std::to_string(receivers_.size() * per_sm) + " at once",
                     {}, "use smaller clusters or thread blocks");
     }
@@ -76,7 +77,8 @@ Cycle CtaScheduler::tick(Cycle now) {
 std::vector<std::size_t> CtaScheduler::choose_places(Cycle now) const {
     std::vector<std::size_t> chosen, others;
     std::vector<bool> taken(receivers_.size());
-    for (std::size_t i = 0; i < places_.size() && places_[i].first <= now && chosen.size() < cluster_size_; ++i) {
+    for (std::size_t i = 0; i < places_.size() && places_[i].first <= now && chosen.size() < cluster_size_;
+         ++i) {
         const std::uint32_t sm = places_[i].second;
         (taken[sm] ? others : chosen).push_back(i);
         taken[sm] = true;

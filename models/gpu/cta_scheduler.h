@@ -16,8 +16,8 @@
 namespace heddle::models::gpu {
 
 /// Breadth first, as the hardware does: one CTA to each SM, then a second to each, until all are full; then
-/// each place that becomes free takes the next CTA. The CTAs of a cluster start together, on different SMs as far
-/// as there are any.
+/// each place that becomes free takes the next CTA. The CTAs of a cluster start together, on different SMs as
+/// far as there are any.
 class CtaScheduler : public Block, public CtaReporter {
   public:
     sc_core::sc_port<CtaReceiver, 0, sc_core::SC_ZERO_OR_MORE_BOUND> sms;

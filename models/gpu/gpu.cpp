@@ -133,7 +133,8 @@ KernelResult Gpu::run(const ptx::LaunchContext& launch, const RunOptions& option
     return result;
 }
 
-// Nothing goes on any more, but lanes may be waiting for others that cannot come, or waits that need not succeed.
+// Nothing goes on any more, but lanes may be waiting for others that cannot come, or waits that need not
+// succeed.
 bool Gpu::resume_stalled() {
     bool any = false;
     for (Sm& sm : sms) any = sm.resume_stalled(clock.now()) || any;

@@ -84,7 +84,8 @@ void describe(GpuConfig& c, ParameterList& list) {
     list.add("load_store.wavefront_bytes", c.load_store.wavefront_bytes, per_cycle, 32, 1024,
              "Bytes per cycle between registers and L1 or shared memory.");
 
-    list.add("cluster.size", c.cluster.size, count, 0, 16, "Thread blocks of a cluster at most; 0: no clusters.");
+    list.add("cluster.size", c.cluster.size, count, 0, 16,
+             "Thread blocks of a cluster at most; 0: no clusters.");
     list.add("cluster.latency", c.cluster.latency, cycles, 6, 10000,
              "Load to use, shared memory of another SM of the cluster.");
     list.add("cluster.bytes_per_cycle", c.cluster.bytes_per_cycle, per_cycle, 1, 1024,

@@ -97,9 +97,9 @@ struct ClusterConfig {
 
 /// The engine that carries out bulk and tensor copies (TMA).
 struct BulkCopyConfig {
-    std::uint32_t interval = 32;     ///< cycles between the starts of two copies
-    std::uint32_t latency = 105;     ///< from issue to the first request, beyond that of a load
-    std::uint32_t requests = 384;    ///< lines under way at most
+    std::uint32_t interval = 32;   ///< cycles between the starts of two copies
+    std::uint32_t latency = 105;   ///< from issue to the first request, beyond that of a load
+    std::uint32_t requests = 384;  ///< lines under way at most
 };
 
 struct LaunchConfig {

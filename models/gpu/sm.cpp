@@ -350,6 +350,7 @@ void Sm::issue(unsigned warp, Cycle now) {
     }
     if (step.started_operations != 0) begin_operations(warp, now);
     after_step(warp, step, now);
+    if (step.started_operations != 0) end_copies(now);
 }
 
 void Sm::use_load_store(unsigned warp, const TimedInstruction& row, const ptx::StepResult& step, Cycle now) {

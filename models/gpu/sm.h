@@ -83,9 +83,9 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
     struct Operation {
         ptx::AsyncOperation what;
         std::uint16_t warp = 0, cta = 0;
-        std::uint32_t group = 0;  // bulk group, or for arrive_after_copies that of cp.async
-        std::uint64_t stores = 0; // its end: when so many stores are acknowledged
-        Cycle at = kNever;        // its end
+        std::uint32_t group = 0;   // bulk group, or for arrive_after_copies that of cp.async
+        std::uint64_t stores = 0;  // its end: when so many stores are acknowledged
+        Cycle at = kNever;         // its end
     };
     struct WarpSlot {
         ptx::Warp* warp = nullptr;
@@ -150,7 +150,7 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
     std::vector<CtaSlot> cta_slots_;
     std::vector<std::unique_ptr<Stamp[]>> scoreboards_;  // per warp slot, made when first used
     std::deque<Arrival> arriving_ctas_;
-    std::vector<Operation> operations_;             // by number
+    std::vector<Operation> operations_;  // by number
     std::vector<std::uint32_t> free_operations_;
     std::vector<std::uint32_t> ending_, arriving_;  // operations with a known end; that wait for copies
     std::vector<std::uint32_t> storing_;            // that wait for acknowledgements

@@ -1,5 +1,5 @@
-// The SM's part in asynchronous work: bulk copies, arrivals that wait for copies, and warps that something else than
-// their own CTA's instructions lets go on.
+// The SM's part in asynchronous work: bulk copies, arrivals that wait for copies, and warps that something
+// else than their own CTA's instructions lets go on.
 #include <algorithm>
 
 #include "models/gpu/sm.h"
@@ -32,7 +32,6 @@ void Sm::begin_operations(unsigned warp, Cycle now) {
         }
         bulk_copies_.begin(index, operation.what, now);
     }
-    end_copies(now);
 }
 
 // cp.async.mbarrier.arrive: the copies so far are a group of their own.
@@ -48,7 +47,8 @@ void Sm::begin_arrival(std::uint32_t index, Cycle now) {
 void Sm::end_arrivals(unsigned warp, Cycle now) {
     for (std::size_t i = 0; i < arriving_.size();) {
         Operation& operation = operations_[arriving_[i]];
-        const Stamp ready = operation.warp != warp ? kPending : warps_[warp].copies.ready_before(operation.group + 1);
+        const Stamp ready =
+            operation.warp != warp ? kPending : warps_[warp].copies.ready_before(operation.group + 1);
         if (ready == kPending) {
             ++i;
             continue;

@@ -1,0 +1,88 @@
+// Clusters, distributed shared memory and bulk copies in time. Published figures: H800, public dissection
+// log.
+#include <catch2/catch.hpp>
+
+#include "gpu_test_bench.h"
+
+namespace heddle::models::gpu {
+namespace {
+
+// A launch with clusters of `size` CTAs.
+KernelResult run_clusters(GpuTestBench& bench, const std::string& text, unsigned grid, unsigned block,
+                          unsigned size, const std::vector<std::uint64_t>& arguments,
+                          const RunOptions& options = {}, ptx::Mode mode = ptx::Mode::functional) {
+    TestLaunch launch = bench.launch(text, grid, block, arguments, mode);
+    launch.context.cluster = {size};
+    return bench.gpu.run(launch.context, options);
+}
+
+// One thread of CTA 0 follows `turns` pointers through the shared memory of CTA `rank` of its cluster: the
+// word at smem + 8 holds its own shared::cluster address.
+std::string cluster_chase(unsigned turns, unsigned rank) {
+    return kernel_text(
+        "ld.param.u64 %rd0, [p0]; mov.u32 %r0, smem; mov.u32 %r1, " + std::to_string(rank) +
+            "; mapa.shared::cluster.u32 %r2, %r0, %r1; add.u32 %r2, %r2, 8;\n"
+            "mov.u32 %r3, %ctaid.x; mapa.shared::cluster.u32 %r4, %r0, %r3; add.u32 %r4, %r4, 8;\n"
+            "st.shared.u32 [%r0 + 8], %r4; barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
+            "mov.u32 %r5, %ctaid.x; setp.ne.u32 %p0, %r5, 0; @%p0 bra done; mov.u32 %r6, 0;\n"
+            "loop: ld.shared::cluster.u32 %r2, [%r2]; add.u32 %r6, %r6, 1;\n"
+            "setp.lt.u32 %p1, %r6, " +
+            std::to_string(turns) +
+            "; @%p1 bra loop;\n"
+            "st.global.u32 [%rd0], %r2;\n"
+            "done: barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned; ret;",
+        1, 64);
+}
+
+}  // namespace
+
+TEST_CASE("distributed shared memory takes the latency measured on an H800", "[models_gpu]") {
+    GpuTestBench bench;
+    const std::uint64_t out = bench.memory.allocate("out", 256, true);
+    const auto per_turn = [&](unsigned rank) {
+        const auto few = run_clusters(bench, cluster_chase(64, rank), 2, 1, 2, {out}).cycles;
+        const auto many = run_clusters(bench, cluster_chase(320, rank), 2, 1, 2, {out}).cycles;
+        return static_cast<double>(many - few) / 256;
+    };
+    // The loop adds nothing: the load's latency hides the counter and the branch, but for the branch itself.
+    CHECK(per_turn(0) == Approx(33).margin(15));
+    CHECK(per_turn(1) - per_turn(0) == Approx(181 - 33).margin(6));
+}
+
+TEST_CASE("a cluster starts together, on different SMs, and its CTAs wait for one another", "[models_gpu]") {
+    GpuConfig config;
+    config.sm.count = 6;
+    GpuTestBench bench(config);
+    const std::uint64_t out = bench.memory.allocate("out", 4096, true);
+    // Each CTA adds its SM to the words of its cluster; the last barrier keeps all of them there until then.
+    const std::string text = kernel_text(
+        "ld.param.u64 %rd0, [p0]; mov.u32 %r0, %smid; mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd1, %r1, 4; "
+        "add.u64 %rd1, %rd1, %rd0;\n"
+        "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
+        "st.global.u32 [%rd1], %r0; ret;",
+        1);
+    const KernelResult result = run_clusters(bench, text, 24, 64, 4, {out});
+    CHECK(result.cycles > 0);
+    std::vector<std::uint32_t> sms(24);
+    bench.memory.read(out, std::as_writable_bytes(std::span(sms)));
+    for (unsigned cluster = 0; cluster < 6; ++cluster) {
+        for (unsigned a = 0; a < 4; ++a) {
+            for (unsigned b = 0; b < a; ++b) CHECK(sms[cluster * 4 + a] != sms[cluster * 4 + b]);
+        }
+    }
+    RunOptions every_cycle;
+    every_cycle.tick_every_cycle = true;
+    CHECK(run_clusters(bench, text, 24, 64, 4, {out}, every_cycle).cycles == result.cycles);
+    CHECK(run_clusters(bench, text, 24, 64, 4, {out}, {}, ptx::Mode::timing).cycles == result.cycles);
+}
+
+TEST_CASE("machines without clusters, and clusters that are too large, are refused", "[models_gpu]") {
+    GpuConfig config;
+    config.cluster.size = 0;
+    GpuTestBench bench(config);
+    const std::uint64_t out = bench.memory.allocate("out", 256, true);
+    CHECK_THROWS_WITH(run_clusters(bench, cluster_chase(4, 1), 2, 1, 2, {out}),
+                      Catch::Contains("this GPU takes none"));
+}
+
+}  // namespace heddle::models::gpu
