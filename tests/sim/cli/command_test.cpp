@@ -137,7 +137,7 @@ TEST_CASE("every command explains itself with an example") {
     Folder folder;
     for (const char* command :
          {"", "simulate", "hardware", "hardware list", "hardware describe", "hardware diff", "trace",
-          "trace models", "trace inspect", "trace import", "trace export"}) {
+          "trace models", "trace inspect", "trace import", "trace export", "kernel"}) {
         CAPTURE(command);
         const Outcome outcome = heddle(folder, std::string(command) + " --help");
         CHECK(outcome.code == 0);

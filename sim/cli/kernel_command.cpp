@@ -1,0 +1,145 @@
+// heddle kernel
+#include <filesystem>
+#include <memory>
+
+#include "isa/common/error.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/output.h"
+#include "sim/config/hardware.h"
+#include "sim/kernel/instruction_page.h"
+#include "sim/kernel/listing.h"
+#include "sim/kernel/module_source.h"
+#include "sim/kernel/report.h"
+#include "sim/kernel/run.h"
+
+namespace heddle::cli {
+namespace {
+
+struct Options {
+    std::string file, hardware, output;
+    std::vector<std::string> overrides;
+    bool numerics = false, functional = false, json = false, list = false, instructions = false;
+    bool tick_every_cycle = false;
+};
+
+/// The device; none when the run needs none.
+models::gpu::GpuConfig device_of(const Options& options, std::string& heading) {
+    if (options.hardware.empty()) {
+        if (!options.functional && !options.list) {
+            throw Error("--hardware is required", {},
+                        "name a device, or add --functional for values without time");
+        }
+        models::gpu::GpuConfig any;
+        any.compute_capability = 0;
+        return any;
+    }
+    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides);
+    if (!hardware.is_gpu()) {
+        throw Error("`" + options.hardware + "` is a TPU", {"--hardware", 0, ""}, "PTX kernels need a GPU");
+    }
+    heading += " on " + hardware.name + ": " + hardware.description;
+    return hardware.gpu();
+}
+
+void list(const Options& options) {
+    std::string heading;
+    const unsigned capability = device_of(options, heading).compute_capability;
+    const std::string text = kernel::module_text(options.file, {}, capability != 0 ? capability : 90);
+    const kernel::ModuleListing listing = kernel::list_module(text, options.file, capability);
+    print(options.json ? kernel::listing_json(listing) : kernel::format_listing(listing));
+}
+
+void make_output_folder(const std::string& folder) {
+    if (folder.empty()) return;
+    std::error_code failure;
+    std::filesystem::create_directories(folder, failure);
+    if (failure) throw Error("cannot make the folder: " + failure.message(), {folder, 0, ""});
+}
+
+void run_launches(const Options& options) {
+    const kernel::LaunchFile file = kernel::read_launch_file(options.file);
+    std::string heading = options.file;
+    kernel::RunOptions run_options;
+    run_options.device = device_of(options, heading);
+    run_options.tick_every_cycle = options.tick_every_cycle;
+    run_options.mode = options.functional ? kernel::RunMode::functional
+                       : options.numerics ? kernel::RunMode::numerics
+                                          : kernel::RunMode::timing;
+    make_output_folder(options.output);
+    const kernel::KernelRun result = kernel::run(file, run_options);
+    const std::vector<std::string> outputs = kernel::write_outputs(file, result, options.output);
+    if (options.json) {
+        print(kernel::kernel_run_json(result, outputs));
+    } else {
+        std::string text = kernel::format_kernel_run(result, heading);
+        for (const std::string& path : outputs) text += "written: " + path + "\n";
+        print(text);
+    }
+    if (!result.passed()) throw ComparisonFailed{kernel::describe_failure(result)};
+}
+
+void run_kernel_command(const Options& options) {
+    if (options.instructions) {
+        print(kernel::instruction_page());
+        return;
+    }
+    if (options.file.empty()) throw Error("no launch file is named", {}, "see `heddle kernel --help`");
+    if (options.list) {
+        list(options);
+    } else {
+        run_launches(options);
+    }
+}
+
+}  // namespace
+
+void add_kernel_command(CLI::App& app) {
+    const auto options = std::make_shared<Options>();
+    CLI::App* command =
+        app.add_subcommand("kernel", "Runs CUDA kernels: values, cycles, and what they wait for.");
+    command->add_option("FILE", options->file, "a launch file; with --list a .ptx or .cu file");
+    command->add_option("--hardware", options->hardware, "a GPU's name, or a hardware file")
+        ->type_name("NAME|FILE");
+    command->add_option("--set", options->overrides, "change a parameter of the device: --set sm.count=144")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    CLI::Option* numerics =
+        command->add_flag("--numerics", options->numerics,
+                          "compute values, make the comparisons, and check that they cost no "
+                          "other cycles");
+    command->add_flag("--functional", options->functional, "compute values and no time: fastest")
+        ->excludes(numerics);
+    command->add_option("--output", options->output, "folder for the files under `outputs` (default: here)")
+        ->type_name("DIR");
+    command->add_flag("--tick-every-cycle", options->tick_every_cycle,
+                      "look at every block in every cycle: slow, and must give the same cycles");
+    command->add_flag("--json", options->json, "print JSON instead of tables");
+    command->add_flag(
+        "--list", options->list,
+        "list the kernels of a module: parameters, registers, instructions, what is not supported");
+    command->add_flag("--instructions", options->instructions,
+                      "print the page of PTX instructions, in Markdown");
+    command->footer(
+        "A launch file, y = 2.5 x + y:\n"
+        "  module: saxpy.ptx            # or a .cu file, compiled by nvcc; nvcc_flags: [-O3]\n"
+        "  buffers:\n"
+        "    x: {type: f32, count: 4096, fill: {uniform: {low: -1, high: 1, seed: 1}}}\n"
+        "    y: {type: f32, shape: [64, 64], fill: {file: y.npy}}   # zeros, ones, iota, normal, constant\n"
+        "  launches:\n"
+        "    - entry: saxpy             # grid, block, cluster: a number or [x, y, z]\n"
+        "      grid: 16\n"
+        "      block: 256               # dynamic_shared: BYTES, repetitions: N\n"
+        "      arguments: [{s32: 4096}, {f32: 2.5}, x, {buffer: y, offset: 0}]\n"
+        "  compare:                     # with: BUFFER, file: PATH, matmul: {a, b, m, n, k}, or\n"
+        "    - {buffer: y, expression: \"2.5 * x[i] + initial.y[i]\", tolerance: {relative: 1e-6, ulp: 1}}\n"
+        "  outputs:\n"
+        "    - {buffer: y, file: result.npy}\n"
+        "Examples:\n"
+        "  heddle kernel examples/kernels/saxpy/launch.yaml --hardware h100-sxm\n"
+        "  heddle kernel examples/kernels/saxpy/launch.yaml --hardware h100-sxm --numerics --json\n"
+        "  heddle kernel examples/kernels/saxpy/launch.yaml --functional\n"
+        "  heddle kernel --list examples/kernels/saxpy/saxpy.ptx");
+    command->callback([options] { run_kernel_command(*options); });
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,434 @@
+#include "sim/kernel/launch_file.h"
+
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <utility>
+
+#include "sim/kernel/reference_expression.h"
+#include "sim/kernel/yaml_map.h"
+
+namespace heddle::kernel {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
+
+/// Calls `action` and gives errors that know no place that of `value`.
+template <typename Action>
+auto with_place(const YamlValue& value, Action action) {
+    try {
+        return action();
+    } catch (const Error& failure) {
+        value.fail(failure.problem(), failure.remedy());
+    }
+}
+
+class Reader {
+  public:
+    Reader(std::string path) : folder_(fs::path(path).parent_path()) { file_.path = std::move(path); }
+
+    LaunchFile read(const YamlValue& root) {
+        const YamlMap map(root, {"module", "nvcc_flags", "buffers", "launches", "outputs", "compare"});
+        if (const auto buffers = map.find("buffers")) {
+            for (const auto& [name, value] : named_entries(*buffers)) read_buffer(name, value);
+        }
+        const auto module = map.find("module");
+        const auto flags = map.find("nvcc_flags");
+        for (const YamlValue& value : map.require("launches").list()) read_launch(value, module, flags);
+        if (file_.launches.empty()) map.fail("there is no launch", "list at least one under `launches`");
+        if (const auto outputs = map.find("outputs")) {
+            for (const YamlValue& value : outputs->list()) read_output(value);
+        }
+        if (const auto comparisons = map.find("compare")) {
+            for (const YamlValue& value : comparisons->list()) read_comparison(value);
+        }
+        return std::move(file_);
+    }
+
+  private:
+    std::string beside(const std::string& path) const { return (folder_ / path).lexically_normal().string(); }
+
+    // ---- buffers ----
+
+    void read_buffer(const std::string& name, const YamlValue& value) {
+        const YamlMap map(value, {"type", "count", "shape", "fill"});
+        BufferDeclaration buffer;
+        buffer.name = name;
+        buffer.where = value.where;
+        const YamlValue type = map.require("type");
+        buffer.type = with_place(type, [&] { return element_type(type.text()); });
+        const auto count = map.find("count"), shape = map.find("shape");
+        if (count && shape) shape->fail("`count` is given too", "keep one of the two");
+        if (count) buffer.shape = {count->unsigned_integer(1)};
+        if (shape) buffer.shape = shape->integers();
+        std::uint64_t bytes = bytes_of(buffer.type);
+        for (const std::uint64_t extent : buffer.shape) {
+            if (extent > kMostBytes / bytes) value.fail("the buffer is larger than 1 TiB");
+            bytes *= extent;
+        }
+        if (const auto fill = map.find("fill")) buffer.fill = read_fill(*fill, buffer.type);
+        if (buffer.shape.empty() && !std::holds_alternative<FillFile>(buffer.fill)) {
+            value.fail("missing key `count` or `shape`");
+        }
+        buffer_names_.push_back(name);
+        file_.buffers.push_back(std::move(buffer));
+    }
+
+    Fill read_fill(const YamlValue& value, ElementType type) const {
+        if (value.node.IsScalar()) {
+            const std::string& word = value.text();
+            if (word == "zeros") return FillConstant{0};
+            if (word == "ones") return FillConstant{from_double(type, 1)};
+            if (word == "iota") return FillIota{};
+            if (word == "uniform") return FillUniform{};
+            if (word == "normal") return FillNormal{};
+            value.fail(
+                "there is no fill `" + word + "`",
+                "known: zeros, ones, iota, uniform, normal, {constant: V}, {uniform: {low, high, seed}}, "
+                "{normal: {mean, stddev, seed}}, {file: PATH}");
+        }
+        const YamlMap map(value, {"constant", "iota", "uniform", "normal", "file"});
+        const auto entries = map.entries();
+        if (entries.size() != 1) value.fail("expected one kind of fill");
+        const auto& [kind, body] = entries.front();
+        if (kind == "constant") {
+            return FillConstant{with_place(body, [&, &b = body] { return parse_element(type, b.text()); })};
+        }
+        if (kind == "file") return FillFile{beside(body.text())};
+        return read_numbers(kind, body);
+    }
+
+    static Fill read_numbers(const std::string& kind, const YamlValue& body) {
+        const auto number = [](const YamlMap& map, const char* key, double otherwise) {
+            const auto value = map.find(key);
+            return value ? value->number() : otherwise;
+        };
+        const auto seed = [](const YamlMap& map) {
+            const auto value = map.find("seed");
+            return value ? value->unsigned_integer() : 1;
+        };
+        if (kind == "iota") {
+            const YamlMap map(body, {"start", "step"});
+            return FillIota{number(map, "start", 0), number(map, "step", 1)};
+        }
+        if (kind == "uniform") {
+            const YamlMap map(body, {"low", "high", "seed"});
+            const FillUniform fill{number(map, "low", 0), number(map, "high", 1), seed(map)};
+            if (!(fill.low < fill.high)) body.fail("`low` must be below `high`");
+            return fill;
+        }
+        const YamlMap map(body, {"mean", "stddev", "seed"});
+        const FillNormal fill{number(map, "mean", 0), number(map, "stddev", 1), seed(map)};
+        if (!(fill.stddev >= 0)) body.fail("`stddev` must not be negative");
+        return fill;
+    }
+
+    std::size_t buffer_index(const YamlValue& value) const {
+        const std::string& name = value.text();
+        for (std::size_t i = 0; i < buffer_names_.size(); ++i) {
+            if (buffer_names_[i] == name) return i;
+        }
+        const std::string near = nearest_word(name, buffer_names_.data(), buffer_names_.size());
+        value.fail("there is no buffer `" + name + "`",
+                   near.empty() ? "declare it under `buffers`" : "did you mean `" + near + "`?");
+    }
+
+    // ---- launches ----
+
+    static ptx::Dim3 read_dim3(const YamlValue& value) {
+        const std::vector<std::uint64_t> extents = value.integers();
+        if (extents.empty() || extents.size() > 3) value.fail("expected 1 to 3 extents: [x, y, z]");
+        ptx::Dim3 dim;
+        std::uint32_t* const fields[] = {&dim.x, &dim.y, &dim.z};
+        for (std::size_t i = 0; i < extents.size(); ++i) {
+            if (extents[i] > 0x7FFFFFFF) value.fail("an extent is larger than 2^31 - 1");
+            *fields[i] = static_cast<std::uint32_t>(extents[i]);
+        }
+        return dim;
+    }
+
+    void read_launch(const YamlValue& value, const std::optional<YamlValue>& default_module,
+                     const std::optional<YamlValue>& default_flags) {
+        const YamlMap map(value, {"module", "nvcc_flags", "entry", "grid", "block", "cluster",
+                                  "dynamic_shared", "arguments", "repetitions"});
+        LaunchDeclaration launch;
+        launch.where = value.where;
+        auto module = map.find("module");
+        if (!module) module = default_module;
+        if (!module) value.fail("missing key `module`", "name a .ptx or .cu file, here or for all launches");
+        launch.module = beside(module->text());
+        launch.module_where = module->where;
+        auto flags = map.find("nvcc_flags");
+        if (!flags) flags = default_flags;
+        if (flags) launch.nvcc_flags = flags->texts();
+        const YamlValue entry = map.require("entry");
+        launch.entry = entry.text();
+        launch.entry_where = entry.where;
+        launch.grid = read_dim3(map.require("grid"));
+        launch.block = read_dim3(map.require("block"));
+        if (launch.block.count() > 1024) {
+            map.require("block").fail("a block has at most 1024 threads, this has " +
+                                      std::to_string(launch.block.count()));
+        }
+        if (const auto cluster = map.find("cluster")) launch.cluster = read_cluster(*cluster, launch.grid);
+        if (const auto shared = map.find("dynamic_shared")) {
+            launch.dynamic_shared_bytes = static_cast<std::uint32_t>(shared->unsigned_integer(0, 1u << 20));
+        }
+        if (const auto repetitions = map.find("repetitions")) {
+            launch.repetitions = static_cast<std::uint32_t>(repetitions->unsigned_integer(1, 1u << 20));
+        }
+        if (const auto arguments = map.find("arguments")) {
+            for (const YamlValue& argument : arguments->list())
+                launch.arguments.push_back(read_argument(argument));
+        }
+        file_.launches.push_back(std::move(launch));
+    }
+
+    static ptx::Dim3 read_cluster(const YamlValue& value, const ptx::Dim3& grid) {
+        const ptx::Dim3 cluster = read_dim3(value);
+        if (cluster.count() > 16) value.fail("a cluster has at most 16 blocks");
+        if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) {
+            value.fail("the grid is no multiple of the cluster");
+        }
+        return cluster;
+    }
+
+    ArgumentDeclaration read_argument(const YamlValue& value) const {
+        ArgumentDeclaration argument;
+        argument.where = value.where;
+        if (value.node.IsScalar()) {
+            argument.value = BufferReference{buffer_index(value), 0};
+            return argument;
+        }
+        if (!value.node.IsMap()) {
+            value.fail("expected an argument",
+                       "write a buffer's name, {buffer: x, offset: BYTES}, or {f32: 2.5}");
+        }
+        if (value.node["buffer"]) {
+            const YamlMap map(value, {"buffer", "offset"});
+            const auto offset = map.find("offset");
+            argument.value =
+                BufferReference{buffer_index(map.require("buffer")), offset ? offset->unsigned_integer() : 0};
+        } else if (value.node["tensor_map"]) {
+            const YamlMap map(value, {"tensor_map"});
+            argument.value = read_tensor_map(map.require("tensor_map"));
+        } else {
+            BytesArgument bytes;
+            std::size_t alignment = 1;
+            append(value, bytes, alignment, 0);
+            argument.value = std::move(bytes);
+        }
+        return argument;
+    }
+
+    /// Appends a value by the rules of C structs. `alignment`: the largest so far.
+    void append(const YamlValue& value, BytesArgument& bytes, std::size_t& alignment, int depth) const {
+        if (depth > 8) value.fail("structs are nested too deeply");
+        const auto entries = named_entries(value);
+        if (entries.size() != 1) value.fail("expected one type and its value: {f32: 2.5}");
+        const auto& [kind, body] = entries.front();
+        if (kind == "bytes") {
+            append_bytes(body, bytes);
+            return;
+        }
+        if (kind == "struct") {
+            BytesArgument fields;
+            std::size_t inner = 1;
+            for (const YamlValue& field : body.list()) append(field, fields, inner, depth + 1);
+            fields.resize((fields.size() + inner - 1) / inner * inner);
+            bytes.resize((bytes.size() + inner - 1) / inner * inner);
+            bytes.insert(bytes.end(), fields.begin(), fields.end());
+            alignment = std::max(alignment, inner);
+            return;
+        }
+        const ElementType type = with_place(body, [&, &k = kind] { return element_type(k); });
+        const std::uint64_t bits = with_place(body, [&, &b = body] { return parse_element(type, b.text()); });
+        const std::size_t size = bytes_of(type);
+        bytes.resize((bytes.size() + size - 1) / size * size + size);
+        store_element(type, bytes, bytes.size() / size - 1, bits);
+        alignment = std::max(alignment, size);
+    }
+
+    static void append_bytes(const YamlValue& value, BytesArgument& bytes) {
+        std::istringstream words(value.text());
+        for (std::string word; words >> word;) {
+            if (word.size() != 2 || word.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos) {
+                value.fail("`" + word + "` is not a byte",
+                           "write two hexadecimal digits each: bytes: \"00 3f\"");
+            }
+            bytes.push_back(static_cast<std::byte>(std::stoi(word, nullptr, 16)));
+        }
+    }
+
+    TensorMapArgument read_tensor_map(const YamlValue& value) const {
+        const YamlMap map(value, {"buffer", "offset", "type", "dimensions", "strides", "box",
+                                  "element_strides", "swizzle", "interleave", "l2_promotion", "fill"});
+        TensorMapArgument argument;
+        argument.buffer.buffer = buffer_index(map.require("buffer"));
+        if (const auto offset = map.find("offset")) argument.buffer.byte_offset = offset->unsigned_integer();
+        argument.type = map.find("type") ? map.require("type").text()
+                                         : name_of(file_.buffers[argument.buffer.buffer].type);
+        argument.dimensions = map.require("dimensions").integers();
+        const std::size_t rank = argument.dimensions.size();
+        if (rank == 0 || rank > 5) map.require("dimensions").fail("a tensor has 1 to 5 dimensions");
+        argument.box = map.require("box").integers();
+        if (argument.box.size() != rank) map.require("box").fail("expected as many extents as `dimensions`");
+        if (const auto strides = map.find("strides")) {
+            argument.strides = strides->integers();
+        } else if (rank > 1) {
+            value.fail("missing key `strides`", "bytes, of all dimensions but the innermost");
+        }
+        if (argument.strides.size() != rank - 1) {
+            map.require("strides").fail("expected one stride less than `dimensions`: the innermost has none");
+        }
+        argument.element_strides.assign(rank, 1);
+        if (const auto strides = map.find("element_strides")) argument.element_strides = strides->integers();
+        if (argument.element_strides.size() != rank) {
+            map.require("element_strides").fail("expected as many strides as `dimensions`");
+        }
+        argument.swizzle = choice(map, "swizzle", {"none", "32B", "64B", "128B"});
+        argument.interleave = choice(map, "interleave", {"none", "16B", "32B"});
+        argument.l2_promotion = choice(map, "l2_promotion", {"none", "64B", "128B", "256B"});
+        argument.fill = choice(map, "fill", {"zeros", "nan"});
+        return argument;
+    }
+
+    static std::string choice(const YamlMap& map, const std::string& key,
+                              const std::vector<std::string>& known) {
+        const auto value = map.find(key);
+        if (!value) return known.front();
+        std::string list;
+        for (const std::string& word : known) {
+            if (word == value->text()) return word;
+            list += (list.empty() ? "" : ", ") + word;
+        }
+        value->fail("`" + value->text() + "` is not known here", "known: " + list);
+    }
+
+    // ---- outputs and comparisons ----
+
+    void read_output(const YamlValue& value) {
+        const YamlMap map(value, {"buffer", "file"});
+        file_.outputs.push_back(
+            {buffer_index(map.require("buffer")), map.require("file").text(), value.where});
+    }
+
+    void read_comparison(const YamlValue& value) {
+        const YamlMap map(value,
+                          {"buffer", "file", "with", "expression", "matmul", "tolerance", "bit_exact"});
+        CompareDeclaration comparison;
+        comparison.where = value.where;
+        comparison.buffer = buffer_index(map.require("buffer"));
+        int references = 0;
+        if (const auto file = map.find("file")) {
+            comparison.reference = FileReference{beside(file->text())};
+            ++references;
+        }
+        if (const auto other = map.find("with")) {
+            comparison.reference = OtherBufferReference{buffer_index(*other)};
+            ++references;
+        }
+        if (const auto expression = map.find("expression")) {
+            check_expression(*expression);
+            comparison.reference = ExpressionReference{expression->text()};
+            ++references;
+        }
+        if (const auto matmul = map.find("matmul")) {
+            comparison.reference = read_matmul(*matmul, comparison.buffer);
+            ++references;
+        }
+        if (references != 1) {
+            value.fail("expected one of the keys `file`, `with`, `expression` and `matmul`");
+        }
+        comparison.tolerance = read_tolerance(map);
+        file_.comparisons.push_back(std::move(comparison));
+    }
+
+    void check_expression(const YamlValue& value) const {
+        const ReferenceExpression expression =
+            with_place(value, [&] { return ReferenceExpression(value.text()); });
+        for (const ReferenceExpression::Operand& operand : expression.operands()) {
+            buffer_index({YAML::Node(operand.buffer), value.where});
+        }
+    }
+
+    static Tolerance read_tolerance(const YamlMap& map) {
+        Tolerance tolerance;
+        const auto exact = map.find("bit_exact"), given = map.find("tolerance");
+        if (exact && given) exact->fail("`tolerance` is given too", "keep one of the two");
+        if (!exact && !given) map.fail("missing key `tolerance` or `bit_exact`");
+        if (exact) {
+            tolerance.bit_exact = exact->boolean();
+            return tolerance;
+        }
+        const YamlMap parts(*given, {"absolute", "relative", "ulp"});
+        if (const auto absolute = parts.find("absolute")) tolerance.absolute = absolute->number();
+        if (const auto relative = parts.find("relative")) tolerance.relative = relative->number();
+        if (const auto ulp = parts.find("ulp")) tolerance.ulp = ulp->unsigned_integer();
+        if (!(tolerance.absolute >= 0 && tolerance.relative >= 0)) given->fail("a tolerance is not negative");
+        return tolerance;
+    }
+
+    MatmulReference read_matmul(const YamlValue& value, std::size_t output) const {
+        const YamlMap map(value, {"a", "b", "c", "m", "n", "k", "transpose_a", "transpose_b",
+                                  "transpose_output", "alpha", "beta"});
+        MatmulReference matmul;
+        matmul.a = buffer_index(map.require("a"));
+        matmul.b = buffer_index(map.require("b"));
+        if (const auto c = map.find("c")) matmul.c = buffer_index(*c);
+        matmul.m = map.require("m").unsigned_integer(1, 1u << 24);
+        matmul.n = map.require("n").unsigned_integer(1, 1u << 24);
+        matmul.k = map.require("k").unsigned_integer(1, 1u << 24);
+        const auto flag = [&](const char* key) { return map.find(key) && map.require(key).boolean(); };
+        matmul.transpose_a = flag("transpose_a");
+        matmul.transpose_b = flag("transpose_b");
+        matmul.transpose_output = flag("transpose_output");
+        if (const auto alpha = map.find("alpha")) matmul.alpha = alpha->number();
+        if (const auto beta = map.find("beta")) matmul.beta = beta->number();
+        check_elements(map.require("a"), matmul.a, matmul.m * matmul.k);
+        check_elements(map.require("b"), matmul.b, matmul.k * matmul.n);
+        if (matmul.c) check_elements(map.require("c"), *matmul.c, matmul.m * matmul.n);
+        check_elements(value, output, matmul.m * matmul.n);
+        return matmul;
+    }
+
+    void check_elements(const YamlValue& value, std::size_t buffer, std::uint64_t expected) const {
+        const BufferDeclaration& declared = file_.buffers[buffer];
+        if (declared.shape.empty()) return;  // from a file: checked when it is read
+        std::uint64_t count = 1;
+        for (const std::uint64_t extent : declared.shape) count *= extent;
+        if (count >= expected) return;
+        value.fail("buffer `" + declared.name + "` has " + std::to_string(count) + " elements, " +
+                   std::to_string(expected) + " are needed");
+    }
+
+    LaunchFile file_;
+    fs::path folder_;
+    std::vector<std::string> buffer_names_;
+};
+
+}  // namespace
+
+LaunchFile parse_launch_file(const std::string& text, const std::string& path) {
+    YAML::Node root;
+    try {
+        root = YAML::Load(text);
+    } catch (const YAML::Exception& failure) {
+        throw Error("not YAML: " + failure.msg, {path, failure.mark.line + 1, ""});
+    }
+    if (root.IsNull()) throw Error("the file is empty", {path, 0, ""});
+    return Reader(path).read({root, {path, root.Mark().line + 1, ""}});
+}
+
+LaunchFile read_launch_file(const std::string& path) {
+    std::ifstream stream(path, std::ios::binary);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    if (!stream || !stream.is_open()) throw Error("cannot read the file", {path, 0, ""});
+    return parse_launch_file(text.str(), path);
+}
+
+}  // namespace heddle::kernel

@@ -1,0 +1,55 @@
+// What the elements of a buffer ought to be, as a formula over their index and other buffers.
+//
+//     2.5 * x[i] + initial.y[i]                 saxpy; initial.y is y before the first launch
+//     sum(k, 64, a[floor(i / 64) * 64 + k])     the sums of rows of 64
+// `i` is the element's index. A name with an index is an element of a buffer; the index is rounded down.
+// `count(x)` is a buffer's number of elements. sum(k, n, e) adds e for k = 0 .. n-1, in that order. Operators
+// + - * / % (remainder of the sign of the dividend, as in C), unary -, > >= < <= == != (1 or 0), ?:,
+// parentheses; functions min max abs exp log sqrt tanh sin cos erf pow floor ceil fma. Everything is double.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace heddle::kernel {
+
+class ReferenceExpression {
+  public:
+    /// Throws heddle::Error naming the column of what does not fit.
+    explicit ReferenceExpression(const std::string& text);
+
+    struct Operand {
+        std::string buffer;
+        bool initial = false;  ///< before the first launch
+    };
+    /// The buffers named, in order of their first use.
+    const std::vector<Operand>& operands() const { return operands_; }
+
+    /// What the formula needs of operand `k`: its size and its elements.
+    struct Source {
+        std::uint64_t count = 0;
+        std::function<double(std::uint64_t)> element;
+    };
+    /// One element. Throws heddle::Error when an index lies outside of its buffer.
+    double evaluate(const std::vector<Source>& sources, std::uint64_t index) const;
+
+    /// A node of the formula: `children` are earlier nodes.
+    struct Node {
+        enum class Kind : std::uint8_t { number, variable, element, count, sum, function };
+        Kind kind = Kind::number;
+        double number = 0;
+        std::size_t index = 0;  ///< of the operand, the variable or the function
+        std::vector<std::size_t> children;
+    };
+
+  private:
+    friend class ReferenceParser;
+    std::vector<Node> nodes_;
+    std::size_t root_ = 0;
+    std::size_t variable_count_ = 1;  ///< `i`, then those of sums
+    std::vector<Operand> operands_;
+};
+
+}  // namespace heddle::kernel

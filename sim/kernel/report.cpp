@@ -1,0 +1,257 @@
+#include "sim/kernel/report.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "sim/report/numbers.h"
+#include "sim/report/table.h"
+
+namespace heddle::kernel {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using models::gpu::CycleReason;
+using models::gpu::kCycleReasonCount;
+using sim::align_columns;
+using sim::format_count;
+using sim::format_share;
+
+constexpr std::size_t kShownLaunches = 50;
+
+std::string format_dim(const ptx::Dim3& dim) {
+    if (dim.z > 1) return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z);
+    if (dim.y > 1) return fmt::format("{}x{}", dim.x, dim.y);
+    return std::to_string(dim.x);
+}
+
+/// Shares of sub-core cycles by reason.
+std::array<double, kCycleReasonCount> shares(const LaunchReport& launch) {
+    std::array<double, kCycleReasonCount> result{};
+    double total = 0;
+    for (const std::uint64_t cycles : launch.timing.sub_core_cycles) total += static_cast<double>(cycles);
+    for (std::size_t i = 0; i < kCycleReasonCount && total > 0; ++i) {
+        result[i] = static_cast<double>(launch.timing.sub_core_cycles[i]) / total;
+    }
+    return result;
+}
+
+std::string timing_table(const KernelRun& run) {
+    std::vector<std::vector<std::string>> rows{{"kernel", "grid", "block", "cycles", "time", "registers",
+                                                "shared", "CTAs/SM", "limited by", "occupancy", "bound by"}};
+    for (const LaunchReport& launch : run.launches) {
+        if (rows.size() > kShownLaunches) break;
+        rows.push_back({launch.kernel, format_dim(launch.grid), format_dim(launch.block),
+                        format_count(launch.timing.cycles),
+                        sim::format_microseconds(launch.timing.seconds * 1e6),
+                        std::to_string(launch.registers_per_thread), format_count(launch.shared_bytes),
+                        std::to_string(launch.timing.ctas_per_sm), launch.timing.occupancy_limit,
+                        format_share(launch.timing.achieved_occupancy), launch.timing.bound_by});
+    }
+    std::string text =
+        align_columns(rows, {false, true, true, true, true, true, true, true, false, true, false});
+    if (run.launches.size() > kShownLaunches) {
+        text += fmt::format("... and {} more in --json\n", run.launches.size() - kShownLaunches);
+    }
+    return text;
+}
+
+std::string functional_table(const KernelRun& run) {
+    std::vector<std::vector<std::string>> rows{
+        {"kernel", "grid", "block", "registers", "shared", "warp instructions"}};
+    for (const LaunchReport& launch : run.launches) {
+        if (rows.size() > kShownLaunches) break;
+        rows.push_back({launch.kernel, format_dim(launch.grid), format_dim(launch.block),
+                        std::to_string(launch.registers_per_thread), format_count(launch.shared_bytes),
+                        format_count(launch.warp_instructions)});
+    }
+    return align_columns(rows, {false, true, true, true, true, true});
+}
+
+/// Where the sub-cores' cycles went and how busy each resource was, one line each per kernel.
+std::string time_lines(const KernelRun& run) {
+    std::string text;
+    std::string last;
+    for (const LaunchReport& launch : run.launches) {
+        std::string line = "\n" + launch.kernel + "\n  where the time went:";
+        const auto share = shares(launch);
+        const char* separator = " ";
+        for (std::size_t i = 0; i < kCycleReasonCount; ++i) {
+            if (share[i] < 0.0005) continue;
+            line += separator + std::string(models::gpu::name_of(static_cast<CycleReason>(i))) + " " +
+                    format_share(share[i]);
+            separator = ", ";
+        }
+        line += "\n  utilisation:";
+        separator = " ";
+        for (const auto& [resource, fraction] : launch.timing.utilisation) {
+            line += separator + resource + " " + format_share(fraction);
+            separator = ", ";
+        }
+        line += "\n";
+        if (line != last) text += line;  // repetitions are alike
+        last = line;
+    }
+    return text;
+}
+
+std::string comparison_lines(const KernelRun& run) {
+    std::string text;
+    for (const CompareOutcome& outcome : run.comparisons) {
+        text += fmt::format("{} against {}: ", outcome.buffer, outcome.reference);
+        if (outcome.passed()) {
+            text += fmt::format("{} elements agree", format_count(outcome.elements));
+        } else {
+            text += fmt::format("{} of {} elements differ", format_count(outcome.mismatches),
+                                format_count(outcome.elements));
+        }
+        text +=
+            fmt::format(" (largest error {:.3g}, {} ULP)\n", outcome.largest_absolute_error,
+                        outcome.largest_ulp == ~std::uint64_t{0} ? "NaN" : format_count(outcome.largest_ulp));
+        if (outcome.first.empty()) continue;
+        std::vector<std::vector<std::string>> rows{{"  index", "got", "expected", "ULP"}};
+        for (const Mismatch& mismatch : outcome.first) {
+            rows.push_back({"  " + std::to_string(mismatch.index), mismatch.got, mismatch.expected,
+                            mismatch.ulp == ~std::uint64_t{0} ? "NaN" : format_count(mismatch.ulp)});
+        }
+        text += align_columns(rows, {true, true, true, true});
+    }
+    return text;
+}
+
+std::string mode_name(RunMode mode) {
+    return mode == RunMode::timing ? "timing" : mode == RunMode::numerics ? "numerics" : "functional";
+}
+
+Json timing_json(const LaunchReport& launch) {
+    const models::gpu::KernelResult& timing = launch.timing;
+    Json json{{"cycles", timing.cycles},
+              {"time_us", timing.seconds * 1e6},
+              {"ctas_per_sm", timing.ctas_per_sm},
+              {"occupancy_limit", timing.occupancy_limit},
+              {"achieved_occupancy", timing.achieved_occupancy},
+              {"bound_by", timing.bound_by},
+              {"dram_bytes", timing.dram_read_bytes + timing.dram_write_bytes},
+              {"l2_bytes", timing.l2.bytes}};
+    json["time_by_reason"] = Json::object();
+    const auto share = shares(launch);
+    for (std::size_t i = 0; i < kCycleReasonCount; ++i) {
+        json["time_by_reason"][models::gpu::name_of(static_cast<CycleReason>(i))] = share[i];
+    }
+    json["utilisation"] = Json::object();
+    for (const auto& [resource, fraction] : timing.utilisation) json["utilisation"][resource] = fraction;
+    json["pipeline_instructions"] = Json::object();
+    for (std::size_t i = 1; i < ptx::kPipelineCount; ++i) {
+        json["pipeline_instructions"][name_of(static_cast<ptx::Pipeline>(i))] =
+            timing.pipeline_instructions[i];
+    }
+    return json;
+}
+
+Json comparison_json(const CompareOutcome& outcome) {
+    Json json{{"buffer", outcome.buffer},          {"reference", outcome.reference},
+              {"passed", outcome.passed()},        {"elements", outcome.elements},
+              {"mismatches", outcome.mismatches},  {"largest_absolute_error", outcome.largest_absolute_error},
+              {"largest_ulp", outcome.largest_ulp}};
+    json["first"] = Json::array();
+    for (const Mismatch& mismatch : outcome.first) {
+        json["first"].push_back({{"index", mismatch.index},
+                                 {"got", mismatch.got},
+                                 {"expected", mismatch.expected},
+                                 {"ulp", mismatch.ulp}});
+    }
+    return json;
+}
+
+}  // namespace
+
+std::string name_of(ptx::Pipeline pipeline) {
+    switch (pipeline) {
+        case ptx::Pipeline::none:
+            return "none";
+        case ptx::Pipeline::fp32:
+            return "fp32";
+        case ptx::Pipeline::integer:
+            return "integer";
+        case ptx::Pipeline::fp64:
+            return "fp64";
+        case ptx::Pipeline::half:
+            return "half";
+        case ptx::Pipeline::special:
+            return "special";
+        case ptx::Pipeline::tensor:
+            return "tensor";
+        case ptx::Pipeline::load_store:
+            return "load/store";
+        case ptx::Pipeline::branch:
+            return "branch";
+        case ptx::Pipeline::barrier:
+            return "barrier";
+    }
+    return "";
+}
+
+std::string format_kernel_run(const KernelRun& run, const std::string& heading) {
+    std::string text = heading + "\n\n";
+    if (run.mode == RunMode::functional) {
+        text += functional_table(run);
+    } else {
+        text += timing_table(run) + time_lines(run);
+        std::uint64_t cycles = 0;
+        double seconds = 0;
+        for (const LaunchReport& launch : run.launches) {
+            cycles += launch.timing.cycles;
+            seconds += launch.timing.seconds;
+        }
+        text += fmt::format("\n{} launch{}: {} cycles, {}\n", run.launches.size(),
+                            run.launches.size() == 1 ? "" : "es", format_count(cycles),
+                            sim::format_microseconds(seconds * 1e6));
+        if (run.mode == RunMode::numerics) text += "the runs with and without values took the same cycles\n";
+    }
+    if (!run.comparisons.empty()) text += "\n" + comparison_lines(run);
+    for (const std::string& note : run.notes) text += "note: " + note + "\n";
+    return text;
+}
+
+std::string kernel_run_json(const KernelRun& run, const std::vector<std::string>& outputs) {
+    Json json{{"mode", mode_name(run.mode)}, {"launches", Json::array()}};
+    std::uint64_t cycles = 0;
+    double seconds = 0;
+    for (const LaunchReport& launch : run.launches) {
+        Json one{{"kernel", launch.kernel},
+                 {"grid", {launch.grid.x, launch.grid.y, launch.grid.z}},
+                 {"block", {launch.block.x, launch.block.y, launch.block.z}},
+                 {"warp_instructions", launch.warp_instructions},
+                 {"registers_per_thread", launch.registers_per_thread},
+                 {"shared_bytes", launch.shared_bytes}};
+        if (run.mode != RunMode::functional) one.update(timing_json(launch));
+        if (run.mode == RunMode::numerics) one["functional_cycles"] = launch.functional_cycles;
+        json["launches"].push_back(std::move(one));
+        cycles += launch.timing.cycles;
+        seconds += launch.timing.seconds;
+    }
+    if (run.mode != RunMode::functional) {
+        json["total_cycles"] = cycles;
+        json["total_time_us"] = seconds * 1e6;
+    }
+    json["comparisons"] = Json::array();
+    for (const CompareOutcome& outcome : run.comparisons)
+        json["comparisons"].push_back(comparison_json(outcome));
+    json["outputs"] = outputs;
+    json["notes"] = run.notes;
+    return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string describe_failure(const KernelRun& run) {
+    for (const CompareOutcome& outcome : run.comparisons) {
+        if (outcome.passed()) continue;
+        const Mismatch& first = outcome.first.front();
+        return fmt::format("{} differs from {} in {} of {} elements: element {} is {}, expected {}",
+                           outcome.buffer, outcome.reference, outcome.mismatches, outcome.elements,
+                           first.index, first.got, first.expected);
+    }
+    return {};
+}
+
+}  // namespace heddle::kernel

@@ -1,0 +1,28 @@
+// What `heddle kernel` prints.
+#pragma once
+
+#include <string>
+
+#include "sim/kernel/run.h"
+
+namespace heddle::kernel {
+
+/// Tables for people: launches with their times, where the time went, utilisation, comparisons, notes.
+/// `heading` is the first line.
+std::string format_kernel_run(const KernelRun& run, const std::string& heading);
+
+/// One JSON object, ending with a newline:
+///   mode, launches: [{kernel, grid[3], block[3], warp_instructions, registers_per_thread, shared_bytes, and
+///     with time: cycles, time_us, ctas_per_sm, occupancy_limit, achieved_occupancy, bound_by, dram_bytes,
+///     l2_bytes, time_by_reason{}, utilisation{}, pipeline_instructions{}; with numerics functional_cycles}],
+///   total_cycles, total_time_us, comparisons: [{buffer, reference, passed, elements, mismatches,
+///     largest_absolute_error, largest_ulp, first: [{index, got, expected, ulp}]}], outputs[], notes[].
+std::string kernel_run_json(const KernelRun& run, const std::vector<std::string>& outputs);
+
+/// One line for a comparison that failed: the exit message.
+std::string describe_failure(const KernelRun& run);
+
+/// "tensor", "load/store", ...
+std::string name_of(ptx::Pipeline pipeline);
+
+}  // namespace heddle::kernel

@@ -1,0 +1,272 @@
+#include "sim/kernel/run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <stdexcept>
+
+#include "isa/ptx/parser.h"
+#include "models/gpu/gpu.h"
+#include "sim/kernel/files.h"
+#include "sim/kernel/module_source.h"
+#include "sim/kernel/tensor_map_argument.h"
+#include "sim/run/l2_residency.h"
+
+namespace heddle::kernel {
+namespace {
+
+/// Modules and kernels by where they come from, each loaded once.
+class Kernels {
+  public:
+    explicit Kernels(unsigned compute_capability) : compute_capability_(compute_capability) {}
+
+    const ptx::LoadedKernel& load(const LaunchDeclaration& launch) {
+        std::string module_key = launch.module;
+        for (const std::string& flag : launch.nvcc_flags) module_key += "\n" + flag;
+        std::shared_ptr<const ptx::Module>& module = modules_[module_key];
+        if (!module) {
+            const unsigned target = compute_capability_ != 0 ? compute_capability_ : 90;
+            module = ptx::parse_shared(module_text(launch.module, launch.nvcc_flags, target), launch.module);
+        }
+        std::unique_ptr<ptx::LoadedKernel>& kernel = kernels_[module_key + "\n" + launch.entry];
+        if (!kernel) {
+            kernel =
+                std::make_unique<ptx::LoadedKernel>(module, entry_of(*module, launch), compute_capability_);
+        }
+        return *kernel;
+    }
+    unsigned capability_of(const LaunchDeclaration& launch) {
+        if (compute_capability_ != 0) return compute_capability_;
+        std::string module_key = launch.module;
+        for (const std::string& flag : launch.nvcc_flags) module_key += "\n" + flag;
+        return modules_.at(module_key)->compute_capability;
+    }
+
+  private:
+    static std::string entry_of(const ptx::Module& module, const LaunchDeclaration& launch) {
+        try {
+            return find_kernel(module, launch.entry).name;
+        } catch (const Error& failure) {
+            throw Error(failure.problem(), launch.entry_where, failure.remedy());
+        }
+    }
+
+    unsigned compute_capability_;
+    std::map<std::string, std::shared_ptr<const ptx::Module>> modules_;
+    std::map<std::string, std::unique_ptr<ptx::LoadedKernel>> kernels_;
+};
+
+class Runner {
+  public:
+    Runner(const LaunchFile& file, const RunOptions& options)
+        : file_(file),
+          options_(options),
+          kernels_(options.device.compute_capability),
+          residency_(options.device.l2.bytes) {
+        result_.mode = options.mode;
+    }
+
+    KernelRun run() {
+        for (const BufferDeclaration& declaration : file_.buffers) {
+            result_.buffers.push_back(fill_buffer(declaration));
+            const Buffer& buffer = result_.buffers.back();
+            bases_.push_back(memory_.allocate(buffer.name, buffer.values.size(), true));
+            memory_.write(bases_.back(), buffer.values);
+        }
+        // All kernels before the first launch, so that a mistake in the last one is told at once.
+        std::vector<ptx::LaunchContext> contexts;
+        for (const LaunchDeclaration& launch : file_.launches) contexts.push_back(context_of(launch));
+        if (options_.mode != RunMode::functional) gpu_.emplace("gpu", options_.device);
+        for (std::size_t i = 0; i < contexts.size(); ++i) {
+            for (std::uint32_t k = 0; k < file_.launches[i].repetitions; ++k)
+                perform(file_.launches[i], contexts[i]);
+        }
+        finish();
+        return std::move(result_);
+    }
+
+  private:
+    ptx::LaunchContext context_of(const LaunchDeclaration& launch) {
+        const ptx::LoadedKernel& kernel = kernels_.load(launch);
+        ptx::allocate_module_variables(kernel, memory_);
+        ptx::LaunchContext context;
+        context.kernel = &kernel;
+        context.grid = launch.grid;
+        context.block = launch.block;
+        context.cluster = launch.cluster;
+        context.dynamic_shared_bytes = launch.dynamic_shared_bytes;
+        context.parameters = parameters_of(launch, kernel);
+        context.memory = &memory_;
+        context.compute_capability = kernels_.capability_of(launch);
+        return context;
+    }
+
+    std::vector<std::byte> parameters_of(const LaunchDeclaration& launch,
+                                         const ptx::LoadedKernel& kernel) const {
+        const auto parameters = kernel.parameters();
+        if (parameters.size() != launch.arguments.size()) {
+            throw Error(fmt::format("kernel {} takes {} arguments, {} are given", kernel.name(),
+                                    parameters.size(), launch.arguments.size()),
+                        launch.where, "heddle kernel --list " + launch.module + " shows them");
+        }
+        std::vector<std::vector<std::byte>> values;
+        for (std::size_t i = 0; i < parameters.size(); ++i) {
+            values.push_back(bytes_of_argument(launch.arguments[i]));
+            if (values.back().size() != parameters[i].bytes) {
+                throw Error(
+                    fmt::format("parameter {} of kernel {} has {} bytes, {} are given", parameters[i].name,
+                                kernel.name(), parameters[i].bytes, values.back().size()),
+                    launch.arguments[i].where,
+                    fmt::format("the module declares it as {}", ptx::name_of(parameters[i].type)));
+            }
+        }
+        return ptx::pack_parameters(kernel, values);
+    }
+
+    std::vector<std::byte> bytes_of_argument(const ArgumentDeclaration& argument) const {
+        if (const auto* bytes = std::get_if<BytesArgument>(&argument.value)) return *bytes;
+        if (const auto* map = std::get_if<TensorMapArgument>(&argument.value)) {
+            return encode_tensor_map(*map, address_of(map->buffer, argument.where), argument.where);
+        }
+        const std::uint64_t address = address_of(std::get<BufferReference>(argument.value), argument.where);
+        std::vector<std::byte> bytes(8);
+        store_element(ElementType::u64, bytes, 0, address);
+        return bytes;
+    }
+
+    std::uint64_t address_of(const BufferReference& reference, const SourceLocation& where) const {
+        const Buffer& buffer = result_.buffers[reference.buffer];
+        if (reference.byte_offset > buffer.values.size()) {
+            throw Error(fmt::format("the offset lies beyond buffer {}, which has {} bytes", buffer.name,
+                                    buffer.values.size()),
+                        where);
+        }
+        return bases_[reference.buffer] + reference.byte_offset;
+    }
+
+    void perform(const LaunchDeclaration& launch, ptx::LaunchContext context) {
+        LaunchReport report;
+        report.kernel = context.kernel->name();
+        report.grid = context.grid;
+        report.block = context.block;
+        report.registers_per_thread = context.kernel->registers_per_thread();
+        report.shared_bytes = context.kernel->static_shared_bytes() + context.dynamic_shared_bytes;
+        if (options_.mode == RunMode::functional) {
+            context.mode = ptx::Mode::functional;
+            report.warp_instructions = ptx::run_functionally(context);
+        } else {
+            time(launch, context, report);
+        }
+        result_.launches.push_back(std::move(report));
+    }
+
+    void time(const LaunchDeclaration& launch, ptx::LaunchContext& context, LaunchReport& report) {
+        const models::gpu::RunOptions options = gpu_options(launch);
+        // Timing mode leaves out values, so beside numerics it works on a copy of the memory.
+        std::optional<ptx::GlobalMemory> copy;
+        context.mode = ptx::Mode::timing;
+        if (options_.mode == RunMode::numerics) context.memory = &copy.emplace(memory_);
+        report.timing = gpu_->run(context, options);
+        report.warp_instructions = report.timing.warp_instructions;
+        if (options_.mode == RunMode::numerics) {
+            context.memory = &memory_;
+            context.mode = ptx::Mode::functional;
+            report.functional_cycles = gpu_->run(context, options).cycles;
+        }
+    }
+
+    /// What L2 holds of the buffers that the launch names.
+    models::gpu::RunOptions gpu_options(const LaunchDeclaration& launch) {
+        models::gpu::RunOptions options;
+        options.tick_every_cycle = options_.tick_every_cycle;
+        std::vector<std::size_t> named;
+        for (const ArgumentDeclaration& argument : launch.arguments) {
+            std::size_t buffer = 0;
+            if (const auto* reference = std::get_if<BufferReference>(&argument.value)) {
+                buffer = reference->buffer;
+            } else if (const auto* map = std::get_if<TensorMapArgument>(&argument.value)) {
+                buffer = map->buffer.buffer;
+            } else {
+                continue;
+            }
+            if (std::find(named.begin(), named.end(), buffer) == named.end()) named.push_back(buffer);
+        }
+        for (const std::size_t buffer : named) {
+            const std::uint64_t bytes = result_.buffers[buffer].values.size();
+            const std::uint64_t resident = residency_.resident_bytes(buffer, bytes);
+            if (resident > 0)
+                options.resident.push_back({bases_[buffer] + bytes - resident, resident, false});
+        }
+        for (const std::size_t buffer : named)
+            residency_.touch(buffer, result_.buffers[buffer].values.size());
+        return options;
+    }
+
+    void finish() {
+        for (const LaunchReport& launch : result_.launches) {
+            if (options_.mode == RunMode::numerics && launch.functional_cycles != launch.timing.cycles) {
+                throw std::runtime_error(
+                    fmt::format("kernel {} took {} cycles in timing mode and {} with values", launch.kernel,
+                                launch.timing.cycles, launch.functional_cycles));
+            }
+        }
+        const std::vector<Buffer> initial = result_.buffers;
+        if (!result_.has_values()) {
+            if (!file_.comparisons.empty() || !file_.outputs.empty()) {
+                result_.notes.push_back(fmt::format(
+                    "{} comparisons and {} outputs were left out: they need values, add --numerics",
+                    file_.comparisons.size(), file_.outputs.size()));
+            }
+            return;
+        }
+        for (std::size_t i = 0; i < bases_.size(); ++i) memory_.read(bases_[i], result_.buffers[i].values);
+        for (const CompareDeclaration& declaration : file_.comparisons) {
+            result_.comparisons.push_back(compare(declaration, result_.buffers, initial));
+        }
+    }
+
+    const LaunchFile& file_;
+    const RunOptions& options_;
+    Kernels kernels_;
+    sim::L2Residency residency_;
+    std::optional<models::gpu::Gpu> gpu_;
+    ptx::GlobalMemory memory_;
+    std::vector<std::uint64_t> bases_;  ///< by buffer
+    KernelRun result_;
+};
+
+}  // namespace
+
+bool KernelRun::passed() const {
+    return std::all_of(comparisons.begin(), comparisons.end(),
+                       [](const CompareOutcome& outcome) { return outcome.passed(); });
+}
+
+KernelRun run(const LaunchFile& file, const RunOptions& options) {
+    return Runner(file, options).run();
+}
+
+std::vector<std::string> write_outputs(const LaunchFile& file, const KernelRun& run,
+                                       const std::string& folder) {
+    std::vector<std::string> paths;
+    if (!run.has_values()) return paths;
+    for (const OutputDeclaration& output : file.outputs) {
+        const Buffer& buffer = run.buffers[output.buffer];
+        const std::filesystem::path path = std::filesystem::path(folder) / output.path;
+        if (path.extension() == ".npy") {
+            const std::string text = npy_text(buffer.type, buffer.shape, buffer.values);
+            write_file(path.string(), std::as_bytes(std::span(text)));
+        } else {
+            write_file(path.string(), buffer.values);
+        }
+        paths.push_back(path.string());
+    }
+    return paths;
+}
+
+}  // namespace heddle::kernel

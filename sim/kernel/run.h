@@ -1,0 +1,61 @@
+// Runs the launches of a launch file on one device, in order, in one memory.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "models/gpu/gpu_config.h"
+#include "models/gpu/kernel_result.h"
+#include "sim/kernel/buffers.h"
+#include "sim/kernel/compare.h"
+#include "sim/kernel/launch_file.h"
+
+namespace heddle::kernel {
+
+enum class RunMode : std::uint8_t {
+    timing,      ///< cycles; values only where they steer
+    numerics,    ///< values and cycles; both modes must take the same number of cycles
+    functional,  ///< values, no time
+};
+
+struct RunOptions {
+    RunMode mode = RunMode::timing;
+    /// The device. In functional mode only its compute capability counts; 0: that of the module.
+    models::gpu::GpuConfig device;
+    bool tick_every_cycle = false;
+    // Checks of the memory model (races, uninitialised reads) will be chosen here.
+};
+
+/// One launch; repetitions are launches of their own.
+struct LaunchReport {
+    std::string kernel;
+    ptx::Dim3 grid, block;
+    std::uint64_t warp_instructions = 0;
+    std::uint32_t registers_per_thread = 0, shared_bytes = 0;
+    models::gpu::KernelResult timing;  ///< empty in functional mode
+    /// numerics: cycles of the functional run; must equal timing.cycles
+    std::uint64_t functional_cycles = 0;
+};
+
+struct KernelRun {
+    RunMode mode = RunMode::timing;
+    std::vector<LaunchReport> launches;
+    std::vector<Buffer> buffers;  ///< after the last launch; in timing mode their values mean nothing
+    std::vector<CompareOutcome> comparisons;
+    std::vector<std::string> notes;
+
+    bool has_values() const { return mode != RunMode::timing; }
+    bool passed() const;
+};
+
+/// At most once per process when there is a device to elaborate. Throws heddle::Error with the place in the
+/// launch file for what does not fit a kernel (number and sizes of arguments, ...), and what isa/ptx and the
+/// device model find. Comparisons are made when there are values; else a note says what they need.
+KernelRun run(const LaunchFile& file, const RunOptions& options);
+
+/// Writes the outputs into `folder` ("" : as their paths say) when there are values. Returns their paths.
+std::vector<std::string> write_outputs(const LaunchFile& file, const KernelRun& run,
+                                       const std::string& folder);
+
+}  // namespace heddle::kernel

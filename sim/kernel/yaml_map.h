@@ -1,0 +1,56 @@
+// A YAML map whose keys must all be known, with errors that name file, line and key.
+#pragma once
+
+#include <yaml-cpp/yaml.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "isa/common/error.h"
+
+namespace heddle::kernel {
+
+/// A node and where it came from.
+struct YamlValue {
+    YAML::Node node;
+    SourceLocation where;
+
+    [[noreturn]] void fail(const std::string& problem, const std::string& remedy = "") const {
+        throw Error(problem, where, remedy);
+    }
+    const std::string& text() const;  ///< of a scalar
+    std::uint64_t unsigned_integer(std::uint64_t smallest = 0,
+                                   std::uint64_t largest = ~std::uint64_t{0}) const;
+    double number() const;
+    bool boolean() const;
+    /// Elements of a list.
+    std::vector<YamlValue> list() const;
+    /// A list of positive integers, or a single one.
+    std::vector<std::uint64_t> integers() const;
+    std::vector<std::string> texts() const;
+};
+
+class YamlMap {
+  public:
+    /// Fails when the value is no map, has a key that is not in `known`, or one twice.
+    YamlMap(const YamlValue& value, std::vector<std::string> known);
+
+    std::optional<YamlValue> find(const std::string& key) const;
+    YamlValue require(const std::string& key) const;
+    const SourceLocation& where() const { return value_.where; }
+    [[noreturn]] void fail(const std::string& problem, const std::string& remedy = "") const {
+        value_.fail(problem, remedy);
+    }
+    /// Key and value in the order of the text.
+    std::vector<std::pair<std::string, YamlValue>> entries() const;
+
+  private:
+    YamlValue value_;
+};
+
+/// All entries of a map whose keys are the user's own names.
+std::vector<std::pair<std::string, YamlValue>> named_entries(const YamlValue& value);
+
+}  // namespace heddle::kernel

@@ -1,0 +1,248 @@
+// `heddle kernel` as users call it.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace fs = std::filesystem;
+using Json = nlohmann::json;
+
+namespace {
+
+const std::string kExamples = HEDDLE_SOURCE_DIR "/examples/kernels/";
+
+class Folder {
+  public:
+    Folder() {
+        std::string pattern = (fs::temp_directory_path() / "heddle-kernel-XXXXXX").string();
+        REQUIRE(::mkdtemp(pattern.data()) != nullptr);
+        path_ = pattern;
+    }
+    ~Folder() {
+        std::error_code ignored;
+        fs::remove_all(path_, ignored);
+    }
+    const fs::path& path() const { return path_; }
+    void write(const std::string& name, const std::string& text) const {
+        std::ofstream(path_ / name, std::ios::binary) << text;
+    }
+    std::string read(const std::string& name) const {
+        std::ifstream stream(path_ / name, std::ios::binary);
+        std::ostringstream text;
+        text << stream.rdbuf();
+        return text.str();
+    }
+
+  private:
+    fs::path path_;
+};
+
+struct Outcome {
+    int code = -1;
+    std::string out, err;
+};
+
+Outcome heddle(const Folder& folder, const std::string& arguments) {
+    const std::string command = "cd '" + folder.path().string() + "' && '" HEDDLE_COMMAND "' " + arguments +
+                                " >.out 2>.err </dev/null";
+    const int status = std::system(command.c_str());
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, folder.read(".out"), folder.read(".err")};
+}
+
+/// y[i] = x[i] + 1 in integers, 64 elements, one block.
+const char* const kIncrement = R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry increment(.param .u64 from, .param .u64 to)
+{
+    .reg .b64 %rd<6>;
+    .reg .b32 %r<4>;
+    ld.param.u64 %rd1, [from];
+    ld.param.u64 %rd2, [to];
+    mov.u32 %r1, %tid.x;
+    mul.wide.u32 %rd3, %r1, 4;
+    add.s64 %rd4, %rd1, %rd3;
+    add.s64 %rd5, %rd2, %rd3;
+    ld.global.u32 %r2, [%rd4];
+    add.s32 %r3, %r2, 1;
+    st.global.u32 [%rd5], %r3;
+    ret;
+}
+)";
+
+const char* const kLaunch = R"(module: increment.ptx
+buffers:
+  x: {type: s32, count: 64, fill: iota}
+  y: {type: s32, count: 64}
+launches:
+  - {entry: increment, grid: 1, block: 64, arguments: [x, y]}
+)";
+
+}  // namespace
+
+TEST_CASE("the kernel examples compute what they should") {
+    for (const std::string name : {"saxpy", "sgemm", "reduction"}) {
+        CAPTURE(name);
+        Folder folder;
+        const Outcome outcome = heddle(
+            folder, "kernel " + kExamples + name + "/launch.yaml --hardware h100-sxm --numerics --json");
+        CAPTURE(outcome.err);
+        REQUIRE(outcome.code == 0);
+        const Json json = Json::parse(outcome.out);
+        REQUIRE_FALSE(json["comparisons"].empty());
+        for (const Json& comparison : json["comparisons"]) {
+            CHECK(comparison["passed"] == true);
+            CHECK(comparison["elements"].get<int>() > 0);
+        }
+        for (const Json& launch : json["launches"]) {
+            CHECK(launch["cycles"].get<double>() > 0);
+            CHECK(launch["cycles"] == launch["functional_cycles"]);
+        }
+    }
+}
+
+TEST_CASE("all three modes run the same kernel") {
+    Folder folder;
+    folder.write("increment.ptx", kIncrement);
+    folder.write("launch.yaml", std::string(kLaunch) +
+                                    "compare:\n  - {buffer: y, expression: \"i + 1\", bit_exact: true}\n"
+                                    "outputs:\n  - {buffer: y, file: y.raw}\n  - {buffer: y, file: y.npy}\n");
+    const Json timing = Json::parse(heddle(folder, "kernel launch.yaml --hardware h100-sxm --json").out);
+    CHECK(timing["comparisons"].empty());
+    CHECK_THAT(timing["notes"].at(0).get<std::string>(), Catch::Contains("--numerics"));
+    CHECK_FALSE(fs::exists(folder.path() / "y.raw"));
+
+    const Json numerics = Json::parse(
+        heddle(folder, "kernel launch.yaml --hardware h100-sxm --numerics --json --output out").out);
+    CHECK(numerics["launches"][0]["cycles"] == timing["launches"][0]["cycles"]);
+    // Two warps of ten instructions.
+    CHECK(numerics["launches"][0]["warp_instructions"] == 20);
+    CHECK(numerics["comparisons"][0]["passed"] == true);
+
+    const Outcome functional = heddle(folder, "kernel launch.yaml --functional");
+    CHECK(functional.code == 0);
+    CHECK_THAT(functional.out, Catch::Contains("64 elements agree") && Catch::Contains("written: y.npy"));
+    const std::string raw = folder.read("y.raw");
+    REQUIRE(raw.size() == 256);
+    std::int32_t last = 0;
+    std::memcpy(&last, raw.data() + 252, 4);
+    CHECK(last == 64);
+    CHECK(folder.read("out/y.raw") == raw);
+    CHECK(folder.read("y.npy").substr(128) == raw);
+}
+
+TEST_CASE("a comparison that fails ends with code 1 and says where") {
+    Folder folder;
+    folder.write("increment.ptx", kIncrement);
+    folder.write("launch.yaml",
+                 std::string(kLaunch) +
+                     "compare:\n  - {buffer: y, expression: \"i == 40 ? 50 : i + 1\", tolerance: "
+                     "{absolute: 0}}\n");
+    const Outcome outcome = heddle(folder, "kernel launch.yaml --functional");
+    CHECK(outcome.code == 1);
+    CHECK_THAT(outcome.out, Catch::Contains("1 of 64 elements differ"));
+    CHECK_THAT(outcome.err, Catch::Contains("element 40 is 41, expected 50"));
+    const Outcome json = heddle(folder, "kernel launch.yaml --functional --json");
+    CHECK(json.code == 1);
+    const Json first = Json::parse(json.out)["comparisons"][0]["first"][0];
+    CHECK(first["index"] == 40);
+    CHECK(first["got"] == "41");
+    CHECK(first["expected"] == "50");
+    CHECK(first["ulp"] == 9);
+}
+
+TEST_CASE("launches share memory and are repeated") {
+    Folder folder;
+    folder.write("increment.ptx", kIncrement);
+    folder.write("launch.yaml", R"(module: increment.ptx
+buffers:
+  x: {type: s32, count: 64, fill: iota}
+launches:
+  - {entry: increment, grid: 1, block: 64, arguments: [x, x], repetitions: 5}
+  - {entry: increment, grid: 1, block: 32, arguments: [x, {buffer: x, offset: 128}]}
+compare:
+  - {buffer: x, expression: "i < 32 ? i + 5 : i - 32 + 6", bit_exact: true}
+)");
+    const Outcome outcome = heddle(folder, "kernel launch.yaml --functional --json");
+    CAPTURE(outcome.err);
+    CHECK(outcome.code == 0);
+    CHECK(Json::parse(outcome.out)["launches"].size() == 6);
+}
+
+TEST_CASE("mistakes end with code 2 and one line") {
+    struct Case {
+        const char *from, *to, *arguments, *expected;
+    };
+    const Case cases[] = {
+        {"", "", "kernel", "no launch file"},
+        {"", "", "kernel launch.yaml", "--hardware is required"},
+        {"", "", "kernel none.yaml --functional", "none.yaml"},
+        {"", "", "kernel launch.yaml --hardware tpu-v3", "is a TPU"},
+        {"", "", "kernel launch.yaml --hardware h100-sxm --numerics --functional", "--functional"},
+        {"entry: increment", "entry: incremnt", "kernel launch.yaml --functional",
+         "launch.yaml:6: launches[0].entry: there is no kernel `incremnt` in the module; did you mean "
+         "`increment`?"},
+        {"[x, y]", "[x]", "kernel launch.yaml --functional", "takes 2 arguments, 1 are given"},
+        {"[x, y]", "[x, {s32: 1}]", "kernel launch.yaml --functional",
+         "launches[0].arguments[1]: parameter to of kernel increment has 8 bytes, 4 are given"},
+        {"increment.ptx", "none.ptx", "kernel launch.yaml --functional", "none.ptx"},
+        {"increment.ptx", "none.cu", "kernel launch.yaml --functional", "no such file"},
+        {"block: 64", "block: 65", "kernel launch.yaml --functional", "increment"},  // out of bounds
+        {"", "", "kernel --list none.ptx", "none.ptx"},
+    };
+    for (const Case& test : cases) {
+        CAPTURE(test.arguments, test.to);
+        Folder folder;
+        folder.write("increment.ptx", kIncrement);
+        std::string launch = kLaunch;
+        if (*test.from != 0) launch.replace(launch.find(test.from), std::strlen(test.from), test.to);
+        folder.write("launch.yaml", launch);
+        const Outcome outcome = heddle(folder, test.arguments);
+        CHECK(outcome.code == 2);
+        CHECK(outcome.out.empty());
+        CHECK_THAT(outcome.err, Catch::StartsWith("heddle: ") && Catch::Contains(test.expected));
+        CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+    }
+}
+
+TEST_CASE("a module is listed, with what cannot be run") {
+    Folder folder;
+    folder.write("increment.ptx", kIncrement);
+    const Json good = Json::parse(heddle(folder, "kernel --list increment.ptx --json").out);
+    const Json& kernel = good["kernels"].at(0);
+    CHECK(kernel["name"] == "increment");
+    CHECK(kernel["parameters"].size() == 2);
+    CHECK(kernel["parameters"][1]["name"] == "to");
+    CHECK(kernel["parameters"][1]["bytes"] == 8);
+    CHECK(kernel["by_pipeline"]["load/store"] == 2);
+    CHECK(good["unsupported"].empty());
+
+    std::string text = kIncrement;
+    text.replace(text.find("    ret;"), 8,
+                 "    tcgen05.frobnicate.b32 %r1, %r2;\n    txq.nonsense %r1;\n    ret;");
+    folder.write("bad.ptx", text);
+    const Json bad = Json::parse(heddle(folder, "kernel --list bad.ptx --json").out);
+    REQUIRE(bad["unsupported"].size() == 2);
+    CHECK_THAT(bad["unsupported"][0].get<std::string>(), Catch::Contains("bad.ptx:17"));
+    CHECK_THAT(bad["unsupported"][1].get<std::string>(), Catch::Contains("bad.ptx:18"));
+    CHECK(bad["kernels"].size() == 1);
+}
+
+TEST_CASE(
+    "the page of instructions is the table's: heddle kernel --instructions > docs/ptx-instructions.md") {
+    Folder folder;
+    const Outcome page = heddle(folder, "kernel --instructions");
+    CHECK(page.code == 0);
+    std::ifstream stream(HEDDLE_SOURCE_DIR "/docs/ptx-instructions.md", std::ios::binary);
+    std::ostringstream committed;
+    committed << stream.rdbuf();
+    CHECK((committed.str() == page.out));  // not printed: it is long
+    CHECK_THAT(page.out, Catch::Contains("| `fma` | `fma") && Catch::Contains("not yet: textures"));
+}
