@@ -27,6 +27,7 @@ inline constexpr InstructionForm kControlForms[] = {
     {barrier, "cluster wait acquire? aligned?", "", P::barrier, 1, 90, 0},
     {membar, "cta", "", P::barrier},
     {membar, "gl|gpu|sys", "", P::barrier, 3},
+    {fence, "proxy async global|shared::cta?", "", P::barrier},
     {fence, "sc|acq_rel? cta", "", P::barrier},
     {fence, "sc|acq_rel? cluster|gpu|sys", "", P::barrier, 3},
 };

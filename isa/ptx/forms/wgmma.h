@@ -28,6 +28,8 @@ inline constexpr InstructionForm kWgmmaForms[] = {
     {wgmma, "mma_async sync aligned m64nNk32 f16 e4m3|e5m2 e4m3|e5m2", "+f16x2*n/4 b32*4 b64 !pred imm imm", P::tensor},
     {wgmma, "mma_async sync aligned m64nIk32 satfinite? s32 s8|u8 s8|u8 satfinite?", "+s32*n/2 b64 b64 !pred", P::tensor},
     {wgmma, "mma_async sync aligned m64nIk32 satfinite? s32 s8|u8 s8|u8 satfinite?", "+s32*n/2 b32*4 b64 !pred", P::tensor},
+    {wgmma, "mma_async sync aligned m64nIk256 s32 b1 b1 and popc", "+s32*n/2 b64 b64 !pred", P::tensor},
+    {wgmma, "mma_async sync aligned m64nIk256 s32 b1 b1 and popc", "+s32*n/2 b32*4 b64 !pred", P::tensor},
 
     {wgmma, "mma_async sp sync aligned m64nNk32 f32 f16 f16", "+f32*n/2 b64 b64 b32 imm !pred imm imm imm imm", P::tensor},
     {wgmma, "mma_async sp sync aligned m64nNk32 f32 f16 f16", "+f32*n/2 f16x2*4 b64 b32 imm !pred imm imm imm", P::tensor},

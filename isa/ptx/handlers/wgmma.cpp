@@ -291,6 +291,32 @@ void multiply_integers(State& warp, const Decoded& i, std::uint32_t mask) {
     accumulators.write(warp, i.operand[0], details.columns);
 }
 
+// .b1 .and.popc: the number of k at which both have a one. Wraps as the sums of integers do.
+void multiply_bits(State& warp, const Decoded& i, std::uint32_t mask) {
+    require_warpgroup(warp, mask);
+    const auto details = std::bit_cast<WarpgroupMultiply>(i.offset);
+    Operands<std::uint8_t> operands;
+    Accumulators<std::int32_t> accumulators;
+    read_a(warp, i, details, operands);
+    read_b(warp, i, details, kRowBytes, operands);
+    if (adds_to_d(warp, i, i.operand[3]))
+        accumulators.read(warp, i.operand[0], details.columns);
+    else
+        std::memset(accumulators.d, 0, sizeof(std::int32_t) * kRows * details.columns);
+    for (unsigned row = 0; row < kRows; ++row) {
+        for (unsigned column = 0; column < details.columns; ++column) {
+            std::uint64_t a[kRowBytes / 8], b[kRowBytes / 8];
+            std::memcpy(a, operands.a[row], kRowBytes);
+            std::memcpy(b, operands.b + column * kRowBytes, kRowBytes);
+            int ones = 0;
+            for (unsigned n = 0; n < kRowBytes / 8; ++n) ones += std::popcount(a[n] & b[n]);
+            std::int32_t& d = accumulators.d[row * details.columns + column];
+            d = add(d, ones, false);
+        }
+    }
+    accumulators.write(warp, i.operand[0], details.columns);
+}
+
 template <bool kSparse>
 Handler choose_floats(const Instruction& n) {
     const bool half = n.type(0) == Type::f16;
@@ -326,6 +352,7 @@ Handler choose_integers(const Instruction& n) {
 
 Handler select_warpgroup(const Instruction& n) {
     const bool sparse = n.has(Modifier::sp);
+    if (n.type(1) == Type::b1) return multiply_bits;
     if (n.type(0) == Type::s32) return sparse ? choose_integers<true>(n) : choose_integers<false>(n);
     return sparse ? choose_floats<true>(n) : choose_floats<false>(n);
 }

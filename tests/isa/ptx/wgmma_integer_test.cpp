@@ -91,3 +91,39 @@ TEST_CASE("wgmma: integers of both signs, wrapped and saturated", "[ptx][wgmma]"
     }
     check({"s8", "u8", 256, false, false, false, false, 1});
 }
+
+TEST_CASE("wgmma: single bits", "[ptx][wgmma]") {
+    for (const bool in_registers : {false, true}) {
+        std::mt19937 generator(7);
+        const Placement of_a = placement(Majorness::k, 2, 0), of_b = placement(Majorness::k, 3, 8192);
+        constexpr unsigned kColumns = 48, kBytes = 32;
+        Warpgroup group;
+        group.d_registers = kColumns / 2;
+        group.a_descriptor = of_a.descriptor();
+        group.b_descriptor = of_b.descriptor();
+        Matrix a(64, std::vector<std::uint32_t>(kBytes)), b(kColumns, std::vector<std::uint32_t>(kBytes));
+        for (Matrix* matrix : {&a, &b})
+            for (auto& row : *matrix)
+                for (auto& byte : row) byte = generator() % 256;
+        // "each register containing thirty two .b1 elements": laid out as four bytes are.
+        if (in_registers)
+            put_into_registers(group, a, 8);
+        else
+            store(group.shared, of_a, a, 8);
+        store(group.shared, of_b, b, 8);
+        group.d.resize(kThreads * group.d_registers);
+        for (auto& d : group.d) d = 0x7FFFFFFF - generator() % 64;
+        const std::vector<std::uint32_t> d =
+            group.run("wgmma.mma_async.sync.aligned.m64n48k256.s32.b1.b1.and.popc " + registers("%d", 24) +
+                      (in_registers ? ", " + registers("%a", 4) : std::string(", %da")) + ", %db, %p;");
+        for (unsigned thread = 0; thread < kThreads; ++thread) {
+            for (unsigned i = 0; i < kColumns / 2; ++i) {
+                const Place place = d_place(thread, i);
+                std::uint32_t sum = group.d[thread * group.d_registers + i];
+                for (unsigned k = 0; k < 8 * kBytes; ++k)
+                    sum += a[place.row][k / 8] >> k % 8 & b[place.column][k / 8] >> k % 8 & 1u;
+                REQUIRE(d[thread * group.d_registers + i] == sum);
+            }
+        }
+    }
+}
