@@ -3,7 +3,7 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
-#include "matrix_bench.h"
+#include "bench.h"
 
 using namespace heddle::ptx::test;
 

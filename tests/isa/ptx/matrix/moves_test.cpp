@@ -1,9 +1,9 @@
 // ldmatrix, stmatrix, movmatrix.
 #include <catch2/catch.hpp>
 
-#include "compare_modes.h"
-#include "launch.h"
-#include "matrix_bench.h"
+#include "../compare_modes.h"
+#include "../launch.h"
+#include "bench.h"
 
 using namespace heddle::ptx;
 using namespace heddle::ptx::test;

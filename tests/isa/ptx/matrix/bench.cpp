@@ -1,8 +1,8 @@
-#include "matrix_bench.h"
+#include "bench.h"
 
 #include <stdexcept>
 
-#include "launch.h"
+#include "../launch.h"
 
 namespace heddle::ptx::test {
 

@@ -5,10 +5,10 @@
 #include <cfenv>
 #include <cmath>
 
+#include "../launch.h"
+#include "bench.h"
 #include "isa/common/error.h"
 #include "isa/numerics/dot_product_unit.h"
-#include "launch.h"
-#include "matrix_bench.h"
 
 using namespace heddle;
 using namespace heddle::ptx;

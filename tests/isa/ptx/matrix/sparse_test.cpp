@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 
+#include "bench.h"
 #include "isa/common/error.h"
 #include "isa/numerics/dot_product_unit.h"
-#include "matrix_bench.h"
 
 using namespace heddle::ptx::test;
 using heddle::numerics::Format;
