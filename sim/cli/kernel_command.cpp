@@ -1,6 +1,8 @@
 // heddle kernel
+#include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <string_view>
 
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
@@ -65,6 +67,9 @@ void run_launches(const Options& options) {
     run_options.mode = options.functional ? kernel::RunMode::functional
                        : options.numerics ? kernel::RunMode::numerics
                                           : kernel::RunMode::timing;
+    if (options.json) {
+        run_options.print = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); };
+    }
     make_output_folder(options.output);
     const kernel::KernelRun result = kernel::run(file, run_options);
     const std::vector<std::string> outputs = kernel::write_outputs(file, result, options.output);

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostProblems = 200;
+constexpr std::size_t kMostProblems = 200, kShownLines = 8;
 
 /// Replaces an instruction that stands alone on its line by spaces; false when it does not.
 bool take_out(std::string& text, std::int64_t line) {
@@ -38,15 +38,26 @@ bool take_out(std::string& text, std::int64_t line) {
     return true;
 }
 
+/// Problems that differ only in their lines become one.
+void remember(const Error& failure, std::vector<ModuleListing::Unsupported>& unsupported) {
+    for (ModuleListing::Unsupported& known : unsupported) {
+        if (known.key != failure.where().key || known.problem != failure.problem()) continue;
+        known.lines.push_back(failure.where().line);
+        return;
+    }
+    unsupported.push_back({failure.where().key, failure.problem(), {failure.where().line}});
+}
+
 /// Parses what is left after taking out what is not supported.
 std::shared_ptr<const ptx::Module> parse_what_can_be(std::string text, const std::string& path,
-                                                     std::vector<std::string>& unsupported) {
+                                                     std::vector<ModuleListing::Unsupported>& unsupported) {
+    std::size_t taken_out = 0;
     while (true) {
         try {
             return ptx::parse_shared(text, path);
         } catch (const Error& failure) {
-            unsupported.push_back(failure.what());
-            if (unsupported.size() >= kMostProblems || !take_out(text, failure.where().line)) return nullptr;
+            remember(failure, unsupported);
+            if (++taken_out >= kMostProblems || !take_out(text, failure.where().line)) return nullptr;
         }
     }
 }
@@ -120,13 +131,23 @@ std::string format_listing(const ModuleListing& listing) {
     if (listing.kernels.empty()) text += "no kernels\n";
     if (!listing.unsupported.empty()) {
         text += fmt::format("not supported ({}):\n", listing.unsupported.size());
-        for (const std::string& problem : listing.unsupported) text += "  " + problem + "\n";
+        for (const ModuleListing::Unsupported& one : listing.unsupported) {
+            text += "  " + (one.key.empty() ? "" : one.key + ": ") + one.problem + " (line";
+            text += one.lines.size() > 1 ? "s" : "";
+            for (std::size_t i = 0; i < std::min(one.lines.size(), kShownLines); ++i) {
+                text += fmt::format("{} {}", i == 0 ? "" : ",", one.lines[i]);
+            }
+            text += one.lines.size() > kShownLines ? ", ...)\n" : ")\n";
+        }
     }
     return text;
 }
 
 std::string listing_json(const ModuleListing& listing) {
-    Json json{{"kernels", Json::array()}, {"unsupported", listing.unsupported}};
+    Json json{{"kernels", Json::array()}, {"unsupported", Json::array()}};
+    for (const ModuleListing::Unsupported& one : listing.unsupported) {
+        json["unsupported"].push_back({{"token", one.key}, {"problem", one.problem}, {"lines", one.lines}});
+    }
     for (const KernelListing& kernel : listing.kernels) {
         Json one{{"name", kernel.name}, {"parameters", Json::array()}};
         for (const KernelListing::Parameter& parameter : kernel.parameters) {

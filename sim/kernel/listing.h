@@ -25,8 +25,12 @@ struct KernelListing {
 
 struct ModuleListing {
     std::vector<KernelListing> kernels;
-    /// Instructions and declarations that are not supported, each with its line.
-    std::vector<std::string> unsupported;
+    /// Instructions and declarations that are not supported, alike ones together.
+    struct Unsupported {
+        std::string key, problem;
+        std::vector<std::int64_t> lines;
+    };
+    std::vector<Unsupported> unsupported;
 };
 
 /// Lists a module, also one with instructions that are not supported: those are taken out, line by line.

@@ -102,6 +102,7 @@ class Runner {
         context.dynamic_shared_bytes = launch.dynamic_shared_bytes;
         context.parameters = parameters_of(launch, kernel);
         context.memory = &memory_;
+        context.print = options_.print;
         context.compute_capability = kernels_.capability_of(launch);
         return context;
     }
@@ -170,11 +171,15 @@ class Runner {
         // Timing mode leaves out values, so beside numerics it works on a copy of the memory.
         std::optional<ptx::GlobalMemory> copy;
         context.mode = ptx::Mode::timing;
-        if (options_.mode == RunMode::numerics) context.memory = &copy.emplace(memory_);
+        if (options_.mode == RunMode::numerics) {
+            context.memory = &copy.emplace(memory_);
+            context.print = [](std::string_view) {};  // once is enough
+        }
         report.timing = gpu_->run(context, options);
         report.warp_instructions = report.timing.warp_instructions;
         if (options_.mode == RunMode::numerics) {
             context.memory = &memory_;
+            context.print = options_.print;
             context.mode = ptx::Mode::functional;
             report.functional_cycles = gpu_->run(context, options).cycles;
         }

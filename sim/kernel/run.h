@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "models/gpu/gpu_config.h"
@@ -24,6 +26,8 @@ struct RunOptions {
     /// The device. In functional mode only its compute capability counts; 0: that of the module.
     models::gpu::GpuConfig device;
     bool tick_every_cycle = false;
+    /// Where the output of the kernels' printf goes; none: standard output.
+    std::function<void(std::string_view)> print;
     // Checks of the memory model (races, uninitialised reads) will be chosen here.
 };
 

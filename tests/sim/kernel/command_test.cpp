@@ -88,7 +88,7 @@ launches:
 }  // namespace
 
 TEST_CASE("the kernel examples compute what they should") {
-    for (const std::string name : {"saxpy", "sgemm", "reduction"}) {
+    for (const std::string name : {"saxpy", "sgemm", "reduction", "tensor_gemm"}) {
         CAPTURE(name);
         Folder folder;
         const Outcome outcome = heddle(
@@ -212,6 +212,29 @@ TEST_CASE("mistakes end with code 2 and one line") {
     }
 }
 
+TEST_CASE("printf comes out once, beside the report") {
+    if (std::system("command -v nvcc >/dev/null") != 0) return;  // compiled here, so that .cu is tried too
+    Folder folder;
+    folder.write("hello.cu",
+                 "#include <cstdio>\n__global__ void hello(int n) { printf(\"block %d of %d\\n\", "
+                 "blockIdx.x, n); }\n");
+    folder.write("launch.yaml",
+                 "module: hello.cu\nnvcc_flags: [-arch=sm_80]\nlaunches:\n  - {entry: hello, grid: 2, "
+                 "block: 1, arguments: [{s32: 2}]}\n");
+    const Outcome text = heddle(folder, "kernel launch.yaml --hardware h100-sxm --numerics");
+    CAPTURE(text.err);
+    CHECK(text.code == 0);
+    CHECK_THAT(text.out, Catch::Contains("block 0 of 2\n") && Catch::Contains("block 1 of 2\n"));
+    CHECK(text.out.find("block 1 of 2") == text.out.rfind("block 1 of 2"));
+    const Outcome json = heddle(folder, "kernel launch.yaml --functional --json");
+    CHECK(Json::parse(json.out)["launches"].size() == 1);
+    CHECK(json.err == "block 0 of 2\nblock 1 of 2\n");
+    folder.write("hello.cu", "__global__ void hello(int n) { nonsense(); }\n");
+    const Outcome wrong = heddle(folder, "kernel launch.yaml --functional");
+    CHECK(wrong.code == 2);
+    CHECK_THAT(wrong.err, Catch::Contains("nvcc failed") && Catch::Contains("nonsense"));
+}
+
 TEST_CASE("a module is listed, with what cannot be run") {
     Folder folder;
     folder.write("increment.ptx", kIncrement);
@@ -225,13 +248,16 @@ TEST_CASE("a module is listed, with what cannot be run") {
     CHECK(good["unsupported"].empty());
 
     std::string text = kIncrement;
-    text.replace(text.find("    ret;"), 8,
-                 "    tcgen05.frobnicate.b32 %r1, %r2;\n    txq.nonsense %r1;\n    ret;");
+    text.replace(
+        text.find("    ret;"), 8,
+        "    tcgen05.frobnicate.b32 %r1, %r2;\n    txq.nonsense %r1;\n    tcgen05.frobnicate.b32 %r1, "
+        "%r2;\n    ret;");
     folder.write("bad.ptx", text);
     const Json bad = Json::parse(heddle(folder, "kernel --list bad.ptx --json").out);
     REQUIRE(bad["unsupported"].size() == 2);
-    CHECK_THAT(bad["unsupported"][0].get<std::string>(), Catch::Contains("bad.ptx:17"));
-    CHECK_THAT(bad["unsupported"][1].get<std::string>(), Catch::Contains("bad.ptx:18"));
+    CHECK(bad["unsupported"][0]["lines"] == Json::array({17, 19}));
+    CHECK(bad["unsupported"][1]["lines"] == Json::array({18}));
+    CHECK_THAT(heddle(folder, "kernel --list bad.ptx").out, Catch::Contains("(lines 17, 19)"));
     CHECK(bad["kernels"].size() == 1);
 }
 
