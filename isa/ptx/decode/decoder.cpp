@@ -300,10 +300,16 @@ class Decoder {
         return first;
     }
 
+    // A function may do anything.
+    bool calls_function(const Instruction& n) const {
+        return n.opcode == Opcode::call && kernel_.calls[n.operands[0].bits].kind != CallSite::Kind::runtime;
+    }
+
     // Whether a branch goes back round a loop that looks for a change made by others.
     bool waits_in_loop(std::uint32_t branch, std::uint32_t target) const {
         for (std::uint32_t i = target; i <= branch; ++i) {
-            if (looks_for_change(kernel_.instructions[i])) return true;
+            if (looks_for_change(kernel_.instructions[i]) || calls_function(kernel_.instructions[i]))
+                return true;
         }
         return false;
     }
@@ -362,6 +368,8 @@ class Decoder {
             (called.frame_bytes + kAlignment - 1) / kAlignment * kAlignment + kReturnAddress;
         function.recursive = called.recursive;
         function.first_row = rows_.functions[index].start;
+        function.first_narrow_row = rows_.functions[index].narrow;
+        function.first_wide_row = rows_.functions[index].wide;
         function.end_row = rows_.functions[index].end;
         function.results = places(called.results);
         function.arguments = places(called.arguments);

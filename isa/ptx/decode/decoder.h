@@ -23,7 +23,7 @@ struct RowAssignment {
     std::vector<std::uint32_t> offset;  ///< of each register and the carry flag; kAbsent without a row
     std::size_t bytes = 0;
     struct Block {
-        std::size_t start, end;
+        std::size_t start, narrow, wide, end;  ///< predicates, then narrow rows, then wide ones
     };
     std::vector<Block> functions;  ///< where the rows of each of Kernel::functions are
 };

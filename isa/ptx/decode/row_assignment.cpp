@@ -55,8 +55,8 @@ std::size_t round_up(std::size_t bytes) {
 }
 
 // Appends the rows of `registers`, which are sorted by the start of their ranges.
-void assign_body(const Kernel& kernel, const std::vector<Range>& ranges,
-                 const std::vector<std::uint32_t>& registers, RowAssignment& rows) {
+RowAssignment::Block assign_body(const Kernel& kernel, const std::vector<Range>& ranges,
+                                 const std::vector<std::uint32_t>& registers, RowAssignment& rows) {
     enum { kPredicates, kNarrow, kWide };
     const auto pool_of = [&](std::uint32_t r) {
         if (r == kernel.registers.size() || kernel.registers[r].type == Type::pred) return kPredicates;
@@ -76,6 +76,7 @@ void assign_body(const Kernel& kernel, const std::vector<Range>& ranges,
                                                      : kWideRow;
         rows.offset[r] = static_cast<std::uint32_t>(base + rows.offset[r] * size);
     }
+    return {start, narrow, wide, rows.bytes};
 }
 
 }  // namespace
@@ -107,11 +108,8 @@ RowAssignment assign_rows(const Kernel& kernel, const Analysis& analysis, const 
         bodies.push_back(body);
     }
     assign_body(kernel, ranges, order, rows);
-    for (const std::vector<std::uint32_t>& registers : bodies) {
-        const std::size_t start = rows.bytes;
-        assign_body(kernel, ranges, registers, rows);
-        rows.functions.push_back({start, rows.bytes});
-    }
+    for (const std::vector<std::uint32_t>& registers : bodies)
+        rows.functions.push_back(assign_body(kernel, ranges, registers, rows));
     return rows;
 }
 

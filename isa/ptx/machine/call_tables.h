@@ -27,7 +27,8 @@ struct DecodedFunction {
     ValuePlace frame;               ///< register: start of its local variables
     std::uint32_t frame_bytes = 0;  ///< taken from the stack by a call
     bool recursive = false;         ///< the rows of an outer call must survive an inner one
-    std::size_t first_row = 0, end_row = 0;
+    /// Its rows: predicates, then narrow ones, then wide ones.
+    std::size_t first_row = 0, first_narrow_row = 0, first_wide_row = 0, end_row = 0;
     std::vector<ValuePlace> results, arguments;
     std::vector<std::uint32_t> result_bytes, argument_bytes;
 };

@@ -12,6 +12,10 @@ namespace heddle::ptx {
 /// The handler of call, and of a ret with an operand; nullptr for other instructions.
 Handler select_call(const Instruction& instruction);
 
+/// `lanes` of a call have returned: their results are delivered, the function's rows are what they were
+/// before. The frame is free when these lanes are the `last`. Returns where they go on.
+std::uint32_t finish_call(Warp::State& warp, std::uint16_t frame, std::uint32_t lanes, bool last);
+
 /// Start of the caller's local variables in the lane's local memory.
 std::uint64_t caller_frame(const Warp::State& warp, const DecodedCall& call, unsigned lane);
 /// An argument or result of at most 8 bytes.

@@ -235,6 +235,7 @@ Cta::Cta(const LaunchContext& launch) : implementation_(std::make_unique<Impleme
     if (shared_values) cta.shared.resize(cta.shared_bytes);
     const auto warps = static_cast<std::size_t>((launch.block.count() + kWarpSize - 1) / kWarpSize);
     cta.local_bytes = cta.kernel->kernel.local_bytes;
+    cta.local_stride = cta.local_bytes + (cta.program->functions.empty() ? 0 : launch.stack_bytes);
     cta.local.resize(warps * kWarpSize * cta.local_bytes);
     resolve_variables(cta);
     const std::size_t lines = (cta.program->register_bytes + sizeof(Line) - 1) / sizeof(Line);
@@ -291,6 +292,7 @@ void Cta::start(std::uint64_t linear_index, std::uint32_t sm, Cluster* cluster) 
         state.cluster_arrived = 0;
         state.paths.clear();
         state.meetings.clear();
+        state.frames.clear();
     }
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "isa/ptx/machine/calls.h"
+#include "isa/ptx/machine/memory_slow_path.h"
 #include "isa/ptx/machine/printf_format.h"
 
 namespace heddle::ptx {
@@ -47,7 +48,7 @@ class ThreadMemory {
             return cta.local.data() + thread * cta.local_bytes + (address - kLocalWindow);
         }
         if (inside(kSharedWindow, cta.shared.size())) return cta.shared.data() + (address - kSharedWindow);
-        const std::vector<std::byte>& constants = cta.kernel->constant_bank;
+        const std::vector<std::byte>& constants = constant_bank_of(cta);
         if (inside(kConstantWindow, constants.size())) return constants.data() + (address - kConstantWindow);
         const Allocation* allocation = cta.launch.memory->find(address, count);
         if (allocation == nullptr || !allocation->backed) return nullptr;

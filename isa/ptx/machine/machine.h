@@ -141,6 +141,18 @@ struct Meeting {
     std::uint32_t arrived = 0;
     std::uint16_t outer = kNoMeeting;
     bool used = false;
+    /// Index in Warp::State::frames: lanes arrive by returning from a function, `pc` is kNowhere. Or
+    /// kNoFrame.
+    std::uint16_t frame = 0xFFFF;
+};
+inline constexpr std::uint16_t kNoFrame = 0xFFFF;
+
+/// A call of a function that has not returned yet, of some lanes.
+struct CallFrame {
+    bool used = false;
+    std::uint32_t call = 0, function = 0;  ///< indices in Program::calls and functions
+    std::uint32_t return_pc = 0;
+    std::vector<std::byte> saved;  ///< the function's rows as they were before the call
 };
 
 struct Warp::State : WarpStatus {
@@ -160,6 +172,7 @@ struct Warp::State : WarpStatus {
     Cta::Implementation* cta = nullptr;
     std::vector<Path> paths;  ///< that do not run now; the last runnable one is the next
     std::vector<Meeting> meetings;
+    std::vector<CallFrame> frames;
 };
 
 /// A barrier of a CTA. It counts warps: one has arrived when all of its lanes that have not exited are here.
@@ -206,7 +219,8 @@ struct Cta::Implementation {
     std::uint32_t shared_bytes = 0;        ///< static and dynamic
     std::vector<std::byte> shared;         ///< empty when nothing there is evaluated
     std::vector<std::byte> local;          ///< [warp][lane][byte]
-    std::uint32_t local_bytes = 0;         ///< per thread
+    std::uint32_t local_bytes = 0;         ///< per thread; grows with the stack of calls
+    std::uint64_t local_stride = 0;        ///< per thread, as the memory system sees it
     std::vector<Line> constants;           ///< a copy when the launch supplies addresses, else empty
     std::vector<std::byte> constant_bank;  ///< .const variables; a copy when they hold addresses, else empty
     std::vector<Line> registers;           ///< rows of all warps

@@ -50,10 +50,6 @@ std::uint64_t window_start(StateSpace space) {
     }
 }
 
-const std::vector<std::byte>& constant_bank_of(const Cta::Implementation& cta) {
-    return cta.constant_bank.empty() ? cta.kernel->constant_bank : cta.constant_bank;
-}
-
 std::uint64_t space_bytes(const Warp::State& warp, StateSpace space) {
     const Cta::Implementation& cta = *warp.cta;
     switch (space) {
@@ -102,6 +98,10 @@ std::string describe_neighbour(const Warp::State& warp, std::uint64_t address, c
 }
 
 }  // namespace
+
+const std::vector<std::byte>& constant_bank_of(const Cta::Implementation& cta) {
+    return cta.constant_bank.empty() ? cta.kernel->constant_bank : cta.constant_bank;
+}
 
 void fail_running(const Warp::State& warp, unsigned lane, const std::string& problem,
                   const std::string& remedy) {
@@ -233,7 +233,7 @@ SmallSpace locate_small(Warp::State& warp, std::uint32_t mask, MemoryAccess& acc
     const std::uint64_t thread_bytes = cta.local_bytes;
     const std::uint64_t first_thread = std::uint64_t{warp.index} * kWarpSize;
     const std::uint64_t warp_base =
-        kLocalWindow + (cta.linear_index * cta.warps.size() + warp.index) * thread_bytes * kWarpSize;
+        kLocalWindow + (cta.linear_index * cta.warps.size() + warp.index) * cta.local_stride * kWarpSize;
     for (std::uint32_t rest = mask; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<unsigned>(std::countr_zero(rest));
         const std::uint64_t own = access.address[lane];

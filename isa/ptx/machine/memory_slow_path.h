@@ -20,6 +20,9 @@ bool locate_in_cluster(Warp::State& warp, std::uint32_t mask, MemoryAccess& acce
 /// Addresses beyond the CTA's shared memory are an error unless mapa made them for this CTA.
 void require_own_shared(Warp::State& warp, std::uint32_t mask, MemoryAccess& access);
 
+/// With the addresses of variables that are known at launch only.
+const std::vector<std::byte>& constant_bank_of(const Cta::Implementation& cta);
+
 struct SmallSpace {
     std::uintptr_t base = 0;
     std::uint64_t bytes = 0;

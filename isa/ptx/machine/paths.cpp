@@ -3,12 +3,21 @@
 #include <algorithm>
 #include <bit>
 
+#include "isa/ptx/machine/calls.h"
+
 namespace heddle::ptx {
 namespace {
 
 void enter(Warp::State& warp, std::uint16_t meeting) {
     warp.meeting = meeting;
     warp.reconvergence = meeting == kNoMeeting ? kNowhere : warp.meetings[meeting].pc;
+}
+
+// Lanes leave a meeting: returns where they go on.
+std::uint32_t depart(Warp::State& warp, const Meeting& meeting, std::uint32_t lanes) {
+    if (meeting.frame == kNoFrame) return meeting.pc;
+    const bool last = (meeting.members & warp.live & ~lanes) == 0;
+    return finish_call(warp, meeting.frame, lanes, last);
 }
 
 bool complete(const Warp::State& warp, const Meeting& meeting) {
@@ -28,6 +37,20 @@ void go_on(Warp::State& warp, std::uint32_t pc, std::uint32_t lanes, std::uint16
     warp.paths.push_back({pc, lanes, meeting, PathWait::none, false, 0});
 }
 
+std::uint16_t add_meeting(Warp::State& warp, const Meeting& meeting) {
+    const auto unused = std::find_if(warp.meetings.begin(), warp.meetings.end(),
+                                     [](const Meeting& other) { return !other.used; });
+    const auto index = static_cast<std::uint16_t>(unused - warp.meetings.begin());
+    if (unused == warp.meetings.end()) {
+        if (warp.meetings.size() >= kNoMeeting)
+            fail_running(warp, 0, "too many calls and branches are open at once");
+        warp.meetings.push_back(meeting);
+    } else {
+        *unused = meeting;
+    }
+    return index;
+}
+
 // Some members of a meeting have exited: the others may be complete now.
 void review_meetings(Warp::State& warp) {
     for (std::size_t m = 0; m < warp.meetings.size(); ++m) {
@@ -35,12 +58,14 @@ void review_meetings(Warp::State& warp) {
         if (!meeting.used) continue;
         if ((meeting.members & warp.live) == 0) {
             meeting.used = false;
+            if (meeting.frame != kNoFrame) warp.frames[meeting.frame].used = false;
             continue;
         }
         meeting.arrived &= warp.live;
         if (meeting.arrived == 0 || !complete(warp, meeting)) continue;
         meeting.used = false;
-        go_on(warp, meeting.pc, meeting.arrived, meeting.outer);
+        const Meeting done = meeting;  // the list may change
+        go_on(warp, depart(warp, done, done.arrived), done.arrived, done.outer);
     }
 }
 
@@ -50,9 +75,10 @@ bool release_early(Warp::State& warp, std::uint16_t meeting) {
         Meeting& place = warp.meetings[meeting];
         if (place.arrived == 0) continue;
         const std::uint32_t lanes = place.arrived;
+        const std::uint32_t pc = depart(warp, place, lanes);
         place.members &= ~lanes;
         place.arrived = 0;
-        go_on(warp, place.pc, lanes, place.outer);
+        go_on(warp, pc, lanes, place.outer);
         return true;
     }
     return false;
@@ -75,12 +101,42 @@ void unblock(Warp::State& warp) {
 
 void open_meeting(Warp::State& warp, std::uint32_t pc) {
     if (pc == kNowhere || pc == warp.reconvergence) return;
-    const auto unused = std::find_if(warp.meetings.begin(), warp.meetings.end(),
-                                     [](const Meeting& meeting) { return !meeting.used; });
-    const auto index = static_cast<std::uint16_t>(unused - warp.meetings.begin());
-    if (unused == warp.meetings.end()) warp.meetings.emplace_back();
-    warp.meetings[index] = {pc, warp.active, 0, warp.meeting, true};
-    enter(warp, index);
+    enter(warp, add_meeting(warp, {pc, warp.active, 0, warp.meeting, true, kNoFrame}));
+}
+
+void begin_call(Warp::State& warp, std::uint32_t lanes, std::uint16_t frame, std::uint32_t pc) {
+    const std::uint16_t meeting = add_meeting(warp, {kNowhere, lanes, 0, warp.meeting, true, frame});
+    if (lanes != warp.active) {
+        warp.paths.push_back({pc, lanes, meeting, PathWait::none, false, 0});
+        warp.active &= ~lanes;
+        return;
+    }
+    warp.pc = pc;
+    enter(warp, meeting);
+}
+
+void return_from_call(Warp::State& warp, std::uint32_t lanes) {
+    // They do not come to the meetings inside of the function.
+    std::uint16_t at = warp.meeting;
+    for (; warp.meetings[at].frame == kNoFrame; at = warp.meetings[at].outer) {
+        Meeting& inner = warp.meetings[at];
+        inner.members &= ~lanes;
+        if ((inner.members & warp.live) == 0) {
+            inner.used = false;
+        } else if (inner.arrived != 0 && complete(warp, inner)) {
+            inner.used = false;
+            go_on(warp, inner.pc, inner.arrived, inner.outer);
+        }
+    }
+    Meeting& meeting = warp.meetings[at];
+    meeting.arrived |= lanes;
+    warp.active &= ~lanes;
+    if (warp.active != 0) return;
+    if (!complete(warp, meeting)) return run_another(warp);
+    warp.active = meeting.arrived & warp.live;
+    meeting.used = false;
+    warp.pc = depart(warp, meeting, warp.active);
+    enter(warp, meeting.outer);
 }
 
 void arrive_at_meeting(Warp::State& warp) {

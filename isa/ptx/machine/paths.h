@@ -20,6 +20,11 @@ inline constexpr unsigned kPatience = 64;
 /// The running path meets the others of its present lanes at `pc`. Nothing happens when it has this meeting
 /// already, or for kNowhere.
 void open_meeting(Warp::State& warp, std::uint32_t pc);
+/// `lanes` of the running path go on at `pc`, in a function: `frame` says how they return.
+void begin_call(Warp::State& warp, std::uint32_t lanes, std::uint16_t frame, std::uint32_t pc);
+/// `lanes` of the running path return from the innermost function. They go on when all have returned that
+/// called it together.
+void return_from_call(Warp::State& warp, std::uint32_t lanes);
 /// The running path has arrived at its meeting.
 void arrive_at_meeting(Warp::State& warp);
 /// Another path goes on: the running one has no lanes left. Blocks the warp when none can, finishes it when

@@ -1,5 +1,5 @@
-// What kernels ask of the CUDA device runtime: printf, assert, malloc and free. device_runtime.ptx was printed by
-//   nvcc -arch=compute_80 -ptx device_runtime.cu
+// What kernels ask of the CUDA device runtime: printf, assert, malloc and free.
+// ptx: device_runtime.ptx -arch=compute_80
 #include <cassert>
 #include <cstdio>
 #include <cstdlib>
