@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "sim/kernel/launch_arguments.h"
 #include "sim/kernel/reference_expression.h"
 #include "sim/kernel/yaml_map.h"
 
@@ -15,16 +16,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
-
-/// Calls `action` and gives errors that know no place that of `value`.
-template <typename Action>
-auto with_place(const YamlValue& value, Action action) {
-    try {
-        return action();
-    } catch (const Error& failure) {
-        value.fail(failure.problem(), failure.remedy());
-    }
-}
 
 class Reader {
   public:
@@ -73,7 +64,6 @@ class Reader {
         if (buffer.shape.empty() && !std::holds_alternative<FillFile>(buffer.fill)) {
             value.fail("missing key `count` or `shape`");
         }
-        buffer_names_.push_back(name);
         file_.buffers.push_back(std::move(buffer));
     }
 
@@ -126,16 +116,6 @@ class Reader {
         return fill;
     }
 
-    std::size_t buffer_index(const YamlValue& value) const {
-        const std::string& name = value.text();
-        for (std::size_t i = 0; i < buffer_names_.size(); ++i) {
-            if (buffer_names_[i] == name) return i;
-        }
-        const std::string near = nearest_word(name, buffer_names_.data(), buffer_names_.size());
-        value.fail("there is no buffer `" + name + "`",
-                   near.empty() ? "declare it under `buffers`" : "did you mean `" + near + "`?");
-    }
-
     // ---- launches ----
 
     static ptx::Dim3 read_dim3(const YamlValue& value) {
@@ -182,7 +162,7 @@ class Reader {
         }
         if (const auto arguments = map.find("arguments")) {
             for (const YamlValue& argument : arguments->list())
-                launch.arguments.push_back(read_argument(argument));
+                launch.arguments.push_back(read_argument(argument, file_.buffers));
         }
         file_.launches.push_back(std::move(launch));
     }
@@ -196,124 +176,12 @@ class Reader {
         return cluster;
     }
 
-    ArgumentDeclaration read_argument(const YamlValue& value) const {
-        ArgumentDeclaration argument;
-        argument.where = value.where;
-        if (value.node.IsScalar()) {
-            argument.value = BufferReference{buffer_index(value), 0};
-            return argument;
-        }
-        if (!value.node.IsMap()) {
-            value.fail("expected an argument",
-                       "write a buffer's name, {buffer: x, offset: BYTES}, or {f32: 2.5}");
-        }
-        if (value.node["buffer"]) {
-            const YamlMap map(value, {"buffer", "offset"});
-            const auto offset = map.find("offset");
-            argument.value =
-                BufferReference{buffer_index(map.require("buffer")), offset ? offset->unsigned_integer() : 0};
-        } else if (value.node["tensor_map"]) {
-            const YamlMap map(value, {"tensor_map"});
-            argument.value = read_tensor_map(map.require("tensor_map"));
-        } else {
-            BytesArgument bytes;
-            std::size_t alignment = 1;
-            append(value, bytes, alignment, 0);
-            argument.value = std::move(bytes);
-        }
-        return argument;
-    }
-
-    /// Appends a value by the rules of C structs. `alignment`: the largest so far.
-    void append(const YamlValue& value, BytesArgument& bytes, std::size_t& alignment, int depth) const {
-        if (depth > 8) value.fail("structs are nested too deeply");
-        const auto entries = named_entries(value);
-        if (entries.size() != 1) value.fail("expected one type and its value: {f32: 2.5}");
-        const auto& [kind, body] = entries.front();
-        if (kind == "bytes") {
-            append_bytes(body, bytes);
-            return;
-        }
-        if (kind == "struct") {
-            BytesArgument fields;
-            std::size_t inner = 1;
-            for (const YamlValue& field : body.list()) append(field, fields, inner, depth + 1);
-            fields.resize((fields.size() + inner - 1) / inner * inner);
-            bytes.resize((bytes.size() + inner - 1) / inner * inner);
-            bytes.insert(bytes.end(), fields.begin(), fields.end());
-            alignment = std::max(alignment, inner);
-            return;
-        }
-        const ElementType type = with_place(body, [&, &k = kind] { return element_type(k); });
-        const std::uint64_t bits = with_place(body, [&, &b = body] { return parse_element(type, b.text()); });
-        const std::size_t size = bytes_of(type);
-        bytes.resize((bytes.size() + size - 1) / size * size + size);
-        store_element(type, bytes, bytes.size() / size - 1, bits);
-        alignment = std::max(alignment, size);
-    }
-
-    static void append_bytes(const YamlValue& value, BytesArgument& bytes) {
-        std::istringstream words(value.text());
-        for (std::string word; words >> word;) {
-            if (word.size() != 2 || word.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos) {
-                value.fail("`" + word + "` is not a byte",
-                           "write two hexadecimal digits each: bytes: \"00 3f\"");
-            }
-            bytes.push_back(static_cast<std::byte>(std::stoi(word, nullptr, 16)));
-        }
-    }
-
-    TensorMapArgument read_tensor_map(const YamlValue& value) const {
-        const YamlMap map(value, {"buffer", "offset", "type", "dimensions", "strides", "box",
-                                  "element_strides", "swizzle", "interleave", "l2_promotion", "fill"});
-        TensorMapArgument argument;
-        argument.buffer.buffer = buffer_index(map.require("buffer"));
-        if (const auto offset = map.find("offset")) argument.buffer.byte_offset = offset->unsigned_integer();
-        argument.type = map.find("type") ? map.require("type").text()
-                                         : name_of(file_.buffers[argument.buffer.buffer].type);
-        argument.dimensions = map.require("dimensions").integers();
-        const std::size_t rank = argument.dimensions.size();
-        if (rank == 0 || rank > 5) map.require("dimensions").fail("a tensor has 1 to 5 dimensions");
-        argument.box = map.require("box").integers();
-        if (argument.box.size() != rank) map.require("box").fail("expected as many extents as `dimensions`");
-        if (const auto strides = map.find("strides")) {
-            argument.strides = strides->integers();
-        } else if (rank > 1) {
-            value.fail("missing key `strides`", "bytes, of all dimensions but the innermost");
-        }
-        if (argument.strides.size() != rank - 1) {
-            map.require("strides").fail("expected one stride less than `dimensions`: the innermost has none");
-        }
-        argument.element_strides.assign(rank, 1);
-        if (const auto strides = map.find("element_strides")) argument.element_strides = strides->integers();
-        if (argument.element_strides.size() != rank) {
-            map.require("element_strides").fail("expected as many strides as `dimensions`");
-        }
-        argument.swizzle = choice(map, "swizzle", {"none", "32B", "64B", "128B"});
-        argument.interleave = choice(map, "interleave", {"none", "16B", "32B"});
-        argument.l2_promotion = choice(map, "l2_promotion", {"none", "64B", "128B", "256B"});
-        argument.fill = choice(map, "fill", {"zeros", "nan"});
-        return argument;
-    }
-
-    static std::string choice(const YamlMap& map, const std::string& key,
-                              const std::vector<std::string>& known) {
-        const auto value = map.find(key);
-        if (!value) return known.front();
-        std::string list;
-        for (const std::string& word : known) {
-            if (word == value->text()) return word;
-            list += (list.empty() ? "" : ", ") + word;
-        }
-        value->fail("`" + value->text() + "` is not known here", "known: " + list);
-    }
-
     // ---- outputs and comparisons ----
 
     void read_output(const YamlValue& value) {
         const YamlMap map(value, {"buffer", "file"});
         file_.outputs.push_back(
-            {buffer_index(map.require("buffer")), map.require("file").text(), value.where});
+            {buffer_named(file_.buffers, map.require("buffer")), map.require("file").text(), value.where});
     }
 
     void read_comparison(const YamlValue& value) {
@@ -321,14 +189,14 @@ class Reader {
                           {"buffer", "file", "with", "expression", "matmul", "tolerance", "bit_exact"});
         CompareDeclaration comparison;
         comparison.where = value.where;
-        comparison.buffer = buffer_index(map.require("buffer"));
+        comparison.buffer = buffer_named(file_.buffers, map.require("buffer"));
         int references = 0;
         if (const auto file = map.find("file")) {
             comparison.reference = FileReference{beside(file->text())};
             ++references;
         }
         if (const auto other = map.find("with")) {
-            comparison.reference = OtherBufferReference{buffer_index(*other)};
+            comparison.reference = OtherBufferReference{buffer_named(file_.buffers, *other)};
             ++references;
         }
         if (const auto expression = map.find("expression")) {
@@ -351,7 +219,7 @@ class Reader {
         const ReferenceExpression expression =
             with_place(value, [&] { return ReferenceExpression(value.text()); });
         for (const ReferenceExpression::Operand& operand : expression.operands()) {
-            buffer_index({YAML::Node(operand.buffer), value.where});
+            buffer_named(file_.buffers, {YAML::Node(operand.buffer), value.where});
         }
     }
 
@@ -376,9 +244,9 @@ class Reader {
         const YamlMap map(value, {"a", "b", "c", "m", "n", "k", "transpose_a", "transpose_b",
                                   "transpose_output", "alpha", "beta"});
         MatmulReference matmul;
-        matmul.a = buffer_index(map.require("a"));
-        matmul.b = buffer_index(map.require("b"));
-        if (const auto c = map.find("c")) matmul.c = buffer_index(*c);
+        matmul.a = buffer_named(file_.buffers, map.require("a"));
+        matmul.b = buffer_named(file_.buffers, map.require("b"));
+        if (const auto c = map.find("c")) matmul.c = buffer_named(file_.buffers, *c);
         matmul.m = map.require("m").unsigned_integer(1, 1u << 24);
         matmul.n = map.require("n").unsigned_integer(1, 1u << 24);
         matmul.k = map.require("k").unsigned_integer(1, 1u << 24);
@@ -407,7 +275,6 @@ class Reader {
 
     LaunchFile file_;
     fs::path folder_;
-    std::vector<std::string> buffer_names_;
 };
 
 }  // namespace

@@ -88,12 +88,16 @@ launches:
 }  // namespace
 
 TEST_CASE("the kernel examples compute what they should") {
-    for (const std::string name : {"saxpy", "sgemm", "reduction", "tensor_gemm"}) {
+    for (const std::string name : {"saxpy", "sgemm", "reduction", "tensor_gemm", "hopper_gemm"}) {
         CAPTURE(name);
         Folder folder;
         const Outcome outcome = heddle(
             folder, "kernel " + kExamples + name + "/launch.yaml --hardware h100-sxm --numerics --json");
         CAPTURE(outcome.err);
+        if (name == "hopper_gemm" && outcome.code == 2) {  // until mbarrier and tensor copies are there
+            CHECK_THAT(outcome.err, Catch::Contains("unsupported form"));
+            continue;
+        }
         REQUIRE(outcome.code == 0);
         const Json json = Json::parse(outcome.out);
         REQUIRE_FALSE(json["comparisons"].empty());
