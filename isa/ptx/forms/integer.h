@@ -8,6 +8,7 @@ namespace heddle::ptx::forms {
 // clang-format off
 inline constexpr InstructionForm kIntegerForms[] = {
     {add, "u16|s16", "=0 0 0"},
+    {add, "u16x2|s16x2", "=0 0 0"},
     {add, "sat s32", "=0 0 0", P::integer, 5},
     {add, "u32|s32", "=0 0 0"},
     {add, "u64|s64", "=0 0 0", P::integer, 2},
@@ -68,8 +69,16 @@ inline constexpr InstructionForm kIntegerForms[] = {
     {rem, "u64|s64", "=0 0 0", P::integer, 80},
     {min, "u16|s16|u32|s32", "=0 0 0"},
     {min, "u64|s64", "=0 0 0", P::integer, 4},
+    {min, "u16x2", "=0 0 0"},
+    {min, "relu? s16x2", "=0 0 0"},
+    {min, "relu s32", "=0 0 0"},
+    {min, "s16x2|s32 relu", "=0 0 0"},  // as nvcc prints it
     {max, "u16|s16|u32|s32", "=0 0 0"},
     {max, "u64|s64", "=0 0 0", P::integer, 4},
+    {max, "u16x2", "=0 0 0"},
+    {max, "relu? s16x2", "=0 0 0"},
+    {max, "relu s32", "=0 0 0"},
+    {max, "s16x2|s32 relu", "=0 0 0"},  // as nvcc prints it
     {abs, "s16|s32", "=0 0"},
     {abs, "s64", "=0 0", P::integer, 5},
     {neg, "s16|s32", "=0 0"},

@@ -230,7 +230,9 @@ struct DotProduct2 {
 };
 
 // add.cc, addc, sub.cc, subc, mad.cc, madc. Operands: d, a, b, (c,) then the carry read and the carry
-// written. A subtraction sets the flag when it borrows.
+// written. A subtraction is a + ~b + carry, as on the hardware: the flag is clear when it borrows. The manual
+// speaks of a borrow, which is the same as long as additions and subtractions are not mixed in one chain;
+// nvcc mixes them in its 128-bit division.
 enum class CarryOp { add, subtract, multiply_low_add, multiply_high_add };
 
 template <class T, CarryOp kOp, bool kReads, bool kWrites>
@@ -252,8 +254,9 @@ void with_carry(State& warp, const Decoded& i, std::uint32_t mask) {
         if constexpr (multiply) right = c[lane];
         bool out = false;
         if constexpr (kOp == CarryOp::subtract) {
-            result[lane] = left - right - carry;
-            out = left < right || (left == right && carry != 0);
+            const bool borrows = kReads && carry == 0;
+            result[lane] = left - right - (borrows ? 1 : 0);
+            out = left > right || (left == right && !borrows);
         } else {
             result[lane] = left + right + carry;
             out = result[lane] < left || (carry != 0 && result[lane] == left);

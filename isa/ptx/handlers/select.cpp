@@ -12,6 +12,9 @@ bool rounds_directed(const Instruction& n) {
 // Arithmetic by the type: integers, 16-bit floating point, f32 and f64.
 Handler select_arithmetic(const Instruction& n) {
     const Type type = n.type();
+    if (type == Type::u16x2 || type == Type::s16x2 || (type == Type::s32 && n.has(Modifier::relu))) {
+        return select_integer_pair(n);
+    }
     if (!is_float(type)) return select_integer(n);
     if (type != Type::f32 && type != Type::f64) return select_half(n);
     return rounds_directed(n) ? select_rounding(n) : select_float(n);

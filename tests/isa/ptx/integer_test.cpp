@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "instruction_bench.h"
+#include "launch.h"
 
 using namespace heddle::ptx::test;
 
@@ -406,4 +407,20 @@ TEST_CASE("Packing and unpacking", "[ptx][integer]") {
                       [](auto a, auto, auto) { return a >> 16; });
     check_instruction(".reg .b16 %x<4>; mov.b64 {%x0, %x1, %d, %x3}, %a;", {"b64"}, "b16",
                       [](auto a, auto, auto) { return a >> 32; });
+}
+
+TEST_CASE("The carry flag of a subtraction is that of a + ~b + 1", "[ptx]") {
+    // Measured on hardware: after add.cc 0, 0 the result of subc 0, 0 is ffffffff; nvcc's 128-bit division
+    // reads the flag of sub.cc with addc.
+    const Program program(
+        module_text(".param .u64 out",
+                    ".reg .b64 %p; .reg .b32 %r, %s; ld.param.u64 %p, [out];\n"
+                    "add.cc.u32 %r, 0, 0; subc.u32 %r, 0, 0; st.global.u32 [%p], %r;\n"
+                    "sub.cc.u32 %r, 5, 3; addc.u32 %s, 0, 0; st.global.u32 [%p+4], %s;\n"
+                    "sub.cc.u32 %r, 3, 5; addc.u32 %s, 0, 0; st.global.u32 [%p+8], %s; ret;"),
+        "test");
+    Device device;
+    const auto out = device.upload("out", std::vector<unsigned>(3));
+    program.run(device, {1}, {1}, {argument(out)});
+    CHECK(device.download<unsigned>(out, 3) == std::vector<unsigned>{0xFFFFFFFFu, 1u, 0u});
 }

@@ -173,11 +173,11 @@ TEST_CASE("CUDA: Philox random numbers and an estimate of pi", "[ptx][cuda]") {
     for (unsigned i = 0; i < n; ++i) {
         std::uint32_t c[4] = {i, 0, 7, 0}, k0 = 12345u, k1 = ~12345u;
         for (int round = 0; round < 10; ++round) {
-            const std::uint64_t p0 = std::uint64_t{0xD2511F53u} * c[0], p1 = std::uint64_t{0xCD9E8D57u} * c[2];
-            const std::uint32_t next[4] = {static_cast<std::uint32_t>(p1 >> 32) ^ c[1] ^ k0,
-                                           static_cast<std::uint32_t>(p1),
-                                           static_cast<std::uint32_t>(p0 >> 32) ^ c[3] ^ k1,
-                                           static_cast<std::uint32_t>(p0)};
+            const std::uint64_t p0 = std::uint64_t{0xD2511F53u} * c[0],
+                                p1 = std::uint64_t{0xCD9E8D57u} * c[2];
+            const std::uint32_t next[4] = {
+                static_cast<std::uint32_t>(p1 >> 32) ^ c[1] ^ k0, static_cast<std::uint32_t>(p1),
+                static_cast<std::uint32_t>(p0 >> 32) ^ c[3] ^ k1, static_cast<std::uint32_t>(p0)};
             std::copy(next, next + 4, c);
             k0 += 0x9E3779B9u;
             k1 += 0xBB67AE85u;

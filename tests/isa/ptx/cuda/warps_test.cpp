@@ -64,7 +64,8 @@ TEST_CASE("CUDA: votes, matches and reductions of a warp", "[ptx][cuda]") {
         CHECK(given[7] == static_cast<unsigned>(*std::min_element(x.begin(), x.end())));
         CHECK(given[8] == largest);
         CHECK(given[9] == exclusive);
-        CHECK(given[10] == (lane % 2 == 1 ? mask_of([](int i, int v) { return i % 2 == 1 && v > 0; }) : even));
+        CHECK(given[10] ==
+              (lane % 2 == 1 ? mask_of([](int i, int v) { return i % 2 == 1 && v > 0; }) : even));
         CHECK(given[11] == mask_of([&](int, int v) { return v % 5 == x[lane] % 5; }));
     }
 }
