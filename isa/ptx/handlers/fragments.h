@@ -42,22 +42,23 @@ struct PackedMatrix {
     void read(State& warp, std::uint32_t operand) {
         for (unsigned r = 0; r < kRegisters; ++r) {
             const Register* from = words<Register>(warp, warp.elements[operand + r]);
-            for (unsigned lane = 0; lane < kWarpSize; ++lane)
-                std::memcpy(place(r, lane), &from[lane], sizeof(Register));
+            for (unsigned group = 0; group < 8; ++group)
+                std::memcpy(place(r, group), from + 4 * group, 4 * sizeof(Register));
         }
     }
     /// `count`: registers of the operand, a multiple of those that hold the matrix once.
     void write(State& warp, std::uint32_t operand, unsigned count = kRegisters) {
         for (unsigned r = 0; r < count; ++r) {
             Register* to = words<Register>(warp, warp.elements[operand + r]);
-            for (unsigned lane = 0; lane < kWarpSize; ++lane)
-                std::memcpy(&to[lane], place(r % kRegisters, lane), sizeof(Register));
+            for (unsigned group = 0; group < 8; ++group)
+                std::memcpy(to + 4 * group, place(r % kRegisters, group), 4 * sizeof(Register));
         }
     }
 
   private:
-    T* place(unsigned r, unsigned lane) {
-        return &element[8 * (r % kBlocks) + lane / 4][(4 * (r / kBlocks) + lane % 4) * kPacked];
+    // What the four lanes of a group hold lies side by side.
+    T* place(unsigned r, unsigned group) {
+        return &element[8 * (r % kBlocks) + group][4 * (r / kBlocks) * kPacked];
     }
 };
 
@@ -72,24 +73,38 @@ struct PairedMatrix {
     T element[kRows][kColumns];
 
     void read(State& warp, std::uint32_t operand) {
-        for (unsigned r = 0; r < kRegisters; ++r) {
-            const Register* from = words<Register>(warp, warp.elements[operand + r]);
-            for (unsigned lane = 0; lane < kWarpSize; ++lane)
-                std::memcpy(place(r, lane), &from[lane], sizeof(Register));
+        for (unsigned pair = 0; pair < kRegisters / 2; ++pair) {
+            const Register* even = words<Register>(warp, warp.elements[operand + 2 * pair]);
+            const Register* odd = words<Register>(warp, warp.elements[operand + 2 * pair + 1]);
+            for (unsigned group = 0; group < 8; ++group) {
+                Register both[8];
+                for (unsigned member = 0; member < 4; ++member) {
+                    both[2 * member] = even[4 * group + member];
+                    both[2 * member + 1] = odd[4 * group + member];
+                }
+                std::memcpy(place(pair, group), both, sizeof(both));
+            }
         }
     }
     void write(State& warp, std::uint32_t operand, unsigned = kRegisters) {
-        for (unsigned r = 0; r < kRegisters; ++r) {
-            Register* to = words<Register>(warp, warp.elements[operand + r]);
-            for (unsigned lane = 0; lane < kWarpSize; ++lane)
-                std::memcpy(&to[lane], place(r, lane), sizeof(Register));
+        for (unsigned pair = 0; pair < kRegisters / 2; ++pair) {
+            Register* even = words<Register>(warp, warp.elements[operand + 2 * pair]);
+            Register* odd = words<Register>(warp, warp.elements[operand + 2 * pair + 1]);
+            for (unsigned group = 0; group < 8; ++group) {
+                Register both[8];
+                std::memcpy(both, place(pair, group), sizeof(both));
+                for (unsigned member = 0; member < 4; ++member) {
+                    even[4 * group + member] = both[2 * member];
+                    odd[4 * group + member] = both[2 * member + 1];
+                }
+            }
         }
     }
 
   private:
-    T* place(unsigned r, unsigned lane) {
-        const unsigned pair = r / 2;
-        return &element[8 * (pair % kBlocks) + lane / 4][8 * (pair / kBlocks) + 2 * (lane % 4) + r % 2];
+    // What the four lanes of a group hold: eight elements side by side.
+    T* place(unsigned pair, unsigned group) {
+        return &element[8 * (pair % kBlocks) + group][8 * (pair / kBlocks)];
     }
 };
 
