@@ -286,8 +286,7 @@ bool OperandBinder::bind_literal(Type type, const RawOperand& raw, Operand& oper
             return reject("an integer constant for ." + std::string(name_of(type)),
                           type == Type::f64 ? "write 1.0 or 0d3FF0000000000000" : "write 1.0 or 0f3F800000");
         }
-        if (type == Type::pred && raw.bits > 1) return reject("a predicate constant is 0 or 1");
-        operand.bits = raw.bits & mask;
+        operand.bits = type == Type::pred ? raw.bits != 0 : raw.bits & mask;  // true is 1 or -1
         return true;
     }
     const bool single = raw.kind == RawOperand::Kind::single;
