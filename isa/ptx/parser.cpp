@@ -31,6 +31,8 @@ class Parser {
         for (Kernel& kernel : module_.kernels) take_definitions(kernel);
         for (auto& [name, function] : functions_) take_definitions(function.body);
         resolve_function_addresses();
+        for (const Kernel& kernel : module_.kernels) mark_addresses_taken(kernel);
+        for (const auto& [name, function] : functions_) mark_addresses_taken(function.body);
         mark_recursive(functions_);
         for (Kernel& kernel : module_.kernels) {
             inline_calls(kernel, functions_, cursor_.file_name());
@@ -216,7 +218,18 @@ class Parser {
         for (auto& [name, function] : functions_) resolve_function_addresses(function.body.variables);
     }
 
-    void resolve_function_addresses(std::vector<Variable>& variables) const {
+    // mov d, function
+    void mark_addresses_taken(const Kernel& body) {
+        for (const Instruction& instruction : body.instructions) {
+            for (const Operand& operand : instruction.operands) {
+                if (operand.kind != Operand::Kind::variable) continue;
+                const auto function = functions_.find(body.variables[operand.index].name);
+                if (function != functions_.end()) function->second.address_taken = true;
+            }
+        }
+    }
+
+    void resolve_function_addresses(std::vector<Variable>& variables) {
         for (Variable& variable : variables) {
             std::vector<InitialAddress> others;
             for (const InitialAddress& address : variable.addresses) {
@@ -225,6 +238,7 @@ class Parser {
                     others.push_back(address);
                     continue;
                 }
+                function->second.address_taken = true;
                 const std::uint64_t value = (function->second.address + address.addend) >> address.shift;
                 for (unsigned b = 0; b < address.bytes && b < sizeof(value); ++b)
                     variable.initial[address.position + b] = static_cast<std::byte>(value >> (8 * b));

@@ -156,6 +156,12 @@ void describe_warpgroup(const Instruction& n, InstructionInfo& info) {
                                 n.shape.columns * n.shape.depth * element_bits / 8 / 4;
 }
 
+// Also the device runtime is called by its address. What ptxas 13.0 emits: the call, and moves of both halves
+// of the return address and the pointer.
+bool calls_through_pointer(const Kernel& kernel, const Instruction& n) {
+    return n.opcode == Opcode::call && kernel.calls[n.operands[0].bits].kind != CallSite::Kind::function;
+}
+
 InstructionInfo describe(const Instruction& n, const RegisterUse& use, unsigned compute_capability) {
     InstructionInfo info;
     info.line = n.line;
@@ -288,6 +294,8 @@ LoadedKernel::LoadedKernel(std::shared_ptr<const Module> module, const std::stri
     const unsigned capability = compute_capability != 0 ? compute_capability : module->compute_capability;
     for (std::size_t i = 0; i < kernel.instructions.size(); ++i) {
         loaded.information.push_back(describe(kernel.instructions[i], analysis.uses[i], capability));
+        if (calls_through_pointer(kernel, kernel.instructions[i]))
+            loaded.information.back().machine_operations = 4;
         if (kernel.instructions[i].opcode == Opcode::mbarrier) loaded.uses_memory_barriers = true;
         loaded.uses_shared_memory = loaded.uses_shared_memory ||
                                     kernel.instructions[i].space == StateSpace::shared ||

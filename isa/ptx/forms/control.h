@@ -12,7 +12,7 @@ inline constexpr InstructionForm kControlForms[] = {
     {ret, "uni?", "", P::branch},
     {exit, "", "", P::branch},
     {trap, "", "", P::branch},
-    {call, "uni?", "", P::branch, 4},  // with the moves of the return address
+    {call, "uni?", "", P::branch, 2},  // with the return address; through a pointer: loaded_kernel.cpp
     {nanosleep, "u32", "u32", P::branch},
     {bar, "cta? sync", "u32 u32?", P::barrier},
     {bar, "cta? arrive", "u32 u32", P::barrier},

@@ -95,7 +95,7 @@ void mark_recursive(Functions& functions) {
     for (const auto& [name, function] : functions) {
         const auto number = static_cast<std::uint32_t>(index.size());
         index[name] = number;
-        if (!function.defined) continue;
+        if (!function.defined || !function.address_taken) continue;
         by_signature[{formal_bytes(function, true), formal_bytes(function, false)}].push_back(number);
     }
     std::vector<std::vector<std::uint32_t>> edges(functions.size());

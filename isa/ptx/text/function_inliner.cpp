@@ -217,12 +217,13 @@ class Inliner {
         if (call.guard >= 0) root_.instructions[guard_jump].operands[0].index = position();
     }
 
-    // Every function of the module with such parameters may be what the pointer points to.
+    // Every function with such parameters may be what the pointer points to.
     void call_through_pointer(const Instruction& call) {
         CallSite site = call_site(call, CallSite::Kind::pointer);
         site.pointer = call.operands[2].index;
         for (const auto& [name, function] : functions_) {
-            if (function.defined && formal_bytes(function, true) == site.result_bytes &&
+            if (function.defined && function.address_taken &&
+                formal_bytes(function, true) == site.result_bytes &&
                 formal_bytes(function, false) == site.argument_bytes) {
                 called_function(name, function);
             }

@@ -16,9 +16,10 @@ namespace heddle::ptx {
 struct Function {
     Kernel body;
     std::size_t first_formal = 0, results = 0, arguments = 0;
-    bool defined = false;       ///< false: declared only
-    std::uint64_t address = 0;  ///< what a pointer to it holds
-    bool recursive = false;     ///< see mark_recursive()
+    bool defined = false;        ///< false: declared only
+    std::uint64_t address = 0;   ///< what a pointer to it holds
+    bool address_taken = false;  ///< a pointer to it exists
+    bool recursive = false;      ///< see mark_recursive()
 };
 using Functions = std::map<std::string, Function>;
 
@@ -26,7 +27,7 @@ using Functions = std::map<std::string, Function>;
 std::vector<std::uint32_t> formal_bytes(const Function& function, bool results);
 
 /// Finds the functions that can be called while they run already. A call through a pointer may reach every
-/// function with parameters of the same sizes.
+/// function whose address is taken, with parameters of the same sizes.
 void mark_recursive(Functions& functions);
 
 /// Replaces the calls of `kernel`, and turns the parameter variables into registers, or into local memory
