@@ -97,7 +97,7 @@ struct MemoryAccess {
     StateSpace space = StateSpace::none;
     bool write = false;
     bool atomic = false;
-    std::uint8_t bytes_per_lane = 0;  ///< 1..16
+    std::uint8_t bytes_per_lane = 0;  ///< 1..16; 32 for large tiles of wmma
     std::uint32_t lanes = 0;          ///< active lanes
     std::array<std::uint64_t, kWarpSize> address;
     /// cp.async: the shared-memory side; `address` is the global side.

@@ -12,6 +12,9 @@ namespace heddle::ptx::forms {
 inline constexpr InstructionForm kMatrixForms[] = {
     {ldmatrix, "sync aligned m8n8 x1|x2|x4 trans? shared|shared::cta? b16", "=b32x [", P::load_store},
     {stmatrix, "sync aligned m8n8 x1|x2|x4 trans? shared|shared::cta? b16", "[ b32x", P::load_store},
+    // the same in another order, as libraries write them
+    {ldmatrix, "sync aligned x1|x2|x4 trans? m8n8 shared|shared::cta? b16", "=b32x [", P::load_store},
+    {stmatrix, "sync aligned x1|x2|x4 trans? m8n8 shared|shared::cta? b16", "[ b32x", P::load_store},
     {movmatrix, "sync aligned m8n8 trans b16", "=b32 b32", P::load_store},
 
     // mma, floating point

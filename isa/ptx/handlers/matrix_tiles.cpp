@@ -28,7 +28,7 @@ struct Tile {
 };
 
 // All lanes name the same address and stride (else the behaviour is undefined): those of lane 0.
-void place_pieces(State& warp, const Decoded& i, const Tile& tile, MemoryAccess& access) {
+void place_pieces(State& warp, const Tile& tile, MemoryAccess& access) {
     if (access.space == StateSpace::generic) access.space = resolve_generic(warp, access.lanes, access);
     if (access.space != StateSpace::global && access.space != StateSpace::shared)
         fail_access(warp, access.lanes, access);
@@ -37,7 +37,6 @@ void place_pieces(State& warp, const Decoded& i, const Tile& tile, MemoryAccess&
         tile.stride == kAbsent
             ? tile.line_bytes
             : std::uint64_t{words<std::uint32_t>(warp, tile.stride)[0]} * tile.element_bits / 8;
-    static_cast<void>(i);
     for (unsigned n = 0; n < kWarpSize; ++n) {
         access.address[n] = start + n / tile.pieces_per_line() * stride +
                             std::uint64_t{n % tile.pieces_per_line()} * tile.piece_bytes();
@@ -54,7 +53,7 @@ void access_tile(State& warp, const Decoded& i, const Tile& tile, std::byte* lin
         begin_access(warp, lanes, static_cast<StateSpace>(i.immediate & 0xFu), step, tile.write);
     compute_addresses(warp, tile.address, i.wide_address, i.offset, access.address);
     access.address.fill(access.address[0]);
-    place_pieces(warp, i, tile, access);
+    place_pieces(warp, tile, access);
     const std::array<std::uint64_t, kWarpSize> starts = access.address;
     for (unsigned first = 0; first < tile.piece_bytes(); first += step) {
         for (unsigned n = 0; n < kWarpSize; ++n) access.address[n] = starts[n] + first;

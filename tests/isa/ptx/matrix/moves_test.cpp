@@ -114,3 +114,33 @@ TEST_CASE("movmatrix turns a matrix", "[ptx][matrix]") {
         run_warp("mov.b32 %d0, %r0; movmatrix.sync.aligned.m8n8.trans.b16 %d0, %d0;", 1, 1, input, 75);
     CHECK(same == output);
 }
+
+TEST_CASE("ldmatrix and stmatrix with their suffixes in another order", "[ptx][matrix]") {
+    // Both ways with the same transposition: memory comes out as it went in.
+    for (const std::string order : {"x2.m8n8", "x2.trans.m8n8", "m8n8.x2"}) {
+        const std::string body =
+            ".reg .b32 %t, %s, %a, %v<2>, %w; .reg .b64 %x, %y, %o; .shared .align 16 .b8 from[256], "
+            "to[256];\n"
+            "mov.u32 %t, %tid.x; ld.param.u64 %x, [x]; ld.param.u64 %y, [y]; mul.wide.u32 %o, %t, 8; add.u64 "
+            "%x, "
+            "%x, %o; add.u64 %y, %y, %o; mov.u32 %s, from; mad.lo.u32 %a, %t, 8, %s; ld.global.v2.u32 {%v0, "
+            "%v1}, "
+            "[%x]; st.shared.v2.u32 [%a], {%v0, %v1}; bar.sync 0;\n"
+            "and.b32 %w, %t, 15; mad.lo.u32 %a, %w, 16, %s; ldmatrix.sync.aligned." +
+            order +
+            ".shared.b16 {%v0, %v1}, [%a];\nmov.u32 %s, to; mad.lo.u32 %a, %w, 16, %s; "
+            "stmatrix.sync.aligned." +
+            order +
+            ".shared.b16 [%a], {%v0, %v1}; bar.sync 0;\nmad.lo.u32 %a, %t, 8, %s; ld.shared.v2.u32 {%v0, "
+            "%v1}, "
+            "[%a]; st.global.v2.u32 [%y], {%v0, %v1}; ret;";
+        const Program program(module_text(".param .u64 x, .param .u64 y", body), "test");
+        Device device;
+        std::vector<std::uint16_t> numbers(128);
+        for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<std::uint16_t>(1000 + i);
+        const auto x = device.upload("x", numbers), y = device.upload("y", std::vector<std::uint16_t>(128));
+        program.run(device, {1}, {32}, {argument(x), argument(y)});
+        INFO(order);
+        CHECK(device.download<std::uint16_t>(y, 128) == numbers);
+    }
+}
