@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "isa/ptx/check.h"
 #include "isa/ptx/global_memory.h"
 #include "isa/ptx/module.h"
 
@@ -123,7 +124,8 @@ struct AsyncOperation {
     bool in_bulk_group = false;      ///< belongs to the warp's open bulk group
     std::uint16_t warp = 0;          ///< that began it
     std::uint32_t bytes = 0;         ///< moved per destination, those filled in out of bounds among them
-    std::uint16_t destinations = 0;  ///< bulk_load: bit per cluster rank that receives the data
+    std::uint16_t destinations = 0;  ///< to shared memory: bit per cluster rank that receives the data
+    std::uint32_t shared_address = 0;  ///< of the data there
     /// Pieces of global memory, each contiguous.
     struct Piece {
         std::uint64_t address;
@@ -208,6 +210,8 @@ struct LaunchContext {
     /// Where the output of the kernel's printf goes, one call at a time; none: standard output.
     std::function<void(std::string_view)> print = {};
     std::uint64_t heap_bytes = std::uint64_t{8} << 20;  ///< what malloc may give out: cudaLimitMallocHeapSize
+    /// Functional mode: look for errors that need not show in the results. nullptr: do not.
+    CheckLog* check = nullptr;
     std::uint64_t stack_bytes = std::uint64_t{64} << 10;  ///< per thread, for functions that call themselves
 };
 

@@ -1,6 +1,7 @@
 // bar, barrier, barrier.cluster.
 #include <bit>
 
+#include "isa/ptx/machine/checker.h"
 #include "isa/ptx/machine/control.h"
 #include "isa/ptx/machine/paths.h"
 
@@ -156,7 +157,9 @@ void Cta::Implementation::release(unsigned number) {
         next.waiting |= waiting & 1u << w;
         waiting &= ~(1u << w);
     }
+    const bool for_all = barrier.expected_warps == 0;
     barrier = std::move(next);
+    if (checker != nullptr) checker->barrier_released(number, waiting, for_all);
     for (std::uint32_t rest = waiting; rest != 0; rest &= rest - 1) {
         wake(states[static_cast<std::size_t>(std::countr_zero(rest))], PathWait::cta_barrier, number);
     }
@@ -195,6 +198,7 @@ void ClusterState::complete_barrier_if_due() {
             wake(warp, PathWait::cluster_barrier, 0);
         }
         ++cta->changes;
+        if (cta->checker != nullptr) cta->checker->cluster_barrier_released();
     }
 }
 

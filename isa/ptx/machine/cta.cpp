@@ -3,6 +3,7 @@
 
 #include "isa/common/error.h"
 #include "isa/numerics/dot_product_unit.h"
+#include "isa/ptx/machine/checker.h"
 #include "isa/ptx/machine/machine.h"
 #include "isa/ptx/machine/paths.h"
 #include "isa/ptx/matrix_instruction.h"
@@ -257,6 +258,8 @@ Cta::Cta(const LaunchContext& launch) : implementation_(std::make_unique<Impleme
         cta.warps[w].state = &state;
         cta.warps[w].status = &state;
     }
+    if (launch.check != nullptr && launch.mode == Mode::functional)
+        cta.checker = std::make_shared<Checker>(cta, *launch.check);
 }
 
 Cta::~Cta() = default;
@@ -278,6 +281,7 @@ void Cta::start(std::uint64_t linear_index, std::uint32_t sm, Cluster* cluster) 
     cta.started.clear();
     cta.join(cluster == nullptr ? nullptr : &cluster->implementation());
     fill_specials(cta);
+    if (cta.checker != nullptr) cta.checker->restart();
     cta.unfinished = static_cast<unsigned>(cta.states.size());
     cta.released_warps = 0;
     std::uint64_t threads = cta.launch.block.count();
@@ -361,9 +365,11 @@ StepResult Warp::step(std::uint64_t clock) {
     Cta::Implementation& cta = *warp.cta;
     if (mask != 0 && instruction.handler != nullptr) {
         cta.started.clear();
+        if (cta.checker != nullptr) cta.checker->before(warp, at, mask);
         instruction.handler(warp, instruction, mask);
         if (instruction.accesses) result.access = &cta.access;
         result.started_operations = static_cast<std::uint32_t>(cta.started.size());
+        if (cta.checker != nullptr) cta.checker->after(warp, at, result.access);
         warp.timed_out = false;
         if (cta.cluster != nullptr) cta.cluster->notify_others(cta);
     }

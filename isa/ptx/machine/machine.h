@@ -43,6 +43,7 @@ inline constexpr std::uint64_t kLocalWindow = 0x7e0000000000u;
 inline constexpr std::uint64_t kGlobalWindow = 0x7f0000000000u;
 
 struct ClusterState;
+class Checker;
 struct DecodedInstruction;
 /// Performs one instruction for the lanes of `mask`, which is not empty.
 using Handler = void (*)(Warp::State&, const DecodedInstruction&, std::uint32_t mask);
@@ -237,6 +238,7 @@ struct Cta::Implementation {
     ClusterState alone;               ///< what stands for the cluster then
     ClusterState& own_cluster() { return cluster != nullptr ? *cluster : alone; }
     unsigned cluster_rank = 0;
+    std::shared_ptr<Checker> checker;  ///< of a checked run
     CtaObserver* observer = nullptr;
     std::uint32_t observer_tag = 0;
 
