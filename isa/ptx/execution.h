@@ -184,6 +184,10 @@ class LoadedKernel {
     std::span<const Parameter> parameters() const;
     /// Instructions whose values must be computed in timing mode, of all instructions.
     std::size_t steering_instructions() const;
+    /// Timing mode: byte offsets of pointer parameters through which values that steer are read, and through
+    /// which stores go whose values are not computed.
+    std::span<const std::uint32_t> steering_reads() const;
+    std::span<const std::uint32_t> skipped_writes() const;
     /// The CUDA source of an instruction: "blas.cu:12 (dot(float*) inlined at blas.cu:30)"; "" when the
     /// module was compiled without -lineinfo.
     std::string describe_source(std::size_t instruction) const;

@@ -161,6 +161,7 @@ class Runner {
             context.mode = ptx::Mode::functional;
             report.warp_instructions = ptx::run_functionally(context);
         } else {
+            if (options_.mode == RunMode::timing) check_steering(launch, context);
             time(launch, context, report);
         }
         result_.launches.push_back(std::move(report));
@@ -183,6 +184,30 @@ class Runner {
             context.mode = ptx::Mode::functional;
             report.functional_cycles = gpu_->run(context, options).cycles;
         }
+    }
+
+    /// In timing mode values that nobody computed must not steer a later launch.
+    void check_steering(const LaunchDeclaration& launch, const ptx::LaunchContext& context) {
+        for (const std::uint32_t offset : context.kernel->steering_reads()) {
+            const auto stale = stale_.find(allocation_at(context, offset));
+            if (stale == stale_.end() || stale->first.empty()) continue;
+            throw Error(
+                fmt::format("kernel {} is steered by values of buffer {}, which kernel {} wrote and timing "
+                            "mode did not compute",
+                            context.kernel->name(), stale->first, stale->second),
+                launch.where, "add --numerics");
+        }
+        for (const std::uint32_t offset : context.kernel->skipped_writes()) {
+            stale_[allocation_at(context, offset)] = context.kernel->name();
+        }
+    }
+
+    /// The name of the buffer that the pointer at `offset` among the parameters leads to; "" for none.
+    std::string allocation_at(const ptx::LaunchContext& context, std::uint32_t offset) const {
+        const std::uint64_t address =
+            load_element(ElementType::u64, std::span(context.parameters).subspan(offset, 8), 0);
+        const ptx::Allocation* allocation = memory_.find(address, 1);
+        return allocation == nullptr ? "" : allocation->name;
     }
 
     /// What L2 holds of the buffers that the launch names.
@@ -241,7 +266,8 @@ class Runner {
     sim::L2Residency residency_;
     std::optional<models::gpu::Gpu> gpu_;
     ptx::GlobalMemory memory_;
-    std::vector<std::uint64_t> bases_;  ///< by buffer
+    std::vector<std::uint64_t> bases_;          ///< by buffer
+    std::map<std::string, std::string> stale_;  ///< buffers whose values timing mode left out, and by whom
     KernelRun result_;
 };
 

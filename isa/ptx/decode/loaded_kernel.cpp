@@ -351,6 +351,14 @@ std::size_t LoadedKernel::steering_instructions() const {
     return implementation_->steering_instructions;
 }
 
+std::span<const std::uint32_t> LoadedKernel::steering_reads() const {
+    return implementation_->steering_reads;
+}
+
+std::span<const std::uint32_t> LoadedKernel::skipped_writes() const {
+    return implementation_->skipped_writes;
+}
+
 std::vector<std::byte> pack_parameters(const LoadedKernel& kernel,
                                        std::span<const std::vector<std::byte>> values) {
     const std::span<const Parameter> parameters = kernel.parameters();

@@ -180,6 +180,35 @@ compare:
     CHECK(Json::parse(outcome.out)["launches"].size() == 6);
 }
 
+TEST_CASE("values that timing mode left out do not steer") {
+    // `gather` reads its addresses from what `increment` wrote.
+    std::string text = kIncrement;
+    std::string gather = text.substr(text.find(".visible"));
+    gather.replace(gather.find("increment"), 9, "gather");
+    gather.replace(gather.find("add.s32 %r3, %r2, 1;"), 20,
+                   "mul.wide.s32 %rd3, %r2, 4; add.s64 %rd4, %rd1, %rd3; ld.global.u32 %r3, [%rd4];");
+    Folder folder;
+    folder.write("increment.ptx", text + gather);
+    folder.write("launch.yaml", R"(module: increment.ptx
+buffers:
+  x: {type: s32, count: 64, fill: {constant: -1}}
+  y: {type: s32, count: 64, fill: {constant: 7}}
+  z: {type: s32, count: 64}
+launches:
+  - {entry: increment, grid: 1, block: 64, arguments: [x, y]}
+  - {entry: gather, grid: 1, block: 64, arguments: [y, z]}
+compare:
+  - {buffer: z, expression: "0", bit_exact: true}
+)");
+    const Outcome timing = heddle(folder, "kernel launch.yaml --hardware h100-sxm");
+    CHECK(timing.code == 2);
+    CHECK_THAT(timing.err, Catch::Contains("steered by values of buffer y, which kernel increment wrote") &&
+                               Catch::Contains("add --numerics"));
+    const Outcome numerics = heddle(folder, "kernel launch.yaml --hardware h100-sxm --numerics");
+    CAPTURE(numerics.err);
+    CHECK(numerics.code == 0);
+}
+
 TEST_CASE("mistakes end with code 2 and one line") {
     struct Case {
         const char *from, *to, *arguments, *expected;

@@ -2,6 +2,7 @@
 
 #include <catch2/catch.hpp>
 #include <cstring>
+#include <random>
 
 using namespace heddle::kernel;
 
@@ -174,4 +175,32 @@ TEST_CASE("mistakes are told with file, line, key and remedy") {
         CHECK_THAT(error_of(test.text), Catch::Contains(test.expected));
     }
     CHECK(error_of(changed("with: y", "matmul: {a: x, b: x, m: 20, n: 3, k: 5}")) == "no error");
+}
+
+TEST_CASE("a damaged launch file is read or refused, nothing else") {
+    std::mt19937 random(1);
+    const std::string whole = kWhole;
+    const std::string marks = "{}[]:,-\"'&*!|>#% \n\t0x~?";
+    std::size_t refused = 0;
+    for (int i = 0; i < 3000; ++i) {
+        std::string text = whole;
+        for (unsigned changes = 1 + random() % 4; changes > 0; --changes) {
+            const std::size_t at = random() % text.size();
+            switch (random() % 4) {
+                case 0:
+                    text[at] = marks[random() % marks.size()];
+                    break;
+                case 1:
+                    text.erase(at, 1 + random() % 20);
+                    break;
+                case 2:
+                    text.insert(at, 1, marks[random() % marks.size()]);
+                    break;
+                default:
+                    text.insert(at, whole.substr(random() % whole.size(), random() % 30));
+            }
+        }
+        if (error_of(text) != "no error") ++refused;  // another exception ends the test
+    }
+    CHECK(refused > 1000);
 }
