@@ -128,6 +128,10 @@ class Decoder {
         zero_ = add_constant(0, true);
         for (std::uint32_t i = 0; i < kernel_.instructions.size(); ++i)
             program_.code.push_back(decode_one(i));
+        for (const Variable& variable : kernel_.variables) {
+            if (variable.space == StateSpace::local)
+                program_.frame_alignment = std::max(program_.frame_alignment, variable.alignment);
+        }
         for (const CallSite& site : kernel_.calls) program_.calls.push_back(decode_call(site));
         for (std::size_t f = 0; f < kernel_.functions.size(); ++f)
             program_.functions.push_back(decode_function(f));
@@ -357,15 +361,15 @@ class Decoder {
     }
 
     DecodedFunction decode_function(std::size_t index) const {
-        constexpr std::uint32_t kAlignment = 16, kReturnAddress = 16;
+        constexpr std::uint32_t kReturnAddress = 16;
+        const std::uint32_t alignment = program_.frame_alignment;
         const CalledFunction& called = kernel_.functions[index];
         DecodedFunction function;
         function.name = called.name;
         function.address = called.address;
         function.first_instruction = called.first_instruction;
         function.frame = register_place(called.frame_register);
-        function.frame_bytes =
-            (called.frame_bytes + kAlignment - 1) / kAlignment * kAlignment + kReturnAddress;
+        function.frame_bytes = (called.frame_bytes + kReturnAddress + alignment - 1) / alignment * alignment;
         function.recursive = called.recursive;
         function.first_row = rows_.functions[index].start;
         function.first_narrow_row = rows_.functions[index].narrow;

@@ -16,8 +16,8 @@ std::byte* local_bytes(const Warp::State& warp, unsigned lane, std::uint64_t off
     return cta.local.data() + (std::size_t{warp.index} * kWarpSize + lane) * cta.local_bytes + offset;
 }
 
-std::uint64_t round_up(std::uint64_t value) {
-    return (value + 15) / 16 * 16;
+std::uint64_t round_up(std::uint64_t value, std::uint64_t alignment) {
+    return (value + alignment - 1) / alignment * alignment;
 }
 
 // Room for `needed` bytes of local memory per thread.
@@ -63,7 +63,8 @@ class FunctionCall {
     // The callee's local variables lie behind the caller's.
     void find_frames() {
         const Cta::Implementation& cta = *warp_.cta;
-        const std::uint64_t kernel_bytes = round_up(cta.kernel->kernel.local_bytes);
+        const std::uint64_t kernel_bytes =
+            round_up(cta.kernel->kernel.local_bytes, cta.program->frame_alignment);
         const std::uint64_t caller_bytes =
             site_.caller < 0 ? kernel_bytes
                              : cta.program->functions[static_cast<std::size_t>(site_.caller)].frame_bytes;

@@ -92,6 +92,7 @@ struct Program {
     std::vector<AddressRow> addresses;
     std::vector<DecodedCall> calls;          ///< DecodedInstruction::target of a call
     std::vector<DecodedFunction> functions;  ///< ... of a function's ret
+    std::uint32_t frame_alignment = 16;      ///< of the frames of functions in local memory
 };
 
 struct LoadedKernel::Implementation {
@@ -164,6 +165,7 @@ struct Warp::State : WarpStatus {
     std::uint32_t live = 0;                  ///< lanes that have not exited
     std::uint16_t meeting = kNoMeeting;      ///< of that path
     std::uint16_t spins = 0;                 ///< times that it went round a loop that waits for others
+    std::uint16_t turns = 0;                 ///< paths that have given way since one was let go early
     bool timed_out = false;                  ///< its wait ended without success
     std::uint32_t cluster_arrived = 0;       ///< lanes that have arrived at the cluster's barrier
     std::uint64_t clock = 0;

@@ -190,7 +190,13 @@ void wake(Warp::State& warp, PathWait wait, std::uint64_t key) {
 void give_way(Warp::State& warp) {
     if (warp.active == warp.live || ++warp.spins < kPatience) return;
     warp.spins = 0;
-    if (!any_runnable(warp) && !release_early(warp, warp.meeting)) return;
+    // The others may go round in vain as well, while who could help waits at a meeting.
+    bool released = false;
+    if (++warp.turns > warp.paths.size()) {
+        warp.turns = 0;
+        released = release_early(warp, warp.meeting);
+    }
+    if (!released && !any_runnable(warp) && !release_early(warp, warp.meeting)) return;
     // Behind all others, so that each gets its turn.
     warp.paths.insert(warp.paths.begin(),
                       {warp.pc, warp.active, warp.meeting, PathWait::none, warp.timed_out, 0});

@@ -258,6 +258,34 @@ TEST_CASE("Barriers and shuffles within a called function", "[ptx][calls]") {
     });
 }
 
+TEST_CASE("A lane that has the lock returns while others of its warp wait for it", "[ptx][calls]") {
+    const Program program(kernels(), "locks");
+    Device device;
+    const auto lock = device.upload("lock", std::vector<int>(1));
+    const auto value = device.upload("value", std::vector<int>(1));
+    program.run(device, {2}, {40}, {argument(lock), argument(value), argument(3)});
+    int expected = 0;
+    for (int i = 0; i < 2 * 40 * 3; ++i) expected = expected * 3 % 1009 + 1;
+    CHECK(device.download<int>(value, 1)[0] == expected);
+    CHECK(device.download<int>(lock, 1)[0] == 0);
+}
+
+TEST_CASE("Frames are aligned as their variables", "[ptx][calls]") {
+    require_results(results<float>("aligned", {1}, {64}), [](int i) {
+        std::array<float, 20> x{};
+        for (int k = 0; k < 20; ++k) x[static_cast<std::size_t>(k)] = static_cast<float>(k * i);
+        std::vector<float> terms;
+        int n = i % 9;
+        for (; n > 0; --n) {
+            x[static_cast<std::size_t>(n)] += static_cast<float>(n);
+            terms.push_back(x[static_cast<std::size_t>(n % 7)]);
+        }
+        float sum = x[3];
+        for (std::size_t t = terms.size(); t-- > 0;) sum += terms[t];
+        return sum;
+    });
+}
+
 TEST_CASE("A recursion without end overflows the stack", "[ptx][calls]") {
     const Program program(kernels(), "overflow");
     Device device;

@@ -222,6 +222,42 @@ extern "C" __global__ void end_inside(const int* values, int* found, int* out) {
 FUNCTION int endless(int n) { return endless(n + 1) * 3 + n; }
 extern "C" __global__ void overflow(int* out) { *out = endless(1); }
 
+// Lanes of one warp compete for a lock. Whoever gets it must return from the call while the others try on.
+FUNCTION void acquire(int* lock) {
+    while (atomicCAS(lock, 0, 1) != 0) {
+    }
+    __threadfence();
+}
+FUNCTION void release(int* lock) {
+    __threadfence();
+    atomicExch(lock, 0);
+}
+__device__ void (*lock_operations[2])(int*) = {acquire, release};
+extern "C" __global__ void locks(int* lock, volatile int* value, int rounds) {
+    for (int r = 0; r < rounds; ++r) {
+        lock_operations[0](lock);
+        *value = *value * 3 % 1009 + 1;
+        lock_operations[1](lock);
+    }
+}
+
+// Frames start at multiples of the alignment of what is in them.
+struct alignas(64) Wide {
+    float x[20];
+};
+FUNCTION float sum_aligned(int n, Wide wide) {
+    Wide local = wide;
+    local.x[n % 20] += n;
+    const float* at = local.x + n % 7;
+    if ((reinterpret_cast<unsigned long long>(local.x) & 63) != 0) return -1e9f;
+    return n == 0 ? wide.x[3] : sum_aligned(n - 1, local) + *at;
+}
+extern "C" __global__ void aligned(float* out) {
+    Wide wide;
+    for (int k = 0; k < 20; ++k) wide.x[k] = static_cast<float>(k * threadIdx.x);
+    out[threadIdx.x] = sum_aligned(threadIdx.x % 9, wide);
+}
+
 // A barrier and a shuffle within a called function.
 FUNCTION int sum_of_warp(int value, int step, int* shared) {
     if (step == 0) {
