@@ -58,7 +58,8 @@ enum class Synchronisation : std::uint8_t {
     /// of a warpgroup meet here: see Warp::blocked().
     wgmma_wait,
     bulk_commit,  ///< cp.async.bulk.commit_group
-    /// cp.async.bulk.wait_group N: at most `async_copy_groups_left` groups of bulk copies may stay unfinished.
+    /// cp.async.bulk.wait_group N: at most `async_copy_groups_left` groups of bulk copies may stay
+    /// unfinished.
     bulk_wait,
     bulk_wait_read,  ///< ... .read: they may still have to write, but have read their source
 };
@@ -75,6 +76,7 @@ struct InstructionInfo {
     bool writes_memory = false;
     bool atomic = false;
     bool async_copy = false;  ///< cp.async: global -> shared without registers
+    bool bulk_copy = false;   ///< starts an AsyncOperation that copies: cp.async.bulk, st.async
     bool bypass_l1 = false;   ///< .cg, .cs volatile and the like
     Synchronisation synchronisation = Synchronisation::none;
     std::uint16_t async_copy_groups_left = 0;
@@ -85,7 +87,7 @@ struct InstructionInfo {
     /// `tensor_operand_bytes` are one warp's quarter of the instruction.
     bool asynchronous_tensor = false;
     std::uint32_t tensor_operand_bytes = 0;  ///< read from shared memory
-    std::vector<std::uint16_t> reads;  ///< scoreboard identifiers, the guard predicate among them
+    std::vector<std::uint16_t> reads;        ///< scoreboard identifiers, the guard predicate among them
     std::vector<std::uint16_t> writes;
     std::uint32_t line = 0;  ///< 1-based line of the PTX text
     SourcePlace source;      ///< LoadedKernel::describe_source() says it in words

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <vector>
 
+#include "isa/ptx/forms/async.h"
 #include "isa/ptx/forms/comparison.h"
 #include "isa/ptx/forms/control.h"
 #include "isa/ptx/forms/conversion.h"
@@ -33,7 +34,8 @@ constexpr auto join(const InstructionForm (&... parts)[kSizes]) {
 constexpr auto kTable =
     join(forms::kIntegerForms, forms::kLogicForms, forms::kComparisonForms, forms::kFloatForms,
          forms::kHalfForms, forms::kConversionForms, forms::kMoveForms, forms::kMemoryForms,
-         forms::kMatrixForms, forms::kWarpForms, forms::kControlForms, forms::kWgmmaForms);
+         forms::kMatrixForms, forms::kWarpForms, forms::kControlForms, forms::kWgmmaForms, forms::kMemoryBarrierForms, forms::kBulkCopyForms,
+         forms::kTensorMapForms);
 
 constexpr std::size_t kTableSize = kTable.size();
 

@@ -75,7 +75,7 @@ std::string_view name_of(Opcode opcode);
 
 /// Every dotted suffix that is not a type or a state space.
 // clang-format off
-enum class Modifier : std::uint8_t {
+enum class Modifier : std::uint16_t {
     none,
     // rounding
     rn, rz, rm, rp, rna, rni, rzi, rmi, rpi,
@@ -93,6 +93,14 @@ enum class Modifier : std::uint8_t {
     uni, sync, arrive, red, all, any, ballot, up, down, bfly, idx, aligned, async, bulk, commit_group,
     wait_group, wait_all, warp, proxy, l1, l2, read,
     wait,
+    // mbarrier
+    mbarrier, init, inval, arrive_drop, expect_tx, complete_tx, test_wait, try_wait, parity, pending_count,
+    no_complete, noinc, mbarrier_init,
+    // bulk copies and tensor maps
+    complete_tx_bytes, bulk_group, multicast, cache_hint, prefetch, tensor, tile, im2col, dim1, dim2, dim3, dim4,
+    dim5, alias, tensormap, proxy_tensormap, proxy_async, restrict_cta, restrict_cluster, replace,
+    reduce, global_address, rank, global_dim, global_stride, box_dim, element_stride, elemtype, interleave_layout,
+    swizzle_mode, fill_mode, cp_fenceproxy, b1024,
     // matrix
     m8n8, m8n8k4, m8n8k16, m16n8k4, m16n8k8, m16n8k16, m16n8k32, x1, x2, x4, trans, row, col,
     sp_ordered_metadata, load, store, mma, a, b, c, d,

@@ -1,6 +1,7 @@
 #include "isa/ptx/decode/decoder.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <map>
 #include <span>
@@ -10,6 +11,7 @@
 #include "isa/ptx/decode/warpgroup_details.h"
 #include "isa/ptx/handlers/handlers.h"
 #include "isa/ptx/instruction_table.h"
+#include "isa/ptx/machine/asynchronous.h"
 #include "isa/ptx/matrix_instruction.h"
 
 namespace heddle::ptx {
@@ -239,6 +241,21 @@ class Decoder {
         }
     }
 
+    // See lane_address() in machine/lane_operands.h.
+    std::uint32_t detached_address(const Instruction& n, const Operand& operand) {
+        bool wide = false;
+        std::int64_t offset = 0;
+        std::uint32_t row = base_row(operand, wide, offset);
+        if (operand.base == Operand::Kind::variable && n.space == StateSpace::none) {
+            const Variable& variable = kernel_.variables[operand.index];
+            row = add_constant(window_of(variable.space) + variable.offset, true);
+        }
+        const auto first = static_cast<std::uint32_t>(program_.elements.size());
+        program_.elements.insert(program_.elements.end(),
+                                 {row, wide ? 1u : 0u, static_cast<std::uint32_t>(offset)});
+        return first;
+    }
+
     DecodedInstruction decode_one(std::uint32_t index) {
         const Instruction& n = kernel_.instructions[index];
         DecodedInstruction decoded;
@@ -390,6 +407,13 @@ class Decoder {
             return 0;
         }
         if (pattern.constant) return 0;
+        if (operand.kind == Operand::Kind::address && is_asynchronous(n)) {
+            decoded.operand[slot] = detached_address(n, operand);
+            if (!pattern.coordinates) return 1;
+            decoded.operand[slot + 1] = coordinate_rows(operand);
+            decoded.elements = static_cast<std::uint8_t>(operand.elements.size());
+            return 2;
+        }
         if (operand.kind == Operand::Kind::address) {
             bool wide = false;
             std::int64_t offset = 0;
@@ -414,6 +438,11 @@ class Decoder {
     }
 
     void set_details(const Instruction& n, DecodedInstruction& decoded) {
+        if (is_asynchronous(n)) {
+            decoded.offset = std::bit_cast<std::int64_t>(async_details(n));
+            decoded.accesses = accesses_memory(n);
+            return;
+        }
         const auto space =
             static_cast<std::uint16_t>(n.space == StateSpace::none ? StateSpace::generic : n.space);
         switch (n.opcode) {
@@ -481,6 +510,10 @@ class Decoder {
     }
 
     static bool accesses_memory(const Instruction& n) {
+        if (is_asynchronous(n)) {
+            return n.has(Modifier::mbarrier) ||
+                   (n.opcode == Opcode::mbarrier && !n.has(Modifier::pending_count));
+        }
         switch (n.opcode) {
             case Opcode::ld:
                 return !(n.space == StateSpace::parameter && n.operands[1].base == Operand::Kind::parameter);
@@ -490,9 +523,10 @@ class Decoder {
             case Opcode::red:
             case Opcode::ldmatrix:
             case Opcode::stmatrix:
-            case Opcode::prefetch:
             case Opcode::prefetchu:
                 return true;
+            case Opcode::prefetch:
+                return !n.has(Modifier::tensormap);
             case Opcode::cp:
                 return !n.operands.empty() && n.operands[0].kind == Operand::Kind::address;
             case Opcode::wmma:
@@ -577,7 +611,7 @@ class Decoder {
         HandlerRequest request;
         request.register_bits = register_bits(n);
         request.evaluate = !timing_ || analysis_.steering.evaluated[index];
-        if (!request.evaluate && !decoded.accesses && !synchronizes_lanes(n)) return;
+        if (!request.evaluate && !decoded.accesses && !synchronizes_lanes(n) && !is_asynchronous(n)) return;
         try {
             decoded.handler = select_handler(n, request);
         } catch (const Error& error) {

@@ -6,6 +6,7 @@
 #include "isa/common/error.h"
 #include "isa/ptx/decode/decoder.h"
 #include "isa/ptx/instruction_table.h"
+#include "isa/ptx/machine/asynchronous.h"
 #include "isa/ptx/machine/machine.h"
 #include "isa/ptx/matrix_instruction.h"
 #include "isa/ptx/names.h"
@@ -55,7 +56,24 @@ bool adds_floats_in_shared_memory(const Instruction& n) {
            n.has(Modifier::add) && is_float(n.type());
 }
 
+// Objects of 8 bytes in shared memory: waits read them, the others change them.
+void describe_asynchronous(const Instruction& n, InstructionInfo& info) {
+    if (n.opcode != Opcode::mbarrier && !n.has(Modifier::mbarrier)) {
+        info.bulk_copy = n.opcode != Opcode::tensormap;
+        return;
+    }
+    if (n.has(Modifier::pending_count)) return;
+    const bool initial = n.has(Modifier::init) || n.has(Modifier::inval);
+    const bool waits = n.has(Modifier::test_wait) || n.has(Modifier::try_wait);
+    info.space = StateSpace::shared;
+    info.reads_memory = !initial;
+    info.writes_memory = !waits;
+    info.atomic = !initial && !waits;
+}
+
 void describe_memory(const Instruction& n, InstructionInfo& info) {
+    if (is_asynchronous(n)) return describe_asynchronous(n, info);
+    if (n.opcode == Opcode::prefetch && n.has(Modifier::tensormap)) return;
     switch (n.opcode) {
         case Opcode::ld:
         case Opcode::ldu:
@@ -114,9 +132,13 @@ void describe_synchronisation(const Instruction& n, InstructionInfo& info) {
             }
             break;
         case Opcode::cp:
-            if (n.has(Modifier::commit_group)) info.synchronisation = Synchronisation::async_copy_commit;
+            if (n.has(Modifier::commit_group)) {
+                info.synchronisation =
+                    n.has(Modifier::bulk) ? Synchronisation::bulk_commit : Synchronisation::async_copy_commit;
+            }
             if (n.has(Modifier::wait_group) || n.has(Modifier::wait_all)) {
-                info.synchronisation = Synchronisation::async_copy_wait;
+                info.synchronisation =
+                    n.has(Modifier::bulk) ? Synchronisation::bulk_wait : Synchronisation::async_copy_wait;
                 if (n.has(Modifier::wait_group)) {
                     info.async_copy_groups_left = static_cast<std::uint16_t>(n.operands[0].bits);
                 }
@@ -296,7 +318,7 @@ LoadedKernel::LoadedKernel(std::shared_ptr<const Module> module, const std::stri
         loaded.information.push_back(describe(kernel.instructions[i], analysis.uses[i], capability));
         if (calls_through_pointer(kernel, kernel.instructions[i]))
             loaded.information.back().machine_operations = 4;
-        if (kernel.instructions[i].opcode == Opcode::mbarrier) loaded.uses_memory_barriers = true;
+        if (is_asynchronous(kernel.instructions[i])) loaded.uses_memory_barriers = true;
         loaded.uses_shared_memory = loaded.uses_shared_memory ||
                                     kernel.instructions[i].space == StateSpace::shared ||
                                     kernel.instructions[i].second_space == StateSpace::shared;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isa/ptx/machine/asynchronous.h"
 #include "isa/ptx/matrix_instruction.h"
 
 namespace heddle::ptx {
@@ -11,6 +12,8 @@ namespace {
 // and for everything beyond 63 roots.
 using Roots = std::uint64_t;
 constexpr Roots kUnknown = 1;
+// The address of a parameter itself: nobody writes there.
+constexpr Roots kParameterAddress = Roots{1} << 63;
 
 bool calls_runtime(const Kernel& kernel, const Instruction& instruction, RuntimeFunction function) {
     const CallSite& site = kernel.calls[instruction.operands[0].bits];
@@ -38,8 +41,8 @@ bool is_control(const Kernel& kernel, const Instruction& instruction) {
 }
 
 bool is_async_copy(const Instruction& instruction) {
-    return instruction.opcode == Opcode::cp && !instruction.operands.empty() &&
-           instruction.operands[0].kind == Operand::Kind::address;
+    return instruction.opcode == Opcode::cp && !is_asynchronous(instruction) &&
+           !instruction.operands.empty() && instruction.operands[0].kind == Operand::Kind::address;
 }
 
 // A pointer does not survive these.
@@ -101,7 +104,7 @@ class RootAnalysis {
     }
 
   private:
-    static Roots bit(std::size_t index) { return index + 1 < 64 ? Roots{1} << (index + 1) : kUnknown; }
+    static Roots bit(std::size_t index) { return index + 1 < 63 ? Roots{1} << (index + 1) : kUnknown; }
     Roots parameter_root(std::size_t p) const { return bit(p); }
     Roots variable_root(std::size_t v) const {
         return kernel_.variables[v].space == StateSpace::none ? 0
@@ -155,6 +158,7 @@ class RootAnalysis {
     Roots of_operand(const Operand& operand) const {
         if (operand.kind == Operand::Kind::reg) return roots_[operand.index];
         if (operand.kind == Operand::Kind::variable) return variable_root(operand.index);
+        if (operand.kind == Operand::Kind::parameter) return kParameterAddress;
         Roots result = 0;
         for (const Operand& element : operand.elements) result |= of_operand(element);
         return result;
@@ -216,14 +220,41 @@ class Slicer {
     Region region(const Operand& operand, StateSpace space) const {
         Region result;
         result.exists = true;
-        result.space = space == StateSpace::none ? StateSpace::generic : space;
+        result.space = space == StateSpace::none             ? StateSpace::generic
+                       : space == StateSpace::shared_cluster ? StateSpace::shared
+                                                             : space;
         result.roots = roots_.of(operand) & roots_.of_space(result.space);
         result.anywhere = result.roots == 0 || (result.roots & kUnknown) != 0;
         return result;
     }
 
+    // Whatever a tensor map says.
+    static Region somewhere_in_global_memory() { return {true, StateSpace::global, 0, true}; }
+
+    void describe_bulk_copy(std::size_t i) {
+        const Instruction& n = kernel_.instructions[i];
+        if (n.has(Modifier::prefetch)) return;
+        const bool tensor = is_tensor_copy(n);
+        writes_[i] = tensor && n.space == StateSpace::global ? somewhere_in_global_memory()
+                                                             : region(n.operands[0], n.space);
+        reads_[i] = tensor && n.second_space == StateSpace::global ? somewhere_in_global_memory()
+                                                                   : region(n.operands[1], n.second_space);
+    }
+
+    void describe_asynchronous(std::size_t i) {
+        const Instruction& n = kernel_.instructions[i];
+        if (is_bulk_copy(n)) return describe_bulk_copy(i);
+        const StateSpace shared = StateSpace::shared;
+        if (n.opcode == Opcode::st) writes_[i] = region(n.operands[0], shared);
+        if (n.opcode == Opcode::red) reads_[i] = writes_[i] = region(n.operands[0], shared);
+        if (n.opcode != Opcode::tensormap) return;
+        writes_[i] = region(n.operands[0], n.space);
+        reads_[i] = n.has(Modifier::replace) ? writes_[i] : region(n.operands[1], shared);
+    }
+
     void describe_access(std::size_t i) {
         const Instruction& n = kernel_.instructions[i];
+        if (is_asynchronous(n)) return describe_asynchronous(i);
         switch (n.opcode) {
             case Opcode::ld:
             case Opcode::ldu:
@@ -274,10 +305,27 @@ class Slicer {
         if (operand.kind == Operand::Kind::reg) mark(operand.index);
     }
 
+    // mbarriers are a region of their own, which ordinary accesses leave alone: all that touch it are
+    // performed. Bytes that copies move matter only where something that steers is read from.
+    void seed_asynchronous(std::size_t i) {
+        const Instruction& n = kernel_.instructions[i];
+        if (n.opcode == Opcode::st || n.opcode == Opcode::red || n.opcode == Opcode::tensormap) return;
+        const bool copies = is_bulk_copy(n);
+        slice_.evaluated[i] = !copies;
+        const std::size_t count = n.operands.size() - (n.has(Modifier::cache_hint) ? 1 : 0);
+        for (std::size_t o = 0; o < count; ++o) mark_operand(n.operands[o]);
+        if (!is_tensor_copy(n)) return;
+        const Operand& map = n.operands[n.second_space == StateSpace::global ? 1 : 0];
+        const Roots elsewhere = kParameterAddress | roots_.of_space(StateSpace::constant);
+        if (roots_.of(map) != 0 && (roots_.of(map) & ~elsewhere) == 0) return;
+        add_region(region(map, StateSpace::global));
+    }
+
     void seed(std::size_t i) {
         const Instruction& n = kernel_.instructions[i];
         for (const std::uint32_t r : uses_[i].address_reads) mark(r);
         if (n.guard >= 0) mark(static_cast<std::uint32_t>(n.guard));
+        if (is_asynchronous(n)) return seed_asynchronous(i);
         if (is_async_copy(n) && n.operands.size() > 3) mark_operand(n.operands[3]);
         if (synchronizes_lanes(n)) mark_operand(n.operands.back());
         if (is_fragment_load(n) || is_fragment_store(n)) mark_operand(n.operands[2]);  // the stride

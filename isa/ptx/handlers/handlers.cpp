@@ -1,6 +1,7 @@
 #include "isa/ptx/handlers/handlers.h"
 
 #include "isa/common/error.h"
+#include "isa/ptx/machine/asynchronous.h"
 #include "isa/ptx/machine/calls.h"
 #include "isa/ptx/machine/control.h"
 
@@ -36,6 +37,8 @@ bool does_nothing(const Instruction& n) {
             return true;
         case Opcode::wgmma:
             return n.has(Modifier::fence) || n.has(Modifier::commit_group);
+        case Opcode::prefetch:
+            return n.has(Modifier::tensormap);
         case Opcode::cp:
             return n.operands.empty() || n.operands[0].kind != Operand::Kind::address;
         default:
@@ -49,6 +52,7 @@ Handler select_handler(const Instruction& instruction, const HandlerRequest& req
     if (does_nothing(instruction)) return nullptr;
     if (const Handler call = select_call(instruction)) return call;
     if (const Handler control = select_control(instruction)) return control;
+    if (is_asynchronous(instruction)) return select_asynchronous(instruction, request.evaluate);
     Handler handler = nullptr;
 #ifdef HEDDLE_PTX_AVX2
     if (host_has_avx2()) handler = avx2::select(instruction, request);

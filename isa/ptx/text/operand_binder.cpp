@@ -29,6 +29,12 @@ bool agrees(Type wanted, Type given, bool wider) {
     return integral || is_untyped(wanted) || is_untyped(given);
 }
 
+// Generic addressing of a variable: its address in the window of its space.
+bool takes_generic_variable(const Instruction& instruction) {
+    return instruction.space == StateSpace::none &&
+           (instruction.opcode == Opcode::mbarrier || instruction.has(Modifier::mbarrier));
+}
+
 }  // namespace
 
 bool OperandBinder::bind_operands(const InstructionForm& form, const std::vector<RawOperand>& raw,
@@ -232,6 +238,9 @@ bool OperandBinder::bind_address(const OperandPattern& pattern, const RawOperand
         const StateSpace space = kernel_.variables[operand.index].space;
         operand.bits += raw.index * kernel_.variables[operand.index].element_bytes();
         if (space == instruction.space || space == instruction.second_space) return true;
+        const bool cluster = instruction.space == StateSpace::shared_cluster ||
+                             instruction.second_space == StateSpace::shared_cluster;
+        if (space == StateSpace::shared && (cluster || takes_generic_variable(instruction))) return true;
         return reject("variable " + raw.name + " lies in ." + std::string(name_of(space)) +
                       ", the instruction does not access that space");
     }

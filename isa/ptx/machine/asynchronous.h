@@ -1,0 +1,42 @@
+// mbarriers, bulk copies, tensor copies and tensor maps: instructions whose work goes on after them, and what
+// waits for it. One lane after another performs them, so they are compiled once, unlike the handlers of rows.
+#pragma once
+
+#include <cstdint>
+
+#include "isa/ptx/machine/machine.h"
+
+namespace heddle::ptx {
+
+/// Performed even when timing mode evaluates nothing: signals and waits steer. Groups and fences are not
+/// among them.
+bool is_asynchronous(const Instruction& instruction);
+/// Of those: moves bytes, without registers, from or to a place that an address or a tensor map names.
+bool is_bulk_copy(const Instruction& instruction);
+/// Takes its box from a tensor map.
+bool is_tensor_copy(const Instruction& instruction);
+
+/// What a handler needs to know of its instruction besides the operands, packed into
+/// DecodedInstruction::offset.
+struct AsyncDetails {
+    StateSpace space = StateSpace::generic;         ///< of the first address
+    StateSpace second_space = StateSpace::generic;  ///< of the source of a copy
+    Type type = Type::none;
+    std::uint8_t operation = 0;  ///< ReductionOperation
+    bool multicast = false;
+    bool parity = false;        ///< a wait names the phase by its parity
+    std::uint8_t elements = 1;  ///< st.async: of the vector
+    std::uint8_t unused = 0;
+};
+static_assert(sizeof(AsyncDetails) == 8);
+AsyncDetails async_details(const Instruction& instruction);
+
+/// `evaluate`: the bytes that it copies matter. nullptr: not of this family, or no such combination.
+Handler select_asynchronous(const Instruction& instruction, bool evaluate);
+
+Handler select_memory_barrier(const Instruction& instruction);
+Handler select_bulk_copy(const Instruction& instruction, bool evaluate);
+Handler select_tensor_copy(const Instruction& instruction, bool evaluate);
+Handler select_tensor_map(const Instruction& instruction, bool evaluate);
+
+}  // namespace heddle::ptx

@@ -1,0 +1,32 @@
+// What bulk and tensor copies have in common: who receives the data, and what their end signals.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "isa/ptx/machine/asynchronous.h"
+#include "isa/ptx/machine/lane_operands.h"
+
+namespace heddle::ptx {
+
+inline AsyncDetails details_of(const DecodedInstruction& i) {
+    return std::bit_cast<AsyncDetails>(i.offset);
+}
+
+/// The places that a copy to shared memory fills: that of `address`, or with a mask the same offset in each
+/// CTA of the mask. For each the end of the copy is signalled to the mbarrier at `barrier`, in the same CTA
+/// when there is a mask. Fills `destinations` and `signals` of the operation, whose `bytes` are set.
+struct CopyTarget {
+    StateSpace space = StateSpace::shared_cluster;
+    std::uint64_t address = 0, barrier = 0;
+    bool multicast = false;
+    std::uint32_t mask = 0;  ///< of cluster ranks
+    std::uint64_t alignment = 16;
+};
+std::vector<SharedPlace> find_targets(const Warp::State& warp, unsigned lane, const CopyTarget& target,
+                                      AsyncOperation& operation);
+
+/// Adds a contiguous piece of global memory, to the last one where they touch.
+void add_piece(AsyncOperation& operation, std::uint64_t address, std::uint64_t bytes);
+
+}  // namespace heddle::ptx
