@@ -21,7 +21,7 @@ struct Options {
     std::string file, hardware, output;
     std::vector<std::string> overrides;
     bool numerics = false, functional = false, json = false, list = false, instructions = false;
-    bool tick_every_cycle = false;
+    bool tick_every_cycle = false, check = false;
 };
 
 /// The device; none when the run needs none.
@@ -64,6 +64,10 @@ void run_launches(const Options& options) {
     kernel::RunOptions run_options;
     run_options.device = device_of(options, heading);
     run_options.tick_every_cycle = options.tick_every_cycle;
+    run_options.check = options.check;
+    if (options.check && !options.functional && !options.numerics) {
+        throw Error("checks need values", {"--check", 0, ""}, "add --numerics or --functional");
+    }
     run_options.mode = options.functional ? kernel::RunMode::functional
                        : options.numerics ? kernel::RunMode::numerics
                                           : kernel::RunMode::timing;
@@ -80,6 +84,7 @@ void run_launches(const Options& options) {
         for (const std::string& path : outputs) text += "written: " + path + "\n";
         print(text);
     }
+    if (!result.findings.empty()) throw ComparisonFailed{result.findings.front().text};
     if (!result.passed()) throw ComparisonFailed{kernel::describe_failure(result)};
 }
 
@@ -114,6 +119,9 @@ void add_kernel_command(CLI::App& app) {
                           "other cycles");
     command->add_flag("--functional", options->functional, "compute values and no time: fastest")
         ->excludes(numerics);
+    command->add_flag(
+        "--check", options->check,
+        "look for uninitialised reads, races and wrong barriers; exit code 1 when there are any");
     command->add_option("--output", options->output, "folder for the files under `outputs` (default: here)")
         ->type_name("DIR");
     command->add_flag("--tick-every-cycle", options->tick_every_cycle,

@@ -210,6 +210,9 @@ std::string format_kernel_run(const KernelRun& run, const std::string& heading) 
         if (run.mode == RunMode::numerics) text += "the runs with and without values took the same cycles\n";
     }
     if (!run.comparisons.empty()) text += "\n" + comparison_lines(run);
+    for (const ptx::CheckFinding& finding : run.findings) {
+        text += fmt::format("check: {} ({} times)\n", finding.text, format_count(finding.count));
+    }
     for (const std::string& note : run.notes) text += "note: " + note + "\n";
     return text;
 }
@@ -238,6 +241,13 @@ std::string kernel_run_json(const KernelRun& run, const std::vector<std::string>
     json["comparisons"] = Json::array();
     for (const CompareOutcome& outcome : run.comparisons)
         json["comparisons"].push_back(comparison_json(outcome));
+    json["findings"] = Json::array();
+    for (const ptx::CheckFinding& finding : run.findings) {
+        json["findings"].push_back({{"kind", std::string(ptx::name_of(finding.kind))},
+                                    {"text", finding.text},
+                                    {"line", finding.line},
+                                    {"count", finding.count}});
+    }
     json["outputs"] = outputs;
     json["notes"] = run.notes;
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

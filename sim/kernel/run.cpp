@@ -159,6 +159,7 @@ class Runner {
         report.shared_bytes = context.kernel->static_shared_bytes() + context.dynamic_shared_bytes;
         if (options_.mode == RunMode::functional) {
             context.mode = ptx::Mode::functional;
+            if (options_.check) context.check = &log_;
             report.warp_instructions = ptx::run_functionally(context);
         } else {
             if (options_.mode == RunMode::timing) check_steering(launch, context);
@@ -182,6 +183,7 @@ class Runner {
             context.memory = &memory_;
             context.print = options_.print;
             context.mode = ptx::Mode::functional;
+            if (options_.check) context.check = &log_;
             report.functional_cycles = gpu_->run(context, options).cycles;
         }
     }
@@ -238,6 +240,7 @@ class Runner {
     }
 
     void finish() {
+        result_.findings = log_.findings();
         for (const LaunchReport& launch : result_.launches) {
             if (options_.mode == RunMode::numerics && launch.functional_cycles != launch.timing.cycles) {
                 throw std::runtime_error(
@@ -268,6 +271,7 @@ class Runner {
     ptx::GlobalMemory memory_;
     std::vector<std::uint64_t> bases_;          ///< by buffer
     std::map<std::string, std::string> stale_;  ///< buffers whose values timing mode left out, and by whom
+    ptx::CheckLog log_;
     KernelRun result_;
 };
 

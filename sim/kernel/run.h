@@ -28,7 +28,7 @@ struct RunOptions {
     bool tick_every_cycle = false;
     /// Where the output of the kernels' printf goes; none: standard output.
     std::function<void(std::string_view)> print;
-    // Checks of the memory model (races, uninitialised reads) will be chosen here.
+    bool check = false;  ///< look for uninitialised reads, races and wrong barriers; needs values
 };
 
 /// One launch; repetitions are launches of their own.
@@ -47,6 +47,7 @@ struct KernelRun {
     std::vector<LaunchReport> launches;
     std::vector<Buffer> buffers;  ///< after the last launch; in timing mode their values mean nothing
     std::vector<CompareOutcome> comparisons;
+    std::vector<ptx::CheckFinding> findings;  ///< of RunOptions::check
     std::vector<std::string> notes;
 
     bool has_values() const { return mode != RunMode::timing; }

@@ -180,6 +180,22 @@ compare:
     CHECK(Json::parse(outcome.out)["launches"].size() == 6);
 }
 
+TEST_CASE("checks find a race, and nothing in a kernel that has none") {
+    std::string text = kIncrement;
+    // Everyone writes word 0 of shared memory, unordered; then the same text without.
+    text.replace(text.find("    add.s32"), 4, "    st.shared.u32 [word], %r1;\n    ");
+    text.replace(text.find("    .reg .b64"), 4, "    .shared .align 4 .b8 word[4];\n    ");
+    Folder folder;
+    folder.write("launch.yaml", kLaunch);
+    folder.write("increment.ptx", text);
+    const Outcome race = heddle(folder, "kernel launch.yaml --functional --check --json");
+    CHECK(race.code == 1);
+    CHECK_FALSE(Json::parse(race.out)["findings"].empty());
+    folder.write("increment.ptx", kIncrement);
+    CHECK(heddle(folder, "kernel launch.yaml --functional --check").code == 0);
+    CHECK(heddle(folder, "kernel launch.yaml --hardware h100-sxm --check").code == 2);
+}
+
 TEST_CASE("values that timing mode left out do not steer") {
     // `gather` reads its addresses from what `increment` wrote.
     std::string text = kIncrement;
