@@ -10,6 +10,104 @@
 
 namespace heddle::ptx::test {
 
+/// Runs `groups` clusters at a time (a CTA without clusters is one) in both modes beside each other.
+class SideBySide {
+  public:
+    SideBySide(const LaunchContext& functional, const LaunchContext& timing, std::uint64_t groups)
+        : left_(functional), right_(timing), groups_(groups) {}
+
+    ModeComparison run() {
+        const std::uint64_t count = left_.grid.count() / cluster_size(left_);
+        for (std::uint64_t first = 0; first < count; first += groups_) {
+            pairs_.clear();
+            clusters_.clear();
+            for (std::uint64_t g = first; g < count && g < first + groups_; ++g) start_group(g);
+            while (!finished()) {
+                const bool progress = play_round();
+                if (comparison_.differences != 0 || comparison_.steps > 50'000'000) return failed();
+                if (!progress && !resume()) return failed();
+            }
+        }
+        return comparison_;
+    }
+
+  private:
+    struct Pair {
+        std::unique_ptr<Cta> left, right;
+    };
+
+    void start_group(std::uint64_t group) {
+        Cluster *left = nullptr, *right = nullptr;
+        if (cluster_size(left_) > 1) {
+            left = clusters_.emplace_back(std::make_unique<Cluster>(left_)).get();
+            right = clusters_.emplace_back(std::make_unique<Cluster>(right_)).get();
+        }
+        for (unsigned rank = 0; rank < cluster_size(left_); ++rank) {
+            Pair& pair = pairs_.emplace_back(Pair{std::make_unique<Cta>(left_), std::make_unique<Cta>(right_)});
+            pair.left->start(cta_of_cluster(left_, group, rank), rank, left);
+            pair.right->start(cta_of_cluster(right_, group, rank), rank, right);
+        }
+    }
+
+    bool finished() const {
+        for (const Pair& pair : pairs_) {
+            if (!pair.left->finished() || !pair.right->finished()) return false;
+        }
+        return true;
+    }
+
+    bool play_round() {
+        bool progress = false;
+        for (Pair& pair : pairs_) {
+            for (unsigned w = 0; w < pair.left->warp_count(); ++w) {
+                Warp &a = pair.left->warp(w), &b = pair.right->warp(w);
+                for (unsigned turn = 0; turn < 16 && !a.finished() && !a.blocked(); ++turn) {
+                    progress = true;
+                    if (!step(pair, a, b)) return progress;
+                }
+            }
+        }
+        return progress;
+    }
+
+    bool step(Pair& pair, Warp& a, Warp& b) {
+        bool same = !b.finished() && !b.blocked() && a.next() == b.next();
+        if (same) {
+            const StepResult x = a.step(comparison_.steps), y = b.step(comparison_.steps);
+            ++comparison_.steps;
+            comparison_.accesses += x.access != nullptr ? 1 : 0;
+            same = x.info == y.info && x.active_lanes == y.active_lanes && x.finished == y.finished &&
+                   x.released_warps == y.released_warps && same_access(x.access, y.access) &&
+                   x.started_operations == y.started_operations;
+            for (const AsyncOperation& operation : pair.left->started()) pair.left->complete(operation);
+            for (const AsyncOperation& operation : pair.right->started()) pair.right->complete(operation);
+        }
+        comparison_.differences += same ? 0 : 1;
+        return same;
+    }
+
+    bool resume() {
+        bool released = false;
+        for (Pair& pair : pairs_) {
+            const std::uint32_t left = pair.left->resume_stalled(), right = pair.right->resume_stalled();
+            if (left != right) return false;
+            released = released || left != 0;
+        }
+        return released;
+    }
+
+    ModeComparison failed() {
+        ++comparison_.differences;
+        return comparison_;
+    }
+
+    const LaunchContext &left_, &right_;
+    std::uint64_t groups_;
+    std::vector<std::unique_ptr<Cluster>> clusters_;
+    std::vector<Pair> pairs_;
+    ModeComparison comparison_;
+};
+
 class CudaGpu : public Device {
   public:
     /// `file` lies in this folder.
@@ -33,13 +131,15 @@ class CudaGpu : public Device {
         INFO(file_ << ": " << entry);
         if (compares_modes) {
             Device functional = *this, timing = *this;
-            const ModeComparison result = compare_modes(
-                kernel.launch(functional, grid, block, bytes, Mode::functional, dynamic_shared_bytes),
-                kernel.launch(timing, grid, block, bytes, Mode::timing, dynamic_shared_bytes));
+            const LaunchContext left = launch(kernel, functional, grid, block, bytes, Mode::functional);
+            const LaunchContext right = launch(kernel, timing, grid, block, bytes, Mode::timing);
+            const ModeComparison result = SideBySide(left, right, groups_at_once).run();
             CHECK(result.differences == 0);
             CHECK(result.steps > 0);
         }
-        kernel.run(*this, grid, block, bytes, dynamic_shared_bytes);
+        LaunchContext context = launch(kernel, *this, grid, block, bytes, Mode::functional);
+        context.print = [this](std::string_view text) { printed += text; };
+        run_functionally(context);
     }
 
     const Program& program(const std::string& entry) {
@@ -49,9 +149,20 @@ class CudaGpu : public Device {
     }
 
     std::uint32_t dynamic_shared_bytes = 0;  ///< of the launches to come
+    Dim3 cluster{};
+    std::uint64_t groups_at_once = 1;  ///< clusters or CTAs that need one another
     bool compares_modes = true;
+    std::string printed;  ///< by the kernels
 
   private:
+    LaunchContext launch(const Program& kernel, Device& device, Dim3 grid, Dim3 block,
+                         const std::vector<std::vector<std::byte>>& bytes, Mode mode) const {
+        LaunchContext context = kernel.launch(device, grid, block, bytes, mode, dynamic_shared_bytes);
+        context.cluster = cluster;
+        context.print = [](std::string_view) {};
+        return context;
+    }
+
     std::string file_, text_;
     std::map<std::string, std::unique_ptr<Program>> programs_;
     unsigned buffers_ = 0;
