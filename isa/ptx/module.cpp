@@ -75,6 +75,9 @@ constexpr std::array<std::string_view, kSpecialRegisterCount> kSpecialNames = {
     "%lanemask_eq", "%lanemask_le", "%lanemask_lt", "%lanemask_ge", "%lanemask_gt", "%clock", "%clock_hi",
     "%clock64", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi", "%dynamic_smem_size",
     "%total_smem_size",
+    "%clusterid.x", "%clusterid.y", "%clusterid.z", "%nclusterid.x", "%nclusterid.y", "%nclusterid.z",
+    "%cluster_ctaid.x", "%cluster_ctaid.y", "%cluster_ctaid.z", "%cluster_nctaid.x", "%cluster_nctaid.y", "%cluster_nctaid.z",
+    "%cluster_ctarank", "%cluster_nctarank", "%is_explicit_cluster", "%aggr_smem_size",
 };
 // clang-format on
 
@@ -156,6 +159,8 @@ Type type_of(SpecialRegister special) {
         case SpecialRegister::globaltimer:
         case SpecialRegister::gridid:
             return Type::u64;
+        case SpecialRegister::is_explicit_cluster:
+            return Type::pred;
         default:
             return Type::u32;
     }

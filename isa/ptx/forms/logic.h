@@ -30,6 +30,7 @@ inline constexpr InstructionForm kLogicForms[] = {
     {bfe, "u64|s64", "=0 0 u32 u32", P::integer, 6},
     {bfi, "b32", "=0 0 0 u32 u32", P::integer, 6},
     {bfi, "b64", "=0 0 0 u32 u32", P::integer, 8},
+    {fns, "b32", "=b32 b32 b32 s32", P::integer, 40},
     {bfind, "shiftamt? u32|s32", "=u32 0", P::special},
     {bfind, "shiftamt? u64|s64", "=u32 0", P::special, 4},
     {popc, "b32", "=u32 0", P::special},

@@ -139,7 +139,7 @@ template <class Compare, class T, bool kFlush>
 void set_word_pair(State& warp, const Decoded& i, std::uint32_t mask) {
     const std::uint32_t* a = words<std::uint32_t>(warp, i.operand[1]);
     const std::uint32_t* b = words<std::uint32_t>(warp, i.operand[2]);
-    const auto yes = static_cast<std::uint32_t>(i.offset);
+    const auto yes = static_cast<std::uint32_t>(i.offset) & 0xFFFFu;  // of each half
     assign<std::uint32_t>(warp, i.operand[0], mask, [=](unsigned lane) {
         const auto one = [=](unsigned shift) -> std::uint32_t {
             const bool holds =

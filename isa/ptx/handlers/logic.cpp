@@ -192,6 +192,21 @@ struct Permute {
         return result;
     }
 };
+
+// fns: the place of the n-th set bit of `mask`, counted from bit `base` upward (n > 0) or downward (n < 0),
+// the base itself when n is 0 and its bit is set; all ones when there is none. Source: PTX ISA 9.0, "fns".
+struct FindNthSet {
+    std::uint32_t operator()(std::uint32_t mask, std::uint32_t base, std::int32_t offset) const {
+        const int step = offset < 0 ? -1 : 1;
+        std::int64_t left = offset == 0 ? 1 : std::int64_t{offset} * step;
+        for (std::int64_t bit = base; bit >= 0 && bit < 32; bit += step) {
+            if ((mask >> bit & 1u) != 0 && --left == 0) return static_cast<std::uint32_t>(bit);
+            if (offset == 0) break;
+        }
+        return ~0u;
+    }
+};
+
 enum class PermuteMode { f4e, b4e, rc8, ecl, ecr, rc16 };
 // The byte that each mode puts into result byte n: PTX manual, table of prmt modes.
 template <PermuteMode kMode>
@@ -369,6 +384,8 @@ Handler select_logic(const Instruction& instruction) {
             });
         case Opcode::bfi:
             return bits_of(type) == 64 ? insert_field<std::uint64_t> : insert_field<std::uint32_t>;
+        case Opcode::fns:
+            return ternary<FindNthSet, std::uint32_t, std::uint32_t, std::uint32_t, std::int32_t>;
         case Opcode::bfind:
             return instruction.has(Modifier::shiftamt) ? choose_find<true>(type) : choose_find<false>(type);
         case Opcode::popc:

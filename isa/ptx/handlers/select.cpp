@@ -59,6 +59,7 @@ Handler select(const Instruction& n, const HandlerRequest& request) {
         case Opcode::szext:
         case Opcode::bfe:
         case Opcode::bfi:
+        case Opcode::fns:
         case Opcode::bfind:
         case Opcode::popc:
         case Opcode::clz:
@@ -103,6 +104,9 @@ Handler select(const Instruction& n, const HandlerRequest& request) {
         case Opcode::mma:
         case Opcode::wmma:
             return select_matrix(n, request.evaluate);
+        case Opcode::vabsdiff2:
+        case Opcode::vabsdiff4:
+            return select_field_difference(n);
         case Opcode::mapa:
         case Opcode::getctarank:
             return select_cluster(n);

@@ -80,8 +80,8 @@ void check_matrix_types(const LaunchContext& launch, const LoadedKernel::Impleme
                                      output, numerics::Instruction::mma_sync);
         } catch (const std::invalid_argument& problem) {
             throw Error(std::string(name_of(n.opcode)) + "." + std::string(name_of(types.a)) +
-                            " on compute capability " +
-                            std::to_string(launch.compute_capability) + ": " + problem.what(),
+                            " on compute capability " + std::to_string(launch.compute_capability) + ": " +
+                            problem.what(),
                         {kernel.file_name, n.line, kernel.kernel.name});
         }
     }
@@ -145,6 +145,48 @@ void resolve_variables(Cta::Implementation& cta) {
     }
 }
 
+// Registers of clusters: a grid without clusters is one of clusters of one CTA.
+std::uint64_t cluster_value(const Cta::Implementation& cta, SpecialRegister special) {
+    const Dim3 &shape = cta.launch.cluster, &grid = cta.launch.grid, &position = cta.position;
+    switch (special) {
+        case SpecialRegister::clusterid_x:
+            return position.x / shape.x;
+        case SpecialRegister::clusterid_y:
+            return position.y / shape.y;
+        case SpecialRegister::clusterid_z:
+            return position.z / shape.z;
+        case SpecialRegister::nclusterid_x:
+            return grid.x / shape.x;
+        case SpecialRegister::nclusterid_y:
+            return grid.y / shape.y;
+        case SpecialRegister::nclusterid_z:
+            return grid.z / shape.z;
+        case SpecialRegister::cluster_ctaid_x:
+            return position.x % shape.x;
+        case SpecialRegister::cluster_ctaid_y:
+            return position.y % shape.y;
+        case SpecialRegister::cluster_ctaid_z:
+            return position.z % shape.z;
+        case SpecialRegister::cluster_nctaid_x:
+            return shape.x;
+        case SpecialRegister::cluster_nctaid_y:
+            return shape.y;
+        case SpecialRegister::cluster_nctaid_z:
+            return shape.z;
+        case SpecialRegister::cluster_ctarank:
+            return (std::uint64_t{position.z % shape.z} * shape.y + position.y % shape.y) * shape.x +
+                   position.x % shape.x;
+        case SpecialRegister::cluster_nctarank:
+            return shape.count();
+        case SpecialRegister::is_explicit_cluster:
+            return shape.count() > 1 ? 1 : 0;
+        case SpecialRegister::aggr_smem_size:
+            return cta.shared_bytes;
+        default:
+            return 0;
+    }
+}
+
 // The value of a special register in one thread.
 std::uint64_t special_value(const Cta::Implementation& cta, SpecialRegister special, unsigned warp,
                             unsigned lane) {
@@ -199,7 +241,7 @@ std::uint64_t special_value(const Cta::Implementation& cta, SpecialRegister spec
         case SpecialRegister::total_smem_size:
             return cta.shared_bytes;
         default:
-            return 0;
+            return cluster_value(cta, special);
     }
 }
 
@@ -207,6 +249,12 @@ void fill_specials(Cta::Implementation& cta) {
     for (const Program::SpecialRow& row : cta.program->specials) {
         const bool wide = bits_of(type_of(row.special)) == 64;
         for (Warp::State& warp : cta.states) {
+            if (type_of(row.special) == Type::pred) {
+                const std::uint32_t lanes =
+                    special_value(cta, row.special, warp.index, 0) != 0 ? kAllLanes : 0;
+                std::memcpy(warp.bank[0] + row.offset, &lanes, sizeof(lanes));
+                continue;
+            }
             for (unsigned lane = 0; lane < kWarpSize; ++lane) {
                 const std::uint64_t value = special_value(cta, row.special, warp.index, lane);
                 if (wide) {

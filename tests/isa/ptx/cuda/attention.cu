@@ -1,5 +1,8 @@
 // The kernels of a transformer block: attention by blocks with a running softmax, normalisations,
-// activations. ptx: attention.ptx -arch=compute_90 ptx: attention_80.ptx -arch=compute_80
+// activations.
+
+// ptx: attention.ptx -arch=compute_90
+// ptx: attention_80.ptx -arch=compute_80
 #include <cuda_fp16.h>
 
 __device__ unsigned shared_address(const void* p) {

@@ -43,7 +43,8 @@ class SideBySide {
             right = clusters_.emplace_back(std::make_unique<Cluster>(right_)).get();
         }
         for (unsigned rank = 0; rank < cluster_size(left_); ++rank) {
-            Pair& pair = pairs_.emplace_back(Pair{std::make_unique<Cta>(left_), std::make_unique<Cta>(right_)});
+            Pair& pair =
+                pairs_.emplace_back(Pair{std::make_unique<Cta>(left_), std::make_unique<Cta>(right_)});
             pair.left->start(cta_of_cluster(left_, group, rank), rank, left);
             pair.right->start(cta_of_cluster(right_, group, rank), rank, right);
         }
