@@ -1,6 +1,5 @@
 #include "sim/kernel/tensor_map_argument.h"
 
-#if __has_include("isa/ptx/tensor_map.h")
 #include <algorithm>
 #include <array>
 
@@ -84,16 +83,3 @@ std::vector<std::byte> encode_tensor_map(const TensorMapArgument& argument, std:
 }
 
 }  // namespace heddle::kernel
-
-#else
-
-namespace heddle::kernel {
-
-std::vector<std::byte> encode_tensor_map(const TensorMapArgument&, std::uint64_t,
-                                         const SourceLocation& where) {
-    throw Error("tensor maps are not supported yet", where);
-}
-
-}  // namespace heddle::kernel
-
-#endif
