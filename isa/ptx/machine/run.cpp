@@ -129,10 +129,15 @@ class FunctionalRun {
     // Every warp is blocked.
     void resume_stalled() {
         std::uint32_t released = 0;
-        for (const std::unique_ptr<Group>& group : running_) {
-            for (const std::unique_ptr<Cta>& cta : group->ctas) released |= cta->resume_stalled();
+        if (vain_resumptions_ < kVainResumptions) {  // else they stay as they are, for the report
+            for (const std::unique_ptr<Group>& group : running_) {
+                for (const std::unique_ptr<Cta>& cta : group->ctas) released |= cta->resume_stalled();
+            }
         }
-        if (released != 0 && ++vain_resumptions_ < kVainResumptions) return;
+        if (released != 0) {
+            ++vain_resumptions_;
+            return;
+        }
         const std::size_t before = running_.size();
         start_more(before);
         if (running_.size() == before) fail("every unfinished warp waits");

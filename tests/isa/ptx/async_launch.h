@@ -40,6 +40,7 @@ inline const std::string kWait =
 
 struct AsyncOutcome {
     std::vector<std::byte> out;
+    std::uint64_t steps = 0;  ///< warp instructions
     std::string error;
     template <class T>
     T at(std::size_t index) const {
@@ -64,8 +65,8 @@ struct AsyncRun {
             const Program program(async_kernel(body, globals), "test");
             Device functional, timing;
             const LaunchContext launch = make(program, functional, Mode::functional);
-            const std::uint64_t steps = run_functionally(launch);
-            CHECK(run_functionally(make(program, timing, Mode::timing)) == steps);
+            outcome.steps = run_functionally(launch);
+            CHECK(run_functionally(make(program, timing, Mode::timing)) == outcome.steps);
             outcome.out = functional.download<std::byte>(out_address(functional), out.size());
             if (ctas == 1) {
                 Device a, b;
