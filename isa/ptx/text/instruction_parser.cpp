@@ -22,16 +22,16 @@ std::string join(const std::vector<std::string_view>& suffixes) {
     return text;
 }
 
-// nvcc prints the scope of an atomic operation behind the state space (atom.global.cta.add), the manual has
-// it before (atom.cta.global.add); ptxas takes both.
-void put_scope_before_space(std::vector<std::string_view>& suffixes) {
-    const auto is_scope = [](std::string_view word) {
-        return word == "cta" || word == "cluster" || word == "gpu" || word == "sys";
+// The suffixes of an atomic operation in the order of the manual: semantics, scope, state space, the rest.
+// nvcc prints atom.global.cta.add, its libraries atom.add.acquire.cta; ptxas takes any order.
+void order_atomic_suffixes(std::vector<std::string_view>& suffixes) {
+    const auto rank = [](std::string_view word) {
+        if (word == "relaxed" || word == "acquire" || word == "release" || word == "acq_rel") return 0;
+        if (word == "cta" || word == "cluster" || word == "gpu" || word == "sys") return 1;
+        return word == "global" || word.starts_with("shared") ? 2 : 3;
     };
-    for (std::size_t i = 1; i < suffixes.size(); ++i) {
-        const bool space = suffixes[i - 1] == "global" || suffixes[i - 1].starts_with("shared");
-        if (space && is_scope(suffixes[i])) std::swap(suffixes[i - 1], suffixes[i]);
-    }
+    std::stable_sort(suffixes.begin(), suffixes.end(),
+                     [&](std::string_view a, std::string_view b) { return rank(a) < rank(b); });
 }
 
 }  // namespace
@@ -46,7 +46,7 @@ void InstructionParser::parse() {
     while (cursor_.peek().kind == TokenKind::suffix) suffixes.push_back(cursor_.next().text);
     if (instruction.opcode == Opcode::call) return parse_call(instruction);
     if (instruction.opcode == Opcode::atom || instruction.opcode == Opcode::red) {
-        put_scope_before_space(suffixes);
+        order_atomic_suffixes(suffixes);
     }
     const std::vector<RawOperand> raw = operands_.parse_all();
     match(instruction, opcode, suffixes, raw);
@@ -102,8 +102,7 @@ void InstructionParser::parse_call(Instruction& instruction) {
 
 // The sizes of the arguments say the same as a prototype.
 void InstructionParser::parse_call_prototype(const Token& label) {
-    if (label.kind != TokenKind::word)
-        cursor_.fail_expected("a label before .callprototype", cursor_.peek());
+    if (label.kind != TokenKind::word) cursor_.fail_expected("a label before .callprototype", cursor_.peek());
     call_prototypes_.insert(std::string(label.text));
     while (!cursor_.at_end() && !cursor_.peek().is(';') && !cursor_.peek().is('{')) cursor_.next();
     cursor_.expect(';', "after .callprototype");

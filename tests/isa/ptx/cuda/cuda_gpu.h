@@ -140,7 +140,10 @@ class CudaGpu : public Device {
         }
         LaunchContext context = launch(kernel, *this, grid, block, bytes, Mode::functional);
         context.print = [this](std::string_view text) { printed += text; };
+        CheckLog log;
+        if (is_checked) context.check = &log;
         run_functionally(context);
+        for (const CheckFinding& finding : log.findings()) FAIL_CHECK(finding.text);
     }
 
     const Program& program(const std::string& entry) {
@@ -153,6 +156,7 @@ class CudaGpu : public Device {
     Dim3 cluster{};
     std::uint64_t groups_at_once = 1;  ///< clusters or CTAs that need one another
     bool compares_modes = true;
+    bool is_checked = true;  ///< correct kernels leave nothing to find
     std::string printed;  ///< by the kernels
 
   private:

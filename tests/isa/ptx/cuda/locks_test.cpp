@@ -38,6 +38,7 @@ TEST_CASE("CUDA: a barrier of the grid, and tickets", "[ptx][cuda]") {
     std::iota(values.begin(), values.end(), 3);
     const auto pv = gpu.upload(values), arrived = gpu.zeros<unsigned>(1), sense = gpu.zeros<unsigned>(1);
     gpu.groups_at_once = blocks;
+    gpu.is_checked = false;  // a lane that polls comes to the barrier later than its warp
     gpu.run("grid_rounds", {blocks}, {64}, rounds, pv, arrived, sense);
     for (int r = 0; r < rounds; ++r) {
         const int sum = std::accumulate(values.begin(), values.end(), 0);

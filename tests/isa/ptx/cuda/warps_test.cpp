@@ -80,6 +80,7 @@ TEST_CASE("CUDA: barriers that count, and named barriers", "[ptx][cuda]") {
     CHECK(gpu.download<int>(py, 100) == std::vector<int>(100, positive * 100 + 11));
 
     const auto ph = gpu.zeros<int>(128);
+    gpu.is_checked = false;  // half of the threads arrive at a barrier and leave, which is taken for an error
     gpu.run("halves", {1}, {128}, gpu.upload(x), ph);
     const auto y = gpu.download<int>(ph, 128);
     for (int t = 0; t < 64; ++t) {
