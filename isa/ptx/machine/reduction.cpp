@@ -31,14 +31,23 @@ constexpr bool kIsHalf = std::is_same_v<T, Half> || std::is_same_v<T, Bfloat>;
 float flush(float value) {
     return std::fpclassify(value) == FP_SUBNORMAL ? std::copysign(0.0f, value) : value;
 }
+float canonical(float value) {
+    return std::isnan(value) ? std::bit_cast<float>(0x7FFFFFFFu) : value;
+}
+// Addition of such floats keeps subnormals.
+struct WholeFloat {
+    float value;
+    friend bool operator<(WholeFloat a, WholeFloat b) { return a.value < b.value; }
+};
 
 template <class T>
 T add_elements(T a, T b) {
     if constexpr (kIsHalf<T>) {
         return T::rounded(a.value() + b.value());  // 24 bits hold enough for one rounding
     } else if constexpr (std::is_same_v<T, float>) {
-        const float sum = flush(flush(a) + flush(b));
-        return std::isnan(sum) ? std::bit_cast<float>(0x7FFFFFFFu) : sum;
+        return canonical(flush(flush(a) + flush(b)));
+    } else if constexpr (std::is_same_v<T, WholeFloat>) {
+        return {canonical(a.value + b.value)};
     } else if constexpr (std::is_same_v<T, double>) {
         return a + b;
     } else {
@@ -139,14 +148,15 @@ bool can_reduce(ReductionOperation operation, Type type) {
 }
 
 void reduce_elements(ReductionOperation operation, Type type, std::byte* to, const std::byte* from,
-                     std::size_t bytes) {
+                     std::size_t bytes, bool keeps_subnormals) {
     switch (type) {
         case Type::f16:
             return reduce_as<Half>(operation, to, from, bytes);
         case Type::bf16:
             return reduce_as<Bfloat>(operation, to, from, bytes);
         case Type::f32:
-            return reduce_as<float>(operation, to, from, bytes);
+            return keeps_subnormals ? reduce_as<WholeFloat>(operation, to, from, bytes)
+                                    : reduce_as<float>(operation, to, from, bytes);
         case Type::f64:
             return reduce_as<double>(operation, to, from, bytes);
         case Type::s32:
