@@ -153,7 +153,7 @@ void Checker::after(Warp::State& warp, std::uint32_t at, const MemoryAccess* acc
     const Instruction& n = cta_.kernel->kernel.instructions[at];
     note_operations(warp, at);
     if (access == nullptr || access->lanes == 0) return;
-    if (n.opcode == Opcode::mbarrier) {
+    if (n.opcode == Opcode::mbarrier || n.has(Modifier::mbarrier)) {
         for_each_lane(access->lanes,
                       [&](unsigned lane) { synchronize(object_clocks_[access->address[lane]], warp.index); });
         return;

@@ -17,6 +17,7 @@ std::vector<SharedPlace> find_targets(const Warp::State& warp, unsigned lane, co
                                       AsyncOperation& operation) {
     const SharedPlace place = find_shared(warp, lane, target.space, target.address, operation.bytes,
                                           target.alignment, "the destination of a bulk copy");
+    operation.shared_address = static_cast<std::uint32_t>(place.offset);
     const SharedPlace barrier = find_shared(warp, lane, target.space, target.barrier, 8, 8, "the mbarrier");
     std::vector<SharedPlace> places;
     if (!target.multicast) {

@@ -44,8 +44,9 @@ struct AsyncOutcome {
     std::string error;
     template <class T>
     T at(std::size_t index) const {
-        T value;
-        std::memcpy(&value, out.data() + index * sizeof(T), sizeof(T));
+        T value{};
+        if ((index + 1) * sizeof(T) <= out.size())  // there is nothing after an error
+            std::memcpy(&value, out.data() + index * sizeof(T), sizeof(T));
         return value;
     }
 };
