@@ -1,4 +1,5 @@
 // bar, barrier, barrier.cluster.
+#include <algorithm>
 #include <bit>
 
 #include "isa/ptx/machine/checker.h"
@@ -43,7 +44,13 @@ std::uint32_t expected_warps(Warp::State& warp, const DecodedInstruction& i, std
         fail_running(warp, lane,
                      "a barrier for " + std::to_string(threads) + " threads, more than the CTA has");
     }
-    return expected == warps ? 0 : expected;
+    return expected;
+}
+
+// Without a count the whole CTA is meant; a count that says the same may stand beside it.
+bool same_expectation(const Cta::Implementation& cta, std::uint32_t a, std::uint32_t b) {
+    const auto all = static_cast<std::uint32_t>(cta.warps.size());
+    return (a == 0 ? all : a) == (b == 0 ? all : b);
 }
 
 bool has_expected_warps(const Cta::Implementation& cta, const Barrier& barrier) {
@@ -68,11 +75,13 @@ void wait_at_barrier(Warp::State& warp, const DecodedInstruction& i, std::uint32
     Cta::Implementation& cta = *warp.cta;
     Barrier& barrier = cta.barriers[number];
     const std::uint32_t expected = expected_warps(warp, i, mask);
-    if (barrier.in_use() && barrier.expected_warps != expected) {
+    if (barrier.in_use() && !same_expectation(cta, barrier.expected_warps, expected)) {
         fail_running(warp, lane,
                      "barrier " + std::to_string(number) + " is used with different thread counts at once");
     }
-    barrier.expected_warps = expected;
+    // A count holds for warps that arrive and then exit, too: these have not to be waited for, but were
+    // counted.
+    barrier.expected_warps = barrier.in_use() ? std::max(barrier.expected_warps, expected) : expected;
     barrier.arrived_lanes[warp.index] |= mask;
     if (i.immediate >= kReducePopulation) {
         const std::uint32_t value = *narrow_row(warp, i.operand[3]) ^ (i.negated ? kAllLanes : 0u);

@@ -25,6 +25,7 @@ std::string join(const std::vector<std::string_view>& suffixes) {
 // The suffixes of an atomic operation in the order of the manual: semantics, scope, state space, the rest.
 // nvcc prints atom.global.cta.add, its libraries atom.add.acquire.cta; ptxas takes any order.
 void order_atomic_suffixes(std::vector<std::string_view>& suffixes) {
+    if (std::find(suffixes.begin(), suffixes.end(), "async") != suffixes.end()) return;  // red.async.relaxed
     const auto rank = [](std::string_view word) {
         if (word == "async") return -1;
         if (word == "relaxed" || word == "acquire" || word == "release" || word == "acq_rel") return 0;

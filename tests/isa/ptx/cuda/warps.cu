@@ -147,4 +147,22 @@ __global__ void halves(const int* x, int* y) {
     }
 }
 
+// Warp 2 arrives and exits at once, warp 3 works for long before it arrives.
+__global__ void early_leavers(const unsigned* x, unsigned* y) {
+    __shared__ unsigned s[32];
+    const int lane = threadIdx.x & 31;
+    if (threadIdx.x < 64) {
+        asm volatile("bar.sync 1, 128;" ::: "memory");
+        y[threadIdx.x] = s[lane];
+    } else {
+        if (threadIdx.x >= 96) {
+            unsigned v = x[lane];
+#pragma unroll 1
+            for (int i = 0; i < 1000; ++i) v = (v ^ v >> 3) * 3 + 1;
+            s[lane] = v;
+        }
+        asm volatile("bar.arrive 1, 128;" ::: "memory");
+    }
+}
+
 }  // extern "C"
