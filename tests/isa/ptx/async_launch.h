@@ -65,8 +65,11 @@ struct AsyncRun {
         try {
             const Program program(async_kernel(body, globals), "test");
             Device functional, timing;
-            const LaunchContext launch = make(program, functional, Mode::functional);
+            LaunchContext launch = make(program, functional, Mode::functional);
+            CheckLog log;
+            launch.check = &log;
             outcome.steps = run_functionally(launch);
+            CHECK((log.findings().empty() ? "" : log.findings()[0].text) == "");
             CHECK(run_functionally(make(program, timing, Mode::timing)) == outcome.steps);
             outcome.out = functional.download<std::byte>(out_address(functional), out.size());
             if (ctas == 1) {
