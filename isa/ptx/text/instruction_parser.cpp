@@ -27,7 +27,6 @@ std::string join(const std::vector<std::string_view>& suffixes) {
 void order_atomic_suffixes(std::vector<std::string_view>& suffixes) {
     if (std::find(suffixes.begin(), suffixes.end(), "async") != suffixes.end()) return;  // red.async.relaxed
     const auto rank = [](std::string_view word) {
-        if (word == "async") return -1;
         if (word == "relaxed" || word == "acquire" || word == "release" || word == "acq_rel") return 0;
         if (word == "cta" || word == "cluster" || word == "gpu" || word == "sys") return 1;
         return word == "global" || word.starts_with("shared") ? 2 : 3;
