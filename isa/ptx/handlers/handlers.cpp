@@ -21,8 +21,8 @@ namespace {
 // The same code compiled for a newer instruction set; the results are the same bits.
 bool host_has_avx2() {
 #ifdef HEDDLE_PTX_AVX2
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-           __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("f16c");
+    // Processors with AVX2 have F16C, which older compilers cannot ask for.
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
 #else
     return false;
 #endif
