@@ -105,8 +105,8 @@ bool shape_fits(std::string_view alternative, std::string_view word) {
     const bool integer = alternative[place] == 'I' && shape.columns > 32;
     if (shape.columns % (integer ? 16 : 8) != 0) return false;
     const std::string columns = std::to_string(shape.columns);
-    return word == std::string(alternative.substr(0, place)) + columns +
-                       std::string(alternative.substr(place + 1));
+    return word ==
+           std::string(alternative.substr(0, place)) + columns + std::string(alternative.substr(place + 1));
 }
 
 // Whether `word` is one of the alternatives of `group` ("rn|rz").
@@ -168,7 +168,8 @@ OperandPattern parse_pattern(std::string_view word, const Instruction& instructi
     if (const std::size_t star = word.find('*'); star != std::string_view::npos) {
         const bool columns = word.substr(star + 1).starts_with("n/");
         std::from_chars(word.data() + star + (columns ? 3 : 1), word.data() + word.size(), pattern.elements);
-        if (columns) pattern.elements = static_cast<std::uint16_t>(instruction.shape.columns / pattern.elements);
+        if (columns)
+            pattern.elements = static_cast<std::uint16_t>(instruction.shape.columns / pattern.elements);
         word = word.substr(0, star);
     } else if (word.back() == 'v') {
         pattern.elements = instruction.has(Modifier::v2)   ? 2
@@ -268,6 +269,22 @@ bool match_suffixes(const InstructionForm& form, std::span<const std::string_vie
     instruction.shape = {};
     for (const std::string_view suffix : suffixes) record(suffix, instruction);
     return true;
+}
+
+bool match_reordered(const InstructionForm& form, std::span<const std::string_view> suffixes,
+                     Instruction& instruction) {
+    std::vector<std::string_view> rest(suffixes.begin(), suffixes.end()), ordered;
+    std::size_t position = 0;
+    for (std::string_view group = next_word(form.suffixes, position); !group.empty();
+         group = next_word(form.suffixes, position)) {
+        if (group.back() == '?') group.remove_suffix(1);
+        const auto found = std::find_if(rest.begin(), rest.end(),
+                                        [&](std::string_view suffix) { return listed(group, suffix); });
+        if (found == rest.end()) continue;
+        ordered.push_back(*found);
+        rest.erase(found);
+    }
+    return rest.empty() && match_suffixes(form, ordered, instruction);
 }
 
 }  // namespace heddle::ptx

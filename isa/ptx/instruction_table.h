@@ -67,4 +67,8 @@ Type pattern_type(const OperandPattern& pattern, const Instruction& instruction)
 bool match_suffixes(const InstructionForm& form, std::span<const std::string_view> suffixes,
                     Instruction& instruction);
 
+/// The same when the suffixes are written in any order.
+bool match_reordered(const InstructionForm& form, std::span<const std::string_view> suffixes,
+                     Instruction& instruction);
+
 }  // namespace heddle::ptx

@@ -229,12 +229,14 @@ struct Instruction {
     StateSpace space = StateSpace::none;
     StateSpace second_space = StateSpace::none;  ///< cp.async.ca.shared.global
     MatrixShape shape;
-    const InstructionForm* form = nullptr;       ///< the row of the instruction table that it matched
-    std::int32_t guard = -1;                     ///< register of @p, or -1
-    bool guard_negated = false;                  ///< @!p
+    const InstructionForm* form = nullptr;  ///< the row of the instruction table that it matched
+    std::int32_t guard = -1;                ///< register of @p, or -1
+    bool guard_negated = false;             ///< @!p
     std::vector<Operand> operands;
     std::uint32_t line = 0;  ///< 1-based
     SourcePlace source;
+    std::uint32_t unsupported =
+        0;  ///< index in Module::unsupported, plus 1: a kernel with it cannot be loaded
 
     bool has(Modifier modifier) const { return modifiers.test(static_cast<std::size_t>(modifier)); }
     Type type(std::size_t i = 0) const { return i < types.size() ? types[i] : Type::none; }
@@ -301,6 +303,13 @@ struct Kernel {
     std::uint32_t line = 0;
 };
 
+/// An instruction that the instruction table does not have. A `trap` stands for it, so that other kernels of
+/// the module can be loaded.
+struct UnsupportedInstruction {
+    std::string problem, token, remedy;
+    std::uint32_t line = 0;
+};
+
 struct Module {
     std::string file_name;
     unsigned version_major = 0, version_minor = 0;
@@ -311,6 +320,7 @@ struct Module {
     std::vector<Kernel> kernels;
     std::vector<std::string> source_files;  ///< of .file
     std::vector<InlinedCall> inlined_calls;
+    std::vector<UnsupportedInstruction> unsupported;
 
     /// The kernel of this name: the symbol, or its C++ name, whole as in `saxpy<float>(int, float*)` or as
     /// short as is unique (`saxpy`). Throws heddle::Error that lists the candidates when there are several,

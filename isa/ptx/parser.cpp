@@ -344,7 +344,7 @@ class Parser {
         const Token start = cursor_.peek();
         cursor_.expect('{', "before the body");
         SymbolScopes symbols(kernel);
-        InstructionParser instructions(cursor_, kernel, symbols);
+        InstructionParser instructions(cursor_, kernel, symbols, module_.unsupported);
         try {
             while (symbols.depth() > 0) parse_statement(kernel, symbols, instructions, start);
             check_labels(symbols);

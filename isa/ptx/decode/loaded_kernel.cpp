@@ -263,6 +263,17 @@ std::string suggest_kernels(const Module& module, const std::string& entry) {
     return list.empty() ? "it has none" : "it has " + list;
 }
 
+void refuse_unsupported(const Kernel& kernel, const Module& module) {
+    for (const Instruction& n : kernel.instructions) {
+        if (n.unsupported == 0) continue;
+        const UnsupportedInstruction& one = module.unsupported[n.unsupported - 1];
+        const std::string place = describe_place(n.source, module.source_files, module.inlined_calls);
+        throw Error(one.problem,
+                    {module.file_name, one.line, place + (place.empty() ? "" : ", ") + one.token},
+                    one.remedy);
+    }
+}
+
 // The error again, with the line of the CUDA source that the line of the text was made from.
 [[noreturn]] void name_source(const Error& error, const Kernel& kernel, const Module& module) {
     const SourceLocation& where = error.where();
@@ -290,6 +301,7 @@ LoadedKernel::LoadedKernel(std::shared_ptr<const Module> module, const std::stri
     Implementation& loaded = *implementation_;
     loaded.file_name = module->file_name;
     loaded.kernel = *found;
+    refuse_unsupported(*found, *module);
     Kernel& kernel = loaded.kernel;
     if (may_run_off(kernel)) append_exit(kernel);
     require_target(*module, kernel);

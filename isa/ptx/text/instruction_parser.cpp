@@ -35,6 +35,21 @@ void order_atomic_suffixes(std::vector<std::string_view>& suffixes) {
                      [&](std::string_view a, std::string_view b) { return rank(a) < rank(b); });
 }
 
+// ptxas takes the suffixes of memory instructions in any order, and libraries write some that differ from the
+// manual's (atom.add.acq_rel.cta.u64).
+bool any_order(Opcode opcode) {
+    switch (opcode) {
+        case Opcode::atom:
+        case Opcode::red:
+        case Opcode::ld:
+        case Opcode::st:
+        case Opcode::fence:
+            return true;
+        default:
+            return false;
+    }
+}
+
 }  // namespace
 
 void InstructionParser::parse() {
@@ -174,7 +189,9 @@ void InstructionParser::match(Instruction& instruction, const Token& opcode,
     bool matched = false;
     OperandBinder::Complaint complaint;
     for (const InstructionForm& form : forms_of(instruction.opcode)) {
-        if (!match_suffixes(form, suffixes, instruction)) continue;
+        const bool fits = match_suffixes(form, suffixes, instruction) ||
+                          (any_order(instruction.opcode) && match_reordered(form, suffixes, instruction));
+        if (!fits) continue;
         OperandBinder::Complaint own;
         if (binder_.bind_operands(form, raw, cursor_.peek(), instruction, own)) {
             instruction.form = &form;
@@ -183,7 +200,7 @@ void InstructionParser::match(Instruction& instruction, const Token& opcode,
         if (!matched || own.token.text.data() > complaint.token.text.data()) complaint = own;
         matched = true;
     }
-    if (!matched) fail_unknown_suffixes(opcode, instruction.opcode, suffixes);
+    if (!matched) return replace_unsupported(instruction, opcode, suffixes);
     cursor_.fail("in " + std::string(opcode.text) + join(suffixes) + ": " + complaint.problem,
                  complaint.token, complaint.remedy);
 }
@@ -196,10 +213,11 @@ void InstructionParser::fail_unknown_opcode(const Token& opcode) const {
                  near.empty() ? "" : "did you mean " + near + "?");
 }
 
-void InstructionParser::fail_unknown_suffixes(const Token& opcode, Opcode code,
-                                              const std::vector<std::string_view>& suffixes) const {
+// The kernel is refused when it is loaded; the module may have others.
+void InstructionParser::replace_unsupported(Instruction& instruction, const Token& opcode,
+                                            const std::vector<std::string_view>& suffixes) {
     std::string forms;
-    for (const InstructionForm& form : forms_of(code)) {
+    for (const InstructionForm& form : forms_of(instruction.opcode)) {
         if (forms.size() > 600) {
             forms += ", ...";
             break;
@@ -208,8 +226,14 @@ void InstructionParser::fail_unknown_suffixes(const Token& opcode, Opcode code,
         forms += "\"" + std::string(opcode.text) + (form.suffixes.empty() ? "" : " ") +
                  std::string(form.suffixes) + "\"";
     }
-    cursor_.fail("unsupported form " + std::string(opcode.text) + join(suffixes), opcode,
-                 forms.empty() ? "this instruction is not supported" : "supported forms: " + forms);
+    unsupported_.push_back(
+        {"unsupported form " + std::string(opcode.text) + join(suffixes), std::string(opcode.text),
+         forms.empty() ? "this instruction is not supported" : "supported forms: " + forms, opcode.line});
+    instruction.unsupported = static_cast<std::uint32_t>(unsupported_.size());
+    instruction.opcode = Opcode::trap;
+    instruction.form = &forms_of(Opcode::trap).front();
+    match_suffixes(*instruction.form, {}, instruction);
+    instruction.operands.clear();
 }
 
 }  // namespace heddle::ptx

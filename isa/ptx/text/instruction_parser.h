@@ -15,8 +15,9 @@ namespace heddle::ptx {
 
 class InstructionParser {
   public:
-    InstructionParser(TokenCursor& cursor, Kernel& kernel, SymbolScopes& symbols)
-        : cursor_(cursor), kernel_(kernel), symbols_(symbols) {}
+    InstructionParser(TokenCursor& cursor, Kernel& kernel, SymbolScopes& symbols,
+                      std::vector<UnsupportedInstruction>& unsupported)
+        : cursor_(cursor), kernel_(kernel), symbols_(symbols), unsupported_(unsupported) {}
 
     /// Reads one instruction, its guard and the semicolon, and appends it to the kernel. Throws
     /// heddle::Error.
@@ -35,12 +36,13 @@ class InstructionParser {
                const std::vector<RawOperand>& raw);
 
     [[noreturn]] void fail_unknown_opcode(const Token& opcode) const;
-    [[noreturn]] void fail_unknown_suffixes(const Token& opcode, Opcode code,
-                                            const std::vector<std::string_view>& suffixes) const;
+    void replace_unsupported(Instruction& instruction, const Token& opcode,
+                             const std::vector<std::string_view>& suffixes);
 
     TokenCursor& cursor_;
     Kernel& kernel_;
     SymbolScopes& symbols_;
+    std::vector<UnsupportedInstruction>& unsupported_;
     OperandParser operands_{cursor_};
     OperandBinder binder_{kernel_, symbols_};
     std::map<std::string, std::vector<Token>, std::less<>> branch_targets_;

@@ -23,7 +23,8 @@ constexpr const char* kRegisters =
 
 Refusal refuse_text(const std::string& text) {
     try {
-        parse(text, "wrong.ptx");
+        const auto module = parse_shared(text, "wrong.ptx");
+        for (const Kernel& kernel : module->kernels) LoadedKernel(module, kernel.name);
     } catch (const Error& error) {
         return {error.where().line, error.what()};
     }

@@ -29,7 +29,8 @@ std::vector<T> initial_values(const Module& module, const std::string& name) {
 
 std::string refusal(const std::string& text) {
     try {
-        parse(kHead + text, "wrong.ptx");
+        const auto module = parse_shared(kHead + text, "wrong.ptx");
+        for (const Kernel& kernel : module->kernels) LoadedKernel(module, kernel.name);
     } catch (const Error& error) {
         return error.what();
     }
@@ -282,4 +283,11 @@ TEST_CASE("Textures may be declared, not used", "[ptx][text]") {
                                         "tex.1d.v4.f32.s32 {a, b, c, d}, [t, {x}];\nret; }\n");
     INFO(message);
     CHECK(message.find("wrong.ptx:8: tex: unsupported") != std::string::npos);
+    // The other kernels of the module can be run.
+    const auto module =
+        parse_shared(kHead + declarations +
+                     ".entry bad() { .reg .f32 a, b, c, d; .reg .s32 x;\n"
+                     "tex.1d.v4.f32.s32 {a, b, c, d}, [t, {x}];\nret; }\n.entry good() { ret; }\n");
+    CHECK(LoadedKernel(module, "good").instructions().size() == 1);
+    CHECK_THROWS_AS(LoadedKernel(module, "bad"), Error);
 }
