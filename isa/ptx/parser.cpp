@@ -20,6 +20,7 @@ class Parser {
     Parser(std::string_view text, const std::string& file_name)
         : cursor_(tokenize(text, file_name), file_name) {
         module_.file_name = file_name;
+        declare_reserved_memory();
     }
 
     Module run() {
@@ -44,6 +45,22 @@ class Parser {
 
   private:
     // --- module level
+
+    // Shared memory that belongs to the CUDA runtime (%reserved_smem_offset_1): cooperative groups of several
+    // warps meet there. It is a variable of the module, so that all functions mean the same place.
+    void declare_reserved_memory() {
+        for (std::size_t i = 0; cursor_.peek(i).kind != TokenKind::end; ++i) {
+            if (!cursor_.peek(i).text.starts_with("%reserved_smem_offset_")) continue;
+            Variable reserved;
+            reserved.name = kReservedShared;
+            reserved.space = StateSpace::shared;
+            reserved.type = Type::b8;
+            reserved.bytes = kReservedSharedBytes;
+            reserved.alignment = 128;
+            module_.variables.push_back(std::move(reserved));
+            return;
+        }
+    }
 
     void parse_header() {
         if (!cursor_.accept_suffix("version"))

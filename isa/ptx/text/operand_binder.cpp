@@ -187,6 +187,7 @@ bool OperandBinder::bind_name(const OperandPattern& pattern, Type type, const Ra
         return reject("this operand must be ." + std::string(name_of(type)) + ", the special register is ." +
                       std::string(name_of(operand.type)));
     }
+    if (bind_reserved(pattern, type, raw, operand)) return true;
     const std::int64_t variable = find_variable(raw.name), parameter = find_parameter(raw.name);
     if (variable >= 0 || parameter >= 0) {
         if (!pattern.may_be_variable)
@@ -207,6 +208,25 @@ bool OperandBinder::bind_name(const OperandPattern& pattern, Type type, const Ra
     const std::string near = nearest_name(raw.name);
     return reject("unknown register or variable " + raw.name,
                   near.empty() ? "declare it with .reg" : "did you mean " + near + "?");
+}
+
+bool OperandBinder::bind_reserved(const OperandPattern& pattern, Type type, const RawOperand& raw,
+                                  Operand& operand) {
+    const std::int64_t variable = find_variable(kReservedShared);
+    const std::string_view prefix = "%reserved_smem_offset_";
+    if (variable < 0 || bits_of(type) != 32 || !pattern.may_be_variable || !raw.name.starts_with(prefix))
+        return false;
+    const std::string_view which = std::string_view(raw.name).substr(prefix.size());
+    operand.type = type;
+    if (which == "cap") {
+        operand.kind = Operand::Kind::immediate;
+        operand.bits = kReservedSharedBytes;
+        return true;
+    }
+    operand.kind = Operand::Kind::variable;
+    operand.index = static_cast<std::uint32_t>(variable);
+    operand.bits = which == "end" ? kReservedSharedBytes : 0;
+    return which == "begin" || which == "end" || which == "1";
 }
 
 bool OperandBinder::bind_address(const OperandPattern& pattern, const RawOperand& raw,

@@ -11,6 +11,10 @@
 
 namespace heddle::ptx {
 
+/// The variable that holds the CUDA runtime's shared memory: PTX manual, "%reserved_smem_offset_begin" ff.
+inline constexpr const char* kReservedShared = "%reserved_smem";
+inline constexpr std::uint64_t kReservedSharedBytes = 1024;
+
 class OperandBinder {
   public:
     OperandBinder(Kernel& kernel, SymbolScopes& symbols) : kernel_(kernel), symbols_(symbols) {}
@@ -40,6 +44,7 @@ class OperandBinder {
                      Complaint& complaint);
     bool bind_name(const OperandPattern& pattern, Type type, const RawOperand& raw, Operand& operand,
                    Complaint& complaint);
+    bool bind_reserved(const OperandPattern& pattern, Type type, const RawOperand& raw, Operand& operand);
     bool bind_address(const OperandPattern& pattern, const RawOperand& raw, const Instruction& instruction,
                       Operand& operand, Complaint& complaint);
     bool bind_coordinates(const OperandPattern& pattern, const RawOperand& raw, Operand& operand,

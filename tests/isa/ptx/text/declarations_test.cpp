@@ -272,6 +272,26 @@ TEST_CASE("Variables of inner scopes hide outer ones, and end with their scope",
     CHECK(words[3] == 9);
 }
 
+TEST_CASE("The runtime's shared memory is one place for all functions", "[ptx][text]") {
+    const Program program(
+        kHead +
+            ".func (.param .b32 r) read() { .reg .b32 %a, %b; mov.u32 %a, %reserved_smem_offset_1;\n"
+            "ld.shared.u32 %b, [%a]; st.param.b32 [r], %b; ret; }\n"
+            ".func write(.param .b32 x) { .reg .b32 %a, %b; ld.param.b32 %b, [x];\n"
+            "mov.u32 %a, %reserved_smem_offset_1; st.shared.u32 [%a], %b; ret; }\n"
+            ".visible .entry k(.param .u64 out) { .shared .u32 own; .reg .b32 %r<5>; .reg .b64 %rd1;\n"
+            ".param .b32 x; .param .b32 r; ld.param.u64 %rd1, [out]; mov.b32 %r1, 77; st.param.b32 [x], "
+            "%r1;\n"
+            "call write, (x); mov.b32 %r2, 5; st.shared.b32 [own], %r2; call (r), read;\n"
+            "ld.param.b32 %r3, [r]; st.global.b32 [%rd1], %r3; mov.u32 %r4, %reserved_smem_offset_cap;\n"
+            "st.global.b32 [%rd1+4], %r4; ret; }\n",
+        "k");
+    Device device;
+    const auto out = device.upload("out", std::vector<std::uint32_t>(2));
+    program.run(device, {1}, {1}, {argument(out)});
+    CHECK(device.download<std::uint32_t>(out, 2) == std::vector<std::uint32_t>{77, 1024});
+}
+
 TEST_CASE("Textures may be declared, not used", "[ptx][text]") {
     const std::string declarations =
         ".global .texref t;\n.global .samplerref s = {addr_mode_0 = clamp_to_border, filter_mode = "
