@@ -64,7 +64,7 @@ StateSpace space_named(std::string_view word) {
     if (word == "shared" || word == "shared::cta") return StateSpace::shared;
     if (word == "shared::cluster") return StateSpace::shared_cluster;
     if (word == "local") return StateSpace::local;
-    if (word == "param" || word == "param::entry") return StateSpace::parameter;
+    if (word == "param" || word == "param::entry" || word == "param::func") return StateSpace::parameter;
     if (word == "const") return StateSpace::constant;
     return StateSpace::none;
 }
@@ -193,6 +193,8 @@ OperandPattern parse_pattern(std::string_view word, const Instruction& instructi
         pattern.carry = true;
     else if (word == "w")
         pattern.doubled = true;
+    else if (word == "hint")
+        pattern.type = Type::b64;
     else if (word.size() == 1)
         pattern.type_suffix = static_cast<std::uint8_t>(word[0] - '0');
     else
@@ -230,6 +232,7 @@ std::size_t operand_patterns(const InstructionForm& form, const Instruction& ins
     while (count < patterns.size()) {
         const std::string_view word = next_word(form.operands, position);
         if (word.empty()) break;
+        if (word == "hint" && !instruction.has(Modifier::cache_hint)) continue;
         OperandPattern& pattern = patterns[count++] = parse_pattern(word, instruction);
         if (!pattern.vector && pattern_type(pattern, instruction) == Type::b128) {  // kept as two .b64
             pattern.vector = true;

@@ -21,7 +21,8 @@ namespace heddle::ptx {
 ///             ! may be negated   @ may be the address of a variable
 ///   core      0..3 the type of that type suffix; w twice as wide as type 0; a type name; [ an address;
 ///             [{ an address with coordinates, [a, {x, y}]; label; imm an integer constant, several are
-///             possible; cc the hidden carry flag (not written in the text)
+///             possible; cc the hidden carry flag (not written in the text); hint a cache policy, which
+///             is there if .L2::cache_hint is
 ///             An operand of type .b128 is a vector of two .b64.
 ///   suffixes  v a vector of as many elements as .v2, .v4 or .v8 say; x the same for .x1, .x2, .x4; *N a
 ///             vector of N elements (after [{: N coordinates), *n/N of the shape's columns divided by N; ?

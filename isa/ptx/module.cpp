@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, kTypeCount> kTypeNames = {
     "", "pred", "b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64",
     "u16x2", "s16x2",
     "f16", "f16x2", "bf16", "bf16x2", "tf32", "f32", "f64", "e4m3", "e5m2", "e4m3x2", "e5m2x2",
-    "s4", "u4", "b1",
+    "s4", "u4", "b1", "s2", "u2",
 };
 
 constexpr std::array<std::uint8_t, kTypeCount> kTypeBits = {
@@ -24,7 +24,7 @@ constexpr std::array<std::uint8_t, kTypeCount> kTypeBits = {
     32, 32,
     16, 32, 16, 32, 32, 32, 64,
     8, 8, 16, 16,
-    4, 4, 1,
+    4, 4, 1, 2, 2,
 };
 
 constexpr std::array<std::string_view, kOpcodeCount> kOpcodeNames = {
@@ -46,14 +46,20 @@ constexpr std::array<std::string_view, kOpcodeCount> kOpcodeNames = {
 constexpr std::array<std::string_view, kModifierCount> kModifierNames = {
     "", "rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi", "approx", "full", "ftz", "sat",
     "satfinite", "relu", "NaN", "xorsign", "abs", "noftz", "cc", "lo", "hi", "wide", "clamp", "wrap", "l",
-    "r", "eq", "ne", "lt", "le", "gt", "ge", "ls", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan",
+    "r",
+    "oob", "pack", "po", "shr7", "shr15",
+    "eq", "ne", "lt", "le", "gt", "ge", "ls", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan",
     "and", "or", "xor", "popc", "add", "inc", "dec", "min", "max", "exch", "cas", "v2", "v4", "v8", "ca",
     "cg", "cs", "cv", "lu", "wb", "wt", "nc", "volatile", "weak", "relaxed", "acquire", "release",
     "acq_rel", "sc", "cta", "cluster", "gpu", "gl", "sys", "L1::evict_normal", "L1::evict_unchanged",
-    "L1::evict_first", "L1::evict_last", "L1::no_allocate", "L2::64B", "L2::128B", "L2::256B", "to", "uni",
+    "L1::evict_first", "L1::evict_last", "L1::no_allocate", "L2::64B", "L2::128B", "L2::256B", "to",
+    "mmio", "unified", "L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::evict_unchanged", "fractional",
+    "range", "cvt",
+    "uni",
     "sync", "arrive", "red", "all", "any", "ballot", "up", "down", "bfly", "idx", "aligned", "async",
     "bulk", "commit_group", "wait_group", "wait_all", "warp", "proxy", "L1", "L2", "read",
     "wait",
+    "launch_dependents", "mask",
     "mbarrier", "init", "inval", "arrive_drop", "expect_tx", "complete_tx", "test_wait", "try_wait", "parity",
     "pending_count", "noComplete", "noinc", "mbarrier_init",
     "mbarrier::complete_tx::bytes", "bulk_group", "multicast::cluster", "L2::cache_hint", "prefetch", "tensor",
@@ -78,6 +84,12 @@ constexpr std::array<std::string_view, kSpecialRegisterCount> kSpecialNames = {
     "%clusterid.x", "%clusterid.y", "%clusterid.z", "%nclusterid.x", "%nclusterid.y", "%nclusterid.z",
     "%cluster_ctaid.x", "%cluster_ctaid.y", "%cluster_ctaid.z", "%cluster_nctaid.x", "%cluster_nctaid.y", "%cluster_nctaid.z",
     "%cluster_ctarank", "%cluster_nctarank", "%is_explicit_cluster", "%aggr_smem_size",
+    "%current_graph_exec", "%gridid", "%pm0", "%pm1", "%pm2", "%pm3", "%pm4", "%pm5", "%pm6", "%pm7", "%pm0_64",
+    "%pm1_64", "%pm2_64", "%pm3_64", "%pm4_64", "%pm5_64", "%pm6_64", "%pm7_64", "%envreg0", "%envreg1", "%envreg2",
+    "%envreg3", "%envreg4", "%envreg5", "%envreg6", "%envreg7", "%envreg8", "%envreg9", "%envreg10", "%envreg11",
+    "%envreg12", "%envreg13", "%envreg14", "%envreg15", "%envreg16", "%envreg17", "%envreg18", "%envreg19",
+    "%envreg20", "%envreg21", "%envreg22", "%envreg23", "%envreg24", "%envreg25", "%envreg26", "%envreg27",
+    "%envreg28", "%envreg29", "%envreg30", "%envreg31",
 };
 // clang-format on
 
@@ -102,7 +114,7 @@ unsigned bytes_of(Type type) {
 }
 
 bool is_float(Type type) {
-    return type >= Type::f16 && type != Type::s4 && type != Type::u4 && type != Type::b1;
+    return type >= Type::f16 && type <= Type::e5m2x2;
 }
 bool is_signed(Type type) {
     return type >= Type::s8 && type <= Type::s64;
@@ -158,6 +170,15 @@ Type type_of(SpecialRegister special) {
         case SpecialRegister::clock64:
         case SpecialRegister::globaltimer:
         case SpecialRegister::gridid:
+        case SpecialRegister::current_graph_exec:
+        case SpecialRegister::pm0_64:
+        case SpecialRegister::pm1_64:
+        case SpecialRegister::pm2_64:
+        case SpecialRegister::pm3_64:
+        case SpecialRegister::pm4_64:
+        case SpecialRegister::pm5_64:
+        case SpecialRegister::pm6_64:
+        case SpecialRegister::pm7_64:
             return Type::u64;
         case SpecialRegister::is_explicit_cluster:
             return Type::pred;

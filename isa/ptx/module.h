@@ -31,6 +31,7 @@ enum class Type : std::uint8_t {
     f16, f16x2, bf16, bf16x2,
     tf32, f32, f64, e4m3, e5m2, e4m3x2, e5m2x2,
     s4, u4, b1,  // elements of matrices only
+    s2, u2,      // with s4 and u4: elements of cvt.pack
     count_,
 };
 // clang-format on
@@ -81,6 +82,7 @@ enum class Modifier : std::uint16_t {
     rn, rz, rm, rp, rna, rni, rzi, rmi, rpi,
     // arithmetic
     approx, full, ftz, sat, satfinite, relu, nan_propagating, xorsign, abs, noftz, cc, lo, hi, wide, clamp, wrap, l, r,
+    oob, pack, po, shr7, shr15,
     // comparisons
     eq, ne, lt, le, gt, ge, ls, hs, equ, neu, ltu, leu, gtu, geu, num, nan,
     // boolean and atomic operations
@@ -89,10 +91,12 @@ enum class Modifier : std::uint16_t {
     v2, v4, v8, ca, cg, cs, cv, lu, wb, wt, nc, volatile_, weak, relaxed, acquire, release, acq_rel, sc,
     cta, cluster, gpu, gl, sys, evict_normal, evict_unchanged, evict_first, evict_last, no_allocate, l2_64,
     l2_128, l2_256, to,
+    mmio, unified, l2_evict_last, l2_evict_normal, l2_evict_first, l2_evict_unchanged, fractional, range, cvt,
     // control and synchronisation
     uni, sync, arrive, red, all, any, ballot, up, down, bfly, idx, aligned, async, bulk, commit_group,
     wait_group, wait_all, warp, proxy, l1, l2, read,
     wait,
+    launch_dependents, mask,
     // mbarrier
     mbarrier, init, inval, arrive_drop, expect_tx, complete_tx, test_wait, try_wait, parity, pending_count,
     no_complete, noinc, mbarrier_init,
@@ -124,7 +128,12 @@ enum class SpecialRegister : std::uint8_t {
     total_smem_size,
     clusterid_x, clusterid_y, clusterid_z, nclusterid_x, nclusterid_y, nclusterid_z,
     cluster_ctaid_x, cluster_ctaid_y, cluster_ctaid_z, cluster_nctaid_x, cluster_nctaid_y, cluster_nctaid_z,
-    cluster_ctarank, cluster_nctarank, is_explicit_cluster, aggr_smem_size, count_,
+    cluster_ctarank, cluster_nctarank, is_explicit_cluster, aggr_smem_size,
+    current_graph_exec, gridid_32, pm0, pm1, pm2, pm3, pm4, pm5, pm6, pm7, pm0_64, pm1_64, pm2_64, pm3_64, pm4_64,
+    pm5_64, pm6_64, pm7_64, envreg0, envreg1, envreg2, envreg3, envreg4, envreg5, envreg6, envreg7, envreg8,
+    envreg9, envreg10, envreg11, envreg12, envreg13, envreg14, envreg15, envreg16, envreg17, envreg18, envreg19,
+    envreg20, envreg21, envreg22, envreg23, envreg24, envreg25, envreg26, envreg27, envreg28, envreg29, envreg30,
+    envreg31, count_,
 };
 // clang-format on
 inline constexpr std::size_t kSpecialRegisterCount = static_cast<std::size_t>(SpecialRegister::count_);

@@ -20,6 +20,7 @@ namespace {
 std::uint64_t window_of(StateSpace space) {
     switch (space) {
         case StateSpace::shared:
+        case StateSpace::shared_cluster:
             return kSharedWindow;
         case StateSpace::local:
             return kLocalWindow;
@@ -57,6 +58,10 @@ numerics::Format format_of(Type type) {
 // sat, ftz.
 std::uint16_t conversion_immediate(const Instruction& n) {
     using numerics::Rounding;
+    if (n.has(Modifier::pack)) {  // width and sign of the parts
+        const bool has_sign = name_of(n.type(0)).front() == 's';
+        return static_cast<std::uint16_t>(bits_of(n.type(0)) | static_cast<unsigned>(has_sign) << 7);
+    }
     if (!is_float(n.type(0)) && !is_float(n.type(1))) {  // between integers: widths and signs
         return static_cast<std::uint16_t>(bits_of(n.type(0)) | bits_of(n.type(1)) << 7 |
                                           static_cast<unsigned>(is_signed(n.type(0))) << 14 |
@@ -100,6 +105,13 @@ bool looks_for_change(const Instruction& n) {
     }
 }
 
+// How setp and set combine the comparison with their predicate operand: see handlers/comparison.cpp.
+std::uint16_t boolean_operation(const Instruction& n) {
+    if (n.has(Modifier::and_)) return 1;
+    if (n.has(Modifier::or_)) return 2;
+    return n.has(Modifier::xor_) ? 3 : 0;
+}
+
 // What `set` writes for true.
 std::int64_t true_value(Type type) {
     switch (type) {
@@ -111,6 +123,9 @@ std::int64_t true_value(Type type) {
         case Type::bf16:
         case Type::bf16x2:
             return 0x3F80;
+        case Type::u16:
+        case Type::s16:
+            return 0xFFFF;
         default:
             return 0xFFFFFFFF;
     }
@@ -447,13 +462,11 @@ class Decoder {
             static_cast<std::uint16_t>(n.space == StateSpace::none ? StateSpace::generic : n.space);
         switch (n.opcode) {
             case Opcode::setp:
-                decoded.immediate = n.has(Modifier::and_)   ? 1
-                                    : n.has(Modifier::or_)  ? 2
-                                    : n.has(Modifier::xor_) ? 3
-                                                            : 0;
+                decoded.immediate = boolean_operation(n);
                 break;
             case Opcode::set:
                 decoded.offset = true_value(n.type());
+                decoded.immediate = boolean_operation(n);
                 break;
             case Opcode::slct:
                 decoded.immediate = n.has(Modifier::ftz) ? 1 : 0;

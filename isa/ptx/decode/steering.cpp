@@ -27,6 +27,7 @@ bool is_control(const Kernel& kernel, const Instruction& instruction) {
         case Opcode::ret:
         case Opcode::exit:
         case Opcode::trap:
+        case Opcode::brkpt:
         case Opcode::barrier:
             return true;
         case Opcode::call:

@@ -12,6 +12,10 @@ inline constexpr InstructionForm kControlForms[] = {
     {ret, "uni?", "", P::branch},
     {exit, "", "", P::branch},
     {trap, "", "", P::branch},
+    {brkpt, "", "", P::branch},
+    {pmevent, "mask?", "imm", P::branch},
+    {griddepcontrol, "launch_dependents|wait", "", P::branch, 1, 90, 0},
+    {setmaxnreg, "inc|dec sync aligned u32", "imm", P::branch, 1, 90, 0},
     {call, "uni?", "", P::branch, 2},  // with the return address; through a pointer: loaded_kernel.cpp
     {nanosleep, "u32", "u32", P::branch},
     {bar, "cta? sync", "u32 u32?", P::barrier},
@@ -23,13 +27,18 @@ inline constexpr InstructionForm kControlForms[] = {
     {bar, "warp sync", "b32", P::branch},
     {barrier, "cta? sync aligned?", "u32 u32?", P::barrier},
     {barrier, "cta? arrive aligned?", "u32 u32", P::barrier},
+    {barrier, "cta? red popc aligned? u32", "=u32 u32 !pred", P::barrier, 2},
+    {barrier, "cta? red popc aligned? u32", "=u32 u32 u32 !pred", P::barrier, 2},
+    {barrier, "cta? red and|or aligned? pred", "=pred u32 !pred", P::barrier, 2},
+    {barrier, "cta? red and|or aligned? pred", "=pred u32 u32 !pred", P::barrier, 2},
     {barrier, "cluster arrive release|relaxed? aligned?", "", P::barrier, 1, 90, 0},
     {barrier, "cluster wait acquire? aligned?", "", P::barrier, 1, 90, 0},
     {membar, "cta", "", P::barrier},
     {membar, "gl|gpu|sys", "", P::barrier, 3},
+    {membar, "proxy alias", "", P::barrier, 3},
     {fence, "proxy async global|shared::cta?", "", P::barrier},
-    {fence, "sc|acq_rel? cta", "", P::barrier},
-    {fence, "sc|acq_rel? cluster|gpu|sys", "", P::barrier, 3},
+    {fence, "sc|acq_rel|acquire|release? cta", "", P::barrier},
+    {fence, "sc|acq_rel|acquire|release? cluster|gpu|sys", "", P::barrier, 3},
 };
 // clang-format on
 

@@ -16,14 +16,19 @@ inline constexpr InstructionForm kHalfForms[] = {
     {fma, "rn ftz? sat? f16|f16x2", "=0 0 0 0", P::half},
     {fma, "rn ftz? relu f16|f16x2", "=0 0 0 0", P::half},
     {fma, "rn relu? bf16|bf16x2", "=0 0 0 0", P::half},
+    {fma, "rz|rm|rp relu? bf16|bf16x2", "=0 0 0 0", P::half, 2},
     {abs, "ftz? f16|f16x2", "=0 0", P::half},
     {abs, "bf16|bf16x2", "=0 0", P::half},
     {neg, "ftz? f16|f16x2", "=0 0", P::half},
     {neg, "bf16|bf16x2", "=0 0", P::half},
     {min, "ftz? NaN? f16|f16x2", "=0 0 0", P::half},
     {min, "NaN? bf16|bf16x2", "=0 0 0", P::half},
+    {min, "ftz? NaN? xorsign abs f16|f16x2", "=0 0 0", P::half},
+    {min, "NaN? xorsign abs bf16|bf16x2", "=0 0 0", P::half},
     {max, "ftz? NaN? f16|f16x2", "=0 0 0", P::half},
     {max, "NaN? bf16|bf16x2", "=0 0 0", P::half},
+    {max, "ftz? NaN? xorsign abs f16|f16x2", "=0 0 0", P::half},
+    {max, "NaN? xorsign abs bf16|bf16x2", "=0 0 0", P::half},
 };
 // clang-format on
 

@@ -20,6 +20,7 @@ inline constexpr InstructionForm kLogicForms[] = {
     {bmsk, "clamp|wrap b32", "=b32 u32 u32", P::integer, 2},
     {szext, "clamp|wrap u32|s32", "=0 0 u32", P::integer, 2},
     {lop3, "b32", "=b32 b32 b32 b32 imm"},
+    {lop3, "or|and b32", "=b32 |=pred b32 b32 b32 imm !pred", P::integer, 2},
     {shl, "b16|b32", "=0 0 u32"},
     {shl, "b64", "=0 0 u32", P::integer, 2},
     {shr, "b16|u16|s16", "=0 0 u32", P::integer, 2},

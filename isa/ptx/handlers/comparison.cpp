@@ -127,10 +127,16 @@ void set_predicate_pair(State& warp, const Decoded& i, std::uint32_t mask) {
     assign_predicate(warp, i.operand[1], mask, combine(i.immediate, high, other));
 }
 
+// The predicate operand of set with a boolean operation; 0 when there is none.
+std::uint32_t other_predicate(State& warp, const Decoded& i) {
+    return i.immediate == 0 ? 0 : predicate(warp, i.operand[3]) ^ (i.negated ? kAllLanes : 0u);
+}
+
 // set: DecodedInstruction::offset is what true is written as: all ones, or 1 in the destination's format.
 template <class Compare, class Read>
 void set_word(State& warp, const Decoded& i, std::uint32_t mask) {
-    const std::uint32_t result = compare<Compare, Read>(warp, i.operand[1], i.operand[2]);
+    const std::uint32_t result =
+        combine(i.immediate, compare<Compare, Read>(warp, i.operand[1], i.operand[2]), other_predicate(warp, i));
     const auto yes = static_cast<std::uint32_t>(i.offset);
     assign<std::uint32_t>(warp, i.operand[0], mask,
                           [=](unsigned lane) { return (result >> lane & 1u) != 0 ? yes : 0u; });
@@ -140,11 +146,12 @@ void set_word_pair(State& warp, const Decoded& i, std::uint32_t mask) {
     const std::uint32_t* a = words<std::uint32_t>(warp, i.operand[1]);
     const std::uint32_t* b = words<std::uint32_t>(warp, i.operand[2]);
     const auto yes = static_cast<std::uint32_t>(i.offset) & 0xFFFFu;  // of each half
-    assign<std::uint32_t>(warp, i.operand[0], mask, [=](unsigned lane) {
-        const auto one = [=](unsigned shift) -> std::uint32_t {
+    const std::uint32_t other = other_predicate(warp, i);
+    assign<std::uint32_t>(warp, i.operand[0], mask, [=, &i](unsigned lane) {
+        const auto one = [=, &i](unsigned shift) -> std::uint32_t {
             const bool holds =
                 Compare()(read_half<T, kFlush>(a[lane] >> shift), read_half<T, kFlush>(b[lane] >> shift));
-            return holds ? yes << shift : 0u;
+            return (combine(i.immediate, holds ? 1u : 0u, other >> lane) & 1u) != 0 ? yes << shift : 0u;
         };
         return one(0) | one(16);
     });
@@ -295,6 +302,16 @@ void is_in_space(State& warp, const Decoded& i, std::uint32_t mask) {
                      }));
 }
 
+// isspacep.shared::cta: of the shared window, the CTA's own part.
+void is_in_own_shared(State& warp, const Decoded& i, std::uint32_t mask) {
+    const std::uint64_t* a = words<std::uint64_t>(warp, i.operand[1]);
+    const std::uint64_t self = std::uint64_t{warp.cta->cluster_rank} + 1;
+    assign_predicate(warp, i.operand[0], mask, collect([=](unsigned lane) {
+                         const std::uint64_t tag = (a[lane] - kSharedWindow) >> kClusterRankShift;
+                         return a[lane] >= kSharedWindow && (tag == 0 || tag == self);
+                     }));
+}
+
 }  // namespace
 
 Handler select_comparison(const Instruction& instruction) {
@@ -316,7 +333,7 @@ Handler select_comparison(const Instruction& instruction) {
             return instruction.type() == Type::f64 ? choose_property<double>(instruction)
                                                    : choose_property<float>(instruction);
         case Opcode::isspacep:
-            return is_in_space;
+            return instruction.space == StateSpace::shared ? is_in_own_shared : is_in_space;
         default:
             return nullptr;
     }

@@ -91,6 +91,28 @@ Handler choose_clamp(unsigned register_bits) {
     }
 }
 
+// cvt.pack: both sources clamped and side by side, b lowest. Parts of less than 16 bits push c up. `immediate`:
+// bits of a part in 0x7F, its sign in 0x80.
+template <bool kMerges>
+void pack_saturated(State& warp, const Decoded& i, std::uint32_t mask) {
+    const std::uint32_t* a = words<std::uint32_t>(warp, i.operand[1]);
+    const std::uint32_t* b = words<std::uint32_t>(warp, i.operand[2]);
+    const std::uint32_t* c = kMerges ? words<std::uint32_t>(warp, i.operand[3]) : a;
+    const unsigned bits = i.immediate & 0x7Fu;
+    const bool has_sign = (i.immediate & 0x80u) != 0;
+    const std::int64_t high = (std::int64_t{1} << (has_sign ? bits - 1 : bits)) - 1;
+    const std::int64_t low = has_sign ? -high - 1 : 0;
+    const auto part = [=](std::uint32_t word) {
+        const std::int64_t value = static_cast<std::int32_t>(word);
+        const std::int64_t clamped = value < low ? low : value > high ? high : value;
+        return static_cast<std::uint32_t>(clamped) & ((1u << bits) - 1);
+    };
+    assign<std::uint32_t>(warp, i.operand[0], mask, [=](unsigned lane) {
+        const std::uint32_t both = part(a[lane]) << bits | part(b[lane]);
+        return kMerges ? c[lane] << (2 * bits) | both : both;
+    });
+}
+
 bool source_is_wide(const Instruction& instruction) {
     const Operand& source = instruction.operands[1];
     return bits_of(source.kind == Operand::Kind::immediate ? instruction.type(1) : source.type) == 64;
@@ -343,8 +365,8 @@ struct Pack {
 template <Integral kRounding, bool kFlush, bool kSaturates, class T>
 struct RoundIntegral {
     T operator()(T a) const {
-        if constexpr (std::is_same_v<T, Half>) {
-            return to_half(finish<false, kSaturates>(round_to_integral(kRounding, to_float(a))));
+        if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, Bfloat>) {
+            return from_float<T>(finish<false, kSaturates>(round_to_integral(kRounding, to_float(a))));
         } else {
             return finish<kFlush, kSaturates>(round_to_integral(kRounding, flush_if<kFlush>(a)));
         }
@@ -397,7 +419,7 @@ Handler floats(const Instruction& instruction) {
     if (rounds_to_integral(instruction)) {
         if (to == Type::f32) return round_in_place<float>(instruction);
         if (to == Type::f64) return round_in_place<double>(instruction);
-        return round_in_place<Half>(instruction);
+        return to == Type::bf16 ? round_in_place<Bfloat>(instruction) : round_in_place<Half>(instruction);
     }
     if (plain) {
         if (to == Type::f32 && from == Type::f16) return unary<HalfToSingle, float, Half>;
@@ -451,6 +473,8 @@ Handler integer_to_float(const Instruction& instruction) {
 
 Handler select_conversion(const Instruction& instruction, unsigned register_bits) {
     const Type to = instruction.type(0), from = instruction.type(1);
+    if (instruction.has(Modifier::pack))
+        return instruction.operands.size() == 4 ? pack_saturated<true> : pack_saturated<false>;
     if (!is_float(to) && !is_float(from)) return integers(instruction, register_bits);
     if (!is_float(from))
         return source_is_wide(instruction) == (bits_of(from) == 64) ? integer_to_float(instruction) : nullptr;

@@ -1,6 +1,7 @@
 // f16, f16x2, bf16, bf16x2 arithmetic. Sums and products of two are rounded to single precision first, which
 // is innocuous because single precision has more than twice the digits plus two; fused multiply-add rounds to
 // odd on the way.
+#include "isa/numerics/formats.h"
 #include "isa/ptx/handlers/float_bits.h"
 
 namespace heddle::ptx::HEDDLE_PTX_VARIANT {
@@ -69,6 +70,20 @@ struct FusedMultiplyAdd {
         return finish16<kFlush, kFinish, T>(to_float_odd(add_to_odd(x * y, z)));
     }
 };
+// bfloat16 rounded toward zero, up or down: the exact sum rounded to odd in double precision, then once.
+template <numerics::Rounding kRounding, bool kRelu>
+struct FusedDirected {
+    Bfloat operator()(Bfloat a, Bfloat b, Bfloat c) const {
+        const double product = static_cast<double>(to_float(a)) * to_float(b), z = to_float(c);
+        double sum = add_to_odd(product, z);
+        // An exact zero of parts that cancel is negative when rounding down.
+        if (sum == 0 && std::signbit(product) != std::signbit(z))
+            sum = kRounding == numerics::Rounding::down ? -0.0 : 0.0;
+        const std::uint64_t bits = numerics::convert(numerics::Format::bf16, numerics::Format::fp64,
+                                                     std::bit_cast<std::uint64_t>(sum), {kRounding});
+        return {static_cast<std::uint16_t>(kRelu && (bits & 0x8000u) != 0 ? 0 : bits)};
+    }
+};
 template <bool kFlush, Finish>
 struct Absolute {
     template <class T>
@@ -100,6 +115,18 @@ struct Extreme {
             return is_nan(a) || is_nan(b) ? nan : extreme;
         else
             return is_nan(a) ? (is_nan(b) ? nan : b) : (is_nan(b) ? a : extreme);
+    }
+};
+
+// .xorsign.abs: of the magnitudes, with the product of the signs unless the result is NaN.
+template <bool kFlush, bool kNan, bool kMaximum>
+struct ExtremeMagnitude {
+    template <class T>
+    T operator()(T a, T b) const {
+        const auto magnitude = [](T v) { return T{static_cast<std::uint16_t>(v.bits & 0x7FFFu)}; };
+        const T extreme = Extreme<kFlush, kNan, kMaximum>()(magnitude(a), magnitude(b));
+        const auto sign = static_cast<std::uint16_t>((a.bits ^ b.bits) & 0x8000u);
+        return is_nan(extreme) ? extreme : T{static_cast<std::uint16_t>(extreme.bits | sign)};
     }
 };
 
@@ -160,8 +187,30 @@ Handler choose(const Instruction& instruction) {
                    : choose_type<Op<false, Finish::plain>, kOperands>(type);
 }
 
+template <bool kNan, bool kMaximum>
+Handler choose_magnitude(const Instruction& instruction) {
+    return instruction.has(Modifier::ftz)
+               ? choose_type<ExtremeMagnitude<true, kNan, kMaximum>, 2>(instruction.type())
+               : choose_type<ExtremeMagnitude<false, kNan, kMaximum>, 2>(instruction.type());
+}
+
+template <numerics::Rounding kRounding>
+Handler choose_directed(const Instruction& instruction) {
+    const bool packed = instruction.type() == Type::bf16x2;
+    if (instruction.has(Modifier::relu)) {
+        using Op = FusedDirected<kRounding, true>;
+        return packed ? apply<Op, Bfloat, 3, true> : apply<Op, Bfloat, 3, false>;
+    }
+    using Op = FusedDirected<kRounding, false>;
+    return packed ? apply<Op, Bfloat, 3, true> : apply<Op, Bfloat, 3, false>;
+}
+
 template <bool kMaximum>
 Handler choose_extreme(const Instruction& instruction) {
+    if (instruction.has(Modifier::xorsign)) {
+        return instruction.has(Modifier::nan_propagating) ? choose_magnitude<true, kMaximum>(instruction)
+                                                          : choose_magnitude<false, kMaximum>(instruction);
+    }
     const bool flushes = instruction.has(Modifier::ftz);
     if (instruction.has(Modifier::nan_propagating)) {
         return flushes ? choose_type<Extreme<true, true, kMaximum>, 2>(instruction.type())
@@ -182,6 +231,9 @@ Handler select_half(const Instruction& instruction) {
         case Opcode::mul:
             return choose<Multiply, 2>(instruction);
         case Opcode::fma:
+            if (instruction.has(Modifier::rz)) return choose_directed<numerics::Rounding::toward_zero>(instruction);
+            if (instruction.has(Modifier::rm)) return choose_directed<numerics::Rounding::down>(instruction);
+            if (instruction.has(Modifier::rp)) return choose_directed<numerics::Rounding::up>(instruction);
             return choose<FusedMultiplyAdd, 3>(instruction);
         case Opcode::abs:
             return choose<Absolute, 1>(instruction);

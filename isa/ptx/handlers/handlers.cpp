@@ -34,6 +34,11 @@ bool does_nothing(const Instruction& n) {
         case Opcode::membar:
         case Opcode::fence:
         case Opcode::nanosleep:
+        case Opcode::pmevent:
+        case Opcode::griddepcontrol:  // grids run one after another
+        case Opcode::setmaxnreg:
+        case Opcode::applypriority:
+        case Opcode::discard:  // what is read afterwards is undefined: here the old bytes
             return true;
         case Opcode::wgmma:
             return n.has(Modifier::fence) || n.has(Modifier::commit_group);

@@ -203,6 +203,12 @@ struct MultiplyAdd24High {
     }
 };
 
+struct MultiplyAdd24HighSaturated {
+    std::int32_t operator()(std::int32_t a, std::int32_t b, std::int32_t c) const {
+        return clamp_to_s32(std::int64_t{Multiply24High()(a, b)} + c);
+    }
+};
+
 // dp4a, dp2a: c plus the products of bytes with bytes, or of the two 16-bit parts of a with the low or high
 // pair of bytes of b.
 template <bool kSigned, unsigned kBits>
@@ -263,7 +269,7 @@ void with_carry(State& warp, const Decoded& i, std::uint32_t mask) {
         }
         carry_out |= static_cast<std::uint32_t>(out) << lane;
     }
-    assign<Word<T>>(warp, i.operand[0], mask, [&](unsigned lane) { return result[lane]; });
+    assign<T>(warp, i.operand[0], mask, [&](unsigned lane) { return static_cast<T>(result[lane]); });
     if constexpr (kWrites) assign_predicate(warp, i.operand[first_carry + (kReads ? 1 : 0)], mask, carry_out);
 }
 
@@ -345,6 +351,8 @@ Handler choose_24(const Instruction& instruction) {
         return low ? binary<Multiply24Low, std::uint32_t, std::uint32_t, std::uint32_t>
                    : binary<Multiply24High, std::uint32_t, std::uint32_t, std::uint32_t>;
     }
+    if (instruction.has(Modifier::sat))
+        return ternary<MultiplyAdd24HighSaturated, std::int32_t, std::int32_t, std::int32_t, std::int32_t>;
     if (is_signed) {
         return low ? ternary<MultiplyAdd24Low, std::int32_t, std::int32_t, std::int32_t, std::int32_t>
                    : ternary<MultiplyAdd24High, std::int32_t, std::int32_t, std::int32_t, std::int32_t>;

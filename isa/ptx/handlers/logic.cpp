@@ -243,18 +243,30 @@ struct PermuteByMode {
     }
 };
 
+// kPredicate: lop3.or, lop3.and d|p, a, b, c, table, q: p is whether d is not zero, combined with q.
+enum class LookupPredicate { none, either, both };
+template <LookupPredicate kPredicate>
 void lookup3(State& warp, const Decoded& i, std::uint32_t mask) {
-    const std::uint32_t* a = words<std::uint32_t>(warp, i.operand[1]);
-    const std::uint32_t* b = words<std::uint32_t>(warp, i.operand[2]);
-    const std::uint32_t* c = words<std::uint32_t>(warp, i.operand[3]);
+    constexpr unsigned first = kPredicate == LookupPredicate::none ? 1 : 2;
+    const std::uint32_t* a = words<std::uint32_t>(warp, i.operand[first]);
+    const std::uint32_t* b = words<std::uint32_t>(warp, i.operand[first + 1]);
+    const std::uint32_t* c = words<std::uint32_t>(warp, i.operand[first + 2]);
     std::uint32_t term[8];  // all ones where the table has a one
     for (unsigned n = 0; n < 8; ++n) term[n] = (i.immediate >> n & 1u) != 0 ? kAllLanes : 0u;
-    assign<std::uint32_t>(warp, i.operand[0], mask, [&](unsigned lane) {
+    std::uint32_t result[kWarpSize];
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
         const std::uint32_t x = a[lane], y = b[lane], z = c[lane];
         const std::uint32_t z0 = (term[0] & ~z) | (term[1] & z), z1 = (term[2] & ~z) | (term[3] & z);
         const std::uint32_t z2 = (term[4] & ~z) | (term[5] & z), z3 = (term[6] & ~z) | (term[7] & z);
-        return (((z0 & ~y) | (z1 & y)) & ~x) | (((z2 & ~y) | (z3 & y)) & x);
-    });
+        result[lane] = (((z0 & ~y) | (z1 & y)) & ~x) | (((z2 & ~y) | (z3 & y)) & x);
+    }
+    if constexpr (kPredicate != LookupPredicate::none) {
+        const std::uint32_t other = predicate(warp, i.operand[5]) ^ (i.negated ? kAllLanes : 0u);
+        const std::uint32_t any = collect([&](unsigned lane) { return result[lane] != 0; });
+        assign_predicate(warp, i.operand[1], mask,
+                         kPredicate == LookupPredicate::either ? any | other : any & other);
+    }
+    assign<std::uint32_t>(warp, i.operand[0], mask, [&](unsigned lane) { return result[lane]; });
 }
 
 template <class Op>
@@ -358,7 +370,9 @@ Handler select_logic(const Instruction& instruction) {
         case Opcode::cnot:
             return choose_unary<LogicalNot>(type);
         case Opcode::lop3:
-            return lookup3;
+            if (instruction.has(Modifier::or_)) return lookup3<LookupPredicate::either>;
+            return instruction.has(Modifier::and_) ? lookup3<LookupPredicate::both>
+                                                   : lookup3<LookupPredicate::none>;
         case Opcode::shl:
             return with_width(bits_of(type), [](auto tag) -> Handler {
                 using T = decltype(tag);

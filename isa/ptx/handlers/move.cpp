@@ -24,7 +24,7 @@ void pack_vector(State& warp, const Decoded& i, std::uint32_t mask) {
     assign<Whole>(warp, i.operand[0], mask, [&](unsigned lane) {
         Whole value = 0;
         for (unsigned n = 0; n < count; ++n)
-            value |= static_cast<Whole>(Whole{parts[n][lane]} << (8 * sizeof(Part) * n));
+            value |= static_cast<Whole>(Whole{static_cast<Part>(parts[n][lane])} << (8 * sizeof(Part) * n));
         return value;
     });
 }
@@ -39,6 +39,19 @@ void unpack_vector(State& warp, const Decoded& i, std::uint32_t mask) {
         assign<Part>(warp, warp.elements[i.operand[0] + n], mask, [&](unsigned lane) {
             return static_cast<Part>(source[lane] >> (8 * sizeof(Part) * n));
         });
+    }
+}
+
+// mov.b128: registers of 128 bits are two of 64.
+void move_halves(State& warp, const Decoded& i, std::uint32_t mask) {
+    std::uint64_t source[2][kWarpSize];
+    for (unsigned n = 0; n < 2; ++n) {
+        const std::uint64_t* from = words<std::uint64_t>(warp, warp.elements[i.operand[1] + n]);
+        for (unsigned lane = 0; lane < kWarpSize; ++lane) source[n][lane] = from[lane];
+    }
+    for (unsigned n = 0; n < 2; ++n) {
+        assign<std::uint64_t>(warp, warp.elements[i.operand[0] + n], mask,
+                              [&](unsigned lane) { return source[n][lane]; });
     }
 }
 
@@ -73,6 +86,11 @@ Handler choose_clock(const Instruction& instruction) {
 Handler choose_vector(const Instruction& instruction) {
     const bool unpacks = instruction.operands[0].kind == Operand::Kind::vector;
     const std::size_t count = instruction.operands[unpacks ? 0 : 1].elements.size();
+    if (bits_of(instruction.type()) == 128) return move_halves;
+    if (bits_of(instruction.type()) == 16)
+        return unpacks ? unpack_vector<std::uint16_t, std::uint8_t> : pack_vector<std::uint16_t, std::uint8_t>;
+    if (bits_of(instruction.type()) == 32 && count == 4)
+        return unpacks ? unpack_vector<std::uint32_t, std::uint8_t> : pack_vector<std::uint32_t, std::uint8_t>;
     if (bits_of(instruction.type()) == 32) {
         return unpacks ? unpack_vector<std::uint32_t, std::uint16_t>
                        : pack_vector<std::uint32_t, std::uint16_t>;

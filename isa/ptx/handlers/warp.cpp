@@ -167,6 +167,15 @@ void match_all(State& warp, const Decoded& i, std::uint32_t mask) {
     });
 }
 
+// elect d|p, members: the lowest of the lanes that are named and alive; d is its number in all of them.
+void elect_leader(State& warp, const Decoded& i, std::uint32_t mask) {
+    for_each_group(warp, i.operand[2], mask, [&](std::uint32_t group) {
+        const auto leader = static_cast<std::uint32_t>(std::countr_zero(group));
+        assign<std::uint32_t>(warp, i.operand[0], group, [=](unsigned) { return leader; });
+        assign_predicate(warp, i.operand[1], group, 1u << leader);
+    });
+}
+
 /// bar.warp.sync; and the others in timing mode, when nothing depends on what they exchange.
 template <unsigned kMembers>
 void synchronize_warp(State& warp, const Decoded& i, std::uint32_t mask) {
@@ -181,6 +190,7 @@ Handler select_synchronization(const Instruction& n) {
             return synchronize_warp<5>;
         case Opcode::vote:
         case Opcode::redux:
+        case Opcode::elect:
             return synchronize_warp<2>;
         case Opcode::match:
             return n.has(Modifier::any) ? synchronize_warp<2> : synchronize_warp<3>;
@@ -204,6 +214,8 @@ Handler select_warp(const Instruction& n, bool evaluate) {
             return n.has(Modifier::any) ? vote<VoteMode::any> : vote<VoteMode::uniform>;
         case Opcode::activemask:
             return active_mask;
+        case Opcode::elect:
+            return elect_leader;
         case Opcode::redux:
             return choose_reduction(n);
         case Opcode::match: {

@@ -82,6 +82,12 @@ void trap(Warp::State& warp, const DecodedInstruction&, std::uint32_t mask) {
                  "a check in the kernel has failed");
 }
 
+// Without a debugger the hardware reports an error too.
+void stop_at_breakpoint(Warp::State& warp, const DecodedInstruction&, std::uint32_t mask) {
+    fail_running(warp, static_cast<unsigned>(std::countr_zero(mask)), "the kernel executed brkpt",
+                 "there is no debugger; remove the breakpoint");
+}
+
 }  // namespace
 
 Handler select_control(const Instruction& n) {
@@ -95,6 +101,8 @@ Handler select_control(const Instruction& n) {
             return exit_lanes;
         case Opcode::trap:
             return trap;
+        case Opcode::brkpt:
+            return stop_at_breakpoint;
         case Opcode::barrier:
         case Opcode::bar:
             return select_barrier(n);

@@ -50,6 +50,28 @@ bool any_order(Opcode opcode) {
     }
 }
 
+// Whole families that are not simulated.
+std::string_view explain_unsupported(Opcode opcode) {
+    switch (opcode) {
+        case Opcode::tex:
+        case Opcode::tld4:
+        case Opcode::txq:
+        case Opcode::suld:
+        case Opcode::sust:
+        case Opcode::sured:
+        case Opcode::suq:
+        case Opcode::istypep:
+            return "textures and surfaces are not supported";
+        case Opcode::multimem:
+            return "multimem needs several devices, which are not simulated";
+        case Opcode::tcgen05:
+        case Opcode::clusterlaunchcontrol:
+            return "this instruction is for compute capability 10 and later";
+        default:
+            return "this instruction is not supported";
+    }
+}
+
 }  // namespace
 
 void InstructionParser::parse() {
@@ -228,7 +250,7 @@ void InstructionParser::replace_unsupported(Instruction& instruction, const Toke
     }
     unsupported_.push_back(
         {"unsupported form " + std::string(opcode.text) + join(suffixes), std::string(opcode.text),
-         forms.empty() ? "this instruction is not supported" : "supported forms: " + forms, opcode.line});
+         forms.empty() ? std::string(explain_unsupported(instruction.opcode)) : "supported forms: " + forms, opcode.line});
     instruction.unsupported = static_cast<std::uint32_t>(unsupported_.size());
     instruction.opcode = Opcode::trap;
     instruction.form = &forms_of(Opcode::trap).front();

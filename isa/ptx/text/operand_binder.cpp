@@ -8,13 +8,22 @@
 namespace heddle::ptx {
 namespace {
 
-bool find_special(std::string_view name, SpecialRegister& special) {
+// Some have two widths under one name: the one that has `bits`, else the first.
+bool find_special(std::string_view name, unsigned bits, SpecialRegister& special) {
+    bool found = false;
     for (std::size_t i = 0; i < kSpecialRegisterCount; ++i) {
-        if (name_of(static_cast<SpecialRegister>(i)) != name) continue;
-        special = static_cast<SpecialRegister>(i);
-        return true;
+        const auto candidate = static_cast<SpecialRegister>(i);
+        if (name_of(candidate) != name) continue;
+        if (!found || bits_of(type_of(candidate)) == bits) special = candidate;
+        found = true;
     }
-    return false;
+    return found;
+}
+
+// The fourth components of %tid and the like are zero (PTX manual, "Special Registers").
+bool is_fourth_component(std::string_view name) {
+    SpecialRegister first{};
+    return name.ends_with(".w") && find_special(std::string(name.substr(0, name.size() - 1)) + "x", 32, first);
 }
 
 // "Operand types must agree": same width, and one of them untyped, or both integers, or the same type.
@@ -178,12 +187,17 @@ bool OperandBinder::bind_name(const OperandPattern& pattern, Type type, const Ra
                       std::string(name_of(operand.type)));
     }
     SpecialRegister special{};
-    if (find_special(raw.name, special)) {
+    if (!pattern.written && is_fourth_component(raw.name)) {
+        operand = {.kind = Operand::Kind::immediate, .type = type, .bits = 0, .elements = {}};
+        return true;
+    }
+    if (find_special(raw.name, bits_of(type), special)) {
         if (pattern.written) return reject("a special register cannot be written");
         operand.kind = Operand::Kind::special;
         operand.index = static_cast<std::uint32_t>(special);
         operand.type = type_of(special);
-        if (agrees(type, operand.type, pattern.wider)) return true;
+        const bool low_half = bits_of(type) == 16 && !is_float(type);  // mov.u16 of %tid.x
+        if (agrees(type, operand.type, pattern.wider || low_half)) return true;
         return reject("this operand must be ." + std::string(name_of(type)) + ", the special register is ." +
                       std::string(name_of(operand.type)));
     }
