@@ -135,8 +135,8 @@ std::uint32_t other_predicate(State& warp, const Decoded& i) {
 // set: DecodedInstruction::offset is what true is written as: all ones, or 1 in the destination's format.
 template <class Compare, class Read>
 void set_word(State& warp, const Decoded& i, std::uint32_t mask) {
-    const std::uint32_t result =
-        combine(i.immediate, compare<Compare, Read>(warp, i.operand[1], i.operand[2]), other_predicate(warp, i));
+    const std::uint32_t result = combine(
+        i.immediate, compare<Compare, Read>(warp, i.operand[1], i.operand[2]), other_predicate(warp, i));
     const auto yes = static_cast<std::uint32_t>(i.offset);
     assign<std::uint32_t>(warp, i.operand[0], mask,
                           [=](unsigned lane) { return (result >> lane & 1u) != 0 ? yes : 0u; });

@@ -91,8 +91,8 @@ Handler choose_clamp(unsigned register_bits) {
     }
 }
 
-// cvt.pack: both sources clamped and side by side, b lowest. Parts of less than 16 bits push c up. `immediate`:
-// bits of a part in 0x7F, its sign in 0x80.
+// cvt.pack: both sources clamped and side by side, b lowest. Parts of less than 16 bits push c up.
+// `immediate`: bits of a part in 0x7F, its sign in 0x80.
 template <bool kMerges>
 void pack_saturated(State& warp, const Decoded& i, std::uint32_t mask) {
     const std::uint32_t* a = words<std::uint32_t>(warp, i.operand[1]);

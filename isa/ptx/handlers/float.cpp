@@ -109,14 +109,15 @@ struct Extreme {
             return a_nan ? (b_nan ? quiet_nan<T>() : y) : (b_nan ? x : extreme);
     }
 };
-// .xorsign.abs: of the magnitudes, with the product of the signs.
+// .xorsign.abs: of the magnitudes, with the product of the signs unless the result is NaN.
 template <bool kFlush, bool kNan, bool kMaximum>
 struct ExtremeMagnitude {
     float operator()(float a, float b) const {
         const float extreme = Extreme<kFlush, kNan, kMaximum>()(std::fabs(a), std::fabs(b));
         const std::uint32_t sign =
             (std::bit_cast<std::uint32_t>(a) ^ std::bit_cast<std::uint32_t>(b)) & 0x80000000u;
-        return std::bit_cast<float>(std::bit_cast<std::uint32_t>(extreme) | sign);
+        return extreme != extreme ? extreme
+                                  : std::bit_cast<float>(std::bit_cast<std::uint32_t>(extreme) | sign);
     }
 };
 // copysign d, a, b: the sign of a, the magnitude of b.

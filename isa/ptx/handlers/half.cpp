@@ -231,7 +231,8 @@ Handler select_half(const Instruction& instruction) {
         case Opcode::mul:
             return choose<Multiply, 2>(instruction);
         case Opcode::fma:
-            if (instruction.has(Modifier::rz)) return choose_directed<numerics::Rounding::toward_zero>(instruction);
+            if (instruction.has(Modifier::rz))
+                return choose_directed<numerics::Rounding::toward_zero>(instruction);
             if (instruction.has(Modifier::rm)) return choose_directed<numerics::Rounding::down>(instruction);
             if (instruction.has(Modifier::rp)) return choose_directed<numerics::Rounding::up>(instruction);
             return choose<FusedMultiplyAdd, 3>(instruction);

@@ -88,9 +88,11 @@ Handler choose_vector(const Instruction& instruction) {
     const std::size_t count = instruction.operands[unpacks ? 0 : 1].elements.size();
     if (bits_of(instruction.type()) == 128) return move_halves;
     if (bits_of(instruction.type()) == 16)
-        return unpacks ? unpack_vector<std::uint16_t, std::uint8_t> : pack_vector<std::uint16_t, std::uint8_t>;
+        return unpacks ? unpack_vector<std::uint16_t, std::uint8_t>
+                       : pack_vector<std::uint16_t, std::uint8_t>;
     if (bits_of(instruction.type()) == 32 && count == 4)
-        return unpacks ? unpack_vector<std::uint32_t, std::uint8_t> : pack_vector<std::uint32_t, std::uint8_t>;
+        return unpacks ? unpack_vector<std::uint32_t, std::uint8_t>
+                       : pack_vector<std::uint32_t, std::uint8_t>;
     if (bits_of(instruction.type()) == 32) {
         return unpacks ? unpack_vector<std::uint32_t, std::uint16_t>
                        : pack_vector<std::uint32_t, std::uint16_t>;

@@ -250,7 +250,8 @@ void InstructionParser::replace_unsupported(Instruction& instruction, const Toke
     }
     unsupported_.push_back(
         {"unsupported form " + std::string(opcode.text) + join(suffixes), std::string(opcode.text),
-         forms.empty() ? std::string(explain_unsupported(instruction.opcode)) : "supported forms: " + forms, opcode.line});
+         forms.empty() ? std::string(explain_unsupported(instruction.opcode)) : "supported forms: " + forms,
+         opcode.line});
     instruction.unsupported = static_cast<std::uint32_t>(unsupported_.size());
     instruction.opcode = Opcode::trap;
     instruction.form = &forms_of(Opcode::trap).front();

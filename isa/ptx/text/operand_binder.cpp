@@ -23,7 +23,8 @@ bool find_special(std::string_view name, unsigned bits, SpecialRegister& special
 // The fourth components of %tid and the like are zero (PTX manual, "Special Registers").
 bool is_fourth_component(std::string_view name) {
     SpecialRegister first{};
-    return name.ends_with(".w") && find_special(std::string(name.substr(0, name.size() - 1)) + "x", 32, first);
+    return name.ends_with(".w") &&
+           find_special(std::string(name.substr(0, name.size() - 1)) + "x", 32, first);
 }
 
 // "Operand types must agree": same width, and one of them untyped, or both integers, or the same type.
