@@ -45,6 +45,10 @@ void describe(GpuConfig& c, ParameterList& list) {
              "Dense fp8 multiply-accumulates per cycle and SM; 0: none.");
     list.add("tensor.macs_per_cycle.s8", c.tensor.s8, count, 0, 1e6,
              "Dense int8 multiply-accumulates per cycle and SM; 0: none.");
+    list.add("tensor.macs_per_cycle.s4", c.tensor.s4, count, 0, 1e6,
+             "Dense 4-bit integer multiply-accumulates per cycle and SM; 0: none.");
+    list.add("tensor.macs_per_cycle.b1", c.tensor.b1, count, 0, 1e6,
+             "Single-bit multiply-accumulates per cycle and SM; 0: none.");
     list.add("tensor.macs_per_cycle.f64", c.tensor.f64, count, 0, 1e6,
              "Dense fp64 multiply-accumulates per cycle and SM; 0: none.");
     list.add("tensor.mma_sync_efficiency", c.tensor.mma_sync_efficiency, ratio, 0.01, 1,

@@ -51,6 +51,8 @@ struct TensorConfig {
     double tf32 = 1024;
     double f8 = 4096;
     double s8 = 4096;
+    double s4 = 2048;   ///< 4-bit integers
+    double b1 = 32768;  ///< single bits
     double f64 = 128;
     /// Part of the rates above that mma.sync reaches. Hopper keeps the peak for wgmma; mma.sync saturates
     /// near 66 %.

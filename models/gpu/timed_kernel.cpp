@@ -30,6 +30,13 @@ double tensor_rate(const ptx::InstructionInfo& info, const GpuConfig& config, co
         case ptx::Type::u8:
             rate = config.tensor.s8;
             break;
+        case ptx::Type::s4:
+        case ptx::Type::u4:
+            rate = config.tensor.s4;
+            break;
+        case ptx::Type::b1:
+            rate = config.tensor.b1;
+            break;
         case ptx::Type::f64:
             rate = config.tensor.f64;
             break;

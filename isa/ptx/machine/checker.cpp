@@ -132,6 +132,7 @@ void Checker::check_barrier(const Warp::State& warp, std::uint32_t at, std::uint
 }
 
 void Checker::barrier_released(unsigned number, std::uint32_t warps, bool for_all_threads) {
+    if (number >= kBarrierCount) return;  // warps of a warpgroup meet at wgmma.wait_group: no barrier to memory
     for_each_lane(warps, [&](unsigned w) { join(clocks_[w], barrier_clocks_[number]); });
     barrier_clocks_[number] = {};
     if (!log_.options().barriers || !for_all_threads || warps == 0) return;
