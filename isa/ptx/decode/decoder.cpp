@@ -112,6 +112,13 @@ std::uint16_t boolean_operation(const Instruction& n) {
     return n.has(Modifier::xor_) ? 3 : 0;
 }
 
+// One bit per priority that a cache policy names.
+std::uint16_t policy_priorities(const Instruction& n) {
+    return static_cast<std::uint16_t>(
+        (n.has(Modifier::l2_evict_first) ? 1u : 0u) | (n.has(Modifier::l2_evict_last) ? 2u : 0u) |
+        (n.has(Modifier::l2_evict_normal) ? 4u : 0u) | (n.has(Modifier::l2_evict_unchanged) ? 8u : 0u));
+}
+
 // What `set` writes for true.
 std::int64_t true_value(Type type) {
     switch (type) {
@@ -488,6 +495,9 @@ class Decoder {
                 break;
             case Opcode::mma:
                 check_sparsity_selector(n);
+                break;
+            case Opcode::createpolicy:
+                decoded.immediate = policy_priorities(n);
                 break;
             case Opcode::cp:
                 set_copy_details(n, decoded);

@@ -144,7 +144,7 @@ class RootAnalysis {
         }
         if (n.opcode == Opcode::call) return kUnknown;
         const bool loads = n.opcode == Opcode::ld || n.opcode == Opcode::ldu || n.opcode == Opcode::atom;
-        if (loads) return bits_of(n.type()) == 64 ? kUnknown : 0;
+        if (loads) return bits_of(n.type()) >= 64 ? kUnknown : 0;
         if (forgets_pointers(n)) return 0;
         Roots result = 0;
         for (std::size_t o = 1; o < n.operands.size(); ++o) {

@@ -132,7 +132,7 @@ template <StateSpace kSpace, class T, bool kReturns>
 void report(State& warp, const Decoded& i, std::uint32_t mask) {
     const StateSpace space =
         kSpace == StateSpace::none ? static_cast<StateSpace>(i.immediate & 0xFu) : kSpace;
-    MemoryAccess& access = begin_access(warp, mask, space, sizeof(T), true, true);
+    MemoryAccess& access = begin_access(warp, mask, space, sizeof(T) * i.elements, true, true);
     compute_addresses(warp, i.operand[Slots<kReturns>::address], i.wide_address, i.offset, access.address);
     check_access<kSpace>(warp, i, mask, access);
 }
@@ -224,13 +224,128 @@ Handler choose_bits(const Instruction& instruction) {
                                              : choose_space<std::uint32_t, Op>(instruction);
 }
 
+// --- .v2, .v4, .v8: each element by itself; and .b128: a vector of two .b64 that is compared as a whole.
+
+bool is_vector(const Instruction& n) {
+    return n.has(Modifier::v2) || n.has(Modifier::v4) || n.has(Modifier::v8);
+}
+
+template <bool kMaximum>
+struct HalfExtremeOp {
+    template <class T>
+    T operator()(T old, T b) const {
+        return extreme16<false, kMaximum>(old, b);
+    }
+    template <class T>
+    static std::uint32_t packed(std::uint32_t old, std::uint32_t b) {
+        const auto half = [=](unsigned shift) {
+            return HalfExtremeOp()(T{static_cast<std::uint16_t>(old >> shift)},
+                                   T{static_cast<std::uint16_t>(b >> shift)});
+        };
+        return static_cast<std::uint32_t>(half(16).bits) << 16 | half(0).bits;
+    }
+    Half2 operator()(Half2 old, Half2 b) const { return {packed<Half>(old.bits, b.bits)}; }
+    Bfloat2 operator()(Bfloat2 old, Bfloat2 b) const { return {packed<Bfloat>(old.bits, b.bits)}; }
+};
+
+template <class T, class Op, bool kReturns>
+void modify_vector(State& warp, const Decoded& i, std::uint32_t mask) {
+    constexpr unsigned kMost = 8;
+    const unsigned count = i.elements;
+    MemoryAccess& access =
+        begin_access(warp, mask, static_cast<StateSpace>(i.immediate & 0xFu), sizeof(T) * count, true, true);
+    compute_addresses(warp, i.operand[Slots<kReturns>::address], i.wide_address, i.offset, access.address);
+    Word<T> previous[kMost][kWarpSize] = {};
+    with_memory<StateSpace::none>(warp, i, mask, access, [&](const Located& located, std::uint32_t lanes) {
+        for (; lanes != 0; lanes &= lanes - 1) {
+            const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+            for (unsigned n = 0; n < count; ++n) {
+                std::byte* const place = located.at(lane) + n * sizeof(T);
+                const Word<T>* b = words<T>(warp, warp.elements[i.operand[Slots<kReturns>::b] + n]);
+                const T old = read_unaligned<T>(place), updated = Op()(old, unpack<T>(b[lane]));
+                std::memcpy(place, &updated, sizeof(T));
+                previous[n][lane] = pack<T>(old);
+                warp.cta->changes += pack<T>(updated) != previous[n][lane] ? 1 : 0;
+            }
+        }
+    });
+    if constexpr (kReturns) {
+        for (unsigned n = 0; n < count; ++n) {
+            assign<Word<T>>(warp, warp.elements[i.operand[0] + n], mask,
+                            [&](unsigned lane) { return previous[n][lane]; });
+        }
+    }
+}
+
+template <class Op>
+Handler choose_half_vector(const Instruction& n) {
+    const bool returns = n.opcode == Opcode::atom;
+    switch (n.type()) {
+        case Type::f16:
+            return returns ? modify_vector<Half, Op, true> : modify_vector<Half, Op, false>;
+        case Type::bf16:
+            return returns ? modify_vector<Bfloat, Op, true> : modify_vector<Bfloat, Op, false>;
+        case Type::f16x2:
+            return returns ? modify_vector<Half2, Op, true> : modify_vector<Half2, Op, false>;
+        case Type::bf16x2:
+            return returns ? modify_vector<Bfloat2, Op, true> : modify_vector<Bfloat2, Op, false>;
+        default:
+            return nullptr;
+    }
+}
+
+Handler choose_vector(const Instruction& n) {
+    if (n.type() == Type::f32) {
+        return n.opcode == Opcode::atom ? modify_vector<float, AddFlushed, true>
+                                        : modify_vector<float, AddFlushed, false>;
+    }
+    if (n.has(Modifier::min)) return choose_half_vector<HalfExtremeOp<false>>(n);
+    if (n.has(Modifier::max)) return choose_half_vector<HalfExtremeOp<true>>(n);
+    return choose_half_vector<AddOp>(n);
+}
+
+// exch and cas of .b128. Without kCompare the new value is operand 2.
+template <bool kCompare>
+void swap_wide(State& warp, const Decoded& i, std::uint32_t mask) {
+    using Pair = std::array<std::uint64_t, 2>;
+    MemoryAccess& access =
+        begin_access(warp, mask, static_cast<StateSpace>(i.immediate & 0xFu), sizeof(Pair), true, true);
+    compute_addresses(warp, i.operand[1], i.wide_address, i.offset, access.address);
+    const auto read = [&](std::uint32_t operand, unsigned lane) {
+        return Pair{words<std::uint64_t>(warp, warp.elements[operand])[lane],
+                    words<std::uint64_t>(warp, warp.elements[operand + 1])[lane]};
+    };
+    Pair previous[kWarpSize] = {};
+    with_memory<StateSpace::none>(warp, i, mask, access, [&](const Located& located, std::uint32_t lanes) {
+        for (; lanes != 0; lanes &= lanes - 1) {
+            const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+            const Pair old = read_unaligned<Pair>(located.at(lane));
+            const Pair desired = read(i.operand[kCompare ? 3 : 2], lane);
+            const Pair updated = !kCompare || old == read(i.operand[2], lane) ? desired : old;
+            std::memcpy(located.at(lane), &updated, sizeof(Pair));
+            previous[lane] = old;
+            warp.cta->changes += updated != old ? 1 : 0;
+        }
+    });
+    for (unsigned n = 0; n < 2; ++n) {
+        assign<std::uint64_t>(warp, warp.elements[i.operand[0] + n], mask,
+                              [&](unsigned lane) { return previous[lane][n]; });
+    }
+}
+
+Handler choose_wide_swap(const Instruction& n) {
+    return n.has(Modifier::cas) ? swap_wide<true> : swap_wide<false>;
+}
+
 }  // namespace
 
 Handler select_atomic(const Instruction& n, bool evaluate) {
     if (!evaluate) {
-        return with_width(bits_of(n.type()),
-                          [&](auto tag) -> Handler { return choose_report<decltype(tag)>(n); });
+        const unsigned bits = n.type() == Type::b128 ? 64 : bits_of(n.type());
+        return with_width(bits, [&](auto tag) -> Handler { return choose_report<decltype(tag)>(n); });
     }
+    if (n.type() == Type::b128) return choose_wide_swap(n);
+    if (is_vector(n)) return choose_vector(n);
     if (n.has(Modifier::add)) return choose_add(n);
     if (n.has(Modifier::min)) return choose_extreme<MinimumOp>(n);
     if (n.has(Modifier::max)) return choose_extreme<MaximumOp>(n);

@@ -100,6 +100,28 @@ inline T from_float(float value) {
         return to_bfloat(value);
 }
 
+inline bool is_nan(Half value) {
+    return (value.bits & 0x7FFFu) > 0x7C00u;
+}
+inline bool is_nan(Bfloat value) {
+    return (value.bits & 0x7FFFu) > 0x7F80u;
+}
+/// Minimum or maximum of 16-bit numbers: a number beats NaN unless kNan; -0 is below +0.
+template <bool kNan, bool kMaximum, class T>
+inline T extreme16(T a, T b) {
+    // As sign-magnitude integers made monotonic.
+    const auto order = [](T v) {
+        const auto bits = static_cast<std::int16_t>(v.bits);
+        return bits < 0 ? -1 - static_cast<std::int32_t>(v.bits & 0x7FFFu) : static_cast<std::int32_t>(bits);
+    };
+    const T extreme = (order(a) < order(b)) != kMaximum ? a : b;
+    const T nan{kNan16};
+    if constexpr (kNan)
+        return is_nan(a) || is_nan(b) ? nan : extreme;
+    else
+        return is_nan(a) ? (is_nan(b) ? nan : b) : (is_nan(b) ? a : extreme);
+}
+
 /// Rounds to odd: the result of an exact sum a + b, inexact ones with the last bit set, so that a later
 /// rounding to a format at least two bits narrower is correct (Boldo and Melquiond, "Emulation of FMA and
 /// correctly rounded sums").

@@ -7,12 +7,6 @@
 namespace heddle::ptx::HEDDLE_PTX_VARIANT {
 namespace {
 
-inline bool is_nan(Half value) {
-    return (value.bits & 0x7FFFu) > 0x7C00u;
-}
-inline bool is_nan(Bfloat value) {
-    return (value.bits & 0x7FFFu) > 0x7F80u;
-}
 inline Half flush16(Half value) {
     return (value.bits & 0x7C00u) == 0 ? Half{static_cast<std::uint16_t>(value.bits & 0x8000u)} : value;
 }
@@ -102,22 +96,9 @@ template <bool kFlush, bool kNan, bool kMaximum>
 struct Extreme {
     template <class T>
     T operator()(T a_given, T b_given) const {
-        const T a = flush16_if<kFlush>(a_given), b = flush16_if<kFlush>(b_given);
-        // As sign-magnitude integers made monotonic; -0 below +0.
-        const auto order = [](T v) {
-            const auto bits = static_cast<std::int16_t>(v.bits);
-            return bits < 0 ? -1 - static_cast<std::int32_t>(v.bits & 0x7FFFu)
-                            : static_cast<std::int32_t>(bits);
-        };
-        const T extreme = (order(a) < order(b)) != kMaximum ? a : b;
-        const T nan{kNan16};
-        if constexpr (kNan)
-            return is_nan(a) || is_nan(b) ? nan : extreme;
-        else
-            return is_nan(a) ? (is_nan(b) ? nan : b) : (is_nan(b) ? a : extreme);
+        return extreme16<kNan, kMaximum>(flush16_if<kFlush>(a_given), flush16_if<kFlush>(b_given));
     }
 };
-
 // .xorsign.abs: of the magnitudes, with the product of the signs unless the result is NaN.
 template <bool kFlush, bool kNan, bool kMaximum>
 struct ExtremeMagnitude {

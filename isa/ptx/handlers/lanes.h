@@ -174,6 +174,7 @@ Handler select_special_function(const Instruction& instruction);
 Handler select_half(const Instruction& instruction);
 Handler select_conversion(const Instruction& instruction, unsigned destination_bits);
 Handler select_move(const Instruction& instruction);
+Handler select_policy(const Instruction& instruction);
 Handler select_memory(const Instruction& instruction, unsigned register_bits, bool evaluate);
 Handler select_atomic(const Instruction& instruction, bool evaluate);
 Handler select_matrix(const Instruction& instruction, bool evaluate);

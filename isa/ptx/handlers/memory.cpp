@@ -145,13 +145,20 @@ Handler with_element(Type type, unsigned register_bits, Choose choose) {
     }
 }
 
+// .b128 is loaded and stored as two of 64 bits.
+Type element_type(const Instruction& instruction) {
+    return instruction.type() == Type::b128 ? Type::b64 : instruction.type();
+}
+
 unsigned vector_size(const Instruction& instruction) {
+    if (instruction.type() == Type::b128) return 2;
+    if (instruction.has(Modifier::v8)) return 8;
     return instruction.has(Modifier::v4) ? 4 : instruction.has(Modifier::v2) ? 2 : 1;
 }
 
 template <StateSpace kSpace>
 Handler choose_load(const Instruction& instruction, unsigned register_bits) {
-    return with_element(instruction.type(), register_bits, [&](auto element) -> Handler {
+    return with_element(element_type(instruction), register_bits, [&](auto element) -> Handler {
         using T = decltype(element);
         return with_register<T>(register_bits, [&](auto tag) -> Handler {
             using Register = decltype(tag);
@@ -160,6 +167,11 @@ Handler choose_load(const Instruction& instruction, unsigned register_bits) {
                     return load<kSpace, T, Register, 1>;
                 case 2:
                     return load<kSpace, T, Register, 2>;
+                case 8:
+                    if constexpr (sizeof(T) <= 2)
+                        return load<kSpace, T, Register, 8>;
+                    else
+                        return nullptr;
                 default:
                     if constexpr (sizeof(T) <= 4)
                         return load<kSpace, T, Register, 4>;
@@ -172,34 +184,36 @@ Handler choose_load(const Instruction& instruction, unsigned register_bits) {
 
 template <StateSpace kSpace>
 Handler choose_store(const Instruction& instruction, unsigned register_bits) {
-    return with_width(
-        bits_of(instruction.type()) == 8 ? 16 : bits_of(instruction.type()), [&](auto element) -> Handler {
-            using Wide = decltype(element);
-            const bool byte = bits_of(instruction.type()) == 8;
-            return with_register<Wide>(
-                std::max(register_bits, 8u * static_cast<unsigned>(sizeof(Wide))), [&](auto tag) -> Handler {
-                    using Register = decltype(tag);
-                    const unsigned count = vector_size(instruction);
-                    if constexpr (sizeof(Wide) == 2) {
-                        if (byte) {
-                            return count == 1   ? store<kSpace, std::uint8_t, Register, 1>
-                                   : count == 2 ? store<kSpace, std::uint8_t, Register, 2>
-                                                : store<kSpace, std::uint8_t, Register, 4>;
-                        }
-                    }
-                    if (count == 1) return store<kSpace, Wide, Register, 1>;
-                    if (count == 2) return store<kSpace, Wide, Register, 2>;
-                    if constexpr (sizeof(Wide) <= 4)
-                        return store<kSpace, Wide, Register, 4>;
-                    else
-                        return nullptr;
-                });
-        });
+    const unsigned bits = bits_of(element_type(instruction));
+    return with_width(bits == 8 ? 16 : bits, [&](auto element) -> Handler {
+        using Wide = decltype(element);
+        const bool byte = bits == 8;
+        return with_register<Wide>(std::max(register_bits, 8u * static_cast<unsigned>(sizeof(Wide))),
+                                   [&](auto tag) -> Handler {
+                                       using Register = decltype(tag);
+                                       const unsigned count = vector_size(instruction);
+                                       if constexpr (sizeof(Wide) == 2) {
+                                           if (byte) {
+                                               return count == 1   ? store<kSpace, std::uint8_t, Register, 1>
+                                                      : count == 2 ? store<kSpace, std::uint8_t, Register, 2>
+                                                      : count == 4 ? store<kSpace, std::uint8_t, Register, 4>
+                                                                   : store<kSpace, std::uint8_t, Register, 8>;
+                                           }
+                                           if (count == 8) return store<kSpace, Wide, Register, 8>;
+                                       }
+                                       if (count == 1) return store<kSpace, Wide, Register, 1>;
+                                       if (count == 2) return store<kSpace, Wide, Register, 2>;
+                                       if constexpr (sizeof(Wide) <= 4)
+                                           return count == 4 ? store<kSpace, Wide, Register, 4> : nullptr;
+                                       else
+                                           return nullptr;
+                                   });
+    });
 }
 
 template <StateSpace kSpace, bool kWrite>
 Handler choose_report(const Instruction& instruction) {
-    switch (bytes_of(instruction.type()) * vector_size(instruction)) {
+    switch (bytes_of(element_type(instruction)) * vector_size(instruction)) {
         case 1:
             return report<kSpace, kWrite, 1>;
         case 2:
@@ -226,7 +240,7 @@ Handler choose_access(const Instruction& instruction, unsigned register_bits, bo
 }
 
 Handler choose_parameter(const Instruction& instruction, unsigned register_bits) {
-    return with_element(instruction.type(), register_bits, [&](auto element) -> Handler {
+    return with_element(element_type(instruction), register_bits, [&](auto element) -> Handler {
         using T = decltype(element);
         return with_register<T>(register_bits,
                                 [](auto tag) -> Handler { return load_parameter<T, decltype(tag)>; });
@@ -242,11 +256,14 @@ void prefetch(State& warp, const Decoded& i, std::uint32_t mask) {
 // cp.async: operands are the shared address, the global address and the source size. `immediate` holds the
 // bytes in bits 8 and up, `target` is the offset of the shared address. The copy is done at once; a program
 // that reads the bytes before it has waited for them sees them too early, a correct program cannot tell.
-template <bool kEvaluate>
+// kIgnores: a predicate in place of the size: lanes in which it is true read nothing.
+template <bool kEvaluate, bool kIgnores>
 void copy_async(State& warp, const Decoded& i, std::uint32_t mask) {
     const std::uint32_t bytes = i.immediate >> 8;
     std::uint32_t reading = mask;
-    const std::uint32_t* size = i.operand[2] == kAbsent ? nullptr : words<std::uint32_t>(warp, i.operand[2]);
+    const bool sized = !kIgnores && i.operand[2] != kAbsent;
+    const std::uint32_t* size = sized ? words<std::uint32_t>(warp, i.operand[2]) : nullptr;
+    if (kIgnores) reading &= ~(predicate(warp, i.operand[2]) ^ (i.negated ? kAllLanes : 0u));
     if (size != nullptr) reading = mask & collect([=](unsigned lane) { return size[lane] != 0; });
 
     // The shared side first: its addresses pass through the same record.
@@ -288,7 +305,11 @@ void copy_async(State& warp, const Decoded& i, std::uint32_t mask) {
 
 Handler select_memory(const Instruction& instruction, unsigned register_bits, bool evaluate) {
     if (instruction.opcode == Opcode::prefetch || instruction.opcode == Opcode::prefetchu) return prefetch;
-    if (instruction.opcode == Opcode::cp) return evaluate ? copy_async<true> : copy_async<false>;
+    if (instruction.opcode == Opcode::cp) {
+        if (instruction.operands[3].type == Type::pred)
+            return evaluate ? copy_async<true, true> : copy_async<false, true>;
+        return evaluate ? copy_async<true, false> : copy_async<false, false>;
+    }
     const StateSpace space = instruction.opcode == Opcode::ldu && instruction.space == StateSpace::none
                                  ? StateSpace::generic
                                  : instruction.space;

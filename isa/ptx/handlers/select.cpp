@@ -107,6 +107,8 @@ Handler select(const Instruction& n, const HandlerRequest& request) {
         case Opcode::vabsdiff2:
         case Opcode::vabsdiff4:
             return select_field_difference(n);
+        case Opcode::createpolicy:
+            return select_policy(n);
         case Opcode::mapa:
         case Opcode::getctarank:
             return select_cluster(n);

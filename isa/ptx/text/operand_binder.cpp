@@ -45,6 +45,26 @@ bool takes_generic_variable(const Instruction& instruction) {
            (instruction.opcode == Opcode::mbarrier || instruction.has(Modifier::mbarrier));
 }
 
+// A generic access to a variable that is named: the variable says which space.
+bool names_space_by_variable(const Instruction& instruction, StateSpace space) {
+    if (instruction.space != StateSpace::none || instruction.has(Modifier::async)) return false;
+    if (space != StateSpace::global && space != StateSpace::shared && space != StateSpace::local)
+        return false;
+    switch (instruction.opcode) {
+        case Opcode::ld:
+        case Opcode::st:
+        case Opcode::atom:
+        case Opcode::red:
+        case Opcode::prefetch:
+        case Opcode::applypriority:
+        case Opcode::discard:
+        case Opcode::createpolicy:
+            return true;
+        default:
+            return false;
+    }
+}
+
 }  // namespace
 
 bool OperandBinder::bind_operands(const InstructionForm& form, const std::vector<RawOperand>& raw,
@@ -241,11 +261,11 @@ bool OperandBinder::bind_reserved(const OperandPattern& pattern, Type type, cons
     operand.kind = Operand::Kind::variable;
     operand.index = static_cast<std::uint32_t>(variable);
     operand.bits = which == "end" ? kReservedSharedBytes : 0;
-    return which == "begin" || which == "end" || which == "1";
+    return which == "begin" || which == "end" || which == "0" || which == "1";
 }
 
 bool OperandBinder::bind_address(const OperandPattern& pattern, const RawOperand& raw,
-                                 const Instruction& instruction, Operand& operand, Complaint& complaint) {
+                                 Instruction& instruction, Operand& operand, Complaint& complaint) {
     const auto reject = [&](std::string problem, std::string remedy = "") {
         complaint = {std::move(problem), std::move(remedy), raw.token};
         return false;
@@ -272,6 +292,7 @@ bool OperandBinder::bind_address(const OperandPattern& pattern, const RawOperand
         operand.index = static_cast<std::uint32_t>(found);
         const StateSpace space = kernel_.variables[operand.index].space;
         operand.bits += raw.index * kernel_.variables[operand.index].element_bytes();
+        if (names_space_by_variable(instruction, space)) instruction.space = space;
         if (space == instruction.space || space == instruction.second_space) return true;
         const bool cluster = instruction.space == StateSpace::shared_cluster ||
                              instruction.second_space == StateSpace::shared_cluster;

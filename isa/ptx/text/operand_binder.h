@@ -45,7 +45,7 @@ class OperandBinder {
     bool bind_name(const OperandPattern& pattern, Type type, const RawOperand& raw, Operand& operand,
                    Complaint& complaint);
     bool bind_reserved(const OperandPattern& pattern, Type type, const RawOperand& raw, Operand& operand);
-    bool bind_address(const OperandPattern& pattern, const RawOperand& raw, const Instruction& instruction,
+    bool bind_address(const OperandPattern& pattern, const RawOperand& raw, Instruction& instruction,
                       Operand& operand, Complaint& complaint);
     bool bind_coordinates(const OperandPattern& pattern, const RawOperand& raw, Operand& operand,
                           Complaint& complaint);

@@ -287,7 +287,8 @@ std::vector<std::uint32_t> run_warp(const std::string& lines, unsigned threads =
     REQUIRE(out == same);
     const LaunchContext functional = program.launch(device, {1}, {threads}, {argument(out)});
     const LaunchContext timing = program.launch(timed, {1}, {threads}, {argument(same)}, Mode::timing);
-    CHECK(compare_modes(functional, timing).differences == 0);
+    const ModeComparison comparison = compare_modes(functional, timing);
+    CHECK(comparison.differences == 0);
     return device.download<std::uint32_t>(out, threads);
 }
 
