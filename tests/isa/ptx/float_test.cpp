@@ -2,6 +2,7 @@
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstdio>
 
 #include "instruction_bench.h"
 #include "isa/numerics/compare.h"
@@ -230,25 +231,34 @@ TEST_CASE("Approximate functions stay within the manual's bounds", "[ptx][float]
     const auto check = [](const std::string& lines, const std::vector<std::uint64_t>& inputs,
                           const std::function<double(double)>& exact, double ulps, double absolute = 0) {
         const Evaluation evaluation = evaluate(lines, {"f32"}, "f32", {inputs});
+        double worst_ulps = 0, worst = 0;
         for (std::size_t i = 0; i < inputs.size(); ++i) {
             if (evaluation.skipped[i]) continue;
             const double expected = exact(f32(inputs[i])), given = f32(evaluation.results[i]);
             const double ulp =
                 std::ldexp(1.0, std::max(std::ilogb(expected == 0 ? 1e-45 : expected), -126) - 23);
+            const double error = std::fabs(given - expected);
             INFO(lines << " of " << f32(inputs[i]) << ": " << given << ", exact " << expected);
-            REQUIRE(std::fabs(given - expected) <= std::max(ulps * ulp, absolute));
+            REQUIRE(error <= std::max(ulps * ulp, absolute));
+            worst = std::max(worst, error);
+            worst_ulps = std::max(worst_ulps, error / ulp);
         }
+        std::printf("%-38s from %9.3g to %9.3g: largest error %.3g ulp, %.3g absolute; manual:",
+                    lines.c_str(), f32(inputs.front()), f32(inputs.back()), worst_ulps, worst);
+        if (ulps != 0) std::printf(" %g ulp", ulps);
+        if (absolute != 0) std::printf("%s %.3g absolute", ulps != 0 ? " or" : "", absolute);
+        std::printf("\n");
     };
     const auto uniform = [](double low, double high) {
         Bits inputs;
-        for (int i = 0; i < 3000; ++i)
-            inputs.push_back(bits(static_cast<float>(low + (high - low) * i / 2999)));
+        for (int i = 0; i < 40000; ++i)
+            inputs.push_back(bits(static_cast<float>(low + (high - low) * i / 39999)));
         return inputs;
     };
     const auto exponential = [](double low, double high) {
         Bits inputs;
-        for (int i = 0; i < 3000; ++i)
-            inputs.push_back(bits(static_cast<float>(std::exp2(low + (high - low) * i / 2999))));
+        for (int i = 0; i < 40000; ++i)
+            inputs.push_back(bits(static_cast<float>(std::exp2(low + (high - low) * i / 39999))));
         return inputs;
     };
     check(
