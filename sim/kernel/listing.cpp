@@ -39,13 +39,14 @@ bool take_out(std::string& text, std::int64_t line) {
 }
 
 /// Problems that differ only in their lines become one.
-void remember(const Error& failure, std::vector<ModuleListing::Unsupported>& unsupported) {
+void remember(const std::string& key, const std::string& problem, std::int64_t line,
+              std::vector<ModuleListing::Unsupported>& unsupported) {
     for (ModuleListing::Unsupported& known : unsupported) {
-        if (known.key != failure.where().key || known.problem != failure.problem()) continue;
-        known.lines.push_back(failure.where().line);
+        if (known.key != key || known.problem != problem) continue;
+        known.lines.push_back(line);
         return;
     }
-    unsupported.push_back({failure.where().key, failure.problem(), {failure.where().line}});
+    unsupported.push_back({key, problem, {line}});
 }
 
 /// Parses what is left after taking out what is not supported.
@@ -56,7 +57,7 @@ std::shared_ptr<const ptx::Module> parse_what_can_be(std::string text, const std
         try {
             return ptx::parse_shared(text, path);
         } catch (const Error& failure) {
-            remember(failure, unsupported);
+            remember(failure.where().key, failure.problem(), failure.where().line, unsupported);
             if (++taken_out >= kMostProblems || !take_out(text, failure.where().line)) return nullptr;
         }
     }
@@ -96,6 +97,9 @@ ModuleListing list_module(const std::string& text, const std::string& path, unsi
     ModuleListing listing;
     const std::shared_ptr<const ptx::Module> module = parse_what_can_be(text, path, listing.unsupported);
     if (!module) return listing;
+    for (const ptx::UnsupportedInstruction& one : module->unsupported) {
+        remember(one.token, one.problem, one.line, listing.unsupported);
+    }
     for (const ptx::Kernel& kernel : module->kernels) {
         listing.kernels.push_back(list_kernel(module, kernel, compute_capability));
     }

@@ -13,9 +13,9 @@
 
 namespace heddle::ptx {
 
-/// Times that a path goes round a waiting loop before others get a turn. More than 32, so that lanes which
-/// compete for one word with compare-and-swap are not torn apart.
-inline constexpr unsigned kPatience = 64;
+/// Times that a path goes round a waiting loop, without losing a lane, before others get a turn. Lanes that
+/// compete for one word with compare-and-swap lose one each time round, so they are seldom torn apart.
+inline constexpr unsigned kPatience = 8;
 
 /// The running path meets the others of its present lanes at `pc`. Nothing happens when it has this meeting
 /// already, or for kNowhere.
