@@ -16,6 +16,7 @@
 #include "isa/ptx/forms/matrix.h"
 #include "isa/ptx/forms/memory.h"
 #include "isa/ptx/forms/move.h"
+#include "isa/ptx/forms/video.h"
 #include "isa/ptx/forms/warp.h"
 #include "isa/ptx/forms/wgmma.h"
 
@@ -35,7 +36,7 @@ constexpr auto kTable =
     join(forms::kIntegerForms, forms::kLogicForms, forms::kComparisonForms, forms::kFloatForms,
          forms::kHalfForms, forms::kConversionForms, forms::kMoveForms, forms::kMemoryForms,
          forms::kMatrixForms, forms::kWarpForms, forms::kControlForms, forms::kWgmmaForms, forms::kMemoryBarrierForms, forms::kBulkCopyForms,
-         forms::kTensorMapForms);
+         forms::kTensorMapForms, forms::kVideoForms);
 
 constexpr std::size_t kTableSize = kTable.size();
 
@@ -158,6 +159,10 @@ OperandPattern parse_pattern(std::string_view word, const Instruction& instructi
             pattern.may_negate = true;
         else if (c == '@')
             pattern.may_be_variable = true;
+        else if (c == '$')
+            pattern.may_select = true;
+        else if (c == '-')
+            pattern.may_have_minus = true;
         else
             break;
     }

@@ -18,7 +18,8 @@ namespace heddle::ptx {
 /// `operands` lists operands:
 ///   prefixes  = written   + read and written   ~ register may be wider than the type   | second destination,
 ///   after '|'
-///             ! may be negated   @ may be the address of a variable
+///             ! may be negated   - may have a minus sign   @ may be the address of a variable
+///             $ parts may be selected: r.h1
 ///   core      0..3 the type of that type suffix; w twice as wide as type 0; a type name; [ an address;
 ///             [{ an address with coordinates, [a, {x, y}]; label; imm an integer constant, several are
 ///             possible; cc the hidden carry flag (not written in the text); hint a cache policy, which
@@ -48,6 +49,7 @@ struct OperandPattern {
     bool written = false, updated = false, wider = false, paired = false, may_negate = false,
          may_be_variable = false;
     bool optional = false, vector = false, label = false, address = false, constant = false, carry = false;
+    bool may_select = false, may_have_minus = false;
     bool coordinates = false;         ///< of an address; `elements`: how many, 0: any number
     Type type = Type::none;           ///< none: see type_suffix
     std::uint8_t type_suffix = 0xFF;  ///< index of the type suffix

@@ -199,9 +199,10 @@ struct Operand {
         sink,       ///< _
     };
     Kind kind = Kind::none;
-    Kind base = Kind::none;  ///< address: reg, variable, parameter, or immediate (absolute)
-    Type type = Type::none;  ///< reg, special: declared type; immediate: type of `bits`
-    bool negated = false;    ///< !p
+    Kind base = Kind::none;      ///< address: reg, variable, parameter, or immediate (absolute)
+    Type type = Type::none;      ///< reg, special: declared type; immediate: type of `bits`
+    bool negated = false;        ///< !p, -r
+    std::uint16_t selector = 0;  ///< of video instructions: see PartSelector
     std::uint32_t index = 0;
     std::uint64_t bits = 0;
     std::vector<Operand> elements;

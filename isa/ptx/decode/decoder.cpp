@@ -13,6 +13,7 @@
 #include "isa/ptx/instruction_table.h"
 #include "isa/ptx/machine/asynchronous.h"
 #include "isa/ptx/matrix_instruction.h"
+#include "isa/ptx/video_instruction.h"
 
 namespace heddle::ptx {
 namespace {
@@ -463,6 +464,13 @@ class Decoder {
         if (is_asynchronous(n)) {
             decoded.offset = std::bit_cast<std::int64_t>(async_details(n));
             decoded.accesses = accesses_memory(n);
+            return;
+        }
+        if (is_video(n)) {
+            if (const std::string problem = check_video(n); !problem.empty()) fail(n, problem, "");
+            const VideoDetails details = video_details(n);
+            decoded.target = pack_video_operation(details);
+            decoded.offset = std::bit_cast<std::int64_t>(pack_video_selectors(details));
             return;
         }
         const auto space =

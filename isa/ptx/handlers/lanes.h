@@ -164,7 +164,7 @@ Handler with_width(unsigned bits, Choose choose) {
 /// has none.
 Handler select_integer(const Instruction& instruction);
 Handler select_integer_pair(const Instruction& instruction);  ///< .u16x2, .s16x2, .relu.s32
-Handler select_field_difference(const Instruction& instruction);  ///< vabsdiff2, vabsdiff4
+Handler select_video(const Instruction& instruction);  ///< vabsdiff2, vabsdiff4
 Handler select_logic(const Instruction& instruction);
 Handler select_comparison(const Instruction& instruction);
 Handler select_float(const Instruction& instruction);

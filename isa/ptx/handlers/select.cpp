@@ -1,6 +1,7 @@
 // The family of each instruction, for one instruction set of the host.
 #include "isa/ptx/handlers/handlers.h"
 #include "isa/ptx/handlers/lanes.h"
+#include "isa/ptx/video_instruction.h"
 
 namespace heddle::ptx::HEDDLE_PTX_VARIANT {
 namespace {
@@ -23,6 +24,7 @@ Handler select_arithmetic(const Instruction& n) {
 }  // namespace
 
 Handler select(const Instruction& n, const HandlerRequest& request) {
+    if (is_video(n)) return select_video(n);
     switch (n.opcode) {
         case Opcode::add:
         case Opcode::sub:
@@ -104,9 +106,6 @@ Handler select(const Instruction& n, const HandlerRequest& request) {
         case Opcode::mma:
         case Opcode::wmma:
             return select_matrix(n, request.evaluate);
-        case Opcode::vabsdiff2:
-        case Opcode::vabsdiff4:
-            return select_field_difference(n);
         case Opcode::createpolicy:
             return select_policy(n);
         case Opcode::mapa:

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "isa/common/error.h"
+#include "isa/ptx/video_instruction.h"
 
 namespace heddle::ptx {
 namespace {
@@ -111,6 +112,7 @@ bool OperandBinder::bind(const OperandPattern& pattern, const RawOperand& raw, I
         return false;
     };
     if (raw.negated && !pattern.may_negate) return reject("this operand cannot be negated with '!'");
+    if (raw.minus && !pattern.may_have_minus) return reject("this operand cannot have a minus sign");
     if (pattern.label) {
         if (raw.kind != RawOperand::Kind::name) return reject("expected a label");
         operand.kind = Operand::Kind::label;
@@ -197,7 +199,18 @@ bool OperandBinder::bind_name(const OperandPattern& pattern, Type type, const Ra
         complaint = {std::move(problem), std::move(remedy), raw.token};
         return false;
     };
-    operand.negated = raw.negated;
+    operand.negated = raw.negated || raw.minus;
+    if (pattern.may_select && symbols_.find_register(raw.name) < 0) {
+        const std::size_t dot = std::min(raw.name.rfind('.'), raw.name.size());
+        const PartSelector selector =
+            PartSelector::parse(std::string_view(raw.name).substr(std::min(dot + 1, raw.name.size())));
+        if (selector.present()) {
+            RawOperand whole = raw;
+            whole.name.resize(dot);
+            operand.selector = selector.code();
+            return bind_name(pattern, type, whole, operand, complaint);
+        }
+    }
     if (const std::int64_t found = symbols_.find_register(raw.name); found >= 0) {
         if (raw.bits != 0 || raw.indexed) return reject("a register plus a constant is no operand");
         operand.kind = Operand::Kind::reg;

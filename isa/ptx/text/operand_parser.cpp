@@ -111,6 +111,13 @@ RawOperand OperandParser::parse_named() {
 RawOperand OperandParser::parse() {
     if (cursor_.accept('[')) return parse_address();
     if (cursor_.accept('{')) return parse_vector();
+    if (cursor_.peek().is('-') && cursor_.peek(1).kind == TokenKind::word &&
+        cursor_.peek(1).text != "WARP_SZ") {
+        cursor_.next();
+        RawOperand raw = parse_named();
+        raw.minus = true;
+        return raw;
+    }
     const bool negated_name = cursor_.peek().is('!') && cursor_.peek(1).kind == TokenKind::word &&
                               cursor_.peek(1).text != "WARP_SZ";
     const bool name = cursor_.peek().kind == TokenKind::word && !starts_constant(cursor_);

@@ -17,7 +17,7 @@ struct RawOperand {
     std::uint64_t bits = 0;   ///< literal, or what is added to a name or address
     std::uint64_t index = 0;  ///< name[index]: counts elements of the array
     bool indexed = false;
-    bool negated = false, paired = false;
+    bool negated = false, minus = false, paired = false;
     /// Of a vector; of an address what follows the first comma: [map, {x, y}].
     std::vector<RawOperand> elements;
 };
