@@ -51,10 +51,13 @@ std::string written_operand(const std::string& word, const std::string& letter) 
     if (word.find('[') != std::string::npos) return "[" + letter + "]";
     if (word.find("label") != std::string::npos) return "label";
     if (word.find("imm") != std::string::npos) return "imm";
+    if (word == "hint") return "policy";
     std::string text = word.find("pred") != std::string::npos ? "p" : letter;
     const bool vector = word.find('*') != std::string::npos || word.back() == 'v' || word.back() == 'x';
     if (vector) text = "{" + text + "}";
     if (word[0] == '!') text = "[!]" + text;
+    if (word[0] == '-') text = "[-]" + text;
+    if (word.find('$') != std::string::npos) text += "[.part]";
     return text;
 }
 
@@ -63,8 +66,8 @@ std::string written_operands(std::string_view operands) {
     char destination = 'd', source = 'a';
     for (std::string word : words_of(operands)) {
         if (word.find("cc") != std::string::npos) continue;  // the carry flag is not written
-        const bool optional = word.back() == '?';
-        if (optional) word.pop_back();
+        const bool optional = word.back() == '?' || word == "hint";
+        if (word.back() == '?') word.pop_back();
         const char letter = is_destination(word) ? destination++ : source++;
         std::string operand = written_operand(word, std::string(1, letter));
         const char* separator = text.empty() ? " " : word[0] == '|' ? "|" : ", ";
@@ -86,7 +89,8 @@ std::string missing(Opcode opcode) {
     const auto between = [opcode](Opcode first, Opcode last) { return opcode >= first && opcode <= last; };
     if (between(Opcode::suld, Opcode::txq)) return "not yet: textures and surfaces";
     if (between(Opcode::clusterlaunchcontrol, Opcode::tcgen05)) return "not yet: Blackwell (sm_100) only";
-    if (between(Opcode::vabsdiff, Opcode::vsub4)) return "not yet: video instructions";
+    if (opcode == Opcode::istypep) return "not yet: textures and surfaces";
+    if (opcode == Opcode::multimem) return "not yet: several devices";
     return "not yet";
 }
 
@@ -134,7 +138,8 @@ std::string instruction_page() {
                "`{{.a,.b}}`\n"
                "is a choice, `[ ]` may be left out, `d` is a destination, `a`, `b`, ... are sources, `p` is "
                "a\n"
-               "predicate, `{{a}}` a vector; N and I in a shape are numbers of columns, 8, 16, ... 256. "
+               "predicate, `{{a}}` a vector, `.part` selects a part (`.h1`, `.b7610`), `policy` comes with "
+               "`.L2::cache_hint`; N and I in a shape are numbers of columns, 8, 16, ... 256. "
                "*runs, timed*: exact results, and the device model charges the "
                "pipeline\n"
                "named; *runs, free*: exact results, costs no issue slot on the hardware; *not yet*: a kernel "
