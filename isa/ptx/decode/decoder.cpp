@@ -299,6 +299,7 @@ class Decoder {
             }
             slot += decode_operand(n, n.operands[o], patterns[o], slot, decoded);
         }
+        check_clock(n);
         pack_immediates(n, std::span(patterns).first(count), decoded);
         set_details(n, decoded);
         if (n.opcode == Opcode::bra) decoded.immediate = waits_in_loop(index, decoded.target) ? 1 : 0;
@@ -504,6 +505,9 @@ class Decoder {
             case Opcode::mma:
                 check_sparsity_selector(n);
                 break;
+            case Opcode::alloca:
+                decoded.target = alignment_of(n);
+                break;
             case Opcode::createpolicy:
                 decoded.immediate = policy_priorities(n);
                 break;
@@ -530,6 +534,40 @@ class Decoder {
                 break;
         }
         decoded.accesses = accesses_memory(n);
+    }
+
+    std::uint32_t alignment_of(const Instruction& n) const {
+        const Operand& given = n.operands[2];
+        if (given.kind != Operand::Kind::immediate) return 0;
+        constexpr std::uint64_t kLargest = 1u << 23;  // PTX manual, "alloca"
+        if (!std::has_single_bit(given.bits) || given.bits > kLargest)
+            fail(n, "an alignment of " + std::to_string(given.bits), "use a power of two up to 2^23");
+        return static_cast<std::uint32_t>(given.bits);
+    }
+
+    // The clock runs while a kernel does: it is read by a mov of its own.
+    void check_clock(const Instruction& n) const {
+        const auto is_clock = [](const Operand& operand) {
+            if (operand.kind != Operand::Kind::special) return false;
+            switch (static_cast<SpecialRegister>(operand.index)) {
+                case SpecialRegister::clock:
+                case SpecialRegister::clock_hi:
+                case SpecialRegister::clock64:
+                case SpecialRegister::globaltimer:
+                case SpecialRegister::globaltimer_lo:
+                case SpecialRegister::globaltimer_hi:
+                    return true;
+                default:
+                    return false;
+            }
+        };
+        for (std::size_t o = 0; o < n.operands.size(); ++o) {
+            const Operand& operand = n.operands[o];
+            const bool inside = std::any_of(operand.elements.begin(), operand.elements.end(), is_clock);
+            const bool moved = n.opcode == Opcode::mov && bits_of(n.type()) == bits_of(operand.type);
+            if (inside || (is_clock(operand) && !moved))
+                fail(n, "the clock is read by mov alone", "move it to a register first");
+        }
     }
 
     void set_warpgroup(const Instruction& n, DecodedInstruction& decoded) const {

@@ -29,6 +29,9 @@ bool is_control(const Kernel& kernel, const Instruction& instruction) {
         case Opcode::trap:
         case Opcode::brkpt:
         case Opcode::barrier:
+        case Opcode::alloca:  // all of them: where the next one lies depends on it
+        case Opcode::stacksave:
+        case Opcode::stackrestore:
             return true;
         case Opcode::call:
             return calls_runtime(kernel, instruction, RuntimeFunction::assertfail);
@@ -332,7 +335,8 @@ class Slicer {
         if (is_fragment_load(n) || is_fragment_store(n)) mark_operand(n.operands[2]);  // the stride
         if (!is_control(kernel_, n)) return;
         slice_.evaluated[i] = true;
-        if (n.opcode == Opcode::call) {  // what a failed assertion says
+        const bool stack = n.opcode == Opcode::alloca || n.opcode == Opcode::stackrestore;
+        if (n.opcode == Opcode::call || stack) {  // a call: what a failed assertion says
             for (const std::uint32_t r : uses_[i].reads) mark(r);
         }
         if (n.opcode == Opcode::bar || n.opcode == Opcode::barrier || n.opcode == Opcode::brx) {

@@ -16,6 +16,9 @@ inline constexpr InstructionForm kControlForms[] = {
     {pmevent, "mask?", "imm", P::branch},
     {griddepcontrol, "launch_dependents|wait", "", P::branch, 1, 90, 0},
     {setmaxnreg, "inc|dec sync aligned u32", "imm", P::branch, 1, 90, 0},
+    {alloca, "u32|u64", "=0 0 imm?", P::integer, 3},
+    {stacksave, "u32|u64", "=0"},
+    {stackrestore, "u32|u64", "0"},
     {call, "uni?", "", P::branch, 2},  // with the return address; through a pointer: loaded_kernel.cpp
     {nanosleep, "u32", "u32", P::branch},
     {bar, "cta? sync", "u32 u32?", P::barrier},

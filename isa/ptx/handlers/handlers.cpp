@@ -4,6 +4,7 @@
 #include "isa/ptx/machine/asynchronous.h"
 #include "isa/ptx/machine/calls.h"
 #include "isa/ptx/machine/control.h"
+#include "isa/ptx/machine/stack.h"
 
 namespace heddle::ptx {
 
@@ -57,6 +58,7 @@ Handler select_handler(const Instruction& instruction, const HandlerRequest& req
     if (does_nothing(instruction)) return nullptr;
     if (const Handler call = select_call(instruction)) return call;
     if (const Handler control = select_control(instruction)) return control;
+    if (const Handler stack = select_stack(instruction)) return stack;
     if (is_asynchronous(instruction)) return select_asynchronous(instruction, request.evaluate);
     Handler handler = nullptr;
 #ifdef HEDDLE_PTX_AVX2

@@ -20,20 +20,6 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t alignment) {
     return (value + alignment - 1) / alignment * alignment;
 }
 
-// Room for `needed` bytes of local memory per thread.
-void grow_local_memory(Cta::Implementation& cta, std::uint64_t needed) {
-    if (needed <= cta.local_bytes) return;
-    const std::uint64_t old_bytes = cta.local_bytes;
-    const std::uint64_t new_bytes =
-        std::min(std::max(needed, 2 * old_bytes), std::max(needed, cta.local_stride));
-    const std::size_t threads = cta.warps.size() * kWarpSize;
-    std::vector<std::byte> grown(threads * new_bytes);
-    for (std::size_t t = 0; t < threads && old_bytes != 0; ++t)
-        std::memcpy(grown.data() + t * new_bytes, cta.local.data() + t * old_bytes, old_bytes);
-    cta.local = std::move(grown);
-    cta.local_bytes = static_cast<std::uint32_t>(new_bytes);
-}
-
 // Lanes that call one function together.
 class FunctionCall {
   public:
@@ -218,6 +204,19 @@ void restore_rows(Warp::State& warp, const DecodedFunction& function, const std:
 }
 
 }  // namespace
+
+void grow_local_memory(Cta::Implementation& cta, std::uint64_t needed) {
+    if (needed <= cta.local_bytes) return;
+    const std::uint64_t old_bytes = cta.local_bytes;
+    const std::uint64_t new_bytes =
+        std::min(std::max(needed, 2 * old_bytes), std::max(needed, cta.local_stride));
+    const std::size_t threads = cta.warps.size() * kWarpSize;
+    std::vector<std::byte> grown(threads * new_bytes);
+    for (std::size_t t = 0; t < threads && old_bytes != 0; ++t)
+        std::memcpy(grown.data() + t * new_bytes, cta.local.data() + t * old_bytes, old_bytes);
+    cta.local = std::move(grown);
+    cta.local_bytes = static_cast<std::uint32_t>(new_bytes);
+}
 
 std::uint64_t caller_frame(const Warp::State& warp, const DecodedCall& call, unsigned lane) {
     if (call.caller < 0) return 0;

@@ -24,6 +24,9 @@ std::uint64_t read_value(const Warp::State& warp, const ValuePlace& place, std::
 void write_value(Warp::State& warp, const ValuePlace& place, std::uint64_t frame, unsigned lane,
                  std::uint64_t value);
 
+/// Room for `needed` bytes of local memory per thread.
+void grow_local_memory(Cta::Implementation& cta, std::uint64_t needed);
+
 /// Performs a call of the device runtime: device_runtime.cpp.
 void call_runtime(Warp::State& warp, const DecodedCall& call, std::uint32_t mask);
 

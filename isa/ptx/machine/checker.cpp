@@ -60,7 +60,7 @@ Checker::Checker(Cta::Implementation& cta, CheckLog& log) : cta_(cta), log_(log)
 
 void Checker::restart() {
     cells_.assign(cta_.shared_bytes, Cell{});
-    local_written_.assign(cta_.states.size() * kWarpSize * cta_.local_bytes, false);
+    local_written_.assign(cta_.states.size() * kWarpSize * cta_.local_stride, false);
     clocks_.assign(cta_.states.size(), Clock{});
     for (std::size_t w = 0; w < clocks_.size(); ++w) clocks_[w][w] = 1;
     barrier_clocks_.fill({});
@@ -132,7 +132,8 @@ void Checker::check_barrier(const Warp::State& warp, std::uint32_t at, std::uint
 }
 
 void Checker::barrier_released(unsigned number, std::uint32_t warps, bool for_all_threads) {
-    if (number >= kBarrierCount) return;  // warps of a warpgroup meet at wgmma.wait_group: no barrier to memory
+    if (number >= kBarrierCount)
+        return;  // warps of a warpgroup meet at wgmma.wait_group: no barrier to memory
     for_each_lane(warps, [&](unsigned w) { join(clocks_[w], barrier_clocks_[number]); });
     barrier_clocks_[number] = {};
     if (!log_.options().barriers || !for_all_threads || warps == 0) return;
@@ -193,7 +194,7 @@ void Checker::note_operations(Warp::State& warp, std::uint32_t at) {
 void Checker::access_local(Warp::State& warp, std::uint32_t at, const MemoryAccess& access) {
     if (!log_.options().initialisation) return;
     // Undoes the interleaving that the memory system sees (memory_slow_path.cpp).
-    const std::uint64_t bytes = access.bytes_per_lane, thread_bytes = cta_.local_bytes;
+    const std::uint64_t bytes = access.bytes_per_lane, thread_bytes = cta_.local_stride;
     const std::uint64_t base =
         kLocalWindow + (cta_.linear_index * cta_.warps.size() + warp.index) * thread_bytes * kWarpSize;
     for_each_lane(access.lanes, [&](unsigned lane) {

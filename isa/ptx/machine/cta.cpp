@@ -6,6 +6,7 @@
 #include "isa/ptx/machine/checker.h"
 #include "isa/ptx/machine/machine.h"
 #include "isa/ptx/machine/paths.h"
+#include "isa/ptx/machine/stack.h"
 #include "isa/ptx/matrix_instruction.h"
 
 namespace heddle::ptx {
@@ -187,6 +188,26 @@ std::uint64_t cluster_value(const Cta::Implementation& cta, SpecialRegister spec
     }
 }
 
+// Multiprocessors of the largest product of a generation: V100, T4, A100, A10, AGX Orin, L40S, H100.
+std::uint32_t processors_of(unsigned compute_capability) {
+    switch (compute_capability) {
+        case 70:
+            return 80;
+        case 75:
+            return 40;
+        case 80:
+            return 108;
+        case 86:
+            return 84;
+        case 87:
+            return 16;
+        case 89:
+            return 142;
+        default:
+            return 132;
+    }
+}
+
 // The value of a special register in one thread.
 std::uint64_t special_value(const Cta::Implementation& cta, SpecialRegister special, unsigned warp,
                             unsigned lane) {
@@ -226,6 +247,8 @@ std::uint64_t special_value(const Cta::Implementation& cta, SpecialRegister spec
             return 64;  // warp slots of an SM, of every generation from Volta but Turing
         case SpecialRegister::smid:
             return cta.sm;
+        case SpecialRegister::nsmid:
+            return std::max(processors_of(cta.launch.compute_capability), cta.sm + 1);
         case SpecialRegister::lanemask_eq:
             return bit;
         case SpecialRegister::lanemask_lt:
@@ -284,7 +307,10 @@ Cta::Cta(const LaunchContext& launch) : implementation_(std::make_unique<Impleme
     if (shared_values) cta.shared.resize(cta.shared_bytes);
     const auto warps = static_cast<std::size_t>((launch.block.count() + kWarpSize - 1) / kWarpSize);
     cta.local_bytes = cta.kernel->kernel.local_bytes;
-    cta.local_stride = cta.local_bytes + (cta.program->functions.empty() ? 0 : launch.stack_bytes);
+    const unsigned stacks =
+        (cta.program->functions.empty() ? 0u : 1u) + (uses_stack(cta.kernel->kernel) ? 1u : 0u);
+    cta.local_stride = cta.local_bytes + stacks * launch.stack_bytes;
+    if (stacks != 0) cta.local_stride += 2 * cta.program->frame_alignment;  // where they start
     cta.local.resize(warps * kWarpSize * cta.local_bytes);
     resolve_variables(cta);
     const std::size_t lines = (cta.program->register_bytes + sizeof(Line) - 1) / sizeof(Line);
@@ -345,6 +371,7 @@ void Cta::start(std::uint64_t linear_index, std::uint32_t sm, Cluster* cluster) 
         state.paths.clear();
         state.meetings.clear();
         state.frames.clear();
+        state.stack_bytes.fill(0);
     }
 }
 

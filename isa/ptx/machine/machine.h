@@ -176,6 +176,7 @@ struct Warp::State : WarpStatus {
     std::vector<Path> paths;  ///< that do not run now; the last runnable one is the next
     std::vector<Meeting> meetings;
     std::vector<CallFrame> frames;
+    std::array<std::uint64_t, kWarpSize> stack_bytes{};  ///< taken by alloca: machine/stack.h
 };
 
 /// A barrier of a CTA. It counts warps: one has arrived when all of its lanes that have not exited are here.

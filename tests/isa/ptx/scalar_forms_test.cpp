@@ -345,3 +345,55 @@ TEST_CASE("Address spaces of generic addresses", "[ptx][scalar]") {
         "@%p1 or.b32 %r0, %r0, 128;");
     for (const std::uint32_t result : results) CHECK(result == 31);
 }
+
+TEST_CASE("The stack of a thread: alloca, stacksave, stackrestore", "[ptx][scalar]") {
+    // Each lane takes as many bytes as it needs, fills them, and sums them up from there. What is taken after
+    // stackrestore lies where the first allocation did.
+    const auto results = run_warp(
+        ".local .align 4 .b32 own; st.local.u32 [own], 1000; stacksave.u64 %rd7;\n"
+        "and.b32 %r2, %r1, 7; add.u32 %r2, %r2, 1; mul.wide.u32 %rd3, %r2, 4; alloca.u64 %rd4, %rd3, 32;\n"
+        "alloca.u64 %rd5, 64; mov.u32 %r3, 0; mov.u64 %rd6, %rd4;\n"
+        "fill: mad.lo.u32 %r4, %r1, 100, %r3; st.local.u32 [%rd6], %r4; add.u64 %rd6, %rd6, 4; add.u32 %r3, "
+        "%r3, 1;\n"
+        "setp.lt.u32 %p1, %r3, %r2; @%p1 bra fill; st.local.u32 [%rd5], 7; st.local.u32 [%rd5+60], 8;\n"
+        "cvta.local.u64 %rd6, %rd4; mov.u32 %r3, 0; mov.u32 %r0, 0;\n"
+        "sum: ld.u32 %r4, [%rd6]; add.u32 %r0, %r0, %r4; add.u64 %rd6, %rd6, 4; add.u32 %r3, %r3, 1;\n"
+        "setp.lt.u32 %p1, %r3, %r2; @%p1 bra sum; ld.local.u32 %r5, [own]; add.u32 %r0, %r0, %r5;\n"
+        "and.b64 %rd6, %rd4, 31; cvt.u32.u64 %r6, %rd6; add.u32 %r0, %r0, %r6;\n"
+        "stackrestore.u64 %rd7; alloca.u64 %rd6, 16, 32; setp.ne.u64 %p2, %rd6, %rd4; @%p2 add.u32 %r0, %r0, "
+        "100000;");
+    for (unsigned lane = 0; lane < 32; ++lane) {
+        std::uint32_t sum = 1000;
+        for (unsigned n = 0; n <= (lane & 7); ++n) sum += 100 * lane + n;
+        CHECK(results[lane] == sum);
+    }
+    CHECK_THROWS_WITH(run_warp("alloca.u64 %rd3, 100000; mov.u32 %r0, 0;"),
+                      Catch::Contains("the stack has 65536 bytes"));
+    CHECK_THROWS_WITH(Program(module_text("", ".reg .b64 %r<4>; alloca.u64 %r0, 8, 24; ret;"), "test"),
+                      Catch::Contains("power of two"));
+}
+
+TEST_CASE("Special registers that are read by mov alone", "[ptx][scalar]") {
+    for (const char* const line : {"cvt.u64.u32 %rd1, %clock;", "mov.b64 %rd1, {%r1, %clock};"}) {
+        CHECK_THROWS_WITH(
+            Program(module_text("", std::string(".reg .b32 %r<4>; .reg .b64 %rd<4>; ") + line + " ret;"),
+                    "test"),
+            Catch::Contains("clock"));
+    }
+    const auto processors = run_warp("mov.u32 %r0, %nsmid;");
+    CHECK(processors[5] == 132);
+}
+
+TEST_CASE("Families that are not simulated say so", "[ptx][scalar]") {
+    const auto check = [](const std::string& line, const std::string& what) {
+        INFO(line);
+        CHECK_THROWS_WITH(
+            Program(module_text("", ".reg .b32 %r<4>; .reg .f32 %f<8>; .reg .b64 %rd<4>; .reg .pred %p<2>; " +
+                                        line + " ret;"),
+                    "test"),
+            Catch::Contains(what));
+    };
+    check("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [%rd1, {%r1}];", "textures and surfaces");
+    check("istypep.texref %p1, %rd1;", "textures and surfaces");
+    check("multimem.red.relaxed.sys.global.add.f32 [%rd1], %f1;", "several devices");
+}
