@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "isa/ptx/execution.h"
+#include "isa/ptx/extent.h"
 
 namespace heddle::program {
 

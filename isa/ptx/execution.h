@@ -16,18 +16,13 @@
 #include <vector>
 
 #include "isa/ptx/check.h"
+#include "isa/ptx/extent.h"
 #include "isa/ptx/global_memory.h"
 #include "isa/ptx/module.h"
 
 namespace heddle::ptx {
 
 inline constexpr unsigned kWarpSize = 32;
-
-struct Dim3 {
-    std::uint32_t x = 1, y = 1, z = 1;
-    std::uint64_t count() const { return std::uint64_t{x} * y * z; }
-    bool operator==(const Dim3&) const = default;
-};
 
 /// The execution unit that a machine operation occupies.
 enum class Pipeline : std::uint8_t {

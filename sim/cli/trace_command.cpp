@@ -8,7 +8,7 @@
 #include "sim/cli/workload.h"
 #include "sim/report/numbers.h"
 #include "sim/report/table.h"
-#include "workloads/trace/read.h"
+#include "workloads/trace_files/read.h"
 #include "workloads/zoo/registry.h"
 
 namespace heddle::cli {

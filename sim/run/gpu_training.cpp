@@ -9,6 +9,7 @@
 #include "sim/run/numerics.h"
 #include "sim/run/worker_pool.h"
 #include "workloads/lowering/gpu/gpu_lowering.h"
+#include "workloads/reference/elements.h"
 
 namespace heddle::sim {
 namespace {
@@ -23,12 +24,13 @@ class GpuTraining : public TrainingDevice {
     }
 
     void write(trace::TensorId id, const std::vector<double>& values) override {
-        const std::vector<std::byte> bytes = encode_elements(trace_.tensor(id).type, values);
+        const std::vector<std::byte> bytes = reference::encode_elements(trace_.tensor(id).type, values);
         std::memcpy(values_[lowered_.buffer_of_tensor[id]].data(), bytes.data(), bytes.size());
     }
     std::vector<double> read(trace::TensorId id) override {
-        return decode_elements(trace_.tensor(id).type, values_[lowered_.buffer_of_tensor[id]].data(),
-                               static_cast<std::size_t>(trace_.tensor(id).elements()));
+        return reference::decode_elements(trace_.tensor(id).type,
+                                          values_[lowered_.buffer_of_tensor[id]].data(),
+                                          static_cast<std::size_t>(trace_.tensor(id).elements()));
     }
     std::vector<std::uint64_t> run_step() override {
         std::vector<std::uint64_t> cycles;

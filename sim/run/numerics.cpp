@@ -2,53 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <optional>
 
-#include "isa/common/error.h"
-#include "isa/numerics/formats.h"
 #include "workloads/reference/execute.h"
+#include "workloads/trace/training.h"
 
 namespace heddle::sim {
 namespace {
-
-std::optional<numerics::Format> float_format(trace::ElementType type) {
-    using trace::ElementType;
-    switch (type) {
-        case ElementType::f64:
-            return numerics::Format::fp64;
-        case ElementType::f32:
-            return numerics::Format::fp32;
-        case ElementType::tf32:
-            return numerics::Format::tf32;
-        case ElementType::f16:
-            return numerics::Format::fp16;
-        case ElementType::bf16:
-            return numerics::Format::bf16;
-        case ElementType::e4m3:
-            return numerics::Format::e4m3;
-        case ElementType::e5m2:
-            return numerics::Format::e5m2;
-        default:
-            return std::nullopt;
-    }
-}
-
-/// The scalar that the forward pass ends in.
-trace::TensorId loss_tensor(const trace::Trace& trace) {
-    std::optional<trace::TensorId> loss;
-    for (const trace::Op& op : trace.ops) {
-        if (op.phase != trace::Phase::forward || op.outputs.empty()) continue;
-        if (trace.tensor(op.outputs[0]).elements() == 1) loss = op.outputs[0];
-    }
-    if (!loss) {
-        throw Error("the workload has no scalar loss to compare", {.key = trace.name},
-                    "--numerics works on training steps whose forward pass ends in one number");
-    }
-    return *loss;
-}
 
 double norm(const std::vector<double>& values) {
     double sum = 0;
@@ -77,59 +38,14 @@ double product_error(const trace::Trace& trace, const TrainingDevice& device) {
 
 }  // namespace
 
-std::vector<std::byte> encode_elements(trace::ElementType type, const std::vector<double>& values) {
-    const unsigned size = trace::bytes_of(type);
-    std::vector<std::byte> bytes(values.size() * size);
-    const auto format = float_format(type);
-    for (std::size_t i = 0; i < values.size(); ++i) {
-        std::uint64_t bits;
-        if (format) {
-            bits =
-                numerics::convert(*format, numerics::Format::fp64, std::bit_cast<std::uint64_t>(values[i]));
-        } else {
-            bits = static_cast<std::uint64_t>(static_cast<std::int64_t>(values[i]));
-        }
-        std::memcpy(bytes.data() + i * size, &bits, size);
-    }
-    return bytes;
-}
-
-std::vector<double> decode_elements(trace::ElementType type, const std::byte* bytes, std::size_t count) {
-    const unsigned size = trace::bytes_of(type);
-    std::vector<double> values(count);
-    const auto format = float_format(type);
-    const bool is_unsigned = type == trace::ElementType::u8 || type == trace::ElementType::boolean;
-    for (std::size_t i = 0; i < count; ++i) {
-        std::uint64_t bits = 0;
-        std::memcpy(&bits, bytes + i * size, size);
-        if (format) {
-            values[i] = numerics::to_double(*format, bits);
-        } else if (is_unsigned) {
-            values[i] = static_cast<double>(bits);
-        } else {
-            const unsigned shift = 64 - 8 * size;
-            values[i] = static_cast<double>(static_cast<std::int64_t>(bits << shift) >> shift);
-        }
-    }
-    return values;
-}
-
 TrainingReport train_beside_reference(const trace::Trace& trace, TrainingDevice& device, unsigned steps) {
-    const trace::TensorId loss = loss_tensor(trace);
+    const trace::TensorId loss = trace::loss_of(trace);
     reference::TensorValues truth(trace);
     for (const trace::TensorId id : reference::external_tensors(trace)) {
         const auto values = truth[id];
         device.write(id, std::vector<double>(values.begin(), values.end()));
     }
-    std::vector<trace::TensorId> parameters;
-    for (trace::TensorId id = 0; id < trace.tensors.size(); ++id) {
-        // Updates in place make further tensors of the same storage; the first stands for all.
-        const trace::Tensor& tensor = trace.tensors[id];
-        const bool seen = std::any_of(parameters.begin(), parameters.end(), [&](trace::TensorId other) {
-            return tensor.storage != 0 && trace.tensors[other].storage == tensor.storage;
-        });
-        if (tensor.role == trace::TensorRole::parameter && !seen) parameters.push_back(id);
-    }
+    const std::vector<trace::TensorId> parameters = trace::parameters_of(trace);
     const auto truth_of = [&](trace::TensorId id) {
         const auto values = truth[id];
         return std::vector<double>(values.begin(), values.end());

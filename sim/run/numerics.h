@@ -39,8 +39,4 @@ TrainingReport train_beside_reference(const trace::Trace& trace, TrainingDevice&
 std::string to_text(const TrainingReport& report);
 TrainingReport training_report_from_text(const std::string& text);
 
-/// Bytes of a tensor's elements as the device stores them, and back. Rounds to nearest even.
-std::vector<std::byte> encode_elements(trace::ElementType type, const std::vector<double>& values);
-std::vector<double> decode_elements(trace::ElementType type, const std::byte* bytes, std::size_t count);
-
 }  // namespace heddle::sim

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "workloads/trace/chakra.h"
 #include "workloads/trace/trace.h"
+#include "workloads/trace_files/chakra.h"
 
 namespace heddle::importers {
 

@@ -1,9 +1,9 @@
 #include "workloads/importers/open_trace.h"
 
 #include "workloads/importers/chakra_execution.h"
-#include "workloads/trace/file.h"
-#include "workloads/trace/json.h"
-#include "workloads/trace/read.h"
+#include "workloads/trace_files/file.h"
+#include "workloads/trace_files/json.h"
+#include "workloads/trace_files/read.h"
 
 namespace heddle::importers {
 

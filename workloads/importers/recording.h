@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "workloads/importers/literal.h"
-#include "workloads/trace/chakra.h"
 #include "workloads/trace/shape.h"
+#include "workloads/trace_files/chakra.h"
 
 namespace heddle::importers {
 

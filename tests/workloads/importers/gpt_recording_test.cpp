@@ -9,8 +9,8 @@
 #include "isa/common/error.h"
 #include "workloads/importers/chakra_execution.h"
 #include "workloads/importers/open_trace.h"
-#include "workloads/trace/json.h"
-#include "workloads/trace/read.h"
+#include "workloads/trace_files/json.h"
+#include "workloads/trace_files/read.h"
 
 using namespace heddle;
 using heddle::test::recording;

@@ -7,7 +7,7 @@
 
 #include "isa/common/error.h"
 #include "workloads/reference/execute.h"
-#include "workloads/trace/json.h"
+#include "workloads/trace_files/json.h"
 #include "workloads/zoo/registry.h"
 
 using namespace heddle;

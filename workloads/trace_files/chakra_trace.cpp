@@ -4,9 +4,9 @@
 #include <map>
 
 #include "isa/common/error.h"
-#include "workloads/trace/chakra.h"
-#include "workloads/trace/file.h"
 #include "workloads/trace/names.h"
+#include "workloads/trace_files/chakra.h"
+#include "workloads/trace_files/file.h"
 
 namespace heddle::trace {
 namespace {

@@ -1,4 +1,4 @@
-#include "workloads/trace/json.h"
+#include "workloads/trace_files/json.h"
 
 #include <catch2/catch.hpp>
 

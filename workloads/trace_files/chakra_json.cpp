@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "isa/common/error.h"
-#include "workloads/trace/chakra.h"
+#include "workloads/trace_files/chakra.h"
 
 namespace heddle::trace {
 namespace {

@@ -1,4 +1,4 @@
-#include "workloads/trace/json.h"
+#include "workloads/trace_files/json.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,8 +7,8 @@
 #include <set>
 
 #include "isa/common/error.h"
-#include "workloads/trace/file.h"
 #include "workloads/trace/names.h"
+#include "workloads/trace_files/file.h"
 
 namespace heddle::trace {
 namespace {

@@ -3,8 +3,8 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
 #include "isa/common/error.h"
-#include "workloads/trace/chakra.h"
-#include "workloads/trace/chakra.pb.h"
+#include "workloads/trace_files/chakra.h"
+#include "workloads/trace_files/chakra.pb.h"
 
 namespace heddle::trace {
 namespace {

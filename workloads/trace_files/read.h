@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "workloads/trace/chakra.h"
 #include "workloads/trace/trace.h"
+#include "workloads/trace_files/chakra.h"
 
 namespace heddle::trace {
 

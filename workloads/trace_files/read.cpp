@@ -1,10 +1,10 @@
-#include "workloads/trace/read.h"
+#include "workloads/trace_files/read.h"
 
 #include <algorithm>
 
 #include "isa/common/error.h"
-#include "workloads/trace/file.h"
-#include "workloads/trace/json.h"
+#include "workloads/trace_files/file.h"
+#include "workloads/trace_files/json.h"
 
 namespace heddle::trace {
 

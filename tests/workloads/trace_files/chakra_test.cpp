@@ -1,4 +1,4 @@
-#include "workloads/trace/chakra.h"
+#include "workloads/trace_files/chakra.h"
 
 #include <catch2/catch.hpp>
 #include <cstdio>
@@ -8,8 +8,8 @@
 #include "data.h"
 #include "isa/common/error.h"
 #include "specimen.h"
-#include "workloads/trace/file.h"
-#include "workloads/trace/read.h"
+#include "workloads/trace_files/file.h"
+#include "workloads/trace_files/read.h"
 
 using namespace heddle::trace;
 using heddle::Error;

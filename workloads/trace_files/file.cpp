@@ -1,4 +1,4 @@
-#include "workloads/trace/file.h"
+#include "workloads/trace_files/file.h"
 
 #include <zlib.h>
 
