@@ -46,20 +46,40 @@ std::vector<Element> numbers(Format format, std::size_t count) {
     return result;
 }
 
+/// Numbers of any sign and exponent, up to `largest_exponent`. Without a limit most sums overflow; with one
+/// of 60, products are anywhere from subnormal to 2^122.
+template <typename Element>
+std::vector<Element> full_range(Format format, std::size_t count, int largest_exponent) {
+    std::vector<Element> result(count);
+    std::uint32_t state = 54321;
+    for (Element& value : result) {
+        do value = static_cast<Element>(next(state) >> (32 - traits(format).storage_bits));
+        while (decode(format, value).number_class == NumberClass::nan ||
+               decode(format, value).number_class == NumberClass::infinity ||
+               decode(format, value).exponent > largest_exponent);
+    }
+    return result;
+}
+
 /// What a tensor core computes with.
 struct Unit {
     Generation generation = Generation::hopper;
     Format input = Format::bf16, output = Format::fp32;
     Instruction instruction = Instruction::mma_sync;
     Implementation implementation = Implementation::automatic;
+    int largest_exponent = 0;  ///< other than 0: full_range()
 };
 
 template <typename Input, typename Output>
 void multiply(benchmark::State& state, const Unit& unit, Shape shape) {
     const DotProductParameters parameters =
         parameters_for(unit.generation, unit.input, unit.output, unit.instruction);
-    const std::vector<Input> a = numbers<Input>(unit.input, shape.m * shape.k);
-    const std::vector<Input> b = numbers<Input>(unit.input, shape.n * shape.k);
+    const auto draw = [&](Format format, std::size_t count) {
+        return unit.largest_exponent != 0 ? full_range<Input>(format, count, unit.largest_exponent)
+                                          : numbers<Input>(format, count);
+    };
+    const std::vector<Input> a = draw(unit.input, shape.m * shape.k);
+    const std::vector<Input> b = draw(unit.input, shape.n * shape.k);
     const std::vector<Output> c(shape.m * shape.n);
     std::vector<Output> d(c.size());
     for (auto _ : state) {
@@ -90,7 +110,8 @@ constexpr Unit kBf16{}, kFp16{.input = Format::fp16},
     kVoltaFp16{.generation = Generation::volta, .input = Format::fp16},
     kE4m3Wgmma{.input = Format::e4m3, .instruction = Instruction::wgmma},
     kE5m2Wgmma{.input = Format::e5m2, .instruction = Instruction::wgmma}, kE4m3MmaSync{.input = Format::e4m3},
-    kBf16Portable{.implementation = Implementation::portable};
+    kBf16Portable{.implementation = Implementation::portable}, kBf16FullRange{.largest_exponent = 60},
+    kBf16Overflowing{.largest_exponent = 127}, kTf32FullRange{.input = Format::tf32, .largest_exponent = 60};
 
 BENCHMARK_CAPTURE(tensor_core, hopper_bf16_tile, kBf16, kTile);
 BENCHMARK_CAPTURE(tensor_core, hopper_fp16_tile, kFp16, kTile);
@@ -102,6 +123,9 @@ BENCHMARK_CAPTURE(tensor_core, hopper_e4m3_mma_sync_tile, kE4m3MmaSync, kTile);
 BENCHMARK_CAPTURE(tensor_core, ampere_bf16_tile, kAmpereBf16, kTile);
 BENCHMARK_CAPTURE(tensor_core, volta_fp16_tile, kVoltaFp16, kTile);
 BENCHMARK_CAPTURE(tensor_core, hopper_bf16_portable_tile, kBf16Portable, kTile);
+BENCHMARK_CAPTURE(tensor_core, hopper_bf16_full_range_tile, kBf16FullRange, kTile);
+BENCHMARK_CAPTURE(tensor_core, hopper_bf16_overflowing_tile, kBf16Overflowing, kTile);
+BENCHMARK_CAPTURE(tensor_core, hopper_tf32_full_range_tile, kTf32FullRange, kTile);
 BENCHMARK_CAPTURE(tensor_core, hopper_bf16_mma, kBf16, kMma);
 BENCHMARK_CAPTURE(tensor_core, hopper_fp16_mma, kFp16, kMma);
 

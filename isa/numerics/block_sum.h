@@ -35,7 +35,9 @@ inline Operand operand_of(Format format, std::uint32_t bits) {
     const std::uint32_t fraction = magnitude & ((1u << layout.fraction_bits) - 1);
     const std::uint32_t field = magnitude >> layout.fraction_bits;
     const std::uint32_t largest_field = (1u << layout.exponent_bits) - 1;
-    const bool special = layout.has_infinity ? field == largest_field : magnitude == sign - 1;
+    const bool special = layout.has_infinity()
+                             ? field == largest_field
+                             : layout.special_numbers == SpecialNumbers::nan_only && magnitude == sign - 1;
     Operand operand;
     const std::int32_t significand =
         static_cast<std::int32_t>(field == 0 ? fraction : fraction | 1u << layout.fraction_bits);
@@ -98,7 +100,7 @@ inline bool is_nan(Format format, const Operand& operand) {
     const FormatTraits layout = traits(format);
     const std::int32_t of_infinity = 1 << layout.fraction_bits;
     const bool infinity = operand.significand == of_infinity || operand.significand == -of_infinity;
-    return is_special(operand) && !(layout.has_infinity && infinity);
+    return is_special(operand) && !(layout.has_infinity() && infinity);
 }
 
 /// A block with a NaN or an infinity in it. No finite number matters.

@@ -45,6 +45,11 @@ bool is_fp8(Format format) {
     return format == Format::e4m3 || format == Format::e5m2;
 }
 
+/// Formats of 6 and 4 bits, which Blackwell multiplies as it does fp8 (kind::f8f6f4).
+bool is_narrower(Format format) {
+    return format == Format::e3m2 || format == Format::e2m3 || format == Format::e2m1;
+}
+
 [[noreturn]] void reject(Generation generation, Format input, Format output) {
     throw std::invalid_argument(std::string("no tensor core operation ") + traits(input).name + " -> " +
                                 traits(output).name + " on " + name_of(generation));
@@ -122,18 +127,24 @@ DotProductParameters parameters_for(Generation generation, Format input, Format 
         case Format::e5m2:
             parameters.block_length = row.length_fp8;
             break;
+        case Format::e3m2:
+        case Format::e2m3:
+        case Format::e2m1:
+            parameters.block_length = generation == Generation::blackwell ? row.length_fp8 : 0;
+            break;
         default:
             parameters.block_length = 0;
             break;
     }
     if (parameters.block_length == 0) reject(generation, input, output);
 
-    parameters.alignment_fraction_bits = is_fp8(input) ? row.fraction_bits_fp8 : row.fraction_bits;
+    const bool narrow = is_fp8(input) || is_narrower(input);
+    parameters.alignment_fraction_bits = narrow ? row.fraction_bits_fp8 : row.fraction_bits;
     if (output == Format::fp32) {
         parameters.minimum_exponent = row.minimum_exponent_fp32;
         parameters.rounding = Rounding::toward_zero;
         parameters.result_fraction_bits = is_fp8(input) && row.fp8_rounds_to_e8m13 ? 13 : 23;
-    } else if (output == Format::fp16 && (input == Format::fp16 || is_fp8(input))) {
+    } else if (output == Format::fp16 && (input == Format::fp16 || narrow)) {
         parameters.minimum_exponent = row.minimum_exponent_fp16;
         parameters.rounding = Rounding::nearest_even;
         parameters.result_fraction_bits = 10;
@@ -155,7 +166,10 @@ DotProductParameters parameters_for(Generation generation, Format input, Format 
                                     Instruction instruction) {
     DotProductParameters parameters = parameters_for(generation, input, output, instruction);
     if (input_b == input) return parameters;
-    if (!is_fp8(input) || !is_fp8(input_b)) {
+    const bool both_fp8 = is_fp8(input) && is_fp8(input_b);
+    const bool both_narrow =
+        (is_fp8(input) || is_narrower(input)) && (is_fp8(input_b) || is_narrower(input_b));
+    if (!both_fp8 && !(both_narrow && generation == Generation::blackwell)) {
         throw std::invalid_argument(std::string("no tensor core multiplies ") + traits(input).name + " by " +
                                     traits(input_b).name);
     }

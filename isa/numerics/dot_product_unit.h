@@ -38,7 +38,7 @@ enum class Instruction : std::uint8_t { mma_sync, wgmma };
 
 struct DotProductParameters {
     Format input = Format::fp16;                ///< of A and, but for fp8, of B
-    Format input_b = Format::fp16;              ///< of B: e4m3 and e5m2 may be mixed
+    Format input_b = Format::fp16;              ///< of B: formats of 8 bits and fewer may be mixed
     Format output = Format::fp32;               ///< of C and D: fp32 or fp16
     unsigned block_length = 16;                 ///< L; a shorter K is one block (m16n8k8)
     int alignment_fraction_bits = 25;           ///< F
@@ -63,8 +63,9 @@ struct DotProductParameters {
 DotProductParameters parameters_for(Generation generation, Format input, Format output,
                                     Instruction instruction = Instruction::mma_sync);
 
-/// The same for an A and a B that differ: e4m3 and e5m2 only, which multiply without conversion (on Hopper's
-/// mma.sync after that to fp16). Not measured apart from equal inputs, hence `inferred`.
+/// The same for an A and a B that differ: e4m3 and e5m2, on Blackwell e3m2, e2m3 and e2m1 too, which multiply
+/// without conversion (on Hopper's mma.sync after that to fp16). Not measured apart from equal inputs, hence
+/// `inferred`.
 DotProductParameters parameters_for(Generation generation, Format input, Format input_b, Format output,
                                     Instruction instruction);
 

@@ -12,7 +12,15 @@ std::uint64_t mask(unsigned bits) {
 /// The unpadded bits of the largest finite number, without sign.
 std::uint64_t largest_magnitude(const FormatTraits& format) {
     const std::uint64_t all = mask(format.exponent_bits + format.fraction_bits);
-    return format.has_infinity ? all - (std::uint64_t{1} << format.fraction_bits) : all - 1;
+    switch (format.special_numbers) {
+        case SpecialNumbers::infinity_and_nan:
+            return all - (std::uint64_t{1} << format.fraction_bits);
+        case SpecialNumbers::nan_only:
+            return all - 1;
+        case SpecialNumbers::none:
+            break;
+    }
+    return all;
 }
 
 std::uint64_t pack(const FormatTraits& format, bool negative, std::uint64_t magnitude) {
@@ -22,7 +30,9 @@ std::uint64_t pack(const FormatTraits& format, bool negative, std::uint64_t magn
 
 std::uint64_t infinity_of(Format to, bool negative) {
     const FormatTraits format = traits(to);
-    if (!format.has_infinity) return format.nan;
+    if (format.special_numbers == SpecialNumbers::none)
+        return pack(format, negative, largest_magnitude(format));
+    if (!format.has_infinity()) return format.nan;
     return pack(format, negative, mask(format.exponent_bits) << format.fraction_bits);
 }
 
@@ -75,8 +85,8 @@ Decoded decode(Format from, std::uint64_t bits) {
     number.negative = ((bits >> magnitude_bits) & 1) != 0;
     const std::uint64_t magnitude = bits & mask(magnitude_bits);
     if (magnitude > largest_magnitude(format)) {
-        const bool is_infinity = format.has_infinity && magnitude == mask(format.exponent_bits)
-                                                                         << format.fraction_bits;
+        const bool is_infinity = format.has_infinity() && magnitude == mask(format.exponent_bits)
+                                                                           << format.fraction_bits;
         number.number_class = is_infinity ? NumberClass::infinity : NumberClass::nan;
         return number;
     }

@@ -1,9 +1,9 @@
 // Floating-point formats of matrix hardware: what their bits mean, and conversions that round as told.
 //
-// Raw bits travel as unsigned integers: 8 bits for e4m3 and e5m2, 16 for fp16 and bf16, 32 for tf32 and fp32,
-// 64 for fp64. tf32 lies in the upper 19 bits of a 32-bit register, as in PTX; the lower 13 bits are ignored
-// when read and zero when written. Nothing here depends on the rounding mode of the host processor, or
-// changes it.
+// Raw bits travel as unsigned integers: 8 bits for e4m3 and e5m2 and for the formats of 6 and 4 bits (in the
+// low bits; those above are ignored), 16 for fp16 and bf16, 32 for tf32 and fp32, 64 for fp64. tf32 lies in
+// the upper 19 bits of a 32-bit register, as in PTX; the lower 13 bits are ignored when read and zero when
+// written. Nothing here depends on the rounding mode of the host processor, or changes it.
 #pragma once
 
 #include <bit>
@@ -12,41 +12,59 @@
 
 namespace heddle::numerics {
 
-enum class Format : std::uint8_t { fp64, fp32, tf32, bf16, fp16, e5m2, e4m3 };
+enum class Format : std::uint8_t { fp64, fp32, tf32, bf16, fp16, e5m2, e4m3, e3m2, e2m3, e2m1 };
+
+/// What the largest exponent field means besides numbers.
+enum class SpecialNumbers : std::uint8_t {
+    infinity_and_nan,  ///< as in IEEE 754
+    nan_only,          ///< all ones is NaN, the rest are numbers: e4m3
+    none,              ///< every pattern is a number: the formats of 6 and 4 bits
+};
 
 /// The layout of a format. e4m3 is the OCP FP8 type: no infinity, NaN is S.1111.111, the largest number is
-/// 448.
+/// 448. e3m2, e2m3 and e2m1 are the element types of OCP Microscaling (MX) 1.0: largest numbers 28, 7.5
+/// and 6.
 struct FormatTraits {
     const char* name;
     unsigned storage_bits;  ///< size of an element in memory or in a register
     unsigned exponent_bits;
     unsigned fraction_bits;  ///< explicit ones
     unsigned padding_bits;   ///< ignored low bits of the storage (tf32: 13)
-    bool has_infinity;
-    std::uint64_t nan;  ///< the NaN that NVIDIA hardware writes
+    SpecialNumbers special_numbers;
+    /// The NaN that NVIDIA hardware writes; where there is none, the largest number stands for it
+    /// (cvt.satfinite).
+    std::uint64_t nan;
 
     constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
     /// Exponent of subnormal numbers and of the smallest normal one.
     constexpr int minimum_exponent() const { return 1 - bias(); }
-    constexpr int maximum_exponent() const { return has_infinity ? bias() : bias() + 1; }
+    constexpr bool has_infinity() const { return special_numbers == SpecialNumbers::infinity_and_nan; }
+    constexpr int maximum_exponent() const { return has_infinity() ? bias() : bias() + 1; }
 };
 
 constexpr FormatTraits traits(Format format) {
+    constexpr SpecialNumbers all = SpecialNumbers::infinity_and_nan;
     switch (format) {
         case Format::fp64:
-            return {"fp64", 64, 11, 52, 0, true, 0x7FFFFFFFFFFFFFFFu};
+            return {"fp64", 64, 11, 52, 0, all, 0x7FFFFFFFFFFFFFFFu};
         case Format::fp32:
-            return {"fp32", 32, 8, 23, 0, true, 0x7FFFFFFFu};
+            return {"fp32", 32, 8, 23, 0, all, 0x7FFFFFFFu};
         case Format::tf32:
-            return {"tf32", 32, 8, 10, 13, true, 0x7FFFFFFFu};
+            return {"tf32", 32, 8, 10, 13, all, 0x7FFFFFFFu};
         case Format::bf16:
-            return {"bf16", 16, 8, 7, 0, true, 0x7FFFu};
+            return {"bf16", 16, 8, 7, 0, all, 0x7FFFu};
         case Format::fp16:
-            return {"fp16", 16, 5, 10, 0, true, 0x7FFFu};
+            return {"fp16", 16, 5, 10, 0, all, 0x7FFFu};
         case Format::e5m2:
-            return {"e5m2", 8, 5, 2, 0, true, 0x7Fu};
+            return {"e5m2", 8, 5, 2, 0, all, 0x7Fu};
         case Format::e4m3:
-            return {"e4m3", 8, 4, 3, 0, false, 0x7Fu};
+            return {"e4m3", 8, 4, 3, 0, SpecialNumbers::nan_only, 0x7Fu};
+        case Format::e3m2:
+            return {"e3m2", 8, 3, 2, 0, SpecialNumbers::none, 0x1Fu};
+        case Format::e2m3:
+            return {"e2m3", 8, 2, 3, 0, SpecialNumbers::none, 0x1Fu};
+        case Format::e2m1:
+            return {"e2m1", 8, 2, 1, 0, SpecialNumbers::none, 0x7u};
     }
     return {};
 }
@@ -76,7 +94,7 @@ enum class Rounding : std::uint8_t {
 /// What a finite value beyond the largest number becomes.
 enum class Overflow : std::uint8_t {
     ieee,      ///< infinity or the largest number, as the rounding direction says; e4m3 has NaN in place of
-               ///< infinity
+               ///< infinity, smaller formats their largest number
     infinity,  ///< infinity whatever the rounding (tensor cores); e4m3: NaN
     saturate,  ///< the largest number; infinities too (cvt.satfinite)
 };

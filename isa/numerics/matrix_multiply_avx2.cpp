@@ -7,7 +7,8 @@
 // even, so that two roundings are as one.
 //
 // Scales are exact in fp32 while emax is in [-95, 119]. Beyond it (bf16, tf32) the scale is applied in two
-// halves, one to each factor. Blocks with NaN or infinity, or whose sum leaves 32 bits, go to block_sum.h.
+// halves, one to each factor. An infinity or NaN in C stays what it is; blocks with one in A or B, or whose
+// sum leaves 32 bits, go to block_sum.h.
 //
 // The caller's floating-point environment is taken to be the default one: rounding to nearest, no flushing.
 #include "isa/numerics/matrix_multiply.h"
@@ -48,6 +49,12 @@ HEDDLE_AVX2 inline __m256i addend_exponents(__m256 c, const Constants& constants
     const __m256i zero = _mm256_cmpeq_epi32(magnitude, _mm256_setzero_si256());
     const __m256i with_special = _mm256_blendv_epi8(finite, _mm256_set1_epi32(kSpecialExponent), special);
     return _mm256_blendv_epi8(with_special, _mm256_set1_epi32(kZeroExponent), zero);
+}
+
+/// Infinities as they are, NaN as the hardware writes it.
+HEDDLE_AVX2 inline __m256 canonical_special(__m256 value) {
+    const __m256 nan = _mm256_cmp_ps(value, value, _CMP_UNORD_Q);
+    return _mm256_blendv_ps(value, _mm256_castsi256_ps(_mm256_set1_epi32(0x7FFFFFFF)), nan);
 }
 
 /// The rounded sum of eight elements, in fp32; for fp16 output rounded to odd. `sum` counts units of
@@ -134,15 +141,17 @@ HEDDLE_AVX2 inline void largest_exponents(const Panels& panels, std::size_t row,
 template <int kRows, bool kHalfOutput>
 HEDDLE_AVX2 inline void block(const Panels& panels, std::size_t row, std::size_t start, std::size_t length,
                               const Constants& constants, __m256 (&c)[kRows], int (&left)[kRows]) {
-    __m256i emax[kRows], sum[kRows], added[kRows], out_of_range[kRows], special[kRows];
+    __m256i emax[kRows], sum[kRows], added[kRows], out_of_range[kRows], special[kRows], special_c[kRows];
     __m256 scale[kRows];
     largest_exponents<kRows>(panels, row, start, length, emax);
     const __m256i largest = _mm256_set1_epi32(kNarrowLargest);
     const __m256i smallest = _mm256_set1_epi32(std::max(kNarrowSmallest, constants.minimum_exponent));
 #pragma GCC unroll 4
     for (int r = 0; r < kRows; ++r) {
-        emax[r] = _mm256_max_epi32(emax[r], addend_exponents(c[r], constants));
+        const __m256i c_exponent = addend_exponents(c[r], constants);
         special[r] = _mm256_cmpgt_epi32(emax[r], _mm256_set1_epi32(kSpecialLimit));
+        special_c[r] = _mm256_cmpgt_epi32(c_exponent, _mm256_set1_epi32(kSpecialLimit));
+        emax[r] = _mm256_max_epi32(emax[r], c_exponent);
         const __m256i low = _mm256_and_si256(_mm256_cmpgt_epi32(_mm256_set1_epi32(kNarrowSmallest), emax[r]),
                                              _mm256_cmpgt_epi32(emax[r], _mm256_set1_epi32(kZeroLimit)));
         // fp16 output has e0 well inside the narrow range: nothing is low.
@@ -179,8 +188,9 @@ HEDDLE_AVX2 inline void block(const Panels& panels, std::size_t row, std::size_t
         const __m256 unit =
             power_of_two(_mm256_sub_epi32(narrow, _mm256_set1_epi32(constants.fraction_bits)));
         __m256 result = _mm256_mul_ps(to_float_cut<kHalfOutput>(added[r]), unit);
+        const __m256i any_special = _mm256_or_si256(special[r], special_c[r]);
         const int wide =
-            _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_andnot_si256(special[r], out_of_range[r])));
+            _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_andnot_si256(any_special, out_of_range[r])));
         if (wide != 0) [[unlikely]] {
             __m256i wide_overflow = _mm256_setzero_si256();
             const __m256 wide_result = wide_block<kHalfOutput>(panels, row + r, start, length, emax[r], c[r],
@@ -194,8 +204,10 @@ HEDDLE_AVX2 inline void block(const Panels& panels, std::size_t row, std::size_t
             const __m256i mask = _mm256_set1_epi32(static_cast<int>(constants.result_mask));
             result = _mm256_and_ps(result, _mm256_castsi256_ps(mask));
         }
-        left[r] = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_or_si256(special[r], overflow[r])));
-        c[r] = result;
+        // Finite products change nothing about a C that is infinite or NaN.
+        const __m256i undecided = _mm256_or_si256(special[r], _mm256_andnot_si256(special_c[r], overflow[r]));
+        left[r] = _mm256_movemask_ps(_mm256_castsi256_ps(undecided));
+        c[r] = _mm256_blendv_ps(result, canonical_special(c[r]), _mm256_castsi256_ps(special_c[r]));
     }
 }
 

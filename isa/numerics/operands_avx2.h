@@ -67,7 +67,7 @@ struct Tf32Loader {
     }
 };
 
-/// All 256 numbers of an 8-bit format.
+/// All 256 patterns of a format of 8 bits or fewer.
 struct Fp8Table {
     std::array<float, 256> values;
     std::array<std::int16_t, 256> exponents;
@@ -81,8 +81,20 @@ struct Fp8Table {
 };
 
 inline const Fp8Table& fp8_table(Format format) {
-    static const Fp8Table e4m3(Format::e4m3), e5m2(Format::e5m2);
-    return format == Format::e4m3 ? e4m3 : e5m2;
+    static const Fp8Table e5m2(Format::e5m2), e4m3(Format::e4m3), e3m2(Format::e3m2), e2m3(Format::e2m3),
+        e2m1(Format::e2m1);
+    switch (format) {
+        case Format::e5m2:
+            return e5m2;
+        case Format::e3m2:
+            return e3m2;
+        case Format::e2m3:
+            return e2m3;
+        case Format::e2m1:
+            return e2m1;
+        default:
+            return e4m3;
+    }
 }
 
 struct Fp8Loader {

@@ -15,7 +15,8 @@ using namespace heddle::numerics;
 
 namespace {
 
-constexpr Format kNarrowFormats[] = {Format::bf16, Format::fp16, Format::e5m2, Format::e4m3};
+constexpr Format kNarrowFormats[] = {Format::bf16, Format::fp16, Format::e5m2, Format::e4m3,
+                                     Format::e3m2, Format::e2m3, Format::e2m1};
 constexpr Rounding kRoundings[] = {Rounding::nearest_even, Rounding::nearest_away, Rounding::toward_zero,
                                    Rounding::up, Rounding::down};
 
@@ -47,13 +48,18 @@ std::uint32_t largest_bits(Format format) {
             return 0x7BFF;
         case Format::e5m2:
             return 0x7B;
+        case Format::e3m2:
+        case Format::e2m3:
+            return 0x1F;
+        case Format::e2m1:
+            return 0x7;
         default:
             return 0x7E;
     }
 }
 
 std::uint32_t sign_bit(Format format) {
-    return 1u << (traits(format).storage_bits - 1);
+    return 1u << (traits(format).exponent_bits + traits(format).fraction_bits);
 }
 
 }  // namespace
@@ -77,6 +83,18 @@ TEST_CASE("largest and smallest numbers are those of the standards") {
     CHECK(std::isinf(to_float(Format::e5m2, 0x7C)));
     CHECK(std::isnan(to_float(Format::e5m2, 0x7D)));
     CHECK(std::isinf(to_float(Format::fp16, 0xFC00)));
+    // OCP Microscaling Formats 1.0, tables 3 to 5.
+    CHECK(to_float(Format::e3m2, 0x1F) == 28.0f);
+    CHECK(to_float(Format::e3m2, 0x01) == 0.0625f);
+    CHECK(to_float(Format::e2m3, 0x1F) == 7.5f);
+    CHECK(to_float(Format::e2m3, 0x01) == 0.125f);
+    const float fp4[8] = {0, 0.5f, 1, 1.5f, 2, 3, 4, 6};
+    for (std::uint32_t bits = 0; bits < 8; ++bits) {
+        CHECK(to_float(Format::e2m1, bits) == fp4[bits]);
+        CHECK(to_float(Format::e2m1, bits | 8u) == -fp4[bits]);
+    }
+    CHECK(from_float(Format::e2m1, 1e30f) == 0x7);
+    CHECK(from_float(Format::e2m1, -7.0f) == 0xF);
     CHECK_THROWS_AS(to_float(Format::fp64, 0), std::invalid_argument);
 }
 
