@@ -16,6 +16,7 @@ void add_simulate_command(CLI::App& app);
 void add_hardware_command(CLI::App& app);
 void add_trace_command(CLI::App& app);
 void add_kernel_command(CLI::App& app);
+void add_validate_command(CLI::App& app);
 
 /// Parses and runs. Returns the exit code: 0 done, 1 the comparison asked for did not hold, 2 bad usage or
 /// bad input, 3 internal error. Every error is one line on stderr.

@@ -72,12 +72,14 @@ int run(int argument_count, const char* const* arguments) {
         "  heddle hardware list\n"
         "  heddle kernel examples/kernels/saxpy/launch.yaml --hardware h100-sxm\n"
         "  heddle trace inspect step.et\n"
+        "  heddle validate all --report validation.html\n"
         "Exit codes: 0 done, 1 the comparison asked for did not hold, 2 bad usage or bad input, 3 internal "
         "error.");
     add_simulate_command(app);
     add_hardware_command(app);
     add_trace_command(app);
     add_kernel_command(app);
+    add_validate_command(app);
     try {
         check_command_words(app, argument_count, arguments);
         app.parse(argument_count, arguments);

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "sim/report/html.h"
+#include "sim/report/page.h"
 
 namespace heddle::sim {
 namespace {

@@ -8,61 +8,12 @@
 #include "sim/report/chart.h"
 #include "sim/report/kind_summary.h"
 #include "sim/report/numbers.h"
+#include "sim/report/page.h"
 
 namespace heddle::sim {
 namespace {
 
 constexpr std::size_t kShownOps = 100, kShownKernels = 200, kKernelsWithReasons = 20;
-
-constexpr const char* kStyle = R"css(
-:root { --ink: #1c2430; --paper: #ffffff; --faint: #667085; --line: #d9dee7;
-  --c0: #2f6fde; --c1: #e08a1e; --c2: #2a9d6f; --c3: #b5475d; --c4: #7a5fc7; --c5: #2aa5b8; --c6: #8a8f3c; --c7: #9aa3b2; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ef; --paper: #14181f; --faint: #98a2b3; --line: #333b48;
-  --c0: #6ea0ff; --c1: #f0ad52; --c2: #58c79a; --c3: #e07a8f; --c4: #a892ea; --c5: #63cbdb; --c6: #bcc063; --c7: #737d8d; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 2rem auto;
-  max-width: 1240px; padding: 0 1rem; }
-h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-.faint { color: var(--faint); } .figures { display: flex; flex-wrap: wrap; gap: 1rem 2.5rem; margin: 1rem 0; }
-.figures div b { display: block; font-size: 1.35rem; font-weight: 600; }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px; }
-th, td { padding: 2px 10px; border-bottom: 1px solid var(--line); text-align: left; white-space: nowrap; }
-th { color: var(--faint); font-weight: 600; } td.r, th.r { text-align: right; }
-svg { max-width: 100%; height: auto; } svg text { font-size: 12px; fill: var(--ink); }
-svg text.name { text-anchor: end; } .legend span { margin-right: 1rem; font-size: 13px; white-space: nowrap; }
-.legend i { display: inline-block; width: 11px; height: 11px; margin-right: 5px; }
-.c0 { fill: var(--c0); background: var(--c0); } .c1 { fill: var(--c1); background: var(--c1); }
-.c2 { fill: var(--c2); background: var(--c2); } .c3 { fill: var(--c3); background: var(--c3); }
-.c4 { fill: var(--c4); background: var(--c4); } .c5 { fill: var(--c5); background: var(--c5); }
-.c6 { fill: var(--c6); background: var(--c6); } .c7 { fill: var(--c7); background: var(--c7); }
-)css";
-
-/// A table: cells of columns marked `right` hold numbers.
-class Table {
-  public:
-    Table(const std::vector<std::string>& heading, std::vector<bool> right) : right_(std::move(right)) {
-        html_ = "<div class=\"scroll\"><table>\n";
-        add(heading, "th");
-    }
-    void row(const std::vector<std::string>& cells) { add(cells, "td"); }
-    std::string html() const { return html_ + "</table></div>\n"; }
-
-  private:
-    void add(const std::vector<std::string>& cells, const char* tag) {
-        html_ += "<tr>";
-        for (std::size_t i = 0; i < cells.size(); ++i) {
-            html_ += fmt::format("<{0}{1}>{2}</{0}>", tag,
-                                 i < right_.size() && right_[i] ? " class=\"r\"" : "", escape_html(cells[i]));
-        }
-        html_ += "</tr>\n";
-    }
-    std::vector<bool> right_;
-    std::string html_;
-};
-
-std::string figure(const std::string& name, const std::string& value) {
-    return "<div><b>" + escape_html(value) + "</b><span class=\"faint\">" + escape_html(name) +
-           "</span></div>\n";
-}
 
 std::string optional_time(const std::optional<double>& microseconds) {
     return microseconds ? format_microseconds(*microseconds) : "";
@@ -74,17 +25,19 @@ std::string rate(double amount, double microseconds, const std::string& unit) {
 
 std::string head_figures(const RunResult& result) {
     std::string html = "<div class=\"figures\">\n";
-    html += figure("step time", format_microseconds(result.step_time_us));
-    html += figure("device busy", format_microseconds(result.device_busy_us));
-    html += figure("gaps between kernels", format_microseconds(result.launch_gap_us));
-    html += figure("communication", format_microseconds(result.communication_us));
+    html += html_figure("step time", format_microseconds(result.step_time_us));
+    html += html_figure("device busy", format_microseconds(result.device_busy_us));
+    html += html_figure("gaps between kernels", format_microseconds(result.launch_gap_us));
+    html += html_figure("communication", format_microseconds(result.communication_us));
     if (result.measured_total_us) {
-        html += figure("measured, without communication", format_microseconds(*result.measured_total_us));
-        html += figure("difference", format_difference(result.device_busy_us, *result.measured_total_us));
+        html +=
+            html_figure("measured, without communication", format_microseconds(*result.measured_total_us));
+        html +=
+            html_figure("difference", format_difference(result.device_busy_us, *result.measured_total_us));
     }
-    html += figure("of the time cycle by cycle", format_share(result.coverage.cycle));
-    html += figure("estimated", format_share(result.coverage.estimated));
-    html += figure("unknown", format_share(result.coverage.unknown));
+    html += html_figure("of the time cycle by cycle", format_share(result.coverage.cycle));
+    html += html_figure("estimated", format_share(result.coverage.estimated));
+    html += html_figure("unknown", format_share(result.coverage.unknown));
     return html + "</div>\n";
 }
 
@@ -102,7 +55,7 @@ std::string time_by_kind(const RunResult& result) {
     }
     std::string html = "<h2>Time by kind of op</h2>\n" + bar_chart(bars);
     if (measured) html += legend({"simulated", "measured"});
-    Table table(
+    HtmlTable table(
         {"op kind", "count", "time", "share", "measured", "difference", "FLOP/s", "bytes/s", "bound by"},
         {false, true, true, true, true, true, true, true, false});
     for (const KindSummary& kind : summarise_by_kind(result)) {
@@ -170,9 +123,9 @@ std::string ops_table(const RunResult& result) {
         html += fmt::format("<p class=\"faint\">The {} slowest of {}; all are in summary.json.</p>\n",
                             kShownOps, result.ops.size());
     }
-    Table table({"op", "kind", "phase", "count", "time", "measured", "difference", "FLOP/s", "bytes/s",
-                 "bound by", "fidelity"},
-                {false, false, false, true, true, true, true, true, true, false, false});
+    HtmlTable table({"op", "kind", "phase", "count", "time", "measured", "difference", "FLOP/s", "bytes/s",
+                     "bound by", "fidelity"},
+                    {false, false, false, true, true, true, true, true, true, false, false});
     for (std::size_t i = 0; i < std::min(kShownOps, result.ops.size()); ++i) {
         const OpSummary& op = result.ops[i];
         table.row({op.name, op.kind, op.phase, format_count(op.count), format_microseconds(op.time_us),
@@ -190,7 +143,7 @@ std::string kernels_table(const std::vector<const KernelResult*>& kernels) {
         html += fmt::format("<p class=\"faint\">The {} slowest of {}; all are in kernels.csv.</p>\n",
                             kShownKernels, kernels.size());
     }
-    Table table(
+    HtmlTable table(
         {"kernel", "op", "start", "time", "cycles", "grid", "block", "CTAs per SM", "DRAM", "bound by"},
         {false, false, true, true, true, false, false, true, true, false});
     for (std::size_t i = 0; i < std::min(kShownKernels, kernels.size()); ++i) {
@@ -210,7 +163,7 @@ std::string kernels_table(const std::vector<const KernelResult*>& kernels) {
 std::string numerics_section(const RunResult& result) {
     if (!result.numerics) return {};
     const NumericsResult& numerics = *result.numerics;
-    Table table({"step", "loss on the device", "loss in double precision"}, {true, true, true});
+    HtmlTable table({"step", "loss on the device", "loss in double precision"}, {true, true, true});
     for (std::size_t i = 0; i < numerics.device_loss.size(); ++i) {
         table.row(
             {std::to_string(i + 1), fmt::format("{:.9g}", numerics.device_loss[i]),
@@ -227,42 +180,17 @@ std::string numerics_section(const RunResult& result) {
 
 }  // namespace
 
-std::string escape_html(const std::string& text) {
-    std::string escaped;
-    for (const char c : text) {
-        switch (c) {
-            case '&':
-                escaped += "&amp;";
-                break;
-            case '<':
-                escaped += "&lt;";
-                break;
-            case '>':
-                escaped += "&gt;";
-                break;
-            case '"':
-                escaped += "&quot;";
-                break;
-            default:
-                escaped += c;
-        }
-    }
-    return escaped;
-}
-
 std::string report_html(const RunResult& result) {
-    const std::string title = escape_html(result.workload + " on " + result.hardware);
+    const std::string name = result.workload + " on " + result.hardware;
+    const std::string title = escape_html(name);
     const std::vector<const KernelResult*> kernels = slowest_kernels(result);
-    std::string html = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
-    html += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
-    html += "<title>" + title + "</title>\n<style>" + kStyle + "</style>\n</head>\n<body>\n";
-    html +=
+    std::string html =
         "<h1>" + title + "</h1>\n<p class=\"faint\">" + escape_html(result.hardware_description) + "</p>\n";
     html += head_figures(result);
     for (const std::string& note : result.notes) html += "<p>Note: " + escape_html(note) + "</p>\n";
     html += time_by_kind(result) + where_time_goes(kernels) + utilisation(result) + numerics_section(result);
     html += ops_table(result) + kernels_table(kernels);
-    return html + "</body>\n</html>\n";
+    return html_page(name, html);
 }
 
 }  // namespace heddle::sim

@@ -11,7 +11,4 @@ namespace heddle::sim {
 /// their time, utilisation. Same bytes in every run of the same thing.
 std::string report_html(const RunResult& result);
 
-/// Text with &, <, > and quotes replaced, safe between tags and in attributes.
-std::string escape_html(const std::string& text);
-
 }  // namespace heddle::sim

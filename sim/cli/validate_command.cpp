@@ -1,0 +1,182 @@
+// heddle validate
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "isa/common/error.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/output.h"
+#include "sim/cli/progress.h"
+#include "validation/report/html.h"
+#include "validation/report/print.h"
+#include "validation/run/validation.h"
+
+namespace heddle::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+using validation::Comparison;
+using validation::Subject;
+using validation::Validation;
+
+struct Options {
+    std::string what, hardware, filter, report, data;
+    std::vector<std::string> captures, bars;
+    unsigned workers = 0;
+    bool json = false, rows = false, allow_simulator = false;
+};
+
+std::vector<Subject> chosen_subjects(const std::string& what) {
+    if (what == "all") return validation::subjects();
+    std::vector<std::string> names{"all", "gpu"};
+    for (const Subject subject : validation::subjects()) {
+        if (what == validation::name_of(subject)) return {subject};
+        names.push_back(validation::name_of(subject));
+    }
+    const std::string near = nearest_word(what, names.data(), names.size());
+    throw Error("there is nothing to validate by the name of `" + what + "`", {},
+                near.empty() ? "known: numerics, kernels, timing, training, gpu, all"
+                             : "did you mean `" + near + "`?");
+}
+
+/// "gemm bf16=10": a bar of 10 % for the mean error of a category.
+std::pair<std::string, double> error_bar(const std::string& text) {
+    const std::size_t equals = text.rfind('=');
+    if (equals != std::string::npos && equals > 0) {
+        try {
+            std::size_t used = 0;
+            const std::string number = text.substr(equals + 1);
+            const double percent = std::stod(number, &used);
+            if (used == number.size() && percent >= 0) return {text.substr(0, equals), percent};
+        } catch (const std::logic_error&) {  // told below
+        }
+    }
+    throw Error("`" + text + "` is no bar", {"--bar", 0, ""},
+                "write CATEGORY=PERCENT, such as --bar \"gemm bf16=10\"");
+}
+
+validation::ValidationOptions validation_options(const Options& options, Progress& progress) {
+    validation::ValidationOptions chosen;
+    chosen.subjects = chosen_subjects(options.what);
+    chosen.captures.assign(options.captures.begin(), options.captures.end());
+    if (chosen.captures.empty()) chosen.captures = validation::installed_captures();
+    std::error_code ignored;
+    if (!options.data.empty() && !fs::is_directory(options.data, ignored))
+        throw Error("there is no such folder", {options.data, 0, ""},
+                    "--data names a folder with recordings of third parties");
+    chosen.data = options.data.empty() ? validation::data_folder() : fs::path(options.data);
+    chosen.allow_simulator = options.allow_simulator;
+    chosen.compare.hardware = options.hardware;
+    chosen.compare.filter = options.filter;
+    chosen.compare.workers = options.workers;
+    for (const std::string& bar : options.bars) chosen.compare.error_bars.insert(error_bar(bar));
+    chosen.compare.progress = [&progress](double fraction, const std::string& what) {
+        progress.update(fraction, what);
+    };
+    return chosen;
+}
+
+/// Written aside and renamed, so that no half of a report is ever read.
+void write_file(const std::string& path, const std::string& text) {
+    const std::string aside = path + ".part";
+    std::ofstream stream(aside, std::ios::binary);
+    stream << text;
+    stream.close();
+    std::error_code failure;
+    if (stream) fs::rename(aside, path, failure);
+    if (!stream || failure) {
+        std::error_code ignored;
+        fs::remove(aside, ignored);
+        throw Error("cannot write the file", {path, 0, ""},
+                    "does the folder exist, and may you write there?");
+    }
+}
+
+std::string table_for_people(const Validation& validation, bool rows) {
+    std::string text;
+    for (const Comparison& comparison : validation.comparisons)
+        text += (text.empty() ? "" : "\n\n") + validation::format_comparison(comparison, rows);
+    if (!validation.missing.empty()) text += text.empty() ? "" : "\n";
+    for (const std::string& line : validation.missing) text += line + "\n";
+    return text;
+}
+
+void show(const Validation& validation, const Options& options) {
+    if (!options.report.empty())
+        write_file(options.report, validation::comparisons_html("Heddle beside silicon: " + options.what,
+                                                                validation.comparisons, validation.missing));
+    if (options.json) {
+        print(validation::comparisons_json(validation.comparisons, validation.missing));
+        return;
+    }
+    std::string text = table_for_people(validation, options.rows);
+    if (!options.report.empty()) text += "\nwritten: " + options.report + "\n";
+    print(text);
+}
+
+void run_validate_command(const Options& options) {
+    if (options.what.empty())
+        throw Error("the command does not say what to validate", {},
+                    "numerics, kernels, timing, training, gpu or all; see `heddle validate --help`");
+    Validation result;
+    {
+        Progress progress;
+        result = validation::validate(validation_options(options, progress));
+    }
+    show(result, options);
+    const std::string failure = validation::failure_of(result.comparisons);
+    if (!failure.empty()) throw ComparisonFailed{failure};
+}
+
+}  // namespace
+
+void add_validate_command(CLI::App& app) {
+    const auto options = std::make_shared<Options>();
+    CLI::App* command = app.add_subcommand(
+        "validate", "Compares bits and times with recorded silicon: is what Heddle says true?");
+    command->add_option("WHAT", options->what, "numerics, kernels, timing, training, gpu, or all");
+    command
+        ->add_option("--capture", options->captures,
+                     "a folder that heddle-capture wrote (default: those that came with Heddle)")
+        ->type_name("DIR")
+        ->allow_extra_args(false);
+    command
+        ->add_option("--hardware", options->hardware,
+                     "the device to simulate (default: the one that matches the capture's GPU)")
+        ->type_name("NAME|FILE");
+    command->add_option("--filter", options->filter, "only rows whose name or category has this in it")
+        ->type_name("TEXT");
+    command
+        ->add_option("--bar", options->bars,
+                     "fail when the mean error of a category is above this: --bar \"gemm bf16=10\"")
+        ->type_name("CATEGORY=PERCENT")
+        ->allow_extra_args(false);
+    command->add_option("--data", options->data, "third-party recordings (default: $HEDDLE_DATA)")
+        ->type_name("DIR");
+    command->add_option("--report", options->report, "write a report for a browser")->type_name("FILE.html");
+    command->add_option("-j,--jobs", options->workers, "workers (default: one for each core)")
+        ->type_name("N");
+    command->add_flag("--rows", options->rows, "print every row, not only the worst");
+    command->add_flag("--json", options->json, "print JSON, with every row");
+    command->add_flag(
+        "--allow-simulator", options->allow_simulator,
+        "accept a capture that was made by the simulator: a test of the tools, not of accuracy");
+    command->footer(
+        "numerics   bits of tensor-core operations and of GEMMs\n"
+        "kernels    bits and times of the kernels of Heddle's library\n"
+        "timing     micro-benchmarks, GEMMs: mean error, median, 90 %, correlation, worst ten\n"
+        "training   losses and gradients of training steps\n"
+        "gpu        capture on this machine's GPU now, then compare everything\n"
+        "Examples:\n"
+        "  heddle validate all --report validation.html\n"
+        "  heddle validate numerics --json\n"
+        "  heddle validate timing --capture my-capture --bar \"gemm bf16=10\"\n"
+        "Exit codes: 0 every bar holds (what is not yet recorded is listed), 1 a bar does not hold, 2 bad "
+        "input.");
+    command->callback([options] { run_validate_command(*options); });
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,15 @@
+// The dot product unit against single tensor-core operations that were recorded on real GPUs, and how badly
+// wrong models of it would do: a comparison that a wrong model passes proves nothing.
+#pragma once
+
+#include <filesystem>
+
+#include "validation/compare/result.h"
+
+namespace heddle::validation {
+
+/// Every series under `folder` (of tensor_core_folder()): the definition and the fast implementation must
+/// give every row's bits. Throws heddle::Error when a file is missing or damaged.
+Comparison compare_recorded_vectors(const std::filesystem::path& folder, const CompareOptions& options);
+
+}  // namespace heddle::validation

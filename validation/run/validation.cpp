@@ -1,0 +1,136 @@
+#include "validation/run/validation.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <set>
+
+#include "validation/compare/recorded_vectors.h"
+#include "validation/read/recorded_capture.h"
+#include "validation/recorded/tensor_core_vectors.h"
+
+namespace heddle::validation {
+namespace {
+
+namespace fs = std::filesystem;
+
+using Captures = std::vector<std::unique_ptr<RecordedCapture>>;
+using CompareCapture = std::vector<Comparison> (*)(const RecordedCapture&, const CompareOptions&);
+
+/// What one section of a capture is good for.
+struct SectionComparison {
+    Subject subject;
+    const char* section;
+    const char* what;  ///< for "not yet recorded: ..."
+    CompareCapture compare;
+};
+
+const std::vector<SectionComparison>& section_comparisons() {
+    static const std::vector<SectionComparison> all{};
+    return all;
+}
+
+bool wanted(const ValidationOptions& options, Subject subject) {
+    return std::find(options.subjects.begin(), options.subjects.end(), subject) != options.subjects.end();
+}
+
+void add(Validation& validation, std::vector<Comparison> comparisons) {
+    for (Comparison& comparison : comparisons) validation.comparisons.push_back(std::move(comparison));
+}
+
+void compare_recordings(const ValidationOptions& options, Validation& validation) {
+    const fs::path folder = options.data.empty() ? fs::path() : tensor_core_folder(options.data);
+    if (folder.empty()) {
+        validation.missing.push_back(
+            "not here: recorded tensor-core vectors (put them under DIR/tensor_core/khattak_mikaitis and "
+            "name DIR by --data or HEDDLE_DATA; validation/recorded/tensor_core_vectors.h says where to get "
+            "them)");
+        return;
+    }
+    validation.comparisons.push_back(compare_recorded_vectors(folder, options.compare));
+}
+
+void compare_captures(const ValidationOptions& options, const Captures& captures, Validation& validation) {
+    for (const SectionComparison& comparison : section_comparisons()) {
+        if (!wanted(options, comparison.subject)) continue;
+        bool recorded = false;
+        for (const auto& capture : captures) {
+            if (!capture->has(comparison.section)) continue;
+            recorded = true;
+            add(validation, comparison.compare(*capture, options.compare));
+            if (!capture->section(comparison.section).complete)
+                validation.missing.push_back("incomplete: section `" + std::string(comparison.section) +
+                                             "` of " + capture->folder().string() +
+                                             " was stopped before its end");
+        }
+        if (!recorded) validation.missing.push_back("not yet recorded: " + std::string(comparison.what));
+    }
+}
+
+/// Folders in the order in which they are looked in, each once.
+void add_captures(std::vector<fs::path>& captures, std::set<fs::path>& known, const fs::path& folder) {
+    for (const fs::path& capture : captures_in(folder)) {
+        std::error_code ignored;
+        if (known.insert(fs::weakly_canonical(capture, ignored)).second) captures.push_back(capture);
+    }
+}
+
+}  // namespace
+
+const char* name_of(Subject subject) {
+    switch (subject) {
+        case Subject::numerics:
+            return "numerics";
+        case Subject::kernels:
+            return "kernels";
+        case Subject::timing:
+            return "timing";
+        case Subject::training:
+            return "training";
+    }
+    return "";
+}
+
+const std::vector<Subject>& subjects() {
+    static const std::vector<Subject> all{Subject::numerics, Subject::kernels, Subject::timing,
+                                          Subject::training};
+    return all;
+}
+
+bool Validation::holds() const {
+    return std::all_of(comparisons.begin(), comparisons.end(),
+                       [](const Comparison& comparison) { return comparison.holds(); });
+}
+
+Validation validate(const ValidationOptions& options) {
+    Captures captures;
+    for (const fs::path& folder : options.captures)
+        captures.push_back(std::make_unique<RecordedCapture>(folder, options.allow_simulator));
+    Validation validation;
+    if (wanted(options, Subject::numerics)) compare_recordings(options, validation);
+    compare_captures(options, captures, validation);
+    return validation;
+}
+
+std::vector<fs::path> installed_captures() {
+    std::vector<fs::path> captures;
+    std::set<fs::path> known;
+    std::error_code failure;
+    const fs::path executable = fs::read_symlink("/proc/self/exe", failure);
+    if (!failure) {
+        // <source>/build/sim/cli/heddle, so that a tree that was moved after building still finds its files.
+        add_captures(captures, known, executable.parent_path() / "../../../validation/captures");
+        add_captures(captures, known, executable.parent_path() / "../share/heddle/captures");
+    }
+    add_captures(captures, known, fs::path(HEDDLE_SOURCE_DIRECTORY) / "validation" / "captures");
+    return captures;
+}
+
+fs::path data_folder() {
+    if (const char* variable = std::getenv("HEDDLE_DATA")) return variable;
+    std::error_code ignored;
+    const fs::path beside = fs::path(HEDDLE_SOURCE_DIRECTORY) / ".." / "shared" / "data";
+    return fs::is_directory(beside, ignored) ? fs::weakly_canonical(beside, ignored) : fs::path();
+}
+
+}  // namespace heddle::validation
