@@ -1,0 +1,593 @@
+// The driver API, as far as the capture program uses it.
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "isa/common/error.h"
+#include "isa/ptx/parser.h"
+#include "isa/ptx/tensor_map.h"
+#include "state.h"
+
+using namespace heddle;
+using namespace heddle::virtual_cuda;
+
+struct CUctx_st {};
+struct CUmod_st {
+    std::shared_ptr<const ptx::Module> module;
+    std::map<std::string, std::unique_ptr<CUfunc_st>> functions;
+};
+struct CUevent_st {
+    double time_ms = -1;
+};
+struct CUgraphExec_st {
+    std::vector<Work> work;
+};
+
+namespace heddle::virtual_cuda {
+
+Driver& driver() {
+    static Driver instance;
+    return instance;
+}
+
+CUresult submit(CUstream stream, Work work) {
+    if (driver().sticky != CUDA_SUCCESS) return driver().sticky;
+    if (stream != nullptr && stream->capturing) {
+        stream->capturing->nodes.push_back(std::make_unique<CUgraphNode_st>(CUgraphNode_st{std::move(work)}));
+        return CUDA_SUCCESS;
+    }
+    try {
+        driver().clock_ms += 1e-3;
+        if (work.perform) work.perform();
+    } catch (const std::exception& failure) {
+        std::fprintf(stderr, "virtual CUDA: %s\n", failure.what());
+        driver().sticky = CUDA_ERROR_LAUNCH_FAILED;
+    }
+    return CUDA_SUCCESS;  // a kernel's failure shows at the next synchronisation
+}
+
+CUfunction named_function(const std::string& name) {
+    static std::map<std::string, std::unique_ptr<CUfunc_st>> functions;
+    auto& function = functions[name];
+    if (!function) function = std::make_unique<CUfunc_st>(CUfunc_st{name, nullptr});
+    return function.get();
+}
+
+}  // namespace heddle::virtual_cuda
+
+namespace {
+
+constexpr std::uint64_t kTotalBytes = std::uint64_t{8} << 30;
+
+bool in_bounds(CUdeviceptr address, std::size_t bytes) {
+    const auto next = driver().sizes.upper_bound(address);
+    if (next == driver().sizes.begin()) return false;
+    const auto& allocation = *std::prev(next);
+    return address - allocation.first <= allocation.second &&
+           bytes <= allocation.second - (address - allocation.first);
+}
+
+CUresult copy_in(CUdeviceptr to, const void* from, std::size_t bytes) {
+    if (!in_bounds(to, bytes)) return CUDA_ERROR_INVALID_VALUE;
+    driver().memory.write(to, {static_cast<const std::byte*>(from), bytes});
+    return CUDA_SUCCESS;
+}
+CUresult copy_out(void* to, CUdeviceptr from, std::size_t bytes) {
+    if (driver().sticky != CUDA_SUCCESS) return driver().sticky;
+    if (!in_bounds(from, bytes)) return CUDA_ERROR_INVALID_VALUE;
+    driver().memory.read(from, {static_cast<std::byte*>(to), bytes});
+    return CUDA_SUCCESS;
+}
+CUresult set_bytes(CUdeviceptr to, const void* pattern, std::size_t size, std::size_t count) {
+    if (!in_bounds(to, size * count)) return CUDA_ERROR_INVALID_VALUE;
+    std::vector<std::byte> bytes(size * count);
+    for (std::size_t i = 0; i < count; ++i) std::memcpy(bytes.data() + i * size, pattern, size);
+    driver().memory.write(to, bytes);
+    return CUDA_SUCCESS;
+}
+
+void run_kernel(CUfunction function, const CUlaunchConfig& config, const ptx::Dim3& cluster,
+                const std::vector<std::byte>& parameters) {
+    ptx::LaunchContext context;
+    context.kernel = function->kernel.get();
+    context.grid = {config.gridDimX, config.gridDimY, config.gridDimZ};
+    context.block = {config.blockDimX, config.blockDimY, config.blockDimZ};
+    context.cluster = cluster;
+    context.dynamic_shared_bytes = config.sharedMemBytes;
+    context.parameters = parameters;
+    context.memory = &driver().memory;
+    context.compute_capability = 90;
+    ptx::run_functionally(context);
+}
+
+/// What the real driver refuses.
+CUresult check_launch(CUfunction f, const CUlaunchConfig& config, const ptx::Dim3& cluster) {
+    const std::uint64_t threads = std::uint64_t{config.blockDimX} * config.blockDimY * config.blockDimZ;
+    if (threads == 0 || threads > 1024 || config.gridDimX == 0 || config.gridDimY == 0 ||
+        config.gridDimZ == 0 || config.gridDimY > 65535 || config.gridDimZ > 65535 || config.blockDimZ > 64)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (static_cast<int>(config.sharedMemBytes) > f->dynamic_shared_limit) return CUDA_ERROR_INVALID_VALUE;
+    const unsigned size = cluster.x * cluster.y * cluster.z;
+    if (size > (f->non_portable_cluster ? 16u : 8u) || config.gridDimX % cluster.x != 0 ||
+        config.gridDimY % cluster.y != 0 || config.gridDimZ % cluster.z != 0)
+        return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    return CUDA_SUCCESS;
+}
+
+/// Writes into the buffer that the JIT options name.
+void jit_log(unsigned options, CUjit_option* names, void** values, const std::string& text) {
+    char* buffer = nullptr;
+    std::size_t bytes = 0;
+    for (unsigned i = 0; i < options; ++i) {
+        if (names[i] == CU_JIT_ERROR_LOG_BUFFER) buffer = static_cast<char*>(values[i]);
+        if (names[i] == CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES)
+            bytes = reinterpret_cast<std::uintptr_t>(values[i]);
+    }
+    if (buffer == nullptr || bytes == 0) return;
+    const std::size_t count = std::min(bytes - 1, text.size());
+    std::memcpy(buffer, text.data(), count);
+    buffer[count] = 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+CUresult CUDAAPI cuGetErrorString(CUresult error, const char** text) {
+    *text = error == CUDA_SUCCESS ? "no error" : "an error of the virtual driver";
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuGetErrorName(CUresult error, const char** text) {
+    *text = error == CUDA_SUCCESS ? "CUDA_SUCCESS" : "CUDA_ERROR_VIRTUAL";
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuInit(unsigned) {
+    driver().initialised = true;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuDriverGetVersion(int* version) {
+    *version = 13000;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuDeviceGetCount(int* count) {
+    if (!driver().initialised) return CUDA_ERROR_NOT_INITIALIZED;
+    *count = 1;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuDeviceGet(CUdevice* device, int ordinal) {
+    if (!driver().initialised) return CUDA_ERROR_NOT_INITIALIZED;
+    if (ordinal != 0) return CUDA_ERROR_INVALID_DEVICE;
+    *device = 0;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuDeviceGetName(char* name, int length, CUdevice) {
+    std::strncpy(name, "Heddle virtual GPU (not silicon)", static_cast<std::size_t>(length));
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuDeviceGetUuid(CUuuid* uuid, CUdevice) {
+    std::memset(uuid, 7, sizeof *uuid);
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuDeviceTotalMem(size_t* bytes, CUdevice) {
+    *bytes = kTotalBytes;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, CUdevice) {
+    switch (attribute) {
+        case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR:
+            *value = 9;
+            break;
+        case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR:
+            *value = 0;
+            break;
+        case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT:
+            *value = 4;
+            break;
+        case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE:
+            *value = 1 << 20;
+            break;
+        case CU_DEVICE_ATTRIBUTE_CLOCK_RATE:
+            *value = 1000000;
+            break;
+        case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN:
+            *value = 227 << 10;
+            break;
+        case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK:
+            *value = 48 << 10;
+            break;
+        case CU_DEVICE_ATTRIBUTE_WARP_SIZE:
+            *value = 32;
+            break;
+        default:
+            *value = attribute < CU_DEVICE_ATTRIBUTE_MAX ? 1 : 0;
+            break;
+    }
+    return attribute > 0 && attribute < CU_DEVICE_ATTRIBUTE_MAX ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+}
+
+// ---- contexts ----
+
+static CUctx_st the_context;
+static CUcontext current = nullptr;
+
+CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
+    *context = &the_context;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuDevicePrimaryCtxRelease(CUdevice) {
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuCtxCreate(CUcontext* context, CUctxCreateParams*, unsigned, CUdevice) {
+    current = *context = &the_context;
+    return CUDA_SUCCESS;
+}
+#undef cuCtxCreate
+CUresult CUDAAPI cuCtxCreate_v2(CUcontext* context, unsigned, CUdevice) {
+    current = *context = &the_context;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuCtxDestroy(CUcontext) {
+    current = nullptr;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuCtxSetCurrent(CUcontext context) {
+    current = context;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuCtxGetCurrent(CUcontext* context) {
+    *context = current;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuCtxGetDevice(CUdevice* device) {
+    *device = 0;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuCtxSynchronize(void) {
+    return driver().sticky;
+}
+
+// ---- memory ----
+
+CUresult CUDAAPI cuMemGetInfo(size_t* free, size_t* total) {
+    *total = kTotalBytes;
+    *free = kTotalBytes - driver().allocated_bytes;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuMemAlloc(CUdeviceptr* address, size_t bytes) {
+    if (driver().sticky != CUDA_SUCCESS) return driver().sticky;
+    if (current == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    if (bytes == 0) return CUDA_ERROR_INVALID_VALUE;
+    if (driver().allocated_bytes + bytes > kTotalBytes) return CUDA_ERROR_OUT_OF_MEMORY;
+    *address = driver().memory.allocate("cuMemAlloc", bytes, true);
+    const std::vector<std::byte> noise(std::min<std::size_t>(bytes, 4096),
+                                       std::byte{0xA5});  // undefined values
+    driver().memory.write(*address, noise);
+    driver().sizes[*address] = bytes;
+    driver().allocated_bytes += bytes;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuMemFree(CUdeviceptr address) {
+    if (driver().sticky != CUDA_SUCCESS) return driver().sticky;
+    const auto found = driver().sizes.find(address);
+    if (found == driver().sizes.end()) return CUDA_ERROR_INVALID_VALUE;
+    driver().allocated_bytes -= found->second;
+    if (ptx::Allocation* allocation = driver().memory.find(address, 1)) {
+        allocation->data.clear();
+        allocation->data.shrink_to_fit();
+        allocation->backed = false;
+        allocation->bytes = 0;  // uses after this are out of bounds
+    }
+    driver().sizes.erase(found);
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuMemAllocHost(void** pointer, size_t bytes) {
+    *pointer = std::malloc(bytes);
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuMemFreeHost(void* pointer) {
+    std::free(pointer);
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuMemcpyHtoD(CUdeviceptr to, const void* from, size_t bytes) {
+    return driver().sticky != CUDA_SUCCESS ? driver().sticky : copy_in(to, from, bytes);
+}
+CUresult CUDAAPI cuMemcpyDtoH(void* to, CUdeviceptr from, size_t bytes) {
+    return copy_out(to, from, bytes);
+}
+CUresult CUDAAPI cuMemcpyHtoDAsync(CUdeviceptr to, const void* from, size_t bytes, CUstream stream) {
+    if (!in_bounds(to, bytes)) return CUDA_ERROR_INVALID_VALUE;
+    const auto* source = static_cast<const std::byte*>(from);
+    return submit(stream, {.perform = [=, copy = std::vector<std::byte>(source, source + bytes)] {
+                      copy_in(to, copy.data(), copy.size());
+                  }});
+}
+CUresult CUDAAPI cuMemcpyDtoHAsync(void* to, CUdeviceptr from, size_t bytes, CUstream stream) {
+    if (!in_bounds(from, bytes)) return CUDA_ERROR_INVALID_VALUE;
+    return submit(stream, {.perform = [=] { copy_out(to, from, bytes); }});
+}
+CUresult CUDAAPI cuMemcpyDtoDAsync(CUdeviceptr to, CUdeviceptr from, size_t bytes, CUstream stream) {
+    if (!in_bounds(from, bytes) || !in_bounds(to, bytes)) return CUDA_ERROR_INVALID_VALUE;
+    return submit(stream, {.perform = [=] {
+                      std::vector<std::byte> copy(bytes);
+                      copy_out(copy.data(), from, bytes);
+                      copy_in(to, copy.data(), bytes);
+                  }});
+}
+CUresult CUDAAPI cuMemsetD8(CUdeviceptr to, unsigned char value, size_t count) {
+    return driver().sticky != CUDA_SUCCESS ? driver().sticky : set_bytes(to, &value, 1, count);
+}
+CUresult CUDAAPI cuMemsetD8Async(CUdeviceptr to, unsigned char value, size_t count, CUstream stream) {
+    if (!in_bounds(to, count)) return CUDA_ERROR_INVALID_VALUE;
+    return submit(stream, {.perform = [=] { set_bytes(to, &value, 1, count); }});
+}
+CUresult CUDAAPI cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, CUstream stream) {
+    if (!in_bounds(to, 4 * count)) return CUDA_ERROR_INVALID_VALUE;
+    return submit(stream, {.perform = [=] { set_bytes(to, &value, 4, count); }});
+}
+
+// ---- modules and kernels ----
+
+CUresult CUDAAPI cuModuleLoadDataEx(CUmodule* module, const void* image, unsigned options,
+                                    CUjit_option* names, void** values) {
+    if (driver().sticky != CUDA_SUCCESS) return driver().sticky;
+    if (current == nullptr) return CUDA_ERROR_INVALID_CONTEXT;
+    try {
+        auto loaded = std::make_unique<CUmod_st>();
+        loaded->module = ptx::parse_shared(static_cast<const char*>(image), "image");
+        *module = loaded.release();
+        return CUDA_SUCCESS;
+    } catch (const std::exception& failure) {
+        jit_log(options, names, values, failure.what());
+        return CUDA_ERROR_INVALID_PTX;
+    }
+}
+CUresult CUDAAPI cuModuleLoadData(CUmodule* module, const void* image) {
+    return cuModuleLoadDataEx(module, image, 0, nullptr, nullptr);
+}
+CUresult CUDAAPI cuModuleUnload(CUmodule module) {
+    delete module;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
+    std::unique_ptr<CUfunc_st>& found = module->functions[name];
+    try {
+        if (!found) {
+            auto kernel = std::make_shared<ptx::LoadedKernel>(module->module, name, 90);
+            ptx::allocate_module_variables(*kernel, driver().memory);
+            found = std::make_unique<CUfunc_st>(CUfunc_st{name, std::move(kernel)});
+        }
+    } catch (const std::exception& failure) {
+        std::fprintf(stderr, "virtual CUDA: %s\n", failure.what());
+        return CUDA_ERROR_NOT_FOUND;
+    }
+    *function = found.get();
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuFuncGetAttribute(int* value, CUfunction_attribute attribute, CUfunction function) {
+    *value = 0;
+    if (!function->kernel) return CUDA_SUCCESS;
+    if (attribute == CU_FUNC_ATTRIBUTE_NUM_REGS)
+        *value = static_cast<int>(function->kernel->registers_per_thread());
+    if (attribute == CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)
+        *value = static_cast<int>(function->kernel->static_shared_bytes());
+    if (attribute == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK) *value = 1024;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
+    if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
+        if (value > 227 << 10) return CUDA_ERROR_INVALID_VALUE;
+        function->dynamic_shared_limit = std::max(function->dynamic_shared_limit, value);
+    }
+    if (attribute == CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED)
+        function->non_portable_cluster = value != 0;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuFuncGetName(const char** name, CUfunction function) {
+    *name = function->name.c_str();
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuKernelGetName(const char** name, CUkernel kernel) {
+    *name = reinterpret_cast<CUfunction>(kernel)->name.c_str();
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuKernelGetFunction(CUfunction* function, CUkernel kernel) {
+    *function = reinterpret_cast<CUfunction>(kernel);
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuLaunchKernelEx(const CUlaunchConfig* config, CUfunction function, void** parameters,
+                                  void** extra) {
+    if (driver().sticky != CUDA_SUCCESS) return driver().sticky;
+    if (extra != nullptr || !function->kernel) return CUDA_ERROR_INVALID_VALUE;
+    ptx::Dim3 cluster;
+    for (unsigned i = 0; i < config->numAttrs; ++i) {
+        const CUlaunchAttribute& attribute = config->attrs[i];
+        if (attribute.id == CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION)
+            cluster = {attribute.value.clusterDim.x, attribute.value.clusterDim.y,
+                       attribute.value.clusterDim.z};
+    }
+    if (const CUresult refused = check_launch(function, *config, cluster); refused != CUDA_SUCCESS)
+        return refused;
+    const auto declared = function->kernel->parameters();
+    std::vector<std::vector<std::byte>> values;
+    for (std::size_t i = 0; i < declared.size(); ++i) {
+        const auto* from = static_cast<const std::byte*>(parameters[i]);
+        values.emplace_back(from, from + declared[i].bytes);
+    }
+    Work work;
+    work.function = function;
+    const unsigned grid[3] = {config->gridDimX, config->gridDimY, config->gridDimZ};
+    const unsigned block[3] = {config->blockDimX, config->blockDimY, config->blockDimZ};
+    std::copy_n(grid, 3, work.grid);
+    std::copy_n(block, 3, work.block);
+    work.shared_bytes = config->sharedMemBytes;
+    CUlaunchConfig copy = *config;
+    copy.attrs = nullptr;
+    copy.numAttrs = 0;
+    work.perform = [=, packed = ptx::pack_parameters(*function->kernel, values)] {
+        run_kernel(function, copy, cluster, packed);
+    };
+    return submit(config->hStream, std::move(work));
+}
+CUresult CUDAAPI cuLaunchKernel(CUfunction function, unsigned grid_x, unsigned grid_y, unsigned grid_z,
+                                unsigned block_x, unsigned block_y, unsigned block_z, unsigned shared_bytes,
+                                CUstream stream, void** parameters, void** extra) {
+    CUlaunchConfig config{};
+    config.gridDimX = grid_x;
+    config.gridDimY = grid_y;
+    config.gridDimZ = grid_z;
+    config.blockDimX = block_x;
+    config.blockDimY = block_y;
+    config.blockDimZ = block_z;
+    config.sharedMemBytes = shared_bytes;
+    config.hStream = stream;
+    return cuLaunchKernelEx(&config, function, parameters, extra);
+}
+
+// ---- streams, events, graphs ----
+
+CUresult CUDAAPI cuStreamCreate(CUstream* stream, unsigned) {
+    *stream = new CUstream_st;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuStreamDestroy(CUstream stream) {
+    delete stream;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuStreamSynchronize(CUstream stream) {
+    if (stream != nullptr && stream->capturing) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    return driver().sticky;
+}
+CUresult CUDAAPI cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
+    if (stream == nullptr || stream->capturing) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    stream->capturing = std::make_unique<CUgraph_st>();
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuStreamEndCapture(CUstream stream, CUgraph* graph) {
+    if (!stream->capturing) return CUDA_ERROR_ILLEGAL_STATE;
+    *graph = stream->capturing.release();
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
+    *status = stream->capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuEventCreate(CUevent* event, unsigned) {
+    *event = new CUevent_st;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuEventDestroy(CUevent event) {
+    delete event;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuEventRecord(CUevent event, CUstream stream) {
+    if (stream != nullptr && stream->capturing) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    event->time_ms = driver().clock_ms;
+    return driver().sticky;
+}
+CUresult CUDAAPI cuEventSynchronize(CUevent) {
+    return driver().sticky;
+}
+CUresult CUDAAPI cuEventElapsedTime(float* milliseconds, CUevent start, CUevent end) {
+    if (start->time_ms < 0 || end->time_ms < 0) return CUDA_ERROR_INVALID_HANDLE;
+    *milliseconds = static_cast<float>(end->time_ms - start->time_ms);
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuGraphGetNodes(CUgraph graph, CUgraphNode* nodes, size_t* count) {
+    if (nodes != nullptr)
+        for (std::size_t i = 0; i < std::min(*count, graph->nodes.size()); ++i)
+            nodes[i] = graph->nodes[i].get();
+    *count = graph->nodes.size();
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuGraphNodeGetType(CUgraphNode node, CUgraphNodeType* type) {
+    *type = node->work.function != nullptr ? CU_GRAPH_NODE_TYPE_KERNEL : CU_GRAPH_NODE_TYPE_MEMSET;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_PARAMS* parameters) {
+    if (node->work.function == nullptr) return CUDA_ERROR_INVALID_VALUE;
+    *parameters = {};
+    parameters->func = node->work.function;
+    parameters->gridDimX = node->work.grid[0];
+    parameters->gridDimY = node->work.grid[1];
+    parameters->gridDimZ = node->work.grid[2];
+    parameters->blockDimX = node->work.block[0];
+    parameters->blockDimY = node->work.block[1];
+    parameters->blockDimZ = node->work.block[2];
+    parameters->sharedMemBytes = node->work.shared_bytes;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuGraphInstantiate(CUgraphExec* executable, CUgraph graph, unsigned long long) {
+    auto made = std::make_unique<CUgraphExec_st>();
+    for (const auto& node : graph->nodes) made->work.push_back(node->work);
+    *executable = made.release();
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuGraphUpload(CUgraphExec, CUstream) {
+    return driver().sticky;
+}
+CUresult CUDAAPI cuGraphLaunch(CUgraphExec executable, CUstream stream) {
+    for (const Work& work : executable->work)
+        if (const CUresult result = submit(stream, work); result != CUDA_SUCCESS) return result;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec executable) {
+    delete executable;
+    return CUDA_SUCCESS;
+}
+CUresult CUDAAPI cuGraphDestroy(CUgraph graph) {
+    delete graph;
+    return CUDA_SUCCESS;
+}
+
+// ---- the rest ----
+
+CUresult CUDAAPI cuTensorMapEncodeTiled(CUtensorMap* map, CUtensorMapDataType type, cuuint32_t rank,
+                                        void* address, const cuuint64_t* sizes, const cuuint64_t* strides,
+                                        const cuuint32_t* box, const cuuint32_t* element_strides,
+                                        CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                        CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
+    ptx::TensorMap made;
+    made.type = static_cast<ptx::TensorMapType>(type);
+    made.rank = static_cast<std::uint8_t>(rank);
+    made.address = reinterpret_cast<std::uint64_t>(address);
+    made.interleave = static_cast<std::uint8_t>(interleave);
+    made.swizzle = static_cast<ptx::TensorMapSwizzle>(swizzle);
+    made.promotion = static_cast<ptx::TensorMapPromotion>(promotion);
+    made.fill = static_cast<ptx::TensorMapFill>(fill);
+    for (unsigned i = 0; i < rank; ++i) {
+        made.sizes[i] = sizes[i];
+        made.box[i] = box[i];
+        made.element_strides[i] = element_strides[i];
+        if (i > 0) made.strides[i - 1] = strides[i - 1];
+    }
+    try {
+        const auto bytes = made.encode();
+        std::memcpy(map, bytes.data(), bytes.size());
+        return CUDA_SUCCESS;
+    } catch (const std::exception& failure) {
+        std::fprintf(stderr, "virtual CUDA: %s\n", failure.what());
+        return CUDA_ERROR_INVALID_VALUE;
+    }
+}
+
+CUresult CUDAAPI cuGetProcAddress(const char* symbol, void** function, int, cuuint64_t,
+                                  CUdriverProcAddressQueryResult* status) {
+    Dl_info info{};
+    dladdr(reinterpret_cast<void*>(&driver), &info);
+    void* library = dlopen(info.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+    *function = nullptr;
+    for (const char* version : {"_v4", "_v3", "_v2", ""}) {
+        *function = library == nullptr ? nullptr : dlsym(library, (std::string(symbol) + version).c_str());
+        if (*function != nullptr) break;
+    }
+    if (*function == nullptr && std::string(symbol) == "cuGraphInstantiate")
+        *function = dlsym(library, "cuGraphInstantiateWithFlags");
+    if (status != nullptr)
+        *status = *function != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
+    return *function != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+}  // extern "C"
