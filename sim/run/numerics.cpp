@@ -73,11 +73,14 @@ TrainingReport train_beside_reference(const trace::Trace& trace, TrainingDevice&
             std::max(result.loss_error, std::abs(result.device_loss[i] - result.reference_loss[i]) / scale);
     }
     result.loss_error_bound = 2 * error;
+    double longest = 0;
+    for (const auto& [id, length] : path) longest = std::max(longest, length);
     for (const trace::TensorId id : parameters) {
         const std::vector<double> expected = truth_of(id);
-        const double size = std::max(norm(expected), 1e-30);
+        const double length = path[id] > 1e-9 * longest ? path[id] : longest;
+        const double size = std::max({norm(expected), length, 1e-30});
         const double found = distance(device.read(id), expected) / size;
-        const double bound = 2 * error * path[id] / size + steps * 0x1p-23;
+        const double bound = 2 * error * length / size + steps * 0x1p-23;
         // The parameter that comes nearest to its bound, or passes it by most.
         if (result.worst_parameter.empty() ||
             found * result.weight_error_bound > result.weight_error * bound) {

@@ -33,7 +33,9 @@ struct TrainingReport {
 /// truncates in fp32 is wrong by at most 3 u + k 2^-23 relative to |A||B|; a gradient passes through every
 /// matrix product of the step at most once, so its relative error is at most d = products * (3 u + k 2^-23);
 /// the weights then differ by at most 2 d times the length of the path that they travelled (the factor 2
-/// leaves room for what wrong weights do to later gradients), plus one rounding of the update per step.
+/// leaves room for what wrong weights do to later gradients), plus one rounding of the update per step. The
+/// terms of some gradients cancel (the bias of keys, to which a softmax is blind): a parameter that does not
+/// move in exact arithmetic is measured by the longest path of the others.
 TrainingReport train_beside_reference(const trace::Trace& trace, TrainingDevice& device, unsigned steps);
 
 std::string to_text(const TrainingReport& report);

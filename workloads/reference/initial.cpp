@@ -55,6 +55,10 @@ std::vector<double> initial_values(const trace::Trace& trace, TensorId id, std::
     const auto fill = [&](auto value) {
         for (std::size_t i = 0; i < values.size(); ++i) values[i] = value(i);
     };
+    if (is_integer(tensor.type) && tensor.name.ends_with("positions")) {
+        fill([](std::size_t i) { return static_cast<double>(i); });
+        return values;
+    }
     if (is_integer(tensor.type)) {
         const auto count = static_cast<double>(choices(trace, id));
         fill([&](std::size_t i) { return std::floor(expression::random_uniform(stream, i) * count); });

@@ -36,6 +36,7 @@ class TensorValues {
 ///     down to a power of two); vectors: 1 when the name ends in "gamma", otherwise 0
 ///   inputs and other activations: uniform in [-1, 1)
 ///   labels and indices (integer types that an op looks up with): uniform over the classes or rows of that op
+///   integers whose name ends in "positions": 0, 1, 2, ...
 ///   optimizer state, gradients, other: 0
 /// Uniform numbers are multiples of 2^-7 of their bound, so that f32, f16 and bf16 hold them exactly.
 std::vector<double> initial_values(const trace::Trace& trace, trace::TensorId id, std::uint64_t seed);

@@ -1,12 +1,19 @@
 #include "workloads/zoo/mlp.h"
 
-#include <cmath>
-
 #include "isa/common/error.h"
+#include "workloads/zoo/optimizer.h"
 #include "workloads/zoo/tape.h"
 
 namespace heddle::zoo {
 namespace {
+
+OptimizerOptions optimizer_options(const MlpOptions& options) {
+    OptimizerOptions optimizer;
+    optimizer.learning_rate = options.learning_rate;
+    optimizer.momentum = options.momentum;
+    optimizer.loss_scale = options.loss_scale;
+    return optimizer;
+}
 
 void check(const MlpOptions& options) {
     const auto bad = [](const std::string& key, const std::string& problem) {
@@ -21,31 +28,12 @@ void check(const MlpOptions& options) {
         options.type != ElementType::bf16 && options.type != ElementType::tf32) {
         bad("type", "must be f32, tf32, f16 or bf16");
     }
-    if (!(options.learning_rate > 0)) bad("learning_rate", "must be above 0");
-    if (!(options.momentum >= 0 && options.momentum < 1)) bad("momentum", "must be from 0 to below 1");
-    if (!(options.loss_scale > 0) || !std::isfinite(options.loss_scale)) bad("loss_scale", "must be above 0");
+    check(optimizer_options(options), "mlp");
 }
 
 /// tf32 is a format of the tensor core's inputs; in memory it is f32.
 ElementType memory_type(ElementType type) {
     return type == ElementType::tf32 ? ElementType::f32 : type;
-}
-
-void update(Tape& tape, TensorId parameter, const Gradient& gradient, const MlpOptions& options) {
-    const std::string& name = tape.tensor(parameter).name;
-    const Shape shape = tape.tensor(parameter).shape;
-    const double rate = options.learning_rate;
-    const double unscale = 1 / options.loss_scale;
-    const TensorId g = tape.materialise(gradient, "d " + name, parameter);
-    if (options.momentum == 0) {
-        tape.update_in_place("sgd " + name, "y0 = x0 - s0 * x1", {parameter, g}, {parameter},
-                             {rate * unscale});
-        return;
-    }
-    const TensorId velocity =
-        tape.external(name + ".velocity", ElementType::f32, shape, TensorRole::optimizer_state);
-    tape.update_in_place("sgd " + name, "y0 = s1 * x0 + s2 * x1; y1 = x2 - s0 * y0", {velocity, g, parameter},
-                         {velocity, parameter}, {rate, options.momentum, unscale});
 }
 
 }  // namespace
@@ -85,8 +73,9 @@ trace::Trace mlp(const MlpOptions& options) {
 
     const auto gradients = tape.backward(loss, read, options.loss_scale);
     tape.set_phase(Phase::optimizer);
+    Optimizer optimizer(tape, optimizer_options(options));
     for (std::size_t i = 0; i < parameters.size(); ++i)
-        update(tape, parameters[i], gradients.at(read[i]), options);
+        optimizer.update(parameters[i], gradients.at(read[i]));
 
     trace::Trace trace = tape.finish();
     if (options.type == ElementType::tf32) {

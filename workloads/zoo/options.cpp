@@ -64,6 +64,21 @@ std::vector<std::int64_t> Options::integers(const std::string& name) const {
     return result;
 }
 
+bool Options::flag(const std::string& name) const {
+    const std::string& value = values_.at(name);
+    if (value != "0" && value != "1") fail(name, "0 or 1");
+    return value == "1";
+}
+
+std::size_t Options::choice(const std::string& name, const std::vector<std::string>& words) const {
+    std::string wanted;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        if (words[i] == values_.at(name)) return i;
+        wanted += (i == 0 ? "" : i + 1 == words.size() ? " or " : ", ") + words[i];
+    }
+    fail(name, wanted);
+}
+
 trace::ElementType Options::type(const std::string& name) const {
     try {
         return trace::element_type_from_name(values_.at(name));

@@ -26,6 +26,10 @@ class Options {
     /// "784,512,10"
     std::vector<std::int64_t> integers(const std::string& name) const;
     trace::ElementType type(const std::string& name) const;
+    /// 0 or 1.
+    bool flag(const std::string& name) const;
+    /// The position of the value among `words`.
+    std::size_t choice(const std::string& name, const std::vector<std::string>& words) const;
 
   private:
     [[noreturn]] void fail(const std::string& name, const std::string& wanted) const;

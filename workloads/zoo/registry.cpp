@@ -1,6 +1,7 @@
 #include "workloads/zoo/registry.h"
 
 #include "isa/common/error.h"
+#include "workloads/zoo/gpt.h"
 #include "workloads/zoo/mlp.h"
 
 namespace heddle::zoo {
@@ -17,6 +18,31 @@ trace::Trace build_mlp(const Options& options) {
     return mlp(mlp_options);
 }
 
+trace::Trace build_gpt(const Options& options) {
+    GptOptions gpt_options;
+    gpt_options.layers = options.integer("layers");
+    gpt_options.hidden = options.integer("hidden");
+    gpt_options.heads = options.integer("heads");
+    gpt_options.feed_forward = options.integer("feed_forward");
+    gpt_options.batch = options.integer("batch");
+    gpt_options.sequence = options.integer("sequence");
+    gpt_options.vocabulary = options.integer("vocabulary");
+    gpt_options.type = options.type("type");
+    gpt_options.attention =
+        static_cast<AttentionForm>(options.choice("attention", {"auto", "fused", "composed"}));
+    gpt_options.tied = options.flag("tied");
+    gpt_options.deterministic = options.flag("deterministic");
+    OptimizerOptions& optimizer = gpt_options.optimizer;
+    optimizer.kind = static_cast<OptimizerOptions::Kind>(options.choice("optimizer", {"sgd", "adamw"}));
+    optimizer.learning_rate = options.real("learning_rate");
+    optimizer.momentum = options.real("momentum");
+    optimizer.beta1 = options.real("beta1");
+    optimizer.beta2 = options.real("beta2");
+    optimizer.weight_decay = options.real("weight_decay");
+    optimizer.loss_scale = options.real("loss_scale");
+    return gpt(gpt_options);
+}
+
 }  // namespace
 
 std::vector<Model> models() {
@@ -30,6 +56,28 @@ std::vector<Model> models() {
           {"momentum", "0", "0 is plain SGD"},
           {"loss_scale", "1", "factor on the loss before the backward pass, divided out in the update"}},
          build_mlp},
+        {"gpt",
+         "decoder-only transformer: embeddings, causal attention, GELU, cross-entropy of the next token",
+         {{"layers", "2", "blocks"},
+          {"hidden", "128", "width of the residual stream"},
+          {"heads", "2", "of attention; divides hidden"},
+          {"feed_forward", "0", "width of the MLP in a block; 0: four times hidden"},
+          {"batch", "4", "sequences per step"},
+          {"sequence", "64", "tokens per sequence"},
+          {"vocabulary", "256", "tokens that there are"},
+          {"type", "f32", "f32, tf32, f16 or bf16; below f32 with f32 master weights"},
+          {"attention", "auto",
+           "fused (16 bits, heads of 64 or 128), composed, or auto: fused where it goes"},
+          {"tied", "0", "1: the head is the token embedding transposed"},
+          {"deterministic", "0", "1: every sum in an order that the step alone decides"},
+          {"optimizer", "sgd", "sgd or adamw"},
+          {"learning_rate", "0.1", "step of the update"},
+          {"momentum", "0", "of sgd; 0 has no state"},
+          {"beta1", "0.9", "of adamw: forgetting of the mean"},
+          {"beta2", "0.999", "of adamw: forgetting of the mean square"},
+          {"weight_decay", "0.1", "of adamw, on parameters of two axes or more"},
+          {"loss_scale", "1", "factor on the loss before the backward pass, divided out in the update"}},
+         build_gpt},
     };
 }
 

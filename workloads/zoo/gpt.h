@@ -1,0 +1,38 @@
+// GPT: a decoder-only transformer (Radford et al., 2019) with one training step: token and position
+// embedding, pre-layer-norm blocks of causal attention and a GELU MLP, cross-entropy of the next token, SGD
+// or AdamW.
+#pragma once
+
+#include "workloads/trace/trace.h"
+#include "workloads/zoo/optimizer.h"
+
+namespace heddle::zoo {
+
+/// How attention is recorded.
+enum class AttentionForm : std::uint8_t {
+    automatic,  ///< fused where a GPU kernel for it exists (16 bits, heads of 64 or 128), else composed
+    fused,      ///< one op forward and one backward
+    composed,   ///< scores, mask, softmax, product: an op each
+};
+
+struct GptOptions {
+    std::int64_t layers = 2, hidden = 128, heads = 2;
+    std::int64_t feed_forward = 0;  ///< 0: 4 * hidden
+    std::int64_t batch = 4, sequence = 64, vocabulary = 256;
+    /// Of activations, their gradients and the weights that ops read. Below f32, master weights stay f32 and
+    /// are cast at the start of the step; logits and loss are always f32.
+    trace::ElementType type = trace::ElementType::f32;
+    AttentionForm attention = AttentionForm::automatic;
+    bool tied = false;  ///< the head is the token embedding transposed
+    /// Every sum in an order that the step alone decides: composed attention, and the gradient of the token
+    /// embedding as a product with a one-hot matrix instead of additions in memory in any order.
+    bool deterministic = false;
+    OptimizerOptions optimizer;
+};
+
+/// One training step on one batch of tokens. Parameters, with D hidden, F feed_forward, S sequence, V
+/// vocabulary: V D + S D + layers (4 D^2 + 4 D + 2 D F + F + D + 4 D) + 2 D, and V D for a head that is not
+/// tied. Query, key and value have a projection each. Weights are [out, in] as in PyTorch.
+trace::Trace gpt(const GptOptions& options);
+
+}  // namespace heddle::zoo
