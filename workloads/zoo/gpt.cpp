@@ -46,8 +46,8 @@ class Builder {
     trace::Trace run() {
         tokens_ = tape_.external("tokens", ElementType::i32, {rows_}, TensorRole::input);
         const TensorId labels = tape_.external("labels", ElementType::i32, {rows_}, TensorRole::label);
-        if (!fused_) positions_ = indices("positions", o_.sequence);
         declare_parameters();
+        if (!fused_) positions_ = indices("positions", o_.sequence);
         TensorId x = embed();
         for (std::size_t i = 0; i < blocks_.size(); ++i) x = block(x, i);
         x = norm("final_norm", x, final_norm_);
