@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fstream>
 #include <limits>
+#include <set>
 
 namespace heddle::validation {
 namespace {
@@ -198,6 +199,7 @@ const CapturedSection& RecordedCapture::section(const std::string& name) const {
     const json state = manifest_.value("sections", json::object()).value(name, json());
     section.complete = state.is_object() ? state.value("complete", false) : state == json(true);
     std::string line;
+    std::set<std::string> ids;
     for (std::int64_t number = 1; std::getline(stream, line); ++number) {
         const SourceLocation where{path.string(), number};
         CapturedRecord record;
@@ -206,6 +208,7 @@ const CapturedSection& RecordedCapture::section(const std::string& name) const {
         if (record.values.is_discarded() || !record.values.is_object())
             throw Error("a line is not a JSON object", where, kDamaged);
         record.id = record.get<std::string>("id");
+        if (!ids.insert(record.id).second) record.fail("id", "stands there twice");
         take_binary(record, binary, binary_file);
         section.records.push_back(std::move(record));
     }

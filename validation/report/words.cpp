@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "sim/report/numbers.h"
 
@@ -12,8 +11,10 @@ namespace {
 
 /// 99.99 % must not print as 100 %.
 std::string per_cent(double value) {
-    if (value > 99.9 && value < 100) value = std::floor(value * 1e6) / 1e6;
-    return fmt::format("{:.7g} %", value);
+    std::string text = fmt::format("{:.5g}", value);
+    for (int digits = 6; value != 100 && text == "100" && digits <= 17; ++digits)
+        text = fmt::format("{:.{}g}", value, digits);
+    return text + " %";
 }
 
 std::string share(double fraction) {

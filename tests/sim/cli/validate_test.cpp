@@ -1,0 +1,155 @@
+// `heddle validate` as a user meets it.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+namespace fs = std::filesystem;
+
+namespace {
+
+/// A working folder of its own for each test case.
+class Folder {
+  public:
+    Folder() : path_(fs::temp_directory_path() / ("heddle-validate-test-" + std::to_string(getpid()))) {
+        fs::remove_all(path_);
+        fs::create_directories(path_);
+    }
+    ~Folder() { fs::remove_all(path_); }
+    const fs::path& path() const { return path_; }
+    void write(const std::string& name, const std::string& text) const {
+        fs::create_directories((path_ / name).parent_path());
+        std::ofstream(path_ / name, std::ios::binary) << text;
+    }
+
+  private:
+    fs::path path_;
+};
+
+std::string text_of(const fs::path& path) {
+    std::ifstream stream(path, std::ios::binary);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    return text.str();
+}
+
+struct Outcome {
+    int code = -1;
+    std::string out, err;
+};
+
+/// Runs `heddle validate <arguments>` in the folder with HEDDLE_DATA set to `data`.
+Outcome validate(const Folder& folder, const std::string& arguments, const std::string& data = "nowhere") {
+    const std::string base = folder.path().string();
+    const std::string command = "cd '" + base + "' && HEDDLE_DATA='" + data +
+                                "' '" HEDDLE_COMMAND "' validate " + arguments + " >'" + base + ".out' 2>'" +
+                                base + ".err' </dev/null";
+    const int status = std::system(command.c_str());
+    Outcome outcome{WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(base + ".out"),
+                    text_of(base + ".err")};
+    fs::remove(base + ".out");
+    fs::remove(base + ".err");
+    return outcome;
+}
+
+/// A data folder with one recorded row for each series; with the right result or another.
+void write_tensor_core_rows(const Folder& folder, bool right) {
+    struct Series {
+        const char* device;
+        const char* name;
+        bool half;  ///< an fp16 result is recorded too
+        bool single;
+    };
+    const Series all[] = {{"H100", "fp16", true, true},  {"H100", "bf16", false, true},
+                          {"H100", "tf32", false, true}, {"H100", "E4M3", true, true},
+                          {"H100", "E5M2", true, true},  {"A100", "fp16", true, true},
+                          {"A100", "bf16", false, true}, {"A100", "tf32", false, true}};
+    for (const Series& series : all) {
+        const std::string here =
+            std::string("data/tensor_core/khattak_mikaitis/") + series.device + "/" + series.name + "/";
+        const std::string middle = std::string("_") + series.device + "_";
+        // 1 * 2 + 1 * 2 + 0 = 4, exact in every model.
+        folder.write(here + "a" + middle + series.name + ".txt", "3f800000 3f800000\n");
+        folder.write(here + "b" + middle + series.name + ".txt", "40000000 40000000\n");
+        folder.write(here + "c" + middle + "fp32.txt", std::string(32, '0') + "\n");
+        const std::string four = "01000000100000000000000000000000",
+                          five = "01000000101000000000000000000000";
+        for (const char* output : {"fp32", "fp16"})
+            folder.write(here + "d" + middle + output + ".txt", (right ? four : five) + "\n");
+    }
+}
+
+}  // namespace
+
+TEST_CASE("bad usage of validate ends with code 2 and one line") {
+    struct Case {
+        const char* arguments;
+        const char* expected;
+    };
+    const Case cases[] = {
+        {"", "heddle validate --help"},
+        {"numercs", "did you mean `numerics`?"},
+        {"timing extra", "extra"},
+        {"timing --bar ten", "CATEGORY=PERCENT"},
+        {"timing --bar gemm=-1", "CATEGORY=PERCENT"},
+        {"timing --bar gemm=1x", "CATEGORY=PERCENT"},
+        {"all --capture nowhere", "manifest.json"},
+        {"all --data nowhere", "nowhere"},
+        {"all --jobs many", "many"},
+        {"numerics --no-such-option", "--no-such-option"},
+    };
+    for (const Case& test : cases) {
+        CAPTURE(test.arguments);
+        Folder folder;
+        const Outcome outcome = validate(folder, test.arguments);
+        CHECK(outcome.code == 2);
+        CHECK(outcome.out.empty());
+        CHECK_THAT(outcome.err, Catch::StartsWith("heddle: ") && Catch::Contains(test.expected));
+        CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+    }
+}
+
+TEST_CASE("what is not here and not yet recorded is said, and is no failure") {
+    Folder folder;
+    const Outcome outcome = validate(folder, "numerics");
+    CHECK(outcome.code == 0);
+    CHECK_THAT(outcome.out, Catch::Contains("not here: recorded tensor-core vectors"));
+}
+
+TEST_CASE("recorded rows that the model misses fail with code 1, and everything is written before") {
+    Folder folder;
+    write_tensor_core_rows(folder, false);
+    const Outcome outcome = validate(folder, "numerics --json --report page.html", "data");
+    CHECK(outcome.code == 1);
+    CHECK_THAT(outcome.err, Catch::Contains("bars do not hold"));
+    CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+    const auto json = nlohmann::json::parse(outcome.out);
+    CHECK(json["holds"] == false);
+    CHECK(json["comparisons"][0]["rows"].size() == 12);
+    CHECK(json["comparisons"][0]["rows"][0]["bits"]["identical"] == 0);
+    CHECK_THAT(text_of(folder.path() / "page.html"),
+               Catch::StartsWith("<!DOCTYPE html>") && Catch::EndsWith("</html>\n"));
+    CHECK_FALSE(fs::exists(folder.path() / "page.html.part"));
+}
+
+TEST_CASE("a report that cannot be written is an error of code 2") {
+    Folder folder;
+    write_tensor_core_rows(folder, true);
+    const Outcome outcome = validate(folder, "numerics --report nowhere/page.html", "data");
+    CHECK(outcome.code == 2);
+    CHECK_THAT(outcome.err, Catch::Contains("nowhere/page.html"));
+}
+
+TEST_CASE("a capture by the simulator is refused unless asked for") {
+    Folder folder;
+    folder.write("capture/manifest.json", R"({"schema": 1, "silicon": false, "sections": {}})");
+    const Outcome outcome = validate(folder, "all --capture capture");
+    CHECK(outcome.code == 2);
+    CHECK_THAT(outcome.err, Catch::Contains("--allow-simulator"));
+}

@@ -1,0 +1,140 @@
+#include "validation/read/recorded_capture.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstdlib>
+
+#include "capture_folder.h"
+
+using namespace heddle;
+using namespace heddle::validation;
+using heddle::validation::test::CaptureFolder;
+
+namespace {
+
+constexpr const char* kManifest =
+    R"({"schema": 1, "silicon": true, "date": "2026-11-21", "device": {"name": "NVIDIA H100 80GB HBM3", )"
+    R"("compute_capability": 90}, "sections": {"numerics": {"complete": true}, "timing": {"complete": false}}})";
+
+void write_small_capture(const CaptureFolder& folder) {
+    folder.write("manifest.json", kManifest);
+    folder.write("numerics.jsonl",
+                 "{\"id\": \"a\", \"value\": 1.5, \"binary\": [0, 3]}\n"
+                 "{\"id\": \"b\", \"value\": \"nan\", \"binary\": [3, 2]}\n"
+                 "{\"id\": \"c\", \"value\": \"-inf\"}\n");
+    folder.write("numerics.bin", "xyz12");
+}
+
+std::string text_of(const std::vector<std::byte>& bytes) {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+/// What reading the section says is wrong.
+std::string complaint(const CaptureFolder& folder) {
+    try {
+        RecordedCapture(folder.path()).section("numerics");
+    } catch (const Error& error) {
+        return error.what();
+    }
+    return "no complaint";
+}
+
+}  // namespace
+
+TEST_CASE("a capture is read as it was written") {
+    const CaptureFolder folder;
+    write_small_capture(folder);
+    const RecordedCapture capture(folder.path());
+    CHECK(capture.is_silicon());
+    CHECK(capture.device_name() == "NVIDIA H100 80GB HBM3");
+    CHECK(capture.compute_capability() == 90);
+    CHECK(capture.date() == "2026-11-21");
+    CHECK(capture.sections() == std::vector<std::string>{"numerics"});
+    const CapturedSection& section = capture.section("numerics");
+    CHECK(section.complete);
+    REQUIRE(section.records.size() == 3);
+    CHECK(section.records[0].number("value") == 1.5);
+    CHECK(std::isnan(section.records[1].number("value")));
+    CHECK(section.records[2].number("value") == -INFINITY);
+    CHECK(text_of(section.records[0].binary) == "xyz");
+    CHECK(text_of(section.records[1].binary) == "12");
+    CHECK(section.records[2].binary.empty());
+    CHECK(section.find("b") == &section.records[1]);
+    CHECK(section.find("z") == nullptr);
+}
+
+TEST_CASE("compressed bytes read the same, and cut-off ones are an error") {
+    const CaptureFolder folder;
+    write_small_capture(folder);
+    const std::string file = (folder.path() / "numerics.bin").string();
+    if (std::system(("gzip -f '" + file + "'").c_str()) != 0) return;
+    CHECK(text_of(RecordedCapture(folder.path()).section("numerics").records[1].binary) == "12");
+    std::filesystem::resize_file(file + ".gz", std::filesystem::file_size(file + ".gz") - 6);
+    CHECK_THAT(complaint(folder), Catch::Contains("numerics.bin.gz"));
+}
+
+TEST_CASE("damage is told with the file, the line and the key") {
+    const CaptureFolder folder;
+    struct Case {
+        const char* lines;
+        const char* expected;
+    };
+    const Case cases[] = {
+        {"{\"id\": \"a\"}\n{\"id\": \"b\", \"val", "numerics.jsonl:2"},
+        {"{\"id\": \"a\"}\n[1]\n", "numerics.jsonl:2"},
+        {"{\"value\": 1}\n", "`id`"},
+        {"{\"id\": 7}\n", "numerics.jsonl:1"},
+        {"{\"id\": \"a\", \"binary\": [0, 9]}\n", "numerics.bin is too short"},
+        {"{\"id\": \"a\", \"binary\": [4, 2]}\n", "numerics.bin is too short"},
+        {"{\"id\": \"a\", \"binary\": [18446744073709551615, 2]}\n", "numerics.bin is too short"},
+        {"{\"id\": \"a\", \"binary\": \"0\"}\n", "[offset, length]"},
+        {"{\"id\": \"a\"}\n{\"id\": \"a\"}\n", "`a`"},
+    };
+    for (const Case& test : cases) {
+        write_small_capture(folder);
+        folder.write("numerics.jsonl", test.lines);
+        CAPTURE(test.lines);
+        CHECK_THAT(complaint(folder), Catch::Contains(test.expected) && Catch::Contains("numerics.jsonl"));
+    }
+    std::filesystem::remove(folder.path() / "numerics.jsonl");
+    CHECK_THAT(complaint(folder), Catch::Contains("no section `numerics`"));
+}
+
+TEST_CASE("a member that is missing or of another kind is told with its key") {
+    const CaptureFolder folder;
+    write_small_capture(folder);
+    const RecordedCapture capture(folder.path());
+    const CapturedRecord& record = capture.section("numerics").records[0];
+    CHECK_THROWS_WITH(record.get<int>("nothing"), Catch::Contains("`nothing`") && Catch::Contains("jsonl:1"));
+    CHECK_THROWS_WITH(record.get<std::string>("value"), Catch::Contains("`value`"));
+    CHECK_THROWS_WITH(record.number("id"), Catch::Contains("`id`"));
+    CHECK(record.get_or<int>("nothing", 5) == 5);
+}
+
+TEST_CASE("a folder without a capture, another schema and a simulator's capture are refused") {
+    const CaptureFolder folder;
+    CHECK_THROWS_WITH(RecordedCapture(folder.path()), Catch::Contains("manifest.json"));
+    folder.write("manifest.json", "{\"schema\": 1");
+    CHECK_THROWS_WITH(RecordedCapture(folder.path()), Catch::Contains("not a JSON object"));
+    folder.write("manifest.json", "{\"silicon\": true}");
+    CHECK_THROWS_WITH(RecordedCapture(folder.path()), Catch::Contains("schema"));
+    folder.write("manifest.json", "{\"schema\": 99, \"silicon\": true}");
+    CHECK_THROWS_WITH(RecordedCapture(folder.path()), Catch::Contains("99") && Catch::Contains("update"));
+    folder.write("manifest.json", "{\"schema\": 1}");
+    CHECK_THROWS_WITH(RecordedCapture(folder.path()), Catch::Contains("silicon"));
+    folder.write("manifest.json", "{\"schema\": 1, \"silicon\": false}");
+    CHECK_THROWS_WITH(RecordedCapture(folder.path()), Catch::Contains("--allow-simulator"));
+    CHECK_FALSE(RecordedCapture(folder.path(), true).is_silicon());
+}
+
+TEST_CASE("captures are found by their manifests, in order") {
+    const CaptureFolder folder("captures");
+    for (const char* name : {"b", "a", "not-one"}) std::filesystem::create_directory(folder.path() / name);
+    folder.write("a/manifest.json", "{}");
+    folder.write("b/manifest.json", "{}");
+    const auto found = captures_in(folder.path());
+    REQUIRE(found.size() == 2);
+    CHECK(found[0].filename() == "a");
+    CHECK(found[1].filename() == "b");
+    CHECK(captures_in(folder.path() / "nowhere").empty());
+}
