@@ -3,12 +3,13 @@
 #include <algorithm>
 
 #include "isa/common/error.h"
+#include "models/gpu/gpc_layout.h"
 
 namespace heddle::models::gpu {
 
 CtaScheduler::CtaScheduler(const sc_core::sc_module_name& name, ClockDomain& clock,
-                           const LaunchConfig& config)
-    : Block(name, clock), sms("sms"), reports("reports"), config_(config) {
+                           const LaunchConfig& config, std::vector<std::uint32_t> gpc_of_sm)
+    : Block(name, clock), sms("sms"), reports("reports"), config_(config), gpc_of_sm_(std::move(gpc_of_sm)) {
     reports.bind(*this);
 }
 
@@ -28,10 +29,12 @@ void CtaScheduler::begin(const ptx::LaunchContext& launch, unsigned per_sm) {
     launch_ = &launch;
     ctas_ = launch.grid.count();
     cluster_size_ = ptx::cluster_size(launch);
-    if (cluster_size_ > receivers_.size() * per_sm) {
+    const std::size_t places =
+        cluster_size_ == 1 ? receivers_.size() * per_sm : largest_gpc(gpc_of_sm_) * per_sm;
+    if (cluster_size_ > places) {
         throw Error("a cluster of " + std::to_string(cluster_size_) +
-                        " thread blocks does not fit: this GPU holds " +
-                        std::to_string(receivers_.size() * per_sm) + " at once",
+                        " thread blocks does not fit: a GPC of this GPU holds " + std::to_string(places) +
+                        " at once",
                     {}, "use smaller clusters or thread blocks");
     }
     for (unsigned round = 0; round < per_sm; ++round) {
@@ -50,9 +53,19 @@ void CtaScheduler::cta_finished(std::uint32_t sm, Cycle at) {
     if (handed_out_ < ctas_) wake(std::max(at, pace_.free_at()));
 }
 
+std::pair<Cycle, std::uint32_t> CtaScheduler::next_cluster() const {
+    std::vector<unsigned> free(gpc_of_sm_.size());  // by GPC
+    for (const auto& [at, sm] : places_) {
+        const std::uint32_t gpc = gpc_of_sm_[sm];
+        if (++free[gpc] == cluster_size_) return {at, gpc};
+    }
+    return {kNever, 0};
+}
+
 Cycle CtaScheduler::next() const {
     if (handed_out_ == ctas_ || places_.size() < cluster_size_) return kNever;
-    return std::max(places_[cluster_size_ - 1].first, pace_.free_at());
+    const Cycle place = cluster_size_ == 1 ? places_.front().first : next_cluster().first;
+    return place == kNever ? kNever : std::max(place, pace_.free_at());
 }
 
 bool CtaScheduler::can_act(Cycle now) const {
@@ -73,13 +86,14 @@ Cycle CtaScheduler::tick(Cycle now) {
     return next();
 }
 
-// The first free places, on as many different SMs as possible. At least cluster_size_ are free.
-std::vector<std::size_t> CtaScheduler::choose_places(Cycle now) const {
+// The first free places of a GPC, on as many different SMs as possible. At least cluster_size_ are free.
+std::vector<std::size_t> CtaScheduler::choose_places(Cycle now, std::uint32_t gpc) const {
     std::vector<std::size_t> chosen, others;
     std::vector<bool> taken(receivers_.size());
     for (std::size_t i = 0; i < places_.size() && places_[i].first <= now && chosen.size() < cluster_size_;
          ++i) {
         const std::uint32_t sm = places_[i].second;
+        if (gpc_of_sm_[sm] != gpc) continue;
         (taken[sm] ? others : chosen).push_back(i);
         taken[sm] = true;
     }
@@ -89,7 +103,7 @@ std::vector<std::size_t> CtaScheduler::choose_places(Cycle now) const {
 }
 
 void CtaScheduler::start_cluster(Cycle now) {
-    const std::vector<std::size_t> chosen = choose_places(now);
+    const std::vector<std::size_t> chosen = choose_places(now, next_cluster().second);
     const auto cluster = std::make_shared<ptx::Cluster>(*launch_);
     const std::uint64_t number = handed_out_ / cluster_size_;
     for (unsigned rank = 0; rank < cluster_size_; ++rank) {

@@ -16,14 +16,16 @@
 namespace heddle::models::gpu {
 
 /// Breadth first, as the hardware does: one CTA to each SM, then a second to each, until all are full; then
-/// each place that becomes free takes the next CTA. The CTAs of a cluster start together, on different SMs as
-/// far as there are any.
+/// each place that becomes free takes the next CTA. The CTAs of a cluster start together in one GPC, on
+/// different SMs as far as there are any.
 class CtaScheduler : public Block, public CtaReporter {
   public:
     sc_core::sc_port<CtaReceiver, 0, sc_core::SC_ZERO_OR_MORE_BOUND> sms;
     sc_core::sc_export<CtaReporter> reports;
 
-    CtaScheduler(const sc_core::sc_module_name& name, ClockDomain& clock, const LaunchConfig& config);
+    /// `gpc_of_sm`: one entry for each SM, see gpc_layout.h.
+    CtaScheduler(const sc_core::sc_module_name& name, ClockDomain& clock, const LaunchConfig& config,
+                 std::vector<std::uint32_t> gpc_of_sm);
 
     /// Between reset() and the run: `per_sm` thread blocks of the launch fit on an SM. `launch` must outlive
     /// the run. Throws heddle::Error when not one of its clusters fits.
@@ -42,9 +44,12 @@ class CtaScheduler : public Block, public CtaReporter {
     void end_of_elaboration() override;
     Cycle next() const;
     void start_cluster(Cycle now);
-    std::vector<std::size_t> choose_places(Cycle now) const;
+    /// When the first GPC has places for a whole cluster, and which GPC that is; kNever when none has.
+    std::pair<Cycle, std::uint32_t> next_cluster() const;
+    std::vector<std::size_t> choose_places(Cycle now, std::uint32_t gpc) const;
 
     const LaunchConfig config_;
+    const std::vector<std::uint32_t> gpc_of_sm_;
     std::vector<CtaReceiver*> receivers_;
     const ptx::LaunchContext* launch_ = nullptr;
     unsigned cluster_size_ = 1;

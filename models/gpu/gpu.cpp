@@ -5,6 +5,7 @@
 #include <string>
 
 #include "isa/common/error.h"
+#include "models/gpu/gpc_layout.h"
 #include "models/gpu/kernel_summary.h"
 
 namespace heddle::models::gpu {
@@ -26,7 +27,7 @@ GpuConfig checked(const GpuConfig& config) {
 Gpu::Gpu(const sc_core::sc_module_name& name, const GpuConfig& config)
     : sc_module(name),
       clock("clock", checked(config).clock),
-      scheduler("scheduler", clock, config.launch),
+      scheduler("scheduler", clock, config.launch, gpc_layout(config.sm.count, config.sm.gpcs)),
       sms("sm"),
       slices("l2_slice"),
       channels("memory_channel"),

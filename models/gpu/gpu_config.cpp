@@ -9,6 +9,9 @@ void describe(GpuConfig& c, ParameterList& list) {
     list.add("clock", c.clock, frequency, 1e8, 1e10, "SM clock; every latency in cycles counts this clock.");
 
     list.add("sm.count", c.sm.count, count, 1, 1024, "Streaming multiprocessors.");
+    list.add("sm.gpcs", c.sm.gpcs, count, 1, 64,
+             "Graphics processing clusters; the SMs are dealt to them two by two, thread block clusters stay "
+             "in one.");
     list.add("sm.warps", c.sm.warps, count, 4, 64, "Warps resident on one SM at most.");
     list.add("sm.ctas", c.sm.ctas, count, 1, 64, "Thread blocks resident on one SM at most.");
     list.add("sm.threads", c.sm.threads, count, 128, 2048, "Threads resident on one SM at most.");

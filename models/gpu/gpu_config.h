@@ -20,6 +20,7 @@ enum class SchedulerPolicy : std::uint8_t { greedy_then_oldest, greedy_then_youn
 
 struct SmConfig {
     std::uint32_t count = 132;
+    std::uint32_t gpcs = 8;    ///< graphics processing clusters that the SMs are dealt to
     std::uint32_t warps = 64;  ///< resident at most
     std::uint32_t ctas = 32;   ///< resident at most
     std::uint32_t threads = 2048;

@@ -3,6 +3,7 @@
 #include <catch2/catch.hpp>
 
 #include "gpu_test_bench.h"
+#include "models/gpu/gpc_layout.h"
 
 namespace heddle::models::gpu {
 namespace {
@@ -52,6 +53,7 @@ TEST_CASE("distributed shared memory takes the latency measured on an H800", "[m
 TEST_CASE("a cluster starts together, on different SMs, and its CTAs wait for one another", "[models_gpu]") {
     GpuConfig config;
     config.sm.count = 6;
+    config.sm.gpcs = 1;
     GpuTestBench bench(config);
     const std::uint64_t out = bench.memory.allocate("out", 4096, true);
     // Each CTA adds its SM to the words of its cluster; the last barrier keeps all of them there until then.
@@ -76,6 +78,43 @@ TEST_CASE("a cluster starts together, on different SMs, and its CTAs wait for on
     CHECK(run_clusters(bench, text, 24, 64, 4, {out}, {}, ptx::Mode::timing).cycles == result.cycles);
 }
 
+TEST_CASE("SMs are dealt to GPCs in pairs; the H100's 132 make six of 16 and two of 18", "[models_gpu]") {
+    const std::vector<std::uint32_t> h100 = gpc_layout(132, 8);
+    std::vector<unsigned> sizes(8);
+    for (std::size_t sm = 0; sm < h100.size(); ++sm) {
+        ++sizes[h100[sm]];
+        CHECK(h100[sm] == h100[sm / 2 * 2]);
+    }
+    CHECK(sizes == std::vector<unsigned>{18, 18, 16, 16, 16, 16, 16, 16});
+    CHECK(largest_gpc(h100) == 18);
+    // One thread block per SM: clusters of 16 leave four SMs idle, those of 2 none.
+    CHECK(active_clusters(h100, 16, 1) == 8);
+    CHECK(active_clusters(h100, 4, 1) == 32);
+    CHECK(active_clusters(h100, 2, 1) == 66);
+}
+
+TEST_CASE("a cluster stays in one GPC", "[models_gpu]") {
+    GpuConfig config;
+    config.sm.count = 20;
+    config.sm.gpcs = 3;  // 8, 6 and 6 SMs
+    GpuTestBench bench(config);
+    const std::vector<std::uint32_t> gpcs = gpc_layout(20, 3);
+    const std::uint64_t out = bench.memory.allocate("out", 4096, true);
+    const std::string text = kernel_text(
+        "ld.param.u64 %rd0, [p0]; mov.u32 %r0, %smid; mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd1, %r1, 4; "
+        "add.u64 %rd1, %rd1, %rd0;\n"
+        "barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;\n"
+        "st.global.u32 [%rd1], %r0; ret;",
+        1);
+    const KernelResult result = run_clusters(bench, text, 80, 1024, 4, {out});
+    std::vector<std::uint32_t> sms(80);
+    bench.memory.read(out, std::as_writable_bytes(std::span(sms)));
+    for (unsigned i = 0; i < 80; ++i) CHECK(gpcs[sms[i]] == gpcs[sms[i / 4 * 4]]);
+    RunOptions every_cycle;
+    every_cycle.tick_every_cycle = true;
+    CHECK(run_clusters(bench, text, 80, 1024, 4, {out}, every_cycle).cycles == result.cycles);
+}
+
 TEST_CASE("machines without clusters, and clusters that are too large, are refused", "[models_gpu]") {
     GpuConfig config;
     config.cluster.size = 0;
@@ -83,6 +122,17 @@ TEST_CASE("machines without clusters, and clusters that are too large, are refus
     const std::uint64_t out = bench.memory.allocate("out", 256, true);
     CHECK_THROWS_WITH(run_clusters(bench, cluster_chase(4, 1), 2, 1, 2, {out}),
                       Catch::Contains("this GPU takes none"));
+}
+
+TEST_CASE("a cluster that no GPC can hold is refused", "[models_gpu]") {
+    GpuConfig config;
+    config.sm.count = 6;
+    config.sm.gpcs = 3;
+    GpuTestBench bench(config);
+    const std::uint64_t out = bench.memory.allocate("out", 4096, true);
+    CHECK_THROWS_WITH(run_clusters(bench, kernel_text("ret;", 1), 8, 1024, 8, {out}),
+                      Catch::Contains("a GPC of this GPU holds 4 at once"));
+    CHECK_NOTHROW(run_clusters(bench, kernel_text("ret;", 1), 8, 1024, 4, {out}));
 }
 
 }  // namespace heddle::models::gpu
