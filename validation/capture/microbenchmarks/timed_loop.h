@@ -18,6 +18,7 @@ struct TimedBody {
     unsigned links = 64;
     unsigned minimum_capability = 70;
     bool specific_target = false;  ///< ".target sm_90a"
+    std::string version;           ///< PTX version above 8.0 that an instruction needs; empty: 8.0
     /// Sets up registers. `operands` is an address in global memory, see operand_offset; `scratch` one of
     /// kScratchBytes bytes of zeros.
     std::function<void(kernels::PtxWriter&, const kernels::Reg& operands, const kernels::Reg& scratch)>
