@@ -1,4 +1,5 @@
-// Asynchronous copies and the barriers that they signal: cp.async, bulk copies (TMA), tensor copies, mbarrier.
+// Asynchronous copies and the barriers that they signal: cp.async, bulk copies (TMA), tensor copies,
+// mbarrier.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -121,9 +122,9 @@ TimedBody bulk_body(unsigned bytes) {
 constexpr unsigned kRowBytes = 128;  ///< of a tensor copy's box
 
 struct CopyStream {
-    bool tensor = false;     ///< two-dimensional boxes of rows of 128 bytes, swizzled; else plain bulk copies
-    unsigned bytes = 0;      ///< of one copy
-    unsigned stages = 1;     ///< copies under way per CTA
+    bool tensor = false;  ///< two-dimensional boxes of rows of 128 bytes, swizzled; else plain bulk copies
+    unsigned bytes = 0;   ///< of one copy
+    unsigned stages = 1;  ///< copies under way per CTA
     unsigned ctas_per_sm = 1;
     std::uint64_t buffer = 0;
     bool cold = false;  ///< from DRAM
@@ -131,8 +132,8 @@ struct CopyStream {
 
 /// One thread of each CTA keeps `stages` copies under way, `turns` times all of them.
 GeneratedKernel generate_copy_stream(const CopyStream& stream, unsigned capability) {
-    PtxWriter w(std::string(stream.tensor ? "tensor" : "bulk") + "_stream_" + std::to_string(stream.bytes) + "_" +
-                    std::to_string(stream.stages),
+    PtxWriter w(std::string(stream.tensor ? "tensor" : "bulk") + "_stream_" + std::to_string(stream.bytes) +
+                    "_" + std::to_string(stream.stages),
                 capability, 90, "bulk copies");
     const Reg source = stream.tensor ? w.b64_parameter("source") : w.pointer_parameter("source");
     const Reg pieces = w.b32_parameter("pieces"), turns = w.b32_parameter("turns");
@@ -205,19 +206,18 @@ Measurement measure_copy_stream(const CopyStream& stream, Device& device, const 
     if (stream.tensor) device.write(map.address(), tensor_map(device, stream, buffer.address()));
     const std::uint64_t ctas = std::uint64_t{stream.ctas_per_sm} * device.sm_count();
     const std::uint64_t per_turn = ctas * stream.stages * stream.bytes;
-    const std::uint64_t wanted = device.is_silicon() ? 256u << 20 : std::min<std::uint64_t>(8u << 20, stream.buffer);
-    const auto turns =
-        static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted / per_turn, 1, 4096));
+    const std::uint64_t wanted =
+        device.is_silicon() ? 256u << 20 : std::min<std::uint64_t>(8u << 20, stream.buffer);
+    const auto turns = static_cast<std::uint32_t>(std::clamp<std::uint64_t>(wanted / per_turn, 1, 4096));
     TimingOptions options;
     options.repetitions = settings.repetitions;
     Measurement result;
     double microseconds[2] = {0, 0};
     for (unsigned longer = 0; longer < 2; ++longer) {
-        const Launch launch =
-            make_launch(handle, kernel, {static_cast<std::uint32_t>(ctas), 1, 1},
-                        {{"source", stream.tensor ? map.address() : buffer.address()},
-                         {"pieces", stream.buffer / stream.bytes},
-                         {"turns", turns << longer}});
+        const Launch launch = make_launch(handle, kernel, {static_cast<std::uint32_t>(ctas), 1, 1},
+                                          {{"source", stream.tensor ? map.address() : buffer.address()},
+                                           {"pieces", stream.buffer / stream.bytes},
+                                           {"turns", turns << longer}});
         result.microseconds = device.time([&] { device.launch(launch); }, options);
         microseconds[longer] = median(result.microseconds);
     }
@@ -228,9 +228,9 @@ Measurement measure_copy_stream(const CopyStream& stream, Device& device, const 
 
 void add_copy_stream(std::vector<Benchmark>& list, const CopyStream& stream, bool quick = false) {
     Benchmark benchmark;
-    benchmark.id = std::string("tma/") + (stream.tensor ? "tensor" : "bulk") + (stream.cold ? "/dram" : "/l2") +
-                   "/bytes=" + std::to_string(stream.bytes) + "/stages=" + std::to_string(stream.stages) +
-                   "/ctas=" + std::to_string(stream.ctas_per_sm);
+    benchmark.id = std::string("tma/") + (stream.tensor ? "tensor" : "bulk") +
+                   (stream.cold ? "/dram" : "/l2") + "/bytes=" + std::to_string(stream.bytes) +
+                   "/stages=" + std::to_string(stream.stages) + "/ctas=" + std::to_string(stream.ctas_per_sm);
     benchmark.group = stream.cold ? "TMA bandwidth from DRAM" : "TMA bandwidth from L2";
     benchmark.quick = quick;
     benchmark.minimum_capability = 90;

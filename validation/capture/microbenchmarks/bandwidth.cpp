@@ -15,11 +15,12 @@ using kernels::Reg;
 
 enum class Level : std::uint8_t { shared, l1, l2 };
 
-/// Every thread loads 16 bytes per link; the next turn's addresses need what this one loaded (zeros), so that no
-/// load can be moved out of the loop.
+/// Every thread loads 16 bytes per link; the next turn's addresses need what this one loaded (zeros), so that
+/// no load can be moved out of the loop.
 TimedBody load_body(Level level, unsigned warps) {
     struct State {
         Reg address, address_b32, kept, last;
+        std::vector<Reg> waiting;
     };
     auto state = std::make_shared<State>();
     TimedBody body;
@@ -32,12 +33,14 @@ TimedBody load_body(Level level, unsigned warps) {
         const Reg thread = w.tid();
         state->kept = w.constant_b32(0);
         if (level == Level::shared) {
-            const std::string words = w.shared("words", std::max(step, 1024u));
+            const std::string words = w.shared("words", 8 * step);
             const Reg base = w.make_b32("mov.u32", words);
             state->address_b32 = w.make_b32("mad.lo.u32", thread, 16, base);
             const Reg zero = w.make_b32("ld.global.b32", at(scratch));
-            w.op("st.shared.v4.b32", at(state->address_b32),
-                 "{" + zero + ", " + zero + ", " + zero + ", " + zero + "}");
+            for (unsigned i = 0; i < 8; ++i) {
+                w.op("st.shared.v4.b32", at(state->address_b32, std::int64_t{i} * step),
+                     "{" + zero + ", " + zero + ", " + zero + ", " + zero + "}");
+            }
             w.cta_barrier();
         } else {
             state->address = w.element_address(scratch, thread, 16);
@@ -47,20 +50,25 @@ TimedBody load_body(Level level, unsigned warps) {
         const std::vector<Reg> words = w.b32s(4);
         const std::string into = "{" + words[0] + ", " + words[1] + ", " + words[2] + ", " + words[3] + "}";
         if (level == Level::shared) {
-            w.op("ld.shared.v4.b32", into, at(state->address_b32));
+            w.op("ld.shared.v4.b32", into, at(state->address_b32, std::int64_t{link} * step));
         } else {
             w.op(level == Level::l1 ? "ld.global.ca.v4.b32" : "ld.global.cg.v4.b32", into,
                  at(state->address, static_cast<std::int64_t>(link) * step));
         }
-        for (const Reg& word : words) w.op("xor.b32", state->kept, state->kept, word);
-        if (level == Level::shared) w.op("add.u32", state->address_b32, state->address_b32, words[0]);
+        // Four loads are under way before the first is used.
+        state->waiting.insert(state->waiting.end(), words.begin(), words.end());
+        if (link % 4 != 3) return;
+        for (const Reg& word : state->waiting) w.op("xor.b32", state->kept, state->kept, word);
+        state->waiting.clear();
         state->last = words[0];
     };
-    if (level != Level::shared) {
-        body.end_turn = [state](PtxWriter& w) {
+    body.end_turn = [state, level](PtxWriter& w) {
+        if (level == Level::shared) {
+            w.op("add.u32", state->address_b32, state->address_b32, state->last);
+        } else {
             w.op("add.u64", state->address, state->address, w.make_b64("cvt.u64.u32", state->last));
-        };
-    }
+        }
+    };
     body.results = [state](PtxWriter&) { return std::vector<Reg>{state->kept}; };
     return body;
 }
@@ -92,7 +100,7 @@ TimedBody conflict_body(unsigned stride) {
     auto address = std::make_shared<Reg>();
     TimedBody body;
     body.entry = "shared_stride_" + std::to_string(stride);
-    body.threads = 512;
+    body.threads = 1024;
     body.links = 16;
     body.prologue = [address, stride](PtxWriter& w, const Reg&, const Reg&) {
         const std::string words = w.shared("words", 32 * 4 * 33);
@@ -113,7 +121,7 @@ void add_per_sm(std::vector<Benchmark>& list) {
                                             {{"warps", threads / 32}}, "bytes/cycle/SM", bytes));
         list.back().quick = quick;
     };
-    add("bandwidth/sm/shared_load", load_body(Level::shared, 32), 16.0 * 1024, true);
+    add("bandwidth/sm/shared_load", load_body(Level::shared, 8), 16.0 * 256, true);
     add("bandwidth/sm/shared_store", store_shared_body(32), 16.0 * 1024, false);
     add("bandwidth/sm/l1_load", load_body(Level::l1, 32), 16.0 * 1024, true);
     add("bandwidth/sm/l2_load", load_body(Level::l2, 32), 16.0 * 1024, true);
@@ -124,7 +132,7 @@ void add_per_sm(std::vector<Benchmark>& list) {
         add("bandwidth/sm/l1_load/warps=" + std::to_string(warps), load_body(Level::l1, warps),
             16.0 * 32 * warps, false);
     for (const unsigned stride : {1u, 2u, 4u, 8u, 16u, 32u, 33u})
-        add("bandwidth/sm/shared_stride/" + std::to_string(stride), conflict_body(stride), 4.0 * 512, false);
+        add("bandwidth/sm/shared_stride/" + std::to_string(stride), conflict_body(stride), 4.0 * 1024, false);
 }
 
 // The whole GPU.
@@ -195,8 +203,9 @@ Measurement measure_stream(Access access, std::uint64_t bytes, Device& device,
     const std::uint64_t ctas = std::uint64_t{kCtasPerSm} * device.sm_count();
     const std::uint64_t per_turn = ctas * kThreads * 16 * kUnroll;
     // Long enough that the launch does not matter; a simulator takes the shortest run that shows the rate.
-    const std::uint64_t wanted = device.is_silicon() ? std::max<std::uint64_t>(bytes, 256u << 20) : bytes;
-    const auto turns = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, wanted / per_turn));
+    const std::uint64_t wanted = device.is_silicon() ? std::max<std::uint64_t>(bytes, 256u << 20)
+                                                     : std::min<std::uint64_t>(bytes, 32u << 20);
+    const auto turns = static_cast<std::uint32_t>(std::max<std::uint64_t>(2, wanted / per_turn));
     TimingOptions options;
     options.repetitions = settings.repetitions;
     Measurement result;
@@ -219,14 +228,15 @@ Measurement measure_stream(Access access, std::uint64_t bytes, Device& device,
 
 void add_stream(std::vector<Benchmark>& list, Access access, std::uint64_t mebibytes, bool quick) {
     Benchmark benchmark;
-    benchmark.id =
-        std::string("bandwidth/gpu/") + name_of(access) + "/" + std::to_string(mebibytes) + "MiB";
+    benchmark.id = std::string("bandwidth/gpu/") + name_of(access) + "/" + std::to_string(mebibytes) + "MiB";
     benchmark.group = mebibytes <= 16 ? "bandwidth of L2" : "bandwidth by size";
     if (mebibytes >= 256) benchmark.group = "bandwidth of DRAM";
     benchmark.quick = quick;
     const std::uint64_t bytes = mebibytes << 20;
     benchmark.parameters = {{"bytes", static_cast<std::int64_t>(bytes)}};
-    benchmark.texts = [access](unsigned capability) { return std::vector{generate_stream(access, capability)}; };
+    benchmark.texts = [access](unsigned capability) {
+        return std::vector{generate_stream(access, capability)};
+    };
     benchmark.measure = [access, bytes](Device& device, const MeasureSettings& settings) {
         return measure_stream(access, bytes, device, settings);
     };
@@ -240,7 +250,8 @@ void add_bandwidth_benchmarks(std::vector<Benchmark>& list) {
         add_stream(list, access, 1024, false);
     add_stream(list, Access::read, 16, true);
     add_per_sm(list);
-    for (const std::uint64_t mebibytes : {2, 4, 8, 12, 20, 24, 28, 32, 36, 40, 44, 48, 56, 64, 96, 128, 256, 512})
+    for (const std::uint64_t mebibytes :
+         {2, 4, 8, 12, 20, 24, 28, 32, 36, 40, 44, 48, 56, 64, 96, 128, 256, 512})
         add_stream(list, Access::read, mebibytes, false);
     for (const std::uint64_t mebibytes : {4, 8, 16, 24, 32, 48, 64, 128, 256, 512}) {
         add_stream(list, Access::write, mebibytes, false);

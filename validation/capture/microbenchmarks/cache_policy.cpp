@@ -1,5 +1,5 @@
-// What L2's eviction policies do: a block is read with one policy, a stream with another goes by, and the part of
-// the block that is still there is found by the latency of its lines.
+// What L2's eviction policies do: a block is read with one policy, a stream with another goes by, and the
+// part of the block that is still there is found by the latency of its lines.
 #include <algorithm>
 #include <array>
 
@@ -25,7 +25,8 @@ void emit_sweep(PtxWriter& w, const Reg& base, const Reg& lines, const std::stri
     w.place(loop);
     w.op("setp.ge.u32", done, index, lines);
     w.jump_if(done, end);
-    const Reg value = w.make_b32("ld.global.L2::cache_hint.b32", at(w.element_address(base, index, kLine)), hint);
+    const Reg value =
+        w.make_b32("ld.global.L2::cache_hint.b32", at(w.element_address(base, index, kLine)), hint);
     w.op("xor.b32", kept, kept, value);
     w.op("add.u32", index, index, kThreads);
     w.jump(loop);
@@ -118,7 +119,9 @@ Measurement measure_policy(const PolicyCase& which, Device& device, const Measur
     }
     result.value = median(parts);
     result.unit = "part found";
-    result.details.number("cycles_present", present).number("cycles_missing", missing).numbers("parts", parts);
+    result.details.number("cycles_present", present)
+        .number("cycles_missing", missing)
+        .numbers("parts", parts);
     return result;
 }
 
@@ -134,8 +137,8 @@ void add_cache_policy_benchmarks(std::vector<Benchmark>& list) {
         for (const auto& [block_policy, stream_policy] : pairs) {
             const PolicyCase which{block_policy, stream_policy, 8, stream};
             Benchmark benchmark;
-            benchmark.id = "l2_policy/" + which.block_policy + "_then_" + which.stream_policy + "/stream=" +
-                           std::to_string(stream) + "MiB";
+            benchmark.id = "l2_policy/" + which.block_policy + "_then_" + which.stream_policy +
+                           "/stream=" + std::to_string(stream) + "MiB";
             benchmark.group = "L2 policy";
             benchmark.minimum_capability = 80;
             benchmark.parameters = {{"block_MiB", 8}, {"stream_MiB", stream}};

@@ -61,9 +61,8 @@ Measurement measure_remote_chase(Device& device, unsigned ctas, const MeasureSet
     const GeneratedKernel kernel = generate_remote_chase(device.compute_capability());
     const KernelHandle handle = device.load(kernel.text, kernel.entry);
     const DeviceBuffer out(device, 8 * ctas), sink(device, 16);
-    Launch launch =
-        make_launch(handle, kernel, {ctas, 1, 1},
-                    {{"out", out.address()}, {"sink", sink.address()}, {"ctas", ctas}});
+    Launch launch = make_launch(handle, kernel, {ctas, 1, 1},
+                                {{"out", out.address()}, {"sink", sink.address()}, {"ctas", ctas}});
     launch.cluster = {ctas, 1, 1};
     std::vector<std::vector<double>> by_rank(ctas);
     Measurement result;
@@ -113,8 +112,7 @@ GeneratedKernel generate_remote_load(unsigned capability) {
     const Reg stop = w.make_b64("mov.u64", "%clock64");
     cluster_barrier(w);
     const Reg first = w.make_predicate("setp.eq.u32", thread, 0);
-    w.op_if(first, "st.global.u64", at(w.element_address(out, rank, 8)),
-            w.make_b64("sub.u64", stop, start));
+    w.op_if(first, "st.global.u64", at(w.element_address(out, rank, 8)), w.make_b64("sub.u64", stop, start));
     w.op("st.global.u32", at(sink, 16), kept);
     return w.finish({kThreads, 1, 1});
 }
@@ -125,9 +123,9 @@ Measurement measure_remote_load(Device& device, unsigned ctas, const MeasureSett
     const DeviceBuffer out(device, 8 * ctas), sink(device, 32);
     device.fill(sink.address(), 0, 32);
     constexpr unsigned kTurns = 16;
-    Launch launch = make_launch(
-        handle, kernel, {ctas, 1, 1},
-        {{"out", out.address()}, {"sink", sink.address()}, {"ctas", ctas}, {"turns", kTurns}});
+    Launch launch =
+        make_launch(handle, kernel, {ctas, 1, 1},
+                    {{"out", out.address()}, {"sink", sink.address()}, {"ctas", ctas}, {"turns", kTurns}});
     launch.cluster = {ctas, 1, 1};
     Measurement result;
     for (unsigned repetition = 0; repetition < settings.repetitions; ++repetition) {
@@ -140,8 +138,8 @@ Measurement measure_remote_load(Device& device, unsigned ctas, const MeasureSett
     return result;
 }
 
-/// Each CTA of the cluster fetches its share of a tile and sends it to all: every CTA receives the whole tile.
-/// One thread, `turns` tiles one after the other.
+/// Each CTA of the cluster fetches its share of a tile and sends it to all: every CTA receives the whole
+/// tile. One thread, `turns` tiles one after the other.
 GeneratedKernel generate_multicast(unsigned capability, unsigned ctas, unsigned tile_bytes) {
     PtxWriter w("multicast_" + std::to_string(ctas) + "_" + std::to_string(tile_bytes), capability, 90,
                 "clusters");
@@ -192,9 +190,8 @@ Measurement measure_multicast(Device& device, unsigned ctas, unsigned tile_bytes
     constexpr unsigned kTurns = 64;
     const DeviceBuffer source(device, tile_bytes), out(device, 8 * ctas);
     device.fill(source.address(), 0, tile_bytes);
-    Launch launch =
-        make_launch(handle, kernel, {ctas, 1, 1},
-                    {{"source", source.address()}, {"turns", kTurns}, {"out", out.address()}});
+    Launch launch = make_launch(handle, kernel, {ctas, 1, 1},
+                                {{"source", source.address()}, {"turns", kTurns}, {"out", out.address()}});
     launch.cluster = {ctas, 1, 1};
     Measurement result;
     for (unsigned repetition = 0; repetition < settings.repetitions; ++repetition) {
@@ -235,7 +232,8 @@ void add_cluster_benchmarks(std::vector<Benchmark>& list) {
     for (const unsigned bytes : {8192u, 32768u}) {
         for (const unsigned ctas : {1u, 2u, 4u, 8u}) {
             Benchmark multicast;
-            multicast.id = "tma/multicast/bytes=" + std::to_string(bytes) + "/cluster=" + std::to_string(ctas);
+            multicast.id =
+                "tma/multicast/bytes=" + std::to_string(bytes) + "/cluster=" + std::to_string(ctas);
             multicast.group = "clusters";
             multicast.minimum_capability = 90;
             multicast.quick = bytes == 8192 && ctas == 2;

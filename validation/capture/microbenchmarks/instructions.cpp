@@ -24,7 +24,8 @@ struct Instruction {
     bool quick = false;
 };
 
-// The most used first. Each makes one machine instruction with ptxas 13 for sm_90, unless a comment says more.
+// The most used first. Each makes one machine instruction with ptxas 13 for sm_90, unless a comment says
+// more.
 constexpr std::array kInstructions{
     Instruction{"ffma", "fma.rn.f32 $d, $d, $a, $b", Operands::f32, 70, true},
     Instruction{"fadd", "add.rn.f32 $d, $d, $b", Operands::f32, 70},
@@ -75,11 +76,16 @@ Reg new_register(PtxWriter& w, Operands operands) {
 
 int offset_of_first(Operands operands) {
     switch (operands) {
-        case Operands::f32: return operand_offset::f32_one;
-        case Operands::f16x2: return operand_offset::f16x2_one;
-        case Operands::bf16x2: return operand_offset::bf16x2_one;
-        case Operands::f64: return operand_offset::f64_one;
-        case Operands::b32: break;
+        case Operands::f32:
+            return operand_offset::f32_one;
+        case Operands::f16x2:
+            return operand_offset::f16x2_one;
+        case Operands::bf16x2:
+            return operand_offset::bf16x2_one;
+        case Operands::f64:
+            return operand_offset::f64_one;
+        case Operands::b32:
+            break;
     }
     return operand_offset::b32_three;
 }
@@ -122,7 +128,8 @@ TimedBody instruction_body(const Instruction& instruction, unsigned warps, unsig
             state->values.push_back(new_register(w, operands));
             w.op(load, state->values.back(), at(table, offset));
             // Lanes differ, or a shuffle would be optimised away.
-            if (operands == Operands::b32) w.op("add.u32", state->values.back(), state->values.back(), w.tid());
+            if (operands == Operands::b32)
+                w.op("add.u32", state->values.back(), state->values.back(), w.tid());
         }
     };
     body.link = [state, text = std::string(instruction.text)](PtxWriter& w, unsigned link) {

@@ -56,8 +56,7 @@ Benchmark empty_benchmark(std::string id, std::string group, unsigned threads) {
 
 /// From one empty kernel to the next.
 void add_back_to_back(std::vector<Benchmark>& list, unsigned ctas) {
-    Benchmark benchmark =
-        empty_benchmark("launch/back_to_back/ctas=" + std::to_string(ctas), "launch", 128);
+    Benchmark benchmark = empty_benchmark("launch/back_to_back/ctas=" + std::to_string(ctas), "launch", 128);
     benchmark.parameters = {{"ctas", ctas}};
     benchmark.quick = ctas == 1;
     benchmark.measure = [ctas](Device& device, const MeasureSettings& settings) {
@@ -78,9 +77,9 @@ void add_back_to_back(std::vector<Benchmark>& list, unsigned ctas) {
 
 /// One launch of many thread blocks that end at once: how fast the scheduler hands them out.
 void add_cta_rate(std::vector<Benchmark>& list, unsigned threads, unsigned ctas_per_sm) {
-    Benchmark benchmark = empty_benchmark("launch/ctas/threads=" + std::to_string(threads) +
-                                              "/per_sm=" + std::to_string(ctas_per_sm),
-                                          "launch", threads);
+    Benchmark benchmark = empty_benchmark(
+        "launch/ctas/threads=" + std::to_string(threads) + "/per_sm=" + std::to_string(ctas_per_sm), "launch",
+        threads);
     benchmark.parameters = {{"threads", threads}, {"ctas_per_sm", ctas_per_sm}};
     benchmark.quick = threads == 128 && ctas_per_sm == 16;
     benchmark.measure = [threads, ctas_per_sm](Device& device, const MeasureSettings& settings) {

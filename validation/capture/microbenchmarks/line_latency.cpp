@@ -3,8 +3,8 @@
 #include <array>
 #include <cmath>
 
-#include "validation/capture/microbenchmarks/launching.h"
 #include "validation/capture/microbenchmarks/benchmark.h"
+#include "validation/capture/microbenchmarks/launching.h"
 #include "workloads/kernels/ptx_writer.h"
 
 namespace heddle::capture {
@@ -18,8 +18,8 @@ using kernels::Reg;
 constexpr unsigned kLines = 4096;
 constexpr unsigned kPasses = 3;  // the first brings the lines in
 
-/// One thread of the first CTA that runs on SM `target` times one load of each line; the shortest of the passes
-/// from `first_pass` on goes to `out`, in 16 bits.
+/// One thread of the first CTA that runs on SM `target` times one load of each line; the shortest of the
+/// passes from `first_pass` on goes to `out`, in 16 bits.
 GeneratedKernel generate_line_latency(unsigned capability) {
     PtxWriter w("line_latency", capability);
     const Reg buffer = w.pointer_parameter("buffer"), stride = w.b32_parameter("stride"),

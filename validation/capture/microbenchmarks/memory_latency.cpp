@@ -15,9 +15,11 @@ using kernels::Reg;
 
 constexpr unsigned kThreads = 1024;
 constexpr unsigned kUnroll = 16;
+/// The model has no translation of addresses, and the host pays for the memory.
+constexpr std::uint64_t kLargestSimulated = std::uint64_t{1} << 30;
 
-/// Element i of the ring, `stride` bytes apart, becomes the address of element (5 i + odd) mod n, n a power of
-/// two: one cycle through all of them, in an order that no prefetcher follows (Hull and Dobell 1962).
+/// Element i of the ring, `stride` bytes apart, becomes the address of element (5 i + odd) mod n, n a power
+/// of two: one cycle through all of them, in an order that no prefetcher follows (Hull and Dobell 1962).
 GeneratedKernel generate_ring(unsigned capability) {
     PtxWriter w("make_ring", capability);
     const Reg ring = w.pointer_parameter("ring"), elements = w.b32_parameter("elements"),
@@ -90,6 +92,8 @@ Measurement measure_chase(const Chase& chase, Device& device, const MeasureSetti
     const std::uint64_t bytes = chase.elements * chase.stride;
     if (bytes + (1u << 28) > device.free_bytes())
         throw DeviceError("not enough device memory for a ring of " + std::to_string(bytes) + " bytes");
+    if (bytes > kLargestSimulated && !device.is_silicon())
+        throw DeviceError("rings of more than 1 GiB are measured on silicon alone");
     const unsigned capability = device.compute_capability();
     const GeneratedKernel maker = generate_ring(capability), kernel = generate_chase(capability, chase.cache);
     const KernelHandle make = device.load(maker.text, maker.entry),
@@ -176,8 +180,8 @@ void add_on_chip(std::vector<Benchmark>& list) {
         w.op("add.u32", *pointer, *pointer, *value);
     };
     constant.results = shared.results;
-    list.push_back(timed_loop_benchmark("latency/constant_and_add", "memory latency", constant,
-                                        {{"bytes", 256}}));
+    list.push_back(
+        timed_loop_benchmark("latency/constant_and_add", "memory latency", constant, {{"bytes", 256}}));
 }
 
 }  // namespace

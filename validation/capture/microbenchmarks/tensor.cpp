@@ -1,5 +1,5 @@
-// mma.sync of every type and shape: latency of a chain of accumulations, and rate by number of warps; ldmatrix
-// and stmatrix.
+// mma.sync of every type and shape: latency of a chain of accumulations, and rate by number of warps;
+// ldmatrix and stmatrix.
 #include <array>
 #include <memory>
 
@@ -19,7 +19,7 @@ struct MmaShape {
     const char* opcode;
     unsigned m, n, k;
     unsigned a, b, c;
-    bool f64 = false;           ///< every register is 64 bits wide
+    bool f64 = false;  ///< every register is 64 bits wide
     bool f32_accumulators = true;
     unsigned minimum_capability = 80;
     bool quick = false;
@@ -32,8 +32,8 @@ constexpr std::array kShapes{
     MmaShape{"m16n8k16_bf16_f32", "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32", 16, 8, 16, 4, 2, 4,
              false, true, 80, true},
     MmaShape{"m16n8k16_f16_f32", "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32", 16, 8, 16, 4, 2, 4},
-    MmaShape{"m16n8k16_f16_f16", "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", 16, 8, 16, 4, 2, 2, false,
-             false},
+    MmaShape{"m16n8k16_f16_f16", "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16", 16, 8, 16, 4, 2, 2,
+             false, false},
     MmaShape{"m16n8k8_f16_f32", "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32", 16, 8, 8, 2, 1, 4, false,
              true, 75},
     MmaShape{"m16n8k8_bf16_f32", "mma.sync.aligned.m16n8k8.row.col.f32.bf16.bf16.f32", 16, 8, 8, 2, 1, 4},
@@ -43,17 +43,17 @@ constexpr std::array kShapes{
              false},
     MmaShape{"m16n8k16_s8_s32", "mma.sync.aligned.m16n8k16.row.col.s32.s8.s8.s32", 16, 8, 16, 2, 1, 4, false,
              false},
-    MmaShape{"m8n8k16_s8_s32", "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32", 8, 8, 16, 1, 1, 2, false, false,
-             75},
+    MmaShape{"m8n8k16_s8_s32", "mma.sync.aligned.m8n8k16.row.col.s32.s8.s8.s32", 8, 8, 16, 1, 1, 2, false,
+             false, 75},
     MmaShape{"m16n8k64_s4_s32", "mma.sync.aligned.m16n8k64.row.col.s32.s4.s4.s32", 16, 8, 64, 4, 2, 4, false,
              false, 80, false, true},
-    MmaShape{"m16n8k256_b1_s32", "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc", 16, 8, 256, 4, 2,
-             4, false, false},
+    MmaShape{"m16n8k256_b1_s32", "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc", 16, 8, 256, 4,
+             2, 4, false, false},
     MmaShape{"m8n8k4_f64", "mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64", 8, 8, 4, 1, 1, 2, true, false},
-    MmaShape{"m16n8k4_f64", "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64", 16, 8, 4, 2, 1, 4, true, false,
-             90},
-    MmaShape{"m16n8k8_f64", "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64", 16, 8, 8, 4, 2, 4, true, false,
-             90},
+    MmaShape{"m16n8k4_f64", "mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64", 16, 8, 4, 2, 1, 4, true,
+             false, 90},
+    MmaShape{"m16n8k8_f64", "mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64", 16, 8, 8, 4, 2, 4, true,
+             false, 90},
     MmaShape{"m16n8k16_f64", "mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64", 16, 8, 16, 8, 4, 4, true,
              false, 90},
     MmaShape{"m16n8k32_e4m3_f32", "mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e4m3.f32", 16, 8, 32, 4, 2, 4,
@@ -72,8 +72,10 @@ std::vector<Reg> make_fragment(PtxWriter& w, unsigned count, bool f64, bool f32,
     for (unsigned i = 0; i < count; ++i) {
         registers.push_back(f64 ? w.f64() : f32 ? w.f32() : w.b32());
         // Zeros that the assembler does not know: no value overflows, however long the chain.
-        w.op(f64 ? "ld.global.f64" : f32 ? "ld.global.f32" : "ld.global.b32", registers.back(),
-             at(zeros, 8 * i));
+        w.op(f64   ? "ld.global.f64"
+             : f32 ? "ld.global.f32"
+                   : "ld.global.b32",
+             registers.back(), at(zeros, 8 * i));
     }
     return registers;
 }
@@ -93,16 +95,16 @@ TimedBody mma_body(const MmaShape& shape, unsigned warps, unsigned chains) {
         state->a = make_fragment(w, shape.a, shape.f64, false, scratch);
         state->b = make_fragment(w, shape.b, shape.f64, false, scratch);
         for (unsigned i = 0; i < chains; ++i)
-            state->accumulators.push_back(
-                make_fragment(w, shape.c, shape.f64, shape.f32_accumulators && !shape.a_is_accumulator,
-                              scratch));
+            state->accumulators.push_back(make_fragment(
+                w, shape.c, shape.f64, shape.f32_accumulators && !shape.a_is_accumulator, scratch));
     };
     body.link = [state, shape](PtxWriter& w, unsigned link) {
         const auto& d = state->accumulators[link % state->accumulators.size()];
         const auto braced = [](const std::vector<Reg>& registers) {
             return registers.size() == 1 ? "{" + registers[0] + "}" : vector_of(registers);
         };
-        w.op(shape.opcode, braced(d), braced(shape.a_is_accumulator ? d : state->a), braced(state->b), braced(d));
+        w.op(shape.opcode, braced(d), braced(shape.a_is_accumulator ? d : state->a), braced(state->b),
+             braced(d));
     };
     body.results = [state, shape](PtxWriter& w) {
         std::vector<Reg> kept;
@@ -124,7 +126,8 @@ void add_mma_latency(std::vector<Benchmark>& list, const MmaShape& shape) {
     list.push_back(std::move(benchmark));
 }
 
-void add_mma_throughput(std::vector<Benchmark>& list, const MmaShape& shape, unsigned warps, unsigned chains) {
+void add_mma_throughput(std::vector<Benchmark>& list, const MmaShape& shape, unsigned warps,
+                        unsigned chains) {
     const double macs = static_cast<double>(shape.m) * shape.n * shape.k;
     Benchmark benchmark = timed_loop_benchmark(
         std::string("throughput/mma/") + shape.name + "/warps=" + std::to_string(warps) +
@@ -153,7 +156,8 @@ void add_matrix_moves(std::vector<Benchmark>& list) {
                 const std::string matrix = w.shared("matrix", 512, 128);
                 const Reg base = w.make_b32("mov.u32", matrix);
                 const Reg lane = w.make_b32("and.b32", w.tid(), 31);
-                // Word i of every matrix is the address of row i % 8 of matrix i / 8: what lane i must supply.
+                // Word i of every matrix is the address of row i % 8 of matrix i / 8: what lane i must
+                // supply.
                 const Reg word = w.make_b32("mad.lo.u32", lane, 4, base);
                 const Reg target = w.make_b32("mad.lo.u32", lane, 16, base);
                 for (unsigned i = 0; i < 512; i += 128) w.op("st.shared.u32", at(word, i), target);
@@ -169,11 +173,11 @@ void add_matrix_moves(std::vector<Benchmark>& list) {
             };
             body.results = [state](PtxWriter&) { return state->words; };
             const std::string name = "ldmatrix_x" + std::to_string(count);
-            list.push_back(warps == 1
-                               ? timed_loop_benchmark("latency/" + name, "shared memory", body, {{"warps", 1}})
-                               : timed_loop_benchmark("throughput/" + name, "shared memory", body,
-                                                      {{"warps", warps}}, "bytes/cycle/SM",
-                                                      128.0 * count * warps));
+            list.push_back(
+                warps == 1
+                    ? timed_loop_benchmark("latency/" + name, "shared memory", body, {{"warps", 1}})
+                    : timed_loop_benchmark("throughput/" + name, "shared memory", body, {{"warps", warps}},
+                                           "bytes/cycle/SM", 128.0 * count * warps));
         }
     }
 }

@@ -124,10 +124,9 @@ void add(std::vector<Benchmark>& list, const WarpgroupCase& which, bool quick = 
         which.wait_each
             ? timed_loop_benchmark("latency/wgmma/" + name, "warpgroup latency", warpgroup_body(which),
                                    parameters)
-            : timed_loop_benchmark("throughput/wgmma/" + name +
-                                       "/warpgroups=" + std::to_string(which.warpgroups),
-                                   "warpgroup throughput", warpgroup_body(which), parameters,
-                                   "MAC/cycle/SM", macs);
+            : timed_loop_benchmark(
+                  "throughput/wgmma/" + name + "/warpgroups=" + std::to_string(which.warpgroups),
+                  "warpgroup throughput", warpgroup_body(which), parameters, "MAC/cycle/SM", macs);
     benchmark.quick = quick;
     list.push_back(std::move(benchmark));
 }
