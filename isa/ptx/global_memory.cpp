@@ -40,6 +40,15 @@ std::uint64_t GlobalMemory::allocate(std::string name, std::uint64_t bytes, bool
     return allocations_.back().base;
 }
 
+bool GlobalMemory::release(std::uint64_t base) {
+    const auto found = std::lower_bound(
+        allocations_.begin(), allocations_.end(), base,
+        [](const Allocation& allocation, std::uint64_t value) { return allocation.base < value; });
+    if (found == allocations_.end() || found->base != base) return false;
+    allocations_.erase(found);
+    return true;
+}
+
 void GlobalMemory::clear() {
     *this = GlobalMemory();
 }

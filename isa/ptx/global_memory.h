@@ -31,6 +31,9 @@ class GlobalMemory {
   public:
     /// Returns the base address, a multiple of 256 and of `alignment`, which is a power of two.
     std::uint64_t allocate(std::string name, std::uint64_t bytes, bool backed, std::uint64_t alignment = 1);
+    /// Ends an allocation that allocate() made; its addresses are not used again. Returns false when none
+    /// begins there.
+    bool release(std::uint64_t base);
     void clear();
     /// The device's heap: memory that kernels allocate. Returns 0 when `limit` bytes do not suffice for all
     /// that is allocated at the time. Addresses are not used again, so that uses after the release are found.
