@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "isa/common/error.h"
 
@@ -13,10 +14,13 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t unit) {
 }
 
 /// Shared memory per SM that the driver can configure, in KiB (CUDA C++ Programming Guide, "Compute
-/// Capabilities").
+/// Capabilities"), up to what the SM has.
 std::uint64_t carve_out(const GpuConfig& config, std::uint64_t wanted) {
-    constexpr std::array<std::uint64_t, 11> kKibibytes = {0, 8, 16, 32, 64, 96, 100, 132, 164, 196, 228};
-    for (const std::uint64_t kibibytes : kKibibytes) {
+    constexpr std::array<std::uint64_t, 6> kVolta = {0, 8, 16, 32, 64, 96};
+    constexpr std::array<std::uint64_t, 10> kAmpereOn = {0, 8, 16, 32, 64, 100, 132, 164, 196, 228};
+    const std::span<const std::uint64_t> offered =
+        config.compute_capability < 80 ? std::span<const std::uint64_t>(kVolta) : kAmpereOn;
+    for (const std::uint64_t kibibytes : offered) {
         const std::uint64_t bytes = kibibytes << 10;
         if (bytes >= wanted && bytes <= config.shared.bytes) return bytes;
     }

@@ -11,6 +11,7 @@
 #include "sim/cli/progress.h"
 #include "validation/report/html.h"
 #include "validation/report/print.h"
+#include "validation/run/capture_now.h"
 #include "validation/run/validation.h"
 
 namespace heddle::cli {
@@ -30,7 +31,7 @@ struct Options {
 };
 
 std::vector<Subject> chosen_subjects(const std::string& what) {
-    if (what == "all") return validation::subjects();
+    if (what == "all" || what == "gpu") return validation::subjects();
     std::vector<std::string> names{"all", "gpu"};
     for (const Subject subject : validation::subjects()) {
         if (what == validation::name_of(subject)) return {subject};
@@ -117,10 +118,21 @@ void show(const Validation& validation, const Options& options) {
     print(text);
 }
 
-void run_validate_command(const Options& options) {
+/// The folder of a capture that was made just now.
+std::string captured_here(const Options& options) {
+    if (options.captures.size() > 1)
+        throw Error("one folder can be captured into at a time", {"--capture", 0, ""});
+    const std::string folder =
+        options.captures.empty() ? validation::dated_capture_name() : options.captures.front();
+    validation::capture_now(validation::capture_program(), folder);
+    return folder;
+}
+
+void run_validate_command(Options options) {
     if (options.what.empty())
         throw Error("the command does not say what to validate", {},
                     "numerics, kernels, timing, training, gpu or all; see `heddle validate --help`");
+    if (options.what == "gpu") options.captures = {captured_here(options)};
     Validation result;
     {
         Progress progress;
@@ -140,7 +152,8 @@ void add_validate_command(CLI::App& app) {
     command->add_option("WHAT", options->what, "numerics, kernels, timing, training, gpu, or all");
     command
         ->add_option("--capture", options->captures,
-                     "a folder that heddle-capture wrote (default: those that came with Heddle)")
+                     "a folder that heddle-capture wrote (default: those that came with Heddle); with gpu: "
+                     "where to write")
         ->type_name("DIR")
         ->allow_extra_args(false);
     command
@@ -173,6 +186,7 @@ void add_validate_command(CLI::App& app) {
         "Examples:\n"
         "  heddle validate all --report validation.html\n"
         "  heddle validate numerics --json\n"
+        "  heddle validate gpu --capture my-capture --report validation.html\n"
         "  heddle validate timing --capture my-capture --bar \"gemm bf16=10\"\n"
         "Exit codes: 0 every bar holds (what is not yet recorded is listed), 1 a bar does not hold, 2 bad "
         "input.");

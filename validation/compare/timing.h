@@ -1,5 +1,5 @@
-// Times on silicon beside simulated ones: micro-benchmarks, GEMMs and kernels of a capture's section `timing`,
-// and micro-benchmarks that others have published.
+// Times on silicon beside simulated ones: micro-benchmarks, GEMMs and kernels of a capture's section
+// `timing`, and micro-benchmarks that others have published.
 #pragma once
 
 #include <vector>

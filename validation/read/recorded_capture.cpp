@@ -163,19 +163,33 @@ std::string RecordedCapture::date() const {
 
 std::string RecordedCapture::driver() const {
     std::string line;
-    for (const char* key : {"driver", "driver_version", "cuda_driver", "cublaslt", "cublaslt_version"}) {
+    const auto add = [&](const char* name, const char* key) {
         const std::string value = text_of(device_, key);
-        if (!value.empty()) line += (line.empty() ? "" : ", ") + std::string(key) + " " + value;
-    }
+        if (!value.empty()) line += (line.empty() ? "" : ", ") + std::string(name) + " " + value;
+    };
+    add("driver", "driver_version");
+    add("CUDA", "cuda_version");
+    add("cublasLt", "cublaslt_version");
     return line;
 }
 
+std::string RecordedCapture::preset() const {
+    const std::string device = device_name();
+    const auto has_word = [&](const char* word) { return device.find(word) != std::string::npos; };
+    if (!silicon_ && device_.contains("hardware")) return text_of(device_, "hardware");
+    if (has_word("H200")) return "h200-sxm";
+    if (has_word("H100")) return has_word("PCIe") || has_word("NVL") ? "" : "h100-sxm";
+    if (has_word("H800")) return has_word("PCIe") ? "h800-pcie" : "";
+    if (has_word("A100")) return has_word("PCI") ? "a100-pcie" : "a100-sxm";
+    return {};
+}
+
 std::vector<std::string> RecordedCapture::sections() const {
+    const auto order = manifest_.find("order");
+    if (order == manifest_.end() || !order->is_array()) return {};
     std::vector<std::string> names;
-    const auto sections = manifest_.find("sections");
-    if (sections == manifest_.end() || !sections->is_object()) return names;
-    for (const auto& [name, state] : sections->items())
-        if (has(name)) names.push_back(name);
+    for (const json& name : *order)
+        if (name.is_string() && has(name.get<std::string>())) names.push_back(name.get<std::string>());
     return names;
 }
 
@@ -196,8 +210,11 @@ const CapturedSection& RecordedCapture::section(const std::string& name) const {
     const std::vector<std::byte> binary = read_binary(folder_, name, binary_file);
     CapturedSection section;
     section.name = name;
-    const json state = manifest_.value("sections", json::object()).value(name, json());
-    section.complete = state.is_object() ? state.value("complete", false) : state == json(true);
+    const auto states = manifest_.find("sections");
+    if (states != manifest_.end() && states->is_object() && states->contains(name)) {
+        const json& state = (*states)[name];
+        section.complete = state.is_object() && state.contains("complete") && state["complete"] == true;
+    }
     std::string line;
     std::set<std::string> ids;
     for (std::int64_t number = 1; std::getline(stream, line); ++number) {

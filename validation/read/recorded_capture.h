@@ -71,6 +71,9 @@ class RecordedCapture {
     std::string date() const;
     std::string driver() const;  ///< driver and libraries, one line
 
+    /// The hardware file that describes this GPU: "h100-sxm"; empty when there is none.
+    std::string preset() const;
+
     /// Names of the sections that have records, in the order of the manifest.
     std::vector<std::string> sections() const;
     bool has(const std::string& section) const;

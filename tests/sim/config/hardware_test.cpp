@@ -59,6 +59,8 @@ TEST_CASE("GPU peaks are those of the datasheets") {
         {"h800-pcie", 1.62e9, 756, 1.755e9, 51.2, 2.04, 50},
         {"a100-sxm", 1.41e9, 312, 1.41e9, 19.5, 2.039, 40},
         {"a100-pcie", 1.41e9, 312, 1.41e9, 19.5, 1.935, 40},
+        {"v100-sxm", 1.53e9, 125.3, 1.53e9, 15.67, 0.9, 6},  // printed as 125 and 15.7
+        {"rtx-a6000", 1.8e9, 154.8, 1.8e9, 38.7, 0.768, 6},
     };
     for (const Case& test : cases) {
         CAPTURE(test.name);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kManifest =
     R"({"schema": 1, "silicon": true, "date": "2026-11-21", "device": {"name": "NVIDIA H100 80GB HBM3", )"
-    R"("compute_capability": 90}, "sections": {"numerics": {"complete": true}, "timing": {"complete": false}}})";
+    R"("compute_capability": 90, "driver_version": "580.95"}, "order": ["timing", "numerics"], "sections": {"numerics": {"complete": true}, "timing": {"complete": false}}})";
 
 void write_small_capture(const CaptureFolder& folder) {
     folder.write("manifest.json", kManifest);
@@ -48,6 +48,8 @@ TEST_CASE("a capture is read as it was written") {
     CHECK(capture.is_silicon());
     CHECK(capture.device_name() == "NVIDIA H100 80GB HBM3");
     CHECK(capture.compute_capability() == 90);
+    CHECK(capture.driver() == "driver 580.95");
+    CHECK(capture.preset() == "h100-sxm");
     CHECK(capture.date() == "2026-11-21");
     CHECK(capture.sections() == std::vector<std::string>{"numerics"});
     const CapturedSection& section = capture.section("numerics");
@@ -125,6 +127,23 @@ TEST_CASE("a folder without a capture, another schema and a simulator's capture 
     folder.write("manifest.json", "{\"schema\": 1, \"silicon\": false}");
     CHECK_THROWS_WITH(RecordedCapture(folder.path()), Catch::Contains("--allow-simulator"));
     CHECK_FALSE(RecordedCapture(folder.path(), true).is_silicon());
+}
+
+TEST_CASE("a GPU's own name leads to the hardware file that describes it") {
+    const CaptureFolder folder;
+    const auto preset_of = [&](const std::string& name) {
+        folder.write("manifest.json",
+                     R"({"schema": 1, "silicon": true, "device": {"name": ")" + name + "\"}}");
+        return RecordedCapture(folder.path()).preset();
+    };
+    CHECK(preset_of("NVIDIA H100 80GB HBM3") == "h100-sxm");
+    CHECK(preset_of("NVIDIA H100 PCIe") == "");
+    CHECK(preset_of("NVIDIA H200") == "h200-sxm");
+    CHECK(preset_of("NVIDIA H800 PCIe") == "h800-pcie");
+    CHECK(preset_of("NVIDIA A100-SXM4-80GB") == "a100-sxm");
+    CHECK(preset_of("NVIDIA A100-PCIE-40GB") == "a100-pcie");
+    CHECK(preset_of("NVIDIA A100 80GB PCIe") == "a100-pcie");
+    CHECK(preset_of("NVIDIA GeForce RTX 4090") == "");
 }
 
 TEST_CASE("captures are found by their manifests, in order") {

@@ -56,6 +56,9 @@ struct Benchmark {
 /// All of them, the most valuable first.
 std::vector<Benchmark> microbenchmarks();
 
+/// The SM clock now in MHz: the difference of two runs of known numbers of cycles. Throws DeviceError.
+double measure_sm_clock(Device& device, unsigned repetitions);
+
 // By file.
 void add_instruction_benchmarks(std::vector<Benchmark>& list);
 void add_tensor_benchmarks(std::vector<Benchmark>& list);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "validation/capture/microbenchmarks/launching.h"
 
@@ -23,6 +24,7 @@ void emit_region(PtxWriter& w, const TimedBody& body, unsigned links, const Reg&
     w.cta_barrier();
     w.op("mov.u64", start, "%clock64");
     w.place(loop);
+    w.op(".pragma", "\"nounroll\"");
     if (body.begin_turn) body.begin_turn(w);
     for (unsigned i = 0; i < links; ++i) body.link(w, i);
     if (body.end_turn) body.end_turn(w);
@@ -82,6 +84,7 @@ kernels::GeneratedKernel generate_timed_loop(const TimedBody& body, unsigned com
     kernels::GeneratedKernel kernel = w.finish({body.threads, 1, 1});
     if (!body.module_variables.empty())
         kernel.text.insert(kernel.text.find(".visible .entry"), body.module_variables);
+    if (!body.version.empty()) kernel.text.replace(kernel.text.find("8.0"), 3, body.version);
     return body.specific_target ? for_specific_target(std::move(kernel)) : kernel;
 }
 

@@ -10,14 +10,15 @@
 
 namespace heddle::capture {
 
-/// What is repeated. The kernel times a loop around `links` links and one around twice as many; the difference
-/// is the time of `links` links, without that of the loop.
+/// What is repeated. The kernel times a loop around `links` links and one around twice as many; the
+/// difference is the time of `links` links, without that of the loop.
 struct TimedBody {
     std::string entry;
     unsigned threads = 32;  ///< of the only CTA
     unsigned links = 64;
     unsigned minimum_capability = 70;
     bool specific_target = false;  ///< ".target sm_90a"
+    std::string version;           ///< PTX version above 8.0 that an instruction needs; empty: 8.0
     /// Sets up registers. `operands` is an address in global memory, see operand_offset; `scratch` one of
     /// kScratchBytes bytes of zeros.
     std::function<void(kernels::PtxWriter&, const kernels::Reg& operands, const kernels::Reg& scratch)>
@@ -33,8 +34,8 @@ struct TimedBody {
 /// Bytes of the table that `operands` points to, whose values the assembler cannot know.
 inline constexpr unsigned kOperandTableBytes = 64;
 namespace operand_offset {
-inline constexpr int f32_one = 0, f32_small = 4;       // 1, 2^-20
-inline constexpr int b32_three = 8, b32_five = 12;     // 3, 5
+inline constexpr int f32_one = 0, f32_small = 4;    // 1, 2^-20
+inline constexpr int b32_three = 8, b32_five = 12;  // 3, 5
 inline constexpr int f16x2_one = 16, f16x2_small = 20;
 inline constexpr int bf16x2_one = 24, bf16x2_small = 28;
 inline constexpr int f64_one = 32, f64_small = 40;
@@ -44,8 +45,8 @@ inline constexpr unsigned kScratchBytes = 1 << 20;
 
 kernels::GeneratedKernel generate_timed_loop(const TimedBody& body, unsigned compute_capability);
 
-/// Runs it on one SM: cycles per link, from the first warp's start to the last warp's end. `turns` is chosen so
-/// that about `links_wanted` links are timed.
+/// Runs it on one SM: cycles per link, from the first warp's start to the last warp's end. `turns` is chosen
+/// so that about `links_wanted` links are timed.
 Measurement measure_timed_loop(const TimedBody& body, Device& device, const MeasureSettings& settings,
                                unsigned links_wanted = 4096);
 
