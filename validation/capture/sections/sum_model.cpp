@@ -101,6 +101,26 @@ std::uint64_t zero_of(const SumModel& model, const std::vector<Term>& terms, boo
     return cut ? minus : 0;
 }
 
+// Rounds a magnitude, in units of 2^unit, to as many fraction bits as the result keeps; still in these units.
+std::uint64_t round_to_result(const numerics::DotProductParameters& p, std::uint64_t magnitude, int unit,
+                              bool negative) {
+    const numerics::FormatTraits output = numerics::traits(p.output);
+    if (p.result_fraction_bits >= output.fraction_bits) return magnitude;
+    const int exponent = std::max(63 - std::countl_zero(magnitude) + unit, output.minimum_exponent());
+    const int shift = exponent - static_cast<int>(p.result_fraction_bits) - unit;
+    if (shift <= 0) return magnitude;
+    if (shift > 62) return 0;
+    std::uint64_t kept = magnitude >> shift;
+    const std::uint64_t rest = magnitude - (kept << shift), half = std::uint64_t{1} << (shift - 1);
+    using numerics::Rounding;
+    const bool up =
+        (p.rounding == Rounding::up && !negative && rest != 0) ||
+        (p.rounding == Rounding::down && negative && rest != 0) ||
+        (p.rounding == Rounding::nearest_away && rest >= half) ||
+        (p.rounding == Rounding::nearest_even && (rest > half || (rest == half && (kept & 1) != 0)));
+    return (kept + (up ? 1 : 0)) << shift;
+}
+
 std::uint64_t infinity(Format output, bool negative) {
     return numerics::encode(output, negative, 1, 2000, {.overflow = numerics::Overflow::infinity});
 }
@@ -126,15 +146,13 @@ std::uint64_t fused(const SumModel& model, const std::vector<Term>& terms) {
     for (const Term& term : terms)
         if (term.number_class == NumberClass::finite) sum += aligned(model.alignment, term, unit);
     if (sum == 0) return zero_of(model, terms, finite_negative);
-    const std::uint64_t magnitude =
-        sum < 0 ? -static_cast<std::uint64_t>(sum) : static_cast<std::uint64_t>(sum);
-    const std::uint64_t bits = numerics::encode(
+    const std::uint64_t magnitude = round_to_result(
+        p, sum < 0 ? -static_cast<std::uint64_t>(sum) : static_cast<std::uint64_t>(sum), unit, sum < 0);
+    return numerics::encode(
         p.output, sum < 0, magnitude, unit,
         {.rounding = p.rounding,
          .overflow = model.overflow_to_largest ? numerics::Overflow::saturate : numerics::Overflow::infinity,
          .flush_subnormal_result = model.flush_subnormal_results});
-    const unsigned removed = output.fraction_bits - p.result_fraction_bits;
-    return bits >> removed << removed;
 }
 
 std::uint64_t chain_of_fma(const SumModel& model, std::span<const std::uint64_t> a,
@@ -188,8 +206,9 @@ std::uint64_t unpacked(const SumModel& model, std::span<const std::uint64_t> a,
         std::vector<std::uint64_t> some_a, some_b;
         for (std::size_t k = 0; k < a.size(); ++k) {
             if (k / 2 % 2 != half) continue;
-            some_a.push_back(numerics::convert(Format::fp16, model.parameters.input, a[k]));
-            some_b.push_back(numerics::convert(Format::fp16, model.parameters.input_b, b[k]));
+            const numerics::Conversion how{.flush_subnormal_input = model.flush_subnormal_inputs};
+            some_a.push_back(numerics::convert(Format::fp16, model.parameters.input, a[k], how));
+            some_b.push_back(numerics::convert(Format::fp16, model.parameters.input_b, b[k], how));
         }
         for (auto& block : blocks_of(inner, some_a, some_b)) {
             block.push_back(addend(inner, sum));
@@ -199,7 +218,8 @@ std::uint64_t unpacked(const SumModel& model, std::span<const std::uint64_t> a,
     const Format output = model.parameters.output;
     const double total = numerics::to_double(output, sum) + numerics::to_double(output, c);
     // A sum of two floats need not be exact in double, but rounding it twice is harmless: 53 >= 2 * 24 + 2.
-    const std::uint64_t bits = numerics::convert(output, Format::fp64, std::bit_cast<std::uint64_t>(total));
+    const std::uint64_t bits = numerics::convert(output, Format::fp64, std::bit_cast<std::uint64_t>(total),
+                                                 {.flush_subnormal_result = model.flush_subnormal_results});
     return std::isnan(total) ? numerics::traits(output).nan : bits;
 }
 

@@ -1,0 +1,164 @@
+// Section "order": in which order cublasLt adds the products of an output element, for every type, over
+// shapes, layouts and algorithms.
+#include <chrono>
+#include <cstring>
+
+#include "isa/numerics/counter_random.h"
+#include "validation/capture/blas_record.h"
+#include "validation/capture/sections/gemm_order_probe.h"
+#include "validation/capture/sections/order_problems.h"
+#include "validation/capture/sections/section_item.h"
+
+namespace heddle::capture {
+namespace {
+
+constexpr std::size_t kLongestText = 4000;  // of a tree in a line of JSON; longer ones go to the binary file
+
+void observe(SectionContext& context, const GemmProblem& problem, GemmAlgorithm& algorithm, Record& record) {
+    try {
+        const DeviceBuffer a(context.device, problem.elements_a() * bytes_of(problem.a)),
+            b(context.device, problem.elements_b() * bytes_of(problem.b)),
+            d(context.device, problem.elements_d() * bytes_of(problem.d));
+        GemmOperands operands;
+        operands.a = a.address();
+        operands.b = b.address();
+        operands.c = operands.d = d.address();
+        context.device.blas()->observe(problem, algorithm, operands);
+    } catch (const DeviceError& error) {
+        if (error.lost) throw;
+        record.text("not_observed", error.what());
+    }
+}
+
+void add_order(Record& record, const numerics::RevealedOrder& order, std::vector<std::byte>& bytes) {
+    record.integer("probes", static_cast<std::int64_t>(order.probes)).flag("complete", order.complete);
+    if (!order.tree) {
+        record.text("problem", order.problem);
+        return;
+    }
+    const std::string text = order.tree->text();
+    record.integer("tree_length", static_cast<std::int64_t>(text.size()));
+    if (text.size() <= kLongestText) {
+        record.text("tree", text);
+    } else {
+        bytes.resize(text.size());
+        std::memcpy(bytes.data(), text.data(), text.size());
+    }
+}
+
+// One algorithm: `rank` in the heuristic's list.
+void reveal(SectionContext& context, const std::string& id, const GemmProblem& problem, std::size_t rank,
+            unsigned wanted) {
+    using Clock = std::chrono::steady_clock;
+    const auto start = Clock::now();
+    std::vector<GemmAlgorithm> algorithms = context.device.blas()->algorithms(problem, wanted);
+    Record record;
+    record.text("kind", "order")
+        .object("problem", record_of(problem))
+        .integer("rank", static_cast<std::int64_t>(rank));
+    if (rank >= algorithms.size()) {
+        record.integer("algorithms", static_cast<std::int64_t>(algorithms.size()));
+        record.text("left_out", algorithms.empty() ? "the heuristic has no algorithm for this problem"
+                                                   : "the heuristic has no more algorithms for this problem");
+        context.journal.add(id, record);
+        return;
+    }
+    GemmAlgorithm& algorithm = algorithms[rank];
+    observe(context, problem, algorithm, record);
+    record.object("algorithm", record_of(algorithm));
+    std::vector<std::byte> bytes;
+    try {
+        GemmOrderProbe probe(context.device, problem);
+        probe.stop = context.stop;
+        numerics::RevealedOrder order = probe.reveal(algorithm);
+        if (!order.tree) {  // perhaps the edges differ: one tile by itself
+            record.text("problem_of_all_places", order.problem);
+            order = probe.reveal(algorithm, GemmOrderProbe::Places::corner);
+            record.text("places", "corner");
+        }
+        add_order(record, order, bytes);
+        record.integer("multiplications", static_cast<std::int64_t>(probe.multiplications()));
+    } catch (const std::exception& error) {
+        if (const auto* device_error = dynamic_cast<const DeviceError*>(&error);
+            device_error && device_error->lost)
+            throw;
+        if (context.stop()) return;  // interrupted: next time
+        record.text("error", error.what());
+    }
+    record.number("seconds", std::chrono::duration<double>(Clock::now() - start).count());
+    context.journal.add(id, record, bytes);
+}
+
+// 8-bit integers: every order gives the exact sum modulo 2^32.
+void check_integers(SectionContext& context, const std::string& id, std::uint64_t m, std::uint64_t n,
+                    std::uint64_t k) {
+    GemmProblem problem;
+    problem.m = m, problem.n = n, problem.k = k;
+    problem.a = problem.b = Type::i8;
+    problem.c = problem.d = Type::i32;
+    problem.compute = Compute::i32;
+    problem.transpose_b = true;
+    std::vector<std::int8_t> a(m * k), b(n * k);
+    for (std::size_t i = 0; i < a.size(); ++i)
+        a[i] = static_cast<std::int8_t>(numerics::random_bits(1, i) >> 56);
+    for (std::size_t i = 0; i < b.size(); ++i)
+        b[i] = static_cast<std::int8_t>(numerics::random_bits(2, i) >> 56);
+    std::vector<GemmAlgorithm> algorithms = context.device.blas()->algorithms(problem, 1);
+    Record record;
+    record.text("kind", "integers").object("problem", record_of(problem));
+    if (algorithms.empty()) {
+        context.journal.add(id, record.text("left_out", "the heuristic has no algorithm for this problem"));
+        return;
+    }
+    const DeviceBuffer a_buffer(context.device, std::as_bytes(std::span(a))),
+        b_buffer(context.device, std::as_bytes(std::span(b))), d_buffer(context.device, m * n * 4);
+    GemmOperands operands;
+    operands.a = a_buffer.address();
+    operands.b = b_buffer.address();
+    operands.c = operands.d = d_buffer.address();
+    context.device.blas()->run(problem, algorithms[0], operands);
+    std::vector<std::int32_t> d(m * n);
+    context.device.read(d_buffer.address(), std::as_writable_bytes(std::span(d)));
+    std::int64_t identical = 0;
+    for (std::size_t row = 0; row < m; ++row) {
+        for (std::size_t column = 0; column < n; ++column) {
+            std::int32_t sum = 0;  // |sum| <= 2^14 k
+            for (std::size_t i = 0; i < k; ++i) sum += a[row * k + i] * b[column * k + i];
+            identical += sum == d[row * n + column] ? 1 : 0;
+        }
+    }
+    record.object("algorithm", record_of(algorithms[0]))
+        .integer("elements", static_cast<std::int64_t>(m * n))
+        .integer("identical", identical)
+        .flag("exact", identical == static_cast<std::int64_t>(m * n));
+    context.journal.add(id, record);
+}
+
+}  // namespace
+
+bool capture_order(SectionContext& context) {
+    if (context.device.blas() == nullptr) {
+        if (!context.journal.has("blas"))
+            context.journal.add("blas", Record().text("left_out", "this device has no BLAS"));
+        return true;
+    }
+    std::vector<SectionItem> items;
+    const bool quick = context.extent == Extent::quick;
+    for (const std::uint64_t k : {64u, 528u, 4096u}) {
+        if (quick && k > 64) continue;
+        const std::uint64_t m = quick ? 16 : 128;
+        items.push_back({"integers k=" + std::to_string(k),
+                         [=](SectionContext& c, const std::string& id) { check_integers(c, id, m, m, k); }});
+    }
+    for (const OrderProblem& order : order_problems(context.extent)) {
+        for (unsigned rank = 0; rank < order.algorithms; ++rank) {
+            items.push_back({order.problem.name() + " #" + std::to_string(rank),
+                             [=](SectionContext& c, const std::string& id) {
+                                 reveal(c, id, order.problem, rank, order.algorithms);
+                             }});
+        }
+    }
+    return run_items(context, items);
+}
+
+}  // namespace heddle::capture

@@ -1,0 +1,32 @@
+#include "validation/capture/sections/section_item.h"
+
+namespace heddle::capture {
+namespace {
+
+// The item may have written its record before it failed.
+void record_failure(SectionContext& context, const std::string& id, const std::string& what) {
+    if (!context.journal.has(id)) context.journal.add(id, Record().text("error", what));
+}
+
+}  // namespace
+
+bool run_items(SectionContext& context, const std::vector<SectionItem>& items) {
+    for (std::size_t i = 0; i < items.size(); ++i) {
+        const SectionItem& item = items[i];
+        if (context.journal.has(item.id)) continue;
+        if (context.stop()) return false;
+        context.progress(static_cast<double>(i) / static_cast<double>(items.size()), item.id);
+        try {
+            item.run(context, item.id);
+        } catch (const DeviceError& error) {
+            if (error.lost) throw;
+            record_failure(context, item.id, error.what());
+        } catch (const std::exception& error) {
+            record_failure(context, item.id, error.what());
+        }
+    }
+    context.progress(1, "done");
+    return true;
+}
+
+}  // namespace heddle::capture

@@ -1,0 +1,22 @@
+// The items of a section: each is a record of its own, and what goes wrong in one stays there.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "validation/capture/section.h"
+
+namespace heddle::capture {
+
+/// Does its work and adds the record `id` to the journal.
+struct SectionItem {
+    std::string id;
+    std::function<void(SectionContext&, const std::string& id)> run;
+};
+
+/// Runs those that the journal lacks. An exception becomes the record {"error": ...}; only a lost device ends
+/// the section, by passing its DeviceError on. Returns false when stopped before the end.
+bool run_items(SectionContext& context, const std::vector<SectionItem>& items);
+
+}  // namespace heddle::capture
