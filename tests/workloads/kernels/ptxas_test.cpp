@@ -9,6 +9,7 @@
 #include <iostream>
 #include <set>
 
+#include "workloads/kernels/exact_functions.h"
 #include "workloads/kernels/library.h"
 
 using namespace heddle::kernels;
@@ -73,6 +74,8 @@ TEST_CASE("ptxas accepts every kernel") {
             }
             module += text.substr(body);
         }
+        // Once without approximations, whose replacements are the same for every target.
+        if (capability == 90) module = replace_approximations(module);
         const auto file = folder / ("library_" + target + ".ptx");
         std::ofstream(file) << module;
         const std::string architecture = capability == 80 ? "sm_" : "compute_";
