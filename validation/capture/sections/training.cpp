@@ -2,7 +2,6 @@
 // products.
 #include <exception>
 
-#include "isa/common/error.h"
 #include "validation/capture/training/training_run.h"
 
 namespace heddle::capture {
@@ -27,7 +26,7 @@ bool capture_training(SectionContext& context) {
         } catch (const DeviceError& error) {
             if (error.lost) throw;
             record.text("error", error.what());
-        } catch (const Error& error) {
+        } catch (const std::exception& error) {
             record.text("error", error.what());
         }
         context.journal.add(id, record);

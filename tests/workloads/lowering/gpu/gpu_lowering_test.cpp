@@ -7,6 +7,7 @@
 #include <map>
 
 #include "isa/numerics/formats.h"
+#include "isa/ptx/execution.h"
 #include "isa/ptx/parser.h"
 #include "workloads/reference/execute.h"
 #include "workloads/zoo/mlp.h"
