@@ -1,0 +1,90 @@
+// heddle-capture: what a GPU computes and how long it takes, recorded in a folder.
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "isa/common/error.h"
+#include "validation/capture/arguments.h"
+#include "validation/capture/interruption.h"
+#include "validation/capture/manifest.h"
+#include "validation/capture/open_device.h"
+#include "validation/capture/program.h"
+#include "validation/capture/supervisor.h"
+
+namespace heddle::capture {
+namespace {
+
+enum ExitCode { kComplete = 0, kUsage = 2, kIncomplete = 3 };
+
+/// Enough for every section to lose the device several times.
+constexpr unsigned kAttempts = 24;
+
+std::string joined(const std::vector<std::string>& words) {
+    std::string text = "heddle-capture";
+    for (const std::string& word : words) text += " " + word;
+    return text;
+}
+
+/// Runs the capture in this process.
+ChildReport capture(const Arguments& arguments, const std::string& command_line,
+                    const std::vector<std::string>& left_out) {
+    ChildReport report;
+    try {
+        const Interruption interruption;
+        Progress progress = Progress::for_standard_error();
+        const auto device = open_device(arguments.device);
+        CaptureRun run{arguments.output, arguments.sections, arguments.extent, arguments.limit_in_minutes,
+                       command_line, [&] { return interruption.requested(); }};
+        const Outcome outcome =
+            run_capture(*device, sections(), run, progress, left_out, &report.stuck);
+        report.device_lost = outcome == Outcome::device_lost;
+        report.exit_code = outcome == Outcome::complete ? kComplete : kIncomplete;
+        if (outcome == Outcome::complete)
+            progress.say("complete: " + arguments.output.string());
+        else if (!report.device_lost)
+            progress.say("not complete; run the same command again to go on");
+    } catch (const Error& error) {
+        std::fprintf(stderr, "heddle-capture: %s\n", error.what());
+        report.exit_code = kUsage;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "heddle-capture: %s\n", error.what());
+        report.exit_code = kIncomplete;
+    }
+    return report;
+}
+
+int run(const std::vector<std::string>& words) {
+    const Arguments arguments = parse_arguments(words, sections());
+    if (arguments.help) {
+        std::fputs(help_text().c_str(), stdout);
+    } else if (arguments.version) {
+        std::printf("heddle-capture %s, schema %d\n", kToolVersion, kSchema);
+    } else if (arguments.list) {
+        std::fputs(list_text(sections()).c_str(), stdout);
+    } else if (arguments.device.rfind("cuda", 0) == 0) {
+        return supervise(
+            [&](const std::vector<std::string>& left_out) {
+                return capture(arguments, joined(words), left_out);
+            },
+            kAttempts);
+    } else {
+        return capture(arguments, joined(words), {}).exit_code;
+    }
+    return kComplete;
+}
+
+}  // namespace
+}  // namespace heddle::capture
+
+int main(int count, char** words) {
+    try {
+        return heddle::capture::run({words + 1, words + count});
+    } catch (const heddle::Error& error) {
+        std::fprintf(stderr, "heddle-capture: %s\n", error.what());
+        return 2;
+    } catch (const std::exception& error) {
+        std::fprintf(stderr, "heddle-capture: %s\n", error.what());
+        return 3;
+    }
+}
