@@ -5,13 +5,16 @@
 # further: its subfolders are include roots of their own, because kernel generators and the capture program may use
 # number formats without the rest.
 
+# The repository, whichever of its projects is configured: all of Heddle, or the capture program alone.
+get_filename_component(HEDDLE_ROOT ${CMAKE_CURRENT_LIST_DIR}/.. ABSOLUTE)
+
 # heddle_include_root(<path relative to the source root> <output variable>)
 function(heddle_include_root path output)
     string(REPLACE "/" "-" flat ${path})
     set(root ${CMAKE_BINARY_DIR}/rooms/${flat})
     get_filename_component(parent ${root}/${path} DIRECTORY)
     file(MAKE_DIRECTORY ${parent})
-    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${path} ${root}/${path} SYMBOLIC)
+    file(CREATE_LINK ${HEDDLE_ROOT}/${path} ${root}/${path} SYMBOLIC)
     set(${output} ${root} PARENT_SCOPE)
 endfunction()
 

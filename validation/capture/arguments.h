@@ -13,8 +13,8 @@ namespace heddle::capture {
 
 struct Arguments {
     std::filesystem::path output;
-    std::string device;                      ///< "cuda", "cuda:1", "simulator", "simulator:NAME"
-    std::vector<std::string> sections;       ///< empty: all
+    std::string device;                 ///< "cuda", "cuda:1", "simulator", "simulator:NAME"
+    std::vector<std::string> sections;  ///< empty: all
     Extent extent = Extent::full;
     std::optional<double> limit_in_minutes;  ///< stop after the item during which it passes
     bool list = false, help = false, version = false;

@@ -48,24 +48,36 @@ Type type_of(const std::string& name) {
 
 const char* name_of(Compute compute) {
     switch (compute) {
-        case Compute::f64: return "f64";
-        case Compute::f32: return "f32";
-        case Compute::f32_pedantic: return "f32-pedantic";
-        case Compute::tf32: return "tf32";
-        case Compute::f16: return "f16";
-        case Compute::i32: return "i32";
+        case Compute::f64:
+            return "f64";
+        case Compute::f32:
+            return "f32";
+        case Compute::f32_pedantic:
+            return "f32-pedantic";
+        case Compute::tf32:
+            return "tf32";
+        case Compute::f16:
+            return "f16";
+        case Compute::i32:
+            return "i32";
     }
     throw std::invalid_argument("no such type of computation");
 }
 
 const char* name_of(Epilogue epilogue) {
     switch (epilogue) {
-        case Epilogue::none: return "none";
-        case Epilogue::bias: return "bias";
-        case Epilogue::relu: return "relu";
-        case Epilogue::relu_bias: return "relu-bias";
-        case Epilogue::gelu: return "gelu";
-        case Epilogue::gelu_bias: return "gelu-bias";
+        case Epilogue::none:
+            return "none";
+        case Epilogue::bias:
+            return "bias";
+        case Epilogue::relu:
+            return "relu";
+        case Epilogue::relu_bias:
+            return "relu-bias";
+        case Epilogue::gelu:
+            return "gelu";
+        case Epilogue::gelu_bias:
+            return "gelu-bias";
     }
     throw std::invalid_argument("no such epilogue");
 }

@@ -108,8 +108,7 @@ bool Journal::State::read_line(std::string_view line, std::size_t number, std::u
             throw Error("\"binary\" is not [offset, length]", where, kMend);
         if (offset + length > binary_available) return false;
     }
-    if (!ids.insert(id->text).second)
-        throw Error("the id `" + id->text + "` was there before", where, kMend);
+    if (!ids.insert(id->text).second) throw Error("the id `" + id->text + "` was there before", where, kMend);
     binary_end = std::max(binary_end, offset + length);
     return true;
 }
@@ -132,9 +131,7 @@ Journal::Journal(std::filesystem::path folder, std::string section)
     const bool plain = std::filesystem::exists(state.binary_path, ignored);
     const bool packed = std::filesystem::exists(state.packed_path, ignored);
     if (plain && packed) std::filesystem::remove(state.packed_path, ignored);  // stopped between the two
-    const std::uint64_t available = plain    ? size_or_zero(state.binary_path)
-                                    : packed ? ~std::uint64_t{0}
-                                             : 0;
+    const std::uint64_t available = plain ? size_or_zero(state.binary_path) : packed ? ~std::uint64_t{0} : 0;
     std::size_t kept = 0;
     if (std::filesystem::exists(state.lines_path, ignored)) {
         const std::string text = read_file(state.lines_path);
@@ -165,8 +162,8 @@ void Journal::add(std::string_view id, const Record& record, std::span<const std
         // The bytes first: a line that is there has all that it names.
         state.open_binary();
         state.binary->append(bytes);
-        head.integers("binary", {static_cast<std::int64_t>(state.binary_end),
-                                 static_cast<std::int64_t>(bytes.size())});
+        head.integers("binary",
+                      {static_cast<std::int64_t>(state.binary_end), static_cast<std::int64_t>(bytes.size())});
         state.binary_end += bytes.size();
     }
     std::string line = head.json();

@@ -54,16 +54,22 @@ class Parser {
         skip_space();
         if (at_ >= text_.size() || depth > kMaximumDepth) return false;
         switch (text_[at_]) {
-            case '{': return object(value, depth);
-            case '[': return list(value, depth);
-            case '"': value.kind = JsonValue::Kind::text; return string(value.text);
-            case 'n': return take_word("null");
+            case '{':
+                return object(value, depth);
+            case '[':
+                return list(value, depth);
+            case '"':
+                value.kind = JsonValue::Kind::text;
+                return string(value.text);
+            case 'n':
+                return take_word("null");
             case 't':
             case 'f':
                 value.kind = JsonValue::Kind::boolean;
                 value.boolean = text_[at_] == 't';
                 return take_word(value.boolean ? "true" : "false");
-            default: return number(value);
+            default:
+                return number(value);
         }
     }
 

@@ -14,9 +14,9 @@ struct JsonValue {
     enum class Kind { null, boolean, number, text, list, object };
     Kind kind = Kind::null;
     bool boolean = false;
-    std::string text;                                       ///< of a number or a text
-    std::vector<JsonValue> elements;                        ///< of a list
-    std::vector<std::pair<std::string, JsonValue>> members; ///< of an object, in order
+    std::string text;                                        ///< of a number or a text
+    std::vector<JsonValue> elements;                         ///< of a list
+    std::vector<std::pair<std::string, JsonValue>> members;  ///< of an object, in order
 
     /// nullptr: no object, or no such member.
     const JsonValue* find(std::string_view key) const;

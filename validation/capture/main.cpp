@@ -34,10 +34,10 @@ ChildReport capture(const Arguments& arguments, const std::string& command_line,
         const Interruption interruption;
         Progress progress = Progress::for_standard_error();
         const auto device = open_device(arguments.device);
-        CaptureRun run{arguments.output, arguments.sections, arguments.extent, arguments.limit_in_minutes,
-                       command_line, [&] { return interruption.requested(); }};
-        const Outcome outcome =
-            run_capture(*device, sections(), run, progress, left_out, &report.stuck);
+        CaptureRun run{arguments.output, arguments.sections,
+                       arguments.extent, arguments.limit_in_minutes,
+                       command_line,     [&] { return interruption.requested(); }};
+        const Outcome outcome = run_capture(*device, sections(), run, progress, left_out, &report.stuck);
         report.device_lost = outcome == Outcome::device_lost;
         report.exit_code = outcome == Outcome::complete ? kComplete : kIncomplete;
         if (outcome == Outcome::complete)

@@ -16,11 +16,20 @@ Record record_of(const JsonValue& object) {
     Record record;
     for (const auto& [key, value] : object.members) {
         switch (value.kind) {
-            case JsonValue::Kind::null: break;
-            case JsonValue::Kind::boolean: record.flag(key, value.boolean); break;
-            case JsonValue::Kind::number: record.number(key, object.number_or(key, 0)); break;
-            case JsonValue::Kind::text: record.text(key, value.text); break;
-            case JsonValue::Kind::object: record.object(key, record_of(value)); break;
+            case JsonValue::Kind::null:
+                break;
+            case JsonValue::Kind::boolean:
+                record.flag(key, value.boolean);
+                break;
+            case JsonValue::Kind::number:
+                record.number(key, object.number_or(key, 0));
+                break;
+            case JsonValue::Kind::text:
+                record.text(key, value.text);
+                break;
+            case JsonValue::Kind::object:
+                record.object(key, record_of(value));
+                break;
             case JsonValue::Kind::list: {
                 std::vector<std::string> texts;
                 for (const JsonValue& element : value.elements) texts.push_back(element.text);

@@ -23,10 +23,14 @@ bool contains(const std::vector<std::string>& list, const std::string& word) {
 
 const char* name_of(Outcome outcome) {
     switch (outcome) {
-        case Outcome::complete: return "complete";
-        case Outcome::stopped: return "stopped";
-        case Outcome::failed: return "failed";
-        case Outcome::device_lost: return "device lost";
+        case Outcome::complete:
+            return "complete";
+        case Outcome::stopped:
+            return "stopped";
+        case Outcome::failed:
+            return "failed";
+        case Outcome::device_lost:
+            return "device lost";
     }
     return "";
 }
@@ -94,10 +98,9 @@ class SectionRun {
 
   private:
     Outcome attempt(Journal& journal, std::string& failure) {
-        SectionContext context{device_, journal, run_.extent, stop_,
-                               [this](double fraction, const std::string& doing) {
-                                   progress_.update(fraction, doing);
-                               }};
+        SectionContext context{
+            device_, journal, run_.extent, stop_,
+            [this](double fraction, const std::string& doing) { progress_.update(fraction, doing); }};
         try {
             return section_.run(context) ? Outcome::complete : Outcome::stopped;
         } catch (const DeviceError& error) {

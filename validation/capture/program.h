@@ -18,7 +18,7 @@ struct CaptureRun {
     std::vector<std::string> sections;  ///< empty: all
     Extent extent = Extent::full;
     std::optional<double> limit_in_minutes;
-    std::string command_line;                      ///< for the manifest
+    std::string command_line;  ///< for the manifest
     std::function<bool()> interrupted = [] { return false; };
 };
 

@@ -1,8 +1,8 @@
+#include "validation/capture/record.h"
+
 #include <charconv>
 #include <cmath>
 #include <cstdio>
-
-#include "validation/capture/record.h"
 
 namespace heddle::capture {
 namespace {

@@ -1,5 +1,5 @@
-// A GPU context that has failed, or a kernel that never ends, takes the process with it. So the capture runs in
-// a child process, and when that loses its device the next child goes on with the items that are missing.
+// A GPU context that has failed, or a kernel that never ends, takes the process with it. So the capture runs
+// in a child process, and when that loses its device the next child goes on with the items that are missing.
 #pragma once
 
 #include <functional>
