@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <sstream>
 
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
@@ -11,6 +12,7 @@
 #include "sim/cli/progress.h"
 #include "validation/report/html.h"
 #include "validation/report/print.h"
+#include "validation/report/readme.h"
 #include "validation/run/capture_now.h"
 #include "validation/run/validation.h"
 
@@ -27,6 +29,7 @@ struct Options {
     std::string what, hardware, filter, report, data;
     std::vector<std::string> captures, bars;
     unsigned workers = 0;
+    std::string readme;
     bool json = false, rows = false, allow_simulator = false;
 };
 
@@ -128,7 +131,28 @@ std::string captured_here(const Options& options) {
     return folder;
 }
 
+std::string read_file(const std::string& path) {
+    std::ifstream stream(path, std::ios::binary);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    if (!stream) throw Error("cannot read the file", {path, 0, ""});
+    return text.str();
+}
+
+/// Renews the accuracy table. What is not on this machine must not vanish from it unnoticed.
+void write_readme(const Validation& validation, const std::string& path) {
+    for (const std::string& line : validation.missing)
+        if (line.starts_with("not here")) throw Error(line, {"--readme", 0, ""}, "the table would lose it");
+    for (const Comparison& comparison : validation.comparisons)
+        if (!comparison.reference.silicon)
+            throw Error("the accuracy table is about silicon", {"--readme", 0, ""},
+                        "leave --allow-simulator out");
+    const std::string table = validation::accuracy_table(validation.comparisons, validation.missing);
+    write_file(path, validation::with_accuracy_block(read_file(path), table, path));
+}
+
 void run_validate_command(Options options) {
+    if (options.what.empty() && !options.readme.empty()) options.what = "all";
     if (options.what.empty())
         throw Error("the command does not say what to validate", {},
                     "numerics, kernels, timing, training, gpu or all; see `heddle validate --help`");
@@ -138,6 +162,7 @@ void run_validate_command(Options options) {
         Progress progress;
         result = validation::validate(validation_options(options, progress));
     }
+    if (!options.readme.empty()) write_readme(result, options.readme);
     show(result, options);
     const std::string failure = validation::failure_of(result.comparisons);
     if (!failure.empty()) throw ComparisonFailed{failure};
@@ -170,6 +195,8 @@ void add_validate_command(CLI::App& app) {
     command->add_option("--data", options->data, "third-party recordings (default: $HEDDLE_DATA)")
         ->type_name("DIR");
     command->add_option("--report", options->report, "write a report for a browser")->type_name("FILE.html");
+    command->add_option("--readme", options->readme, "renew the accuracy table in this file")
+        ->type_name("FILE.md");
     command->add_option("-j,--jobs", options->workers, "workers (default: one for each core)")
         ->type_name("N");
     command->add_flag("--rows", options->rows, "print every row, not only the worst");

@@ -181,6 +181,8 @@ std::string RecordedCapture::preset() const {
     if (has_word("H100")) return has_word("PCIe") || has_word("NVL") ? "" : "h100-sxm";
     if (has_word("H800")) return has_word("PCIe") ? "h800-pcie" : "";
     if (has_word("A100")) return has_word("PCI") ? "a100-pcie" : "a100-sxm";
+    if (has_word("V100") && has_word("SXM")) return "v100-sxm";
+    if (has_word("RTX A6000")) return "rtx-a6000";
     return {};
 }
 

@@ -143,6 +143,8 @@ TEST_CASE("a GPU's own name leads to the hardware file that describes it") {
     CHECK(preset_of("NVIDIA A100-SXM4-80GB") == "a100-sxm");
     CHECK(preset_of("NVIDIA A100-PCIE-40GB") == "a100-pcie");
     CHECK(preset_of("NVIDIA A100 80GB PCIe") == "a100-pcie");
+    CHECK(preset_of("Tesla V100-SXM2-32GB") == "v100-sxm");
+    CHECK(preset_of("NVIDIA RTX A6000") == "rtx-a6000");
     CHECK(preset_of("NVIDIA GeForce RTX 4090") == "");
 }
 
