@@ -98,8 +98,13 @@ class Values {
         return a;
     }
 
+    Value from_zero(Value value) {
+        for (double& x : value) x += 0.0;
+        return value;
+    }
+
     /// D's format may hold less: what is left is summed in fp32.
-    Value first_partial(Value value) {
+    Value rounded_partial(Value value) {
         std::byte bytes[8];
         for (double& x : value) {
             store_number(plan_.d, x, plan_.epilogue.saturate, bytes);
@@ -244,7 +249,10 @@ class Values {
                         static_cast<T>(number_of(plan_.b, b.data() + (j * depth + l) * bytes_of(plan_.b)));
             add_products(chain, m, n, depth, left.data(), right.data(), sums.data());
         });
-        return {sums.begin(), sums.end()};
+        Value values(sums.begin(), sums.end());
+        std::size_t total = 0;
+        for (const KRange& range : ranges) total += range.size();
+        return plan_.zero_fill && total % plan_.block_k != 0 ? from_zero(std::move(values)) : values;
     }
 
     Value chain_of_integers(const std::vector<KRange>& ranges) {

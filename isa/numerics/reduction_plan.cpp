@@ -225,7 +225,8 @@ struct TreeBackend {
         return sum;
     }
     Value add(Value a, Value b) { return builder.add(a, b); }
-    Value first_partial(Value value) { return value; }
+    Value from_zero(Value value) { return value; }
+    Value rounded_partial(Value value) { return value; }
     Value chain_output(Value* before, Value value, bool) {
         return before == nullptr ? value : builder.add(*before, value);
     }

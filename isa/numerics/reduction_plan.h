@@ -95,6 +95,9 @@ struct ReductionPlan {
     unsigned instruction_k = 16;  ///< of one MMA: fused blocks are no longer
     unsigned block_k = 64;        ///< of a tile of the main loop
     ResidueTile residue = ResidueTile::last;
+    /// A short tile is filled up with zeros: that makes +0 of a sum of -0 (CUDA cores; tensor cores have no
+    /// -0).
+    bool zero_fill = false;
     unsigned promotion_interval = 0;  ///< k that one accumulator takes; a multiple of instruction_k; 0: all
 
     unsigned accumulators = 1;

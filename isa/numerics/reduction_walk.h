@@ -23,7 +23,8 @@ std::vector<std::vector<KRange>> promotions(const std::vector<KRange>& ranges, s
 /// A Backend has Value, and
 ///   Value chain(const std::vector<KRange>&)      products into a fresh accumulator
 ///   Value add(Value, Value)                      in the accumulator's format
-///   Value first_partial(Value)                   SliceMerge::output_partials: rounded to D's format
+///   Value from_zero(Value)                       +0 and the value
+///   Value rounded_partial(Value)                   SliceMerge::output_partials: rounded to D's format
 ///   Value chain_output(Value* before, Value, bool last)   SliceMerge::output_chain
 template <typename Backend>
 typename Backend::Value combine(const ReductionPlan& plan, std::vector<typename Backend::Value> values,
@@ -86,7 +87,8 @@ typename Backend::Value walk(const ReductionPlan& plan, std::size_t k, Backend& 
     typename Backend::Value sum{};
     for (std::size_t s = 0; s < slices.size(); ++s) {
         typename Backend::Value part = slice_sum(plan, slices[s], backend);
-        if (round) part = backend.first_partial(std::move(part));
+        if (round) part = backend.rounded_partial(std::move(part));
+        if (s == 0 && (slices.size() > 1 || plan.k_per_split != 0)) part = backend.from_zero(std::move(part));
         sum = s == 0 ? std::move(part) : backend.add(std::move(sum), std::move(part));
     }
     return sum;

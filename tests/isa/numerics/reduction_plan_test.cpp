@@ -175,6 +175,18 @@ TEST_CASE("Plans of CUDA cores equal sums that are written out by hand") {
     }
 }
 
+TEST_CASE("Where a sum of minus zero becomes plus zero") {
+    // The product underflows to -0.
+    const Row row{{std::bit_cast<std::uint32_t>(-0x1p-100f)}, {std::bit_cast<std::uint32_t>(0x1p-100f)}};
+    ReductionPlan plan = cuda_core();
+    CHECK(output_of(plan, row) == 0x80000000u);
+    plan.zero_fill = true;
+    CHECK(output_of(plan, row) == 0);
+    plan.zero_fill = false;
+    plan.k_per_split = 1;
+    CHECK(output_of(plan, row) == 0);
+}
+
 TEST_CASE("A subnormal product is flushed where the plan says so") {
     const Row row{{std::bit_cast<std::uint32_t>(0x1p-70f), std::bit_cast<std::uint32_t>(1.0f)},
                   {std::bit_cast<std::uint32_t>(0x1p-70f), std::bit_cast<std::uint32_t>(0x1p-140f)}};

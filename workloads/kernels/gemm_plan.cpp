@@ -1,0 +1,95 @@
+#include "workloads/kernels/gemm_plan.h"
+
+#include "isa/common/error.h"
+
+namespace heddle::kernels {
+namespace {
+
+using numerics::Element;
+using numerics::ReductionPlan;
+
+void set_output(ReductionPlan& plan, const GemmEpilogue& epilogue) {
+    plan.d = epilogue.expression ? plan.accumulator : element_of(epilogue.output);
+    plan.c = element_of(epilogue.c);
+    plan.bias = element_of(epilogue.bias);
+}
+
+void set_split(ReductionPlan& plan, const GemmPartition& partition, unsigned k_per_split,
+               const GemmEpilogue& own, const GemmEpilogue& reduced) {
+    if (!partition.split_k) {
+        set_output(plan, own);
+        return;
+    }
+    if (k_per_split == 0)
+        throw Error("the plan of a split-K kernel needs the k of one slice", {.key = "k_per_split"});
+    plan.k_per_split = k_per_split;
+    plan.merge = numerics::SliceMerge::accumulators;
+    set_output(plan, reduced);
+}
+
+}  // namespace
+
+Element element_of(ElementType type) {
+    switch (type) {
+        case ElementType::f64:
+            return Element::fp64;
+        case ElementType::f32:
+            return Element::fp32;
+        case ElementType::f16:
+            return Element::fp16;
+        case ElementType::bf16:
+            return Element::bf16;
+        case ElementType::i8:
+            return Element::int8;
+        case ElementType::i32:
+            return Element::int32;
+        default:
+            throw Error("no matrix multiplication has elements of " + name_of(type));
+    }
+}
+
+ReductionPlan plan_of(const GemmSimtSpec& spec, unsigned k_per_split, const GemmEpilogue& reduced) {
+    ReductionPlan plan;
+    plan.a = plan.b = plan.accumulator = element_of(spec.type);
+    plan.arithmetic = numerics::Arithmetic::fused_multiply_add;
+    plan.block_k = kGemmSimtTileK;
+    plan.zero_fill = true;
+    set_split(plan, spec.partition, k_per_split, spec.epilogue, reduced);
+    return plan;
+}
+
+ReductionPlan plan_of(const GemmMmaSpec& spec, unsigned k_per_split, const GemmEpilogue& reduced) {
+    ReductionPlan plan;
+    plan.a = plan.b = element_of(spec.type);
+    plan.accumulator = Element::fp32;
+    plan.tensor_core = numerics::parameters_for(numerics::generation_of(spec.compute_capability),
+                                                numerics::format_of(plan.a), numerics::Format::fp32);
+    plan.instruction_k = spec.compute_capability < 80 ? 8 : 16;
+    plan.block_k = spec.tile.k;
+    set_split(plan, spec.partition, k_per_split, spec.epilogue, reduced);
+    return plan;
+}
+
+ReductionPlan plan_of(const GemmChoice& choice, ElementType type, ElementType output,
+                      unsigned compute_capability) {
+    GemmEpilogue epilogue;
+    epilogue.output = output;
+    const GemmPartition partition{.batched = false, .split_k = choice.splits > 1};
+    if (!choice.tensor_cores) {
+        GemmSimtSpec spec;
+        spec.compute_capability = compute_capability;
+        spec.type = type;
+        spec.partition = partition;
+        spec.epilogue = epilogue;
+        return plan_of(spec, choice.k_per_split, epilogue);
+    }
+    GemmMmaSpec spec;
+    spec.compute_capability = compute_capability;
+    spec.type = type;
+    spec.tile = choice.tile;
+    spec.partition = partition;
+    spec.epilogue = epilogue;
+    return plan_of(spec, choice.k_per_split, epilogue);
+}
+
+}  // namespace heddle::kernels

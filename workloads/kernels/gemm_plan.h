@@ -1,0 +1,30 @@
+// The order in which our GEMM kernels add, as plans (isa/numerics/reduction_plan.h).
+//
+// gemm_simt is one chain of fused multiply-adds per output; gemm_mma one chain of tensor core blocks, in
+// tiles of tile.k, the short tile last. split_k_reduce adds slices first to last. An epilogue with an
+// expression is not part of the plan: then D of the plan is the accumulator to which the expression applies.
+#pragma once
+
+#include "isa/numerics/reduction_plan.h"
+#include "workloads/kernels/gemm_choice.h"
+#include "workloads/kernels/gemm_mma.h"
+#include "workloads/kernels/gemm_simt.h"
+#include "workloads/kernels/split_k.h"
+
+namespace heddle::kernels {
+
+/// Throws heddle::Error for types that plans do not have.
+numerics::Element element_of(ElementType type);
+
+/// `k_per_split`: of the launch, when the spec's partition says split-K. The plan is then that of both
+/// kernels, split_k_reduce included, and D is what `reduced` stores.
+numerics::ReductionPlan plan_of(const GemmSimtSpec& spec, unsigned k_per_split = 0,
+                                const GemmEpilogue& reduced = {});
+numerics::ReductionPlan plan_of(const GemmMmaSpec& spec, unsigned k_per_split = 0,
+                                const GemmEpilogue& reduced = {});
+
+/// Of the kernels that a choice stands for, with D in `output`.
+numerics::ReductionPlan plan_of(const GemmChoice& choice, ElementType type, ElementType output,
+                                unsigned compute_capability);
+
+}  // namespace heddle::kernels
