@@ -99,7 +99,6 @@ Measurement measure_policy(const PolicyCase& which, Device& device, const Measur
         return read_values<std::uint16_t>(device, out.address(), kSamples);
     };
     const auto empty_l2 = [&](std::uint8_t value) {
-        if (!device.is_silicon()) return;  // every launch of the model begins with an empty cache
         const DeviceBuffer flush(device, 3 * device.l2_bytes());
         device.fill(flush.address(), value, flush.bytes());
     };

@@ -107,7 +107,7 @@ Measurement measure_lines(Device& device, unsigned sm, std::uint32_t stride, boo
     const DeviceBuffer buffer(device, std::uint64_t{kLines} * stride), taken(device, 4),
         out(device, 2 * kLines);
     device.fill(buffer.address(), 0, buffer.bytes());
-    if (cold && device.is_silicon()) {
+    if (cold) {
         const DeviceBuffer flush(device, 2 * device.l2_bytes());
         device.fill(flush.address(), 1, flush.bytes());
     }

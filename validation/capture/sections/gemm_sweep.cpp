@@ -283,42 +283,4 @@ GemmTimes time_gemm(Device& device, const GemmProblem& problem, const GemmAlgori
     return times;
 }
 
-Record gemm_record(const GemmProblem& problem) {
-    Record record;
-    record.integer("m", static_cast<std::int64_t>(problem.m))
-        .integer("n", static_cast<std::int64_t>(problem.n))
-        .integer("k", static_cast<std::int64_t>(problem.k))
-        .integer("batch", static_cast<std::int64_t>(problem.batch))
-        .flag("transpose_a", problem.transpose_a)
-        .flag("transpose_b", problem.transpose_b)
-        .text("a", name_of(problem.a))
-        .text("b", name_of(problem.b))
-        .text("d", name_of(problem.d))
-        .text("compute", name_of(problem.compute))
-        .text("epilogue", name_of(problem.epilogue))
-        .number("beta", problem.beta)
-        .flag("fast_accumulation", problem.fast_accumulation);
-    return record;
-}
-
-Record algorithm_record(const GemmAlgorithm& algorithm) {
-    Record record;
-    record.integer("id", algorithm.id)
-        .integer("tile", algorithm.tile)
-        .integer("stages", algorithm.stages)
-        .integer("split_k", algorithm.split_k)
-        .integer("reduction_scheme", algorithm.reduction_scheme)
-        .integer("swizzle", algorithm.swizzle)
-        .integer("custom_option", algorithm.custom_option)
-        .integer("inner_shape", algorithm.inner_shape)
-        .integer("cluster_shape", algorithm.cluster_shape)
-        .integer("workspace_bytes", static_cast<std::int64_t>(algorithm.workspace_bytes))
-        .number("waves", algorithm.waves)
-        .text("kernels", algorithm.kernels)
-        .integers("grid", {algorithm.grid[0], algorithm.grid[1], algorithm.grid[2]})
-        .integers("block", {algorithm.block[0], algorithm.block[1], algorithm.block[2]})
-        .integer("shared_bytes", algorithm.shared_bytes);
-    return record;
-}
-
 }  // namespace heddle::capture

@@ -51,8 +51,4 @@ struct GemmTimes {
 GemmTimes time_gemm(Device& device, const GemmProblem& problem, const GemmAlgorithm& algorithm,
                     const GemmOperands& operands, bool warm_too = true);
 
-/// As records have them: what name() says in separate members; the attributes of an algorithm.
-Record gemm_record(const GemmProblem& problem);
-Record algorithm_record(const GemmAlgorithm& algorithm);
-
 }  // namespace heddle::capture

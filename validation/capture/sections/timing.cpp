@@ -13,6 +13,7 @@
 #include <chrono>
 #include <optional>
 
+#include "validation/capture/blas_record.h"
 #include "validation/capture/microbenchmarks/benchmark.h"
 #include "validation/capture/microbenchmarks/launching.h"
 #include "validation/capture/section.h"
@@ -162,10 +163,10 @@ class TimingSection {
             ++added;
             items_.push_back({gemm.id(), [this, gemm](Record& record, std::vector<std::byte>&) {
                                   record.text("kind", "gemm").text("family", gemm.family);
-                                  record.object("problem", gemm_record(gemm.problem));
+                                  record.object("problem", record_of(gemm.problem));
                                   const GemmOperands operands = pool().operands(gemm.problem);
                                   const auto found = algorithms(gemm.problem, 1, operands);
-                                  record.object("algorithm", algorithm_record(found.front()));
+                                  record.object("algorithm", record_of(found.front()));
                                   add_times(record, gemm.problem, found.front(), operands, true);
                               }});
         }
@@ -186,12 +187,12 @@ class TimingSection {
             items_.push_back(
                 {"algorithms/" + problem.name(), [this, problem](Record& record, std::vector<std::byte>&) {
                      record.text("kind", "gemm_algorithms");
-                     record.object("problem", gemm_record(problem));
+                     record.object("problem", record_of(problem));
                      const GemmOperands operands = pool().operands(problem);
                      std::vector<Record> all;
                      for (const GemmAlgorithm& algorithm : algorithms(problem, 6, operands)) {
                          Record one;
-                         one.object("algorithm", algorithm_record(algorithm));
+                         one.object("algorithm", record_of(algorithm));
                          add_times(one, problem, algorithm, operands, false);
                          all.push_back(one);
                      }
@@ -221,7 +222,7 @@ class TimingSection {
     }
 
     void sustain(Record& record, const GemmProblem& problem) {
-        record.text("kind", "sustained").object("problem", gemm_record(problem));
+        record.text("kind", "sustained").object("problem", record_of(problem));
         const GemmOperands operands = pool().operands(problem);
         const GemmAlgorithm algorithm = algorithms(problem, 1, operands).front();
         TimingOptions options;
@@ -242,7 +243,7 @@ class TimingSection {
             batches.push_back(median(device_.time(run_batch, options)) / batch);
             if (i % 5 == 4) seen.push_back(device_.telemetry());
         }
-        record.object("algorithm", algorithm_record(algorithm)).number("microseconds_first", microseconds);
+        record.object("algorithm", record_of(algorithm)).number("microseconds_first", microseconds);
         record.numbers("microseconds", batches).integer("gemms_per_batch", batch);
         record.objects("telemetry", seen);
         record.number("value", batches.back()).text("unit", "us");
