@@ -1,0 +1,222 @@
+#include "validation/compare/timing.h"
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+
+#include "isa/common/error.h"
+#include "validation/capture/microbenchmarks/benchmark.h"
+#include "validation/capture/microbenchmarks/launching.h"
+#include "validation/capture/sections/kernel_items.h"
+#include "validation/compare/timing_jobs.h"
+#include "validation/published/microbenchmarks.h"
+#include "validation/read/blas_record.h"
+
+namespace heddle::validation {
+namespace {
+
+Reference reference_of(const RecordedCapture& capture, const std::string& hardware) {
+    Reference reference;
+    reference.kind = "capture";
+    reference.name = capture.name();
+    reference.device = capture.device_name();
+    reference.date = capture.date();
+    reference.driver = capture.driver();
+    reference.silicon = capture.is_silicon();
+    reference.hardware = hardware;
+    return reference;
+}
+
+double median_of(const CapturedRecord& record, const std::string& key) {
+    return capture::median(record.get<std::vector<double>>(key));
+}
+
+std::string name_of_kind(const capture::GemmProblem& problem) {
+    std::string name = std::string("gemm ") + capture::name_of(problem.a);
+    if (problem.compute == capture::Compute::tf32) name = "gemm tf32";
+    return name;
+}
+
+/// Rows to be filled in by jobs; what is left out, by reason.
+struct Plan {
+    std::vector<ComparisonRow> rows;
+    std::vector<TimingJob> jobs;  ///< jobs[i] simulates rows[i]
+    std::map<std::string, unsigned> left_out;
+
+    void add(ComparisonRow row, TimingJob job) {
+        rows.push_back(std::move(row));
+        jobs.push_back(std::move(job));
+    }
+};
+
+void plan_benchmarks(const RecordedCapture& capture, const CompareOptions& options, Plan& plan) {
+    const std::vector<capture::Benchmark> benchmarks = capture::microbenchmarks();
+    for (const CapturedRecord& record : capture.section("timing").records) {
+        if (record.get_or<std::string>("kind", "") != "microbenchmark") continue;
+        const auto group = record.get<std::string>("group");
+        if (!options.selects(record.id, group)) continue;
+        if (record.values.contains("error")) {
+            ++plan.left_out["the GPU gave no value: " + record.get<std::string>("error")];
+            continue;
+        }
+        const auto known = std::find_if(benchmarks.begin(), benchmarks.end(),
+                                        [&](const auto& benchmark) { return benchmark.id == record.id; });
+        if (known == benchmarks.end()) {
+            ++plan.left_out["this version has no such micro-benchmark"];
+            continue;
+        }
+        ComparisonRow row;
+        row.name = record.id;
+        row.category = group;
+        row.captured = record.number("value");
+        row.unit = record.get<std::string>("unit");
+        plan.add(std::move(row), {TimingJob::Kind::benchmark, record.id, {}});
+    }
+}
+
+void plan_gemms(const RecordedCapture& capture, const CompareOptions& options, Plan& plan) {
+    for (const CapturedRecord& record : capture.section("timing").records) {
+        if (record.get_or<std::string>("kind", "") != "gemm") continue;
+        if (!record.values.contains("problem") || !record.values.contains("cold")) {
+            ++plan.left_out["the GPU gave no time"];
+            continue;
+        }
+        const capture::GemmProblem problem = problem_of(record, record.values["problem"]);
+        ComparisonRow row;
+        row.name = record.id;
+        row.category = name_of_kind(problem);
+        if (!options.selects(row.name, row.category)) continue;
+        if (!can_simulate(problem)) {
+            ++plan.left_out[std::string(row.category) + ": Heddle's kernels do not do it"];
+            continue;
+        }
+        if (simulation_cost(problem) > kLargestSimulation) {
+            ++plan.left_out[std::string(row.category) + ": too long to simulate here"];
+            continue;
+        }
+        row.captured = median_of(record, "cold");
+        row.unit = "us";
+        if (record.values.contains("algorithm"))
+            row.note = record.values["algorithm"].value("kernels", std::string());
+        plan.add(std::move(row), {TimingJob::Kind::gemm, record.id, problem});
+    }
+}
+
+void plan_kernels(const RecordedCapture& capture, const CompareOptions& options, Plan& plan) {
+    if (!capture.has("kernels")) return;
+    const auto items = capture::kernel_items(capture.compute_capability(), false);
+    for (const CapturedRecord& record : capture.section("kernels").records) {
+        if (!record.values.contains("cold")) continue;
+        ComparisonRow row;
+        row.name = record.id;
+        row.category = "kernel " + record.get<std::string>("category");
+        if (!options.selects(row.name, row.category)) continue;
+        const auto known = std::find_if(items.begin(), items.end(),
+                                        [&](const auto& item) { return item.id == record.id; });
+        if (known == items.end() ||
+            std::stoull(record.get<std::string>("fingerprint"), nullptr, 16) != fingerprint(known->kernel)) {
+            ++plan.left_out["the kernel has changed since"];
+            continue;
+        }
+        row.captured = median_of(record, "cold");
+        row.unit = "us";
+        if (*row.captured > kLongestKernel) {
+            ++plan.left_out[row.category + ": too long to simulate here"];
+            continue;
+        }
+        plan.add(std::move(row), {TimingJob::Kind::kernel, record.id, {}});
+    }
+}
+
+/// Simulates what is planned and makes the comparison of it.
+Comparison carry_out(std::string title, Reference reference, Plan plan, const CompareOptions& options) {
+    Comparison comparison;
+    comparison.title = std::move(title);
+    comparison.reference = std::move(reference);
+    const std::string hardware = comparison.reference.hardware;
+    const auto results = run_timing_jobs(hardware, plan.jobs, options);
+    for (std::size_t i = 0; i < plan.rows.size(); ++i) {
+        if (!results[i].error.empty()) {
+            ++plan.left_out[plan.rows[i].category + ": " + results[i].error];
+            continue;
+        }
+        ComparisonRow row = std::move(plan.rows[i]);
+        row.simulated = results[i].value;
+        comparison.rows.push_back(std::move(row));
+    }
+    for (const auto& [reason, count] : plan.left_out)
+        comparison.missing.push_back(std::to_string(count) + " left out: " + reason);
+    for (const CategorySummary& summary : summarise(comparison.rows)) {
+        const auto bar = options.error_bars.find(summary.category);
+        if (bar != options.error_bars.end() && summary.quantities > 0)
+            comparison.bars.push_back(
+                at_most("mean error of " + summary.category, summary.mean_error * 100, bar->second));
+    }
+    return comparison;
+}
+
+std::string hardware_for(const RecordedCapture& capture, const CompareOptions& options) {
+    const std::string hardware = options.hardware.empty() ? capture.preset() : options.hardware;
+    if (hardware.empty())
+        throw Error("no hardware file describes " + capture.device_name(),
+                    {capture.folder().string(), 0, ""}, "name one: --hardware h100-sxm, or a YAML file");
+    return hardware;
+}
+
+}  // namespace
+
+std::vector<Comparison> compare_timing(const RecordedCapture& capture, const CompareOptions& options) {
+    const std::string hardware = hardware_for(capture, options);
+    std::vector<Comparison> comparisons;
+    Plan benchmarks, gemms;
+    plan_benchmarks(capture, options, benchmarks);
+    plan_gemms(capture, options, gemms);
+    plan_kernels(capture, options, gemms);
+    comparisons.push_back(carry_out("Micro-benchmarks", reference_of(capture, hardware),
+                                    std::move(benchmarks), options));
+    comparisons.back().notes.push_back("The same PTX on the GPU and on the model.");
+    comparisons.push_back(
+        carry_out("GEMMs and kernels", reference_of(capture, hardware), std::move(gemms), options));
+    comparisons.back().notes.push_back(
+        "GEMMs: the vendor's kernel on the GPU, Heddle's own on the model, L2 cold. Kernels: the same PTX.");
+    return comparisons;
+}
+
+std::vector<Comparison> compare_published_timing(const CompareOptions& options) {
+    std::vector<Comparison> comparisons;
+    std::vector<std::string> devices;
+    for (const PublishedMeasurement& measurement : published_measurements()) {
+        if (std::find(devices.begin(), devices.end(), measurement.hardware) == devices.end() &&
+            (options.hardware.empty() || options.hardware == measurement.hardware))
+            devices.push_back(measurement.hardware);
+    }
+    for (const std::string& hardware : devices) {
+        Reference reference;
+        reference.kind = "publication";
+        reference.name = "latencies and bandwidths that others published (sources in the rows)";
+        reference.device = device_name_of(hardware);
+        reference.hardware = hardware;
+        Plan plan;
+        for (const PublishedMeasurement& measurement : published_measurements()) {
+            if (measurement.hardware != hardware) continue;
+            ComparisonRow row;
+            row.name = measurement.benchmark;
+            row.category = measurement.used_by_preset ? "used by the hardware file" : "not used";
+            if (!options.selects(row.name, row.category)) continue;
+            row.captured = measurement.value();
+            row.unit = measurement.unit;
+            row.note = measurement.source;
+            plan.add(std::move(row), {TimingJob::Kind::benchmark, measurement.benchmark, {}});
+        }
+        if (plan.rows.empty()) continue;
+        comparisons.push_back(
+            carry_out("Micro-benchmarks, published", std::move(reference), std::move(plan), options));
+        comparisons.back().notes.push_back(
+            "Rows \"used by the hardware file\" show that the model does what its file says; the others are "
+            "predictions.");
+    }
+    return comparisons;
+}
+
+}  // namespace heddle::validation
