@@ -115,7 +115,7 @@ void plan_kernels(const RecordedCapture& capture, const CompareOptions& options,
         const auto known = std::find_if(items.begin(), items.end(),
                                         [&](const auto& item) { return item.id == record.id; });
         if (known == items.end() ||
-            std::stoull(record.get<std::string>("fingerprint"), nullptr, 16) != fingerprint(known->kernel)) {
+            std::stoull(record.get<std::string>("fingerprint"), nullptr, 16) != capture::fingerprint(known->kernel)) {
             ++plan.left_out["the kernel has changed since"];
             continue;
         }

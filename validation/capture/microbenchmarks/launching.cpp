@@ -36,7 +36,7 @@ std::uint64_t f32_bits(float value) {
 kernels::GeneratedKernel for_specific_target(kernels::GeneratedKernel kernel) {
     const std::size_t target = kernel.text.find(".target sm_");
     const std::size_t end = kernel.text.find('\n', target);
-    if (target != std::string::npos && kernel.text[end - 1] != 'a') kernel.text.insert(end, "a");
+    if (target != std::string::npos && kernel.text[end - 1] != 'a') kernel.text.insert(end, 1, 'a');
     return kernel;
 }
 

@@ -8,7 +8,8 @@
 //   gemm_algorithms "problem", "algorithms": of up to six, "algorithm" with "cold".
 //   sustained       one GEMM over and over for half a second: "value": microseconds of each, "telemetry".
 //   telemetry       clocks, power, temperature and the SM clock as measured.
-// Any of them may have "error" in place of what could not be measured.
+// Any of them may have "error" in place of what could not be measured, GEMMs "not_available" where the library has
+// no algorithm.
 #include <algorithm>
 #include <chrono>
 #include <optional>
@@ -144,7 +145,6 @@ class TimingSection {
     std::vector<GemmAlgorithm> algorithms(const GemmProblem& problem, unsigned maximum,
                                           const GemmOperands& operands) {
         std::vector<GemmAlgorithm> found = blas().algorithms(problem, maximum);
-        if (found.empty()) throw DeviceError("the library has no algorithm for it");
         for (GemmAlgorithm& algorithm : found) {
             try {
                 blas().observe(problem, algorithm, operands);
@@ -166,6 +166,10 @@ class TimingSection {
                                   record.object("problem", record_of(gemm.problem));
                                   const GemmOperands operands = pool().operands(gemm.problem);
                                   const auto found = algorithms(gemm.problem, 1, operands);
+                                  if (found.empty()) {
+                                      record.text("not_available", "the library has no algorithm for it");
+                                      return;
+                                  }
                                   record.object("algorithm", record_of(found.front()));
                                   add_times(record, gemm.problem, found.front(), operands, true);
                               }});
@@ -224,7 +228,9 @@ class TimingSection {
     void sustain(Record& record, const GemmProblem& problem) {
         record.text("kind", "sustained").object("problem", record_of(problem));
         const GemmOperands operands = pool().operands(problem);
-        const GemmAlgorithm algorithm = algorithms(problem, 1, operands).front();
+        const auto found = algorithms(problem, 1, operands);
+        if (found.empty()) throw DeviceError("the library has no algorithm for it");
+        const GemmAlgorithm& algorithm = found.front();
         TimingOptions options;
         options.repetitions = 3;
         const auto once = [&] { blas().run(problem, algorithm, operands); };
