@@ -112,10 +112,10 @@ void plan_kernels(const RecordedCapture& capture, const CompareOptions& options,
         row.name = record.id;
         row.category = "kernel " + record.get<std::string>("category");
         if (!options.selects(row.name, row.category)) continue;
-        const auto known = std::find_if(items.begin(), items.end(),
-                                        [&](const auto& item) { return item.id == record.id; });
-        if (known == items.end() ||
-            std::stoull(record.get<std::string>("fingerprint"), nullptr, 16) != capture::fingerprint(known->kernel)) {
+        const auto known =
+            std::find_if(items.begin(), items.end(), [&](const auto& item) { return item.id == record.id; });
+        if (known == items.end() || std::stoull(record.get<std::string>("fingerprint"), nullptr, 16) !=
+                                        capture::fingerprint(known->kernel)) {
             ++plan.left_out["the kernel has changed since"];
             continue;
         }
@@ -159,8 +159,8 @@ Comparison carry_out(std::string title, Reference reference, Plan plan, const Co
 std::string hardware_for(const RecordedCapture& capture, const CompareOptions& options) {
     const std::string hardware = options.hardware.empty() ? capture.preset() : options.hardware;
     if (hardware.empty())
-        throw Error("no hardware file describes " + capture.device_name(),
-                    {capture.folder().string(), 0, ""}, "name one: --hardware h100-sxm, or a YAML file");
+        throw Error("no hardware file describes " + capture.device_name(), {capture.folder().string(), 0, ""},
+                    "name one: --hardware h100-sxm, or a YAML file");
     return hardware;
 }
 
@@ -173,8 +173,8 @@ std::vector<Comparison> compare_timing(const RecordedCapture& capture, const Com
     plan_benchmarks(capture, options, benchmarks);
     plan_gemms(capture, options, gemms);
     plan_kernels(capture, options, gemms);
-    comparisons.push_back(carry_out("Micro-benchmarks", reference_of(capture, hardware),
-                                    std::move(benchmarks), options));
+    comparisons.push_back(
+        carry_out("Micro-benchmarks", reference_of(capture, hardware), std::move(benchmarks), options));
     comparisons.back().notes.push_back("The same PTX on the GPU and on the model.");
     comparisons.push_back(
         carry_out("GEMMs and kernels", reference_of(capture, hardware), std::move(gemms), options));

@@ -7,9 +7,9 @@
 
 #include "sim/run/worker_pool.h"
 #include "validation/capture/microbenchmarks/benchmark.h"
+#include "validation/capture/microbenchmarks/launching.h"
 #include "validation/capture/sections/gemm_sweep.h"
 #include "validation/capture/sections/kernel_items.h"
-#include "validation/capture/microbenchmarks/launching.h"
 #include "validation/capture/simulator/simulator_device.h"
 
 namespace heddle::validation {
@@ -99,10 +99,10 @@ std::vector<TimingJobResult> run_timing_jobs(const std::string& hardware, const 
                                      ? result["value"].get<double>()
                                      : std::nan("");
             ++finished;
-            options.progress(static_cast<double>(finished) / static_cast<double>(jobs.size()),
-                             "on the model: " +
-                                 (jobs[job].kind == TimingJob::Kind::gemm ? jobs[job].problem.name()
-                                                                          : jobs[job].id));
+            options.progress(
+                static_cast<double>(finished) / static_cast<double>(jobs.size()),
+                "on the model: " +
+                    (jobs[job].kind == TimingJob::Kind::gemm ? jobs[job].problem.name() : jobs[job].id));
         });
     return results;
 }

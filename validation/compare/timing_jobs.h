@@ -20,8 +20,8 @@ struct TimingJobResult {
     std::string error;  ///< why there is no value
 };
 
-/// In the order of `jobs`. Each worker has a model of `hardware`. Throws heddle::Error when the hardware cannot be
-/// read.
+/// In the order of `jobs`. Each worker has a model of `hardware`. Throws heddle::Error when the hardware
+/// cannot be read.
 std::vector<TimingJobResult> run_timing_jobs(const std::string& hardware, const std::vector<TimingJob>& jobs,
                                              const CompareOptions& options);
 

@@ -14,7 +14,8 @@ constexpr const char* kSun2022 =
 constexpr const char* kMicro2025 =
     "\"Analyzing Modern NVIDIA GPU cores\" (MICRO 2025): fixed-latency instructions, Turing to Blackwell";
 constexpr const char* kFlashGpu = "probes of FlashGPU-Sim's authors, Hopper";
-constexpr const char* kH200Streams = "FlashGPU-Sim's authors on an H200 at 1785 MHz: 2,235 B per cycle by LDG";
+constexpr const char* kH200Streams =
+    "FlashGPU-Sim's authors on an H200 at 1785 MHz: 2,235 B per cycle by LDG";
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// Latencies and bandwidths that others measured and published, by the micro-benchmark of ours that measures the
-// same quantity.
+// Latencies and bandwidths that others measured and published, by the micro-benchmark of ours that measures
+// the same quantity.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 namespace heddle::validation {
 
 struct PublishedMeasurement {
-    std::string hardware;   ///< preset of the device: "h800-pcie"
-    std::string benchmark;  ///< id of the micro-benchmark: "latency/l2"
+    std::string hardware;      ///< preset of the device: "h800-pcie"
+    std::string benchmark;     ///< id of the micro-benchmark: "latency/l2"
     double low = 0, high = 0;  ///< as published: a range, or one figure
     std::string unit;          ///< as the benchmark has it
     std::string source;        ///< who measured it, and how

@@ -8,8 +8,8 @@
 //   gemm_algorithms "problem", "algorithms": of up to six, "algorithm" with "cold".
 //   sustained       one GEMM over and over for half a second: "value": microseconds of each, "telemetry".
 //   telemetry       clocks, power, temperature and the SM clock as measured.
-// Any of them may have "error" in place of what could not be measured, GEMMs "not_available" where the library has
-// no algorithm.
+// Any of them may have "error" in place of what could not be measured, GEMMs "not_available" where the
+// library has no algorithm.
 #include <algorithm>
 #include <chrono>
 #include <optional>
