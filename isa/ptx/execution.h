@@ -214,6 +214,7 @@ struct LaunchContext {
     /// Functional mode: look for errors that need not show in the results. nullptr: do not.
     CheckLog* check = nullptr;
     std::uint64_t stack_bytes = std::uint64_t{64} << 10;  ///< per thread, for functions that call themselves
+    double nanoseconds_per_cycle = 1;  ///< %globaltimer counts nanoseconds, Warp::step()'s clock cycles
 };
 
 class Cta;

@@ -104,6 +104,7 @@ class Runner {
         context.memory = &memory_;
         context.print = options_.print;
         context.compute_capability = kernels_.capability_of(launch);
+        context.nanoseconds_per_cycle = 1e9 / options_.device.clock;
         return context;
     }
 

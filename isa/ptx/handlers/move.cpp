@@ -67,17 +67,29 @@ void read_clock(State& warp, const Decoded& i, std::uint32_t mask) {
     assign<T>(warp, i.operand[0], mask, [=](unsigned) { return value; });
 }
 
+// %globaltimer
+template <class T, unsigned kShift>
+void read_timer(State& warp, const Decoded& i, std::uint32_t mask) {
+    const auto time = static_cast<std::uint64_t>(static_cast<double>(warp.clock) *
+                                                 warp.cta->launch.nanoseconds_per_cycle);
+    const T value = static_cast<T>(time >> kShift);
+    assign<T>(warp, i.operand[0], mask, [=](unsigned) { return value; });
+}
+
 Handler choose_clock(const Instruction& instruction) {
     switch (static_cast<SpecialRegister>(instruction.operands[1].index)) {
         case SpecialRegister::clock:
-        case SpecialRegister::globaltimer_lo:
             return read_clock<std::uint32_t, 0>;
         case SpecialRegister::clock_hi:
-        case SpecialRegister::globaltimer_hi:
             return read_clock<std::uint32_t, 32>;
         case SpecialRegister::clock64:
-        case SpecialRegister::globaltimer:
             return read_clock<std::uint64_t, 0>;
+        case SpecialRegister::globaltimer:
+            return read_timer<std::uint64_t, 0>;
+        case SpecialRegister::globaltimer_lo:
+            return read_timer<std::uint32_t, 0>;
+        case SpecialRegister::globaltimer_hi:
+            return read_timer<std::uint32_t, 32>;
         default:
             return nullptr;
     }

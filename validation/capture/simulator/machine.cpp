@@ -159,6 +159,7 @@ void Machine::launch(const Launch& launch, std::vector<OperandRange> operands) {
     context.parameters = ptx::pack_parameters(*context.kernel, launch.parameters);
     context.memory = &memory_;
     context.compute_capability = config().compute_capability;
+    context.nanoseconds_per_cycle = 1e9 / config().clock;
     prepared.operands = operands.empty() ? operands_of(context) : std::move(operands);
     if (listener_ != nullptr) {
         listener_->push_back(std::move(prepared));
