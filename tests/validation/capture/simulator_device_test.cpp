@@ -228,8 +228,8 @@ TEST_CASE("time is that of heddle kernel, and shorter when the operands lie in L
     // The second launch finds what the first one left.
     CHECK(time(true, 2).front() == Approx(cold + warm));
     CHECK(time(false, 2).front() == Approx(2 * warm));
-    // Eight runs, each of which adds 2.5.
-    CHECK(download<float>(y).front() == 1 + 8 * 2.5f);
+    // Seven launches, each carried out once, have added 2.5.
+    CHECK(download<float>(y).front() == 1 + 7 * 2.5f);
 }
 
 TEST_CASE("a kernel that reads the clock sees the cycles of the hardware file") {
@@ -238,7 +238,7 @@ TEST_CASE("a kernel that reads the clock sees the cycles of the hardware file") 
     REQUIRE(latency == 4);
     const std::uint64_t shorter = chain_cycles(*device, 64), longer = chain_cycles(*device, 192);
     CHECK(longer - shorter == 128 * latency);
-    CHECK(shorter >= 64 * latency);
+    CHECK(shorter >= 63 * latency);  // the second reading does not wait for the last sum
     CHECK(shorter < 64 * latency + 40);
 }
 

@@ -53,8 +53,10 @@ class SimulatorBlas : public Blas {
         try {
             const std::vector<GemmLaunch> planned = launches(problem, algorithm, operands);
             algorithm.kernels.clear();
-            for (const GemmLaunch& launch : planned)
-                algorithm.kernels += (algorithm.kernels.empty() ? "" : "; ") + launch.kernel.entry;
+            for (const GemmLaunch& launch : planned) {
+                if (!algorithm.kernels.empty()) algorithm.kernels += "; ";
+                algorithm.kernels += launch.kernel.entry;
+            }
             const GemmLaunch& first = planned.front();
             std::copy(first.grid.begin(), first.grid.end(), algorithm.grid);
             std::copy(first.kernel.block.begin(), first.kernel.block.end(), algorithm.block);
