@@ -6,6 +6,7 @@
 #include <set>
 
 #include "validation/compare/recorded_vectors.h"
+#include "validation/compare/timing.h"
 #include "validation/read/recorded_capture.h"
 #include "validation/recorded/tensor_core_vectors.h"
 
@@ -31,7 +32,7 @@ const std::vector<SectionComparison>& section_comparisons() {
         {Subject::numerics, "order", "the order in which cuBLASLt adds", nullptr},
         {Subject::numerics, "probes", "open questions about matrix instructions", nullptr},
         {Subject::kernels, "kernels", "kernels of Heddle's library on a GPU, bit for bit", nullptr},
-        {Subject::timing, "timing", "times of micro-benchmarks, GEMMs and kernels", nullptr},
+        {Subject::timing, "timing", "times of micro-benchmarks, GEMMs and kernels", compare_timing},
         {Subject::training, "training", "losses and gradients of training steps", nullptr},
     };
     return all;
@@ -116,6 +117,7 @@ Validation validate(const ValidationOptions& options) {
     Validation validation;
     if (wanted(options, Subject::numerics)) compare_recordings(options, validation);
     compare_captures(options, captures, validation);
+    if (wanted(options, Subject::timing)) add(validation, compare_published_timing(options.compare));
     return validation;
 }
 

@@ -105,8 +105,7 @@ Measurement measure_chase(const Chase& chase, Device& device, const MeasureSetti
                                {"stride", chase.stride},
                                {"increment", (chase.elements / 2 + chase.elements / 8) | 1}}));
     std::unique_ptr<DeviceBuffer> flush;
-    if (!chase.touch)
-        flush = std::make_unique<DeviceBuffer>(device, 2 * device.l2_bytes());
+    if (!chase.touch) flush = std::make_unique<DeviceBuffer>(device, 2 * device.l2_bytes());
 
     Measurement result;
     result.unit = "cycles";
