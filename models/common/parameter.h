@@ -25,6 +25,7 @@ enum class Quantity : std::uint8_t {
     cycles,     ///< cycles of the device's main clock
     time,       ///< seconds
     power,      ///< watts
+    energy,     ///< joules
     ratio,      ///< 0..1, or per cent in files
 };
 

@@ -111,6 +111,7 @@ void describe(GpuConfig& c, ParameterList& list) {
              "Large copies between host and device, one direction.");
     list.add("host.latency", c.host.latency, Quantity::time, 0, 1e-3,
              "Of a copy of a few bytes between host and device.");
+    describe(c.power, list);
     list.add("launch.before", c.launch.before, time, 0, 1e-3,
              "From the end of earlier work to the first thread block.");
     list.add("launch.gap", c.launch.gap, time, 0, 1e-3,
@@ -163,6 +164,8 @@ std::vector<std::string> check(const GpuConfig& c) {
             "fills");
     require(c.l2.partitions <= c.l2.slices && c.l2.partitions <= c.sm.count,
             "l2.partitions must not exceed the slices or the SMs");
+    require(c.power.idle + c.power.active < c.power.limit,
+            "power.idle and power.active together must be below power.limit");
     require(c.hbm.row_bytes % kLineBytes == 0, "hbm.row_bytes must be a multiple of 128");
     require(c.hbm.refresh_duration < c.hbm.refresh_interval,
             "hbm.refresh_duration must be shorter than hbm.refresh_interval");

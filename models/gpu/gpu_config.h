@@ -8,6 +8,7 @@
 #include "isa/ptx/execution.h"
 #include "isa/target/target.h"
 #include "models/common/parameter.h"
+#include "models/gpu/power.h"
 #include "models/memory/l2_slice.h"
 #include "models/memory/memory_channel.h"
 
@@ -134,6 +135,7 @@ struct GpuConfig {
     MemoryConfig hbm;
     LaunchConfig launch;
     HostConfig host;
+    PowerConfig power;
 };
 
 /// Lists every field with its path, unit, range and meaning.

@@ -9,6 +9,7 @@
 
 #include "isa/ptx/execution.h"
 #include "models/common/cycle.h"
+#include "models/gpu/power.h"
 
 namespace heddle::models::gpu {
 
@@ -55,6 +56,11 @@ struct KernelResult {
     std::uint64_t dram_read_bytes = 0, dram_write_bytes = 0;
     std::uint64_t dram_row_hits = 0;
     std::uint64_t tensor_macs = 0;
+    /// Sub-core cycles that the tensor instructions would take at the full rate of their type.
+    double tensor_full_cycles = 0;
+    double wavefronts = 0;  ///< cycles of the data paths between registers and L1 or shared memory, all SMs
+    KernelEnergy energy;
+    double mean_power() const { return seconds > 0 ? energy.total() / seconds : 0; }  ///< watts, board
 
     unsigned registers_per_thread = 0;
     unsigned ctas_per_sm = 0;     ///< that fit

@@ -10,6 +10,7 @@ void KernelSummary::add(const Sm& sm) {
     result_.warp_instructions += s.warp_instructions;
     result_.machine_instructions += s.machine_instructions;
     result_.tensor_macs += s.tensor_macs;
+    result_.tensor_full_cycles += static_cast<double>(s.tensor_full_time) / fine(1);
     result_.ctas += s.ctas;
     warp_cycles_ += s.warp_cycles;
     cta_cycles_ += s.cta_cycles;
@@ -65,6 +66,8 @@ KernelResult KernelSummary::result(Cycle end, unsigned registers_per_thread) {
     result_.achieved_occupancy = cta_cycles_ == 0 ? 0
                                                   : static_cast<double>(warp_cycles_) /
                                                         static_cast<double>(cta_cycles_) / config_.sm.warps;
+    result_.wavefronts = load_store_busy_;
+    result_.energy = energy_of(result_, config_);
     find_bound(end);
     return result_;
 }

@@ -316,6 +316,7 @@ void Sm::issue(unsigned warp, Cycle now) {
         case TimingKind::fence:
         case TimingKind::wait_group:
             statistics_.tensor_macs += row.info->tensor_macs;
+            statistics_.tensor_full_time += row.tensor_full_time;
             if (row.info->asynchronous_tensor) slot.products.add(now + row.latency);
             set_written(slot, row, fixed_stamp(now + row.latency));
             break;

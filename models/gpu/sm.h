@@ -28,8 +28,9 @@ struct SmStatistics {
     std::uint64_t warp_instructions = 0, machine_instructions = 0;
     std::array<std::uint64_t, ptx::kPipelineCount> pipeline_instructions{};
     std::uint64_t tensor_macs = 0;
-    std::uint64_t warp_cycles = 0;  ///< sum over warps of the cycles for which they were resident
-    std::uint64_t cta_cycles = 0;   ///< cycles with at least one CTA
+    FineCycles tensor_full_time = 0;  ///< of the tensor instructions at the full rate of their type
+    std::uint64_t warp_cycles = 0;    ///< sum over warps of the cycles for which they were resident
+    std::uint64_t cta_cycles = 0;     ///< cycles with at least one CTA
     std::uint64_t ctas = 0;
 };
 

@@ -97,6 +97,8 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
         case ptx::Pipeline::tensor: {
             const double cycles = info.tensor_macs / tensor_rate(info, config, kernel);
             row.interval = fine(cycles);
+            row.tensor_full_time =
+                fine(info.asynchronous_tensor ? cycles : cycles * config.tensor.mma_sync_efficiency);
             row.latency = config.tensor.latency + static_cast<std::uint32_t>(std::ceil(cycles));
             row.slots = 1;
             break;

@@ -42,9 +42,10 @@ struct TimedInstruction {
     std::uint32_t first_register =
         0;  ///< in TimedKernel::registers: written ones first, then those only read
     std::uint16_t written = 0;
-    std::uint16_t touched = 0;  ///< written and read
-    std::uint32_t latency = 0;  ///< cycles, fixed-latency results
-    FineCycles interval = 0;    ///< for which the pipeline is occupied
+    std::uint16_t touched = 0;        ///< written and read
+    std::uint32_t latency = 0;        ///< cycles, fixed-latency results
+    FineCycles interval = 0;          ///< for which the pipeline is occupied
+    FineCycles tensor_full_time = 0;  ///< of a tensor instruction at the full rate of its type
     Unit unit = 0;
     std::uint8_t slots = 1;  ///< issue slots
     TimingKind kind = TimingKind::arithmetic;

@@ -44,6 +44,8 @@ constexpr std::array kCycleUnits{Unit{"cycles", 1}, Unit{"cycle", 1, false}};
 constexpr std::array kTimeUnits{Unit{"ps", 1e-12}, Unit{"ns", 1e-9}, Unit{"us", 1e-6},
                                 Unit{"ms", 1e-3},  Unit{"s", 1},     Unit{"\u00b5s", 1e-6, false}};
 constexpr std::array kPowerUnits{Unit{"mW", 1e-3}, Unit{"W", 1}, Unit{"kW", 1e3}};
+constexpr std::array kEnergyUnits{Unit{"pJ", 1e-12}, Unit{"nJ", 1e-9}, Unit{"uJ", 1e-6}, Unit{"mJ", 1e-3},
+                                  Unit{"J", 1}};
 constexpr std::array kRatioUnits{Unit{"%", 0.01}, Unit{"", 1, false}};
 
 std::span<const Unit> units_of(Quantity quantity) {
@@ -64,6 +66,8 @@ std::span<const Unit> units_of(Quantity quantity) {
             return kTimeUnits;
         case Quantity::power:
             return kPowerUnits;
+        case Quantity::energy:
+            return kEnergyUnits;
         case Quantity::ratio:
             return kRatioUnits;
     }
@@ -134,6 +138,8 @@ std::string expected_form(Quantity quantity) {
             return "a time such as `1.5 us`";
         case Quantity::power:
             return "a power such as `700 W`";
+        case Quantity::energy:
+            return "an energy such as `100 pJ`";
         case Quantity::ratio:
             return "a ratio such as `93 %` or `0.93`";
     }

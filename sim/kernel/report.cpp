@@ -89,6 +89,15 @@ std::string time_lines(const KernelRun& run) {
             line += separator + resource + " " + format_share(fraction);
             separator = ", ";
         }
+        const double joules = launch.timing.energy.total();
+        line += fmt::format("\n  energy: {}, mean power {}", sim::format_si(joules, "J"),
+                            sim::format_si(launch.timing.mean_power(), "W"));
+        separator = ": ";
+        for (const auto& [part, amount] : launch.timing.energy.parts()) {
+            if (amount < 0.0005 * joules) continue;
+            line += separator + std::string(part) + " " + format_share(amount / joules);
+            separator = ", ";
+        }
         line += "\n";
         if (line != last) text += line;  // repetitions are alike
         last = line;
@@ -141,6 +150,9 @@ Json timing_json(const LaunchReport& launch) {
     }
     json["utilisation"] = Json::object();
     for (const auto& [resource, fraction] : timing.utilisation) json["utilisation"][resource] = fraction;
+    json["energy_joules"] = Json::object();
+    for (const auto& [part, joules] : timing.energy.parts()) json["energy_joules"][part] = joules;
+    json["mean_power_watts"] = timing.mean_power();
     json["pipeline_instructions"] = Json::object();
     for (std::size_t i = 1; i < ptx::kPipelineCount; ++i) {
         json["pipeline_instructions"][name_of(static_cast<ptx::Pipeline>(i))] =

@@ -18,9 +18,13 @@ std::string three_digits(double value) {
 }  // namespace
 
 std::string format_si(double value, const std::string& unit) {
-    constexpr std::array kPrefixes{"", "k", "M", "G", "T", "P", "E"};
+    constexpr std::array kPrefixes{"p", "n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
     if (value == 0) return "0 " + unit;
-    std::size_t step = 0;
+    std::size_t step = 4;
+    while (std::abs(value) < 0.9995 && step > 0) {
+        value *= 1000;
+        --step;
+    }
     // 999.6 would print as 1000.
     while (std::abs(value) >= 999.5 && step + 1 < kPrefixes.size()) {
         value /= 1000;

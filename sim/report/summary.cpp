@@ -67,6 +67,8 @@ std::string summary_json(const RunResult& result) {
     json["device_busy_us"] = result.device_busy_us;
     json["launch_gap_us"] = result.launch_gap_us;
     json["communication_us"] = result.communication_us;
+    if (!result.energy.empty())
+        json["energy"] = {{"joules", result.energy}, {"of_time_us", result.energy_time_us}};
     json["ops"] = Json::array();
     for (const OpSummary& op : result.ops) json["ops"].push_back(op_json(op));
     json["coverage"] = {{"cycle", result.coverage.cycle},

@@ -103,11 +103,26 @@ std::string slowest_table(const RunResult& result, bool measured) {
     return text;
 }
 
+/// Energy and mean power of the simulated kernels.
+std::string energy_line(const RunResult& result) {
+    double joules = 0;
+    for (const auto& [part, amount] : result.energy) joules += amount;
+    std::string text = fmt::format("energy {}, mean power {}:", format_si(joules, "J"),
+                                   format_si(joules / (result.energy_time_us * 1e-6), "W"));
+    const char* separator = " ";
+    for (const auto& [part, amount] : result.energy) {
+        text += separator + part + " " + format_share(amount / joules);
+        separator = ", ";
+    }
+    return text + "\n";
+}
+
 std::string times(const RunResult& result) {
     std::string text = fmt::format("step time {}", format_microseconds(result.step_time_us));
     text += fmt::format(" = device busy {} + gaps between kernels {} + communication {}\n",
                         format_microseconds(result.device_busy_us), format_microseconds(result.launch_gap_us),
                         format_microseconds(result.communication_us));
+    if (!result.energy.empty()) text += energy_line(result);
     if (result.measured_total_us) {
         text += fmt::format("measured kernels without communication {}: the simulation differs by {}\n",
                             format_microseconds(*result.measured_total_us),

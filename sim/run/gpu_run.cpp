@@ -74,6 +74,7 @@ KernelResult kernel_result(const PlannedLaunch& planned, const LaunchOutcome& ou
     kernel.bound_by = outcome.bound_by;
     kernel.time_by_reason = outcome.time_by_reason;
     kernel.utilisation = outcome.utilisation;
+    kernel.energy = outcome.energy;
     return kernel;
 }
 

@@ -98,6 +98,7 @@ LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedL
             static_cast<double>(result.sub_core_cycles[i]) / total;
     }
     for (const auto& [resource, fraction] : result.utilisation) outcome.utilisation[resource] = fraction;
+    for (const auto& [part, joules] : result.energy.parts()) outcome.energy[part] = joules;
     return outcome;
 }
 

@@ -18,6 +18,7 @@ std::string to_text(const LaunchOutcome& o) {
         {"unsupported", o.unsupported},
         {"time_by_reason", o.time_by_reason},
         {"utilisation", o.utilisation},
+        {"energy", o.energy},
     };
     return json.dump();
 }
@@ -37,6 +38,7 @@ LaunchOutcome outcome_from_text(const std::string& text) {
     json.at("unsupported").get_to(o.unsupported);
     json.at("time_by_reason").get_to(o.time_by_reason);
     json.at("utilisation").get_to(o.utilisation);
+    json.at("energy").get_to(o.energy);
     return o;
 }
 

@@ -18,6 +18,7 @@ struct LaunchOutcome {
     std::string unsupported;  ///< why there was nothing to run; empty when there was
     std::map<std::string, double> time_by_reason;
     std::map<std::string, double> utilisation;
+    std::map<std::string, double> energy;  ///< joules by where they went; empty where no power is modelled
 };
 std::string to_text(const LaunchOutcome& outcome);
 /// Throws std::exception when the text is not what to_text() wrote.

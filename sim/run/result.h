@@ -53,6 +53,8 @@ struct KernelResult {
     std::map<std::string, double> time_by_reason;
     /// Of each resource over the kernel's time, 0..1. Empty when estimated.
     std::map<std::string, double> utilisation;
+    /// Joules by where they went. Empty when estimated, and on devices whose power is not modelled.
+    std::map<std::string, double> energy;
 };
 
 /// Fractions of non-communication time (measured where known, else simulated). They add up to 1.
@@ -83,6 +85,9 @@ struct RunResult {
     Coverage coverage;
     std::optional<double> measured_total_us;    ///< recorded kernels without communication
     std::map<std::string, double> utilisation;  ///< of the whole step: "tensor", "dram", ... 0..1
+    /// Joules of the simulated kernels, by where they went; empty where power is not modelled.
+    std::map<std::string, double> energy;
+    double energy_time_us = 0;  ///< time of the kernels that `energy` counts
     std::optional<NumericsResult> numerics;
     std::vector<std::string> notes;  ///< what the user must know to read the figures
 

@@ -128,6 +128,8 @@ void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outc
             time_us += kernel.time_us;
             fidelity = least_certain(fidelity, kernel.fidelity);
             if (!outcome.communication) add_weighted(utilisation_sums, kernel.utilisation, kernel.time_us);
+            if (!kernel.energy.empty()) result.energy_time_us += kernel.time_us + kernel.gap_us;
+            for (const auto& [part, joules] : kernel.energy) result.energy[part] += joules;
             result.kernels.push_back(std::move(kernel));
         }
 

@@ -31,6 +31,8 @@ TEST_CASE("numbers carry three digits and a prefix") {
     CHECK(format_si(12.345e9, "B") == "12.3 GB");
     CHECK(format_si(999.7, "B") == "1.00 kB");
     CHECK(format_si(0, "B") == "0 B");
+    CHECK(format_si(0.00213, "J") == "2.13 mJ");
+    CHECK(format_si(100e-12, "J") == "100 pJ");
     CHECK(format_microseconds(0.8123) == "812 ns");
     CHECK(format_microseconds(41.26) == "41.3 us");
     CHECK(format_microseconds(25074) == "25.1 ms");

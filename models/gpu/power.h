@@ -1,0 +1,57 @@
+// Energy: what a kernel's events cost, and the board's power beside them.
+//
+// Every counted event has an energy at the nominal clock; at another clock f the voltage follows, and dynamic
+// energy goes with (f / nominal)^2. Static power (leakage, clock tree, fans, the memory's standby) flows as
+// long as the kernel runs. Which bits toggle is a declared parameter of the data and is never computed from
+// values.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "models/common/parameter.h"
+
+namespace heddle::models::gpu {
+
+struct GpuConfig;
+struct KernelResult;
+
+struct PowerConfig {
+    double limit = 700;             ///< W, board
+    double idle = 70;               ///< W, board without work
+    double active = 308;            ///< W beyond idle while a kernel runs, whatever it does
+    double nominal_clock = 1.98e9;  ///< Hz, for which the energies hold
+    double data_toggling = 1;       ///< switching of data relative to random numbers; zeros about 0.5
+    // Joules.
+    double instruction = 100e-12;  ///< per machine instruction of a warp: fetch, decode, registers
+    double fp32 = 50e-12;          ///< beyond that, per machine instruction of a warp and pipeline
+    double integer = 30e-12;
+    double fp64 = 200e-12;
+    double half = 60e-12;
+    double special = 100e-12;
+    double tensor = 766e-12;  ///< per cycle in which a sub-core's tensor core works at its full rate
+    double shared_wavefront = 120e-12;  ///< 128 bytes between shared memory or L1 and registers
+    double l2_sector = 64e-12;          ///< 32 bytes between L2 and an SM, the crossbar included
+    double dram_byte = 20e-12;
+};
+void describe(PowerConfig& config, ParameterList& list);
+
+/// Where the energy of a kernel went, joules.
+struct KernelEnergy {
+    double idle = 0;          ///< idle power over the kernel's time
+    double active = 0;        ///< active power over the kernel's time
+    double instructions = 0;  ///< of every pipeline but tensor
+    double tensor = 0;
+    double shared_memory = 0;  ///< and L1
+    double l2 = 0;             ///< and crossbar
+    double dram = 0;
+
+    double total() const { return idle + active + instructions + tensor + shared_memory + l2 + dram; }
+    /// Name and joules of each part, in the order above.
+    std::array<std::pair<const char*, double>, 7> parts() const;
+};
+
+/// From the counters of a kernel that ran at `config.clock`.
+KernelEnergy energy_of(const KernelResult& result, const GpuConfig& config);
+
+}  // namespace heddle::models::gpu
