@@ -295,14 +295,15 @@ MatrixQuestion rounding(const MatrixInstruction& i, const SumModel& base) {
 
 // ---- 4 and 5: the smallest exponent ----
 
-// Hypotheses about e0 beside the believed one.
+// Hypotheses about where sums are cut: 2^(e0-F), which is all that shows.
 void add_exponents(MatrixQuestion& q, const SumModel& base) {
-    const int believed = base.parameters.minimum_exponent;
-    q.hypotheses.push_back({"e0=" + text(believed), base});
+    const int believed = base.parameters.minimum_exponent, bits = base.parameters.alignment_fraction_bits;
+    const auto name = [&](int e0) { return "nothing below 2^" + text(e0 - bits); };
+    q.hypotheses.push_back({name(believed), base});
     for (int e0 = believed - 3; e0 <= believed + 8; ++e0) {
         if (e0 == believed) continue;
         q.hypotheses.push_back(
-            changed(base, "e0=" + text(e0), [&](SumModel& m) { m.parameters.minimum_exponent = e0; }));
+            changed(base, name(e0), [&](SumModel& m) { m.parameters.minimum_exponent = e0; }));
     }
     q.hypotheses.push_back(
         changed(base, "no smallest exponent", [](SumModel& m) { m.clamp_exponent = false; }));

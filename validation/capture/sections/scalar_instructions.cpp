@@ -48,8 +48,13 @@ void add_float_conversions(std::vector<ScalarInstruction>& list) {
                     converted(Format::fp32, Format::fp16, {})});
     list.push_back({"conversion", "cvt.f32.bf16", 1, 16, 32, 90, "sm_90", "7.8",
                     converted(Format::fp32, Format::bf16, {})});
-    list.push_back({"conversion", "cvt.f64.f32", 1, 32, 64, 70, "sm_70", "6.4",
-                    converted(Format::fp64, Format::fp32, {})});
+    // A NaN keeps its sign and its payload.
+    list.push_back({"conversion", "cvt.f64.f32", 1, 32, 64, 70, "sm_70", "6.4", [](const Inputs& in) {
+                        if ((in[0] & 0x7FFFFFFFu) <= 0x7F800000u)
+                            return numerics::convert(Format::fp64, Format::fp32, in[0]);
+                        return (in[0] & 0x80000000u) << 32 | 0x7FF8000000000000u |
+                               (in[0] & 0x003FFFFFu) << 29;
+                    }});
 }
 
 // Two numbers to a register: the first source goes to the upper half.
