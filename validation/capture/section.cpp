@@ -6,6 +6,9 @@ std::span<const Section> sections() {
     // The most valuable first: a capture that is cut short has the facts that nothing else can give.
     static constexpr Section kSections[] = {
         {"device", "properties, versions, clocks and power at rest and under load", capture_device},
+        {"probes", "what one instruction computes: the open questions, random vectors, conversions",
+         capture_probes},
+        {"order", "the order in which cublasLt adds, revealed", capture_order},
         {"numerics", "products of matrices by cublasLt: hashes, samples, algorithms", capture_numerics},
         {"kernels", "the PTX kernels of Heddle's library: hashes of what they write, and times",
          capture_kernels},

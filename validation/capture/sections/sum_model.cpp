@@ -218,8 +218,10 @@ std::uint64_t unpacked(const SumModel& model, std::span<const std::uint64_t> a,
     const Format output = model.parameters.output;
     const double total = numerics::to_double(output, sum) + numerics::to_double(output, c);
     // A sum of two floats need not be exact in double, but rounding it twice is harmless: 53 >= 2 * 24 + 2.
-    const std::uint64_t bits = numerics::convert(output, Format::fp64, std::bit_cast<std::uint64_t>(total),
-                                                 {.flush_subnormal_result = model.flush_subnormal_results});
+    numerics::Conversion last{.flush_subnormal_result = model.flush_subnormal_results};
+    if (model.overflow_to_largest && std::isfinite(total)) last.overflow = numerics::Overflow::saturate;
+    const std::uint64_t bits =
+        numerics::convert(output, Format::fp64, std::bit_cast<std::uint64_t>(total), last);
     return std::isnan(total) ? numerics::traits(output).nan : bits;
 }
 
