@@ -1,0 +1,174 @@
+// The micro-benchmarks measure what they say: on the model, whose numbers are known because they stand in its
+// hardware file, each must find the number again; and when the file changes, so must what they find.
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "sim/config/hardware.h"
+#include "validation/capture/microbenchmarks/benchmark.h"
+#include "validation/capture/simulator/simulator_device.h"
+
+using namespace heddle;
+using namespace heddle::capture;
+namespace fs = std::filesystem;
+
+namespace {
+
+Measurement measure(Device& device, const std::string& id) {
+    for (const Benchmark& benchmark : microbenchmarks())
+        if (benchmark.id == id) return benchmark.measure(device, {1});
+    FAIL("no micro-benchmark " << id);
+    return {};
+}
+
+/// A hardware file that changes some values of the H100.
+class ChangedHardware {
+  public:
+    explicit ChangedHardware(const std::string& changes)
+        : path_(fs::temp_directory_path() / ("heddle-changed-" + std::to_string(getpid()) + ".yaml")) {
+        std::ofstream(path_) << "extends: " HEDDLE_SOURCE_DIR "/sim/hardware/h100-sxm.yaml\n" << changes;
+    }
+    ~ChangedHardware() { fs::remove(path_); }
+    std::string file() const { return path_.string(); }
+
+  private:
+    fs::path path_;
+};
+
+}  // namespace
+
+TEST_CASE("every micro-benchmark has a name of its own and PTX for the device it needs") {
+    std::set<std::string> ids;
+    for (const Benchmark& benchmark : microbenchmarks()) {
+        INFO(benchmark.id);
+        CHECK(ids.insert(benchmark.id).second);
+        CHECK_FALSE(benchmark.group.empty());
+        const unsigned capability =
+            benchmark.only_capability != 0 ? benchmark.only_capability : benchmark.minimum_capability;
+        CHECK(benchmark.runs_on(capability));
+        CHECK_FALSE(benchmark.texts(capability).empty());
+    }
+    CHECK(ids.size() > 500);
+}
+
+TEST_CASE("latencies and rates of instructions are those of the hardware file") {
+    const models::gpu::GpuConfig config = sim::load_hardware("h100-sxm").gpu();
+    const auto device = make_simulator_device("h100-sxm");
+    const auto latency = [&](const std::string& name, double cycles) {
+        INFO(name);
+        CHECK(measure(*device, "latency/" + name).value == Approx(cycles).margin(0.01));
+    };
+    latency("ffma", config.pipelines.fp32.latency);
+    latency("fadd", config.pipelines.fp32.latency);
+    latency("imad", config.pipelines.integer.latency);
+    latency("lop3", config.pipelines.integer.latency);
+    latency("hfma2", config.pipelines.half.latency);
+    latency("dfma", config.pipelines.fp64.latency);
+    latency("ex2", config.pipelines.special.latency);
+    latency("shfl", config.shared.shuffle_latency);
+    // Rates: 32 lanes of a warp instruction per `interval` cycles in each of four sub-cores.
+    const auto rate = [&](const std::string& name, double per_cycle) {
+        INFO(name);
+        CHECK(measure(*device, "throughput/" + name + "/warps=16").value == Approx(per_cycle).epsilon(0.01));
+    };
+    rate("ffma", 4 / config.pipelines.fp32.interval);
+    rate("imad", 4 / config.pipelines.integer.interval);
+    rate("hfma2", 4 / config.pipelines.half.interval);
+    rate("dfma", 4 / config.pipelines.fp64.interval);
+    rate("ex2", 4 / config.pipelines.special.interval);
+}
+
+TEST_CASE("tensor cores reach the rates of the hardware file") {
+    const models::gpu::GpuConfig config = sim::load_hardware("h100-sxm").gpu();
+    const auto device = make_simulator_device("h100-sxm");
+    const auto rate = [&](const std::string& id, double macs) {
+        INFO(id);
+        CHECK(measure(*device, id).value == Approx(macs).epsilon(0.01));
+    };
+    const double efficiency = config.tensor.mma_sync_efficiency;
+    rate("throughput/mma/m16n8k16_bf16_f32/warps=8/chains=4", config.tensor.f16 * efficiency);
+    rate("throughput/mma/m16n8k8_tf32_f32/warps=8/chains=4", config.tensor.tf32 * efficiency);
+    rate("throughput/mma/m16n8k32_s8_s32/warps=8/chains=4", config.tensor.s8 * efficiency);
+    rate("throughput/wgmma/bf16_f32/n=256/a=shared/warpgroups=1", config.tensor.f16);
+    rate("throughput/wgmma/bf16_f32/n=128/a=registers/warpgroups=2", config.tensor.f16);
+    rate("throughput/wgmma/e4m3_f32/n=64/a=shared/warpgroups=1", config.tensor.f8);
+    // A chain of m16n8k16: its latency beyond the cycles that the tensor core is occupied.
+    const double occupied = 16 * 8 * 16 / (config.tensor.f16 * efficiency / models::gpu::kSubCores);
+    CHECK(measure(*device, "latency/mma/m16n8k16_f16_f32").value ==
+          Approx(config.tensor.latency + std::ceil(occupied)).margin(0.5));
+}
+
+TEST_CASE("latencies of memory are those of the hardware file, and of the chip that it describes") {
+    const models::gpu::GpuConfig config = sim::load_hardware("h800-pcie").gpu();
+    const auto device = make_simulator_device("h800-pcie");
+    CHECK(measure(*device, "latency/shared").value == Approx(config.shared.latency).margin(0.05));
+    CHECK(measure(*device, "latency/l1").value == Approx(config.l1.latency).margin(0.1));
+    CHECK(measure(*device, "latency/distributed_shared/cluster=2").value ==
+          Approx(config.cluster.latency).epsilon(0.01));
+    CHECK(measure(*device, "latency/atomic/shared_add_u32").value ==
+          Approx(config.shared.atomic_latency).margin(0.1));
+    // Dissection of an H800 PCIe: 264.4 cycles, and 638 to 657 from DRAM.
+    CHECK(measure(*device, "latency/l2").value == Approx(264.4).epsilon(0.01));
+    CHECK(measure(*device, "latency/dram").value == Approx(647.5).epsilon(0.03));
+    // A ring that L1 holds, one that it does not, one that L2 does not.
+    CHECK(measure(*device, "latency/ring/ca/128KiB").value == Approx(config.l1.latency).margin(0.1));
+    CHECK(measure(*device, "latency/ring/ca/512KiB").value > 200);
+    CHECK(measure(*device, "latency/ring/cg/131072KiB").value > 450);
+}
+
+TEST_CASE("bandwidths are those of the hardware file") {
+    const models::gpu::GpuConfig config = sim::load_hardware("h100-sxm").gpu();
+    const auto device = make_simulator_device("h100-sxm");
+    const double wavefront = config.load_store.wavefront_bytes;
+    CHECK(measure(*device, "bandwidth/sm/shared_load").value == Approx(wavefront).epsilon(0.01));
+    CHECK(measure(*device, "bandwidth/sm/shared_store").value == Approx(wavefront).epsilon(0.01));
+    CHECK(measure(*device, "bandwidth/sm/l1_load").value == Approx(wavefront).epsilon(0.12));
+    CHECK(measure(*device, "bandwidth/sm/l2_load").value ==
+          Approx(config.l2.crossbar_response_bytes).epsilon(0.01));
+    // Conflicts of banks: lanes 2, 8, 32 words apart share a bank by 2, 8, 32.
+    for (const unsigned stride : {2u, 8u, 32u})
+        CHECK(measure(*device, "bandwidth/sm/shared_stride/" + std::to_string(stride)).value ==
+              Approx(wavefront / stride).epsilon(0.01));
+    CHECK(measure(*device, "bandwidth/sm/shared_stride/33").value == Approx(wavefront).epsilon(0.01));
+    const double from_dram = measure(*device, "bandwidth/gpu/read/1024MiB").value;
+    CHECK(from_dram < config.hbm.bandwidth / 1e9);
+    CHECK(from_dram > 0.8 * config.hbm.bandwidth / 1e9);
+    CHECK(measure(*device, "clock/sm").value == Approx(config.clock / 1e6).epsilon(0.005));
+}
+
+TEST_CASE("another machine, other findings") {
+    const ChangedHardware changed(
+        "pipelines.fp32.latency: 7 cycles\nshared.latency: 41 cycles\nl1.latency: 55 cycles\n"
+        "pipelines.special.interval: 16 cycles\ntensor.macs_per_cycle.f16: 1024\nl2.far_latency: 200 "
+        "cycles\n");
+    const auto device = make_simulator_device(changed.file());
+    CHECK(measure(*device, "latency/ffma").value == Approx(7).margin(0.01));
+    CHECK(measure(*device, "latency/shared").value == Approx(41).margin(0.05));
+    CHECK(measure(*device, "latency/l1").value == Approx(55).margin(0.1));
+    CHECK(measure(*device, "throughput/ex2/warps=16").value == Approx(0.25).epsilon(0.01));
+    CHECK(measure(*device, "throughput/wgmma/bf16_f32/n=256/a=shared/warpgroups=1").value ==
+          Approx(1024).epsilon(0.01));
+    // Half of the lines are 200 cycles further: the distribution has two groups.
+    const Measurement lines = measure(*device, "lines/l2/sm_0_of_8");
+    REQUIRE(lines.bytes.size() == 2 * 4096);
+    std::size_t far = 0;
+    std::uint16_t nearest = 65535, furthest = 0;
+    for (std::size_t i = 0; i < 4096; ++i) {
+        std::uint16_t cycles = 0;
+        std::memcpy(&cycles, lines.bytes.data() + 2 * i, 2);
+        nearest = std::min(nearest, cycles);
+        furthest = std::max(furthest, cycles);
+    }
+    for (std::size_t i = 0; i < 4096; ++i) {
+        std::uint16_t cycles = 0;
+        std::memcpy(&cycles, lines.bytes.data() + 2 * i, 2);
+        far += cycles > nearest + 100 ? 1 : 0;
+    }
+    CHECK(furthest - nearest == Approx(200).margin(40));
+    CHECK(far > 4096 * 0.4);
+    CHECK(far < 4096 * 0.6);
+}

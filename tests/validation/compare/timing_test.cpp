@@ -1,0 +1,145 @@
+// The section `timing` recorded from the simulator, compared with the simulator: it must agree with itself,
+// and say so when the capture is changed. Published figures beside the presets.
+#include "validation/compare/timing.h"
+
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "isa/common/error.h"
+#include "validation/capture/program.h"
+#include "validation/capture/sections/gemm_sweep.h"
+#include "validation/capture/simulator/simulator_device.h"
+
+using namespace heddle;
+using namespace heddle::validation;
+namespace fs = std::filesystem;
+
+namespace {
+
+class Folder {
+  public:
+    Folder() : path_(fs::temp_directory_path() / ("heddle-timing-" + std::to_string(getpid()))) {
+        fs::remove_all(path_);
+    }
+    ~Folder() { fs::remove_all(path_); }
+    const fs::path& path() const { return path_; }
+
+  private:
+    fs::path path_;
+};
+
+void record_timing(const fs::path& folder) {
+    const auto device = capture::make_simulator_device("h100-sxm");
+    capture::CaptureRun run;
+    run.output = folder;
+    run.sections = {"timing"};
+    run.extent = capture::Extent::quick;
+    capture::Progress progress(false);
+    REQUIRE(run_capture(*device, capture::sections(), run, progress) == capture::Outcome::complete);
+}
+
+const ComparisonRow& row_of(const Comparison& comparison, const std::string& name) {
+    for (const ComparisonRow& row : comparison.rows)
+        if (row.name == name) return row;
+    FAIL("no row " << name);
+    return comparison.rows.front();
+}
+
+/// Multiplies the value of one record.
+void falsify(const fs::path& folder, const std::string& id, double factor) {
+    const fs::path file = folder / "timing.jsonl";
+    std::ifstream in(file);
+    std::string line, text;
+    while (std::getline(in, line)) {
+        nlohmann::ordered_json record = nlohmann::ordered_json::parse(line);
+        if (record["id"] == id) record["value"] = record["value"].get<double>() * factor;
+        text += record.dump() + "\n";
+    }
+    in.close();
+    std::ofstream(file) << text;
+}
+
+}  // namespace
+
+TEST_CASE("a capture by the simulator agrees with the simulator, and a changed record is found") {
+    const Folder folder;
+    record_timing(folder.path());
+    CompareOptions options;
+    options.hardware = "h100-sxm";
+    options.workers = 2;
+    options.filter = "latency";
+    // Never taken for silicon.
+    CHECK_THROWS_AS(RecordedCapture(folder.path()), Error);
+    {
+        const auto comparisons = compare_timing(RecordedCapture(folder.path(), true), options);
+        REQUIRE(comparisons.size() == 2);
+        CHECK_FALSE(comparisons[0].reference.silicon);
+        CHECK(comparisons[0].rows.size() >= 10);
+        for (const ComparisonRow& row : comparisons[0].rows) {
+            INFO(row.name);
+            REQUIRE(relative_error(row).has_value());
+            CHECK(*relative_error(row) < 0.005);  // other addresses, other refreshes of DRAM
+        }
+    }
+    falsify(folder.path(), "latency/ffma", 1.25);
+    options.error_bars["instruction latency"] = 1;
+    const auto comparisons = compare_timing(RecordedCapture(folder.path(), true), options);
+    CHECK(relative_error(row_of(comparisons[0], "latency/ffma")) == Approx(0.2));
+    REQUIRE(comparisons[0].bars.size() == 1);
+    CHECK_FALSE(comparisons[0].holds());
+    CHECK(worst_rows(comparisons[0].rows).front()->name == "latency/ffma");
+}
+
+TEST_CASE("published latencies stand beside the presets that were made from them") {
+    CompareOptions options;
+    options.workers = 2;
+    options.filter = "latency/l";
+    const auto comparisons = compare_published_timing(options);
+    REQUIRE(comparisons.size() >= 3);
+    for (const Comparison& comparison : comparisons) {
+        CHECK(comparison.reference.kind == "publication");
+        for (const ComparisonRow& row : comparison.rows) {
+            INFO(comparison.reference.hardware << " " << row.name);
+            CHECK_FALSE(row.note.empty());
+            REQUIRE(relative_error(row).has_value());
+            if (row.category == "used by the hardware file") CHECK(*relative_error(row) < 0.02);
+        }
+    }
+    options.hardware = "a100-pcie";
+    const auto one = compare_published_timing(options);
+    REQUIRE(one.size() == 1);
+    CHECK(row_of(one[0], "latency/l2").simulated == Approx(202.8).epsilon(0.01));
+}
+
+TEST_CASE("the sweep of GEMMs is about a thousand shapes, each once, the most valuable first") {
+    const auto gemms = capture::designed_gemms();
+    CHECK(gemms.size() > 800);
+    CHECK(gemms.size() < 1200);
+    std::set<std::string> ids, types;
+    unsigned priority = 0, all_algorithms = 0;
+    for (const capture::TimedGemm& gemm : gemms) {
+        INFO(gemm.id());
+        CHECK(ids.insert(gemm.id()).second);
+        CHECK(gemm.priority >= priority);
+        priority = gemm.priority;
+        types.insert(capture::name_of(gemm.problem.a));
+        CHECK(capture::largest_operand(gemm.problem) < std::uint64_t{1} << 31);
+        CHECK(std::min({gemm.problem.m, gemm.problem.n, gemm.problem.k}) > 0);
+        // What cublasLt demands of fp8 and int8: both operands K-major, 16-byte rows.
+        if (gemm.problem.a == capture::Type::e4m3 || gemm.problem.a == capture::Type::i8) {
+            CHECK_FALSE(gemm.problem.transpose_a);
+            CHECK(gemm.problem.transpose_b);
+            CHECK(gemm.problem.k % 16 == 0);
+            CHECK(gemm.problem.n % 16 == 0);
+        }
+        all_algorithms += capture::wants_all_algorithms(gemm) ? 1 : 0;
+    }
+    CHECK(types == std::set<std::string>{"bf16", "f16", "f32", "f64", "e4m3", "i8"});
+    CHECK(all_algorithms >= 40);
+    CHECK(all_algorithms < 200);
+}
