@@ -12,6 +12,8 @@ std::span<const Section> sections() {
         {"numerics", "products of matrices by cublasLt: hashes, samples, algorithms", capture_numerics},
         {"kernels", "the PTX kernels of Heddle's library: hashes of what they write, and times",
          capture_kernels},
+        {"training", "steps of an MLP and of a GPT: losses, hashes of gradients and weights",
+         capture_training},
         {"timing", "micro-benchmarks as PTX, and a sweep of GEMMs: how long things take", capture_timing},
     };
     return kSections;
