@@ -169,16 +169,17 @@ std::string hardware_for(const RecordedCapture& capture, const CompareOptions& o
 std::vector<Comparison> compare_timing(const RecordedCapture& capture, const CompareOptions& options) {
     const std::string hardware = hardware_for(capture, options);
     std::vector<Comparison> comparisons;
+    const auto add = [&](const char* title, Plan plan, const char* note) {
+        if (plan.rows.empty() && plan.left_out.empty()) return;
+        comparisons.push_back(carry_out(title, reference_of(capture, hardware), std::move(plan), options));
+        comparisons.back().notes.push_back(note);
+    };
     Plan benchmarks, gemms;
     plan_benchmarks(capture, options, benchmarks);
     plan_gemms(capture, options, gemms);
     plan_kernels(capture, options, gemms);
-    comparisons.push_back(
-        carry_out("Micro-benchmarks", reference_of(capture, hardware), std::move(benchmarks), options));
-    comparisons.back().notes.push_back("The same PTX on the GPU and on the model.");
-    comparisons.push_back(
-        carry_out("GEMMs and kernels", reference_of(capture, hardware), std::move(gemms), options));
-    comparisons.back().notes.push_back(
+    add("Micro-benchmarks", std::move(benchmarks), "The same PTX on the GPU and on the model.");
+    add("GEMMs and kernels", std::move(gemms),
         "GEMMs: the vendor's kernel on the GPU, Heddle's own on the model, L2 cold. Kernels: the same PTX.");
     return comparisons;
 }

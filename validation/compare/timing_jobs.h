@@ -29,7 +29,7 @@ std::vector<TimingJobResult> run_timing_jobs(const std::string& hardware, const 
 bool can_simulate(const capture::GemmProblem& problem);
 /// Warp instructions, roughly.
 double simulation_cost(const capture::GemmProblem& problem);
-inline constexpr double kLargestSimulation = 4e6;  ///< warp instructions: a few seconds
+inline constexpr double kLargestSimulation = 8e6;  ///< warp instructions: some seconds
 inline constexpr double kLongestKernel = 40;       ///< microseconds on the GPU
 
 }  // namespace heddle::validation

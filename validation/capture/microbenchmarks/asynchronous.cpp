@@ -130,6 +130,17 @@ struct CopyStream {
     bool cold = false;  ///< from DRAM
 };
 
+/// The parameter `source` becomes the tensor map itself: a map in global memory would need a fence of its
+/// proxy.
+void pass_map_by_value(std::string& text, const Reg& source) {
+    const auto replace = [&text](const std::string& what, const std::string& with) {
+        text.replace(text.find(what), what.size(), with);
+    };
+    replace(".param .u64 p_source", ".param .align 64 .b8 p_source[128]");
+    replace("ld.param.u64 " + source + ", [p_source];",
+            "mov.b64 " + source + ", p_source;\n    cvta.param.u64 " + source + ", " + source + ";");
+}
+
 /// One thread of each CTA keeps `stages` copies under way, `turns` times all of them.
 GeneratedKernel generate_copy_stream(const CopyStream& stream, unsigned capability) {
     PtxWriter w(std::string(stream.tensor ? "tensor" : "bulk") + "_stream_" + std::to_string(stream.bytes) +
@@ -180,7 +191,9 @@ GeneratedKernel generate_copy_stream(const CopyStream& stream, unsigned capabili
     w.place(last);
     for (unsigned stage = 0; stage < stream.stages; ++stage)
         emit_wait(w, w.make_b32("add.u32", barrier, 8 * stage), parity);
-    return w.finish({1, 1, 1});
+    GeneratedKernel kernel = w.finish({1, 1, 1});
+    if (stream.tensor) pass_map_by_value(kernel.text, source);
+    return kernel;
 }
 
 /// Rows of 128 bytes, as bf16, in boxes of the copy's size.
@@ -203,9 +216,8 @@ Measurement measure_copy_stream(CopyStream stream, Device& device, const Measure
         throw DeviceError("not enough device memory for " + std::to_string(stream.buffer) + " bytes");
     const GeneratedKernel kernel = generate_copy_stream(stream, device.compute_capability());
     const KernelHandle handle = device.load(kernel.text, kernel.entry);
-    const DeviceBuffer buffer(device, stream.buffer), map(device, 128);
+    const DeviceBuffer buffer(device, stream.buffer);
     device.fill(buffer.address(), 0, stream.buffer);
-    if (stream.tensor) device.write(map.address(), tensor_map(device, stream, buffer.address()));
     const std::uint64_t ctas = std::uint64_t{stream.ctas_per_sm} * device.sm_count();
     const std::uint64_t per_turn = ctas * stream.stages * stream.bytes;
     const std::uint64_t wanted =
@@ -216,10 +228,12 @@ Measurement measure_copy_stream(CopyStream stream, Device& device, const Measure
     Measurement result;
     double microseconds[2] = {0, 0};
     for (unsigned longer = 0; longer < 2; ++longer) {
-        const Launch launch = make_launch(handle, kernel, {static_cast<std::uint32_t>(ctas), 1, 1},
-                                          {{"source", stream.tensor ? map.address() : buffer.address()},
-                                           {"pieces", stream.buffer / stream.bytes},
-                                           {"turns", turns << longer}});
+        Launch launch = make_launch(handle, kernel, {static_cast<std::uint32_t>(ctas), 1, 1},
+                                    {{"source", buffer.address()},
+                                     {"pieces", stream.buffer / stream.bytes},
+                                     {"turns", turns << longer}});
+        if (stream.tensor)
+            launch.parameters.front() = parameter(tensor_map(device, stream, buffer.address()));
         result.microseconds = device.time([&] { device.launch(launch); }, options);
         microseconds[longer] = median(result.microseconds);
     }

@@ -151,7 +151,7 @@ GeneratedKernel generate_stream(Access access, unsigned capability) {
     const Reg buffer = w.pointer_parameter("buffer"), size = w.b64_parameter("bytes"),
               turns = w.b32_parameter("turns"), sink = w.pointer_parameter("sink");
     const Reg ctas = w.make_b32("mov.u32", "%nctaid.x");
-    const Reg step = w.make_b64("mul.wide.u32", ctas, kThreads * 16);
+    const Reg step = w.make_b64("rem.u64", w.make_b64("mul.wide.u32", ctas, kThreads * 16), size);
     const Reg thread = w.make_b32("mad.lo.u32", w.cta_x(), kThreads, w.tid());
     const Reg offset = w.make_b64("rem.u64", w.make_b64("mul.wide.u32", thread, 16), size);
     const Reg left = w.make_b32("mov.u32", turns), more = w.predicate(), kept = w.constant_b32(0);
