@@ -36,7 +36,8 @@ Multiplier multiplier_of(const CublasGemm& gemm, const CublasKernelName& name) {
     }
     const bool flags_say_tensor = (gemm.numerical_flags & kFlagTensor) != 0;
     const bool flags_say_fma = (gemm.numerical_flags & kFlagFma) != 0;
-    if (gemm.a == Element::fp32) {
+    if (gemm.a == Element::fp32 || gemm.a == Element::tf32) {
+        result.input_a = result.input_b = Element::fp32;
         // With CUBLAS_COMPUTE_32F other arithmetic than FFMA would be no longer fp32.
         const bool tf32 = gemm.compute == CublasCompute::tf32 &&
                           (flags_say_tensor || (gemm.numerical_flags & kFlagInputTf32) != 0 ||

@@ -23,8 +23,8 @@ enum class CublasCompute : std::uint8_t { f64, f32, f32_pedantic, tf32, f16, i32
 /// One algorithm for one problem. Numbers are those of cublasLt.h; -1: not recorded.
 struct CublasGemm {
     Element a = Element::fp16, b = Element::fp16, c = Element::fp16, d = Element::fp16, bias = Element::fp16;
-    CublasCompute compute = CublasCompute::f32;
-    bool fast_accumulation = false;  ///< fp8
+    CublasCompute compute = CublasCompute::f32;  ///< tf32: with A and B of fp32 (tf32 says the same)
+    bool fast_accumulation = false;              ///< fp8
     std::size_t k = 0;
     PlanEpilogue epilogue;
     unsigned compute_capability = 90;  ///< times ten

@@ -27,14 +27,20 @@ class Family {
     Family(const SummationTree& tree, ReductionPlan base) : tree_(tree), k_(tree.leaf_count()), base_(base) {}
 
     std::vector<ReductionPlan> find(std::span<const ReductionPlan> guesses) {
-        for (const ReductionPlan& guess : guesses) try_plan(guess);
+        const bool one = std::any_of(guesses.begin(), guesses.end(),
+                                     [](const ReductionPlan& guess) { return guess.accumulators == 1; });
+        for (const ReductionPlan& guess : guesses)
+            if (!one || shows_accumulators(guess)) try_plan(guess);
         const unsigned length = fused_length(tree_);
         if (!fit_arithmetic(length)) return found_;
         blocks_ = {base_.block_k};
         for (const unsigned block_k : {8u, 16u, 32u, 64u, 128u, 256u})
             if (block_k >= length) blocks_.push_back(block_k);
-        vary_tiles();
+        vary_tiles({ResidueTile::last, ResidueTile::first}, ChunkRule::ceiling);
         if (found_.empty()) vary_accumulators();
+        // What no library is known to do is not held against the plans above, only tried after them.
+        if (found_.empty()) vary_tiles({ResidueTile::last, ResidueTile::first}, ChunkRule::balanced);
+        if (found_.empty()) vary_tiles({ResidueTile::wrapped}, ChunkRule::ceiling);
         return found_;
     }
 
@@ -57,6 +63,15 @@ class Family {
         return true;
     }
 
+    /// False where K is too short for more than one of the plan's accumulators: a chain then is no sign of
+    /// them.
+    bool shows_accumulators(const ReductionPlan& plan) const {
+        if (plan.accumulators == 1) return true;
+        ReductionPlan single = plan;
+        single.accumulators = 1;
+        return summation_tree(single, k_) != summation_tree(plan, k_);
+    }
+
     void try_plan(const ReductionPlan& plan) {
         if (std::find(found_.begin(), found_.end(), plan) != found_.end()) return;
         try {
@@ -72,24 +87,22 @@ class Family {
             return;
         }
         for (const unsigned grain : {plan.block_k, 64u, 8u, 32u, 16u, 128u, 1u}) {
-            for (const ChunkRule rule : {ChunkRule::ceiling, ChunkRule::balanced}) {
-                plan.split_grain = grain;
-                plan.chunk_rule = rule;
-                plan.drops_tail = !tree_.missing().empty();
-                try_plan(plan);
-            }
+            plan.split_grain = grain;
+            plan.drops_tail = !tree_.missing().empty();
+            try_plan(plan);
         }
     }
 
-    void vary_tiles() {
+    void vary_tiles(const std::vector<ResidueTile>& residues, ChunkRule rule) {
+        if (rule == ChunkRule::balanced && base_.splits < 2) return;
         for (const unsigned promotion : {0u, base_.promotion_interval, 128u, 64u, 32u, 256u, 512u}) {
             for (const unsigned block_k : blocks_) {
-                for (const ResidueTile residue :
-                     {ResidueTile::last, ResidueTile::first, ResidueTile::wrapped}) {
+                for (const ResidueTile residue : residues) {
                     // Tiles without a short one at the front are nothing but a chain.
                     if (residue == ResidueTile::last && block_k != blocks_[0]) continue;
                     ReductionPlan plan = base_;
                     plan.accumulators = 1;
+                    plan.chunk_rule = rule;
                     plan.promotion_interval = promotion;
                     plan.block_k = block_k;
                     plan.residue = residue;

@@ -214,6 +214,7 @@ TEST_CASE("Plans are found again from their trees") {
 TEST_CASE("Orders learned at some K hold for others, or are said to be open") {
     ReductionPlan hidden = likely_plans(gemm_of(Element::fp32, 0, 0, 0)).front();
     hidden.accumulators = 4;
+    hidden.accumulator_group = 1;
     LearnedOrders orders;
     CublasGemm gemm = gemm_of(Element::fp32, 0, 0, 64);
     CHECK_FALSE(orders.plan(gemm).plan.has_value());
@@ -234,6 +235,24 @@ TEST_CASE("Orders learned at some K hold for others, or are said to be open") {
     CHECK(summation_tree(*later.plan, 1001) == summation_tree(hidden, 1001));
     gemm.stages = 7;
     CHECK_FALSE(orders.plan(gemm).plan.has_value());
+
+    // A chain that was seen at one K alone is a chain at every K.
+    CublasGemm plain = gemm_of(Element::fp32, 3, 0, 64);
+    orders.add(plain, SummationTree::parse("<0; 1>*63"));
+    plain.k = 777;
+    REQUIRE(orders.plan(plain).plan.has_value());
+    CHECK(summation_tree(*orders.plan(plain).plan, 777).text() == "<0; 1>*776");
+    // In blocks of 8, K = 64 does not tell whether a short tile would come first.
+    CublasGemm tf32 = gemm_of(Element::fp32, 3, 0, 64);
+    tf32.compute = CublasCompute::tf32;
+    orders.add(tf32, SummationTree::parse("<(0*8); 8*8>*7:8"));
+    tf32.k = 128;
+    CHECK(orders.plan(tf32).plan.has_value());
+    tf32.k = 77;
+    CHECK_FALSE(orders.plan(tf32).plan.has_value());
+    orders.add(tf32, SummationTree::parse("(<(0*8); 8*8>*7:8 64*5)"));
+    REQUIRE(orders.plan(tf32).plan.has_value());
+    CHECK(orders.plan(tf32).plan->a == Element::tf32);
 
     // A tree that contradicts what the study says is not passed over.
     CublasGemm nvjet = gemm_of(Element::bf16, 66, 35, 256);

@@ -76,6 +76,28 @@ std::uint32_t output_of(const ReductionPlan& plan, const Row& row, std::uint32_t
     return bits;
 }
 
+TEST_CASE("Sums in fp16 stay in fp16 between slices and promotions") {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        const Row row{numbers(Format::fp16, 96, 2 * seed), numbers(Format::fp16, 96, 2 * seed + 1)};
+        ReductionPlan plan;
+        plan.accumulator = Element::fp16;
+        plan.tensor_core = parameters_for(Generation::ampere, Format::fp16, Format::fp16);
+        const auto dot = [&](std::size_t begin, std::size_t end, std::uint32_t c = 0) {
+            return dot_product(plan.tensor_core, row.left(begin, end), row.right(begin, end), c);
+        };
+        const auto add = [](std::uint32_t x, std::uint32_t y) {
+            return std::uint32_t{fp32_to_fp16(fp16_to_fp32(static_cast<std::uint16_t>(x)) +
+                                              fp16_to_fp32(static_cast<std::uint16_t>(y)))};
+        };
+        CHECK(output_of(plan, row) == dot(0, 96));
+        plan.promotion_interval = 32;
+        CHECK(output_of(plan, row) == add(add(dot(0, 32), dot(32, 64)), dot(64, 96)));
+        plan.promotion_interval = 0;
+        plan.k_per_split = 48;
+        CHECK(output_of(plan, row) == add(dot(0, 48), dot(48, 96)));
+    }
+}
+
 // The definition: dot_product() of stretches of K, by hand as the scheme says.
 TEST_CASE("Plans of tensor cores equal sums that are written out by hand") {
     constexpr std::size_t kDepth = 300;  // 300 = 4 * 64 + 44
