@@ -110,6 +110,7 @@ KernelResult Gpu::run(const ptx::LaunchContext& launch, const RunOptions& option
         throw Error("kernel " + kernel.name() + " is launched with an empty grid", {},
                     "launch at least one block");
     preload(options.resident);
+    plan.profile = options.profile;
     for (Sm& sm : sms) sm.begin(plan);
     scheduler.begin(launch, plan.occupancy.ctas_per_sm);
 

@@ -27,6 +27,7 @@ struct L2Residency {
 
 struct RunOptions {
     bool tick_every_cycle = false;  ///< recompute readiness in every cycle; slow; must give the same result
+    bool profile = false;           ///< count cycles by instruction too
     Cycle limit = 0;                ///< heddle::Error beyond this many cycles; 0: none
     std::vector<L2Residency> resident;  ///< least recently used first
 };

@@ -27,6 +27,10 @@ enum class CycleReason : std::uint8_t {
 inline constexpr std::size_t kCycleReasonCount = 7;
 const char* name_of(CycleReason reason);
 
+/// Sub-core cycles by CycleReason, of one instruction: those in which it issued, and those in which nothing
+/// issued and it was the one that would have been next.
+using InstructionCycles = std::array<std::uint64_t, kCycleReasonCount>;
+
 /// Traffic through one level of the memory hierarchy.
 struct LevelStatistics {
     std::uint64_t requests = 0;     ///< cache lines asked for (L1: by warp instructions; DRAM: reads)
@@ -68,6 +72,9 @@ struct KernelResult {
     double achieved_occupancy =
         0;  ///< resident warps per SM, mean over SMs with work, of the SM's warp slots
     std::uint64_t ctas = 0;
+    /// With RunOptions::profile: one row for each instruction of the kernel. Together with the cycles in
+    /// which no warp was resident they are sub_core_cycles.
+    std::vector<InstructionCycles> profile;
 
     /// The resource that bounds the kernel: tensor, fp32, issue, shared memory, l2 bandwidth, dram bandwidth,
     /// latency or launch.

@@ -23,6 +23,9 @@ void KernelSummary::add(const Sm& sm) {
         tensor_busy_ += sub_core.busy_cycles(ptx::Pipeline::tensor);
         fp32_busy_ += sub_core.busy_cycles(ptx::Pipeline::fp32);
     }
+    result_.profile.resize(sm.profile().size());
+    for (std::size_t i = 0; i < sm.profile().size(); ++i)
+        for (std::size_t r = 0; r < kCycleReasonCount; ++r) result_.profile[i][r] += sm.profile()[i][r];
     const LoadStoreStatistics& l = sm.load_store().statistics();
     result_.l1.requests += l.l1_requests;
     result_.l1.sectors += l.l1_load_sectors + l.l1_store_sectors + l.local_store_sectors;

@@ -14,6 +14,7 @@ struct LaunchPlan {
     const ptx::LaunchContext* launch = nullptr;
     TimedKernel kernel;
     Occupancy occupancy;
+    bool profile = false;  ///< count cycles by instruction
 };
 
 }  // namespace heddle::models::gpu

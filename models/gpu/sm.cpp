@@ -72,6 +72,8 @@ void Sm::begin(const LaunchPlan& plan) {
     plan_ = &plan;
     load_store_.reset(plan.occupancy.l1_bytes);
     cta_slots_.resize(plan.occupancy.ctas_per_sm);
+    profile_.assign(plan.profile ? plan.kernel.instructions.size() : 0, {});
+    for (SubCore& sub_core : sub_cores_) sub_core.set_profile(plan.profile ? profile_.data() : nullptr);
 }
 
 void Sm::finish(Cycle end) {
@@ -283,11 +285,12 @@ void Sm::look_at_next(unsigned warp, Cycle now) {
                 slot.waits_for_fence = true;
                 ++fences_waiting_;
             }
-            sub_core.set_next(warp / kSubCores, kPending, row.unit);
+            sub_core.set_next(warp / kSubCores, kPending, row.unit, SubCore::Wait::memory, slot.instruction);
             return;
         }
         if (row.kind != TimingKind::free) {
-            sub_core.set_next(warp / kSubCores, std::max(ready, slot.not_before), row.unit);
+            sub_core.set_next(warp / kSubCores, std::max(ready, slot.not_before), row.unit,
+                              SubCore::Wait::memory, slot.instruction);
             return;
         }
         const ptx::StepResult step = slot.warp->step(now);
@@ -408,7 +411,7 @@ void Sm::after_step(unsigned warp, const ptx::StepResult& step, Cycle now) {
         finish_warp(warp, now);
     } else if (slot.warp->blocked()) {
         slot.state = WarpState::at_barrier;
-        sub_core_of(warp).set_next(warp / kSubCores, kPending, 0, SubCore::Wait::barrier);
+        sub_core_of(warp).set_next(warp / kSubCores, kPending, 0, SubCore::Wait::barrier, slot.instruction);
     } else {
         look_at_next(warp, now);
     }

@@ -67,6 +67,7 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
     /// Empty when no CTA is left; else what the warps of the first unfinished CTA wait for.
     std::string describe_waiting() const;
 
+    const std::vector<InstructionCycles>& profile() const { return profile_; }
     const SmStatistics& statistics() const { return statistics_; }
     const LoadStoreUnit& load_store() const { return load_store_; }
     const BulkCopyEngine& bulk_copies() const { return bulk_copies_; }
@@ -165,6 +166,7 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
     std::vector<LoadStoreUnit::Completed> completed_;
     unsigned fences_waiting_ = 0;
     bool loads_blocked_ = false, stores_blocked_ = false;
+    std::vector<InstructionCycles> profile_;  // empty when not asked for
     unsigned resident_ctas_ = 0;
     Cycle next_warp_start_ = 0;  // warps of arriving CTAs start one after another
     Cycle busy_since_ = 0;

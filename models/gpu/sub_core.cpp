@@ -36,12 +36,19 @@ void SubCore::account(Cycle until) {
     const Cycle middle = std::clamp(change_, accounted_, until);
     by_reason_[static_cast<std::size_t>(before_)] += middle - accounted_;
     by_reason_[static_cast<std::size_t>(after_)] += until - middle;
+    if (profile_ != nullptr && waited_for_ != kSlots) {
+        InstructionCycles& row = profile_[instruction_[waited_for_]];
+        row[static_cast<std::size_t>(before_)] += middle - accounted_;
+        row[static_cast<std::size_t>(after_)] += until - middle;
+    }
     accounted_ = until;
 }
 
 void SubCore::issue(unsigned slot, Cycle now, Unit unit, FineCycles interval, unsigned slots) {
     account(now);
     by_reason_[static_cast<std::size_t>(CycleReason::issued)] += slots;
+    if (profile_ != nullptr)
+        profile_[instruction_[slot]][static_cast<std::size_t>(CycleReason::issued)] += slots;
     accounted_ = now + slots;
     issue_free_ = now + slots;
     last_slot_ = slot;
@@ -82,6 +89,7 @@ void SubCore::replan(Cycle from) {
     std::uint32_t soonest = kPendingCycle;
     Stamp first_ready = kPending;
     Unit first_unit = 0;
+    waited_for_ = count_ == 0 ? kSlots : order_[0];
     for (unsigned i = 0; i < count_; ++i) {
         const unsigned slot = order_[i];
         const Stamp ready = ready_[slot];
@@ -90,6 +98,7 @@ void SubCore::replan(Cycle from) {
         if (ready < first_ready) {
             first_ready = ready;
             first_unit = unit_[slot];
+            waited_for_ = slot;
         }
     }
     if (first_ready != kPending) {
@@ -99,7 +108,9 @@ void SubCore::replan(Cycle from) {
     } else {
         before_ = count_ == 0 ? CycleReason::no_warp : CycleReason::barrier;
         for (unsigned i = 0; i < count_; ++i) {
-            if (wait_[order_[i]] == Wait::memory) before_ = CycleReason::memory;
+            if (wait_[order_[i]] != Wait::memory || before_ == CycleReason::memory) continue;
+            before_ = CycleReason::memory;
+            waited_for_ = order_[i];
         }
         after_ = before_;
         change_ = 0;

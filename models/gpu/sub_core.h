@@ -21,10 +21,15 @@ class SubCore {
     enum class Wait : std::uint8_t { memory, barrier };
 
     void reset(SchedulerPolicy policy, unsigned load_store_queue);
+    /// Cycles are also counted by instruction, in these rows; nullptr: they are not.
+    void set_profile(InstructionCycles* rows) { profile_ = rows; }
 
     void add_warp(unsigned slot);
     void remove_warp(unsigned slot);
-    void set_next(unsigned slot, Stamp ready, Unit unit, Wait wait = Wait::memory) {
+    /// `instruction`: its row in the profile.
+    void set_next(unsigned slot, Stamp ready, Unit unit, Wait wait = Wait::memory,
+                  std::uint32_t instruction = 0) {
+        instruction_[slot] = instruction;
         ready_[slot] = ready;
         unit_[slot] = unit;
         wait_[slot] = wait;
@@ -70,6 +75,8 @@ class SubCore {
     std::array<Stamp, kSlots> ready_{};
     std::array<Unit, kSlots> unit_{};
     std::array<Wait, kSlots> wait_{};
+    std::array<std::uint32_t, kSlots> instruction_{};
+    InstructionCycles* profile_ = nullptr;
     std::array<std::uint32_t, kUnitCount> unit_free_{};
     std::array<BandwidthServer, ptx::kPipelineCount> pipelines_{};
     std::array<std::uint32_t, 2> blocked_until_{};
@@ -85,6 +92,7 @@ class SubCore {
     Cycle accounted_ = 0;
     Cycle change_ = 0;  // the reason for idle cycles is before_ up to this cycle, after_ from it on
     CycleReason before_ = CycleReason::no_warp, after_ = CycleReason::no_warp;
+    unsigned waited_for_ = kSlots;  // the slot whose instruction idle cycles are spent on; kSlots: none
     std::array<std::uint64_t, kCycleReasonCount> by_reason_{};
 };
 

@@ -21,7 +21,7 @@ struct Options {
     std::string file, hardware, output;
     std::vector<std::string> overrides;
     bool numerics = false, functional = false, json = false, list = false, instructions = false;
-    bool tick_every_cycle = false, check = false;
+    bool tick_every_cycle = false, check = false, lines = false;
 };
 
 /// The device; none when the run needs none.
@@ -65,6 +65,10 @@ void run_launches(const Options& options) {
     run_options.device = device_of(options, heading);
     run_options.tick_every_cycle = options.tick_every_cycle;
     run_options.check = options.check;
+    run_options.lines = options.lines;
+    if (options.lines && options.functional) {
+        throw Error("a functional run has no time", {"--lines", 0, ""}, "leave out --functional");
+    }
     if (options.check && !options.functional && !options.numerics) {
         throw Error("checks need values", {"--check", 0, ""}, "add --numerics or --functional");
     }
@@ -122,6 +126,8 @@ void add_kernel_command(CLI::App& app) {
     command->add_flag(
         "--check", options->check,
         "look for uninitialised reads, races and wrong barriers; exit code 1 when there are any");
+    command->add_flag("--lines", options->lines,
+                      "show which lines of PTX, and of CUDA compiled with -lineinfo, the time is spent on");
     command->add_option("--output", options->output, "folder for the files under `outputs` (default: here)")
         ->type_name("DIR");
     command->add_flag("--tick-every-cycle", options->tick_every_cycle,

@@ -19,6 +19,7 @@ using sim::format_count;
 using sim::format_share;
 
 constexpr std::size_t kShownLaunches = 50;
+constexpr std::size_t kShownLines = 20;
 
 std::string format_dim(const ptx::Dim3& dim) {
     if (dim.z > 1) return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z);
@@ -99,6 +100,7 @@ std::string time_lines(const KernelRun& run) {
             separator = ", ";
         }
         line += "\n";
+        if (!launch.lines.ptx.empty()) line += "\n" + format_profile(launch.lines, kShownLines);
         if (line != last) text += line;  // repetitions are alike
         last = line;
     }
@@ -133,6 +135,20 @@ std::string mode_name(RunMode mode) {
     return mode == RunMode::timing ? "timing" : mode == RunMode::numerics ? "numerics" : "functional";
 }
 
+/// Sub-core cycles by line and reason.
+Json lines_json(const LineProfile& profile) {
+    Json json{{"sub_core_cycles", profile.all_cycles}, {"ptx", Json::array()}, {"cuda", Json::array()}};
+    for (const char* language : {"ptx", "cuda"}) {
+        for (const LineCycles& line : language == std::string("ptx") ? profile.ptx : profile.cuda) {
+            Json one{{"line", line.place}, {"text", line.text}, {"cycles", line.total()}};
+            for (std::size_t i = 0; i < kCycleReasonCount; ++i)
+                one["by_reason"][models::gpu::name_of(static_cast<CycleReason>(i))] = line.cycles[i];
+            json[language].push_back(std::move(one));
+        }
+    }
+    return json;
+}
+
 Json timing_json(const LaunchReport& launch) {
     const models::gpu::KernelResult& timing = launch.timing;
     Json json{{"cycles", timing.cycles},
@@ -150,6 +166,7 @@ Json timing_json(const LaunchReport& launch) {
     }
     json["utilisation"] = Json::object();
     for (const auto& [resource, fraction] : timing.utilisation) json["utilisation"][resource] = fraction;
+    if (!launch.lines.ptx.empty()) json["lines"] = lines_json(launch.lines);
     json["energy_joules"] = Json::object();
     for (const auto& [part, joules] : timing.energy.parts()) json["energy_joules"][part] = joules;
     json["mean_power_watts"] = timing.mean_power();

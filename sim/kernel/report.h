@@ -15,6 +15,7 @@ std::string format_kernel_run(const KernelRun& run, const std::string& heading);
 ///   mode, launches: [{kernel, grid[3], block[3], warp_instructions, registers_per_thread, shared_bytes, and
 ///     with time: cycles, time_us, ctas_per_sm, occupancy_limit, achieved_occupancy, bound_by, dram_bytes,
 ///     l2_bytes, time_by_reason{}, utilisation{}, pipeline_instructions{}; with numerics functional_cycles}],
+///   lines{ptx[], cuda[]} of RunOptions::lines,
 ///   total_cycles, total_time_us, comparisons: [{buffer, reference, passed, elements, mismatches,
 ///     largest_absolute_error, largest_ulp, first: [{index, got, expected, ulp}]}], outputs[], notes[].
 std::string kernel_run_json(const KernelRun& run, const std::vector<std::string>& outputs);

@@ -179,6 +179,11 @@ class Runner {
             context.print = [](std::string_view) {};  // once is enough
         }
         report.timing = gpu_->run(context, options);
+        if (options_.lines) {
+            report.lines = profile_lines(
+                *context.kernel, report.timing,
+                module_text(launch.module, launch.nvcc_flags, options_.device.compute_capability));
+        }
         report.warp_instructions = report.timing.warp_instructions;
         if (options_.mode == RunMode::numerics) {
             context.memory = &memory_;
@@ -217,6 +222,7 @@ class Runner {
     models::gpu::RunOptions gpu_options(const LaunchDeclaration& launch) {
         models::gpu::RunOptions options;
         options.tick_every_cycle = options_.tick_every_cycle;
+        options.profile = options_.lines;
         std::vector<std::size_t> named;
         for (const ArgumentDeclaration& argument : launch.arguments) {
             std::size_t buffer = 0;

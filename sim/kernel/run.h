@@ -12,6 +12,7 @@
 #include "sim/kernel/buffers.h"
 #include "sim/kernel/compare.h"
 #include "sim/kernel/launch_file.h"
+#include "sim/kernel/line_profile.h"
 
 namespace heddle::kernel {
 
@@ -28,6 +29,7 @@ struct RunOptions {
     bool tick_every_cycle = false;
     /// Where the output of the kernels' printf goes; none: standard output.
     std::function<void(std::string_view)> print;
+    bool lines = false;  ///< count the cycles of every line; needs time
     bool check = false;  ///< look for uninitialised reads, races and wrong barriers; needs values
 };
 
@@ -38,6 +40,7 @@ struct LaunchReport {
     std::uint64_t warp_instructions = 0;
     std::uint32_t registers_per_thread = 0, shared_bytes = 0;
     models::gpu::KernelResult timing;  ///< empty in functional mode
+    LineProfile lines;                 ///< of RunOptions::lines
     /// numerics: cycles of the functional run; must equal timing.cycles
     std::uint64_t functional_cycles = 0;
 };
