@@ -235,8 +235,8 @@ class TimingSection {
         options.repetitions = 3;
         const auto once = [&] { blas().run(problem, algorithm, operands); };
         const double microseconds = std::max(1.0, median(device_.time(once, options)));
-        // Half a second in batches of about 20 ms, so that the host can look at the clocks meanwhile.
-        const auto batch = static_cast<unsigned>(std::max(1.0, 20'000 / microseconds));
+        // Half a second in batches of about 50 ms, so that the host can look at the clocks meanwhile.
+        const auto batch = static_cast<unsigned>(std::max(1.0, 50'000 / microseconds));
         const auto run_batch = [&] {
             for (unsigned i = 0; i < batch; ++i) once();
         };
@@ -247,7 +247,7 @@ class TimingSection {
         options.repetitions = 1;
         for (unsigned i = 0; std::chrono::steady_clock::now() - begin < std::chrono::milliseconds(500); ++i) {
             batches.push_back(median(device_.time(run_batch, options)) / batch);
-            if (i % 5 == 4) seen.push_back(device_.telemetry());
+            if (i % 2 == 1) seen.push_back(device_.telemetry());
         }
         record.object("algorithm", record_of(algorithm)).number("microseconds_first", microseconds);
         record.numbers("microseconds", batches).integer("gemms_per_batch", batch);

@@ -137,7 +137,31 @@ TEST_CASE("bandwidths are those of the hardware file") {
     const double from_dram = measure(*device, "bandwidth/gpu/read/1024MiB").value;
     CHECK(from_dram < config.hbm.bandwidth / 1e9);
     CHECK(from_dram > 0.8 * config.hbm.bandwidth / 1e9);
+    // A buffer of less than one step of all threads, which L2 holds.
+    CHECK(measure(*device, "bandwidth/gpu/read/2MiB").value > 2 * config.hbm.bandwidth / 1e9);
     CHECK(measure(*device, "clock/sm").value == Approx(config.clock / 1e6).epsilon(0.005));
+}
+
+TEST_CASE("what is written to a buffer larger than L2 goes to DRAM") {
+    const models::gpu::GpuConfig config = sim::load_hardware("h100-sxm").gpu();
+    const auto device = make_simulator_device("h100-sxm");
+    const double written = measure(*device, "bandwidth/gpu/write/1024MiB").value;
+    CHECK(written < 1.03 * config.hbm.bandwidth / 1e9);  // both runs leave something behind in L2
+    CHECK(written > 0.7 * config.hbm.bandwidth / 1e9);
+}
+
+TEST_CASE("copies by the bulk engine reach what the levels give") {
+    const models::gpu::GpuConfig config = sim::load_hardware("h100-sxm").gpu();
+    const auto device = make_simulator_device("h100-sxm");
+    // One copy under way per SM: its bytes in one latency.
+    const double bytes = 1024, sms = config.sm.count;
+    const double cycles = measure(*device, "latency/tma/bulk/1024").value;
+    const double alone = measure(*device, "tma/bulk/l2/bytes=1024/stages=1/ctas=1").value;
+    CHECK(alone == Approx(sms * bytes * config.clock / cycles / 1e9).epsilon(0.15));
+    CHECK(measure(*device, "tma/tensor/l2/bytes=1024/stages=1/ctas=1").value == Approx(alone).epsilon(0.1));
+    const double cold = measure(*device, "tma/bulk/dram/bytes=8192/stages=4/ctas=3").value;
+    CHECK(cold < config.hbm.bandwidth / 1e9);
+    CHECK(cold > 0.8 * config.hbm.bandwidth / 1e9);
 }
 
 TEST_CASE("another machine, other findings") {
