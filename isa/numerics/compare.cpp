@@ -44,6 +44,23 @@ std::uint32_t ulp_distance(float a, float b) {
     return distance(std::bit_cast<std::uint32_t>(a), std::bit_cast<std::uint32_t>(b), 32, 0x7F800000u);
 }
 
+std::uint64_t ulp_distance(Format format, std::uint64_t a, std::uint64_t b) {
+    const FormatTraits layout = traits(format);
+    const std::uint64_t sign = std::uint64_t{1} << (layout.exponent_bits + layout.fraction_bits);
+    const auto place = [&](std::uint64_t bits) {
+        bits >>= layout.padding_bits;
+        const auto magnitude = static_cast<std::int64_t>(bits & (sign - 1));
+        return (bits & sign) != 0 ? -magnitude : magnitude;
+    };
+    const bool a_nan = decode(format, a).number_class == NumberClass::nan;
+    const bool b_nan = decode(format, b).number_class == NumberClass::nan;
+    if (a_nan || b_nan) return a_nan && b_nan ? 0 : std::numeric_limits<std::uint64_t>::max();
+    // Both are below 2^63 in magnitude: the difference of fp64's largest numbers needs 64 bits.
+    const std::int64_t from = place(a), to = place(b);
+    return from < to ? static_cast<std::uint64_t>(to) - static_cast<std::uint64_t>(from)
+                     : static_cast<std::uint64_t>(from) - static_cast<std::uint64_t>(to);
+}
+
 std::uint32_t ulp_distance_fp16(std::uint16_t a, std::uint16_t b) {
     return distance(a, b, 16, 0x7C00u);
 }

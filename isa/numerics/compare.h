@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "isa/numerics/formats.h"
+
 namespace heddle::numerics {
 
 /// Numbers of fp32 that lie between, plus one; 0 for equal bits and for +0 against -0. Two NaNs are 0 apart,
@@ -14,6 +16,10 @@ std::uint32_t ulp_distance(float a, float b);
 /// The same among fp16 and bf16 numbers, given as raw bits. A NaN and anything else are 65535 apart.
 std::uint32_t ulp_distance_fp16(std::uint16_t a, std::uint16_t b);
 std::uint32_t ulp_distance_bf16(std::uint16_t a, std::uint16_t b);
+
+/// The same for raw bits of any format up to 32 bits wide, and of fp64, in numbers of that format; a NaN and
+/// anything else are UINT64_MAX apart.
+std::uint64_t ulp_distance(Format format, std::uint64_t a, std::uint64_t b);
 
 /// |actual - expected| / |expected| in the Frobenius norm, summed in double. 0 when both are zero; infinity
 /// when only `expected` is. Spans of unequal length throw std::invalid_argument.

@@ -55,3 +55,16 @@ TEST_CASE("FNV-1a of known strings") {
     CHECK(hash("a") == 0xAF63DC4C8601EC8Cu);
     CHECK(hash("foobar") == 0x85944171F73967E8u);
 }
+
+TEST_CASE("ULPs of any format are steps between neighbours") {
+    using namespace heddle::numerics;
+    CHECK(ulp_distance(Format::fp32, 0x3F800000u, 0x3F800001u) == 1);
+    CHECK(ulp_distance(Format::fp32, 0x80000001u, 0x00000001u) == 2);
+    CHECK(ulp_distance(Format::fp32, 0x80000000u, 0) == 0);
+    CHECK(ulp_distance(Format::fp64, 0x3FF0000000000000u, 0x3FF0000000000010u) == 16);
+    CHECK(ulp_distance(Format::fp64, 0x7FEFFFFFFFFFFFFFu, 0xFFEFFFFFFFFFFFFFu) == 2 * 0x7FEFFFFFFFFFFFFFu);
+    CHECK(ulp_distance(Format::tf32, 0x3F800000u, 0x3F802000u) == 1);  // the lower 13 bits are not there
+    CHECK(ulp_distance(Format::e4m3, 0x7F, 0x7E) == ~std::uint64_t{0});
+    CHECK(ulp_distance(Format::e5m2, 0x7F, 0x7D) == 0);  // two NaNs
+    CHECK(ulp_distance(Format::fp16, 0x7C00, 0x7BFF) == 1);
+}

@@ -1,0 +1,35 @@
+// In which order a recorded GEMM adds, told before anyone looks at its outputs: from the attributes of its
+// algorithm, or from the tree that the section `order` revealed of the same algorithm.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "isa/numerics/reduction_plan.h"
+#include "validation/capture/blas.h"
+#include "validation/read/recorded_capture.h"
+
+namespace heddle::validation {
+
+struct GemmOrder {
+    std::optional<numerics::ReductionPlan> plan;
+    std::string origin;  ///< "attributes", "revealed", "integers"; without a plan: why there is none
+    /// The epilogue has a function (tanh) that the device approximates: the order is known, the bits are not.
+    bool approximate = false;
+};
+
+class GemmOrders {
+  public:
+    /// Reads the section `order`, if the capture has one.
+    explicit GemmOrders(const RecordedCapture& capture);
+
+    GemmOrder order_of(const capture::GemmProblem& problem, const capture::GemmAlgorithm& algorithm) const;
+
+  private:
+    unsigned compute_capability_;
+    bool silicon_;
+};
+
+}  // namespace heddle::validation
