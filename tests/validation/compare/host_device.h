@@ -24,6 +24,7 @@ class LoopBlas : public Blas {
 
     std::vector<GemmAlgorithm> algorithms(const GemmProblem& p, unsigned) override {
         if (p.a != Type::f32 || p.compute == Compute::tf32) return {};
+        if (p.epilogue == Epilogue::gelu || p.epilogue == Epilogue::gelu_bias) return {};
         GemmAlgorithm algorithm;
         algorithm.id = id_;
         algorithm.inner_shape = 8;

@@ -53,3 +53,25 @@ TEST_CASE("the simulator's GEMMs are their plans, in every bit") {
                                  "bf16 bf16 -> bf16, GELU"})
         CHECK(categories.count(category) == 1);
 }
+
+TEST_CASE("the simulator's kernels are recorded, and found again") {
+    const CaptureFolder folder("simulated-kernels");
+    record(folder, "kernels", capture::capture_kernels, 1000);
+    const RecordedCapture capture(folder.path(), true);
+    const auto comparisons = compare_kernels(capture, {});
+    REQUIRE(comparisons.size() == 1);
+    const Comparison& comparison = comparisons[0];
+    CHECK(comparison.holds());
+    CHECK(comparison.missing.empty());
+    CHECK(comparison.reference.hardware == "h100-sxm");
+    CHECK(comparison.rows.size() == capture.section("kernels").records.size());
+    std::set<std::string> categories;
+    for (const ComparisonRow& row : comparison.rows) {
+        INFO(row.name << ": " << row.note);
+        categories.insert(row.category);
+        CHECK(row.bits->all());
+        CHECK(*row.simulated == *row.captured);
+        CHECK(*row.captured > 0);
+    }
+    CHECK(categories.size() >= 7);
+}

@@ -310,7 +310,7 @@ std::vector<NumericsItem> numerics_items(bool quick) {
         const GemmProblem& p = item.problem;
         if (p.batch * p.m * p.n * p.k > 1'000'000 || item.family == "large") continue;
         const std::string kind = item.id.substr(0, item.id.rfind('/'));
-        if (++taken[kind] > (item.family == "distribution" || item.family == "odd" ? 2 : 1)) continue;
+        if (++taken[kind] > (item.family == "epilogue" || item.family == "layout" ? 6 : 2)) continue;
         few.push_back(std::move(item));
     }
     return few;

@@ -31,7 +31,7 @@ struct NumericsItem {
 
 const std::vector<GemmKind>& gemm_kinds();
 
-/// `quick`: one or two of every family and kind, with a quarter of the rows and columns.
+/// `quick`: a few of every family and kind, with a quarter of the rows and columns.
 std::vector<NumericsItem> numerics_items(bool quick);
 
 }  // namespace heddle::capture
