@@ -1,0 +1,104 @@
+// A whole capture of the simulator: every section that there is, in the format that is read afterwards.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "validation/capture/program.h"
+#include "validation/capture/simulator/simulator_device.h"
+#include "validation/read/recorded_capture.h"
+
+using namespace heddle;
+using namespace heddle::capture;
+using validation::CapturedRecord;
+using validation::RecordedCapture;
+
+namespace {
+
+class Folder {
+  public:
+    explicit Folder(const std::string& name) : path(std::filesystem::temp_directory_path()) {
+        path /= "heddle-" + name + "-" + std::to_string(getpid());
+        std::filesystem::remove_all(path);
+    }
+    ~Folder() { std::filesystem::remove_all(path); }
+    std::filesystem::path path;
+};
+
+std::string contents(const std::filesystem::path& path) {
+    std::ifstream stream(path, std::ios::binary);
+    std::stringstream text;
+    text << stream.rdbuf();
+    return text.str();
+}
+
+Outcome capture_into(const std::filesystem::path& folder, const std::string& hardware,
+                     const std::vector<std::string>& names) {
+    const auto device = make_simulator_device(hardware);
+    Progress progress(false);
+    CaptureRun run;
+    run.output = folder;
+    run.extent = heddle::capture::Extent::quick;
+    run.sections = names;
+    run.command_line = "test";
+    return run_capture(*device, sections(), run, progress);
+}
+
+/// What a capture of the simulator may lack: products that the kernel library does not have.
+bool is_missing_algorithm(const std::string& error) {
+    return error.find("no algorithm") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("every section runs on the simulator, and what it wrote is read back") {
+    const Folder folder("capture");
+    REQUIRE(capture_into(folder.path, "h100-sxm", {}) == Outcome::complete);
+    const RecordedCapture capture(folder.path, true);
+    CHECK_FALSE(capture.is_silicon());
+    CHECK(capture.compute_capability() == 90);
+    CHECK_THROWS(RecordedCapture(folder.path));  // nobody takes it for silicon
+    for (const Section& planned : sections()) {
+        INFO(planned.name);
+        const validation::CapturedSection& section = capture.section(planned.name);
+        CHECK(section.complete);
+        CHECK_FALSE(section.records.empty());
+        for (const CapturedRecord& record : section.records) {
+            INFO(record.id);
+            const std::string error = record.get_or<std::string>("error", "");
+            CHECK((error.empty() || is_missing_algorithm(error)));
+            // The simulator computes with the model that predicts.
+            if (record.values.contains("agrees")) CHECK(record.get<bool>("agrees"));
+        }
+    }
+    std::uintmax_t bytes = 0;
+    for (const auto& file : std::filesystem::directory_iterator(folder.path)) bytes += file.file_size();
+    CHECK(bytes < 12'000'000);
+}
+
+TEST_CASE("a capture of the simulator does not vary") {
+    const Folder first("first"), second("second");
+    const std::vector<std::string> names{"probes", "numerics", "kernels"};
+    REQUIRE(capture_into(first.path, "h100-sxm", names) == Outcome::complete);
+    REQUIRE(capture_into(second.path, "h100-sxm", names) == Outcome::complete);
+    for (const std::string& name : names)
+        CHECK(contents(first.path / (name + ".jsonl")) == contents(second.path / (name + ".jsonl")));
+}
+
+TEST_CASE("sections run on devices without tensor cores for every type") {
+    const Folder folder("volta");
+    // No section that takes time: a process holds the model of one GPU.
+    REQUIRE(capture_into(folder.path, "v100-sxm", {"probes", "order", "numerics"}) == Outcome::complete);
+    const RecordedCapture capture(folder.path, true);
+    CHECK(capture.compute_capability() == 70);
+    for (const char* name : {"probes", "order", "numerics"}) {
+        for (const CapturedRecord& record : capture.section(name).records) {
+            INFO(record.id);
+            const std::string error = record.get_or<std::string>("error", "");
+            CHECK((error.empty() || is_missing_algorithm(error)));
+            if (record.values.contains("agrees")) CHECK(record.get<bool>("agrees"));
+        }
+    }
+}
