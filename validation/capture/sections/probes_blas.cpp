@@ -286,10 +286,13 @@ void split_k_tail(SectionContext& context, const std::string& id, std::uint64_t 
                              "all ones, K = 11528: the sum of each algorithm; 11520 has lost the "
                              "products behind the last whole block",
                              problem);
-    record.text("answer", answer.empty() ? "no algorithm" : answer)
-        .text("believed", "")
-        .flag("agrees", sums.size() == 1 && sums.begin()->first == static_cast<double>(kDepth))
-        .objects("tried", tried);
+    record.text("answer", answer.empty() ? "no algorithm" : answer).text("believed", "");
+    if (sums.empty()) {
+        record.text("agrees", "unknown");
+    } else {
+        record.flag("agrees", sums.size() == 1 && sums.begin()->first == static_cast<double>(kDepth));
+    }
+    record.objects("tried", tried);
     context.journal.add(id, record);
 }
 
