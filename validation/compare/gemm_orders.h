@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "isa/numerics/learned_orders.h"
 #include "isa/numerics/reduction_plan.h"
 #include "validation/capture/blas.h"
 #include "validation/read/recorded_capture.h"
@@ -15,21 +16,28 @@ namespace heddle::validation {
 
 struct GemmOrder {
     std::optional<numerics::ReductionPlan> plan;
-    std::string origin;  ///< "attributes", "revealed", "integers"; without a plan: why there is none
+    std::string origin;  ///< where the plan comes from; without one: why there is none
     /// The epilogue has a function (tanh) that the device approximates: the order is known, the bits are not.
     bool approximate = false;
 };
 
 class GemmOrders {
   public:
-    /// Reads the section `order`, if the capture has one.
+    /// Reads the section `order`, if the capture has one. Trees that hold for a part of the output alone are
+    /// left out. Throws heddle::Error for a damaged record.
     explicit GemmOrders(const RecordedCapture& capture);
 
     GemmOrder order_of(const capture::GemmProblem& problem, const capture::GemmAlgorithm& algorithm) const;
+    /// Recorded trees.
+    std::size_t trees() const { return trees_; }
 
   private:
+    void learn(const CapturedRecord& record);
+
     unsigned compute_capability_;
     bool silicon_;
+    numerics::LearnedOrders learned_;
+    std::size_t trees_ = 0;
 };
 
 }  // namespace heddle::validation

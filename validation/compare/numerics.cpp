@@ -248,7 +248,7 @@ Comparison known_comparison(const std::vector<Finding>& findings, const Section&
     for (const Finding& finding : findings) {
         if (!finding.order.plan) continue;
         ++known;
-        ++origins[finding.order.origin];
+        ++origins[finding.order.origin.substr(0, finding.order.origin.find(": "))];
         comparison.rows.push_back(row_of(finding));
         if (finding.order.approximate) {
             ++approximate;

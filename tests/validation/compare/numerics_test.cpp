@@ -10,6 +10,7 @@
 #include "../read/capture_folder.h"
 #include "host_device.h"
 #include "isa/numerics/compare.h"
+#include "validation/capture/blas_record.h"
 #include "validation/capture/section.h"
 #include "validation/capture/sections/numerics_items.h"
 #include "validation/capture/simulator/gemm_algorithm.h"
@@ -264,6 +265,54 @@ TEST_CASE("An unknown order is held to the bound of any order") {
         };
         const auto comparisons = captured_and_compared(device, folder, "size/f32/");
         CHECK_FALSE(comparisons.at(1).holds());
+    }
+}
+
+TEST_CASE("A revealed order makes an unknown algorithm a known one") {
+    const CaptureFolder folder("numerics-revealed");
+    HostDevice device(77);
+    // As the section `order` would have it: a product of 40 by one chain, a tree in which every node has two
+    // children.
+    GemmProblem problem;
+    problem.m = problem.n = 16;
+    problem.k = 40;
+    problem.a = problem.b = problem.c = problem.d = Type::f32;
+    capture::GemmAlgorithm algorithm = device.loops.algorithms(problem, 1).at(0);
+    algorithm.kernels = "loop_gemm";
+    const auto record_tree = [&](const std::string& tree, std::int64_t k) {
+        problem.k = static_cast<std::uint64_t>(k);
+        capture::Record record;
+        record.text("kind", "order").object("problem", record_of(problem));
+        record.object("algorithm", record_of(algorithm)).text("tree", tree);
+        capture::Journal(folder.path(), "order").add("revealed at " + std::to_string(k), record);
+    };
+    SECTION("the right one") {
+        record_tree("<0; 1>*39", 40);
+        const auto comparisons = captured_and_compared(device, folder, "f32 f32 -> f32");
+        REQUIRE_FALSE(comparisons.empty());
+        std::size_t rows = 0;
+        for (const ComparisonRow& row : comparisons[0].rows) {
+            if (row.name.find("pedantic") != std::string::npos) continue;
+            INFO(row.name << ": " << row.note);
+            CHECK(row.bits->all());
+            ++rows;
+        }
+        CHECK(rows > 10);
+    }
+    SECTION("a wrong one: outputs differ, and are not made to fit") {
+        record_tree("(<0; 1>*31 <32; 33>*31)", 64);
+        const auto comparisons = captured_and_compared(device, folder, "size/f32/");
+        REQUIRE_FALSE(comparisons[0].rows.empty());
+        CHECK_FALSE(comparisons[0].holds());
+        CHECK_FALSE(comparisons[0].rows[0].bits->all());
+    }
+    SECTION("two that contradict each other") {
+        record_tree("<0; 1>*39", 40);
+        record_tree("(<0; 1>*31 <32; 33>*31)", 64);
+        const auto comparisons = captured_and_compared(device, folder, "size/f32/");
+        REQUIRE(comparisons.size() == 2);
+        CHECK(comparisons[0].rows.empty());
+        CHECK(comparisons[1].holds());
     }
 }
 
