@@ -4,8 +4,8 @@ namespace heddle::capture {
 namespace {
 
 // The item may have written its record before it failed.
-void record_failure(SectionContext& context, const std::string& id, const std::string& what) {
-    if (!context.journal.has(id)) context.journal.add(id, Record().text("error", what));
+void record_failure(SectionContext& context, const std::string& id, const char* key, const std::string& what) {
+    if (!context.journal.has(id)) context.journal.add(id, Record().text(key, what));
 }
 
 }  // namespace
@@ -18,11 +18,13 @@ bool run_items(SectionContext& context, const std::vector<SectionItem>& items) {
         context.progress(static_cast<double>(i) / static_cast<double>(items.size()), item.id);
         try {
             item.run(context, item.id);
+        } catch (const LeftOut& reason) {
+            record_failure(context, item.id, "left_out", reason.what());
         } catch (const DeviceError& error) {
             if (error.lost) throw;
-            record_failure(context, item.id, error.what());
+            record_failure(context, item.id, "error", error.what());
         } catch (const std::exception& error) {
-            record_failure(context, item.id, error.what());
+            record_failure(context, item.id, "error", error.what());
         }
     }
     context.progress(1, "done");

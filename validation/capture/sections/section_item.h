@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,11 @@ namespace heddle::capture {
 struct SectionItem {
     std::string id;
     std::function<void(SectionContext&, const std::string& id)> run;
+};
+
+/// Thrown by an item that does not apply here; the record is {"left_out": why}.
+struct LeftOut : std::runtime_error {
+    using std::runtime_error::runtime_error;
 };
 
 /// Runs those that the journal lacks. An exception becomes the record {"error": ...}; only a lost device ends
