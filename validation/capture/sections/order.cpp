@@ -33,7 +33,7 @@ void observe(SectionContext& context, const GemmProblem& problem, GemmAlgorithm&
 void add_order(Record& record, const numerics::RevealedOrder& order, std::vector<std::byte>& bytes) {
     record.integer("probes", static_cast<std::int64_t>(order.probes)).flag("complete", order.complete);
     if (!order.tree) {
-        record.text("problem", order.problem);
+        record.text("problem_text", order.problem);
         return;
     }
     const std::string text = order.tree->text();
