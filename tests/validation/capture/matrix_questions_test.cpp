@@ -70,7 +70,7 @@ TEST_CASE("Questions 1 to 8: another arithmetic, another answer", "[capture][pro
     const auto as_believed = [](M&) {};
     SECTION("1: products of one block") {
         const auto q = question(kTf32, 90, "block length");
-        CHECK(answer(q, kTf32, as_believed) == "L=8");
+        CHECK(answer(q, kTf32, as_believed) == "L=8 (the whole instruction)");
         CHECK(answer(q, kTf32, [](M& m) { m.parameters.block_length = 4; }) == "L=4");
     }
     SECTION("2: bits of an fp8 result") {
@@ -160,7 +160,7 @@ TEST_CASE("Questions put to a device find its generation", "[capture][probes]") 
         const int found = answer_of(q, MatrixProbe(device, mma).run(q.products));
         return found < 0 ? "?" : q.hypotheses[static_cast<std::size_t>(found)].answer;
     };
-    CHECK(ask(90, "block length") == "L=16");
+    CHECK(ask(90, "block length") == "L=16 (the whole instruction)");
     CHECK(ask(80, "block length") == "L=8");
     CHECK(ask(90, "alignment") == "truncated at F=25");
     CHECK(ask(80, "alignment") == "truncated at F=24");

@@ -97,6 +97,10 @@ std::string text(int value) {
     return std::to_string(value);
 }
 
+std::string length_text(unsigned length, unsigned k) {
+    return "L=" + text(static_cast<int>(length)) + (length == k ? " (the whole instruction)" : "");
+}
+
 // ---- 1: how many products are added at once, and in which order the blocks follow ----
 
 MatrixQuestion block_length(const MatrixInstruction& i, const SumModel& base) {
@@ -125,11 +129,11 @@ MatrixQuestion block_length(const MatrixInstruction& i, const SumModel& base) {
     const unsigned believed = std::min(base.parameters.block_length, i.k);
     q.hypotheses.push_back({base.parameters.unpacks_to_fp16
                                 ? "unpacked to fp16: k mod 4 in {0,1}, then {2,3}, then C"
-                                : "L=" + text(static_cast<int>(believed)),
+                                : length_text(believed, i.k),
                             base});
     for (unsigned length = 1; length <= i.k; length *= 2) {
         if (length == believed && !base.parameters.unpacks_to_fp16) continue;
-        q.hypotheses.push_back(changed(base, "L=" + text(static_cast<int>(length)), [&](SumModel& m) {
+        q.hypotheses.push_back(changed(base, length_text(length, i.k), [&](SumModel& m) {
             m.parameters.block_length = length;
             m.parameters.unpacks_to_fp16 = false;
         }));
