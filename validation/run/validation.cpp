@@ -7,7 +7,9 @@
 
 #include "validation/compare/kernels.h"
 #include "validation/compare/numerics.h"
+#include "validation/compare/probes.h"
 #include "validation/compare/recorded_vectors.h"
+#include "validation/compare/revealed_orders.h"
 #include "validation/compare/timing.h"
 #include "validation/read/recorded_capture.h"
 #include "validation/recorded/tensor_core_vectors.h"
@@ -31,8 +33,8 @@ struct SectionComparison {
 const std::vector<SectionComparison>& section_comparisons() {
     static const std::vector<SectionComparison> all{
         {Subject::numerics, "numerics", "GEMMs of cuBLASLt, bit for bit", compare_numerics},
-        {Subject::numerics, "order", "the order in which cuBLASLt adds", nullptr},
-        {Subject::numerics, "probes", "open questions about matrix instructions", nullptr},
+        {Subject::numerics, "order", "the order in which cuBLASLt adds", compare_order},
+        {Subject::numerics, "probes", "open questions about matrix instructions", compare_probes},
         {Subject::kernels, "kernels", "kernels of Heddle's library on a GPU, bit for bit", compare_kernels},
         {Subject::timing, "timing", "times of micro-benchmarks, GEMMs and kernels", compare_timing},
         {Subject::training, "training", "losses and gradients of training steps", nullptr},
