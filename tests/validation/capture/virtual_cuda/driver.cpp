@@ -460,6 +460,9 @@ CUresult CUDAAPI cuStreamSynchronize(CUstream stream) {
     if (stream != nullptr && stream->capturing) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     return driver().sticky;
 }
+CUresult CUDAAPI cuStreamQuery(CUstream) {
+    return driver().sticky;
+}
 CUresult CUDAAPI cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
     if (stream == nullptr || stream->capturing) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     stream->capturing = std::make_unique<CUgraph_st>();
