@@ -103,8 +103,9 @@ ReductionPlan plan_of_own_kernel(const GemmProblem& problem, const GemmAlgorithm
 
 GemmOrders::GemmOrders(const RecordedCapture& capture)
     : compute_capability_(capture.compute_capability()), silicon_(capture.is_silicon()) {
-    if (!capture.has("order")) return;
-    for (const CapturedRecord& record : capture.section("order").records) learn(record);
+    for (const char* section : {"order", "numerics"})
+        if (capture.has(section))
+            for (const CapturedRecord& record : capture.section(section).records) learn(record);
 }
 
 void GemmOrders::learn(const CapturedRecord& record) {

@@ -1,5 +1,5 @@
 // In which order a recorded GEMM adds, told before anyone looks at its outputs: from the attributes of its
-// algorithm, or from the tree that the section `order` revealed of the same algorithm.
+// algorithm, or from trees that were revealed of the same algorithm.
 #pragma once
 
 #include <map>
@@ -23,8 +23,8 @@ struct GemmOrder {
 
 class GemmOrders {
   public:
-    /// Reads the section `order`, if the capture has one. Trees that hold for a part of the output alone are
-    /// left out. Throws heddle::Error for a damaged record.
+    /// Reads the orders that the sections `order` and `numerics` revealed, where the capture has them. Trees
+    /// that hold for a part of the output alone are left out. Throws heddle::Error for a damaged record.
     explicit GemmOrders(const RecordedCapture& capture);
 
     GemmOrder order_of(const capture::GemmProblem& problem, const capture::GemmAlgorithm& algorithm) const;

@@ -9,8 +9,8 @@
 namespace heddle::validation {
 
 /// The section `numerics` of a capture, computed again on this machine's cores from the recorded inputs. The
-/// order in which each GEMM adds is settled first, from its algorithm's attributes or the section `order`
-/// alone; its outputs are looked at after that. Two Comparisons:
+/// order in which each GEMM adds is settled first, from its algorithm's attributes and from revealed
+/// orders alone; its outputs are looked at after that. Two Comparisons:
 /// - GEMMs whose order is known: `bits`, ULP histogram, `frobenius`, the worst elements with their inputs.
 ///   Bars: every element identical (epilogues with an approximated function apart), at least 80 % of the
 ///   GEMMs' orders known.

@@ -32,12 +32,14 @@ constexpr const char* kManifest =
 
 /// Runs the section, small, and compares what it wrote. The journal's lines stay plain: no finish().
 std::vector<Comparison> captured_and_compared(HostDevice& device, const CaptureFolder& folder,
-                                              const std::string& filter = "") {
+                                              const std::string& filter = "", bool with_orders = false) {
     folder.write("manifest.json", kManifest);
     {
         capture::Journal journal(folder.path(), "numerics");
         capture::SectionContext context{device, journal, capture::Extent::quick};
-        CHECK(capture::capture_numerics(context));
+        const std::size_t items = capture::numerics_items(true).size();
+        if (!with_orders) context.stop = [&] { return journal.size() >= items; };
+        CHECK(capture::capture_numerics(context) == with_orders);
     }
     CompareOptions options;
     options.filter = filter;
@@ -314,6 +316,17 @@ TEST_CASE("A revealed order makes an unknown algorithm a known one") {
         CHECK(comparisons[0].rows.empty());
         CHECK(comparisons[1].holds());
     }
+}
+
+TEST_CASE("The section reveals the orders of the algorithms that it met") {
+    const CaptureFolder folder("numerics-met");
+    HostDevice device(77);
+    const auto comparisons = captured_and_compared(device, folder, "", true);
+    REQUIRE(comparisons.size() == 1);
+    CHECK(comparisons[0].holds());
+    CHECK(comparisons[0].rows.size() > 40);
+    const std::string lines = contents_of(folder.path() / "numerics.jsonl");
+    CHECK(lines.find("\"tree\":\"<0; 1>*") != std::string::npos);
 }
 
 TEST_CASE("Errors of the device are records, and the section goes on") {

@@ -6,14 +6,13 @@
 // with "algorithm" and "hash" (FNV-1a of D without what lies between its rows), "deterministic" (a second run
 // gave the same bytes), "sample" (offset of its outputs in the record's bytes); or "error". Samples that are
 // not whole are those of sample_places().
-#include <algorithm>
 #include <optional>
-#include <tuple>
 
 #include "isa/numerics/compare.h"
 #include "validation/capture/blas_record.h"
 #include "validation/capture/section.h"
 #include "validation/capture/sections/numerics_items.h"
+#include "validation/capture/sections/numerics_orders.h"
 
 namespace heddle::capture {
 namespace {
@@ -68,23 +67,6 @@ class ItemBuffers {
     std::optional<DeviceBuffer> c_, bias_;
     std::vector<std::byte> c_bytes_;
 };
-
-/// The heuristic's first, then those that may add in another order than the ones before (tile and cluster
-/// shape do not change it), at most `count`.
-std::vector<GemmAlgorithm> telling(const std::vector<GemmAlgorithm>& offered, std::size_t count) {
-    const auto order = [](const GemmAlgorithm& a) {
-        return std::tuple(a.id, a.stages, a.split_k, a.reduction_scheme, a.custom_option, a.inner_shape);
-    };
-    std::vector<GemmAlgorithm> chosen;
-    for (const GemmAlgorithm& algorithm : offered) {
-        if (chosen.size() == count) break;
-        const bool known = std::any_of(chosen.begin(), chosen.end(), [&](const GemmAlgorithm& other) {
-            return order(other) == order(algorithm);
-        });
-        if (!known) chosen.push_back(algorithm);
-    }
-    return chosen;
-}
 
 /// Runs one algorithm twice; its sample is added to `samples`.
 Record run_algorithm(Blas& blas, const NumericsItem& item, GemmAlgorithm algorithm, ItemBuffers& buffers,
@@ -144,7 +126,7 @@ void capture_item(SectionContext& context, Blas& blas, const NumericsItem& item)
             const std::vector<OutputPlace> places =
                 whole ? std::vector<OutputPlace>{}
                       : sample_places(problem, item.inputs.seed, kSampleElements);
-            for (const GemmAlgorithm& algorithm : telling(algorithms, item.algorithms))
+            for (const GemmAlgorithm& algorithm : telling_algorithms(algorithms, item.algorithms))
                 results.push_back(run_algorithm(blas, item, algorithm, buffers, places, samples));
         }
         record.objects("results", results);
@@ -171,7 +153,7 @@ bool capture_numerics(SectionContext& context) {
         context.progress(static_cast<double>(i) / static_cast<double>(items.size()), items[i].id);
         capture_item(context, *blas, items[i]);
     }
-    return true;
+    return reveal_met_orders(context, *blas, items);
 }
 
 }  // namespace heddle::capture

@@ -1,0 +1,117 @@
+#include "validation/capture/sections/numerics_orders.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "validation/capture/blas_record.h"
+#include "validation/capture/sections/order_record.h"
+
+namespace heddle::capture {
+namespace {
+
+constexpr std::size_t kDepthsOfEach = 3;
+constexpr std::uint64_t kLongestK = 8192, kLargestOperand = std::uint64_t{1} << 22;
+constexpr int kNvjet = 66;  // its tiles do not change the order
+constexpr double kSeconds = 75, kQuickSeconds = 3;
+
+/// What decides the order, as far as attributes tell before a launch.
+using Key = std::tuple<Type, Type, Compute, bool, int, int, int, int, int, int, int>;
+Key key_of(const GemmProblem& p, const GemmAlgorithm& a) {
+    return {p.a,
+            p.b,
+            p.compute,
+            p.fast_accumulation,
+            a.id,
+            a.stages,
+            a.split_k,
+            a.reduction_scheme,
+            a.custom_option,
+            a.inner_shape,
+            a.id == kNvjet ? -1 : a.tile};
+}
+
+struct Candidate {
+    const NumericsItem* item;
+    GemmAlgorithm algorithm;
+    /// Near 520 (several tiles and a short one) is best.
+    double distance() const { return std::abs(std::log2(static_cast<double>(item->problem.k) / 520.0)); }
+};
+
+/// For every key the K that tell most, no K twice.
+std::vector<std::vector<Candidate>> candidates_of(Blas& blas, const std::vector<NumericsItem>& items) {
+    std::map<Key, std::vector<Candidate>> by_key;
+    std::vector<Key> met;
+    for (const NumericsItem& item : items) {
+        const GemmProblem& p = item.problem;
+        if (!has_order(p) || p.k > kLongestK || p.m * p.k > kLargestOperand || p.n * p.k > kLargestOperand)
+            continue;
+        try {
+            for (const GemmAlgorithm& algorithm :
+                 telling_algorithms(blas.algorithms(p, 8), item.algorithms)) {
+                std::vector<Candidate>& list = by_key[key_of(p, algorithm)];
+                if (list.empty()) met.push_back(key_of(p, algorithm));
+                const bool known = std::any_of(list.begin(), list.end(), [&](const Candidate& other) {
+                    return other.item->problem.k == p.k;
+                });
+                if (!known) list.push_back({&item, algorithm});
+            }
+        } catch (const DeviceError& error) {
+            if (error.lost) throw;  // the item's own record says what else went wrong
+        }
+    }
+    std::vector<std::vector<Candidate>> candidates;
+    for (const Key& key : met) {
+        std::vector<Candidate>& list = by_key[key];
+        std::stable_sort(list.begin(), list.end(),
+                         [](const Candidate& a, const Candidate& b) { return a.distance() < b.distance(); });
+        candidates.push_back(list);
+    }
+    return candidates;
+}
+
+}  // namespace
+
+std::vector<GemmAlgorithm> telling_algorithms(const std::vector<GemmAlgorithm>& offered, std::size_t count) {
+    const auto order = [](const GemmAlgorithm& a) {
+        return std::tuple(a.id, a.stages, a.split_k, a.reduction_scheme, a.custom_option, a.inner_shape);
+    };
+    std::vector<GemmAlgorithm> chosen;
+    for (const GemmAlgorithm& algorithm : offered) {
+        if (chosen.size() == count) break;
+        const bool known = std::any_of(chosen.begin(), chosen.end(), [&](const GemmAlgorithm& other) {
+            return order(other) == order(algorithm);
+        });
+        if (!known) chosen.push_back(algorithm);
+    }
+    return chosen;
+}
+
+bool reveal_met_orders(SectionContext& context, Blas& blas, const std::vector<NumericsItem>& items) {
+    using Clock = std::chrono::steady_clock;
+    const auto begun = Clock::now();
+    const double seconds = context.extent == Extent::quick ? kQuickSeconds : kSeconds;
+    const auto candidates = candidates_of(blas, items);
+    // One K of every algorithm before the second of any.
+    for (std::size_t rank = 0; rank < kDepthsOfEach; ++rank)
+        for (std::size_t i = 0; i < candidates.size(); ++i) {
+            if (rank >= candidates[i].size()) continue;
+            const Candidate& candidate = candidates[i][rank];
+            const std::string id = "order " + std::to_string(i) + " of " + candidate.item->id;
+            if (context.journal.has(id)) continue;
+            if (context.stop()) return false;
+            if (std::chrono::duration<double>(Clock::now() - begun).count() > seconds) return true;
+            context.progress(1, id);
+            Record record;
+            record.text("kind", "order").object("problem", record_of(candidate.item->problem));
+            std::vector<std::byte> bytes;
+            if (!reveal_algorithm(context, candidate.item->problem, candidate.algorithm, record, bytes))
+                return false;
+            context.journal.add(id, record, bytes);
+        }
+    return true;
+}
+
+}  // namespace heddle::capture
