@@ -72,7 +72,8 @@ CategorySummary summary_of(const std::string& category, const std::vector<const 
 /// How bad a row is; 0: not at all, or not known.
 double badness(const ComparisonRow& row) {
     if (const std::optional<double> error = relative_error(row)) return *error;
-    return row.bits && row.bits->total > 0 ? 1 - row.bits->fraction() : 0;
+    if (row.bits && row.bits->total > 0) return 1 - row.bits->fraction();
+    return row.frobenius && row.bound && *row.bound > 0 ? *row.frobenius / *row.bound : 0;
 }
 
 }  // namespace

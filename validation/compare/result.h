@@ -106,7 +106,8 @@ struct CategorySummary {
 std::optional<double> relative_error(const ComparisonRow& row);
 /// One of each category, and, where there is more than one, "all" at the end.
 std::vector<CategorySummary> summarise(const std::vector<ComparisonRow>& rows);
-/// The rows with the largest relative error, or, among those with bits, that are furthest from identical.
+/// The rows with the largest relative error, or, among those with bits, that are furthest from identical, or,
+/// with neither, that are nearest to their bound.
 /// Rows without any error are not among them.
 std::vector<const ComparisonRow*> worst_rows(const std::vector<ComparisonRow>& rows, std::size_t count = 10);
 

@@ -5,12 +5,14 @@
 #include <memory>
 #include <set>
 
+#include "sim/config/hardware.h"
 #include "validation/compare/kernels.h"
 #include "validation/compare/numerics.h"
 #include "validation/compare/probes.h"
 #include "validation/compare/recorded_vectors.h"
 #include "validation/compare/revealed_orders.h"
 #include "validation/compare/timing.h"
+#include "validation/compare/tpu.h"
 #include "validation/read/recorded_capture.h"
 #include "validation/recorded/tensor_core_vectors.h"
 
@@ -30,11 +32,18 @@ struct SectionComparison {
     CompareCapture compare;
 };
 
+/// bf16 and int8 products once more, by the model of a TPU.
+std::vector<Comparison> compare_with_tpu(const RecordedCapture& capture, const CompareOptions& options) {
+    return compare_tpu(capture, sim::load_hardware("tpu-v4").tpu(), options);
+}
+
 const std::vector<SectionComparison>& section_comparisons() {
     static const std::vector<SectionComparison> all{
         {Subject::numerics, "numerics", "GEMMs of cuBLASLt, bit for bit", compare_numerics},
         {Subject::numerics, "order", "the order in which cuBLASLt adds", compare_order},
         {Subject::numerics, "probes", "open questions about matrix instructions", compare_probes},
+        {Subject::numerics, "numerics", "bf16 and int8 products on the TPU beside those of cuBLASLt",
+         compare_with_tpu},
         {Subject::kernels, "kernels", "kernels of Heddle's library on a GPU, bit for bit", compare_kernels},
         {Subject::timing, "timing", "times of micro-benchmarks, GEMMs and kernels", compare_timing},
         {Subject::training, "training", "losses and gradients of training steps", nullptr},
@@ -70,12 +79,26 @@ void compare_captures(const ValidationOptions& options, const Captures& captures
             if (comparison.compare == nullptr || !capture->has(comparison.section)) continue;
             recorded = true;
             add(validation, comparison.compare(*capture, options.compare));
-            if (!capture->section(comparison.section).complete)
-                validation.missing.push_back("incomplete: section `" + std::string(comparison.section) +
-                                             "` of " + capture->folder().string() +
-                                             " was stopped before its end");
         }
         if (!recorded) validation.missing.push_back("not yet recorded: " + std::string(comparison.what));
+    }
+}
+
+/// Sections that were stopped before their end, and records that are errors.
+void tell_what_is_incomplete(const Captures& captures, Validation& validation) {
+    for (const auto& capture : captures) {
+        for (const std::string& name : capture->sections()) {
+            const CapturedSection& section = capture->section(name);
+            const auto errors =
+                std::count_if(section.records.begin(), section.records.end(),
+                              [](const auto& record) { return record.values.contains("error"); });
+            const std::string where = "section `" + name + "` of " + capture->folder().string();
+            if (!section.complete)
+                validation.missing.push_back("incomplete: " + where + " was stopped before its end");
+            if (errors > 0)
+                validation.missing.push_back("failed when recorded: " + std::to_string(errors) + " of " +
+                                             std::to_string(section.records.size()) + " records of " + where);
+        }
     }
 }
 
@@ -121,6 +144,7 @@ Validation validate(const ValidationOptions& options) {
     Validation validation;
     if (wanted(options, Subject::numerics)) compare_recordings(options, validation);
     compare_captures(options, captures, validation);
+    tell_what_is_incomplete(captures, validation);
     if (wanted(options, Subject::timing)) add(validation, compare_published_timing(options.compare));
     return validation;
 }
