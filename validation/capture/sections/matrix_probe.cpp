@@ -181,11 +181,21 @@ void DotProducts::add(std::span<const std::uint64_t> a_elements, std::span<const
     c.push_back(c_element);
 }
 
-MatrixProbe::MatrixProbe(Device& device, const MatrixInstruction& instruction, unsigned steps)
+KernelHandle LoadedProbes::load(Device& device, const std::string& ptx) {
+    const auto known = kernels_.find(ptx);
+    if (known != kernels_.end()) return known->second;
+    const KernelHandle kernel = device.load(ptx, "probe");
+    kernels_.emplace(ptx, kernel);
+    return kernel;
+}
+
+MatrixProbe::MatrixProbe(Device& device, const MatrixInstruction& instruction, unsigned steps,
+                         LoadedProbes* loaded)
     : device_(&device), instruction_(instruction), steps_(steps) {
     if (steps == 0 || (instruction.kind == Kind::quad && steps != 1))
         throw std::invalid_argument("a probe of m8n8k4 has one step");
-    kernel_ = device.load(matrix_probe_ptx(instruction, steps), "probe");
+    const std::string ptx = matrix_probe_ptx(instruction, steps);
+    kernel_ = loaded != nullptr ? loaded->load(device, ptx) : device.load(ptx, "probe");
 }
 
 std::vector<std::uint64_t> MatrixProbe::tiles(std::span<const std::uint64_t> a,

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -29,10 +30,21 @@ struct DotProducts {
              std::uint64_t c_element);
 };
 
+/// Kernels that were loaded before, by their text: a device compiles each once.
+class LoadedProbes {
+  public:
+    /// Of entry "probe". Throws DeviceError.
+    KernelHandle load(Device& device, const std::string& ptx);
+
+  private:
+    std::map<std::string, KernelHandle> kernels_;
+};
+
 /// Throws DeviceError: the device refuses the PTX or fails.
 class MatrixProbe {
   public:
-    explicit MatrixProbe(Device& device, const MatrixInstruction& instruction, unsigned steps = 1);
+    explicit MatrixProbe(Device& device, const MatrixInstruction& instruction, unsigned steps = 1,
+                         LoadedProbes* loaded = nullptr);
 
     const MatrixInstruction& instruction() const { return instruction_; }
     /// A is [tile][step][m][stored k], B [tile][step][n][k], C and the result [tile][m][n]. Of sparse forms

@@ -577,16 +577,21 @@ MatrixQuestion specials(const MatrixInstruction& i, const SumModel& base) {
 void join_equal(MatrixQuestion& question) {
     std::vector<Hypothesis> distinct;
     std::vector<std::vector<std::uint64_t>> results;
+    std::vector<unsigned> joined;
     for (Hypothesis& hypothesis : question.hypotheses) {
         const auto own = results_of(hypothesis, question.products);
         const auto same = std::find(results.begin(), results.end(), own);
         if (same == results.end()) {
             results.push_back(own);
             distinct.push_back(std::move(hypothesis));
-        } else {
-            distinct[static_cast<std::size_t>(same - results.begin())].answer += " or " + hypothesis.answer;
+            joined.push_back(0);
+            continue;
         }
+        const auto at = static_cast<std::size_t>(same - results.begin());
+        if (++joined[at] <= 2) distinct[at].answer += " or " + hypothesis.answer;
     }
+    for (std::size_t i = 0; i < distinct.size(); ++i)
+        if (joined[i] > 2) distinct[i].answer += " or " + std::to_string(joined[i] - 2) + " others";
     question.hypotheses = std::move(distinct);
 }
 

@@ -3,6 +3,7 @@
 #include "validation/capture/sections/probes_blas.h"
 #include "validation/capture/sections/probes_matrix.h"
 #include "validation/capture/sections/probes_scalar.h"
+#include "validation/capture/sections/probes_tiles.h"
 
 namespace heddle::capture {
 
@@ -11,6 +12,8 @@ bool capture_probes(SectionContext& context) {
     add_matrix_questions(context, items);
     add_scalar_questions(context, items);
     add_blas_questions(context, items);
+    add_wmma_questions(context, items);
+    add_tensor_load_questions(context, items);
     add_matrix_vectors(context, items);
     add_scalar_vectors(context, items);
     return run_items(context, items);

@@ -1,5 +1,7 @@
 #include "validation/capture/sections/probes_matrix.h"
 
+#include <memory>
+
 #include "validation/capture/sections/matrix_questions.h"
 #include "validation/capture/sections/matrix_vectors.h"
 #include "validation/capture/sections/probe_records.h"
@@ -18,8 +20,8 @@ std::optional<SumModel> nearest_model(const MatrixInstruction& instruction, unsi
 }
 
 void ask(SectionContext& context, const std::string& id, const MatrixInstruction& instruction,
-         const MatrixQuestion& question) {
-    const MatrixProbe probe(context.device, instruction);
+         const MatrixQuestion& question, LoadedProbes& loaded) {
+    const MatrixProbe probe(context.device, instruction, 1, &loaded);
     const std::vector<std::uint64_t> results = probe.run(question.products);
     const auto expected = predict(instruction, context.device.compute_capability(), question.products);
     const int answer = answer_of(question, results);
@@ -50,9 +52,10 @@ void ask(SectionContext& context, const std::string& id, const MatrixInstruction
 }
 
 void try_vectors(SectionContext& context, const std::string& id, const MatrixInstruction& instruction,
-                 VectorKind kind, std::size_t rows, unsigned steps) {
+                 VectorKind kind, std::size_t rows, unsigned steps, LoadedProbes& loaded) {
     const DotProducts products = random_products(instruction, kind, rows, steps);
-    const std::vector<std::uint64_t> results = MatrixProbe(context.device, instruction, steps).run(products);
+    const std::vector<std::uint64_t> results =
+        MatrixProbe(context.device, instruction, steps, &loaded).run(products);
     const auto expected = predict(instruction, context.device.compute_capability(), products);
     Record record;
     record.text("kind", "vectors")
@@ -93,11 +96,11 @@ std::string sparse_answer(const MatrixInstruction& instruction, const SumModel& 
 }
 
 void try_tiles(SectionContext& context, const std::string& id, const MatrixInstruction& instruction,
-               VectorKind kind, std::size_t tiles) {
+               VectorKind kind, std::size_t tiles, LoadedProbes& loaded) {
     const unsigned capability = context.device.compute_capability();
     const RandomTiles random = random_tiles(instruction, kind, tiles);
     const std::vector<std::uint64_t> results =
-        MatrixProbe(context.device, instruction).tiles(random.a, random.b, random.c, random.rows);
+        MatrixProbe(context.device, instruction, 1, &loaded).tiles(random.a, random.b, random.c, random.rows);
     const auto expected =
         predict_tiles(instruction, capability, 1, random.a, random.b, random.c, random.rows);
     Record record;
@@ -106,7 +109,8 @@ void try_tiles(SectionContext& context, const std::string& id, const MatrixInstr
         .text("instruction", instruction.mnemonic())
         .text("vectors", name_of(kind))
         .integer("tiles", static_cast<std::int64_t>(tiles));
-    if (const auto model = nearest_model(instruction, capability); model && instruction.is_float())
+    const bool telling = kind == VectorKind::wide || kind == VectorKind::cancellation;
+    if (const auto model = nearest_model(instruction, capability); model && instruction.is_float() && telling)
         record.text("answer", sparse_answer(instruction, *model, random, results));
     add_agreement(record, bits_of(instruction.sum), results, expected);
     record.integer("element_bytes", stored_bytes(instruction.sum));
@@ -119,20 +123,23 @@ void try_tiles(SectionContext& context, const std::string& id, const MatrixInstr
 
 void add_matrix_questions(const SectionContext& context, std::vector<SectionItem>& items) {
     const unsigned capability = context.device.compute_capability();
+    const auto loaded = std::make_shared<LoadedProbes>();
     for (const MatrixInstruction& instruction : matrix_instructions(capability)) {
         const auto model = nearest_model(instruction, capability);
         if (!model || instruction.kind == Kind::sparse) continue;
         for (const MatrixQuestion& question : questions_about(instruction, *model)) {
             const std::string number = question.number == 0 ? "" : std::to_string(question.number) + " ";
-            items.push_back(
-                {"question " + number + question.topic + ": " + instruction.mnemonic(),
-                 [=](SectionContext& c, const std::string& id) { ask(c, id, instruction, question); }});
+            items.push_back({"question " + number + question.topic + ": " + instruction.mnemonic(),
+                             [=](SectionContext& c, const std::string& id) {
+                                 ask(c, id, instruction, question, *loaded);
+                             }});
         }
     }
 }
 
 void add_matrix_vectors(const SectionContext& context, std::vector<SectionItem>& items) {
     const bool quick = context.extent == Extent::quick;
+    const auto loaded = std::make_shared<LoadedProbes>();
     const std::size_t rows = quick ? 32 : 768, tiles = quick ? 1 : 8;
     for (const MatrixInstruction& instruction : matrix_instructions(context.device.compute_capability())) {
         for (const VectorKind kind : kVectorKinds) {
@@ -141,18 +148,18 @@ void add_matrix_vectors(const SectionContext& context, std::vector<SectionItem>&
             const std::string what = std::string(name_of(kind)) + ": " + instruction.mnemonic();
             if (instruction.kind == Kind::sparse) {
                 items.push_back({"tiles " + what, [=](SectionContext& c, const std::string& id) {
-                                     try_tiles(c, id, instruction, kind, tiles);
+                                     try_tiles(c, id, instruction, kind, tiles, *loaded);
                                  }});
                 continue;
             }
             items.push_back({"vectors " + what, [=](SectionContext& c, const std::string& id) {
-                                 try_vectors(c, id, instruction, kind, rows, 1);
+                                 try_vectors(c, id, instruction, kind, rows, 1, *loaded);
                              }});
             if (kind != VectorKind::wide || instruction.kind == Kind::quad) continue;
             for (const unsigned steps : {2u, 4u}) {
                 items.push_back({"vectors " + what + " x" + std::to_string(steps),
                                  [=](SectionContext& c, const std::string& id) {
-                                     try_vectors(c, id, instruction, kind, rows, steps);
+                                     try_vectors(c, id, instruction, kind, rows, steps, *loaded);
                                  }});
             }
         }

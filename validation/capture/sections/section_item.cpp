@@ -4,7 +4,8 @@ namespace heddle::capture {
 namespace {
 
 // The item may have written its record before it failed.
-void record_failure(SectionContext& context, const std::string& id, const char* key, const std::string& what) {
+void record_failure(SectionContext& context, const std::string& id, const char* key,
+                    const std::string& what) {
     if (!context.journal.has(id)) context.journal.add(id, Record().text(key, what));
 }
 
