@@ -72,12 +72,20 @@ class Family {
         return summation_tree(single, k_) != summation_tree(plan, k_);
     }
 
-    void try_plan(const ReductionPlan& plan) {
-        if (std::find(found_.begin(), found_.end(), plan) != found_.end()) return;
+    bool has_tree(const ReductionPlan& plan) const {
         try {
-            if (summation_tree(plan, k_) == tree_) found_.push_back(plan);
+            return summation_tree(plan, k_) == tree_;
         } catch (const std::invalid_argument&) {  // lengths that do not go together
+            return false;
         }
+    }
+
+    void keep(const ReductionPlan& plan) {
+        if (std::find(found_.begin(), found_.end(), plan) == found_.end()) found_.push_back(plan);
+    }
+
+    void try_plan(const ReductionPlan& plan) {
+        if (has_tree(plan)) keep(plan);
     }
 
     /// Slices by other grains, and the defect of the short tile, where there are slices.
@@ -116,24 +124,44 @@ class Family {
     void vary_accumulators() {
         for (const unsigned accumulators : {2u, 4u, 8u, 16u, 32u, 64u, 128u, 256u}) {
             for (const Combination combination :
-                 {Combination::forward, Combination::neighbours_first, Combination::halves_first}) {
+                 {Combination::forward, Combination::neighbours_first, Combination::halves_first,
+                  Combination::warps_then_forward, Combination::warps_then_halves}) {
+                // Two have one order; within a warp halves are halves.
                 if (accumulators == 2 && combination != Combination::forward) continue;
-                for (const unsigned block_k : blocks_) {
-                    for (const unsigned group : {1u, 2u, 4u, 8u, 16u, 32u, 64u, 0u}) {
-                        for (const ResidueTile residue : {ResidueTile::last, ResidueTile::first}) {
-                            ReductionPlan plan = base_;
-                            plan.promotion_interval = 0;
-                            plan.accumulators = accumulators;
-                            plan.accumulator_group = group;
-                            plan.combination = combination;
-                            plan.block_k = std::max(block_k, group * accumulators);
-                            plan.residue = residue;
-                            vary_split(plan);
-                        }
-                    }
-                }
+                if (accumulators <= 32 && combination > Combination::halves_first) continue;
+                if (accumulators == 64 && combination == Combination::warps_then_halves) continue;
+                ReductionPlan plan = base_;
+                plan.promotion_interval = 0;
+                plan.accumulators = accumulators;
+                plan.combination = combination;
+                vary_dealing(plan);
             }
             if (!found_.empty()) return;
+        }
+    }
+
+    void vary_dealing(ReductionPlan plan) {
+        for (const unsigned group : {1u, 2u, 4u, 8u, 16u, 32u, 64u, 0u}) {
+            const unsigned turn = group * plan.accumulators;
+            plan.accumulator_group = group;
+            // Whether the tree is the recorded one, by what of the tiles matters to it: trees are costly.
+            std::map<std::pair<std::size_t, unsigned>, bool> known;
+            for (const unsigned block_k : blocks_) {
+                for (const ResidueTile residue : {ResidueTile::last, ResidueTile::first}) {
+                    plan.block_k = std::max(block_k, turn);
+                    plan.residue = residue;
+                    if (plan.splits > 1) {
+                        vary_split(plan);
+                        continue;
+                    }
+                    const std::size_t front = residue == ResidueTile::first ? k_ % plan.block_k : 0;
+                    const bool whole_turns = turn != 0 && plan.block_k % turn == 0;
+                    const auto [entry, first] =
+                        known.try_emplace({front, whole_turns ? 0 : plan.block_k}, false);
+                    if (first) entry->second = has_tree(plan);
+                    if (entry->second) keep(plan);
+                }
+            }
         }
     }
 

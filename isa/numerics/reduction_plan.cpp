@@ -17,6 +17,22 @@ void require(bool condition, const char* otherwise) {
     if (!condition) throw std::invalid_argument(std::string("reduction plan: ") + otherwise);
 }
 
+const char* name_of(Combination combination) {
+    switch (combination) {
+        case Combination::forward:
+            return ", forward";
+        case Combination::neighbours_first:
+            return ", neighbours first";
+        case Combination::halves_first:
+            return ", halves first";
+        case Combination::warps_then_forward:
+            return ", warps, then forward";
+        case Combination::warps_then_halves:
+            return ", warps, then halves first";
+    }
+    return "";
+}
+
 }  // namespace
 
 const char* name_of(Element element) {
@@ -278,9 +294,7 @@ std::string describe(const ReductionPlan& plan) {
         text += ", " + number(plan.accumulators) + " accumulators " +
                 (plan.accumulator_group == 0 ? std::string("of whole parts")
                                              : "in turn for " + number(plan.accumulator_group)) +
-                (plan.combination == Combination::forward            ? ", forward"
-                 : plan.combination == Combination::neighbours_first ? ", neighbours first"
-                                                                     : ", halves first");
+                name_of(plan.combination);
     }
     if (plan.k_per_split != 0)
         text += ", slices of " + number(plan.k_per_split);

@@ -50,9 +50,11 @@ enum class ResidueTile : std::uint8_t {
 };
 
 enum class Combination : std::uint8_t {
-    forward,           ///< ((a0 + a1) + a2) + a3
-    neighbours_first,  ///< (a0 + a1) + (a2 + a3): butterfly with distances 1, 2, 4, ...
-    halves_first,      ///< (a0 + a2) + (a1 + a3): butterfly with distances n/2, ..., 2, 1
+    forward,             ///< ((a0 + a1) + a2) + a3
+    neighbours_first,    ///< (a0 + a1) + (a2 + a3): butterfly with distances 1, 2, 4, ...
+    halves_first,        ///< (a0 + a2) + (a1 + a3): butterfly with distances n/2, ..., 2, 1
+    warps_then_forward,  ///< 32 neighbours halves first (shuffles of a warp), then these sums forward
+    warps_then_halves,   ///< the same, then these sums halves first
 };
 
 enum class ChunkRule : std::uint8_t {

@@ -27,15 +27,28 @@ std::vector<std::vector<KRange>> promotions(const std::vector<KRange>& ranges, s
 ///   Value rounded_partial(Value)                   SliceMerge::output_partials: rounded to D's format
 ///   Value chain_output(Value* before, Value, bool last)   SliceMerge::output_chain
 template <typename Backend>
-typename Backend::Value combine(const ReductionPlan& plan, std::vector<typename Backend::Value> values,
+typename Backend::Value combine(Combination combination, std::vector<typename Backend::Value> values,
                                 Backend& backend) {
-    if (plan.combination == Combination::forward) {
+    constexpr std::size_t kWarp = 32;
+    if (combination == Combination::warps_then_forward || combination == Combination::warps_then_halves) {
+        std::vector<typename Backend::Value> warps;
+        for (std::size_t first = 0; first < values.size(); first += kWarp) {
+            std::vector<typename Backend::Value> lanes;
+            for (std::size_t i = first; i < std::min(values.size(), first + kWarp); ++i)
+                lanes.push_back(std::move(values[i]));
+            warps.push_back(combine(Combination::halves_first, std::move(lanes), backend));
+        }
+        values = std::move(warps);
+        combination =
+            combination == Combination::warps_then_forward ? Combination::forward : Combination::halves_first;
+    }
+    if (combination == Combination::forward) {
         for (std::size_t i = 1; i < values.size(); ++i)
             values[0] = backend.add(std::move(values[0]), std::move(values[i]));
         return std::move(values[0]);
     }
     while (values.size() > 1) {
-        const bool neighbours = plan.combination == Combination::neighbours_first;
+        const bool neighbours = combination == Combination::neighbours_first;
         const std::size_t half = (values.size() + 1) / 2;
         std::vector<typename Backend::Value> next;
         for (std::size_t i = 0; i < half; ++i) {
@@ -53,8 +66,8 @@ template <typename Backend>
 typename Backend::Value slice_sum(const ReductionPlan& plan, const KRange& slice, Backend& backend) {
     std::vector<typename Backend::Value> sums;
     for (const std::vector<KRange>& ranges : deal(plan, tiles_of(plan, slice))) {
-        if (ranges.empty()) continue;
-        if (plan.promotion_interval == 0) {
+        // An accumulator without products takes part as zero: it keeps the others' places in a butterfly.
+        if (plan.promotion_interval == 0 || ranges.empty()) {
             sums.push_back(backend.chain(ranges));
             continue;
         }
@@ -68,7 +81,7 @@ typename Backend::Value slice_sum(const ReductionPlan& plan, const KRange& slice
         }
     }
     if (sums.empty()) sums.push_back(backend.chain({}));
-    return combine(plan, std::move(sums), backend);
+    return combine(plan.combination, std::move(sums), backend);
 }
 
 /// Everything but the epilogue, which SliceMerge::output_chain contains.

@@ -310,7 +310,7 @@ class Reader {
     }
 
     static constexpr std::int64_t kLimit = std::int64_t{1} << 28;
-    static constexpr int kDeepest = 10'000;
+    static constexpr int kDeepest = 2000;
 
     std::string_view text_;
     std::size_t at_ = 0, maximum_, leaves_ = 0;

@@ -46,7 +46,8 @@ class SummationTree {
     };
 
     SummationTree() = default;
-    /// Reads the text. Throws heddle::Error; `maximum_leaves` guards against texts that stand for too much.
+    /// Reads the text. Throws heddle::Error, also for nesting beyond 2,000 (no regular order has that);
+    /// `maximum_leaves` guards against texts that stand for too much.
     static SummationTree parse(std::string_view text, std::size_t maximum_leaves = std::size_t{1} << 22);
 
     std::size_t leaf_count() const { return leaf_count_; }

@@ -207,6 +207,13 @@ TEST_CASE("Plans are found again from their trees") {
     hidden.accumulators = 8;
     hidden.combination = Combination::halves_first;
     check_found(hidden, scalar, 77);
+    // A CTA of 128 threads that add in turn, as kernels for matrix times vector do.
+    hidden = scalar;
+    hidden.accumulators = 128;
+    hidden.accumulator_group = 4;
+    hidden.block_k = 512;
+    hidden.combination = Combination::warps_then_forward;
+    check_found(hidden, scalar, 1100);
     // Nothing of the family.
     CHECK_FALSE(plan_from_tree(SummationTree::parse("((0 3) (1 2))"), scalar).has_value());
 }

@@ -197,6 +197,14 @@ TEST_CASE("Plans of CUDA cores equal sums that are written out by hand") {
     }
 }
 
+TEST_CASE("Accumulators without products keep the others' places in a butterfly") {
+    ReductionPlan plan = cuda_core();
+    plan.accumulators = 8;
+    plan.combination = Combination::halves_first;
+    // Lanes 0 ... 4 have a product: 4 joins 0 first, then lanes two apart, then neighbours.
+    CHECK(summation_tree(plan, 5) == SummationTree::parse("(((0 4) 2) (1 3))"));
+}
+
 TEST_CASE("Where a sum of minus zero becomes plus zero") {
     // The product underflows to -0.
     const Row row{{std::bit_cast<std::uint32_t>(-0x1p-100f)}, {std::bit_cast<std::uint32_t>(0x1p-100f)}};
@@ -256,9 +264,9 @@ ReductionPlan random_plan(std::mt19937& random) {
     plan.residue = static_cast<ResidueTile>(random() % 3);
     if (random() % 3 == 0) plan.promotion_interval = plan.instruction_k * (1 + random() % 3) * 2;
     if (random() % 3 == 0) {
-        plan.accumulators = 1u << random() % 4;
+        plan.accumulators = 1u << random() % 7;
         plan.accumulator_group = scalar ? random() % 5 : 8;
-        plan.combination = static_cast<Combination>(random() % 3);
+        plan.combination = static_cast<Combination>(random() % 5);
     }
     if (random() % 2 == 0) {
         plan.splits = 1 + random() % 5;

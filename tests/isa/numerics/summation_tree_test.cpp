@@ -133,6 +133,7 @@ TEST_CASE("Bad texts of trees are told") {
         CAPTURE(text);
         CHECK_THROWS_AS(SummationTree::parse(text), Error);
     }
+    CHECK_THROWS_AS(SummationTree::parse(std::string(100'000, '(')), Error);
 }
 
 }  // namespace

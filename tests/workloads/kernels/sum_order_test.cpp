@@ -37,13 +37,14 @@ numerics::RevealedOrder reveal(const ReduceRowsSpec& spec, std::uint32_t columns
 
 /// Lanes take elements in turn, each in order; then xor-butterfly, the farthest lanes first (NUMERICS.md,
 /// softmax of up to 1,024 columns).
-std::string butterfly(std::uint32_t columns, unsigned lanes) {
+std::string butterfly(std::uint32_t columns, unsigned lanes,
+                      numerics::Combination combination = numerics::Combination::halves_first) {
     numerics::ReductionPlan plan;
     plan.arithmetic = numerics::Arithmetic::multiply_then_add;
     plan.a = plan.b = plan.c = plan.d = numerics::Element::fp32;
     plan.accumulators = lanes;
     plan.block_k = 1024;
-    plan.combination = numerics::Combination::halves_first;
+    plan.combination = combination;
     return numerics::summation_tree(plan, columns).text();
 }
 
@@ -52,7 +53,7 @@ std::string butterfly(std::uint32_t columns, unsigned lanes) {
 TEST_CASE("A row sum by a warp: lane l adds l, l + 32, ..., then a butterfly of 16, 8, 4, 2, 1") {
     ReduceRowsSpec spec;
     spec.warp_per_row = true;
-    for (const std::uint32_t columns : {32u, 64u, 100u, 300u}) {
+    for (const std::uint32_t columns : {3u, 20u, 32u, 64u, 100u, 300u}) {
         const numerics::RevealedOrder order = reveal(spec, columns);
         CAPTURE(columns, order.problem);
         REQUIRE(order.tree.has_value());
@@ -81,4 +82,5 @@ TEST_CASE("A row sum by a CTA: butterflies in the warps, then one over the warps
         warps.push_back(lanes[0]);
     }
     CHECK(*order.tree == builder.finish(builder.add(warps[0], warps[1])));
+    CHECK(order.tree->text() == butterfly(128, 64, numerics::Combination::warps_then_halves));
 }
