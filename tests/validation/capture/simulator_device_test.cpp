@@ -281,3 +281,19 @@ TEST_CASE("tensor maps are made from the driver's numbers") {
     description.swizzle = 300;
     CHECK_THROWS_AS(device->encode_tensor_map(description), DeviceError);
 }
+
+TEST_CASE("a process holds the model of one GPU") {
+    const auto hopper = make_simulator_device(), ampere = make_simulator_device("a100-sxm");
+    chain_cycles(*hopper, 16);
+    chain_cycles(*make_simulator_device(), 16);  // the same hardware again
+    const DeviceBuffer out(*ampere, 16);
+    Launch launch;
+    launch.kernel = ampere->load(ffma_chain(16), "chain");
+    launch.parameters = {parameter(out.address())};
+    CHECK_THAT(failure_of([&] { ampere->launch(launch); }), Catch::Contains("another GPU"));
+    // Values need no model.
+    const DeviceBuffer x = upload(*ampere, std::vector<float>(256, 1.0f)),
+                       y = upload(*ampere, std::vector<float>(256, 1.0f));
+    ampere->launch(saxpy_launch(ampere->load(file_text(kSaxpyFolder + "saxpy.ptx"), "saxpy"), 256, x, y));
+    CHECK(download<float>(y).back() == 3.5f);
+}
