@@ -22,6 +22,21 @@ sigset_t watched_signals() {
     return set;
 }
 
+/// Signals are waited for, not delivered, as long as it lives.
+class BlockedSignals {
+  public:
+    BlockedSignals() {
+        const sigset_t set = watched_signals();
+        sigprocmask(SIG_BLOCK, &set, &before_);
+    }
+    ~BlockedSignals() { sigprocmask(SIG_SETMASK, &before_, nullptr); }
+    BlockedSignals(const BlockedSignals&) = delete;
+    BlockedSignals& operator=(const BlockedSignals&) = delete;
+
+  private:
+    sigset_t before_{};
+};
+
 /// The child's side: it never returns, and runs no destructor that could wait for a dead device.
 [[noreturn]] void run_child(const std::function<ChildReport(const std::vector<std::string>&)>& child,
                             const std::vector<std::string>& left_out, int report_to) {
@@ -86,13 +101,12 @@ ChildReport run_once(const std::function<ChildReport(const std::vector<std::stri
 
 int supervise(const std::function<ChildReport(const std::vector<std::string>& left_out)>& child,
               unsigned attempts) {
-    const sigset_t set = watched_signals();
-    sigprocmask(SIG_BLOCK, &set, nullptr);
+    const BlockedSignals blocked;
     std::vector<std::string> left_out;
     ChildReport report;
     for (unsigned attempt = 0; attempt < attempts; ++attempt) {
         report = run_once(child, left_out);
-        if (!report.device_lost) return report.exit_code;
+        if (!report.device_lost) break;
         if (!report.stuck.empty()) left_out.push_back(report.stuck);
         if (attempt + 1 < attempts)
             std::fprintf(stderr, "heddle-capture: the device was lost; a new process goes on\n");
