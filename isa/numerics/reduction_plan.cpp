@@ -139,8 +139,6 @@ std::vector<std::vector<KRange>> deal(const ReductionPlan& plan, const std::vect
         ranges[0] = tiles;
         return ranges;
     }
-    std::size_t total = 0;
-    for (const KRange& tile : tiles) total += tile.size();
     // One part of K each: parts are whole tiles.
     if (plan.accumulator_group == 0) {
         const std::size_t each = divide_up(tiles.size(), plan.accumulators);
