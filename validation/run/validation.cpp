@@ -13,6 +13,7 @@
 #include "validation/compare/revealed_orders.h"
 #include "validation/compare/timing.h"
 #include "validation/compare/tpu.h"
+#include "validation/compare/training.h"
 #include "validation/read/recorded_capture.h"
 #include "validation/recorded/tensor_core_vectors.h"
 
@@ -46,7 +47,7 @@ const std::vector<SectionComparison>& section_comparisons() {
          compare_with_tpu},
         {Subject::kernels, "kernels", "kernels of Heddle's library on a GPU, bit for bit", compare_kernels},
         {Subject::timing, "timing", "times of micro-benchmarks, GEMMs and kernels", compare_timing},
-        {Subject::training, "training", "losses and gradients of training steps", nullptr},
+        {Subject::training, "training", "losses and gradients of training steps", compare_training},
     };
     return all;
 }
