@@ -129,3 +129,19 @@ TEST_CASE("every kernel of the library can do without approximations") {
         CHECK(text.find(".approx") == std::string::npos);
     }
 }
+
+TEST_CASE("no kernel of the library leaves a rounding or a fusion to the assembler") {
+    // "add, sub and mul with no rounding modifier ... may be optimized aggressively by the code optimizer;
+    // mul/add sequences may be contracted" (PTX ISA, floating-point instructions).
+    for (const unsigned capability : {80u, 90u}) {
+        for (const LibraryKernel& sample : library_samples(capability)) {
+            const std::string& text = sample.kernel.text;
+            for (const char* operation : {"add", "sub", "mul", "mad", "fma", "div", "rcp", "sqrt"}) {
+                for (const char* type : {".f32", ".f64", ".f16", ".f16x2", ".bf16", ".bf16x2", ".ftz.f32"}) {
+                    CAPTURE(sample.name, operation, type);
+                    CHECK(text.find(std::string(" ") + operation + type + " ") == std::string::npos);
+                }
+            }
+        }
+    }
+}
