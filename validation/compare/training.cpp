@@ -134,7 +134,7 @@ double training_tolerance(const TrainingItem& item) {
     double roundoff = 0x1p-24;
     if (type == "bf16") roundoff = 0x1p-8;
     if (type == "f16" || type == "tf32" || item.compute == capture::Compute::tf32) roundoff = 0x1p-11;
-    return std::min(0.1, 1000 * roundoff);
+    return std::min(0.02, 1000 * roundoff);
 }
 
 std::vector<ComparisonRow> training_rows(const std::string& id, const TrainingRun& captured,

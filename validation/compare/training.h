@@ -25,7 +25,7 @@ std::vector<Comparison> compare_training(const RecordedCapture& capture, const C
 
 /// How far losses of two runs of an item may be from each other where the bits are not claimed, relative. The
 /// unit roundoff of what the products read (2^-24, 2^-11 for tf32 and fp16, 2^-8 for bf16), times 1,000 for
-/// what twenty steps of AdamW make of it; at most 10 %.
+/// what twenty steps of AdamW make of it; at most 2 %.
 double training_tolerance(const capture::TrainingItem& item);
 
 /// Rows of one run: category `id`. The two have the same item.
