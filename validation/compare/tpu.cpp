@@ -230,7 +230,8 @@ void add_bars(const Totals& totals, Comparison& comparison) {
 /// Every result of one record that the TPU can compute.
 void compare_record(const CapturedRecord& record, const models::TpuConfig& device,
                     const CompareOptions& options, Totals& totals, Comparison& comparison) {
-    if (record.values.contains("error")) return;
+    // Records with a kind are orders that were revealed beside the products.
+    if (record.values.contains("error") || record.values.contains("kind")) return;
     Product product;
     product.problem = problem_of(record, record.get<nlohmann::json>("problem"));
     if (!is_of_tpu_types(product.problem) || !options.selects(record.id, "TPU")) return;

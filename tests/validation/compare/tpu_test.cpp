@@ -86,6 +86,9 @@ void write_capture(const CaptureFolder& folder, const GemmProblem& problem, cons
     std::filesystem::remove(folder.path() / "numerics.bin");
     capture::Journal journal(folder.path(), "numerics");
     journal.add("product", record, std::as_bytes(std::span(d)));
+    capture::Record order;  // the section holds these too
+    order.text("kind", "order").object("problem", capture::record_of(problem));
+    journal.add("order 0 of product", order);
 }
 
 Comparison compared(const CaptureFolder& folder) {
