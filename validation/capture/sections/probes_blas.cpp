@@ -59,25 +59,43 @@ struct Operands {
     std::vector<double> a, b, c;  // [m][k], [n][k], [m][n] or nothing
 };
 
-// Raw bits of D.
+// The operands of a problem on the device.
+class PlacedOperands {
+  public:
+    PlacedOperands(Device& device, const GemmProblem& problem, const Operands& operands)
+        : device_(&device),
+          problem_(problem),
+          a_(device, bytes_of_values(problem.a, operands.a)),
+          b_(device, bytes_of_values(problem.b, operands.b)),
+          c_(device, operands.c.empty() ? std::vector<std::byte>(problem.elements_c() * bytes_of(problem.c))
+                                        : bytes_of_values(problem.c, operands.c)),
+          d_(device, problem.elements_d() * bytes_of(problem.d)) {}
+
+    /// Raw bits of D.
+    std::vector<std::uint64_t> multiply(const GemmAlgorithm& algorithm) const {
+        GemmOperands places;
+        places.a = a_.address();
+        places.b = b_.address();
+        places.c = c_.address();
+        places.d = d_.address();
+        device_->fill(d_.address(), 0xFF, d_.bytes());  // what is not written shows
+        device_->blas()->run(problem_, algorithm, places);
+        const std::vector<std::byte> bytes = d_.read();
+        std::vector<std::uint64_t> values(problem_.elements_d());
+        for (std::size_t i = 0; i < values.size(); ++i)
+            std::memcpy(&values[i], &bytes[i * bytes_of(problem_.d)], bytes_of(problem_.d));
+        return values;
+    }
+
+  private:
+    Device* device_;
+    GemmProblem problem_;
+    DeviceBuffer a_, b_, c_, d_;
+};
+
 std::vector<std::uint64_t> multiply(Device& device, const GemmProblem& problem,
                                     const GemmAlgorithm& algorithm, const Operands& operands) {
-    const DeviceBuffer a(device, bytes_of_values(problem.a, operands.a)),
-        b(device, bytes_of_values(problem.b, operands.b)),
-        c(device, operands.c.empty() ? std::vector<std::byte>(problem.elements_c() * bytes_of(problem.c))
-                                     : bytes_of_values(problem.c, operands.c)),
-        d(device, problem.elements_d() * bytes_of(problem.d));
-    GemmOperands places;
-    places.a = a.address();
-    places.b = b.address();
-    places.c = c.address();
-    places.d = d.address();
-    device.blas()->run(problem, algorithm, places);
-    const std::vector<std::byte> bytes = d.read();
-    std::vector<std::uint64_t> values(problem.elements_d());
-    for (std::size_t i = 0; i < values.size(); ++i)
-        std::memcpy(&values[i], &bytes[i * bytes_of(problem.d)], bytes_of(problem.d));
-    return values;
+    return PlacedOperands(device, problem, operands).multiply(algorithm);
 }
 
 double value_of(Type type, std::uint64_t bits) {
@@ -260,14 +278,16 @@ void split_k_tail(SectionContext& context, const std::string& id, std::uint64_t 
                   Type output) {
     constexpr std::uint64_t kDepth = 11528;  // 180 blocks of 64, and 8
     const GemmProblem problem = problem_of(m, n, kDepth, Type::f16, output, Compute::f32);
-    const Operands ones{std::vector<double>(m * kDepth, 1.0), std::vector<double>(n * kDepth, 1.0), {}};
+    const PlacedOperands ones(
+        context.device, problem,
+        {std::vector<double>(m * kDepth, 1.0), std::vector<double>(n * kDepth, 1.0), {}});
     std::vector<Record> tried;
     std::map<double, unsigned> sums;
     for (const GemmAlgorithm& algorithm :
          context.device.blas()->algorithms(problem, context.extent == Extent::quick ? 2 : 24)) {
         Record one;
         try {
-            const auto results = multiply(context.device, problem, algorithm, ones);
+            const auto results = ones.multiply(algorithm);
             const double sum = value_of(output, results[0]);
             const bool uniform =
                 std::all_of(results.begin(), results.end(), [&](auto r) { return r == results[0]; });
