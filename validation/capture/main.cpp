@@ -1,6 +1,9 @@
 // heddle-capture: what a GPU computes and how long it takes, recorded in a folder.
+#include <algorithm>
+#include <chrono>
 #include <cstdio>
 #include <exception>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,8 +29,17 @@ std::string joined(const std::vector<std::string>& words) {
     return text;
 }
 
-/// Runs the capture in this process.
-ChildReport capture(const Arguments& arguments, const std::string& command_line,
+using Clock = std::chrono::steady_clock;
+
+/// What is left of the limit, which all processes of one call share.
+std::optional<double> minutes_left(const Arguments& arguments, Clock::time_point begin) {
+    if (!arguments.limit_in_minutes) return std::nullopt;
+    const double passed = std::chrono::duration<double>(Clock::now() - begin).count() / 60;
+    return std::max(*arguments.limit_in_minutes - passed, 0.0);
+}
+
+/// Runs the capture in this process. `begin`: of the program.
+ChildReport capture(const Arguments& arguments, const std::string& command_line, Clock::time_point begin,
                     const std::vector<std::string>& left_out) {
     ChildReport report;
     try {
@@ -35,7 +47,7 @@ ChildReport capture(const Arguments& arguments, const std::string& command_line,
         Progress progress = Progress::for_standard_error();
         const auto device = open_device(arguments.device);
         CaptureRun run{arguments.output, arguments.sections,
-                       arguments.extent, arguments.limit_in_minutes,
+                       arguments.extent, minutes_left(arguments, begin),
                        command_line,     [&] { return interruption.requested(); }};
         const Outcome outcome = run_capture(*device, sections(), run, progress, left_out, &report.stuck);
         report.device_lost = outcome == Outcome::device_lost;
@@ -55,6 +67,7 @@ ChildReport capture(const Arguments& arguments, const std::string& command_line,
 }
 
 int run(const std::vector<std::string>& words) {
+    const auto begin = Clock::now();
     const Arguments arguments = parse_arguments(words, sections());
     if (arguments.help) {
         std::fputs(help_text().c_str(), stdout);
@@ -65,11 +78,11 @@ int run(const std::vector<std::string>& words) {
     } else if (arguments.device.rfind("cuda", 0) == 0) {
         return supervise(
             [&](const std::vector<std::string>& left_out) {
-                return capture(arguments, joined(words), left_out);
+                return capture(arguments, joined(words), begin, left_out);
             },
             kAttempts);
     } else {
-        return capture(arguments, joined(words), {}).exit_code;
+        return capture(arguments, joined(words), begin, {}).exit_code;
     }
     return kComplete;
 }
