@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -55,6 +56,18 @@ void write_file(const std::filesystem::path& path, std::string_view text) {
     if (!stream || failure)
         throw Error("cannot write the file", {path.string()},
                     "check the folder's permissions and the space left on the disk");
+}
+
+FolderLock::FolderLock(const std::filesystem::path& folder)
+    : descriptor_(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (descriptor_ < 0 || ::flock(descriptor_, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) return;
+    ::close(descriptor_);
+    throw Error("another process is writing a capture there", {folder.string()},
+                "wait for its end, or choose another --output");
+}
+
+FolderLock::~FolderLock() {
+    if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 bool gzip_file(const std::filesystem::path& from, const std::filesystem::path& to, bool expand) {

@@ -35,12 +35,15 @@ const char* name_of(Outcome outcome) {
     return "";
 }
 
-Manifest open_manifest(const Device& device, const CaptureRun& run) {
+void make_folder(const std::filesystem::path& folder) {
     std::error_code failure;
-    std::filesystem::create_directories(run.output, failure);
+    std::filesystem::create_directories(folder, failure);
     if (failure)
-        throw Error("cannot make the folder: " + failure.message(), {run.output.string()},
+        throw Error("cannot make the folder: " + failure.message(), {folder.string()},
                     "choose another --output");
+}
+
+Manifest open_manifest(const Device& device, const CaptureRun& run) {
     Manifest now = manifest_of(device, run.extent);
     auto there = read_manifest(run.output);
     if (!there) return now;
@@ -139,6 +142,8 @@ Outcome worse(Outcome a, Outcome b) {
 Outcome run_capture(Device& device, std::span<const Section> sections, const CaptureRun& run,
                     Progress& progress, const LeftOut& left_out, std::string* stuck) {
     const auto begin = Clock::now();
+    make_folder(run.output);
+    const FolderLock lock(run.output);
     Manifest manifest = open_manifest(device, run);
     manifest.runs.push_back({date_now(), run.command_line, "running", 0});
     const auto stop = [&] {

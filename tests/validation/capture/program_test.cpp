@@ -11,6 +11,7 @@
 #include "functional_device.h"
 #include "isa/common/error.h"
 #include "validation/capture/arguments.h"
+#include "validation/capture/files.h"
 #include "validation/capture/manifest.h"
 #include "validation/capture/supervisor.h"
 
@@ -185,6 +186,15 @@ TEST_CASE_METHOD(Fixture, "a manifest that is none, or of another schema, is ref
                       Catch::Contains("not the manifest of a capture"));
     std::ofstream(folder / "manifest.json") << R"({"format": "heddle-capture", "schema": 99})";
     CHECK_THROWS_WITH(run_capture(device, kSections, run, progress), Catch::Contains("another schema"));
+}
+
+TEST_CASE_METHOD(Fixture, "two programs do not write into one folder") {
+    std::filesystem::create_directories(folder);
+    {
+        const FolderLock other(folder);
+        CHECK_THROWS_WITH(run_capture(device, kSections, run, progress), Catch::Contains("another process"));
+    }
+    CHECK(run_capture(device, kSections, run, progress) == Outcome::complete);
 }
 
 TEST_CASE("arguments") {
