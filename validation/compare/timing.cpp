@@ -78,6 +78,7 @@ void plan_benchmarks(const RecordedCapture& capture, const CompareOptions& optio
 void plan_gemms(const RecordedCapture& capture, const CompareOptions& options, Plan& plan) {
     for (const CapturedRecord& record : capture.section("timing").records) {
         if (record.get_or<std::string>("kind", "") != "gemm") continue;
+        if (!options.selects(record.id, "gemm")) continue;
         if (!record.values.contains("problem") || !record.values.contains("cold")) {
             ++plan.left_out["the GPU gave no time"];
             continue;

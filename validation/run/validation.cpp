@@ -9,6 +9,7 @@
 #include "validation/compare/kernels.h"
 #include "validation/compare/numerics.h"
 #include "validation/compare/probes.h"
+#include "validation/compare/recorded_gemms.h"
 #include "validation/compare/recorded_vectors.h"
 #include "validation/compare/revealed_orders.h"
 #include "validation/compare/timing.h"
@@ -146,7 +147,10 @@ Validation validate(const ValidationOptions& options) {
     if (wanted(options, Subject::numerics)) compare_recordings(options, validation);
     compare_captures(options, captures, validation);
     tell_what_is_incomplete(captures, validation);
-    if (wanted(options, Subject::timing)) add(validation, compare_published_timing(options.compare));
+    if (wanted(options, Subject::timing)) {
+        add(validation, compare_published_timing(options.compare));
+        add(validation, compare_recorded_gemms(options.data, options.compare));
+    }
     return validation;
 }
 

@@ -14,6 +14,7 @@
 #include "validation/capture/program.h"
 #include "validation/capture/sections/gemm_sweep.h"
 #include "validation/capture/simulator/simulator_device.h"
+#include "validation/compare/recorded_gemms.h"
 
 using namespace heddle;
 using namespace heddle::validation;
@@ -114,6 +115,36 @@ TEST_CASE("published latencies stand beside the presets that were made from them
     const auto one = compare_published_timing(options);
     REQUIRE(one.size() == 1);
     CHECK(row_of(one[0], "latency/l2").simulated == Approx(202.8).epsilon(0.01));
+}
+
+TEST_CASE("recorded times of GEMMs stand beside simulated ones; a damaged table is one clear error") {
+    const Folder folder;
+    fs::create_directories(folder.path() / "gemm");
+    const fs::path file = folder.path() / "gemm" / "h100_sxm_bf16.csv";
+    std::ofstream(file)
+        << "m,n,k,first_us,second_us\n1,32,32,2.581,2.6\n64,128,128,,3.5\n8192,8192,8192,1500,1400\n";
+    CompareOptions options;
+    options.workers = 1;
+    CHECK(compare_recorded_gemms("", options).empty());
+    const auto comparisons = compare_recorded_gemms(folder.path(), options);
+    REQUIRE(comparisons.size() == 1);
+    CHECK(comparisons[0].reference.hardware == "h100-sxm");
+    REQUIRE(comparisons[0].rows.size() == 2);  // the largest would take minutes
+    CHECK(comparisons[0].rows[0].captured == Approx(2.581));
+    CHECK(comparisons[0].rows[1].captured == Approx(3.5));
+    for (const ComparisonRow& row : comparisons[0].rows) {
+        REQUIRE(row.simulated.has_value());
+        CHECK(*row.simulated > 2);  // a launch from a graph
+        CHECK(*row.simulated < 8);
+    }
+    std::ofstream(file, std::ios::app) << "1,32,many,2.5\n";
+    try {
+        compare_recorded_gemms(folder.path(), options);
+        FAIL("a damaged table was accepted");
+    } catch (const Error& error) {
+        CHECK(std::string(error.what()).find("h100_sxm_bf16.csv:5") != std::string::npos);
+        CHECK(std::string(error.what()).find("many") != std::string::npos);
+    }
 }
 
 TEST_CASE("the sweep of GEMMs is about a thousand shapes, each once, the most valuable first") {

@@ -214,7 +214,7 @@ Measurement measure_copy_stream(CopyStream stream, Device& device, const Measure
     if (!device.is_silicon()) stream.buffer = std::min<std::uint64_t>(stream.buffer, 192u << 20);
     if (stream.buffer + (1u << 28) > device.free_bytes())
         throw DeviceError("not enough device memory for " + std::to_string(stream.buffer) + " bytes");
-    const GeneratedKernel kernel = generate_copy_stream(stream, device.compute_capability());
+    const GeneratedKernel kernel = generate_copy_stream(stream, ptx_capability(device));
     const KernelHandle handle = device.load(kernel.text, kernel.entry);
     const DeviceBuffer buffer(device, stream.buffer);
     device.fill(buffer.address(), 0, stream.buffer);

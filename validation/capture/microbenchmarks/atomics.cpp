@@ -77,7 +77,7 @@ void add_whole_gpu(std::vector<Benchmark>& list, bool own) {
     benchmark.parameters = {{"own", own}};
     benchmark.texts = [](unsigned capability) { return std::vector{generate_reductions(capability)}; };
     benchmark.measure = [own](Device& device, const MeasureSettings& settings) {
-        const GeneratedKernel kernel = generate_reductions(device.compute_capability());
+        const GeneratedKernel kernel = generate_reductions(ptx_capability(device));
         const KernelHandle handle = device.load(kernel.text, kernel.entry);
         const std::uint64_t threads = std::uint64_t{256} * 4 * device.sm_count();
         const DeviceBuffer words(device, threads * 4);

@@ -198,7 +198,7 @@ Measurement measure_stream(Access access, std::uint64_t bytes, Device& device,
     const std::uint64_t whole = access == Access::copy ? 2 * bytes : bytes;
     if (whole + (1u << 28) > device.free_bytes())
         throw DeviceError("not enough device memory for " + std::to_string(whole) + " bytes");
-    const GeneratedKernel kernel = generate_stream(access, device.compute_capability());
+    const GeneratedKernel kernel = generate_stream(access, ptx_capability(device));
     const KernelHandle handle = device.load(kernel.text, kernel.entry);
     const DeviceBuffer buffer(device, whole), sink(device, 16);
     device.fill(buffer.address(), 0, whole);

@@ -82,7 +82,7 @@ Measurement measure_policy(const PolicyCase& which, Device& device, const Measur
     const std::uint64_t block_bytes = std::uint64_t{which.block_mebibytes} << 20,
                         stream_bytes = std::uint64_t{which.stream_mebibytes} << 20;
     const GeneratedKernel kernel =
-        generate_policy(device.compute_capability(), which.block_policy, which.stream_policy);
+        generate_policy(ptx_capability(device), which.block_policy, which.stream_policy);
     const KernelHandle handle = device.load(kernel.text, kernel.entry);
     const DeviceBuffer block(device, block_bytes), stream(device, stream_bytes), out(device, 2 * kSamples),
         sink(device, 16);

@@ -58,7 +58,7 @@ GeneratedKernel generate_remote_chase(unsigned capability) {
 }
 
 Measurement measure_remote_chase(Device& device, unsigned ctas, const MeasureSettings& settings) {
-    const GeneratedKernel kernel = generate_remote_chase(device.compute_capability());
+    const GeneratedKernel kernel = generate_remote_chase(ptx_capability(device));
     const KernelHandle handle = device.load(kernel.text, kernel.entry);
     const DeviceBuffer out(device, 8 * ctas), sink(device, 16);
     Launch launch = make_launch(handle, kernel, {ctas, 1, 1},
@@ -118,7 +118,7 @@ GeneratedKernel generate_remote_load(unsigned capability) {
 }
 
 Measurement measure_remote_load(Device& device, unsigned ctas, const MeasureSettings& settings) {
-    const GeneratedKernel kernel = generate_remote_load(device.compute_capability());
+    const GeneratedKernel kernel = generate_remote_load(ptx_capability(device));
     const KernelHandle handle = device.load(kernel.text, kernel.entry);
     const DeviceBuffer out(device, 8 * ctas), sink(device, 32);
     device.fill(sink.address(), 0, 32);
@@ -185,7 +185,7 @@ GeneratedKernel generate_multicast(unsigned capability, unsigned ctas, unsigned 
 
 Measurement measure_multicast(Device& device, unsigned ctas, unsigned tile_bytes,
                               const MeasureSettings& settings) {
-    const GeneratedKernel kernel = generate_multicast(device.compute_capability(), ctas, tile_bytes);
+    const GeneratedKernel kernel = generate_multicast(ptx_capability(device), ctas, tile_bytes);
     const KernelHandle handle = device.load(kernel.text, kernel.entry);
     constexpr unsigned kTurns = 64;
     const DeviceBuffer source(device, tile_bytes), out(device, 8 * ctas);

@@ -60,7 +60,7 @@ void add_back_to_back(std::vector<Benchmark>& list, unsigned ctas) {
     benchmark.parameters = {{"ctas", ctas}};
     benchmark.quick = ctas == 1;
     benchmark.measure = [ctas](Device& device, const MeasureSettings& settings) {
-        const GeneratedKernel kernel = generate_empty(device.compute_capability(), 128);
+        const GeneratedKernel kernel = generate_empty(ptx_capability(device), 128);
         const KernelHandle handle = device.load(kernel.text, kernel.entry);
         const Launch launch = make_launch(handle, kernel, {ctas, 1, 1}, {});
         Measurement result;
@@ -83,7 +83,7 @@ void add_cta_rate(std::vector<Benchmark>& list, unsigned threads, unsigned ctas_
     benchmark.parameters = {{"threads", threads}, {"ctas_per_sm", ctas_per_sm}};
     benchmark.quick = threads == 128 && ctas_per_sm == 16;
     benchmark.measure = [threads, ctas_per_sm](Device& device, const MeasureSettings& settings) {
-        const GeneratedKernel kernel = generate_empty(device.compute_capability(), threads);
+        const GeneratedKernel kernel = generate_empty(ptx_capability(device), threads);
         const KernelHandle handle = device.load(kernel.text, kernel.entry);
         Measurement result;
         double microseconds[2] = {0, 0};
@@ -120,7 +120,7 @@ void add_clock(std::vector<Benchmark>& list) {
 }  // namespace
 
 double measure_sm_clock(Device& device, unsigned repetitions) {
-    const GeneratedKernel kernel = generate_spin(device.compute_capability());
+    const GeneratedKernel kernel = generate_spin(ptx_capability(device));
     const KernelHandle handle = device.load(kernel.text, kernel.entry);
     const std::uint64_t cycles = device.is_silicon() ? 400'000 : 20'000;
     double microseconds[2] = {0, 0};

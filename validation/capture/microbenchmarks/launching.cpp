@@ -29,6 +29,10 @@ Launch make_launch(KernelHandle handle, const kernels::GeneratedKernel& kernel, 
     return launch;
 }
 
+unsigned ptx_capability(const Device& device) {
+    return std::min(device.compute_capability(), 90u);
+}
+
 std::uint64_t f32_bits(float value) {
     return std::bit_cast<std::uint32_t>(value);
 }

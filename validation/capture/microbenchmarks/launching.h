@@ -18,6 +18,9 @@ using NamedArguments = std::vector<std::pair<std::string, std::uint64_t>>;
 Launch make_launch(KernelHandle handle, const kernels::GeneratedKernel& kernel, Extent3 grid,
                    const NamedArguments& arguments);
 
+/// The compute capability to write PTX for: newer devices than Hopper take Hopper's text.
+unsigned ptx_capability(const Device& device);
+
 /// Bits of an f32.
 std::uint64_t f32_bits(float value);
 

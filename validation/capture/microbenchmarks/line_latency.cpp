@@ -102,7 +102,7 @@ TwoGroups two_groups(const std::vector<std::uint16_t>& sorted) {
 }
 
 Measurement measure_lines(Device& device, unsigned sm, std::uint32_t stride, bool cold) {
-    const GeneratedKernel kernel = generate_line_latency(device.compute_capability());
+    const GeneratedKernel kernel = generate_line_latency(ptx_capability(device));
     const KernelHandle handle = device.load(kernel.text, kernel.entry);
     const DeviceBuffer buffer(device, std::uint64_t{kLines} * stride), taken(device, 4),
         out(device, 2 * kLines);

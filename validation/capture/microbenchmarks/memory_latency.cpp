@@ -94,7 +94,7 @@ Measurement measure_chase(const Chase& chase, Device& device, const MeasureSetti
         throw DeviceError("not enough device memory for a ring of " + std::to_string(bytes) + " bytes");
     if (bytes > kLargestSimulated && !device.is_silicon())
         throw DeviceError("rings of more than 1 GiB are measured on silicon alone");
-    const unsigned capability = device.compute_capability();
+    const unsigned capability = ptx_capability(device);
     const GeneratedKernel maker = generate_ring(capability), kernel = generate_chase(capability, chase.cache);
     const KernelHandle make = device.load(maker.text, maker.entry),
                        handle = device.load(kernel.text, kernel.entry);

@@ -90,7 +90,7 @@ kernels::GeneratedKernel generate_timed_loop(const TimedBody& body, unsigned com
 
 Measurement measure_timed_loop(const TimedBody& body, Device& device, const MeasureSettings& settings,
                                unsigned links_wanted) {
-    const kernels::GeneratedKernel kernel = generate_timed_loop(body, device.compute_capability());
+    const kernels::GeneratedKernel kernel = generate_timed_loop(body, ptx_capability(device));
     const KernelHandle handle = device.load(kernel.text, kernel.entry);
     const unsigned warps = (body.threads + 31) / 32;
     const unsigned turns = std::max(2u, (links_wanted + body.links - 1) / body.links);

@@ -77,7 +77,7 @@ Pattern pattern_of(Type type) {
 }  // namespace
 
 void fill_random(Device& device, Address to, std::uint64_t bytes, Type type, std::uint32_t seed) {
-    const kernels::GeneratedKernel kernel = generate_fill(device.compute_capability());
+    const kernels::GeneratedKernel kernel = generate_fill(ptx_capability(device));
     const KernelHandle handle = device.load(kernel.text, kernel.entry);
     const Pattern pattern = pattern_of(type);
     const std::uint64_t words = bytes / 8 * 2;  // whole pairs
