@@ -1,12 +1,15 @@
 // The simulator's BLAS: products against exact and double-precision sums on the host.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
 
 #include "isa/numerics/counter_random.h"
 #include "isa/numerics/formats.h"
+#include "isa/numerics/reduction_plan.h"
 #include "validation/capture/simulator/gemm_algorithm.h"
 #include "validation/capture/simulator/simulator_device.h"
+#include "workloads/kernels/gemm_plan.h"
 
 using namespace heddle;
 using namespace heddle::capture;
@@ -260,5 +263,35 @@ TEST_CASE("algorithms keep the whole choice in their blob") {
         CHECK(static_cast<int>(choice.tile.m * 1000 + choice.tile.n) == algorithm.tile);
         CHECK(algorithm_of(choice).blob == algorithm.blob);
         CHECK(algorithm.blob.size() == 128);
+    }
+}
+
+TEST_CASE("the choice in an algorithm tells the order of its sums: equal bits on the processor") {
+    const auto device = make_simulator_device();
+    for (const Type type : {Type::f64, Type::f32, Type::f16, Type::bf16}) {
+        GemmProblem problem = problem_of(type, 24, 40, 1000);
+        problem.transpose_b = true;
+        const Operand a(*device, type, problem.elements_a(), numerics::Distribution::wide, 7);
+        const Operand b(*device, type, problem.elements_b(), numerics::Distribution::wide, 8);
+        const std::vector<std::byte> a_bits = a.buffer.read(), b_bits = b.buffer.read();
+        std::vector<std::vector<std::byte>> distinct;
+        for (const GemmAlgorithm& algorithm : device->blas()->algorithms(problem, 100)) {
+            const DeviceBuffer d(*device, problem.elements_d() * bytes_of(problem.d));
+            device->blas()->run(problem, algorithm, {a.buffer.address(), b.buffer.address(), 0, d.address()});
+            const kernels::ElementType element = type == Type::f64   ? kernels::ElementType::f64
+                                                 : type == Type::f32 ? kernels::ElementType::f32
+                                                 : type == Type::f16 ? kernels::ElementType::f16
+                                                                     : kernels::ElementType::bf16;
+            const numerics::ReductionPlan plan = kernels::plan_of(
+                choice_of(algorithm), element,
+                type == Type::f64 ? kernels::ElementType::f64 : kernels::ElementType::f32, 90);
+            const std::vector<std::byte> result = d.read();
+            INFO(name_of(type) << " tile " << algorithm.tile << " split " << algorithm.split_k);
+            CHECK(result ==
+                  numerics::evaluate(plan, {problem.m, problem.n, problem.k, a_bits, b_bits, {}, {}}));
+            if (std::find(distinct.begin(), distinct.end(), result) == distinct.end())
+                distinct.push_back(result);
+        }
+        CHECK(distinct.size() > 1);  // splits round differently, or nothing was tested
     }
 }
