@@ -80,11 +80,12 @@ TEST_CASE("every section runs on the simulator, and what it wrote is read back")
 
 TEST_CASE("a capture of the simulator does not vary") {
     const Folder first("first"), second("second");
-    const std::vector<std::string> names{"probes", "numerics", "kernels"};
+    // Not the sections that reveal as many orders of summation as there is time for.
+    const std::vector<std::string> names{"probes", "kernels"};
     REQUIRE(capture_into(first.path, "h100-sxm", names) == Outcome::complete);
     REQUIRE(capture_into(second.path, "h100-sxm", names) == Outcome::complete);
     for (const std::string& name : names)
-        CHECK(contents(first.path / (name + ".jsonl")) == contents(second.path / (name + ".jsonl")));
+        CHECK((contents(first.path / (name + ".jsonl")) == contents(second.path / (name + ".jsonl"))));
 }
 
 TEST_CASE("sections run on devices without tensor cores for every type") {
