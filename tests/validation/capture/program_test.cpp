@@ -13,6 +13,7 @@
 #include "validation/capture/arguments.h"
 #include "validation/capture/files.h"
 #include "validation/capture/manifest.h"
+#include "validation/capture/sections/section_item.h"
 #include "validation/capture/supervisor.h"
 
 using namespace heddle;
@@ -161,6 +162,22 @@ TEST_CASE_METHOD(Fixture, "a lost device ends the run, and names the section onl
     device.trouble = 0;
     CHECK(run_capture(device, kSections, run, progress) == Outcome::complete);
     CHECK(lines("five") == 5);
+}
+
+TEST_CASE_METHOD(Fixture, "an item that loses the device is recorded with its error and not taken again") {
+    const auto items = [](SectionContext& context) {
+        const auto add = [](SectionContext& c, const std::string& id) { c.journal.add(id, Record()); };
+        const auto lose = [](SectionContext&, const std::string&) { throw DeviceError("no end", true); };
+        return run_items(context, {{"a", add}, {"b", lose}, {"c", lose}, {"d", add}});
+    };
+    const Section section{"items", "four items", items};
+    std::string stuck;
+    CHECK(run_capture(device, {&section, 1}, run, progress, {}, &stuck) == Outcome::device_lost);
+    CHECK(run_capture(device, {&section, 1}, run, progress, {}, &stuck) == Outcome::device_lost);
+    CHECK(stuck.empty());
+    CHECK(run_capture(device, {&section, 1}, run, progress, {}, &stuck) == Outcome::complete);
+    CHECK(manifest().at("sections").at("items").at("errors") == 2);
+    CHECK(lines("items") == 4);
 }
 
 TEST_CASE_METHOD(Fixture, "sections can be asked for alone") {

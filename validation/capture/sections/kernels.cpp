@@ -63,8 +63,11 @@ void capture_item(SectionContext& context, const KernelItem& item) {
         add_times(record, "warm", context.device, loaded, false);
         add_times(record, "cold", context.device, loaded, true);
     } catch (const DeviceError& error) {
-        if (error.lost) throw;
         record.text("error", error.what());
+        if (error.lost) {  // recorded all the same, so that the next process leaves this item out
+            context.journal.add(item.id, record);
+            throw;
+        }
     }
     context.journal.add(item.id, record, samples);
 }

@@ -131,8 +131,11 @@ void capture_item(SectionContext& context, Blas& blas, const NumericsItem& item)
         }
         record.objects("results", results);
     } catch (const DeviceError& error) {
-        if (error.lost) throw;
         record.text("error", error.what());
+        if (error.lost) {  // recorded all the same, so that the next process leaves this item out
+            context.journal.add(item.id, record);
+            throw;
+        }
     }
     context.journal.add(item.id, record, samples);
 }

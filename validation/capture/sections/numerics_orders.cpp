@@ -107,8 +107,13 @@ bool reveal_met_orders(SectionContext& context, Blas& blas, const std::vector<Nu
             Record record;
             record.text("kind", "order").object("problem", record_of(candidate.item->problem));
             std::vector<std::byte> bytes;
-            if (!reveal_algorithm(context, candidate.item->problem, candidate.algorithm, record, bytes))
-                return false;
+            try {
+                if (!reveal_algorithm(context, candidate.item->problem, candidate.algorithm, record, bytes))
+                    return false;
+            } catch (const DeviceError& error) {  // of a lost device: the next process leaves this one out
+                context.journal.add(id, record.text("error", error.what()));
+                throw;
+            }
             context.journal.add(id, record, bytes);
         }
     return true;

@@ -22,8 +22,8 @@ bool run_items(SectionContext& context, const std::vector<SectionItem>& items) {
         } catch (const LeftOut& reason) {
             record_failure(context, item.id, "left_out", reason.what());
         } catch (const DeviceError& error) {
-            if (error.lost) throw;
             record_failure(context, item.id, "error", error.what());
+            if (error.lost) throw;  // recorded all the same, so that the next process leaves this item out
         } catch (const std::exception& error) {
             record_failure(context, item.id, "error", error.what());
         }

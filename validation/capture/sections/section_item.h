@@ -21,7 +21,7 @@ struct LeftOut : std::runtime_error {
     using std::runtime_error::runtime_error;
 };
 
-/// Runs those that the journal lacks. An exception becomes the record {"error": ...}; only a lost device ends
+/// Runs those that the journal lacks. An exception becomes the record {"error": ...}; a lost device also ends
 /// the section, by passing its DeviceError on. Returns false when stopped before the end.
 bool run_items(SectionContext& context, const std::vector<SectionItem>& items);
 

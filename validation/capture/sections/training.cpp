@@ -24,8 +24,11 @@ bool capture_training(SectionContext& context) {
             context.journal.add(id, record_of(items[i], target, run), samples_of(run));
             continue;
         } catch (const DeviceError& error) {
-            if (error.lost) throw;
             record.text("error", error.what());
+            if (error.lost) {  // recorded all the same, so that the next process leaves this item out
+                context.journal.add(id, record);
+                throw;
+            }
         } catch (const std::exception& error) {
             record.text("error", error.what());
         }
