@@ -140,7 +140,7 @@ Outcome worse(Outcome a, Outcome b) {
 }  // namespace
 
 Outcome run_capture(Device& device, std::span<const Section> sections, const CaptureRun& run,
-                    Progress& progress, const LeftOut& left_out, std::string* stuck) {
+                    Progress& progress, const std::vector<std::string>& left_out, std::string* stuck) {
     const auto begin = Clock::now();
     make_folder(run.output);
     const FolderLock lock(run.output);

@@ -29,14 +29,12 @@ enum class Outcome {
     device_lost,  ///< a new process may go on
 };
 
-/// What the device loses on its way, a section at a time: those that were begun by a process that got no
-/// further are named here, and left out.
-using LeftOut = std::vector<std::string>;
-
-/// Runs `sections` in their order; those that are complete in the folder's manifest are skipped. After
+/// Runs `sections` in their order; those that are complete in the folder's manifest are skipped, and so
+/// are those of `left_out`, which lost the device before without getting further. After
 /// `device_lost`, `stuck` names the section if this run added nothing to it. Throws heddle::Error: the folder
 /// cannot be written, or holds another capture.
 Outcome run_capture(Device& device, std::span<const Section> sections, const CaptureRun& run,
-                    Progress& progress, const LeftOut& left_out = {}, std::string* stuck = nullptr);
+                    Progress& progress, const std::vector<std::string>& left_out = {},
+                    std::string* stuck = nullptr);
 
 }  // namespace heddle::capture
