@@ -152,6 +152,37 @@ TEST_CASE("every variant trains near the double-precision reference") {
     }
 }
 
+TEST_CASE("a library that refuses what it offered is replaced, and the record says so") {
+    struct Refusing : capture::Blas {
+        std::vector<capture::GemmAlgorithm> algorithms(const capture::GemmProblem&, unsigned) override {
+            return {capture::GemmAlgorithm{}};
+        }
+        void run(const capture::GemmProblem&, const capture::GemmAlgorithm&,
+                 const capture::GemmOperands&) override {
+            throw capture::DeviceError("CUBLAS_STATUS_NOT_SUPPORTED");
+        }
+        void observe(const capture::GemmProblem&, capture::GemmAlgorithm&,
+                     const capture::GemmOperands&) override {
+            throw capture::DeviceError("no graph");
+        }
+    } refusing;
+    const auto device = capture::make_simulator_device("h100-sxm");
+    const target::GpuTarget target = capture::training_target(90, device->sm_count(), device->l2_bytes());
+    const TrainingRun run =
+        capture::TrainingMachine(*device, &refusing, target).run(item_of("mlp f32 vendor"));
+    REQUIRE(run.products.size() == 5);
+    for (const capture::TrainingProduct& product : run.products) {
+        CHECK_FALSE(product.algorithm.has_value());
+        CHECK(product.why_not == "CUBLAS_STATUS_NOT_SUPPORTED");
+    }
+    // In f32 a bias added afterwards rounds as one added in the same kernel.
+    const TrainingRun exact = run_on_simulator(item_of("mlp f32 exact"));
+    for (std::size_t i = 0; i < run.steps.size(); ++i) {
+        CHECK(run.steps[i].loss == exact.steps[i].loss);
+        CHECK(run.steps[i].weights == exact.steps[i].weights);
+    }
+}
+
 TEST_CASE("biases as ops of their own change nothing") {
     for (const char* id : {"mlp f32 vendor", "gpt f32 vendor"}) {
         const TrainingItem item = item_of(id);

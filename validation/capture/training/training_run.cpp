@@ -55,10 +55,7 @@ class Step {
 
     void run() {
         for (std::size_t i = 0; i < trace_.ops.size(); ++i) {
-            if (by_library(i)) {
-                blas_->run(products_[i]->problem, *products_[i]->algorithm, operands_of(trace_.ops[i]));
-                continue;
-            }
+            if (by_library(i) && multiply(i)) continue;
             const lowering::GpuLoweredOp& op = lowered_.ops[i];
             for (std::uint32_t k = 0; k < op.launch_count; ++k)
                 launch(lowered_.program.launches[op.first_launch + k]);
@@ -120,6 +117,20 @@ class Step {
             if (error.lost) throw;
         }
         return product;
+    }
+
+    /// False, and our own kernel from now on, when the library refuses what it offered.
+    bool multiply(std::size_t op) {
+        try {
+            blas_->run(products_[op]->problem, *products_[op]->algorithm, operands_of(trace_.ops[op]));
+            return true;
+        } catch (const DeviceError& error) {
+            if (error.lost) throw;
+            products_[op]->why_not = error.what();
+            products_[op]->algorithm.reset();
+            load_kernels(op);
+            return false;
+        }
     }
 
     void load_kernels(std::size_t op) {
