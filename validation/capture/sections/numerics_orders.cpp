@@ -13,7 +13,7 @@ namespace heddle::capture {
 namespace {
 
 constexpr std::size_t kDepthsOfEach = 3;
-constexpr std::uint64_t kLongestK = 8192, kLargestOperand = std::uint64_t{1} << 22;
+constexpr std::uint64_t kLongestK = 5000, kLargestOperand = std::uint64_t{1} << 22;
 constexpr int kNvjet = 66;  // its tiles do not change the order
 constexpr double kSeconds = 75, kQuickSeconds = 3;
 
@@ -93,6 +93,10 @@ bool reveal_met_orders(SectionContext& context, Blas& blas, const std::vector<Nu
     using Clock = std::chrono::steady_clock;
     const auto begun = Clock::now();
     const double seconds = context.extent == Extent::quick ? kQuickSeconds : kSeconds;
+    SectionContext timed{context.device, context.journal, context.extent, {}, context.progress};
+    timed.stop = [&] {
+        return context.stop() || std::chrono::duration<double>(Clock::now() - begun).count() > seconds;
+    };
     const auto candidates = candidates_of(blas, items);
     // One K of every algorithm before the second of any.
     for (std::size_t rank = 0; rank < kDepthsOfEach; ++rank)
@@ -101,15 +105,14 @@ bool reveal_met_orders(SectionContext& context, Blas& blas, const std::vector<Nu
             const Candidate& candidate = candidates[i][rank];
             const std::string id = "order " + std::to_string(i) + " of " + candidate.item->id;
             if (context.journal.has(id)) continue;
-            if (context.stop()) return false;
-            if (std::chrono::duration<double>(Clock::now() - begun).count() > seconds) return true;
             context.progress(1, id);
             Record record;
             record.text("kind", "order").object("problem", record_of(candidate.item->problem));
             std::vector<std::byte> bytes;
             try {
-                if (!reveal_algorithm(context, candidate.item->problem, candidate.algorithm, record, bytes))
-                    return false;
+                if (timed.stop() ||
+                    !reveal_algorithm(timed, candidate.item->problem, candidate.algorithm, record, bytes))
+                    return !context.stop();  // out of time: what is there will do
             } catch (const DeviceError& error) {  // of a lost device: the next process leaves this one out
                 context.journal.add(id, record.text("error", error.what()));
                 throw;
