@@ -73,17 +73,25 @@ void compare_recordings(const ValidationOptions& options, Validation& validation
     validation.comparisons.push_back(compare_recorded_vectors(folder, options.compare));
 }
 
-void compare_captures(const ValidationOptions& options, const Captures& captures, Validation& validation) {
+/// What one subject has to show.
+Validation compare_subject(Subject subject, const ValidationOptions& options, const Captures& captures) {
+    Validation found;
+    if (subject == Subject::numerics) compare_recordings(options, found);
     for (const SectionComparison& comparison : section_comparisons()) {
-        if (!wanted(options, comparison.subject)) continue;
+        if (comparison.subject != subject) continue;
         bool recorded = false;
         for (const auto& capture : captures) {
             if (comparison.compare == nullptr || !capture->has(comparison.section)) continue;
             recorded = true;
-            add(validation, comparison.compare(*capture, options.compare));
+            add(found, comparison.compare(*capture, options.compare));
         }
-        if (!recorded) validation.missing.push_back("not yet recorded: " + std::string(comparison.what));
+        if (!recorded) found.missing.push_back("not yet recorded: " + std::string(comparison.what));
     }
+    if (subject == Subject::timing) {
+        add(found, compare_published_timing(options.compare));
+        add(found, compare_recorded_gemms(options.data, options.compare));
+    }
+    return found;
 }
 
 /// Sections that were stopped before their end, and records that are errors.
@@ -143,14 +151,19 @@ Validation validate(const ValidationOptions& options) {
     Captures captures;
     for (const fs::path& folder : options.captures)
         captures.push_back(std::make_unique<RecordedCapture>(folder, options.allow_simulator));
+    // Times are simulated on worker processes, for several devices; that must come before a model is made in
+    // this process, which can hold but one. They are shown in their place all the same.
+    Validation timing;
+    if (wanted(options, Subject::timing)) timing = compare_subject(Subject::timing, options, captures);
     Validation validation;
-    if (wanted(options, Subject::numerics)) compare_recordings(options, validation);
-    compare_captures(options, captures, validation);
-    tell_what_is_incomplete(captures, validation);
-    if (wanted(options, Subject::timing)) {
-        add(validation, compare_published_timing(options.compare));
-        add(validation, compare_recorded_gemms(options.data, options.compare));
+    for (const Subject subject : subjects()) {
+        if (!wanted(options, subject)) continue;
+        Validation found =
+            subject == Subject::timing ? std::move(timing) : compare_subject(subject, options, captures);
+        add(validation, std::move(found.comparisons));
+        validation.missing.insert(validation.missing.end(), found.missing.begin(), found.missing.end());
     }
+    tell_what_is_incomplete(captures, validation);
     return validation;
 }
 

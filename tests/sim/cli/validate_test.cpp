@@ -153,3 +153,24 @@ TEST_CASE("a capture by the simulator is refused unless asked for") {
     CHECK(outcome.code == 2);
     CHECK_THAT(outcome.err, Catch::Contains("--allow-simulator"));
 }
+
+TEST_CASE("a capture that the simulator made goes through every tool, and every page says what it is") {
+    Folder folder;
+    const std::string out = (folder.path() / "capture").string();
+    const std::string command =
+        std::string("'" HEDDLE_CAPTURE_COMMAND "' --device simulator --quick --sections ") +
+        "device,order --output '" + out + "' >'" + out + ".log' 2>&1";
+    REQUIRE(std::system(command.c_str()) == 0);
+    const Outcome outcome =
+        validate(folder, "numerics --capture capture --allow-simulator --report page.html");
+    CHECK(outcome.code == 0);
+    CHECK_THAT(outcome.out, Catch::Contains("NOT SILICON") && Catch::Contains("Orders of sums, revealed"));
+    CHECK_THAT(outcome.out, Catch::Contains("not yet recorded: GEMMs of cuBLASLt"));
+    CHECK_THAT(text_of(folder.path() / "page.html"), Catch::Contains("NOT SILICON"));
+    // Cut short in copying: an error that names the file, not a comparison of the rest.
+    const fs::path lines = folder.path() / "capture" / "order.jsonl";
+    fs::resize_file(lines, fs::file_size(lines) - 20);
+    const Outcome damaged = validate(folder, "numerics --capture capture --allow-simulator");
+    CHECK(damaged.code == 2);
+    CHECK_THAT(damaged.err, Catch::Contains("order.jsonl:"));
+}
