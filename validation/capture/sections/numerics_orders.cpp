@@ -116,7 +116,7 @@ bool reveal_met_orders(SectionContext& context, Blas& blas, const std::vector<Nu
             try {
                 if (timed.stop() ||
                     !reveal_algorithm(timed, candidate.item->problem, candidate.algorithm, record, bytes))
-                    return !context.stop();  // out of time: what is there will do
+                    return !context.stop();       // out of time: what is there will do
             } catch (const DeviceError& error) {  // of a lost device: the next process leaves this one out
                 context.journal.add(id, record.text("error", error.what()));
                 throw;
