@@ -11,7 +11,7 @@
 namespace heddle::capture {
 
 /// Kernels of the capture take milliseconds: one that is not done after this long never will be.
-inline constexpr std::chrono::seconds kHangLimit{60};
+inline constexpr std::chrono::seconds kHangLimit{30};
 
 class CudaContext {
   public:

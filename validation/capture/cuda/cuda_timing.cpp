@@ -72,6 +72,11 @@ class Graph {
     CUgraphExec executable_ = nullptr;
 };
 
+/// Far below the resolution of events: more digits would only lengthen the records.
+double to_tenths_of_nanoseconds(double microseconds) {
+    return std::round(microseconds * 1e4) / 1e4;
+}
+
 /// Times `run`, which does the work `copies` times; `prepare` comes before, outside of the time.
 std::vector<double> measure(const CudaContext& context, const std::function<void()>& run, unsigned copies,
                             unsigned repetitions, const std::function<void()>& prepare) {
@@ -85,7 +90,8 @@ std::vector<double> measure(const CudaContext& context, const std::function<void
     context.wait();
     std::vector<double> times;
     for (unsigned i = 0; i < repetitions; ++i)
-        times.push_back(events.microseconds(std::size_t{2} * i, std::size_t{2} * i + 1) / copies);
+        times.push_back(to_tenths_of_nanoseconds(
+            events.microseconds(std::size_t{2} * i, std::size_t{2} * i + 1) / copies));
     return times;
 }
 

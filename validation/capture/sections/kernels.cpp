@@ -68,6 +68,8 @@ void capture_item(SectionContext& context, const KernelItem& item) {
             context.journal.add(item.id, record);
             throw;
         }
+    } catch (const std::exception& error) {
+        record.text("error", error.what());
     }
     context.journal.add(item.id, record, samples);
 }

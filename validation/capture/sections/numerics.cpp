@@ -136,6 +136,8 @@ void capture_item(SectionContext& context, Blas& blas, const NumericsItem& item)
             context.journal.add(item.id, record);
             throw;
         }
+    } catch (const std::exception& error) {
+        record.text("error", error.what());
     }
     context.journal.add(item.id, record, samples);
 }

@@ -9,7 +9,7 @@
 namespace heddle::capture {
 namespace {
 
-constexpr std::size_t kLongestText = 4000;  // of a tree in a line of JSON; longer ones go to the binary file
+constexpr std::size_t kLongestText = 1000;  // of a tree in a line of JSON; longer ones go to the binary file
 
 void observe(SectionContext& context, const GemmProblem& problem, GemmAlgorithm& algorithm, Record& record) {
     try {

@@ -19,6 +19,7 @@ bool run_items(SectionContext& context, const std::vector<SectionItem>& items) {
         context.progress(static_cast<double>(i) / static_cast<double>(items.size()), item.id);
         try {
             item.run(context, item.id);
+            context.device.synchronise();  // what goes wrong late is this item's, not the next one's
         } catch (const LeftOut& reason) {
             record_failure(context, item.id, "left_out", reason.what());
         } catch (const DeviceError& error) {
