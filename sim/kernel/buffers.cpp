@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "isa/numerics/counter_random.h"
 #include "sim/kernel/files.h"
 
 namespace heddle::kernel {
@@ -22,12 +23,13 @@ struct FillOneElement {
         return from_double(type, fill.start + fill.step * static_cast<double>(index));
     }
     std::uint64_t operator()(const FillUniform& fill) const {
-        const double value = fill.low + (fill.high - fill.low) * fraction(splitmix64(fill.seed, index));
+        const double value =
+            fill.low + (fill.high - fill.low) * fraction(numerics::random_bits(fill.seed, index));
         return from_double(type, is_float(type) ? value : std::floor(value));
     }
     std::uint64_t operator()(const FillNormal& fill) const {
-        const double u = fraction(splitmix64(fill.seed, 2 * index));
-        const double v = fraction(splitmix64(fill.seed, 2 * index + 1));
+        const double u = fraction(numerics::random_bits(fill.seed, 2 * index));
+        const double v = fraction(numerics::random_bits(fill.seed, 2 * index + 1));
         const double standard = std::sqrt(-2 * std::log(1 - u)) * std::cos(2 * std::numbers::pi * v);
         return from_double(type, fill.mean + fill.stddev * standard);
     }
@@ -41,13 +43,6 @@ std::uint64_t elements_of(const std::vector<std::uint64_t>& shape) {
 }
 
 }  // namespace
-
-std::uint64_t splitmix64(std::uint64_t seed, std::uint64_t n) {
-    std::uint64_t x = seed + (n + 1) * 0x9e3779b97f4a7c15ull;
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    return x ^ (x >> 31);
-}
 
 std::uint64_t fill_element(const Fill& fill, ElementType type, std::uint64_t index) {
     return std::visit(FillOneElement{type, index}, fill);

@@ -26,9 +26,6 @@ struct Buffer {
 /// fractions u and v: mean + stddev sqrt(-2 ln(1 - u)) cos(2 pi v).
 std::uint64_t fill_element(const Fill& fill, ElementType type, std::uint64_t index);
 
-/// The n-th output, from 0, of SplitMix64.
-std::uint64_t splitmix64(std::uint64_t seed, std::uint64_t n);
-
 /// Throws heddle::Error when a file cannot be read or does not fit the declared shape.
 Buffer fill_buffer(const BufferDeclaration& declaration);
 

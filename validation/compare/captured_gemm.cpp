@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "isa/numerics/compare.h"
+#include "validation/compare/gemm_attributes.h"
 
 namespace heddle::validation {
 
@@ -240,29 +241,6 @@ std::vector<OutputPlace> CapturedGemm::places() const {
     for (std::size_t i = 0; i < count; ++i)
         all.push_back({i / (problem.m * problem.n), i / problem.n % problem.m, i % problem.n});
     return all;
-}
-
-numerics::Element element_of(Type type, Compute compute) {
-    using numerics::Element;
-    switch (type) {
-        case Type::f64:
-            return Element::fp64;
-        case Type::f32:
-            return compute == Compute::tf32 ? Element::tf32 : Element::fp32;
-        case Type::f16:
-            return Element::fp16;
-        case Type::bf16:
-            return Element::bf16;
-        case Type::e4m3:
-            return Element::e4m3;
-        case Type::e5m2:
-            return Element::e5m2;
-        case Type::i8:
-            return Element::int8;
-        case Type::i32:
-            return Element::int32;
-    }
-    throw std::invalid_argument("unknown type");
 }
 
 std::string category_of(const GemmProblem& problem) {

@@ -31,8 +31,6 @@ struct CapturedGemm {
     std::vector<capture::OutputPlace> places() const;
 };
 
-/// Elements of a type as isa/numerics knows them; A and B of f32 are tf32 where the library computes so.
-numerics::Element element_of(capture::Type type, capture::Compute compute = capture::Compute::f32);
 /// "bf16 bf16 -> f32"; computations that the types do not tell are named.
 std::string category_of(const capture::GemmProblem& problem);
 

@@ -12,7 +12,9 @@
 #include "validation/capture/sections/kernel_items.h"
 #include "validation/capture/sections/sample_elements.h"
 #include "validation/capture/simulator/simulator_device.h"
+#include "validation/compare/capture_reference.h"
 #include "validation/compare/captured_gemm.h"
+#include "validation/compare/gemm_attributes.h"
 
 namespace heddle::validation {
 namespace {
@@ -144,9 +146,7 @@ class KernelComparison {
 
     Comparison run() {
         comparison_.title = "Kernels of the library";
-        comparison_.reference = {"capture",       capture_.name(),   capture_.device_name(),
-                                 capture_.date(), capture_.driver(), capture_.is_silicon(),
-                                 hardware_};
+        comparison_.reference = reference_of(capture_, hardware_);
         const std::vector<KernelItem> items = capture::kernel_items(capture_.compute_capability(), false);
         const CapturedSection& section = capture_.section("kernels");
         std::map<std::string, const KernelItem*> known;

@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "validation/compare/capture_reference.h"
 #include "validation/compare/captured_gemm.h"
 #include "validation/compare/gemm_orders.h"
 #include "validation/read/blas_record.h"
@@ -309,13 +310,7 @@ Comparison unknown_comparison(const std::vector<Finding>& findings, const Refere
 std::vector<Comparison> compare_numerics(const RecordedCapture& capture, const CompareOptions& options) {
     const Section section = read_section(capture, options);
     const std::vector<Finding> findings = find(section.gemms, GemmOrders(capture), options);
-    const Reference reference{"capture",
-                              capture.name(),
-                              capture.device_name(),
-                              capture.date(),
-                              capture.driver(),
-                              capture.is_silicon(),
-                              ""};
+    const Reference reference = reference_of(capture);
     std::vector<Comparison> comparisons{known_comparison(findings, section, reference)};
     const bool unknown = std::any_of(findings.begin(), findings.end(),
                                      [](const Finding& finding) { return !finding.order.plan; });

@@ -12,6 +12,7 @@
 #include "validation/capture/sections/probe_records.h"
 #include "validation/capture/sections/scalar_probe.h"
 #include "validation/capture/sections/sum_model.h"
+#include "validation/compare/capture_reference.h"
 
 namespace heddle::validation {
 namespace {
@@ -213,13 +214,7 @@ std::vector<Comparison> compare_probes(const RecordedCapture& capture, const Com
     const CapturedSection& section = capture.section("probes");
     Comparison comparison;
     comparison.title = "Instructions, bit for bit";
-    comparison.reference = {"capture",
-                            capture.name(),
-                            capture.device_name(),
-                            capture.date(),
-                            capture.driver(),
-                            capture.is_silicon(),
-                            ""};
+    comparison.reference = reference_of(capture);
     BitCount all;
     std::size_t without_model = 0;
     for (const CapturedRecord& record : section.records) {

@@ -2,11 +2,9 @@
 // algorithm's attributes tell has the same tree.
 #pragma once
 
-#include <functional>
-#include <optional>
+#include <string>
 #include <vector>
 
-#include "isa/numerics/reduction_plan.h"
 #include "validation/capture/blas.h"
 #include "validation/compare/result.h"
 #include "validation/read/recorded_capture.h"
@@ -27,16 +25,9 @@ struct RecordedOrder {
 /// Throws heddle::Error for damaged records. Records that were left out are not among them.
 std::vector<RecordedOrder> recorded_orders(const CapturedSection& section);
 
-/// The plan of an algorithm by its attributes alone; nothing where they do not tell.
-using PlanOfAttributes = std::function<std::optional<numerics::ReductionPlan>(const capture::GemmProblem&,
-                                                                              const capture::GemmAlgorithm&)>;
-
-/// A row for every order whose attributes tell a plan: one bit, equal trees or not. A table of all orders by
-/// type and kernel, with the plans unknown.
-Comparison compare_orders(const RecordedCapture& capture, const PlanOfAttributes& plan_of,
-                          const CompareOptions& options);
-
-/// With what is known of cublasLt's algorithms (isa/numerics/cublas_plan.h) and of Heddle's own.
+/// A row for every order whose attributes tell a plan, by what is known of cublasLt's algorithms
+/// (isa/numerics/cublas_plan.h) or of Heddle's own: one bit, equal trees or not. A table of the orders whose
+/// attributes tell none.
 std::vector<Comparison> compare_order(const RecordedCapture& capture, const CompareOptions& options);
 
 }  // namespace heddle::validation

@@ -9,24 +9,13 @@
 #include "validation/capture/microbenchmarks/benchmark.h"
 #include "validation/capture/microbenchmarks/launching.h"
 #include "validation/capture/sections/kernel_items.h"
+#include "validation/compare/capture_reference.h"
 #include "validation/compare/timing_jobs.h"
 #include "validation/published/microbenchmarks.h"
 #include "validation/read/blas_record.h"
 
 namespace heddle::validation {
 namespace {
-
-Reference reference_of(const RecordedCapture& capture, const std::string& hardware) {
-    Reference reference;
-    reference.kind = "capture";
-    reference.name = capture.name();
-    reference.device = capture.device_name();
-    reference.date = capture.date();
-    reference.driver = capture.driver();
-    reference.silicon = capture.is_silicon();
-    reference.hardware = hardware;
-    return reference;
-}
 
 double median_of(const CapturedRecord& record, const std::string& key) {
     return capture::median(record.get<std::vector<double>>(key));

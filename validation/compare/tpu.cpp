@@ -9,6 +9,7 @@
 #include <limits>
 
 #include "isa/numerics/formats.h"
+#include "validation/compare/capture_reference.h"
 #include "validation/compare/tpu_product.h"
 #include "validation/read/blas_record.h"
 
@@ -258,9 +259,7 @@ std::vector<Comparison> compare_tpu(const RecordedCapture& capture, const models
                                     const CompareOptions& options) {
     Comparison comparison;
     comparison.title = "Products on the TPU beside those of cuBLASLt";
-    comparison.reference = {"capture",      capture.name(),   capture.device_name(),
-                            capture.date(), capture.driver(), capture.is_silicon(),
-                            device.name};
+    comparison.reference = reference_of(capture, device.name);
     Totals totals;
     const std::vector<CapturedRecord>& records = capture.section("numerics").records;
     for (std::size_t i = 0; i < records.size(); ++i) {

@@ -14,6 +14,7 @@
 #include "isa/common/error.h"
 #include "isa/numerics/compare.h"
 #include "validation/capture/simulator/simulator_device.h"
+#include "validation/compare/capture_reference.h"
 #include "validation/compare/training_replay.h"
 #include "validation/read/training_record.h"
 
@@ -180,13 +181,8 @@ std::vector<ComparisonRow> training_rows(const std::string& id, const TrainingRu
 std::vector<Comparison> compare_training(const RecordedCapture& capture, const CompareOptions& options) {
     Comparison comparison;
     comparison.title = "Training, step by step";
-    comparison.reference = {"capture",
-                            capture.name(),
-                            capture.device_name(),
-                            capture.date(),
-                            capture.driver(),
-                            capture.is_silicon(),
-                            options.hardware.empty() ? capture.preset() : options.hardware};
+    comparison.reference =
+        reference_of(capture, options.hardware.empty() ? capture.preset() : options.hardware);
     std::string& hardware = comparison.reference.hardware;
     if (hardware.empty()) hardware = "h100-sxm";
     const CapturedSection& section = capture.section("training");

@@ -156,4 +156,11 @@ capture::GemmInputs inputs_of(const CapturedRecord& record, const json& object, 
     return inputs;
 }
 
+std::string tree_of(const CapturedRecord& record) {
+    std::string text = record.get_or<std::string>("tree", "");
+    if (text.empty() && record.values.contains("tree_length"))
+        text.assign(reinterpret_cast<const char*>(record.binary.data()), record.binary.size());
+    return text;
+}
+
 }  // namespace heddle::validation

@@ -16,5 +16,8 @@ capture::GemmAlgorithm algorithm_of(const CapturedRecord& record, const nlohmann
 /// Also when the inputs come from another generator than this program's.
 capture::GemmInputs inputs_of(const CapturedRecord& record, const nlohmann::json& object,
                               const std::string& key = "inputs");
+/// The order of sums that the record says was revealed, as text of a numerics::SummationTree: in the member
+/// "tree", or, when long, in the binary. Empty when there is none.
+std::string tree_of(const CapturedRecord& record);
 
 }  // namespace heddle::validation

@@ -1,9 +1,9 @@
 // The JSON form of Chakra graphs: {"workload_graph": [...], "workload_name": ..., "ngpus": ..., "soc": ...}.
-#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "isa/common/error.h"
 #include "workloads/trace_files/chakra.h"
+#include "workloads/trace_files/json_text.h"
 
 namespace heddle::trace {
 namespace {
@@ -69,16 +69,7 @@ class Reader {
 }  // namespace
 
 ChakraGraph parse_chakra_json(const std::string& text, const std::string& file) {
-    Json json;
-    try {
-        json = Json::parse(text);
-    } catch (const Json::parse_error& error) {
-        const std::size_t place = std::min<std::size_t>(error.byte, text.size());
-        const auto line =
-            1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(place), '\n');
-        throw Error("this is not valid JSON at byte " + std::to_string(error.byte),
-                    {.file = file, .line = line});
-    }
+    const Json json = parse_json<Json>(text, file);
     if (!json.is_object() || !json.contains("workload_graph") || !json["workload_graph"].is_array()) {
         throw Error("there is no list 'workload_graph'", {.file = file},
                     "this is not a Chakra graph in JSON");

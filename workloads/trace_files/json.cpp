@@ -9,6 +9,7 @@
 #include "isa/common/error.h"
 #include "workloads/trace/names.h"
 #include "workloads/trace_files/file.h"
+#include "workloads/trace_files/json_text.h"
 
 namespace heddle::trace {
 namespace {
@@ -266,16 +267,7 @@ std::string to_json(const Trace& trace) {
 }
 
 Trace from_json(const std::string& text, const std::string& file) {
-    Json json;
-    try {
-        json = Json::parse(text);
-    } catch (const Json::parse_error& error) {
-        const std::size_t place = std::min<std::size_t>(error.byte, text.size());
-        const auto line =
-            1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(place), '\n');
-        throw Error("this is not valid JSON at byte " + std::to_string(error.byte),
-                    {.file = file, .line = line});
-    }
+    const Json json = parse_json<Json>(text, file);
     return in_file(file, [&] { return Reader(file).read(json); });
 }
 
