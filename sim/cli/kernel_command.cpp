@@ -157,6 +157,7 @@ void add_kernel_command(CLI::App& app) {
         "  heddle kernel examples/kernels/saxpy/launch.yaml --hardware h100-sxm\n"
         "  heddle kernel examples/kernels/saxpy/launch.yaml --hardware h100-sxm --numerics --json\n"
         "  heddle kernel examples/kernels/saxpy/launch.yaml --functional\n"
+        "  heddle kernel examples/kernels/sgemm/launch.yaml --hardware h100-sxm --lines\n"
         "  heddle kernel --list examples/kernels/saxpy/saxpy.ptx");
     command->callback([options] { run_kernel_command(*options); });
 }

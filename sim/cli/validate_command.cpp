@@ -192,7 +192,10 @@ void add_validate_command(CLI::App& app) {
                      "fail when the mean error of a category is above this: --bar \"gemm bf16=10\"")
         ->type_name("CATEGORY=PERCENT")
         ->allow_extra_args(false);
-    command->add_option("--data", options->data, "third-party recordings (default: $HEDDLE_DATA)")
+    command
+        ->add_option(
+            "--data", options->data,
+            "recordings of third parties (default: $HEDDLE_DATA, or ../shared/data beside the source tree)")
         ->type_name("DIR");
     command->add_option("--report", options->report, "write a report for a browser")->type_name("FILE.html");
     command->add_option("--readme", options->readme, "renew the accuracy table in this file")

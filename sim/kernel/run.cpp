@@ -259,7 +259,7 @@ class Runner {
         if (!result_.has_values()) {
             if (!file_.comparisons.empty() || !file_.outputs.empty()) {
                 result_.notes.push_back(fmt::format(
-                    "{} comparisons and {} outputs were left out: they need values, add --numerics",
+                    "left out, because they need values: comparisons ({}) and outputs ({}); add --numerics",
                     file_.comparisons.size(), file_.outputs.size()));
             }
             return;

@@ -17,11 +17,17 @@ const std::vector<std::string>& options() {
     return kOptions;
 }
 
+std::string joined(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
+    return text;
+}
+
 [[noreturn]] void unknown(const std::string& what, const std::string& word,
                           const std::vector<std::string>& candidates) {
     const std::string near = nearest_word(word, candidates.data(), candidates.size());
     throw Error("unknown " + what + " `" + word + "`", {},
-                near.empty() ? kSeeHelp : "did you mean `" + near + "`?");
+                near.empty() ? "known: " + joined(candidates) : "did you mean `" + near + "`?");
 }
 
 std::vector<std::string> split_sections(const std::string& list, std::span<const Section> known) {

@@ -154,6 +154,23 @@ TEST_CASE("a capture by the simulator is refused unless asked for") {
     CHECK_THAT(outcome.err, Catch::Contains("--allow-simulator"));
 }
 
+TEST_CASE("the example of a validation finds the model's own kernels again, and says that it is no silicon") {
+    Folder folder;
+    const std::string out = (folder.path() / "rows.json").string();
+    const std::string command =
+        std::string("HEDDLE='" HEDDLE_COMMAND "' HEDDLE_CAPTURE='" HEDDLE_CAPTURE_COMMAND "' '") +
+        HEDDLE_SOURCE_DIR "/examples/validate.sh' --json >'" + out + "' 2>/dev/null </dev/null";
+    REQUIRE(std::system(command.c_str()) == 0);
+    const nlohmann::json comparisons = nlohmann::json::parse(text_of(out))["comparisons"];
+    REQUIRE(comparisons.size() == 1);
+    CHECK(comparisons[0]["reference"]["silicon"] == false);
+    CHECK(comparisons[0]["rows"].size() > 20);
+    for (const nlohmann::json& row : comparisons[0]["rows"]) {
+        CAPTURE(row.dump());
+        CHECK(row["bits"]["identical"] == row["bits"]["total"]);
+    }
+}
+
 TEST_CASE("a capture that the simulator made goes through every tool, and every page says what it is") {
     Folder folder;
     const std::string out = (folder.path() / "capture").string();
