@@ -1,4 +1,7 @@
 // heddle-capture: what a GPU computes and how long it takes, recorded in a folder.
+#include <signal.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -14,11 +17,15 @@
 #include "validation/capture/open_device.h"
 #include "validation/capture/program.h"
 #include "validation/capture/supervisor.h"
+#include "validation/capture/watchdog.h"
 
 namespace heddle::capture {
 namespace {
 
 enum ExitCode { kComplete = 0, kUsage = 2, kIncomplete = 3 };
+
+/// No item takes so long on a GPU.
+constexpr std::chrono::seconds kLongestItem{150};
 
 /// Enough for every section to lose the device several times.
 constexpr unsigned kAttempts = 24;
@@ -44,11 +51,23 @@ ChildReport capture(const Arguments& arguments, const std::string& command_line,
     ChildReport report;
     try {
         const Interruption interruption;
+        std::optional<Watchdog> watchdog;
+        if (arguments.device.rfind("cuda", 0) == 0)
+            watchdog.emplace(kLongestItem, [] {
+                std::fputs("heddle-capture: an item does not end; its process is given up\n", stderr);
+                ::kill(::getpid(), SIGKILL);
+            });
         Progress progress = Progress::for_standard_error();
         const auto device = open_device(arguments.device);
-        CaptureRun run{arguments.output, arguments.sections,
-                       arguments.extent, minutes_left(arguments, begin),
-                       command_line,     [&] { return interruption.requested(); }};
+        CaptureRun run{arguments.output,
+                       arguments.sections,
+                       arguments.extent,
+                       minutes_left(arguments, begin),
+                       command_line,
+                       [&] { return interruption.requested(); },
+                       [&] {
+                           if (watchdog) watchdog->beat();
+                       }};
         const Outcome outcome = run_capture(*device, sections(), run, progress, left_out, &report.stuck);
         report.device_lost = outcome == Outcome::device_lost;
         report.exit_code = outcome == Outcome::complete ? kComplete : kIncomplete;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 
 #include "isa/common/error.h"
 #include "validation/capture/files.h"
@@ -72,6 +73,36 @@ Record telemetry_of(const Device& device) {
     }
 }
 
+/// The item that is being measured, in the file SECTION.doing beside the records: a process that dies without
+/// a word (a library that crashes, a call that never returns) leaves it there. It is tried once more; if that
+/// ends the same way, it is recorded and passed over.
+class ItemMark {
+  public:
+    ItemMark(const std::filesystem::path& folder, const std::string& section, Journal& journal)
+        : path_(folder / (section + ".doing")) {
+        std::ifstream file(path_);
+        char tries = 0;
+        if (!file.get(tries) || file.get() != ' ' || !std::getline(file, before_)) return;
+        if (tries == kAgain && !journal.has(before_))
+            journal.add(before_, Record().text("error", "the process ended in the midst of this, twice"));
+    }
+    ~ItemMark() {
+        std::error_code ignored;
+        std::filesystem::remove(path_, ignored);
+    }
+    ItemMark(const ItemMark&) = delete;
+    ItemMark& operator=(const ItemMark&) = delete;
+
+    void begin(const std::string& item) const {
+        std::ofstream(path_, std::ios::trunc) << (item == before_ ? kAgain : kFirst) << ' ' << item << '\n';
+    }
+
+  private:
+    static constexpr char kFirst = '1', kAgain = '2';
+    std::filesystem::path path_;
+    std::string before_;
+};
+
 /// One section of one run.
 class SectionRun {
   public:
@@ -101,9 +132,13 @@ class SectionRun {
 
   private:
     Outcome attempt(Journal& journal, std::string& failure) {
-        SectionContext context{
-            device_, journal, run_.extent, stop_,
-            [this](double fraction, const std::string& doing) { progress_.update(fraction, doing); }};
+        const ItemMark mark(run_.output, section_.name, journal);
+        SectionContext context{device_, journal, run_.extent, stop_,
+                               [&](double fraction, const std::string& doing) {
+                                   run_.beat();
+                                   mark.begin(doing);
+                                   progress_.update(fraction, doing);
+                               }};
         try {
             return section_.run(context) ? Outcome::complete : Outcome::stopped;
         } catch (const DeviceError& error) {

@@ -20,6 +20,7 @@ struct CaptureRun {
     std::optional<double> limit_in_minutes;
     std::string command_line;  ///< for the manifest
     std::function<bool()> interrupted = [] { return false; };
+    std::function<void()> beat = [] {};  ///< called before every item: it goes on
 };
 
 enum class Outcome {

@@ -91,6 +91,9 @@ ChildReport run_once(const std::function<ChildReport(const std::vector<std::stri
     report.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : kExitOfDefect;
     report.device_lost = !text.empty() && text[0] == 'L';
     if (text.size() > 1) report.stuck = text.substr(1);
+    // A crash, of a library most likely: as if the device were lost, unless somebody wanted the end.
+    if (WIFSIGNALED(status) && WTERMSIG(status) != SIGINT && WTERMSIG(status) != SIGTERM)
+        report.device_lost = true;
     if (WIFSIGNALED(status))
         std::fprintf(stderr, "heddle-capture: the process was ended by signal %d; what it recorded is kept\n",
                      WTERMSIG(status));

@@ -1,12 +1,18 @@
 // Whole runs of the program's core, with sections made up here on a device that only counts.
 #include "validation/capture/program.h"
 
+#include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "functional_device.h"
 #include "isa/common/error.h"
@@ -15,6 +21,7 @@
 #include "validation/capture/manifest.h"
 #include "validation/capture/sections/section_item.h"
 #include "validation/capture/supervisor.h"
+#include "validation/capture/watchdog.h"
 
 using namespace heddle;
 using namespace heddle::capture;
@@ -178,6 +185,60 @@ TEST_CASE_METHOD(Fixture, "an item that loses the device is recorded with its er
     CHECK(run_capture(device, {&section, 1}, run, progress, {}, &stuck) == Outcome::complete);
     CHECK(manifest().at("sections").at("items").at("errors") == 2);
     CHECK(lines("items") == 4);
+}
+
+TEST_CASE_METHOD(Fixture,
+                 "an item that ended its process twice is passed over, and one that did so once is not") {
+    const auto mark = folder / "five.doing";
+    std::filesystem::create_directories(folder);
+    for (const auto& [tries, expected] : {std::pair{"1", 0}, {"2", 1}}) {
+        std::filesystem::remove(folder / "five.jsonl");
+        std::filesystem::remove(folder / "five.bin.gz");
+        std::filesystem::remove(folder / "manifest.json");
+        std::ofstream(mark) << tries << " item 3\n";
+        int beats = 0;
+        run.beat = [&] {
+            ++beats;
+            CHECK(std::filesystem::exists(mark));
+        };
+        device.trouble = expected == 1 ? 2 : 0;  // asked again, the item would lose the device
+        CHECK(run_capture(device, kSections, run, progress) == Outcome::complete);
+        CHECK(lines("five") == 5);
+        CHECK(beats == 5 - expected);
+        CHECK(manifest().at("sections").at("five").at("errors") == expected);
+        CHECK_FALSE(std::filesystem::exists(mark));
+    }
+}
+
+TEST_CASE("a watchdog bites when nothing goes on, and not before") {
+    std::atomic<int> bites = 0;
+    {
+        Watchdog calm(std::chrono::minutes(10), [&] { ++bites; });
+        calm.beat();
+    }
+    CHECK(bites == 0);
+    Watchdog watchdog(std::chrono::milliseconds(20), [&] { ++bites; });
+    for (int i = 0; i < 500 && bites == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    CHECK(bites == 1);
+}
+
+TEST_CASE("a child that crashes is followed by another, one that was asked to end is not") {
+    const auto trace =
+        std::filesystem::temp_directory_path() / ("heddle-crash-test-" + std::to_string(::getpid()));
+    for (const auto& [signal, processes] : {std::pair{SIGKILL, 3}, {SIGTERM, 1}}) {
+        std::filesystem::remove(trace);
+        supervise(
+            [&, which = signal](const auto&) {
+                std::ofstream(trace, std::ios::app) << "process\n";
+                ::signal(which, SIG_DFL);  // not the test program's own
+                ::raise(which);
+                return ChildReport{};
+            },
+            3);
+        std::ifstream stream(trace);
+        CHECK(std::count(std::istreambuf_iterator<char>(stream), {}, '\n') == processes);
+    }
+    std::filesystem::remove(trace);
 }
 
 TEST_CASE_METHOD(Fixture, "sections can be asked for alone") {

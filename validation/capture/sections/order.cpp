@@ -12,10 +12,19 @@
 namespace heddle::capture {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+/// Of the section, and of one algorithm, on a GPU: the whole takes less than a minute where all goes well,
+/// and what does not must not cost the sections behind.
+constexpr double kSeconds = 120, kSecondsOfOne = 8;
+
+double seconds_since(Clock::time_point start) {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 // One algorithm: `rank` in the heuristic's list.
 void reveal(SectionContext& context, const std::string& id, const GemmProblem& problem, std::size_t rank,
             unsigned wanted) {
-    using Clock = std::chrono::steady_clock;
     const auto start = Clock::now();
     std::vector<GemmAlgorithm> algorithms = context.device.blas()->algorithms(problem, wanted);
     Record record;
@@ -31,8 +40,15 @@ void reveal(SectionContext& context, const std::string& id, const GemmProblem& p
     }
     GemmAlgorithm& algorithm = algorithms[rank];
     std::vector<std::byte> bytes;
-    if (!reveal_algorithm(context, problem, algorithm, record, bytes)) return;
-    record.number("seconds", std::chrono::duration<double>(Clock::now() - start).count());
+    SectionContext timed{context.device, context.journal, context.extent, {}, context.progress};
+    timed.stop = [&] {
+        return context.stop() || (context.device.is_silicon() && seconds_since(start) > kSecondsOfOne);
+    };
+    if (!reveal_algorithm(timed, problem, algorithm, record, bytes)) {
+        if (context.stop()) return;
+        record.text("error", "not revealed within the time of one algorithm");
+    }
+    record.number("seconds", seconds_since(start));
     context.journal.add(id, record, bytes);
 }
 
@@ -89,6 +105,7 @@ bool capture_order(SectionContext& context) {
             context.journal.add("blas", Record().text("left_out", "this device has no BLAS"));
         return true;
     }
+    const auto begun = Clock::now();
     std::vector<SectionItem> items;
     const bool quick = context.extent == Extent::quick;
     for (const std::uint64_t k : {64u, 528u, 4096u}) {
@@ -101,6 +118,8 @@ bool capture_order(SectionContext& context) {
         for (unsigned rank = 0; rank < order.algorithms; ++rank) {
             items.push_back({order.problem.name() + " #" + std::to_string(rank),
                              [=](SectionContext& c, const std::string& id) {
+                                 if (c.device.is_silicon() && seconds_since(begun) > kSeconds)
+                                     throw LeftOut("the time of the section was over");
                                  reveal(c, id, order.problem, rank, order.algorithms);
                              }});
         }
