@@ -65,10 +65,6 @@ std::uint32_t ulp_distance_fp16(std::uint16_t a, std::uint16_t b) {
     return distance(a, b, 16, 0x7C00u);
 }
 
-std::uint32_t ulp_distance_bf16(std::uint16_t a, std::uint16_t b) {
-    return distance(a, b, 16, 0x7F80u);
-}
-
 double relative_frobenius_error(std::span<const float> actual, std::span<const float> expected) {
     return relative_error(actual, expected);
 }

@@ -13,9 +13,8 @@ namespace heddle::numerics {
 /// a NaN and anything else UINT32_MAX.
 std::uint32_t ulp_distance(float a, float b);
 
-/// The same among fp16 and bf16 numbers, given as raw bits. A NaN and anything else are 65535 apart.
+/// The same among fp16 numbers, given as raw bits. A NaN and anything else are 65535 apart.
 std::uint32_t ulp_distance_fp16(std::uint16_t a, std::uint16_t b);
-std::uint32_t ulp_distance_bf16(std::uint16_t a, std::uint16_t b);
 
 /// The same for raw bits of any format up to 32 bits wide, and of fp64, in numbers of that format; a NaN and
 /// anything else are UINT64_MAX apart.

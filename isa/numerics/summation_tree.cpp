@@ -145,16 +145,4 @@ std::size_t SummationTree::PairSizes::operator()(Node a, Node b) const {
     return size_[a];
 }
 
-double evaluate_in_double(const SummationTree& tree, std::span<const double> summands) {
-    if (summands.size() != tree.leaf_count()) throw std::invalid_argument("one summand for every leaf");
-    if (tree.root() == SummationTree::kNone) return 0;
-    std::vector<double> values(summands.begin(), summands.end());
-    for (Node node = static_cast<Node>(tree.leaf_count()); node < tree.node_count(); ++node) {
-        double sum = 0;
-        for (const Node child : tree.children(node)) sum += values[child];
-        values.push_back(sum);
-    }
-    return values[tree.root()];
-}
-
 }  // namespace heddle::numerics

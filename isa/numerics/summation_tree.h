@@ -83,7 +83,4 @@ class SummationTree {
     std::vector<Node> children_;
 };
 
-/// The value of the tree in double for summands that stay exact: for tests and for explanations.
-double evaluate_in_double(const SummationTree& tree, std::span<const double> summands);
-
 }  // namespace heddle::numerics

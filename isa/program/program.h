@@ -47,8 +47,6 @@ struct ScalarArgument {
 using Argument = std::variant<BufferArgument, ScalarArgument>;
 
 ScalarArgument scalar_u32(std::uint32_t value);
-ScalarArgument scalar_u64(std::uint64_t value);
-ScalarArgument scalar_f32(float value);
 
 /// PTX text with the entry to call. Shared between launches; `text` is complete (.version, .target, ...).
 struct KernelText {

@@ -117,11 +117,11 @@ struct AsyncOperation {
         arrive_after_copies,  ///< cp.async.mbarrier.arrive: when this warp's earlier cp.async are done
     };
     Kind kind = Kind::bulk_load;
-    bool reduces = false;            ///< bulk_store: read-modify-write at L2
-    bool in_bulk_group = false;      ///< belongs to the warp's open bulk group
-    std::uint16_t warp = 0;          ///< that began it
-    std::uint32_t bytes = 0;         ///< moved per destination, those filled in out of bounds among them
-    std::uint16_t destinations = 0;  ///< to shared memory: bit per cluster rank that receives the data
+    bool reduces = false;              ///< bulk_store: read-modify-write at L2
+    bool in_bulk_group = false;        ///< belongs to the warp's open bulk group
+    std::uint16_t warp = 0;            ///< that began it
+    std::uint32_t bytes = 0;           ///< moved per destination, those filled in out of bounds among them
+    std::uint16_t destinations = 0;    ///< to shared memory: bit per cluster rank that receives the data
     std::uint32_t shared_address = 0;  ///< of the data there
     /// Pieces of global memory, each contiguous.
     struct Piece {

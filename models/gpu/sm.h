@@ -70,7 +70,6 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
     const std::vector<InstructionCycles>& profile() const { return profile_; }
     const SmStatistics& statistics() const { return statistics_; }
     const LoadStoreUnit& load_store() const { return load_store_; }
-    const BulkCopyEngine& bulk_copies() const { return bulk_copies_; }
     const SubCore& sub_core(unsigned i) const { return sub_cores_[i]; }
 
   private:

@@ -11,8 +11,9 @@ namespace heddle::sim {
 std::string expected_form(models::Quantity quantity);
 
 /// Reads a number with its unit into the quantity's base unit (hertz, bytes, bytes per second, bytes per
-/// cycle, cycles, seconds, watts, joules, 0..1). Decimal prefixes are powers of 1000 and binary ones (`KiB`) of 1024;
-/// `Gb/s` counts bits. Throws heddle::Error without a location: the caller knows where the text stands.
+/// cycle, cycles, seconds, watts, joules, 0..1). Decimal prefixes are powers of 1000 and binary ones (`KiB`)
+/// of 1024; `Gb/s` counts bits. Throws heddle::Error without a location: the caller knows where the text
+/// stands.
 double parse_quantity(const std::string& text, models::Quantity quantity);
 
 /// The shortest exact form that parse_quantity() reads back to the same value: "50 MiB", "3.35 TB/s", "93 %".

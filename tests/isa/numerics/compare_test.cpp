@@ -23,7 +23,7 @@ TEST_CASE("distance in units of the last place") {
     CHECK(ulp_distance_fp16(0x3C00, 0x4000) == 1024);
     CHECK(ulp_distance_fp16(0x8001, 0x0001) == 2);
     CHECK(ulp_distance_fp16(0x7C01, 0x0001) == 65535);
-    CHECK(ulp_distance_bf16(0x3F80, 0x4000) == 128);
+    CHECK(ulp_distance(Format::bf16, 0x3F80, 0x4000) == 128);
 }
 
 TEST_CASE("relative error in the Frobenius norm") {

@@ -1,7 +1,6 @@
 #include "validation/capture/microbenchmarks/launching.h"
 
 #include <algorithm>
-#include <bit>
 #include <stdexcept>
 
 namespace heddle::capture {
@@ -31,10 +30,6 @@ Launch make_launch(KernelHandle handle, const kernels::GeneratedKernel& kernel, 
 
 unsigned ptx_capability(const Device& device) {
     return std::min(device.compute_capability(), 90u);
-}
-
-std::uint64_t f32_bits(float value) {
-    return std::bit_cast<std::uint32_t>(value);
 }
 
 kernels::GeneratedKernel for_specific_target(kernels::GeneratedKernel kernel) {

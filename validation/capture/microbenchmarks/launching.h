@@ -21,9 +21,6 @@ Launch make_launch(KernelHandle handle, const kernels::GeneratedKernel& kernel, 
 /// The compute capability to write PTX for: newer devices than Hopper take Hopper's text.
 unsigned ptx_capability(const Device& device);
 
-/// Bits of an f32.
-std::uint64_t f32_bits(float value);
-
 /// The kernel's text for a target with architecture-specific instructions: ".target sm_90a".
 kernels::GeneratedKernel for_specific_target(kernels::GeneratedKernel kernel);
 

@@ -43,7 +43,6 @@ class GemmOrderProbe {
     numerics::ProbeValues values_;
     std::vector<std::byte> a_bytes_, b_bytes_, d_bytes_;
     std::optional<DeviceBuffer> a_, b_, d_;
-    std::size_t rows_used_ = 0;  ///< of A, by the last probes
     std::size_t multiplications_ = 0;
 };
 
