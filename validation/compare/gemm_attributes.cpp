@@ -107,6 +107,8 @@ std::optional<ReductionPlan> plan_of_own_kernel(const GemmProblem& problem, cons
                                                 unsigned compute_capability) {
     if (algorithm.id != capture::kSimtAlgorithm && algorithm.id != capture::kMmaAlgorithm)
         return std::nullopt;
+    if (algorithm.inner_shape < 1 || (algorithm.split_k > 1 && algorithm.custom_option < 1))
+        return std::nullopt;
     ReductionPlan plan = plan_for(problem);
     plan.accumulator = problem.a == Type::f64 ? numerics::Element::fp64 : numerics::Element::fp32;
     plan.block_k = static_cast<unsigned>(algorithm.inner_shape);

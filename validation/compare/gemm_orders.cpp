@@ -23,7 +23,7 @@ void GemmOrders::learn(const CapturedRecord& record) {
     const auto algorithm = algorithm_of(record, record.get<nlohmann::json>("algorithm"));
     numerics::SummationTree tree;
     try {
-        tree = numerics::SummationTree::parse(text);
+        tree = numerics::SummationTree::parse(text, problem.k);
     } catch (const Error& error) {
         record.fail("tree", std::string("cannot be read: ") + error.what());
     }

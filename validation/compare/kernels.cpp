@@ -50,14 +50,6 @@ bool is_approximate(const kernels::LibraryKernel& kernel) {
     return text.find(".approx") != std::string::npos || text.find("div.full") != std::string::npos;
 }
 
-std::uint64_t recorded_fingerprint(const CapturedRecord& record) {
-    try {
-        return std::stoull(record.get<std::string>("fingerprint"), nullptr, 16);
-    } catch (const std::logic_error&) {
-        record.fail("fingerprint", "is no hexadecimal number");
-    }
-}
-
 struct OutputRecord {
     std::uint64_t hash = 0, sample = 0, elements = 0;
 };
@@ -65,7 +57,7 @@ struct OutputRecord {
 OutputRecord output_of(const CapturedRecord& record, const nlohmann::json& outputs,
                        const std::string& buffer) {
     for (const nlohmann::json& output : outputs) {
-        if (!output.is_object() || output.value("buffer", std::string()) != buffer) continue;
+        if (!output.is_object() || !output.contains("buffer") || output["buffer"] != buffer) continue;
         try {
             return {std::stoull(output.at("hash").get<std::string>(), nullptr, 16),
                     output.at("sample").get<std::uint64_t>(), output.at("elements").get<std::uint64_t>()};
@@ -173,7 +165,7 @@ class KernelComparison {
                                           record.get<std::string>("error"));
             return;
         }
-        if (recorded_fingerprint(record) != capture::fingerprint(item.kernel)) {
+        if (record.hexadecimal("fingerprint") != capture::fingerprint(item.kernel)) {
             comparison_.missing.push_back("left out: " + record.id +
                                           ": the library's kernel has changed since it was recorded");
             return;

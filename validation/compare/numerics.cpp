@@ -40,7 +40,10 @@ CapturedGemm gemm_of(const CapturedRecord& record, const nlohmann::json& result,
     gemm.inputs = inputs;
     gemm.algorithm = algorithm_of(record, result.at("algorithm"), "results.algorithm");
     gemm.whole = record.get<bool>("whole");
-    gemm.deterministic = result.value("deterministic", true);
+    const auto deterministic = result.find("deterministic");
+    if (deterministic != result.end() && !deterministic->is_boolean())
+        record.fail("results.deterministic", "is neither true nor false");
+    gemm.deterministic = deterministic == result.end() || deterministic->get<bool>();
     const auto hash = result.find("hash");
     const auto sample = result.find("sample");
     if (hash == result.end() || !hash->is_string()) record.fail("results.hash", "is no text");
@@ -53,6 +56,7 @@ CapturedGemm gemm_of(const CapturedRecord& record, const nlohmann::json& result,
     }
     const auto elements = record.get<std::uint64_t>("elements");
     const auto offset = sample->get<std::uint64_t>();
+    if (elements > record.binary.size()) record.fail("elements", "is more than the record's bytes hold");
     const std::uint64_t bytes = elements * capture::bytes_of(problem.d);
     if (elements == 0 || bytes > record.binary.size() || offset > record.binary.size() - bytes)
         record.fail("results.sample", "lies outside of the record's bytes");
@@ -81,6 +85,7 @@ void read_record(const CapturedRecord& record, const CompareOptions& options, Se
         if (!result.is_object() || !result.contains("algorithm"))
             record.fail("results", "has an entry without an algorithm");
         if (result.contains("error")) {
+            if (!result["error"].is_string()) record.fail("results.error", "is no text");
             section.missing.push_back("failed when recorded: " + record.id + ": " +
                                       result["error"].get<std::string>());
             continue;

@@ -33,7 +33,7 @@ class Elements {
   public:
     explicit Elements(const CapturedRecord& record) : record_(record) {}
     Values take(std::size_t count, unsigned bytes) {
-        if (count * bytes > record_.binary.size() - at_)
+        if (count > (record_.binary.size() - at_) / bytes)
             record_.fail("binary", "is too short for the record's rows");
         Values values(count);
         for (std::uint64_t& value : values) {
@@ -47,6 +47,15 @@ class Elements {
     const CapturedRecord& record_;
     std::size_t at_ = 0;
 };
+
+constexpr unsigned kMostSummands = 1u << 16;
+
+// A number of results; each of them has a byte at least.
+std::size_t count_of(const CapturedRecord& record, const std::string& key) {
+    const auto count = record.get<std::size_t>(key);
+    if (count > record.binary.size()) record.fail(key, "is more than the record's bytes hold");
+    return count;
+}
 
 // The recorded results of one record and what today's model says.
 struct Recomputed {
@@ -67,10 +76,11 @@ std::string category_of(const MatrixInstruction& instruction, const char* what) 
 
 Recomputed question(const CapturedRecord& record, unsigned capability) {
     const MatrixInstruction instruction = instruction_of(record);
-    const auto rows = record.get<std::size_t>("rows");
+    const std::size_t rows = count_of(record, "rows");
     Elements elements(record);
     DotProducts products;
     products.k = record.get<unsigned>("k");
+    if (products.k == 0 || products.k > kMostSummands) record.fail("k", "is no number of products");
     products.a = elements.take(rows * products.k, capture::stored_bytes(instruction.a));
     products.b = elements.take(rows * products.k, capture::stored_bytes(instruction.b));
     products.c = elements.take(rows, capture::stored_bytes(instruction.sum));
@@ -89,9 +99,10 @@ capture::VectorKind kind_of(const CapturedRecord& record) {
 
 Recomputed vectors(const CapturedRecord& record, unsigned capability) {
     const MatrixInstruction instruction = instruction_of(record);
-    const auto rows = record.get<std::size_t>("rows");
-    const DotProducts products =
-        capture::random_products(instruction, kind_of(record), rows, record.get<unsigned>("steps"));
+    const std::size_t rows = count_of(record, "rows");
+    const auto steps = record.get<unsigned>("steps");
+    if (steps == 0 || steps > kMostSummands) record.fail("steps", "is no number of instructions");
+    const DotProducts products = capture::random_products(instruction, kind_of(record), rows, steps);
     return {Elements(record).take(rows, capture::stored_bytes(instruction.sum)),
             capture::predict(instruction, capability, products), capture::bits_of(instruction.sum),
             category_of(instruction, "vectors:")};
@@ -99,7 +110,7 @@ Recomputed vectors(const CapturedRecord& record, unsigned capability) {
 
 Recomputed tiles(const CapturedRecord& record, unsigned capability) {
     const MatrixInstruction instruction = instruction_of(record);
-    const auto random = capture::random_tiles(instruction, kind_of(record), record.get<std::size_t>("tiles"));
+    const auto random = capture::random_tiles(instruction, kind_of(record), count_of(record, "tiles"));
     return {Elements(record).take(random.c.size(), capture::stored_bytes(instruction.sum)),
             capture::predict_tiles(instruction, capability, 1, random.a, random.b, random.c, random.rows),
             capture::bits_of(instruction.sum), category_of(instruction, "vectors:")};
@@ -107,7 +118,7 @@ Recomputed tiles(const CapturedRecord& record, unsigned capability) {
 
 Recomputed scalar(const CapturedRecord& record) {
     const std::string mnemonic = record.get<std::string>("instruction");
-    const auto rows = record.get<std::size_t>("rows");
+    const std::size_t rows = count_of(record, "rows");
     for (const capture::ScalarInstruction& instruction : capture::scalar_instructions()) {
         if (instruction.mnemonic != mnemonic) continue;
         Recomputed result{Elements(record).take(rows, instruction.output_bits / 8), std::nullopt,

@@ -46,7 +46,7 @@ std::vector<RecordedOrder> recorded_orders(const CapturedSection& section) {
             continue;
         RecordedOrder order;
         order.id = record.id;
-        order.problem = problem_of(record, record.values.at("problem"));
+        order.problem = problem_of(record, record.get<nlohmann::json>("problem"));
         order.algorithm = algorithm_of(record, record.values.at("algorithm"));
         order.tree = tree_of(record);
         order.problem_text =

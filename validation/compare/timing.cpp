@@ -100,7 +100,7 @@ void plan_gemms(const RecordedCapture& capture, const CompareOptions& options, P
         row.captured = std::max(0.1, median_of(record, "cold") - start_of_graph(capture));
         row.unit = "us";
         if (record.values.contains("algorithm"))
-            row.note = record.values["algorithm"].value("kernels", std::string());
+            row.note = algorithm_of(record, record.values["algorithm"]).kernels;
         plan.add(std::move(row), {TimingJob::Kind::gemm, record.id, problem});
     }
 }
@@ -116,8 +116,8 @@ void plan_kernels(const RecordedCapture& capture, const CompareOptions& options,
         if (!options.selects(row.name, row.category)) continue;
         const auto known =
             std::find_if(items.begin(), items.end(), [&](const auto& item) { return item.id == record.id; });
-        if (known == items.end() || std::stoull(record.get<std::string>("fingerprint"), nullptr, 16) !=
-                                        capture::fingerprint(known->kernel)) {
+        if (known == items.end() ||
+            record.hexadecimal("fingerprint") != capture::fingerprint(known->kernel)) {
             ++plan.left_out["the kernel has changed since"];
             continue;
         }

@@ -160,7 +160,10 @@ Finding compare_product(const Product& product, const models::TpuConfig& device)
 std::vector<OutputPlace> places_of(const CapturedRecord& record, const GemmProblem& problem,
                                    std::uint64_t seed) {
     const auto count = record.get<std::size_t>("elements");
+    if (count > record.binary.size()) record.fail("elements", "is more than the record's bytes hold");
     if (!record.get<bool>("whole")) return capture::sample_places(problem, seed, count);
+    if (count != problem.batch * problem.m * problem.n)
+        record.fail("elements", "is not the number of outputs");
     std::vector<OutputPlace> places;
     for (std::uint64_t i = 0; i < problem.batch * problem.m * problem.n; ++i)
         places.push_back({i / (problem.m * problem.n), i / problem.n % problem.m, i % problem.n});

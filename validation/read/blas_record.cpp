@@ -7,6 +7,12 @@ namespace {
 
 using nlohmann::json;
 
+// Above what a GPU can be asked for in a capture, and low enough that rows fit in memory and counts in 64
+// bits.
+constexpr std::uint64_t kLargestExtent = std::uint64_t{1} << 22;
+constexpr double kMostProducts = 0x1p60;
+constexpr int kMostSplits = 1 << 16;
+
 /// The members of one object of a record.
 class Members {
   public:
@@ -19,6 +25,7 @@ class Members {
     T get(const char* name) const {
         const auto member = object_.find(name);
         if (member == object_.end()) fail(name, "is missing");
+        if (!is_kind<T>(*member)) fail(name, "is of another kind than expected");
         try {
             return member->template get<T>();
         } catch (const json::exception&) {
@@ -88,13 +95,17 @@ capture::GemmProblem problem_of(const CapturedRecord& record, const json& object
     const auto extent = [&](const char* name, std::uint64_t otherwise, bool required) {
         const auto value =
             required ? members.get<std::uint64_t>(name) : members.get<std::uint64_t>(name, otherwise);
-        if (value == 0 || value > (std::uint64_t{1} << 32)) members.fail(name, "is no extent of a matrix");
+        if (value == 0 || value > kLargestExtent) members.fail(name, "is no extent of a matrix");
         return value;
     };
     p.m = extent("m", 1, true);
     p.n = extent("n", 1, true);
     p.k = extent("k", 1, true);
     p.batch = extent("batch", 1, false);
+    if (static_cast<double>(p.m) * static_cast<double>(p.n) * static_cast<double>(p.k) *
+            static_cast<double>(p.batch) >
+        kMostProducts)
+        members.fail("m", "makes with n, k and batch a product that no GPU computes");
     p.transpose_a = members.get("transpose_a", false);
     p.transpose_b = members.get("transpose_b", false);
     p.a = members.type("a");
@@ -127,6 +138,7 @@ capture::GemmAlgorithm algorithm_of(const CapturedRecord& record, const json& ob
     a.tile = members.get("tile", -1);
     a.stages = members.get("stages", -1);
     a.split_k = members.get("split_k", -1);
+    if (a.split_k > kMostSplits) members.fail("split_k", "is more parts than any library makes of K");
     a.reduction_scheme = members.get("reduction_scheme", -1);
     a.swizzle = members.get("swizzle", -1);
     a.custom_option = members.get("custom_option", -1);

@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <limits>
 #include <set>
@@ -17,7 +18,8 @@ constexpr const char* kDamaged = "the capture is damaged or was cut short in cop
 std::string text_of(const json& object, const char* key) {
     const auto member = object.find(key);
     if (member == object.end() || member->is_null()) return {};
-    return member->is_string() ? member->get<std::string>() : member->dump();
+    if (member->is_string()) return member->get<std::string>();
+    return member->is_primitive() ? member->dump() : std::string();
 }
 
 json read_manifest(const std::filesystem::path& path) {
@@ -33,7 +35,7 @@ json read_manifest(const std::filesystem::path& path) {
 
 int schema_of(const json& manifest, const std::filesystem::path& path) {
     const auto schema = manifest.find("schema");
-    if (schema == manifest.end() || !schema->is_number_integer())
+    if (schema == manifest.end() || !is_kind<int>(*schema))
         throw Error("the manifest does not say which schema the capture has", {path.string(), 0, "schema"},
                     kDamaged);
     return schema->get<int>();
@@ -114,6 +116,14 @@ double CapturedRecord::number(const std::string& key) const {
     fail(key, "is no number");
 }
 
+std::uint64_t CapturedRecord::hexadecimal(const std::string& key) const {
+    const auto text = get<std::string>(key);
+    std::uint64_t value = 0;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, 16);
+    if (error != std::errc{} || end != text.data() + text.size()) fail(key, "is no hexadecimal number");
+    return value;
+}
+
 const CapturedRecord* CapturedSection::find(const std::string& id) const {
     const auto found = std::find_if(records.begin(), records.end(),
                                     [&](const CapturedRecord& record) { return record.id == id; });
@@ -154,7 +164,7 @@ std::string RecordedCapture::device_name() const {
 
 unsigned RecordedCapture::compute_capability() const {
     const auto member = device_.find("compute_capability");
-    return member != device_.end() && member->is_number_unsigned() ? member->get<unsigned>() : 0;
+    return member != device_.end() && is_kind<unsigned>(*member) ? member->get<unsigned>() : 0;
 }
 
 std::string RecordedCapture::date() const {

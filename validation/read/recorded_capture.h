@@ -3,11 +3,14 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "isa/common/error.h"
@@ -16,6 +19,22 @@ namespace heddle::validation {
 
 /// The schema that this reader knows.
 inline constexpr int kCaptureSchema = 1;
+
+/// Whether `value` is a T without loss: no negative number where there can be none, no number that is too
+/// large, no truth value or fraction as an integer (which nlohmann-json would convert in silence).
+template <typename T>
+bool is_kind(const nlohmann::json& value) {
+    if constexpr (std::is_same_v<T, bool>) {
+        return value.is_boolean();
+    } else if constexpr (std::is_integral_v<T>) {
+        if (value.is_number_unsigned()) return std::in_range<T>(value.template get<std::uint64_t>());
+        return value.is_number_integer() && std::in_range<T>(value.template get<std::int64_t>());
+    } else if constexpr (std::is_floating_point_v<T>) {
+        return value.is_number();
+    } else {
+        return true;  // told by the conversion
+    }
+}
 
 /// One line of a section, and the bytes that belong to it.
 struct CapturedRecord {
@@ -30,6 +49,7 @@ struct CapturedRecord {
     T get(const std::string& key) const {
         const auto member = values.find(key);
         if (member == values.end()) fail(key, "is missing");
+        if (!is_kind<T>(*member)) fail(key, "is of another kind than expected");
         try {
             return member->template get<T>();
         } catch (const nlohmann::json::exception&) {
@@ -42,6 +62,8 @@ struct CapturedRecord {
     }
     /// A number; the texts "nan", "inf" and "-inf" are numbers too.
     double number(const std::string& key) const;
+    /// A hash or other text of hexadecimal digits.
+    std::uint64_t hexadecimal(const std::string& key) const;
     [[noreturn]] void fail(const std::string& key, const std::string& problem) const;
 };
 

@@ -47,6 +47,9 @@ capture::TrainingItem item_of(const CapturedRecord& record) {
 target::GpuTarget target_of(const CapturedRecord& record) {
     const auto target = record.get<nlohmann::json>("target");
     try {
+        for (const char* key : {"compute_capability", "sm_count", "l2_bytes"})
+            if (!is_kind<unsigned>(target.at(key)) || target.at(key) == 0)
+                record.fail("target." + std::string(key), "is no number above 0");
         return capture::training_target(target.at("compute_capability").get<unsigned>(),
                                         target.at("sm_count").get<unsigned>(),
                                         target.at("l2_bytes").get<std::uint64_t>());
@@ -57,11 +60,20 @@ target::GpuTarget target_of(const CapturedRecord& record) {
 
 std::vector<capture::TrainingProduct> products_of(const CapturedRecord& record) {
     std::vector<capture::TrainingProduct> products;
-    for (const nlohmann::json& object : record.get<nlohmann::json>("products")) {
+    const auto text = [&](const nlohmann::json& object, const char* name) {
+        const auto member = object.find(name);
+        if (member == object.end()) return std::string();
+        if (!member->is_string()) record.fail("products." + std::string(name), "is no text");
+        return member->get<std::string>();
+    };
+    const auto objects = record.get<nlohmann::json>("products");
+    if (!objects.is_array()) record.fail("products", "is no list");
+    for (const nlohmann::json& object : objects) {
+        if (!object.is_object()) record.fail("products", "has an entry that is no object");
         capture::TrainingProduct product;
-        product.op = object.value("op", "");
+        product.op = text(object, "op");
         if (object.contains("why_not")) {
-            product.why_not = object.value("why_not", "");
+            product.why_not = text(object, "why_not");
         } else {
             if (!object.contains("problem") || !object.contains("algorithm"))
                 record.fail("products", "has an entry without problem or algorithm");

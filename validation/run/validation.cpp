@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
+#include <new>
 #include <set>
+#include <stdexcept>
 
 #include "sim/config/hardware.h"
 #include "validation/compare/kernels.h"
@@ -73,6 +75,26 @@ void compare_recordings(const ValidationOptions& options, Validation& validation
     validation.comparisons.push_back(compare_recorded_vectors(folder, options.compare));
 }
 
+/// Compares one section. Values that no reader found fault with and that no calculation can be made with (a
+/// matrix larger than the memory, an order that skips summands) are the capture's fault too, and named as
+/// such.
+std::vector<Comparison> compare_section(const SectionComparison& comparison, const RecordedCapture& capture,
+                                        const CompareOptions& options) {
+    std::string problem;
+    try {
+        return comparison.compare(capture, options);
+    } catch (const nlohmann::json::exception& error) {
+        problem = error.what();
+    } catch (const std::logic_error& error) {
+        problem = error.what();
+    } catch (const std::bad_alloc&) {
+        problem = "there is not enough memory for what it describes";
+    }
+    throw Error("the section cannot be compared: " + problem,
+                {(capture.folder() / (std::string(comparison.section) + ".jsonl")).string()},
+                "the capture is damaged, or made by another version: copy it again or capture again");
+}
+
 /// What one subject has to show.
 Validation compare_subject(Subject subject, const ValidationOptions& options, const Captures& captures) {
     Validation found;
@@ -83,7 +105,7 @@ Validation compare_subject(Subject subject, const ValidationOptions& options, co
         for (const auto& capture : captures) {
             if (comparison.compare == nullptr || !capture->has(comparison.section)) continue;
             recorded = true;
-            add(found, comparison.compare(*capture, options.compare));
+            add(found, compare_section(comparison, *capture, options.compare));
         }
         if (!recorded) found.missing.push_back("not yet recorded: " + std::string(comparison.what));
     }
