@@ -53,9 +53,11 @@ void write_file(const std::filesystem::path& path, std::string_view text) {
     stream.close();
     std::error_code failure;
     if (stream) std::filesystem::rename(aside(path), path, failure);
-    if (!stream || failure)
+    if (!stream || failure) {
+        std::filesystem::remove(aside(path), failure);
         throw Error("cannot write the file", {path.string()},
                     "check the folder's permissions and the space left on the disk");
+    }
 }
 
 FolderLock::FolderLock(const std::filesystem::path& folder)

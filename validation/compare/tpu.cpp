@@ -245,9 +245,9 @@ void compare_record(const CapturedRecord& record, const models::TpuConfig& devic
         totals.left_out += results.empty() ? 0 : 1;
         return;
     }
-    product.places = places_of(record, product.problem, product.inputs.seed);
     for (std::size_t i = 0; i < results.size(); ++i) {
         if (results[i].contains("error")) continue;
+        if (product.places.empty()) product.places = places_of(record, product.problem, product.inputs.seed);
         product.outputs =
             outputs_of(record, results[i], product.places.size() * capture::bytes_of(product.problem.d));
         const Finding finding = compare_product(product, device);
