@@ -12,7 +12,8 @@ namespace heddle::capture {
 #define HEDDLE_CUBLASLT_FUNCTIONS(F)                                                                    \
     F(cublasLtCreate)                                                                                   \
     F(cublasLtGetVersion)                                                                               \
-    F(cublasLtGetStatusName) F(cublasLtMatmul) F(cublasLtMatmulDescCreate) F(cublasLtMatmulDescDestroy) \
+    F(cublasLtGetStatusName)                                                                            \
+    F(cublasLtMatmul) F(cublasLtMatmulDescCreate) F(cublasLtMatmulDescDestroy)                          \
         F(cublasLtMatmulDescSetAttribute) F(cublasLtMatrixLayoutCreate) F(cublasLtMatrixLayoutDestroy)  \
             F(cublasLtMatrixLayoutSetAttribute) F(cublasLtMatmulPreferenceCreate)                       \
                 F(cublasLtMatmulPreferenceDestroy) F(cublasLtMatmulPreferenceSetAttribute)              \

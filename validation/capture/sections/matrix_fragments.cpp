@@ -19,12 +19,13 @@ FragmentPlace in_shared_memory(unsigned bits, unsigned row, unsigned k) {
 }
 
 // A, B and C of mma.m8n8k4 in f16, A row-major and B column-major (the figures of "m8n8k4 with f16").
-FragmentPlace in_quads(const MatrixInstruction& instruction, Operand operand, unsigned product, unsigned row,
-                       unsigned column, unsigned words) {
+FragmentPlace in_quads(const MatrixInstruction& instruction, FragmentOperand operand, unsigned product,
+                       unsigned row, unsigned column, unsigned words) {
     const auto lane_of = [&](unsigned quad_lane, unsigned upper) {
         return 4 * product + quad_lane + 16 * upper;
     };
-    if (operand != Operand::sum) return {lane_of(row % 4, row / 4) * words + column / 2, column % 2 * 16};
+    if (operand != FragmentOperand::sum)
+        return {lane_of(row % 4, row / 4) * words + column / 2, column % 2 * 16};
     if (instruction.sum == Element::f16)
         return {lane_of(row % 4, row / 4) * words + column / 2, column % 2 * 16};
     // f32: row = (lane & 1) + (i & 2), plus 4 in the upper half; column = (i & 4) + (lane & 2) + (i & 1).
@@ -50,11 +51,11 @@ FragmentPlace of_sum(unsigned bits, unsigned rows, unsigned words, unsigned row,
 struct Extents {
     unsigned rows, columns, bits;
 };
-Extents extents(const MatrixInstruction& i, Operand operand) {
+Extents extents(const MatrixInstruction& i, FragmentOperand operand) {
     switch (operand) {
-        case Operand::a:
+        case FragmentOperand::a:
             return {i.m, i.stored_k(), bits_of(i.a)};
-        case Operand::b:
+        case FragmentOperand::b:
             return {i.n, i.k, bits_of(i.b)};
         default:
             return {i.m, i.n, bits_of(i.sum)};
@@ -67,45 +68,45 @@ FragmentSizes fragment_sizes(const MatrixInstruction& instruction) {
     FragmentSizes sizes;
     if (instruction.kind == Kind::wgmma) sizes.threads = 128;
     if (instruction.kind == Kind::quad) sizes.products = 4;
-    const auto words = [&](Operand operand) {
+    const auto words = [&](FragmentOperand operand) {
         const Extents e = extents(instruction, operand);
         return sizes.products * e.rows * e.columns * e.bits / 32 / sizes.threads;
     };
-    sizes.a_words = words(Operand::a);
-    sizes.b_words = words(Operand::b);
-    sizes.sum_words = words(Operand::sum);
+    sizes.a_words = words(FragmentOperand::a);
+    sizes.b_words = words(FragmentOperand::b);
+    sizes.sum_words = words(FragmentOperand::sum);
     return sizes;
 }
 
-FragmentPlace fragment_place(const MatrixInstruction& instruction, Operand operand, unsigned product,
+FragmentPlace fragment_place(const MatrixInstruction& instruction, FragmentOperand operand, unsigned product,
                              unsigned row, unsigned column) {
     const FragmentSizes sizes = fragment_sizes(instruction);
     const Extents e = extents(instruction, operand);
-    const unsigned words = operand == Operand::a   ? sizes.a_words
-                           : operand == Operand::b ? sizes.b_words
-                                                   : sizes.sum_words;
+    const unsigned words = operand == FragmentOperand::a   ? sizes.a_words
+                           : operand == FragmentOperand::b ? sizes.b_words
+                                                           : sizes.sum_words;
     if (instruction.kind == Kind::quad) return in_quads(instruction, operand, product, row, column, words);
     if (instruction.kind == Kind::wgmma) {
-        if (operand != Operand::sum) return in_shared_memory(e.bits, row, column);
+        if (operand != FragmentOperand::sum) return in_shared_memory(e.bits, row, column);
         FragmentPlace place = of_sum(e.bits, 16, words, row % 16, column);
         place.word += row / 16 * 32 * words;  // each warp has 16 rows
         return place;
     }
-    if (operand == Operand::sum) return of_sum(e.bits, e.rows, words, row, column);
+    if (operand == FragmentOperand::sum) return of_sum(e.bits, e.rows, words, row, column);
     return in_registers(e.bits, e.rows, words, row, column);
 }
 
 namespace {
 
 // Words of an instruction's image. B of wgmma has half a word for each thread.
-unsigned image_words(const MatrixInstruction& instruction, Operand operand) {
+unsigned image_words(const MatrixInstruction& instruction, FragmentOperand operand) {
     const Extents e = extents(instruction, operand);
     return fragment_sizes(instruction).products * e.rows * e.columns * e.bits / 32;
 }
 
 }  // namespace
 
-std::vector<std::uint32_t> pack(const MatrixInstruction& instruction, Operand operand,
+std::vector<std::uint32_t> pack(const MatrixInstruction& instruction, FragmentOperand operand,
                                 std::span<const std::uint64_t> values) {
     const Extents e = extents(instruction, operand);
     const unsigned products = fragment_sizes(instruction).products, words = image_words(instruction, operand);
@@ -132,9 +133,9 @@ std::vector<std::uint32_t> pack(const MatrixInstruction& instruction, Operand op
 
 std::vector<std::uint64_t> unpack_sum(const MatrixInstruction& instruction,
                                       std::span<const std::uint32_t> images) {
-    const Extents e = extents(instruction, Operand::sum);
+    const Extents e = extents(instruction, FragmentOperand::sum);
     const unsigned products = fragment_sizes(instruction).products,
-                   words = image_words(instruction, Operand::sum);
+                   words = image_words(instruction, FragmentOperand::sum);
     const std::size_t elements = std::size_t{products} * e.rows * e.columns;
     const std::size_t instructions = images.size() / words;
     const std::uint64_t mask = e.bits == 64 ? ~std::uint64_t{0} : (std::uint64_t{1} << e.bits) - 1;
@@ -142,7 +143,8 @@ std::vector<std::uint64_t> unpack_sum(const MatrixInstruction& instruction,
     for (unsigned product = 0; product < products; ++product) {
         for (unsigned row = 0; row < e.rows; ++row) {
             for (unsigned column = 0; column < e.columns; ++column) {
-                const FragmentPlace place = fragment_place(instruction, Operand::sum, product, row, column);
+                const FragmentPlace place =
+                    fragment_place(instruction, FragmentOperand::sum, product, row, column);
                 const std::size_t element = (std::size_t{product} * e.rows + row) * e.columns + column;
                 for (std::size_t i = 0; i < instructions; ++i) {
                     const std::uint32_t* word = &images[i * words + place.word];

@@ -16,7 +16,7 @@
 
 namespace heddle::capture {
 
-enum class Operand : std::uint8_t { a, b, sum };
+enum class FragmentOperand : std::uint8_t { a, b, sum };
 
 /// Threads that execute one instruction, products that it computes at once (4 for quads), and words of 32
 /// bits that each thread holds. For wgmma A and B are images of shared memory, whose words are counted as if
@@ -32,12 +32,12 @@ FragmentSizes fragment_sizes(const MatrixInstruction& instruction);
 struct FragmentPlace {
     unsigned word = 0, shift = 0;
 };
-FragmentPlace fragment_place(const MatrixInstruction& instruction, Operand operand, unsigned product,
+FragmentPlace fragment_place(const MatrixInstruction& instruction, FragmentOperand operand, unsigned product,
                              unsigned row, unsigned column);
 
 /// `values`: raw bits, [product][rows][columns], for any number of instructions; returns their images one
 /// after the other. B is given as [product][n][k].
-std::vector<std::uint32_t> pack(const MatrixInstruction& instruction, Operand operand,
+std::vector<std::uint32_t> pack(const MatrixInstruction& instruction, FragmentOperand operand,
                                 std::span<const std::uint64_t> values);
 std::vector<std::uint64_t> unpack_sum(const MatrixInstruction& instruction,
                                       std::span<const std::uint32_t> image);

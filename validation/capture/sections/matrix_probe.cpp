@@ -204,9 +204,9 @@ std::vector<std::uint64_t> MatrixProbe::tiles(std::span<const std::uint64_t> a,
                                               std::span<const SparseRow> rows) const {
     const FragmentSizes sizes = fragment_sizes(instruction_);
     const std::size_t ctas = c.size() / (std::size_t{sizes.products} * instruction_.m * instruction_.n);
-    const std::vector<std::uint32_t> images[3] = {pack(instruction_, Operand::a, a),
-                                                  pack(instruction_, Operand::b, b),
-                                                  pack(instruction_, Operand::sum, c)};
+    const std::vector<std::uint32_t> images[3] = {pack(instruction_, FragmentOperand::a, a),
+                                                  pack(instruction_, FragmentOperand::b, b),
+                                                  pack(instruction_, FragmentOperand::sum, c)};
     std::vector<std::uint32_t> metadata;
     for (std::size_t i = 0; i + 16 <= rows.size(); i += 16) {
         const auto words = pack_metadata(instruction_, rows.subspan(i, 16));
