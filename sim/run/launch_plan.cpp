@@ -6,6 +6,7 @@
 #include <cstring>
 #include <map>
 
+#include "isa/numerics/counter_random.h"
 #include "sim/run/kernel_cache.h"
 #include "sim/run/l2_residency.h"
 
@@ -43,14 +44,11 @@ std::string key_of(const program::GpuProgram& program, const PlannedLaunch& plan
     return key;
 }
 
-/// SplitMix64: a counter-based generator, the same on every machine.
+/// A counter-based generator, the same on every machine. Not numerics::random_bits(): names in the kernel
+/// cache and published cycles stand on these values.
 std::uint64_t random_bits(std::uint64_t seed, std::uint64_t counter) {
-    std::uint64_t x = seed * 0x9e3779b97f4a7c15ull + counter * 0xbf58476d1ce4e5b9ull + 0x94d049bb133111ebull;
-    x ^= x >> 30;
-    x *= 0xbf58476d1ce4e5b9ull;
-    x ^= x >> 27;
-    x *= 0x94d049bb133111ebull;
-    return x ^ (x >> 31);
+    return numerics::mix_bits(seed * 0x9e3779b97f4a7c15ull + counter * 0xbf58476d1ce4e5b9ull +
+                              0x94d049bb133111ebull);
 }
 
 }  // namespace
