@@ -44,8 +44,8 @@ std::string key_of(const program::GpuProgram& program, const PlannedLaunch& plan
     return key;
 }
 
-/// A counter-based generator, the same on every machine. Not numerics::random_bits(): names in the kernel
-/// cache and published cycles stand on these values.
+/// A counter-based generator, the same on every machine. Not numerics::random_bits(): cycles that were
+/// published stand on these values.
 std::uint64_t random_bits(std::uint64_t seed, std::uint64_t counter) {
     return numerics::mix_bits(seed * 0x9e3779b97f4a7c15ull + counter * 0xbf58476d1ce4e5b9ull +
                               0x94d049bb133111ebull);
