@@ -215,6 +215,7 @@ class KernelComparison {
         const double per_cent = exact_.total == 0 ? std::nan("") : 100 * exact_.fraction();
         comparison_.bars.push_back(
             at_least("elements identical, of kernels without approximated functions", per_cent, 100));
+        add_error_bars(comparison_, options_);
         Histogram histogram{"ULPs between recorded and computed elements", {}};
         for (std::size_t i = 0; i < kUlpBins; ++i) histogram.bins.push_back({kUlpLabels[i], ulps_[i]});
         comparison_.histograms.push_back(std::move(histogram));

@@ -124,6 +124,7 @@ Comparison compare(const fs::path& file, const Recording& recording, const Compa
         "The vendor's kernel on the GPU, Heddle's own (mma.sync) on the model, whose L2 is cold: the "
         "difference is "
         "that of the kernels too. A sample of the shapes that are simulated in seconds.");
+    add_error_bars(comparison, options);
     return comparison;
 }
 

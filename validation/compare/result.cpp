@@ -123,4 +123,13 @@ std::vector<const ComparisonRow*> worst_rows(const std::vector<ComparisonRow>& r
     return worst;
 }
 
+void add_error_bars(Comparison& comparison, const CompareOptions& options) {
+    for (const CategorySummary& summary : summarise(comparison.rows)) {
+        const auto bar = options.error_bars.find(summary.category);
+        if (bar != options.error_bars.end() && summary.quantities > 0)
+            comparison.bars.push_back(
+                at_most("mean error of " + summary.category, summary.mean_error * 100, bar->second));
+    }
+}
+
 }  // namespace heddle::validation

@@ -126,4 +126,7 @@ struct CompareOptions {
     }
 };
 
+/// The bars of `options.error_bars` whose category has rows with both figures.
+void add_error_bars(Comparison& comparison, const CompareOptions& options);
+
 }  // namespace heddle::validation

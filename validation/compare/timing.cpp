@@ -149,12 +149,7 @@ Comparison carry_out(std::string title, Reference reference, Plan plan, const Co
     }
     for (const auto& [reason, count] : plan.left_out)
         comparison.missing.push_back(std::to_string(count) + " left out: " + reason);
-    for (const CategorySummary& summary : summarise(comparison.rows)) {
-        const auto bar = options.error_bars.find(summary.category);
-        if (bar != options.error_bars.end() && summary.quantities > 0)
-            comparison.bars.push_back(
-                at_most("mean error of " + summary.category, summary.mean_error * 100, bar->second));
-    }
+    add_error_bars(comparison, options);
     return comparison;
 }
 

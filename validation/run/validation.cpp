@@ -7,6 +7,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "isa/common/error.h"
 #include "sim/config/hardware.h"
 #include "validation/compare/kernels.h"
 #include "validation/compare/numerics.h"
@@ -134,6 +135,24 @@ void tell_what_is_incomplete(const Captures& captures, Validation& validation) {
     }
 }
 
+/// A bar that judges nothing would seem to hold: a category that was not compared is an error.
+void check_error_bars(const CompareOptions& options, const Validation& validation) {
+    std::vector<std::string> categories;
+    for (const Comparison& comparison : validation.comparisons)
+        for (const CategorySummary& summary : summarise(comparison.rows))
+            if (summary.quantities > 0 &&
+                std::find(categories.begin(), categories.end(), summary.category) == categories.end())
+                categories.push_back(summary.category);
+    for (const auto& [category, percent] : options.error_bars) {
+        if (std::find(categories.begin(), categories.end(), category) != categories.end()) continue;
+        std::string known;
+        for (const std::string& name : categories)
+            known += (known.empty() ? "with figures: `" : ", `") + name + "`";
+        throw Error("no figures of the category `" + category + "` were compared", {"--bar", 0, ""},
+                    known.empty() ? "name a capture with times: --capture DIR" : known);
+    }
+}
+
 /// Folders in the order in which they are looked in, each once.
 void add_captures(std::vector<fs::path>& captures, std::set<fs::path>& known, const fs::path& folder) {
     for (const fs::path& capture : captures_in(folder)) {
@@ -185,6 +204,7 @@ Validation validate(const ValidationOptions& options) {
         add(validation, std::move(found.comparisons));
         validation.missing.insert(validation.missing.end(), found.missing.begin(), found.missing.end());
     }
+    check_error_bars(options.compare, validation);
     tell_what_is_incomplete(captures, validation);
     return validation;
 }

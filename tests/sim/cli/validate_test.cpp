@@ -99,6 +99,8 @@ TEST_CASE("bad usage of validate ends with code 2 and one line") {
         {"timing --bar ten", "CATEGORY=PERCENT"},
         {"timing --bar gemm=-1", "CATEGORY=PERCENT"},
         {"timing --bar gemm=1x", "CATEGORY=PERCENT"},
+        {"numerics --bar \"gemm bf16=10\"", "no figures of the category `gemm bf16` were compared"},
+        {"timing --filter latency/l1 --bar latency=5", "`used by the hardware file`"},
         {"all --capture nowhere", "manifest.json"},
         {"all --data nowhere", "nowhere"},
         {"all --jobs many", "many"},
