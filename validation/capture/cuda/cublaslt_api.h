@@ -9,17 +9,16 @@
 
 namespace heddle::capture {
 
-#define HEDDLE_CUBLASLT_FUNCTIONS(F)                                                                    \
-    F(cublasLtCreate)                                                                                   \
-    F(cublasLtGetVersion)                                                                               \
-    F(cublasLtGetStatusName)                                                                            \
-    F(cublasLtMatmul) F(cublasLtMatmulDescCreate) F(cublasLtMatmulDescDestroy)                          \
-        F(cublasLtMatmulDescSetAttribute) F(cublasLtMatrixLayoutCreate) F(cublasLtMatrixLayoutDestroy)  \
-            F(cublasLtMatrixLayoutSetAttribute) F(cublasLtMatmulPreferenceCreate)                       \
-                F(cublasLtMatmulPreferenceDestroy) F(cublasLtMatmulPreferenceSetAttribute)              \
-                    F(cublasLtMatmulAlgoGetHeuristic) F(cublasLtMatmulAlgoCheck)                        \
-                        F(cublasLtMatmulAlgoConfigGetAttribute) F(cublasLtMatmulAlgoConfigSetAttribute) \
-                            F(cublasLtMatmulAlgoCapGetAttribute)
+// clang-format off
+#define HEDDLE_CUBLASLT_FUNCTIONS(F) \
+    F(cublasLtCreate) F(cublasLtGetVersion) F(cublasLtGetStatusName) F(cublasLtMatmul) \
+    F(cublasLtMatmulDescCreate) F(cublasLtMatmulDescDestroy) F(cublasLtMatmulDescSetAttribute) \
+    F(cublasLtMatrixLayoutCreate) F(cublasLtMatrixLayoutDestroy) F(cublasLtMatrixLayoutSetAttribute) \
+    F(cublasLtMatmulPreferenceCreate) F(cublasLtMatmulPreferenceDestroy) \
+    F(cublasLtMatmulPreferenceSetAttribute) F(cublasLtMatmulAlgoGetHeuristic) F(cublasLtMatmulAlgoCheck) \
+    F(cublasLtMatmulAlgoConfigGetAttribute) F(cublasLtMatmulAlgoConfigSetAttribute) \
+    F(cublasLtMatmulAlgoCapGetAttribute)
+// clang-format on
 
 struct CublasLtApi {
 #define HEDDLE_DECLARE(function) decltype(&::function) function = nullptr;

@@ -10,23 +10,23 @@ namespace heddle::capture {
 
 // cuda.h renames functions to their newest version (cuMemAlloc is cuMemAlloc_v2), so members and the names
 // that are looked up have to go through the preprocessor: a list and macros, here alone.
-#define HEDDLE_CUDA_DRIVER_FUNCTIONS(F)                                                                     \
-    F(cuInit)                                                                                               \
-    F(cuDriverGetVersion)                                                                                   \
-    F(cuGetErrorName)                                                                                       \
-    F(cuGetErrorString) F(cuDeviceGetCount) F(cuDeviceGet) F(cuDeviceGetName) F(cuDeviceGetAttribute)       \
-        F(cuDeviceTotalMem) F(cuDevicePrimaryCtxRetain) F(cuCtxSetCurrent) F(cuMemGetInfo) F(cuMemAlloc)    \
-            F(cuMemFree) F(cuMemcpyHtoDAsync) F(cuMemcpyDtoHAsync) F(cuMemsetD8Async) F(cuModuleLoadDataEx) \
-                F(cuModuleGetFunction) F(cuFuncGetAttribute) F(cuFuncSetAttribute) F(cuLaunchKernelEx)      \
-                    F(cuStreamCreate) F(cuStreamSynchronize) F(cuStreamQuery) F(cuStreamBeginCapture)       \
-                        F(cuStreamEndCapture) F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord)           \
-                            F(cuEventElapsedTime) F(cuGraphInstantiate) F(cuGraphUpload) F(cuGraphLaunch)   \
-                                F(cuGraphExecDestroy) F(cuGraphDestroy) F(cuGraphGetNodes)                  \
-                                    F(cuGraphNodeGetType) F(cuGraphKernelNodeGetParams)                     \
-                                        F(cuTensorMapEncodeTiled)
+// clang-format off
+#define HEDDLE_CUDA_DRIVER_FUNCTIONS(F) \
+    F(cuInit) F(cuDriverGetVersion) F(cuGetErrorName) F(cuGetErrorString) F(cuDeviceGetCount) \
+    F(cuDeviceGet) F(cuDeviceGetName) F(cuDeviceGetAttribute) F(cuDeviceTotalMem) \
+    F(cuDevicePrimaryCtxRetain) F(cuCtxSetCurrent) F(cuMemGetInfo) F(cuMemAlloc) F(cuMemFree) \
+    F(cuMemcpyHtoDAsync) F(cuMemcpyDtoHAsync) F(cuMemsetD8Async) F(cuModuleLoadDataEx) \
+    F(cuModuleGetFunction) F(cuFuncGetAttribute) F(cuFuncSetAttribute) F(cuLaunchKernelEx) \
+    F(cuStreamCreate) F(cuStreamSynchronize) F(cuStreamQuery) F(cuStreamBeginCapture) \
+    F(cuStreamEndCapture) F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord) F(cuEventElapsedTime) \
+    F(cuGraphInstantiate) F(cuGraphUpload) F(cuGraphLaunch) F(cuGraphExecDestroy) F(cuGraphDestroy) \
+    F(cuGraphGetNodes) F(cuGraphNodeGetType) F(cuGraphKernelNodeGetParams) F(cuTensorMapEncodeTiled)
+// clang-format on
 // Left null where the driver is too old to have them.
+// clang-format off
 #define HEDDLE_CUDA_OPTIONAL_FUNCTIONS(F) \
     F(cuFuncGetName) F(cuKernelGetName) F(cuDeviceGetPCIBusId) F(cuDeviceGetUuid)
+// clang-format on
 
 struct DriverApi {
 #define HEDDLE_DECLARE(function) decltype(&::function) function = nullptr;
