@@ -80,11 +80,14 @@ class ItemMark {
   public:
     ItemMark(const std::filesystem::path& folder, const std::string& section, Journal& journal)
         : path_(folder / (section + ".doing")) {
-        std::ifstream file(path_);
-        char tries = 0;
-        if (!file.get(tries) || file.get() != ' ' || !std::getline(file, before_)) return;
-        if (tries == kAgain && !journal.has(before_))
-            journal.add(before_, Record().text("error", "the process ended in the midst of this, twice"));
+        if (std::ifstream there(path_); std::getline(there, before_) && before_.size() > 2) {
+            const bool again = before_[0] == kAgain;
+            before_.erase(0, 2);
+            before_.erase(before_.find_last_not_of(' ') + 1);
+            if (again && !journal.has(before_))
+                journal.add(before_, Record().text("error", "the process ended in the midst of this, twice"));
+        }
+        file_.open(path_, std::ios::trunc);
     }
     ~ItemMark() {
         std::error_code ignored;
@@ -93,13 +96,19 @@ class ItemMark {
     ItemMark(const ItemMark&) = delete;
     ItemMark& operator=(const ItemMark&) = delete;
 
-    void begin(const std::string& item) const {
-        std::ofstream(path_, std::ios::trunc) << (item == before_ ? kAgain : kFirst) << ' ' << item << '\n';
+    void begin(const std::string& item) {
+        // Always in the same place and never shortened: some file systems wait for the disk when a file is.
+        std::string line = {item == before_ ? kAgain : kFirst, ' '};
+        line += item;
+        line.resize(std::max<std::size_t>(line.size(), 400), ' ');
+        file_.seekp(0);
+        file_ << line << '\n' << std::flush;
     }
 
   private:
     static constexpr char kFirst = '1', kAgain = '2';
     std::filesystem::path path_;
+    std::ofstream file_;
     std::string before_;
 };
 
@@ -132,7 +141,7 @@ class SectionRun {
 
   private:
     Outcome attempt(Journal& journal, std::string& failure) {
-        const ItemMark mark(run_.output, section_.name, journal);
+        ItemMark mark(run_.output, section_.name, journal);
         SectionContext context{device_, journal, run_.extent, stop_,
                                [&](double fraction, const std::string& doing) {
                                    run_.beat();

@@ -247,7 +247,17 @@ void CublasLtBlas::add_launches(CUgraph graph, GemmAlgorithm& algorithm) const {
 void CublasLtBlas::observe(const GemmProblem& problem, GemmAlgorithm& algorithm,
                            const GemmOperands& operands) {
     if (problem.workspace_bytes > 0) workspace(problem.workspace_bytes);  // not while the stream is captured
-    const CUgraph graph = context_.capture([&] { run(problem, algorithm, operands); });
+    const auto multiply = [&] { run(problem, algorithm, operands); };
+    CUgraph graph = nullptr;
+    try {
+        graph = context_.capture(multiply);
+    } catch (const DeviceError& error) {
+        if (error.lost) throw;
+        // The library loads a kernel when it is first used, and that may not go into a graph.
+        multiply();
+        context_.wait();
+        graph = context_.capture(multiply);
+    }
     try {
         add_launches(graph, algorithm);
     } catch (...) {
