@@ -10,6 +10,7 @@
 
 #include "isa/common/error.h"
 #include "validation/capture/blas.h"
+#include "validation/capture/files.h"
 #include "validation/capture/json_value.h"
 #include "validation/capture/record.h"
 
@@ -191,6 +192,17 @@ TEST_CASE("a finished section's bytes are a gzip file that expands to them, and 
     journal.add("b", Record(), bytes_of_text("more"));
     CHECK(folder.text("s.bin") == many + "more");
     CHECK_FALSE(std::filesystem::exists(folder.path() / "s.bin.gz"));
+}
+
+TEST_CASE("on a full disk the old file stays, and nothing half-written beside it") {
+    const std::filesystem::path full = "/dev/full";
+    if (!std::filesystem::exists(full)) return;
+    const Folder folder("full");
+    folder.append("manifest.json", "old");
+    std::filesystem::create_symlink(full, folder.path() / "manifest.json.part");
+    CHECK_THROWS_AS(write_file(folder.path() / "manifest.json", "new"), Error);
+    CHECK(folder.text("manifest.json") == "old");
+    CHECK_FALSE(std::filesystem::is_symlink(folder.path() / "manifest.json.part"));
 }
 
 TEST_CASE("names of problems tell all their members apart") {
