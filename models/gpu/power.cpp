@@ -7,8 +7,11 @@ namespace heddle::models::gpu {
 
 void describe(PowerConfig& c, ParameterList& list) {
     const Quantity power = Quantity::power, energy = Quantity::energy;
-    list.add("power.limit", c.limit, power, 1, 1e5,
-             "Board power; the model does not lower its clock for it.");
+    list.add("power.governor", c.governor, Quantity::count, 0, 1,
+             "Whether the clock is lowered until the step's mean power stays within power.limit.");
+    list.add("power.minimum_clock", c.minimum_clock, Quantity::frequency, 1e6, 1e10,
+             "The lowest clock that the governor sets.");
+    list.add("power.limit", c.limit, power, 1, 1e5, "Board power that the clock is lowered for.");
     list.add("power.idle", c.idle, power, 0, 1e5, "Of the board without work.");
     list.add("power.active", c.active, power, 0, 1e5, "Beyond idle while a kernel runs, whatever it does.");
     list.add("power.nominal_clock", c.nominal_clock, Quantity::frequency, 1e8, 1e10,

@@ -17,7 +17,9 @@ struct GpuConfig;
 struct KernelResult;
 
 struct PowerConfig {
+    std::uint32_t governor = 1;     ///< 1: the clock is lowered until a step stays within the limit
     double limit = 700;             ///< W, board
+    double minimum_clock = 345e6;   ///< Hz, the lowest that the governor sets
     double idle = 70;               ///< W, board without work
     double active = 308;            ///< W beyond idle while a kernel runs, whatever it does
     double nominal_clock = 1.98e9;  ///< Hz, for which the energies hold

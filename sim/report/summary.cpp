@@ -69,6 +69,7 @@ std::string summary_json(const RunResult& result) {
     json["communication_us"] = result.communication_us;
     if (!result.energy.empty())
         json["energy"] = {{"joules", result.energy}, {"of_time_us", result.energy_time_us}};
+    if (result.clock_hz > 0) json["clock_hz"] = result.clock_hz;
     json["ops"] = Json::array();
     for (const OpSummary& op : result.ops) json["ops"].push_back(op_json(op));
     json["coverage"] = {{"cycle", result.coverage.cycle},

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "sim/run/estimate.h"
+#include "sim/run/governor.h"
 #include "sim/run/gpu_session.h"
 #include "sim/run/kernel_cache.h"
 #include "sim/run/launch_plan.h"
@@ -127,15 +128,59 @@ std::map<std::string, LaunchOutcome> simulate_distinct(const trace::Trace& trace
     return outcomes;
 }
 
+/// Mean power of the plan's kernels, back to back; 0 when there are none.
+double mean_power(const std::vector<PlannedLaunch>& plan,
+                  const std::map<std::string, LaunchOutcome>& outcomes) {
+    double joules = 0, seconds = 0;
+    for (const PlannedLaunch& planned : plan) {
+        const LaunchOutcome& outcome = outcomes.at(planned.key);
+        for (const auto& [part, amount] : outcome.energy) joules += amount;
+        seconds += outcome.seconds;
+    }
+    return seconds > 0 ? joules / seconds : 0;
+}
+
+/// All distinct kernels at the clock on which the board settles under its power limit. Changes `config` to
+/// it.
+std::map<std::string, LaunchOutcome> simulate_at_settled_clock(
+    const trace::Trace& trace, const program::GpuProgram& program, const std::vector<PlannedLaunch>& plan,
+    models::gpu::GpuConfig& config, const SimulateOptions& options, RunResult& result) {
+    std::map<double, std::map<std::string, LaunchOutcome>> by_clock;
+    const auto power_at = [&](double clock) {
+        models::gpu::GpuConfig slower = config;
+        slower.clock = clock;
+        by_clock[clock] = simulate_distinct(trace, program, plan, slower, options, result);
+        return mean_power(plan, by_clock[clock]);
+    };
+    if (config.power.governor == 0) {
+        power_at(config.clock);
+    } else {
+        const ClockRange range{std::min(config.power.minimum_clock, config.clock), config.clock};
+        const SettledClock settled =
+            settle_clock(range, config.power.limit, config.power.idle + config.power.active, power_at);
+        if (settled.clock < config.clock) {
+            result.notes.push_back(
+                fmt::format("the clock settles at {:.0f} MHz, where the step draws {:.0f} W of {:.0f} W "
+                            "allowed; at {:.0f} MHz it "
+                            "would draw {:.0f} W",
+                            settled.clock / 1e6, settled.power, config.power.limit, config.clock / 1e6,
+                            settled.power_at_maximum));
+        }
+        config.clock = settled.clock;
+    }
+    result.clock_hz = config.clock;
+    return by_clock.at(config.clock);
+}
+
 }  // namespace
 
 std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& hardware,
                                   const SimulateOptions& options, RunResult& result) {
-    const models::gpu::GpuConfig& config = hardware.gpu();
+    models::gpu::GpuConfig config = hardware.gpu();
     const lowering::GpuLowering lowered = lowering::lower_for_gpu(trace, target_of(config));
     const std::vector<PlannedLaunch> plan = plan_launches(lowered.program, config.l2.bytes);
     const std::map<std::string, LaunchOutcome> outcomes =
-        simulate_distinct(trace, lowered.program, plan, config, options, result);
+        simulate_at_settled_clock(trace, lowered.program, plan, config, options, result);
 
     std::vector<OpOutcome> per_op(trace.ops.size());
     for (std::size_t i = 0; i < trace.ops.size(); ++i) {

@@ -88,6 +88,7 @@ struct RunResult {
     /// Joules of the simulated kernels, by where they went; empty where power is not modelled.
     std::map<std::string, double> energy;
     double energy_time_us = 0;  ///< time of the kernels that `energy` counts
+    double clock_hz = 0;        ///< GPU: the clock of the run, settled by the governor; 0: TPU
     std::optional<NumericsResult> numerics;
     std::vector<std::string> notes;  ///< what the user must know to read the figures
 

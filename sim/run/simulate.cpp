@@ -54,7 +54,9 @@ RunResult simulate(const trace::Trace& trace, const std::string& workload, const
     assemble_step(trace, outcomes, result);
     note_estimates(trace, outcomes, result);
     if (options.numerics) {
-        result.numerics = hardware.is_gpu() ? train_on_gpu(trace, hardware, options, outcomes)
+        Hardware settled = hardware;
+        if (hardware.is_gpu()) std::get<models::gpu::GpuConfig>(settled.device).clock = result.clock_hz;
+        result.numerics = hardware.is_gpu() ? train_on_gpu(trace, settled, options, outcomes)
                                             : train_on_tpu(trace, hardware, options, outcomes);
     }
     result.simulation.wall_s =
