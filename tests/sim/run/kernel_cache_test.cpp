@@ -1,14 +1,18 @@
 #include "sim/run/kernel_cache.h"
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 using namespace heddle::sim;
 
 TEST_CASE("the cache gives back what was stored under the whole key, and survives damage") {
-    const std::filesystem::path folder = std::filesystem::temp_directory_path() / "heddle-kernel-cache-test";
+    const std::filesystem::path folder =
+        std::filesystem::temp_directory_path() / ("heddle-kernel-cache-test-" + std::to_string(getpid()));
     std::filesystem::remove_all(folder);
     ::setenv("HEDDLE_CACHE", folder.c_str(), 1);
     const KernelCache cache = KernelCache::standard();

@@ -1,8 +1,11 @@
 // Section "order" reveals the plans of a BLAS whose plans are known.
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "functional_device.h"
 #include "plan_blas.h"
@@ -108,7 +111,8 @@ TEST_CASE("The section's records", "[capture][order]") {
     PlanBlas blas(device);
     device.set_blas(&blas);
     blas.plans_of = [](const GemmProblem& p) { return std::vector{plan_of(p)}; };
-    const auto folder = std::filesystem::temp_directory_path() / "heddle_order_test";
+    const auto folder =
+        std::filesystem::temp_directory_path() / ("heddle_order_test-" + std::to_string(getpid()));
     std::filesystem::remove_all(folder);
     std::filesystem::create_directories(folder);
     {

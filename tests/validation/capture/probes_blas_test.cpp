@@ -1,11 +1,14 @@
 // Questions that go through a BLAS, put to plans that are known.
 #include "validation/capture/sections/probes_blas.h"
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "functional_device.h"
 #include "plan_blas.h"
@@ -24,7 +27,8 @@ std::vector<nlohmann::json> ask(
     PlanBlas blas(device);
     blas.plans_of = std::move(plans);
     device.set_blas(&blas);
-    const auto folder = std::filesystem::temp_directory_path() / "heddle_blas_probe_test";
+    const auto folder =
+        std::filesystem::temp_directory_path() / ("heddle_blas_probe_test-" + std::to_string(getpid()));
     std::filesystem::remove_all(folder);
     std::filesystem::create_directories(folder);
     {

@@ -1,9 +1,12 @@
 // Captures of probes read back: of a device that computes as its generation does, and of one that does not.
 #include "validation/compare/probes.h"
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+#include <string>
 
 #include "../capture/functional_device.h"
 #include "validation/capture/section.h"
@@ -24,7 +27,8 @@ class Pretender : public capture::test::FunctionalDevice {
 };
 
 Comparison compare(unsigned said, unsigned real, std::vector<std::string>& lines) {
-    const auto folder = std::filesystem::temp_directory_path() / "heddle_probes_compare_test";
+    const auto folder =
+        std::filesystem::temp_directory_path() / ("heddle_probes_compare_test-" + std::to_string(getpid()));
     std::filesystem::remove_all(folder);
     std::filesystem::create_directories(folder);
     {

@@ -1,5 +1,7 @@
 #include "workloads/trace_files/chakra.h"
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <filesystem>
@@ -18,7 +20,9 @@ using heddle::test::recording;
 namespace {
 
 std::string temporary(const std::string& name) {
-    return (std::filesystem::temp_directory_path() / ("heddle_trace_test_" + name)).string();
+    return (std::filesystem::temp_directory_path() /
+            ("heddle_trace_test_" + std::to_string(getpid()) + "_" + name))
+        .string();
 }
 
 /// Either a graph or a heddle::Error: anything else fails the test. Returns whether it was a graph.
