@@ -39,7 +39,7 @@ TEST_CASE("the settled clock is the highest within the limit, whatever the power
                     const SettledClock settled = settle_clock(kRange, limit, constant, power);
                     CAPTURE(exponent, constant, dynamic, limit);
                     CHECK(calls == settled.evaluations);
-                    CHECK(calls <= 14);
+                    CHECK(calls <= 16);  // of 110 clocks
                     CHECK(settled.clock == Approx(exhaustive(power, limit)));
                     CHECK(settled.power == Approx(power(settled.clock)));
                     CHECK(settled.power_at_maximum == Approx(constant + dynamic));
@@ -50,7 +50,7 @@ TEST_CASE("the settled clock is the highest within the limit, whatever the power
 }
 
 TEST_CASE("a step under a low power limit runs at the clock that it allows, and takes longer", "[run]") {
-    const trace::Trace trace = zoo::build("mlp", {{"batch", "64"}, {"hidden", "256"}});
+    const trace::Trace trace = zoo::build("mlp", {{"batch", "64"}, {"widths", "256,256,10"}});
     const auto run = [&](const std::vector<std::string>& overrides) {
         SimulateOptions options;
         options.jobs = 1;
