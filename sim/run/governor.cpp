@@ -8,7 +8,7 @@ namespace heddle::sim {
 namespace {
 
 /// Rounds that guess by a straight line before the interval is halved instead.
-constexpr unsigned kInterpolations = 4;
+constexpr unsigned kInterpolations = 3;
 
 }  // namespace
 
