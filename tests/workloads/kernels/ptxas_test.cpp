@@ -9,43 +9,22 @@
 #include <iostream>
 #include <set>
 
+#include "support/ptx_assembler.h"
 #include "workloads/kernels/exact_functions.h"
 #include "workloads/kernels/library.h"
 
 using namespace heddle::kernels;
-
-namespace {
-
-/// Runs a command; returns its exit status, and what it printed.
-int run(const std::string& command, std::string& output) {
-    output.clear();
-    std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-    if (pipe == nullptr) return -1;
-    char buffer[512];
-    while (std::fgets(buffer, sizeof buffer, pipe) != nullptr) output += buffer;
-    return pclose(pipe);
-}
-
-/// HEDDLE_PTXAS in the environment, what CMake found, or the path.
-std::string assembler() {
-    if (const char* named = std::getenv("HEDDLE_PTXAS")) return named;
-    std::string output;
-    for (const std::string candidate : {HEDDLE_PTXAS_FOUND, "ptxas"}) {
-        if (!candidate.empty() && run("'" + candidate + "' --version", output) == 0) return candidate;
-    }
-    return "";
-}
-
-}  // namespace
+using heddle::test::find_assembler;
+using heddle::test::run_command;
 
 TEST_CASE("ptxas accepts every kernel") {
-    const std::string ptxas = assembler();
+    const std::string ptxas = find_assembler(HEDDLE_PTXAS_FOUND);
     if (ptxas.empty()) {
         std::cout << "skipped: no ptxas found\n";
         return;
     }
     std::string help, output;
-    run("'" + ptxas + "' --help", help);
+    run_command("'" + ptxas + "' --help", help);
     const auto folder = std::filesystem::temp_directory_path() /
                         ("heddle_ptxas_" + std::to_string(std::rand()) + "_" + std::to_string(::getpid()));
     std::filesystem::create_directory(folder);
@@ -79,9 +58,9 @@ TEST_CASE("ptxas accepts every kernel") {
         const auto file = folder / ("library_" + target + ".ptx");
         std::ofstream(file) << module;
         const std::string architecture = capability == 80 ? "sm_" : "compute_";
-        const int status = run("'" + ptxas + "' -arch=" + architecture + target + " -o '" +
-                                   (folder / "out").string() + "' '" + file.string() + "'",
-                               output);
+        const int status = run_command("'" + ptxas + "' -arch=" + architecture + target + " -o '" +
+                                           (folder / "out").string() + "' '" + file.string() + "'",
+                                       output);
         INFO("target sm_" << target << ": " << output.substr(0, 3000));
         CHECK(status == 0);
         checked += entries.size();

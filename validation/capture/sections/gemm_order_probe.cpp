@@ -5,30 +5,13 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "validation/capture/type_format.h"
+
 namespace heddle::capture {
 namespace {
 
 using numerics::Format;
 using numerics::ProbeVector;
-
-std::optional<Format> format_of(Type type) {
-    switch (type) {
-        case Type::f64:
-            return Format::fp64;
-        case Type::f32:
-            return Format::fp32;
-        case Type::f16:
-            return Format::fp16;
-        case Type::bf16:
-            return Format::bf16;
-        case Type::e4m3:
-            return Format::e4m3;
-        case Type::e5m2:
-            return Format::e5m2;
-        default:
-            return std::nullopt;
-    }
-}
 
 constexpr std::size_t kCorner = 16;  // rows and columns: inside one tile of any kernel
 

@@ -11,6 +11,7 @@
 #include "validation/capture/section.h"
 #include "validation/capture/sections/kernel_items.h"
 #include "validation/capture/sections/sample_elements.h"
+#include "validation/capture/sections/section_item.h"
 
 namespace heddle::capture {
 namespace {
@@ -44,10 +45,9 @@ void add_times(Record& record, const char* key, Device& device, LoadedItem& load
 }
 
 void capture_item(SectionContext& context, const KernelItem& item) {
-    Record record;
-    record.text("category", item.category).hexadecimal("fingerprint", fingerprint(item.kernel));
-    std::vector<std::byte> samples;
-    try {
+    Record head;
+    head.text("category", item.category).hexadecimal("fingerprint", fingerprint(item.kernel));
+    record_item(context, item.id, head, [&](Record& record, std::vector<std::byte>& samples) {
         LoadedItem loaded(context.device, item.kernel);
         const KernelAttributes attributes = loaded.attributes();
         record.integer("registers", attributes.registers_per_thread);
@@ -62,16 +62,7 @@ void capture_item(SectionContext& context, const KernelItem& item) {
         record.objects("outputs", outputs);
         add_times(record, "warm", context.device, loaded, false);
         add_times(record, "cold", context.device, loaded, true);
-    } catch (const DeviceError& error) {
-        record.text("error", error.what());
-        if (error.lost) {  // recorded all the same, so that the next process leaves this item out
-            context.journal.add(item.id, record);
-            throw;
-        }
-    } catch (const std::exception& error) {
-        record.text("error", error.what());
-    }
-    context.journal.add(item.id, record, samples);
+    });
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "validation/capture/section.h"
 #include "validation/capture/sections/numerics_items.h"
 #include "validation/capture/sections/numerics_orders.h"
+#include "validation/capture/sections/section_item.h"
 
 namespace heddle::capture {
 namespace {
@@ -111,13 +112,12 @@ void capture_item(SectionContext& context, Blas& blas, const NumericsItem& item)
     const GemmProblem& problem = item.problem;
     const std::uint64_t elements = problem.m * problem.n * problem.batch;
     const bool whole = elements <= kWholeElements;
-    Record record;
-    record.text("family", item.family).object("problem", record_of(problem));
-    record.object("inputs", inputs_record(item.inputs));
-    record.integer("elements", static_cast<std::int64_t>(whole ? elements : kSampleElements));
-    record.flag("whole", whole);
-    std::vector<std::byte> samples;
-    try {
+    Record head;
+    head.text("family", item.family).object("problem", record_of(problem));
+    head.object("inputs", inputs_record(item.inputs));
+    head.integer("elements", static_cast<std::int64_t>(whole ? elements : kSampleElements));
+    head.flag("whole", whole);
+    record_item(context, item.id, head, [&](Record& record, std::vector<std::byte>& samples) {
         const std::vector<GemmAlgorithm> algorithms = blas.algorithms(problem, 8);
         record.integer("offered", static_cast<std::int64_t>(algorithms.size()));
         std::vector<Record> results;
@@ -130,16 +130,7 @@ void capture_item(SectionContext& context, Blas& blas, const NumericsItem& item)
                 results.push_back(run_algorithm(blas, item, algorithm, buffers, places, samples));
         }
         record.objects("results", results);
-    } catch (const DeviceError& error) {
-        record.text("error", error.what());
-        if (error.lost) {  // recorded all the same, so that the next process leaves this item out
-            context.journal.add(item.id, record);
-            throw;
-        }
-    } catch (const std::exception& error) {
-        record.text("error", error.what());
-    }
-    context.journal.add(item.id, record, samples);
+    });
 }
 
 }  // namespace

@@ -9,27 +9,16 @@
 #include "isa/numerics/counter_random.h"
 #include "validation/capture/blas_record.h"
 #include "validation/capture/sections/probe_records.h"
+#include "validation/capture/type_format.h"
 
 namespace heddle::capture {
 namespace {
 
 using numerics::Format;
 
-Format format_of_type(Type type) {
-    switch (type) {
-        case Type::f64:
-            return Format::fp64;
-        case Type::f16:
-            return Format::fp16;
-        case Type::bf16:
-            return Format::bf16;
-        case Type::e4m3:
-            return Format::e4m3;
-        case Type::e5m2:
-            return Format::e5m2;
-        default:
-            return Format::fp32;
-    }
+/// Of products of floating-point numbers, which all that are asked here are.
+Format float_format_of(Type type) {
+    return format_of(type).value();
 }
 
 GemmProblem problem_of(std::uint64_t m, std::uint64_t n, std::uint64_t k, Type ab, Type cd, Compute compute) {
@@ -49,7 +38,7 @@ std::vector<std::byte> bytes_of_values(Type type, const std::vector<double>& val
     std::vector<std::byte> bytes(values.size() * bytes_of(type));
     for (std::size_t i = 0; i < values.size(); ++i) {
         const std::uint64_t bits =
-            numerics::convert(format_of_type(type), Format::fp64, std::bit_cast<std::uint64_t>(values[i]));
+            numerics::convert(float_format_of(type), Format::fp64, std::bit_cast<std::uint64_t>(values[i]));
         std::memcpy(&bytes[i * bytes_of(type)], &bits, bytes_of(type));
     }
     return bytes;
@@ -99,7 +88,7 @@ std::vector<std::uint64_t> multiply(Device& device, const GemmProblem& problem,
 }
 
 double value_of(Type type, std::uint64_t bits) {
-    return numerics::to_double(format_of_type(type), bits);
+    return numerics::to_double(float_format_of(type), bits);
 }
 
 Record question(unsigned number, const char* topic, const char* asked, const GemmProblem& problem) {
@@ -204,7 +193,7 @@ void epilogue(SectionContext& context, const std::string& id, const GemmProblem&
     for (std::size_t i = 0; i < problem.m * problem.n; ++i) {
         const double value =
             static_cast<double>(static_cast<std::int64_t>(numerics::random_bits(93, i))) * 0x1p-58;
-        const Format format = format_of_type(problem.c);
+        const Format format = float_format_of(problem.c);
         operands.c.push_back(numerics::to_double(
             format, numerics::convert(format, Format::fp64, std::bit_cast<std::uint64_t>(value))));
     }
@@ -214,7 +203,7 @@ void epilogue(SectionContext& context, const std::string& id, const GemmProblem&
     std::vector<std::string> considered;
     std::vector<std::int64_t> identical;
     std::string answer;
-    const Format output = format_of_type(problem.d);
+    const Format output = float_format_of(problem.d);
     for (const EpilogueRounding rounding : kEpilogueRoundings) {
         std::int64_t same = 0;
         for (std::size_t i = 0; i < results.size(); ++i) {

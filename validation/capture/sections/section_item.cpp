@@ -33,4 +33,21 @@ bool run_items(SectionContext& context, const std::vector<SectionItem>& items) {
     return true;
 }
 
+void record_item(SectionContext& context, const std::string& id, Record record,
+                 const std::function<void(Record&, std::vector<std::byte>&)>& work) {
+    std::vector<std::byte> bytes;
+    try {
+        work(record, bytes);
+    } catch (const DeviceError& error) {
+        record.text("error", error.what());
+        if (error.lost) {
+            context.journal.add(id, record, bytes);
+            throw;
+        }
+    } catch (const std::exception& error) {
+        record.text("error", error.what());
+    }
+    context.journal.add(id, record, bytes);
+}
+
 }  // namespace heddle::capture

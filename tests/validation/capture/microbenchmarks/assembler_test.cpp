@@ -12,31 +12,16 @@
 #include <map>
 #include <set>
 
+#include "support/ptx_assembler.h"
 #include "validation/capture/microbenchmarks/benchmark.h"
 
 using namespace heddle;
 using namespace heddle::capture;
+using heddle::test::find_assembler;
+using heddle::test::run_command;
 namespace fs = std::filesystem;
 
 namespace {
-
-int run(const std::string& command, std::string& output) {
-    output.clear();
-    std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
-    if (pipe == nullptr) return -1;
-    char buffer[512];
-    while (std::fgets(buffer, sizeof buffer, pipe) != nullptr) output += buffer;
-    return pclose(pipe);
-}
-
-/// HEDDLE_PTXAS in the environment, what CMake found, or the path.
-std::string assembler() {
-    if (const char* named = std::getenv("HEDDLE_PTXAS")) return named;
-    std::string output;
-    for (const std::string candidate : {HEDDLE_PTXAS_FOUND, "ptxas"})
-        if (!candidate.empty() && run("'" + candidate + "' --version", output) == 0) return candidate;
-    return "";
-}
 
 class Folder {
   public:
@@ -99,13 +84,13 @@ std::map<unsigned, unsigned> opcodes_of(const std::string& file) {
 }  // namespace
 
 TEST_CASE("ptxas accepts every micro-benchmark") {
-    const std::string ptxas = assembler();
+    const std::string ptxas = find_assembler(HEDDLE_PTXAS_FOUND);
     if (ptxas.empty()) {
         std::cout << "skipped: no ptxas found\n";
         return;
     }
     std::string help, output;
-    run("'" + ptxas + "' --help", help);
+    run_command("'" + ptxas + "' --help", help);
     const Folder folder;
     std::size_t checked = 0;
     for (const unsigned capability : {70u, 75u, 80u, 86u, 89u, 90u}) {
@@ -118,9 +103,9 @@ TEST_CASE("ptxas accepts every micro-benchmark") {
         }
         const std::string file = folder.file(target + ".ptx");
         std::ofstream(file) << module.text(target);
-        const int status = run("'" + ptxas + "' -arch=compute_" + target.substr(3) + " -o '" +
-                                   folder.file("out") + "' '" + file + "'",
-                               output);
+        const int status = run_command("'" + ptxas + "' -arch=compute_" + target.substr(3) + " -o '" +
+                                           folder.file("out") + "' '" + file + "'",
+                                       output);
         INFO(target << ": " << output.substr(0, 3000));
         CHECK(status == 0);
         checked += module.size();
@@ -130,9 +115,9 @@ TEST_CASE("ptxas accepts every micro-benchmark") {
 }
 
 TEST_CASE("the assembler neither drops nor merges what is measured") {
-    const std::string ptxas = assembler();
+    const std::string ptxas = find_assembler(HEDDLE_PTXAS_FOUND);
     std::string help;
-    if (!ptxas.empty()) run("'" + ptxas + "' --help", help);
+    if (!ptxas.empty()) run_command("'" + ptxas + "' --help", help);
     if (help.find("'sm_90a'") == std::string::npos) {
         std::cout << "skipped: no ptxas found that knows sm_90a\n";
         return;
@@ -158,9 +143,9 @@ TEST_CASE("the assembler neither drops nor merges what is measured") {
         std::ofstream(folder.file("k.ptx")) << benchmark.texts(90).front().text;
         std::string output;
         const std::string target = benchmark.only_capability != 0 ? "sm_90a" : "sm_90";
-        const int status = run("'" + ptxas + "' -arch=" + target + " -o '" + folder.file("k.cubin") + "' '" +
-                                   folder.file("k.ptx") + "'",
-                               output);
+        const int status = run_command("'" + ptxas + "' -arch=" + target + " -o '" + folder.file("k.cubin") +
+                                           "' '" + folder.file("k.ptx") + "'",
+                                       output);
         INFO(output);
         REQUIRE(status == 0);
         bool found = false;
