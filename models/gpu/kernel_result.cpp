@@ -18,6 +18,8 @@ const char* name_of(CycleReason reason) {
             return "barrier";
         case CycleReason::no_warp:
             return "no warp";
+        case CycleReason::not_launched:
+            return "not launched";
     }
     return "";
 }

@@ -13,8 +13,7 @@
 
 namespace heddle::models::gpu {
 
-/// What a sub-core did in a cycle. Every cycle of every sub-core, from the launch of the first CTA to the end
-/// of the last, has exactly one.
+/// What a sub-core did in a cycle. Every cycle of every sub-core, launch overhead included, has exactly one.
 enum class CycleReason : std::uint8_t {
     issued,
     memory,         ///< the warp that issues next waits for a memory result
@@ -22,9 +21,10 @@ enum class CycleReason : std::uint8_t {
     pipeline_busy,  ///< its operands are there, its pipeline is not
     queue_full,     ///< its operands are there, the load-store unit has no room
     barrier,        ///< all warps wait at a barrier
-    no_warp,        ///< no warp is resident
+    no_warp,        ///< no warp is resident, and some were before: the SM has run out of work
+    not_launched,   ///< nothing has been launched here: before the first warp, and around the CTAs' run
 };
-inline constexpr std::size_t kCycleReasonCount = 7;
+inline constexpr std::size_t kCycleReasonCount = 8;
 const char* name_of(CycleReason reason);
 
 /// Sub-core cycles by CycleReason, of one instruction: those in which it issued, and those in which nothing
@@ -73,7 +73,7 @@ struct KernelResult {
         0;  ///< resident warps per SM, mean over SMs with work, of the SM's warp slots
     std::uint64_t ctas = 0;
     /// With RunOptions::profile: one row for each instruction of the kernel. Together with the cycles in
-    /// which no warp was resident they are sub_core_cycles.
+    /// which no warp was resident (no_warp, not_launched) they are sub_core_cycles.
     std::vector<InstructionCycles> profile;
 
     /// The resource that bounds the kernel: tensor, fp32, issue, shared memory, l2 bandwidth, dram bandwidth,

@@ -58,6 +58,8 @@ KernelResult KernelSummary::result(Cycle end, unsigned registers_per_thread) {
         static_cast<Cycle>(std::llround((config_.launch.before + config_.launch.after) * config_.clock));
     result_.launch_cycles = launch_cycles;
     result_.cycles = end + launch_cycles;
+    result_.sub_core_cycles[static_cast<std::size_t>(CycleReason::not_launched)] +=
+        launch_cycles * config_.sm.count * kSubCores;
     result_.seconds = static_cast<double>(result_.cycles) / config_.clock;
     result_.l1.bytes = result_.l1.sectors * kSectorBytes;
     result_.l2.bytes = result_.l2.sectors * kSectorBytes;

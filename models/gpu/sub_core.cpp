@@ -21,6 +21,7 @@ void SubCore::reset(SchedulerPolicy policy, unsigned load_store_queue) {
 
 void SubCore::add_warp(unsigned slot) {
     order_[count_++] = static_cast<std::uint8_t>(slot);
+    launched_ = true;
     set_next(slot, kPending, 0);
 }
 
@@ -106,7 +107,9 @@ void SubCore::replan(Cycle from) {
         after_ = is_load_store(first_unit) ? CycleReason::queue_full : CycleReason::pipeline_busy;
         change_ = cycle_of(first_ready);
     } else {
-        before_ = count_ == 0 ? CycleReason::no_warp : CycleReason::barrier;
+        before_ = count_ != 0 ? CycleReason::barrier
+                  : launched_ ? CycleReason::no_warp
+                              : CycleReason::not_launched;
         for (unsigned i = 0; i < count_; ++i) {
             if (wait_[order_[i]] != Wait::memory || before_ == CycleReason::memory) continue;
             before_ = CycleReason::memory;

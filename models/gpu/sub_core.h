@@ -91,7 +91,8 @@ class SubCore {
     unsigned next_slot_ = 0;
     Cycle accounted_ = 0;
     Cycle change_ = 0;  // the reason for idle cycles is before_ up to this cycle, after_ from it on
-    CycleReason before_ = CycleReason::no_warp, after_ = CycleReason::no_warp;
+    CycleReason before_ = CycleReason::not_launched, after_ = CycleReason::not_launched;
+    bool launched_ = false;         // it has had a warp
     unsigned waited_for_ = kSlots;  // the slot whose instruction idle cycles are spent on; kSlots: none
     std::array<std::uint64_t, kCycleReasonCount> by_reason_{};
 };

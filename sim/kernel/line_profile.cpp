@@ -69,7 +69,8 @@ LineProfile profile_lines(const ptx::LoadedKernel& kernel, const models::gpu::Ke
                           const std::string& ptx_text) {
     LineProfile profile;
     for (std::size_t i = 0; i < kCycleReasonCount; ++i)
-        if (static_cast<CycleReason>(i) != CycleReason::no_warp)
+        if (static_cast<CycleReason>(i) != CycleReason::no_warp &&
+            static_cast<CycleReason>(i) != CycleReason::not_launched)
             profile.all_cycles += result.sub_core_cycles[i];
     std::map<std::uint32_t, models::gpu::InstructionCycles> by_line;
     std::map<std::string, models::gpu::InstructionCycles> by_source;

@@ -169,8 +169,21 @@ TEST_CASE("every cycle of every sub-core has one reason") {
     const KernelResult result = mixed.run();
     const std::uint64_t sum =
         std::accumulate(result.sub_core_cycles.begin(), result.sub_core_cycles.end(), std::uint64_t{0});
-    CHECK(sum == (result.cycles - result.launch_cycles) * 6 * 4);
+    CHECK(sum == result.cycles * 6 * 4);
     CHECK(result.sub_core_cycles[0] == result.machine_instructions);
+}
+
+TEST_CASE("an SM without a thread block is not launched, one whose blocks are done has no warp") {
+    // One block on one of six SMs: the other five wait in vain from the first cycle to the last.
+    Mixed mixed;
+    const KernelResult result = mixed.bench.run(mixed.text, 1, 128, {mixed.table, mixed.out});
+    const auto cycles = [&](CycleReason reason) {
+        return result.sub_core_cycles[static_cast<std::size_t>(reason)];
+    };
+    const std::uint64_t latency = mixed.bench.gpu.config().launch.cta_latency;
+    CHECK(cycles(CycleReason::not_launched) >= (result.cycles * 5 + result.launch_cycles + latency) * 4);
+    CHECK(cycles(CycleReason::not_launched) < (result.cycles * 5 + result.launch_cycles + 2 * latency) * 4);
+    CHECK(cycles(CycleReason::no_warp) < result.cycles);
 }
 
 TEST_CASE("sectors asked for are sectors delivered, level by level") {

@@ -61,7 +61,7 @@ TEST_CASE("every cycle is attributed to one reason") {
     SubCore core;
     core.reset(SchedulerPolicy::greedy_then_oldest, 4);
     core.plan(0);
-    core.account(5);  // 0..4: no warp
+    core.account(5);  // 0..4: nothing launched yet
     core.add_warp(0);
     core.set_next(0, fixed_stamp(8), kInteger);
     core.plan(5);
@@ -76,7 +76,11 @@ TEST_CASE("every cycle is attributed to one reason") {
     core.plan(13);
     REQUIRE(core.next_cycle() == kNever);
     core.account(20);  // 13..19: barrier
-    REQUIRE(cycles(core, CycleReason::no_warp) == 5);
+    core.remove_warp(0);
+    core.plan(20);
+    core.account(23);  // 20..22: no warp left
+    REQUIRE(cycles(core, CycleReason::not_launched) == 5);
+    REQUIRE(cycles(core, CycleReason::no_warp) == 3);
     REQUIRE(cycles(core, CycleReason::fixed_latency) == 3);
     REQUIRE(cycles(core, CycleReason::issued) == 2);
     REQUIRE(cycles(core, CycleReason::memory) == 1);
