@@ -13,6 +13,7 @@
 #include "validation/report/html.h"
 #include "validation/report/print.h"
 #include "validation/report/readme.h"
+#include "validation/report/timing_table.h"
 #include "validation/run/capture_now.h"
 #include "validation/run/validation.h"
 
@@ -29,7 +30,7 @@ struct Options {
     std::string what, hardware, filter, report, data;
     std::vector<std::string> captures, bars;
     unsigned workers = 0;
-    std::string readme;
+    std::string readme, table;
     bool json = false, rows = false, allow_simulator = false;
 };
 
@@ -163,6 +164,8 @@ void run_validate_command(Options options) {
         result = validation::validate(validation_options(options, progress));
     }
     if (!options.readme.empty()) write_readme(result, options.readme);
+    if (!options.table.empty())
+        write_file(options.table, validation::timing_accuracy_page(result.comparisons));
     show(result, options);
     const std::string failure = validation::failure_of(result.comparisons);
     if (!failure.empty()) throw ComparisonFailed{failure};
@@ -199,6 +202,10 @@ void add_validate_command(CLI::App& app) {
         ->type_name("DIR");
     command->add_option("--report", options->report, "write a report for a browser")->type_name("FILE.html");
     command->add_option("--readme", options->readme, "renew the accuracy table in this file")
+        ->type_name("FILE.md");
+    command
+        ->add_option("--table", options->table,
+                     "write the page of published latencies and bandwidths (docs/timing-accuracy.md)")
         ->type_name("FILE.md");
     command->add_option("-j,--jobs", options->workers, "workers (default: one for each core)")
         ->type_name("N");

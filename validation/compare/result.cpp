@@ -92,7 +92,11 @@ bool Comparison::holds() const {
 
 std::optional<double> relative_error(const ComparisonRow& row) {
     if (!row.captured || !row.simulated || !(*row.captured > 0) || !(*row.simulated > 0)) return std::nullopt;
-    return std::abs(*row.simulated / *row.captured - 1);
+    if (row.range && *row.simulated >= row.range->first && *row.simulated <= row.range->second) return 0;
+    const double nearest = !row.range                          ? *row.captured
+                           : *row.simulated < row.range->first ? row.range->first
+                                                               : row.range->second;
+    return std::abs(*row.simulated / nearest - 1);
 }
 
 std::vector<CategorySummary> summarise(const std::vector<ComparisonRow>& rows) {

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace heddle::validation {
@@ -39,6 +40,8 @@ struct ComparisonRow {
     std::string category;  ///< rows are summed up by category, in the order of first appearance
     std::optional<double> captured = {}, simulated = {};
     std::string unit = {};  ///< of both: "us", "cycles", "GB/s"
+    /// Where `captured` is the middle of a range (several measurements, or one by place): its ends.
+    std::optional<std::pair<double, double>> range = {};
     std::optional<BitCount> bits = {};
     std::optional<std::uint64_t> largest_ulp = {};
     std::optional<double> frobenius = {};  ///< relative Frobenius error of the values
@@ -102,7 +105,7 @@ struct CategorySummary {
     std::optional<double> largest_frobenius;
 };
 
-/// |simulated / captured - 1|; none when the row has not both, above zero.
+/// |simulated / captured - 1|; none when the row has not both, above zero. Of a range: the distance to it.
 std::optional<double> relative_error(const ComparisonRow& row);
 /// One of each category, and, where there is more than one, "all" at the end.
 std::vector<CategorySummary> summarise(const std::vector<ComparisonRow>& rows);

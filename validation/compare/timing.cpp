@@ -161,6 +161,34 @@ std::string hardware_for(const RecordedCapture& capture, const CompareOptions& o
     return hardware;
 }
 
+ComparisonRow row_of(const PublishedMeasurement& measurement) {
+    ComparisonRow row;
+    row.name = measurement.benchmark;
+    row.category = !measurement.caveat.empty()  ? "not comparable"
+                   : measurement.used_by_preset ? "used by the hardware file"
+                                                : "not used";
+    row.captured = measurement.value();
+    if (measurement.low != measurement.high) row.range = {measurement.low, measurement.high};
+    row.unit = measurement.unit;
+    row.note =
+        measurement.caveat.empty() ? measurement.source : measurement.caveat + "; " + measurement.source;
+    return row;
+}
+
+/// One bar for each figure that can be judged, see tolerance(); it is the first of its benchmark.
+void add_published_bars(Comparison& comparison, const std::vector<const PublishedMeasurement*>& planned) {
+    for (const PublishedMeasurement* measurement : planned) {
+        if (!measurement->caveat.empty()) continue;
+        const auto row = std::find_if(comparison.rows.begin(), comparison.rows.end(),
+                                      [&](const auto& each) { return each.name == measurement->benchmark; });
+        const double reached = row == comparison.rows.end()
+                                   ? std::nan("")
+                                   : deviation(*measurement, row->simulated.value_or(std::nan("")));
+        comparison.bars.push_back(
+            at_most(measurement->benchmark + " as published", 100 * reached, 100 * tolerance(*measurement)));
+    }
+}
+
 }  // namespace
 
 std::vector<Comparison> compare_timing(const RecordedCapture& capture, const CompareOptions& options) {
@@ -196,24 +224,27 @@ std::vector<Comparison> compare_published_timing(const CompareOptions& options) 
         reference.name = "latencies and bandwidths that others published (sources in the rows)";
         reference.device = device_name_of(hardware);
         reference.hardware = hardware;
+        std::vector<const PublishedMeasurement*> measurements;
         Plan plan;
         for (const PublishedMeasurement& measurement : published_measurements()) {
             if (measurement.hardware != hardware) continue;
-            ComparisonRow row;
-            row.name = measurement.benchmark;
-            row.category = measurement.used_by_preset ? "used by the hardware file" : "not used";
+            ComparisonRow row = row_of(measurement);
             if (!options.selects(row.name, row.category)) continue;
-            row.captured = measurement.value();
-            row.unit = measurement.unit;
-            row.note = measurement.source;
+            const auto same = std::count_if(measurements.begin(), measurements.end(), [&](const auto* other) {
+                return other->benchmark == measurement.benchmark;
+            });
+            if (same > 0) row.name += " (" + std::to_string(same + 1) + ")";
+            measurements.push_back(&measurement);
             plan.add(std::move(row), {TimingJob::Kind::benchmark, measurement.benchmark, {}});
         }
         if (plan.rows.empty()) continue;
         comparisons.push_back(
             carry_out("Micro-benchmarks, published", std::move(reference), std::move(plan), options));
+        add_published_bars(comparisons.back(), measurements);
         comparisons.back().notes.push_back(
-            "Rows \"used by the hardware file\" show that the model does what its file says; the others are "
-            "predictions.");
+            "Rows \"used by the hardware file\" show that the model does what its file says; \"not used\" "
+            "are "
+            "predictions; \"not comparable\" are shown, with the reason, and not judged.");
     }
     return comparisons;
 }

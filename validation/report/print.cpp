@@ -55,6 +55,7 @@ Json row_json(const ComparisonRow& row) {
     if (row.captured || row.simulated) {
         json["captured"] = optional_json(row.captured);
         json["simulated"] = optional_json(row.simulated);
+        if (row.range) json["captured_range"] = {row.range->first, row.range->second};
         json["unit"] = row.unit;
         json["error"] = optional_json(relative_error(row));
     }

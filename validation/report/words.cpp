@@ -97,17 +97,28 @@ Cells bar_cells(const Comparison& comparison) {
     return cells;
 }
 
+std::string captured_text(const ComparisonRow& row) {
+    if (!row.captured) return "";
+    if (!row.range) return format_quantity(*row.captured, row.unit);
+    return fmt::format("{:.4g} to ", row.range->first) + format_quantity(row.range->second, row.unit);
+}
+
+std::string difference_text(const ComparisonRow& row) {
+    if (!row.captured || !row.simulated) return "";
+    if (!row.range) return sim::format_difference(*row.simulated, *row.captured);
+    if (*row.simulated < row.range->first) return sim::format_difference(*row.simulated, row.range->first);
+    if (*row.simulated > row.range->second) return sim::format_difference(*row.simulated, row.range->second);
+    return "within";
+}
+
 Cells row_cells(const std::vector<const ComparisonRow*>& rows) {
     Cells cells{{{"name", "category", "captured", "simulated", "difference", "bits identical", "largest ULP",
                   "Frobenius error", "bound", "note"}},
                 {false, false, true, true, true, true, true, true, true, false}};
     for (const ComparisonRow* row : rows) {
-        const bool both = row->captured && row->simulated;
-        cells.rows.push_back({row->name, row->category,
-                              row->captured ? format_quantity(*row->captured, row->unit) : "",
+        cells.rows.push_back({row->name, row->category, captured_text(*row),
                               row->simulated ? format_quantity(*row->simulated, row->unit) : "",
-                              both ? sim::format_difference(*row->simulated, *row->captured) : "",
-                              row->bits ? bits_text(*row->bits) : "",
+                              difference_text(*row), row->bits ? bits_text(*row->bits) : "",
                               row->largest_ulp ? sim::format_count(*row->largest_ulp) : "",
                               row->frobenius ? short_number(*row->frobenius) : "",
                               row->bound ? short_number(*row->bound) : "", row->note});

@@ -17,6 +17,10 @@ std::string simulated_line(const Reference& reference);
 /// "41.3 us", "33 cycles".
 std::string format_quantity(double value, const std::string& unit);
 
+/// The captured figure or range of a row, and how far the simulated one is from it ("within" a range).
+std::string captured_text(const ComparisonRow& row);
+std::string difference_text(const ComparisonRow& row);
+
 /// Headings and cells, the first row being the heading.
 struct Cells {
     std::vector<std::vector<std::string>> rows;

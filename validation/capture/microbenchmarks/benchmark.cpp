@@ -12,6 +12,7 @@ std::vector<Benchmark> microbenchmarks() {
     add_warpgroup_benchmarks(list);
     add_line_latency_benchmarks(list);
     add_asynchronous_benchmarks(list);
+    add_bulk_latency_benchmarks(list);
     add_atomic_benchmarks(list);
     add_cluster_benchmarks(list);
     add_cache_policy_benchmarks(list);

@@ -68,6 +68,7 @@ void add_line_latency_benchmarks(std::vector<Benchmark>& list);
 void add_bandwidth_benchmarks(std::vector<Benchmark>& list);
 void add_atomic_benchmarks(std::vector<Benchmark>& list);
 void add_asynchronous_benchmarks(std::vector<Benchmark>& list);
+void add_bulk_latency_benchmarks(std::vector<Benchmark>& list);
 void add_cluster_benchmarks(std::vector<Benchmark>& list);
 void add_launch_benchmarks(std::vector<Benchmark>& list);
 void add_cache_policy_benchmarks(std::vector<Benchmark>& list);

@@ -1,5 +1,6 @@
 // Latencies of the memory hierarchy by pointer chase: the size of the ring decides which level answers.
 #include <array>
+#include <bit>
 #include <memory>
 
 #include "validation/capture/microbenchmarks/launching.h"
@@ -18,24 +19,33 @@ constexpr unsigned kUnroll = 16;
 /// The model has no translation of addresses, and the host pays for the memory.
 constexpr std::uint64_t kLargestSimulated = std::uint64_t{1} << 30;
 
-/// Element i of the ring, `stride` bytes apart, becomes the address of element (5 i + odd) mod n, n a power
-/// of two: one cycle through all of them, in an order that no prefetcher follows (Hull and Dobell 1962).
+/// Element i of the ring, `stride` bytes apart, becomes the address of element (a i + c) mod n: one cycle
+/// through all of them, in an order that no prefetcher follows (Hull and Dobell 1962), see Order.
 GeneratedKernel generate_ring(unsigned capability) {
     PtxWriter w("make_ring", capability);
     const Reg ring = w.pointer_parameter("ring"), elements = w.b32_parameter("elements"),
-              stride = w.b32_parameter("stride"), increment = w.b32_parameter("increment");
+              stride = w.b32_parameter("stride"), multiplier = w.b32_parameter("multiplier"),
+              increment = w.b32_parameter("increment");
     const Reg index = w.make_b32("mad.lo.u32", w.cta_x(), kThreads, w.tid());
     const Reg outside = w.make_predicate("setp.ge.u32", index, elements);
     const std::string end = w.new_label("end");
     w.jump_if(outside, end);
-    const Reg mask = w.make_b32("sub.u32", elements, 1);
-    const Reg next = w.make_b32("and.b32", w.make_b32("mad.lo.u32", index, 5, increment), mask);
+    const Reg next = w.make_b32("rem.u32", w.make_b32("mad.lo.u32", index, multiplier, increment), elements);
     const Reg from = w.make_b64("mad.wide.u32", index, stride, ring);
     const Reg to = w.make_b64("mad.wide.u32", next, stride, ring);
     w.op("st.global.u64", at(from), to);
     w.place(end);
     return w.finish({kThreads, 1, 1});
 }
+
+/// a - 1 divides by 4 and by every prime factor of n, c has none of them. n: a power of two, or that times 3
+/// or 5 and small enough that nothing overflows 32 bits.
+struct Order {
+    std::uint64_t multiplier = 5, increment = 1;
+    explicit Order(std::uint64_t n) : increment((n / 2 + n / 8) | 1) {
+        if (!std::has_single_bit(n)) multiplier = 61;
+    }
+};
 
 /// All threads touch every element (`touched` of them), then one follows `turns` times 16 pointers.
 GeneratedKernel generate_chase(unsigned capability, const std::string& cache) {
@@ -99,11 +109,13 @@ Measurement measure_chase(const Chase& chase, Device& device, const MeasureSetti
     const KernelHandle make = device.load(maker.text, maker.entry),
                        handle = device.load(kernel.text, kernel.entry);
     const DeviceBuffer ring(device, bytes), out(device, 16);
+    const Order order(chase.elements);
     device.launch(make_launch(make, maker, {kernels::divide_up(chase.elements, kThreads), 1, 1},
                               {{"ring", ring.address()},
                                {"elements", chase.elements},
                                {"stride", chase.stride},
-                               {"increment", (chase.elements / 2 + chase.elements / 8) | 1}}));
+                               {"multiplier", order.multiplier},
+                               {"increment", order.increment}}));
     std::unique_ptr<DeviceBuffer> flush;
     if (!chase.touch) flush = std::make_unique<DeviceBuffer>(device, 2 * device.l2_bytes());
 
@@ -196,7 +208,7 @@ void add_memory_latency_benchmarks(std::vector<Benchmark>& list) {
             {"ca", kib * 8, 128, true, 4096});
     }
     // Where L2 ends, and how far its parts lie.
-    for (const unsigned mib : {1u, 2u, 4u, 8u, 16u, 32u, 64u, 128u, 256u, 1024u}) {
+    for (const unsigned mib : {1u, 2u, 4u, 8u, 16u, 32u, 64u, 128u, 256u, 1024u, 24u, 40u, 48u}) {
         add(list, "latency/ring/cg/" + kibibytes(std::uint64_t{mib} << 20), "memory latency by size",
             {"cg", std::uint64_t{mib} << 13, 128, true, 4096});
     }

@@ -1,0 +1,130 @@
+// Latency of bulk copies (TMA) by where the line is: what L2 holds in the near and the far half, and DRAM.
+#include <memory>
+
+#include "validation/capture/microbenchmarks/benchmark.h"
+#include "validation/capture/microbenchmarks/launching.h"
+#include "workloads/kernels/ptx_writer.h"
+
+namespace heddle::capture {
+namespace {
+
+using kernels::at;
+using kernels::GeneratedKernel;
+using kernels::PtxWriter;
+using kernels::Reg;
+
+constexpr unsigned kThreads = 1024;
+constexpr unsigned kBytes = 128;
+constexpr unsigned kWarmUp = 4;
+
+/// All threads touch the lines (`touched` of them, 0: none); then one thread copies one line after the other,
+/// each when the one before has arrived: line (61 i + 1) mod `lines` follows line i, which is known before.
+GeneratedKernel generate_bulk_latency(unsigned capability) {
+    PtxWriter w("bulk_latency", capability, 90, "bulk copies");
+    const Reg buffer = w.pointer_parameter("buffer"), lines = w.b32_parameter("lines"),
+              stride = w.b32_parameter("stride"), touched = w.b32_parameter("touched"),
+              turns = w.b32_parameter("turns"), out = w.pointer_parameter("out");
+    const Reg tile = w.make_b32("mov.u32", w.shared("tile", kBytes, 128));
+    const Reg barrier = w.make_b32("mov.u32", w.shared("barrier", 8));
+    const Reg thread = w.tid(), index = w.make_b32("mov.u32", thread), kept = w.constant_b32(0);
+    const std::string touch = w.new_label("touch"), touched_all = w.new_label("touched_all"),
+                      end = w.new_label("end");
+    const Reg done = w.predicate();
+    w.place(touch);
+    w.op("setp.ge.u32", done, index, touched);
+    w.jump_if(done, touched_all);
+    const Reg value = w.make_b32("ld.global.cg.u32", at(w.make_b64("mad.wide.u32", index, stride, buffer)));
+    w.op("xor.b32", kept, kept, value);
+    w.op("add.u32", index, index, kThreads);
+    w.jump(touch);
+    w.place(touched_all);
+    w.cta_barrier();
+    w.jump_if(w.make_predicate("setp.ne.u32", thread, 0), end);
+    w.op("mbarrier.init.shared.b64", at(barrier), 1);
+    w.op("fence.mbarrier_init.release.cluster");
+    const Reg line = w.constant_b32(0), parity = w.constant_b32(0), left = w.make_b32("mov.u32", turns),
+              more = w.predicate(), warm = w.predicate(), ended = w.predicate();
+    const Reg start = w.make_b64("mov.u64", "%clock64");
+    const std::string loop = w.new_label("copy"), again = w.new_label("wait");
+    const Reg from = w.make_b64("mov.u64", buffer);
+    w.place(loop);
+    w.op(".pragma", "\"nounroll\"");
+    w.op("mbarrier.arrive.expect_tx.shared.b64", w.b64(), at(barrier), kBytes);
+    w.op("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", at(tile), at(from), kBytes,
+         at(barrier));
+    w.op("mad.lo.u32", line, line, 61, 1);
+    w.op("rem.u32", line, line, lines);
+    w.op("mad.wide.u32", from, line, stride, buffer);
+    w.place(again);
+    w.op("mbarrier.try_wait.parity.shared::cta.b64", ended, at(barrier), parity);
+    w.jump_unless(ended, again);
+    w.op("xor.b32", parity, parity, 1);
+    w.op("sub.u32", left, left, 1);
+    // The first copies bring the instructions and the engine in.
+    w.op("setp.eq.u32", warm, left, w.make_b32("sub.u32", turns, kWarmUp));
+    w.op_if(warm, "mov.u64", start, "%clock64");
+    w.op("setp.ne.u32", more, left, 0);
+    w.jump_if(more, loop);
+    const Reg stop = w.make_b64("mov.u64", "%clock64");
+    w.op("st.global.u64", at(out), w.make_b64("sub.u64", stop, start));
+    w.op("st.global.u32", at(out, 8), kept);
+    w.place(end);
+    return w.finish({kThreads, 1, 1});
+}
+
+struct BulkChase {
+    const char* name;
+    std::uint32_t lines, stride;
+    bool touch;
+};
+
+Measurement measure_bulk_chase(const BulkChase& chase, Device& device, const MeasureSettings& settings) {
+    constexpr unsigned kTurns = 1024;
+    const GeneratedKernel kernel = generate_bulk_latency(ptx_capability(device));
+    const KernelHandle handle = device.load(kernel.text, kernel.entry);
+    const std::uint64_t bytes = std::uint64_t{chase.lines} * chase.stride;
+    const DeviceBuffer buffer(device, bytes), out(device, 16);
+    device.fill(buffer.address(), 0, bytes);
+    std::unique_ptr<DeviceBuffer> flush;
+    if (!chase.touch) flush = std::make_unique<DeviceBuffer>(device, 2 * device.l2_bytes());
+    Measurement result;
+    result.unit = "cycles";
+    for (unsigned repetition = 0; repetition < settings.repetitions; ++repetition) {
+        if (flush) device.fill(flush->address(), static_cast<std::uint8_t>(repetition), flush->bytes());
+        device.launch(make_launch(handle, kernel, {1, 1, 1},
+                                  {{"buffer", buffer.address()},
+                                   {"lines", chase.lines},
+                                   {"stride", chase.stride},
+                                   {"touched", chase.touch ? chase.lines : 0},
+                                   {"turns", kTurns},
+                                   {"out", out.address()}}));
+        result.cycles.push_back(
+            static_cast<double>(read_values<std::uint64_t>(device, out.address(), 1).front()));
+    }
+    result.value = median(result.cycles) / (kTurns - kWarmUp);
+    return result;
+}
+
+}  // namespace
+
+void add_bulk_latency_benchmarks(std::vector<Benchmark>& list) {
+    // 61 - 1 divides by 4, 3 and 5: one cycle through 2^16 x 5 lines (40 MiB) as through 2^n.
+    for (const BulkChase& chase :
+         {BulkChase{"l2", 8192, kBytes, true}, BulkChase{"far", 327680, kBytes, true},
+          BulkChase{"dram", 16384, 16384 + kBytes, false}}) {
+        Benchmark benchmark;
+        benchmark.id = std::string("latency/tma/") + chase.name + "/128";
+        benchmark.group = "TMA latency";
+        benchmark.minimum_capability = 90;
+        benchmark.parameters = {{"bytes", static_cast<std::int64_t>(chase.lines) * chase.stride},
+                                {"stride", chase.stride},
+                                {"touched", chase.touch ? 1 : 0}};
+        benchmark.texts = [](unsigned capability) { return std::vector{generate_bulk_latency(capability)}; };
+        benchmark.measure = [chase](Device& device, const MeasureSettings& settings) {
+            return measure_bulk_chase(chase, device, settings);
+        };
+        list.push_back(std::move(benchmark));
+    }
+}
+
+}  // namespace heddle::capture
