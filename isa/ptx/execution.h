@@ -57,7 +57,15 @@ enum class Synchronisation : std::uint8_t {
     /// unfinished.
     bulk_wait,
     bulk_wait_read,  ///< ... .read: they may still have to write, but have read their source
+    /// setmaxnreg: each warp has `register_count` registers per thread from here on. .inc waits for them.
+    fewer_registers,
+    more_registers,
+    launch_dependents,  ///< griddepcontrol.launch_dependents
+    dependency_wait,    ///< griddepcontrol.wait: until the grids that this one depends on have ended
 };
+
+/// What an instruction does with an mbarrier, as far as its latency depends on it.
+enum class MemoryBarrierUse : std::uint8_t { none, arrive, try_wait, test_wait };
 
 /// What is the same for every execution of an instruction. Scoreboard identifiers name virtual registers
 /// (predicates too) of the kernel, dense from 0 to LoadedKernel::scoreboard_size() - 1.
@@ -75,6 +83,8 @@ struct InstructionInfo {
     bool bypass_l1 = false;   ///< .cg, .cs volatile and the like
     Synchronisation synchronisation = Synchronisation::none;
     std::uint16_t async_copy_groups_left = 0;
+    std::uint16_t register_count = 0;  ///< of setmaxnreg
+    MemoryBarrierUse memory_barrier = MemoryBarrierUse::none;
     /// Tensor core work: multiply-accumulates of the whole warp instruction (m * n * k), and the input type.
     std::uint32_t tensor_macs = 0;
     Type tensor_type = Type::none;
@@ -82,7 +92,8 @@ struct InstructionInfo {
     /// `tensor_operand_bytes` are one warp's quarter of the instruction.
     bool asynchronous_tensor = false;
     std::uint32_t tensor_operand_bytes = 0;  ///< read from shared memory
-    std::vector<std::uint16_t> reads;        ///< scoreboard identifiers, the guard predicate among them
+    bool tensor_a_in_registers = false;
+    std::vector<std::uint16_t> reads;  ///< scoreboard identifiers, the guard predicate among them
     std::vector<std::uint16_t> writes;
     std::uint32_t line = 0;  ///< 1-based line of the PTX text
     SourcePlace source;      ///< LoadedKernel::describe_source() says it in words

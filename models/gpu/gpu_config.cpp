@@ -59,6 +59,14 @@ void describe(GpuConfig& c, ParameterList& list) {
     list.add("tensor.latency", c.tensor.latency, cycles, 1, 1000,
              "Cycles until a dependent mma may issue, beyond those for which the tensor core is occupied.");
 
+    describe(c.wgmma, list);
+    list.add("mbarrier.arrive_latency", c.memory_barrier.arrive_latency, cycles, 6, 1000,
+             "Arrival at an mbarrier, or change of its transaction count, to the use of its result.");
+    list.add("mbarrier.try_wait_latency", c.memory_barrier.try_wait_latency, cycles, 6, 1000,
+             "mbarrier.try_wait for a complete phase to the use of its result.");
+    list.add("mbarrier.test_wait_latency", c.memory_barrier.test_wait_latency, cycles, 6, 1000,
+             "mbarrier.test_wait to the use of its result.");
+
     list.add("shared.size", c.shared.bytes, bytes, 1024, 1 << 24, "Shared memory of one SM at most.");
     list.add("shared.size_per_cta", c.shared.bytes_per_cta, bytes, 1024, 1 << 24,
              "Shared memory of one thread block at most.");

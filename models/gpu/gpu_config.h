@@ -9,6 +9,7 @@
 #include "isa/target/target.h"
 #include "models/common/parameter.h"
 #include "models/gpu/power.h"
+#include "models/gpu/warpgroup_unit.h"
 #include "models/memory/l2_slice.h"
 #include "models/memory/memory_channel.h"
 
@@ -92,6 +93,13 @@ struct LoadStoreConfig {
     double wavefront_bytes = 128;     ///< moved per cycle between L1 or shared memory and registers
 };
 
+/// Operations on an mbarrier, to the use of their result.
+struct MemoryBarrierConfig {
+    std::uint32_t arrive_latency = 29;
+    std::uint32_t try_wait_latency = 32;  ///< of a phase that is complete
+    std::uint32_t test_wait_latency = 42;
+};
+
 /// Thread block clusters and the network between the SMs that runs under them.
 struct ClusterConfig {
     std::uint32_t size = 16;      ///< thread blocks of a cluster at most; 0: no clusters
@@ -102,7 +110,7 @@ struct ClusterConfig {
 /// The engine that carries out bulk and tensor copies (TMA).
 struct BulkCopyConfig {
     std::uint32_t interval = 32;   ///< cycles between the starts of two copies
-    std::uint32_t latency = 105;   ///< from issue to the first request, beyond that of a load
+    std::uint32_t latency = 50;    ///< from issue to the first request, beyond that of a load
     std::uint32_t requests = 384;  ///< lines under way at most
 };
 
@@ -126,6 +134,8 @@ struct GpuConfig {
     SmConfig sm;
     PipelinesConfig pipelines;
     TensorConfig tensor;
+    WarpgroupConfig wgmma;
+    MemoryBarrierConfig memory_barrier;
     SharedConfig shared;
     L1Config l1;
     LoadStoreConfig load_store;

@@ -36,6 +36,8 @@ void KernelSummary::add(const Sm& sm) {
     result_.shared_accesses += l.shared_accesses;
     result_.shared_wavefronts += l.shared_wavefronts;
     load_store_busy_ += sm.load_store().busy_cycles();
+    operand_fetch_ += sm.warpgroup_unit().fetch_cycles();
+    tensor_busy_ += sm.warpgroup_unit().busy_cycles();
 }
 
 void KernelSummary::add(const L2SliceStatistics& s) {
@@ -86,7 +88,7 @@ void KernelSummary::find_bound(Cycle end) {
         {"tensor", tensor_busy_ / sub_core_cycles},
         {"fp32", fp32_busy_ / sub_core_cycles},
         {"issue", static_cast<double>(result_.machine_instructions) / sub_core_cycles},
-        {"shared memory", load_store_busy_ / (cycles * config_.sm.count)},
+        {"shared memory", (load_store_busy_ + operand_fetch_) / (cycles * config_.sm.count)},
         {"l2 bandwidth", l2_busy_ / (cycles * config_.l2.slices)},
         {"dram bandwidth", static_cast<double>(result_.dram.bytes) / (dram_bytes_per_cycle * cycles)},
         {"launch", static_cast<double>(result_.launch_cycles) / cycles},

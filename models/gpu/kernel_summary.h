@@ -25,7 +25,7 @@ class KernelSummary {
     const GpuConfig& config_;
     const LaunchPlan& plan_;
     KernelResult result_;
-    double tensor_busy_ = 0, fp32_busy_ = 0, load_store_busy_ = 0,
+    double tensor_busy_ = 0, fp32_busy_ = 0, load_store_busy_ = 0, operand_fetch_ = 0,
            l2_busy_ = 0;  // cycles, all units together
     std::uint64_t warp_cycles_ = 0, cta_cycles_ = 0;
 };

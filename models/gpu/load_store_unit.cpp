@@ -64,6 +64,15 @@ LoadStoreUnit::Outcome LoadStoreUnit::access_shared(const ptx::MemoryAccess& acc
     return {start, start - address_cycles_ + latency + wavefronts - 1};
 }
 
+LoadStoreUnit::Outcome LoadStoreUnit::access_barrier(const ptx::MemoryAccess& access, Cycle latency,
+                                                     Cycle now) {
+    const unsigned wavefronts = access.atomic ? shared_atomic_wavefronts(access) : shared_wavefronts(access);
+    ++statistics_.shared_accesses;
+    statistics_.shared_wavefronts += wavefronts;
+    const Cycle start = accept(now, wavefronts);
+    return {start, start - address_cycles_ + latency + wavefronts - 1};
+}
+
 LoadStoreUnit::Outcome LoadStoreUnit::access_cluster(const ptx::MemoryAccess& access, Cycle now) {
     Outcome outcome = access_shared(access, now);
     outcome.ready += config_.cluster.latency - config_.shared.latency;

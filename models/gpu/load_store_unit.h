@@ -44,6 +44,8 @@ class LoadStoreUnit {
     };
     Outcome shuffle(Cycle now);
     Outcome access_shared(const ptx::MemoryAccess& access, Cycle now);
+    /// An mbarrier in shared memory, whose answer takes `latency`.
+    Outcome access_barrier(const ptx::MemoryAccess& access, Cycle latency, Cycle now);
     /// Shared memory of other CTAs of the cluster: through the network between SMs.
     Outcome access_cluster(const ptx::MemoryAccess& access, Cycle now);
     /// The bulk copy engine moves one line to or from shared memory: its banks are busy for a cycle.
@@ -84,6 +86,7 @@ class LoadStoreUnit {
 
     const LoadStoreStatistics& statistics() const { return statistics_; }
     double busy_cycles() const { return unit_.busy_cycles(); }
+    FineCycles busy_time() const { return unit_.busy_time(); }
 
   private:
     static constexpr std::uint32_t kNone = ~std::uint32_t{0};

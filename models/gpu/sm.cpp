@@ -25,7 +25,8 @@ Sm::Sm(const sc_core::sc_module_name& name, ClockDomain& clock, const GpuConfig&
       position_(position),
       port_(config, position, pool),
       load_store_(config_, port_),
-      bulk_copies_(config_, port_, load_store_) {
+      bulk_copies_(config_, port_, load_store_),
+      warpgroup_unit_(config.wgmma) {
     responses.bind(*this);
     ctas.bind(*this);
     scoreboards_.resize(kWarps);
@@ -46,6 +47,7 @@ void Sm::reset() {
     port_.reset();
     load_store_.reset(config_.l1.unified_bytes);
     bulk_copies_.reset();
+    warpgroup_unit_.reset();
     operations_.clear();
     free_operations_.clear();
     ending_.clear();
@@ -249,8 +251,10 @@ Stamp Sm::ready_stamp(const WarpSlot& slot, const TimedInstruction& row) const {
     switch (row.kind) {
         case TimingKind::wait_group:
             return slot.copies.ready(left);
-        case TimingKind::tensor_wait:
-            return slot.products.ready(left);
+        case TimingKind::tensor_wait: {  // not memory's fault
+            const Stamp ready = slot.products.ready(left);
+            return ready == kPending ? ready : fixed_stamp(cycle_of(ready));
+        }
         case TimingKind::bulk_wait:
             return std::max(slot.bulk_reads.ready(left), slot.bulk_writes.ready(left));
         case TimingKind::bulk_wait_read:
@@ -260,7 +264,7 @@ Stamp Sm::ready_stamp(const WarpSlot& slot, const TimedInstruction& row) const {
     }
     if (row.kind == TimingKind::fence && load_store_.stores_outstanding()) return kPending;
     const std::uint16_t* const registers = plan_->kernel.registers.data() + row.first_register;
-    Stamp ready = 0;
+    Stamp ready = row.kind == TimingKind::warpgroup_product ? slot.product_begins[slot.next_product] : 0;
     for (unsigned i = 0; i < row.touched; ++i) ready = std::max(ready, slot.scoreboard[registers[i]]);
     return ready;
 }
@@ -320,11 +324,13 @@ void Sm::issue(unsigned warp, Cycle now) {
         case TimingKind::wait_group:
             statistics_.tensor_macs += row.info->tensor_macs;
             statistics_.tensor_full_time += row.tensor_full_time;
-            if (row.info->asynchronous_tensor) slot.products.add(now + row.latency);
             set_written(slot, row, fixed_stamp(now + row.latency));
             break;
         case TimingKind::commit_group:
             slot.copies.commit();
+            break;
+        case TimingKind::warpgroup_product:
+            multiply(warp, row, now);
             break;
         case TimingKind::tensor_commit:
             slot.products.commit();
@@ -348,6 +354,7 @@ void Sm::issue(unsigned warp, Cycle now) {
             break;
         case TimingKind::shuffle:
         case TimingKind::memory:
+        case TimingKind::memory_barrier:
         case TimingKind::async_copy:
             use_load_store(warp, row, step, now);
             break;
@@ -355,6 +362,17 @@ void Sm::issue(unsigned warp, Cycle now) {
     if (step.started_operations != 0) begin_operations(warp, now);
     after_step(warp, step, now);
     if (step.started_operations != 0) end_copies(now);
+}
+
+void Sm::multiply(unsigned warp, const TimedInstruction& row, Cycle now) {
+    WarpSlot& slot = warps_[warp];
+    statistics_.tensor_macs += row.info->tensor_macs;
+    statistics_.tensor_full_time += row.tensor_full_time;
+    const WarpgroupUnit::Outcome outcome = warpgroup_unit_.start(
+        warp % kSubCores, plan_->kernel.products[row.latency], load_store_.busy_time(), now);
+    slot.products.add(outcome.end);
+    slot.product_begins[slot.next_product] = fixed_stamp(outcome.begin);
+    slot.next_product = static_cast<std::uint8_t>((slot.next_product + 1u) % config_.wgmma.queue);
 }
 
 void Sm::use_load_store(unsigned warp, const TimedInstruction& row, const ptx::StepResult& step, Cycle now) {
@@ -388,6 +406,8 @@ LoadStoreUnit::Outcome Sm::access(unsigned warp, const TimedInstruction& row, co
         owner.instruction = slot.copies.open();
         return load_store_.load(access, row.info->bypass_l1, owner, now);
     }
+    if (row.kind == TimingKind::memory_barrier && access.space == ptx::StateSpace::shared)
+        return load_store_.access_barrier(access, row.latency, now);
     switch (access.space) {
         case ptx::StateSpace::shared:
             return load_store_.access_shared(access, now);

@@ -19,6 +19,7 @@
 #include "models/gpu/load_store_unit.h"
 #include "models/gpu/stamp.h"
 #include "models/gpu/sub_core.h"
+#include "models/gpu/warpgroup_unit.h"
 #include "models/memory/delay_queue.h"
 #include "models/memory/memory_ports.h"
 
@@ -70,6 +71,7 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
     const std::vector<InstructionCycles>& profile() const { return profile_; }
     const SmStatistics& statistics() const { return statistics_; }
     const LoadStoreUnit& load_store() const { return load_store_; }
+    const WarpgroupUnit& warpgroup_unit() const { return warpgroup_unit_; }
     const SubCore& sub_core(unsigned i) const { return sub_cores_[i]; }
 
   private:
@@ -97,6 +99,8 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
         WarpState state = WarpState::empty;
         bool waits_for_fence = false;
         CopyGroups copies, products, bulk_reads, bulk_writes;
+        std::uint8_t next_product = 0;
+        std::array<Stamp, 8> product_begins{};  // ring: when the last products have left the queue
         Cycle started = 0;
     };
     struct CtaSlot {
@@ -117,6 +121,7 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
     void use_load_store(unsigned warp, const TimedInstruction& row, const ptx::StepResult& step, Cycle now);
     LoadStoreUnit::Outcome access(unsigned warp, const TimedInstruction& row, const ptx::MemoryAccess& access,
                                   Cycle now);
+    void multiply(unsigned warp, const TimedInstruction& row, Cycle now);
     void begin_operations(unsigned warp, Cycle now);
     void begin_arrival(std::uint32_t index, Cycle now);
     void end_copies(Cycle now);
@@ -144,6 +149,7 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
     CrossbarPort port_;
     LoadStoreUnit load_store_;
     BulkCopyEngine bulk_copies_;
+    WarpgroupUnit warpgroup_unit_;
     CtaReporter* reporter_ = nullptr;
 
     const LaunchPlan* plan_ = nullptr;

@@ -57,6 +57,24 @@ bool reaches_beyond_the_sm(ptx::StateSpace space) {
            space == ptx::StateSpace::local;
 }
 
+std::uint32_t memory_barrier_latency(ptx::MemoryBarrierUse use, const MemoryBarrierConfig& config) {
+    switch (use) {
+        case ptx::MemoryBarrierUse::try_wait:
+            return config.try_wait_latency;
+        case ptx::MemoryBarrierUse::test_wait:
+            return config.test_wait_latency;
+        default:
+            return config.arrive_latency;
+    }
+}
+
+// The four warps of a warpgroup fetch their operands at the same time, so that each waits for all of them.
+WarpgroupProduct product_of(const ptx::InstructionInfo& info, FineCycles multiply, const GpuConfig& config) {
+    const std::uint32_t bytes = info.tensor_operand_bytes * 4;
+    return {multiply, fine(bytes / config.load_store.wavefront_bytes),
+            info.tensor_a_in_registers ? config.wgmma.register_tail : config.wgmma.shared_tail};
+}
+
 void time_arithmetic(TimedInstruction& row, const ptx::InstructionInfo& info,
                      const PipelineConfig& pipeline) {
     const unsigned operations = std::max<unsigned>(1, info.machine_operations);
@@ -101,6 +119,10 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
                 fine(info.asynchronous_tensor ? cycles : cycles * config.tensor.mma_sync_efficiency);
             row.latency = config.tensor.latency + static_cast<std::uint32_t>(std::ceil(cycles));
             row.slots = 1;
+            if (info.asynchronous_tensor) {  // WarpgroupUnit takes it from there
+                row.kind = TimingKind::warpgroup_product;
+                row.interval = 0;
+            }
             break;
         }
         case ptx::Pipeline::load_store:
@@ -114,6 +136,10 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
                 row.unit = kGlobalLoadUnit;
             } else if (reaches_beyond_the_sm(info.space) && info.writes_memory) {
                 row.unit = kGlobalStoreUnit;
+            }
+            if (info.memory_barrier != ptx::MemoryBarrierUse::none) {
+                row.kind = TimingKind::memory_barrier;
+                row.latency = memory_barrier_latency(info.memory_barrier, config.memory_barrier);
             }
             break;
         case ptx::Pipeline::branch:
@@ -143,6 +169,10 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
             row.kind = TimingKind::branch;
             break;
         case ptx::Synchronisation::wgmma_fence:
+        case ptx::Synchronisation::fewer_registers:
+        case ptx::Synchronisation::more_registers:
+        case ptx::Synchronisation::launch_dependents:
+        case ptx::Synchronisation::dependency_wait:
             break;
         case ptx::Synchronisation::wgmma_commit:
             row.kind = TimingKind::tensor_commit;
@@ -187,6 +217,10 @@ TimedKernel time_kernel(const ptx::LoadedKernel& kernel, const GpuConfig& config
             }
         }
         row.touched = static_cast<std::uint16_t>(result.registers.size() - row.first_register);
+        if (row.kind == TimingKind::warpgroup_product) {
+            row.latency = static_cast<std::uint32_t>(result.products.size());
+            result.products.push_back(product_of(info, row.tensor_full_time, config));
+        }
         result.instructions.push_back(row);
     }
     return result;

@@ -28,11 +28,13 @@ enum class TimingKind : std::uint8_t {
     async_copy,
     commit_group,
     wait_group,
-    tensor_commit,  ///< wgmma.commit_group
+    warpgroup_product,  ///< wgmma.mma_async
+    tensor_commit,      ///< wgmma.commit_group
     tensor_wait,
     bulk_commit,  ///< cp.async.bulk.commit_group
     bulk_wait,
     bulk_wait_read,
+    memory_barrier,  ///< arrivals at and tests of mbarriers
     barrier,
     fence,
 };
@@ -43,7 +45,7 @@ struct TimedInstruction {
         0;  ///< in TimedKernel::registers: written ones first, then those only read
     std::uint16_t written = 0;
     std::uint16_t touched = 0;        ///< written and read
-    std::uint32_t latency = 0;        ///< cycles, fixed-latency results
+    std::uint32_t latency = 0;        ///< cycles, fixed-latency results; warpgroup_product: its number
     FineCycles interval = 0;          ///< for which the pipeline is occupied
     FineCycles tensor_full_time = 0;  ///< of a tensor instruction at the full rate of its type
     Unit unit = 0;
@@ -54,6 +56,7 @@ struct TimedInstruction {
 struct TimedKernel {
     std::vector<TimedInstruction> instructions;  ///< as in ptx::LoadedKernel::instructions()
     std::vector<std::uint16_t> registers;
+    std::vector<WarpgroupProduct> products;
     std::size_t scoreboard_size = 0;
 };
 

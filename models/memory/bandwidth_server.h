@@ -34,7 +34,9 @@ class BandwidthServer {
     void block_until(Cycle cycle) {
         if (free_ < (cycle << kFineBits)) free_ = cycle << kFineBits;
     }
-    /// Total service time in cycles.
+    /// Total service time.
+    FineCycles busy_time() const { return busy_; }
+    /// The same in cycles.
     double busy_cycles() const { return static_cast<double>(busy_) / (1u << kFineBits); }
     void reset() { *this = BandwidthServer(); }
 

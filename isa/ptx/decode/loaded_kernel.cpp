@@ -154,6 +154,22 @@ void describe_synchronisation(const Instruction& n, InstructionInfo& info) {
         case Opcode::exit:
             info.synchronisation = Synchronisation::exit;
             break;
+        case Opcode::setmaxnreg:
+            info.synchronisation =
+                n.has(Modifier::inc) ? Synchronisation::more_registers : Synchronisation::fewer_registers;
+            info.register_count = static_cast<std::uint16_t>(n.operands[0].bits);
+            break;
+        case Opcode::griddepcontrol:
+            info.synchronisation =
+                n.has(Modifier::wait) ? Synchronisation::dependency_wait : Synchronisation::launch_dependents;
+            break;
+        case Opcode::mbarrier:
+            if (n.has(Modifier::try_wait)) info.memory_barrier = MemoryBarrierUse::try_wait;
+            if (n.has(Modifier::test_wait)) info.memory_barrier = MemoryBarrierUse::test_wait;
+            if (n.has(Modifier::arrive) || n.has(Modifier::arrive_drop) || n.has(Modifier::expect_tx) ||
+                n.has(Modifier::complete_tx))
+                info.memory_barrier = MemoryBarrierUse::arrive;
+            break;
         default:
             break;
     }
@@ -174,6 +190,7 @@ void describe_warpgroup(const Instruction& n, InstructionInfo& info) {
     info.tensor_macs = rows * n.shape.columns * kept;
     info.tensor_type = n.type(1);
     info.asynchronous_tensor = true;
+    info.tensor_a_in_registers = a_in_registers;
     info.tensor_operand_bytes = (a_in_registers ? 0 : rows * kept * element_bits / 8) +
                                 n.shape.columns * n.shape.depth * element_bits / 8 / 4;
 }
