@@ -72,6 +72,7 @@ void Sm::reset() {
 
 void Sm::begin(const LaunchPlan& plan) {
     plan_ = &plan;
+    check_registers();
     load_store_.reset(plan.occupancy.l1_bytes);
     cta_slots_.resize(plan.occupancy.ctas_per_sm);
     profile_.assign(plan.profile ? plan.kernel.instructions.size() : 0, {});
@@ -221,6 +222,7 @@ void Sm::place_cta(const Arrival& arrival, Cycle now) {
     cta.used = true;
     cta.warp_count = cta.running = cta.cta->warp_count();
     cta.loads = 0;
+    cta.free_registers = 0;
     ++statistics_.ctas;
     if (resident_ctas_++ == 0) busy_since_ = now;
     for (unsigned i = 0; i < cta.warp_count; ++i) {
@@ -233,6 +235,7 @@ void Sm::place_cta(const Arrival& arrival, Cycle now) {
             scoreboards_[warp] = std::make_unique<Stamp[]>(plan_->kernel.scoreboard_size + 1);
         slot.scoreboard = scoreboards_[warp].get();  // stamps of an earlier warp lie in the past
         slot.cta = static_cast<std::uint16_t>(place - cta_slots_.begin());
+        slot.registers = static_cast<std::uint16_t>(plan_->launch->kernel->registers_per_thread());
         slot.state = WarpState::running;
         slot.started = now;
         next_warp_start_ = std::max(now, next_warp_start_);
@@ -262,6 +265,7 @@ Stamp Sm::ready_stamp(const WarpSlot& slot, const TimedInstruction& row) const {
         default:
             break;
     }
+    if (row.kind == TimingKind::more_registers && !has_registers(slot, row)) return kPending;
     if (row.kind == TimingKind::fence && load_store_.stores_outstanding()) return kPending;
     const std::uint16_t* const registers = plan_->kernel.registers.data() + row.first_register;
     Stamp ready = row.kind == TimingKind::warpgroup_product ? slot.product_begins[slot.next_product] : 0;
@@ -338,6 +342,10 @@ void Sm::issue(unsigned warp, Cycle now) {
         case TimingKind::bulk_commit:
             slot.bulk_reads.commit();
             slot.bulk_writes.commit();
+            break;
+        case TimingKind::fewer_registers:
+        case TimingKind::more_registers:
+            change_registers(warp, row, now);
             break;
         case TimingKind::tensor_wait:
         case TimingKind::bulk_wait:
@@ -490,7 +498,7 @@ void Sm::complete(const LoadStoreUnit::Completed& done, Cycle now) {
 
 std::string Sm::describe_waiting() const {
     for (const CtaSlot& cta : cta_slots_) {
-        if (cta.used) return cta.cta->describe_waiting();
+        if (cta.used) return cta.cta->describe_waiting() + describe_register_waits();
     }
     return {};
 }

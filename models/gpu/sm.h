@@ -96,6 +96,7 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
         std::uint32_t instruction = 0;  // the next one
         Stamp not_before = 0;           // branch, barrier: earliest next issue
         std::uint16_t cta = 0;
+        std::uint16_t registers = 0;  // per thread
         WarpState state = WarpState::empty;
         bool waits_for_fence = false;
         CopyGroups copies, products, bulk_reads, bulk_writes;
@@ -108,8 +109,9 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
         std::shared_ptr<ptx::Cluster> cluster;
         std::array<std::uint8_t, 32> warps{};  // slots in the SM, by index in the CTA
         unsigned warp_count = 0;
-        unsigned running = 0;     // warps that have not finished
-        std::uint32_t loads = 0;  // instructions whose data are under way
+        unsigned running = 0;              // warps that have not finished
+        std::uint32_t free_registers = 0;  // per thread, given back by its warps
+        std::uint32_t loads = 0;           // instructions whose data are under way
         bool used = false;
     };
 
@@ -122,6 +124,10 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
     LoadStoreUnit::Outcome access(unsigned warp, const TimedInstruction& row, const ptx::MemoryAccess& access,
                                   Cycle now);
     void multiply(unsigned warp, const TimedInstruction& row, Cycle now);
+    void check_registers() const;
+    bool has_registers(const WarpSlot& slot, const TimedInstruction& row) const;
+    void change_registers(unsigned warp, const TimedInstruction& row, Cycle now);
+    std::string describe_register_waits() const;
     void begin_operations(unsigned warp, Cycle now);
     void begin_arrival(std::uint32_t index, Cycle now);
     void end_copies(Cycle now);

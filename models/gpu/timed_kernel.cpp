@@ -169,8 +169,13 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
             row.kind = TimingKind::branch;
             break;
         case ptx::Synchronisation::wgmma_fence:
+            break;
         case ptx::Synchronisation::fewer_registers:
+            row.kind = TimingKind::fewer_registers;
+            break;
         case ptx::Synchronisation::more_registers:
+            row.kind = TimingKind::more_registers;
+            break;
         case ptx::Synchronisation::launch_dependents:
         case ptx::Synchronisation::dependency_wait:
             break;

@@ -37,6 +37,8 @@ enum class TimingKind : std::uint8_t {
     memory_barrier,  ///< arrivals at and tests of mbarriers
     barrier,
     fence,
+    fewer_registers,  ///< setmaxnreg.dec
+    more_registers,   ///< setmaxnreg.inc
 };
 
 struct TimedInstruction {

@@ -263,6 +263,29 @@ unsigned limit_registers(const Kernel& kernel, unsigned registers) {
     return static_cast<unsigned>(std::min<std::uint64_t>(registers, std::max<std::uint64_t>(limit, 16)));
 }
 
+// The registers per thread at entry of a kernel with setmaxnreg. ptxas 13.0 must know them, from .maxnreg or
+// from .minnctapersm with the number of threads, and then gives the kernel all of them; else it ignores
+// setmaxnreg. Returns 0 then.
+unsigned registers_at_entry(const Kernel& kernel) {
+    if (kernel.maximum_registers != 0) return kernel.maximum_registers / 8 * 8;
+    const bool threads = kernel.required_threads[0] != 0 || kernel.maximum_threads[0] != 0;
+    return threads && kernel.minimum_ctas != 0 ? limit_registers(kernel, 248) : 0;
+}
+
+// Returns the registers per thread of the kernel, which would be `counted` without setmaxnreg.
+unsigned settle_register_changes(const Kernel& kernel, unsigned counted, std::vector<InstructionInfo>& list) {
+    const auto changes = [](const InstructionInfo& info) {
+        return info.synchronisation == Synchronisation::more_registers ||
+               info.synchronisation == Synchronisation::fewer_registers;
+    };
+    if (std::none_of(list.begin(), list.end(), changes)) return counted;
+    const unsigned registers = registers_at_entry(kernel);
+    if (registers != 0) return registers;
+    for (InstructionInfo& info : list)
+        if (changes(info)) info.synchronisation = Synchronisation::none;
+    return counted;
+}
+
 std::string suggest_kernels(const Module& module, const std::string& entry) {
     constexpr std::size_t kListed = 20;
     std::vector<std::string> names;
@@ -354,6 +377,8 @@ LoadedKernel::LoadedKernel(std::shared_ptr<const Module> module, const std::stri
     }
     loaded.registers_per_thread =
         limit_registers(kernel, count_registers(kernel, analysis.uses, analysis.flow, analysis.liveness));
+    loaded.registers_per_thread =
+        settle_register_changes(kernel, loaded.registers_per_thread, loaded.information);
     loaded.steering_instructions = analysis.steering.count;
     loaded.steering_reads = analysis.steering.steering_reads;
     loaded.skipped_writes = analysis.steering.skipped_writes;

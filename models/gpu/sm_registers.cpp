@@ -1,0 +1,81 @@
+// setmaxnreg: warps give registers back to their CTA's pool and take more from it.
+//
+// A CTA starts with as many registers for each warp as the kernel was compiled for. What its warps give back
+// belongs to the CTA until it ends, whatever other CTAs wait for (PTX ISA, setmaxnreg: per-CTA maximum
+// register pool).
+#include <string>
+
+#include "isa/common/error.h"
+#include "models/gpu/sm.h"
+
+namespace heddle::models::gpu {
+namespace {
+
+constexpr std::uint32_t kFewest = 24;  // PTX ISA: the count is 24 to 256
+
+SourceLocation place_of(const ptx::LoadedKernel& kernel, const ptx::InstructionInfo& info) {
+    return {"PTX of kernel " + kernel.name(), info.line, ""};
+}
+
+}  // namespace
+
+void Sm::check_registers() const {
+    const ptx::LoadedKernel& kernel = *plan_->launch->kernel;
+    const std::uint32_t warps =
+        static_cast<std::uint32_t>((plan_->launch->block.count() + ptx::kWarpSize - 1) / ptx::kWarpSize);
+    const std::uint32_t all = warps * kernel.registers_per_thread(), most = all - kFewest * (warps - 1);
+    for (const ptx::InstructionInfo& info : kernel.instructions()) {
+        if (info.synchronisation != ptx::Synchronisation::more_registers || info.register_count <= most)
+            continue;
+        throw Error("setmaxnreg.inc to " + std::to_string(info.register_count) +
+                        " registers would wait for ever: the thread block has " +
+                        std::to_string(kernel.registers_per_thread()) + " for each of its " +
+                        std::to_string(warps) + " warps, and none can go below " + std::to_string(kFewest),
+                    place_of(kernel, info), "ask for fewer registers, or launch the kernel with more");
+    }
+}
+
+bool Sm::has_registers(const WarpSlot& slot, const TimedInstruction& row) const {
+    const std::uint32_t count = row.info->register_count;
+    return count <= slot.registers + cta_slots_[slot.cta].free_registers;
+}
+
+void Sm::change_registers(unsigned warp, const TimedInstruction& row, Cycle now) {
+    WarpSlot& slot = warps_[warp];
+    CtaSlot& cta = cta_slots_[slot.cta];
+    const std::uint32_t count = row.info->register_count;
+    const bool more = row.kind == TimingKind::more_registers;
+    if (more ? count < slot.registers : count > slot.registers) {
+        throw Error(std::string("setmaxnreg.") + (more ? "inc" : "dec") + " to " + std::to_string(count) +
+                        " registers of a warp that has " + std::to_string(slot.registers),
+                    place_of(*plan_->launch->kernel, *row.info),
+                    more ? "use .dec to give registers back" : "use .inc to take more registers");
+    }
+    cta.free_registers += slot.registers;
+    cta.free_registers -= count;
+    slot.registers = static_cast<std::uint16_t>(count);
+    // Others that wait for registers: there are more now, or fewer.
+    for (unsigned i = 0; i < cta.warp_count; ++i) {
+        const unsigned other = cta.warps[i];
+        if (other == warp || warps_[other].state != WarpState::running) continue;
+        if (plan_->kernel.instructions[warps_[other].instruction].kind == TimingKind::more_registers)
+            look_at_next(other, now);
+    }
+}
+
+std::string Sm::describe_register_waits() const {
+    std::string text;
+    for (const WarpSlot& slot : warps_) {
+        if (slot.state != WarpState::running) continue;
+        const TimedInstruction& row = plan_->kernel.instructions[slot.instruction];
+        if (row.kind != TimingKind::more_registers || has_registers(slot, row)) continue;
+        text += "\nwarp " + std::to_string(slot.warp->index()) + " waits at line " +
+                std::to_string(row.info->line) + " for " +
+                std::to_string(row.info->register_count - slot.registers) +
+                " registers per thread; its thread block has " +
+                std::to_string(cta_slots_[slot.cta].free_registers) + " to give";
+    }
+    return text;
+}
+
+}  // namespace heddle::models::gpu
