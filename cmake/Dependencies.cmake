@@ -17,6 +17,7 @@ find_package(yaml-cpp REQUIRED)
 find_package(CLI11 REQUIRED)
 find_package(SQLite3 REQUIRED)
 find_package(ZLIB REQUIRED)
+find_package(LibLZMA REQUIRED)
 find_package(Protobuf REQUIRED)
 
 find_package(CUDAToolkit QUIET)

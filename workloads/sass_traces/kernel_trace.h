@@ -1,0 +1,63 @@
+// A kernel that ran on a GPU, as its tracer wrote it down: machine instructions (SASS) in the order in which
+// each warp performed them, with the lanes that took part and the addresses that they touched.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace heddle::sass {
+
+struct Dimensions {
+    std::uint32_t x = 1, y = 1, z = 1;
+    std::uint64_t count() const { return std::uint64_t{x} * y * z; }
+};
+
+/// What stands above the instructions.
+struct KernelHeader {
+    std::string name;
+    std::uint64_t id = 0;
+    Dimensions grid, block;
+    std::uint32_t shared_bytes = 0;  ///< per thread block, static and dynamic
+    std::uint32_t registers = 0;     ///< per thread
+    unsigned binary_version = 0;     ///< compute capability of the machine code, as 80
+    std::uint64_t stream = 0;
+    std::uint64_t shared_base = 0, local_base = 0;  ///< windows of generic addresses
+    unsigned tracer_version = 0;
+    bool line_numbers = false;  ///< instruction lines begin with a line of the source
+};
+
+inline constexpr std::uint8_t kZeroRegister = 255;  ///< RZ
+inline constexpr unsigned kWarpSize = 32;
+
+/// What is the same each time that an instruction is performed. One for each program counter.
+struct Instruction {
+    std::uint32_t program_counter = 0;
+    std::string opcode;  ///< mnemonic and modifiers: LDG.E.128
+    bool writes = false;
+    std::uint8_t destination = kZeroRegister;
+    std::uint8_t source_count = 0;
+    std::array<std::uint8_t, 4> sources{};
+    std::uint8_t bytes_per_lane = 0;  ///< of its memory access; 0: none
+};
+
+/// One instruction performed by one warp.
+struct Step {
+    std::uint32_t instruction = 0;  ///< position in KernelTrace's table
+    std::uint32_t lanes = 0;        ///< that were active and whose predicate held
+    std::uint32_t addresses = 0;    ///< of a memory access: position of its first in WarpTrace::addresses
+};
+
+struct WarpTrace {
+    std::uint32_t warp = 0;  ///< in its thread block
+    std::vector<Step> steps;
+    std::vector<std::uint64_t> addresses;  ///< one for each lane of Step::lanes, lowest lane first
+};
+
+struct ThreadBlock {
+    Dimensions position;  ///< in the grid, from 0
+    std::vector<WarpTrace> warps;
+};
+
+}  // namespace heddle::sass

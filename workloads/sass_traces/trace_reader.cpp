@@ -1,0 +1,251 @@
+#include "workloads/sass_traces/trace_reader.h"
+
+#include <array>
+#include <bit>
+#include <utility>
+
+#include "workloads/sass_traces/line_tokens.h"
+
+namespace heddle::sass {
+namespace {
+
+/// Before this version of the tracer each instruction names its thread block and warp.
+constexpr unsigned kFirstVersionWithoutPlaces = 3;
+constexpr unsigned kMostSources = 4;
+constexpr unsigned kMostWarps = 32;
+
+std::string_view trim(std::string_view text) {
+    const std::size_t first = text.find_first_not_of(" \t");
+    if (first == std::string_view::npos) return {};
+    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+/// The value of a line "key = value", or nothing.
+std::optional<std::string_view> value_of(std::string_view line, std::string_view key) {
+    line = trim(line);
+    if (line.substr(0, key.size()) != key) return {};
+    line = trim(line.substr(key.size()));
+    if (line.empty() || line.front() != '=') return {};
+    return trim(line.substr(1));
+}
+
+std::uint8_t read_register(LineTokens& tokens, const LineSource& lines, const char* meaning) {
+    const std::string_view word = tokens.word(meaning);
+    unsigned number = 0;
+    const char* const end = word.data() + word.size();
+    const bool named = word.size() > 1 && word.front() == 'R';
+    const auto [stop, error] = std::from_chars(word.data() + (named ? 1 : 0), end, number);
+    if (!named || error != std::errc{} || stop != end || number > kZeroRegister)
+        lines.fail("is no register R0 to R255, " + std::string(meaning), std::string(word));
+    return static_cast<std::uint8_t>(number);
+}
+
+}  // namespace
+
+TraceReader::TraceReader(const std::string& path) : TraceReader(open_bytes(path), path) {}
+
+TraceReader::TraceReader(std::unique_ptr<ByteSource> bytes, const std::string& name)
+    : lines_(std::move(bytes), name) {
+    read_header();
+}
+
+/// The next line that is not empty.
+bool TraceReader::next_line(std::string_view& line) {
+    while (lines_.next(line)) {
+        if (!trim(line).empty()) return true;
+    }
+    return false;
+}
+
+void TraceReader::read_header() {
+    std::string_view line;
+    while (next_line(line)) {
+        if (line.front() == '#') {
+            if (header_.name.empty()) lines_.fail("no kernel name stands before this line", "-kernel name");
+            if (header_.grid.count() == 0 || header_.block.count() == 0)
+                lines_.fail("the grid or the thread block is empty", "-grid dim, -block dim");
+            return;
+        }
+        if (line.front() != '-')
+            lines_.fail("is no line \"-key = value\" of a trace's header", std::string(line.substr(0, 40)),
+                        "is this a .traceg file?");
+        read_key(line);
+    }
+    lines_.fail("holds no thread block", {}, "is this a .traceg file, and complete?");
+}
+
+void TraceReader::read_key(std::string_view line) {
+    const auto number = [&](std::string_view key, auto& to, int base = 10) {
+        const auto value = value_of(line, key);
+        if (!value) return false;
+        LineTokens tokens(*value, lines_);
+        to = tokens.number<std::remove_reference_t<decltype(to)>>(std::string(key).c_str(), base);
+        return true;
+    };
+    if (const auto name = value_of(line, "-kernel name")) {
+        header_.name = *name;
+    } else if (const auto grid = value_of(line, "-grid dim")) {
+        header_.grid = read_dimensions(*grid, "-grid dim");
+    } else if (const auto block = value_of(line, "-block dim")) {
+        header_.block = read_dimensions(*block, "-block dim");
+    } else if (unsigned flag = 0; number("-enable lineinfo", flag)) {
+        header_.line_numbers = flag != 0;
+    } else {
+        number("-kernel id", header_.id) || number("-shmem", header_.shared_bytes) ||
+            number("-nregs", header_.registers) || number("-binary version", header_.binary_version) ||
+            number("-cuda stream id", header_.stream) ||
+            number("-shmem base_addr", header_.shared_base, 16) ||
+            number("-local mem base_addr", header_.local_base, 16) ||
+            number("-accelsim tracer version", header_.tracer_version);  // other keys say nothing of the run
+    }
+}
+
+Dimensions TraceReader::read_dimensions(std::string_view text, const char* key) const {
+    std::string blanks(text);
+    for (char& c : blanks) {
+        if (c == ',' || c == '(' || c == ')') c = ' ';
+    }
+    LineTokens tokens(blanks, lines_);
+    Dimensions result;
+    result.x = tokens.number<std::uint32_t>(key);
+    result.y = tokens.number<std::uint32_t>(key);
+    result.z = tokens.number<std::uint32_t>(key);
+    return result;
+}
+
+std::optional<ThreadBlock> TraceReader::next() {
+    std::string_view line;
+    while (next_line(line)) {
+        if (line.substr(0, 9) == "#BEGIN_TB") {
+            ++thread_blocks_;
+            return read_thread_block();
+        }
+        if (line.front() != '#')
+            lines_.fail("stands outside of a thread block", std::string(line.substr(0, 40)),
+                        "expected #BEGIN_TB");
+    }
+    if (thread_blocks_ == 0) lines_.fail("holds no thread block", {}, "record the kernel again");
+    return {};
+}
+
+ThreadBlock TraceReader::read_thread_block() {
+    ThreadBlock result;
+    std::string_view line;
+    bool placed = false;
+    while (next_line(line)) {
+        if (line.substr(0, 7) == "#END_TB") {
+            if (!placed) lines_.fail("the thread block has no position", "thread block");
+            return result;
+        }
+        if (const auto position = value_of(line, "thread block")) {
+            result.position = read_dimensions(*position, "thread block");
+            if (result.position.x >= header_.grid.x || result.position.y >= header_.grid.y ||
+                result.position.z >= header_.grid.z)
+                lines_.fail("lies outside of the grid", std::string(*position));
+            placed = true;
+        } else if (const auto warp = value_of(line, "warp")) {
+            result.warps.push_back(read_warp(*warp));
+        } else {
+            lines_.fail("is neither \"warp = \" nor #END_TB", std::string(line.substr(0, 40)));
+        }
+    }
+    lines_.fail("ends within a thread block", {}, "the file is cut off: record or copy it again");
+}
+
+WarpTrace TraceReader::read_warp(std::string_view text) {
+    WarpTrace warp;
+    warp.warp = LineTokens(text, lines_).number<std::uint32_t>("the number of a warp");
+    if (warp.warp >= kMostWarps || warp.warp * kWarpSize >= header_.block.count())
+        lines_.fail("is no warp of a thread block of " + std::to_string(header_.block.count()) + " threads",
+                    std::to_string(warp.warp));
+    std::string_view line;
+    std::optional<std::string_view> count;
+    if (!next_line(line) || !(count = value_of(line, "insts")))
+        lines_.fail("expected \"insts = \" and the number of the warp's instructions",
+                    std::string(line.substr(0, 40)));
+    const auto steps = LineTokens(*count, lines_).number<std::uint32_t>("a number of instructions");
+    for (std::uint32_t i = 0; i < steps; ++i) {
+        if (!next_line(line))
+            lines_.fail("ends within a warp", {}, "the file is cut off: record or copy it again");
+        read_step(line, warp);
+    }
+    return warp;
+}
+
+void TraceReader::read_step(std::string_view line, WarpTrace& warp) {
+    LineTokens tokens(line, lines_);
+    if (header_.tracer_version < kFirstVersionWithoutPlaces) {
+        for (const char* place : {"x of the thread block", "y of the thread block", "z of the thread block"})
+            tokens.number<std::uint32_t>(place);
+        tokens.number<std::uint32_t>("the number of a warp");
+    }
+    if (header_.line_numbers) tokens.number<std::uint32_t>("a line of the source");
+    Instruction instruction;
+    Step step;
+    instruction.program_counter = tokens.number<std::uint32_t>("a program counter", 16);
+    step.lanes = tokens.number<std::uint32_t>("a mask of lanes", 16);
+    const auto destinations = tokens.number<unsigned>("the number of destinations");
+    if (destinations > 1) lines_.fail("more than one destination", std::to_string(destinations));
+    instruction.writes = destinations == 1;
+    if (instruction.writes) instruction.destination = read_register(tokens, lines_, "the destination");
+    const std::string_view opcode = tokens.word("an opcode");
+    const auto sources = tokens.number<unsigned>("the number of sources");
+    if (sources > kMostSources) lines_.fail("more than four sources", std::to_string(sources));
+    instruction.source_count = static_cast<std::uint8_t>(sources);
+    for (unsigned i = 0; i < sources; ++i) instruction.sources[i] = read_register(tokens, lines_, "a source");
+    instruction.bytes_per_lane = tokens.number<std::uint8_t>("the width of a memory access");
+    step.instruction = find_instruction(instruction, opcode);
+    step.addresses = static_cast<std::uint32_t>(warp.addresses.size());
+    if (instruction.bytes_per_lane != 0) read_addresses(tokens, step.lanes, warp.addresses);
+    if (tokens.more()) tokens.word("an immediate");
+    if (tokens.more()) lines_.fail("stands after the end of the instruction", std::string(tokens.word("")));
+    warp.steps.push_back(step);
+}
+
+/// Its position in the table, where it is put when it occurs for the first time.
+std::uint32_t TraceReader::find_instruction(const Instruction& instruction, std::string_view opcode) {
+    std::uint32_t index = last_found_ + 1;  // mostly the next one
+    if (index >= instructions_.size() ||
+        instructions_[index].program_counter != instruction.program_counter) {
+        const auto [place, fresh] = by_program_counter_.try_emplace(
+            instruction.program_counter, static_cast<std::uint32_t>(instructions_.size()));
+        index = place->second;
+        if (fresh) {
+            instructions_.push_back(instruction);
+            instructions_.back().opcode = opcode;
+        }
+    }
+    const Instruction& known = instructions_[index];
+    if (known.opcode != opcode || known.writes != instruction.writes ||
+        known.destination != instruction.destination || known.sources != instruction.sources)
+        lines_.fail(
+            "differs from the instruction that stood at the same program counter before, " + known.opcode,
+            std::string(opcode));
+    last_found_ = index;
+    return index;
+}
+
+void TraceReader::read_addresses(LineTokens& tokens, std::uint32_t lanes,
+                                 std::vector<std::uint64_t>& addresses) {
+    const auto mode = tokens.number<unsigned>("a mode of addresses");
+    const auto count = static_cast<unsigned>(std::popcount(lanes));
+    if (mode == 0) {
+        for (unsigned i = 0; i < count; ++i)
+            addresses.push_back(tokens.number<std::uint64_t>("an address", 16));
+        return;
+    }
+    if (mode > 2) lines_.fail("is no mode of addresses: 0, 1 or 2", std::to_string(mode));
+    auto address = tokens.number<std::uint64_t>("a base address", 16);
+    if (mode == 1) {
+        const auto stride = static_cast<std::uint64_t>(tokens.number<std::int64_t>("a stride"));
+        for (unsigned i = 0; i < count; ++i) addresses.push_back(address + i * stride);
+        return;
+    }
+    for (unsigned i = 0; i < count; ++i) {
+        if (i != 0)
+            address += static_cast<std::uint64_t>(tokens.number<std::int64_t>("a difference of addresses"));
+        addresses.push_back(address);
+    }
+}
+
+}  // namespace heddle::sass
