@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "isa/ptx/parser.h"
+#include "isa/ptx/tensor_map.h"
 #include "workloads/expression/expression.h"
 #include "workloads/kernels/elementwise.h"
 #include "workloads/kernels/gemm_mma.h"
 #include "workloads/kernels/gemm_simt.h"
+#include "workloads/kernels/gemm_wgmma.h"
 #include "workloads/kernels/library_builder.h"
 #include "workloads/kernels/softmax.h"
 
@@ -111,6 +113,28 @@ LibraryKernel gemm_mma(std::uint32_t m, std::uint32_t n, std::uint32_t k) {
         .finish();
 }
 
+LibraryKernel gemm_wgmma(std::uint32_t m, std::uint32_t n, std::uint32_t k, unsigned sms) {
+    kernels::GemmWgmmaSpec spec;
+    spec.tile = {.m = 128, .n = 256, .stages = 4, .cluster_m = 2};
+    spec.transpose_b = true;
+    spec.epilogue.output = ElementType::bf16;
+    spec.raster_log2 = kernels::choose_raster_log2(n, spec.tile.n);
+    kernels::GemmProblem p;
+    p.m = m;
+    p.n = n;
+    p.k = p.lda = p.ldb = k;
+    p.ldd = n;
+    p.a = kernels::pointer_argument("a", 0);
+    p.b = kernels::pointer_argument("b", 1);
+    p.d = kernels::pointer_argument("d", 2);
+    const kernels::GemmWgmmaLaunch launch = kernels::gemm_wgmma_launch(spec, p, sms);
+    SampleBuilder builder("gemm wgmma", kernels::generate_gemm_wgmma(spec), launch.grid);
+    builder.input("a", spec.type, std::uint64_t{m} * k).input("b", spec.type, std::uint64_t{k} * n);
+    builder.output("d", spec.epilogue.output, std::uint64_t{m} * n);
+    builder.arguments() = launch.arguments;
+    return builder.finish();
+}
+
 LibraryKernel softmax(std::uint32_t rows, std::uint32_t columns) {
     kernels::SoftmaxSpec spec;
     spec.compute_capability = kComputeCapability;
@@ -153,6 +177,12 @@ PreparedLaunch::PreparedLaunch(const LibraryKernel& kernel, ptx::Mode mode)
     std::vector<std::vector<std::byte>> values;
     for (std::size_t i = 0; i < kernel.arguments.size(); ++i) {
         const kernels::KernelArgument& argument = kernel.arguments[i];
+        if (argument.tensor_map) {
+            const std::uint64_t address = bases[argument.buffer] + argument.byte_offset;
+            const auto map = ptx::make_tensor_map(*argument.tensor_map, address).encode();
+            values.emplace_back(map.begin(), map.end());
+            continue;
+        }
         std::uint64_t bits = argument.bits;
         if (argument.pointer) {
             bits = argument.buffer == kernels::kNoBuffer ? 0 : bases[argument.buffer] + argument.byte_offset;
@@ -164,6 +194,7 @@ PreparedLaunch::PreparedLaunch(const LibraryKernel& kernel, ptx::Mode mode)
     context_.kernel = &loaded_;
     context_.grid = {kernel.grid[0], kernel.grid[1], kernel.grid[2]};
     context_.block = {kernel.kernel.block[0], kernel.kernel.block[1], kernel.kernel.block[2]};
+    context_.cluster = {kernel.kernel.cluster[0], kernel.kernel.cluster[1], kernel.kernel.cluster[2]};
     context_.dynamic_shared_bytes = kernel.kernel.dynamic_shared_bytes;
     context_.parameters = ptx::pack_parameters(loaded_, values);
     context_.memory = &memory_;

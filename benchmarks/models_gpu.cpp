@@ -48,6 +48,10 @@ BENCHMARK_CAPTURE(gpu_timing, gemm_simt_1536x1408x64, gemm_simt(1536, 1408, 64))
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(gpu_timing, gemm_mma_1536x1408x1024, gemm_mma(1536, 1408, 1024))
     ->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gpu_timing, gemm_wgmma_2048, gemm_wgmma(2048, 2048, 2048))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gpu_timing, gemm_wgmma_8192, gemm_wgmma(8192, 8192, 8192))
+    ->Unit(benchmark::kMillisecond)
+    ->Iterations(1);
 BENCHMARK_CAPTURE(gpu_timing, softmax_4096x1024, softmax(4096, 1024))->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(gpu_timing, copy_8Mi, copy(8u << 20))->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(gpu_timing, ffma_loop, ffma_loop(1056, 16))->Unit(benchmark::kMillisecond);

@@ -2,6 +2,7 @@
 // declared buffers; the TPU's are in isa/tpu/.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "isa/ptx/extent.h"
+#include "isa/target/tensor_map.h"
 
 namespace heddle::program {
 
@@ -44,7 +46,21 @@ struct ScalarArgument {
     bool operator==(const ScalarArgument&) const = default;
 };
 
-using Argument = std::variant<BufferArgument, ScalarArgument>;
+/// A tensor map of the memory from `offset` bytes after the buffer's begin.
+struct TensorMapArgument {
+    BufferId buffer = 0;
+    std::uint64_t offset = 0;
+    target::TensorMapSpec map;
+    bool operator==(const TensorMapArgument&) const = default;
+};
+
+using Argument = std::variant<BufferArgument, ScalarArgument, TensorMapArgument>;
+
+/// The buffer that an argument refers to, or nothing.
+std::optional<BufferId> buffer_of(const Argument& argument);
+/// The bytes of a pointer or scalar as the kernel gets them, with its buffer at `address` (scalars: any).
+/// Tensor maps are the device's own business: ptx::make_tensor_map(), cuTensorMapEncodeTiled().
+std::vector<std::byte> argument_bytes(const Argument& argument, std::uint64_t address);
 
 ScalarArgument scalar_u32(std::uint32_t value);
 
@@ -58,6 +74,7 @@ struct KernelText {
 struct KernelLaunch {
     std::shared_ptr<const KernelText> kernel;
     ptx::Dim3 grid, block;
+    ptx::Dim3 cluster;  ///< thread blocks
     std::uint32_t dynamic_shared_bytes = 0;
     std::vector<Argument> arguments;
     std::uint32_t op = 0;

@@ -164,4 +164,17 @@ TensorMap TensorMap::decode(std::span<const std::byte, kTensorMapBytes> bytes) {
     return map;
 }
 
+TensorMap make_tensor_map(const target::TensorMapSpec& spec, std::uint64_t address) {
+    TensorMap map;
+    map.type = static_cast<TensorMapType>(spec.data_type);
+    map.rank = static_cast<std::uint8_t>(spec.rank);
+    map.address = address;
+    map.sizes = spec.sizes;
+    map.strides = spec.strides;
+    map.box = spec.box;
+    map.swizzle = static_cast<TensorMapSwizzle>(spec.swizzle);
+    map.promotion = static_cast<TensorMapPromotion>(spec.l2_promotion);
+    return map;
+}
+
 }  // namespace heddle::ptx

@@ -10,6 +10,7 @@
 #include <span>
 
 #include "isa/ptx/module.h"
+#include "isa/target/tensor_map.h"
 
 namespace heddle::ptx {
 
@@ -82,5 +83,8 @@ struct TensorMap {
     /// which tensormap.replace makes a whole one.
     static TensorMap decode(std::span<const std::byte, kTensorMapBytes> bytes);
 };
+
+/// A kernel compiler's tensor map of the memory at `address`.
+TensorMap make_tensor_map(const target::TensorMapSpec& spec, std::uint64_t address);
 
 }  // namespace heddle::ptx

@@ -1,10 +1,10 @@
 #include "sim/run/gpu_session.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "isa/common/error.h"
 #include "isa/ptx/parser.h"
+#include "isa/ptx/tensor_map.h"
 
 namespace heddle::sim {
 
@@ -48,26 +48,25 @@ LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedL
 
     std::vector<std::vector<std::byte>> arguments;
     for (const program::Argument& argument : launch.arguments) {
-        std::uint64_t bits = 0;
-        std::size_t size = 8;
-        if (const auto* pointer = std::get_if<program::BufferArgument>(&argument)) {
-            const auto position =
-                std::find_if(planned.buffers.begin(), planned.buffers.end(),
-                             [&](const PlannedBuffer& b) { return b.buffer == pointer->buffer; });
-            bits = bases[static_cast<std::size_t>(position - planned.buffers.begin())] + pointer->offset;
-        } else {
-            bits = std::get<program::ScalarArgument>(argument).bits;
-            size = std::get<program::ScalarArgument>(argument).size;
+        std::uint64_t address = 0;
+        if (const std::optional<program::BufferId> buffer = program::buffer_of(argument)) {
+            const auto position = std::find_if(planned.buffers.begin(), planned.buffers.end(),
+                                               [&](const PlannedBuffer& b) { return b.buffer == *buffer; });
+            address = bases[static_cast<std::size_t>(position - planned.buffers.begin())];
         }
-        std::vector<std::byte> bytes(size);
-        std::memcpy(bytes.data(), &bits, size);
-        arguments.push_back(std::move(bytes));
+        if (const auto* tensor = std::get_if<program::TensorMapArgument>(&argument)) {
+            const auto bytes = ptx::make_tensor_map(tensor->map, address + tensor->offset).encode();
+            arguments.emplace_back(bytes.begin(), bytes.end());
+        } else {
+            arguments.push_back(program::argument_bytes(argument, address));
+        }
     }
 
     ptx::LaunchContext context;
     context.kernel = &kernel;
     context.grid = launch.grid;
     context.block = launch.block;
+    context.cluster = launch.cluster;
     context.dynamic_shared_bytes = launch.dynamic_shared_bytes;
     context.parameters = ptx::pack_parameters(kernel, arguments);
     context.memory = &memory;

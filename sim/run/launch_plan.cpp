@@ -13,13 +13,23 @@
 namespace heddle::sim {
 namespace {
 
+std::string describe(const target::TensorMapSpec& map) {
+    std::string text = fmt::format("type {} rank {} swizzle {} promotion {}", map.data_type, map.rank,
+                                   map.swizzle, map.l2_promotion);
+    for (unsigned i = 0; i < map.rank; ++i) {
+        text += fmt::format(" size {} box {}", map.sizes[i], map.box[i]);
+        if (i != 0) text += fmt::format(" stride {}", map.strides[i - 1]);
+    }
+    return text + "\n";
+}
+
 std::string key_of(const program::GpuProgram& program, const PlannedLaunch& planned,
                    const std::string& text_hash) {
     const program::KernelLaunch& launch = *planned.launch;
-    std::string key =
-        fmt::format("{} {} grid {} {} {} block {} {} {} shared {}\n", text_hash, launch.kernel->entry,
-                    launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x, launch.block.y,
-                    launch.block.z, launch.dynamic_shared_bytes);
+    std::string key = fmt::format(
+        "{} {} grid {} {} {} block {} {} {} cluster {} {} {} shared {}\n", text_hash, launch.kernel->entry,
+        launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x, launch.block.y, launch.block.z,
+        launch.cluster.x, launch.cluster.y, launch.cluster.z, launch.dynamic_shared_bytes);
     for (const PlannedBuffer& planned_buffer : planned.buffers) {
         const program::Buffer& buffer = program.buffers[planned_buffer.buffer];
         key += fmt::format("buffer {} resident {}", buffer.bytes, planned_buffer.resident_bytes);
@@ -30,12 +40,17 @@ std::string key_of(const program::GpuProgram& program, const PlannedLaunch& plan
         }
         key += '\n';
     }
+    const auto position_of = [&planned](program::BufferId buffer) {
+        return std::find_if(planned.buffers.begin(), planned.buffers.end(),
+                            [&](const PlannedBuffer& b) { return b.buffer == buffer; }) -
+               planned.buffers.begin();
+    };
     for (const program::Argument& argument : launch.arguments) {
         if (const auto* pointer = std::get_if<program::BufferArgument>(&argument)) {
-            const auto position =
-                std::find_if(planned.buffers.begin(), planned.buffers.end(),
-                             [&](const PlannedBuffer& b) { return b.buffer == pointer->buffer; });
-            key += fmt::format("pointer {} {}\n", position - planned.buffers.begin(), pointer->offset);
+            key += fmt::format("pointer {} {}\n", position_of(pointer->buffer), pointer->offset);
+        } else if (const auto* tensor = std::get_if<program::TensorMapArgument>(&argument)) {
+            key += fmt::format("tensor map {} {} {}", position_of(tensor->buffer), tensor->offset,
+                               describe(tensor->map));
         } else {
             const auto& scalar = std::get<program::ScalarArgument>(argument);
             key += fmt::format("scalar {} {}\n", scalar.bits, scalar.size);
@@ -62,14 +77,13 @@ std::vector<PlannedLaunch> plan_launches(const program::GpuProgram& program, std
         PlannedLaunch planned;
         planned.launch = &launch;
         for (const program::Argument& argument : launch.arguments) {
-            const auto* pointer = std::get_if<program::BufferArgument>(&argument);
-            if (pointer == nullptr) continue;
-            const bool known =
-                std::any_of(planned.buffers.begin(), planned.buffers.end(),
-                            [&](const PlannedBuffer& b) { return b.buffer == pointer->buffer; });
+            const std::optional<program::BufferId> buffer = program::buffer_of(argument);
+            if (!buffer) continue;
+            const bool known = std::any_of(planned.buffers.begin(), planned.buffers.end(),
+                                           [&](const PlannedBuffer& b) { return b.buffer == *buffer; });
             if (known) continue;
-            const std::uint64_t bytes = program.buffers.at(pointer->buffer).bytes;
-            planned.buffers.push_back({pointer->buffer, residency.resident_bytes(pointer->buffer, bytes)});
+            const std::uint64_t bytes = program.buffers.at(*buffer).bytes;
+            planned.buffers.push_back({*buffer, residency.resident_bytes(*buffer, bytes)});
         }
         for (const PlannedBuffer& b : planned.buffers)
             residency.touch(b.buffer, program.buffers[b.buffer].bytes);

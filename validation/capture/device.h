@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include "isa/target/tensor_map.h"
 #include "validation/capture/blas.h"
 #include "validation/capture/record.h"
 
@@ -66,6 +67,9 @@ struct TensorMapDescription {
     std::array<std::uint32_t, 5> element_strides{1, 1, 1, 1, 1};
     unsigned interleave = 0, swizzle = 0, l2_promotion = 0, fill = 0;
 };
+
+/// The same from a kernel compiler's.
+TensorMapDescription describe_tensor_map(const target::TensorMapSpec& spec, Address address);
 
 struct TimingOptions {
     unsigned warm_up = 2;       ///< runs that are not timed

@@ -1,14 +1,16 @@
 // The order in which our GEMM kernels add, as plans (isa/numerics/reduction_plan.h).
 //
 // gemm_simt is one chain of fused multiply-adds per output; gemm_mma one chain of tensor core blocks, in
-// tiles of tile.k, the short tile last. split_k_reduce adds slices first to last. An epilogue with an
-// expression is not part of the plan: then D of the plan is the accumulator to which the expression applies.
+// tiles of tile.k, the short tile last; gemm_wgmma the same with the blocks of wgmma. split_k_reduce adds
+// slices first to last. An epilogue with an expression is not part of the plan: then D of the plan is the
+// accumulator to which the expression applies.
 #pragma once
 
 #include "isa/numerics/reduction_plan.h"
 #include "workloads/kernels/gemm_choice.h"
 #include "workloads/kernels/gemm_mma.h"
 #include "workloads/kernels/gemm_simt.h"
+#include "workloads/kernels/gemm_wgmma.h"
 #include "workloads/kernels/split_k.h"
 
 namespace heddle::kernels {
@@ -21,6 +23,9 @@ numerics::Element element_of(ElementType type);
 numerics::ReductionPlan plan_of(const GemmSimtSpec& spec, unsigned k_per_split = 0,
                                 const GemmEpilogue& reduced = {});
 numerics::ReductionPlan plan_of(const GemmMmaSpec& spec, unsigned k_per_split = 0,
+                                const GemmEpilogue& reduced = {});
+
+numerics::ReductionPlan plan_of(const GemmWgmmaSpec& spec, unsigned k_per_split = 0,
                                 const GemmEpilogue& reduced = {});
 
 /// Of the kernels that a choice stands for, with D in `output`.

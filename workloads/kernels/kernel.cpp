@@ -46,12 +46,38 @@ std::string name_of(ElementType type) {
     return "unknown";
 }
 
+unsigned tensor_map_type(ElementType type) {
+    switch (type) {
+        case ElementType::u8:
+        case ElementType::i8:
+        case ElementType::boolean:
+            return 0;
+        case ElementType::i32:
+            return 3;
+        case ElementType::i64:
+            return 5;
+        case ElementType::f16:
+            return 6;
+        case ElementType::f32:
+            return 7;
+        case ElementType::f64:
+            return 8;
+        case ElementType::bf16:
+            return 9;
+    }
+    throw Error("no tensor map has elements of " + name_of(type));
+}
+
 bool is_integer(ElementType type) {
     return type >= ElementType::i64;
 }
 
 KernelArgument pointer_argument(std::string parameter, std::uint32_t buffer, std::uint64_t byte_offset) {
     return {std::move(parameter), true, buffer, byte_offset, 0};
+}
+
+KernelArgument tensor_map_argument(std::string parameter, const KernelArgument& memory, TensorMapSpec map) {
+    return {std::move(parameter), true, memory.buffer, memory.byte_offset, 0, map};
 }
 
 KernelArgument integer_argument(std::string parameter, std::uint64_t value) {
@@ -74,6 +100,11 @@ std::vector<KernelArgument> order_arguments(const GeneratedKernel& kernel,
         KernelArgument value{parameter.name, parameter.pointer, kNoBuffer, 0, 0};
         for (const KernelArgument& argument : arguments) {
             if (argument.parameter != parameter.name) continue;
+            if (argument.tensor_map.has_value() != (parameter.bytes == kTensorMapBytes)) {
+                throw Error(argument.tensor_map ? "a tensor map was given for another parameter"
+                                                : "the parameter wants a tensor map",
+                            {.key = kernel.entry + " parameter " + parameter.name});
+            }
             if (argument.pointer != parameter.pointer) {
                 throw Error(argument.pointer ? "a pointer was given for a scalar parameter"
                                              : "a scalar was given for a pointer parameter",

@@ -3,9 +3,12 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "isa/target/tensor_map.h"
 
 namespace heddle::kernels {
 
@@ -17,7 +20,8 @@ bool is_integer(ElementType type);      ///< i64 ... boolean
 
 using Extent3 = std::array<std::uint32_t, 3>;
 
-/// A kernel parameter, in the order of declaration. Pointers are 8 bytes.
+/// A kernel parameter, in the order of declaration. Pointers are 8 bytes; a tensor map is a pointer of
+/// kTensorMapBytes.
 struct KernelParameter {
     std::string name;
     std::uint8_t bytes = 8;
@@ -33,7 +37,13 @@ struct GeneratedKernel {
     Extent3 block{1, 1, 1};
     std::uint32_t dynamic_shared_bytes = 0;
     std::vector<KernelParameter> parameters;
+    Extent3 cluster{1, 1, 1};  ///< thread blocks; what .reqnctapercluster says
 };
+
+using target::TensorMapSpec;
+inline constexpr unsigned kTensorMapBytes = 128;
+/// CUtensorMapDataType. Throws heddle::Error for types that tensor maps do not have.
+unsigned tensor_map_type(ElementType type);
 
 /// A value for a parameter: the index of a buffer (pointers) or the bits of a scalar, little endian.
 struct KernelArgument {
@@ -42,10 +52,13 @@ struct KernelArgument {
     std::uint32_t buffer = 0;  ///< pointers: the caller's number of a buffer; kNoBuffer passes a null pointer
     std::uint64_t byte_offset = 0;
     std::uint64_t bits = 0;
+    /// A tensor map of the memory at `buffer` and `byte_offset`; `pointer` is true as well.
+    std::optional<TensorMapSpec> tensor_map = {};
 };
 inline constexpr std::uint32_t kNoBuffer = 0xffffffffu;
 
 KernelArgument pointer_argument(std::string parameter, std::uint32_t buffer, std::uint64_t byte_offset = 0);
+KernelArgument tensor_map_argument(std::string parameter, const KernelArgument& memory, TensorMapSpec map);
 KernelArgument integer_argument(std::string parameter, std::uint64_t value);
 KernelArgument f32_argument(std::string parameter, float value);
 KernelArgument f64_argument(std::string parameter, double value);

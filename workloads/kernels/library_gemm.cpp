@@ -1,8 +1,9 @@
-// Samples: GEMM on CUDA cores and tensor cores, split-K.
+// Samples: GEMM on CUDA cores and tensor cores, with TMA, split-K.
 #include <algorithm>
 
 #include "workloads/kernels/gemm_mma.h"
 #include "workloads/kernels/gemm_simt.h"
+#include "workloads/kernels/gemm_wgmma.h"
 #include "workloads/kernels/library_builder.h"
 #include "workloads/kernels/split_k.h"
 
@@ -158,11 +159,96 @@ void add_split_k_reduce(std::vector<LibraryKernel>& samples, unsigned capability
     samples.push_back(sample.finish());
 }
 
+void add_wgmma_sample(std::vector<LibraryKernel>& samples, GemmWgmmaSpec spec, const GemmProblem& shape) {
+    const bool split = spec.partition.split_k;
+    GemmProblem p = shape;
+    spec.partition.batched = p.batch > 1;
+    p.lda = spec.transpose_a ? p.m : p.k;
+    p.ldb = spec.transpose_b ? p.k : p.n;
+    p.ldc = p.ldd = p.n;
+    if (p.batch > 1) {
+        p.stride_a = std::uint64_t{p.m} * p.k;
+        p.stride_b = std::uint64_t{p.k} * p.n;
+    }
+    p.stride_c = p.stride_d = std::uint64_t{p.m} * p.n;
+    p.a = pointer_argument("a", 0);
+    p.b = pointer_argument("b", 1);
+    p.d = pointer_argument("d", 2);
+    const GemmWgmmaLaunch launch = gemm_wgmma_launch(spec, p, 4);
+    GeneratedKernel kernel = generate_gemm_wgmma(spec);
+    const std::string name = "gemm wgmma " + kernel.entry.substr(kernel.entry.find("wgmma_") + 6);
+    LibraryKernel sample{name, std::move(kernel), launch.grid, {}, {}};
+    const auto buffer = [&](const char* of, ElementType type, std::uint64_t elements,
+                            SampleBuffer::Content content) {
+        sample.buffers.push_back({of, elements * bytes_of(type), type, content, 0});
+    };
+    const std::uint64_t results = p.stride_d * p.batch * p.splits;
+    buffer("a", spec.type, std::uint64_t{p.m} * p.k * p.batch, SampleBuffer::Content::random);
+    buffer("b", spec.type, std::uint64_t{p.n} * p.k * p.batch, SampleBuffer::Content::random);
+    buffer("d", split ? ElementType::f32 : spec.epilogue.output, results, SampleBuffer::Content::zeros);
+    std::vector<KernelArgument> arguments = launch.arguments;
+    if (spec.epilogue.expression) {
+        buffer("c", spec.epilogue.c, results, SampleBuffer::Content::random);
+        buffer("bias", spec.epilogue.bias, p.n, SampleBuffer::Content::random);
+        arguments.push_back(pointer_argument("c", 3));
+        arguments.push_back(pointer_argument("bias", 4));
+        for (unsigned i = 0; i < spec.epilogue.expression->scalar_count; ++i)
+            arguments.push_back(f32_argument("s" + std::to_string(i), 0.5f));
+    }
+    sample.arguments = order_arguments(sample.kernel, arguments);
+    samples.push_back(std::move(sample));
+}
+
+GemmProblem wgmma_shape(std::uint32_t m, std::uint32_t n, std::uint32_t k, std::uint32_t batch = 1) {
+    GemmProblem p;
+    p.m = m;
+    p.n = n;
+    p.k = k;
+    p.batch = batch;
+    return p;
+}
+
+void add_wgmma(std::vector<LibraryKernel>& samples) {
+    for (const bool transpose_a : {false, true}) {
+        for (const bool transpose_b : {false, true}) {
+            GemmWgmmaSpec spec;
+            spec.transpose_a = transpose_a;
+            spec.transpose_b = transpose_b;
+            spec.epilogue.output = ElementType::bf16;
+            spec.tile = {.m = 128, .n = 128, .stages = 4};
+            add_wgmma_sample(samples, spec, wgmma_shape(328, 200, 456));
+        }
+    }
+    constexpr WgmmaSchedule ping_pong = WgmmaSchedule::ping_pong;
+    for (const WgmmaTile& tile : {WgmmaTile{.m = 128, .n = 256, .stages = 4, .cluster_m = 2},
+                                  WgmmaTile{.m = 256, .n = 128, .stages = 4, .cluster_n = 2},
+                                  WgmmaTile{.m = 64, .n = 256, .stages = 4, .schedule = ping_pong},
+                                  WgmmaTile{.m = 48, .n = 128, .stages = 6, .swap = true}}) {
+        GemmWgmmaSpec spec;
+        spec.type = spec.epilogue.output = ElementType::f16;
+        spec.tile = tile;
+        spec.transpose_b = true;
+        spec.raster_log2 = 1;
+        add_wgmma_sample(samples, spec, wgmma_shape(tile.m * 3, tile.n * 2, 320));
+    }
+    GemmWgmmaSpec spec;
+    spec.tile = {.m = 128, .n = 64, .stages = 4};
+    spec.epilogue = bias_relu(ElementType::bf16, 8);
+    add_wgmma_sample(samples, spec, wgmma_shape(136, 72, 64, 2));
+    spec.epilogue = {};
+    spec.partition.split_k = true;
+    GemmProblem split = wgmma_shape(128, 128, 448, 2);
+    split.splits = 3;
+    split.k_per_split = 192;
+    add_wgmma_sample(samples, spec, split);
+}
+
 }  // namespace
 
 void add_gemm_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability) {
     add_simt(samples, compute_capability);
     if (compute_capability >= 75) add_mma(samples, compute_capability);
+    if (compute_capability == 90) add_wgmma(samples);
     add_split_k_reduce(samples, compute_capability);
 }
 

@@ -64,6 +64,13 @@ Reg PtxWriter::f64_parameter(const std::string& name) {
     return parameter(name, "f64", 8, false, f64());
 }
 
+Reg PtxWriter::tensor_map_parameter(const std::string& name) {
+    if (!parameters_.empty()) parameter_text_ += ",\n";
+    parameter_text_ += "    .param .align 64 .b8 p_" + name + "[" + std::to_string(kTensorMapBytes) + "]";
+    parameters_.push_back({name, kTensorMapBytes, true});
+    return make_b64("cvta.param.u64", make_b64("mov.b64", "p_" + name));
+}
+
 std::string PtxWriter::shared(const std::string& name, std::uint32_t bytes, std::uint32_t alignment) {
     shared_text_ += "    .shared .align " + std::to_string(alignment) + " .b8 " + name + "[" +
                     std::to_string(bytes) + "];\n";
@@ -145,13 +152,18 @@ Reg PtxWriter::remainder_fast(const Reg& value, const Reg& quotient, const Divid
 }
 
 GeneratedKernel PtxWriter::finish(Extent3 block, unsigned minimum_ctas_per_sm) {
-    std::string text =
-        ".version 8.0\n.target sm_" + std::to_string(compute_capability_) + "\n.address_size 64\n\n";
+    std::string text = ".version 8.0\n.target sm_" + std::to_string(compute_capability_) +
+                       (architecture_specific_ ? "a" : "") + "\n.address_size 64\n\n";
     if (dynamic_shared_bytes_ != 0) text += ".extern .shared .align 128 .b8 dynamic_shared[];\n\n";
     text += ".visible .entry " + entry_ + "(\n" + parameter_text_ + ")\n";
     text += ".maxntid " + std::to_string(block[0]) + ", " + std::to_string(block[1]) + ", " +
             std::to_string(block[2]) + "\n";
     if (minimum_ctas_per_sm != 0) text += ".minnctapersm " + std::to_string(minimum_ctas_per_sm) + "\n";
+    if (maximum_registers_ != 0) text += ".maxnreg " + std::to_string(maximum_registers_) + "\n";
+    if (cluster_ != Extent3{1, 1, 1}) {
+        text += ".reqnctapercluster " + std::to_string(cluster_[0]) + ", " + std::to_string(cluster_[1]) +
+                ", " + std::to_string(cluster_[2]) + "\n";
+    }
     text += "{\n";
     const auto declare = [&text](const char* type, const char* prefix, unsigned count) {
         if (count == 0) return;
@@ -171,6 +183,7 @@ GeneratedKernel PtxWriter::finish(Extent3 block, unsigned minimum_ctas_per_sm) {
     kernel.block = block;
     kernel.dynamic_shared_bytes = dynamic_shared_bytes_;
     kernel.parameters = parameters_;
+    kernel.cluster = cluster_;
     return kernel;
 }
 

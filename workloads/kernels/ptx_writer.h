@@ -39,6 +39,15 @@ class PtxWriter {
     Reg b64_parameter(const std::string& name);
     Reg f32_parameter(const std::string& name);
     Reg f64_parameter(const std::string& name);
+    /// A tensor map; returns its address.
+    Reg tensor_map_parameter(const std::string& name);
+
+    /// Instructions of an "a" target (wgmma, setmaxnreg), which exist for one compute capability alone.
+    void use_architecture_specific() { architecture_specific_ = true; }
+    /// .reqnctapercluster
+    void set_cluster(Extent3 cluster) { cluster_ = cluster; }
+    /// .maxnreg; 0: as many as it takes.
+    void limit_registers(unsigned registers) { maximum_registers_ = registers; }
 
     /// A static shared array; returns its name (an address).
     std::string shared(const std::string& name, std::uint32_t bytes, std::uint32_t alignment = 16);
@@ -154,6 +163,9 @@ class PtxWriter {
     std::string parameter_text_, shared_text_, body_;
     std::uint32_t dynamic_shared_bytes_ = 0;
     bool first_operand_ = true;
+    bool architecture_specific_ = false;
+    Extent3 cluster_{1, 1, 1};
+    unsigned maximum_registers_ = 0;
     unsigned predicates_ = 0, b16s_ = 0, b32s_ = 0, b64s_ = 0, f32s_ = 0, f64s_ = 0, labels_ = 0;
 };
 

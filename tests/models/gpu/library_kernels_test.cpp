@@ -5,6 +5,7 @@
 
 #include "isa/numerics/formats.h"
 #include "isa/ptx/parser.h"
+#include "isa/ptx/tensor_map.h"
 #include "models/gpu/gpu.h"
 #include "workloads/kernels/library.h"
 
@@ -69,6 +70,12 @@ struct Runner {
         std::vector<std::vector<std::byte>> values;
         for (std::size_t i = 0; i < sample.arguments.size(); ++i) {
             const kernels::KernelArgument& argument = sample.arguments[i];
+            if (argument.tensor_map) {
+                const std::uint64_t address = bases[argument.buffer] + argument.byte_offset;
+                const auto map = ptx::make_tensor_map(*argument.tensor_map, address).encode();
+                values.emplace_back(map.begin(), map.end());
+                continue;
+            }
             std::uint64_t bits = argument.bits;
             if (argument.pointer) {
                 bits =
@@ -82,6 +89,8 @@ struct Runner {
         launch.kernel = &kernel;
         launch.grid = {sample.grid[0], sample.grid[1], sample.grid[2]};
         launch.block = {sample.kernel.block[0], sample.kernel.block[1], sample.kernel.block[2]};
+        const kernels::Extent3& cluster = sample.kernel.cluster;
+        launch.cluster = {cluster[0], cluster[1], cluster[2]};
         launch.dynamic_shared_bytes = sample.kernel.dynamic_shared_bytes;
         launch.parameters = ptx::pack_parameters(kernel, values);
         launch.memory = &memory;

@@ -8,6 +8,7 @@
 #include "isa/numerics/formats.h"
 #include "isa/ptx/execution.h"
 #include "isa/ptx/parser.h"
+#include "isa/ptx/tensor_map.h"
 
 namespace heddle::kernels::test {
 namespace {
@@ -156,6 +157,12 @@ ptx::LaunchContext Device::prepare(const ptx::LoadedKernel& loaded, const Genera
     std::vector<std::vector<std::byte>> values;
     const std::vector<KernelArgument> ordered = order_arguments(kernel, arguments);
     for (std::size_t i = 0; i < ordered.size(); ++i) {
+        if (ordered[i].tensor_map) {
+            const std::uint64_t address = buffers_.at(ordered[i].buffer).address + ordered[i].byte_offset;
+            const auto map = ptx::make_tensor_map(*ordered[i].tensor_map, address).encode();
+            values.emplace_back(map.begin(), map.end());
+            continue;
+        }
         std::uint64_t bits = ordered[i].bits;
         if (ordered[i].pointer) {
             bits = ordered[i].buffer == kNoBuffer
@@ -170,6 +177,7 @@ ptx::LaunchContext Device::prepare(const ptx::LoadedKernel& loaded, const Genera
     launch.kernel = &loaded;
     launch.grid = {grid[0], grid[1], grid[2]};
     launch.block = {kernel.block[0], kernel.block[1], kernel.block[2]};
+    launch.cluster = {kernel.cluster[0], kernel.cluster[1], kernel.cluster[2]};
     launch.dynamic_shared_bytes = kernel.dynamic_shared_bytes;
     launch.parameters = ptx::pack_parameters(loaded, values);
     launch.memory = &memory_;

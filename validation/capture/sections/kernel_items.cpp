@@ -108,8 +108,18 @@ std::uint64_t fingerprint(const kernels::LibraryKernel& kernel) {
             hash, static_cast<std::uint64_t>(buffer.content) * 256 + static_cast<std::uint64_t>(buffer.type));
         hash = mixed(hash, buffer.limit);
     }
-    for (const kernels::KernelArgument& argument : kernel.arguments)
+    for (const kernels::KernelArgument& argument : kernel.arguments) {
         hash = mixed(hash, argument.pointer ? argument.buffer + argument.byte_offset : argument.bits);
+        if (!argument.tensor_map) continue;
+        const target::TensorMapSpec& map = *argument.tensor_map;
+        for (const std::uint64_t value : {std::uint64_t{map.data_type}, std::uint64_t{map.swizzle}})
+            hash = mixed(hash, value);
+        for (unsigned i = 0; i < map.rank; ++i) {
+            hash = mixed(hash, map.sizes[i]);
+            hash = mixed(hash, map.box[i]);
+            if (i != 0) hash = mixed(hash, map.strides[i - 1]);
+        }
+    }
     return hash;
 }
 
@@ -137,11 +147,18 @@ LoadedItem::LoadedItem(Device& device, const kernels::LibraryKernel& kernel)
     launch_.kernel = device.load(kernel.kernel.text, kernel.kernel.entry);
     launch_.grid = kernel.grid;
     launch_.block = kernel.kernel.block;
+    launch_.cluster = kernel.kernel.cluster;
     launch_.dynamic_shared_bytes = kernel.kernel.dynamic_shared_bytes;
     for (const SampleBuffer& buffer : kernel.buffers)
         buffers_.emplace_back(device, std::max<std::uint64_t>(buffer.bytes, 1));
     for (std::size_t i = 0; i < kernel.arguments.size(); ++i) {
         const kernels::KernelArgument& argument = kernel.arguments[i];
+        if (argument.tensor_map) {
+            const Address address = buffers_.at(argument.buffer).address() + argument.byte_offset;
+            const auto map = device.encode_tensor_map(describe_tensor_map(*argument.tensor_map, address));
+            launch_.parameters.emplace_back(map.begin(), map.end());
+            continue;
+        }
         std::uint64_t bits = argument.bits;
         if (argument.pointer)
             bits = argument.buffer == kernels::kNoBuffer

@@ -157,17 +157,18 @@ class Step {
         launch.kernel = handles_.at(planned.kernel.get());
         launch.grid = {planned.grid.x, planned.grid.y, planned.grid.z};
         launch.block = {planned.block.x, planned.block.y, planned.block.z};
+        launch.cluster = {planned.cluster.x, planned.cluster.y, planned.cluster.z};
         launch.dynamic_shared_bytes = planned.dynamic_shared_bytes;
         for (const program::Argument& argument : planned.arguments) {
-            if (const auto* pointer = std::get_if<program::BufferArgument>(&argument)) {
-                launch.parameters.push_back(
-                    parameter<std::uint64_t>(buffers_[pointer->buffer]->address() + pointer->offset));
-            } else {
-                const auto& scalar = std::get<program::ScalarArgument>(argument);
-                ParameterBytes bytes = parameter(scalar.bits);
-                bytes.resize(scalar.size);
-                launch.parameters.push_back(std::move(bytes));
+            if (const auto* tensor = std::get_if<program::TensorMapArgument>(&argument)) {
+                const auto bytes = device_.encode_tensor_map(
+                    describe_tensor_map(tensor->map, buffers_[tensor->buffer]->address() + tensor->offset));
+                launch.parameters.emplace_back(bytes.begin(), bytes.end());
+                continue;
             }
+            const std::optional<program::BufferId> buffer = program::buffer_of(argument);
+            launch.parameters.push_back(
+                program::argument_bytes(argument, buffer ? buffers_[*buffer]->address() : 0));
         }
         device_.launch(launch);
     }

@@ -149,11 +149,15 @@ void GpuProgramBuilder::launch(const kernels::GeneratedKernel& kernel, const ker
     launch.kernel = text;
     launch.grid = {grid[0], grid[1], grid[2]};
     launch.block = {kernel.block[0], kernel.block[1], kernel.block[2]};
+    launch.cluster = {kernel.cluster[0], kernel.cluster[1], kernel.cluster[2]};
     launch.dynamic_shared_bytes = kernel.dynamic_shared_bytes;
     launch.op = op_;
     const std::vector<kernels::KernelArgument> ordered = kernels::order_arguments(kernel, arguments);
     for (std::size_t i = 0; i < ordered.size(); ++i) {
-        if (ordered[i].pointer && ordered[i].buffer != kernels::kNoBuffer) {
+        if (ordered[i].tensor_map) {
+            launch.arguments.push_back(program::TensorMapArgument{ordered[i].buffer, ordered[i].byte_offset,
+                                                                  *ordered[i].tensor_map});
+        } else if (ordered[i].pointer && ordered[i].buffer != kernels::kNoBuffer) {
             launch.arguments.push_back(program::BufferArgument{ordered[i].buffer, ordered[i].byte_offset});
         } else {
             launch.arguments.push_back(program::ScalarArgument{ordered[i].bits, kernel.parameters[i].bytes});

@@ -9,6 +9,7 @@
 #include "isa/numerics/formats.h"
 #include "isa/ptx/execution.h"
 #include "isa/ptx/parser.h"
+#include "isa/ptx/tensor_map.h"
 #include "workloads/reference/execute.h"
 #include "workloads/zoo/mlp.h"
 
@@ -121,22 +122,20 @@ double worst_error(const trace::Trace& trace, unsigned compute_capability = 90) 
         }
         std::vector<std::vector<std::byte>> arguments;
         for (const program::Argument& argument : launch.arguments) {
-            std::uint64_t bits;
-            std::size_t size = 8;
-            if (const auto* pointer = std::get_if<program::BufferArgument>(&argument)) {
-                bits = base[pointer->buffer] + pointer->offset;
+            const std::optional<program::BufferId> buffer = program::buffer_of(argument);
+            const std::uint64_t address = buffer ? base[*buffer] : 0;
+            if (const auto* tensor = std::get_if<program::TensorMapArgument>(&argument)) {
+                const auto map = ptx::make_tensor_map(tensor->map, address + tensor->offset).encode();
+                arguments.emplace_back(map.begin(), map.end());
             } else {
-                bits = std::get<program::ScalarArgument>(argument).bits;
-                size = std::get<program::ScalarArgument>(argument).size;
+                arguments.push_back(program::argument_bytes(argument, address));
             }
-            std::vector<std::byte> bytes(size);
-            std::memcpy(bytes.data(), &bits, size);
-            arguments.push_back(bytes);
         }
         ptx::LaunchContext context;
         context.kernel = kernel.get();
         context.grid = launch.grid;
         context.block = launch.block;
+        context.cluster = launch.cluster;
         context.dynamic_shared_bytes = launch.dynamic_shared_bytes;
         context.parameters = ptx::pack_parameters(*kernel, arguments);
         context.memory = &memory;

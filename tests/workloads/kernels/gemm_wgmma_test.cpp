@@ -1,0 +1,188 @@
+// Hopper GEMMs on the functional machine against their plans, bit for bit: layouts, tails, tiles, schedules,
+// clusters, ways out.
+#include "workloads/kernels/gemm_wgmma.h"
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <cstring>
+
+#include "gemm_reference.h"
+#include "isa/common/error.h"
+#include "isa/numerics/counter_random.h"
+#include "launcher.h"
+#include "workloads/kernels/gemm_plan.h"
+
+using namespace heddle::kernels;
+using namespace heddle::kernels::test;
+namespace numerics = heddle::numerics;
+
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+Bytes random_halves(ElementType type, std::size_t count, std::uint64_t seed) {
+    Bytes bytes(count * 2);
+    numerics::fill_random(type == ElementType::bf16 ? numerics::Format::bf16 : numerics::Format::fp16,
+                          numerics::Distribution::normal, seed, 0,
+                          std::span(reinterpret_cast<std::uint16_t*>(bytes.data()), count));
+    return bytes;
+}
+
+/// An operand as [batch][rows][k], dense, from where the kernel reads it.
+Bytes dense(const Bytes& stored, const GemmCase& c, bool is_a) {
+    const std::uint32_t rows = is_a ? c.m : c.n;
+    const bool across = is_a ? c.transpose_a : !c.transpose_b;
+    const std::uint64_t leading = is_a ? c.lda() : c.ldb(), stride = is_a ? c.stride_a() : c.stride_b();
+    Bytes bytes;
+    for (std::uint32_t z = 0; z < c.batch; ++z) {
+        for (std::uint32_t i = 0; i < rows; ++i) {
+            for (std::uint32_t k = 0; k < c.k; ++k) {
+                const std::uint64_t at = z * stride + (across ? k * leading + i : i * leading + k);
+                bytes.insert(bytes.end(), stored.begin() + static_cast<std::ptrdiff_t>(at * 2),
+                             stored.begin() + static_cast<std::ptrdiff_t>(at * 2 + 2));
+            }
+        }
+    }
+    return bytes;
+}
+
+GemmProblem problem_of(const GemmCase& c) {
+    GemmProblem p;
+    p.m = c.m;
+    p.n = c.n;
+    p.k = c.k;
+    p.batch = c.batch;
+    p.lda = c.lda();
+    p.ldb = c.ldb();
+    p.ldc = p.ldd = c.ldc();
+    if (c.batch > 1) {
+        p.stride_a = c.stride_a();
+        p.stride_b = c.stride_b();
+        p.stride_c = p.stride_d = c.stride_c();
+    }
+    return p;
+}
+
+/// Runs the kernel and its plan; returns how many elements of D differ, padding included.
+std::size_t differences(GemmWgmmaSpec spec, const GemmCase& c, unsigned sms) {
+    spec.transpose_a = c.transpose_a;
+    spec.transpose_b = c.transpose_b;
+    spec.partition.batched = c.batch > 1;
+    const Bytes a = random_halves(spec.type, c.stride_a() * c.batch, 1),
+                b = random_halves(spec.type, c.stride_b() * c.batch, 2);
+    Device device(90);
+    GemmProblem p = problem_of(c);
+    p.a = pointer_argument("a", device.add_bytes(a));
+    p.b = pointer_argument("b", device.add_bytes(b));
+    const std::uint32_t d = device.add_untouched(spec.epilogue.output, c.stride_c() * c.batch);
+    p.d = pointer_argument("d", d);
+    const GemmWgmmaLaunch launch = gemm_wgmma_launch(spec, p, sms);
+    device.run(generate_gemm_wgmma(spec), launch.grid, launch.arguments);
+
+    const std::size_t size = bytes_of(spec.epilogue.output);
+    Bytes expected(c.stride_c() * c.batch * size, std::byte{0xff});
+    const numerics::ReductionPlan plan = plan_of(spec);
+    const Bytes dense_a = dense(a, c, true), dense_b = dense(b, c, false);
+    for (std::uint32_t z = 0; z < c.batch; ++z) {
+        numerics::PlanOperands operands;
+        operands.m = c.m;
+        operands.n = c.n;
+        operands.k = c.k;
+        operands.a = std::span(dense_a).subspan(std::size_t{z} * c.m * c.k * 2, std::size_t{c.m} * c.k * 2);
+        operands.b = std::span(dense_b).subspan(std::size_t{z} * c.n * c.k * 2, std::size_t{c.n} * c.k * 2);
+        const Bytes result = numerics::evaluate(plan, operands);
+        for (std::uint32_t i = 0; i < c.m; ++i) {
+            std::memcpy(expected.data() + (z * c.stride_c() + std::size_t{i} * c.ldc()) * size,
+                        result.data() + std::size_t{i} * c.n * size, c.n * size);
+        }
+    }
+    const Bytes got = device.read_bytes(d);
+    std::size_t wrong = 0;
+    for (std::size_t i = 0; i < got.size(); i += size)
+        wrong += std::memcmp(got.data() + i, expected.data() + i, size) != 0;
+    return wrong;
+}
+
+}  // namespace
+
+TEST_CASE("Hopper GEMMs give the bits of their plans in every layout, with tails") {
+    for (const bool transpose_a : {false, true}) {
+        for (const bool transpose_b : {false, true}) {
+            for (const bool swap : {false, true}) {
+                for (const ElementType output : {ElementType::f32, ElementType::bf16}) {
+                    GemmWgmmaSpec spec;
+                    spec.epilogue.output = output;
+                    spec.tile = {.m = 128, .n = 128, .stages = 3, .swap = swap};
+                    CAPTURE(transpose_a, transpose_b, swap, name_of(output));
+                    // Tails in m, n and k, several tiles for a CTA, stages that a tile does not begin with.
+                    const GemmCase c{.m = 328,
+                                     .n = 200,
+                                     .k = 456,
+                                     .transpose_a = transpose_a,
+                                     .transpose_b = transpose_b,
+                                     .padding = 8};
+                    CHECK(differences(spec, c, 2) == 0);
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("Tiles, schedules and clusters of Hopper GEMMs give the same bits") {
+    using enum WgmmaSchedule;
+    const std::vector<WgmmaTile> tiles{
+        {.m = 128, .n = 256, .stages = 4},
+        {.m = 256, .n = 128, .stages = 4},
+        {.m = 64, .n = 256, .stages = 3, .consumers = 1},
+        {.m = 192, .n = 96, .stages = 3, .consumers = 3},
+        {.m = 64, .n = 256, .stages = 3, .schedule = ping_pong},
+        {.m = 128, .n = 80, .stages = 5, .schedule = ping_pong},
+        {.m = 48, .n = 128, .stages = 6, .swap = true},
+        {.m = 80, .n = 192, .stages = 4, .schedule = ping_pong, .swap = true},
+        {.m = 8, .n = 128, .stages = 8, .swap = true},
+        {.m = 128, .n = 128, .stages = 3, .cluster_m = 2},
+        {.m = 128, .n = 128, .stages = 3, .cluster_n = 2},
+        {.m = 128, .n = 64, .stages = 3, .cluster_m = 2, .cluster_n = 2},
+        {.m = 128, .n = 64, .stages = 3, .schedule = ping_pong, .swap = true, .cluster_m = 2},
+        {.m = 128, .n = 64, .stages = 2, .ctas_per_sm = 2},
+    };
+    for (const WgmmaTile& tile : tiles) {
+        for (const bool transposed : {false, true}) {
+            for (const ElementType output : {ElementType::f32, ElementType::f16}) {
+                GemmWgmmaSpec spec;
+                spec.type = ElementType::f16;
+                spec.epilogue.output = output;
+                spec.tile = tile;
+                spec.raster_log2 = 1;
+                CAPTURE(generate_gemm_wgmma(spec).entry, transposed);
+                const GemmCase c{.m = 3 * tile.m - (transposed ? 8u : 5u),
+                                 .n = 3 * tile.n - 24,
+                                 .k = 200,
+                                 .batch = 2,
+                                 .transpose_a = transposed,
+                                 .transpose_b = !transposed,
+                                 .padding = transposed ? 8u : 0};
+                CHECK(differences(spec, c, 4) == 0);
+            }
+        }
+    }
+}
+
+TEST_CASE("Hopper GEMMs store straight from registers what TMA cannot") {
+    GemmWgmmaSpec spec;
+    spec.tile = {.m = 128, .n = 64, .stages = 3};
+    spec.tensor_store = false;
+    spec.epilogue.output = ElementType::bf16;
+    CHECK(differences(spec, {.m = 133, .n = 67, .k = 96, .transpose_b = true}, 2) == 0);
+}
+
+TEST_CASE("Tiles that cannot be built are refused") {
+    GemmWgmmaSpec spec;
+    spec.tile = {.m = 256, .n = 256};
+    CHECK_THROWS_AS(generate_gemm_wgmma(spec), heddle::Error);
+    spec.tile = {.m = 100, .n = 64};
+    CHECK_THROWS_AS(generate_gemm_wgmma(spec), heddle::Error);
+    spec.tile = {.m = 128, .n = 64};
+    spec.compute_capability = 80;
+    CHECK_THROWS_AS(generate_gemm_wgmma(spec), heddle::Error);
+}

@@ -1,0 +1,84 @@
+// GEMM on Hopper's tensor cores: TMA copies tiles into a ring in shared memory, warpgroups multiply them with
+// wgmma.mma_async, TMA stores the result. As cuBLAS and CUTLASS build it.
+//
+// A producer warpgroup gives most of its registers away; one of its threads waits until a stage is empty,
+// says how many bytes will come, and starts the copies. Consumer warpgroups wait for a full stage, start its
+// products, and give the stage before it back. The grid is persistent: a CTA works on tile after tile.
+// Cooperative consumers share a tile by rows; with ping-pong each has tiles of its own, and one multiplies
+// while the other stores. CTAs of a cluster have neighbouring tiles and copy their common operand once, in
+// parts that each sends to all (multicast).
+//
+// wgmma's rows come in units of 64, its columns in units of 8. With `swap` the rows are those of op(B)^T:
+// fine steps over m, for narrow products. Copies fill with zeros what lies outside the operands, and stores
+// leave out what lies outside of D, so that any m, n and k will do; base addresses, leading dimensions and
+// batch strides must be multiples of 16 bytes (kTensorAlignment).
+#pragma once
+
+#include "isa/target/target.h"
+#include "workloads/kernels/gemm_common.h"
+
+namespace heddle::kernels {
+
+enum class WgmmaSchedule : std::uint8_t { cooperative, ping_pong };
+
+struct WgmmaTile {
+    unsigned m = 128, n = 256;
+    unsigned stages = 4;     ///< of 128 bytes of k each
+    unsigned consumers = 2;  ///< warpgroups that multiply
+    WgmmaSchedule schedule = WgmmaSchedule::cooperative;
+    bool swap =
+        false;  ///< n in units of 64 (per consumer when cooperative), m of 8; else the other way round
+    unsigned cluster_m = 1, cluster_n = 1;
+    unsigned ctas_per_sm = 1;
+    bool operator==(const WgmmaTile&) const = default;
+
+    unsigned rows() const { return swap ? n : m; }     ///< of wgmma's A
+    unsigned columns() const { return swap ? m : n; }  ///< of wgmma's B
+    unsigned cluster_size() const { return cluster_m * cluster_n; }
+    unsigned threads() const { return 128 * (consumers + 1); }
+};
+
+struct GemmWgmmaSpec {
+    unsigned compute_capability = 90;
+    ElementType type = ElementType::bf16;  ///< of A and B: f16 or bf16
+    WgmmaTile tile;
+    bool transpose_a = false, transpose_b = false;
+    unsigned raster_log2 = 0;  ///< see TilePosition
+    GemmPartition partition;
+    GemmEpilogue epilogue;
+    /// D leaves through shared memory and TMA. Else, and with an epilogue expression, straight from
+    /// registers.
+    bool tensor_store = true;
+};
+
+inline constexpr unsigned kTensorAlignment = 16;  ///< bytes
+/// k of one stage.
+unsigned wgmma_tile_k(ElementType type);
+/// Dynamic shared memory that a kernel takes, for choosing `stages`.
+std::uint32_t gemm_wgmma_shared_bytes(const GemmWgmmaSpec& spec);
+/// Stages that fit for `ctas_per_sm`, at most 8.
+unsigned wgmma_stages(const GemmWgmmaSpec& spec, const target::GpuTarget& target);
+
+/// Throws heddle::Error for tiles that cannot be built.
+GeneratedKernel generate_gemm_wgmma(const GemmWgmmaSpec& spec);
+
+/// One product: sizes, and where its operands lie. Strides in elements.
+struct GemmProblem {
+    std::uint32_t m = 0, n = 0, k = 0, batch = 1;
+    std::uint64_t lda = 0, ldb = 0, ldc = 0, ldd = 0;
+    std::uint64_t stride_a = 0, stride_b = 0, stride_c = 0, stride_d = 0;  ///< 0: the same for all entries
+    KernelArgument a, b, d;  ///< pointer_argument()s; their names do not matter
+    unsigned splits = 1;     ///< split-K: stride_d lies between slices
+    unsigned k_per_split = 0;
+};
+
+struct GemmWgmmaLaunch {
+    Extent3 grid{1, 1, 1};
+    std::vector<KernelArgument>
+        arguments;  ///< but c, bias, auxiliary and the scalars s0, ... of the epilogue
+};
+
+/// `sm_count`: of the device; the grid has as many CTAs as run at once, or fewer.
+GemmWgmmaLaunch gemm_wgmma_launch(const GemmWgmmaSpec& spec, const GemmProblem& problem, unsigned sm_count);
+
+}  // namespace heddle::kernels

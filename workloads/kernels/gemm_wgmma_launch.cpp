@@ -1,0 +1,107 @@
+// The grid, the tensor maps and the scalars of a Hopper GEMM.
+#include <algorithm>
+
+#include "isa/common/error.h"
+#include "workloads/kernels/gemm_wgmma_parts.h"
+
+namespace heddle::kernels {
+namespace {
+
+/// CUtensorMapSwizzle
+unsigned swizzle_of(unsigned line_bytes) {
+    return line_bytes == 128 ? 3 : line_bytes == 64 ? 2 : line_bytes == 32 ? 1 : 0;
+}
+
+TensorMapSpec matrix_map(ElementType type, std::uint64_t inner, std::uint64_t outer, std::uint64_t leading,
+                         std::uint64_t entries, std::uint64_t stride, bool batched) {
+    TensorMapSpec map;
+    map.data_type = tensor_map_type(type);
+    map.rank = batched ? 3 : 2;
+    map.sizes = {inner, outer, batched ? entries : 0};
+    map.strides = {leading * bytes_of(type), batched ? stride * bytes_of(type) : 0};
+    map.box[2] = batched ? 1 : 0;
+    map.l2_promotion = 2;  // 128 bytes
+    return map;
+}
+
+/// Of A or B: `rows` by k, and how a CTA of a cluster of `shared_by` copies its part.
+TensorMapSpec operand_map(ElementType type, bool along_k, std::uint64_t rows, std::uint64_t k,
+                          std::uint64_t leading, unsigned extent, unsigned shared_by, std::uint64_t entries,
+                          std::uint64_t stride, bool batched) {
+    const unsigned line = 128 / bytes_of(type);
+    // An operand that all entries share is a tensor with one entry.
+    const std::uint64_t plane = leading * (along_k ? rows : k);
+    TensorMapSpec map = matrix_map(type, along_k ? k : rows, along_k ? rows : k, leading,
+                                   stride == 0 ? 1 : entries, stride == 0 ? plane : stride, batched);
+    map.box[0] = line;
+    map.box[1] = along_k ? extent / shared_by : wgmma_tile_k(type) / shared_by;
+    map.swizzle = swizzle_of(128);
+    return map;
+}
+
+TensorMapSpec result_map(const GemmWgmmaSpec& spec, const GemmProblem& p) {
+    const WgmmaStore store(spec);
+    const bool batched = spec.partition.batched || spec.partition.split_k;
+    TensorMapSpec map = matrix_map(store.type, p.n, p.m, p.ldd, std::uint64_t{p.batch} * p.splits,
+                                   p.stride_d == 0 ? p.ldd * p.m : p.stride_d, batched);
+    map.box[0] = store.inner;
+    map.box[1] = store.outer;
+    map.swizzle = swizzle_of(store.line_bytes);
+    return map;
+}
+
+}  // namespace
+
+GemmWgmmaLaunch gemm_wgmma_launch(const GemmWgmmaSpec& spec, const GemmProblem& p, unsigned sm_count) {
+    const WgmmaTile& tile = spec.tile;
+    const WgmmaLayout layout(spec);
+    const bool batched = spec.partition.batched;
+    const bool a_along_k = !spec.transpose_a, b_along_k = spec.transpose_b;
+    GemmWgmmaLaunch launch;
+    std::vector<KernelArgument>& arguments = launch.arguments;
+    arguments.push_back(tensor_map_argument("tensor_a", p.a,
+                                            operand_map(spec.type, a_along_k, p.m, p.k, p.lda, tile.m,
+                                                        tile.cluster_n, p.batch, p.stride_a, batched)));
+    arguments.push_back(tensor_map_argument("tensor_b", p.b,
+                                            operand_map(spec.type, b_along_k, p.n, p.k, p.ldb, tile.n,
+                                                        tile.cluster_m, p.batch, p.stride_b, batched)));
+    if (spec.tensor_store && !spec.epilogue.expression) {
+        arguments.push_back(tensor_map_argument("tensor_d", p.d, result_map(spec, p)));
+    }
+    arguments.push_back(pointer_argument("d", p.d.buffer, p.d.byte_offset));
+
+    const unsigned k_tiles = divide_up(p.k, wgmma_tile_k(spec.type));
+    const unsigned tiles_m = divide_up(p.m, tile.m * tile.cluster_m);
+    const unsigned tiles_n = divide_up(p.n, tile.n * tile.cluster_n);
+    const unsigned columns = divide_up(tiles_n, 1u << spec.raster_log2) << spec.raster_log2;
+    const std::uint64_t per_entry = std::uint64_t{tiles_m} * columns;
+    const std::uint64_t tiles = per_entry * p.batch * p.splits;
+    if (tiles * tile.cluster_size() >= std::uint64_t{1} << 31) {
+        throw Error("a GEMM of " + std::to_string(tiles) + " tiles", {}, "use larger tiles");
+    }
+    const auto integer = [&](const char* name, std::uint64_t value) {
+        arguments.push_back(integer_argument(name, value));
+    };
+    integer("m", p.m);
+    integer("n", p.n);
+    integer("ldc", p.ldc);
+    integer("ldd", p.ldd);
+    integer("stride_c", p.stride_c);
+    integer("stride_d", p.stride_d);
+    integer("tiles", tiles);
+    integer("tiles_n", tiles_n);
+    integer("k_tiles", k_tiles);
+    integer("k_tiles_per_split", spec.partition.split_k ? p.k_per_split / wgmma_tile_k(spec.type) : k_tiles);
+    integer("splits", p.splits);
+    integer("a_entries", p.stride_a == 0 ? 0 : 1);
+    integer("b_entries", p.stride_b == 0 ? 0 : 1);
+    add_divider_arguments(arguments, "tiles_per_entry", static_cast<std::uint32_t>(per_entry));
+    add_divider_arguments(arguments, "tiles_m", tiles_m);
+
+    const std::uint64_t at_once = std::uint64_t{sm_count} * tile.ctas_per_sm / tile.cluster_size();
+    launch.grid[0] = static_cast<std::uint32_t>(std::min(std::max<std::uint64_t>(1, at_once), tiles)) *
+                     tile.cluster_size();
+    return launch;
+}
+
+}  // namespace heddle::kernels

@@ -1,0 +1,75 @@
+// Parts of the Hopper GEMM (gemm_wgmma.h): where things lie in shared memory, and the way out of the
+// registers.
+#pragma once
+
+#include "workloads/kernels/gemm_wgmma.h"
+
+namespace heddle::kernels {
+
+/// Byte offsets in shared memory, from an address that is a multiple of kSwizzleAtom.
+struct WgmmaLayout {
+    explicit WgmmaLayout(const GemmWgmmaSpec& spec);
+
+    bool row_operand_along_k, column_operand_along_k;  ///< k is the contiguous dimension
+    unsigned fragments;                                ///< of 64 rows that a consumer has
+    unsigned row_bytes, column_bytes;                  ///< of one stage
+    unsigned row_operand, column_operand, staging, full, empty, end;
+
+    unsigned stage_bytes() const { return row_bytes + column_bytes; }
+};
+inline constexpr unsigned kSwizzleAtom = 1024;   ///< bytes: 8 lines of 128
+inline constexpr unsigned kStagingBytes = 8192;  ///< one buffer: 64 lines of 128 bytes, or narrower ones
+inline constexpr unsigned kStagingBuffers = 2;   ///< per consumer
+
+/// How D is cut into boxes for TMA.
+struct WgmmaStore {
+    explicit WgmmaStore(const GemmWgmmaSpec& spec);
+    ElementType type;
+    bool swap;
+    unsigned inner, outer;  ///< elements of a box along n and along m
+    unsigned line_bytes;    ///< inner, in bytes: 32, 64 or 128, the width of the swizzle
+    unsigned boxes;  ///< side by side along n in one buffer: more than one with 4-byte elements and swap
+    unsigned chunk;  ///< columns of wgmma that fill a buffer
+};
+
+/// Accumulators of one consumer: [fragment][8 columns of wgmma][4].
+using WgmmaAccumulators = std::vector<std::vector<std::vector<Reg>>>;
+
+/// Where a consumer's part of a tile lies in D. b32 registers.
+struct WgmmaPlace {
+    Reg row, column, batch;  ///< batch: also counts slices; empty: none
+    Reg warpgroup, thread;   ///< thread within the warpgroup
+};
+
+/// Through shared memory and TMA: emit once before the loop over tiles, then for every tile.
+class WgmmaTensorStore {
+  public:
+    /// `shared`: b32 address of the layout; `map`: of D.
+    WgmmaTensorStore(PtxWriter& w, const GemmWgmmaSpec& spec, const WgmmaLayout& layout, const Reg& shared,
+                     const Reg& map, const Reg& warpgroup, const Reg& thread);
+    void store(const WgmmaAccumulators& accumulators, const WgmmaPlace& place);
+    /// Before the CTA may end.
+    void drain();
+
+  private:
+    void write_chunk(const WgmmaAccumulators& accumulators, unsigned fragment, unsigned first, unsigned count,
+                     unsigned buffer);
+    void write_halves(const std::vector<std::vector<Reg>>& fragment, unsigned first, unsigned count,
+                      unsigned buffer);
+    void write_words(const std::vector<std::vector<Reg>>& fragment, unsigned first, unsigned count,
+                     unsigned buffer);
+    void barrier();
+
+    PtxWriter& w_;
+    const GemmWgmmaSpec& spec_;
+    WgmmaStore shape_;
+    Reg map_, thread_, barrier_, elected_, buffers_;
+    std::vector<Reg> lanes_;  // addresses at which this lane writes, before the step along the columns
+    unsigned next_buffer_ = 0;
+};
+
+/// Straight from registers, through the epilogue's expression.
+void store_wgmma_directly(PtxWriter& w, const GemmWgmmaSpec& spec, const GemmParameters& parameters,
+                          const WgmmaAccumulators& accumulators, const WgmmaPlace& place);
+
+}  // namespace heddle::kernels
