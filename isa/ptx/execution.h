@@ -190,6 +190,8 @@ class LoadedKernel {
     std::uint32_t parameter_bytes() const;
     /// Byte offset, size and type of each parameter, in order.
     std::span<const Parameter> parameters() const;
+    /// Its values may depend on time: it reads %clock, %clock64 or %globaltimer.
+    bool reads_clock() const;
     /// Instructions whose values must be computed in timing mode, of all instructions.
     std::size_t steering_instructions() const;
     /// Timing mode: byte offsets of pointer parameters through which values that steer are read, and through
@@ -284,6 +286,12 @@ class Warp {
     const WarpStatus* status = nullptr;  ///< part of `state`
 };
 
+/// What decides how a warp goes on: its place and the values in its registers and local memory, as a hash;
+/// and the clock of its last step, which tells whether it has moved since.
+struct WarpFingerprint {
+    std::uint64_t state = 0, clock = 0;
+};
+
 /// One thread block. Reusable: start() begins another block of the same launch without allocating again.
 class Cta {
   public:
@@ -305,6 +313,7 @@ class Cta {
     /// Counts what other warps can notice: values changed in memory by atomics, barriers completed, warps
     /// finished. While it stands still and nothing is stored, waiting in a loop is in vain.
     std::uint64_t changes() const;
+    WarpFingerprint fingerprint(unsigned index) const;
     unsigned warp_count() const;
     Warp& warp(unsigned index);
     bool finished() const;

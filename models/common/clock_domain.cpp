@@ -82,8 +82,10 @@ Cycle ClockDomain::next_due() const {
     return best;
 }
 
-Cycle ClockDomain::run(Cycle limit) {
+Cycle ClockDomain::run(Cycle limit, Cycle pause) {
     limit_ = limit;
+    pause_ = pause;
+    paused_ = false;
     stopped_ = false;
     run_start_ = sc_core::sc_time_stamp() - time_of(now_);
     const Cycle first = next_due();
@@ -115,6 +117,10 @@ void ClockDomain::process() {
         if (limit_ != 0 && next > limit_) {
             throw Error("the simulation passed its limit of " + std::to_string(limit_) + " cycles", {},
                         "raise the limit, or look for an endless loop");
+        }
+        if (next > pause_) {
+            paused_ = true;
+            return;
         }
         // Buckets already behind us hold nothing: next_due() is never earlier than the cycle just run.
         now_ = next;

@@ -70,7 +70,9 @@ class ClockDomain : public sc_core::sc_module {
     /// Calls sc_start() until no block is due or `stop()` was called. Returns the cycle reached. Aborts the
     /// run with heddle::Error when `limit` is passed (0: none). Exceptions thrown by a block end the run and
     /// come out of here.
-    Cycle run(Cycle limit = 0);
+    /// After cycle `pause` it comes back with work left, see paused(); the next run() goes on.
+    Cycle run(Cycle limit = 0, Cycle pause = kNever);
+    bool paused() const { return paused_; }
     void stop() { stopped_ = true; }
 
     /// Calls of tick(), for benchmarks.
@@ -90,7 +92,8 @@ class ClockDomain : public sc_core::sc_module {
 
     double hertz_;
     Cycle now_ = 0;
-    Cycle limit_ = 0;
+    Cycle limit_ = 0, pause_ = kNever;
+    bool paused_ = false;
     bool running_cycle_ = false;
     bool stopped_ = false;
     bool tick_every_cycle_ = false;

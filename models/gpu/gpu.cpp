@@ -7,6 +7,7 @@
 #include "isa/common/error.h"
 #include "models/gpu/gpc_layout.h"
 #include "models/gpu/kernel_summary.h"
+#include "models/gpu/progress_watch.h"
 
 namespace heddle::models::gpu {
 namespace {
@@ -117,9 +118,11 @@ KernelResult Gpu::run(const ptx::LaunchContext& launch, const RunOptions& option
     clock.set_tick_every_cycle(options.tick_every_cycle);
     const std::uint64_t activations = clock.activations();
     const Cycle limit = options.limit == 0 ? kLastCycle : std::min(options.limit, kLastCycle);
-    clock.run(limit);
-    for (unsigned attempts = 0; scheduler.finished() != ctas; clock.run(limit)) {
-        if (!resume_stalled() || ++attempts == kVainAttempts) report_deadlock(kernel.name());
+    ProgressWatch watch(kernel.reads_clock());
+    advance(limit, watch, kernel.name());
+    for (unsigned attempts = 0; scheduler.finished() != ctas; advance(limit, watch, kernel.name())) {
+        if (!resume_stalled() || ++attempts == kVainAttempts)
+            report_deadlock(kernel.name(), "every warp of a thread block waits and nothing is under way");
     }
 
     Cycle end = scheduler.last_finish();
@@ -143,15 +146,24 @@ bool Gpu::resume_stalled() {
     return any;
 }
 
-void Gpu::report_deadlock(const std::string& kernel) {
+void Gpu::advance(Cycle limit, ProgressWatch& watch, const std::string& kernel) {
+    clock.run(limit, watch.next());
+    for (; clock.paused(); clock.run(limit, watch.next())) {
+        if (watch.look(sms, Sm::kWarps, clock.now()))
+            report_deadlock(kernel,
+                            "the warps that do not wait go round in loops and nothing changes any more");
+    }
+}
+
+void Gpu::report_deadlock(const std::string& kernel, const std::string& problem) {
     std::string waiting;
     for (const Sm& sm : sms) {
         waiting = sm.describe_waiting();
         if (!waiting.empty()) break;
     }
-    throw Error("kernel " + kernel + " hangs in cycle " + std::to_string(clock.now()) +
-                    ": every warp of a thread block waits and nothing is under way\n" + waiting,
-                {}, "look for a barrier that not all warps of the block reach");
+    throw Error("kernel " + kernel + " hangs in cycle " + std::to_string(clock.now()) + ": " + problem +
+                    "\n" + waiting,
+                {}, "look for a barrier that not all warps of the block reach, or a flag that nobody sets");
 }
 
 }  // namespace heddle::models::gpu

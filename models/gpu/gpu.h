@@ -18,6 +18,8 @@
 
 namespace heddle::models::gpu {
 
+class ProgressWatch;
+
 /// A range of addresses that L2 holds when a kernel starts.
 struct L2Residency {
     std::uint64_t base = 0;   ///< first byte
@@ -46,8 +48,8 @@ class Gpu : public sc_core::sc_module {
     Gpu(const sc_core::sc_module_name& name, const GpuConfig& config);
     ~Gpu() override;
 
-    /// Runs one launch to its end. Throws heddle::Error when the CTA does not fit the SM, on deadlock (with
-    /// what each warp of a stuck CTA waits for), when `limit` is passed, and for what isa/ptx finds wrong
+    /// Runs one launch to its end. Throws heddle::Error when the CTA does not fit the SM, on deadlock and
+    /// endless loops (with what each warp of a stuck CTA waits for), when `limit` is passed, and for what isa/ptx finds wrong
     /// with the program. The GPU can be used again after an error.
     KernelResult run(const ptx::LaunchContext& launch, const RunOptions& options = {});
 
@@ -60,7 +62,9 @@ class Gpu : public sc_core::sc_module {
     void preload(const std::vector<L2Residency>& resident);
     void check_clusters(const ptx::LaunchContext& launch) const;
     bool resume_stalled();
-    [[noreturn]] void report_deadlock(const std::string& kernel);
+    /// Runs until nothing is due. Throws heddle::Error when the kernel goes round in loops for ever.
+    void advance(Cycle limit, ProgressWatch& watch, const std::string& kernel);
+    [[noreturn]] void report_deadlock(const std::string& kernel, const std::string& problem);
 
     GpuConfig config_;
     MemoryRequestPool pool_;

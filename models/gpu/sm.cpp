@@ -68,6 +68,7 @@ void Sm::reset() {
     next_warp_start_ = 0;
     busy_since_ = 0;
     statistics_ = {};
+    writes_ = 0;
 }
 
 void Sm::begin(const LaunchPlan& plan) {
@@ -77,6 +78,20 @@ void Sm::begin(const LaunchPlan& plan) {
     cta_slots_.resize(plan.occupancy.ctas_per_sm);
     profile_.assign(plan.profile ? plan.kernel.instructions.size() : 0, {});
     for (SubCore& sub_core : sub_cores_) sub_core.set_profile(plan.profile ? profile_.data() : nullptr);
+}
+
+std::uint64_t Sm::events() const {
+    std::uint64_t events = writes_ + load_store_.stores_sent() + statistics_.ctas;
+    for (const CtaSlot& slot : cta_slots_) {
+        events = events * 31 + (slot.used ? 1 : 0);
+        if (slot.used) events = events * 31 + slot.cta->linear_index() + slot.cta->changes();
+    }
+    return events;
+}
+
+ptx::WarpFingerprint Sm::fingerprint(unsigned warp) const {
+    const WarpSlot& slot = warps_[warp];
+    return cta_slots_[slot.cta].cta->fingerprint(slot.warp->index());
 }
 
 void Sm::finish(Cycle end) {
@@ -410,6 +425,8 @@ LoadStoreUnit::Outcome Sm::access(unsigned warp, const TimedInstruction& row, co
                                   Cycle now) {
     const WarpSlot& slot = warps_[warp];
     LoadOwner owner{static_cast<std::uint16_t>(warp), row.kind == TimingKind::async_copy, slot.instruction};
+    const bool own = access.space == ptx::StateSpace::local;  // in the warp's fingerprint
+    writes_ += (access.write && !access.atomic && !own) || owner.async_copy ? 1 : 0;
     if (owner.async_copy) {
         owner.instruction = slot.copies.open();
         return load_store_.load(access, row.info->bypass_l1, owner, now);

@@ -68,6 +68,12 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
     /// Empty when no CTA is left; else what the warps of the first unfinished CTA wait for.
     std::string describe_waiting() const;
 
+    /// Changes whenever something has happened that a warp elsewhere could notice: see ProgressWatch.
+    std::uint64_t events() const;
+    /// Slot `warp` holds a warp that is not blocked; how it stands.
+    bool is_running(unsigned warp) const { return warps_[warp].state == WarpState::running; }
+    ptx::WarpFingerprint fingerprint(unsigned warp) const;
+
     const std::vector<InstructionCycles>& profile() const { return profile_; }
     const SmStatistics& statistics() const { return statistics_; }
     const LoadStoreUnit& load_store() const { return load_store_; }
@@ -182,6 +188,7 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
     Cycle next_warp_start_ = 0;  // warps of arriving CTAs start one after another
     Cycle busy_since_ = 0;
     SmStatistics statistics_;
+    std::uint64_t writes_ = 0;
 };
 
 }  // namespace heddle::models::gpu

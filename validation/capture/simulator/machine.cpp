@@ -20,30 +20,6 @@ constexpr std::uint64_t kDeviceMemory = std::uint64_t{4} << 30;
 constexpr std::byte kUndefined{0xff};
 constexpr std::uint32_t kStaticSharedLimit = 48 << 10;  // ptxas refuses more
 
-bool is_clock(const ptx::Operand& operand) {
-    if (operand.kind == ptx::Operand::Kind::special) {
-        switch (static_cast<ptx::SpecialRegister>(operand.index)) {
-            case ptx::SpecialRegister::clock:
-            case ptx::SpecialRegister::clock_hi:
-            case ptx::SpecialRegister::clock64:
-            case ptx::SpecialRegister::globaltimer:
-            case ptx::SpecialRegister::globaltimer_lo:
-            case ptx::SpecialRegister::globaltimer_hi:
-                return true;
-            default:
-                return false;
-        }
-    }
-    return std::any_of(operand.elements.begin(), operand.elements.end(), is_clock);
-}
-
-bool reads_clock(const ptx::Kernel& kernel) {
-    return std::any_of(
-        kernel.instructions.begin(), kernel.instructions.end(), [](const ptx::Instruction& instruction) {
-            return std::any_of(instruction.operands.begin(), instruction.operands.end(), is_clock);
-        });
-}
-
 std::uint32_t maximum_threads(const ptx::Kernel& kernel) {
     const auto product = [](const std::uint32_t(&sides)[3]) {
         return std::max(1u, sides[0]) * std::max(1u, sides[1]) * std::max(1u, sides[2]);
@@ -102,7 +78,7 @@ KernelHandle Machine::load(const std::string& text, const std::string& entry) {
     const ptx::Kernel* found = kernel->module->find(entry);
     if (found == nullptr) throw Error("the module has no kernel " + entry);
     kernel->loaded = std::make_unique<ptx::LoadedKernel>(kernel->module, entry, capability);
-    kernel->reads_clock = reads_clock(*found);
+    kernel->reads_clock = kernel->loaded->reads_clock();
     kernel->local_bytes = found->local_bytes;
     kernel->maximum_threads = maximum_threads(*found);
     if (kernel->loaded->static_shared_bytes() > kStaticSharedLimit)

@@ -1,0 +1,72 @@
+// What decides how a warp goes on, as one number: a warp that has come back to a state that it was in, while
+// nothing that it can read has changed, goes round for ever.
+#include <cstring>
+
+#include "isa/ptx/machine/machine.h"
+
+namespace heddle::ptx {
+namespace {
+
+std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
+    return hash ^ hash >> 29;
+}
+
+std::uint64_t mix(std::uint64_t hash, const std::byte* bytes, std::size_t count) {
+    for (std::size_t at = 0; at + 8 <= count; at += 8) {
+        std::uint64_t word = 0;
+        std::memcpy(&word, bytes + at, 8);
+        hash = mix(hash, word);
+    }
+    return hash;
+}
+
+bool is_clock(const Operand& operand) {
+    if (operand.kind == Operand::Kind::special) {
+        switch (static_cast<SpecialRegister>(operand.index)) {
+            case SpecialRegister::clock:
+            case SpecialRegister::clock_hi:
+            case SpecialRegister::clock64:
+            case SpecialRegister::globaltimer:
+            case SpecialRegister::globaltimer_lo:
+            case SpecialRegister::globaltimer_hi:
+                return true;
+            default:
+                return false;
+        }
+    }
+    for (const Operand& element : operand.elements)
+        if (is_clock(element)) return true;
+    return false;
+}
+
+bool reads_a_clock(const Kernel& kernel) {
+    for (const Instruction& instruction : kernel.instructions)
+        for (const Operand& operand : instruction.operands)
+            if (is_clock(operand)) return true;
+    return false;
+}
+
+}  // namespace
+
+bool LoadedKernel::reads_clock() const {
+    return reads_a_clock(implementation_->kernel);
+}
+
+WarpFingerprint Cta::fingerprint(unsigned index) const {
+    const Implementation& cta = *implementation_;
+    const Warp::State& warp = cta.states[index];
+    std::uint64_t hash = mix(mix(0xcbf29ce484222325u, warp.pc), std::uint64_t{warp.active} << 32 | warp.live);
+    for (const Path& path : warp.paths) hash = mix(mix(hash, path.pc), path.lanes);
+    for (const Meeting& meeting : warp.meetings)
+        if (meeting.used) hash = mix(mix(hash, meeting.pc), meeting.arrived);
+    for (const CallFrame& frame : warp.frames)
+        if (frame.used) hash = mix(mix(hash, frame.return_pc), frame.saved.data(), frame.saved.size());
+    const std::size_t registers = cta.registers.size() / cta.states.size() * sizeof(Line);
+    hash = mix(hash, warp.bank[0], registers);
+    const std::size_t local = cta.local.size() / cta.states.size();
+    hash = mix(hash, cta.local.data() + index * local, local);
+    return {hash, warp.clock};
+}
+
+}  // namespace heddle::ptx
