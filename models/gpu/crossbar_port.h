@@ -2,11 +2,8 @@
 #pragma once
 
 #include <cstdint>
-#include <utility>
-#include <vector>
-
+#include "models/gpu/gpc.h"
 #include "models/gpu/gpu_config.h"
-#include "models/memory/address_hash.h"
 #include "models/memory/bandwidth_server.h"
 #include "models/memory/memory_ports.h"
 #include "models/memory/memory_request.h"
@@ -18,12 +15,10 @@ class CrossbarPort {
     CrossbarPort(const GpuConfig& config, std::uint32_t sm, MemoryRequestPool& pool)
         : pool_(pool),
           sm_(sm),
-          hash_(config.l2.slices),
-          latency_(config.l2.crossbar_latency),
-          store_sector_time_(fine(kSectorBytes / config.l2.crossbar_request_bytes)),
-          response_sector_time_(fine(kSectorBytes / config.l2.crossbar_response_bytes)) {}
+          store_sector_time_(fine(kSectorBytes / config.crossbar.request_bytes)),
+          response_sector_time_(fine(kSectorBytes / config.crossbar.response_bytes)) {}
 
-    void set_slices(std::vector<RequestInterface*> slices) { slices_ = std::move(slices); }
+    void connect(CrossbarInterface& crossbar) { crossbar_ = &crossbar; }
     void reset() {
         out_.reset();
         in_.reset();
@@ -38,10 +33,11 @@ class CrossbarPort {
         return request;
     }
     /// Sends a request that carries no data. It leaves in cycle `leave` at the earliest; returns when.
-    Cycle send(MemoryRequest& request, Cycle leave) { return inject(request, leave, 1u << kFineBits); }
+    Cycle send(MemoryRequest& request, Cycle leave) { return inject(request, leave, 1u << kFineBits, 0); }
     /// Sends a request that carries its sectors' data.
     Cycle send_data(MemoryRequest& request, Cycle leave) {
-        return inject(request, leave, sector_count(request.sectors) * store_sector_time_);
+        const unsigned sectors = sector_count(request.sectors);
+        return inject(request, leave, sectors * store_sector_time_, sectors);
     }
     /// A response that arrives in cycle `now` with `sectors` sectors has passed the port: in the returned
     /// one.
@@ -49,18 +45,16 @@ class CrossbarPort {
     void give_back(MemoryRequest& response) { pool_.give_back(response); }
 
   private:
-    Cycle inject(MemoryRequest& request, Cycle leave, FineCycles duration) {
+    Cycle inject(MemoryRequest& request, Cycle leave, FineCycles duration, unsigned data_sectors) {
         const Cycle begin = out_.take(leave, duration);
-        slices_[hash_.slice(request.line)]->send(request, begin + latency_);
+        crossbar_->send(request, begin, data_sectors);
         return begin;
     }
 
     MemoryRequestPool& pool_;
     const std::uint32_t sm_;
-    const SliceHash hash_;
-    const Cycle latency_;
     const FineCycles store_sector_time_, response_sector_time_;
-    std::vector<RequestInterface*> slices_;
+    CrossbarInterface* crossbar_ = nullptr;
     BandwidthServer out_, in_;
 };
 

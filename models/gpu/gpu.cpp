@@ -23,6 +23,15 @@ GpuConfig checked(const GpuConfig& config) {
     throw Error("this GPU cannot be built: " + all, {}, "correct the hardware file");
 }
 
+/// The SMs of each GPC that has any.
+std::vector<std::vector<std::uint32_t>> members_of_gpcs(const GpuConfig& config) {
+    const std::vector<std::uint32_t> gpc_of_sm = gpc_layout(config.sm.count, config.sm.gpcs);
+    std::vector<std::vector<std::uint32_t>> members(config.sm.gpcs);
+    for (std::uint32_t sm = 0; sm < config.sm.count; ++sm) members[gpc_of_sm[sm]].push_back(sm);
+    std::erase_if(members, [](const auto& gpc) { return gpc.empty(); });
+    return members;
+}
+
 }  // namespace
 
 Gpu::Gpu(const sc_core::sc_module_name& name, const GpuConfig& config)
@@ -30,6 +39,7 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const GpuConfig& config)
       clock("clock", checked(config).clock),
       scheduler("scheduler", clock, config.launch, gpc_layout(config.sm.count, config.sm.gpcs)),
       sms("sm"),
+      gpcs("gpc"),
       slices("l2_slice"),
       channels("memory_channel"),
       config_(config) {
@@ -38,8 +48,8 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const GpuConfig& config)
         return new Sm(sm_name, clock, config_, static_cast<std::uint32_t>(i), pool_);
     });
     slices.init(config.l2.slices, [&](const char* slice_name, std::size_t i) {
-        return new L2Slice(slice_name, clock, config_.l2, static_cast<std::uint32_t>(i),
-                           config_.hbm.burst_bytes, pool_);
+        return new L2Slice(slice_name, clock, config_.l2, config_.crossbar.latency,
+                           static_cast<std::uint32_t>(i), config_.hbm.burst_bytes, pool_);
     });
     channels.init(config.hbm.channels, [&](const char* channel_name, std::size_t i) {
         return new MemoryChannel(channel_name, clock, config_.hbm, static_cast<std::uint32_t>(i),
@@ -48,13 +58,36 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const GpuConfig& config)
     for (Sm& sm : sms) {
         scheduler.sms.bind(sm.ctas);
         sm.scheduler.bind(scheduler.reports);
-        for (L2Slice& slice : slices) sm.requests.bind(slice.requests);
     }
+    const std::vector<std::vector<std::uint32_t>> members = members_of_gpcs(config_);
+    gpcs.init(members.size(), [&](const char* gpc_name, std::size_t i) {
+        return new Gpc(gpc_name, config_, static_cast<std::uint32_t>(i), members[i], pool_);
+    });
+    connect_memory();
+}
+
+void Gpu::connect_memory() {
+    const std::uint32_t slices_per_channel = config_.l2.slices / config_.hbm.channels;
+    for (Gpc& gpc : gpcs) {
+        for (const std::uint32_t sm : gpc.members()) {
+            sms[sm].requests.bind(gpc.requests);
+            gpc.sms.bind(sms[sm].responses);
+        }
+        for (L2Slice& slice : slices) {
+            gpc.slices.bind(slice.requests);
+            slice.responses.bind(gpc.responses);
+        }
+    }
+    const std::size_t positions = slices.size() / config_.l2.partitions;
     for (std::size_t i = 0; i < slices.size(); ++i) {
-        for (Sm& sm : sms) slices[i].responses.bind(sm.responses);
         MemoryChannel& channel = channels[i / slices_per_channel];
         slices[i].memory_requests.bind(channel.requests);
         channel.responses.bind(slices[i].memory_responses);
+        if (config_.l2.partitions == 1) continue;
+        for (std::size_t twin = i % positions; twin < slices.size(); twin += positions) {
+            slices[i].twin_requests.bind(slices[twin].requests);
+            slices[i].twin_responses.bind(slices[twin].memory_responses);
+        }
     }
 }
 
@@ -69,18 +102,24 @@ void Gpu::reset_blocks() {
     clock.restart();
     scheduler.reset();
     for (Sm& sm : sms) sm.reset();
+    for (Gpc& gpc : gpcs) gpc.reset();
     for (L2Slice& slice : slices) slice.reset();
     for (MemoryChannel& channel : channels) channel.reset();
     pool_.reset();
 }
 
 void Gpu::preload(const std::vector<L2Residency>& resident) {
-    const SliceHash hash(config_.l2.slices);
+    const PartitionedHash hash(config_.l2.slices, config_.l2.partitions);
     for (const L2Residency& range : resident) {
         if (range.bytes == 0) continue;
         const std::uint64_t last = (range.base + range.bytes - 1) / kLineBytes;
         for (std::uint64_t line = range.base / kLineBytes; line <= last; ++line) {
-            slices[hash.slice(line)].preload(line, range.dirty);
+            // What a kernel wrote lies in the line's home alone; what it read, in every partition.
+            const PartitionedHash::Place place = hash.place(line);
+            for (std::uint32_t partition = 0; partition < config_.l2.partitions; ++partition) {
+                if (range.dirty && partition != place.home) continue;
+                slices[hash.slice(place.position, partition)].preload(line, range.dirty);
+            }
         }
     }
 }

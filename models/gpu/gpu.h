@@ -9,6 +9,7 @@
 #include "isa/ptx/execution.h"
 #include "models/common/clock_domain.h"
 #include "models/gpu/cta_scheduler.h"
+#include "models/gpu/gpc.h"
 #include "models/gpu/gpu_config.h"
 #include "models/gpu/kernel_result.h"
 #include "models/gpu/sm.h"
@@ -41,6 +42,7 @@ class Gpu : public sc_core::sc_module {
     ClockDomain clock;
     CtaScheduler scheduler;
     sc_core::sc_vector<Sm> sms;
+    sc_core::sc_vector<Gpc> gpcs;
     sc_core::sc_vector<L2Slice> slices;
     sc_core::sc_vector<MemoryChannel> channels;
 
@@ -58,6 +60,7 @@ class Gpu : public sc_core::sc_module {
     const GpuConfig& config() const { return config_; }
 
   private:
+    void connect_memory();
     void reset_blocks();
     void preload(const std::vector<L2Residency>& resident);
     void check_clusters(const ptx::LaunchContext& launch) const;

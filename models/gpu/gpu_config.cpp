@@ -1,5 +1,7 @@
 #include "models/gpu/gpu_config.h"
 
+#include "models/memory/sectored_cache.h"
+
 namespace heddle::models::gpu {
 
 void describe(GpuConfig& c, ParameterList& list) {
@@ -113,6 +115,7 @@ void describe(GpuConfig& c, ParameterList& list) {
              "Lines of bulk copies that an SM may have under way.");
 
     models::describe(c.l2, list);
+    models::describe(c.crossbar, list);
     models::describe(c.hbm, list);
 
     list.add("host.bandwidth", c.host.bandwidth, Quantity::bandwidth, 1e8, 1e13,
@@ -170,8 +173,9 @@ std::vector<std::string> check(const GpuConfig& c) {
     require(c.l2.write_backs >= c.hbm.write_batch,
             "l2.write_backs must be at least hbm.write_batch, or a slice could wait for a batch that never "
             "fills");
-    require(c.l2.partitions <= c.l2.slices && c.l2.partitions <= c.sm.count,
-            "l2.partitions must not exceed the slices or the SMs");
+    require(c.l2.slices % c.l2.partitions == 0, "l2.slices must be a multiple of l2.partitions");
+    require(c.crossbar.gpc_latency < c.crossbar.latency,
+            "crossbar.gpc_latency is a part of crossbar.latency and must be shorter");
     require(c.power.idle + c.power.active < c.power.limit,
             "power.idle and power.active together must be below power.limit");
     require(c.hbm.row_bytes % kLineBytes == 0, "hbm.row_bytes must be a multiple of 128");

@@ -10,7 +10,7 @@
 #include "models/common/parameter.h"
 #include "models/gpu/power.h"
 #include "models/gpu/warpgroup_unit.h"
-#include "models/memory/l2_slice.h"
+#include "models/memory/l2_config.h"
 #include "models/memory/memory_channel.h"
 
 namespace heddle::models::gpu {
@@ -142,6 +142,7 @@ struct GpuConfig {
     ClusterConfig cluster;
     BulkCopyConfig bulk_copy;
     L2Config l2;
+    CrossbarConfig crossbar;
     MemoryConfig hbm;
     LaunchConfig launch;
     HostConfig host;

@@ -36,9 +36,7 @@ Sm::Sm(const sc_core::sc_module_name& name, ClockDomain& clock, const GpuConfig&
 Sm::~Sm() = default;
 
 void Sm::end_of_elaboration() {
-    std::vector<RequestInterface*> slices;
-    for (int i = 0; i < requests.size(); ++i) slices.push_back(requests[i]);
-    port_.set_slices(std::move(slices));
+    port_.connect(*requests[0]);
     reporter_ = scheduler[0];
 }
 

@@ -40,8 +40,8 @@ struct SmStatistics {
 /// register can be read.
 class Sm : public Block, public ResponseInterface, public CtaReceiver, private ptx::CtaObserver {
   public:
-    sc_core::sc_port<RequestInterface, 0> requests;   ///< to L2 slices, by position
-    sc_core::sc_export<ResponseInterface> responses;  ///< from L2 slices
+    sc_core::sc_port<CrossbarInterface> requests;     ///< to the GPC's port
+    sc_core::sc_export<ResponseInterface> responses;  ///< from there
     sc_core::sc_export<CtaReceiver> ctas;             ///< from the CTA scheduler
     sc_core::sc_port<CtaReporter> scheduler;
 

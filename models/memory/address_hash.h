@@ -49,4 +49,38 @@ class SliceHash {
     std::uint64_t reciprocal_;  // ceil(2^64 / slices)
 };
 
+/// Where a line lives in an L2 of several partitions: one position, the same in each, and a home among them.
+/// Slices are numbered partition by partition; the home slice is what SliceHash gives.
+class PartitionedHash {
+  public:
+    PartitionedHash(std::uint32_t slices, std::uint32_t partitions)
+        : hash_(slices), partitions_(partitions), positions_(slices / partitions) {}
+
+    struct Place {
+        std::uint32_t position;  ///< of the slice in its partition
+        std::uint32_t home;      ///< partition
+        std::uint64_t row;       ///< position of the line among those of its home slice
+    };
+    Place place(std::uint64_t line) const {
+        const SliceHash::Place flat = hash_.place(line);
+        std::uint32_t position = flat.slice;
+        std::uint32_t home = 0;
+        for (; position >= positions_; position -= positions_) ++home;
+        return {position, home, flat.row};
+    }
+    std::uint32_t slice(std::uint32_t position, std::uint32_t partition) const {
+        return partition * positions_ + position;
+    }
+    std::uint32_t partition_of(std::uint32_t slice) const { return slice / positions_; }
+    std::uint32_t partitions() const { return partitions_; }
+    /// Name of the line among all that a slice may hold, those of other homes among them.
+    std::uint64_t key(std::uint64_t row, std::uint32_t home) const { return row * partitions_ + home; }
+    std::uint64_t row_of(std::uint64_t key) const { return key / partitions_; }
+    std::uint32_t home_of(std::uint64_t key) const { return static_cast<std::uint32_t>(key % partitions_); }
+
+  private:
+    SliceHash hash_;
+    std::uint32_t partitions_, positions_;
+};
+
 }  // namespace heddle::models

@@ -3,59 +3,30 @@
 #include <algorithm>
 
 namespace heddle::models {
-namespace {
-
-/// A sector written occupies the data array this many times longer than one read: a kernel that copies within
-/// L2 moves 6.1 TB/s on an H200 where one that reads moves 9.7 (gpu-benches, gpu-small-kernels and
-/// gpu-l2-cache).
-constexpr FineCycles kWriteCost = 2;
-
-}  // namespace
-
-void describe(L2Config& c, ParameterList& list) {
-    list.add("l2.size", c.bytes, Quantity::bytes, 1 << 16, 1ull << 33, "Capacity of all slices.");
-    list.add("l2.slices", c.slices, Quantity::count, 1, 512, "Slices; lines divide among them by hash.");
-    list.add("l2.ways", c.ways, Quantity::count, 1, 64, "Associativity of a slice.");
-    list.add("l2.bytes_per_cycle", c.bytes_per_cycle, Quantity::per_cycle, 1, 1024,
-             "Effective data rate of one slice.");
-    list.add("l2.latency", c.latency, Quantity::cycles, 1, 10000,
-             "From arrival at the slice to the response leaving it, hit.");
-    list.add("l2.miss_latency", c.miss_latency, Quantity::cycles, 1, 10000,
-             "From arrival at the slice to the read leaving for memory.");
-    list.add("l2.fill_latency", c.fill_latency, Quantity::cycles, 1, 10000,
-             "From the arrival of data from memory to the response leaving.");
-    list.add("l2.mshrs", c.mshrs, Quantity::count, 1, 65536, "Lines of one slice that may wait for memory.");
-    list.add("l2.write_backs", c.write_backs, Quantity::count, 1, 65536,
-             "Evicted lines of one slice that may be on their way to memory.");
-    list.add("l2.partitions", c.partitions, Quantity::count, 1, 8,
-             "Partitions; SMs and slices divide evenly among them.");
-    list.add("l2.far_latency", c.far_latency, Quantity::cycles, 0, 10000,
-             "Added to responses from a slice in another partition than the SM.");
-    list.add("l2.atomic_interval", c.atomic_interval, Quantity::cycles, 0, 1000,
-             "Cycles per atomic operation on one word.");
-    list.add("crossbar.latency", c.crossbar_latency, Quantity::cycles, 1, 10000,
-             "One way between an SM and an L2 slice.");
-    list.add("crossbar.request_bytes", c.crossbar_request_bytes, Quantity::per_cycle, 1, 1024,
-             "Store data that one SM sends per cycle.");
-    list.add("crossbar.response_bytes", c.crossbar_response_bytes, Quantity::per_cycle, 1, 1024,
-             "Data that one SM receives per cycle.");
-}
 
 L2Slice::L2Slice(const sc_core::sc_module_name& name, ClockDomain& clock, const L2Config& config,
-                 std::uint32_t position, std::uint32_t fill_bytes, MemoryRequestPool& pool)
+                 std::uint32_t crossbar_latency, std::uint32_t position, std::uint32_t fill_bytes,
+                 MemoryRequestPool& pool)
     : Block(name, clock),
       requests("requests"),
       responses("responses"),
       memory_requests("memory_requests"),
       memory_responses("memory_responses"),
+      twin_requests("twin_requests"),
+      twin_responses("twin_responses"),
       config_(config),
+      crossbar_latency_(crossbar_latency),
       position_(position),
+      partition_(position / (config.slices / config.partitions)),
       fill_bytes_(fill_bytes),
-      hash_(config.slices),
+      hash_(config.slices, config.partitions),
       pool_(pool),
       sector_time_(fine(kSectorBytes / config.bytes_per_cycle)),
+      write_sector_time_(fine(kSectorBytes / config.bytes_per_cycle * config.write_cost)),
       atomic_time_(fine(config.atomic_interval)),
+      link_sector_time_(fine(kSectorBytes / config.link_bytes_per_cycle)),
       cache_(config.bytes / config.slices, config.ways) {
+    cache_.limit_last(static_cast<unsigned>(config.persisting * config.ways));
     requests.bind(*this);
     memory_responses.bind(*this);
     reset();
@@ -63,7 +34,11 @@ L2Slice::L2Slice(const sc_core::sc_module_name& name, ClockDomain& clock, const 
 
 void L2Slice::end_of_elaboration() {
     issuers_.clear();
+    twins_.clear();
+    twin_issuers_.clear();
     for (int i = 0; i < responses.size(); ++i) issuers_.push_back(responses[i]);
+    for (int i = 0; i < twin_requests.size(); ++i) twins_.push_back(twin_requests[i]);
+    for (int i = 0; i < twin_responses.size(); ++i) twin_issuers_.push_back(twin_responses[i]);
     memory_ = memory_requests[0];
 }
 
@@ -71,9 +46,11 @@ void L2Slice::reset() {
     cache_.clear();
     waiting_.assign(cache_.lines(), nullptr);
     inbox_.reset();
-    stalled_first_ = stalled_last_ = nullptr;
+    stalled_ = stalled_twins_ = Queue{};
     data_.reset();
-    misses_ = 0;
+    link_out_.reset();
+    link_in_.reset();
+    misses_ = copies_under_way_ = 0;
     write_backs_ = 0;
     statistics_ = {};
 }
@@ -93,61 +70,84 @@ void L2Slice::acknowledge(Cycle) {}  // memory answers write-backs with respond(
 
 bool L2Slice::can_act(Cycle now) const {
     if (inbox_.due(now)) return true;
-    return stalled_first_ != nullptr && can_serve(*stalled_first_);
+    if (stalled_twins_.first != nullptr && can_serve(*stalled_twins_.first)) return true;
+    return stalled_.first != nullptr && can_serve(*stalled_.first);
 }
 
 Cycle L2Slice::tick(Cycle now) {
     for (MemoryRequest* request = inbox_.pop(now); request != nullptr;) {
         MemoryRequest* const following = request->next;
         request->next = nullptr;
-        if (request->returning) {
-            if (request->kind == RequestKind::write_back) {
-                --write_backs_;
-                pool_.give_back(*request);
-            } else {
-                fill(*request, now);
-            }
-        } else if (stalled_first_ != nullptr || !serve(*request, now)) {
-            ++statistics_.stalls;
-            (stalled_first_ == nullptr ? stalled_first_ : stalled_last_->next) = request;
-            stalled_last_ = request;
-        }
+        take(*request, now);
         request = following;
     }
-    while (stalled_first_ != nullptr) {
-        MemoryRequest& request = *stalled_first_;
-        MemoryRequest* const following = request.next;
-        if (!serve(request, now)) break;
-        stalled_first_ = following;
-        if (following == nullptr) stalled_last_ = nullptr;
-    }
+    if (stalled_twins_.first != nullptr) retry(stalled_twins_, now);
+    if (stalled_.first != nullptr) retry(stalled_, now);
     return inbox_.next(now + 1);
 }
 
+void L2Slice::take(MemoryRequest& request, Cycle now) {
+    if (request.returning) {
+        if (request.kind == RequestKind::write_back) {
+            --write_backs_;
+            pool_.give_back(request);
+        } else {
+            fill(request, now);
+        }
+        return;
+    }
+    if (request.kind == RequestKind::invalidate) return invalidate(request);
+    Queue& queue = request.from_slice ? stalled_twins_ : stalled_;
+    if (queue.first == nullptr && serve(request, now)) return;
+    ++statistics_.stalls;
+    (queue.first == nullptr ? queue.first : queue.last->next) = &request;
+    queue.last = &request;
+}
+
+void L2Slice::retry(Queue& queue, Cycle now) {
+    while (queue.first != nullptr) {
+        MemoryRequest& request = *queue.first;
+        MemoryRequest* const following = request.next;
+        if (!serve(request, now)) return;
+        queue.first = following;
+    }
+    queue.last = nullptr;
+}
+
+L2Slice::Key L2Slice::key_of(std::uint64_t line) const {
+    const PartitionedHash::Place place = hash_.place(line);
+    return {place.row, hash_.key(place.row, place.home), place.home};
+}
+
+SectoredCache::Index L2Slice::victim(const Key& key) const {
+    return key.home == partition_ ? cache_.victim(key.value)
+                                  : cache_.victim(key.value, config_.ways / 2);
+}
+
 bool L2Slice::can_serve(const MemoryRequest& request) const {
-    const std::uint64_t row = hash_.row(request.line);
-    const SectoredCache::Index index = cache_.find(row);
-    return has_room(request, index, index == SectoredCache::kNone ? cache_.victim(row) : index);
+    const Key key = key_of(request.line);
+    const SectoredCache::Index index = cache_.find(key.value);
+    return has_room(request, key, index, index == SectoredCache::kNone ? victim(key) : index);
 }
 
 /// `index`: the request's line, or kNone when `victim` is to become it.
-bool L2Slice::has_room(const MemoryRequest& request, SectoredCache::Index index,
+bool L2Slice::has_room(const MemoryRequest& request, const Key& key, SectoredCache::Index index,
                        SectoredCache::Index victim) const {
     const bool reads = request.kind != RequestKind::store;
+    const bool may_miss = (key.home == partition_ ? misses_ : copies_under_way_) < config_.mshrs;
     if (index != SectoredCache::kNone) {
+        if (!reads || may_miss) return true;
         const SectoredCache::Sectors& sectors = cache_.sectors(index);
-        const SectorMask absent =
-            request.sectors & static_cast<SectorMask>(~(sectors.valid | sectors.pending));
-        return !reads || absent == 0 || misses_ < config_.mshrs;
+        return (request.sectors & static_cast<SectorMask>(~(sectors.valid | sectors.pending))) == 0;
     }
-    if (reads && misses_ >= config_.mshrs) return false;
+    if (reads && !may_miss) return false;
     if (victim == SectoredCache::kNone) return false;
     return cache_.sectors(victim).dirty == 0 || write_backs_ < config_.write_backs;
 }
 
 FineCycles L2Slice::duration(const MemoryRequest& request) const {
-    FineCycles time = sector_count(request.sectors) * sector_time_;
-    if (request.kind != RequestKind::load) time *= kWriteCost;
+    const unsigned count = sector_count(request.sectors);
+    FineCycles time = count * (request.kind == RequestKind::load ? sector_time_ : write_sector_time_);
     time = std::max<FineCycles>(1u << kFineBits, time);
     if (request.kind == RequestKind::atomic) time = std::max(time, request.atomic_conflicts * atomic_time_);
     return time;
@@ -155,37 +155,41 @@ FineCycles L2Slice::duration(const MemoryRequest& request) const {
 
 /// False: there is no room now, and nothing has changed.
 bool L2Slice::serve(MemoryRequest& request, Cycle now) {
-    const std::uint64_t row = hash_.row(request.line);
-    SectoredCache::Index index = cache_.find(row);
+    const Key key = key_of(request.line);
+    SectoredCache::Index index = cache_.find(key.value);
     if (index == SectoredCache::kNone) {
-        const SectoredCache::Index victim = cache_.victim(row);
-        if (!has_room(request, index, victim)) return false;
-        evict(victim, now);
-        cache_.assign(victim, row);
-        index = victim;
+        const SectoredCache::Index replaced = victim(key);
+        if (!has_room(request, key, index, replaced)) return false;
+        evict(replaced, now);
+        cache_.assign(replaced, key.value, request.policy);
+        index = replaced;
     } else {
-        if (!has_room(request, index, index)) return false;
-        cache_.touch(index);
+        if (!has_room(request, key, index, index)) return false;
+        cache_.touch(index, request.policy);
     }
     request.next = nullptr;
-    const FineCycles time = duration(request);
-    const Cycle begin = data_.take(now, time);
-    ++statistics_.requests;
+    Cycle begin = data_.take(now, duration(request));
     const unsigned count = sector_count(request.sectors);
+    if (request.crosses) begin = std::max(begin, link_in_.take(now, count * link_sector_time_));
     SectoredCache::Sectors& sectors = cache_.sectors(index);
+    if (request.from_slice) {
+        sectors.copies |= static_cast<std::uint8_t>(1u << hash_.partition_of(request.issuer));
+    } else {
+        ++statistics_.requests;
+    }
     if (request.kind == RequestKind::store) {
-        statistics_.store_sectors += count;
-        sectors.valid |= request.sectors;
-        sectors.dirty |= request.sectors;
-        finish(request, begin + config_.latency);
+        store(request, sectors, begin);
         return true;
     }
-    (request.kind == RequestKind::load ? statistics_.load_sectors : statistics_.atomic_sectors) += count;
+    if (request.kind == RequestKind::atomic)
+        statistics_.atomic_sectors += count;
+    else if (!request.from_slice)
+        statistics_.load_sectors += count;
     const SectorMask missing = request.sectors & static_cast<SectorMask>(~sectors.valid);
     statistics_.hit_sectors += count - sector_count(missing);
     if (missing == 0) {
-        if (request.kind == RequestKind::atomic) sectors.dirty |= request.sectors;
-        finish(request, begin + config_.latency);
+        if (request.kind == RequestKind::atomic) store(request, sectors, begin);
+        else finish(request, begin + config_.latency);
         return true;
     }
     const SectorMask absent = missing & static_cast<SectorMask>(~sectors.pending);
@@ -193,8 +197,40 @@ bool L2Slice::serve(MemoryRequest& request, Cycle now) {
     request.missing = missing;
     request.next = waiting_[index];
     waiting_[index] = &request;
-    if (absent != 0) fetch(index, row, absent, begin + config_.miss_latency);
+    if (absent != 0) fetch(index, key, request, absent, begin + config_.miss_latency);
     return true;
+}
+
+/// A store, or an atomic whose old value is here, is performed.
+void L2Slice::store(MemoryRequest& request, SectoredCache::Sectors& sectors, Cycle begin) {
+    if (request.kind == RequestKind::store) statistics_.store_sectors += sector_count(request.sectors);
+    sectors.valid |= request.sectors;
+    sectors.dirty |= request.sectors;
+    Cycle done = begin + config_.latency;
+    if (sectors.copies != 0 && invalidate_copies(request, sectors, begin + config_.miss_latency))
+        done += 2 * Cycle{config_.link_latency};
+    finish(request, done);
+}
+
+bool L2Slice::invalidate_copies(const MemoryRequest& request, SectoredCache::Sectors& sectors, Cycle at) {
+    for (std::uint32_t partition = 0; partition < twins_.size(); ++partition) {
+        if ((sectors.copies >> partition & 1u) == 0) continue;
+        MemoryRequest& message = pool_.take();
+        message.kind = RequestKind::invalidate;
+        message.line = request.line;
+        message.sectors = kWholeLine;
+        ++statistics_.invalidations;
+        twins_[partition]->send(message, at + config_.link_latency);
+    }
+    sectors.copies = 0;
+    return true;
+}
+
+void L2Slice::invalidate(MemoryRequest& request) {
+    const SectoredCache::Index index = cache_.find(key_of(request.line).value);
+    if (index != SectoredCache::kNone)
+        cache_.sectors(index).valid &= static_cast<SectorMask>(~request.sectors);
+    pool_.give_back(request);
 }
 
 void L2Slice::evict(SectoredCache::Index index, Cycle now) {
@@ -203,39 +239,55 @@ void L2Slice::evict(SectoredCache::Index index, Cycle now) {
     request.kind = RequestKind::write_back;
     request.sectors = cache_.sectors(index).dirty;
     request.issuer = static_cast<std::uint16_t>(position_);
-    request.tag = cache_.key(index);
+    request.tag = static_cast<std::uint32_t>(hash_.row_of(cache_.key(index)));
+    request.line = request.tag;
     statistics_.write_back_sectors += sector_count(request.sectors);
     ++write_backs_;
     memory_->send(request, now + config_.miss_latency);
 }
 
-void L2Slice::fetch(SectoredCache::Index index, std::uint64_t row, SectorMask sectors, Cycle at) {
+/// Asks memory, or the line's home, for `sectors`.
+void L2Slice::fetch(SectoredCache::Index index, const Key& key, const MemoryRequest& request,
+                    SectorMask sectors, Cycle at) {
     SectoredCache::Sectors& state = cache_.sectors(index);
-    if (fill_bytes_ >= kLineBytes) {
+    const bool home = key.home == partition_;
+    if (home && fill_bytes_ >= kLineBytes) {
         sectors = kWholeLine;
-    } else if (fill_bytes_ >= 2 * kSectorBytes) {
+    } else if (home && fill_bytes_ >= 2 * kSectorBytes) {
         const SectorMask low = (sectors | (sectors >> 1)) & 0x5;
         sectors = static_cast<SectorMask>(low | (low << 1));
     }
     sectors &= static_cast<SectorMask>(~(state.valid | state.pending));
     state.pending |= sectors;
-    MemoryRequest& request = pool_.take();
-    request.kind = RequestKind::load;
-    request.sectors = sectors;
-    request.issuer = static_cast<std::uint16_t>(position_);
-    request.line = row;
-    request.tag = static_cast<std::uint32_t>(row);
-    ++misses_;
-    statistics_.fill_sectors += sector_count(sectors);
-    memory_->send(request, at);
+    MemoryRequest& read = pool_.take();
+    read.kind = RequestKind::load;
+    read.sectors = sectors;
+    read.issuer = static_cast<std::uint16_t>(position_);
+    if (home) {
+        read.line = key.row;
+        read.tag = static_cast<std::uint32_t>(key.row);
+        ++misses_;
+        statistics_.fill_sectors += sector_count(sectors);
+        memory_->send(read, at);
+    } else {
+        read.line = request.line;
+        read.from_slice = true;
+        read.wants_data = true;
+        read.policy = request.policy;
+        ++copies_under_way_;
+        statistics_.copy_sectors += sector_count(sectors);
+        twins_[key.home]->send(read, at + config_.link_latency);
+    }
 }
 
 void L2Slice::fill(MemoryRequest& response, Cycle now) {
-    const SectoredCache::Index index = cache_.find(response.line);
+    const std::uint64_t key =
+        response.from_slice ? key_of(response.line).value : hash_.key(response.line, partition_);
+    const SectoredCache::Index index = cache_.find(key);
     SectoredCache::Sectors& sectors = cache_.sectors(index);
     sectors.valid |= response.sectors;
     sectors.pending &= static_cast<SectorMask>(~response.sectors);
-    --misses_;
+    --(response.from_slice ? copies_under_way_ : misses_);
     MemoryRequest** link = &waiting_[index];
     MemoryRequest* done = nullptr;  // reversed here: oldest first
     while (*link != nullptr) {
@@ -252,42 +304,45 @@ void L2Slice::fill(MemoryRequest& response, Cycle now) {
     while (done != nullptr) {
         MemoryRequest& request = *done;
         done = request.next;
-        if (request.kind == RequestKind::atomic) sectors.dirty |= request.sectors;
+        if (request.kind == RequestKind::atomic) {
+            sectors.dirty |= request.sectors;
+            if (sectors.copies != 0) invalidate_copies(request, sectors, now + 1);
+        }
         finish(request, now + config_.fill_latency);
     }
     pool_.give_back(response);
 }
 
+/// The answer leaves the slice in cycle `at`.
 void L2Slice::finish(MemoryRequest& request, Cycle at) {
     if (request.kind != RequestKind::load) statistics_.last_store = std::max(statistics_.last_store, at);
-    Cycle arrival = at + config_.crossbar_latency;
-    if (config_.far_latency != 0) {
-        const auto sm_partition =
-            request.issuer * config_.partitions / static_cast<std::uint32_t>(issuers_.size());
-        const auto own_partition = position_ * config_.partitions / config_.slices;
-        if (sm_partition != own_partition) arrival += config_.far_latency;
+    if (request.from_slice || (request.crosses && request.wants_data)) {
+        const Cycle now = clock().now();
+        at += link_out_.take(now, sector_count(request.sectors) * link_sector_time_) - now;
     }
-    ResponseInterface& issuer = *issuers_[request.issuer];
-    if (request.wants_data) {
-        issuer.respond(request, arrival);
-    } else {
-        issuer.acknowledge(arrival);
-        pool_.give_back(request);
+    if (request.from_slice) {
+        twin_issuers_[hash_.partition_of(request.issuer)]->respond(request, at + config_.link_latency);
+        return;
     }
+    if (request.crosses) at += config_.link_latency;
+    issuers_[request.port]->respond(request, at + crossbar_latency_);
 }
 
 void L2Slice::preload(std::uint64_t line, bool dirty) {
-    const std::uint64_t row = hash_.row(line);
-    SectoredCache::Index index = cache_.find(row);
+    const Key key = key_of(line);
+    SectoredCache::Index index = cache_.find(key.value);
     if (index == SectoredCache::kNone) {
-        index = cache_.victim(row);
+        index = cache_.victim(key.value);
         if (index == SectoredCache::kNone) return;
-        cache_.assign(index, row);
+        cache_.assign(index, key.value);
     } else {
         cache_.touch(index);
     }
+    const bool home = key.home == partition_;
     cache_.sectors(index).valid = kWholeLine;
-    cache_.sectors(index).dirty = dirty ? kWholeLine : 0;
+    cache_.sectors(index).dirty = dirty && home ? kWholeLine : 0;
+    if (home && !dirty) cache_.sectors(index).copies = static_cast<std::uint8_t>(
+        ((1u << hash_.partitions()) - 1) & ~(1u << partition_));
 }
 
 L2SliceStatistics L2Slice::statistics() const {

@@ -1,4 +1,4 @@
-// One slice of the L2 cache: tags, misses in flight, atomics.
+// One slice of the L2 cache: tags, misses in flight, atomics, copies of lines of other partitions.
 #pragma once
 
 #include <cstdint>
@@ -6,57 +6,51 @@
 #include <vector>
 
 #include "models/common/clock_domain.h"
-#include "models/common/parameter.h"
 #include "models/memory/bandwidth_server.h"
 #include "models/memory/delay_queue.h"
+#include "models/memory/l2_config.h"
 #include "models/memory/memory_ports.h"
 #include "models/memory/sectored_cache.h"
 
 namespace heddle::models {
 
-/// L2 cache and the crossbar to it. The defaults describe an H100 SXM.
-struct L2Config {
-    std::uint64_t bytes = 50ull << 20;
-    std::uint32_t slices = 80;
-    std::uint32_t ways = 16;
-    double bytes_per_cycle = 64;          ///< data of one slice
-    std::uint32_t latency = 92;           ///< from arrival at the slice to the response leaving it, hit
-    std::uint32_t miss_latency = 30;      ///< from arrival at the slice to the read leaving for memory
-    std::uint32_t fill_latency = 62;      ///< from the data's arrival from memory to the response leaving
-    std::uint32_t mshrs = 256;            ///< lines of one slice that may wait for memory
-    std::uint32_t write_backs = 128;      ///< evicted lines of one slice that may be on their way to memory
-    std::uint32_t partitions = 2;         ///< an SM's slices are near when in its own partition
-    std::uint32_t far_latency = 0;        ///< added to responses from another partition
-    double atomic_interval = 1;           ///< cycles per atomic operation on one word
-    std::uint32_t crossbar_latency = 69;  ///< one way, SM to slice or back
-    double crossbar_request_bytes = 32;   ///< per cycle from one SM: store data; a load takes one cycle
-    double crossbar_response_bytes = 64;  ///< per cycle to one SM
-};
-void describe(L2Config& config, ParameterList& list);
-
 struct L2SliceStatistics {
-    std::uint64_t requests = 0;
+    std::uint64_t requests = 0;  ///< of SMs
     std::uint64_t load_sectors = 0, store_sectors = 0, atomic_sectors = 0;
-    std::uint64_t hit_sectors = 0;     ///< of loads and atomics, found valid
-    std::uint64_t merged_sectors = 0;  ///< of loads and atomics, already on their way from memory
+    std::uint64_t hit_sectors = 0;     ///< of loads and atomics, found valid here or, by the home, for a copy
+    std::uint64_t merged_sectors = 0;  ///< of loads and atomics, already on their way
     std::uint64_t fill_sectors = 0;    ///< read from memory
+    std::uint64_t copy_sectors = 0;    ///< read from the home in another partition
+    std::uint64_t invalidations = 0;   ///< copies that a store or an atomic made old
     std::uint64_t write_back_sectors = 0;
     std::uint64_t stalls = 0;  ///< requests that found no line, MSHR or write-back buffer
     double busy_cycles = 0;
     Cycle last_store = 0;  ///< cycle in which the last store or atomic was performed
 };
 
-/// Write-back, write-allocate without fetch (stores carry byte masks), sectored, LRU. Loads of sectors on
-/// their way from memory wait for them.
+/// Write-back, write-allocate without fetch (stores carry byte masks), sectored. Loads of sectors on their way
+/// wait for them.
+///
+/// With several partitions a slice also serves loads of lines whose home is its twin, the slice at the same
+/// position of another partition: it fetches what it lacks from there and keeps it as a copy, which is replaced
+/// like any other line. Stores and atomics go to the home, the point of coherence, which makes copies old that
+/// it has given out (a line that the home has evicted meanwhile is forgotten: assumption). Twins never wait for
+/// each other in a circle: what a twin asks for needs memory alone, has a queue and MSHRs of its own, and copies
+/// under way take at most half of a set.
 class L2Slice : public Block, public RequestInterface, public ResponseInterface {
   public:
-    sc_core::sc_export<RequestInterface> requests;                                     ///< from SMs
-    sc_core::sc_port<ResponseInterface, 0, sc_core::SC_ZERO_OR_MORE_BOUND> responses;  ///< to SMs, by issuer
+    sc_core::sc_export<RequestInterface> requests;                                     ///< from SMs and twins
+    sc_core::sc_port<ResponseInterface, 0, sc_core::SC_ZERO_OR_MORE_BOUND> responses;  ///< to GPCs
     sc_core::sc_port<RequestInterface> memory_requests;
-    sc_core::sc_export<ResponseInterface> memory_responses;
+    sc_core::sc_export<ResponseInterface> memory_responses;  ///< from memory and twins
+    /// By partition, the own one among them; nothing with one partition.
+    sc_core::sc_port<RequestInterface, 0, sc_core::SC_ZERO_OR_MORE_BOUND> twin_requests;
+    sc_core::sc_port<ResponseInterface, 0, sc_core::SC_ZERO_OR_MORE_BOUND> twin_responses;
 
+    /// Answers go to port `MemoryRequest::port` of `responses`, `crossbar_latency` after they leave.
     L2Slice(const sc_core::sc_module_name& name, ClockDomain& clock, const L2Config& config,
-            std::uint32_t position, std::uint32_t fill_bytes, MemoryRequestPool& pool);
+            std::uint32_t crossbar_latency, std::uint32_t position, std::uint32_t fill_bytes,
+            MemoryRequestPool& pool);
 
     void send(MemoryRequest& request, Cycle arrival) override;
     void respond(MemoryRequest& request, Cycle arrival) override;
@@ -70,34 +64,53 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     L2SliceStatistics statistics() const;
 
   private:
+    struct Queue {  // requests that found no room, in order of arrival
+        MemoryRequest* first = nullptr;
+        MemoryRequest* last = nullptr;
+    };
+    struct Key {
+        std::uint64_t row;
+        std::uint64_t value;  // in the cache
+        std::uint32_t home;
+    };
     void end_of_elaboration() override;
+    Key key_of(std::uint64_t line) const;
+    void take(MemoryRequest& request, Cycle now);
+    void retry(Queue& queue, Cycle now);
     bool serve(MemoryRequest& request, Cycle now);
-    bool has_room(const MemoryRequest& request, SectoredCache::Index index,
+    bool has_room(const MemoryRequest& request, const Key& key, SectoredCache::Index index,
                   SectoredCache::Index victim) const;
+    SectoredCache::Index victim(const Key& key) const;
     bool can_serve(const MemoryRequest& request) const;
+    void store(MemoryRequest& request, SectoredCache::Sectors& sectors, Cycle begin);
+    bool invalidate_copies(const MemoryRequest& request, SectoredCache::Sectors& sectors, Cycle at);
+    void invalidate(MemoryRequest& request);
     void evict(SectoredCache::Index index, Cycle now);
-    void fetch(SectoredCache::Index index, std::uint64_t row, SectorMask sectors, Cycle at);
+    void fetch(SectoredCache::Index index, const Key& key, const MemoryRequest& request, SectorMask sectors,
+               Cycle at);
     void fill(MemoryRequest& response, Cycle now);
     void finish(MemoryRequest& request, Cycle at);
     FineCycles duration(const MemoryRequest& request) const;
 
     const L2Config config_;
-    const std::uint32_t position_;
+    const Cycle crossbar_latency_;
+    const std::uint32_t position_, partition_;
     const std::uint32_t fill_bytes_;
-    const SliceHash hash_;
+    const PartitionedHash hash_;
     MemoryRequestPool& pool_;
     std::vector<ResponseInterface*> issuers_;
+    std::vector<RequestInterface*> twins_;
+    std::vector<ResponseInterface*> twin_issuers_;
     RequestInterface* memory_ = nullptr;
-    FineCycles sector_time_, atomic_time_;
+    FineCycles sector_time_, write_sector_time_, atomic_time_, link_sector_time_;
 
     SectoredCache cache_;
     std::vector<MemoryRequest*>
         waiting_;  // per line: requests that wait for its pending sectors, newest first
     DelayQueue inbox_;
-    MemoryRequest* stalled_first_ = nullptr;  // in order of arrival; the first one found no room
-    MemoryRequest* stalled_last_ = nullptr;
-    BandwidthServer data_;
-    std::uint32_t misses_ = 0;
+    Queue stalled_, stalled_twins_;
+    BandwidthServer data_, link_out_, link_in_;
+    std::uint32_t misses_ = 0, copies_under_way_ = 0;
     std::uint32_t write_backs_ = 0;
     L2SliceStatistics statistics_;
 };

@@ -19,9 +19,9 @@ struct MemoryConfig {
     std::uint32_t channels = 40;
     double bandwidth =
         3.35e12;  ///< bytes per second, all channels, before refresh and turnaround (datasheet)
-    /// From the arrival of a read at the channel to its data leaving for L2, row closed and bus idle. DRAM
-    /// minus L2 latency of the H800 probe (GPU dissection logs: 638-657 and 264 cycles at 1755 MHz).
-    double latency = 214e-9;
+    /// From the arrival of a read at the channel to its data leaving for L2, row closed and bus idle. What is
+    /// left of the measured DRAM latencies without L1, crossbar and L2: 220 to 232 ns on H100 and A100.
+    double latency = 220e-9;
     double row_penalty = 28e-9;  ///< part of `latency` that a read of an open row does not pay (tRP + tRCD)
     double row_cycle = 45e-9;    ///< least time between two activations of a bank (tRC)
     std::uint32_t row_bytes = 1024;    ///< of one bank of one pseudo channel

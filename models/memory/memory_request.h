@@ -27,6 +27,16 @@ enum class RequestKind : std::uint8_t {
     store,
     atomic,      ///< performed in the L2 slice
     write_back,  ///< L2 -> memory channel
+    invalidate,  ///< L2 slice -> a slice of another partition: its copy of these sectors is old
+};
+
+/// How long a line stays in L2 after this access, as the PTX ISA names it (L2::evict_...).
+enum class EvictionPolicy : std::uint8_t {
+    none,       ///< nothing said: as `normal`, but a line that was to go last stays so
+    normal,     ///< least recently used
+    first,      ///< the line goes before all others
+    last,       ///< the line goes after all others
+    unchanged,  ///< the access does not renew the line
 };
 
 /// At any time a request belongs to exactly one block, or lies in exactly one DelayQueue. Half a cache line
@@ -36,13 +46,17 @@ struct MemoryRequest {
     std::uint64_t line = 0;         ///< address / kLineBytes
     std::uint32_t arrival = 0;      ///< cycle, at the block that it is on its way to
     std::uint32_t tag = 0;          ///< the issuer's own
-    std::uint16_t issuer = 0;       ///< SM, or L2 slice on the way to memory
+    std::uint16_t issuer = 0;       ///< SM, or L2 slice on the way to memory or another partition
     RequestKind kind = RequestKind::load;
     SectorMask sectors = 0;
     SectorMask missing = 0;             ///< L2: sectors that memory still has to deliver
     std::uint8_t atomic_conflicts = 0;  ///< atomics: operations on the most contended word, at most 32
-    bool returning = false;             ///< on its way back from memory to an L2 slice
-    bool wants_data = false;            ///< loads, and atomics whose old value is used
+    std::uint8_t port = 0;              ///< of the crossbar: the issuer's GPC
+    bool returning : 1 = false;         ///< on its way back from memory or another partition to an L2 slice
+    bool wants_data : 1 = false;        ///< loads, and atomics whose old value is used
+    bool from_slice : 1 = false;        ///< asked by an L2 slice of another partition, for its copy
+    bool crosses : 1 = false;           ///< stores, atomics: the line's home is not the issuer's partition
+    EvictionPolicy policy : 3 = EvictionPolicy::none;
 };
 static_assert(sizeof(MemoryRequest) == 32);
 

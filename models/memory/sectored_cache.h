@@ -9,7 +9,8 @@
 
 namespace heddle::models {
 
-/// Least recently used replacement. A line is named by a key, of which the low 32 bits must be unique (with
+/// Least recently used replacement among lines of the same priority; EvictionPolicy gives a line its priority.
+/// A line is named by a key, of which the low 32 bits must be unique (with
 /// 128-byte lines that covers 512 GiB of addresses); sets are chosen by hash.
 class SectoredCache {
   public:
@@ -20,6 +21,7 @@ class SectoredCache {
         SectorMask valid = 0;
         SectorMask dirty = 0;
         SectorMask pending = 0;  ///< on their way here
+        std::uint8_t copies = 0;  ///< L2, bit by partition: may have a copy
     };
 
     SectoredCache() = default;
@@ -38,16 +40,26 @@ class SectoredCache {
         }
         return kNone;
     }
-    /// The line of the key's set to replace: an unused one, else the least recently used without pending
-    /// sectors.
-    Index victim(std::uint64_t key) const;
+    /// The line of the key's set to replace: an unused one, else the first to go without pending sectors. None
+    /// when more than `most_pending` lines of the set wait already.
+    Index victim(std::uint64_t key, unsigned most_pending = ~0u) const;
     /// Gives line `index` to `key`, with no sector valid.
-    void assign(Index index, std::uint64_t key) {
+    void assign(Index index, std::uint64_t key, EvictionPolicy policy = EvictionPolicy::none) {
         tags_[index] = tag_of(key);
         sectors_[index] = Sectors{};
-        touch(index);
+        used_[index] = 0;
+        touch(index, policy == EvictionPolicy::unchanged ? EvictionPolicy::none : policy);
     }
-    void touch(Index index) { used_[index] = ++stamp_; }
+    /// The line is used; what is said of its eviction.
+    void touch(Index index, EvictionPolicy policy = EvictionPolicy::none) {
+        if (policy == EvictionPolicy::none && used_[index] < kLast) {
+            used_[index] = kNormal | next_stamp();
+        } else {
+            touch_hinted(index, policy);
+        }
+    }
+    /// Lines of a set that may have EvictionPolicy::last; further ones count as normal.
+    void limit_last(unsigned ways) { most_last_ = ways; }
     bool used(Index index) const { return used_[index] != 0; }
     /// Low 32 bits of the line's key.
     std::uint32_t key(Index index) const { return tags_[index]; }
@@ -62,11 +74,20 @@ class SectoredCache {
         return tag == kUnused ? tag - 1 : tag;
     }
     Index set_of(std::uint64_t key) const { return hash_.slice(key); }
+    // Order of eviction: priority, then time of the last use.
+    static constexpr std::uint32_t kFirst = 0, kNormal = 1u << 30, kLast = 2u << 30;
+    std::uint32_t next_stamp() {
+        if (++stamp_ == kNormal) renumber();
+        return stamp_;
+    }
+    void touch_hinted(Index index, EvictionPolicy policy);
+    void renumber();
     SliceHash hash_{1};
     std::uint32_t sets_ = 0, ways_ = 0;
     std::uint32_t stamp_ = 0;
+    unsigned most_last_ = ~0u;
     std::vector<std::uint32_t> tags_;
-    std::vector<std::uint32_t> used_;  // when last used; 0: never
+    std::vector<std::uint32_t> used_;  // priority and when last used; 0: never
     std::vector<Sectors> sectors_;
 };
 

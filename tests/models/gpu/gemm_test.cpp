@@ -32,7 +32,7 @@ GpuConfig a100_sxm() {
     c.l1.unified_bytes = 192 << 10;
     c.l1.latency = 33;
     c.l2.bytes = 40ull << 20;
-    c.l2.crossbar_latency = 50;
+    c.crossbar.latency = 50;
     c.l2.latency = 69;
     c.l2.fill_latency = 39;
     c.l2.bytes_per_cycle = 52;  // 5.4 TB/s measured (gpu-benches, gpu-l2-cache/a100_80.txt)

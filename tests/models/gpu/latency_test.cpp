@@ -12,6 +12,7 @@ namespace {
 GpuConfig h800_pcie() {
     GpuConfig config;
     config.clock = 1.755e9;
+    config.hbm.latency = 227e-9;
     return config;
 }
 
@@ -44,10 +45,10 @@ TEST_CASE("a pointer chase on a machine with an A100's numbers") {
     config.clock = 1.395e9;
     config.sm.count = 108;
     config.l1.latency = 33;
-    config.l2.crossbar_latency = 50;
+    config.crossbar.latency = 50;
     config.l2.latency = 69;
-    config.l2.fill_latency = 39;
-    config.hbm.latency = 254e-9;
+    config.l2.link_latency = 47;
+    config.hbm.latency = 227e-9;
     GpuTestBench bench(config);
     const std::uint64_t out = bench.memory.allocate("out", 8, true);
     const std::uint64_t small = bench.pointer_ring(64, 128), large = bench.pointer_ring(2048, 16384);

@@ -9,6 +9,8 @@ using namespace heddle::models;
 
 namespace {
 
+constexpr std::uint32_t kCrossbar = 69;  // one way to the requester
+
 /// One slice of one, so that a line's row is its number.
 struct Bench {
     ClockDomain clock{"clock", 1.755e9};
@@ -34,7 +36,7 @@ struct Bench {
     explicit Bench(std::uint64_t bytes, L2Config c = {})
         : config(small(c)),
           memory(quiet()),
-          slice("slice", clock, with_bytes(config, bytes), 0, memory.burst_bytes, pool),
+          slice("slice", clock, with_bytes(config, bytes), kCrossbar, 0, memory.burst_bytes, pool),
           channel("channel", clock, memory, 0, 0, 1) {
         slice.responses.bind(requester.responses);
         slice.memory_requests.bind(channel.requests);
@@ -78,8 +80,8 @@ TEST_CASE("a hit takes the slice's latency, a miss that of memory as well") {
     const L2Config& c = bench.config;
     const Cycle memory = 376;  // 214 ns
     REQUIRE(bench.requester.answers.at(0).at ==
-            100 + c.miss_latency + memory + c.fill_latency + c.crossbar_latency);
-    REQUIRE(bench.requester.answers.at(1).at == 5000 + c.latency + c.crossbar_latency);
+            100 + c.miss_latency + memory + c.fill_latency + kCrossbar);
+    REQUIRE(bench.requester.answers.at(1).at == 5000 + c.latency + kCrossbar);
     REQUIRE(bench.slice.statistics().fill_sectors == 4);
     REQUIRE(bench.slice.statistics().hit_sectors == 4);
 }

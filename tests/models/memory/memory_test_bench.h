@@ -34,6 +34,7 @@ class Requester : public Block, public ResponseInterface {
     std::vector<Cycle> acknowledgements;
 
     void respond(MemoryRequest& request, Cycle arrival) override {
+        if (!request.wants_data) return acknowledge(arrival);
         inbox_.push(request, arrival);
         wake(arrival);
     }

@@ -128,7 +128,7 @@ TEST_CASE("bandwidths are those of the hardware file") {
     CHECK(measure(*device, "bandwidth/sm/shared_store").value == Approx(wavefront).epsilon(0.01));
     CHECK(measure(*device, "bandwidth/sm/l1_load").value == Approx(wavefront).epsilon(0.12));
     CHECK(measure(*device, "bandwidth/sm/l2_load").value ==
-          Approx(config.l2.crossbar_response_bytes).epsilon(0.01));
+          Approx(config.crossbar.response_bytes).epsilon(0.01));
     // Conflicts of banks: lanes 2, 8, 32 words apart share a bank by 2, 8, 32.
     for (const unsigned stride : {2u, 8u, 32u})
         CHECK(measure(*device, "bandwidth/sm/shared_stride/" + std::to_string(stride)).value ==
@@ -167,7 +167,7 @@ TEST_CASE("copies by the bulk engine reach what the levels give") {
 TEST_CASE("another machine, other findings") {
     const ChangedHardware changed(
         "pipelines.fp32.latency: 7 cycles\nshared.latency: 41 cycles\nl1.latency: 55 cycles\n"
-        "pipelines.special.interval: 16 cycles\ntensor.macs_per_cycle.f16: 1024\nl2.far_latency: 200 "
+        "pipelines.special.interval: 16 cycles\ntensor.macs_per_cycle.f16: 1024\nl2.link_latency: 200 "
         "cycles\n");
     const auto device = make_simulator_device(changed.file());
     CHECK(measure(*device, "latency/ffma").value == Approx(7).margin(0.01));

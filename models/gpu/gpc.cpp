@@ -1,0 +1,123 @@
+#include "models/gpu/gpc.h"
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+namespace heddle::models::gpu {
+
+Gpc::Gpc(const sc_core::sc_module_name& name, const GpuConfig& config, std::uint32_t position,
+         std::vector<std::uint32_t> members, MemoryRequestPool& pool)
+    : sc_module(name),
+      requests("requests"),
+      sms("sms"),
+      slices("slices"),
+      responses("responses"),
+      position_(position),
+      partition_(position % config.l2.partitions),
+      members_(std::move(members)),
+      near_latency_(config.crossbar.gpc_latency),
+      far_latency_(config.crossbar.latency - config.crossbar.gpc_latency),
+      link_latency_(config.l2.link_latency),
+      hash_(config.l2.slices, config.l2.partitions),
+      pool_(pool),
+      local_(config.sm.count),
+      out_(config.crossbar.gpc_request_bytes),
+      in_(config.crossbar.gpc_response_bytes) {
+    requests.bind(*this);
+    responses.bind(*this);
+    for (std::size_t i = 0; i < members_.size(); ++i) local_[members_[i]] = static_cast<std::uint16_t>(i);
+    if (config.crossbar.coalescer >= kWays) {
+        const std::uint64_t sets = std::bit_floor(config.crossbar.coalescer / kWays);
+        set_mask_ = sets - 1;
+        flights_.resize(sets * kWays);
+    }
+}
+
+void Gpc::end_of_elaboration() {
+    slices_.clear();
+    sms_.clear();
+    for (int i = 0; i < slices.size(); ++i) slices_.push_back(slices[i]);
+    for (int i = 0; i < sms.size(); ++i) sms_.push_back(sms[i]);
+}
+
+void Gpc::reset() {
+    out_.reset();
+    in_.reset();
+    std::fill(flights_.begin(), flights_.end(), Flight{});
+    statistics_ = {};
+}
+
+void Gpc::send(MemoryRequest& request, Cycle leave, unsigned data_sectors) {
+    ++statistics_.requests;
+    request.port = static_cast<std::uint8_t>(position_);
+    const bool load = request.kind == RequestKind::load;
+    const Cycle at = leave + near_latency_;
+    if (load && !flights_.empty() && join(request, at)) return;
+    const PartitionedHash::Place place = hash_.place(request.line);
+    const std::uint32_t partition = load ? partition_ : place.home;
+    Cycle arrival = out_.take(at, std::max(1u, data_sectors) * kSectorBytes) + far_latency_;
+    if (partition != partition_) {
+        request.crosses = true;
+        arrival += link_latency_;
+    }
+    slices_[hash_.slice(place.position, partition)]->send(request, arrival);
+}
+
+/// True: the load is answered together with one under way. False: it goes to L2, and others may join it.
+bool Gpc::join(MemoryRequest& request, Cycle at) {
+    Flight* const set = set_of(request.line);
+    Flight* place = nullptr;
+    for (Flight* flight = set; flight != set + kWays; ++flight) {
+        if (flight->answered <= at) {
+            place = flight;
+        } else if (flight->line == request.line && (request.sectors & ~flight->sectors) == 0) {
+            ++statistics_.joined;
+            if (flight->answered != kNever) {
+                deliver(request, flight->answered + near_latency_);
+            } else {
+                request.next = flight->joined;
+                flight->joined = &request;
+            }
+            return true;
+        }
+    }
+    if (place != nullptr) *place = Flight{request.line, &request, nullptr, kNever, request.sectors};
+    return false;
+}
+
+void Gpc::respond(MemoryRequest& request, Cycle arrival) {
+    Cycle at = arrival - near_latency_;
+    if (!request.wants_data) {
+        sms_[local_[request.issuer]]->acknowledge(arrival);
+        pool_.give_back(request);
+        return;
+    }
+    at = in_.take(at, sector_count(request.sectors) * kSectorBytes);
+    if (request.kind == RequestKind::load && !flights_.empty()) {
+        Flight* const set = set_of(request.line);
+        for (Flight* flight = set; flight != set + kWays; ++flight) {
+            if (flight->leader != &request) continue;
+            flight->leader = nullptr;
+            flight->answered = at;
+            for (MemoryRequest* joined = std::exchange(flight->joined, nullptr); joined != nullptr;) {
+                MemoryRequest* const following = joined->next;
+                deliver(*joined, at + near_latency_);
+                joined = following;
+            }
+            break;
+        }
+    }
+    deliver(request, at + near_latency_);
+}
+
+void Gpc::acknowledge(Cycle) {}  // slices answer with respond()
+
+GpcStatistics Gpc::statistics() const {
+    GpcStatistics result = statistics_;
+    result.request_bytes = out_.booked_bytes();
+    result.response_bytes = in_.booked_bytes();
+    return result;
+}
+
+}  // namespace heddle::models::gpu

@@ -1,0 +1,85 @@
+// The crossbar's port of a graphics processing cluster (GPC), which its SMs share, and the coalescer at it.
+#pragma once
+
+#include <cstdint>
+#include <systemc>
+#include <vector>
+
+#include "models/gpu/gpu_config.h"
+#include "models/memory/address_hash.h"
+#include "models/memory/bandwidth_calendar.h"
+#include "models/memory/memory_ports.h"
+#include "models/memory/memory_request.h"
+
+namespace heddle::models::gpu {
+
+/// From an SM to L2.
+class CrossbarInterface : public virtual sc_core::sc_interface {
+  public:
+    /// The request leaves the SM in cycle `leave`, at least the present one, with `data_sectors` sectors of
+    /// data. Ownership passes to the crossbar.
+    virtual void send(MemoryRequest& request, Cycle leave, unsigned data_sectors) = 0;
+};
+
+struct GpcStatistics {
+    std::uint64_t requests = 0;          ///< of SMs
+    std::uint64_t joined = 0;            ///< loads that were answered by another SM's
+    std::uint64_t request_bytes = 0, response_bytes = 0;  ///< through the GPC's port
+};
+
+/// Brings requests of its SMs to the slices of its partition, stores and atomics to the line's home, and answers
+/// back. It acts when it is called, not by cycles of its own: its port is a calendar of bookings.
+///
+/// Coalescer: while a load of a line is under way, loads of the same sectors by other SMs of the GPC join it. They
+/// cost L2 nothing, and the GPC's port one answer (Nsight Compute's documentation names the unit L2 Request
+/// Coalescer, LRC). A limited number of lines can be joined, in sets of four by hash.
+class Gpc : public sc_core::sc_module, public CrossbarInterface, public ResponseInterface {
+  public:
+    sc_core::sc_export<CrossbarInterface> requests;                              ///< from SMs
+    sc_core::sc_port<ResponseInterface, 0> sms;                                  ///< to SMs, as in `members`
+    sc_core::sc_port<RequestInterface, 0> slices;                                ///< all, by position
+    sc_core::sc_export<ResponseInterface> responses;                             ///< from slices
+
+    /// `members`: the SMs of the GPC.
+    Gpc(const sc_core::sc_module_name& name, const GpuConfig& config, std::uint32_t position,
+        std::vector<std::uint32_t> members, MemoryRequestPool& pool);
+
+    void send(MemoryRequest& request, Cycle leave, unsigned data_sectors) override;
+    void respond(MemoryRequest& request, Cycle arrival) override;
+    void acknowledge(Cycle at) override;
+    void reset();
+
+    const std::vector<std::uint32_t>& members() const { return members_; }
+    GpcStatistics statistics() const;
+
+  private:
+    /// A load under way, which others may join until its answer has passed.
+    struct Flight {
+        std::uint64_t line = 0;
+        MemoryRequest* leader = nullptr;
+        MemoryRequest* joined = nullptr;  // newest first
+        Cycle answered = 0;               // cycle in which the answer passes the GPC's port; kNever: not known
+        SectorMask sectors = 0;
+    };
+    static constexpr unsigned kWays = 4;
+
+    void end_of_elaboration() override;
+    bool join(MemoryRequest& request, Cycle at);
+    Flight* set_of(std::uint64_t line) { return &flights_[(mix_bits(line) & set_mask_) * kWays]; }
+    void deliver(MemoryRequest& request, Cycle at) { sms_[local_[request.issuer]]->respond(request, at); }
+
+    const std::uint32_t position_, partition_;
+    const std::vector<std::uint32_t> members_;
+    const Cycle near_latency_, far_latency_, link_latency_;  // SM to port, port to slice, to another partition
+    const PartitionedHash hash_;
+    MemoryRequestPool& pool_;
+    std::vector<RequestInterface*> slices_;
+    std::vector<ResponseInterface*> sms_;
+    std::vector<std::uint16_t> local_;  // by SM: its place in members_
+    BandwidthCalendar out_, in_;
+    std::vector<Flight> flights_;
+    std::uint64_t set_mask_ = 0;
+    GpcStatistics statistics_;
+};
+
+}  // namespace heddle::models::gpu
