@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+
 #include "models/gpu/gpc.h"
 #include "models/gpu/gpu_config.h"
 #include "models/memory/bandwidth_server.h"

@@ -74,7 +74,7 @@ bool Gpc::join(MemoryRequest& request, Cycle at) {
         } else if (flight->line == request.line && (request.sectors & ~flight->sectors) == 0) {
             ++statistics_.joined;
             if (flight->answered != kNever) {
-                deliver(request, flight->answered + near_latency_);
+                answer(request, flight->answered);
             } else {
                 request.next = flight->joined;
                 flight->joined = &request;
@@ -87,13 +87,12 @@ bool Gpc::join(MemoryRequest& request, Cycle at) {
 }
 
 void Gpc::respond(MemoryRequest& request, Cycle arrival) {
-    Cycle at = arrival - near_latency_;
+    const Cycle at = arrival - near_latency_;
     if (!request.wants_data) {
         sms_[local_[request.issuer]]->acknowledge(arrival);
         pool_.give_back(request);
         return;
     }
-    at = in_.take(at, sector_count(request.sectors) * kSectorBytes);
     if (request.kind == RequestKind::load && !flights_.empty()) {
         Flight* const set = set_of(request.line);
         for (Flight* flight = set; flight != set + kWays; ++flight) {
@@ -102,13 +101,19 @@ void Gpc::respond(MemoryRequest& request, Cycle arrival) {
             flight->answered = at;
             for (MemoryRequest* joined = std::exchange(flight->joined, nullptr); joined != nullptr;) {
                 MemoryRequest* const following = joined->next;
-                deliver(*joined, at + near_latency_);
+                answer(*joined, at);
                 joined = following;
             }
             break;
         }
     }
-    deliver(request, at + near_latency_);
+    answer(request, at);
+}
+
+/// Data that reach the GPC's port in cycle `at`, or wait there since.
+void Gpc::answer(MemoryRequest& request, Cycle at) {
+    const Cycle passed = in_.take(at, sector_count(request.sectors) * kSectorBytes);
+    sms_[local_[request.issuer]]->respond(request, passed + near_latency_);
 }
 
 void Gpc::acknowledge(Cycle) {}  // slices answer with respond()

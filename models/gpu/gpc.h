@@ -22,23 +22,23 @@ class CrossbarInterface : public virtual sc_core::sc_interface {
 };
 
 struct GpcStatistics {
-    std::uint64_t requests = 0;          ///< of SMs
-    std::uint64_t joined = 0;            ///< loads that were answered by another SM's
+    std::uint64_t requests = 0;                           ///< of SMs
+    std::uint64_t joined = 0;                             ///< loads that were answered by another SM's
     std::uint64_t request_bytes = 0, response_bytes = 0;  ///< through the GPC's port
 };
 
-/// Brings requests of its SMs to the slices of its partition, stores and atomics to the line's home, and answers
-/// back. It acts when it is called, not by cycles of its own: its port is a calendar of bookings.
+/// Brings requests of its SMs to the slices of its partition, stores and atomics to the line's home, and
+/// answers back. It acts when it is called, not by cycles of its own: its port is a calendar of bookings.
 ///
-/// Coalescer: while a load of a line is under way, loads of the same sectors by other SMs of the GPC join it. They
-/// cost L2 nothing, and the GPC's port one answer (Nsight Compute's documentation names the unit L2 Request
-/// Coalescer, LRC). A limited number of lines can be joined, in sets of four by hash.
+/// Coalescer: while a load of a line is under way, loads of the same sectors by other SMs of the GPC join it.
+/// They cost L2 nothing (Nsight Compute's documentation names the unit L2
+/// Request Coalescer, LRC). A limited number of lines can be joined, in sets of four by hash.
 class Gpc : public sc_core::sc_module, public CrossbarInterface, public ResponseInterface {
   public:
-    sc_core::sc_export<CrossbarInterface> requests;                              ///< from SMs
-    sc_core::sc_port<ResponseInterface, 0> sms;                                  ///< to SMs, as in `members`
-    sc_core::sc_port<RequestInterface, 0> slices;                                ///< all, by position
-    sc_core::sc_export<ResponseInterface> responses;                             ///< from slices
+    sc_core::sc_export<CrossbarInterface> requests;   ///< from SMs
+    sc_core::sc_port<ResponseInterface, 0> sms;       ///< to SMs, as in `members`
+    sc_core::sc_port<RequestInterface, 0> slices;     ///< all, by position
+    sc_core::sc_export<ResponseInterface> responses;  ///< from slices
 
     /// `members`: the SMs of the GPC.
     Gpc(const sc_core::sc_module_name& name, const GpuConfig& config, std::uint32_t position,
@@ -58,7 +58,7 @@ class Gpc : public sc_core::sc_module, public CrossbarInterface, public Response
         std::uint64_t line = 0;
         MemoryRequest* leader = nullptr;
         MemoryRequest* joined = nullptr;  // newest first
-        Cycle answered = 0;               // cycle in which the answer passes the GPC's port; kNever: not known
+        Cycle answered = 0;  // cycle in which the answer passes the GPC's port; kNever: not known
         SectorMask sectors = 0;
     };
     static constexpr unsigned kWays = 4;
@@ -66,11 +66,12 @@ class Gpc : public sc_core::sc_module, public CrossbarInterface, public Response
     void end_of_elaboration() override;
     bool join(MemoryRequest& request, Cycle at);
     Flight* set_of(std::uint64_t line) { return &flights_[(mix_bits(line) & set_mask_) * kWays]; }
-    void deliver(MemoryRequest& request, Cycle at) { sms_[local_[request.issuer]]->respond(request, at); }
+    void answer(MemoryRequest& request, Cycle at);
 
     const std::uint32_t position_, partition_;
     const std::vector<std::uint32_t> members_;
-    const Cycle near_latency_, far_latency_, link_latency_;  // SM to port, port to slice, to another partition
+    const Cycle near_latency_, far_latency_,
+        link_latency_;  // SM to port, port to slice, to another partition
     const PartitionedHash hash_;
     MemoryRequestPool& pool_;
     std::vector<RequestInterface*> slices_;

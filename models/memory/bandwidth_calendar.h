@@ -10,10 +10,10 @@
 
 namespace heddle::models {
 
-/// Counts the bytes booked in each window of a few cycles and puts a booking into the first windows with room.
-/// A BandwidthServer serves in order of the calls; here a booking for a late cycle leaves the cycles before it to
-/// others. Bookings lie at most kReach cycles behind the latest one; what would begin further ahead than kReach
-/// begins there.
+/// Counts the bytes booked in each window of a few cycles and puts a booking into the first windows with
+/// room. A BandwidthServer serves in order of the calls; here a booking for a late cycle leaves the cycles
+/// before it to others. Bookings lie at most kReach cycles behind the latest one; what would begin further
+/// ahead than kReach begins there.
 class BandwidthCalendar {
   public:
     static constexpr Cycle kWindow = 8, kReach = 8 * 512;

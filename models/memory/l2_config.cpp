@@ -20,8 +20,9 @@ void describe(L2Config& c, ParameterList& list) {
              "Lines of one slice that may wait for memory, and as many that may wait for another partition.");
     list.add("l2.write_backs", c.write_backs, Quantity::count, 1, 65536,
              "Evicted lines of one slice that may be on their way to memory.");
-    list.add("l2.partitions", c.partitions, Quantity::count, 1, 8,
-             "Partitions; GPCs and slices divide among them. A partition keeps copies of lines of the others.");
+    list.add(
+        "l2.partitions", c.partitions, Quantity::count, 1, 8,
+        "Partitions; GPCs and slices divide among them. A partition keeps copies of lines of the others.");
     list.add("l2.link_latency", c.link_latency, Quantity::cycles, 1, 10000,
              "One way between two partitions.");
     list.add("l2.link_bytes_per_cycle", c.link_bytes_per_cycle, Quantity::per_cycle, 1, 1024,

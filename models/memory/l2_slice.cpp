@@ -120,8 +120,7 @@ L2Slice::Key L2Slice::key_of(std::uint64_t line) const {
 }
 
 SectoredCache::Index L2Slice::victim(const Key& key) const {
-    return key.home == partition_ ? cache_.victim(key.value)
-                                  : cache_.victim(key.value, config_.ways / 2);
+    return key.home == partition_ ? cache_.victim(key.value) : cache_.victim(key.value, config_.ways / 2);
 }
 
 bool L2Slice::can_serve(const MemoryRequest& request) const {
@@ -188,8 +187,10 @@ bool L2Slice::serve(MemoryRequest& request, Cycle now) {
     const SectorMask missing = request.sectors & static_cast<SectorMask>(~sectors.valid);
     statistics_.hit_sectors += count - sector_count(missing);
     if (missing == 0) {
-        if (request.kind == RequestKind::atomic) store(request, sectors, begin);
-        else finish(request, begin + config_.latency);
+        if (request.kind == RequestKind::atomic)
+            store(request, sectors, begin);
+        else
+            finish(request, begin + config_.latency);
         return true;
     }
     const SectorMask absent = missing & static_cast<SectorMask>(~sectors.pending);
@@ -341,8 +342,9 @@ void L2Slice::preload(std::uint64_t line, bool dirty) {
     const bool home = key.home == partition_;
     cache_.sectors(index).valid = kWholeLine;
     cache_.sectors(index).dirty = dirty && home ? kWholeLine : 0;
-    if (home && !dirty) cache_.sectors(index).copies = static_cast<std::uint8_t>(
-        ((1u << hash_.partitions()) - 1) & ~(1u << partition_));
+    if (home && !dirty)
+        cache_.sectors(index).copies =
+            static_cast<std::uint8_t>(((1u << hash_.partitions()) - 1) & ~(1u << partition_));
 }
 
 L2SliceStatistics L2Slice::statistics() const {

@@ -28,15 +28,15 @@ struct L2SliceStatistics {
     Cycle last_store = 0;  ///< cycle in which the last store or atomic was performed
 };
 
-/// Write-back, write-allocate without fetch (stores carry byte masks), sectored. Loads of sectors on their way
-/// wait for them.
+/// Write-back, write-allocate without fetch (stores carry byte masks), sectored. Loads of sectors on their
+/// way wait for them.
 ///
 /// With several partitions a slice also serves loads of lines whose home is its twin, the slice at the same
-/// position of another partition: it fetches what it lacks from there and keeps it as a copy, which is replaced
-/// like any other line. Stores and atomics go to the home, the point of coherence, which makes copies old that
-/// it has given out (a line that the home has evicted meanwhile is forgotten: assumption). Twins never wait for
-/// each other in a circle: what a twin asks for needs memory alone, has a queue and MSHRs of its own, and copies
-/// under way take at most half of a set.
+/// position of another partition: it fetches what it lacks from there and keeps it as a copy, which is
+/// replaced like any other line. Stores and atomics go to the home, the point of coherence, which makes
+/// copies old that it has given out (a line that the home has evicted meanwhile is forgotten: assumption).
+/// Twins never wait for each other in a circle: what a twin asks for needs memory alone, has a queue and
+/// MSHRs of its own, and copies under way take at most half of a set.
 class L2Slice : public Block, public RequestInterface, public ResponseInterface {
   public:
     sc_core::sc_export<RequestInterface> requests;                                     ///< from SMs and twins

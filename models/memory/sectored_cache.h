@@ -9,9 +9,9 @@
 
 namespace heddle::models {
 
-/// Least recently used replacement among lines of the same priority; EvictionPolicy gives a line its priority.
-/// A line is named by a key, of which the low 32 bits must be unique (with
-/// 128-byte lines that covers 512 GiB of addresses); sets are chosen by hash.
+/// Least recently used replacement among lines of the same priority; EvictionPolicy gives a line its
+/// priority. A line is named by a key, of which the low 32 bits must be unique (with 128-byte lines that
+/// covers 512 GiB of addresses); sets are chosen by hash.
 class SectoredCache {
   public:
     using Index = std::uint32_t;
@@ -20,7 +20,7 @@ class SectoredCache {
     struct Sectors {
         SectorMask valid = 0;
         SectorMask dirty = 0;
-        SectorMask pending = 0;  ///< on their way here
+        SectorMask pending = 0;   ///< on their way here
         std::uint8_t copies = 0;  ///< L2, bit by partition: may have a copy
     };
 
@@ -40,8 +40,8 @@ class SectoredCache {
         }
         return kNone;
     }
-    /// The line of the key's set to replace: an unused one, else the first to go without pending sectors. None
-    /// when more than `most_pending` lines of the set wait already.
+    /// The line of the key's set to replace: an unused one, else the first to go without pending sectors.
+    /// None when more than `most_pending` lines of the set wait already.
     Index victim(std::uint64_t key, unsigned most_pending = ~0u) const;
     /// Gives line `index` to `key`, with no sector valid.
     void assign(Index index, std::uint64_t key, EvictionPolicy policy = EvictionPolicy::none) {

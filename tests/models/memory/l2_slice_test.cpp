@@ -29,6 +29,7 @@ struct Bench {
     static MemoryConfig quiet() {
         MemoryConfig c;
         c.refresh_duration = 0;
+        c.latency = 214e-9;
         c.channels = 1;
         c.bandwidth = 3.35e12 / 40;
         return c;
@@ -79,8 +80,7 @@ TEST_CASE("a hit takes the slice's latency, a miss that of memory as well") {
     bench.run();
     const L2Config& c = bench.config;
     const Cycle memory = 376;  // 214 ns
-    REQUIRE(bench.requester.answers.at(0).at ==
-            100 + c.miss_latency + memory + c.fill_latency + kCrossbar);
+    REQUIRE(bench.requester.answers.at(0).at == 100 + c.miss_latency + memory + c.fill_latency + kCrossbar);
     REQUIRE(bench.requester.answers.at(1).at == 5000 + c.latency + kCrossbar);
     REQUIRE(bench.slice.statistics().fill_sectors == 4);
     REQUIRE(bench.slice.statistics().hit_sectors == 4);

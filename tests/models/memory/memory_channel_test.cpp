@@ -38,6 +38,7 @@ struct Bench {
 
 TEST_CASE("an idle channel answers after its latency, an open row sooner") {
     MemoryConfig config;
+    config.latency = 214e-9;
     config.refresh_duration = 0;
     Bench bench(config);
     bench.add(1000, RequestKind::load, 0);

@@ -176,8 +176,9 @@ TEST_CASE("another machine, other findings") {
     CHECK(measure(*device, "throughput/ex2/warps=16").value == Approx(0.25).epsilon(0.01));
     CHECK(measure(*device, "throughput/wgmma/bf16_f32/n=256/a=shared/warpgroups=1").value ==
           Approx(1024).epsilon(0.01));
-    // Half of the lines are 200 cycles further: the distribution has two groups.
-    const Measurement lines = measure(*device, "lines/l2/sm_0_of_8");
+    // Half of the lines have their home in the other partition, a link of 200 cycles each way and another
+    // pass of a slice away: from memory, the distribution has two groups. In L2 all have come near.
+    const Measurement lines = measure(*device, "lines/dram/sm_0_of_8");
     REQUIRE(lines.bytes.size() == 2 * 4096);
     std::size_t far = 0;
     std::uint16_t nearest = 65535, furthest = 0;
@@ -192,7 +193,7 @@ TEST_CASE("another machine, other findings") {
         std::memcpy(&cycles, lines.bytes.data() + 2 * i, 2);
         far += cycles > nearest + 100 ? 1 : 0;
     }
-    CHECK(furthest - nearest == Approx(200).margin(40));
+    CHECK(furthest - nearest == Approx(2 * 200 + 41).margin(110));  // open rows and refresh
     CHECK(far > 4096 * 0.4);
     CHECK(far < 4096 * 0.6);
 }
