@@ -63,12 +63,10 @@ void check(const GemmWgmmaSpec& spec) {
     }
     const bool words = spec.partition.split_k || spec.epilogue.output == ElementType::f32;
     const unsigned unit_of_store = words ? 8 : 16;
-    if (spec.tensor_store && !spec.epilogue.expression && !t.swap && t.columns() % unit_of_store != 0) {
+    if (spec.tensor_store && !t.swap && t.columns() % unit_of_store != 0) {
         fail("the result of such a narrow tile cannot be staged", "swap rows and columns");
     }
-    if ((!spec.tensor_store || spec.epilogue.expression) && t.swap) {
-        fail("direct stores go by rows", "do not swap rows and columns");
-    }
+    if (!spec.tensor_store && t.swap) fail("direct stores go by rows", "do not swap rows and columns");
 }
 
 std::string name_for(const GemmWgmmaSpec& spec) {
@@ -105,7 +103,7 @@ class Writer {
         : spec_(spec),
           tile_(spec.tile),
           layout_(spec),
-          staged_(spec.tensor_store && !spec.epilogue.expression),
+          staged_(spec.tensor_store),
           batched_(spec.partition.batched),
           split_(spec.partition.split_k),
           tile_k_(wgmma_tile_k(spec.type)),
@@ -141,6 +139,7 @@ class Writer {
     void copy_operand(const Operand& operand, const Reg& k, const Reg& stage_area, const Reg& barrier);
     void consume();
     void consume_tile();
+    GemmParameters parameters_of_entry(const WgmmaPlace& place);
     void stage(unsigned s, bool first_round, const std::string& exit);
     void multiply(unsigned s, bool first_round);
     Reg descriptor(const Reg& low, unsigned offset);
@@ -497,6 +496,25 @@ void Writer::consume_tile() {
     w_.place(done);
 }
 
+/// With the pointers of the epilogue moved to the batch entry or slice at hand.
+GemmParameters Writer::parameters_of_entry(const WgmmaPlace& place) {
+    GemmParameters p = p_;
+    if (place.batch.empty()) return p;
+    const auto move = [&](Reg& base, const Reg& stride, ElementType type) {
+        const Reg elements = w_.make_b64("mul.lo.u64", w_.make_b64("cvt.u64.u32", place.batch), stride);
+        const Reg bytes = w_.make_b64("shl.b64", elements, std::countr_zero(bytes_of(type)));
+        base = w_.make_b64("add.s64", base, bytes);
+    };
+    if (!staged_) move(p.d, p_.stride_d, split_ ? ElementType::f32 : spec_.epilogue.output);
+    if (!split_ && spec_.epilogue.expression) {
+        if (ExpressionCode::reads_input(*spec_.epilogue.expression, 2))
+            move(p.c, p_.stride_c, spec_.epilogue.c);
+        if (spec_.epilogue.expression->outputs.size() > 1)
+            move(p.auxiliary, p_.stride_d, spec_.epilogue.auxiliary);
+    }
+    return p;
+}
+
 void Writer::consume() {
     const bool ping_pong = tile_.schedule == WgmmaSchedule::ping_pong;
     full_ = w_.make_b32("add.u32", shared_, layout_.full);
@@ -553,23 +571,11 @@ void Writer::consume() {
                      batched_ || split_ ? entry_ : Reg{}, warpgroup_, thread_};
     if (!ping_pong && tile_.consumers > 1)
         place.row = w_.make_b32("mad.lo.u32", warpgroup_, layout_.fragments * 64, place.row);
+    const GemmParameters parameters = parameters_of_entry(place);
     if (output) {
-        output->store(accumulators_, place);
+        output->store(accumulators_, place, parameters);
     } else {
-        GemmParameters p = p_;
-        const auto entry_of = [&](const Reg& base, const Reg& stride, ElementType type) {
-            const Reg elements = w_.make_b64("mul.lo.u64", w_.make_b64("cvt.u64.u32", entry_), stride);
-            return w_.make_b64("add.s64", base,
-                               w_.make_b64("shl.b64", elements, std::countr_zero(bytes_of(type))));
-        };
-        if (!place.batch.empty()) {
-            p.d = entry_of(p_.d, p_.stride_d, split_ ? ElementType::f32 : spec_.epilogue.output);
-            if (!split_) {
-                p.c = entry_of(p_.c, p_.stride_c, spec_.epilogue.c);
-                p.auxiliary = entry_of(p_.auxiliary, p_.stride_d, spec_.epilogue.auxiliary);
-            }
-        }
-        store_wgmma_directly(w_, spec_, p, accumulators_, place);
+        store_wgmma_directly(w_, spec_, parameters, accumulators_, place);
     }
     w_.place(next);
     w_.op("add.u32", id_, id_, id_step_);

@@ -65,7 +65,7 @@ GemmWgmmaLaunch gemm_wgmma_launch(const GemmWgmmaSpec& spec, const GemmProblem& 
     arguments.push_back(tensor_map_argument("tensor_b", p.b,
                                             operand_map(spec.type, b_along_k, p.n, p.k, p.ldb, tile.n,
                                                         tile.cluster_m, p.batch, p.stride_b, batched)));
-    if (spec.tensor_store && !spec.epilogue.expression) {
+    if (spec.tensor_store) {
         arguments.push_back(tensor_map_argument("tensor_d", p.d, result_map(spec, p)));
     }
     arguments.push_back(pointer_argument("d", p.d.buffer, p.d.byte_offset));

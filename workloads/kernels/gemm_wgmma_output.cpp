@@ -1,4 +1,5 @@
-#include <bit>
+#include <algorithm>
+#include <optional>
 
 #include "workloads/kernels/gemm_wgmma_parts.h"
 
@@ -72,14 +73,14 @@ void WgmmaTensorStore::barrier() {
     w_.op("bar.sync", barrier_, 128);
 }
 
-void WgmmaTensorStore::write_halves(const std::vector<std::vector<Reg>>& fragment, unsigned first,
-                                    unsigned count, unsigned buffer) {
+void WgmmaTensorStore::write_halves(const std::vector<std::vector<Reg>>& chunk, unsigned buffer) {
+    const auto count = static_cast<unsigned>(chunk.size());
     const unsigned line = shape_.line_bytes;
     const std::string transposed = shape_.swap ? ".trans" : "";
     for (unsigned block = 0; block < count; block += 2) {
         std::vector<Reg> words;
         for (unsigned b = block; b < std::min(block + 2, count); ++b) {
-            const std::vector<Reg>& c = fragment[first + b];
+            const std::vector<Reg>& c = chunk[b];
             words.push_back(pack_pair(w_, shape_.type, c[0], c[1]));
             words.push_back(pack_pair(w_, shape_.type, c[2], c[3]));
         }
@@ -95,11 +96,10 @@ void WgmmaTensorStore::write_halves(const std::vector<std::vector<Reg>>& fragmen
     }
 }
 
-void WgmmaTensorStore::write_words(const std::vector<std::vector<Reg>>& fragment, unsigned first,
-                                   unsigned count, unsigned buffer) {
+void WgmmaTensorStore::write_words(const std::vector<std::vector<Reg>>& chunk, unsigned buffer) {
     const unsigned line = shape_.line_bytes;
-    for (unsigned block = 0; block < count; ++block) {
-        const std::vector<Reg>& c = fragment[first + block];
+    for (unsigned block = 0; block < chunk.size(); ++block) {
+        const std::vector<Reg>& c = chunk[block];
         const unsigned offset = buffer * kStagingBytes;
         if (shape_.swap) {
             const unsigned step = offset + block * 8 * line;
@@ -115,16 +115,10 @@ void WgmmaTensorStore::write_words(const std::vector<std::vector<Reg>>& fragment
     }
 }
 
-void WgmmaTensorStore::write_chunk(const WgmmaAccumulators& accumulators, unsigned fragment, unsigned first,
-                                   unsigned count, unsigned buffer) {
-    if (bytes_of(shape_.type) == 2) {
-        write_halves(accumulators[fragment], first, count, buffer);
-    } else {
-        write_words(accumulators[fragment], first, count, buffer);
-    }
-}
-
-void WgmmaTensorStore::store(const WgmmaAccumulators& accumulators, const WgmmaPlace& place) {
+void WgmmaTensorStore::store(const WgmmaAccumulators& accumulators, const WgmmaPlace& place,
+                             const GemmParameters& parameters) {
+    std::optional<WgmmaEpilogue> epilogue;
+    if (spec_.epilogue.expression && !spec_.partition.split_k) epilogue.emplace(w_, spec_, parameters, place);
     const unsigned blocks = spec_.tile.columns() / 8, chunk_blocks = shape_.chunk / 8;
     const unsigned chunks = static_cast<unsigned>(accumulators.size()) * blocks / chunk_blocks;
     const std::string dimensions = place.batch.empty() ? "2d" : "3d";
@@ -136,9 +130,18 @@ void WgmmaTensorStore::store(const WgmmaAccumulators& accumulators, const WgmmaP
             // The store before the last may still read the other buffer; with an odd number of chunks the
             // last tile ended in the buffer that the next begins with.
             const bool wraps = done == 0 && chunks % kStagingBuffers != 0;
+            std::vector<std::vector<Reg>> chunk;
+            for (unsigned block = first; block < first + chunk_blocks; ++block) {
+                const std::vector<Reg>& c = accumulators[fragment][block];
+                chunk.push_back(epilogue ? epilogue->apply(fragment, block, c) : c);
+            }
             w_.op_if(elected_, "cp.async.bulk.wait_group.read", wraps ? 0 : kStagingBuffers - 1);
             barrier();
-            write_chunk(accumulators, fragment, first, chunk_blocks, buffer);
+            if (bytes_of(shape_.type) == 2) {
+                write_halves(chunk, buffer);
+            } else {
+                write_words(chunk, buffer);
+            }
             w_.op("fence.proxy.async.shared::cta");
             barrier();
             const std::string skip = w_.new_label("stored");

@@ -41,23 +41,62 @@ struct WgmmaPlace {
     Reg warpgroup, thread;   ///< thread within the warpgroup
 };
 
+/// The epilogue's expression on accumulators where they are. It reads bias and C, and writes the second
+/// output, straight from and to global memory.
+class WgmmaEpilogue {
+  public:
+    WgmmaEpilogue(PtxWriter& w, const GemmWgmmaSpec& spec, const GemmParameters& parameters,
+                  const WgmmaPlace& place);
+    /// The four accumulators of 8 columns of wgmma; blocks of a fragment in ascending order.
+    std::vector<Reg> apply(unsigned fragment, unsigned block, const std::vector<Reg>& accumulators);
+
+  private:
+    /// A matrix like D: addresses of this lane's elements in rows 0 and 8 of a fragment (with swap: in
+    /// columns 0 and 1 of a block).
+    struct Surface {
+        ElementType type = ElementType::f32;
+        Reg base, leading;
+        Reg address[2];
+        Reg step;
+    };
+    void begin_fragment(unsigned fragment);
+    void place_surface(Surface& surface);
+    std::vector<Reg> load(const Surface& surface, unsigned block);
+    void store(const Surface& surface, unsigned block, const std::vector<Reg>& values);
+    std::vector<Reg> load_bias(unsigned block);
+    const Reg& column_guard(unsigned block, unsigned column);
+    Reg guard(unsigned block, unsigned element);
+    std::int64_t offset(const Surface& surface, unsigned block, unsigned element) const;
+
+    PtxWriter& w_;
+    const GemmWgmmaSpec& spec_;
+    const GemmParameters& parameters_;
+    bool swap_, reads_bias_, reads_c_, writes_auxiliary_;
+    ExpressionCode code_;
+    Reg lane_row_, lane_column_;  // of the tile's part, of fragment 0 and block 0
+    Reg row_;                     // of the fragment
+    Reg row_guards_[2];
+    Reg column_guards_[2];  // of the block
+    unsigned column_guards_of_ = ~0u;
+    std::vector<Reg> row_bias_;
+    Surface c_, auxiliary_;
+};
+
 /// Through shared memory and TMA: emit once before the loop over tiles, then for every tile.
 class WgmmaTensorStore {
   public:
     /// `shared`: b32 address of the layout; `map`: of D.
     WgmmaTensorStore(PtxWriter& w, const GemmWgmmaSpec& spec, const WgmmaLayout& layout, const Reg& shared,
                      const Reg& map, const Reg& warpgroup, const Reg& thread);
-    void store(const WgmmaAccumulators& accumulators, const WgmmaPlace& place);
+    void store(const WgmmaAccumulators& accumulators, const WgmmaPlace& place,
+               const GemmParameters& parameters);
     /// Before the CTA may end.
     void drain();
 
   private:
-    void write_chunk(const WgmmaAccumulators& accumulators, unsigned fragment, unsigned first, unsigned count,
-                     unsigned buffer);
-    void write_halves(const std::vector<std::vector<Reg>>& fragment, unsigned first, unsigned count,
-                      unsigned buffer);
-    void write_words(const std::vector<std::vector<Reg>>& fragment, unsigned first, unsigned count,
-                     unsigned buffer);
+    /// The blocks of 8 columns that fill a buffer.
+    void write_halves(const std::vector<std::vector<Reg>>& chunk, unsigned buffer);
+    void write_words(const std::vector<std::vector<Reg>>& chunk, unsigned buffer);
     void barrier();
 
     PtxWriter& w_;

@@ -168,6 +168,54 @@ TEST_CASE("Tiles, schedules and clusters of Hopper GEMMs give the same bits") {
     }
 }
 
+TEST_CASE("Hopper GEMMs apply bias, ReLU and C in the epilogue, and keep what was before it") {
+    for (const bool swap : {false, true}) {
+        for (const bool tensor_store : {true, false}) {
+            if (swap && !tensor_store) continue;
+            for (const ElementType output : {ElementType::f32, ElementType::bf16}) {
+                GemmWgmmaSpec spec;
+                spec.tile = {.m = 128, .n = 128, .stages = 3, .swap = swap};
+                spec.tensor_store = tensor_store;
+                spec.transpose_b = true;
+                spec.partition.batched = true;
+                spec.epilogue.expression =
+                    heddle::expression::parse("y0 = max(x0 + x1, 0) + s0 * x2; y1 = x0 + x1");
+                spec.epilogue.output = output;
+                spec.epilogue.bias = spec.epilogue.c = ElementType::bf16;
+                spec.epilogue.auxiliary = ElementType::bf16;
+                spec.epilogue.vector_width = 8;
+                const GemmCase c{.m = 200, .n = 184, .k = 72, .batch = 2, .transpose_b = true};
+                const auto a = random_integers(c.stride_a() * c.batch, -2, 2, 1);
+                const auto b = random_integers(c.stride_b() * c.batch, -2, 2, 2);
+                const auto old = random_integers(c.stride_c() * c.batch, -8, 8, 3);
+                const auto bias = random_integers(c.n, -8, 8, 4);
+                Device device(90);
+                GemmProblem p = problem_of(c);
+                p.a = pointer_argument("a", device.add(spec.type, a));
+                p.b = pointer_argument("b", device.add(spec.type, b));
+                const std::uint32_t d = device.add_untouched(output, old.size());
+                const std::uint32_t y1 = device.add_untouched(ElementType::bf16, old.size());
+                p.d = pointer_argument("d", d);
+                GemmWgmmaLaunch launch = gemm_wgmma_launch(spec, p, 3);
+                launch.arguments.push_back(pointer_argument("c", device.add(ElementType::bf16, old)));
+                launch.arguments.push_back(pointer_argument("bias", device.add(ElementType::bf16, bias)));
+                launch.arguments.push_back(pointer_argument("auxiliary", y1));
+                launch.arguments.push_back(f32_argument("s0", 0.5f));
+                device.run(generate_gemm_wgmma(spec), launch.grid, launch.arguments);
+                std::vector<double> expected(old.size()), before(old.size());
+                c.for_each([&](auto z, auto i, auto j, std::size_t place) {
+                    const double sum = c.product(a, b, z, i, j) + bias[j];
+                    before[place] = rounded(ElementType::bf16, sum);
+                    expected[place] = rounded(output, std::max(sum, 0.0) + 0.5 * old[place]);
+                });
+                CAPTURE(swap, tensor_store, name_of(output));
+                check_equal(device.read(d), expected);
+                check_equal(device.read(y1), before);
+            }
+        }
+    }
+}
+
 TEST_CASE("Hopper GEMMs store straight from registers what TMA cannot") {
     GemmWgmmaSpec spec;
     spec.tile = {.m = 128, .n = 64, .stages = 3};
