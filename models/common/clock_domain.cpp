@@ -146,6 +146,9 @@ void ClockDomain::run_cycle() {
     for (std::size_t word = 0; word < words_; ++word) {
         std::uint64_t bits = words[word];
         words[word] = 0;
+        // The caches of the host fetch for many blocks at once what one after the other would wait for.
+        for (std::uint64_t ahead = bits; ahead != 0; ahead &= ahead - 1)
+            blocks_[word * 64 + static_cast<std::size_t>(std::countr_zero(ahead))]->prefetch(now_);
         while (bits != 0) {
             const auto bit = static_cast<std::size_t>(std::countr_zero(bits));
             bits &= bits - 1;

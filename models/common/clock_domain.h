@@ -32,6 +32,9 @@ class Block : public sc_core::sc_module {
     Block(const sc_core::sc_module_name& name, ClockDomain& clock);
     virtual Cycle tick(Cycle now) = 0;
     virtual bool can_act(Cycle now) const = 0;
+    /// Called shortly before tick(now): brings what that will need into the caches of the host. Changes
+    /// nothing.
+    virtual void prefetch(Cycle) const {}
     /// Back to the state just after construction. A test per block proves it complete.
     virtual void reset() = 0;
 

@@ -76,10 +76,14 @@ class DelayQueue {
             if (step == kWords) bits &= (1ull << (start % 64)) - 1;
             if (bits == 0) continue;
             const std::size_t bucket = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
+            __builtin_prefetch(last_[bucket]);
             return now + (bucket + kBuckets - start) % kBuckets;
         }
         return kNever;
     }
+
+    /// A request that pop(now) may give out, nullptr when there is none.
+    const MemoryRequest* peek(Cycle now) const { return last_[now % kBuckets]; }
 
     /// Whether pop(now) would give something out.
     bool due(Cycle now) const {

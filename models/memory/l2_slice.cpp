@@ -74,6 +74,13 @@ bool L2Slice::can_act(Cycle now) const {
     return stalled_.first != nullptr && can_serve(*stalled_.first);
 }
 
+void L2Slice::prefetch(Cycle now) const {
+    const MemoryRequest* const request = inbox_.peek(now);
+    if (request == nullptr || request->kind == RequestKind::write_back) return;
+    const bool from_memory = request->returning && !request->from_slice;
+    cache_.prefetch(from_memory ? hash_.key(request->line, partition_) : key_of(request->line).value);
+}
+
 Cycle L2Slice::tick(Cycle now) {
     for (MemoryRequest* request = inbox_.pop(now); request != nullptr;) {
         MemoryRequest* const following = request->next;

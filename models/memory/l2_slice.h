@@ -57,6 +57,7 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     void acknowledge(Cycle at) override;
     Cycle tick(Cycle now) override;
     bool can_act(Cycle now) const override;
+    void prefetch(Cycle now) const override;
     void reset() override;
 
     /// Puts a line into the cache as the most recently used, before a run.

@@ -40,6 +40,13 @@ class SectoredCache {
         }
         return kNone;
     }
+    /// Brings the key's set into the caches of the host.
+    void prefetch(std::uint64_t key) const {
+        const Index first = set_of(key) * ways_;
+        __builtin_prefetch(&tags_[first]);
+        __builtin_prefetch(&used_[first]);
+        __builtin_prefetch(&sectors_[first]);
+    }
     /// The line of the key's set to replace: an unused one, else the first to go without pending sectors.
     /// None when more than `most_pending` lines of the set wait already.
     Index victim(std::uint64_t key, unsigned most_pending = ~0u) const;
