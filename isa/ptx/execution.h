@@ -43,6 +43,7 @@ enum class Synchronisation : std::uint8_t {
     none,
     cta_barrier,        ///< the warp may have to wait: see Warp::blocked()
     cluster_barrier,    ///< barrier.cluster.wait: the same
+    cluster_arrive,     ///< barrier.cluster.arrive
     async_copy_commit,  ///< cp.async.commit_group
     async_copy_wait,  ///< cp.async.wait_group N: at most `async_copy_groups_left` groups may stay unfinished
     memory_fence,

@@ -32,10 +32,17 @@ void BulkCopyEngine::split(const ptx::AsyncOperation& operation, std::vector<Lin
     }
 }
 
+// st.async and red.async move up to 16 bytes per thread from registers, without the engine.
+Cycle BulkCopyEngine::begin_shared_copy(std::uint32_t bytes, Cycle now) {
+    count(bytes);
+    if (bytes <= 16) return now + static_cast<Cycle>(config_.load_store.address_interval);
+    return starts_.take(now, fine(config_.bulk_copy.interval)) + config_.bulk_copy.latency +
+           config_.l1.miss_latency;
+}
+
 void BulkCopyEngine::begin(std::uint32_t id, const ptx::AsyncOperation& operation, Cycle now) {
     using Kind = ptx::AsyncOperation::Kind;
-    ++statistics_.copies;
-    statistics_.bytes += operation.bytes;
+    count(operation.bytes);
     const std::uint32_t index = new_copy();
     Copy& copy = copies_[index];
     copy.id = id;
@@ -44,12 +51,7 @@ void BulkCopyEngine::begin(std::uint32_t id, const ptx::AsyncOperation& operatio
     copy.start = starts_.take(now, fine(config_.bulk_copy.interval)) + config_.bulk_copy.latency +
                  config_.l1.miss_latency;
     copy.last = copy.start;
-    if (operation.kind == Kind::shared_copy) {
-        const double cycles = operation.bytes / config_.cluster.bytes_per_cycle;
-        copy.last = copy.start + config_.cluster.latency + static_cast<Cycle>(cycles);
-    } else {
-        split(operation, copy.lines);
-    }
+    split(operation, copy.lines);
     if (copy.lines.empty()) {
         end(index);
         return;
@@ -87,7 +89,7 @@ void BulkCopyEngine::send_line(std::uint32_t index, Cycle now) {
         port_.make(copy.reduces ? RequestKind::atomic : RequestKind::store, line.line, line.sectors);
     if (copy.reduces) request.atomic_conflicts = 1;
     statistics_.store_sectors += sector_count(line.sectors);
-    load_store_.pass_bulk_line(leave);
+    load_store_.pass_wavefronts(1, now);
     load_store_.count_bulk_store();
     copy.last = std::max(copy.last, port_.send_data(request, leave));
 }
@@ -96,7 +98,7 @@ void BulkCopyEngine::respond(MemoryRequest& response, Cycle now) {
     const std::uint32_t index = response.tag & ~kTag;
     Copy& copy = copies_[index];
     const Cycle ready = port_.receive(sector_count(response.sectors), now) + config_.l1.return_latency;
-    load_store_.pass_bulk_line(ready);
+    load_store_.pass_wavefronts(1, now);
     copy.last = std::max(copy.last, ready);
     --copy.outstanding;
     --under_way_;

@@ -28,6 +28,10 @@ class BulkCopyEngine {
 
     /// A copy begins. `id` is the caller's own. Copies without lines end in a known time as well.
     void begin(std::uint32_t id, const ptx::AsyncOperation& operation, Cycle now);
+    /// Copies between shared memories pass through the cluster's network: when one may leave, and that it has
+    /// ended.
+    Cycle begin_shared_copy(std::uint32_t bytes, Cycle now);
+    void end_shared_copy(std::uint32_t id, Cycle at) { ended_.push_back({id, at, at}); }
     /// A response with kTag, in its cycle of arrival.
     void respond(MemoryRequest& response, Cycle now);
 
@@ -55,6 +59,10 @@ class BulkCopyEngine {
         Cycle start = 0, last = 0;
     };
 
+    void count(std::uint32_t bytes) {
+        ++statistics_.copies;
+        statistics_.bytes += bytes;
+    }
     static void split(const ptx::AsyncOperation& operation, std::vector<Line>& lines);
     void pump(Cycle now);
     void send_line(std::uint32_t index, Cycle now);

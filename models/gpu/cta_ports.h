@@ -1,6 +1,7 @@
 // The interfaces between the CTA scheduler and the SMs.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <systemc>
@@ -10,14 +11,28 @@
 
 namespace heddle::models::gpu {
 
+/// A cluster of thread blocks that runs.
+struct ClusterRun {
+    explicit ClusterRun(const ptx::LaunchContext& launch) : cluster(launch) {}
+    ptx::Cluster cluster;
+    std::array<std::uint16_t, ptx::kMaximumClusterSize> sms{};  ///< by rank
+    /// While one SM performs an instruction or ends a copy: after how many cycles warps on other SMs that it
+    /// releases go on.
+    Cycle release_delay = 1;
+};
+
+/// A thread block's place in its cluster; none without clusters.
+struct ClusterPlace {
+    std::shared_ptr<ClusterRun> run;
+    std::uint32_t rank = 0;
+};
+
 /// An SM, as the CTA scheduler sees it.
 class CtaReceiver : public virtual sc_core::sc_interface {
   public:
     /// Starts CTA `index` of the launch; its warps may issue from cycle `first_instruction` on, which is
     /// later than the present one. Calls come in ascending order of `first_instruction`.
-    /// `cluster`: what it shares with the other CTAs of its cluster; nullptr without clusters.
-    virtual void start_cta(std::uint64_t index, Cycle first_instruction,
-                           std::shared_ptr<ptx::Cluster> cluster) = 0;
+    virtual void start_cta(std::uint64_t index, Cycle first_instruction, ClusterPlace place) = 0;
 };
 
 /// The CTA scheduler, as an SM sees it.

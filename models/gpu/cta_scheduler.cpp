@@ -81,7 +81,7 @@ Cycle CtaScheduler::tick(Cycle now) {
         const std::uint32_t sm = places_.front().second;
         places_.pop_front();
         pace_.take(now, fine(config_.cta_interval));
-        receivers_[sm]->start_cta(handed_out_++, now + config_.cta_latency, nullptr);
+        receivers_[sm]->start_cta(handed_out_++, now + config_.cta_latency, {});
     }
     return next();
 }
@@ -104,12 +104,14 @@ std::vector<std::size_t> CtaScheduler::choose_places(Cycle now, std::uint32_t gp
 
 void CtaScheduler::start_cluster(Cycle now) {
     const std::vector<std::size_t> chosen = choose_places(now, next_cluster().second);
-    const auto cluster = std::make_shared<ptx::Cluster>(*launch_);
+    const auto cluster = std::make_shared<ClusterRun>(*launch_);
+    for (unsigned rank = 0; rank < cluster_size_; ++rank)
+        cluster->sms[rank] = static_cast<std::uint16_t>(places_[chosen[rank]].second);
     const std::uint64_t number = handed_out_ / cluster_size_;
     for (unsigned rank = 0; rank < cluster_size_; ++rank) {
         pace_.take(now, fine(config_.cta_interval));
         receivers_[places_[chosen[rank]].second]->start_cta(ptx::cta_of_cluster(*launch_, number, rank),
-                                                            now + config_.cta_latency, cluster);
+                                                            now + config_.cta_latency, {cluster, rank});
     }
     for (std::size_t i = chosen.size(); i-- > 0;)
         places_.erase(places_.begin() + static_cast<std::ptrdiff_t>(chosen[i]));

@@ -64,6 +64,7 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const GpuConfig& config)
         return new Gpc(gpc_name, config_, static_cast<std::uint32_t>(i), members[i], pool_);
     });
     connect_memory();
+    if (config.cluster.size != 0) connect_clusters();
 }
 
 void Gpu::connect_memory() {
@@ -92,6 +93,20 @@ void Gpu::connect_memory() {
 }
 
 Gpu::~Gpu() = default;
+
+// The SMs of a GPC reach one another.
+void Gpu::connect_clusters() {
+    std::vector<std::uint16_t> places(sms.size());
+    for (const Gpc& gpc : gpcs)
+        for (std::size_t i = 0; i < gpc.members().size(); ++i)
+            places[gpc.members()[i]] = static_cast<std::uint16_t>(i);
+    for (const Gpc& gpc : gpcs) {
+        for (const std::uint32_t sm : gpc.members()) {
+            sms[sm].set_places(places);
+            for (const std::uint32_t other : gpc.members()) sms[sm].neighbours.bind(sms[other].responses);
+        }
+    }
+}
 
 void Gpu::set_clock(double hertz) {
     clock.set_hertz(hertz);

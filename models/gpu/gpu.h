@@ -61,6 +61,7 @@ class Gpu : public sc_core::sc_module {
 
   private:
     void connect_memory();
+    void connect_clusters();
     void reset_blocks();
     void preload(const std::vector<L2Residency>& resident);
     void check_clusters(const ptx::LaunchContext& launch) const;

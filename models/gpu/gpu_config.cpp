@@ -104,9 +104,13 @@ void describe(GpuConfig& c, ParameterList& list) {
     list.add("cluster.size", c.cluster.size, count, 0, 16,
              "Thread blocks of a cluster at most; 0: no clusters.");
     list.add("cluster.latency", c.cluster.latency, cycles, 6, 10000,
-             "Load to use, shared memory of another SM of the cluster.");
+             "Load to use, shared memory of another SM, between the two nearest to the middle of their GPC.");
+    list.add("cluster.spread", c.cluster.spread, cycles, 0, 1000,
+             "More between the two SMs of a GPC that are furthest from its middle.");
+    list.add("cluster.barrier_latency", c.cluster.barrier_latency, cycles, 1, 10000,
+             "From the last arrival at a barrier of the cluster to its end.");
     list.add("cluster.bytes_per_cycle", c.cluster.bytes_per_cycle, per_cycle, 1, 1024,
-             "Copies from the shared memory of one SM to that of another.");
+             "Through an SM's port to the other SMs of its GPC, in and out together.");
     list.add("bulk_copy.interval", c.bulk_copy.interval, cycles, 1, 10000,
              "Cycles between the starts of two bulk or tensor copies of an SM.");
     list.add("bulk_copy.latency", c.bulk_copy.latency, cycles, 1, 10000,

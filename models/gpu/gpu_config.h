@@ -103,8 +103,10 @@ struct MemoryBarrierConfig {
 /// Thread block clusters and the network between the SMs that runs under them.
 struct ClusterConfig {
     std::uint32_t size = 16;      ///< thread blocks of a cluster at most; 0: no clusters
-    std::uint32_t latency = 181;  ///< load to use, shared memory of another SM
-    double bytes_per_cycle = 32;  ///< copies from one SM to another
+    std::uint32_t latency = 180;  ///< load to use, between the two SMs nearest to the middle of the GPC
+    std::uint32_t spread = 33;    ///< more between the two that are furthest from it
+    std::uint32_t barrier_latency = 197;  ///< from the last arrival at barrier.cluster to its end
+    double bytes_per_cycle = 32;          ///< through the port of an SM, in and out together
 };
 
 /// The engine that carries out bulk and tensor copies (TMA).

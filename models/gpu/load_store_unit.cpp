@@ -73,12 +73,6 @@ LoadStoreUnit::Outcome LoadStoreUnit::access_barrier(const ptx::MemoryAccess& ac
     return {start, start - address_cycles_ + latency + wavefronts - 1};
 }
 
-LoadStoreUnit::Outcome LoadStoreUnit::access_cluster(const ptx::MemoryAccess& access, Cycle now) {
-    Outcome outcome = access_shared(access, now);
-    outcome.ready += config_.cluster.latency - config_.shared.latency;
-    return outcome;
-}
-
 LoadStoreUnit::Outcome LoadStoreUnit::load(const ptx::MemoryAccess& access, bool bypass_l1,
                                            const LoadOwner& owner, Cycle now) {
     coalesce(access, lines_);

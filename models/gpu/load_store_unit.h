@@ -33,6 +33,8 @@ struct LoadStoreStatistics {
 /// issues: the unit's backlog, the tags and the banks are known then, so only misses need a message.
 class LoadStoreUnit {
   public:
+    static constexpr std::uint32_t kNone = ~std::uint32_t{0};
+
     LoadStoreUnit(const GpuConfig& config, CrossbarPort& port);
     void reset(std::uint64_t l1_bytes);
 
@@ -46,10 +48,15 @@ class LoadStoreUnit {
     Outcome access_shared(const ptx::MemoryAccess& access, Cycle now);
     /// An mbarrier in shared memory, whose answer takes `latency`.
     Outcome access_barrier(const ptx::MemoryAccess& access, Cycle latency, Cycle now);
-    /// Shared memory of other CTAs of the cluster: through the network between SMs.
-    Outcome access_cluster(const ptx::MemoryAccess& access, Cycle now);
-    /// The bulk copy engine moves one line to or from shared memory: its banks are busy for a cycle.
-    void pass_bulk_line(Cycle now) { unit_.take(now, wavefront_time_); }
+    /// Others than the sub-cores use the banks of shared memory for `wavefronts` cycles.
+    void pass_wavefronts(std::uint32_t wavefronts, Cycle now) {
+        unit_.take(now, wavefronts * wavefront_time_);
+    }
+    /// A load waits for one more answer from another SM. `load`: kNone for the first.
+    void join_remote(std::uint32_t& load, const LoadOwner& owner, Cycle ready) {
+        if (load == kNone) load = new_load(owner, ready);
+        ++loads_[load].lines_left;
+    }
     Outcome load(const ptx::MemoryAccess& access, bool bypass_l1, const LoadOwner& owner, Cycle now);
     Outcome store(const ptx::MemoryAccess& access, Cycle now);
     Outcome access_atomic(const ptx::MemoryAccess& access, bool wants_result, const LoadOwner& owner,
@@ -63,6 +70,11 @@ class LoadStoreUnit {
     };
     /// Takes a response of L2, in its cycle of arrival; what it completes is appended to `completed`.
     void respond(MemoryRequest& response, Cycle now, std::vector<Completed>& completed);
+
+    /// One of the answers that join_remote() announced is there.
+    void complete_remote(std::uint32_t load, Cycle ready, std::vector<Completed>& completed) {
+        finish_line(load, ready, completed);
+    }
 
     /// The bulk copy engine has sent a store, which acknowledgements count like the others.
     void count_bulk_store() { ++stores_; }
@@ -89,7 +101,6 @@ class LoadStoreUnit {
     FineCycles busy_time() const { return unit_.busy_time(); }
 
   private:
-    static constexpr std::uint32_t kNone = ~std::uint32_t{0};
     struct Load {  // a warp instruction that waits for lines
         LoadOwner owner;
         std::uint32_t lines_left = 0;

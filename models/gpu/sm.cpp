@@ -21,11 +21,13 @@ Sm::Sm(const sc_core::sc_module_name& name, ClockDomain& clock, const GpuConfig&
       responses("responses"),
       ctas("ctas"),
       scheduler("scheduler"),
+      neighbours("neighbours"),
       config_(config),
       position_(position),
       port_(config, position, pool),
       load_store_(config_, port_),
       bulk_copies_(config_, port_, load_store_),
+      cluster_port_(config.cluster, position, pool),
       warpgroup_unit_(config.wgmma) {
     responses.bind(*this);
     ctas.bind(*this);
@@ -38,6 +40,9 @@ Sm::~Sm() = default;
 void Sm::end_of_elaboration() {
     port_.connect(*requests[0]);
     reporter_ = scheduler[0];
+    std::vector<ResponseInterface*> sms;
+    for (int i = 0; i < neighbours.size(); ++i) sms.push_back(neighbours[i]);
+    cluster_port_.connect(std::move(sms), places_);
 }
 
 void Sm::reset() {
@@ -45,6 +50,7 @@ void Sm::reset() {
     port_.reset();
     load_store_.reset(config_.l1.unified_bytes);
     bulk_copies_.reset();
+    cluster_port_.reset();
     warpgroup_unit_.reset();
     operations_.clear();
     free_operations_.clear();
@@ -109,8 +115,8 @@ void Sm::acknowledge(Cycle at) {
     if (stores_blocked_ || fences_waiting_ != 0 || !storing_.empty()) wake(at);
 }
 
-void Sm::start_cta(std::uint64_t index, Cycle first_instruction, std::shared_ptr<ptx::Cluster> cluster) {
-    arriving_ctas_.push_back({index, first_instruction, std::move(cluster)});
+void Sm::start_cta(std::uint64_t index, Cycle first_instruction, ClusterPlace place) {
+    arriving_ctas_.push_back({index, first_instruction, std::move(place)});
     wake(first_instruction);
 }
 
@@ -163,6 +169,8 @@ void Sm::take_responses(Cycle now) {
         MemoryRequest* const following = response->next;
         if ((response->tag & BulkCopyEngine::kTag) != 0)
             bulk_copies_.respond(*response, now);
+        else if ((response->tag & ClusterPort::kTag) != 0)
+            take_cluster_message(*response, now);
         else
             load_store_.respond(*response, now, completed_);
         response = following;
@@ -230,8 +238,9 @@ void Sm::place_cta(const Arrival& arrival, Cycle now) {
         cta.cta.emplace(*plan_->launch);
         cta.cta->set_observer(this, static_cast<std::uint32_t>(place - cta_slots_.begin()));
     }
-    cta.cluster = arrival.cluster;
-    cta.cta->start(arrival.index, position_, cta.cluster.get());
+    cta.cluster = arrival.place.run;
+    cta.rank = arrival.place.rank;
+    cta.cta->start(arrival.index, position_, cta.cluster == nullptr ? nullptr : &cta.cluster->cluster);
     cta.used = true;
     cta.warp_count = cta.running = cta.cta->warp_count();
     cta.loads = 0;
@@ -328,6 +337,7 @@ void Sm::issue(unsigned warp, Cycle now) {
     WarpSlot& slot = warps_[warp];
     const TimedInstruction& row = plan_->kernel.instructions[slot.instruction];
     const std::uint32_t index = slot.instruction;
+    set_release_delay(cta_slots_[slot.cta], row);
     sub_core_of(warp).issue(warp / kSubCores, now, row.unit, row.interval, row.slots);
     const ptx::StepResult step = slot.warp->step(now);
     ++statistics_.warp_instructions;
@@ -369,6 +379,12 @@ void Sm::issue(unsigned warp, Cycle now) {
             if (!step.finished && !slot.warp->blocked() && slot.warp->next() != index + 1) {
                 slot.not_before = fixed_stamp(now + config_.sm.branch_latency);
             }
+            break;
+        case TimingKind::cluster_arrive:
+            slot.cluster_arrival = fixed_stamp(now + config_.cluster.barrier_latency);
+            break;
+        case TimingKind::cluster_wait:
+            slot.not_before = std::max(slot.cluster_arrival, fixed_stamp(now + 1));
             break;
         case TimingKind::barrier:
             slot.not_before = fixed_stamp(now + config_.sm.barrier_latency);
@@ -435,7 +451,7 @@ LoadStoreUnit::Outcome Sm::access(unsigned warp, const TimedInstruction& row, co
         case ptx::StateSpace::shared:
             return load_store_.access_shared(access, now);
         case ptx::StateSpace::shared_cluster:
-            return load_store_.access_cluster(access, now);
+            return access_cluster(warp, row, access, owner, now);
         case ptx::StateSpace::local:
             return load_store_.access_local(access, owner, now);
         case ptx::StateSpace::global:
@@ -450,6 +466,7 @@ LoadStoreUnit::Outcome Sm::access(unsigned warp, const TimedInstruction& row, co
 void Sm::after_step(unsigned warp, const ptx::StepResult& step, Cycle now) {
     WarpSlot& slot = warps_[warp];
     CtaSlot& cta = cta_slots_[slot.cta];
+    const TimingKind kind = plan_->kernel.instructions[slot.instruction].kind;
     if (step.finished) {
         finish_warp(warp, now);
     } else if (slot.warp->blocked()) {
@@ -458,7 +475,10 @@ void Sm::after_step(unsigned warp, const ptx::StepResult& step, Cycle now) {
     } else {
         look_at_next(warp, now);
     }
-    if (step.released_warps != 0) release(cta, step.released_warps, now + config_.sm.barrier_latency, now);
+    if (step.released_warps == 0) return;
+    const bool of_cluster = kind == TimingKind::cluster_arrive || kind == TimingKind::cluster_wait;
+    release(cta, step.released_warps,
+            now + (of_cluster ? config_.cluster.barrier_latency : config_.sm.barrier_latency), now);
 }
 
 void Sm::release(CtaSlot& cta, std::uint32_t warps, Cycle first_instruction, Cycle now) {

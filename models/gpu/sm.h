@@ -13,6 +13,7 @@
 #include "isa/ptx/execution.h"
 #include "models/common/clock_domain.h"
 #include "models/gpu/bulk_copy_engine.h"
+#include "models/gpu/cluster_port.h"
 #include "models/gpu/copy_groups.h"
 #include "models/gpu/cta_ports.h"
 #include "models/gpu/launch_plan.h"
@@ -44,6 +45,8 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
     sc_core::sc_export<ResponseInterface> responses;  ///< from there
     sc_core::sc_export<CtaReceiver> ctas;             ///< from the CTA scheduler
     sc_core::sc_port<CtaReporter> scheduler;
+    /// SMs of its GPC, this one among them, neighbours side by side; none without clusters.
+    sc_core::sc_port<ResponseInterface, 0, sc_core::SC_ZERO_OR_MORE_BOUND> neighbours;
 
     static constexpr unsigned kWarps = kSubCores * SubCore::kSlots;
 
@@ -53,12 +56,13 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
 
     void respond(MemoryRequest& request, Cycle arrival) override;
     void acknowledge(Cycle at) override;
-    void start_cta(std::uint64_t index, Cycle first_instruction,
-                   std::shared_ptr<ptx::Cluster> cluster) override;
+    void start_cta(std::uint64_t index, Cycle first_instruction, ClusterPlace place) override;
     Cycle tick(Cycle now) override;
     bool can_act(Cycle now) const override;
     void reset() override;
 
+    /// Before the first run: for each SM of the GPU its place among `neighbours`.
+    void set_places(std::vector<std::uint16_t> places) { places_ = std::move(places); }
     /// After reset(), before a run. `plan` must outlive the run.
     void begin(const LaunchPlan& plan);
     /// After a run of `end` cycles: attributes the cycles up to `end`.
@@ -86,7 +90,7 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
     struct Arrival {
         std::uint64_t index;
         Cycle at;
-        std::shared_ptr<ptx::Cluster> cluster;
+        ClusterPlace place;
     };
     /// Work that a warp began and that is not done.
     struct Operation {
@@ -100,6 +104,7 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
         ptx::Warp* warp = nullptr;
         Stamp* scoreboard = nullptr;
         std::uint32_t instruction = 0;  // the next one
+        Stamp cluster_arrival = 0;      // earliest end of a barrier.cluster that it arrived at
         Stamp not_before = 0;           // branch, barrier: earliest next issue
         std::uint16_t cta = 0;
         std::uint16_t registers = 0;  // per thread
@@ -112,7 +117,8 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
     };
     struct CtaSlot {
         std::optional<ptx::Cta> cta;
-        std::shared_ptr<ptx::Cluster> cluster;
+        std::shared_ptr<ClusterRun> cluster;
+        std::uint32_t rank = 0;                // in the cluster
         std::array<std::uint8_t, 32> warps{};  // slots in the SM, by index in the CTA
         unsigned warp_count = 0;
         unsigned running = 0;              // warps that have not finished
@@ -134,6 +140,11 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
     bool has_registers(const WarpSlot& slot, const TimedInstruction& row) const;
     void change_registers(unsigned warp, const TimedInstruction& row, Cycle now);
     std::string describe_register_waits() const;
+    LoadStoreUnit::Outcome access_cluster(unsigned warp, const TimedInstruction& row,
+                                          const ptx::MemoryAccess& access, const LoadOwner& owner, Cycle now);
+    void take_cluster_message(MemoryRequest& message, Cycle now);
+    void set_release_delay(const CtaSlot& cta, const TimedInstruction& row);
+    void send_shared_copy(std::uint32_t index, const Operation& operation, Cycle now);
     void begin_operations(unsigned warp, Cycle now);
     void begin_arrival(std::uint32_t index, Cycle now);
     void end_copies(Cycle now);
@@ -161,6 +172,8 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
     CrossbarPort port_;
     LoadStoreUnit load_store_;
     BulkCopyEngine bulk_copies_;
+    ClusterPort cluster_port_;
+    std::vector<std::uint16_t> places_;
     WarpgroupUnit warpgroup_unit_;
     CtaReporter* reporter_ = nullptr;
 

@@ -1,6 +1,7 @@
 // The SM's part in asynchronous work: bulk copies, arrivals that wait for copies, and warps that something
 // else than their own CTA's instructions lets go on.
 #include <algorithm>
+#include <bit>
 
 #include "models/gpu/sm.h"
 
@@ -30,8 +31,27 @@ void Sm::begin_operations(unsigned warp, Cycle now) {
             slot.bulk_reads.begin();
             slot.bulk_writes.begin();
         }
-        bulk_copies_.begin(index, operation.what, now);
+        if (operation.what.kind == Kind::shared_copy)
+            send_shared_copy(index, operation, now);
+        else
+            bulk_copies_.begin(index, operation.what, now);
     }
+}
+
+// To the shared memory of another CTA, or of the same one: through the network, and back to it.
+void Sm::send_shared_copy(std::uint32_t index, const Operation& operation, Cycle now) {
+    const CtaSlot& cta = cta_slots_[operation.cta];
+    const std::uint32_t bytes = operation.what.bytes, wavefronts = (bytes + 127) / 128;
+    const auto rank = static_cast<unsigned>(std::countr_zero(operation.what.destinations));
+    const Cycle leave = bulk_copies_.begin_shared_copy(bytes, now);
+    load_store_.pass_wavefronts(wavefronts, now);
+    if (cta.cluster == nullptr || rank == cta.rank) {
+        load_store_.pass_wavefronts(wavefronts, now);
+        bulk_copies_.end_shared_copy(index, leave + wavefronts + config_.shared.latency);
+        return;
+    }
+    cluster_port_.request(cta.cluster->sms[rank], RequestKind::store, true, index | ClusterPort::kCopyTag,
+                          bytes, wavefronts, leave);
 }
 
 // cp.async.mbarrier.arrive: the copies so far are a group of their own.
@@ -113,6 +133,7 @@ void Sm::end_operation(Operation& operation, Cycle now) {
     CtaSlot& cta = cta_slots_[operation.cta];
     if (operation.what.in_bulk_group) slot.bulk_writes.finish(operation.group, now);
     ends_operation_ = true;
+    if (cta.cluster != nullptr) cta.cluster->release_delay = config_.sm.barrier_latency;
     cta.cta->complete(operation.what);
     ends_operation_ = false;
     --cta.loads;
@@ -121,14 +142,6 @@ void Sm::end_operation(Operation& operation, Cycle now) {
     } else if (cta.running == 0) {
         finish_cta_if_done(cta, now);
     }
-}
-
-// In the middle of another SM's cycle, or of complete(): the warps go on later.
-void Sm::warps_released(std::uint32_t tag, std::uint32_t warps) {
-    const Cycle delay = ends_operation_ ? config_.sm.barrier_latency : config_.cluster.latency;
-    const Cycle at = clock().now() + std::max<Cycle>(1, delay);
-    releases_.push_back({at, tag, warps});
-    wake(at);
 }
 
 void Sm::release_due(Cycle now) {

@@ -153,8 +153,13 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
         case ptx::Synchronisation::none:
             break;
         case ptx::Synchronisation::cta_barrier:
-        case ptx::Synchronisation::cluster_barrier:
             row.kind = TimingKind::barrier;
+            break;
+        case ptx::Synchronisation::cluster_arrive:
+            row.kind = TimingKind::cluster_arrive;
+            break;
+        case ptx::Synchronisation::cluster_barrier:
+            row.kind = TimingKind::cluster_wait;
             break;
         case ptx::Synchronisation::async_copy_commit:
             row.kind = TimingKind::commit_group;

@@ -36,6 +36,8 @@ enum class TimingKind : std::uint8_t {
     bulk_wait_read,
     memory_barrier,  ///< arrivals at and tests of mbarriers
     barrier,
+    cluster_arrive,  ///< barrier.cluster.arrive
+    cluster_wait,
     fence,
     fewer_registers,  ///< setmaxnreg.dec
     more_registers,   ///< setmaxnreg.inc

@@ -127,8 +127,8 @@ void describe_synchronisation(const Instruction& n, InstructionInfo& info) {
         case Opcode::barrier:
             if (!n.has(Modifier::warp)) info.synchronisation = Synchronisation::cta_barrier;
             if (n.has(Modifier::cluster)) {
-                info.synchronisation =
-                    n.has(Modifier::arrive) ? Synchronisation::none : Synchronisation::cluster_barrier;
+                info.synchronisation = n.has(Modifier::arrive) ? Synchronisation::cluster_arrive
+                                                               : Synchronisation::cluster_barrier;
             }
             break;
         case Opcode::cp:

@@ -1,0 +1,95 @@
+// The SM's part in thread block clusters: shared memory of other SMs, and warps that other SMs let go on.
+#include <algorithm>
+#include <bit>
+
+#include "models/gpu/sm.h"
+
+namespace heddle::models::gpu {
+namespace {
+
+/// PTX addresses of shared::cluster: the CTA's rank plus one above bit 24 (isa/ptx/execution.h).
+constexpr unsigned kRankShift = 24;
+
+}  // namespace
+
+// Every CTA whose memory is reached is asked once. The answer to the last question completes the load.
+LoadStoreUnit::Outcome Sm::access_cluster(unsigned warp, const TimedInstruction& row,
+                                          const ptx::MemoryAccess& access, const LoadOwner& owner,
+                                          Cycle now) {
+    const CtaSlot& cta = cta_slots_[warps_[warp].cta];
+    const LoadStoreUnit::Outcome local = load_store_.access_shared(access, now);
+    const Cycle leave = local.ready - config_.shared.latency;
+    const bool answered = !access.write || (access.atomic && row.written != 0);
+    const RequestKind kind = access.atomic  ? RequestKind::atomic
+                             : access.write ? RequestKind::store
+                                            : RequestKind::load;
+    std::array<std::uint8_t, ptx::kMaximumClusterSize> lanes{};
+    for (std::uint32_t left = access.lanes; left != 0; left &= left - 1) {
+        const auto lane = static_cast<unsigned>(std::countr_zero(left));
+        const auto tag = static_cast<std::uint32_t>(access.address[lane] >> kRankShift);
+        ++lanes[tag == 0 ? cta.rank : tag - 1];
+    }
+    std::uint32_t load = LoadStoreUnit::kNone;
+    for (unsigned rank = 0; rank < lanes.size(); ++rank) {
+        if (lanes[rank] == 0 || rank == cta.rank) continue;
+        const std::uint32_t bytes = std::uint32_t{lanes[rank]} * access.bytes_per_lane;
+        if (answered) load_store_.join_remote(load, owner, local.ready);
+        cluster_port_.request(cta.cluster->sms[rank], kind, answered, load, bytes, (bytes + 127) / 128,
+                              leave);
+    }
+    if (load == LoadStoreUnit::kNone)
+        return answered ? local : LoadStoreUnit::Outcome{local.start, local.start};
+    return {local.start, kNever};
+}
+
+// A question from another SM, or the answer to one of this SM's.
+void Sm::take_cluster_message(MemoryRequest& message, Cycle now) {
+    const std::uint32_t tag = message.tag & ~(ClusterPort::kTag | ClusterPort::kCopyTag);
+    const bool copy = (message.tag & ClusterPort::kCopyTag) != 0;
+    if (message.returning) {
+        if (copy)
+            bulk_copies_.end_shared_copy(tag, now);
+        else
+            load_store_.complete_remote(tag, cluster_port_.receive(message, now), completed_);
+        cluster_port_.give_back(message);
+        return;
+    }
+    load_store_.pass_wavefronts(ClusterPort::wavefronts_of(message), now);
+    if (copy) {
+        cluster_port_.confirm(message, cluster_port_.receive(message, now));
+        return;
+    }
+    if (message.kind == RequestKind::store) {
+        cluster_port_.receive(message, now);
+        cluster_port_.give_back(message);
+        return;
+    }
+    Cycle leave = now;
+    if (message.kind == RequestKind::atomic) leave += config_.shared.atomic_latency - config_.shared.latency;
+    if (message.wants_data)
+        cluster_port_.answer(message, leave);
+    else
+        cluster_port_.give_back(message);
+}
+
+/// From an arrival at a barrier of the cluster, or at an mbarrier in another CTA, to the warps that it
+/// releases there.
+void Sm::set_release_delay(const CtaSlot& cta, const TimedInstruction& row) {
+    if (cta.cluster == nullptr) return;
+    cta.cluster->release_delay =
+        row.kind == TimingKind::cluster_arrive || row.kind == TimingKind::cluster_wait
+            ? config_.cluster.barrier_latency
+            : config_.cluster.latency / 2 + config_.sm.barrier_latency;
+}
+
+// In the middle of another SM's cycle, or of complete(): the warps go on later.
+void Sm::warps_released(std::uint32_t tag, std::uint32_t warps) {
+    const std::shared_ptr<ClusterRun>& cluster = cta_slots_[tag].cluster;
+    const Cycle delay =
+        ends_operation_ || cluster == nullptr ? config_.sm.barrier_latency : cluster->release_delay;
+    const Cycle at = clock().now() + std::max<Cycle>(1, delay);
+    releases_.push_back({at, tag, warps});
+    wake(at);
+}
+
+}  // namespace heddle::models::gpu
