@@ -105,7 +105,8 @@ numerics::CublasGemm cublas_gemm(const GemmProblem& problem, const GemmAlgorithm
 
 std::optional<ReductionPlan> plan_of_own_kernel(const GemmProblem& problem, const GemmAlgorithm& algorithm,
                                                 unsigned compute_capability) {
-    if (algorithm.id != capture::kSimtAlgorithm && algorithm.id != capture::kMmaAlgorithm)
+    const bool wgmma = algorithm.id == capture::kWgmmaAlgorithm;
+    if (!wgmma && algorithm.id != capture::kSimtAlgorithm && algorithm.id != capture::kMmaAlgorithm)
         return std::nullopt;
     if (algorithm.inner_shape < 1 || (algorithm.split_k > 1 && algorithm.custom_option < 1))
         return std::nullopt;
@@ -118,7 +119,9 @@ std::optional<ReductionPlan> plan_of_own_kernel(const GemmProblem& problem, cons
     } else {
         plan.arithmetic = Arithmetic::tensor_core;
         plan.tensor_core = numerics::parameters_for(numerics::generation_of(compute_capability),
-                                                    numerics::format_of(plan.a), numerics::Format::fp32);
+                                                    numerics::format_of(plan.a), numerics::Format::fp32,
+                                                    wgmma ? numerics::Instruction::wgmma
+                                                          : numerics::Instruction::mma_sync);
         plan.instruction_k = compute_capability >= 80 ? 16 : 8;
     }
     if (algorithm.split_k > 1) {

@@ -6,6 +6,7 @@
 #include <regex>
 
 #include "isa/common/error.h"
+#include "workloads/kernels/gemm_wgmma_choice.h"
 
 namespace heddle::kernels {
 namespace {
@@ -122,6 +123,32 @@ std::vector<GemmTile> candidate_tiles(ElementType type, const target::GpuTarget&
     return tiles;
 }
 
+/// mma.sync and the CUDA cores.
+std::vector<GemmChoice> warp_candidates(const GemmShape& shape, ElementType type,
+                                        const target::GpuTarget& target, unsigned copy_elements,
+                                        bool allow_split_k) {
+    const bool tensor_cores = type == ElementType::f16 || type == ElementType::bf16;
+    std::vector<GemmChoice> choices;
+    for (const GemmTile& tile : candidate_tiles(type, target, copy_elements)) {
+        const unsigned k_tiles = divide_up(shape.k, tile.k);
+        unsigned previous = 0;
+        for (const unsigned splits : {1u, 2u, 3u, 4u, 6u, 8u, 12u, 16u}) {
+            if (splits > 1 && (!allow_split_k || k_tiles < 4 * splits)) continue;
+            GemmChoice choice;
+            choice.tensor_cores = tensor_cores;
+            choice.tile = tile;
+            choice.k_per_split = std::max(1u, divide_up(k_tiles, splits)) * tile.k;
+            choice.splits = std::max(1u, divide_up(shape.k, choice.k_per_split));
+            if (choice.splits == previous) continue;
+            previous = choice.splits;
+            choice.estimated_cycles = estimate(shape, tile, choice.splits, type, target, tensor_cores);
+            choice.raster_log2 = choose_raster_log2(shape.n, tile.n);
+            choices.push_back(choice);
+        }
+    }
+    return choices;
+}
+
 }  // namespace
 
 GemmTile complete_tile(unsigned m, unsigned n, unsigned k, const target::GpuTarget& target) {
@@ -159,7 +186,7 @@ GemmTile complete_tile(unsigned m, unsigned n, unsigned k, const target::GpuTarg
 }
 
 std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type,
-                                        const target::GpuTarget& target, unsigned copy_elements,
+                                        const target::GpuTarget& target, const GemmAlignment& alignment,
                                         bool allow_split_k) {
     const bool half = type == ElementType::f16 || type == ElementType::bf16;
     if (!half && type != ElementType::f32 && type != ElementType::f64) {
@@ -170,24 +197,10 @@ std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type
         throw Error(target.name + " has no tensor-core kernel for " + name_of(type), {},
                     "use f32 on this device");
     }
-    std::vector<GemmChoice> choices;
-    for (const GemmTile& tile : candidate_tiles(type, target, copy_elements)) {
-        const unsigned k_tiles = divide_up(shape.k, tile.k);
-        unsigned previous = 0;
-        for (const unsigned splits : {1u, 2u, 3u, 4u, 6u, 8u, 12u, 16u}) {
-            if (splits > 1 && (!allow_split_k || k_tiles < 4 * splits)) continue;
-            GemmChoice choice;
-            choice.tensor_cores = half;
-            choice.tile = tile;
-            choice.k_per_split = std::max(1u, divide_up(k_tiles, splits)) * tile.k;
-            choice.splits = std::max(1u, divide_up(shape.k, choice.k_per_split));
-            if (choice.splits == previous) continue;
-            previous = choice.splits;
-            choice.estimated_cycles = estimate(shape, tile, choice.splits, type, target, half);
-            choice.raster_log2 = choose_raster_log2(shape.n, tile.n);
-            choices.push_back(choice);
-        }
-    }
+    const bool wgmma = half && target.compute_capability == 90 && alignment.tensor_maps && shape.k > 0;
+    std::vector<GemmChoice> choices =
+        wgmma ? wgmma_candidates(shape, type, target, allow_split_k, alignment.tensor_store)
+              : warp_candidates(shape, type, target, alignment.copy_elements, allow_split_k);
     std::stable_sort(choices.begin(), choices.end(), [](const GemmChoice& a, const GemmChoice& b) {
         return a.estimated_cycles < b.estimated_cycles;
     });
@@ -195,8 +208,8 @@ std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type
 }
 
 GemmChoice choose_gemm(const GemmShape& shape, ElementType type, const target::GpuTarget& target,
-                       unsigned copy_elements, bool allow_split_k) {
-    return gemm_candidates(shape, type, target, copy_elements, allow_split_k).front();
+                       const GemmAlignment& alignment, bool allow_split_k) {
+    return gemm_candidates(shape, type, target, alignment, allow_split_k).front();
 }
 
 std::optional<GemmTile> tile_from_kernel_name(const std::string& name) {

@@ -9,32 +9,41 @@
 #include "isa/target/target.h"
 #include "workloads/kernels/gemm_mma.h"
 #include "workloads/kernels/gemm_simt.h"
+#include "workloads/kernels/gemm_wgmma.h"
 
 namespace heddle::kernels {
 
 struct GemmChoice {
     bool tensor_cores = false;
-    GemmTile tile;             ///< SIMT: m and n count, k is 8
-    unsigned splits = 1;       ///< slices of K; more than one needs a workspace and split_k_reduce
-    unsigned k_per_split = 0;  ///< multiple of tile.k
+    GemmTile tile;                   ///< SIMT: m and n count, k is 8; wgmma: m, n, k and stages
+    std::optional<WgmmaTile> wgmma;  ///< gemm_wgmma, else gemm_mma or gemm_simt
+    unsigned splits = 1;             ///< slices of K; more than one needs a workspace and split_k_reduce
+    unsigned k_per_split = 0;        ///< multiple of tile.k
     unsigned raster_log2 = 0;
     double estimated_cycles = 0;
+};
+
+/// What a kernel can rely on.
+struct GemmAlignment {
+    unsigned copy_elements = 8;  ///< the narrower of the copies of A and B, in elements: 8, 4, 2 or 1
+    bool tensor_maps = true;     ///< A and B satisfy kTensorAlignment
+    bool tensor_store = true;    ///< D does
 };
 
 struct GemmShape {
     std::uint32_t m = 0, n = 0, k = 0, batch = 1;
 };
 
-/// Every kernel that could do it, the lowest estimate first, for callers that measure some. `copy_elements`:
-/// the narrower of the two operands' copies (1 rules out tiles whose 16-bit copies would not fit in
-/// registers). Deterministic. f16 and bf16 use tensor cores where the device has mma.sync for them (7.5 for
-/// f16, 8.0 for bf16), f32 and f64 the CUDA cores; anything else is an error.
+/// Every kernel that could do it, the lowest estimate first, for callers that measure some. Copies of one
+/// element rule out tiles whose copies would not fit in registers. Deterministic. f16 and bf16 use wgmma on
+/// Hopper where tensor maps can be made, else mma.sync where the device has it for them
+/// (7.5 for f16, 8.0 for bf16); f32 and f64 the CUDA cores; anything else is an error.
 std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type,
-                                        const target::GpuTarget& target, unsigned copy_elements = 8,
+                                        const target::GpuTarget& target, const GemmAlignment& alignment = {},
                                         bool allow_split_k = true);
 /// The first of gemm_candidates().
 GemmChoice choose_gemm(const GemmShape& shape, ElementType type, const target::GpuTarget& target,
-                       unsigned copy_elements = 8, bool allow_split_k = true);
+                       const GemmAlignment& alignment = {}, bool allow_split_k = true);
 
 /// Warps and stages for a tile of given extents on a device. Throws heddle::Error when its two smallest
 /// stages do not fit in shared memory.

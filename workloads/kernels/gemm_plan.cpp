@@ -96,6 +96,15 @@ ReductionPlan plan_of(const GemmChoice& choice, ElementType type, ElementType ou
         spec.epilogue = epilogue;
         return plan_of(spec, choice.k_per_split, epilogue);
     }
+    if (choice.wgmma) {
+        GemmWgmmaSpec spec;
+        spec.compute_capability = compute_capability;
+        spec.type = type;
+        spec.tile = *choice.wgmma;
+        spec.partition = partition;
+        spec.epilogue = epilogue;
+        return plan_of(spec, choice.k_per_split, epilogue);
+    }
     GemmMmaSpec spec;
     spec.compute_capability = compute_capability;
     spec.type = type;

@@ -32,7 +32,7 @@ TEST_CASE("Large products get large tiles, small ones many CTAs") {
     CHECK(std::uint64_t{small.splits} * small.k_per_split >= 16384);
     CHECK(std::uint64_t{small.splits - 1} * small.k_per_split < 16384);
     CHECK(small.k_per_split % small.tile.k == 0);
-    CHECK(choose_gemm({128, 128, 16384}, ElementType::f16, a100(), 8, false).splits == 1);
+    CHECK(choose_gemm({128, 128, 16384}, ElementType::f16, a100(), {}, false).splits == 1);
     const GemmChoice simt = choose_gemm({8192, 8192, 4096}, ElementType::f32, a100());
     CHECK_FALSE(simt.tensor_cores);
 }
@@ -62,7 +62,7 @@ TEST_CASE("Every choice can be written and fits the device") {
         for (const std::uint32_t n : {8u, 300u, 4096u}) {
             for (const std::uint32_t k : {1u, 64u, 3000u}) {
                 for (const unsigned copy : {8u, 2u, 1u}) {
-                    const GemmChoice choice = choose_gemm({m, n, k}, ElementType::f16, a100(), copy);
+                    const GemmChoice choice = choose_gemm({m, n, k}, ElementType::f16, a100(), {.copy_elements = copy});
                     CHECK(gemm_mma_shared_bytes(choice.tile) <= a100().shared_bytes_per_cta);
                     GemmMmaSpec spec;
                     spec.type = ElementType::f16;

@@ -9,11 +9,12 @@
 namespace heddle::capture {
 
 // GemmAlgorithm::id, beyond those of cublasLt so that nobody takes one for the other.
-inline constexpr int kSimtAlgorithm = 1001;  ///< gemm_simt: one chain of FMAs over k
-inline constexpr int kMmaAlgorithm = 1002;   ///< gemm_mma: one chain of mma.sync over k
+inline constexpr int kSimtAlgorithm = 1001;   ///< gemm_simt: one chain of FMAs over k
+inline constexpr int kMmaAlgorithm = 1002;    ///< gemm_mma: one chain of mma.sync over k
+inline constexpr int kWgmmaAlgorithm = 1003;  ///< gemm_wgmma: one chain of wgmma over k
 
 /// Fills in:
-///   id                kSimtAlgorithm or kMmaAlgorithm
+///   id                kSimtAlgorithm, kMmaAlgorithm or kWgmmaAlgorithm
 ///   tile              extents of a CTA's tile, m * 1000 + n
 ///   inner_shape       its extent along k
 ///   stages            tiles in shared memory

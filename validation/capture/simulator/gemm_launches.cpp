@@ -5,9 +5,11 @@
 #include <utility>
 
 #include "isa/common/error.h"
+#include "isa/ptx/tensor_map.h"
 #include "workloads/expression/expression.h"
 #include "workloads/kernels/gemm_mma.h"
 #include "workloads/kernels/gemm_simt.h"
+#include "workloads/kernels/gemm_wgmma.h"
 #include "workloads/kernels/split_k.h"
 
 namespace heddle::capture {
@@ -154,6 +156,11 @@ std::vector<ParameterBytes> bytes_of_arguments(const kernels::GeneratedKernel& k
     std::vector<ParameterBytes> bytes;
     for (std::size_t i = 0; i < ordered.size(); ++i) {
         const KernelArgument& argument = ordered[i];
+        if (argument.tensor_map) {
+            const auto map = ptx::make_tensor_map(*argument.tensor_map, argument.byte_offset).encode();
+            bytes.emplace_back(map.begin(), map.end());
+            continue;
+        }
         const std::uint64_t value = !argument.pointer                       ? argument.bits
                                     : argument.buffer == kernels::kNoBuffer ? 0
                                                                             : argument.byte_offset;
@@ -198,6 +205,55 @@ GemmLaunch reduce_launch(const GemmProblem& problem, const kernels::GemmChoice& 
     return make_launch(kernels::generate_split_k_reduce(spec),
                        kernels::split_k_reduce_grid(spec, m, n, static_cast<std::uint32_t>(problem.batch)),
                        arguments, std::move(ranges));
+}
+
+GemmLaunch wgmma_launch(const GemmProblem& problem, const kernels::GemmChoice& choice,
+                        const SumEpilogue& epilogue, const GemmOperands& operands, std::uint64_t workspace,
+                        const target::GpuTarget& target, std::vector<OperandRange> ranges) {
+    const bool split = choice.splits > 1;
+    kernels::GemmWgmmaSpec spec;
+    spec.compute_capability = target.compute_capability;
+    spec.type = *element_type(problem.a);
+    spec.tile = *choice.wgmma;
+    spec.transpose_a = problem.transpose_a;
+    spec.transpose_b = problem.transpose_b;
+    spec.raster_log2 = choice.raster_log2;
+    spec.partition = {problem.batch > 1, split};
+    spec.tensor_store = alignment_of(problem).tensor_store;
+    if (split) {
+        spec.epilogue.vector_width = common_width(4, {problem.n});
+    } else {
+        spec.epilogue = epilogue.spec;
+    }
+    kernels::GemmProblem p;
+    p.m = static_cast<std::uint32_t>(problem.m);
+    p.n = static_cast<std::uint32_t>(problem.n);
+    p.k = static_cast<std::uint32_t>(problem.k);
+    p.batch = static_cast<std::uint32_t>(problem.batch);
+    p.lda = problem.row_a();
+    p.ldb = problem.row_b();
+    p.ldc = problem.row_c();
+    p.ldd = split ? problem.n : problem.row_d();
+    p.stride_a = stride_a(problem);
+    p.stride_b = stride_b(problem);
+    p.stride_c = stride_c(problem);
+    p.stride_d = split ? problem.m * problem.n : stride_d(problem);
+    p.a = address_argument("a", operands.a);
+    p.b = address_argument("b", operands.b);
+    p.d = address_argument("d", split ? workspace : operands.d);
+    p.splits = choice.splits;
+    p.k_per_split = choice.k_per_split;
+    const kernels::GemmWgmmaLaunch launch = kernels::gemm_wgmma_launch(spec, p, target.sm_count);
+    std::vector<KernelArgument> arguments = launch.arguments;
+    if (!split) {
+        if (epilogue.reads_c) arguments.push_back(address_argument("c", operands.c));
+        if (has_bias(problem.epilogue)) arguments.push_back(address_argument("bias", operands.bias));
+        for (std::size_t i = 0; i < epilogue.scalars.size(); ++i) {
+            arguments.push_back(
+                kernels::f32_argument("s" + std::to_string(i), static_cast<float>(epilogue.scalars[i])));
+        }
+    }
+    return make_launch(kernels::generate_gemm_wgmma(spec), launch.grid, arguments, std::move(ranges));
 }
 
 }  // namespace
@@ -255,6 +311,21 @@ unsigned copy_elements_b(const GemmProblem& problem) {
                         {problem.transpose_b ? problem.k : problem.n, problem.row_b(), stride_b(problem)});
 }
 
+kernels::GemmAlignment alignment_of(const GemmProblem& problem) {
+    const auto aligned = [](Type type, std::initializer_list<std::uint64_t> elements) {
+        bool result = true;
+        for (const std::uint64_t count : elements)
+            result = result && count * bytes_of(type) % kernels::kTensorAlignment == 0;
+        return result;
+    };
+    kernels::GemmAlignment alignment;
+    alignment.copy_elements = std::min(copy_elements_a(problem), copy_elements_b(problem));
+    alignment.tensor_maps = aligned(problem.a, {problem.row_a(), stride_a(problem)}) &&
+                            aligned(problem.b, {problem.row_b(), stride_b(problem)});
+    alignment.tensor_store = aligned(problem.d, {problem.row_d(), stride_d(problem)}) && problem.n % 4 == 0;
+    return alignment;
+}
+
 std::uint64_t workspace_bytes(const GemmProblem& problem, const kernels::GemmChoice& choice) {
     if (choice.splits <= 1) return 0;
     return problem.m * problem.n * problem.batch * choice.splits * kernels::bytes_of(accumulator_of(problem));
@@ -262,7 +333,8 @@ std::uint64_t workspace_bytes(const GemmProblem& problem, const kernels::GemmCho
 
 std::vector<GemmLaunch> gemm_launches(const GemmProblem& problem, const kernels::GemmChoice& choice,
                                       const GemmOperands& operands, std::uint64_t workspace,
-                                      unsigned compute_capability) {
+                                      const target::GpuTarget& target) {
+    const unsigned compute_capability = target.compute_capability;
     const bool split = choice.splits > 1;
     const SumEpilogue epilogue = epilogue_of(problem, operands);
     std::vector<KernelArgument> arguments;
@@ -311,7 +383,10 @@ std::vector<GemmLaunch> gemm_launches(const GemmProblem& problem, const kernels:
         }
     };
     std::vector<GemmLaunch> launches;
-    if (choice.tensor_cores) {
+    if (choice.wgmma) {
+        launches.push_back(
+            wgmma_launch(problem, choice, epilogue, operands, workspace, target, std::move(ranges)));
+    } else if (choice.tensor_cores) {
         kernels::GemmMmaSpec spec;
         spec.tile = choice.tile;
         spec.copy_a = copy_a;

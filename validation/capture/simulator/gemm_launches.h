@@ -22,6 +22,9 @@ std::string unsupported(const GemmProblem& problem, const target::GpuTarget& tar
 unsigned copy_elements_a(const GemmProblem& problem);
 unsigned copy_elements_b(const GemmProblem& problem);
 
+/// Whether TMA can read A and B, and write D, whose addresses are taken to be aligned.
+kernels::GemmAlignment alignment_of(const GemmProblem& problem);
+
 /// Bytes that slices of K need between the two kernels; 0 without slices.
 std::uint64_t workspace_bytes(const GemmProblem& problem, const kernels::GemmChoice& choice);
 
@@ -35,6 +38,6 @@ struct GemmLaunch {
 /// One kernel, or with slices of K two. The problem must be supported; `workspace` is an address.
 std::vector<GemmLaunch> gemm_launches(const GemmProblem& problem, const kernels::GemmChoice& choice,
                                       const GemmOperands& operands, std::uint64_t workspace,
-                                      unsigned compute_capability);
+                                      const target::GpuTarget& target);
 
 }  // namespace heddle::capture

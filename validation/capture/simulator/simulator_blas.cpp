@@ -39,6 +39,7 @@ class SimulatorBlas : public Blas {
                 launch.kernel = machine_.load(planned.kernel.text, planned.kernel.entry);
                 launch.grid = planned.grid;
                 launch.block = planned.kernel.block;
+                launch.cluster = planned.kernel.cluster;
                 launch.dynamic_shared_bytes = planned.kernel.dynamic_shared_bytes;
                 launch.parameters = planned.parameters;
                 machine_.launch(launch, planned.operands);
@@ -73,8 +74,7 @@ class SimulatorBlas : public Blas {
         const kernels::GemmShape shape{
             static_cast<std::uint32_t>(problem.m), static_cast<std::uint32_t>(problem.n),
             static_cast<std::uint32_t>(problem.k), static_cast<std::uint32_t>(problem.batch)};
-        return kernels::gemm_candidates(shape, *element_type(problem.a), target_,
-                                        std::min(copy_elements_a(problem), copy_elements_b(problem)),
+        return kernels::gemm_candidates(shape, *element_type(problem.a), target_, alignment_of(problem),
                                         problem.allow_split_k);
     }
 
@@ -90,8 +90,7 @@ class SimulatorBlas : public Blas {
         const std::string reason = unsupported(problem, target_);
         if (!reason.empty()) throw Error("the simulator's BLAS has no algorithm: " + reason);
         const kernels::GemmChoice choice = choice_of(algorithm);
-        return gemm_launches(problem, choice, operands, workspace(workspace_bytes(problem, choice)),
-                             target_.compute_capability);
+        return gemm_launches(problem, choice, operands, workspace(workspace_bytes(problem, choice)), target_);
     }
 
     /// One of this size or more. Kept to the end: a launch that is noted for later may still need it.

@@ -1,6 +1,7 @@
 // Matrix products: tensor cores for 16-bit inputs, CUDA cores otherwise; tiles from the recorded kernel's
 // name where it carries them, else by estimate.
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <optional>
 
@@ -8,6 +9,7 @@
 #include "workloads/kernels/gemm_choice.h"
 #include "workloads/kernels/gemm_mma.h"
 #include "workloads/kernels/gemm_simt.h"
+#include "workloads/kernels/gemm_wgmma.h"
 #include "workloads/kernels/split_k.h"
 #include "workloads/lowering/gpu/builder.h"
 
@@ -129,16 +131,40 @@ Epilogue epilogue_of(const GpuProgramBuilder& b, const Product& p) {
     return epilogue;
 }
 
-/// Tile of the recorded kernel, when the trace carries one that our generator can build.
+/// Tile of the recorded kernel, when the trace carries one.
 std::optional<kernels::GemmTile> recorded_tile(const GpuProgramBuilder& b) {
     const std::vector<std::int64_t> tile = b.op().integers("tile");
     if (tile.size() != 3) return std::nullopt;
-    const auto fits = [](std::int64_t extent, std::int64_t least, std::int64_t most) {
-        return extent >= least && extent <= most && (extent & (extent - 1)) == 0;
+    kernels::GemmTile result;
+    unsigned* const extents[] = {&result.m, &result.n, &result.k};
+    for (std::size_t i = 0; i < 3; ++i) {
+        if (tile[i] < 8 || tile[i] > 256) return std::nullopt;
+        *extents[i] = static_cast<unsigned>(tile[i]);
+    }
+    return result;
+}
+
+/// Changes the choice to the recorded kernel's tile where one of our generators can build it.
+void take_tile(kernels::GemmChoice& choice, const kernels::GemmTile& tile, const GpuProgramBuilder& b,
+               const Product& p, const kernels::GemmAlignment& alignment) {
+    if (choice.wgmma) {
+        const std::vector<kernels::GemmChoice> candidates = kernels::gemm_candidates(
+            {p.m, p.n, p.k, p.batch}, kernel_type(b.input(0).type), b.target(), alignment);
+        for (const kernels::GemmChoice& candidate : candidates) {
+            if (!candidate.wgmma || candidate.tile.m != tile.m || candidate.tile.n != tile.n) continue;
+            choice = candidate;
+            return;
+        }
+        return;
+    }
+    const auto fits = [](unsigned extent, unsigned least) {
+        return extent >= least && std::has_single_bit(extent);
     };
-    if (!fits(tile[0], 64, 256) || !fits(tile[1], 64, 256) || !fits(tile[2], 32, 64)) return std::nullopt;
-    return kernels::complete_tile(static_cast<unsigned>(tile[0]), static_cast<unsigned>(tile[1]),
-                                  static_cast<unsigned>(tile[2]), b.target());
+    if (!choice.tensor_cores || alignment.copy_elements != 8) return;
+    if (!fits(tile.m, 64) || !fits(tile.n, 64) || !fits(tile.k, 32) || tile.k > 64) return;
+    choice.tile = kernels::complete_tile(tile.m, tile.n, tile.k, b.target());
+    choice.splits = 1;
+    choice.raster_log2 = kernels::choose_raster_log2(p.n, tile.n);
 }
 
 void launch_split_k_reduce(GpuProgramBuilder& b, const Product& p, const Epilogue& epilogue,
@@ -163,6 +189,69 @@ void launch_split_k_reduce(GpuProgramBuilder& b, const Product& p, const Epilogu
              arguments);
 }
 
+/// Whether base addresses, rows and batch entries allow TMA. Buffers begin at multiples of 256 bytes.
+kernels::GemmAlignment alignment_of(const GpuProgramBuilder& b, const Product& p, unsigned copy_elements) {
+    const auto aligned = [](const KernelArgument& pointer, kernels::ElementType type,
+                            std::initializer_list<std::uint64_t> elements) {
+        bool result = pointer.byte_offset % kernels::kTensorAlignment == 0;
+        for (const std::uint64_t count : elements)
+            result = result && count * kernels::bytes_of(type) % kernels::kTensorAlignment == 0;
+        return result;
+    };
+    const kernels::ElementType type = kernel_type(b.input(0).type), output = kernel_type(b.output(0).type);
+    kernels::GemmAlignment alignment;
+    alignment.copy_elements = copy_elements;
+    alignment.tensor_maps = aligned(b.input_pointer("a", 0), type, {p.lda, p.stride_a}) &&
+                            aligned(b.input_pointer("b", 1), type, {p.ldb, p.stride_b});
+    alignment.tensor_store = aligned(b.output_pointer("d", 0), output, {p.n, p.stride_d});
+    return alignment;
+}
+
+/// The product, or with slices of K its sums in `workspace`.
+void launch_wgmma(GpuProgramBuilder& b, const Product& p, const kernels::GemmChoice& choice,
+                  const Epilogue& epilogue, program::BufferId workspace, bool tensor_store) {
+    const bool split = choice.splits > 1;
+    kernels::GemmWgmmaSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.type = kernel_type(b.input(0).type);
+    spec.tile = *choice.wgmma;
+    spec.transpose_a = p.transpose_a;
+    spec.transpose_b = p.transpose_b;
+    spec.raster_log2 = choice.raster_log2;
+    spec.partition = {p.batch > 1, split};
+    spec.tensor_store = tensor_store;
+    if (split) {
+        spec.epilogue.vector_width = common_width(4, {p.n});
+    } else {
+        spec.epilogue = epilogue.spec;
+    }
+    kernels::GemmProblem problem;
+    problem.m = p.m;
+    problem.n = p.n;
+    problem.k = p.k;
+    problem.batch = p.batch;
+    problem.lda = p.lda;
+    problem.ldb = p.ldb;
+    problem.ldc = problem.ldd = p.n;
+    problem.stride_a = p.stride_a;
+    problem.stride_b = p.stride_b;
+    problem.stride_c = problem.stride_d = p.stride_d;
+    problem.a = b.input_pointer("a", 0);
+    problem.b = b.input_pointer("b", 1);
+    problem.d = split ? kernels::pointer_argument("d", workspace) : b.output_pointer("d", 0);
+    problem.splits = choice.splits;
+    problem.k_per_split = choice.k_per_split;
+    const kernels::GemmWgmmaLaunch launch = kernels::gemm_wgmma_launch(spec, problem, b.target().sm_count);
+    std::vector<KernelArgument> arguments = launch.arguments;
+    if (!split) {
+        for (const KernelArgument& argument : epilogue.arguments) {
+            const bool known = argument.parameter == "ldc" || argument.parameter == "stride_c";
+            if (!known) arguments.push_back(argument);
+        }
+    }
+    b.launch(kernels::generate_gemm_wgmma(spec), launch.grid, arguments);
+}
+
 }  // namespace
 
 void lower_matmul(GpuProgramBuilder& b) {
@@ -182,14 +271,10 @@ void lower_matmul(GpuProgramBuilder& b) {
     const unsigned widest_copy = 16 / kernels::bytes_of(type);
     const unsigned copy_a = common_width(widest_copy, {p.lda, p.stride_a});
     const unsigned copy_b = common_width(widest_copy, {p.ldb, p.stride_b});
-    kernels::GemmChoice choice =
-        kernels::choose_gemm({p.m, p.n, p.k, p.batch}, type, b.target(), std::min(copy_a, copy_b));
-    if (const auto tile =
-            choice.tensor_cores && copy_a == 8 && copy_b == 8 ? recorded_tile(b) : std::nullopt) {
-        choice.tile = *tile;
-        choice.splits = 1;
-        choice.raster_log2 = kernels::choose_raster_log2(p.n, tile->n);
-    }
+    const kernels::GemmAlignment alignment = alignment_of(b, p, std::min(copy_a, copy_b));
+    kernels::GemmChoice choice = kernels::choose_gemm({p.m, p.n, p.k, p.batch}, type, b.target(), alignment);
+    if (const std::optional<kernels::GemmTile> tile = recorded_tile(b))
+        take_tile(choice, *tile, b, p, alignment);
 
     const bool split = choice.splits > 1;
     const kernels::ElementType accumulator =
@@ -234,7 +319,9 @@ void lower_matmul(GpuProgramBuilder& b) {
             spec.epilogue = epilogue.spec;
         }
     };
-    if (choice.tensor_cores) {
+    if (choice.wgmma) {
+        launch_wgmma(b, p, choice, epilogue, workspace, alignment.tensor_store);
+    } else if (choice.tensor_cores) {
         kernels::GemmMmaSpec spec;
         spec.tile = choice.tile;
         spec.copy_a = copy_a;
