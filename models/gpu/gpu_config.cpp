@@ -174,19 +174,12 @@ std::vector<std::string> check(const GpuConfig& c) {
     require(c.l2.slices % c.hbm.channels == 0, "l2.slices must be a multiple of hbm.channels");
     require(c.l2.bytes / c.l2.slices >= std::uint64_t{kLineBytes} * c.l2.ways,
             "l2.size must give every slice at least one set of l2.ways lines");
-    require(c.l2.write_backs >= c.hbm.write_batch,
-            "l2.write_backs must be at least hbm.write_batch, or a slice could wait for a batch that never "
-            "fills");
     require(c.l2.slices % c.l2.partitions == 0, "l2.slices must be a multiple of l2.partitions");
     require(c.crossbar.gpc_latency < c.crossbar.latency,
             "crossbar.gpc_latency is a part of crossbar.latency and must be shorter");
     require(c.power.idle + c.power.active < c.power.limit,
             "power.idle and power.active together must be below power.limit");
-    require(c.hbm.row_bytes % kLineBytes == 0, "hbm.row_bytes must be a multiple of 128");
-    require(c.hbm.refresh_duration < c.hbm.refresh_interval,
-            "hbm.refresh_duration must be shorter than hbm.refresh_interval");
-    require(c.hbm.row_penalty < c.hbm.latency,
-            "hbm.row_penalty is a part of hbm.latency and must be shorter");
+    for (const std::string& problem : models::check(c.hbm)) problems.push_back(problem);
     return problems;
 }
 

@@ -1,49 +1,17 @@
 #include "models/memory/memory_channel.h"
 
 #include <algorithm>
-
-#include "models/memory/address_hash.h"
+#include <cmath>
 
 namespace heddle::models {
-
-void describe(MemoryConfig& c, ParameterList& list) {
-    list.add("hbm.channels", c.channels, Quantity::count, 1, 256,
-             "Channels that are simulated as blocks; L2 slices divide among them.");
-    list.add("hbm.bandwidth", c.bandwidth, Quantity::bandwidth, 1e9, 1e14,
-             "Peak bandwidth of all channels together, before refresh and turnaround.");
-    list.add("hbm.latency", c.latency, Quantity::time, 1e-9, 1e-5,
-             "From a read's arrival at an idle channel with a closed row to its data leaving for L2.");
-    list.add("hbm.row_penalty", c.row_penalty, Quantity::time, 0, 1e-6,
-             "Part of the latency that a read of an open row does not pay.");
-    list.add("hbm.row_cycle", c.row_cycle, Quantity::time, 0, 1e-6,
-             "Least time between two activations of one bank.");
-    list.add("hbm.row_bytes", c.row_bytes, Quantity::bytes, 128, 65536, "Bytes of one row of one bank.");
-    list.add("hbm.banks", c.banks, Quantity::count, 1, 1024, "Banks per simulated channel.");
-    list.add("hbm.reorder_rows", c.reorder_rows, Quantity::count, 1, 8,
-             "Rows of a bank that count as open because the controller reorders requests.");
-    list.add("hbm.refresh_interval", c.refresh_interval, Quantity::time, 1e-8, 1e-3,
-             "Time between two refreshes of a channel.");
-    list.add("hbm.refresh_duration", c.refresh_duration, Quantity::time, 0, 1e-4,
-             "Time without transfers at each refresh.");
-    list.add("hbm.turnaround", c.turnaround, Quantity::time, 0, 1e-6,
-             "Bus time lost at each change between reads and writes.");
-    list.add("hbm.write_batch", c.write_batch, Quantity::count, 1, 64,
-             "Write-backs collected before the bus turns round.");
-    list.add("hbm.burst_bytes", c.burst_bytes, Quantity::bytes, 32, 128,
-             "Smallest transfer; also the granularity of L2 fills.");
-}
-
 namespace {
 
-Cycle to_cycles(double seconds, double hertz) {
-    return static_cast<Cycle>(std::llround(seconds * hertz));
-}
+constexpr unsigned kFraction = 28;  // bits of slots_per_cycle_; cycles are below 2^32, the ratio below 16
 
 }  // namespace
 
-MemoryChannel::MemoryChannel(const sc_core::sc_module_name& name, ClockDomain& clock,
-                             const MemoryConfig& config, std::uint32_t position, std::uint32_t first_issuer,
-                             std::uint32_t issuers)
+MemoryBlock::MemoryBlock(const sc_core::sc_module_name& name, ClockDomain& clock, const MemoryConfig& config,
+                         std::uint32_t position, std::uint32_t first_issuer, std::uint32_t issuers)
     : Block(name, clock),
       requests("requests"),
       responses("responses"),
@@ -52,31 +20,68 @@ MemoryChannel::MemoryChannel(const sc_core::sc_module_name& name, ClockDomain& c
       first_issuer_(first_issuer),
       issuers_(issuers) {
     requests.bind(*this);
-    reset();
 }
 
-void MemoryChannel::end_of_elaboration() {
+void MemoryBlock::end_of_elaboration() {
     receivers_.clear();
     for (int i = 0; i < responses.size(); ++i) receivers_.push_back(responses[i]);
 }
 
+std::uint32_t MemoryBlock::bytes_moved(const MemoryRequest& request) const {
+    const std::uint32_t bytes = sector_count(request.sectors) * kSectorBytes;
+    return (bytes + config_.burst_bytes - 1) / config_.burst_bytes * config_.burst_bytes;
+}
+
+void MemoryBlock::answer(MemoryRequest& request, Cycle arrival) {
+    const std::uint32_t sectors = sector_count(request.sectors);
+    if (request.kind == RequestKind::write_back) {
+        ++statistics_.write_requests;
+        statistics_.write_sectors += sectors;
+        statistics_.write_bytes += bytes_moved(request);
+    } else {
+        ++statistics_.read_requests;
+        statistics_.read_sectors += sectors;
+        statistics_.read_bytes += bytes_moved(request);
+    }
+    receivers_[request.issuer - first_issuer_]->respond(request, arrival);
+}
+
+MemoryChannel::MemoryChannel(const sc_core::sc_module_name& name, ClockDomain& clock,
+                             const MemoryConfig& config, std::uint32_t position, std::uint32_t first_issuer,
+                             std::uint32_t issuers)
+    : MemoryBlock(name, clock, config, position, first_issuer, issuers), map_(config) {
+    reset();
+}
+
 void MemoryChannel::reset() {
+    const double rate = config_.bursts_per_second();
     const double hertz = clock().hertz();
-    latency_ = to_cycles(config_.latency, hertz);
-    row_penalty_ = std::min(to_cycles(config_.row_penalty, hertz), latency_ - 1);
-    row_cycle_ = to_cycles(config_.row_cycle, hertz);
-    refresh_interval_ = std::max<Cycle>(1, to_cycles(config_.refresh_interval, hertz));
-    refresh_duration_ = std::min(to_cycles(config_.refresh_duration, hertz), refresh_interval_ - 1);
-    refresh_phase_ = refresh_interval_ * position_ / config_.channels;
-    byte_time_times_1024_ = fine(1024.0 * hertz / (config_.bandwidth / config_.channels));
-    turnaround_ = fine(config_.turnaround * hertz);
+    const DramBursts timing = in_bursts(config_.timing, rate);
+    slots_per_cycle_ = static_cast<std::uint64_t>(std::llround(rate / hertz * (1u << kFraction)));
+    // An idle channel with a closed row answers a read of burst_bytes after `latency`.
+    const double bursts = (config_.burst_bytes / kBurstBytes - 1.0) * timing.ccd_l + 1;
+    const double in_dram = (timing.rcd + timing.cl + bursts) / rate;
+    return_latency_ = static_cast<Cycle>(std::max(1.0, std::round((config_.latency - in_dram) * hertz)));
     inbox_.reset();
-    bus_.reset();
-    banks_.assign(config_.banks, Bank{});
-    writes_ = nullptr;
-    write_count_ = 0;
-    writing_ = false;
+    pseudo_channels_.clear();
+    const double all = static_cast<double>(config_.channels) * config_.pseudo_channels;
+    for (std::uint32_t i = 0; i < config_.pseudo_channels; ++i)
+        pseudo_channels_.emplace_back(config_, timing,
+                                      (position_ + static_cast<double>(i) * config_.channels + 1) / all);
+    decisions_.assign(config_.pseudo_channels, kNever);
     statistics_ = {};
+}
+
+Slot MemoryChannel::slot_of(Cycle now) const {
+    return (now * slots_per_cycle_ + (1ull << kFraction) - 1) >> kFraction;
+}
+
+Cycle MemoryChannel::cycle_of(Slot slot) const {
+    return slot == 0 ? 0 : ((slot - 1) << kFraction) / slots_per_cycle_ + 1;
+}
+
+Cycle MemoryChannel::cycle_after(Slot slot) const {
+    return ((slot << kFraction) + slots_per_cycle_ - 1) / slots_per_cycle_;
 }
 
 void MemoryChannel::send(MemoryRequest& request, Cycle arrival) {
@@ -85,94 +90,61 @@ void MemoryChannel::send(MemoryRequest& request, Cycle arrival) {
 }
 
 bool MemoryChannel::can_act(Cycle now) const {
-    return inbox_.due(now);
+    if (inbox_.due(now)) return true;
+    const Slot slot = slot_of(now);
+    return std::any_of(pseudo_channels_.begin(), pseudo_channels_.end(),
+                       [slot](const PseudoChannel& p) { return p.next_decision() <= slot; });
 }
 
 Cycle MemoryChannel::tick(Cycle now) {
+    const Slot slot = slot_of(now);
     for (MemoryRequest* request = inbox_.pop(now); request != nullptr;) {
         MemoryRequest* const following = request->next;
-        if (request->kind == RequestKind::write_back) {
-            request->next = writes_;
-            writes_ = request;
-            if (++write_count_ >= config_.write_batch) write_batch(now);
-        } else {
-            read(*request, now);
-        }
+        arrive(*request, slot);
         request = following;
     }
-    return inbox_.next(now + 1);
+    Cycle next = inbox_.next(now + 1);
+    for (std::size_t i = 0; i < pseudo_channels_.size(); ++i) {
+        if (decisions_[i] <= now) serve(i, now, slot);
+        next = std::min(next, decisions_[i]);
+    }
+    return next;
 }
 
-void MemoryChannel::wait_for_refresh(Cycle now) {
-    const Cycle at = std::max(now, bus_.free_at());
-    const Cycle into = (at + refresh_phase_) % refresh_interval_;
-    if (into < refresh_duration_) bus_.block_until(at + refresh_duration_ - into);
+void MemoryChannel::arrive(MemoryRequest& request, Slot now) {
+    const DramAddress place = map_.locate(line_in_channel(request));
+    const bool write = request.kind == RequestKind::write_back;
+    if (!write) ++statistics_.reads;
+    pseudo_channels_[place.pseudo_channel].arrive(
+        {&request, place.row, place.bank, bytes_moved(request) / kBurstBytes, write}, now);
+    decisions_[place.pseudo_channel] = 0;
 }
 
-bool MemoryChannel::open_row(Bank& bank, std::uint32_t row) const {
-    const std::uint32_t window = config_.reorder_rows;
-    std::uint32_t found = 0;
-    while (found < window && bank.rows[found] != row) ++found;
-    const bool hit = found < window;
-    for (std::uint32_t i = std::min(found, window - 1); i > 0; --i) bank.rows[i] = bank.rows[i - 1];
-    bank.rows[0] = row;
-    return hit;
-}
-
-void MemoryChannel::read(MemoryRequest& request, Cycle now) {
-    const std::uint32_t bytes = sector_count(request.sectors) * kSectorBytes;
-    const std::uint32_t moved = (bytes + config_.burst_bytes - 1) / config_.burst_bytes * config_.burst_bytes;
-    if (writing_) {
-        writing_ = false;
-        bus_.take(now, turnaround_);
+void MemoryChannel::serve(std::size_t index, Cycle now, Slot slot) {
+    PseudoChannel& pseudo_channel = pseudo_channels_[index];
+    PseudoChannel::Served served{};
+    while (pseudo_channel.serve(slot, served)) {
+        const Cycle end = cycle_after(served.end);
+        const bool write = served.request->kind == RequestKind::write_back;
+        if (served.row_hit && !write) ++statistics_.row_hits;
+        answer(*served.request, std::max(now + 1, write ? end : end + return_latency_));
     }
-    wait_for_refresh(now);
-    const Cycle begin = bus_.take(now, moved * byte_time_times_1024_ / 1024);
-    // `tag` is the line's position in its slice: neighbours there are neighbours in a row.
-    const std::uint64_t row = mix_bits((std::uint64_t{request.tag} / (config_.row_bytes / kLineBytes)) * 256 +
-                                       request.issuer % 256);
-    Bank& bank = banks_[(row >> 32) % config_.banks];
-    Cycle ready = begin + latency_;
-    ++statistics_.reads;
-    if (open_row(bank, static_cast<std::uint32_t>(row) | 1u)) {
-        ++statistics_.row_hits;
-        ready -= row_penalty_;
-        ready = std::max(ready, bank.activated + latency_);
-    } else {
-        const Cycle activation = bank.ever ? std::max(now, bank.activated + row_cycle_) : now;
-        bank.ever = true;
-        bank.activated = activation;
-        ready = std::max(ready, activation + latency_);
-    }
-    statistics_.read_bytes += moved;
-    receivers_[request.issuer - first_issuer_]->respond(request, ready);
-}
-
-void MemoryChannel::write_batch(Cycle now) {
-    FineCycles duration = writing_ ? 0 : turnaround_;
-    writing_ = true;
-    for (MemoryRequest* request = writes_; request != nullptr; request = request->next) {
-        const std::uint32_t bytes = sector_count(request->sectors) * kSectorBytes;
-        const std::uint32_t moved =
-            (bytes + config_.burst_bytes - 1) / config_.burst_bytes * config_.burst_bytes;
-        duration += moved * byte_time_times_1024_ / 1024;
-        statistics_.write_bytes += moved;
-    }
-    wait_for_refresh(now);
-    bus_.take(now, duration);
-    const Cycle done = std::max(now + 1, bus_.done_at());
-    for (MemoryRequest* request = writes_; request != nullptr;) {
-        MemoryRequest* const following = request->next;
-        receivers_[request->issuer - first_issuer_]->respond(*request, done);
-        request = following;
-    }
-    writes_ = nullptr;
-    write_count_ = 0;
+    const Slot next = pseudo_channel.next_decision();
+    decisions_[index] = next == kNoSlot ? kNever : std::max(now + 1, cycle_of(next));
 }
 
 MemoryChannelStatistics MemoryChannel::statistics() const {
     MemoryChannelStatistics result = statistics_;
-    result.busy_cycles = bus_.busy_cycles();
+    std::uint64_t bursts = 0;
+    for (const PseudoChannel& pseudo_channel : pseudo_channels_) {
+        const PseudoChannelStatistics& s = pseudo_channel.statistics();
+        bursts += s.bursts;
+        result.activations += s.activations;
+        result.refreshes += s.refreshes;
+        result.turnarounds += s.turnarounds;
+    }
+    result.busy_cycles = static_cast<double>(bursts << kFraction) / static_cast<double>(slots_per_cycle_) /
+                         config_.pseudo_channels;
     return result;
 }
 

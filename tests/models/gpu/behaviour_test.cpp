@@ -122,9 +122,15 @@ TEST_CASE("machines with next to nothing of everything neither hang nor depend o
         config.l2.bytes = config.l2.slices * 128 * 4 * 2;
         config.l2.ways = 2;
         config.l2.mshrs = 1 + variant;
-        config.hbm.write_batch = 1 + variant;
-        config.l2.write_backs = config.hbm.write_batch;
-        config.hbm.banks = 1 + variant;
+        config.l2.write_backs = 1 + variant;
+        config.hbm.pseudo_channels = 1u << variant % 3;
+        config.hbm.bank_groups = 1u << variant % 2;
+        config.hbm.banks = 1u << variant % 4;
+        config.hbm.read_queue = 1 + variant;
+        config.hbm.write_queue = config.hbm.write_high = 1 + variant % 4;
+        config.hbm.batch = 1 + variant;
+        config.hbm.row_policy = static_cast<RowPolicy>(variant % 3);
+        config.hbm.refresh = static_cast<RefreshPolicy>((variant + 1) % 3);
         config.hbm.bandwidth = 2e10;
         config.hbm.burst_bytes = 32u << variant % 3;
         config.crossbar.latency = 20 + variant;

@@ -69,6 +69,6 @@ TEST_CASE("impossible machines are told apart") {
     c.l2.slices = 81;
     c.shared.bytes = 512 << 10;
     c.sm.warps = 32;
-    c.l2.write_backs = 4;
+    c.hbm.banks = 3;
     REQUIRE(check(c).size() == 5);  // 81 slices divide among neither channels nor partitions
 }

@@ -38,7 +38,7 @@ GpuConfig a100_sxm() {
     c.l2.bytes_per_cycle = 52;  // 5.4 TB/s measured (gpu-benches, gpu-l2-cache/a100_80.txt)
     c.hbm.bandwidth = 2.039e12;
     c.hbm.latency = 254e-9;
-    c.hbm.banks = 32;
+    c.hbm.pseudo_channels = 2;
     return c;
 }
 

@@ -12,7 +12,9 @@ namespace {
 GpuConfig h800_pcie() {
     GpuConfig config;
     config.clock = 1.755e9;
-    config.hbm.latency = 227e-9;
+    config.hbm.bandwidth = 2.04e12;  // HBM2e
+    config.hbm.pseudo_channels = 2;
+    config.hbm.latency = 226e-9;
     return config;
 }
 

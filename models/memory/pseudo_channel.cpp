@@ -1,0 +1,397 @@
+#include "models/memory/pseudo_channel.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+namespace heddle::models {
+namespace {
+
+__extension__ using Bitmap = unsigned __int128;
+
+unsigned count_bits(Bitmap bits) {
+    return static_cast<unsigned>(std::popcount(static_cast<std::uint64_t>(bits)) +
+                                 std::popcount(static_cast<std::uint64_t>(bits >> 64)));
+}
+
+unsigned lowest_bit(Bitmap bits) {
+    const auto low = static_cast<std::uint64_t>(bits);
+    return static_cast<unsigned>(low != 0 ? std::countr_zero(low)
+                                          : 64 + std::countr_zero(static_cast<std::uint64_t>(bits >> 64)));
+}
+
+}  // namespace
+
+PseudoChannel::PseudoChannel(const MemoryConfig& config, const DramBursts& timing, double phase)
+    : config_(config),
+      t_(timing),
+      lookahead_(std::max<std::uint32_t>(1, timing.rp + timing.rcd + timing.cl)),
+      starvation_(static_cast<Slot>(config.starvation * config.bursts_per_second())),
+      row_timeout_(static_cast<Slot>(config.row_timeout * config.bursts_per_second())),
+      phase_(phase) {
+    entries_.resize(std::size_t{config.read_queue} + config.write_queue);
+    for (std::size_t i = entries_.size(); i-- > 0;) {
+        entries_[i].next = free_;
+        free_ = static_cast<Index>(i);
+    }
+    queues_[0].room = config.read_queue;
+    queues_[1].room = config.write_queue;
+    banks_.resize(config.banks_in_all());
+    groups_.resize(config.bank_groups);
+    for (Queue& queue : queues_) {
+        queue.first.fill(kNone);
+        queue.last.fill(kNone);
+    }
+    if (config.refresh != RefreshPolicy::none) refresh_due_ = static_cast<Slot>(std::ceil(phase * t_.refi));
+}
+
+// ---- queues
+
+void PseudoChannel::arrive(const Arrival& arrival, Slot now) {
+    refresh_until(now);
+    retry_ = 0;
+    Queue& queue = queues_[arrival.write ? 1 : 0];
+    if (queue.room != 0) {
+        enter(queue, arrival, now);
+        return;
+    }
+    MemoryRequest& request = *arrival.request;
+    // Its place travels in fields that nobody uses while it is here.
+    request.arrival = arrival.row;
+    request.missing = static_cast<std::uint8_t>(arrival.bank);
+    request.atomic_conflicts = static_cast<std::uint8_t>(arrival.bursts);
+    request.next = nullptr;
+    (queue.waiting_last != nullptr ? queue.waiting_last->next : queue.waiting_first) = &request;
+    queue.waiting_last = &request;
+}
+
+void PseudoChannel::enter(Queue& queue, const Arrival& arrival, Slot now) {
+    settle(arrival.bank, now);
+    const Index index = free_;
+    Entry& entry = entries_[index];
+    free_ = entry.next;
+    entry = {arrival.request,
+             now,
+             order_++,
+             arrival.row,
+             kNone,
+             kNone,
+             queue.youngest,
+             static_cast<std::uint8_t>(arrival.bank),
+             static_cast<std::uint8_t>(arrival.bursts)};
+    (queue.youngest != kNone ? entries_[queue.youngest].younger : queue.oldest) = index;
+    queue.youngest = index;
+    Index& last = queue.last[arrival.bank];
+    (last != kNone ? entries_[last].next : queue.first[arrival.bank]) = index;
+    last = index;
+    const std::uint64_t bit = 1ull << arrival.bank;
+    queue.pending |= bit;
+    if (banks_[arrival.bank].row == arrival.row) {
+        ++queue.hits[arrival.bank];
+        queue.hitting |= bit;
+    }
+    ++queue.count;
+    --queue.room;
+}
+
+void PseudoChannel::remove(Queue& queue, const Pick& pick) {
+    Entry& entry = entries_[pick.entry];
+    const std::uint32_t bank = entry.bank;
+    (pick.before != kNone ? entries_[pick.before].next : queue.first[bank]) = entry.next;
+    if (queue.last[bank] == pick.entry) queue.last[bank] = pick.before;
+    (entry.older != kNone ? entries_[entry.older].younger : queue.oldest) = entry.younger;
+    (entry.younger != kNone ? entries_[entry.younger].older : queue.youngest) = entry.older;
+    const std::uint64_t bit = 1ull << bank;
+    if (queue.first[bank] == kNone) queue.pending &= ~bit;
+    if (--queue.hits[bank] == 0)
+        queue.hitting &= ~bit;  // whoever is served hits the row that was opened for it
+    entry.next = free_;
+    free_ = pick.entry;
+    --queue.count;
+    ++queue.room;
+}
+
+void PseudoChannel::count_hits(std::uint32_t bank) {
+    const std::uint64_t bit = 1ull << bank;
+    for (Queue& queue : queues_) {
+        Index hits = 0;
+        for (Index i = queue.first[bank]; i != kNone; i = entries_[i].next)
+            hits += entries_[i].row == banks_[bank].row;
+        queue.hits[bank] = hits;
+        queue.hitting = hits != 0 ? queue.hitting | bit : queue.hitting & ~bit;
+    }
+}
+
+// ---- banks
+
+void PseudoChannel::close(std::uint32_t bank, Slot at) {
+    banks_[bank].activate_from = std::max(banks_[bank].activate_from, at + t_.rp);
+    banks_[bank].row = kClosed;
+}
+
+/// When the adaptive policy closes the bank's open row, as things are.
+Slot PseudoChannel::timeout_of(std::uint32_t index) const {
+    if (config_.row_policy != RowPolicy::adaptive) return kNoSlot;
+    if (queues_[0].hits[index] + queues_[1].hits[index] != 0) return kNoSlot;
+    return std::max(banks_[index].precharge_from, banks_[index].last_use + row_timeout_);
+}
+
+/// Closes a row whose time was out before `now`.
+void PseudoChannel::settle(std::uint32_t index, Slot now) {
+    if (banks_[index].row == kClosed) return;
+    const Slot at = timeout_of(index);
+    if (at <= now) close(index, at);
+}
+
+void PseudoChannel::refresh_until(Slot now) {
+    while (refresh_due_ <= now) {
+        const auto count = static_cast<std::uint32_t>(banks_.size());
+        const bool all = config_.refresh == RefreshPolicy::all_bank;
+        const auto bank = static_cast<std::uint32_t>(refreshes_ % count);
+        if (all) {
+            refresh(0, count, refresh_due_, t_.rfc);
+        } else {
+            refresh(bank, bank + 1, refresh_due_, t_.rfc_pb);
+        }
+        ++refreshes_;
+        ++statistics_.refreshes;
+        const double interval = all ? t_.refi : t_.refi / count;
+        refresh_due_ =
+            static_cast<Slot>(std::ceil(phase_ * t_.refi + static_cast<double>(refreshes_) * interval));
+    }
+}
+
+/// Banks [first, last): closed when what was promised is done and they may be, then busy for `duration`.
+void PseudoChannel::refresh(std::uint32_t first, std::uint32_t last, Slot due, std::uint32_t duration) {
+    Slot begin = due;
+    for (std::uint32_t i = first; i < last; ++i) {
+        settle(i, due);
+        if (banks_[i].row != kClosed) close(i, std::max(due, banks_[i].precharge_from));
+        begin = std::max(begin, banks_[i].activate_from);
+    }
+    for (std::uint32_t i = first; i < last; ++i) {
+        banks_[i].activate_from = begin + duration;
+        for (Queue& queue : queues_) queue.hits[i] = 0;
+    }
+    const std::uint64_t others = ~((last - first == 64 ? ~0ull : (1ull << (last - first)) - 1) << first);
+    for (Queue& queue : queues_) queue.hitting &= others;
+}
+
+// ---- the bus
+
+void PseudoChannel::pass_time(Slot now) {
+    if (now <= base_) return;
+    bus_ = now - base_ >= kBusWindow ? 0 : bus_ >> (now - base_);
+    base_ = now;
+}
+
+/// The slot from which less than `limit` slots are promised.
+Slot PseudoChannel::promised_until(std::uint32_t limit) const {
+    Bitmap bits = bus_;
+    unsigned count = count_bits(bits);
+    Slot slot = base_;
+    for (; count >= limit; --count) {
+        slot = base_ + lowest_bit(bits) + 1;
+        bits &= bits - 1;
+    }
+    return slot;
+}
+
+/// Where `bursts` bursts to one bank group fit, tCCD_L apart, at `from` at the earliest; far beyond the
+/// window when nowhere in it.
+Slot PseudoChannel::first_free(Slot from, std::uint32_t bursts) const {
+    if (from < base_) from = base_;
+    if (from - base_ >= kBusWindow) return from;
+    const Bitmap free = ~bus_;
+    Bitmap fits = free;
+    for (std::uint32_t i = 1; i < bursts; ++i) {
+        // Slots beyond the window are free.
+        const unsigned shift = i * t_.ccd_l;
+        const Bitmap beyond = shift >= kBusWindow ? ~Bitmap{0} : ~(~Bitmap{0} >> shift);
+        fits &= (shift >= kBusWindow ? Bitmap{0} : free >> shift) | beyond;
+    }
+    fits >>= from - base_;
+    return fits == 0 ? base_ + kBusWindow : from + lowest_bit(fits);
+}
+
+// ---- the scheduler
+
+/// Reads or writes next?
+bool PseudoChannel::to_write() const {
+    const std::uint32_t reads = queues_[0].count, writes = queues_[1].count;
+    if (reads == 0 || writes == 0) return writes != 0;
+    const bool enough = since_turn_ >= config_.batch;
+    return writing_ ? !enough && pressed_ : enough && writes >= config_.write_high;
+}
+
+/// Less than so many slots must be promised before a request is taken. Writes that were not waited for do not
+/// begin before the bus is idle: a read may come.
+std::uint32_t PseudoChannel::promises_allowed() const {
+    const bool no_hurry = queues_[0].count == 0 && !writing_ && queues_[1].count < config_.write_high;
+    return no_hurry ? 1 : lookahead_;
+}
+
+Slot PseudoChannel::next_decision() const {
+    if (empty()) return kNoSlot;
+    return std::max(retry_, promised_until(promises_allowed()));
+}
+
+bool PseudoChannel::serve(Slot now, Served& served) {
+    refresh_until(now);
+    pass_time(now);
+    if (empty() || count_bits(bus_) >= promises_allowed()) return false;
+    const bool write = to_write();
+    Queue& queue = queues_[write ? 1 : 0];
+    const Pick pick = choose(queue, write, now);
+    const Entry entry = entries_[pick.entry];
+    const Slot end = pick.plan.data + std::uint64_t{entry.bursts - 1u} * t_.ccd_l + 1;
+    if (end > base_ + kBusWindow) {
+        // Too far ahead; or, when nothing is promised, the bus will be idle until then.
+        if (bus_ != 0 || pick.plan.data - now > t_.rp + t_.rcd + std::max(t_.cl, t_.cwl)) {
+            retry_ = end - kBusWindow;
+            const Slot starving = entries_[queue.oldest].arrived + starvation_;
+            if (starving > now) retry_ = std::min(retry_, starving);
+            return false;
+        }
+        base_ = pick.plan.data;
+    }
+    retry_ = 0;
+    commit(write, pick);
+    served = {entry.request, end, pick.plan.activate == kNoSlot};
+    remove(queue, pick);
+    if (queue.waiting_first != nullptr) {
+        MemoryRequest& next = *queue.waiting_first;
+        queue.waiting_first = next.next;
+        if (queue.waiting_first == nullptr) queue.waiting_last = nullptr;
+        enter(queue, {&next, next.arrival, next.missing, next.atomic_conflicts, write}, now);
+    }
+    Bank& bank = banks_[entry.bank];
+    if (config_.row_policy == RowPolicy::closed && bank.row != kClosed &&
+        queues_[0].hits[entry.bank] + queues_[1].hits[entry.bank] == 0)
+        close(entry.bank, bank.precharge_from);
+    return true;
+}
+
+PseudoChannel::Pick PseudoChannel::choose(const Queue& queue, bool write, Slot now) const {
+    Pick pick;
+    if (now >= entries_[queue.oldest].arrived + starvation_) {
+        pick = find(queue, queue.oldest);
+    } else {
+        const std::uint64_t group = ((1ull << config_.banks) - 1) << (last_group_ * config_.banks);
+        const std::uint64_t hitting = queue.hitting & ~group;
+        if (hitting == 0) return first_ready(queue, write, now);
+        pick = oldest_hit(queue, hitting);
+    }
+    pick.plan = plan(entries_[pick.entry], write, now);
+    return pick;
+}
+
+PseudoChannel::Pick PseudoChannel::find(const Queue& queue, Index entry) const {
+    Pick pick;
+    pick.entry = queue.first[entries_[entry].bank];
+    while (pick.entry != entry) {
+        pick.before = pick.entry;
+        pick.entry = entries_[pick.entry].next;
+    }
+    return pick;
+}
+
+/// What a bank would serve next: the oldest for its open row, else the oldest.
+PseudoChannel::Pick PseudoChannel::next_of(const Queue& queue, std::uint32_t bank) const {
+    Pick pick;
+    pick.entry = queue.first[bank];
+    if (queue.hits[bank] == 0) return pick;
+    while (entries_[pick.entry].row != banks_[bank].row) {
+        pick.before = pick.entry;
+        pick.entry = entries_[pick.entry].next;
+    }
+    return pick;
+}
+
+PseudoChannel::Pick PseudoChannel::oldest_hit(const Queue& queue, std::uint64_t banks) const {
+    Pick best;
+    for (; banks != 0; banks &= banks - 1) {
+        const Pick pick = next_of(queue, static_cast<std::uint32_t>(std::countr_zero(banks)));
+        if (best.entry == kNone || entries_[pick.entry].order < entries_[best.entry].order) best = pick;
+    }
+    return best;
+}
+
+PseudoChannel::Pick PseudoChannel::first_ready(const Queue& queue, bool write, Slot now) const {
+    Pick best;
+    for (std::uint64_t banks = queue.pending; banks != 0; banks &= banks - 1) {
+        Pick pick = next_of(queue, static_cast<std::uint32_t>(std::countr_zero(banks)));
+        const Entry& entry = entries_[pick.entry];
+        pick.plan = plan(entry, write, now);
+        if (best.entry == kNone || pick.plan.data < best.plan.data ||
+            (pick.plan.data == best.plan.data && entry.order < entries_[best.entry].order))
+            best = pick;
+    }
+    return best;
+}
+
+/// When the commands for a request can be given and its data move, at the earliest.
+PseudoChannel::Plan PseudoChannel::plan(const Entry& entry, bool write, Slot now) const {
+    const Bank& bank = banks_[entry.bank];
+    const Group& group = groups_[entry.bank / config_.banks];
+    Plan plan;
+    Slot column = std::max(now, bank.column_from);
+    if (bank.row != entry.row) {
+        Slot activate =
+            std::max({now, bank.activate_from, group.activate_from, activate_from_, windows_[next_window_]});
+        if (bank.row != kClosed) {
+            const Slot timeout = timeout_of(entry.bank);
+            plan.precharge = timeout <= now ? timeout : std::max(now, bank.precharge_from);
+            activate = std::max(activate, plan.precharge + t_.rp);
+        }
+        plan.activate = activate;
+        column = activate + t_.rcd;
+    }
+    Slot data = std::max(column + (write ? t_.cwl : t_.cl), group.data_from);
+    data = write ? std::max(data, write_from_) : std::max({data, read_from_, group.read_from});
+    plan.data = first_free(data, entry.bursts);
+    return plan;
+}
+
+void PseudoChannel::commit(bool write, const Pick& pick) {
+    const Entry& entry = entries_[pick.entry];
+    Bank& bank = banks_[entry.bank];
+    last_group_ = entry.bank / config_.banks;
+    Group& group = groups_[last_group_];
+    if (pick.plan.activate != kNoSlot) {
+        const Slot at = pick.plan.activate;
+        bank.row = entry.row;
+        bank.column_from = at + t_.rcd;
+        bank.precharge_from = at + t_.ras;
+        bank.activate_from = at + t_.rc;
+        group.activate_from = at + t_.rrd_l;
+        activate_from_ = at + t_.rrd_s;
+        windows_[next_window_] = at + t_.faw;
+        next_window_ = (next_window_ + 1) % windows_.size();
+        ++statistics_.activations;
+        count_hits(entry.bank);
+    }
+    const Slot data = pick.plan.data;
+    for (std::uint32_t i = 0; i < entry.bursts; ++i) bus_ |= Bitmap{1} << (data - base_ + i * t_.ccd_l);
+    const Slot last = data + (entry.bursts - 1u) * t_.ccd_l;
+    group.data_from = last + t_.ccd_l;
+    bank.last_use = std::max(bank.last_use, last + 1);
+    if (write) {
+        read_from_ = std::max(read_from_, last + 1 + t_.wtr_s + t_.cl);
+        group.read_from = std::max(group.read_from, last + 1 + t_.wtr_l + t_.cl);
+        bank.precharge_from = std::max(bank.precharge_from, last + 1 + t_.wr);
+    } else {
+        write_from_ = std::max(write_from_, last - t_.cl + t_.rtw + t_.cwl);
+        bank.precharge_from = std::max(bank.precharge_from, last - t_.cl + t_.rtp);
+    }
+    if (write != writing_) {
+        ++statistics_.turnarounds;
+        since_turn_ = 0;
+        writing_ = write;
+        pressed_ = queues_[1].count >= config_.write_high;
+    }
+    ++since_turn_;
+    statistics_.bursts += entry.bursts;
+}
+
+}  // namespace heddle::models

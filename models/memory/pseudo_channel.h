@@ -1,0 +1,149 @@
+// One pseudo channel of device memory: its banks, its data bus, and the scheduler that chooses among the
+// requests queued for it. No SystemC: time is counted in bursts, the time that 32 bytes take on the bus.
+//
+// The scheduler decides ahead of the bus: as long as less than tRP + tRCD + tCL of bus time is promised, it
+// takes one more request and fixes when the bank is precharged and activated and when its data moves, at the
+// earliest that the timing rules allow. It takes (FR-FCFS)
+//   a request that has waited for longer than the starvation bound; else
+//   the oldest for an open row, of a bank group other than the one served last; else
+//   the one whose data can move first, of those that the banks would serve next: for their open row, or the
+//   oldest.
+// Writes are collected, and served in batches when many are queued, or while no read is.
+// A refresh that is due begins when what was promised is done; all its rows are closed then.
+// Commands have no bus of their own here: HBM has one for rows and one for columns, and neither fills up.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "models/memory/memory_config.h"
+#include "models/memory/memory_request.h"
+
+namespace heddle::models {
+
+using Slot = std::uint64_t;  ///< bursts since the beginning of the run
+inline constexpr Slot kNoSlot = ~Slot{0};
+inline constexpr std::uint32_t kMaximumBanks = 64;  ///< of a pseudo channel
+inline constexpr unsigned kBusWindow = 128;         ///< slots from now within which data may be promised
+
+struct PseudoChannelStatistics {
+    std::uint64_t bursts = 0, activations = 0, refreshes = 0, turnarounds = 0;
+};
+
+class PseudoChannel {
+  public:
+    /// `phase`: part of tREFI, 0..1, at which the first refresh is due.
+    PseudoChannel(const MemoryConfig& config, const DramBursts& timing, double phase);
+
+    struct Arrival {
+        MemoryRequest* request;
+        std::uint32_t row, bank, bursts;  ///< 1 to 4 bursts
+        bool write;
+    };
+    struct Served {
+        MemoryRequest* request;
+        Slot end;  ///< the slot after its last data
+        bool row_hit;
+    };
+
+    /// Times given to the two functions never go back.
+    void arrive(const Arrival& arrival, Slot now);
+    /// Takes one more request, if one is to be taken now.
+    bool serve(Slot now, Served& served);
+    /// The slot from which serve() may take another, if nothing arrives before; kNoSlot: none is queued.
+    Slot next_decision() const;
+
+    bool empty() const { return queues_[0].count + queues_[1].count == 0; }
+    const PseudoChannelStatistics& statistics() const { return statistics_; }
+
+  private:
+    using Index = std::uint16_t;
+    static constexpr Index kNone = 0xffff;
+    static constexpr std::uint32_t kClosed = ~std::uint32_t{0};
+    __extension__ using Bitmap = unsigned __int128;
+
+    struct Entry {
+        MemoryRequest* request;
+        Slot arrived;
+        std::uint32_t order, row;
+        Index next;            // of its bank
+        Index younger, older;  // of its queue
+        std::uint8_t bank, bursts;
+    };
+    struct Queue {                                         // of reads, of writes
+        std::array<Index, kMaximumBanks> first{}, last{};  // by bank, in order of arrival
+        std::array<Index, kMaximumBanks> hits{};           // by bank: for the open row
+        std::uint64_t pending = 0, hitting = 0;            // one bit per bank
+        Index oldest = kNone, youngest = kNone;
+        std::uint32_t count = 0, room = 0;
+        MemoryRequest* waiting_first = nullptr;  // found the queue full
+        MemoryRequest* waiting_last = nullptr;
+    };
+    struct Bank {
+        std::uint32_t row = kClosed;
+        Slot activate_from = 0, precharge_from = 0, column_from = 0, last_use = 0;
+    };
+    struct Group {
+        Slot data_from = 0, read_from = 0;
+        Slot activate_from = 0;
+    };
+    struct Plan {
+        Slot precharge = kNoSlot, activate = kNoSlot;
+        Slot data = 0;
+    };
+    struct Pick {
+        Index entry = kNone, before = kNone;
+        Plan plan;
+    };
+
+    void enter(Queue& queue, const Arrival& arrival, Slot now);
+    void refresh_until(Slot now);
+    void refresh(std::uint32_t first, std::uint32_t last, Slot due, std::uint32_t duration);
+    Slot timeout_of(std::uint32_t bank) const;
+    void settle(std::uint32_t bank, Slot now);
+    void close(std::uint32_t bank, Slot at);
+    void count_hits(std::uint32_t bank);
+    void pass_time(Slot now);
+    Slot promised_until(std::uint32_t less_than) const;
+    bool to_write() const;
+    std::uint32_t promises_allowed() const;
+    Pick choose(const Queue& queue, bool write, Slot now) const;
+    Pick next_of(const Queue& queue, std::uint32_t bank) const;
+    Pick oldest_hit(const Queue& queue, std::uint64_t banks) const;
+    Pick first_ready(const Queue& queue, bool write, Slot now) const;
+    Pick find(const Queue& queue, Index entry) const;
+    Plan plan(const Entry& entry, bool write, Slot now) const;
+    Slot first_free(Slot from, std::uint32_t bursts) const;
+    void commit(bool write, const Pick& pick);
+    void remove(Queue& queue, const Pick& pick);
+
+    const MemoryConfig& config_;
+    const DramBursts t_;
+    const std::uint32_t lookahead_;
+    const Slot starvation_, row_timeout_;
+    const double phase_;
+
+    std::vector<Entry> entries_;
+    Index free_ = kNone;
+    std::array<Queue, 2> queues_;
+    std::vector<Bank> banks_;
+    std::vector<Group> groups_;
+    Bitmap bus_ = 0;  // promised slots, from base_
+    Slot base_ = 0;
+    Slot retry_ = 0;
+    Slot read_from_ = 0, write_from_ = 0;  // least slots for data, because of turnarounds
+    Slot activate_from_ = 0;
+    std::array<Slot, 4> windows_{};  // ends of the tFAW of the last four activations
+    std::uint32_t next_window_ = 0;
+    std::uint32_t order_ = 0;
+    std::uint32_t last_group_ = 0;
+    std::uint64_t refreshes_ = 0;  // begun or skipped
+    Slot refresh_due_ = kNoSlot;
+    bool writing_ = false;
+    bool pressed_ = false;  // it turned to writing because writes were many
+    std::uint32_t since_turn_ = 0;
+    PseudoChannelStatistics statistics_;
+};
+
+}  // namespace heddle::models
