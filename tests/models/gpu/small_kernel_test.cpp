@@ -16,7 +16,7 @@ namespace {
 GpuConfig h200() {
     GpuConfig config;
     config.hbm.bandwidth = 4.8e12;
-    config.hbm.latency = 195e-9;
+    config.hbm.latency = 180e-9;
     config.hbm.refresh = RefreshPolicy::all_bank;
     config.hbm.timing.refi = 1.95e-6;
     config.hbm.timing.rfc = 250e-9;
