@@ -33,9 +33,10 @@ LoadStoreUnit::Outcome Sm::access_cluster(unsigned warp, const TimedInstruction&
     for (unsigned rank = 0; rank < lanes.size(); ++rank) {
         if (lanes[rank] == 0 || rank == cta.rank) continue;
         const std::uint32_t bytes = std::uint32_t{lanes[rank]} * access.bytes_per_lane;
+        // Without an answer nobody waits: the tag must still be no tag of somebody else.
         if (answered) load_store_.join_remote(load, owner, local.ready);
-        cluster_port_.request(cta.cluster->sms[rank], kind, answered, load, bytes, (bytes + 127) / 128,
-                              leave);
+        cluster_port_.request(cta.cluster->sms[rank], kind, answered, answered ? load : 0, bytes,
+                              (bytes + 127) / 128, leave);
     }
     if (load == LoadStoreUnit::kNone)
         return answered ? local : LoadStoreUnit::Outcome{local.start, local.start};
