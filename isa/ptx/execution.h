@@ -19,6 +19,7 @@
 #include "isa/ptx/extent.h"
 #include "isa/ptx/global_memory.h"
 #include "isa/ptx/module.h"
+#include "isa/ptx/operation.h"
 
 namespace heddle::ptx {
 
@@ -72,6 +73,9 @@ enum class MemoryBarrierUse : std::uint8_t { none, arrive, try_wait, test_wait }
 /// (predicates too) of the kernel, dense from 0 to LoadedKernel::scoreboard_size() - 1.
 struct InstructionInfo {
     Pipeline pipeline = Pipeline::none;
+    Operation operation = Operation::none;
+    /// Integer work whose result is the same for all threads of a warp, by data flow: see decode/uniformity.h.
+    bool uniform = false;
     /// Warp instructions that the hardware issues for this PTX instruction (a 64-bit multiply is several); 0
     /// when none.
     std::uint8_t machine_operations = 1;

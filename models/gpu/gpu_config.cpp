@@ -30,17 +30,7 @@ void describe(GpuConfig& c, ParameterList& list) {
     list.add("sm.barrier_latency", c.sm.barrier_latency, cycles, 1, 1000,
              "From the last arrival at a barrier to the next instruction of the released warps.");
 
-    const auto pipeline = [&list](const std::string& name, PipelineConfig& p, const std::string& what) {
-        list.add("pipelines." + name + ".interval", p.interval, cycles, 0.5, 64,
-                 "Cycles between two " + what + " warp instructions of one sub-core.");
-        list.add("pipelines." + name + ".latency", p.latency, cycles, 1, 1000,
-                 "Cycles from an instruction of the " + what + " pipeline to a dependent one.");
-    };
-    pipeline("fp32", c.pipelines.fp32, "fp32");
-    pipeline("integer", c.pipelines.integer, "integer");
-    pipeline("fp64", c.pipelines.fp64, "fp64");
-    pipeline("half", c.pipelines.half, "packed half precision");
-    pipeline("special", c.pipelines.special, "special function and conversion");
+    describe(c.pipelines, list);
 
     list.add("tensor.macs_per_cycle.f16", c.tensor.f16, count, 0, 1e6,
              "Dense fp16 and bf16 multiply-accumulates per cycle and SM; 0: none.");
@@ -137,6 +127,8 @@ void describe(GpuConfig& c, ParameterList& list) {
              "Cycles between two thread blocks that the scheduler hands out.");
     list.add("launch.cta_latency", c.launch.cta_latency, cycles, 2, 100000,
              "From handing out a thread block to its first instruction.");
+    list.add("launch.warp_interval", c.launch.warp_interval, cycles, 0, 1000,
+             "Cycles between the starts of two warps of a thread block.");
 }
 
 target::GpuTarget target_of(const GpuConfig& config) {

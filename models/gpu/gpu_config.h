@@ -8,6 +8,7 @@
 #include "isa/ptx/execution.h"
 #include "isa/target/target.h"
 #include "models/common/parameter.h"
+#include "models/gpu/issue_ports.h"
 #include "models/gpu/power.h"
 #include "models/gpu/warpgroup_unit.h"
 #include "models/memory/l2_config.h"
@@ -32,20 +33,6 @@ struct SmConfig {
     SchedulerPolicy scheduler = SchedulerPolicy::greedy_then_oldest;
     std::uint32_t branch_latency = 10;   ///< from a branch to the warp's next instruction
     std::uint32_t barrier_latency = 15;  ///< from the last arrival to the released warps' next instruction
-};
-
-/// How a sub-core carries out one warp instruction.
-struct PipelineConfig {
-    double interval = 1;        ///< cycles until the pipeline takes the next warp instruction
-    std::uint32_t latency = 4;  ///< cycles until a dependent instruction may issue
-};
-
-struct PipelinesConfig {
-    PipelineConfig fp32{1, 4};      ///< 128 lanes per SM
-    PipelineConfig integer{2, 4};   ///< 64 lanes per SM
-    PipelineConfig fp64{2, 8};      ///< 64 lanes per SM
-    PipelineConfig half{1, 5};      ///< packed fp16 and bf16
-    PipelineConfig special{8, 19};  ///< 16 lanes per SM; EX2 chain measured 18.9 cycles
 };
 
 /// Multiply-accumulates per cycle and SM, dense, all sub-cores together.
@@ -122,6 +109,7 @@ struct LaunchConfig {
     double after = 0.6e-6;            ///< seconds from the last CTA's end to the end of the kernel
     double cta_interval = 1.19;       ///< cycles between two CTAs that the scheduler hands out
     std::uint32_t cta_latency = 370;  ///< cycles from handing out a CTA to its first instruction
+    std::uint32_t warp_interval = 8;  ///< cycles between the starts of two warps of an SM
 };
 
 /// The link to the host, for copies between host and device. They are not simulated but estimated.

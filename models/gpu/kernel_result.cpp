@@ -20,6 +20,12 @@ const char* name_of(CycleReason reason) {
             return "no warp";
         case CycleReason::not_launched:
             return "not launched";
+        case CycleReason::instruction_fetch:
+            return "instruction fetch";
+        case CycleReason::constant_miss:
+            return "constant cache";
+        case CycleReason::register_read:
+            return "register banks";
     }
     return "";
 }

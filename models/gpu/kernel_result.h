@@ -16,15 +16,18 @@ namespace heddle::models::gpu {
 /// What a sub-core did in a cycle. Every cycle of every sub-core, launch overhead included, has exactly one.
 enum class CycleReason : std::uint8_t {
     issued,
-    memory,         ///< the warp that issues next waits for a memory result
-    fixed_latency,  ///< it waits for a result of fixed latency, a branch, or the release of a barrier
-    pipeline_busy,  ///< its operands are there, its pipeline is not
-    queue_full,     ///< its operands are there, the load-store unit has no room
-    barrier,        ///< all warps wait at a barrier
-    no_warp,        ///< no warp is resident, and some were before: the SM has run out of work
-    not_launched,   ///< nothing has been launched here: before the first warp, and around the CTAs' run
+    memory,             ///< the warp that issues next waits for a memory result
+    fixed_latency,      ///< it waits for a result of fixed latency, a branch, or the release of a barrier
+    pipeline_busy,      ///< its operands are there, its port is not
+    queue_full,         ///< its operands are there, the load-store unit has no room
+    barrier,            ///< all warps wait at a barrier
+    no_warp,            ///< no warp is resident, and some were before: the SM has run out of work
+    not_launched,       ///< nothing has been launched here: before the first warp, and around the CTAs' run
+    instruction_fetch,  ///< the warp that issues next waits for an instruction cache
+    constant_miss,      ///< it waits for a constant that the cache of constants did not have
+    register_read,      ///< operands in one register bank hold the sub-core up
 };
-inline constexpr std::size_t kCycleReasonCount = 8;
+inline constexpr std::size_t kCycleReasonCount = 11;
 const char* name_of(CycleReason reason);
 
 /// Sub-core cycles by CycleReason, of one instruction: those in which it issued, and those in which nothing

@@ -20,8 +20,10 @@ void KernelSummary::add(const Sm& sm) {
         const SubCore& sub_core = sm.sub_core(i);
         for (std::size_t r = 0; r < kCycleReasonCount; ++r)
             result_.sub_core_cycles[r] += sub_core.cycles_by_reason()[r];
-        tensor_busy_ += sub_core.busy_cycles(ptx::Pipeline::tensor);
-        fp32_busy_ += sub_core.busy_cycles(ptx::Pipeline::fp32);
+        tensor_busy_ += sub_core.busy_cycles(Port::tensor);
+        fp32_busy_ += sub_core.busy_cycles(Port::fma_heavy);
+        if (config_.pipelines[ptx::Operation::fp32].port == Unit::fma)
+            fp32_busy_ += sub_core.busy_cycles(Port::fma_lite);
     }
     result_.profile.resize(sm.profile().size());
     for (std::size_t i = 0; i < sm.profile().size(); ++i)
@@ -83,10 +85,11 @@ void KernelSummary::find_bound(Cycle end) {
     const double cycles = static_cast<double>(result_.cycles);
     const double sub_core_cycles = cycles * config_.sm.count * kSubCores;
     const double dram_bytes_per_cycle = config_.hbm.bandwidth / config_.clock;
+    const double fp32_ports = has_two_ports(config_.pipelines[ptx::Operation::fp32].port) ? 2 : 1;
     auto& list = result_.utilisation;
     list = {
         {"tensor", tensor_busy_ / sub_core_cycles},
-        {"fp32", fp32_busy_ / sub_core_cycles},
+        {"fp32", fp32_busy_ / (sub_core_cycles * fp32_ports)},
         {"issue", static_cast<double>(result_.machine_instructions) / sub_core_cycles},
         {"shared memory", (load_store_busy_ + operand_fetch_) / (cycles * config_.sm.count)},
         {"l2 bandwidth", l2_busy_ / (cycles * config_.l2.slices)},

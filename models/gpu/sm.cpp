@@ -6,14 +6,6 @@
 #include "isa/common/error.h"
 
 namespace heddle::models::gpu {
-namespace {
-
-/// Cycles between the starts of two warps of an SM, fitted with launch.cta_latency to the rates of one-shot
-/// kernels at small occupancy on an H200 (gpu-benches, gpu-stream).
-constexpr Cycle kWarpStartInterval = 8;
-
-}  // namespace
-
 Sm::Sm(const sc_core::sc_module_name& name, ClockDomain& clock, const GpuConfig& config,
        std::uint32_t position, MemoryRequestPool& pool)
     : Block(name, clock),
@@ -199,8 +191,8 @@ void Sm::update_room(Cycle now) {
     stores_blocked_ = stores_blocked;
     for (SubCore& sub_core : sub_cores_) {
         sub_core.account(now);
-        sub_core.block(kGlobalLoadUnit, loads_blocked ? kPendingCycle : 0);
-        sub_core.block(kGlobalStoreUnit, stores_blocked ? kPendingCycle : 0);
+        sub_core.block(Unit::global_load, loads_blocked ? kPendingCycle : 0);
+        sub_core.block(Unit::global_store, stores_blocked ? kPendingCycle : 0);
     }
 }
 
@@ -262,7 +254,7 @@ void Sm::place_cta(const Arrival& arrival, Cycle now) {
         slot.started = now;
         next_warp_start_ = std::max(now, next_warp_start_);
         slot.not_before = fixed_stamp(next_warp_start_);
-        next_warp_start_ += kWarpStartInterval;
+        next_warp_start_ += config_.launch.warp_interval;
         SubCore& sub_core = sub_core_of(warp);
         sub_core.account(now);
         sub_core.add_warp(warp / kSubCores);
@@ -315,12 +307,14 @@ void Sm::look_at_next(unsigned warp, Cycle now) {
                 slot.waits_for_fence = true;
                 ++fences_waiting_;
             }
-            sub_core.set_next(warp / kSubCores, kPending, row.unit, SubCore::Wait::memory, slot.instruction);
+            sub_core.set_next(warp / kSubCores, kPending, row.unit, CycleReason::memory, slot.instruction);
             return;
         }
         if (row.kind != TimingKind::free) {
-            sub_core.set_next(warp / kSubCores, std::max(ready, slot.not_before), row.unit,
-                              SubCore::Wait::memory, slot.instruction);
+            const Stamp able = std::max(ready, slot.not_before);
+            sub_core.set_next(warp / kSubCores, able, row.unit,
+                              from_memory(able) ? CycleReason::memory : CycleReason::fixed_latency,
+                              slot.instruction);
             return;
         }
         const ptx::StepResult step = slot.warp->step(now);
@@ -338,7 +332,7 @@ void Sm::issue(unsigned warp, Cycle now) {
     const TimedInstruction& row = plan_->kernel.instructions[slot.instruction];
     const std::uint32_t index = slot.instruction;
     set_release_delay(cta_slots_[slot.cta], row);
-    sub_core_of(warp).issue(warp / kSubCores, now, row.unit, row.interval, row.slots);
+    sub_core_of(warp).issue(warp / kSubCores, now, row.unit, row.interval, row.slots, row.reads);
     const ptx::StepResult step = slot.warp->step(now);
     ++statistics_.warp_instructions;
     statistics_.machine_instructions += row.slots;
@@ -471,7 +465,8 @@ void Sm::after_step(unsigned warp, const ptx::StepResult& step, Cycle now) {
         finish_warp(warp, now);
     } else if (slot.warp->blocked()) {
         slot.state = WarpState::at_barrier;
-        sub_core_of(warp).set_next(warp / kSubCores, kPending, 0, SubCore::Wait::barrier, slot.instruction);
+        sub_core_of(warp).set_next(warp / kSubCores, kPending, Unit::control, CycleReason::barrier,
+                                   slot.instruction);
     } else {
         look_at_next(warp, now);
     }

@@ -1,24 +1,24 @@
-// A quarter of an SM: warp slots, a scheduler that issues one warp instruction per cycle, and pipelines.
+// A quarter of an SM: warp slots, a scheduler that issues one warp instruction per cycle, and issue ports.
 #pragma once
 
 #include <array>
 #include <cstdint>
 
+#include "models/gpu/issue_ports.h"
 #include "models/gpu/kernel_result.h"
+#include "models/gpu/register_banks.h"
 #include "models/gpu/stamp.h"
 #include "models/gpu/timed_kernel.h"
 #include "models/memory/bandwidth_server.h"
 
 namespace heddle::models::gpu {
 
-/// Knows of each warp only when its next instruction has its operands and which unit it needs. From that it
-/// plans the next issue: the cycle, the warp, and what the cycles until then are spent on. Every change of
-/// its state first accounts for the cycles that have passed, then makes it plan again.
+/// Knows of each warp only when its next instruction has its operands, why not before, and which unit it
+/// needs. From that it plans the next issue: the cycle, the warp, and what the cycles until then are spent
+/// on. Every change of its state first accounts for the cycles that have passed, then makes it plan again.
 class SubCore {
   public:
     static constexpr unsigned kSlots = 16;
-    /// Why a warp with a pending stamp waits.
-    enum class Wait : std::uint8_t { memory, barrier };
 
     void reset(SchedulerPolicy policy, unsigned load_store_queue);
     /// Cycles are also counted by instruction, in these rows; nullptr: they are not.
@@ -26,33 +26,35 @@ class SubCore {
 
     void add_warp(unsigned slot);
     void remove_warp(unsigned slot);
-    /// `instruction`: its row in the profile.
-    void set_next(unsigned slot, Stamp ready, Unit unit, Wait wait = Wait::memory,
-                  std::uint32_t instruction = 0) {
+    /// `why`: what cycles before `ready` are spent on; `instruction`: its row in the profile.
+    void set_next(unsigned slot, Stamp ready, Unit unit, CycleReason why, std::uint32_t instruction = 0) {
         instruction_[slot] = instruction;
-        ready_[slot] = ready;
+        ready_[slot] = cycle_of(ready);
         unit_[slot] = unit;
-        wait_[slot] = wait;
+        why_[slot] = why;
         planned_ = false;
     }
     unsigned warps() const { return count_; }
 
     /// Cycles before `until` are attributed to their reasons. Call before any change of state in cycle
     /// `until`.
-    void account(Cycle until);
+    void account(Cycle until) {
+        if (until > accounted_) attribute(until);
+    }
     /// Finds the next issue at or after `from`. Cheap when nothing changed since the last plan.
     void plan(Cycle from) {
         if (!planned_) replan(from);
     }
     Cycle next_cycle() const { return next_cycle_; }  ///< kNever when no warp can issue without a message
     unsigned next_slot() const { return next_slot_; }
-    /// Whether an instruction for `unit` could issue in cycle `now`, from the state of scheduler and units
+    /// Whether an instruction for `unit` could issue in cycle `now`, from the state of scheduler and ports
     /// alone.
-    bool can_take(Unit unit, Cycle now) const { return issue_free_ <= now && unit_free_[unit] <= now; }
+    bool can_take(Unit unit, Cycle now) const { return issue_free_ <= now && free_at(unit) <= now; }
 
-    /// The warp in `slot` issues in cycle `now`: its unit is busy for `interval`, the scheduler for `slots`
-    /// cycles.
-    void issue(unsigned slot, Cycle now, Unit unit, FineCycles interval, unsigned slots);
+    /// The warp in `slot` issues in cycle `now`: its port is busy for `interval`, the scheduler for `slots`
+    /// cycles and as many as conflicts in the register banks cost.
+    void issue(unsigned slot, Cycle now, Unit unit, FineCycles interval, unsigned slots,
+               const RegisterReads& reads = {});
     /// A memory instruction just issued will leave this sub-core's queue in cycle `start`.
     void enqueue_load_store(Cycle start);
     /// No instruction may issue to `unit` (one of the two global ones) before `until`; kPendingCycle: until
@@ -60,25 +62,30 @@ class SubCore {
     void block(Unit unit, std::uint32_t until);
 
     const std::array<std::uint64_t, kCycleReasonCount>& cycles_by_reason() const { return by_reason_; }
-    double busy_cycles(ptx::Pipeline pipeline) const {
-        return pipelines_[static_cast<std::size_t>(pipeline)].busy_cycles();
-    }
+    double busy_cycles(Port port) const { return ports_[static_cast<std::size_t>(port)].busy_cycles(); }
 
   private:
+    void attribute(Cycle until);
     void replan(Cycle from);
-    unsigned choose(std::uint32_t cycle, const std::array<std::uint32_t, kSlots>& able) const;
+    void find_reasons();
+    unsigned choose(std::uint32_t cycle) const;
     void update_load_store();
+    void occupy(Port port, Cycle now, FineCycles interval);
+    std::uint32_t free_at(Unit unit) const { return unit_free_[static_cast<std::size_t>(unit)]; }
+    std::uint32_t able(unsigned slot) const { return std::max(ready_[slot], free_at(unit_[slot])); }
+    void count(unsigned slot, CycleReason reason, std::uint64_t cycles);
 
     SchedulerPolicy policy_ = SchedulerPolicy::greedy_then_oldest;
     unsigned count_ = 0;
-    std::array<std::uint8_t, kSlots> order_{};  // slots in use, oldest warp first
-    std::array<Stamp, kSlots> ready_{};
+    std::array<std::uint8_t, kSlots> order_{};   // slots in use, oldest warp first
+    std::array<std::uint32_t, kSlots> ready_{};  // cycle, kPendingCycle when not known; empty slots likewise
     std::array<Unit, kSlots> unit_{};
-    std::array<Wait, kSlots> wait_{};
+    std::array<CycleReason, kSlots> why_{};
     std::array<std::uint32_t, kSlots> instruction_{};
     InstructionCycles* profile_ = nullptr;
     std::array<std::uint32_t, kUnitCount> unit_free_{};
-    std::array<BandwidthServer, ptx::kPipelineCount> pipelines_{};
+    std::array<BandwidthServer, kPortCount> ports_{};
+    RegisterPorts registers_;
     std::array<std::uint32_t, 2> blocked_until_{};
     std::array<std::uint32_t, 32>
         queue_{};  // ring: cycles in which the last memory instructions leave the queue

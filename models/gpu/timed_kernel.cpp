@@ -75,18 +75,37 @@ WarpgroupProduct product_of(const ptx::InstructionInfo& info, FineCycles multipl
             info.tensor_a_in_registers ? config.wgmma.register_tail : config.wgmma.shared_tail};
 }
 
+/// The class whose ports and latency the instruction has.
+ptx::Operation timed_operation(const ptx::InstructionInfo& info, const PipelinesConfig& pipelines) {
+    return info.uniform && pipelines.uniform_datapath ? ptx::Operation::uniform : info.operation;
+}
+
+bool is_sequence_around_one(ptx::Operation operation) {
+    return operation == ptx::Operation::special || operation == ptx::Operation::warp_reduce ||
+           operation == ptx::Operation::bit_count || operation == ptx::Operation::conversion ||
+           operation == ptx::Operation::wide_conversion;
+}
+
 void time_arithmetic(TimedInstruction& row, const ptx::InstructionInfo& info,
-                     const PipelineConfig& pipeline) {
+                     const PipelinesConfig& pipelines) {
+    const ptx::Operation operation = timed_operation(info, pipelines);
+    const OperationConfig& config = pipelines[operation];
     const unsigned operations = std::max<unsigned>(1, info.machine_operations);
-    row.interval = fine(pipeline.interval * operations);
-    row.latency = pipeline.latency * operations;  // the operations of one PTX instruction mostly form a chain
+    row.unit = config.port;
+    if (is_sequence_around_one(operation)) {
+        // One operation goes through the slow unit; those around it are ordinary arithmetic.
+        row.interval = fine(config.interval);
+        row.latency = config.latency + (operations - 1) * pipelines[ptx::Operation::fp32].latency;
+    } else {
+        row.interval = fine(config.interval * operations);
+        row.latency = config.latency * operations;  // the operations of one instruction mostly form a chain
+    }
 }
 
 TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuConfig& config,
                                   const std::string& kernel) {
     TimedInstruction row;
     row.info = &info;
-    row.unit = static_cast<Unit>(info.pipeline);
     row.slots = std::max<std::uint8_t>(1, info.machine_operations);
     row.interval = fine(1);
     row.latency = 1;
@@ -96,21 +115,11 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
             row.slots = 0;
             break;
         case ptx::Pipeline::fp32:
-            time_arithmetic(row, info, config.pipelines.fp32);
-            break;
         case ptx::Pipeline::integer:
-            time_arithmetic(row, info, config.pipelines.integer);
-            break;
         case ptx::Pipeline::fp64:
-            time_arithmetic(row, info, config.pipelines.fp64);
-            break;
         case ptx::Pipeline::half:
-            time_arithmetic(row, info, config.pipelines.half);
-            break;
         case ptx::Pipeline::special:
-            // One operation goes through the special function unit; those around it are ordinary arithmetic.
-            row.interval = fine(config.pipelines.special.interval);
-            row.latency = config.pipelines.special.latency + (row.slots - 1u) * config.pipelines.fp32.latency;
+            time_arithmetic(row, info, config.pipelines);
             break;
         case ptx::Pipeline::tensor: {
             const double cycles = info.tensor_macs / tensor_rate(info, config, kernel);
@@ -118,6 +127,7 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
             row.tensor_full_time =
                 fine(info.asynchronous_tensor ? cycles : cycles * config.tensor.mma_sync_efficiency);
             row.latency = config.tensor.latency + static_cast<std::uint32_t>(std::ceil(cycles));
+            row.unit = Unit::tensor;
             row.slots = 1;
             if (info.asynchronous_tensor) {  // WarpgroupUnit takes it from there
                 row.kind = TimingKind::warpgroup_product;
@@ -131,11 +141,12 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
                                                                                 : TimingKind::shuffle;
             row.interval = fine(config.load_store.address_interval * row.slots);
             row.latency = config.shared.shuffle_latency;
+            row.unit = Unit::load_store;
             if (info.async_copy ||
                 (reaches_beyond_the_sm(info.space) && (info.reads_memory || info.atomic))) {
-                row.unit = kGlobalLoadUnit;
+                row.unit = Unit::global_load;
             } else if (reaches_beyond_the_sm(info.space) && info.writes_memory) {
-                row.unit = kGlobalStoreUnit;
+                row.unit = Unit::global_store;
             }
             if (info.memory_barrier != ptx::MemoryBarrierUse::none) {
                 row.kind = TimingKind::memory_barrier;
@@ -144,9 +155,11 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
             break;
         case ptx::Pipeline::branch:
             row.kind = TimingKind::branch;
+            row.unit = Unit::control;
             break;
         case ptx::Pipeline::barrier:
             row.kind = TimingKind::arithmetic;
+            row.unit = Unit::control;
             break;
     }
     switch (info.synchronisation) {

@@ -7,16 +7,10 @@
 
 #include "isa/ptx/execution.h"
 #include "models/gpu/gpu_config.h"
+#include "models/gpu/register_banks.h"
 #include "models/memory/bandwidth_server.h"
 
 namespace heddle::models::gpu {
-
-/// What a warp's next instruction needs besides its operands. The first ones are ptx::Pipeline; memory
-/// instructions that may miss L1 or write through it also need room in the load-store unit.
-using Unit = std::uint8_t;
-inline constexpr Unit kGlobalLoadUnit = ptx::kPipelineCount;
-inline constexpr Unit kGlobalStoreUnit = kGlobalLoadUnit + 1;
-inline constexpr std::size_t kUnitCount = kGlobalStoreUnit + 1;
 
 /// How an instruction takes its time.
 enum class TimingKind : std::uint8_t {
@@ -52,9 +46,10 @@ struct TimedInstruction {
     std::uint32_t latency = 0;        ///< cycles, fixed-latency results; warpgroup_product: its number
     FineCycles interval = 0;          ///< for which the pipeline is occupied
     FineCycles tensor_full_time = 0;  ///< of a tensor instruction at the full rate of its type
-    Unit unit = 0;
+    Unit unit = Unit::alu;
     std::uint8_t slots = 1;  ///< issue slots
     TimingKind kind = TimingKind::arithmetic;
+    RegisterReads reads;  ///< of instructions with a fixed latency; zeros when the banks are not modelled
 };
 
 struct TimedKernel {

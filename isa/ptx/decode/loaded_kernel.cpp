@@ -5,6 +5,7 @@
 
 #include "isa/common/error.h"
 #include "isa/ptx/decode/decoder.h"
+#include "isa/ptx/decode/operation_class.h"
 #include "isa/ptx/instruction_table.h"
 #include "isa/ptx/machine/asynchronous.h"
 #include "isa/ptx/machine/machine.h"
@@ -206,12 +207,14 @@ InstructionInfo describe(const Instruction& n, const RegisterUse& use, unsigned 
     info.line = n.line;
     info.source = n.source;
     info.pipeline = n.form->pipeline;
+    info.operation = operation_of(n);
     info.machine_operations = n.form->operations;
     if (compute_capability < n.form->before_capability && n.form->operations_before != 0) {
         info.machine_operations = n.form->operations_before;
     }
     if (moves_register(n)) {  // a renaming
         info.pipeline = Pipeline::none;
+        info.operation = Operation::none;
         info.machine_operations = 0;
     }
     if (has_constant_field(n))

@@ -56,7 +56,7 @@ TEST_CASE("the default machine has the published figures of an H100 SXM") {
     // MHz.
     REQUIRE(c.sm.count * c.tensor.f16 * 2 * 1.83e9 == Approx(989.4e12).epsilon(0.001));
     REQUIRE(c.sm.count * c.tensor.f64 * 2 * 1.98e9 == Approx(66.9e12).epsilon(0.001));
-    REQUIRE(c.sm.count * 128 / c.pipelines.fp32.interval * 2 * 1.98e9 == Approx(66.9e12).epsilon(0.001));
+    REQUIRE(c.sm.count * 128 / c.pipelines[heddle::ptx::Operation::fp32].issue_interval() * 2 * 1.98e9 == Approx(66.9e12).epsilon(0.001));
     REQUIRE(c.hbm.bandwidth == 3.35e12);
     const auto target = target_of(c);
     REQUIRE(target.sm_count == 132);

@@ -23,7 +23,7 @@ GpuConfig a100_sxm() {
     c.compute_capability = 80;
     c.clock = 1.41e9;
     c.sm.count = 108;
-    c.pipelines.fp32.interval = 2;
+    c.pipelines[ptx::Operation::fp32].port = Unit::fma_heavy;
     c.tensor.f16 = 1024;
     c.tensor.mma_sync_efficiency = 1;
     c.tensor.latency = 17;

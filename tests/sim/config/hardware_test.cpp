@@ -69,7 +69,7 @@ TEST_CASE("GPU peaks are those of the datasheets") {
         const auto& gpu = hardware.gpu();
         CHECK(2 * gpu.tensor.f16 * gpu.sm.count * test.tensor_clock / 1e12 ==
               Approx(test.f16_tflops).epsilon(0.002));
-        const double lanes = 4 * 32 / gpu.pipelines.fp32.interval;
+        const double lanes = 4 * 32 / gpu.pipelines[heddle::ptx::Operation::fp32].issue_interval();
         CHECK(2 * lanes * gpu.sm.count * test.clock / 1e12 == Approx(test.fp32_tflops).epsilon(0.002));
         CHECK(gpu.hbm.bandwidth / 1e12 == Approx(test.memory_tb_per_s));
         CHECK(static_cast<double>(gpu.l2.bytes) / (1 << 20) == Approx(test.l2_mib));

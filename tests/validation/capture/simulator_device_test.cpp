@@ -234,7 +234,7 @@ TEST_CASE("time is that of heddle kernel, and shorter when the operands lie in L
 
 TEST_CASE("a kernel that reads the clock sees the cycles of the hardware file") {
     const auto device = make_simulator_device();
-    const unsigned latency = sim::load_hardware("h100-sxm").gpu().pipelines.fp32.latency;
+    const unsigned latency = sim::load_hardware("h100-sxm").gpu().pipelines[heddle::ptx::Operation::fp32].latency;
     REQUIRE(latency == 4);
     const std::uint64_t shorter = chain_cycles(*device, 64), longer = chain_cycles(*device, 192);
     CHECK(longer - shorter == 128 * latency);

@@ -62,24 +62,33 @@ TEST_CASE("latencies and rates of instructions are those of the hardware file") 
         INFO(name);
         CHECK(measure(*device, "latency/" + name).value == Approx(cycles).margin(0.01));
     };
-    latency("ffma", config.pipelines.fp32.latency);
-    latency("fadd", config.pipelines.fp32.latency);
-    latency("imad", config.pipelines.integer.latency);
-    latency("lop3", config.pipelines.integer.latency);
-    latency("hfma2", config.pipelines.half.latency);
-    latency("dfma", config.pipelines.fp64.latency);
-    latency("ex2", config.pipelines.special.latency);
+    using enum ptx::Operation;
+    latency("ffma", config.pipelines[fp32].latency);
+    latency("fadd", config.pipelines[fp32].latency);
+    latency("fmin", config.pipelines[fp32_compare].latency);
+    latency("imad", config.pipelines[multiply].latency);
+    latency("lop3", config.pipelines[integer].latency);
+    latency("hfma2", config.pipelines[half].latency);
+    latency("hfma2_bf16", config.pipelines[bf16].latency);
+    latency("dfma", config.pipelines[fp64].latency);
+    latency("ex2", config.pipelines[special].latency);
+    latency("popc", config.pipelines[bit_count].latency);
     latency("shfl", config.shared.shuffle_latency);
     // Rates: 32 lanes of a warp instruction per `interval` cycles in each of four sub-cores.
     const auto rate = [&](const std::string& name, double per_cycle) {
         INFO(name);
         CHECK(measure(*device, "throughput/" + name + "/warps=16").value == Approx(per_cycle).epsilon(0.01));
     };
-    rate("ffma", 4 / config.pipelines.fp32.interval);
-    rate("imad", 4 / config.pipelines.integer.interval);
-    rate("hfma2", 4 / config.pipelines.half.interval);
-    rate("dfma", 4 / config.pipelines.fp64.interval);
-    rate("ex2", 4 / config.pipelines.special.interval);
+    rate("ffma", 4 / config.pipelines[fp32].issue_interval());
+    rate("fadd", 4 / config.pipelines[fp32].issue_interval());
+    rate("fmin", 4 / config.pipelines[fp32_compare].issue_interval());
+    rate("imad", 4 / config.pipelines[multiply].issue_interval());
+    rate("lop3", 4 / config.pipelines[integer].issue_interval());
+    rate("hfma2", 4 / config.pipelines[half].issue_interval());
+    rate("hfma2_bf16", 4 / config.pipelines[bf16].issue_interval());
+    rate("dfma", 4 / config.pipelines[fp64].issue_interval());
+    rate("ex2", 4 / config.pipelines[special].issue_interval());
+    rate("popc", 4 / config.pipelines[bit_count].issue_interval());
 }
 
 TEST_CASE("tensor cores reach the rates of the hardware file") {

@@ -1,0 +1,40 @@
+// Classes of machine operations: what a table of issue ports and latencies tells apart.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace heddle::ptx {
+
+/// Finer than Pipeline: operations of one class have the same issue port, rate and latency on a machine.
+/// Comments name the machine instructions of Volta and later.
+enum class Operation : std::uint8_t {
+    none,             ///< no machine instruction
+    fp32,             ///< FADD, FMUL, FFMA
+    fp32_compare,     ///< FSETP, FSET, FMNMX
+    integer,          ///< IADD3, LOP3, SHF, LEA, PRMT, conversions between integers
+    integer_compare,  ///< ISETP, IMNMX, PLOP3
+    move,             ///< MOV, SEL: the compiler balances these over two ports where a machine has them
+    multiply,         ///< IMAD, IDP: results of 32 bits
+    multiply_wide,    ///< IMAD.WIDE, IMAD.HI: products of 64 bits
+    half,             ///< HADD2, HMUL2, HFMA2, HMNMX2, HSETP2
+    bf16,             ///< the same in bfloat16
+    half_conversion,  ///< F2FP and HADD2.F32: fp32 from and to 16-bit floats
+    fp64,             ///< DADD, DMUL, DFMA, DSETP
+    special,          ///< MUFU: ex2, lg2, rcp, rsqrt, sqrt, sin, cos, tanh
+    conversion,       ///< I2F, F2I, FRND of at most 32 bits
+    wide_conversion,  ///< conversions from and to 64-bit types
+    bit_count,        ///< POPC, FLO, BREV
+    vote,             ///< VOTE, ELECT
+    warp_reduce,      ///< REDUX, MATCH
+    uniform,          ///< UIADD3, ULOP3, UIMAD, ...: once for the whole warp, on its own datapath
+    tensor,
+    load_store,
+    branch,
+    barrier,
+};
+inline constexpr std::size_t kOperationCount = static_cast<std::size_t>(Operation::barrier) + 1;
+
+std::string_view name_of(Operation operation);
+
+}  // namespace heddle::ptx
