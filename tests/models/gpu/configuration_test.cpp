@@ -29,7 +29,8 @@ TEST_CASE("parameters write through to the configuration, each to a field of its
         if (!p.choices.empty()) continue;
         INFO(p.path);
         const double before = p.get();
-        const double other = before + (p.integral ? 1 : before / 2 + 1e-9);
+        const bool truth = p.integral && p.minimum == 0 && p.maximum == 1;
+        const double other = truth ? 1 - before : before + (p.integral ? 1 : before / 2 + 1e-9);
         p.set(other);
         REQUIRE(p.get() == Approx(other));
         for (const Parameter& q : list.parameters()) {
