@@ -173,6 +173,12 @@ enum class Mode : std::uint8_t {
     timing,      ///< only what steers: addresses, predicates, loop counters, synchronisation
 };
 
+/// What becomes of a kernel between its text and the machine.
+enum class Assembly : std::uint8_t {
+    as_written,  ///< every instruction of the text, in its order
+    scheduled,   ///< as ptxas would: isa/ptx/schedule. The values are the same, bit by bit.
+};
+
 /// A kernel decoded for execution. Immutable, shared by all CTAs. Throws heddle::Error (with the PTX line)
 /// when the kernel uses an instruction or operand form that is not supported.
 class LoadedKernel {
@@ -181,7 +187,7 @@ class LoadedKernel {
     /// Module::find() takes it.
     /// `compute_capability` chooses the machine operations per instruction; 0: that of the module's .target.
     LoadedKernel(std::shared_ptr<const Module> module, const std::string& entry,
-                 unsigned compute_capability = 0);
+                 unsigned compute_capability = 0, Assembly assembly = Assembly::as_written);
     ~LoadedKernel();
     LoadedKernel(LoadedKernel&&) noexcept;
 

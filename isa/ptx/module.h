@@ -245,6 +245,9 @@ struct Instruction {
     std::vector<Operand> operands;
     std::uint32_t line = 0;  ///< 1-based
     SourcePlace source;
+    /// Machine operations where the assembler needs others than the form says (isa/ptx/schedule); 0: another
+    /// instruction does this one's work. -1: as the form says.
+    std::int16_t operations = -1;
     std::uint32_t unsupported =
         0;  ///< index in Module::unsupported, plus 1: a kernel with it cannot be loaded
 

@@ -43,6 +43,10 @@ struct Liveness {
 };
 Liveness analyze_liveness(std::span<const RegisterUse> uses, const Kernel& kernel, const ControlFlow& flow);
 
+/// 32-bit registers that each register and, last, the carry flag needs: none for predicates and for values
+/// that are only kernel parameters, which lie in the constant bank.
+std::vector<unsigned> register_weights(const Kernel& kernel, std::span<const RegisterUse> uses);
+
 /// Peak of live 32-bit registers per thread, with what the hardware reserves, rounded up to 8. Values that
 /// are only kernel parameters lie in the constant bank and cost none.
 unsigned count_registers(const Kernel& kernel, std::span<const RegisterUse> uses, const ControlFlow& flow,

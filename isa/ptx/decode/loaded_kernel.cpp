@@ -11,6 +11,7 @@
 #include "isa/ptx/machine/machine.h"
 #include "isa/ptx/matrix_instruction.h"
 #include "isa/ptx/names.h"
+#include "isa/ptx/schedule/assemble.h"
 
 namespace heddle::ptx {
 namespace {
@@ -220,6 +221,10 @@ InstructionInfo describe(const Instruction& n, const RegisterUse& use, unsigned 
     if (has_constant_field(n))
         info.machine_operations = bits_of(n.type()) == 64 ? 4 : 2;     // a shift and a mask
     if (adds_floats_in_shared_memory(n)) info.machine_operations = 5;  // a loop around compare-and-swap
+    if (n.operations >= 0) {
+        info.machine_operations = static_cast<std::uint8_t>(n.operations);
+        if (n.operations == 0) info.pipeline = Pipeline::none;
+    }
     describe_memory(n, info);
     describe_synchronisation(n, info);
     if (is_matrix_multiply(n)) {
@@ -334,7 +339,7 @@ void refuse_unsupported(const Kernel& kernel, const Module& module) {
 }  // namespace
 
 LoadedKernel::LoadedKernel(std::shared_ptr<const Module> module, const std::string& entry,
-                           unsigned compute_capability)
+                           unsigned compute_capability, Assembly assembly)
     : implementation_(std::make_unique<Implementation>()) {
     const Kernel* found = module->find(entry);
     if (found == nullptr) {
@@ -348,6 +353,7 @@ LoadedKernel::LoadedKernel(std::shared_ptr<const Module> module, const std::stri
     Kernel& kernel = loaded.kernel;
     if (may_run_off(kernel)) append_exit(kernel);
     require_target(*module, kernel);
+    if (assembly == Assembly::scheduled) assemble(kernel);
     loaded.scoreboard_size = kernel.registers.size() + 1;
     if (loaded.scoreboard_size > 65535) {
         throw Error("more than 65534 registers are used", {loaded.file_name, kernel.line, kernel.name},

@@ -70,17 +70,24 @@ unsigned registers_of_calls(const Kernel& kernel, std::span<const unsigned> peak
 
 }  // namespace
 
+std::vector<unsigned> register_weights(const Kernel& kernel, std::span<const RegisterUse> uses) {
+    const std::vector<bool> constant = parameter_registers(kernel, uses);
+    std::vector<unsigned> weights(constant.size(), 0);
+    for (std::uint32_t r = 0; r < kernel.registers.size(); ++r) {
+        if (constant[r] || kernel.registers[r].type == Type::pred) continue;
+        weights[r] = bits_of(kernel.registers[r].type) > 32 ? 2 : 1;
+    }
+    return weights;
+}
+
 unsigned count_registers(const Kernel& kernel, std::span<const RegisterUse> uses, const ControlFlow& flow,
                          const Liveness& liveness) {
     // A few for the stack pointer, the exit address and alignment of pairs: what ptxas reports for kernels
     // whose live values can be counted by hand.
     constexpr unsigned kReserved = 4;
     constexpr unsigned kAllocationUnit = 8;
-    const std::vector<bool> constant = parameter_registers(kernel, uses);
-    const auto weight = [&](std::uint32_t r) -> unsigned {
-        if (constant[r] || r >= kernel.registers.size() || kernel.registers[r].type == Type::pred) return 0;
-        return bits_of(kernel.registers[r].type) > 32 ? 2 : 1;
-    };
+    const std::vector<unsigned> weights = register_weights(kernel, uses);
+    const auto weight = [&](std::uint32_t r) { return weights[r]; };
     std::vector<unsigned> peaks(kernel.functions.size() + 1, 0);  // of the kernel and each function
     for (std::size_t b = 0; b < flow.blocks.size(); ++b) {
         unsigned& peak = peaks[body_of(kernel, flow.blocks[b].first)];

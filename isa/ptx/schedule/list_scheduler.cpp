@@ -1,0 +1,254 @@
+#include "isa/ptx/schedule/list_scheduler.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "isa/ptx/schedule/dependences.h"
+#include "isa/ptx/schedule/effects.h"
+
+namespace heddle::ptx {
+namespace {
+
+using Order = std::vector<std::uint32_t>;
+using RegisterWeights = std::vector<unsigned>;
+
+/// One block's instructions, numbered from 0.
+class BlockScheduler {
+  public:
+    BlockScheduler(const Kernel& kernel, const Definitions& definitions, const RegisterWeights& weights,
+                   std::uint32_t block)
+        : kernel_(kernel),
+          definitions_(definitions),
+          weights_(weights),
+          block_(definitions.flow().blocks[block]),
+          live_out_(definitions.liveness().live_out[block]),
+          live_in_(definitions.liveness().live_in[block]),
+          waits_for_(find_dependences(kernel, definitions, block)),
+          size_(static_cast<std::uint32_t>(waits_for_.size())) {
+        followers_.resize(size_);
+        for (std::uint32_t n = 0; n < size_; ++n) {
+            for (const Dependence& d : waits_for_[n]) followers_[d.before].push_back({n, d.latency});
+        }
+        find_heights();
+        count_reads();
+    }
+
+    /// A better order, or none.
+    Order run(unsigned limit) {
+        Order written(size_);
+        for (std::uint32_t n = 0; n < size_; ++n) written[n] = n;
+        const unsigned before = peak(written);
+        const Order order = schedule(std::max(limit, before));
+        if (peak(order) > std::max(limit, before)) return {};
+        return cycles(order) < cycles(written) ? order : Order{};
+    }
+
+  private:
+    const Instruction& instruction(std::uint32_t n) const { return kernel_.instructions[block_.first + n]; }
+    const RegisterUse& use(std::uint32_t n) const { return definitions_.uses(block_.first + n); }
+
+    // Cycles from the issue of each instruction to the end of the block.
+    void find_heights() {
+        height_.assign(size_, 0);
+        for (std::uint32_t n = size_; n-- > 0;) {
+            height_[n] = std::max(issue_slots(instruction(n)), expected_latency(instruction(n)));
+            for (const Dependence& f : followers_[n])
+                height_[n] = std::max(height_[n], f.latency + height_[f.before]);
+        }
+    }
+
+    void count_reads() {
+        reads_.assign(weights_.size(), 0);
+        for (std::uint32_t n = 0; n < size_; ++n) {
+            for (const std::uint32_t r : use(n).reads) ++reads_[r];
+        }
+    }
+
+    /// Follows the registers that are live while instructions are issued in some order.
+    struct Pressure {
+        std::vector<std::uint32_t> reads;  // still to come
+        std::vector<bool> live;
+        unsigned now = 0;
+    };
+
+    Pressure start() const {
+        Pressure pressure{reads_, std::vector<bool>(weights_.size(), false), 0};
+        for (std::uint32_t r = 0; r < weights_.size(); ++r) {
+            if (!live_in_[r]) continue;
+            pressure.live[r] = true;
+            pressure.now += weights_[r];
+        }
+        return pressure;
+    }
+
+    /// What issuing the instruction adds to the live registers.
+    int change(std::uint32_t n, const Pressure& pressure) const {
+        int change = 0;
+        for (const std::uint32_t r : use(n).writes) {
+            if (!pressure.live[r]) change += static_cast<int>(weights_[r]);
+        }
+        for (std::size_t k = 0; k < use(n).reads.size(); ++k) {
+            const std::uint32_t r = use(n).reads[k];
+            const auto& reads = use(n).reads;
+            if (std::find(reads.begin(), reads.begin() + static_cast<std::ptrdiff_t>(k), r) !=
+                reads.begin() + static_cast<std::ptrdiff_t>(k))
+                continue;
+            const auto own = static_cast<std::uint32_t>(std::count(reads.begin(), reads.end(), r));
+            if (pressure.live[r] && pressure.reads[r] == own && !live_out_[r])
+                change -= static_cast<int>(weights_[r]);
+        }
+        return change;
+    }
+
+    /// Returns the peak while the instruction is performed: results may take the place of operands.
+    unsigned issue(std::uint32_t n, Pressure& pressure) const {
+        for (const std::uint32_t r : use(n).reads) {
+            if (--pressure.reads[r] != 0 || live_out_[r] || !pressure.live[r]) continue;
+            pressure.live[r] = false;
+            pressure.now -= weights_[r];
+        }
+        for (const std::uint32_t r : use(n).writes) {
+            if (pressure.live[r]) continue;
+            pressure.live[r] = true;
+            pressure.now += weights_[r];
+        }
+        const unsigned peak = pressure.now;
+        for (const std::uint32_t r : use(n).writes) {  // written in vain
+            if (!pressure.live[r] || pressure.reads[r] != 0 || live_out_[r]) continue;
+            pressure.live[r] = false;
+            pressure.now -= weights_[r];
+        }
+        return peak;
+    }
+
+    unsigned peak(const Order& order) const {
+        Pressure pressure = start();
+        unsigned highest = pressure.now;
+        for (const std::uint32_t n : order) highest = std::max(highest, issue(n, pressure));
+        return highest;
+    }
+
+    /// Cycles of one warp alone that issues in this order.
+    std::uint64_t cycles(const Order& order) const {
+        std::vector<std::uint64_t> issued(size_, 0);
+        std::uint64_t now = 0, end = 0;
+        for (const std::uint32_t n : order) {
+            std::uint64_t ready = now;
+            for (const Dependence& d : waits_for_[n]) ready = std::max(ready, issued[d.before] + d.latency);
+            issued[n] = ready;
+            if (issue_slots(instruction(n)) != 0) now = ready + issue_slots(instruction(n));
+            end = std::max(end, ready + expected_latency(instruction(n)));
+        }
+        return std::max(end, now);
+    }
+
+    Order schedule(unsigned limit) {
+        Order order;
+        Pressure pressure = start();
+        std::vector<std::uint32_t> missing(size_);
+        std::vector<std::uint64_t> earliest(size_, 0);
+        std::vector<std::uint32_t> ready;
+        for (std::uint32_t n = 0; n < size_; ++n) {
+            missing[n] = static_cast<std::uint32_t>(waits_for_[n].size());
+            if (missing[n] == 0) ready.push_back(n);
+        }
+        std::uint64_t now = 0;
+        const auto place = [&](std::uint32_t n, std::uint64_t at) {
+            order.push_back(n);
+            issue(n, pressure);
+            for (const Dependence& f : followers_[n]) {
+                earliest[f.before] = std::max(earliest[f.before], at + f.latency);
+                if (--missing[f.before] == 0) ready.push_back(f.before);
+            }
+        };
+        while (!ready.empty()) {
+            const std::size_t chosen = choose(ready, earliest, now, limit, pressure);
+            const std::uint32_t n = ready[chosen];
+            ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(chosen));
+            const std::uint64_t at = std::max(now, earliest[n]);
+            const std::uint32_t slots = issue_slots(instruction(n));
+            place(n, slots == 0 ? earliest[n] : at);
+            if (slots != 0) now = at + slots;
+        }
+        return order;
+    }
+
+    /// Of those that can issue now the one with the most behind it; else the one that can issue first. Near
+    /// the limit those first that free registers, then the order of the text.
+    std::size_t choose(const Order& ready, const std::vector<std::uint64_t>& earliest, std::uint64_t now,
+                       unsigned limit, const Pressure& pressure) const {
+        std::size_t best = ready.size();
+        const auto better = [&](std::uint32_t a, std::uint32_t b) {
+            const bool tight_a = does_not_fit(a, limit, pressure), tight_b = does_not_fit(b, limit, pressure);
+            if (tight_a != tight_b) return tight_b;
+            if (tight_a) return a < b;
+            const std::uint64_t at_a = std::max(now, earliest[a]), at_b = std::max(now, earliest[b]);
+            if (at_a != at_b) return at_a < at_b;
+            if (height_[a] != height_[b]) return height_[a] > height_[b];
+            return a < b;
+        };
+        for (std::size_t k = 0; k < ready.size(); ++k) {
+            if (best == ready.size() || better(ready[k], ready[best])) best = k;
+        }
+        return best;
+    }
+
+    bool does_not_fit(std::uint32_t n, unsigned limit, const Pressure& pressure) const {
+        const int delta = change(n, pressure);
+        return delta > 0 && pressure.now + static_cast<unsigned>(delta) > limit;
+    }
+
+    const Kernel& kernel_;
+    const Definitions& definitions_;
+    const RegisterWeights& weights_;
+    const BasicBlock& block_;
+    const std::vector<bool>&live_out_, &live_in_;
+    std::vector<std::vector<Dependence>> waits_for_, followers_;
+    std::uint32_t size_;
+    std::vector<std::uint32_t> height_, reads_;
+};
+
+}  // namespace
+
+namespace {
+
+constexpr unsigned kRegistersPerSm = 65536, kThreadsPerSm = 2048, kAllocationUnit = 8, kMost = 255;
+
+std::uint64_t declared_threads(const Kernel& kernel) {
+    std::uint64_t threads = 1;
+    const bool required = kernel.required_threads[0] != 0;
+    for (unsigned d = 0; d < 3; ++d)
+        threads *= required ? kernel.required_threads[d] : kernel.maximum_threads[d];
+    return threads;
+}
+
+}  // namespace
+
+unsigned register_limit(const Kernel& kernel, unsigned needed) {
+    constexpr unsigned kFullOccupancy = kRegistersPerSm / kThreadsPerSm;
+    const unsigned rounded = (needed + kAllocationUnit - 1) / kAllocationUnit * kAllocationUnit;
+    std::uint64_t limit = std::max(rounded, kFullOccupancy);
+    if (const std::uint64_t threads = declared_threads(kernel); threads != 0) {
+        const std::uint64_t ctas = std::max<std::uint64_t>(
+            std::min<std::uint64_t>(kThreadsPerSm / threads, kRegistersPerSm / (threads * limit)), 1);
+        limit = std::max(limit, kRegistersPerSm / (threads * ctas) / kAllocationUnit * kAllocationUnit);
+    }
+    if (kernel.maximum_registers != 0) limit = std::min<std::uint64_t>(limit, kernel.maximum_registers);
+    return static_cast<unsigned>(std::min<std::uint64_t>(limit, kMost));
+}
+
+void schedule_blocks(Kernel& kernel, unsigned limit) {
+    const Definitions definitions(kernel);
+    const RegisterWeights weights = register_weights(kernel, definitions.uses());
+    std::vector<Instruction> scheduled = kernel.instructions;
+    for (std::uint32_t b = 0; b < definitions.flow().blocks.size(); ++b) {
+        const BasicBlock& block = definitions.flow().blocks[b];
+        if (block.last - block.first < 2) continue;
+        const Order order = BlockScheduler(kernel, definitions, weights, b).run(limit);
+        for (std::uint32_t n = 0; n < order.size(); ++n)
+            scheduled[block.first + n] = kernel.instructions[block.first + order[n]];
+    }
+    kernel.instructions = std::move(scheduled);
+}
+
+}  // namespace heddle::ptx
