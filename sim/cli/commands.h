@@ -5,6 +5,8 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
+#include "isa/ptx/execution.h"
+
 namespace heddle::cli {
 
 /// A comparison that the user asked for did not hold: exit code 1. The results have been written.
@@ -17,6 +19,9 @@ void add_hardware_command(CLI::App& app);
 void add_trace_command(CLI::App& app);
 void add_kernel_command(CLI::App& app);
 void add_validate_command(CLI::App& app);
+
+/// --schedule on|off, of commands that run PTX. `assembly` must live until the command line is parsed.
+void add_schedule_option(CLI::App& command, ptx::Assembly& assembly);
 
 /// Parses and runs. Returns the exit code: 0 done, 1 the comparison asked for did not hold, 2 bad usage or
 /// bad input, 3 internal error. Every error is one line on stderr.

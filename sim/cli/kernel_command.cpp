@@ -21,6 +21,7 @@ struct Options {
     std::string file, hardware, output;
     std::vector<std::string> overrides;
     bool numerics = false, functional = false, json = false, list = false, instructions = false;
+    ptx::Assembly assembly = ptx::Assembly::scheduled;
     bool tick_every_cycle = false, check = false, lines = false;
 };
 
@@ -64,6 +65,7 @@ void run_launches(const Options& options) {
     kernel::RunOptions run_options;
     run_options.device = device_of(options, heading);
     run_options.tick_every_cycle = options.tick_every_cycle;
+    run_options.assembly = options.assembly;
     run_options.check = options.check;
     run_options.lines = options.lines;
     if (options.lines && options.functional) {
@@ -130,6 +132,7 @@ void add_kernel_command(CLI::App& app) {
                       "show which lines of PTX, and of CUDA compiled with -lineinfo, the time is spent on");
     command->add_option("--output", options->output, "folder for the files under `outputs` (default: here)")
         ->type_name("DIR");
+    add_schedule_option(*command, options->assembly);
     command->add_flag("--tick-every-cycle", options->tick_every_cycle,
                       "look at every block in every cycle: slow, and must give the same cycles");
     command->add_flag("--json", options->json, "print JSON instead of tables");

@@ -97,6 +97,7 @@ void add_simulate_command(CLI::App& app) {
         ->check(CLI::Range(1u, 100000u))
         ->type_name("N")
         ->capture_default_str();
+    add_schedule_option(*command, options->simulate.assembly);
     command->add_flag("--tick-every-cycle", options->simulate.tick_every_cycle,
                       "look at every block in every cycle: slow, and must give the same cycles");
     command->add_option("-j,--jobs", options->simulate.jobs, "worker processes; 0: one per core")

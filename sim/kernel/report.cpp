@@ -236,6 +236,7 @@ std::string format_kernel_run(const KernelRun& run, const std::string& heading) 
         text += fmt::format("\n{} launch{}: {} cycles, {}\n", run.launches.size(),
                             run.launches.size() == 1 ? "" : "es", format_count(cycles),
                             sim::format_microseconds(seconds * 1e6));
+        if (run.assembly == ptx::Assembly::as_written) text += "kernels as written (--schedule off)\n";
         if (run.mode == RunMode::numerics) text += "the runs with and without values took the same cycles\n";
     }
     if (!run.comparisons.empty()) text += "\n" + comparison_lines(run);
@@ -247,7 +248,9 @@ std::string format_kernel_run(const KernelRun& run, const std::string& heading) 
 }
 
 std::string kernel_run_json(const KernelRun& run, const std::vector<std::string>& outputs) {
-    Json json{{"mode", mode_name(run.mode)}, {"launches", Json::array()}};
+    Json json{{"mode", mode_name(run.mode)},
+              {"schedule", run.assembly == ptx::Assembly::scheduled ? "on" : "off"},
+              {"launches", Json::array()}};
     std::uint64_t cycles = 0;
     double seconds = 0;
     for (const LaunchReport& launch : run.launches) {

@@ -23,7 +23,8 @@ namespace {
 /// Modules and kernels by where they come from, each loaded once.
 class Kernels {
   public:
-    explicit Kernels(unsigned compute_capability) : compute_capability_(compute_capability) {}
+    Kernels(unsigned compute_capability, ptx::Assembly assembly)
+        : compute_capability_(compute_capability), assembly_(assembly) {}
 
     const ptx::LoadedKernel& load(const LaunchDeclaration& launch) {
         std::string module_key = launch.module;
@@ -35,8 +36,8 @@ class Kernels {
         }
         std::unique_ptr<ptx::LoadedKernel>& kernel = kernels_[module_key + "\n" + launch.entry];
         if (!kernel) {
-            kernel =
-                std::make_unique<ptx::LoadedKernel>(module, entry_of(*module, launch), compute_capability_);
+            kernel = std::make_unique<ptx::LoadedKernel>(module, entry_of(*module, launch),
+                                                         compute_capability_, assembly_);
         }
         return *kernel;
     }
@@ -57,6 +58,7 @@ class Kernels {
     }
 
     unsigned compute_capability_;
+    ptx::Assembly assembly_;
     std::map<std::string, std::shared_ptr<const ptx::Module>> modules_;
     std::map<std::string, std::unique_ptr<ptx::LoadedKernel>> kernels_;
 };
@@ -66,9 +68,10 @@ class Runner {
     Runner(const LaunchFile& file, const RunOptions& options)
         : file_(file),
           options_(options),
-          kernels_(options.device.compute_capability),
+          kernels_(options.device.compute_capability, assembly_of(options)),
           residency_(options.device.l2.bytes) {
         result_.mode = options.mode;
+        result_.assembly = assembly_of(options);
     }
 
     KernelRun run() {
@@ -91,6 +94,10 @@ class Runner {
     }
 
   private:
+    static ptx::Assembly assembly_of(const RunOptions& options) {
+        return options.mode == RunMode::functional ? ptx::Assembly::as_written : options.assembly;
+    }
+
     ptx::LaunchContext context_of(const LaunchDeclaration& launch) {
         const ptx::LoadedKernel& kernel = kernels_.load(launch);
         ptx::allocate_module_variables(kernel, memory_);

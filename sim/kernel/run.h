@@ -27,6 +27,8 @@ struct RunOptions {
     /// The device. In functional mode only its compute capability counts; 0: that of the module.
     models::gpu::GpuConfig device;
     bool tick_every_cycle = false;
+    /// Functional mode runs kernels as written, whatever this says.
+    ptx::Assembly assembly = ptx::Assembly::scheduled;
     /// Where the output of the kernels' printf goes; none: standard output.
     std::function<void(std::string_view)> print;
     bool lines = false;  ///< count the cycles of every line; needs time
@@ -47,6 +49,7 @@ struct LaunchReport {
 
 struct KernelRun {
     RunMode mode = RunMode::timing;
+    ptx::Assembly assembly = ptx::Assembly::scheduled;
     std::vector<LaunchReport> launches;
     std::vector<Buffer> buffers;  ///< after the last launch; in timing mode their values mean nothing
     std::vector<CompareOutcome> comparisons;

@@ -81,7 +81,8 @@ std::string summary_json(const RunResult& result) {
     json["simulation"] = {{"wall_s", result.simulation.wall_s},
                           {"warp_instructions", result.simulation.warp_instructions},
                           {"tpu_cycles", result.simulation.tpu_cycles},
-                          {"workers", result.simulation.workers}};
+                          {"workers", result.simulation.workers},
+                          {"schedule", result.simulation.scheduled ? "on" : "off"}};
     return dump(json, 2);
 }
 

@@ -217,6 +217,7 @@ std::string format_simulation(const RunResult& result) {
     if (simulation.warp_instructions > 0) {
         text += fmt::format(", {} warp instructions", format_count(simulation.warp_instructions));
     }
+    if (!simulation.scheduled) text += ", as written (--schedule off)";
     if (simulation.tpu_cycles > 0)
         text += fmt::format(", {} TPU cycles", format_count(simulation.tpu_cycles));
     return text + fmt::format(" in {:.1f} s with {} worker{}", simulation.wall_s, simulation.workers,

@@ -110,6 +110,7 @@ std::map<std::string, LaunchOutcome> simulate_distinct(const trace::Trace& trace
                      [&](const auto* a, const auto* b) { return cost[a] > cost[b]; });
     const unsigned workers = options.jobs != 0 ? options.jobs : available_cores();
     result.simulation.workers = workers;
+    result.simulation.scheduled = options.assembly == ptx::Assembly::scheduled;
     result.simulation.kernels_simulated += jobs.size();
     run_jobs(
         jobs.size(), workers,
@@ -178,7 +179,7 @@ std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& har
                                   const SimulateOptions& options, RunResult& result) {
     models::gpu::GpuConfig config = hardware.gpu();
     const lowering::GpuLowering lowered = lowering::lower_for_gpu(trace, target_of(config));
-    const std::vector<PlannedLaunch> plan = plan_launches(lowered.program, config.l2.bytes);
+    const std::vector<PlannedLaunch> plan = plan_launches(lowered.program, config.l2.bytes, options.assembly);
     const std::map<std::string, LaunchOutcome> outcomes =
         simulate_at_settled_clock(trace, lowered.program, plan, config, options, result);
 

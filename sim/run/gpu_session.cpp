@@ -11,11 +11,11 @@ namespace heddle::sim {
 GpuSession::GpuSession(const models::gpu::GpuConfig& config, bool tick_every_cycle)
     : gpu_("gpu", config), tick_every_cycle_(tick_every_cycle) {}
 
-const ptx::LoadedKernel& GpuSession::load(const program::KernelText& text) {
-    std::shared_ptr<ptx::LoadedKernel>& kernel = kernels_[text.entry + "\n" + text.text];
+const ptx::LoadedKernel& GpuSession::load(const program::KernelText& text, ptx::Assembly assembly) {
+    std::shared_ptr<ptx::LoadedKernel>& kernel = kernels_[{text.entry + "\n" + text.text, assembly}];
     if (!kernel) {
         auto module = std::make_shared<const ptx::Module>(ptx::parse(text.text, text.entry + ".ptx"));
-        kernel = std::make_shared<ptx::LoadedKernel>(module, text.entry);
+        kernel = std::make_shared<ptx::LoadedKernel>(module, text.entry, 0, assembly);
     }
     return *kernel;
 }
@@ -23,7 +23,7 @@ const ptx::LoadedKernel& GpuSession::load(const program::KernelText& text) {
 LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedLaunch& planned,
                               BufferValues* values) {
     const program::KernelLaunch& launch = *planned.launch;
-    const ptx::LoadedKernel& kernel = load(*launch.kernel);
+    const ptx::LoadedKernel& kernel = load(*launch.kernel, planned.assembly);
 
     ptx::GlobalMemory memory;
     std::vector<std::uint64_t> bases;

@@ -30,11 +30,12 @@ class GpuSession {
                       BufferValues* values = nullptr);
 
   private:
-    const ptx::LoadedKernel& load(const program::KernelText& text);
+    const ptx::LoadedKernel& load(const program::KernelText& text, ptx::Assembly assembly);
 
     models::gpu::Gpu gpu_;
     bool tick_every_cycle_;
-    std::map<std::string, std::shared_ptr<ptx::LoadedKernel>> kernels_;  ///< by text and entry
+    /// By entry and text, and what becomes of it.
+    std::map<std::pair<std::string, ptx::Assembly>, std::shared_ptr<ptx::LoadedKernel>> kernels_;
 };
 
 }  // namespace heddle::sim

@@ -30,6 +30,7 @@ std::string key_of(const program::GpuProgram& program, const PlannedLaunch& plan
         "{} {} grid {} {} {} block {} {} {} cluster {} {} {} shared {}\n", text_hash, launch.kernel->entry,
         launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x, launch.block.y, launch.block.z,
         launch.cluster.x, launch.cluster.y, launch.cluster.z, launch.dynamic_shared_bytes);
+    if (planned.assembly == ptx::Assembly::as_written) key += "as written\n";
     for (const PlannedBuffer& planned_buffer : planned.buffers) {
         const program::Buffer& buffer = program.buffers[planned_buffer.buffer];
         key += fmt::format("buffer {} resident {}", buffer.bytes, planned_buffer.resident_bytes);
@@ -68,7 +69,8 @@ std::uint64_t random_bits(std::uint64_t seed, std::uint64_t counter) {
 
 }  // namespace
 
-std::vector<PlannedLaunch> plan_launches(const program::GpuProgram& program, std::uint64_t l2_bytes) {
+std::vector<PlannedLaunch> plan_launches(const program::GpuProgram& program, std::uint64_t l2_bytes,
+                                         ptx::Assembly assembly) {
     L2Residency residency(l2_bytes);
     std::map<const program::KernelText*, std::string> text_hashes;
     std::vector<PlannedLaunch> plan;
@@ -76,6 +78,7 @@ std::vector<PlannedLaunch> plan_launches(const program::GpuProgram& program, std
     for (const program::KernelLaunch& launch : program.launches) {
         PlannedLaunch planned;
         planned.launch = &launch;
+        planned.assembly = assembly;
         for (const program::Argument& argument : launch.arguments) {
             const std::optional<program::BufferId> buffer = program::buffer_of(argument);
             if (!buffer) continue;

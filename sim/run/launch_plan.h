@@ -21,11 +21,13 @@ struct PlannedBuffer {
 struct PlannedLaunch {
     const program::KernelLaunch* launch = nullptr;
     std::vector<PlannedBuffer> buffers;
+    ptx::Assembly assembly = ptx::Assembly::scheduled;
     std::string key;  ///< everything that its time depends on, but for the device
 };
 
 /// Plans every launch of the program in order. `l2_bytes` is the capacity for the residency pass.
-std::vector<PlannedLaunch> plan_launches(const program::GpuProgram& program, std::uint64_t l2_bytes);
+std::vector<PlannedLaunch> plan_launches(const program::GpuProgram& program, std::uint64_t l2_bytes,
+                                         ptx::Assembly assembly = ptx::Assembly::scheduled);
 
 /// Fills a steering buffer as declared.
 std::vector<std::byte> steering_values(const program::SteeringFill& fill, std::uint64_t bytes);

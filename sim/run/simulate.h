@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "isa/ptx/execution.h"
 #include "sim/config/hardware.h"
 #include "sim/run/result.h"
 #include "workloads/trace/trace.h"
@@ -14,6 +15,7 @@ struct SimulateOptions {
     bool numerics = false;          ///< real values, compared with a double-precision reference
     unsigned steps = 1;             ///< training steps with numerics
     bool tick_every_cycle = false;  ///< slow proof that skipping cycles changed nothing
+    ptx::Assembly assembly = ptx::Assembly::scheduled;  ///< of a GPU's kernels
     unsigned jobs = 0;              ///< worker processes; 0: as many as there are cores
     /// Called from the parent process with the fraction of the expected work done, 0..1.
     std::function<void(double fraction, const std::string& what)> progress;
