@@ -197,6 +197,12 @@ class LoadedKernel {
     /// Registers per thread (32 bit) by liveness: the peak of live values, plus the few the hardware
     /// reserves, rounded up to the allocation unit of 8. Decides occupancy.
     unsigned registers_per_thread() const;
+    /// The same before rounding and launch bounds: the highest register that the allocation uses, plus one.
+    unsigned register_count() const;
+    /// The 32-bit register that holds each register of `reads` and `writes` of InstructionInfo, the even one
+    /// of a pair for 64 bits; kNoRegister for predicates and operands from the constant bank.
+    std::span<const std::uint16_t> register_assignment() const;
+    static constexpr std::uint16_t kNoRegister = 0xFFFF;
     std::uint32_t static_shared_bytes() const;
     std::uint32_t parameter_bytes() const;
     /// Byte offset, size and type of each parameter, in order.

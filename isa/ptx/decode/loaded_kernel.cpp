@@ -388,6 +388,7 @@ LoadedKernel::LoadedKernel(std::shared_ptr<const Module> module, const std::stri
         limit_registers(kernel, count_registers(kernel, analysis.uses, analysis.flow, analysis.liveness));
     loaded.registers_per_thread =
         settle_register_changes(kernel, loaded.registers_per_thread, loaded.information);
+    loaded.registers = allocate_registers(kernel, analysis.uses, analysis.flow, analysis.liveness);
     loaded.steering_instructions = analysis.steering.count;
     loaded.steering_reads = analysis.steering.steering_reads;
     loaded.skipped_writes = analysis.steering.skipped_writes;
@@ -415,6 +416,12 @@ std::size_t LoadedKernel::scoreboard_size() const {
 }
 unsigned LoadedKernel::registers_per_thread() const {
     return implementation_->registers_per_thread;
+}
+unsigned LoadedKernel::register_count() const {
+    return implementation_->registers.count;
+}
+std::span<const std::uint16_t> LoadedKernel::register_assignment() const {
+    return implementation_->registers.physical;
 }
 std::uint32_t LoadedKernel::static_shared_bytes() const {
     return implementation_->kernel.shared_bytes;

@@ -15,6 +15,7 @@
 
 #include "isa/ptx/execution.h"
 #include "isa/ptx/machine/call_tables.h"
+#include "isa/ptx/schedule/register_allocation.h"
 
 namespace heddle::ptx {
 
@@ -105,6 +106,7 @@ struct LoadedKernel::Implementation {
     std::size_t scoreboard_size = 0;
     std::size_t steering_instructions = 0;
     unsigned registers_per_thread = 0;
+    RegisterAllocation registers;
     std::vector<std::byte> constant_bank;
     std::uint32_t dynamic_shared_offset = 0;  ///< where dynamic shared memory starts
     bool uses_shared_memory = false;

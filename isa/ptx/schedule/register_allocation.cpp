@@ -1,0 +1,206 @@
+#include "isa/ptx/schedule/register_allocation.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace heddle::ptx {
+namespace {
+
+/// Where a value is live: from its write (odd) to its last read (even), both included. Instruction i reads at
+/// 2i and writes at 2i + 1.
+struct Segment {
+    std::uint32_t first, last;
+};
+using Segments = std::vector<Segment>;
+
+/// Values that lie side by side; most are alone.
+struct Group {
+    std::vector<std::uint32_t> members;
+    unsigned words = 0, alignment = 1;
+    std::uint32_t start = 0;
+};
+
+class LiveSegments {
+  public:
+    LiveSegments(const Kernel& kernel, std::span<const RegisterUse> uses, const ControlFlow& flow,
+                 const Liveness& liveness, const std::vector<unsigned>& weights)
+        : kernel_(kernel), uses_(uses), weights_(weights), segments_(weights.size()) {
+        end_.assign(weights.size(), kNoInstruction);
+        for (std::size_t b = flow.blocks.size(); b-- > 0;)
+            walk(flow.blocks[b], liveness.live_in[b], liveness.live_out[b]);
+        for (Segments& segments : segments_) std::reverse(segments.begin(), segments.end());
+    }
+    std::vector<Segments> take() { return std::move(segments_); }
+
+  private:
+    void walk(const BasicBlock& block, const std::vector<bool>& live_in, const std::vector<bool>& live_out) {
+        for (std::uint32_t r = 0; r < weights_.size(); ++r)
+            end_[r] = live_out[r] ? 2 * block.last + 1 : kNoInstruction;
+        for (std::uint32_t i = block.last + 1; i-- > block.first;) {
+            for (const std::uint32_t r : uses_[i].writes) {
+                if (end_[r] == kNoInstruction) end_[r] = 2 * i + 1;  // written in vain
+                if (kernel_.instructions[i].guard >= 0 && live_before(r, i, block, live_in)) continue;
+                close(r, 2 * i + 1);
+            }
+            for (const std::uint32_t r : uses_[i].reads) {
+                if (end_[r] == kNoInstruction) end_[r] = 2 * i;
+            }
+        }
+        for (std::uint32_t r = 0; r < weights_.size(); ++r) {
+            if (end_[r] != kNoInstruction) close(r, 2 * block.first);
+        }
+    }
+
+    // Whether a value from before a guarded write is kept in some lanes.
+    bool live_before(std::uint32_t r, std::uint32_t i, const BasicBlock& block,
+                     const std::vector<bool>& live_in) const {
+        if (live_in[r]) return true;
+        for (std::uint32_t k = block.first; k < i; ++k) {
+            if (std::find(uses_[k].writes.begin(), uses_[k].writes.end(), r) != uses_[k].writes.end())
+                return true;
+        }
+        return false;
+    }
+
+    void close(std::uint32_t r, std::uint32_t first) {
+        if (weights_[r] == 0) return;
+        Segments& segments = segments_[r];
+        if (!segments.empty() && segments.back().first == end_[r] + 1)
+            segments.back().first = first;
+        else
+            segments.push_back({first, end_[r]});
+        end_[r] = kNoInstruction;
+    }
+
+    const Kernel& kernel_;
+    std::span<const RegisterUse> uses_;
+    const std::vector<unsigned>& weights_;
+    std::vector<Segments> segments_;
+    std::vector<std::uint32_t> end_;
+};
+
+// Sorted, without overlap.
+bool overlap(const Segments& a, const Segments& b) {
+    auto x = a.begin();
+    auto y = b.begin();
+    while (x != a.end() && y != b.end()) {
+        if (x->last < y->first)
+            ++x;
+        else if (y->last < x->first)
+            ++y;
+        else
+            return true;
+    }
+    return false;
+}
+
+void merge_into(Segments& taken, const Segments& added) {
+    Segments merged(taken.size() + added.size());
+    std::merge(taken.begin(), taken.end(), added.begin(), added.end(), merged.begin(),
+               [](const Segment& a, const Segment& b) { return a.first < b.first; });
+    taken = std::move(merged);
+}
+
+class Allocator {
+  public:
+    Allocator(const Kernel& kernel, const std::vector<unsigned>& weights, std::vector<Segments> segments)
+        : kernel_(kernel), weights_(weights), segments_(std::move(segments)) {
+        group_of_.assign(weights.size(), false);
+    }
+
+    RegisterAllocation run() {
+        result_.physical.assign(weights_.size(), RegisterAllocation::kNone);
+        collect_vectors();
+        for (std::uint32_t r = 0; r < weights_.size(); ++r) {
+            if (!group_of_[r] && weights_[r] != 0 && !segments_[r].empty()) groups_.push_back(alone(r));
+        }
+        std::stable_sort(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) {
+            return a.alignment != b.alignment ? a.alignment > b.alignment : a.start < b.start;
+        });
+        for (const Group& group : groups_) place(group);
+        return std::move(result_);
+    }
+
+  private:
+    static constexpr std::size_t kStackPointer = 1;
+
+    Group alone(std::uint32_t r) const { return {{r}, weights_[r], weights_[r], segments_[r].front().first}; }
+
+    // The largest vectors first: a register can lie beside others in one way only. Where a text puts it into
+    // two different vectors the machine needs a move, which is not counted.
+    void collect_vectors() {
+        std::vector<const Operand*> vectors;
+        for (const Instruction& n : kernel_.instructions) {
+            if (n.opcode == Opcode::mov) continue;
+            for (const Operand& operand : n.operands) {
+                if (operand.kind == Operand::Kind::vector && operand.elements.size() > 1)
+                    vectors.push_back(&operand);
+            }
+        }
+        std::stable_sort(vectors.begin(), vectors.end(), [](const Operand* a, const Operand* b) {
+            return a->elements.size() > b->elements.size();
+        });
+        for (const Operand* vector : vectors) add_vector(*vector);
+    }
+
+    void add_vector(const Operand& vector) {
+        Group group;
+        group.start = kNoInstruction;
+        for (const Operand& element : vector.elements) {
+            if (element.kind != Operand::Kind::reg || group_of_[element.index] ||
+                weights_[element.index] == 0)
+                return;
+            const auto& members = group.members;
+            if (std::find(members.begin(), members.end(), element.index) != members.end()) return;
+            if (segments_[element.index].empty() || bits_of(kernel_.registers[element.index].type) < 32)
+                return;
+            group.members.push_back(element.index);
+            group.words += weights_[element.index];
+            group.start = std::min(group.start, segments_[element.index].front().first);
+        }
+        group.alignment = std::min(8u, std::bit_ceil(group.words));
+        for (const std::uint32_t r : group.members) group_of_[r] = true;
+        groups_.push_back(std::move(group));
+    }
+
+    bool fits(const Group& group, std::size_t base) const {
+        std::size_t word = base;
+        for (const std::uint32_t r : group.members) {
+            for (unsigned w = 0; w < weights_[r]; ++w, ++word) {
+                if (word == kStackPointer || (word < taken_.size() && overlap(taken_[word], segments_[r])))
+                    return false;
+            }
+        }
+        return true;
+    }
+
+    void place(const Group& group) {
+        std::size_t base = 0;
+        while (!fits(group, base)) base += group.alignment;
+        taken_.resize(std::max(taken_.size(), base + group.words));
+        result_.count = std::max(result_.count, static_cast<unsigned>(base + group.words));
+        std::size_t word = base;
+        for (const std::uint32_t r : group.members) {
+            result_.physical[r] = static_cast<std::uint16_t>(word);
+            for (unsigned w = 0; w < weights_[r]; ++w, ++word) merge_into(taken_[word], segments_[r]);
+        }
+    }
+
+    const Kernel& kernel_;
+    const std::vector<unsigned>& weights_;
+    std::vector<Segments> segments_;
+    std::vector<bool> group_of_;
+    std::vector<Group> groups_;
+    std::vector<Segments> taken_;  // of each physical register
+    RegisterAllocation result_;
+};
+
+}  // namespace
+
+RegisterAllocation allocate_registers(const Kernel& kernel, std::span<const RegisterUse> uses,
+                                      const ControlFlow& flow, const Liveness& liveness) {
+    const std::vector<unsigned> weights = register_weights(kernel, uses);
+    return Allocator(kernel, weights, LiveSegments(kernel, uses, flow, liveness, weights).take()).run();
+}
+
+}  // namespace heddle::ptx
