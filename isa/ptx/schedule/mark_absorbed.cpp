@@ -75,6 +75,7 @@ class Marker {
             mark_sign(i);
             mark_halves(i);
             mark_predicate(i);
+            mark_copy_size(i);
         }
     }
 
@@ -168,6 +169,18 @@ class Marker {
             consumed_[at] = true;
             return;
         }
+    }
+
+    // LDGSTS fills with zeros where its predicate is false: the size as selp(bytes, 0, p) is the predicate.
+    void mark_copy_size(std::uint32_t i) {
+        Instruction& n = kernel_.instructions[i];
+        if (n.opcode != Opcode::selp || n.guard >= 0 || n.operands[1].kind != Kind::immediate ||
+            n.operands[2].kind != Kind::immediate || n.operands[2].bits != 0)
+            return;
+        const bool copies = all_readers(i, n.operands[0].index, [](const Instruction& reader) {
+            return reader.opcode == Opcode::cp && !reader.has(Modifier::bulk) && reader.operands.size() > 3;
+        });
+        if (copies) n.operations = 0;
     }
 
     Kernel& kernel_;
