@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "isa/ptx/execution.h"
+#include "models/gpu/cluster_port.h"
 #include "models/gpu/crossbar_port.h"
 #include "models/gpu/load_store_unit.h"
 
@@ -14,10 +15,17 @@ namespace heddle::models::gpu {
 struct BulkCopyStatistics {
     std::uint64_t copies = 0, bytes = 0;  ///< bytes as the instructions say
     std::uint64_t load_sectors = 0, store_sectors = 0;
+    std::uint64_t multicast_sectors = 0;  ///< received by other SMs
 };
 
 /// Copies start one after another and overlap; a limited number of lines is under way. What the copies do to
 /// values was settled when the instruction issued (isa/ptx): here it is only a matter of when they end.
+///
+/// Every line, or part of one, that a row of a box touches is a request of its own to L2, in whole sectors;
+/// neighbours in one line are joined.
+///
+/// No line wakes the SM. A line's answer is told as soon as it is certain, ahead of its arrival: it books the
+/// ports for then, and the line that takes its place leaves then.
 class BulkCopyEngine {
   public:
     /// Tags of its requests have this bit, those of the load-store unit do not.
@@ -26,22 +34,20 @@ class BulkCopyEngine {
     BulkCopyEngine(const GpuConfig& config, CrossbarPort& port, LoadStoreUnit& load_store);
     void reset();
 
-    /// A copy begins. `id` is the caller's own. Copies without lines end in a known time as well.
-    void begin(std::uint32_t id, const ptx::AsyncOperation& operation, Cycle now);
-    /// Copies between shared memories pass through the cluster's network: when one may leave, and that it has
-    /// ended.
-    Cycle begin_shared_copy(std::uint32_t bytes, Cycle now);
-    void end_shared_copy(std::uint32_t id, Cycle at) { ended_.push_back({id, at, at}); }
-    /// A response with kTag, in its cycle of arrival.
-    void respond(MemoryRequest& response, Cycle now);
-
     struct Ended {
         std::uint32_t id;
         Cycle sent;   ///< source read: shared memory may be written again (stores)
         Cycle ready;  ///< data in place; of stores: sent, their acknowledgements are still to come
     };
-    /// What has ended since the last call.
-    std::vector<Ended> take_ended();
+
+    /// A copy begins. `id` is the caller's own. `others`: SMs that receive the same data. What ends with it,
+    /// at once or in a known time, is appended to `ended`.
+    void begin(std::uint32_t id, const ptx::AsyncOperation& operation, std::vector<ClusterNeighbour*> others,
+               Cycle now, std::vector<Ended>& ended);
+    /// Copies between shared memories pass through the cluster's network: when one may leave.
+    Cycle begin_shared_copy(std::uint32_t bytes, Cycle now);
+    /// A response with kTag that will arrive in cycle `arrival`.
+    void respond(MemoryRequest& response, Cycle arrival, Cycle now, std::vector<Ended>& ended);
 
     const BulkCopyStatistics& statistics() const { return statistics_; }
 
@@ -52,10 +58,10 @@ class BulkCopyEngine {
     };
     struct Copy {
         std::uint32_t id = 0;
-        bool loads = false, reduces = false, used = false;
         std::vector<Line> lines;
+        std::vector<ClusterNeighbour*> others;
         std::size_t next = 0;           // line to be sent
-        std::uint32_t outstanding = 0;  // loads under way
+        std::uint32_t outstanding = 0;  // lines under way
         Cycle start = 0, last = 0;
     };
 
@@ -64,9 +70,12 @@ class BulkCopyEngine {
         statistics_.bytes += bytes;
     }
     static void split(const ptx::AsyncOperation& operation, std::vector<Line>& lines);
-    void pump(Cycle now);
-    void send_line(std::uint32_t index, Cycle now);
-    void end(std::uint32_t index);
+    Cycle start(Cycle now);
+    void send_stores(const ptx::AsyncOperation& operation, std::uint32_t id, Cycle now,
+                     std::vector<Ended>& ended);
+    void send_prefetches(const ptx::AsyncOperation& operation, std::uint32_t id, Cycle now,
+                         std::vector<Ended>& ended);
+    void send_line(std::uint32_t index, Cycle leave);
     std::uint32_t new_copy();
 
     const GpuConfig config_;
@@ -75,9 +84,10 @@ class BulkCopyEngine {
     std::vector<Copy> copies_;
     std::vector<std::uint32_t> free_;
     std::deque<std::uint32_t> queue_;  // copies with lines to be sent, oldest first
-    std::uint32_t under_way_ = 0;
+    std::vector<Cycle> places_;        // ring: when places for lines under way become free
+    std::size_t first_place_ = 0, place_count_ = 0;
+    std::vector<Line> lines_;
     BandwidthServer starts_;
-    std::vector<Ended> ended_;
     BulkCopyStatistics statistics_;
 };
 

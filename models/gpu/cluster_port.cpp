@@ -12,7 +12,7 @@ constexpr Cycle kPortCycles = 2;  // of the fewest data through two ports, part 
 
 }  // namespace
 
-void ClusterPort::connect(std::vector<ResponseInterface*> sms, std::vector<std::uint16_t> places) {
+void ClusterPort::connect(std::vector<ClusterNeighbour*> sms, std::vector<std::uint16_t> places) {
     sms_ = std::move(sms);
     places_ = std::move(places);
     const std::size_t last = (std::max<std::size_t>(sms_.size(), 1) - 1) / kSmsPerTpc;
@@ -43,19 +43,19 @@ void ClusterPort::request(std::uint32_t sm, RequestKind kind, bool answered, std
     message.issuer = static_cast<std::uint16_t>(sm_);
     message.line = std::uint64_t{wavefronts} << 32 | bytes;
     if (kind == RequestKind::store) leave += pass(bytes, leave);
-    sms_[places_[sm]]->respond(message, leave + latency(sm) / 2);
+    sms_[places_[sm]]->deliver(message, leave + latency(sm) / 2);
 }
 
 void ClusterPort::answer(MemoryRequest& request, Cycle leave) {
     request.returning = true;
     const Cycle way = latency(request.issuer);
     const Cycle left = leave + pass(bytes_of(request), leave);
-    sms_[places_[request.issuer]]->respond(request, left + (way - way / 2) - kPortCycles);
+    sms_[places_[request.issuer]]->deliver(request, left + (way - way / 2) - kPortCycles);
 }
 
 void ClusterPort::confirm(MemoryRequest& request, Cycle at) {
     request.returning = true;
-    sms_[places_[request.issuer]]->respond(request, at);
+    sms_[places_[request.issuer]]->deliver(request, at);
 }
 
 }  // namespace heddle::models::gpu

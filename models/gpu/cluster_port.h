@@ -2,15 +2,25 @@
 #pragma once
 
 #include <cstdint>
+#include <systemc>
 #include <utility>
 #include <vector>
 
 #include "models/gpu/gpu_config.h"
 #include "models/memory/bandwidth_server.h"
-#include "models/memory/memory_ports.h"
 #include "models/memory/memory_request.h"
 
 namespace heddle::models::gpu {
+
+/// An SM, as the others of its GPC see it.
+class ClusterNeighbour : public virtual sc_core::sc_interface {
+  public:
+    /// A message of a ClusterPort. Ownership passes to the receiver.
+    virtual void deliver(MemoryRequest& message, Cycle arrival) = 0;
+    /// It receives the sectors that arrive in cycle `arrival` for another SM too; they have passed its port
+    /// in the returned one.
+    virtual Cycle receive_multicast(unsigned sectors, Cycle arrival) = 0;
+};
 
 /// What travels between two SMs. Loads and atomics go out without data and come back with them; stores and
 /// copies carry them.
@@ -31,8 +41,9 @@ class ClusterPort {
         : config_(config), sm_(sm), pool_(pool) {}
     /// `sms`: those of the GPC, this one among them, neighbours side by side. `places`: where an SM of the
     /// GPU is among them.
-    void connect(std::vector<ResponseInterface*> sms, std::vector<std::uint16_t> places);
+    void connect(std::vector<ClusterNeighbour*> sms, std::vector<std::uint16_t> places);
     void reset() { port_.reset(); }
+    ClusterNeighbour& neighbour(std::uint32_t sm) { return *sms_[places_[sm]]; }
 
     /// A warp asks SM `sm` for `bytes` (load, atomic) or sends them (store); `wavefronts` cycles of its
     /// shared memory. The message leaves in cycle `leave` at the earliest.
@@ -61,7 +72,7 @@ class ClusterPort {
     const ClusterConfig config_;
     const std::uint32_t sm_;
     MemoryRequestPool& pool_;
-    std::vector<ResponseInterface*> sms_;
+    std::vector<ClusterNeighbour*> sms_;
     std::vector<std::uint16_t> places_;
     std::vector<double> ways_;  // cycles to the middle, there and back, of each of sms_
     BandwidthServer port_;

@@ -1,11 +1,12 @@
 // An SM's port to the crossbar, shared by its load-store unit and its bulk copy engine.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "models/gpu/gpc.h"
 #include "models/gpu/gpu_config.h"
-#include "models/memory/bandwidth_server.h"
+#include "models/memory/bandwidth_calendar.h"
 #include "models/memory/memory_ports.h"
 #include "models/memory/memory_request.h"
 
@@ -16,8 +17,9 @@ class CrossbarPort {
     CrossbarPort(const GpuConfig& config, std::uint32_t sm, MemoryRequestPool& pool)
         : pool_(pool),
           sm_(sm),
-          store_sector_time_(fine(kSectorBytes / config.crossbar.request_bytes)),
-          response_sector_time_(fine(kSectorBytes / config.crossbar.response_bytes)) {}
+          request_bytes_(static_cast<std::uint32_t>(std::max(1.0, config.crossbar.request_bytes))),
+          out_(config.crossbar.request_bytes),
+          in_(config.crossbar.response_bytes) {}
 
     void connect(CrossbarInterface& crossbar) { crossbar_ = &crossbar; }
     void reset() {
@@ -34,29 +36,31 @@ class CrossbarPort {
         return request;
     }
     /// Sends a request that carries no data. It leaves in cycle `leave` at the earliest; returns when.
-    Cycle send(MemoryRequest& request, Cycle leave) { return inject(request, leave, 1u << kFineBits, 0); }
+    Cycle send(MemoryRequest& request, Cycle leave) {
+        const Cycle begin = out_.take(leave, request_bytes_);
+        crossbar_->send(request, begin, 0);
+        return begin;
+    }
     /// Sends a request that carries its sectors' data.
     Cycle send_data(MemoryRequest& request, Cycle leave) {
         const unsigned sectors = sector_count(request.sectors);
-        return inject(request, leave, sectors * store_sector_time_, sectors);
+        const Cycle cycles = sectors * kSectorBytes / request_bytes_;
+        const Cycle last = out_.take(leave, sectors * kSectorBytes);
+        const Cycle begin = std::max(leave, last + 1 - std::min(last, std::max<Cycle>(cycles, 1)));
+        crossbar_->send(request, begin, sectors);
+        return begin;
     }
-    /// A response that arrives in cycle `now` with `sectors` sectors has passed the port: in the returned
-    /// one.
-    Cycle receive(unsigned sectors, Cycle now) { return in_.take(now, sectors * response_sector_time_); }
+    /// A response that arrives in cycle `arrival`, perhaps in the future, has passed the port: in the
+    /// returned one.
+    Cycle receive(unsigned sectors, Cycle arrival) { return in_.take(arrival, sectors * kSectorBytes); }
     void give_back(MemoryRequest& response) { pool_.give_back(response); }
 
   private:
-    Cycle inject(MemoryRequest& request, Cycle leave, FineCycles duration, unsigned data_sectors) {
-        const Cycle begin = out_.take(leave, duration);
-        crossbar_->send(request, begin, data_sectors);
-        return begin;
-    }
-
     MemoryRequestPool& pool_;
     const std::uint32_t sm_;
-    const FineCycles store_sector_time_, response_sector_time_;
+    const std::uint32_t request_bytes_;
     CrossbarInterface* crossbar_ = nullptr;
-    BandwidthServer out_, in_;
+    BandwidthCalendar out_, in_;
 };
 
 }  // namespace heddle::models::gpu

@@ -53,7 +53,7 @@ void Gpc::send(MemoryRequest& request, Cycle leave, unsigned data_sectors) {
     request.port = static_cast<std::uint8_t>(position_);
     const bool load = request.kind == RequestKind::load;
     const Cycle at = leave + near_latency_;
-    if (load && !flights_.empty() && join(request, at)) return;
+    if (load && request.wants_data && !flights_.empty() && join(request, at)) return;
     const PartitionedHash::Place place = hash_.place(request.line);
     const std::uint32_t partition = load ? partition_ : place.home;
     Cycle arrival = out_.take(at, std::max(1u, data_sectors) * kSectorBytes) + far_latency_;

@@ -103,7 +103,7 @@ void Gpu::connect_clusters() {
     for (const Gpc& gpc : gpcs) {
         for (const std::uint32_t sm : gpc.members()) {
             sms[sm].set_places(places);
-            for (const std::uint32_t other : gpc.members()) sms[sm].neighbours.bind(sms[other].responses);
+            for (const std::uint32_t other : gpc.members()) sms[sm].neighbours.bind(sms[other].cluster);
         }
     }
 }

@@ -51,8 +51,8 @@ class Gpu : public sc_core::sc_module {
     ~Gpu() override;
 
     /// Runs one launch to its end. Throws heddle::Error when the CTA does not fit the SM, on deadlock and
-    /// endless loops (with what each warp of a stuck CTA waits for), when `limit` is passed, and for what isa/ptx finds wrong
-    /// with the program. The GPU can be used again after an error.
+    /// endless loops (with what each warp of a stuck CTA waits for), when `limit` is passed, and for what
+    /// isa/ptx finds wrong with the program. The GPU can be used again after an error.
     KernelResult run(const ptx::LaunchContext& launch, const RunOptions& options = {});
 
     /// Between runs: another SM clock. Times in seconds (memory, launch) keep their length.

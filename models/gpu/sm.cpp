@@ -14,6 +14,7 @@ Sm::Sm(const sc_core::sc_module_name& name, ClockDomain& clock, const GpuConfig&
       ctas("ctas"),
       scheduler("scheduler"),
       neighbours("neighbours"),
+      cluster("cluster"),
       config_(config),
       position_(position),
       port_(config, position, pool),
@@ -23,6 +24,7 @@ Sm::Sm(const sc_core::sc_module_name& name, ClockDomain& clock, const GpuConfig&
       warpgroup_unit_(config.wgmma) {
     responses.bind(*this);
     ctas.bind(*this);
+    cluster.bind(*this);
     scoreboards_.resize(kWarps);
     reset();
 }
@@ -32,7 +34,7 @@ Sm::~Sm() = default;
 void Sm::end_of_elaboration() {
     port_.connect(*requests[0]);
     reporter_ = scheduler[0];
-    std::vector<ResponseInterface*> sms;
+    std::vector<ClusterNeighbour*> sms;
     for (int i = 0; i < neighbours.size(); ++i) sms.push_back(neighbours[i]);
     cluster_port_.connect(std::move(sms), places_);
 }
@@ -58,6 +60,7 @@ void Sm::reset() {
     arriving_ctas_.clear();
     inbox_.reset();
     completed_.clear();
+    ended_.clear();
     fences_waiting_ = 0;
     loads_blocked_ = stores_blocked_ = false;
     resident_ctas_ = 0;
@@ -97,7 +100,14 @@ void Sm::finish(Cycle end) {
     }
 }
 
+// Bulk copies are told of their lines ahead of time.
 void Sm::respond(MemoryRequest& request, Cycle arrival) {
+    if ((request.tag & BulkCopyEngine::kTag) != 0) {
+        bulk_copies_.respond(request, arrival, clock().now(), ended_);
+        for (const BulkCopyEngine::Ended& ended : ended_) end_copy(ended);
+        ended_.clear();
+        return;
+    }
     inbox_.push(request, arrival);
     wake(arrival);
 }
@@ -159,9 +169,7 @@ bool Sm::can_act(Cycle now) const {
 void Sm::take_responses(Cycle now) {
     for (MemoryRequest* response = inbox_.pop(now); response != nullptr;) {
         MemoryRequest* const following = response->next;
-        if ((response->tag & BulkCopyEngine::kTag) != 0)
-            bulk_copies_.respond(*response, now);
-        else if ((response->tag & ClusterPort::kTag) != 0)
+        if ((response->tag & ClusterPort::kTag) != 0)
             take_cluster_message(*response, now);
         else
             load_store_.respond(*response, now, completed_);

@@ -39,14 +39,19 @@ struct SmStatistics {
 /// Four sub-cores that issue one warp instruction per cycle each, and the load-store unit that they share.
 /// Warps are executed (isa/ptx) when they issue; a scoreboard per warp holds the cycle in which each virtual
 /// register can be read.
-class Sm : public Block, public ResponseInterface, public CtaReceiver, private ptx::CtaObserver {
+class Sm : public Block,
+           public ResponseInterface,
+           public ClusterNeighbour,
+           public CtaReceiver,
+           private ptx::CtaObserver {
   public:
     sc_core::sc_port<CrossbarInterface> requests;     ///< to the GPC's port
     sc_core::sc_export<ResponseInterface> responses;  ///< from there
     sc_core::sc_export<CtaReceiver> ctas;             ///< from the CTA scheduler
     sc_core::sc_port<CtaReporter> scheduler;
     /// SMs of its GPC, this one among them, neighbours side by side; none without clusters.
-    sc_core::sc_port<ResponseInterface, 0, sc_core::SC_ZERO_OR_MORE_BOUND> neighbours;
+    sc_core::sc_port<ClusterNeighbour, 0, sc_core::SC_ZERO_OR_MORE_BOUND> neighbours;
+    sc_core::sc_export<ClusterNeighbour> cluster;  ///< from them
 
     static constexpr unsigned kWarps = kSubCores * SubCore::kSlots;
 
@@ -56,6 +61,8 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
 
     void respond(MemoryRequest& request, Cycle arrival) override;
     void acknowledge(Cycle at) override;
+    void deliver(MemoryRequest& message, Cycle arrival) override;
+    Cycle receive_multicast(unsigned sectors, Cycle arrival) override;
     void start_cta(std::uint64_t index, Cycle first_instruction, ClusterPlace place) override;
     Cycle tick(Cycle now) override;
     bool can_act(Cycle now) const override;
@@ -148,6 +155,8 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
     void begin_operations(unsigned warp, Cycle now);
     void begin_arrival(std::uint32_t index, Cycle now);
     void end_copies(Cycle now);
+    void end_copy(const BulkCopyEngine::Ended& ended);
+    std::vector<ClusterNeighbour*> other_destinations(const Operation& operation);
     void end_arrivals(unsigned warp, Cycle now);
     void end_operations(Cycle now);
     void end_operation(Operation& operation, Cycle now);
@@ -194,6 +203,7 @@ class Sm : public Block, public ResponseInterface, public CtaReceiver, private p
     bool ends_operation_ = false;    // the release comes from this SM
     DelayQueue inbox_;
     std::vector<LoadStoreUnit::Completed> completed_;
+    std::vector<BulkCopyEngine::Ended> ended_;  // not yet known to their warps
     unsigned fences_waiting_ = 0;
     bool loads_blocked_ = false, stores_blocked_ = false;
     std::vector<InstructionCycles> profile_;  // empty when not asked for

@@ -43,13 +43,23 @@ LoadStoreUnit::Outcome Sm::access_cluster(unsigned warp, const TimedInstruction&
     return {local.start, kNever};
 }
 
+void Sm::deliver(MemoryRequest& message, Cycle arrival) {
+    inbox_.push(message, arrival);
+    wake(arrival);
+}
+
+Cycle Sm::receive_multicast(unsigned sectors, Cycle arrival) {
+    load_store_.pass_wavefronts(1, clock().now());
+    return port_.receive(sectors, arrival);
+}
+
 // A question from another SM, or the answer to one of this SM's.
 void Sm::take_cluster_message(MemoryRequest& message, Cycle now) {
     const std::uint32_t tag = message.tag & ~(ClusterPort::kTag | ClusterPort::kCopyTag);
     const bool copy = (message.tag & ClusterPort::kCopyTag) != 0;
     if (message.returning) {
         if (copy)
-            bulk_copies_.end_shared_copy(tag, now);
+            ended_.push_back({tag, now, now});
         else
             load_store_.complete_remote(tag, cluster_port_.receive(message, now), completed_);
         cluster_port_.give_back(message);

@@ -34,7 +34,7 @@ void Sm::begin_operations(unsigned warp, Cycle now) {
         if (operation.what.kind == Kind::shared_copy)
             send_shared_copy(index, operation, now);
         else
-            bulk_copies_.begin(index, operation.what, now);
+            bulk_copies_.begin(index, operation.what, other_destinations(operation), now, ended_);
     }
 }
 
@@ -47,7 +47,8 @@ void Sm::send_shared_copy(std::uint32_t index, const Operation& operation, Cycle
     load_store_.pass_wavefronts(wavefronts, now);
     if (cta.cluster == nullptr || rank == cta.rank) {
         load_store_.pass_wavefronts(wavefronts, now);
-        bulk_copies_.end_shared_copy(index, leave + wavefronts + config_.shared.latency);
+        const Cycle end = leave + wavefronts + config_.shared.latency;
+        ended_.push_back({index, end, end});
         return;
     }
     cluster_port_.request(cta.cluster->sms[rank], RequestKind::store, true, index | ClusterPort::kCopyTag,
@@ -80,22 +81,42 @@ void Sm::end_arrivals(unsigned warp, Cycle now) {
     }
 }
 
-// What the engine is done with: loads end when their data are in place, stores when L2 has them.
-void Sm::end_copies(Cycle now) {
-    for (const BulkCopyEngine::Ended& ended : bulk_copies_.take_ended()) {
-        Operation& operation = operations_[ended.id];
-        WarpSlot& slot = warps_[operation.warp];
-        if (operation.what.in_bulk_group) slot.bulk_reads.finish(operation.group, ended.sent);
-        if (operation.what.kind == Kind::bulk_store) {
-            operation.stores = load_store_.stores_sent();
-            storing_.push_back(ended.id);
-        } else {
-            operation.at = std::max(ended.ready, now + 1);
-            ending_.push_back(ended.id);
-            wake(operation.at);
-        }
-        if (slot.state == WarpState::running && !slot.waits_for_fence) look_at_next(operation.warp, now);
+// Copies to several CTAs of the cluster: the other SMs. Thread blocks that share this one's SM receive the
+// data through the same port.
+std::vector<ClusterNeighbour*> Sm::other_destinations(const Operation& operation) {
+    std::vector<ClusterNeighbour*> others;
+    const ClusterRun* const cluster = cta_slots_[operation.cta].cluster.get();
+    if (cluster == nullptr || operation.what.kind != Kind::bulk_load) return others;
+    for (std::uint32_t left = operation.what.destinations; left != 0; left &= left - 1) {
+        const std::uint32_t sm = cluster->sms[static_cast<unsigned>(std::countr_zero(left))];
+        if (sm != position_) others.push_back(&cluster_port_.neighbour(sm));
     }
+    return others;
+}
+
+// Loads end when their data are in place, stores when L2 has them.
+void Sm::end_copy(const BulkCopyEngine::Ended& ended) {
+    Operation& operation = operations_[ended.id];
+    if (operation.what.in_bulk_group) warps_[operation.warp].bulk_reads.finish(operation.group, ended.sent);
+    if (operation.what.kind == Kind::bulk_store) {
+        operation.stores = load_store_.stores_sent();
+        storing_.push_back(ended.id);
+    } else {
+        operation.at = std::max(ended.ready, clock().now() + 1);
+        ending_.push_back(ended.id);
+        wake(operation.at);
+    }
+}
+
+void Sm::end_copies(Cycle now) {
+    for (const BulkCopyEngine::Ended& ended : ended_) {
+        end_copy(ended);
+        const Operation& operation = operations_[ended.id];
+        const WarpSlot& slot = warps_[operation.warp];
+        if (operation.what.in_bulk_group && slot.state == WarpState::running && !slot.waits_for_fence)
+            look_at_next(operation.warp, now);
+    }
+    ended_.clear();
 }
 
 Cycle Sm::next_end() const {
