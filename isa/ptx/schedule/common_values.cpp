@@ -71,6 +71,11 @@ class Merger {
     bool same_value(std::uint32_t earlier, std::uint32_t later) const {
         const std::vector<std::uint32_t>& block_of = definitions_.flow().block_of;
         if (!dominates(block_of[earlier], block_of[later])) return false;
+        // Beyond the block only what is dear to compute again: ptxas rather repeats arithmetic than keeps its
+        // result in a register for long.
+        const Instruction& n = kernel_.instructions[later];
+        const bool dear = n.opcode == Opcode::mov || loads_parameter(n);
+        if (block_of[earlier] != block_of[later] && !dear) return false;
         for (const std::uint32_t r : definitions_.uses(later).reads) {
             if (!definitions_.unchanged(r, earlier, later)) return false;
         }

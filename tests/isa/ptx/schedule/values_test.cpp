@@ -43,7 +43,7 @@ Outcome run(const std::shared_ptr<const Module>& module, Assembly assembly, std:
 
 TEST_CASE("random programs compute the same bits with and without scheduling", "[schedule]") {
     std::size_t shorter = 0;
-    for (std::uint32_t seed = 1; seed <= 4000; ++seed) {
+    for (std::uint32_t seed = 1; seed <= 3000; ++seed) {
         const std::string text = random_module(seed);
         const auto module = parse_shared(text, "random.ptx");
         const Outcome written = run(module, Assembly::as_written, seed);
@@ -55,5 +55,5 @@ TEST_CASE("random programs compute the same bits with and without scheduling", "
         }
         shorter += scheduled.instructions < written.instructions ? 1 : 0;
     }
-    CHECK(shorter > 2000);  // the pass has done something
+    CHECK(shorter > 1500);  // the pass has done something
 }
