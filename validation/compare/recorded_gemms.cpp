@@ -121,9 +121,9 @@ Comparison compare(const fs::path& file, const Recording& recording, const Compa
         }
     }
     comparison.notes.push_back(
-        "The vendor's kernel on the GPU, Heddle's own (mma.sync) on the model, whose L2 is cold: the "
-        "difference is "
-        "that of the kernels too. A sample of the shapes that are simulated in seconds.");
+        "The vendor's kernel on the GPU, Heddle's own (TMA and wgmma on Hopper, else mma.sync) on the model, "
+        "whose L2 is cold: the difference is that of the kernels too. A sample of the shapes that are "
+        "simulated in seconds.");
     add_error_bars(comparison, options);
     return comparison;
 }

@@ -12,6 +12,7 @@ constexpr double kLaunch = 3000;       // of each kernel: before its first and a
 constexpr double kFill = 1500;         // barriers, descriptors of tensors, the first copy's way from memory
 constexpr double kStepLatency = 1000;  // from asking for a stage to its last byte
 constexpr double kTileOverhead = 150;  // the last products of a tile, the first wait of the next
+constexpr double kReceivedBytes = 64;  // per cycle and SM, from L2
 constexpr double kStoreBytes = 24;     // per cycle and SM, from registers to L2
 constexpr double kStoreLatency = 800;
 constexpr double kL2Bytes = 5200, kStoredBytes = 2750, kMemoryBytes = 1450;  // per cycle, whole device
@@ -48,8 +49,9 @@ double estimate(const Work& work, const WgmmaTile& tile, unsigned splits, unsign
     // What a CTA copies itself; its cluster sends it the rest.
     const double copied =
         (double(tile.m) / tile.cluster_n + double(tile.n) / tile.cluster_m) * tile_k * work.element_bytes;
-    const double step =
-        std::max({per_sm * step_cycles(tile), kStepLatency / tile.stages, copied * busy_ctas / kL2Bytes});
+    const double received = (double(tile.m) + tile.n) * tile_k * work.element_bytes;
+    const double step = std::max({per_sm * step_cycles(tile), kStepLatency / tile.stages,
+                                  per_sm * received / kReceivedBytes, copied * busy_ctas / kL2Bytes});
     const double products = k_tiles * step + kTileOverhead;
     const double store =
         kStoreLatency + std::max(result * per_sm / kStoreBytes, result * busy_ctas / kStoredBytes);

@@ -165,7 +165,7 @@ void WgmmaTensorStore::store(const WgmmaAccumulators& accumulators, const WgmmaP
 }
 
 void WgmmaTensorStore::drain() {
-    w_.op_if(elected_, "cp.async.bulk.wait_group", 0);
+    w_.op_if(elected_, "cp.async.bulk.wait_group.read", 0);
 }
 
 void store_wgmma_directly(PtxWriter& w, const GemmWgmmaSpec& spec, const GemmParameters& parameters,

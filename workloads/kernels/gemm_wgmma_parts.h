@@ -90,7 +90,7 @@ class WgmmaTensorStore {
                      const Reg& map, const Reg& warpgroup, const Reg& thread);
     void store(const WgmmaAccumulators& accumulators, const WgmmaPlace& place,
                const GemmParameters& parameters);
-    /// Before the CTA may end.
+    /// Before the CTA may end: its shared memory is still being read.
     void drain();
 
   private:

@@ -62,7 +62,8 @@ TEST_CASE("Every choice can be written and fits the device") {
         for (const std::uint32_t n : {8u, 300u, 4096u}) {
             for (const std::uint32_t k : {1u, 64u, 3000u}) {
                 for (const unsigned copy : {8u, 2u, 1u}) {
-                    const GemmChoice choice = choose_gemm({m, n, k}, ElementType::f16, a100(), {.copy_elements = copy});
+                    const GemmChoice choice =
+                        choose_gemm({m, n, k}, ElementType::f16, a100(), {.copy_elements = copy});
                     CHECK(gemm_mma_shared_bytes(choice.tile) <= a100().shared_bytes_per_cta);
                     GemmMmaSpec spec;
                     spec.type = ElementType::f16;
@@ -83,6 +84,50 @@ TEST_CASE("Every choice can be written and fits the device") {
     CHECK_THROWS_AS(choose_gemm({64, 64, 64}, ElementType::f16, volta), heddle::Error);
     CHECK_THROWS_AS(choose_gemm({64, 64, 64}, ElementType::i8, a100()), heddle::Error);
     CHECK_THROWS_AS(complete_tile(512, 512, 64, a100()), heddle::Error);
+}
+
+TEST_CASE("On Hopper, wgmma wherever tensor maps can be made") {
+    const GpuTarget h100;
+    const GemmChoice large = choose_gemm({8192, 8192, 8192}, ElementType::bf16, h100);
+    REQUIRE(large.wgmma);
+    // cuBLAS launches nvjet_hsh_128x256_64x4_2x1 there; 192x128 comes out within 2 % of it.
+    CHECK(large.tile.m * large.tile.n >= 128 * 192);
+    CHECK(large.wgmma->cluster_size() == 2);
+    CHECK(large.splits == 1);
+    // A row of tokens: m in steps of 8, and enough tiles, or slices, for many SMs.
+    const GemmChoice narrow = choose_gemm({5, 4096, 4096}, ElementType::bf16, h100);
+    REQUIRE(narrow.wgmma);
+    CHECK(narrow.wgmma->swap);
+    CHECK(narrow.tile.m <= 16);
+    const GemmChoice deep = choose_gemm({64, 64, 65536}, ElementType::bf16, h100);
+    CHECK(deep.splits > 8);
+    CHECK(std::uint64_t{deep.splits} * deep.k_per_split >= 65536);
+    CHECK_FALSE(choose_gemm({128, 128, 129}, ElementType::bf16, h100, {1, false, true}).wgmma);
+}
+
+TEST_CASE("Every Hopper choice can be written and fits the device") {
+    const GpuTarget h100;
+    for (const std::uint32_t m : {1u, 100u, 3000u}) {
+        for (const std::uint32_t n : {8u, 300u, 4096u}) {
+            for (const std::uint32_t k : {8u, 64u, 3000u}) {
+                for (const bool tensor_store : {false, true}) {
+                    const std::vector<GemmChoice> choices =
+                        gemm_candidates({m, n, k}, ElementType::f16, h100, {8, true, tensor_store});
+                    for (std::size_t i = 0; i < choices.size(); i += 1 + choices.size() / 5) {
+                        REQUIRE(choices[i].wgmma);
+                        GemmWgmmaSpec spec;
+                        spec.type = spec.epilogue.output = ElementType::f16;
+                        spec.tile = *choices[i].wgmma;
+                        spec.partition.split_k = choices[i].splits > 1;
+                        spec.tensor_store = tensor_store;
+                        CHECK_NOTHROW(generate_gemm_wgmma(spec));
+                        CHECK(gemm_wgmma_shared_bytes(spec) <= h100.shared_bytes_per_cta);
+                        CHECK((choices[i].splits - 1) * choices[i].k_per_split < k);
+                    }
+                }
+            }
+        }
+    }
 }
 
 TEST_CASE("Recorded kernel names carry their tile") {
