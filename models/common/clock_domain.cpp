@@ -104,15 +104,19 @@ Cycle ClockDomain::run(Cycle limit, Cycle pause) {
 }
 
 void ClockDomain::process() {
+    if (!run_and_plan() && shared_kernel_) sc_core::sc_pause();
+}
+
+bool ClockDomain::run_and_plan() {
     try {
         if (tick_every_cycle_) {
             run_cycle_looking_at_every_block();
         } else {
             run_cycle();
         }
-        if (stopped_) return;
+        if (stopped_) return false;
         Cycle next = next_due();
-        if (next == kNever) return;
+        if (next == kNever) return false;
         if (tick_every_cycle_) next = now_ + 1;
         if (limit_ != 0 && next > limit_) {
             throw Error("the simulation passed its limit of " + std::to_string(limit_) + " cycles", {},
@@ -120,14 +124,16 @@ void ClockDomain::process() {
         }
         if (next > pause_) {
             paused_ = true;
-            return;
+            return false;
         }
         // Buckets already behind us hold nothing: next_due() is never earlier than the cycle just run.
         now_ = next;
         const sc_core::sc_time at = run_start_ + time_of(now_);
         next_trigger(at - sc_core::sc_time_stamp());
+        return true;
     } catch (...) {
         failure_ = std::current_exception();
+        return false;
     }
 }
 

@@ -77,6 +77,8 @@ class ClockDomain : public sc_core::sc_module {
     Cycle run(Cycle limit = 0, Cycle pause = kNever);
     bool paused() const { return paused_; }
     void stop() { stopped_ = true; }
+    /// Other processes of the SystemC kernel may never come to rest: run() ends them with sc_pause().
+    void share_kernel() { shared_kernel_ = true; }
 
     /// Calls of tick(), for benchmarks.
     std::uint64_t activations() const { return activations_; }
@@ -89,6 +91,8 @@ class ClockDomain : public sc_core::sc_module {
     void enroll(Block& block);
     void schedule(Block& block, Cycle at);
     void process();
+    /// Runs the present cycle and plans the next; false: there is none.
+    bool run_and_plan();
     void run_cycle();
     void run_cycle_looking_at_every_block();
     Cycle next_due() const;
@@ -99,6 +103,7 @@ class ClockDomain : public sc_core::sc_module {
     bool paused_ = false;
     bool running_cycle_ = false;
     bool stopped_ = false;
+    bool shared_kernel_ = false;
     bool tick_every_cycle_ = false;
     std::uint64_t activations_ = 0;
     std::vector<Block*> blocks_;

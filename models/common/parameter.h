@@ -36,6 +36,7 @@ struct Parameter {
     bool integral = false;
     double minimum = 0, maximum = 0;
     std::vector<std::string> choices;  ///< not empty: a word, one of these, stored as its position
+    std::string* text = nullptr;       ///< not null: a text, which may be empty and need not be given
     std::function<double()> get;
     std::function<void(double)> set;
 };
@@ -67,6 +68,16 @@ class ParameterList {
         parameter.choices = std::move(choices);
         parameter.get = [&field] { return static_cast<double>(static_cast<int>(field)); };
         parameter.set = [&field](double value) { field = static_cast<Enum>(static_cast<int>(value)); };
+        parameters_.push_back(std::move(parameter));
+    }
+
+    void add_text(std::string path, std::string& field, std::string meaning) {
+        Parameter parameter;
+        parameter.path = std::move(path);
+        parameter.meaning = std::move(meaning);
+        parameter.text = &field;
+        parameter.get = [] { return 0.0; };
+        parameter.set = [](double) {};
         parameters_.push_back(std::move(parameter));
     }
 

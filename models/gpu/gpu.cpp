@@ -5,9 +5,12 @@
 #include <string>
 
 #include "isa/common/error.h"
+#include "models/gpu/conservation.h"
 #include "models/gpu/gpc_layout.h"
 #include "models/gpu/kernel_summary.h"
 #include "models/gpu/progress_watch.h"
+#include "models/memory/dram_library.h"
+#include "models/memory/tlm_memory.h"
 
 namespace heddle::models::gpu {
 namespace {
@@ -51,7 +54,10 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const GpuConfig& config)
         return new L2Slice(slice_name, clock, config_.l2, config_.crossbar.latency,
                            static_cast<std::uint32_t>(i), config_.hbm.burst_bytes, pool_);
     });
-    channels.init(config.hbm.channels, [&](const char* channel_name, std::size_t i) {
+    make_dram();
+    channels.init(config.hbm.channels, [&](const char* channel_name, std::size_t i) -> MemoryBlock* {
+        if (dram_ != nullptr)
+            return make_bridge(channel_name, static_cast<std::uint32_t>(i), slices_per_channel);
         return new MemoryChannel(channel_name, clock, config_.hbm, static_cast<std::uint32_t>(i),
                                  static_cast<std::uint32_t>(i) * slices_per_channel, slices_per_channel);
     });
@@ -81,7 +87,7 @@ void Gpu::connect_memory() {
     }
     const std::size_t positions = slices.size() / config_.l2.partitions;
     for (std::size_t i = 0; i < slices.size(); ++i) {
-        MemoryChannel& channel = channels[i / slices_per_channel];
+        MemoryBlock& channel = channels[i / slices_per_channel];
         slices[i].memory_requests.bind(channel.requests);
         channel.responses.bind(slices[i].memory_responses);
         if (config_.l2.partitions == 1) continue;
@@ -93,6 +99,25 @@ void Gpu::connect_memory() {
 }
 
 Gpu::~Gpu() = default;
+
+/// The user's DRAM model, from a library or a linked target.
+void Gpu::make_dram() {
+    const MemoryConfig& hbm = config_.hbm;
+    const DramModelSettings settings{hbm.channels, hbm.bandwidth, hbm.burst_bytes};
+    if (hbm.make_model) {
+        dram_ = hbm.make_model("dram_model", settings);
+    } else if (!hbm.model.empty()) {
+        dram_ = load_dram_model(hbm.model, "dram_model", settings);
+    }
+}
+
+MemoryBlock* Gpu::make_bridge(const char* name, std::uint32_t channel, std::uint32_t slices_per_channel) {
+    auto bridge =
+        std::make_unique<TlmMemoryChannel>(name, clock, config_.hbm, channel, channel * slices_per_channel,
+                                           slices_per_channel, dram_->blocking());
+    bridge->socket.bind(dram_->socket(channel));
+    return bridge.release();
+}
 
 // The SMs of a GPC reach one another.
 void Gpu::connect_clusters() {
@@ -119,7 +144,8 @@ void Gpu::reset_blocks() {
     for (Sm& sm : sms) sm.reset();
     for (Gpc& gpc : gpcs) gpc.reset();
     for (L2Slice& slice : slices) slice.reset();
-    for (MemoryChannel& channel : channels) channel.reset();
+    for (MemoryBlock& channel : channels) channel.reset();
+    if (dram_ != nullptr) dram_->reset();
     pool_.reset();
 }
 
@@ -186,10 +212,33 @@ KernelResult Gpu::run(const ptx::LaunchContext& launch, const RunOptions& option
     KernelSummary summary(config_, plan);
     for (const Sm& sm : sms) summary.add(sm);
     for (const L2Slice& slice : slices) summary.add(slice.statistics());
-    for (const MemoryChannel& channel : channels) summary.add(channel.statistics());
+    for (const MemoryBlock& channel : channels) summary.add(channel.statistics());
     KernelResult result = summary.result(end, kernel.registers_per_thread());
+    if (options.check_conservation) check_conservation(ledger(result, ctas), kernel.name());
     result.activations = clock.activations() - activations;
     return result;
+}
+
+Ledger Gpu::ledger(const KernelResult& result, std::uint64_t ctas) const {
+    Ledger ledger;
+    ledger.requests_under_way = pool_.in_use();
+    for (const Sm& sm : sms) {
+        ledger.sm_requested_sectors += sm.load_store().statistics().requested_sectors;
+        ledger.sm_received_sectors += sm.load_store().statistics().received_sectors;
+    }
+    for (const L2Slice& slice : slices) {
+        ledger.l2_fill_sectors += slice.statistics().fill_sectors;
+        ledger.l2_write_back_sectors += slice.statistics().write_back_sectors;
+    }
+    for (const MemoryBlock& channel : channels) {
+        ledger.dram_read_sectors += channel.statistics().read_sectors;
+        ledger.dram_write_sectors += channel.statistics().write_sectors;
+    }
+    ledger.issued_instructions = result.machine_instructions;
+    for (const std::uint64_t count : result.pipeline_instructions) ledger.pipeline_instructions += count;
+    ledger.ctas_launched = ctas;
+    ledger.ctas_finished = result.ctas;
+    return ledger;
 }
 
 // Nothing goes on any more, but lanes may be waiting for others that cannot come, or waits that need not

@@ -8,6 +8,7 @@
 
 #include "isa/ptx/execution.h"
 #include "models/common/clock_domain.h"
+#include "models/gpu/conservation.h"
 #include "models/gpu/cta_scheduler.h"
 #include "models/gpu/gpc.h"
 #include "models/gpu/gpu_config.h"
@@ -33,6 +34,9 @@ struct RunOptions {
     bool profile = false;           ///< count cycles by instruction too
     Cycle limit = 0;                ///< heddle::Error beyond this many cycles; 0: none
     std::vector<L2Residency> resident;  ///< least recently used first
+    /// Check at the end that everything asked for was served, once (conservation.h). It costs nothing to
+    /// speak of.
+    bool check_conservation = true;
 };
 
 /// One per process (SystemC elaborates once); runs any number of kernels, each from a complete reset with
@@ -44,7 +48,7 @@ class Gpu : public sc_core::sc_module {
     sc_core::sc_vector<Sm> sms;
     sc_core::sc_vector<Gpc> gpcs;
     sc_core::sc_vector<L2Slice> slices;
-    sc_core::sc_vector<MemoryChannel> channels;
+    sc_core::sc_vector<MemoryBlock> channels;
 
     /// Throws heddle::Error when check(config) finds the machine impossible.
     Gpu(const sc_core::sc_module_name& name, const GpuConfig& config);
@@ -62,7 +66,10 @@ class Gpu : public sc_core::sc_module {
   private:
     void connect_memory();
     void connect_clusters();
+    void make_dram();
+    MemoryBlock* make_bridge(const char* name, std::uint32_t channel, std::uint32_t slices_per_channel);
     void reset_blocks();
+    Ledger ledger(const KernelResult& result, std::uint64_t ctas) const;
     void preload(const std::vector<L2Residency>& resident);
     void check_clusters(const ptx::LaunchContext& launch) const;
     bool resume_stalled();
@@ -71,6 +78,7 @@ class Gpu : public sc_core::sc_module {
     [[noreturn]] void report_deadlock(const std::string& kernel, const std::string& problem);
 
     GpuConfig config_;
+    std::shared_ptr<DramModel> dram_;  // in place of Heddle's own
     MemoryRequestPool pool_;
 };
 

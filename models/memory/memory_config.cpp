@@ -40,6 +40,10 @@ void describe(MemoryConfig& c, ParameterList& list) {
     list.add_choice("hbm.refresh", c.refresh, {"all_bank", "per_bank", "none"},
                     "All banks of a pseudo channel at once, one after another, or never.");
     describe(c.timing, list);
+    list.add_text(
+        "hbm.model", c.model,
+        "Shared library with a TLM-2.0 model that takes the DRAM's place (models/memory/dram_plugin.h); "
+        "a path, relative to the file that names it.");
 }
 
 std::vector<std::string> check(const MemoryConfig& c) {

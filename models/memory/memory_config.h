@@ -2,11 +2,18 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "models/common/parameter.h"
 #include "models/memory/dram_timing.h"
+
+namespace heddle {
+class DramModel;
+struct DramModelSettings;
+}  // namespace heddle
 
 namespace heddle::models {
 
@@ -44,6 +51,12 @@ struct MemoryConfig {
     double row_timeout = 100e-9;  ///< of the adaptive row policy
     RefreshPolicy refresh = RefreshPolicy::all_bank;
     DramTiming timing;
+
+    /// Shared library with a DRAM model that takes the place of this one (dram_plugin.h); empty: none. Of the
+    /// above, channels, bandwidth and burst_bytes still count.
+    std::string model;
+    /// The same from a linked target.
+    std::function<std::shared_ptr<DramModel>(const char* name, const DramModelSettings& settings)> make_model;
 
     std::uint32_t banks_in_all() const { return bank_groups * banks; }
     double bursts_per_second() const { return bandwidth / channels / pseudo_channels / kBurstBytes; }

@@ -1,5 +1,7 @@
 #include "models/memory/memory_request.h"
 
+#include "isa/common/error.h"
+
 namespace heddle::models {
 
 void MemoryRequestPool::grow() {
@@ -7,8 +9,13 @@ void MemoryRequestPool::grow() {
     MemoryRequest* chunk = chunks_.back().get();
     for (std::size_t i = kChunk; i-- > 0;) {
         chunk[i].next = free_;
+        chunk[i].kind = RequestKind::none;
         free_ = &chunk[i];
     }
+}
+
+void MemoryRequestPool::given_back_twice() {
+    throw Error("internal: a request of the memory system was answered twice");
 }
 
 void MemoryRequestPool::reset() {
@@ -17,6 +24,7 @@ void MemoryRequestPool::reset() {
     for (const auto& chunk : chunks_) {
         for (std::size_t i = kChunk; i-- > 0;) {
             chunk[i].next = free_;
+            chunk[i].kind = RequestKind::none;
             free_ = &chunk[i];
         }
     }

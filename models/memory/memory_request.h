@@ -27,6 +27,7 @@ enum class RequestKind : std::uint8_t {
     store,
     atomic,      ///< performed in the L2 slice
     write_back,  ///< L2 -> memory channel
+    none,        ///< lies in the pool
     invalidate,  ///< L2 slice -> a slice of another partition: its copy of these sectors is old
 };
 
@@ -71,7 +72,10 @@ class MemoryRequestPool {
         request = MemoryRequest{};
         return request;
     }
+    /// Throws when the request was given back already: somebody was answered twice.
     void give_back(MemoryRequest& request) {
+        if (request.kind == RequestKind::none) given_back_twice();
+        request.kind = RequestKind::none;
         request.next = free_;
         free_ = &request;
         --in_use_;
@@ -83,6 +87,7 @@ class MemoryRequestPool {
   private:
     static constexpr std::size_t kChunk = 4096;
     void grow();
+    [[noreturn]] static void given_back_twice();
     std::vector<std::unique_ptr<MemoryRequest[]>> chunks_;
     MemoryRequest* free_ = nullptr;
     std::size_t in_use_ = 0;

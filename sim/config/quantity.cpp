@@ -205,6 +205,7 @@ double parse_parameter(const std::string& text, const Parameter& parameter) {
 }
 
 std::string format_parameter(const Parameter& parameter) {
+    if (parameter.text != nullptr) return parameter.text->empty() ? "none" : *parameter.text;
     return format_parameter(parameter, parameter.get());
 }
 
@@ -218,6 +219,7 @@ std::string format_parameter(const Parameter& parameter, double value) {
 }
 
 std::string format_range(const Parameter& parameter) {
+    if (parameter.text != nullptr) return "a path | none";
     if (!parameter.choices.empty()) return joined(parameter.choices, " | ");
     if (is_switch(parameter)) return "false | true";
     return format_quantity(parameter.minimum, parameter.quantity) + " .. " +

@@ -1,6 +1,7 @@
 #include "sim/config/settings.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "sim/config/quantity.h"
 
@@ -24,12 +25,23 @@ using models::Parameter;
                 near.empty() ? "`heddle hardware describe` lists every key" : "did you mean `" + near + "`?");
 }
 
+/// A path that a file names, from the folder of that file.
+std::string beside(const std::string& file, const std::string& path) {
+    const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+    return std::filesystem::exists(file) && !folder.empty() ? (folder / path).string() : path;
+}
+
 void apply(const Setting& setting, const std::vector<Parameter>& parameters,
            std::map<std::string, ValueOrigin>& origins) {
     const auto found = std::find_if(parameters.begin(), parameters.end(), [&](const Parameter& parameter) {
         return parameter.path == setting.path;
     });
     if (found == parameters.end()) unknown_key(setting, parameters);
+    if (found->text != nullptr) {
+        *found->text = setting.text == "none" ? "" : beside(setting.where.file, setting.text);
+        origins[setting.path] = {setting.text, setting.where, setting.source};
+        return;
+    }
     try {
         found->set(parse_parameter(setting.text, *found));
     } catch (const Error& failure) {
@@ -62,7 +74,7 @@ std::map<std::string, ValueOrigin> apply_settings(const HardwareText& text,
     for (const Setting& setting : overrides) apply(setting, parameters, origins);
     std::vector<const Parameter*> missing;
     for (const Parameter& parameter : parameters) {
-        if (origins.count(parameter.path) == 0) missing.push_back(&parameter);
+        if (origins.count(parameter.path) == 0 && parameter.text == nullptr) missing.push_back(&parameter);
     }
     if (!missing.empty()) missing_keys(text, missing);
     return origins;

@@ -25,6 +25,8 @@ std::string device_key(const models::gpu::GpuConfig& config) {
     for (const models::Parameter& parameter : list.parameters()) {
         key += fmt::format("{} {:.17g}\n", parameter.path, parameter.get());
     }
+    // A library that is built anew gives new results under its old name.
+    if (!copy.hbm.model.empty()) key += "hbm.model " + hash_file(copy.hbm.model) + "\n";
     return key;
 }
 

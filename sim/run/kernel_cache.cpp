@@ -35,6 +35,10 @@ const std::string& executable_identity() {
 
 }  // namespace
 
+std::string hash_file(const std::string& path) {
+    return hash_text(read_file(path));
+}
+
 std::string hash_text(const std::string& text) {
     std::uint64_t a = 0x9e3779b97f4a7c15ull ^ text.size(), b = 0xc2b2ae3d27d4eb4full;
     std::size_t at = 0;

@@ -29,5 +29,7 @@ class KernelCache {
 
 /// 128-bit hash as 32 hexadecimal digits; for file names and for naming texts in keys.
 std::string hash_text(const std::string& text);
+/// Of a file's contents; of nothing when it cannot be read.
+std::string hash_file(const std::string& path);
 
 }  // namespace heddle::sim

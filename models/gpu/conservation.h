@@ -1,0 +1,24 @@
+// What must balance when a kernel has ended, whatever it did.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace heddle::models::gpu {
+
+/// The two sides of every account. Sectors are 32 bytes.
+struct Ledger {
+    std::uint64_t requests_under_way = 0;  ///< taken from the pool and not given back
+    std::uint64_t sm_requested_sectors = 0, sm_received_sectors = 0;
+    std::uint64_t l2_fill_sectors = 0, dram_read_sectors = 0;
+    std::uint64_t l2_write_back_sectors = 0, dram_write_sectors = 0;
+    std::uint64_t issued_instructions = 0, pipeline_instructions = 0;
+    std::uint64_t ctas_launched = 0, ctas_finished = 0;
+};
+
+/// The first account that does not balance, in a sentence; empty when all do.
+std::string imbalance(const Ledger& ledger);
+/// Throws heddle::Error with it. An imbalance is a defect of the simulator.
+void check_conservation(const Ledger& ledger, const std::string& kernel);
+
+}  // namespace heddle::models::gpu
