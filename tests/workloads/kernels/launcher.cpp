@@ -187,7 +187,7 @@ ptx::LaunchContext Device::prepare(const ptx::LoadedKernel& loaded, const Genera
 
 std::uint64_t Device::run(const GeneratedKernel& kernel, Extent3 grid,
                           const std::vector<KernelArgument>& arguments) {
-    const ptx::LoadedKernel loaded(ptx::parse_shared(kernel.text, kernel.entry), kernel.entry);
+    const ptx::LoadedKernel loaded(ptx::parse_shared(kernel.text, kernel.entry), kernel.entry, 0, assembly_);
     return ptx::run_functionally(prepare(loaded, kernel, grid, arguments));
 }
 

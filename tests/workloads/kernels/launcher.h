@@ -23,7 +23,8 @@ double unit_roundoff(ElementType type);
 
 class Device {
   public:
-    explicit Device(unsigned compute_capability = 80) : compute_capability_(compute_capability) {}
+    explicit Device(unsigned compute_capability = 80, ptx::Assembly assembly = ptx::Assembly::as_written)
+        : compute_capability_(compute_capability), assembly_(assembly) {}
 
     /// A buffer with these numbers; returns its number.
     std::uint32_t add(ElementType type, const std::vector<double>& values);
@@ -53,6 +54,7 @@ class Device {
                                const std::vector<KernelArgument>& arguments);
 
     unsigned compute_capability_;
+    ptx::Assembly assembly_;
     ptx::GlobalMemory memory_;
     struct Buffer {
         std::uint64_t address, bytes;

@@ -2,6 +2,7 @@
 #include "workloads/kernels/library.h"
 
 #include <catch2/catch.hpp>
+#include <cstring>
 #include <set>
 
 #include "isa/common/error.h"
@@ -92,4 +93,28 @@ TEST_CASE("Arguments are put in order by name") {
     const std::vector<KernelArgument> ordered = order_arguments(sample.kernel, {integer_argument("n", 5)});
     CHECK(ordered.size() == sample.kernel.parameters.size());
     CHECK(ordered[0].buffer == kNoBuffer);
+}
+
+TEST_CASE("Scheduling changes no bit of what the kernels of the library compute") {
+    std::size_t shorter = 0;
+    for (const unsigned capability : {80u, 90u}) {
+        for (const LibraryKernel& sample : library_samples(capability)) {
+            INFO(sample.name);
+            Device written(capability), scheduled(capability, heddle::ptx::Assembly::scheduled);
+            std::vector<std::uint32_t> buffers;
+            for (const SampleBuffer& buffer : sample.buffers) {
+                const auto seed = static_cast<unsigned>(buffers.size());
+                buffers.push_back(add_sample_buffer(written, buffer, seed));
+                add_sample_buffer(scheduled, buffer, seed);
+            }
+            const std::uint64_t before = written.run(sample.kernel, sample.grid, sample.arguments);
+            const std::uint64_t after = scheduled.run(sample.kernel, sample.grid, sample.arguments);
+            shorter += after < before ? 1 : 0;
+            for (const std::uint32_t buffer : buffers) {
+                const std::vector<double> x = written.read(buffer), y = scheduled.read(buffer);
+                CHECK(std::memcmp(x.data(), y.data(), x.size() * sizeof(double)) == 0);
+            }
+        }
+    }
+    CHECK(shorter > 80);  // the pass has done something
 }
