@@ -72,13 +72,19 @@ ReductionPlan plan_of(const GemmMmaSpec& spec, unsigned k_per_split, const GemmE
 
 ReductionPlan plan_of(const GemmWgmmaSpec& spec, unsigned k_per_split, const GemmEpilogue& reduced) {
     ReductionPlan plan;
-    plan.a = plan.b = element_of(spec.type);
+    plan.instruction_k = 32 / bytes_of(spec.type);
+    plan.block_k = wgmma_tile_k(spec.type);
+    if (spec.type == ElementType::i8) {
+        plan.a = plan.b = Element::int8;
+        plan.accumulator = plan.d = Element::int32;
+        plan.arithmetic = numerics::Arithmetic::integer;
+        return plan;
+    }
+    plan.a = plan.b = spec.type == ElementType::f32 ? Element::tf32 : element_of(spec.type);
     plan.accumulator = Element::fp32;
     plan.tensor_core = numerics::parameters_for(numerics::generation_of(spec.compute_capability),
                                                 numerics::format_of(plan.a), numerics::Format::fp32,
                                                 numerics::Instruction::wgmma);
-    plan.instruction_k = 32 / bytes_of(spec.type);
-    plan.block_k = wgmma_tile_k(spec.type);
     set_split(plan, spec.partition, k_per_split, spec.epilogue, reduced);
     return plan;
 }

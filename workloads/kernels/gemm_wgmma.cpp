@@ -35,9 +35,20 @@ void check(const GemmWgmmaSpec& spec) {
         throw Error(problem, {.key = "gemm_wgmma tile " + std::to_string(t.m) + "x" + std::to_string(t.n)},
                     remedy);
     };
-    if (spec.type != ElementType::f16 && spec.type != ElementType::bf16) {
-        fail("gemm_wgmma multiplies f16 or bf16, not " + name_of(spec.type), "use another generator");
+    const bool half = spec.type == ElementType::f16 || spec.type == ElementType::bf16;
+    const bool integers = spec.type == ElementType::i8;
+    if (!half && !integers && spec.type != ElementType::f32) {
+        fail("gemm_wgmma multiplies f16, bf16, f32 (as tf32) or i8, not " + name_of(spec.type),
+             "use another generator");
     }
+    if (!half && (spec.transpose_a || !spec.transpose_b))
+        fail("wgmma reads " + name_of(spec.type) + " only where k is contiguous", "transpose the operand");
+    if (integers && (spec.epilogue.output != ElementType::i32 || spec.epilogue.expression ||
+                     spec.partition.split_k || !spec.tensor_store)) {
+        fail("products of i8 are stored as i32, as they are", "");
+    }
+    if (integers && t.columns() > 32 && t.columns() % 16 != 0)
+        fail("wgmma of i8 has columns in steps of 16", "");
     if (t.consumers < 1 || t.consumers > 3) fail("1 to 3 warpgroups can multiply", "");
     const bool ping_pong = t.schedule == WgmmaSchedule::ping_pong;
     if (ping_pong && t.consumers != 2) fail("ping-pong takes two consumers", "");
@@ -61,12 +72,17 @@ void check(const GemmWgmmaSpec& spec) {
     if (t.m / t.cluster_n % 8 != 0 || t.n / t.cluster_m % 8 != 0) {
         fail("each thread block of a cluster must copy whole groups of 8 lines", "use a smaller cluster");
     }
-    const bool words = spec.partition.split_k || spec.epilogue.output == ElementType::f32;
+    const bool words = spec.partition.split_k || bytes_of(spec.epilogue.output) == 4;
     const unsigned unit_of_store = words ? 8 : 16;
     if (spec.tensor_store && !t.swap && t.columns() % unit_of_store != 0) {
         fail("the result of such a narrow tile cannot be staged", "swap rows and columns");
     }
     if (!spec.tensor_store && t.swap) fail("direct stores go by rows", "do not swap rows and columns");
+}
+
+/// As wgmma calls it.
+std::string input_name(ElementType type) {
+    return type == ElementType::f32 ? "tf32" : type == ElementType::i8 ? "s8" : name_of(type);
 }
 
 std::string name_for(const GemmWgmmaSpec& spec) {
@@ -422,9 +438,11 @@ void Writer::hoist_descriptors() {
 }
 
 void Writer::multiply(unsigned s, bool first_round) {
-    const std::string t = name_of(spec_.type);
-    const std::string opcode =
-        "wgmma.mma_async.sync.aligned.m64n" + std::to_string(tile_.columns()) + "k16.f32." + t + "." + t;
+    const std::string t = input_name(spec_.type);
+    const unsigned depth = kInstructionBytes / bytes_of(spec_.type);
+    const bool integers = spec_.type == ElementType::i8;
+    const std::string opcode = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(tile_.columns()) + "k" +
+                               std::to_string(depth) + (integers ? ".s32." : ".f32.") + t + "." + t;
     for (unsigned step = 0; step < kSteps; ++step) {
         const std::size_t place = std::size_t{s} * kSteps + step;
         const Reg right = column_descriptors_.empty() ? descriptor(column_low_, column_offset(s, step))
@@ -435,8 +453,16 @@ void Writer::multiply(unsigned s, bool first_round) {
             std::vector<Reg> all;
             for (const std::vector<Reg>& four : accumulators_[f])
                 all.insert(all.end(), four.begin(), four.end());
-            w_.op(opcode, vector_of(all), left, right, first_round && step == 0 ? accumulate_ : "1", 1, 1,
-                  rows().along_k ? 0 : 1, columns().along_k ? 0 : 1);
+            const Reg adds = first_round && step == 0 ? accumulate_ : "1";
+            // Signs of the operands, then which of them have their rows contiguous: 16-bit types alone.
+            if (integers) {
+                w_.op(opcode, vector_of(all), left, right, adds);
+            } else if (bytes_of(spec_.type) == 4) {
+                w_.op(opcode, vector_of(all), left, right, adds, 1, 1);
+            } else {
+                w_.op(opcode, vector_of(all), left, right, adds, 1, 1, rows().along_k ? 0 : 1,
+                      columns().along_k ? 0 : 1);
+            }
         }
     }
 }
@@ -534,10 +560,11 @@ void Writer::consume() {
         const Reg valid = w_.make_b32("selp.b32", peer, 0, releases_);
         release_base_ = w_.make_b32("mapa.shared::cluster.u32", empty, valid);
     }
+    const bool integers = spec_.type == ElementType::i8;
     for (unsigned f = 0; f < layout_.fragments; ++f) {
         accumulators_.emplace_back();
         for (unsigned block = 0; block < tile_.columns() / 8; ++block)
-            accumulators_.back().push_back(w_.f32s(4));
+            accumulators_.back().push_back(integers ? w_.b32s(4) : w_.f32s(4));
     }
     hoist_descriptors();
     position_ = w_.constant_b32(0);

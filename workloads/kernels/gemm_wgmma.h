@@ -40,7 +40,9 @@ struct WgmmaTile {
 
 struct GemmWgmmaSpec {
     unsigned compute_capability = 90;
-    ElementType type = ElementType::bf16;  ///< of A and B: f16 or bf16
+    /// Of A and B: f16, bf16; with k contiguous in both f32, of which the tensor core reads tf32 (towards
+    /// zero), and i8, whose sums are stored as i32.
+    ElementType type = ElementType::bf16;
     WgmmaTile tile;
     bool transpose_a = false, transpose_b = false;
     unsigned raster_log2 = 0;  ///< see TilePosition

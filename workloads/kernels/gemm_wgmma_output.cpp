@@ -103,15 +103,15 @@ void WgmmaTensorStore::write_words(const std::vector<std::vector<Reg>>& chunk, u
         const unsigned offset = buffer * kStagingBytes;
         if (shape_.swap) {
             const unsigned step = offset + block * 8 * line;
-            w_.op("st.shared.f32", at(lanes_[0], step), c[0]);
-            w_.op("st.shared.f32", at(lanes_[2], step), c[1]);
-            w_.op("st.shared.f32", at(lanes_[1], step), c[2]);
-            w_.op("st.shared.f32", at(lanes_[3], step), c[3]);
+            w_.op("st.shared.b32", at(lanes_[0], step), c[0]);
+            w_.op("st.shared.b32", at(lanes_[2], step), c[1]);
+            w_.op("st.shared.b32", at(lanes_[1], step), c[2]);
+            w_.op("st.shared.b32", at(lanes_[3], step), c[3]);
             continue;
         }
         const Reg address = block == 0 ? lanes_[0] : w_.make_b32("xor.b32", lanes_[0], block * 32);
-        w_.op("st.shared.v2.f32", at(address, offset), vector_of({c[0], c[1]}));
-        w_.op("st.shared.v2.f32", at(address, offset + 8 * line), vector_of({c[2], c[3]}));
+        w_.op("st.shared.v2.b32", at(address, offset), vector_of({c[0], c[1]}));
+        w_.op("st.shared.v2.b32", at(address, offset + 8 * line), vector_of({c[2], c[3]}));
     }
 }
 

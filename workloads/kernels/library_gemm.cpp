@@ -231,6 +231,14 @@ void add_wgmma(std::vector<LibraryKernel>& samples) {
         spec.raster_log2 = 1;
         add_wgmma_sample(samples, spec, wgmma_shape(tile.m * 3, tile.n * 2, 320));
     }
+    for (const ElementType type : {ElementType::f32, ElementType::i8}) {
+        GemmWgmmaSpec spec;
+        spec.type = type;
+        spec.epilogue.output = type == ElementType::i8 ? ElementType::i32 : ElementType::f32;
+        spec.tile = {.m = 128, .n = 128, .stages = 4};
+        spec.transpose_b = true;
+        add_wgmma_sample(samples, spec, wgmma_shape(136, 264, 176));
+    }
     GemmWgmmaSpec spec;
     spec.tile = {.m = 128, .n = 64, .stages = 4};
     spec.epilogue = bias_relu(ElementType::bf16, 8);

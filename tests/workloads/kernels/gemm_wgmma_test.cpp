@@ -20,8 +20,18 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-Bytes random_halves(ElementType type, std::size_t count, std::uint64_t seed) {
-    Bytes bytes(count * 2);
+Bytes random_elements(ElementType type, std::size_t count, std::uint64_t seed) {
+    Bytes bytes(count * bytes_of(type));
+    if (type == ElementType::i8) {
+        numerics::fill_random_int8(numerics::Distribution::normal, seed, 0,
+                                   std::span(reinterpret_cast<std::int8_t*>(bytes.data()), count));
+        return bytes;
+    }
+    if (type == ElementType::f32) {
+        numerics::fill_random(numerics::Format::fp32, numerics::Distribution::normal, seed, 0,
+                              std::span(reinterpret_cast<std::uint32_t*>(bytes.data()), count));
+        return bytes;
+    }
     numerics::fill_random(type == ElementType::bf16 ? numerics::Format::bf16 : numerics::Format::fp16,
                           numerics::Distribution::normal, seed, 0,
                           std::span(reinterpret_cast<std::uint16_t*>(bytes.data()), count));
@@ -29,7 +39,7 @@ Bytes random_halves(ElementType type, std::size_t count, std::uint64_t seed) {
 }
 
 /// An operand as [batch][rows][k], dense, from where the kernel reads it.
-Bytes dense(const Bytes& stored, const GemmCase& c, bool is_a) {
+Bytes dense(const Bytes& stored, const GemmCase& c, bool is_a, std::size_t element) {
     const std::uint32_t rows = is_a ? c.m : c.n;
     const bool across = is_a ? c.transpose_a : !c.transpose_b;
     const std::uint64_t leading = is_a ? c.lda() : c.ldb(), stride = is_a ? c.stride_a() : c.stride_b();
@@ -38,8 +48,8 @@ Bytes dense(const Bytes& stored, const GemmCase& c, bool is_a) {
         for (std::uint32_t i = 0; i < rows; ++i) {
             for (std::uint32_t k = 0; k < c.k; ++k) {
                 const std::uint64_t at = z * stride + (across ? k * leading + i : i * leading + k);
-                bytes.insert(bytes.end(), stored.begin() + static_cast<std::ptrdiff_t>(at * 2),
-                             stored.begin() + static_cast<std::ptrdiff_t>(at * 2 + 2));
+                bytes.insert(bytes.end(), stored.begin() + static_cast<std::ptrdiff_t>(at * element),
+                             stored.begin() + static_cast<std::ptrdiff_t>((at + 1) * element));
             }
         }
     }
@@ -68,8 +78,8 @@ std::size_t differences(GemmWgmmaSpec spec, const GemmCase& c, unsigned sms) {
     spec.transpose_a = c.transpose_a;
     spec.transpose_b = c.transpose_b;
     spec.partition.batched = c.batch > 1;
-    const Bytes a = random_halves(spec.type, c.stride_a() * c.batch, 1),
-                b = random_halves(spec.type, c.stride_b() * c.batch, 2);
+    const Bytes a = random_elements(spec.type, c.stride_a() * c.batch, 1),
+                b = random_elements(spec.type, c.stride_b() * c.batch, 2);
     Device device(90);
     GemmProblem p = problem_of(c);
     p.a = pointer_argument("a", device.add_bytes(a));
@@ -79,17 +89,17 @@ std::size_t differences(GemmWgmmaSpec spec, const GemmCase& c, unsigned sms) {
     const GemmWgmmaLaunch launch = gemm_wgmma_launch(spec, p, sms);
     device.run(generate_gemm_wgmma(spec), launch.grid, launch.arguments);
 
-    const std::size_t size = bytes_of(spec.epilogue.output);
+    const std::size_t size = bytes_of(spec.epilogue.output), in = bytes_of(spec.type);
     Bytes expected(c.stride_c() * c.batch * size, std::byte{0xff});
     const numerics::ReductionPlan plan = plan_of(spec);
-    const Bytes dense_a = dense(a, c, true), dense_b = dense(b, c, false);
+    const Bytes dense_a = dense(a, c, true, in), dense_b = dense(b, c, false, in);
     for (std::uint32_t z = 0; z < c.batch; ++z) {
         numerics::PlanOperands operands;
         operands.m = c.m;
         operands.n = c.n;
         operands.k = c.k;
-        operands.a = std::span(dense_a).subspan(std::size_t{z} * c.m * c.k * 2, std::size_t{c.m} * c.k * 2);
-        operands.b = std::span(dense_b).subspan(std::size_t{z} * c.n * c.k * 2, std::size_t{c.n} * c.k * 2);
+        operands.a = std::span(dense_a).subspan(std::size_t{z} * c.m * c.k * in, std::size_t{c.m} * c.k * in);
+        operands.b = std::span(dense_b).subspan(std::size_t{z} * c.n * c.k * in, std::size_t{c.n} * c.k * in);
         const Bytes result = numerics::evaluate(plan, operands);
         for (std::uint32_t i = 0; i < c.m; ++i) {
             std::memcpy(expected.data() + (z * c.stride_c() + std::size_t{i} * c.ldc()) * size,
@@ -212,6 +222,21 @@ TEST_CASE("Hopper GEMMs apply bias, ReLU and C in the epilogue, and keep what wa
                 check_equal(device.read(d), expected);
                 check_equal(device.read(y1), before);
             }
+        }
+    }
+}
+
+TEST_CASE("Hopper GEMMs of tf32 and of integers give the bits of their plans") {
+    for (const ElementType type : {ElementType::f32, ElementType::i8}) {
+        for (const bool swap : {false, true}) {
+            GemmWgmmaSpec spec;
+            spec.type = type;
+            spec.tile = {.m = 128, .n = 128, .stages = 3, .swap = swap, .cluster_m = 2};
+            spec.epilogue.output = type == ElementType::i8 ? ElementType::i32 : ElementType::f32;
+            CAPTURE(name_of(type), swap);
+            CHECK(differences(spec, {.m = 300, .n = 200, .k = 336, .transpose_b = true}, 4) == 0);
+            spec.transpose_b = false;
+            CHECK_THROWS_AS(generate_gemm_wgmma(spec), heddle::Error);
         }
     }
 }
