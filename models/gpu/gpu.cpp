@@ -192,6 +192,7 @@ KernelResult Gpu::run(const ptx::LaunchContext& launch, const RunOptions& option
                     "launch at least one block");
     preload(options.resident);
     plan.profile = options.profile;
+    plan.dependency_release = options.dependency_release;
     for (Sm& sm : sms) sm.begin(plan);
     scheduler.begin(launch, plan.occupancy.ctas_per_sm);
 

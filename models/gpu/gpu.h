@@ -37,6 +37,9 @@ struct RunOptions {
     /// Check at the end that everything asked for was served, once (conservation.h). It costs nothing to
     /// speak of.
     bool check_conservation = true;
+    /// A programmatic dependent launch: the cycle of the thread blocks' run (launch.before is over in cycle
+    /// 0) in which the earlier launch has ended, so that griddepcontrol.wait passes.
+    Cycle dependency_release = 0;
 };
 
 /// One per process (SystemC elaborates once); runs any number of kernels, each from a complete reset with

@@ -43,8 +43,11 @@ struct LevelStatistics {
 };
 
 struct KernelResult {
-    Cycle cycles = 0;         ///< end to end, launch overhead included
-    double seconds = 0;       ///< `cycles` at the clock of the run
+    Cycle cycles = 0;    ///< end to end, launch overhead included
+    double seconds = 0;  ///< `cycles` at the clock of the run
+    /// Part of `cycles` until every thread block has ended or performed griddepcontrol.launch_dependents: a
+    /// programmatic dependent launch may begin.
+    Cycle dependents_start = 0;
     Cycle launch_cycles = 0;  ///< the part of `cycles` outside the CTAs' run
 
     std::uint64_t warp_instructions = 0;     ///< PTX instructions that warps performed

@@ -12,6 +12,7 @@ void KernelSummary::add(const Sm& sm) {
     result_.tensor_macs += s.tensor_macs;
     result_.tensor_full_cycles += static_cast<double>(s.tensor_full_time) / fine(1);
     result_.ctas += s.ctas;
+    result_.dependents_start = std::max(result_.dependents_start, s.last_trigger);
     warp_cycles_ += s.warp_cycles;
     cta_cycles_ += s.cta_cycles;
     for (std::size_t i = 0; i < ptx::kPipelineCount; ++i)
@@ -61,6 +62,7 @@ KernelResult KernelSummary::result(Cycle end, unsigned registers_per_thread) {
     const auto launch_cycles =
         static_cast<Cycle>(std::llround((config_.launch.before + config_.launch.after) * config_.clock));
     result_.launch_cycles = launch_cycles;
+    result_.dependents_start += static_cast<Cycle>(std::llround(config_.launch.before * config_.clock));
     result_.cycles = end + launch_cycles;
     result_.sub_core_cycles[static_cast<std::size_t>(CycleReason::not_launched)] +=
         launch_cycles * config_.sm.count * kSubCores;

@@ -14,7 +14,8 @@ struct LaunchPlan {
     const ptx::LaunchContext* launch = nullptr;
     TimedKernel kernel;
     Occupancy occupancy;
-    bool profile = false;  ///< count cycles by instruction
+    bool profile = false;          ///< count cycles by instruction
+    Cycle dependency_release = 0;  ///< cycle from which griddepcontrol.wait passes
 };
 
 }  // namespace heddle::models::gpu

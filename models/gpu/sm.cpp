@@ -245,6 +245,7 @@ void Sm::place_cta(const Arrival& arrival, Cycle now) {
     cta.warp_count = cta.running = cta.cta->warp_count();
     cta.loads = 0;
     cta.free_registers = 0;
+    cta.triggered = false;
     ++statistics_.ctas;
     if (resident_ctas_++ == 0) busy_since_ = now;
     for (unsigned i = 0; i < cta.warp_count; ++i) {
@@ -284,6 +285,8 @@ Stamp Sm::ready_stamp(const WarpSlot& slot, const TimedInstruction& row) const {
             return std::max(slot.bulk_reads.ready(left), slot.bulk_writes.ready(left));
         case TimingKind::bulk_wait_read:
             return slot.bulk_reads.ready(left);
+        case TimingKind::dependency_wait:
+            return memory_stamp(plan_->dependency_release);
         default:
             break;
     }
@@ -367,6 +370,12 @@ void Sm::issue(unsigned warp, Cycle now) {
         case TimingKind::bulk_commit:
             slot.bulk_reads.commit();
             slot.bulk_writes.commit();
+            break;
+        case TimingKind::launch_dependents:
+            trigger(cta_slots_[slot.cta], now);
+            break;
+        case TimingKind::dependency_wait:
+            slot.not_before = fixed_stamp(now + 1);
             break;
         case TimingKind::fewer_registers:
         case TimingKind::more_registers:
@@ -507,10 +516,18 @@ void Sm::finish_warp(unsigned warp, Cycle now) {
     finish_cta_if_done(cta, now);
 }
 
+// Dependents may start when every thread block has triggered them, once, or has ended.
+void Sm::trigger(CtaSlot& cta, Cycle at) {
+    if (cta.triggered) return;
+    cta.triggered = true;
+    statistics_.last_trigger = std::max(statistics_.last_trigger, at);
+}
+
 void Sm::finish_cta_if_done(CtaSlot& cta, Cycle now) {
     if (cta.running != 0 || cta.loads != 0) return;
     for (unsigned i = 0; i < cta.warp_count; ++i) warps_[cta.warps[i]].state = WarpState::empty;
     cta.used = false;
+    trigger(cta, now + 1);
     cta.cluster.reset();
     if (--resident_ctas_ == 0) statistics_.cta_cycles += now + 1 - busy_since_;
     reporter_->cta_finished(position_, now + 1);

@@ -34,6 +34,8 @@ struct SmStatistics {
     std::uint64_t warp_cycles = 0;    ///< sum over warps of the cycles for which they were resident
     std::uint64_t cta_cycles = 0;     ///< cycles with at least one CTA
     std::uint64_t ctas = 0;
+    Cycle last_trigger =
+        0;  ///< cycle in which the last CTA ended or performed griddepcontrol.launch_dependents
 };
 
 /// Four sub-cores that issue one warp instruction per cycle each, and the load-store unit that they share.
@@ -132,6 +134,7 @@ class Sm : public Block,
         std::uint32_t free_registers = 0;  // per thread, given back by its warps
         std::uint32_t loads = 0;           // instructions whose data are under way
         bool used = false;
+        bool triggered = false;  // griddepcontrol.launch_dependents
     };
 
     void end_of_elaboration() override;
@@ -143,6 +146,7 @@ class Sm : public Block,
     LoadStoreUnit::Outcome access(unsigned warp, const TimedInstruction& row, const ptx::MemoryAccess& access,
                                   Cycle now);
     void multiply(unsigned warp, const TimedInstruction& row, Cycle now);
+    void trigger(CtaSlot& cta, Cycle at);
     void check_registers() const;
     bool has_registers(const WarpSlot& slot, const TimedInstruction& row) const;
     void change_registers(unsigned warp, const TimedInstruction& row, Cycle now);

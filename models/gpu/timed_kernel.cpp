@@ -194,8 +194,12 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
         case ptx::Synchronisation::more_registers:
             row.kind = TimingKind::more_registers;
             break;
+            break;
         case ptx::Synchronisation::launch_dependents:
+            row.kind = TimingKind::launch_dependents;
+            break;
         case ptx::Synchronisation::dependency_wait:
+            row.kind = TimingKind::dependency_wait;
             break;
         case ptx::Synchronisation::wgmma_commit:
             row.kind = TimingKind::tensor_commit;

@@ -35,6 +35,8 @@ enum class TimingKind : std::uint8_t {
     fence,
     fewer_registers,  ///< setmaxnreg.dec
     more_registers,   ///< setmaxnreg.inc
+    launch_dependents,
+    dependency_wait,
 };
 
 struct TimedInstruction {

@@ -133,7 +133,7 @@ class Reader {
     void read_launch(const YamlValue& value, const std::optional<YamlValue>& default_module,
                      const std::optional<YamlValue>& default_flags) {
         const YamlMap map(value, {"module", "nvcc_flags", "entry", "grid", "block", "cluster",
-                                  "dynamic_shared", "arguments", "repetitions"});
+                                  "dynamic_shared", "arguments", "repetitions", "programmatic"});
         LaunchDeclaration launch;
         launch.where = value.where;
         auto module = map.find("module");
@@ -159,6 +159,11 @@ class Reader {
         }
         if (const auto repetitions = map.find("repetitions")) {
             launch.repetitions = static_cast<std::uint32_t>(repetitions->unsigned_integer(1, 1u << 20));
+        }
+        if (const auto programmatic = map.find("programmatic")) {
+            launch.programmatic = programmatic->boolean();
+            if (launch.programmatic && file_.launches.empty())
+                programmatic->fail("the first launch has none before it that it could depend on");
         }
         if (const auto arguments = map.find("arguments")) {
             for (const YamlValue& argument : arguments->list())

@@ -75,6 +75,8 @@ struct LaunchDeclaration {
     ptx::Dim3 grid, block, cluster;
     std::uint32_t dynamic_shared_bytes = 0;
     std::uint32_t repetitions = 1;
+    /// Programmatic dependent launch: starts when the launch before it allows it, see griddepcontrol.
+    bool programmatic = false;
     std::vector<ArgumentDeclaration> arguments;
     SourceLocation where;         ///< of the launch
     SourceLocation module_where;  ///< of its `module`

@@ -38,6 +38,12 @@ std::array<double, kCycleReasonCount> shares(const LaunchReport& launch) {
     return result;
 }
 
+/// The part of a launch's time in which no launch before it ran.
+double share_beside_none(const LaunchReport& launch) {
+    if (launch.timing.cycles == 0) return 1;
+    return 1 - static_cast<double>(launch.overlap_cycles) / static_cast<double>(launch.timing.cycles);
+}
+
 std::string timing_table(const KernelRun& run) {
     std::vector<std::vector<std::string>> rows{{"kernel", "grid", "block", "cycles", "time", "registers",
                                                 "shared", "CTAs/SM", "limited by", "occupancy", "bound by"}};
@@ -230,8 +236,8 @@ std::string format_kernel_run(const KernelRun& run, const std::string& heading) 
         std::uint64_t cycles = 0;
         double seconds = 0;
         for (const LaunchReport& launch : run.launches) {
-            cycles += launch.timing.cycles;
-            seconds += launch.timing.seconds;
+            cycles += launch.timing.cycles - launch.overlap_cycles;
+            seconds += launch.timing.seconds * share_beside_none(launch);
         }
         text += fmt::format("\n{} launch{}: {} cycles, {}\n", run.launches.size(),
                             run.launches.size() == 1 ? "" : "es", format_count(cycles),
@@ -261,10 +267,11 @@ std::string kernel_run_json(const KernelRun& run, const std::vector<std::string>
                  {"registers_per_thread", launch.registers_per_thread},
                  {"shared_bytes", launch.shared_bytes}};
         if (run.mode != RunMode::functional) one.update(timing_json(launch));
+        if (launch.overlap_cycles != 0) one["overlap_cycles"] = launch.overlap_cycles;
         if (run.mode == RunMode::numerics) one["functional_cycles"] = launch.functional_cycles;
         json["launches"].push_back(std::move(one));
-        cycles += launch.timing.cycles;
-        seconds += launch.timing.seconds;
+        cycles += launch.timing.cycles - launch.overlap_cycles;
+        seconds += launch.timing.seconds * share_beside_none(launch);
     }
     if (run.mode != RunMode::functional) {
         json["total_cycles"] = cycles;

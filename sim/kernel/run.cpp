@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -177,7 +178,8 @@ class Runner {
     }
 
     void time(const LaunchDeclaration& launch, ptx::LaunchContext& context, LaunchReport& report) {
-        const models::gpu::RunOptions options = gpu_options(launch);
+        models::gpu::RunOptions options = gpu_options(launch);
+        if (launch.programmatic) options.dependency_release = release_of_dependents();
         // Timing mode leaves out values, so beside numerics it works on a copy of the memory.
         std::optional<ptx::GlobalMemory> copy;
         context.mode = ptx::Mode::timing;
@@ -186,6 +188,8 @@ class Runner {
             context.print = [](std::string_view) {};  // once is enough
         }
         report.timing = gpu_->run(context, options);
+        if (launch.programmatic)
+            report.overlap_cycles = std::min<std::uint64_t>(overlap_of_last(), report.timing.cycles);
         if (options_.lines) {
             report.lines = profile_lines(
                 *context.kernel, report.timing,
@@ -199,6 +203,21 @@ class Runner {
             if (options_.check) context.check = &log_;
             report.functional_cycles = gpu_->run(context, options).cycles;
         }
+    }
+
+    /// Cycles of the last launch that a programmatic one after it may lie beside.
+    std::uint64_t overlap_of_last() const {
+        const models::gpu::KernelResult& last = result_.launches.back().timing;
+        return last.cycles - last.dependents_start;
+    }
+
+    /// A programmatic launch begins when the one before it allows it; its thread blocks start launch.before
+    /// later and wait until the one before has ended. That the two share the GPU until then is left out.
+    models::Cycle release_of_dependents() const {
+        const auto before =
+            static_cast<std::uint64_t>(std::llround(options_.device.launch.before * options_.device.clock));
+        const std::uint64_t overlap = overlap_of_last();
+        return overlap > before ? overlap - before : 0;
     }
 
     /// In timing mode values that nobody computed must not steer a later launch.

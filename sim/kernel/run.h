@@ -43,6 +43,8 @@ struct LaunchReport {
     std::uint32_t registers_per_thread = 0, shared_bytes = 0;
     models::gpu::KernelResult timing;  ///< empty in functional mode
     LineProfile lines;                 ///< of RunOptions::lines
+    /// Of a programmatic launch: cycles in which the launch before it was still running.
+    std::uint64_t overlap_cycles = 0;
     /// numerics: cycles of the functional run; must equal timing.cycles
     std::uint64_t functional_cycles = 0;
 };

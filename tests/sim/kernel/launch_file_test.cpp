@@ -32,7 +32,7 @@ launches:
       - {struct: [{u8: 1}, {f64: 2}, {u16: 3}]}
       - {bytes: "00 fF 10"}
       - tensor_map: {buffer: x, dimensions: [10, 10], strides: [40], box: [8, 4], swizzle: 32B}
-  - {entry: other, module: /abs/other.cu, grid: 1, block: [32, 2, 2]}
+  - {entry: other, module: /abs/other.cu, grid: 1, block: [32, 2, 2], programmatic: true}
 outputs:
   - {buffer: y, file: out/y.npy}
 compare:
@@ -77,6 +77,8 @@ TEST_CASE("a launch file says what it says") {
     CHECK(launch.cluster == heddle::ptx::Dim3{2, 1, 1});
     CHECK(launch.dynamic_shared_bytes == 1024);
     CHECK(launch.repetitions == 3);
+    CHECK(!launch.programmatic);
+    CHECK(file.launches[1].programmatic);
     CHECK(file.launches[1].module == "/abs/other.cu");
     CHECK(file.outputs.at(0).path == "out/y.npy");
     REQUIRE(file.comparisons.size() == 2);
