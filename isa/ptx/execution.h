@@ -76,6 +76,7 @@ struct InstructionInfo {
     Operation operation = Operation::none;
     /// Integer work whose result is the same for all threads of a warp, by data flow: see decode/uniformity.h.
     bool uniform = false;
+    std::int32_t parameter_offset = -1;  ///< of a load of a kernel parameter: its byte there
     /// Warp instructions that the hardware issues for this PTX instruction (a 64-bit multiply is several); 0
     /// when none.
     std::uint8_t machine_operations = 1;

@@ -31,6 +31,9 @@ void describe(GpuConfig& c, ParameterList& list) {
              "From the last arrival at a barrier to the next instruction of the released warps.");
 
     describe(c.pipelines, list);
+    describe(c.register_banks, list);
+    describe(c.instruction_cache, list);
+    describe(c.constant_cache, list);
 
     list.add("tensor.macs_per_cycle.f16", c.tensor.f16, count, 0, 1e6,
              "Dense fp16 and bf16 multiply-accumulates per cycle and SM; 0: none.");

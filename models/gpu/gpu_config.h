@@ -8,8 +8,11 @@
 #include "isa/ptx/execution.h"
 #include "isa/target/target.h"
 #include "models/common/parameter.h"
+#include "models/gpu/constant_cache.h"
+#include "models/gpu/instruction_fetch.h"
 #include "models/gpu/issue_ports.h"
 #include "models/gpu/power.h"
+#include "models/gpu/register_banks.h"
 #include "models/gpu/warpgroup_unit.h"
 #include "models/memory/l2_config.h"
 #include "models/memory/memory_channel.h"
@@ -123,6 +126,9 @@ struct GpuConfig {
     double clock = 1.98e9;  ///< SM clock, hertz: cycles everywhere are of this clock
     SmConfig sm;
     PipelinesConfig pipelines;
+    RegisterBanksConfig register_banks;
+    InstructionCacheConfig instruction_cache;
+    ConstantCacheConfig constant_cache;
     TensorConfig tensor;
     WarpgroupConfig wgmma;
     MemoryBarrierConfig memory_barrier;

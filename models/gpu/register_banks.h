@@ -5,10 +5,19 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <vector>
+
+#include "isa/ptx/execution.h"
+#include "models/common/parameter.h"
 
 namespace heddle::models::gpu {
 
 inline constexpr unsigned kRegisterBanks = 2;  ///< "Analyzing Modern NVIDIA GPU cores" (MICRO 2025)
+
+struct RegisterBanksConfig {
+    bool enabled = true;
+};
+void describe(RegisterBanksConfig& config, ParameterList& list);
 
 /// Warp registers of 32 bits that an instruction reads, by bank.
 struct RegisterReads {
@@ -39,5 +48,11 @@ class RegisterPorts {
     static constexpr std::uint32_t kWindow = 3;
     std::array<std::uint32_t, kRegisterBanks> free_{};  ///< first cycle in which the port has nothing to do
 };
+
+/// The reads of each instruction of the kernel: those that read registers of 32 bits in one operation, as the
+/// measurements were made with; zeros for all others. A compiler gives registers to banks so that few
+/// operands of an instruction meet in one. Here each register in turn goes to the bank in which it meets
+/// fewer of those that have one, and goes over again while that helps.
+std::vector<RegisterReads> register_reads(const ptx::LoadedKernel& kernel, const RegisterBanksConfig& config);
 
 }  // namespace heddle::models::gpu

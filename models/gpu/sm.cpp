@@ -74,6 +74,8 @@ void Sm::begin(const LaunchPlan& plan) {
     plan_ = &plan;
     check_registers();
     load_store_.reset(plan.occupancy.l1_bytes);
+    instructions_.begin(config_.instruction_cache, plan.kernel.lines, kSubCores);
+    constants_.begin(config_.constant_cache, kSubCores);
     cta_slots_.resize(plan.occupancy.ctas_per_sm);
     profile_.assign(plan.profile ? plan.kernel.instructions.size() : 0, {});
     for (SubCore& sub_core : sub_cores_) sub_core.set_profile(plan.profile ? profile_.data() : nullptr);
@@ -160,7 +162,8 @@ bool Sm::can_act(Cycle now) const {
         if (slot.state != WarpState::running) continue;
         const TimedInstruction& row = plan_->kernel.instructions[slot.warp->next()];
         const Stamp ready = ready_stamp(slot, row);
-        if (ready == kPending || cycle_of(std::max(ready, slot.not_before)) > now) continue;
+        if (ready == kPending || slot.fetched > now || cycle_of(std::max(ready, slot.not_before)) > now)
+            continue;
         if (sub_cores_[warp % kSubCores].can_take(row.unit, now)) return true;
     }
     return false;
@@ -303,6 +306,14 @@ void Sm::set_written(WarpSlot& slot, const TimedInstruction& row, Stamp stamp) {
     for (unsigned i = 0; i < row.written; ++i) slot.scoreboard[registers[i]] = stamp;
 }
 
+/// Why the warp's next instruction does not issue before `ready`.
+CycleReason Sm::reason_of(const WarpSlot& slot, Stamp ready) const {
+    const std::uint32_t cycle = cycle_of(ready);
+    if (from_memory(ready)) return CycleReason::memory;
+    if (cycle == slot.fetched && cycle > cycle_of(slot.not_before)) return CycleReason::instruction_fetch;
+    return cycle == slot.constant ? CycleReason::constant_miss : CycleReason::fixed_latency;
+}
+
 /// Finds out when the warp's next instruction can issue and tells its sub-core. Instructions that take no
 /// issue slot are performed on the way, as soon as their operands' time is known.
 void Sm::look_at_next(unsigned warp, Cycle now) {
@@ -313,6 +324,10 @@ void Sm::look_at_next(unsigned warp, Cycle now) {
         slot.instruction = slot.warp->next();
         const TimedInstruction& row = plan_->kernel.instructions[slot.instruction];
         const Stamp ready = ready_stamp(slot, row);
+        if (row.line != slot.line && row.kind != TimingKind::free) {
+            slot.line = row.line;
+            slot.fetched = instructions_.fetch(warp % kSubCores, row.line, static_cast<std::uint32_t>(now));
+        }
         if (ready == kPending) {
             if (row.kind == TimingKind::fence) {
                 slot.waits_for_fence = true;
@@ -322,15 +337,20 @@ void Sm::look_at_next(unsigned warp, Cycle now) {
             return;
         }
         if (row.kind != TimingKind::free) {
-            const Stamp able = std::max(ready, slot.not_before);
-            sub_core.set_next(warp / kSubCores, able, row.unit,
-                              from_memory(able) ? CycleReason::memory : CycleReason::fixed_latency,
-                              slot.instruction);
+            const Stamp able = std::max({ready, slot.not_before, fixed_stamp(slot.fetched)});
+            sub_core.set_next(warp / kSubCores, able, row.unit, reason_of(slot, able), slot.instruction);
             return;
         }
         const ptx::StepResult step = slot.warp->step(now);
         ++statistics_.warp_instructions;
-        set_written(slot, row, ready);
+        if (row.info->parameter_offset >= 0) {
+            slot.constant =
+                constants_.parameter(warp % kSubCores, static_cast<std::uint32_t>(row.info->parameter_offset),
+                                     static_cast<std::uint32_t>(now));
+            set_written(slot, row, std::max(ready, fixed_stamp(slot.constant)));
+        } else {
+            set_written(slot, row, ready);
+        }
         if (step.finished) {
             finish_warp(warp, now);
             return;
@@ -469,8 +489,12 @@ LoadStoreUnit::Outcome Sm::access(unsigned warp, const TimedInstruction& row, co
             if (access.atomic) return load_store_.access_atomic(access, row.written != 0, owner, now);
             if (access.write) return load_store_.store(access, now);
             return load_store_.load(access, row.info->bypass_l1, owner, now);
-        default:
-            return load_store_.shuffle(now);  // constants and parameters: a cache that always hits
+        default: {  // constants, and parameters by address
+            LoadStoreUnit::Outcome outcome = load_store_.shuffle(now);
+            const Cycle waited = outcome.ready - now - config_.shared.shuffle_latency;
+            outcome.ready = waited + constants_.load(access, static_cast<std::uint32_t>(now));
+            return outcome;
+        }
     }
 }
 

@@ -114,6 +114,9 @@ class Sm : public Block,
         Stamp* scoreboard = nullptr;
         std::uint32_t instruction = 0;  // the next one
         Stamp cluster_arrival = 0;      // earliest end of a barrier.cluster that it arrived at
+        std::uint32_t line = ~0u;       // of code, where it is
+        std::uint32_t fetched = 0;      // cycle from which that line is there
+        std::uint32_t constant = 0;     // cycle from which its constants are there
         Stamp not_before = 0;           // branch, barrier: earliest next issue
         std::uint16_t cta = 0;
         std::uint16_t registers = 0;  // per thread
@@ -170,6 +173,7 @@ class Sm : public Block,
     void release(CtaSlot& cta, std::uint32_t warps, Cycle first_instruction, Cycle now);
     void release_due(Cycle now);
     void look_at_next(unsigned warp, Cycle now);
+    CycleReason reason_of(const WarpSlot& slot, Stamp ready) const;
     Stamp ready_stamp(const WarpSlot& slot, const TimedInstruction& row) const;
     void finish_warp(unsigned warp, Cycle now);
     void finish_cta_if_done(CtaSlot& cta, Cycle now);
@@ -184,6 +188,8 @@ class Sm : public Block,
     std::array<SubCore, kSubCores> sub_cores_;
     CrossbarPort port_;
     LoadStoreUnit load_store_;
+    InstructionFetch instructions_;
+    ConstantCache constants_;
     BulkCopyEngine bulk_copies_;
     ClusterPort cluster_port_;
     std::vector<std::uint16_t> places_;

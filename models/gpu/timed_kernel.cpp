@@ -226,9 +226,14 @@ TimedKernel time_kernel(const ptx::LoadedKernel& kernel, const GpuConfig& config
     TimedKernel result;
     result.scoreboard_size = kernel.scoreboard_size();
     result.instructions.reserve(kernel.instructions().size());
+    const std::vector<RegisterReads> reads = register_reads(kernel, config.register_banks);
+    std::uint64_t position = 0;  // in machine instructions
     for (const ptx::InstructionInfo& info : kernel.instructions()) {
         TimedInstruction row = time_instruction(info, config, kernel.name());
         row.first_register = static_cast<std::uint32_t>(result.registers.size());
+        row.line = static_cast<std::uint32_t>(position / kLineInstructions);
+        row.reads = reads[result.instructions.size()];
+        position += info.machine_operations;
         // Accumulators of asynchronous products are guarded by waits, not by the scoreboard.
         if (!info.asynchronous_tensor) {
             result.registers.insert(result.registers.end(), info.writes.begin(), info.writes.end());
@@ -250,6 +255,7 @@ TimedKernel time_kernel(const ptx::LoadedKernel& kernel, const GpuConfig& config
         }
         result.instructions.push_back(row);
     }
+    result.lines = static_cast<std::uint32_t>(position / kLineInstructions) + 1;
     return result;
 }
 

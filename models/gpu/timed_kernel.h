@@ -48,6 +48,7 @@ struct TimedInstruction {
     std::uint32_t latency = 0;        ///< cycles, fixed-latency results; warpgroup_product: its number
     FineCycles interval = 0;          ///< for which the pipeline is occupied
     FineCycles tensor_full_time = 0;  ///< of a tensor instruction at the full rate of its type
+    std::uint32_t line = 0;           ///< of 128 bytes of machine code, where it begins
     Unit unit = Unit::alu;
     std::uint8_t slots = 1;  ///< issue slots
     TimingKind kind = TimingKind::arithmetic;
@@ -59,6 +60,7 @@ struct TimedKernel {
     std::vector<std::uint16_t> registers;
     std::vector<WarpgroupProduct> products;
     std::size_t scoreboard_size = 0;
+    std::uint32_t lines = 0;  ///< of machine code
 };
 
 /// Throws heddle::Error, with the PTX line, for tensor instructions of a type that the machine's tensor cores

@@ -6,6 +6,7 @@
 #include "isa/common/error.h"
 #include "isa/ptx/decode/decoder.h"
 #include "isa/ptx/decode/operation_class.h"
+#include "isa/ptx/decode/uniformity.h"
 #include "isa/ptx/instruction_table.h"
 #include "isa/ptx/machine/asynchronous.h"
 #include "isa/ptx/machine/machine.h"
@@ -203,6 +204,13 @@ bool calls_through_pointer(const Kernel& kernel, const Instruction& n) {
     return n.opcode == Opcode::call && kernel.calls[n.operands[0].bits].kind != CallSite::Kind::function;
 }
 
+std::int32_t parameter_offset(const Kernel& kernel, const Instruction& n) {
+    if (n.opcode != Opcode::ld || n.space != StateSpace::parameter) return -1;
+    const Operand& address = n.operands.back();
+    if (address.kind != Operand::Kind::address || address.base != Operand::Kind::parameter) return -1;
+    return static_cast<std::int32_t>(kernel.parameters[address.index].offset + address.bits);
+}
+
 InstructionInfo describe(const Instruction& n, const RegisterUse& use, unsigned compute_capability) {
     InstructionInfo info;
     info.line = n.line;
@@ -374,9 +382,12 @@ LoadedKernel::LoadedKernel(std::shared_ptr<const Module> module, const std::stri
     } catch (const Error& error) {
         name_source(error, kernel, *module);
     }
+    const std::vector<bool> uniform = find_uniform(kernel, analysis.uses, analysis.flow);
     const unsigned capability = compute_capability != 0 ? compute_capability : module->compute_capability;
     for (std::size_t i = 0; i < kernel.instructions.size(); ++i) {
         loaded.information.push_back(describe(kernel.instructions[i], analysis.uses[i], capability));
+        loaded.information.back().uniform = uniform[i];
+        loaded.information.back().parameter_offset = parameter_offset(kernel, kernel.instructions[i]);
         if (calls_through_pointer(kernel, kernel.instructions[i]))
             loaded.information.back().machine_operations = 4;
         if (is_asynchronous(kernel.instructions[i])) loaded.uses_memory_barriers = true;

@@ -1,0 +1,133 @@
+#include "isa/ptx/decode/uniformity.h"
+
+#include <algorithm>
+
+#include "isa/ptx/decode/operation_class.h"
+
+namespace heddle::ptx {
+namespace {
+
+bool same_for_a_warp(SpecialRegister special) {
+    switch (special) {
+        case SpecialRegister::ntid_x:
+        case SpecialRegister::ntid_y:
+        case SpecialRegister::ntid_z:
+        case SpecialRegister::ctaid_x:
+        case SpecialRegister::ctaid_y:
+        case SpecialRegister::ctaid_z:
+        case SpecialRegister::nctaid_x:
+        case SpecialRegister::nctaid_y:
+        case SpecialRegister::nctaid_z:
+            return true;
+        default:
+            return false;
+    }
+}
+
+/// Reads nothing but registers and what is the same for all threads of a warp.
+bool has_uniform_sources(const Instruction& n) {
+    for (const Operand& operand : n.operands) {
+        if (operand.kind == Operand::Kind::special &&
+            !same_for_a_warp(static_cast<SpecialRegister>(operand.index)))
+            return false;
+        if (operand.kind == Operand::Kind::variable) return false;
+    }
+    return true;
+}
+
+bool is_integer_work(Operation operation) {
+    return operation == Operation::integer || operation == Operation::integer_compare ||
+           operation == Operation::move || operation == Operation::multiply ||
+           operation == Operation::multiply_wide;
+}
+
+/// Its results are the same for all threads when its registers are.
+bool keeps_uniform(const Instruction& n) {
+    if (!has_uniform_sources(n) || n.opcode == Opcode::call) return false;
+    const bool parameter = n.opcode == Opcode::ld && n.space == StateSpace::parameter;
+    const Operation operation = operation_of(n);
+    return parameter || operation == Operation::none || is_integer_work(operation);
+}
+
+class Uniformity {
+  public:
+    Uniformity(const Kernel& kernel, std::span<const RegisterUse> uses, const ControlFlow& flow)
+        : kernel_(kernel), uses_(uses), flow_(flow) {
+        varies_.assign(kernel.registers.size() + 1, false);
+        varies_.back() = true;  // the carry flag
+        apart_.assign(flow.blocks.size(), false);
+        spread();
+    }
+
+    bool holds(std::size_t i) const {
+        const Instruction& n = kernel_.instructions[i];
+        return keeps_uniform(n) && !apart_[flow_.block_of[i]] && !reads_varying(i);
+    }
+
+  private:
+    bool reads_varying(std::size_t i) const {
+        return std::any_of(uses_[i].reads.begin(), uses_[i].reads.end(),
+                           [this](std::uint32_t r) { return varies_[r]; });
+    }
+
+    // Until nothing changes: what varies makes its results vary, and branches on it part the threads.
+    void spread() {
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (std::size_t i = 0; i < uses_.size(); ++i) {
+                if (!holds(i)) {
+                    for (const std::uint32_t r : uses_[i].writes) {
+                        changed = changed || !varies_[r];
+                        varies_[r] = true;
+                    }
+                }
+                if (flow_.reconvergence[i] != kNoInstruction || is_branch(i))
+                    changed = (reads_varying(i) && part(i)) || changed;
+            }
+        }
+    }
+
+    bool is_branch(std::size_t i) const {
+        const Opcode opcode = kernel_.instructions[i].opcode;
+        return opcode == Opcode::bra || opcode == Opcode::brx;
+    }
+
+    /// The threads part at instruction `i` and meet where the branch reconverges.
+    bool part(std::size_t i) {
+        const std::uint32_t meeting = flow_.reconvergence[i];
+        std::vector<std::uint32_t> waiting = flow_.blocks[flow_.block_of[i]].successors;
+        std::vector<bool> seen(flow_.blocks.size(), false);
+        bool changed = false;
+        while (!waiting.empty()) {
+            const std::uint32_t block = waiting.back();
+            waiting.pop_back();
+            if (seen[block] || flow_.blocks[block].first == meeting) continue;
+            seen[block] = true;
+            changed = changed || !apart_[block];
+            apart_[block] = true;
+            const auto& next = flow_.blocks[block].successors;
+            waiting.insert(waiting.end(), next.begin(), next.end());
+        }
+        return changed;
+    }
+
+    const Kernel& kernel_;
+    std::span<const RegisterUse> uses_;
+    const ControlFlow& flow_;
+    std::vector<bool> varies_;  // by register
+    std::vector<bool> apart_;   // by block: threads of a warp may come here without the others
+};
+
+}  // namespace
+
+std::vector<bool> find_uniform(const Kernel& kernel, std::span<const RegisterUse> uses,
+                               const ControlFlow& flow) {
+    std::vector<bool> result(kernel.instructions.size(), false);
+    if (!kernel.functions.empty()) return result;  // a caller may have parted the threads
+    const Uniformity uniformity(kernel, uses, flow);
+    for (std::size_t i = 0; i < result.size(); ++i)
+        result[i] = is_integer_work(operation_of(kernel.instructions[i])) && uniformity.holds(i);
+    return result;
+}
+
+}  // namespace heddle::ptx

@@ -1,0 +1,86 @@
+#include "models/gpu/instruction_fetch.h"
+
+#include <algorithm>
+
+namespace heddle::models::gpu {
+
+void describe(InstructionCacheConfig& config, ParameterList& list) {
+    using enum Quantity;
+    list.add("instruction_cache.enabled", config.enabled, count, 0, 1,
+             "false: instructions are always there.");
+    list.add("instruction_cache.l0_size", config.l0_bytes, bytes, 1024, 1 << 24,
+             "Instruction cache of one sub-core.");
+    list.add("instruction_cache.l1_size", config.l1_bytes, bytes, 1024, 1 << 28,
+             "Instruction cache behind the sub-cores of an SM.");
+    list.add("instruction_cache.latency", config.latency, cycles, 1, 1000,
+             "A line of 8 instructions from there to a sub-core.");
+    list.add("instruction_cache.l2_latency", config.l2_latency, cycles, 1, 10000,
+             "More when the line comes from L2.");
+    list.add("instruction_cache.interval", config.interval, cycles, 0.25, 64,
+             "Cycles between two lines for the sub-cores of an SM.");
+    list.add("instruction_cache.stream_buffer", config.stream_buffer, count, 0, 63,
+             "Lines that a sub-core fetches ahead of its warps.");
+    list.add("instruction_cache.launch_prefetch", config.launch_prefetch, bytes, 0, 1 << 28,
+             "Code of a kernel that is fetched to the SMs before it starts.");
+}
+
+void InstructionFetch::Lines::clear(std::uint32_t lines, std::uint64_t bytes) {
+    ready.assign(lines, kAbsent);
+    held.clear();
+    oldest = 0;
+    capacity = static_cast<std::uint32_t>(std::max<std::uint64_t>(1, bytes / kInstructionLineBytes));
+}
+
+void InstructionFetch::Lines::put(std::uint32_t line, std::uint32_t at) {
+    ready[line] = at;
+    if (held.size() < capacity) {
+        held.push_back(line);
+        return;
+    }
+    ready[held[oldest]] = kAbsent;
+    held[oldest] = line;
+    oldest = oldest + 1 == capacity ? 0 : oldest + 1;
+}
+
+void InstructionFetch::begin(const InstructionCacheConfig& config, std::uint32_t lines, unsigned sub_cores) {
+    config_ = config;
+    line_count_ = lines;
+    l0_.clear();
+    l1_port_.reset();
+    l1_misses_ = 0;
+    interval_ = fine(config.interval);
+    if (!config.enabled) return;
+    l0_.resize(sub_cores);
+    for (L0& cache : l0_) cache.lines.clear(lines, config.l0_bytes);
+    l1_.clear(lines, config.l1_bytes);
+    const std::uint64_t ahead =
+        std::min<std::uint64_t>({lines, l1_.capacity, config.launch_prefetch / kInstructionLineBytes});
+    for (std::uint32_t line = 0; line < ahead; ++line) l1_.put(line, 0);
+}
+
+std::uint32_t InstructionFetch::request(std::uint32_t line, std::uint32_t now) {
+    const auto start = static_cast<std::uint32_t>(l1_port_.take(now, interval_));
+    if (l1_.ready[line] == kAbsent) {
+        ++l1_misses_;
+        l1_.put(line, start + config_.l2_latency);
+    }
+    return std::max(start, l1_.ready[line]) + config_.latency;
+}
+
+std::uint32_t InstructionFetch::miss(L0& cache, std::uint32_t line, std::uint32_t now) {
+    std::uint32_t ready = 0;
+    if (line >= cache.stream && line < cache.stream_end) {
+        ready = cache.coming[line % kLongestStream];
+    } else {
+        ready = request(line, now);
+        cache.stream_end = line + 1;
+    }
+    cache.lines.put(line, ready);
+    cache.stream = line + 1;
+    const std::uint32_t end = std::min(line_count_, cache.stream + config_.stream_buffer);
+    for (; cache.stream_end < end; ++cache.stream_end)
+        cache.coming[cache.stream_end % kLongestStream] = request(cache.stream_end, now);
+    return ready;
+}
+
+}  // namespace heddle::models::gpu
