@@ -1,6 +1,7 @@
 #include "models/gpu/register_banks.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <unordered_map>
 
@@ -29,32 +30,34 @@ bool reads_in_one_operation(const ptx::InstructionInfo& info) {
     }
 }
 
-/// Registers that an instruction reads from the banks.
-struct Operands {
-    std::vector<std::uint16_t> all, after_own;
-};
+constexpr unsigned kPositions = 3;  // of operands; the reuse cache has an entry for each, in each bank
+constexpr std::uint16_t kNothing = 0xFFFF;
+
+/// Registers that an instruction reads from the banks, by position.
+using Operands = std::array<std::uint16_t, kPositions>;
 
 std::vector<Operands> operands_of(const ptx::LoadedKernel& kernel) {
     const std::span<const ptx::InstructionInfo> instructions = kernel.instructions();
     const std::vector<std::uint8_t> words = ptx::register_words(kernel);
     std::vector<Operands> result(instructions.size());
-    const std::vector<std::uint16_t> nothing;
-    const std::vector<std::uint16_t>* before = &nothing;  // read by the instruction before
     for (std::size_t i = 0; i < instructions.size(); ++i) {
-        if (instructions[i].machine_operations == 0) continue;
-        if (!reads_in_one_operation(instructions[i])) {
-            before = &nothing;
-            continue;
-        }
+        result[i].fill(kNothing);
+        if (!reads_in_one_operation(instructions[i])) continue;
+        unsigned position = 0;
         for (const std::uint16_t r : instructions[i].reads) {
-            if (words[r] == 0) continue;
-            result[i].all.push_back(r);
-            if (std::find(before->begin(), before->end(), r) == before->end())
-                result[i].after_own.push_back(r);
+            if (words[r] != 0 && position < kPositions) result[i][position++] = r;
         }
-        before = &result[i].all;
     }
     return result;
+}
+
+/// Those that read something, in the order of the code.
+std::vector<const Operands*> readers_of(const std::vector<Operands>& operands) {
+    std::vector<const Operands*> readers;
+    for (const Operands& one : operands) {
+        if (one[0] != kNothing) readers.push_back(&one);
+    }
+    return readers;
 }
 
 /// How often two registers are read together, by pairs.
@@ -85,12 +88,25 @@ std::vector<std::uint8_t> choose_banks(const ptx::LoadedKernel& kernel,
     Meetings meetings(bank.size());
     std::vector<std::uint16_t> order;
     std::vector<bool> seen(bank.size(), false);
-    for (const Operands& one : operands) {
-        for (std::size_t a = 0; a < one.after_own.size(); ++a)
-            for (std::size_t b = 0; b < a; ++b) meetings.add(one.after_own[a], one.after_own[b]);
-        for (const std::uint16_t r : one.all) {
+    const std::vector<const Operands*> readers = readers_of(operands);
+    for (std::size_t i = 0; i < readers.size(); ++i) {
+        const Operands& one = *readers[i];
+        // Whatever one of the two instructions before read at the same position is probably held.
+        const auto held = [&](unsigned p) {
+            return (i >= 1 && (*readers[i - 1])[p] == one[p]) || (i >= 2 && (*readers[i - 2])[p] == one[p]);
+        };
+        for (unsigned p = 0; p < kPositions; ++p) {
+            const std::uint16_t r = one[p];
+            if (r == kNothing) continue;
             if (!seen[r]) order.push_back(r);
             seen[r] = true;
+            for (unsigned q = 0; q < p; ++q) {
+                if (one[q] != r && !held(p) && !held(q)) meetings.add(r, one[q]);
+            }
+            // It would drive out what the next instruction reads again.
+            if (i >= 1 && i + 1 < readers.size() && (*readers[i - 1])[p] == (*readers[i + 1])[p] &&
+                (*readers[i - 1])[p] != r && (*readers[i - 1])[p] != kNothing)
+                meetings.add(r, (*readers[i - 1])[p]);
         }
     }
     std::array<unsigned, kRegisterBanks> used{};
@@ -125,9 +141,19 @@ std::vector<RegisterReads> register_reads(const ptx::LoadedKernel& kernel,
     if (!config.enabled) return result;
     const std::vector<Operands> operands = operands_of(kernel);
     const std::vector<std::uint8_t> bank = choose_banks(kernel, operands);
+    std::array<Operands, kRegisterBanks> held;  // the reuse cache, while one warp issues
+    for (Operands& entries : held) entries.fill(kNothing);
     for (std::size_t i = 0; i < result.size(); ++i) {
-        for (const std::uint16_t r : operands[i].all) ++result[i].all[bank[r]];
-        for (const std::uint16_t r : operands[i].after_own) ++result[i].after_own[bank[r]];
+        if (kernel.instructions()[i].operation == Operation::branch) {
+            for (Operands& entries : held) entries.fill(kNothing);
+        }
+        for (unsigned p = 0; p < kPositions; ++p) {
+            const std::uint16_t r = operands[i][p];
+            if (r == kNothing) continue;
+            ++result[i].all[bank[r]];
+            if (held[bank[r]][p] != r) ++result[i].after_own[bank[r]];
+            held[bank[r]][p] = r;
+        }
     }
     return result;
 }
