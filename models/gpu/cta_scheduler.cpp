@@ -21,6 +21,9 @@ void CtaScheduler::end_of_elaboration() {
 void CtaScheduler::reset() {
     ctas_ = handed_out_ = finished_ = 0;
     last_finish_ = 0;
+    left_out_ = nullptr;
+    wave_ = 0;
+    wave_ends_.clear();
     places_.clear();
     pace_.reset();
 }
@@ -40,12 +43,21 @@ void CtaScheduler::begin(const ptx::LaunchContext& launch, unsigned per_sm) {
     for (unsigned round = 0; round < per_sm; ++round) {
         for (std::uint32_t sm = 0; sm < receivers_.size(); ++sm) places_.emplace_back(1, sm);
     }
+    wave_ = places_.size();
+    if (cluster_size_ > 1) {
+        std::vector<std::uint64_t> by_gpc(gpc_of_sm_.size());
+        for (const auto& [at, sm] : places_) ++by_gpc[gpc_of_sm_[sm]];
+        wave_ = 0;
+        for (const std::uint64_t places_of_gpc : by_gpc)
+            wave_ += places_of_gpc / cluster_size_ * cluster_size_;
+    }
     wake(1);
 }
 
 void CtaScheduler::cta_finished(std::uint32_t sm, Cycle at) {
     ++finished_;
     last_finish_ = std::max(last_finish_, at);
+    if (left_out_ != nullptr && finished_ % wave_ == 0) wave_ends_.push_back(at + *left_out_);
     // Kept in order of time; SMs report at most a few cycles ahead, so the place is near the end.
     auto place = places_.end();
     while (place != places_.begin() && std::prev(place)->first > at) --place;

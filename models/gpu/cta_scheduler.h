@@ -35,6 +35,22 @@ class CtaScheduler : public Block, public CtaReporter {
     bool can_act(Cycle now) const override;
     void reset() override;
 
+    /// Sampling: times count what `left_out` holds. Between reset() and begin().
+    void watch(const Cycle* left_out) { left_out_ = left_out; }
+    /// CTAs that run at once when all places are taken.
+    std::uint64_t wave() const { return wave_; }
+    /// Times at which one wave after another of CTAs had finished; empty when not watched.
+    const std::vector<Cycle>& wave_ends() const { return wave_ends_; }
+    /// CTAs that have not been handed out.
+    std::uint64_t waiting() const { return ctas_ - handed_out_; }
+    /// The next CTA to be handed out.
+    std::uint64_t next_cta() const { return handed_out_; }
+    /// The next `count` CTAs, whole clusters, count as done.
+    void skip(std::uint64_t count) {
+        handed_out_ += count;
+        finished_ += count;
+    }
+
     std::uint64_t finished() const { return finished_; }
     Cycle last_finish() const {
         return last_finish_;
@@ -55,6 +71,9 @@ class CtaScheduler : public Block, public CtaReporter {
     unsigned cluster_size_ = 1;
     std::uint64_t ctas_ = 0, handed_out_ = 0, finished_ = 0;
     Cycle last_finish_ = 0;
+    const Cycle* left_out_ = nullptr;
+    std::uint64_t wave_ = 0;
+    std::vector<Cycle> wave_ends_;
     std::deque<std::pair<Cycle, std::uint32_t>>
         places_;  // free from a cycle on, in SM: in the order to be filled
     BandwidthServer pace_;

@@ -71,6 +71,7 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const GpuConfig& config)
     });
     connect_memory();
     if (config.cluster.size != 0) connect_clusters();
+    sampler = std::make_unique<Sampler>("sampler", clock, sms, scheduler);
 }
 
 void Gpu::connect_memory() {
@@ -146,7 +147,17 @@ void Gpu::reset_blocks() {
     for (L2Slice& slice : slices) slice.reset();
     for (MemoryBlock& channel : channels) channel.reset();
     if (dram_ != nullptr) dram_->reset();
+    sampler->reset();
     pool_.reset();
+}
+
+KernelSummary Gpu::tally(const LaunchPlan& plan, Cycle until) {
+    for (Sm& sm : sms) sm.finish(until);
+    KernelSummary summary(config_, plan);
+    for (const Sm& sm : sms) summary.add(sm);
+    for (const L2Slice& slice : slices) summary.add(slice.statistics());
+    for (const MemoryBlock& channel : channels) summary.add(channel.statistics());
+    return summary;
 }
 
 void Gpu::preload(const std::vector<L2Residency>& resident) {
@@ -193,6 +204,13 @@ KernelResult Gpu::run(const ptx::LaunchContext& launch, const RunOptions& option
     preload(options.resident);
     plan.profile = options.profile;
     plan.dependency_release = options.dependency_release;
+    if (options.sample) {
+        if (launch.mode != ptx::Mode::timing)
+            throw Error("a sampled run cannot compute values", {}, "leave out one of the two");
+        plan.left_out = &sampler->left_out();
+        scheduler.watch(plan.left_out);
+        sampler->begin(plan, config_, [&] { return tally(plan, clock.now() + 1); });
+    }
     for (Sm& sm : sms) sm.begin(plan);
     scheduler.begin(launch, plan.occupancy.ctas_per_sm);
 
@@ -202,20 +220,22 @@ KernelResult Gpu::run(const ptx::LaunchContext& launch, const RunOptions& option
     ProgressWatch watch(kernel.reads_clock());
     advance(limit, watch, kernel.name());
     for (unsigned attempts = 0; scheduler.finished() != ctas; advance(limit, watch, kernel.name())) {
+        if (sampler->leap()) continue;
         if (!resume_stalled() || ++attempts == kVainAttempts)
             report_deadlock(kernel.name(), "every warp of a thread block waits and nothing is under way");
     }
 
     Cycle end = scheduler.last_finish();
     for (const L2Slice& slice : slices) end = std::max(end, slice.statistics().last_store);
-    for (Sm& sm : sms) sm.finish(end);
-
-    KernelSummary summary(config_, plan);
-    for (const Sm& sm : sms) summary.add(sm);
-    for (const L2Slice& slice : slices) summary.add(slice.statistics());
-    for (const MemoryBlock& channel : channels) summary.add(channel.statistics());
+    KernelSummary summary = tally(plan, end);
+    if (options.sample) {
+        sampler->finish(summary);
+        end += sampler->left_out();
+    }
     KernelResult result = summary.result(end, kernel.registers_per_thread());
-    if (options.check_conservation) check_conservation(ledger(result, ctas), kernel.name());
+    if (options.check_conservation && !options.sample)
+        check_conservation(ledger(result, ctas), kernel.name());
+    if (options.sample) result.sampling = sampler->result(result.cycles);
     result.activations = clock.activations() - activations;
     return result;
 }

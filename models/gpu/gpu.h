@@ -13,6 +13,7 @@
 #include "models/gpu/gpc.h"
 #include "models/gpu/gpu_config.h"
 #include "models/gpu/kernel_result.h"
+#include "models/gpu/sampler.h"
 #include "models/gpu/sm.h"
 #include "models/memory/l2_slice.h"
 #include "models/memory/memory_channel.h"
@@ -32,6 +33,7 @@ struct L2Residency {
 struct RunOptions {
     bool tick_every_cycle = false;  ///< recompute readiness in every cycle; slow; must give the same result
     bool profile = false;           ///< count cycles by instruction too
+    bool sample = false;            ///< leave out what repeats (sampler.h); timing mode only
     Cycle limit = 0;                ///< heddle::Error beyond this many cycles; 0: none
     std::vector<L2Residency> resident;  ///< least recently used first
     /// Check at the end that everything asked for was served, once (conservation.h). It costs nothing to
@@ -52,6 +54,7 @@ class Gpu : public sc_core::sc_module {
     sc_core::sc_vector<Gpc> gpcs;
     sc_core::sc_vector<L2Slice> slices;
     sc_core::sc_vector<MemoryBlock> channels;
+    std::unique_ptr<Sampler> sampler;  ///< the last block: it sees all others at the end of a cycle
 
     /// Throws heddle::Error when check(config) finds the machine impossible.
     Gpu(const sc_core::sc_module_name& name, const GpuConfig& config);
@@ -76,6 +79,7 @@ class Gpu : public sc_core::sc_module {
     void preload(const std::vector<L2Residency>& resident);
     void check_clusters(const ptx::LaunchContext& launch) const;
     bool resume_stalled();
+    KernelSummary tally(const LaunchPlan& plan, Cycle until);
     /// Runs until nothing is due. Throws heddle::Error when the kernel goes round in loops for ever.
     void advance(Cycle limit, ProgressWatch& watch, const std::string& kernel);
     [[noreturn]] void report_deadlock(const std::string& kernel, const std::string& problem);

@@ -42,6 +42,14 @@ struct LevelStatistics {
     std::uint64_t bytes = 0;        ///< moved, 32 per sector
 };
 
+/// RunOptions::sample: what of the kernel was simulated.
+struct Sampling {
+    bool asked = false;
+    double simulated = 1;  ///< part of the cycles that was simulated; the rest was extrapolated
+    double error = 0;      ///< cycles may be wrong by this part, up or down
+    std::string note;      ///< what was left out, or why nothing was
+};
+
 struct KernelResult {
     Cycle cycles = 0;    ///< end to end, launch overhead included
     double seconds = 0;  ///< `cycles` at the clock of the run
@@ -81,6 +89,8 @@ struct KernelResult {
     /// With RunOptions::profile: one row for each instruction of the kernel. Together with the cycles in
     /// which no warp was resident (no_warp, not_launched) they are sub_core_cycles.
     std::vector<InstructionCycles> profile;
+
+    Sampling sampling;
 
     /// The resource that bounds the kernel: tensor, fp32, issue, shared memory, l2 bandwidth, dram bandwidth,
     /// latency or launch.

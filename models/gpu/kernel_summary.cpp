@@ -5,6 +5,54 @@
 
 namespace heddle::models::gpu {
 
+namespace {
+
+constexpr std::uint64_t KernelResult::*kCounters[] = {
+    &KernelResult::warp_instructions, &KernelResult::machine_instructions,
+    &KernelResult::tensor_macs,       &KernelResult::ctas,
+    &KernelResult::l1_store_sectors,  &KernelResult::l2_store_sectors,
+    &KernelResult::atomic_sectors,    &KernelResult::crossbar_sectors,
+    &KernelResult::shared_accesses,   &KernelResult::shared_wavefronts,
+    &KernelResult::dram_read_bytes,   &KernelResult::dram_write_bytes,
+    &KernelResult::dram_row_hits,
+};
+constexpr LevelStatistics KernelResult::*kLevels[] = {&KernelResult::l1, &KernelResult::l2,
+                                                      &KernelResult::dram};
+constexpr std::uint64_t LevelStatistics::*kLevelCounters[] = {
+    &LevelStatistics::requests, &LevelStatistics::sectors, &LevelStatistics::hit_sectors};
+
+void grow(std::uint64_t& count, std::uint64_t before, std::uint64_t after, double factor) {
+    count += static_cast<std::uint64_t>(std::llround(factor * static_cast<double>(after - before)));
+}
+
+}  // namespace
+
+void KernelSummary::add_growth(const KernelSummary& before, const KernelSummary& after, double factor) {
+    const KernelResult &from = before.result_, &to = after.result_;
+    for (const auto counter : kCounters) grow(result_.*counter, from.*counter, to.*counter, factor);
+    for (const auto level : kLevels) {
+        for (const auto counter : kLevelCounters)
+            grow(result_.*level.*counter, from.*level.*counter, to.*level.*counter, factor);
+    }
+    for (std::size_t i = 0; i < ptx::kPipelineCount; ++i)
+        grow(result_.pipeline_instructions[i], from.pipeline_instructions[i], to.pipeline_instructions[i],
+             factor);
+    for (std::size_t r = 0; r < kCycleReasonCount; ++r)
+        grow(result_.sub_core_cycles[r], from.sub_core_cycles[r], to.sub_core_cycles[r], factor);
+    result_.profile.resize(std::max(result_.profile.size(), to.profile.size()));
+    for (std::size_t i = 0; i < to.profile.size(); ++i) {
+        for (std::size_t r = 0; r < kCycleReasonCount; ++r)
+            grow(result_.profile[i][r], i < from.profile.size() ? from.profile[i][r] : 0, to.profile[i][r],
+                 factor);
+    }
+    result_.tensor_full_cycles += factor * (to.tensor_full_cycles - from.tensor_full_cycles);
+    tensor_busy_ += factor * (after.tensor_busy_ - before.tensor_busy_);
+    fp32_busy_ += factor * (after.fp32_busy_ - before.fp32_busy_);
+    load_store_busy_ += factor * (after.load_store_busy_ - before.load_store_busy_);
+    operand_fetch_ += factor * (after.operand_fetch_ - before.operand_fetch_);
+    l2_busy_ += factor * (after.l2_busy_ - before.l2_busy_);
+}
+
 void KernelSummary::add(const Sm& sm) {
     const SmStatistics& s = sm.statistics();
     result_.warp_instructions += s.warp_instructions;
@@ -60,41 +108,41 @@ void KernelSummary::add(const MemoryChannelStatistics& s) {
 
 KernelResult KernelSummary::result(Cycle end, unsigned registers_per_thread) {
     const auto launch_cycles =
-        static_cast<Cycle>(std::llround((config_.launch.before + config_.launch.after) * config_.clock));
+        static_cast<Cycle>(std::llround((config_->launch.before + config_->launch.after) * config_->clock));
     result_.launch_cycles = launch_cycles;
     result_.dependents_start += static_cast<Cycle>(std::llround(config_.launch.before * config_.clock));
     result_.cycles = end + launch_cycles;
     result_.sub_core_cycles[static_cast<std::size_t>(CycleReason::not_launched)] +=
-        launch_cycles * config_.sm.count * kSubCores;
-    result_.seconds = static_cast<double>(result_.cycles) / config_.clock;
+        launch_cycles * config_->sm.count * kSubCores;
+    result_.seconds = static_cast<double>(result_.cycles) / config_->clock;
     result_.l1.bytes = result_.l1.sectors * kSectorBytes;
     result_.l2.bytes = result_.l2.sectors * kSectorBytes;
     result_.dram.bytes = result_.dram_read_bytes + result_.dram_write_bytes;
     result_.dram.sectors = result_.dram.bytes / kSectorBytes;
     result_.registers_per_thread = registers_per_thread;
-    result_.ctas_per_sm = plan_.occupancy.ctas_per_sm;
-    result_.occupancy_limit = plan_.occupancy.limited_by;
+    result_.ctas_per_sm = plan_->occupancy.ctas_per_sm;
+    result_.occupancy_limit = plan_->occupancy.limited_by;
     result_.achieved_occupancy = cta_cycles_ == 0 ? 0
                                                   : static_cast<double>(warp_cycles_) /
-                                                        static_cast<double>(cta_cycles_) / config_.sm.warps;
+                                                        static_cast<double>(cta_cycles_) / config_->sm.warps;
     result_.wavefronts = load_store_busy_;
-    result_.energy = energy_of(result_, config_);
+    result_.energy = energy_of(result_, *config_);
     find_bound(end);
     return result_;
 }
 
 void KernelSummary::find_bound(Cycle end) {
     const double cycles = static_cast<double>(result_.cycles);
-    const double sub_core_cycles = cycles * config_.sm.count * kSubCores;
-    const double dram_bytes_per_cycle = config_.hbm.bandwidth / config_.clock;
-    const double fp32_ports = has_two_ports(config_.pipelines[ptx::Operation::fp32].port) ? 2 : 1;
+    const double sub_core_cycles = cycles * config_->sm.count * kSubCores;
+    const double dram_bytes_per_cycle = config_->hbm.bandwidth / config_->clock;
+    const double fp32_ports = has_two_ports(config_->pipelines[ptx::Operation::fp32].port) ? 2 : 1;
     auto& list = result_.utilisation;
     list = {
         {"tensor", tensor_busy_ / sub_core_cycles},
         {"fp32", fp32_busy_ / (sub_core_cycles * fp32_ports)},
         {"issue", static_cast<double>(result_.machine_instructions) / sub_core_cycles},
-        {"shared memory", (load_store_busy_ + operand_fetch_) / (cycles * config_.sm.count)},
-        {"l2 bandwidth", l2_busy_ / (cycles * config_.l2.slices)},
+        {"shared memory", (load_store_busy_ + operand_fetch_) / (cycles * config_->sm.count)},
+        {"l2 bandwidth", l2_busy_ / (cycles * config_->l2.slices)},
         {"dram bandwidth", static_cast<double>(result_.dram.bytes) / (dram_bytes_per_cycle * cycles)},
         {"launch", static_cast<double>(result_.launch_cycles) / cycles},
     };

@@ -12,18 +12,26 @@ namespace heddle::models::gpu {
 
 class KernelSummary {
   public:
-    KernelSummary(const GpuConfig& config, const LaunchPlan& plan) : config_(config), plan_(plan) {}
+    KernelSummary(const GpuConfig& config, const LaunchPlan& plan) : config_(&config), plan_(&plan) {}
     void add(const Sm& sm);
     void add(const L2SliceStatistics& slice);
     void add(const MemoryChannelStatistics& channel);
+    /// Sampling: `factor` times what was counted between two summaries of the same run.
+    void add_growth(const KernelSummary& before, const KernelSummary& after, double factor);
+    /// Bytes read from and written to memory so far.
+    std::uint64_t dram_bytes() const { return result_.dram_read_bytes + result_.dram_write_bytes; }
+    /// Bytes that have come to L2 so far, from memory and by stores.
+    std::uint64_t l2_bytes_taken_in() const {
+        return result_.dram_read_bytes + result_.l2_store_sectors * kSectorBytes;
+    }
     /// `end`: cycles from the launch of the first CTA to the end of the last and of its stores.
     KernelResult result(Cycle end, unsigned registers_per_thread);
 
   private:
     void find_bound(Cycle end);
 
-    const GpuConfig& config_;
-    const LaunchPlan& plan_;
+    const GpuConfig* config_;
+    const LaunchPlan* plan_;
     KernelResult result_;
     double tensor_busy_ = 0, fp32_busy_ = 0, load_store_busy_ = 0, operand_fetch_ = 0,
            l2_busy_ = 0;  // cycles, all units together

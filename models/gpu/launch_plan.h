@@ -16,6 +16,8 @@ struct LaunchPlan {
     Occupancy occupancy;
     bool profile = false;          ///< count cycles by instruction
     Cycle dependency_release = 0;  ///< cycle from which griddepcontrol.wait passes
+    /// Sampling: the cycles that have been left out so far; nullptr: loops are not watched.
+    const Cycle* left_out = nullptr;
 };
 
 }  // namespace heddle::models::gpu

@@ -66,6 +66,9 @@ void Sm::reset() {
     resident_ctas_ = 0;
     next_warp_start_ = 0;
     busy_since_ = 0;
+    watches_.clear();
+    fewest_steps_ = ~std::uint64_t{0};
+    most_steps_ = 0;
     statistics_ = {};
     writes_ = 0;
 }
@@ -78,6 +81,7 @@ void Sm::begin(const LaunchPlan& plan) {
     constants_.begin(config_.constant_cache, kSubCores);
     cta_slots_.resize(plan.occupancy.ctas_per_sm);
     profile_.assign(plan.profile ? plan.kernel.instructions.size() : 0, {});
+    watches_.assign(plan.left_out != nullptr ? kWarps : 0, {});
     for (SubCore& sub_core : sub_cores_) sub_core.set_profile(plan.profile ? profile_.data() : nullptr);
 }
 
@@ -264,6 +268,7 @@ void Sm::place_cta(const Arrival& arrival, Cycle now) {
         slot.registers = static_cast<std::uint16_t>(plan_->launch->kernel->registers_per_thread());
         slot.state = WarpState::running;
         slot.started = now;
+        if (!watches_.empty()) watches_[warp].start();
         next_warp_start_ = std::max(now, next_warp_start_);
         slot.not_before = fixed_stamp(next_warp_start_);
         next_warp_start_ += config_.launch.warp_interval;
@@ -343,6 +348,7 @@ void Sm::look_at_next(unsigned warp, Cycle now) {
         }
         const ptx::StepResult step = slot.warp->step(now);
         ++statistics_.warp_instructions;
+        if (!watches_.empty()) watch_step(warp, slot.instruction, row.kind, now);
         if (row.info->parameter_offset >= 0) {
             slot.constant =
                 constants_.parameter(warp % kSubCores, static_cast<std::uint32_t>(row.info->parameter_offset),
@@ -427,6 +433,7 @@ void Sm::issue(unsigned warp, Cycle now) {
             use_load_store(warp, row, step, now);
             break;
     }
+    if (!watches_.empty()) watch_step(warp, index, row.kind, now);
     if (step.started_operations != 0) begin_operations(warp, now);
     after_step(warp, step, now);
     if (step.started_operations != 0) end_copies(now);
@@ -550,11 +557,29 @@ void Sm::trigger(CtaSlot& cta, Cycle at) {
 void Sm::finish_cta_if_done(CtaSlot& cta, Cycle now) {
     if (cta.running != 0 || cta.loads != 0) return;
     for (unsigned i = 0; i < cta.warp_count; ++i) warps_[cta.warps[i]].state = WarpState::empty;
+    if (!watches_.empty()) count_steps(cta);
     cta.used = false;
     trigger(cta, now + 1);
     cta.cluster.reset();
     if (--resident_ctas_ == 0) statistics_.cta_cycles += now + 1 - busy_since_;
     reporter_->cta_finished(position_, now + 1);
+}
+
+// For sampling. A wait for an mbarrier that has to wait is performed again: it does not count.
+void Sm::watch_step(unsigned warp, std::uint32_t instruction, TimingKind kind, Cycle now) {
+    const ptx::Warp& performed = *warps_[warp].warp;
+    WarpWatch& watch = watches_[warp];
+    if (performed.blocked() && kind == TimingKind::memory) return;
+    watch.step();
+    if (!performed.finished() && kind == TimingKind::branch && performed.next() <= instruction)
+        watch.turn(performed.next(), now + *plan_->left_out);
+}
+
+void Sm::count_steps(const CtaSlot& cta) {
+    std::uint64_t steps = 0;
+    for (unsigned i = 0; i < cta.warp_count; ++i) steps += watches_[cta.warps[i]].steps();
+    fewest_steps_ = std::min(fewest_steps_, steps);
+    most_steps_ = std::max(most_steps_, steps);
 }
 
 void Sm::complete(const LoadStoreUnit::Completed& done, Cycle now) {

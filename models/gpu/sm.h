@@ -18,6 +18,7 @@
 #include "models/gpu/cta_ports.h"
 #include "models/gpu/launch_plan.h"
 #include "models/gpu/load_store_unit.h"
+#include "models/gpu/loop_watch.h"
 #include "models/gpu/stamp.h"
 #include "models/gpu/sub_core.h"
 #include "models/gpu/warpgroup_unit.h"
@@ -86,6 +87,19 @@ class Sm : public Block,
     /// Slot `warp` holds a warp that is not blocked; how it stands.
     bool is_running(unsigned warp) const { return warps_[warp].state == WarpState::running; }
     ptx::WarpFingerprint fingerprint(unsigned warp) const;
+    /// With LaunchPlan::left_out: calls visit(slot, ptx::Warp&, WarpWatch&, CTA slot) for each warp that has
+    /// not finished. Between cycles.
+    template <class Visit>
+    void visit_warps(Visit visit) {
+        for (unsigned warp = 0; warp < kWarps; ++warp) {
+            if (warps_[warp].state != WarpState::running && warps_[warp].state != WarpState::at_barrier)
+                continue;
+            visit(warp, *warps_[warp].warp, watches_[warp], warps_[warp].cta);
+        }
+    }
+    /// Instructions of a CTA, of those that have finished: the fewest and the most. With left_out.
+    std::uint64_t fewest_steps() const { return fewest_steps_; }
+    std::uint64_t most_steps() const { return most_steps_; }
 
     const std::vector<InstructionCycles>& profile() const { return profile_; }
     const SmStatistics& statistics() const { return statistics_; }
@@ -176,6 +190,8 @@ class Sm : public Block,
     CycleReason reason_of(const WarpSlot& slot, Stamp ready) const;
     Stamp ready_stamp(const WarpSlot& slot, const TimedInstruction& row) const;
     void finish_warp(unsigned warp, Cycle now);
+    void count_steps(const CtaSlot& cta);
+    void watch_step(unsigned warp, std::uint32_t instruction, TimingKind kind, Cycle now);
     void finish_cta_if_done(CtaSlot& cta, Cycle now);
     void complete(const LoadStoreUnit::Completed& done, Cycle now);
     void update_room(Cycle now);
@@ -217,6 +233,8 @@ class Sm : public Block,
     unsigned fences_waiting_ = 0;
     bool loads_blocked_ = false, stores_blocked_ = false;
     std::vector<InstructionCycles> profile_;  // empty when not asked for
+    std::vector<WarpWatch> watches_;          // by warp slot; empty when not asked for
+    std::uint64_t fewest_steps_ = ~std::uint64_t{0}, most_steps_ = 0;
     unsigned resident_ctas_ = 0;
     Cycle next_warp_start_ = 0;  // warps of arriving CTAs start one after another
     Cycle busy_since_ = 0;

@@ -404,6 +404,7 @@ LoadedKernel::LoadedKernel(std::shared_ptr<const Module> module, const std::stri
     loaded.steering_reads = analysis.steering.steering_reads;
     loaded.skipped_writes = analysis.steering.skipped_writes;
     loaded.shared_memory_steers = analysis.steering.shared_memory;
+    loaded.steers = analysis.steering.evaluated;
     loaded.constant_bank = build_constant_bank(kernel);
     loaded.dynamic_shared_offset = (kernel.shared_bytes + 15) / 16 * 16;
     for (const Variable& variable : kernel.variables) {

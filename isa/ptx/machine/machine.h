@@ -115,6 +115,7 @@ struct LoadedKernel::Implementation {
     /// stores write that are not evaluated. They must not point into the same allocation.
     std::vector<std::uint32_t> steering_reads, skipped_writes;
     bool shared_memory_steers = true;  ///< timing mode: shared memory must hold values
+    std::vector<bool> steers;          ///< [instruction] timing mode: its values are computed
 };
 
 /// What the lanes of a path wait for.

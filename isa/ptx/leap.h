@@ -1,0 +1,73 @@
+// Loops run ahead. A timing model that has seen how long a turn of a loop takes performs many turns at once:
+// values that steer are computed, and nothing that other warps could notice happens. Waits succeed; arrivals,
+// copies and stores are left out. After whole turns of all warps, barriers are as they were before.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "isa/ptx/execution.h"
+
+namespace heddle::ptx {
+
+/// How the instructions of a kernel are performed in a leap, in timing mode.
+class LeapProgram {
+  public:
+    explicit LeapProgram(const LoadedKernel& kernel);
+    /// Why no warp of this kernel may leap; empty: they may.
+    const std::string& obstacle() const { return obstacle_; }
+    /// Something waits for the state of an arrival: only an even number of phases leaves that as it was.
+    bool waits_for_states() const { return waits_for_states_; }
+    /// What a thread block does may depend on what others have written.
+    bool blocks_depend() const { return blocks_depend_; }
+
+    enum class Action : std::uint8_t {
+        perform,
+        skip,        ///< only others could notice it
+        await,       ///< a wait: it succeeds
+        wait_state,  ///< ... for the state of an arrival
+        arrive,      ///< at a barrier in shared memory: skipped, but part of the signature
+        stop,        ///< not in a leap: it ends the warp, or values would pass between warps
+    };
+    std::span<const Action> actions() const { return actions_; }
+
+  private:
+    std::vector<Action> actions_;
+    std::string obstacle_;
+    bool waits_for_states_ = false, blocks_depend_ = false;
+};
+
+/// Warp instructions of one thread block, run alone in timing mode without time. 0: not known, since it waits
+/// for others or takes more than `most`. Not for kernels whose blocks depend on one another.
+std::uint64_t count_steps(const LaunchContext& launch, std::uint64_t linear_index, std::uint64_t most);
+
+/// One warp that leaps. It changes the warp's registers and nothing else.
+class WarpLeap {
+  public:
+    WarpLeap(const LeapProgram& program, Warp& warp);
+    ~WarpLeap();
+    WarpLeap(WarpLeap&&) noexcept;
+
+    /// Performs `steps` instructions. Returns whether the warp is then where it was when the leap began, in
+    /// the same loop, with the same lanes together; false also when it meets something that it cannot leap.
+    bool turn(std::uint64_t steps);
+    /// Of the last turn: branches taken, barriers and phases used. Two turns with the same signature do the
+    /// same to all barriers.
+    std::uint64_t signature() const { return signature_; }
+    /// Registers as they were when the leap began.
+    void undo();
+
+  private:
+    struct Scratch;
+    const LeapProgram* program_;
+    Warp* warp_;
+    std::unique_ptr<Scratch> scratch_;
+    std::vector<std::byte> saved_;
+    std::uint64_t signature_ = 0;
+};
+
+}  // namespace heddle::ptx

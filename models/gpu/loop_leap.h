@@ -1,0 +1,31 @@
+// Many turns of the loops of all warps at once, without time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "isa/ptx/leap.h"
+#include "models/gpu/loop_watch.h"
+
+namespace heddle::models::gpu {
+
+struct LeapingWarp {
+    ptx::Warp* warp = nullptr;
+    WarpWatch* watch = nullptr;
+    std::size_t loop = 0;     ///< in WarpWatch::loops(): the one of which turns are left out
+    std::uint32_t block = 0;  ///< number of its CTA
+};
+
+struct LeapLimits {
+    std::uint64_t margin = 2;  ///< turns before the loop's end that are left to be simulated
+    std::uint64_t most = 0;    ///< turns
+};
+
+/// All warps perform the same number of turns: as many as every one of them has left, but for the margin, and
+/// whole rings: after that, every barrier is used again as before. Returns the number, 0 when nothing was
+/// done, with the reason in `obstacle`. The watches are left to the caller.
+std::uint64_t leap_together(const ptx::LeapProgram& program, const std::vector<LeapingWarp>& warps,
+                            const LeapLimits& limits, std::string& obstacle);
+
+}  // namespace heddle::models::gpu

@@ -1,0 +1,76 @@
+// What a warp's loops do, for sampling: turns, instructions and cycles per turn.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "models/common/cycle.h"
+
+namespace heddle::models::gpu {
+
+/// Loops are told apart by the instruction that their backward branches lead to. Times count what sampling
+/// has left out.
+class WarpWatch {
+  public:
+    struct Loop {
+        std::uint32_t head = 0;
+        std::uint64_t turns = 0;       ///< backward branches taken; 0: not in use
+        std::uint64_t steps = 0;       ///< instructions of the last turn, of inner loops too
+        std::uint64_t alike = 0;       ///< turns up to now that took as many instructions as this one
+        Cycle last = 0;                ///< time of the last backward branch
+        Cycle period = 0, before = 0;  ///< duration of the last turn, of the one before
+        std::uint64_t last_step = 0;   ///< WarpWatch::steps() at the last backward branch
+    };
+    static constexpr std::size_t kLoops = 4;
+
+    void start() { *this = WarpWatch(); }
+    void step() { ++steps_; }
+    void turn(std::uint32_t head, Cycle now) {
+        Loop& loop = find(head);
+        const std::uint64_t steps = steps_ - loop.last_step;
+        if (loop.turns != 0) {
+            loop.alike = steps == loop.steps ? loop.alike + 1 : 0;
+            loop.steps = steps;
+            loop.before = loop.period;
+            loop.period = now - loop.last;
+        }
+        ++loop.turns;
+        loop.last = now;
+        loop.last_step = steps_;
+        latest_ = static_cast<std::uint8_t>(&loop - loops_.data());
+    }
+    /// `turns` turns of a loop have been left out, and `cycles` with them.
+    void leap(std::size_t index, std::uint64_t turns, Cycle cycles) {
+        const std::uint64_t steps = turns * loops_[index].steps, since = loops_[index].last_step;
+        steps_ += steps;
+        loops_[index].turns += turns;
+        loops_[index].alike += turns;
+        for (Loop& loop : loops_) {
+            if (loop.turns == 0 || loop.last_step < since) continue;  // around the one that leaps
+            loop.last += cycles;
+            loop.last_step += steps;
+        }
+    }
+
+    std::uint64_t steps() const { return steps_; }
+    const std::array<Loop, kLoops>& loops() const { return loops_; }
+    /// The loop with the last backward branch: the innermost.
+    std::size_t latest() const { return latest_; }
+
+  private:
+    Loop& find(std::uint32_t head) {
+        Loop* oldest = &loops_[0];
+        for (Loop& loop : loops_) {
+            if (loop.turns != 0 && loop.head == head) return loop;
+            if (loop.turns == 0 || (oldest->turns != 0 && loop.last < oldest->last)) oldest = &loop;
+        }
+        *oldest = Loop{};
+        oldest->head = head;
+        return *oldest;
+    }
+    std::array<Loop, kLoops> loops_{};
+    std::uint64_t steps_ = 0;
+    std::uint8_t latest_ = 0;
+};
+
+}  // namespace heddle::models::gpu

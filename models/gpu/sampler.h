@@ -1,0 +1,118 @@
+// Sampling: once the time that something takes has settled, many of the same are left out of the simulation
+// and added to its result. Three things repeat in a kernel: turns of a loop that all warps are in, turns of
+// the loop around it (tiles of a persistent kernel), and waves of thread blocks. docs/sampling.md says what
+// is assumed.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <systemc>
+#include <vector>
+
+#include "isa/ptx/leap.h"
+#include "models/common/clock_domain.h"
+#include "models/gpu/cta_scheduler.h"
+#include "models/gpu/kernel_summary.h"
+#include "models/gpu/loop_leap.h"
+#include "models/gpu/sm.h"
+
+namespace heddle::models::gpu {
+
+/// Looks at the machine every few hundred cycles and changes nothing, until it stops the clock: then leap()
+/// leaves something out. Does nothing when not begun.
+class Sampler : public Block {
+  public:
+    Sampler(const sc_core::sc_module_name& name, ClockDomain& clock, sc_core::sc_vector<Sm>& sms,
+            CtaScheduler& scheduler);
+
+    /// Cycles that have been left out: added to all times. Valid before begin().
+    const Cycle& left_out() const { return left_out_; }
+    /// After reset(), before a run. `tally` counts what all blocks have counted up to now.
+    void begin(const LaunchPlan& plan, const GpuConfig& config, std::function<KernelSummary()> tally);
+    /// After the clock has stopped: leaves something out if that was why. Returns whether it was.
+    bool leap();
+    /// Adds what was left out to `summary`, and says how it went.
+    void finish(KernelSummary& summary);
+    Sampling result(Cycle cycles) const;
+
+    Cycle tick(Cycle now) override;
+    bool can_act(Cycle now) const override { return next_ <= now; }
+    void reset() override;
+
+  private:
+    enum class Decision : std::uint8_t { none, waves, outer_loop, inner_loop };
+    /// A warp slot at the beginning of the present batch.
+    struct Slot {
+        std::uint32_t head = 0;
+        std::uint64_t turns = 0, steps = 0, seen = 0;
+        Cycle last = 0, moved = 0;
+    };
+    /// A warp that has not finished, at this look.
+    struct Live {
+        ptx::Warp* warp;
+        WarpWatch* watch;
+        Slot* slot;
+        std::uint32_t block;
+    };
+    struct Snapshot {
+        Cycle at;
+        KernelSummary counts;
+    };
+
+    void gather();
+    void look();
+    void start_batch();
+    bool look_at_waves();
+    bool look_at_outer_loop();
+    bool look_at_inner_loop();
+    void end_batch(double period);
+    bool uniform_blocks();
+    bool memory_settled(const Snapshot& from, const Snapshot& to) const;
+    void leave_out_waves();
+    void leave_out_turns(bool outer);
+    void add(double cycles, double relative_error, const Snapshot& from, const Snapshot& to);
+    Snapshot snapshot() const;
+    Cycle time() const { return clock().now() + left_out_; }
+
+    sc_core::sc_vector<Sm>& sms_;
+    CtaScheduler& scheduler_;
+    const LaunchPlan* plan_ = nullptr;  // nullptr: not begun
+    const GpuConfig* config_ = nullptr;
+    std::function<KernelSummary()> tally_;
+    std::unique_ptr<ptx::LeapProgram> program_;
+    std::unique_ptr<KernelSummary> extra_;
+
+    Cycle next_ = kNever, left_out_ = 0;
+    double variance_ = 0;  // of left_out_, cycles squared
+    Decision decision_ = Decision::none;
+    std::vector<Slot> slots_;
+    std::vector<Live> live_;
+    std::uint64_t steps_before_ = 0;
+    unsigned quiet_looks_ = 0;
+
+    // The present batch of turns, and those before it in the same loops.
+    Cycle batch_start_ = 0;
+    std::deque<Snapshot> batches_;  // at the ends of the last few
+    std::vector<double> periods_;   // of the last few: cycles per turn
+    /// Periods of all batches, by the loop's head and the number of warps that went round.
+    std::map<std::pair<std::uint32_t, std::size_t>, std::vector<double>> known_;
+    Cycle inner_not_before_ = 0;
+    double period_ = 0, error_ = 0;  // of what was decided
+
+    std::uint64_t outer_turns_ = 0, outer_attempted_ = 0;
+    std::deque<Snapshot> outer_snapshots_;
+    std::vector<LeapingWarp> leaping_;
+
+    std::size_t waves_seen_ = 0;
+    std::deque<Snapshot> wave_snapshots_;
+    bool waves_done_ = false;
+
+    std::uint64_t waves_left_out_ = 0, outer_left_out_ = 0, inner_left_out_ = 0;
+    std::string obstacle_;
+};
+
+}  // namespace heddle::models::gpu
