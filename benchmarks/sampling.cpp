@@ -23,6 +23,8 @@ const std::vector<Case> kCases{
     {"gemm_simt_2048", [] { return gemm_simt(2048, 2048, 2048); }},
     {"gemm_mma_1536x1408x8192", [] { return gemm_mma(1536, 1408, 8192); }},
     {"gemm_mma_4096", [] { return gemm_mma(4096, 4096, 4096); }},
+    {"gemm_wgmma_8192", [] { return gemm_wgmma(8192, 8192, 8192); }},
+    {"gemm_wgmma_4096", [] { return gemm_wgmma(4096, 4096, 4096); }},
     {"softmax_65536x1024", [] { return softmax(65536, 1024); }},
     {"copy_64Mi", [] { return copy(64u << 20); }},
     {"ffma_loop_10560", [] { return ffma_loop(10560, 64); }},

@@ -42,6 +42,14 @@ struct LevelStatistics {
     std::uint64_t bytes = 0;        ///< moved, 32 per sector
 };
 
+/// One axis of the roofline: what a kernel did of a kind, beside what the machine could do in the same time.
+struct Throughput {
+    std::string name;    ///< "tensor", "fp32", "dram", "l2", "l1 and shared"
+    std::string unit;    ///< "FLOP" or "B"
+    double amount = 0;   ///< floating-point operations or bytes, of the whole kernel
+    double ceiling = 0;  ///< per second
+};
+
 /// RunOptions::sample: what of the kernel was simulated.
 struct Sampling {
     bool asked = false;
@@ -91,6 +99,9 @@ struct KernelResult {
     std::vector<InstructionCycles> profile;
 
     Sampling sampling;
+    /// Tensor: the ceiling of its mix of types. fp32: two operations per lane and instruction, as if each
+    /// were a fused multiply-add. What the kernel did nothing of is left out.
+    std::vector<Throughput> throughputs;
 
     /// The resource that bounds the kernel: tensor, fp32, issue, shared memory, l2 bandwidth, dram bandwidth,
     /// latency or launch.

@@ -71,7 +71,7 @@ void KernelSummary::add(const Sm& sm) {
             result_.sub_core_cycles[r] += sub_core.cycles_by_reason()[r];
         tensor_busy_ += sub_core.busy_cycles(Port::tensor);
         fp32_busy_ += sub_core.busy_cycles(Port::fma_heavy);
-        if (config_.pipelines[ptx::Operation::fp32].port == Unit::fma)
+        if (config_->pipelines[ptx::Operation::fp32].port == Unit::fma)
             fp32_busy_ += sub_core.busy_cycles(Port::fma_lite);
     }
     result_.profile.resize(sm.profile().size());
@@ -128,7 +128,29 @@ KernelResult KernelSummary::result(Cycle end, unsigned registers_per_thread) {
     result_.wavefronts = load_store_busy_;
     result_.energy = energy_of(result_, *config_);
     find_bound(end);
+    find_throughputs();
     return result_;
+}
+
+void KernelSummary::find_throughputs() {
+    const auto add = [&](const char* name, const char* unit, double amount, double ceiling) {
+        if (amount > 0) result_.throughputs.push_back({name, unit, amount, ceiling});
+    };
+    const double sub_cores = static_cast<double>(config_->sm.count) * kSubCores;
+    const double lanes = ptx::kWarpSize;
+    const double tensor = 2 * static_cast<double>(result_.tensor_macs);
+    const auto fp32 =
+        static_cast<double>(result_.pipeline_instructions[static_cast<std::size_t>(ptx::Pipeline::fp32)]);
+    if (result_.tensor_full_cycles > 0)
+        add("tensor", "FLOP", tensor, tensor / result_.tensor_full_cycles * sub_cores * config_->clock);
+    add("fp32", "FLOP", 2 * lanes * fp32,
+        2 * lanes / config_->pipelines[ptx::Operation::fp32].issue_interval() * sub_cores * config_->clock);
+    add("dram", "B", static_cast<double>(result_.dram.bytes), config_->hbm.bandwidth);
+    add("l2", "B", static_cast<double>(result_.l2.bytes),
+        config_->l2.slices * config_->l2.bytes_per_cycle * config_->clock);
+    const double bytes_per_cycle = config_->load_store.wavefront_bytes;
+    add("l1 and shared", "B", result_.wavefronts * bytes_per_cycle,
+        config_->sm.count * bytes_per_cycle * config_->clock);
 }
 
 void KernelSummary::find_bound(Cycle end) {

@@ -29,6 +29,7 @@ class KernelSummary {
 
   private:
     void find_bound(Cycle end);
+    void find_throughputs();
 
     const GpuConfig* config_;
     const LaunchPlan* plan_;

@@ -35,7 +35,7 @@ Rehearsal rehearse(const ptx::LeapProgram& program, const std::vector<LeapingWar
         if (one.block != warps.front().block) continue;
         ptx::WarpLeap leap(program, *one.warp);
         std::vector<std::uint64_t> signatures;
-        const std::uint64_t steps = one.watch->loops()[one.loop].steps;
+        const std::uint64_t steps = one.steps();
         while (signatures.size() < result.turns && (signatures.size() + 1) * steps <= kMostSteps &&
                leap.turn(steps))
             signatures.push_back(leap.signature());
@@ -59,7 +59,7 @@ std::uint64_t perform(const ptx::LeapProgram& program, const std::vector<Leaping
     std::uint64_t fewest = turns;
     for (const LeapingWarp& one : warps) {
         leaps.emplace_back(program, *one.warp);
-        const std::uint64_t steps = one.watch->loops()[one.loop].steps;
+        const std::uint64_t steps = one.steps();
         std::uint64_t done = 0;
         for (; done < fewest && leaps.back().turn(steps); ++done) {
             std::uint64_t& expected = first[done % ring];

@@ -15,6 +15,10 @@ struct LeapingWarp {
     WarpWatch* watch = nullptr;
     std::size_t loop = 0;     ///< in WarpWatch::loops(): the one of which turns are left out
     std::uint32_t block = 0;  ///< number of its CTA
+    /// Turns that it makes while the slowest makes one: a producer fills one stage in each, consumers go
+    /// round the whole ring.
+    std::uint64_t multiple = 1;
+    std::uint64_t steps() const { return multiple * watch->loops()[loop].steps; }
 };
 
 struct LeapLimits {
@@ -22,9 +26,9 @@ struct LeapLimits {
     std::uint64_t most = 0;    ///< turns
 };
 
-/// All warps perform the same number of turns: as many as every one of them has left, but for the margin, and
-/// whole rings: after that, every barrier is used again as before. Returns the number, 0 when nothing was
-/// done, with the reason in `obstacle`. The watches are left to the caller.
+/// All warps perform the same number of turns (times their `multiple`): as many as every one of them has
+/// left, but for the margin, and whole rings: after that, every barrier is used again as before. Returns the
+/// number, 0 when nothing was done, with the reason in `obstacle`. The watches are left to the caller.
 std::uint64_t leap_together(const ptx::LeapProgram& program, const std::vector<LeapingWarp>& warps,
                             const LeapLimits& limits, std::string& obstacle);
 

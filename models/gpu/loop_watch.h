@@ -16,23 +16,30 @@ class WarpWatch {
         std::uint32_t head = 0;
         std::uint64_t turns = 0;       ///< backward branches taken; 0: not in use
         std::uint64_t steps = 0;       ///< instructions of the last turn, of inner loops too
-        std::uint64_t alike = 0;       ///< turns up to now that took as many instructions as this one
+        std::uint64_t alike = 0;       ///< turns up to now that took as many instructions as the last
         Cycle last = 0;                ///< time of the last backward branch
         Cycle period = 0, before = 0;  ///< duration of the last turn, of the one before
-        std::uint64_t last_step = 0;   ///< WarpWatch::steps() at the last backward branch
+        Cycle first = 0;  ///< from the warp's start to the first backward branch: the first turn, and more
+        std::uint64_t last_step = 0;  ///< WarpWatch::steps() at the last backward branch
     };
     static constexpr std::size_t kLoops = 4;
 
-    void start() { *this = WarpWatch(); }
+    void start(Cycle now) {
+        *this = WarpWatch();
+        started_ = now;
+    }
     void step() { ++steps_; }
     void turn(std::uint32_t head, Cycle now) {
         Loop& loop = find(head);
         const std::uint64_t steps = steps_ - loop.last_step;
         if (loop.turns != 0) {
-            loop.alike = steps == loop.steps ? loop.alike + 1 : 0;
+            // After a turn that something else took part in comes a shorter one, alone so far.
+            loop.alike = steps == loop.steps ? loop.alike + 1 : steps < loop.steps || loop.steps == 0 ? 1 : 0;
             loop.steps = steps;
             loop.before = loop.period;
             loop.period = now - loop.last;
+        } else {
+            loop.first = now - started_;
         }
         ++loop.turns;
         loop.last = now;
@@ -70,6 +77,7 @@ class WarpWatch {
     }
     std::array<Loop, kLoops> loops_{};
     std::uint64_t steps_ = 0;
+    Cycle started_ = 0;
     std::uint8_t latest_ = 0;
 };
 

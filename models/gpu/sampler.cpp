@@ -7,17 +7,20 @@
 namespace heddle::models::gpu {
 namespace {
 
-constexpr Cycle kLook = 512;    // cycles between two looks
-constexpr Cycle kBatch = 2000;  // cycles of a batch of turns, at least
-constexpr std::uint64_t kBatchTurns = 4;
+constexpr Cycle kLook = 256;              // cycles between two looks
+constexpr Cycle kBatch = 2000;            // cycles of a batch of turns, at least
+constexpr std::uint64_t kBatchTurns = 1;  // of the slowest warps, at least
+constexpr std::uint64_t kManyTurns = 8;
+constexpr double kVeryAlike = 0.003;    // two batches that differ by less are enough
 constexpr double kAlike = 0.015;        // batches whose times differ by less are alike
 constexpr std::size_t kFew = 3;         // batches that must be alike
 constexpr std::size_t kMany = 16;       // batches whose mean counts when they scatter, at most
 constexpr double kOuterAlike = 0.02;    // the same of turns of the loop around
+constexpr double kFirstAlike = 0.06;    // ... of the first, with what goes before it, and the second
 constexpr Cycle kWaveGroup = 8000;      // cycles of a group of waves that is compared, at least
 constexpr std::uint64_t kProbes = 16;   // thread blocks that are counted before they are left out
 constexpr double kBusyMemory = 0.4;     // part of the memory's bandwidth from which its state matters
-constexpr unsigned kQuietLooks = 4000;  // without an instruction: the kernel hangs
+constexpr unsigned kQuietLooks = 8000;  // without an instruction: the kernel hangs
 /// Part of what was left out by which it may be wrong beyond its spread: slow trends, state of L2.
 /// Assumption; the tests compare with full runs.
 constexpr double kSystematic = 0.01;
@@ -228,7 +231,7 @@ bool Sampler::look_at_outer_loop() {
         std::uint64_t shortest = ~std::uint64_t{0};
         for (const WarpWatch::Loop& loop : loops) {
             if (loop.turns > 3) shortest = std::min(shortest, loop.steps);
-            if (loop.turns < 3 || loop.alike < 1 || time() - loop.last > 2 * loop.period) continue;
+            if (loop.turns < 2 || time() - loop.last > 2 * loop.period) continue;
             if (best == nullptr || loop.steps > best->steps) best = &loop;
         }
         if (best == nullptr || best->steps < 2 * shortest) continue;
@@ -236,23 +239,26 @@ bool Sampler::look_at_outer_loop() {
             {live.warp, live.watch, static_cast<std::size_t>(best - loops.data()), live.block});
         turns = std::min(turns, best->turns);
         period += static_cast<double>(best->period);
-        before += static_cast<double>(best->before);
+        before += static_cast<double>(best->turns == 2 ? best->first : best->before);
         longest = std::max(longest, best->period);
     }
     if (leaping_.empty() || turns <= outer_turns_) return false;
-    outer_turns_ = turns;
-    outer_snapshots_.push_back(snapshot());
-    if (outer_snapshots_.size() > 2) outer_snapshots_.pop_front();
     // Those that do not go round must be waiting since long.
     std::size_t waiting = 0;
     for (const Live& live : live_) waiting += live.slot->moved + longest < time();
     if (leaping_.size() + waiting < live_.size()) return false;
-    if (outer_snapshots_.size() < 2 || turns <= outer_attempted_) return false;
+    outer_turns_ = turns;
+    outer_snapshots_.push_back(snapshot());
+    if (outer_snapshots_.size() > 2) outer_snapshots_.pop_front();
+    if (turns <= outer_attempted_) return false;
+    if (outer_snapshots_.size() < 2) outer_snapshots_.push_front({0, KernelSummary(*config_, *plan_)});
+    const bool few = turns == 2;
     const double difference = std::abs(period - before) / period;
-    if (difference > kOuterAlike || !memory_settled(outer_snapshots_.front(), outer_snapshots_.back()))
-        return false;
-    period_ = (period + before) / 2 / static_cast<double>(leaping_.size());
-    error_ = difference / 2;
+    if (difference > (few ? kFirstAlike : kOuterAlike)) return false;
+    if (!memory_settled(outer_snapshots_.front(), outer_snapshots_.back())) return false;
+    // The first turn contains the start of the kernel.
+    period_ = (few ? period : (period + before) / 2) / static_cast<double>(leaping_.size());
+    error_ = difference / (few ? 4 : 2);
     decision_ = Decision::outer_loop;
     return true;
 }
@@ -261,6 +267,7 @@ bool Sampler::look_at_outer_loop() {
 
 void Sampler::start_batch() {
     batch_start_ = time();
+    if (batches_.empty() && tally_) batches_.push_back(snapshot());
     for (const Live& live : live_) {
         const WarpWatch::Loop& loop = live.watch->loops()[live.watch->latest()];
         *live.slot = {loop.turns == 0 ? ~0u : loop.head,
@@ -272,11 +279,26 @@ void Sampler::start_batch() {
     }
 }
 
+// The mean period of the slowest warps, of which the others make whole multiples of turns; 0: they do not.
+double Sampler::common_period(const std::vector<double>& periods) {
+    constexpr double kMostMultiple = 64, kRemainder = 0.1;
+    const double slowest = *std::max_element(periods.begin(), periods.end());
+    double sum = 0;
+    for (std::size_t i = 0; i < periods.size(); ++i) {
+        const double multiple = std::round(slowest / periods[i]);
+        if (multiple > kMostMultiple || std::abs(slowest / periods[i] - multiple) > kRemainder * multiple)
+            return 0;
+        leaping_[i].multiple = static_cast<std::uint64_t>(multiple);
+        sum += multiple * periods[i];
+    }
+    return sum / static_cast<double>(periods.size());
+}
+
 bool Sampler::look_at_inner_loop() {
     if (!program_->obstacle().empty() || live_.empty() || time() < inner_not_before_) return false;
     leaping_.clear();
     std::uint64_t fewest = ~std::uint64_t{0};
-    double cycles = 0, turns = 0;
+    std::vector<double> periods;
     for (const Live& live : live_) {
         if (live.watch->steps() == live.slot->steps) continue;  // it waits
         const std::size_t latest = live.watch->latest();
@@ -284,26 +306,35 @@ bool Sampler::look_at_inner_loop() {
         const std::uint64_t gone = loop.turns - live.slot->turns;
         if (loop.turns == 0 || loop.head != live.slot->head || loop.turns < live.slot->turns ||
             loop.alike < gone) {
-            // Not all go round.
-            periods_.clear();
+            periods_.clear();  // not all go round
             batches_.clear();
             start_batch();
             return false;
         }
         fewest = std::min(fewest, gone);
-        cycles += static_cast<double>(loop.last - live.slot->last);
-        turns += static_cast<double>(gone);
+        periods.push_back(static_cast<double>(loop.last - live.slot->last) / static_cast<double>(gone));
         leaping_.push_back({live.warp, live.watch, latest, live.block});
     }
     if (leaping_.empty() || fewest < kBatchTurns || time() - batch_start_ < kBatch) return false;
     const std::uint32_t head = leaping_.front().watch->loops()[leaping_.front().loop].head;
-    end_batch(cycles / turns);
-    known_[{head, leaping_.size()}].push_back(cycles / turns);
+    const double period = common_period(periods);
+    if (period == 0) {
+        // A few turns may come in bursts; many may not.
+        obstacle_ = "the loops of its warps do not go round in step";
+        if (fewest >= kManyTurns) start_batch();
+        return false;
+    }
+    end_batch(period);
+    known_[head].push_back(period);
     start_batch();
-    if (batches_.size() < 2 || !memory_settled(batches_.front(), batches_.back())) return false;
-    std::vector<double>& history = known_[{head, leaping_.size()}];
+    if (!memory_settled(batches_.front(), batches_.back())) return false;
+    std::vector<double>& history = known_[head];
     const Settled now = settled(periods_), ever = settled(history);
-    if (now.used == kFew) {
+    const std::size_t count = periods_.size();
+    if (now.used == 0 && count == 2 && relative_spread(periods_.data(), count) < kVeryAlike) {
+        period_ = mean_of(periods_.data(), count);
+        error_ = error_of_mean(periods_.data(), count);
+    } else if (now.used == kFew) {
         period_ = now.mean;
         error_ = now.error;
     } else if (ever.used != 0 && std::abs(periods_.back() / ever.mean - 1) < 2 * kAlike) {
@@ -319,7 +350,7 @@ bool Sampler::look_at_inner_loop() {
 void Sampler::end_batch(double period) {
     periods_.push_back(period);
     batches_.push_back(snapshot());
-    if (batches_.size() > kFew) batches_.pop_front();
+    if (batches_.size() > kFew + 1) batches_.pop_front();
 }
 
 // ---- leaving out
@@ -338,22 +369,23 @@ bool Sampler::leap() {
 
 void Sampler::leave_out_turns(bool outer) {
     LeapLimits limits;
-    limits.margin = outer ? 1 : 2;
+    limits.margin = outer ? 0 : 1;
     limits.most = 1u << 16;
     const std::uint64_t turns = leap_together(*program_, leaping_, limits, obstacle_);
     if (outer) outer_attempted_ = outer_turns_ + turns;
     if (turns == 0) {
-        if (!outer) inner_not_before_ = time() + 16 * kBatch;
+        if (!outer) inner_not_before_ = time() + 2 * kBatch;
         return;
     }
     const double cycles = period_ * static_cast<double>(turns);
     const std::deque<Snapshot>& window = outer ? outer_snapshots_ : batches_;
     const Cycle before = left_out_;
     add(cycles, error_, window.front(), window.back());
-    for (const LeapingWarp& one : leaping_) one.watch->leap(one.loop, turns, left_out_ - before);
+    for (const LeapingWarp& one : leaping_)
+        one.watch->leap(one.loop, turns * one.multiple, left_out_ - before);
     (outer ? outer_left_out_ : inner_left_out_) += turns;
     if (outer) outer_turns_ += turns;
-    outer_snapshots_.clear();
+    if (outer) outer_snapshots_.clear();
     periods_.clear();
     batches_.clear();
     gather();

@@ -69,6 +69,7 @@ class Sampler : public Block {
     bool look_at_waves();
     bool look_at_outer_loop();
     bool look_at_inner_loop();
+    double common_period(const std::vector<double>& periods);
     void end_batch(double period);
     bool uniform_blocks();
     bool memory_settled(const Snapshot& from, const Snapshot& to) const;
@@ -98,8 +99,8 @@ class Sampler : public Block {
     Cycle batch_start_ = 0;
     std::deque<Snapshot> batches_;  // at the ends of the last few
     std::vector<double> periods_;   // of the last few: cycles per turn
-    /// Periods of all batches, by the loop's head and the number of warps that went round.
-    std::map<std::pair<std::uint32_t, std::size_t>, std::vector<double>> known_;
+    /// Periods of all batches, by the loop's head.
+    std::map<std::uint32_t, std::vector<double>> known_;
     Cycle inner_not_before_ = 0;
     double period_ = 0, error_ = 0;  // of what was decided
 

@@ -268,7 +268,7 @@ void Sm::place_cta(const Arrival& arrival, Cycle now) {
         slot.registers = static_cast<std::uint16_t>(plan_->launch->kernel->registers_per_thread());
         slot.state = WarpState::running;
         slot.started = now;
-        if (!watches_.empty()) watches_[warp].start();
+        if (!watches_.empty()) watches_[warp].start(now + *plan_->left_out);
         next_warp_start_ = std::max(now, next_warp_start_);
         slot.not_before = fixed_stamp(next_warp_start_);
         next_warp_start_ += config_.launch.warp_interval;
@@ -569,7 +569,7 @@ void Sm::finish_cta_if_done(CtaSlot& cta, Cycle now) {
 void Sm::watch_step(unsigned warp, std::uint32_t instruction, TimingKind kind, Cycle now) {
     const ptx::Warp& performed = *warps_[warp].warp;
     WarpWatch& watch = watches_[warp];
-    if (performed.blocked() && kind == TimingKind::memory) return;
+    if (performed.blocked() && kind == TimingKind::memory_barrier) return;
     watch.step();
     if (!performed.finished() && kind == TimingKind::branch && performed.next() <= instruction)
         watch.turn(performed.next(), now + *plan_->left_out);

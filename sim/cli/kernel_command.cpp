@@ -22,7 +22,7 @@ struct Options {
     std::vector<std::string> overrides;
     bool numerics = false, functional = false, json = false, list = false, instructions = false;
     ptx::Assembly assembly = ptx::Assembly::scheduled;
-    bool tick_every_cycle = false, check = false, lines = false;
+    bool tick_every_cycle = false, check = false, lines = false, sample = false;
 };
 
 /// The device; none when the run needs none.
@@ -67,6 +67,11 @@ void run_launches(const Options& options) {
     run_options.tick_every_cycle = options.tick_every_cycle;
     run_options.assembly = options.assembly;
     run_options.check = options.check;
+    run_options.sample = options.sample;
+    if (options.sample && (options.numerics || options.functional)) {
+        throw Error("a sampled run computes no values", {"--sample", 0, ""},
+                    "leave out --numerics and --functional");
+    }
     run_options.lines = options.lines;
     if (options.lines && options.functional) {
         throw Error("a functional run has no time", {"--lines", 0, ""}, "leave out --functional");
@@ -130,6 +135,9 @@ void add_kernel_command(CLI::App& app) {
         "look for uninitialised reads, races and wrong barriers; exit code 1 when there are any");
     command->add_flag("--lines", options->lines,
                       "show which lines of PTX, and of CUDA compiled with -lineinfo, the time is spent on");
+    command->add_flag("--sample", options->sample,
+                      "simulate until the time has settled and extrapolate what repeats; says by how much "
+                      "the result may be wrong");
     command->add_option("--output", options->output, "folder for the files under `outputs` (default: here)")
         ->type_name("DIR");
     add_schedule_option(*command, options->assembly);

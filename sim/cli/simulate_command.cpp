@@ -44,6 +44,9 @@ void simulate(Options options) {
     if (options.simulate.steps != 1 && !options.simulate.numerics) {
         throw Error("several steps differ only in their values", {"--steps", 0, ""}, "add --numerics");
     }
+    if (options.simulate.sample && options.simulate.numerics) {
+        throw Error("a sampled run computes no values", {"--sample", 0, ""}, "leave out --numerics");
+    }
     const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides);
     const Workload workload = open(options);
     if (options.out.empty()) options.out = "heddle-run-" + workload.name + "-" + hardware.name;
@@ -100,6 +103,9 @@ void add_simulate_command(CLI::App& app) {
     add_schedule_option(*command, options->simulate.assembly);
     command->add_flag("--tick-every-cycle", options->simulate.tick_every_cycle,
                       "look at every block in every cycle: slow, and must give the same cycles");
+    command->add_flag("--sample", options->simulate.sample,
+                      "simulate until the time has settled and extrapolate what repeats; says by how much "
+                      "the result may be wrong");
     command->add_option("-j,--jobs", options->simulate.jobs, "worker processes; 0: one per core")
         ->check(CLI::Range(0u, 4096u))
         ->type_name("N")

@@ -76,6 +76,12 @@ std::string functional_table(const KernelRun& run) {
     return align_columns(rows, {false, true, true, true, true, true});
 }
 
+std::string sampling_line(const models::gpu::Sampling& sampling) {
+    if (sampling.simulated == 1) return "\n  sampling: " + sampling.note;
+    return fmt::format("\n  sampling: {} of the cycles were simulated; the time may be {} more or less; {}",
+                       format_share(sampling.simulated), format_share(sampling.error), sampling.note);
+}
+
 /// Where the sub-cores' cycles went and how busy each resource was, one line each per kernel.
 std::string time_lines(const KernelRun& run) {
     std::string text;
@@ -96,6 +102,16 @@ std::string time_lines(const KernelRun& run) {
             line += separator + resource + " " + format_share(fraction);
             separator = ", ";
         }
+        line += "\n  rates:";
+        separator = " ";
+        for (const models::gpu::Throughput& one : launch.timing.throughputs) {
+            const double rate = one.amount / launch.timing.seconds;
+            line += separator + one.name + " " + sim::format_si(rate, one.unit + "/s") + " of " +
+                    sim::format_si(one.ceiling, one.unit + "/s") + " (" + format_share(rate / one.ceiling) +
+                    ")";
+            separator = ", ";
+        }
+        if (launch.timing.sampling.asked) line += sampling_line(launch.timing.sampling);
         const double joules = launch.timing.energy.total();
         line += fmt::format("\n  energy: {}, mean power {}", sim::format_si(joules, "J"),
                             sim::format_si(launch.timing.mean_power(), "W"));
@@ -173,6 +189,16 @@ Json timing_json(const LaunchReport& launch) {
     json["utilisation"] = Json::object();
     for (const auto& [resource, fraction] : timing.utilisation) json["utilisation"][resource] = fraction;
     if (!launch.lines.ptx.empty()) json["lines"] = lines_json(launch.lines);
+    json["rates"] = Json::object();
+    for (const models::gpu::Throughput& one : timing.throughputs) {
+        json["rates"][one.name] = {
+            {"unit", one.unit + "/s"}, {"achieved", one.amount / timing.seconds}, {"ceiling", one.ceiling}};
+    }
+    if (timing.sampling.asked) {
+        json["sampled"] = {{"simulated", timing.sampling.simulated},
+                           {"error", timing.sampling.error},
+                           {"note", timing.sampling.note}};
+    }
     json["energy_joules"] = Json::object();
     for (const auto& [part, joules] : timing.energy.parts()) json["energy_joules"][part] = joules;
     json["mean_power_watts"] = timing.mean_power();

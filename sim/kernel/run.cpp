@@ -249,6 +249,7 @@ class Runner {
         models::gpu::RunOptions options;
         options.tick_every_cycle = options_.tick_every_cycle;
         options.profile = options_.lines;
+        options.sample = options_.sample;
         std::vector<std::size_t> named;
         for (const ArgumentDeclaration& argument : launch.arguments) {
             std::size_t buffer = 0;

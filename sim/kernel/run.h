@@ -29,6 +29,7 @@ struct RunOptions {
     bool tick_every_cycle = false;
     /// Functional mode runs kernels as written, whatever this says.
     ptx::Assembly assembly = ptx::Assembly::scheduled;
+    bool sample = false;  ///< leave out what repeats; timing mode only
     /// Where the output of the kernels' printf goes; none: standard output.
     std::function<void(std::string_view)> print;
     bool lines = false;  ///< count the cycles of every line; needs time

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "sim/report/chart.h"
 #include "sim/report/kind_summary.h"
 #include "sim/report/numbers.h"
 #include "sim/report/page.h"
+#include "sim/report/roofline.h"
 
 namespace heddle::sim {
 namespace {
@@ -117,6 +119,39 @@ std::string utilisation(const RunResult& result) {
     return "<h2>Utilisation over the whole step</h2>\n" + bar_chart(bars, 1);
 }
 
+/// The step and its slowest distinct kernels.
+std::string roofline(const RunResult& result, const std::vector<const KernelResult*>& kernels) {
+    if (result.throughputs.empty()) return {};
+    std::vector<RooflinePoint> points;
+    double flops = 0, bytes = 0;
+    const auto add = [&](const std::string& name, const std::map<std::string, Throughput>& throughputs,
+                         double microseconds) {
+        if (const auto point = roofline_point(name, throughputs, microseconds)) points.push_back(*point);
+        for (const auto& [resource, one] : throughputs) {
+            if (one.unit == "FLOP") flops = std::max(flops, one.ceiling);
+            if (resource == "dram") bytes = std::max(bytes, one.ceiling);
+        }
+    };
+    add("the whole step", result.throughputs, result.device_busy_us);
+    std::set<std::string> seen;
+    HtmlTable table({"kernel", "op", "FLOP/B of memory", "nearest ceiling", "achieved", "ceiling", "share"},
+                    {false, false, true, false, true, true, true});
+    for (const KernelResult* kernel : kernels) {
+        if (seen.size() == kKernelsWithReasons) break;
+        if (kernel->throughputs.empty() || !seen.insert(kernel->name + "\n" + kernel->op_name).second)
+            continue;
+        const double time = kernel->time_us + kernel->gap_us;
+        add(kernel->op_name.empty() ? kernel->name : kernel->op_name, kernel->throughputs, time);
+        const auto point = roofline_point("", kernel->throughputs, time);
+        const std::string nearest = nearest_ceiling(kernel->throughputs, time);
+        if (nearest.empty()) continue;
+        const auto row = throughput_rows({{nearest, kernel->throughputs.at(nearest)}}, time).front();
+        table.row({kernel->name, kernel->op_name, point ? fmt::format("{:.3g}", point->intensity) : "",
+                   row[0], row[1], row[2], row[3]});
+    }
+    return "<h2>Roofline</h2>\n" + roofline_chart(points, bytes, flops) + table.html();
+}
+
 std::string ops_table(const RunResult& result) {
     std::string html = "<h2>Ops</h2>\n";
     if (result.ops.size() > kShownOps) {
@@ -187,8 +222,15 @@ std::string report_html(const RunResult& result) {
     std::string html =
         "<h1>" + title + "</h1>\n<p class=\"faint\">" + escape_html(result.hardware_description) + "</p>\n";
     html += head_figures(result);
+    if (result.sampling_error_us) {
+        html += fmt::format(
+            "<p>Sampled: {} of the kernels' cycles were simulated, the rest extrapolated; the step "
+            "may take {} more or less.</p>\n",
+            format_share(result.simulated_fraction), format_microseconds(*result.sampling_error_us));
+    }
     for (const std::string& note : result.notes) html += "<p>Note: " + escape_html(note) + "</p>\n";
-    html += time_by_kind(result) + where_time_goes(kernels) + utilisation(result) + numerics_section(result);
+    html += time_by_kind(result) + where_time_goes(kernels) + roofline(result, kernels) +
+            utilisation(result) + numerics_section(result);
     html += ops_table(result) + kernels_table(kernels);
     return html_page(name, html);
 }

@@ -1,6 +1,9 @@
 #include "sim/report/summary.h"
 
 #include <nlohmann/json.hpp>
+#include <set>
+
+#include "sim/report/roofline.h"
 
 namespace heddle::sim {
 namespace {
@@ -25,6 +28,43 @@ Json numerics_json(const NumericsResult& numerics) {
         {"loss_error", numerics.loss_error},          {"loss_error_bound", numerics.loss_error_bound},
         {"weight_error", numerics.weight_error},      {"weight_error_bound", numerics.weight_error_bound},
         {"worst_parameter", numerics.worst_parameter}};
+}
+
+/// Achieved rates and ceilings per second, and which comes nearest.
+Json throughputs_json(const std::map<std::string, Throughput>& throughputs, double microseconds) {
+    Json json;
+    for (const auto& [name, one] : throughputs) {
+        const double rate = one.amount / (microseconds * 1e-6);
+        json["rates"][name] = {{"unit", one.unit + "/s"}, {"achieved", rate}, {"ceiling", one.ceiling}};
+    }
+    if (const auto point = roofline_point("", throughputs, microseconds)) {
+        json["flop_per_byte"] = point->intensity;
+        json["flop_per_s"] = point->flops;
+        json["roof_flop_per_s"] = point->ceiling;
+    }
+    json["nearest_ceiling"] = nearest_ceiling(throughputs, microseconds);
+    return json;
+}
+
+/// Distinct simulated kernels: the first of each name and op.
+Json kernels_json(const RunResult& result) {
+    Json list = Json::array();
+    std::set<std::pair<std::string, std::string>> seen;
+    for (const KernelResult& kernel : result.kernels) {
+        if (kernel.throughputs.empty() || !seen.insert({kernel.name, kernel.op_name}).second) continue;
+        Json one{{"name", kernel.name},
+                 {"op", kernel.op_name},
+                 {"time_us", kernel.time_us},
+                 {"time_by_reason", kernel.time_by_reason},
+                 {"roofline", throughputs_json(kernel.throughputs, kernel.time_us + kernel.gap_us)}};
+        if (kernel.sampled) {
+            one["sampled"] = {{"simulated", kernel.sampled->simulated},
+                              {"error", kernel.sampled->error},
+                              {"note", kernel.sampled->note}};
+        }
+        list.push_back(std::move(one));
+    }
+    return list;
 }
 
 Json kernel_arguments(const KernelResult& kernel) {
@@ -70,6 +110,12 @@ std::string summary_json(const RunResult& result) {
     if (!result.energy.empty())
         json["energy"] = {{"joules", result.energy}, {"of_time_us", result.energy_time_us}};
     if (result.clock_hz > 0) json["clock_hz"] = result.clock_hz;
+    if (!result.throughputs.empty())
+        json["roofline"] = throughputs_json(result.throughputs, result.device_busy_us);
+    if (result.sampling_error_us) {
+        json["sampled"] = {{"error_us", *result.sampling_error_us}, {"simulated", result.simulated_fraction}};
+    }
+    json["kernels"] = kernels_json(result);
     json["ops"] = Json::array();
     for (const OpSummary& op : result.ops) json["ops"].push_back(op_json(op));
     json["coverage"] = {{"cycle", result.coverage.cycle},

@@ -6,6 +6,7 @@
 
 #include "sim/report/kind_summary.h"
 #include "sim/report/numbers.h"
+#include "sim/report/roofline.h"
 
 namespace heddle::sim {
 namespace {
@@ -117,11 +118,29 @@ std::string energy_line(const RunResult& result) {
     return text + "\n";
 }
 
+/// What the step did per second beside what the device can do.
+std::string throughput_line(const RunResult& result) {
+    std::string text = "rates:";
+    const char* separator = " ";
+    for (const auto& row : throughput_rows(result.throughputs, result.device_busy_us)) {
+        text += separator + row[0] + " " + row[1] + " of " + row[2] + " (" + row[3] + ")";
+        separator = ", ";
+    }
+    return text + "\n";
+}
+
 std::string times(const RunResult& result) {
     std::string text = fmt::format("step time {}", format_microseconds(result.step_time_us));
     text += fmt::format(" = device busy {} + gaps between kernels {} + communication {}\n",
                         format_microseconds(result.device_busy_us), format_microseconds(result.launch_gap_us),
                         format_microseconds(result.communication_us));
+    if (result.sampling_error_us) {
+        text += fmt::format(
+            "sampled: {} of the kernels' cycles were simulated, the rest extrapolated; the step may "
+            "take {} more or less\n",
+            format_share(result.simulated_fraction), format_microseconds(*result.sampling_error_us));
+    }
+    if (!result.throughputs.empty()) text += throughput_line(result);
     if (!result.energy.empty()) text += energy_line(result);
     if (result.measured_total_us) {
         text += fmt::format("measured kernels without communication {}: the simulation differs by {}\n",

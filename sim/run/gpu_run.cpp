@@ -44,9 +44,9 @@ double expected_cost(const program::GpuProgram& program, const PlannedLaunch& pl
 
 class GpuJobs : public JobRunner {
   public:
-    GpuJobs(const models::gpu::GpuConfig& config, bool tick_every_cycle, const program::GpuProgram& program,
-            const std::vector<const PlannedLaunch*>& jobs)
-        : session_(config, tick_every_cycle), program_(program), jobs_(jobs) {}
+    GpuJobs(const models::gpu::GpuConfig& config, const SimulateOptions& options,
+            const program::GpuProgram& program, const std::vector<const PlannedLaunch*>& jobs)
+        : session_(config, options.tick_every_cycle, options.sample), program_(program), jobs_(jobs) {}
     std::string run(std::size_t job) override { return to_text(session_.run(program_, *jobs_[job])); }
 
   private:
@@ -78,6 +78,8 @@ KernelResult kernel_result(const PlannedLaunch& planned, const LaunchOutcome& ou
     kernel.time_by_reason = outcome.time_by_reason;
     kernel.utilisation = outcome.utilisation;
     kernel.energy = outcome.energy;
+    kernel.throughputs = outcome.throughputs;
+    kernel.sampled = outcome.sampled;
     return kernel;
 }
 
@@ -87,7 +89,7 @@ std::map<std::string, LaunchOutcome> simulate_distinct(const trace::Trace& trace
                                                        const std::vector<PlannedLaunch>& plan,
                                                        const models::gpu::GpuConfig& config,
                                                        const SimulateOptions& options, RunResult& result) {
-    const std::string device = device_key(config);
+    const std::string device = device_key(config) + (options.sample ? "sampled\n" : "");
     const KernelCache cache = options.tick_every_cycle ? KernelCache::disabled() : KernelCache::standard();
     std::map<std::string, LaunchOutcome> outcomes;
     std::map<std::string, const PlannedLaunch*> open;
@@ -117,7 +119,7 @@ std::map<std::string, LaunchOutcome> simulate_distinct(const trace::Trace& trace
     run_jobs(
         jobs.size(), workers,
         [&]() -> std::unique_ptr<JobRunner> {
-            return std::make_unique<GpuJobs>(config, options.tick_every_cycle, program, jobs);
+            return std::make_unique<GpuJobs>(config, options, program, jobs);
         },
         [&](std::size_t job, const std::string& text) {
             const PlannedLaunch& planned = *jobs[job];

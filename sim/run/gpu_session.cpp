@@ -8,8 +8,8 @@
 
 namespace heddle::sim {
 
-GpuSession::GpuSession(const models::gpu::GpuConfig& config, bool tick_every_cycle)
-    : gpu_("gpu", config), tick_every_cycle_(tick_every_cycle) {}
+GpuSession::GpuSession(const models::gpu::GpuConfig& config, bool tick_every_cycle, bool sample)
+    : gpu_("gpu", config), tick_every_cycle_(tick_every_cycle), sample_(sample) {}
 
 const ptx::LoadedKernel& GpuSession::load(const program::KernelText& text, ptx::Assembly assembly) {
     std::shared_ptr<ptx::LoadedKernel>& kernel = kernels_[{text.entry + "\n" + text.text, assembly}];
@@ -29,6 +29,7 @@ LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedL
     std::vector<std::uint64_t> bases;
     models::gpu::RunOptions options;
     options.tick_every_cycle = tick_every_cycle_;
+    options.sample = sample_ && values == nullptr;
     for (const PlannedBuffer& planned_buffer : planned.buffers) {
         const program::Buffer& buffer = program.buffers[planned_buffer.buffer];
         const bool backed = values != nullptr || buffer.steering.has_value();
@@ -98,6 +99,10 @@ LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedL
     }
     for (const auto& [resource, fraction] : result.utilisation) outcome.utilisation[resource] = fraction;
     for (const auto& [part, joules] : result.energy.parts()) outcome.energy[part] = joules;
+    for (const models::gpu::Throughput& one : result.throughputs)
+        outcome.throughputs[one.name] = {one.unit, one.amount, one.ceiling};
+    if (result.sampling.asked)
+        outcome.sampled = {result.sampling.simulated, result.sampling.error, result.sampling.note};
     return outcome;
 }
 

@@ -23,7 +23,8 @@ using BufferValues = std::vector<std::vector<std::byte>>;
 /// At most one of these per process: SystemC elaborates once.
 class GpuSession {
   public:
-    explicit GpuSession(const models::gpu::GpuConfig& config, bool tick_every_cycle = false);
+    explicit GpuSession(const models::gpu::GpuConfig& config, bool tick_every_cycle = false,
+                        bool sample = false);
 
     /// Runs a launch in timing mode, or with real values when `values` is given.
     LaunchOutcome run(const program::GpuProgram& program, const PlannedLaunch& planned,
@@ -33,7 +34,7 @@ class GpuSession {
     const ptx::LoadedKernel& load(const program::KernelText& text, ptx::Assembly assembly);
 
     models::gpu::Gpu gpu_;
-    bool tick_every_cycle_;
+    bool tick_every_cycle_, sample_;
     /// By entry and text, and what becomes of it.
     std::map<std::pair<std::string, ptx::Assembly>, std::shared_ptr<ptx::LoadedKernel>> kernels_;
 };

@@ -5,7 +5,7 @@
 namespace heddle::sim {
 
 std::string to_text(const LaunchOutcome& o) {
-    const nlohmann::json json = {
+    nlohmann::json json = {
         {"cycles", o.cycles},
         {"seconds", o.seconds},
         {"warp_instructions", o.warp_instructions},
@@ -20,6 +20,8 @@ std::string to_text(const LaunchOutcome& o) {
         {"utilisation", o.utilisation},
         {"energy", o.energy},
     };
+    for (const auto& [name, t] : o.throughputs) json["throughputs"][name] = {t.unit, t.amount, t.ceiling};
+    if (o.sampled) json["sampled"] = {o.sampled->simulated, o.sampled->error, o.sampled->note};
     return json.dump();
 }
 
@@ -39,6 +41,15 @@ LaunchOutcome outcome_from_text(const std::string& text) {
     json.at("time_by_reason").get_to(o.time_by_reason);
     json.at("utilisation").get_to(o.utilisation);
     json.at("energy").get_to(o.energy);
+    if (json.contains("throughputs")) {
+        for (const auto& [name, t] : json.at("throughputs").items())
+            o.throughputs[name] = {t.at(0).get<std::string>(), t.at(1).get<double>(), t.at(2).get<double>()};
+    }
+    if (json.contains("sampled")) {
+        const auto& sampled = json.at("sampled");
+        o.sampled = {sampled.at(0).get<double>(), sampled.at(1).get<double>(),
+                     sampled.at(2).get<std::string>()};
+    }
     return o;
 }
 

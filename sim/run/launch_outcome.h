@@ -3,7 +3,10 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+
+#include "sim/run/result.h"
 
 namespace heddle::sim {
 
@@ -18,6 +21,8 @@ struct LaunchOutcome {
     std::string unsupported;  ///< why there was nothing to run; empty when there was
     std::map<std::string, double> time_by_reason;
     std::map<std::string, double> utilisation;
+    std::map<std::string, Throughput> throughputs;
+    std::optional<SampledKernel> sampled;
     std::map<std::string, double> energy;  ///< joules by where they went; empty where no power is modelled
 };
 std::string to_text(const LaunchOutcome& outcome);

@@ -17,6 +17,20 @@ enum class Fidelity : std::uint8_t {
 };
 std::string name_of(Fidelity fidelity);
 
+/// One axis of the roofline: what was done of a kind, and what the device could do per second.
+struct Throughput {
+    std::string unit;    ///< "FLOP" or "B"
+    double amount = 0;   ///< of a kernel, or of the step
+    double ceiling = 0;  ///< per second
+};
+
+/// Of a kernel that was simulated in part (SimulateOptions::sample).
+struct SampledKernel {
+    double simulated = 1;  ///< part of its cycles; the rest was extrapolated
+    double error = 0;      ///< its time may be wrong by this part
+    std::string note;      ///< what was left out, or why nothing was
+};
+
 /// Ops of the same name, kind and phase, added up.
 struct OpSummary {
     std::string name;   ///< what it computes, with shapes: "matmul 2048x3072x768 bf16"
@@ -55,6 +69,8 @@ struct KernelResult {
     std::map<std::string, double> utilisation;
     /// Joules by where they went. Empty when estimated, and on devices whose power is not modelled.
     std::map<std::string, double> energy;
+    std::map<std::string, Throughput> throughputs;  ///< GPU: "tensor", "fp32", "dram", "l2", "l1 and shared"
+    std::optional<SampledKernel> sampled;
 };
 
 /// Fractions of non-communication time (measured where known, else simulated). They add up to 1.
@@ -88,7 +104,13 @@ struct RunResult {
     /// Joules of the simulated kernels, by where they went; empty where power is not modelled.
     std::map<std::string, double> energy;
     double energy_time_us = 0;  ///< time of the kernels that `energy` counts
-    double clock_hz = 0;        ///< GPU: the clock of the run, settled by the governor; 0: TPU
+    /// Of the simulated kernels of the whole step; `ceiling`: mean over what was done.
+    std::map<std::string, Throughput> throughputs;
+    /// With SimulateOptions::sample: microseconds by which device_busy_us may be wrong, and the part of the
+    /// kernels' time that was simulated.
+    std::optional<double> sampling_error_us;
+    double simulated_fraction = 1;
+    double clock_hz = 0;  ///< GPU: the clock of the run, settled by the governor; 0: TPU
     std::optional<NumericsResult> numerics;
     std::vector<std::string> notes;  ///< what the user must know to read the figures
 

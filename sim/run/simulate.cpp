@@ -44,6 +44,8 @@ RunResult simulate(const trace::Trace& trace, const std::string& workload, const
                    const SimulateOptions& options) {
     const auto start = std::chrono::steady_clock::now();
     trace.check();
+    if (options.sample && !hardware.is_gpu())
+        throw Error("only GPUs are sampled", {"--sample", 0, ""}, "leave it out: TPU programs are quick");
     if (trace.ops.empty()) throw Error("the workload has no operations", {.key = workload});
     RunResult result;
     result.workload = workload;

@@ -33,6 +33,33 @@ void add_weighted(std::map<std::string, double>& sums, const std::map<std::strin
     for (const auto& [name, fraction] : parts) sums[name] += fraction * time;
 }
 
+/// Throughputs of the whole step, and what sampling adds to its uncertainty.
+class ThroughputSums {
+  public:
+    void add(const KernelResult& kernel, RunResult& result) {
+        for (const auto& [name, one] : kernel.throughputs) {
+            Throughput& sum = result.throughputs[name];
+            sum.unit = one.unit;
+            sum.amount += one.amount;
+            seconds_at_ceiling_[name] += one.amount / one.ceiling;
+        }
+        if (!kernel.sampled) return;
+        // The same kernel errs the same way each time: errors add up.
+        const double time = kernel.time_us + kernel.gap_us;
+        result.sampling_error_us = result.sampling_error_us.value_or(0) + kernel.sampled->error * time;
+        sampled_us_ += time;
+        simulated_us_ += kernel.sampled->simulated * time;
+    }
+    void finish(RunResult& result) const {
+        for (auto& [name, sum] : result.throughputs) sum.ceiling = sum.amount / seconds_at_ceiling_.at(name);
+        if (sampled_us_ > 0) result.simulated_fraction = simulated_us_ / sampled_us_;
+    }
+
+  private:
+    std::map<std::string, double> seconds_at_ceiling_;
+    double sampled_us_ = 0, simulated_us_ = 0;
+};
+
 }  // namespace
 
 std::string name_of(Fidelity fidelity) {
@@ -99,6 +126,7 @@ void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outc
     bool anything_measured = false, everything_measured = true;
     double weight_by_fidelity[3] = {0, 0, 0};
     std::map<std::string, double> utilisation_sums;
+    ThroughputSums throughputs;
 
     for (std::size_t i = 0; i < trace.ops.size(); ++i) {
         const trace::Op& op = trace.ops[i];
@@ -130,6 +158,7 @@ void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outc
             if (!outcome.communication) add_weighted(utilisation_sums, kernel.utilisation, kernel.time_us);
             if (!kernel.energy.empty()) result.energy_time_us += kernel.time_us + kernel.gap_us;
             for (const auto& [part, joules] : kernel.energy) result.energy[part] += joules;
+            if (!outcome.communication) throughputs.add(kernel, result);
             result.kernels.push_back(std::move(kernel));
         }
 
@@ -181,6 +210,7 @@ void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outc
         result.coverage.estimated = weight_by_fidelity[1] / weight;
         result.coverage.unknown = weight_by_fidelity[2] / weight;
     }
+    throughputs.finish(result);
     for (const auto& [name, sum] : utilisation_sums) {
         if (result.device_busy_us > 0) result.utilisation[name] = sum / result.device_busy_us;
     }

@@ -162,6 +162,7 @@ bool WarpLeap::turn(std::uint64_t steps) {
                 switch (actions[at]) {
                     case Action::perform:
                         instruction.handler(warp, instruction, mask);
+                        warp.spins = 0;  // its waits succeed: it need not give way to other lanes
                         if (warp.pc != at + 1)
                             signature_ = mix(signature_, std::uint64_t{at} << 32 | warp.pc);
                         break;

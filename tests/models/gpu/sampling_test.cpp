@@ -1,0 +1,118 @@
+// Sampled runs against full ones: the same kernel, every cycle simulated.
+#include <catch2/catch.hpp>
+#include <cmath>
+
+#include "gpu_launches.h"
+#include "gpu_test_bench.h"
+#include "models/gpu/gpu.h"
+
+namespace heddle::models::gpu {
+namespace {
+
+/// An eighth of an H100, so that full runs are quick.
+GpuConfig eighth() {
+    GpuConfig config;
+    config.sm.count = 16;
+    config.sm.gpcs = 1;
+    config.l2.slices = 10;
+    config.l2.partitions = 1;
+    config.l2.bytes = 6'400 * 1024;
+    config.hbm.channels = config.hbm.channels / 8;
+    config.hbm.bandwidth /= 8;
+    return config;
+}
+
+struct Pair {
+    KernelResult full, sampled;
+    double difference() const {
+        return static_cast<double>(sampled.cycles) / static_cast<double>(full.cycles) - 1;
+    }
+};
+
+Pair run_both(const kernels::LibraryKernel& kernel) {
+    Gpu gpu("gpu", eighth());
+    const benchmarks::PreparedLaunch launch(kernel, ptx::Mode::timing);
+    Pair pair;
+    pair.full = gpu.run(launch.context());
+    RunOptions options;
+    options.sample = true;
+    pair.sampled = gpu.run(launch.context(), options);
+    INFO(pair.sampled.sampling.note);
+    CAPTURE(pair.full.cycles, pair.sampled.cycles, pair.sampled.sampling.simulated,
+            pair.sampled.sampling.error);
+    CHECK(!pair.full.sampling.asked);
+    CHECK(pair.sampled.sampling.asked);
+    CHECK(std::abs(pair.difference()) <= 0.02);
+    CHECK(std::abs(pair.difference()) <= pair.sampled.sampling.error);
+    // What was left out is counted: instructions nearly exactly, traffic as it went before.
+    const auto close = [](std::uint64_t a, std::uint64_t b, double part) {
+        CHECK(static_cast<double>(a) == Approx(static_cast<double>(b)).epsilon(part));
+    };
+    close(pair.sampled.warp_instructions, pair.full.warp_instructions, 0.03);
+    close(pair.sampled.l2.bytes, pair.full.l2.bytes, 0.05);
+    std::uint64_t cycles = 0;
+    for (const std::uint64_t part : pair.sampled.sub_core_cycles) cycles += part;
+    close(cycles, pair.sampled.cycles * 16 * kSubCores, 0.001);
+    return pair;
+}
+
+}  // namespace
+
+TEST_CASE("sampling leaves out turns of a product's loop", "[models_gpu_sampling]") {
+    const Pair pair = run_both(benchmarks::gemm_mma(512, 512, 8192));
+    CHECK(pair.sampled.sampling.simulated < 0.5);
+}
+
+TEST_CASE("sampling leaves out turns of a product on CUDA cores", "[models_gpu_sampling]") {
+    const Pair pair = run_both(benchmarks::gemm_simt(512, 512, 1024));
+    CHECK(pair.sampled.sampling.simulated < 0.7);
+}
+
+TEST_CASE("sampling leaves out tiles of a persistent product with TMA and wgmma", "[models_gpu_sampling]") {
+    const Pair pair = run_both(benchmarks::gemm_wgmma(2048, 4096, 4096, 16));
+    CHECK(pair.sampled.sampling.simulated < 0.35);
+    CHECK(pair.sampled.tensor_macs == Approx(2048.0 * 4096 * 4096).epsilon(0.03));
+}
+
+TEST_CASE("sampling leaves out waves of thread blocks", "[models_gpu_sampling]") {
+    const Pair pair = run_both(benchmarks::ffma_loop(16 * 8 * 16, 16));
+    CHECK(pair.sampled.sampling.simulated < 0.7);
+}
+
+TEST_CASE("sampling leaves out waves of a copy when L2 has begun to write back", "[models_gpu_sampling]") {
+    const Pair pair = run_both(benchmarks::copy(12u << 20));
+    CHECK(pair.sampled.sampling.simulated < 0.9);
+}
+
+TEST_CASE("sampling a softmax", "[models_gpu_sampling]") {
+    run_both(benchmarks::softmax(16384, 1024));
+}
+
+TEST_CASE("sampling simulates in full what does not repeat", "[models_gpu_sampling]") {
+    // Thread block i goes round i times: no two waves are alike.
+    GpuTestBench bench(eighth());
+    const std::string text = kernel_text(
+        "mov.u32 %r0, %ctaid.x; add.u32 %r0, %r0, 10; mov.f32 %f0, 0f3f800000; loop: fma.rn.f32 %f0, %f0, "
+        "%f0, %f0; "
+        "sub.u32 %r0, %r0, 1; setp.ne.u32 %p0, %r0, 0; @%p0 bra loop; ld.param.u64 %rd0, [p0]; st.global.f32 "
+        "[%rd0], "
+        "%f0; ret;",
+        1);
+    const std::uint64_t out = bench.memory.allocate("out", 4, false);
+    const KernelResult full = bench.run(text, 4096, 128, {out}, {}, ptx::Mode::timing);
+    RunOptions options;
+    options.sample = true;
+    const KernelResult sampled = bench.run(text, 4096, 128, {out}, options, ptx::Mode::timing);
+    CHECK(sampled.cycles == full.cycles);
+    CHECK(sampled.sampling.simulated == 1);
+    CHECK(sampled.sampling.note.find("in full") != std::string::npos);
+}
+
+TEST_CASE("a run with values cannot be sampled", "[models_gpu_sampling]") {
+    GpuTestBench bench(eighth());
+    RunOptions options;
+    options.sample = true;
+    CHECK_THROWS_AS(bench.run(kernel_text("ret;", 0), 1, 32, {}, options), heddle::Error);
+}
+
+}  // namespace heddle::models::gpu
