@@ -8,7 +8,7 @@ namespace heddle::models::gpu {
 namespace {
 
 constexpr Cycle kLook = 256;              // cycles between two looks
-constexpr Cycle kBatch = 2000;            // cycles of a batch of turns, at least
+constexpr Cycle kBatch = 4000;            // cycles of a batch of turns, at least
 constexpr std::uint64_t kBatchTurns = 1;  // of the slowest warps, at least
 constexpr std::uint64_t kManyTurns = 8;
 constexpr double kVeryAlike = 0.003;    // two batches that differ by less are enough
@@ -23,7 +23,7 @@ constexpr double kBusyMemory = 0.4;     // part of the memory's bandwidth from w
 constexpr unsigned kQuietLooks = 8000;  // without an instruction: the kernel hangs
 /// Part of what was left out by which it may be wrong beyond its spread: slow trends, state of L2.
 /// Assumption; the tests compare with full runs.
-constexpr double kSystematic = 0.01;
+constexpr double kSystematic = 0.02;
 
 double relative_spread(const double* values, std::size_t count) {
     const auto [low, high] = std::minmax_element(values, values + count);
@@ -87,7 +87,8 @@ void Sampler::reset() {
     known_.clear();
     batch_start_ = inner_not_before_ = 0;
     outer_turns_ = outer_attempted_ = 0;
-    outer_snapshots_.clear();
+    history_.clear();
+    history_interval_ = kBatch;
     leaping_.clear();
     waves_seen_ = 0;
     wave_snapshots_.clear();
@@ -134,6 +135,7 @@ void Sampler::gather() {
 
 void Sampler::look() {
     gather();
+    remember();
     if (look_at_waves() || look_at_outer_loop() || look_at_inner_loop()) clock().stop();
 }
 
@@ -141,6 +143,23 @@ Sampler::Snapshot Sampler::snapshot() const {
     Snapshot result{time(), tally_()};
     result.counts.add_growth(KernelSummary(*config_, *plan_), *extra_, 1);
     return result;
+}
+
+void Sampler::remember() {
+    constexpr std::size_t kRemembered = 64;
+    if (!history_.empty() && time() - history_.back().at < history_interval_) return;
+    history_.push_back(snapshot());
+    if (history_.size() < kRemembered) return;
+    std::deque<Snapshot> half;
+    for (std::size_t i = 0; i < history_.size(); i += 2) half.push_back(history_[i]);
+    history_.swap(half);
+    history_interval_ *= 2;
+}
+
+const Sampler::Snapshot& Sampler::snapshot_near(Cycle at) const {
+    const auto distance = [at](const Snapshot& one) { return one.at < at ? at - one.at : one.at - at; };
+    return *std::min_element(history_.begin(), history_.end() - 1,
+                             [&](const Snapshot& a, const Snapshot& b) { return distance(a) < distance(b); });
 }
 
 // A memory that is busy is in a lasting state only when L2 has begun to write back.
@@ -248,17 +267,15 @@ bool Sampler::look_at_outer_loop() {
     for (const Live& live : live_) waiting += live.slot->moved + longest < time();
     if (leaping_.size() + waiting < live_.size()) return false;
     outer_turns_ = turns;
-    outer_snapshots_.push_back(snapshot());
-    if (outer_snapshots_.size() > 2) outer_snapshots_.pop_front();
     if (turns <= outer_attempted_) return false;
-    if (outer_snapshots_.size() < 2) outer_snapshots_.push_front({0, KernelSummary(*config_, *plan_)});
     const bool few = turns == 2;
     const double difference = std::abs(period - before) / period;
     if (difference > (few ? kFirstAlike : kOuterAlike)) return false;
-    if (!memory_settled(outer_snapshots_.front(), outer_snapshots_.back())) return false;
     // The first turn contains the start of the kernel.
     period_ = (few ? period : (period + before) / 2) / static_cast<double>(leaping_.size());
     error_ = difference / (few ? 4 : 2);
+    history_.push_back(snapshot());
+    if (!memory_settled(snapshot_near(time() - static_cast<Cycle>(period_)), history_.back())) return false;
     decision_ = Decision::outer_loop;
     return true;
 }
@@ -378,14 +395,16 @@ void Sampler::leave_out_turns(bool outer) {
         return;
     }
     const double cycles = period_ * static_cast<double>(turns);
-    const std::deque<Snapshot>& window = outer ? outer_snapshots_ : batches_;
     const Cycle before = left_out_;
-    add(cycles, error_, window.front(), window.back());
+    if (outer) {
+        add(cycles, error_, snapshot_near(time() - static_cast<Cycle>(period_)), history_.back());
+    } else {
+        add(cycles, error_, batches_.front(), batches_.back());
+    }
     for (const LeapingWarp& one : leaping_)
         one.watch->leap(one.loop, turns * one.multiple, left_out_ - before);
     (outer ? outer_left_out_ : inner_left_out_) += turns;
     if (outer) outer_turns_ += turns;
-    if (outer) outer_snapshots_.clear();
     periods_.clear();
     batches_.clear();
     gather();

@@ -77,6 +77,8 @@ class Sampler : public Block {
     void leave_out_turns(bool outer);
     void add(double cycles, double relative_error, const Snapshot& from, const Snapshot& to);
     Snapshot snapshot() const;
+    void remember();
+    const Snapshot& snapshot_near(Cycle at) const;
     Cycle time() const { return clock().now() + left_out_; }
 
     sc_core::sc_vector<Sm>& sms_;
@@ -105,7 +107,8 @@ class Sampler : public Block {
     double period_ = 0, error_ = 0;  // of what was decided
 
     std::uint64_t outer_turns_ = 0, outer_attempted_ = 0;
-    std::deque<Snapshot> outer_snapshots_;
+    std::deque<Snapshot> history_;  // of the whole run, at growing distances
+    Cycle history_interval_ = 0;
     std::vector<LeapingWarp> leaping_;
 
     std::size_t waves_seen_ = 0;
