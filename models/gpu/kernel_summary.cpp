@@ -110,7 +110,7 @@ KernelResult KernelSummary::result(Cycle end, unsigned registers_per_thread) {
     const auto launch_cycles =
         static_cast<Cycle>(std::llround((config_->launch.before + config_->launch.after) * config_->clock));
     result_.launch_cycles = launch_cycles;
-    result_.dependents_start += static_cast<Cycle>(std::llround(config_.launch.before * config_.clock));
+    result_.dependents_start += static_cast<Cycle>(std::llround(config_->launch.before * config_->clock));
     result_.cycles = end + launch_cycles;
     result_.sub_core_cycles[static_cast<std::size_t>(CycleReason::not_launched)] +=
         launch_cycles * config_->sm.count * kSubCores;
