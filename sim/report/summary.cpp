@@ -115,7 +115,7 @@ std::string summary_json(const RunResult& result) {
     if (result.sampling_error_us) {
         json["sampled"] = {{"error_us", *result.sampling_error_us}, {"simulated", result.simulated_fraction}};
     }
-    json["kernels"] = kernels_json(result);
+    if (Json kernels = kernels_json(result); !kernels.empty()) json["kernels"] = std::move(kernels);
     json["ops"] = Json::array();
     for (const OpSummary& op : result.ops) json["ops"].push_back(op_json(op));
     json["coverage"] = {{"cycle", result.coverage.cycle},
