@@ -279,6 +279,21 @@ unsigned limit_registers(const Kernel& kernel, unsigned registers) {
     return static_cast<unsigned>(std::min<std::uint64_t>(registers, std::max<std::uint64_t>(limit, 16)));
 }
 
+// What the allocation needs, as far as the machine and .maxnreg allow. Numbers of a kernel and of functions
+// that it calls when it runs do not add up in the allocation; the peaks of their live values do.
+unsigned needed_registers(const Kernel& kernel, const Analysis& analysis,
+                          const RegisterAllocation& allocation) {
+    constexpr unsigned kFewest = 16, kFullOccupancy = 32, kMost = 255;
+    // Where it costs no occupancy ptxas spreads out: fitted to the library's kernels of up to 32 registers.
+    constexpr unsigned kSpread = 4;
+    if (!kernel.functions.empty())
+        return count_registers(kernel, analysis.uses, analysis.flow, analysis.liveness);
+    unsigned needed = std::clamp(allocation.count, kFewest, kMost);
+    if (needed < kFullOccupancy) needed = std::clamp(allocation.count + kSpread, kFewest, kFullOccupancy);
+    if (kernel.maximum_registers == 0) return needed;
+    return std::min(needed, std::max(kFewest, kernel.maximum_registers / 8 * 8));
+}
+
 // The registers per thread at entry of a kernel with setmaxnreg. ptxas 13.0 must know them, from .maxnreg or
 // from .minnctapersm with the number of threads, and then gives the kernel all of them; else it ignores
 // setmaxnreg. Returns 0 then.
@@ -395,11 +410,10 @@ LoadedKernel::LoadedKernel(std::shared_ptr<const Module> module, const std::stri
                                     kernel.instructions[i].space == StateSpace::shared ||
                                     kernel.instructions[i].second_space == StateSpace::shared;
     }
-    loaded.registers_per_thread =
-        limit_registers(kernel, count_registers(kernel, analysis.uses, analysis.flow, analysis.liveness));
-    loaded.registers_per_thread =
-        settle_register_changes(kernel, loaded.registers_per_thread, loaded.information);
     loaded.registers = allocate_registers(kernel, analysis.uses, analysis.flow, analysis.liveness);
+    loaded.registers_per_thread = settle_register_changes(
+        kernel, limit_registers(kernel, needed_registers(kernel, analysis, loaded.registers)),
+        loaded.information);
     loaded.steering_instructions = analysis.steering.count;
     loaded.steering_reads = analysis.steering.steering_reads;
     loaded.skipped_writes = analysis.steering.skipped_writes;

@@ -1,11 +1,37 @@
 #include "isa/ptx/schedule/assemble.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 #include "isa/ptx/schedule/definitions.h"
 #include "isa/ptx/schedule/fuse.h"
 #include "isa/ptx/schedule/list_scheduler.h"
+#include "isa/ptx/schedule/register_allocation.h"
 #include "isa/ptx/schedule/simplify.h"
 
 namespace heddle::ptx {
+
+namespace {
+
+// The order may cost no thread block its place: as many registers as before, to the next allocation unit.
+// Peak of live values and count differ by what alignment and gaps cost, so the limit is lowered until the
+// count fits.
+void order_within_registers(Kernel& kernel) {
+    constexpr unsigned kTries = 4;
+    const unsigned limit = register_limit(kernel, allocate_registers(kernel).count);
+    unsigned live = limit - 1;  // without the stack pointer
+    for (unsigned t = 0; t < kTries; ++t) {
+        std::vector<Instruction> ordered = schedule_blocks(kernel, live);
+        std::swap(kernel.instructions, ordered);
+        const unsigned count = allocate_registers(kernel).count;
+        if (count <= limit) return;
+        std::swap(kernel.instructions, ordered);
+        live -= std::min(live, count - limit);
+    }
+}
+
+}  // namespace
 
 void assemble(Kernel& kernel) {
     constexpr unsigned kRounds = 4;
@@ -22,12 +48,7 @@ void assemble(Kernel& kernel) {
         if (!changed) break;
     }
     mark_absorbed(kernel);
-    const Definitions definitions(kernel);
-    const unsigned needed =
-        count_registers(kernel, definitions.uses(), definitions.flow(), definitions.liveness());
-    constexpr unsigned kReserved = 4;
-    const unsigned limit = register_limit(kernel, needed);
-    schedule_blocks(kernel, limit > kReserved ? limit - kReserved : limit);
+    order_within_registers(kernel);
 }
 
 }  // namespace heddle::ptx

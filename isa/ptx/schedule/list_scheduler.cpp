@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "isa/ptx/schedule/block_values.h"
 #include "isa/ptx/schedule/dependences.h"
 #include "isa/ptx/schedule/effects.h"
 
@@ -18,11 +19,8 @@ class BlockScheduler {
     BlockScheduler(const Kernel& kernel, const Definitions& definitions, const RegisterWeights& weights,
                    std::uint32_t block)
         : kernel_(kernel),
-          definitions_(definitions),
-          weights_(weights),
           block_(definitions.flow().blocks[block]),
-          live_out_(definitions.liveness().live_out[block]),
-          live_in_(definitions.liveness().live_in[block]),
+          values_(find_block_values(kernel, definitions, weights, block)),
           waits_for_(find_dependences(kernel, definitions, block)),
           size_(static_cast<std::uint32_t>(waits_for_.size())) {
         followers_.resize(size_);
@@ -30,7 +28,6 @@ class BlockScheduler {
             for (const Dependence& d : waits_for_[n]) followers_[d.before].push_back({n, d.latency});
         }
         find_heights();
-        count_reads();
     }
 
     /// A better order, or none.
@@ -46,7 +43,6 @@ class BlockScheduler {
 
   private:
     const Instruction& instruction(std::uint32_t n) const { return kernel_.instructions[block_.first + n]; }
-    const RegisterUse& use(std::uint32_t n) const { return definitions_.uses(block_.first + n); }
 
     // Cycles from the issue of each instruction to the end of the block.
     void find_heights() {
@@ -58,66 +54,33 @@ class BlockScheduler {
         }
     }
 
-    void count_reads() {
-        reads_.assign(weights_.size(), 0);
-        for (std::uint32_t n = 0; n < size_; ++n) {
-            for (const std::uint32_t r : use(n).reads) ++reads_[r];
-        }
-    }
-
-    /// Follows the registers that are live while instructions are issued in some order.
+    /// Follows the values that are live while instructions are issued in some order.
     struct Pressure {
-        std::vector<std::uint32_t> reads;  // still to come
-        std::vector<bool> live;
+        std::vector<std::uint32_t> reads;  // of each value, still to come
         unsigned now = 0;
     };
 
-    Pressure start() const {
-        Pressure pressure{reads_, std::vector<bool>(weights_.size(), false), 0};
-        for (std::uint32_t r = 0; r < weights_.size(); ++r) {
-            if (!live_in_[r]) continue;
-            pressure.live[r] = true;
-            pressure.now += weights_[r];
-        }
-        return pressure;
-    }
+    Pressure start() const { return {values_.readers, values_.live_at_start}; }
 
     /// What issuing the instruction adds to the live registers.
     int change(std::uint32_t n, const Pressure& pressure) const {
         int change = 0;
-        for (const std::uint32_t r : use(n).writes) {
-            if (!pressure.live[r]) change += static_cast<int>(weights_[r]);
-        }
-        for (std::size_t k = 0; k < use(n).reads.size(); ++k) {
-            const std::uint32_t r = use(n).reads[k];
-            const auto& reads = use(n).reads;
-            if (std::find(reads.begin(), reads.begin() + static_cast<std::ptrdiff_t>(k), r) !=
-                reads.begin() + static_cast<std::ptrdiff_t>(k))
-                continue;
-            const auto own = static_cast<std::uint32_t>(std::count(reads.begin(), reads.end(), r));
-            if (pressure.live[r] && pressure.reads[r] == own && !live_out_[r])
-                change -= static_cast<int>(weights_[r]);
+        for (const std::uint32_t v : values_.begun[n]) change += static_cast<int>(values_.weights[v]);
+        for (const std::uint32_t v : values_.read[n]) {
+            if (pressure.reads[v] == 1) change -= static_cast<int>(values_.weights[v]);
         }
         return change;
     }
 
     /// Returns the peak while the instruction is performed: results may take the place of operands.
     unsigned issue(std::uint32_t n, Pressure& pressure) const {
-        for (const std::uint32_t r : use(n).reads) {
-            if (--pressure.reads[r] != 0 || live_out_[r] || !pressure.live[r]) continue;
-            pressure.live[r] = false;
-            pressure.now -= weights_[r];
+        for (const std::uint32_t v : values_.read[n]) {
+            if (--pressure.reads[v] == 0) pressure.now -= values_.weights[v];
         }
-        for (const std::uint32_t r : use(n).writes) {
-            if (pressure.live[r]) continue;
-            pressure.live[r] = true;
-            pressure.now += weights_[r];
-        }
+        for (const std::uint32_t v : values_.begun[n]) pressure.now += values_.weights[v];
         const unsigned peak = pressure.now;
-        for (const std::uint32_t r : use(n).writes) {  // written in vain
-            if (!pressure.live[r] || pressure.reads[r] != 0 || live_out_[r]) continue;
-            pressure.live[r] = false;
-            pressure.now -= weights_[r];
+        for (const std::uint32_t v : values_.begun[n]) {  // written in vain
+            if (pressure.reads[v] == 0) pressure.now -= values_.weights[v];
         }
         return peak;
     }
@@ -200,13 +163,11 @@ class BlockScheduler {
     }
 
     const Kernel& kernel_;
-    const Definitions& definitions_;
-    const RegisterWeights& weights_;
     const BasicBlock& block_;
-    const std::vector<bool>&live_out_, &live_in_;
+    BlockValues values_;
     std::vector<std::vector<Dependence>> waits_for_, followers_;
     std::uint32_t size_;
-    std::vector<std::uint32_t> height_, reads_;
+    std::vector<std::uint32_t> height_;
 };
 
 }  // namespace
@@ -224,7 +185,7 @@ unsigned register_limit(const Kernel& kernel, unsigned needed) {
     return kernel.maximum_registers != 0 ? std::min(limit, kernel.maximum_registers) : limit;
 }
 
-void schedule_blocks(Kernel& kernel, unsigned limit) {
+std::vector<Instruction> schedule_blocks(const Kernel& kernel, unsigned limit) {
     const Definitions definitions(kernel);
     const RegisterWeights weights = register_weights(kernel, definitions.uses());
     std::vector<Instruction> scheduled = kernel.instructions;
@@ -235,7 +196,7 @@ void schedule_blocks(Kernel& kernel, unsigned limit) {
         for (std::uint32_t n = 0; n < order.size(); ++n)
             scheduled[block.first + n] = kernel.instructions[block.first + order[n]];
     }
-    kernel.instructions = std::move(scheduled);
+    return scheduled;
 }
 
 }  // namespace heddle::ptx

@@ -17,7 +17,8 @@ using Segments = std::vector<Segment>;
 struct Group {
     std::vector<std::uint32_t> members;
     unsigned words = 0, alignment = 1;
-    std::uint32_t start = 0;
+    std::uint32_t start = 0, end = 0;  ///< of the lives of all
+    std::uint32_t length = 0;          ///< of the longest life, without its gaps
 };
 
 class LiveSegments {
@@ -108,23 +109,51 @@ class Allocator {
         group_of_.assign(weights.size(), false);
     }
 
+    /// No order of placing is best for all kernels: the one that needs the fewest registers.
     RegisterAllocation run() {
-        result_.physical.assign(weights_.size(), RegisterAllocation::kNone);
         collect_vectors();
         for (std::uint32_t r = 0; r < weights_.size(); ++r) {
             if (!group_of_[r] && weights_[r] != 0 && !segments_[r].empty()) groups_.push_back(alone(r));
         }
-        std::stable_sort(groups_.begin(), groups_.end(), [](const Group& a, const Group& b) {
-            return a.alignment != b.alignment ? a.alignment > b.alignment : a.start < b.start;
-        });
-        for (const Group& group : groups_) place(group);
-        return std::move(result_);
+        using Compare = bool (*)(const Group&, const Group&);
+        constexpr Compare kOrders[] = {
+            [](const Group& a, const Group& b) {
+                return a.alignment != b.alignment ? a.alignment > b.alignment : a.start < b.start;
+            },
+            [](const Group& a, const Group& b) {
+                return a.alignment != b.alignment ? a.alignment > b.alignment : a.length > b.length;
+            },
+            [](const Group& a, const Group& b) {
+                return a.start != b.start ? a.start < b.start : a.alignment > b.alignment;
+            },
+            [](const Group& a, const Group& b) { return a.length > b.length; },
+            [](const Group& a, const Group& b) { return a.end > b.end; },
+        };
+        RegisterAllocation best;
+        for (const Compare order : kOrders) {
+            std::stable_sort(groups_.begin(), groups_.end(), order);
+            taken_.clear();
+            result_ = {};
+            result_.physical.assign(weights_.size(), RegisterAllocation::kNone);
+            for (const Group& group : groups_) place(group);
+            if (best.physical.empty() || result_.count < best.count) best = std::move(result_);
+        }
+        return best;
     }
 
   private:
     static constexpr std::size_t kStackPointer = 1;
 
-    Group alone(std::uint32_t r) const { return {{r}, weights_[r], weights_[r], segments_[r].front().first}; }
+    Group alone(std::uint32_t r) const {
+        return {{r},         weights_[r], weights_[r], segments_[r].front().first, segments_[r].back().last,
+                length_of(r)};
+    }
+
+    std::uint32_t length_of(std::uint32_t r) const {
+        std::uint32_t length = 0;
+        for (const Segment& segment : segments_[r]) length += segment.last - segment.first + 1;
+        return length;
+    }
 
     // The largest vectors first: a register can lie beside others in one way only. Where a text puts it into
     // two different vectors the machine needs a move, which is not counted.
@@ -157,6 +186,8 @@ class Allocator {
             group.members.push_back(element.index);
             group.words += weights_[element.index];
             group.start = std::min(group.start, segments_[element.index].front().first);
+            group.end = std::max(group.end, segments_[element.index].back().last);
+            group.length = std::max(group.length, length_of(element.index));
         }
         group.alignment = std::min(8u, std::bit_ceil(group.words));
         for (const std::uint32_t r : group.members) group_of_[r] = true;
@@ -201,6 +232,12 @@ RegisterAllocation allocate_registers(const Kernel& kernel, std::span<const Regi
                                       const ControlFlow& flow, const Liveness& liveness) {
     const std::vector<unsigned> weights = register_weights(kernel, uses);
     return Allocator(kernel, weights, LiveSegments(kernel, uses, flow, liveness, weights).take()).run();
+}
+
+RegisterAllocation allocate_registers(const Kernel& kernel) {
+    const std::vector<RegisterUse> uses = register_uses(kernel);
+    const ControlFlow flow = analyze_control_flow(kernel);
+    return allocate_registers(kernel, uses, flow, analyze_liveness(uses, kernel, flow));
 }
 
 }  // namespace heddle::ptx

@@ -19,9 +19,11 @@ struct RegisterAllocation {
     unsigned count = 0;  ///< the highest number in use plus one: what ptxas reports, before any spilling
 };
 
-/// Values get the lowest registers that are free wherever they are live: first the elements of vectors, side
-/// by side and aligned, then pairs, then single registers. R1 is the stack pointer.
+/// Values get the lowest registers that are free wherever they are live; elements of vectors lie side by side
+/// and aligned, 64 bits in an even pair. Of several orders in which values may be given their registers, the
+/// one that needs the fewest. R1 is the stack pointer.
 RegisterAllocation allocate_registers(const Kernel& kernel, std::span<const RegisterUse> uses,
                                       const ControlFlow& flow, const Liveness& liveness);
+RegisterAllocation allocate_registers(const Kernel& kernel);
 
 }  // namespace heddle::ptx
