@@ -108,6 +108,23 @@ TEST_CASE("the kernel examples compute what they should") {
     }
 }
 
+TEST_CASE("looking at every cycle changes no cycle of an example") {
+    for (const std::string hardware : {"h100-sxm", "a100-sxm"}) {
+        for (const std::string name : {"saxpy", "sgemm", "reduction", "tensor_gemm", "hopper_gemm"}) {
+            if (name == "hopper_gemm" && hardware != "h100-sxm") continue;
+            CAPTURE(hardware, name);
+            Folder folder;
+            const std::string command =
+                "kernel " + kExamples + name + "/launch.yaml --json --hardware " + hardware;
+            const Json skipping = Json::parse(heddle(folder, command).out),
+                       every = Json::parse(heddle(folder, command + " --tick-every-cycle").out);
+            REQUIRE_FALSE(skipping["launches"].empty());
+            for (std::size_t i = 0; i < skipping["launches"].size(); ++i)
+                CHECK(skipping["launches"][i]["cycles"] == every["launches"][i]["cycles"]);
+        }
+    }
+}
+
 TEST_CASE("all three modes run the same kernel") {
     Folder folder;
     folder.write("increment.ptx", kIncrement);

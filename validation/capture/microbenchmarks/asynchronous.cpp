@@ -210,6 +210,7 @@ std::array<std::byte, 128> tensor_map(Device& device, const CopyStream& stream, 
 }
 
 Measurement measure_copy_stream(CopyStream stream, Device& device, const MeasureSettings& settings) {
+    stream.buffer = settings.reduced(stream.buffer, 4 << 20);
     // The host of a simulator pays for the memory.
     if (!device.is_silicon()) stream.buffer = std::min<std::uint64_t>(stream.buffer, 192u << 20);
     if (stream.buffer + (1u << 28) > device.free_bytes())
@@ -239,6 +240,7 @@ Measurement measure_copy_stream(CopyStream stream, Device& device, const Measure
     }
     result.value = static_cast<double>(per_turn) * turns / (microseconds[1] - microseconds[0]) / 1e3;
     result.unit = "GB/s";
+    result.details.number("bytes_moved", 2.0 * static_cast<double>(per_turn) * turns);
     return result;
 }
 

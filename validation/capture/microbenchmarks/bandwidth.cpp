@@ -193,6 +193,7 @@ GeneratedKernel generate_stream(Access access, unsigned capability) {
 
 Measurement measure_stream(Access access, std::uint64_t bytes, Device& device,
                            const MeasureSettings& settings) {
+    bytes = settings.reduced(bytes, 1 << 20);
     // The host of a simulator pays for the memory.
     if (!device.is_silicon()) bytes = std::min<std::uint64_t>(bytes, 192u << 20);
     const std::uint64_t whole = access == Access::copy ? 2 * bytes : bytes;

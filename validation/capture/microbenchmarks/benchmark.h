@@ -5,6 +5,8 @@
 // two lengths of body and the difference is used, so that the loop's own instructions cancel.
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -26,6 +28,14 @@ struct Measurement {
 
 struct MeasureSettings {
     unsigned repetitions = 5;
+    /// Below 1, a power of two: shorter loops and smaller buffers, for tests that look at something else than
+    /// the value.
+    double effort = 1;
+    /// `count` times the effort, at least `least`.
+    std::uint64_t reduced(std::uint64_t count, std::uint64_t least = 1) const {
+        return std::max(std::min(count, least),
+                        static_cast<std::uint64_t>(static_cast<double>(count) * effort));
+    }
 };
 
 /// A parameter of a benchmark: "warps" 8, "bytes" 65536.

@@ -78,8 +78,9 @@ struct BulkChase {
     bool touch;
 };
 
-Measurement measure_bulk_chase(const BulkChase& chase, Device& device, const MeasureSettings& settings) {
-    constexpr unsigned kTurns = 1024;
+Measurement measure_bulk_chase(BulkChase chase, Device& device, const MeasureSettings& settings) {
+    const auto turns = static_cast<unsigned>(settings.reduced(1024, 2 * kWarmUp));
+    chase.lines = static_cast<std::uint32_t>(settings.reduced(chase.lines, 64));
     const GeneratedKernel kernel = generate_bulk_latency(ptx_capability(device));
     const KernelHandle handle = device.load(kernel.text, kernel.entry);
     const std::uint64_t bytes = std::uint64_t{chase.lines} * chase.stride;
@@ -96,12 +97,12 @@ Measurement measure_bulk_chase(const BulkChase& chase, Device& device, const Mea
                                    {"lines", chase.lines},
                                    {"stride", chase.stride},
                                    {"touched", chase.touch ? chase.lines : 0},
-                                   {"turns", kTurns},
+                                   {"turns", turns},
                                    {"out", out.address()}}));
         result.cycles.push_back(
             static_cast<double>(read_values<std::uint64_t>(device, out.address(), 1).front()));
     }
-    result.value = median(result.cycles) / (kTurns - kWarmUp);
+    result.value = median(result.cycles) / (turns - kWarmUp);
     return result;
 }
 

@@ -80,8 +80,9 @@ double part_found(std::vector<std::uint16_t> cycles, double border) {
 }
 
 Measurement measure_policy(const PolicyCase& which, Device& device, const MeasureSettings& settings) {
-    const std::uint64_t block_bytes = std::uint64_t{which.block_mebibytes} << 20,
-                        stream_bytes = std::uint64_t{which.stream_mebibytes} << 20;
+    const std::uint64_t least = std::uint64_t{kSamples} * kLine,
+                        block_bytes = settings.reduced(std::uint64_t{which.block_mebibytes} << 20, least),
+                        stream_bytes = settings.reduced(std::uint64_t{which.stream_mebibytes} << 20, least);
     const GeneratedKernel kernel =
         generate_policy(ptx_capability(device), which.block_policy, which.stream_policy);
     const KernelHandle handle = device.load(kernel.text, kernel.entry);

@@ -103,7 +103,9 @@ TwoGroups two_groups(const std::vector<std::uint16_t>& sorted) {
     return groups;
 }
 
-Measurement measure_lines(Device& device, unsigned sm, std::uint32_t stride, bool cold) {
+Measurement measure_lines(Device& device, unsigned sm, std::uint32_t stride, bool cold,
+                          const MeasureSettings& settings) {
+    const bool one_pass = cold || settings.effort < 1;
     const GeneratedKernel kernel = generate_line_latency(ptx_capability(device));
     const KernelHandle handle = device.load(kernel.text, kernel.entry);
     const DeviceBuffer buffer(device, std::uint64_t{kLines} * stride), taken(device, 4),
@@ -120,8 +122,8 @@ Measurement measure_lines(Device& device, unsigned sm, std::uint32_t stride, boo
                               {{"buffer", buffer.address()},
                                {"stride", stride},
                                {"target", sm},
-                               {"first_pass", cold ? 0 : 1},
-                               {"passes", cold ? 1 : kPasses},
+                               {"first_pass", one_pass ? 0 : 1},
+                               {"passes", one_pass ? 1 : kPasses},
                                {"taken", taken.address()},
                                {"out", out.address()}}));
     auto cycles = read_values<std::uint16_t>(device, out.address(), kLines);
@@ -151,8 +153,8 @@ void add(std::vector<Benchmark>& list, unsigned eighth, bool cold, bool quick) {
     benchmark.quick = quick;
     benchmark.parameters = {{"lines", kLines}, {"stride", kStride}, {"eighth", eighth}, {"cold", cold}};
     benchmark.texts = [](unsigned capability) { return std::vector{generate_line_latency(capability)}; };
-    benchmark.measure = [eighth, cold](Device& device, const MeasureSettings&) {
-        return measure_lines(device, device.sm_count() * eighth / 8, kStride, cold);
+    benchmark.measure = [eighth, cold](Device& device, const MeasureSettings& settings) {
+        return measure_lines(device, device.sm_count() * eighth / 8, kStride, cold, settings);
     };
     list.push_back(std::move(benchmark));
 }

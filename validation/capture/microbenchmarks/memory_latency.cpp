@@ -98,7 +98,9 @@ struct Chase {
     unsigned steps = 2048;
 };
 
-Measurement measure_chase(const Chase& chase, Device& device, const MeasureSettings& settings) {
+Measurement measure_chase(Chase chase, Device& device, const MeasureSettings& settings) {
+    chase.elements = settings.reduced(chase.elements, 64);
+    chase.steps = static_cast<unsigned>(settings.reduced(chase.steps, kUnroll));
     const std::uint64_t bytes = chase.elements * chase.stride;
     if (bytes + (1u << 28) > device.free_bytes())
         throw DeviceError("not enough device memory for a ring of " + std::to_string(bytes) + " bytes");

@@ -93,7 +93,8 @@ Measurement measure_timed_loop(const TimedBody& body, Device& device, const Meas
     const kernels::GeneratedKernel kernel = generate_timed_loop(body, ptx_capability(device));
     const KernelHandle handle = device.load(kernel.text, kernel.entry);
     const unsigned warps = (body.threads + 31) / 32;
-    const unsigned turns = std::max(2u, (links_wanted + body.links - 1) / body.links);
+    const auto wanted = static_cast<unsigned>(settings.reduced(links_wanted));
+    const unsigned turns = std::max(2u, (wanted + body.links - 1) / body.links);
     const DeviceBuffer out(device, std::uint64_t{warps} * kClocks * 8), sink(device, body.threads * 4),
         operands(device, operand_table()), scratch(device, kScratchBytes);
     device.fill(scratch.address(), 0, kScratchBytes);

@@ -191,7 +191,34 @@ models::gpu::KernelResult Machine::simulate(const Prepared& prepared, sim::L2Res
             options.resident.push_back({operand.base + operand.bytes - resident, resident, false});
     }
     touch(residency, prepared);
+    if (checked_) check_cycles(prepared, options);
     return timing_model(config()).run(prepared.context, options);
+}
+
+void Machine::check_cycles(const Prepared& prepared, const models::gpu::RunOptions& options) {
+    // What a launch may count in or take turns by is small; larger buffers hold what is the same afterwards.
+    constexpr std::uint64_t kKept = 1 << 16;
+    std::vector<std::pair<std::uint64_t, std::vector<std::byte>>> before;
+    for (const OperandRange& operand : prepared.operands) {
+        if (operand.bytes > kKept) continue;
+        before.emplace_back(operand.base, std::vector<std::byte>(operand.bytes));
+        memory_.read(operand.base, before.back().second);
+    }
+    const auto cycles = [&](ptx::Mode mode, bool every_cycle) {
+        ptx::LaunchContext context = prepared.context;
+        context.mode = mode;
+        models::gpu::RunOptions chosen = options;
+        chosen.tick_every_cycle = every_cycle;
+        const models::Cycle found = timing_model(config()).run(context, chosen).cycles;
+        for (const auto& [address, bytes] : before) memory_.write(address, bytes);
+        return found;
+    };
+    const models::Cycle timing = cycles(ptx::Mode::timing, false),
+                        every = cycles(ptx::Mode::functional, true);
+    if (timing != every)
+        throw Error("internal: " + prepared.kernel->loaded->name() + " takes " + std::to_string(timing) +
+                    " cycles without values, " + std::to_string(every) +
+                    " with them, looking at every cycle");
 }
 
 std::string Machine::key_of(const Prepared& prepared, const sim::L2Residency& residency) {

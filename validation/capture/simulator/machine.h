@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "isa/ptx/execution.h"
+#include "models/gpu/gpu.h"
 #include "models/gpu/gpu_config.h"
 #include "models/gpu/kernel_result.h"
 #include "sim/config/hardware.h"
@@ -58,6 +59,10 @@ class Machine {
     /// are also carried out once, as far as values are concerned.
     double time(const std::function<void()>& enqueue, bool cold_l2);
 
+    /// For tests: each simulated launch is also run without values, and with them looking at every block in
+    /// every cycle. An Error when the cycles differ.
+    void set_checked(bool checked) { checked_ = checked; }
+
   private:
     struct Prepared {
         const MachineKernel* kernel = nullptr;
@@ -73,6 +78,7 @@ class Machine {
     static void touch(sim::L2Residency& residency, const Prepared& prepared);
     /// Names the launch and its L2 contents: launches of one key take the same time.
     static std::string key_of(const Prepared& prepared, const sim::L2Residency& residency);
+    void check_cycles(const Prepared& prepared, const models::gpu::RunOptions& options);
 
     sim::Hardware hardware_;
     ptx::GlobalMemory memory_;
@@ -81,6 +87,7 @@ class Machine {
     std::vector<std::unique_ptr<MachineKernel>> kernels_;
     sim::L2Residency residency_;
     std::vector<Prepared>* listener_ = nullptr;
+    bool checked_ = false;
 };
 
 }  // namespace heddle::capture

@@ -50,8 +50,10 @@ ptx::TensorMap tensor_map_of(const TensorMapDescription& description) {
 
 class SimulatorDevice : public Device {
   public:
-    explicit SimulatorDevice(sim::Hardware hardware)
-        : machine_(std::move(hardware)), blas_(make_simulator_blas(machine_)) {}
+    SimulatorDevice(sim::Hardware hardware, bool checked)
+        : machine_(std::move(hardware)), blas_(make_simulator_blas(machine_)) {
+        machine_.set_checked(checked);
+    }
 
     bool is_silicon() const override { return false; }
     unsigned compute_capability() const override { return machine_.config().compute_capability; }
@@ -140,12 +142,12 @@ class SimulatorDevice : public Device {
 
 }  // namespace
 
-std::unique_ptr<Device> make_simulator_device(const std::string& hardware) {
+std::unique_ptr<Device> make_simulator_device(const std::string& hardware, bool checked) {
     sim::Hardware loaded = sim::load_hardware(hardware);
     if (!loaded.is_gpu())
         throw Error(loaded.name + " is a " + loaded.kind + ", a capture needs a GPU", {loaded.files.front()},
                     "choose h100-sxm, or list others with heddle hardware list");
-    return std::make_unique<SimulatorDevice>(std::move(loaded));
+    return std::make_unique<SimulatorDevice>(std::move(loaded), checked);
 }
 
 }  // namespace heddle::capture

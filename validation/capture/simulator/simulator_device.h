@@ -18,6 +18,9 @@ namespace heddle::capture {
 /// `hardware`: the name of a preset ("h100-sxm") or a YAML file. Its GPU model is built when first needed;
 /// a process holds one (SystemC elaborates once), so a second device that needs time must be of the same
 /// hardware. Throws heddle::Error when the hardware cannot be read or is no GPU.
-std::unique_ptr<Device> make_simulator_device(const std::string& hardware = "h100-sxm");
+///
+/// `checked`, for tests: each simulated launch is also run without values, and with them looking at every
+/// block in every cycle; cycles that differ are a DeviceError.
+std::unique_ptr<Device> make_simulator_device(const std::string& hardware = "h100-sxm", bool checked = false);
 
 }  // namespace heddle::capture
