@@ -207,8 +207,11 @@ Measurement measure_stream(Access access, std::uint64_t bytes, Device& device,
     const std::uint64_t per_turn = ctas * kThreads * 16 * kUnroll;
     // Long enough that the launch does not matter. A simulator takes the shortest run that shows the rate:
     // what is written must be more than L2 holds back.
-    const std::uint64_t simulated = access == Access::read ? 32u << 20 : 96u << 20;
+    // What L2 holds is read again and again.
+    const bool in_l2 = access == Access::read && bytes <= 32u << 20;
+    const std::uint64_t simulated = access == Access::read ? (in_l2 ? 64u << 20 : 32u << 20) : 96u << 20;
     const std::uint64_t wanted = device.is_silicon() ? std::max<std::uint64_t>(bytes, 256u << 20)
+                                 : in_l2             ? settings.reduced(simulated)
                                                      : std::min<std::uint64_t>(bytes, simulated);
     const auto turns = static_cast<std::uint32_t>(std::max<std::uint64_t>(2, wanted / per_turn));
     TimingOptions options;

@@ -1,5 +1,6 @@
 // Latency of bulk copies (TMA) by where the line is: what L2 holds in the near and the far half, and DRAM.
 #include <memory>
+#include <numeric>
 
 #include "validation/capture/microbenchmarks/benchmark.h"
 #include "validation/capture/microbenchmarks/launching.h"
@@ -18,12 +19,14 @@ constexpr unsigned kBytes = 128;
 constexpr unsigned kWarmUp = 4;
 
 /// All threads touch the lines (`touched` of them, 0: none); then one thread copies one line after the other,
-/// each when the one before has arrived: line (61 i + 1) mod `lines` follows line i, which is known before.
+/// each when the one before has arrived, in the order in which they were touched: line (i + step) mod `lines`
+/// follows line i.
 GeneratedKernel generate_bulk_latency(unsigned capability) {
     PtxWriter w("bulk_latency", capability, 90, "bulk copies");
     const Reg buffer = w.pointer_parameter("buffer"), lines = w.b32_parameter("lines"),
               stride = w.b32_parameter("stride"), touched = w.b32_parameter("touched"),
-              turns = w.b32_parameter("turns"), out = w.pointer_parameter("out");
+              step = w.b32_parameter("step"), turns = w.b32_parameter("turns"), out = w.pointer_parameter("out");
+    const Reg count = w.make_b64("cvt.u64.u32", touched);
     const Reg tile = w.make_b32("mov.u32", w.shared("tile", kBytes, 128));
     const Reg barrier = w.make_b32("mov.u32", w.shared("barrier", 8));
     const Reg thread = w.tid(), index = w.make_b32("mov.u32", thread), kept = w.constant_b32(0);
@@ -33,7 +36,10 @@ GeneratedKernel generate_bulk_latency(unsigned capability) {
     w.place(touch);
     w.op("setp.ge.u32", done, index, touched);
     w.jump_if(done, touched_all);
-    const Reg value = w.make_b32("ld.global.cg.u32", at(w.make_b64("mad.wide.u32", index, stride, buffer)));
+    const Reg place = w.make_b64("rem.u64", w.make_b64("mul.wide.u32", index, step), count);
+    const Reg element = w.make_b32("cvt.u32.u64", place);
+    const Reg value =
+        w.make_b32("ld.global.cg.u32", at(w.make_b64("mad.wide.u32", element, stride, buffer)));
     w.op("xor.b32", kept, kept, value);
     w.op("add.u32", index, index, kThreads);
     w.jump(touch);
@@ -52,7 +58,7 @@ GeneratedKernel generate_bulk_latency(unsigned capability) {
     w.op("mbarrier.arrive.expect_tx.shared.b64", w.b64(), at(barrier), kBytes);
     w.op("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", at(tile), at(from), kBytes,
          at(barrier));
-    w.op("mad.lo.u32", line, line, 61, 1);
+    w.op("add.u32", line, line, step);
     w.op("rem.u32", line, line, lines);
     w.op("mad.wide.u32", from, line, stride, buffer);
     w.place(again);
@@ -81,6 +87,8 @@ struct BulkChase {
 Measurement measure_bulk_chase(BulkChase chase, Device& device, const MeasureSettings& settings) {
     const auto turns = static_cast<unsigned>(settings.reduced(1024, 2 * kWarmUp));
     chase.lines = static_cast<std::uint32_t>(settings.reduced(chase.lines, 64));
+    std::uint32_t step = (chase.lines / 2 + chase.lines / 8) | 1;
+    while (std::gcd(step, chase.lines) != 1) step += 2;
     const GeneratedKernel kernel = generate_bulk_latency(ptx_capability(device));
     const KernelHandle handle = device.load(kernel.text, kernel.entry);
     const std::uint64_t bytes = std::uint64_t{chase.lines} * chase.stride;
@@ -97,6 +105,7 @@ Measurement measure_bulk_chase(BulkChase chase, Device& device, const MeasureSet
                                    {"lines", chase.lines},
                                    {"stride", chase.stride},
                                    {"touched", chase.touch ? chase.lines : 0},
+                                   {"step", step},
                                    {"turns", turns},
                                    {"out", out.address()}}));
         result.cycles.push_back(
@@ -109,7 +118,6 @@ Measurement measure_bulk_chase(BulkChase chase, Device& device, const MeasureSet
 }  // namespace
 
 void add_bulk_latency_benchmarks(std::vector<Benchmark>& list) {
-    // 61 - 1 divides by 4, 3 and 5: one cycle through 2^16 x 5 lines (40 MiB) as through 2^n.
     for (const BulkChase& chase :
          {BulkChase{"l2", 8192, kBytes, true}, BulkChase{"far", 327680, kBytes, true},
           BulkChase{"dram", 16384, 16384 + kBytes, false}}) {

@@ -1,7 +1,7 @@
 // Latencies of the memory hierarchy by pointer chase: the size of the ring decides which level answers.
 #include <array>
-#include <bit>
 #include <memory>
+#include <numeric>
 
 #include "validation/capture/microbenchmarks/launching.h"
 #include "validation/capture/microbenchmarks/timed_loop.h"
@@ -38,21 +38,26 @@ GeneratedKernel generate_ring(unsigned capability) {
     return w.finish({kThreads, 1, 1});
 }
 
-/// a - 1 divides by 4 and by every prime factor of n, c has none of them. n: a power of two, or that times 3
-/// or 5 and small enough that nothing overflows 32 bits.
+/// Rings whose elements are all touched before: (i + c) mod n, c near 0.618 n and without a common factor, so
+/// that element j of the order is j c mod n and can be touched by any thread. The others, n a power of two:
+/// (5 i + c) mod n, c odd.
 struct Order {
     std::uint64_t multiplier = 5, increment = 1;
-    explicit Order(std::uint64_t n) : increment((n / 2 + n / 8) | 1) {
-        if (!std::has_single_bit(n)) multiplier = 61;
+    Order(std::uint64_t n, bool touched) : increment((n / 2 + n / 8) | 1) {
+        if (!touched) return;
+        multiplier = 1;
+        while (std::gcd(increment, n) != 1) increment += 2;
     }
 };
 
-/// All threads touch every element (`touched` of them), then one follows `turns` times 16 pointers.
+/// All threads touch every element (`touched` of them) in the order of the chase (what is to be found least
+/// recently used in a cache is what the chase comes to first), then one follows `turns` times 16 pointers.
 GeneratedKernel generate_chase(unsigned capability, const std::string& cache) {
     PtxWriter w("chase_" + cache, capability);
     const Reg ring = w.pointer_parameter("ring"), touched = w.b32_parameter("touched"),
-              stride = w.b32_parameter("stride"), turns = w.b32_parameter("turns"),
-              out = w.pointer_parameter("out");
+              stride = w.b32_parameter("stride"), step = w.b32_parameter("step"),
+              turns = w.b32_parameter("turns"), out = w.pointer_parameter("out");
+    const Reg count = w.make_b64("cvt.u64.u32", touched);
     const Reg thread = w.tid(), index = w.make_b32("mov.u32", thread), kept = w.make_b64("mov.u64", 0);
     const std::string touch = w.new_label("touch"), touched_all = w.new_label("touched_all"),
                       chase = w.new_label("chase"), end = w.new_label("end");
@@ -61,7 +66,9 @@ GeneratedKernel generate_chase(unsigned capability, const std::string& cache) {
     w.place(touch);
     w.op("setp.ge.u32", done, index, touched);
     w.jump_if(done, touched_all);
-    const Reg value = w.make_b64(load, at(w.make_b64("mad.wide.u32", index, stride, ring)));
+    const Reg place = w.make_b64("rem.u64", w.make_b64("mul.wide.u32", index, step), count);
+    const Reg element = w.make_b32("cvt.u32.u64", place);
+    const Reg value = w.make_b64(load, at(w.make_b64("mad.wide.u32", element, stride, ring)));
     w.op("xor.b64", kept, kept, value);
     w.op("add.u32", index, index, kThreads);
     w.jump(touch);
@@ -111,7 +118,7 @@ Measurement measure_chase(Chase chase, Device& device, const MeasureSettings& se
     const KernelHandle make = device.load(maker.text, maker.entry),
                        handle = device.load(kernel.text, kernel.entry);
     const DeviceBuffer ring(device, bytes), out(device, 16);
-    const Order order(chase.elements);
+    const Order order(chase.elements, chase.touch);
     device.launch(make_launch(make, maker, {kernels::divide_up(chase.elements, kThreads), 1, 1},
                               {{"ring", ring.address()},
                                {"elements", chase.elements},
@@ -131,6 +138,7 @@ Measurement measure_chase(Chase chase, Device& device, const MeasureSettings& se
                                   {{"ring", ring.address()},
                                    {"touched", chase.touch ? chase.elements : 0},
                                    {"stride", chase.stride},
+                                   {"step", order.increment},
                                    {"turns", turns},
                                    {"out", out.address()}}));
         const double cycles =
