@@ -51,8 +51,12 @@ void describe(GpuConfig& c, ParameterList& list) {
              "Dense fp64 multiply-accumulates per cycle and SM; 0: none.");
     list.add("tensor.mma_sync_efficiency", c.tensor.mma_sync_efficiency, ratio, 0.01, 1,
              "Part of the peak rates that mma.sync reaches.");
+    list.add("tensor.mma_sync_minimum", c.tensor.mma_sync_minimum, cycles, 1, 64,
+             "Cycles for which a mma.sync occupies its sub-core's tensor core at least.");
     list.add("tensor.latency", c.tensor.latency, cycles, 1, 1000,
-             "Cycles until a dependent mma may issue, beyond those for which the tensor core is occupied.");
+             "Cycles until a dependent mma may issue, beyond latency_growth times those at the full rate.");
+    list.add("tensor.latency_growth", c.tensor.latency_growth, count, 0, 16,
+             "Cycles by which a mma's latency grows for each cycle that it takes at the full rate of its type.");
 
     describe(c.wgmma, list);
     list.add("mbarrier.arrive_latency", c.memory_barrier.arrive_latency, cycles, 6, 1000,

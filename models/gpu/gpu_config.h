@@ -50,9 +50,11 @@ struct TensorConfig {
     /// Part of the rates above that mma.sync reaches. Hopper keeps the peak for wgmma; mma.sync saturates
     /// near 66 %.
     double mma_sync_efficiency = 0.66;
-    /// Until a dependent mma may issue, beyond the cycles for which the tensor core is occupied: m16n8k16 in
-    /// f16 takes 27 + 6.2 = 33 cycles on an H100.
-    std::uint32_t latency = 27;
+    std::uint32_t mma_sync_minimum = 4;  ///< cycles of a sub-core's tensor core, however small the product
+    /// Of a dependent mma.sync: latency + latency_growth x the cycles that it takes at the full rate of its
+    /// type. On an H100 m16n8k8 in f16 (2 cycles) takes 16 and m16n8k16 (4 cycles) takes 24.
+    std::uint32_t latency = 8;
+    double latency_growth = 4;
 };
 
 struct SharedConfig {

@@ -123,10 +123,14 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
             break;
         case ptx::Pipeline::tensor: {
             const double cycles = info.tensor_macs / tensor_rate(info, config, kernel);
-            row.interval = fine(cycles);
+            row.interval = fine(
+                info.asynchronous_tensor ? cycles : std::max<double>(cycles, config.tensor.mma_sync_minimum));
             row.tensor_full_time =
                 fine(info.asynchronous_tensor ? cycles : cycles * config.tensor.mma_sync_efficiency);
-            row.latency = config.tensor.latency + static_cast<std::uint32_t>(std::ceil(cycles));
+            row.latency = config.tensor.latency +
+                          static_cast<std::uint32_t>(std::ceil(
+                              config.tensor.latency_growth * cycles *
+                              (info.asynchronous_tensor ? 1.0 : config.tensor.mma_sync_efficiency)));
             row.unit = Unit::tensor;
             row.slots = 1;
             if (info.asynchronous_tensor) {  // WarpgroupUnit takes it from there

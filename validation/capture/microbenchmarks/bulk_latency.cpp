@@ -25,7 +25,8 @@ GeneratedKernel generate_bulk_latency(unsigned capability) {
     PtxWriter w("bulk_latency", capability, 90, "bulk copies");
     const Reg buffer = w.pointer_parameter("buffer"), lines = w.b32_parameter("lines"),
               stride = w.b32_parameter("stride"), touched = w.b32_parameter("touched"),
-              step = w.b32_parameter("step"), turns = w.b32_parameter("turns"), out = w.pointer_parameter("out");
+              step = w.b32_parameter("step"), turns = w.b32_parameter("turns"),
+              out = w.pointer_parameter("out");
     const Reg count = w.make_b64("cvt.u64.u32", touched);
     const Reg tile = w.make_b32("mov.u32", w.shared("tile", kBytes, 128));
     const Reg barrier = w.make_b32("mov.u32", w.shared("barrier", 8));
@@ -38,8 +39,7 @@ GeneratedKernel generate_bulk_latency(unsigned capability) {
     w.jump_if(done, touched_all);
     const Reg place = w.make_b64("rem.u64", w.make_b64("mul.wide.u32", index, step), count);
     const Reg element = w.make_b32("cvt.u32.u64", place);
-    const Reg value =
-        w.make_b32("ld.global.cg.u32", at(w.make_b64("mad.wide.u32", element, stride, buffer)));
+    const Reg value = w.make_b32("ld.global.cg.u32", at(w.make_b64("mad.wide.u32", element, stride, buffer)));
     w.op("xor.b32", kept, kept, value);
     w.op("add.u32", index, index, kThreads);
     w.jump(touch);
@@ -87,7 +87,7 @@ struct BulkChase {
 Measurement measure_bulk_chase(BulkChase chase, Device& device, const MeasureSettings& settings) {
     const auto turns = static_cast<unsigned>(settings.reduced(1024, 2 * kWarmUp));
     chase.lines = static_cast<std::uint32_t>(settings.reduced(chase.lines, 64));
-    std::uint32_t step = (chase.lines / 2 + chase.lines / 8) | 1;
+    std::uint32_t step = static_cast<std::uint32_t>(0.6180339887 * chase.lines) | 1;
     while (std::gcd(step, chase.lines) != 1) step += 2;
     const GeneratedKernel kernel = generate_bulk_latency(ptx_capability(device));
     const KernelHandle handle = device.load(kernel.text, kernel.entry);

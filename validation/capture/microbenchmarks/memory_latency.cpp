@@ -46,6 +46,7 @@ struct Order {
     Order(std::uint64_t n, bool touched) : increment((n / 2 + n / 8) | 1) {
         if (!touched) return;
         multiplier = 1;
+        increment = static_cast<std::uint64_t>(0.6180339887 * static_cast<double>(n)) | 1;
         while (std::gcd(increment, n) != 1) increment += 2;
     }
 };
