@@ -27,7 +27,9 @@ namespace {
 constexpr double kAllowed = 1.01;
 /// Streams of the whole GPU have two thread blocks for each SM, so that with more SMs it is another piece of
 /// work: more of them share the rows of DRAM, and another part of what is written stays in L2.
-constexpr double kAllowedOtherWork = 1.05;
+constexpr double kAllowedOtherWork = 1.08;
+/// What is written to DRAM meets reads there: the order in which both arrive decides how often the bus turns.
+constexpr double kAllowedWrites = 1.05;
 
 class HardwareFile {
   public:
@@ -194,8 +196,10 @@ void check_benchmarks(const std::vector<std::string>& steps) {
             const bool other_work =
                 step.rfind("sm.count", 0) == 0 &&
                 (subjects()[i].rfind("bandwidth/gpu", 0) == 0 || subjects()[i].rfind("tma/", 0) == 0);
-            CHECK(now[i].get<double>() <=
-                  before[i].get<double>() * (other_work ? kAllowedOtherWork : kAllowed));
+            const bool writes = subjects()[i].find("/copy/") != std::string::npos ||
+                                subjects()[i].find("/write/") != std::string::npos;
+            const double allowed = other_work ? kAllowedOtherWork : writes ? kAllowedWrites : kAllowed;
+            CHECK(now[i].get<double>() <= before[i].get<double>() * allowed);
         }
         before = now;
     }
