@@ -2,7 +2,10 @@
 // bar is the stated one.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <fstream>
+#include <map>
 #include <set>
+#include <string>
 
 #include "sim/config/hardware.h"
 #include "validation/capture/microbenchmarks/benchmark.h"
@@ -29,6 +32,25 @@ TEST_CASE("every published figure can be run on the preset of its device") {
     }
     CHECK(devices == std::set<std::string>{"h800-pcie", "h100-sxm", "h200-sxm", "a100-pcie", "a100-sxm",
                                            "v100-sxm", "rtx-a6000"});
+}
+
+TEST_CASE("the page of published figures has a row for each of them") {
+    std::ifstream stream(HEDDLE_SOURCE_DIR "/docs/timing-accuracy.md");
+    REQUIRE(stream);
+    std::map<std::string, std::string> section_of;  // by device
+    std::string line, hardware;
+    while (std::getline(stream, line)) {
+        if (line.rfind("## ", 0) == 0)
+            hardware = line.substr(line.find('`') + 1, line.rfind('`') - line.find('`') - 1);
+        section_of[hardware] += line + "\n";
+    }
+    for (const PublishedMeasurement& measurement : published_measurements()) {
+        INFO(measurement.hardware << " " << measurement.benchmark
+                                  << ": renew the page with heddle validate "
+                                     "timing --table docs/timing-accuracy.md");
+        CHECK(section_of[measurement.hardware].find("| " + measurement.benchmark + " ") != std::string::npos);
+        CHECK(section_of[measurement.hardware].find(measurement.source) != std::string::npos);
+    }
 }
 
 TEST_CASE("a latency may be 5 % or 3 cycles off, a bandwidth 5 %") {
