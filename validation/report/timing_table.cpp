@@ -66,7 +66,7 @@ std::string timing_accuracy_page(const std::vector<Comparison>& comparisons) {
     std::string text = kIntroduction;
     bool any = false;
     for (const Comparison& comparison : comparisons) {
-        if (comparison.reference.kind != "publication") continue;
+        if (comparison.reference.kind != "publication" || comparison.bars.empty()) continue;
         text += section(comparison);
         any = true;
     }
