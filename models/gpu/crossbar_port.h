@@ -30,7 +30,7 @@ class CrossbarPort {
     MemoryRequest& make(RequestKind kind, std::uint64_t line, SectorMask sectors) {
         MemoryRequest& request = pool_.take();
         request.kind = kind;
-        request.line = line;
+        request.line = static_cast<std::uint32_t>(line);
         request.sectors = sectors;
         request.issuer = static_cast<std::uint16_t>(sm_);
         return request;

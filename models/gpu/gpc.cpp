@@ -55,6 +55,7 @@ void Gpc::send(MemoryRequest& request, Cycle leave, unsigned data_sectors) {
     const Cycle at = leave + near_latency_;
     if (load && request.wants_data && !flights_.empty() && join(request, at)) return;
     const PartitionedHash::Place place = hash_.place(request.line);
+    request.key = hash_.key(place);
     const std::uint32_t partition = load ? partition_ : place.home;
     Cycle arrival = out_.take(at, std::max(1u, data_sectors) * kSectorBytes) + far_latency_;
     if (partition != partition_) {

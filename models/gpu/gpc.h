@@ -55,7 +55,7 @@ class Gpc : public sc_core::sc_module, public CrossbarInterface, public Response
   private:
     /// A load under way, which others may join until its answer has passed.
     struct Flight {
-        std::uint64_t line = 0;
+        std::uint32_t line = 0;
         MemoryRequest* leader = nullptr;
         MemoryRequest* joined = nullptr;  // newest first
         Cycle answered = 0;  // cycle in which the answer passes the GPC's port; kNever: not known

@@ -73,10 +73,13 @@ class PartitionedHash {
     }
     std::uint32_t partition_of(std::uint32_t slice) const { return slice / positions_; }
     std::uint32_t partitions() const { return partitions_; }
-    /// Name of the line among all that a slice may hold, those of other homes among them.
-    std::uint64_t key(std::uint64_t row, std::uint32_t home) const { return row * partitions_ + home; }
-    std::uint64_t row_of(std::uint64_t key) const { return key / partitions_; }
-    std::uint32_t home_of(std::uint64_t key) const { return static_cast<std::uint32_t>(key % partitions_); }
+    /// Name of the line among all that a slice may hold, those of other homes among them: unique among lines
+    /// of 512 GiB.
+    std::uint32_t key(const Place& place) const {
+        return static_cast<std::uint32_t>(place.row * partitions_ + place.home);
+    }
+    std::uint32_t row_of(std::uint32_t key) const { return partitions_ == 1 ? key : key / partitions_; }
+    std::uint32_t home_of(std::uint32_t key) const { return partitions_ == 1 ? 0 : key % partitions_; }
 
   private:
     SliceHash hash_;

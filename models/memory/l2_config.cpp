@@ -16,7 +16,7 @@ void describe(L2Config& c, ParameterList& list) {
              "From arrival at the slice to the read leaving for memory, or for the line's home.");
     list.add("l2.fill_latency", c.fill_latency, Quantity::cycles, 1, 10000,
              "From the arrival of data from memory, or from the line's home, to the response leaving.");
-    list.add("l2.mshrs", c.mshrs, Quantity::count, 1, 65536,
+    list.add("l2.mshrs", c.mshrs, Quantity::count, 1, 16384,
              "Lines of one slice that may wait for memory, and as many that may wait for another partition.");
     list.add("l2.write_backs", c.write_backs, Quantity::count, 1, 65536,
              "Evicted lines of one slice that may be on their way to memory.");

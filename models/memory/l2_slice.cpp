@@ -44,7 +44,11 @@ void L2Slice::end_of_elaboration() {
 
 void L2Slice::reset() {
     cache_.clear();
-    waiting_.assign(cache_.lines(), nullptr);
+    // At most one line for each read, from memory and from other partitions.
+    waiting_.assign(2 * std::size_t{config_.mshrs}, nullptr);
+    free_slots_.clear();
+    for (std::size_t slot = waiting_.size(); slot-- > 0;)
+        free_slots_.push_back(static_cast<std::uint16_t>(slot));
     inbox_.reset();
     stalled_ = stalled_twins_ = Queue{};
     data_.reset();
@@ -121,26 +125,20 @@ void L2Slice::retry(Queue& queue, Cycle now) {
     queue.last = nullptr;
 }
 
-L2Slice::Key L2Slice::key_of(std::uint64_t line) const {
-    const PartitionedHash::Place place = hash_.place(line);
-    return {place.row, hash_.key(place.row, place.home), place.home};
-}
-
-SectoredCache::Index L2Slice::victim(const Key& key) const {
-    return key.home == partition_ ? cache_.victim(key.value) : cache_.victim(key.value, config_.ways / 2);
+SectoredCache::Index L2Slice::victim(std::uint32_t key) const {
+    return is_home(key) ? cache_.victim(key) : cache_.victim(key, config_.ways / 2);
 }
 
 bool L2Slice::can_serve(const MemoryRequest& request) const {
-    const Key key = key_of(request.line);
-    const SectoredCache::Index index = cache_.find(key.value);
-    return has_room(request, key, index, index == SectoredCache::kNone ? victim(key) : index);
+    const SectoredCache::Index index = cache_.find(request.key);
+    return has_room(request, index, index == SectoredCache::kNone ? victim(request.key) : index);
 }
 
 /// `index`: the request's line, or kNone when `victim` is to become it.
-bool L2Slice::has_room(const MemoryRequest& request, const Key& key, SectoredCache::Index index,
+bool L2Slice::has_room(const MemoryRequest& request, SectoredCache::Index index,
                        SectoredCache::Index victim) const {
     const bool reads = request.kind != RequestKind::store;
-    const bool may_miss = (key.home == partition_ ? misses_ : copies_under_way_) < config_.mshrs;
+    const bool may_miss = (is_home(request.key) ? misses_ : copies_under_way_) < config_.mshrs;
     if (index != SectoredCache::kNone) {
         if (!reads || may_miss) return true;
         const SectoredCache::Sectors& sectors = cache_.sectors(index);
@@ -161,16 +159,15 @@ FineCycles L2Slice::duration(const MemoryRequest& request) const {
 
 /// False: there is no room now, and nothing has changed.
 bool L2Slice::serve(MemoryRequest& request, Cycle now) {
-    const Key key = key_of(request.line);
-    SectoredCache::Index index = cache_.find(key.value);
+    SectoredCache::Index index = cache_.find(request.key);
     if (index == SectoredCache::kNone) {
-        const SectoredCache::Index replaced = victim(key);
-        if (!has_room(request, key, index, replaced)) return false;
+        const SectoredCache::Index replaced = victim(request.key);
+        if (!has_room(request, index, replaced)) return false;
         evict(replaced, now);
-        cache_.assign(replaced, key.value, request.policy);
+        cache_.assign(replaced, request.key, request.policy);
         index = replaced;
     } else {
-        if (!has_room(request, key, index, index)) return false;
+        if (!has_room(request, index, index)) return false;
         cache_.touch(index, request.policy);
     }
     request.next = nullptr;
@@ -179,7 +176,7 @@ bool L2Slice::serve(MemoryRequest& request, Cycle now) {
     if (request.crosses) begin = std::max(begin, link_in_.take(now, count * link_sector_time_));
     SectoredCache::Sectors& sectors = cache_.sectors(index);
     if (request.from_slice) {
-        sectors.copies |= static_cast<std::uint8_t>(1u << hash_.partition_of(request.issuer));
+        sectors.copied = true;
     } else {
         ++statistics_.requests;
     }
@@ -203,9 +200,14 @@ bool L2Slice::serve(MemoryRequest& request, Cycle now) {
     const SectorMask absent = missing & static_cast<SectorMask>(~sectors.pending);
     statistics_.merged_sectors += sector_count(missing) - sector_count(absent);
     request.missing = missing;
-    request.next = waiting_[index];
-    waiting_[index] = &request;
-    if (absent != 0) fetch(index, key, request, absent, begin + config_.miss_latency);
+    if (sectors.pending == 0) {
+        sectors.slot = free_slots_.back();
+        free_slots_.pop_back();
+    }
+    MemoryRequest*& waiting = waiting_[sectors.slot];
+    request.next = waiting;
+    waiting = &request;
+    if (absent != 0) fetch(index, request, absent, begin + config_.miss_latency);
     return true;
 }
 
@@ -215,27 +217,28 @@ void L2Slice::store(MemoryRequest& request, SectoredCache::Sectors& sectors, Cyc
     sectors.valid |= request.sectors;
     sectors.dirty |= request.sectors;
     Cycle done = begin + config_.latency;
-    if (sectors.copies != 0 && invalidate_copies(request, sectors, begin + config_.miss_latency))
+    if (sectors.copied) {
+        invalidate_copies(request, sectors, begin + config_.miss_latency);
         done += 2 * Cycle{config_.link_latency};
+    }
     finish(request, done);
 }
 
-bool L2Slice::invalidate_copies(const MemoryRequest& request, SectoredCache::Sectors& sectors, Cycle at) {
+void L2Slice::invalidate_copies(const MemoryRequest& request, SectoredCache::Sectors& sectors, Cycle at) {
     for (std::uint32_t partition = 0; partition < twins_.size(); ++partition) {
-        if ((sectors.copies >> partition & 1u) == 0) continue;
+        if (partition == partition_) continue;
         MemoryRequest& message = pool_.take();
         message.kind = RequestKind::invalidate;
-        message.line = request.line;
+        message.key = request.key;
         message.sectors = kWholeLine;
         ++statistics_.invalidations;
         twins_[partition]->send(message, at + config_.link_latency);
     }
-    sectors.copies = 0;
-    return true;
+    sectors.copied = false;
 }
 
 void L2Slice::invalidate(MemoryRequest& request) {
-    const SectoredCache::Index index = cache_.find(key_of(request.line).value);
+    const SectoredCache::Index index = cache_.find(request.key);
     if (index != SectoredCache::kNone)
         cache_.sectors(index).valid &= static_cast<SectorMask>(~request.sectors);
     pool_.give_back(request);
@@ -247,18 +250,16 @@ void L2Slice::evict(SectoredCache::Index index, Cycle now) {
     request.kind = RequestKind::write_back;
     request.sectors = cache_.sectors(index).dirty;
     request.issuer = static_cast<std::uint16_t>(position_);
-    request.tag = static_cast<std::uint32_t>(hash_.row_of(cache_.key(index)));
-    request.line = request.tag;
+    request.tag = hash_.row_of(cache_.key(index));
     statistics_.write_back_sectors += sector_count(request.sectors);
     ++write_backs_;
     memory_->send(request, now + config_.miss_latency);
 }
 
 /// Asks memory, or the line's home, for `sectors`.
-void L2Slice::fetch(SectoredCache::Index index, const Key& key, const MemoryRequest& request,
-                    SectorMask sectors, Cycle at) {
+void L2Slice::fetch(SectoredCache::Index index, const MemoryRequest& request, SectorMask sectors, Cycle at) {
     SectoredCache::Sectors& state = cache_.sectors(index);
-    const bool home = key.home == partition_;
+    const bool home = is_home(request.key);
     if (home && fill_bytes_ >= kLineBytes) {
         sectors = kWholeLine;
     } else if (home && fill_bytes_ >= 2 * kSectorBytes) {
@@ -272,31 +273,30 @@ void L2Slice::fetch(SectoredCache::Index index, const Key& key, const MemoryRequ
     read.sectors = sectors;
     read.issuer = static_cast<std::uint16_t>(position_);
     if (home) {
-        read.line = key.row;
-        read.tag = static_cast<std::uint32_t>(key.row);
+        read.key = index;
+        read.tag = hash_.row_of(request.key);
         ++misses_;
         statistics_.fill_sectors += sector_count(sectors);
         memory_->send(read, at);
     } else {
-        read.line = request.line;
+        read.key = request.key;
+        read.tag = index;
         read.from_slice = true;
         read.wants_data = true;
         read.policy = request.policy;
         ++copies_under_way_;
         statistics_.copy_sectors += sector_count(sectors);
-        twins_[key.home]->send(read, at + config_.link_latency);
+        twins_[hash_.home_of(request.key)]->send(read, at + config_.link_latency);
     }
 }
 
 void L2Slice::fill(MemoryRequest& response, Cycle now) {
-    const std::uint64_t key =
-        response.from_slice ? key_of(response.line).value : hash_.key(response.line, partition_);
-    const SectoredCache::Index index = cache_.find(key);
-    SectoredCache::Sectors& sectors = cache_.sectors(index);
+    SectoredCache::Sectors& sectors = cache_.sectors(index_of(response));
     sectors.valid |= response.sectors;
     sectors.pending &= static_cast<SectorMask>(~response.sectors);
     --(response.from_slice ? copies_under_way_ : misses_);
-    MemoryRequest** link = &waiting_[index];
+    if (sectors.pending == 0) free_slots_.push_back(sectors.slot);
+    MemoryRequest** link = &waiting_[sectors.slot];
     MemoryRequest* done = nullptr;  // reversed here: oldest first
     while (*link != nullptr) {
         MemoryRequest& request = **link;
@@ -314,7 +314,7 @@ void L2Slice::fill(MemoryRequest& response, Cycle now) {
         done = request.next;
         if (request.kind == RequestKind::atomic) {
             sectors.dirty |= request.sectors;
-            if (sectors.copies != 0) invalidate_copies(request, sectors, now + 1);
+            if (sectors.copied) invalidate_copies(request, sectors, now + 1);
         }
         finish(request, now + config_.fill_latency);
     }
@@ -337,21 +337,19 @@ void L2Slice::finish(MemoryRequest& request, Cycle at) {
 }
 
 void L2Slice::preload(std::uint64_t line, bool dirty) {
-    const Key key = key_of(line);
-    SectoredCache::Index index = cache_.find(key.value);
+    const std::uint32_t key = hash_.key(hash_.place(line));
+    SectoredCache::Index index = cache_.find(key);
     if (index == SectoredCache::kNone) {
-        index = cache_.victim(key.value);
+        index = cache_.victim(key);
         if (index == SectoredCache::kNone) return;
-        cache_.assign(index, key.value);
+        cache_.assign(index, key);
     } else {
         cache_.touch(index);
     }
-    const bool home = key.home == partition_;
+    const bool home = is_home(key);
     cache_.sectors(index).valid = kWholeLine;
     cache_.sectors(index).dirty = dirty && home ? kWholeLine : 0;
-    if (home && !dirty)
-        cache_.sectors(index).copies =
-            static_cast<std::uint8_t>(((1u << hash_.partitions()) - 1) & ~(1u << partition_));
+    cache_.sectors(index).copied = home && !dirty;
 }
 
 L2SliceStatistics L2Slice::statistics() const {

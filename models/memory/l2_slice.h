@@ -69,27 +69,25 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
         MemoryRequest* first = nullptr;
         MemoryRequest* last = nullptr;
     };
-    struct Key {
-        std::uint64_t row;
-        std::uint64_t value;  // in the cache
-        std::uint32_t home;
-    };
     void end_of_elaboration() override;
-    Key key_of(std::uint64_t line) const;
+    bool is_home(std::uint32_t key) const { return hash_.home_of(key) == partition_; }
     void take(MemoryRequest& request, Cycle now);
     void retry(Queue& queue, Cycle now);
     bool serve(MemoryRequest& request, Cycle now);
-    bool has_room(const MemoryRequest& request, const Key& key, SectoredCache::Index index,
+    bool has_room(const MemoryRequest& request, SectoredCache::Index index,
                   SectoredCache::Index victim) const;
-    SectoredCache::Index victim(const Key& key) const;
+    SectoredCache::Index victim(std::uint32_t key) const;
     bool can_serve(const MemoryRequest& request) const;
     void store(MemoryRequest& request, SectoredCache::Sectors& sectors, Cycle begin);
-    bool invalidate_copies(const MemoryRequest& request, SectoredCache::Sectors& sectors, Cycle at);
+    void invalidate_copies(const MemoryRequest& request, SectoredCache::Sectors& sectors, Cycle at);
     void invalidate(MemoryRequest& request);
     void evict(SectoredCache::Index index, Cycle now);
-    void fetch(SectoredCache::Index index, const Key& key, const MemoryRequest& request, SectorMask sectors,
-               Cycle at);
+    void fetch(SectoredCache::Index index, const MemoryRequest& request, SectorMask sectors, Cycle at);
     void fill(MemoryRequest& response, Cycle now);
+    // Of a read that comes back. On the way to memory `tag` says the row, between twins `key` the line.
+    static SectoredCache::Index index_of(const MemoryRequest& response) {
+        return response.from_slice ? response.tag : response.key;
+    }
     void finish(MemoryRequest& request, Cycle at);
     FineCycles duration(const MemoryRequest& request) const;
 
@@ -106,8 +104,8 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     FineCycles sector_time_, write_sector_time_, atomic_time_, link_sector_time_;
 
     SectoredCache cache_;
-    std::vector<MemoryRequest*>
-        waiting_;  // per line: requests that wait for its pending sectors, newest first
+    std::vector<MemoryRequest*> waiting_;  // by Sectors::slot of a line: for its sectors, newest first
+    std::vector<std::uint16_t> free_slots_;
     DelayQueue inbox_;
     Queue stalled_, stalled_twins_;
     BandwidthServer data_, link_out_, link_in_;

@@ -53,7 +53,7 @@ struct Bench {
              bool data = true) {
         MemoryRequest request;
         request.kind = kind;
-        request.line = line;
+        request.line = request.key = static_cast<std::uint32_t>(line);
         request.sectors = sectors;
         request.wants_data = data;
         request.atomic_conflicts = 1;
