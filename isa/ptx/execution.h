@@ -69,6 +69,19 @@ enum class Synchronisation : std::uint8_t {
 /// What an instruction does with an mbarrier, as far as its latency depends on it.
 enum class MemoryBarrierUse : std::uint8_t { none, arrive, try_wait, test_wait };
 
+/// Which lines a cache gives up first (PTX ISA, "Cache eviction priority hints").
+enum class CachePriority : std::uint8_t { none, normal, first, last, unchanged };
+
+/// What an access asks of the caches.
+struct CachePolicy {
+    CachePriority l1 = CachePriority::none;
+    CachePriority primary = CachePriority::none;    ///< L2, of `sixteenths` of the lines
+    CachePriority secondary = CachePriority::none;  ///< L2, of the others
+    std::uint8_t sixteenths = 16;
+    bool allocate_l1 = true;
+    bool operator==(const CachePolicy&) const = default;
+};
+
 /// What is the same for every execution of an instruction. Scoreboard identifiers name virtual registers
 /// (predicates too) of the kernel, dense from 0 to LoadedKernel::scoreboard_size() - 1.
 struct InstructionInfo {
@@ -86,7 +99,8 @@ struct InstructionInfo {
     bool atomic = false;
     bool async_copy = false;  ///< cp.async: global -> shared without registers
     bool bulk_copy = false;   ///< starts an AsyncOperation that copies: cp.async.bulk, st.async
-    bool bypass_l1 = false;   ///< .cg, .cs volatile and the like
+    bool bypass_l1 = false;   ///< .cg, .cv, volatile and the like
+    CachePolicy cache;        ///< of memory accesses and bulk copies
     Synchronisation synchronisation = Synchronisation::none;
     std::uint16_t async_copy_groups_left = 0;
     std::uint16_t register_count = 0;  ///< of setmaxnreg
@@ -154,6 +168,7 @@ struct AsyncOperation {
         std::uint32_t transaction_bytes;
     };
     std::vector<Signal> signals;
+    CachePolicy cache;  ///< of the global side
 };
 
 /// What one step did.
@@ -230,6 +245,15 @@ class LoadedKernel {
 };
 
 /// One launch: a kernel with its grid, parameters and memory.
+/// A launch attribute, as CUDA's cudaAccessPolicyWindow: how long lines of a range stay in L2. In functional runs
+/// it says nothing.
+struct AccessPolicyWindow {
+    std::uint64_t base = 0, bytes = 0;  ///< no window: 0 bytes
+    double hit_ratio = 1;               ///< part of the range's lines that get `hit`, in sixteenths; the others `miss`
+    CachePriority hit = CachePriority::none;  ///< persisting: last, streaming: first, normal
+    CachePriority miss = CachePriority::none;
+};
+
 struct LaunchContext {
     const LoadedKernel* kernel = nullptr;
     Dim3 grid, block;
@@ -245,6 +269,7 @@ struct LaunchContext {
     /// Functional mode: look for errors that need not show in the results. nullptr: do not.
     CheckLog* check = nullptr;
     std::uint64_t stack_bytes = std::uint64_t{64} << 10;  ///< per thread, for functions that call themselves
+    AccessPolicyWindow access_policy_window = {};
     double nanoseconds_per_cycle = 1;  ///< %globaltimer counts nanoseconds, Warp::step()'s clock cycles
 };
 

@@ -66,6 +66,7 @@ void BulkCopyEngine::begin(std::uint32_t id, const ptx::AsyncOperation& operatio
     copy.id = id;
     copy.others = std::move(others);
     copy.next = 0;
+    copy.cache = operation.cache;
     copy.outstanding = 0;
     copy.start = copy.last = start(now);
     split(operation, copy.lines);
@@ -88,7 +89,7 @@ void BulkCopyEngine::send_line(std::uint32_t index, Cycle leave) {
     const Line line = copy.lines[copy.next++];
     if (copy.next == copy.lines.size()) queue_.pop_front();
     ++copy.outstanding;
-    MemoryRequest& request = port_.make(RequestKind::load, line.line, line.sectors);
+    MemoryRequest& request = port_.make(RequestKind::load, line.line, line.sectors, copy.cache);
     request.wants_data = true;
     request.tag = index | kTag;
     statistics_.load_sectors += sector_count(line.sectors);
@@ -102,8 +103,8 @@ void BulkCopyEngine::send_stores(const ptx::AsyncOperation& operation, std::uint
     Cycle last = leave;
     load_store_.pass_wavefronts(static_cast<std::uint32_t>(lines_.size()), now);
     for (const Line& line : lines_) {
-        MemoryRequest& request =
-            port_.make(operation.reduces ? RequestKind::atomic : RequestKind::store, line.line, line.sectors);
+        MemoryRequest& request = port_.make(operation.reduces ? RequestKind::atomic : RequestKind::store,
+                                            line.line, line.sectors, operation.cache);
         if (operation.reduces) request.atomic_conflicts = 1;
         statistics_.store_sectors += sector_count(line.sectors);
         load_store_.count_bulk_store();
@@ -118,7 +119,7 @@ void BulkCopyEngine::send_prefetches(const ptx::AsyncOperation& operation, std::
     split(operation, lines_);
     const Cycle leave = start(now);
     for (const Line& line : lines_) {
-        MemoryRequest& request = port_.make(RequestKind::load, line.line, line.sectors);
+        MemoryRequest& request = port_.make(RequestKind::load, line.line, line.sectors, operation.cache);
         load_store_.count_bulk_store();
         port_.send(request, leave);
     }

@@ -58,6 +58,7 @@ class BulkCopyEngine {
     };
     struct Copy {
         std::uint32_t id = 0;
+        ptx::CachePolicy cache;
         std::vector<Line> lines;
         std::vector<ClusterNeighbour*> others;
         std::size_t next = 0;           // line to be sent

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "models/gpu/eviction.h"
 #include "models/gpu/gpc.h"
 #include "models/gpu/gpu_config.h"
 #include "models/memory/bandwidth_calendar.h"
@@ -19,26 +20,33 @@ class CrossbarPort {
           sm_(sm),
           request_bytes_(static_cast<std::uint32_t>(std::max(1.0, config.crossbar.request_bytes))),
           out_(config.crossbar.request_bytes),
-          in_(config.crossbar.response_bytes) {}
+          in_(config.crossbar.response_bytes),
+          translation_(config.translation) {}
 
     void connect(CrossbarInterface& crossbar) { crossbar_ = &crossbar; }
     void reset() {
         out_.reset();
         in_.reset();
+        translation_.reset();
     }
+    /// What the launch says of the eviction of a range of addresses.
+    void set_window(const ptx::AccessPolicyWindow& window) { window_ = WindowPolicy(window); }
 
-    MemoryRequest& make(RequestKind kind, std::uint64_t line, SectorMask sectors) {
+    MemoryRequest& make(RequestKind kind, std::uint64_t line, SectorMask sectors,
+                        const ptx::CachePolicy& cache = {}) {
         MemoryRequest& request = pool_.take();
         request.kind = kind;
         request.line = static_cast<std::uint32_t>(line);
         request.sectors = sectors;
         request.issuer = static_cast<std::uint16_t>(sm_);
+        request.policy =
+            cache.primary != ptx::CachePriority::none ? eviction_policy(cache, line) : window_.of(line);
         return request;
     }
     /// Sends a request that carries no data. It leaves in cycle `leave` at the earliest; returns when.
     Cycle send(MemoryRequest& request, Cycle leave) {
         const Cycle begin = out_.take(leave, request_bytes_);
-        crossbar_->send(request, begin, 0);
+        pass_on(request, begin, 0);
         return begin;
     }
     /// Sends a request that carries its sectors' data.
@@ -47,7 +55,7 @@ class CrossbarPort {
         const Cycle cycles = sectors * kSectorBytes / request_bytes_;
         const Cycle last = out_.take(leave, sectors * kSectorBytes);
         const Cycle begin = std::max(leave, last + 1 - std::min(last, std::max<Cycle>(cycles, 1)));
-        crossbar_->send(request, begin, sectors);
+        pass_on(request, begin, sectors);
         return begin;
     }
     /// A response that arrives in cycle `arrival`, perhaps in the future, has passed the port: in the
@@ -56,11 +64,22 @@ class CrossbarPort {
     void give_back(MemoryRequest& response) { pool_.give_back(response); }
 
   private:
+    /// The page is known, then the request leaves for the crossbar. Others overtake it meanwhile.
+    void pass_on(MemoryRequest& request, Cycle at, unsigned data_sectors) {
+        if (translation_.enabled())
+            at = translation_.translate(request.line, at, [this](std::uint64_t page, Cycle asked) {
+                return crossbar_->translate(page, asked);
+            });
+        crossbar_->send(request, at, data_sectors);
+    }
+
     MemoryRequestPool& pool_;
     const std::uint32_t sm_;
     const std::uint32_t request_bytes_;
     CrossbarInterface* crossbar_ = nullptr;
     BandwidthCalendar out_, in_;
+    SmTranslation translation_;
+    WindowPolicy window_;
 };
 
 }  // namespace heddle::models::gpu

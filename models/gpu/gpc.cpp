@@ -23,7 +23,8 @@ Gpc::Gpc(const sc_core::sc_module_name& name, const GpuConfig& config, std::uint
       pool_(pool),
       local_(config.sm.count),
       out_(config.crossbar.gpc_request_bytes),
-      in_(config.crossbar.gpc_response_bytes) {
+      in_(config.crossbar.gpc_response_bytes),
+      translation_(config.translation) {
     requests.bind(*this);
     responses.bind(*this);
     for (std::size_t i = 0; i < members_.size(); ++i) local_[members_[i]] = static_cast<std::uint16_t>(i);
@@ -44,6 +45,7 @@ void Gpc::end_of_elaboration() {
 void Gpc::reset() {
     out_.reset();
     in_.reset();
+    translation_.reset();
     std::fill(flights_.begin(), flights_.end(), Flight{});
     statistics_ = {};
 }
@@ -121,6 +123,7 @@ void Gpc::acknowledge(Cycle) {}  // slices answer with respond()
 
 GpcStatistics Gpc::statistics() const {
     GpcStatistics result = statistics_;
+    result.walks = translation_.walks();
     result.request_bytes = out_.booked_bytes();
     result.response_bytes = in_.booked_bytes();
     return result;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/gpu/gpu_config.h"
+#include "models/gpu/translation.h"
 #include "models/memory/address_hash.h"
 #include "models/memory/bandwidth_calendar.h"
 #include "models/memory/memory_ports.h"
@@ -19,11 +20,14 @@ class CrossbarInterface : public virtual sc_core::sc_interface {
     /// The request leaves the SM in cycle `leave`, at least the present one, with `data_sectors` sectors of
     /// data. Ownership passes to the crossbar.
     virtual void send(MemoryRequest& request, Cycle leave, unsigned data_sectors) = 0;
+    /// When a page that an SM does not know, and asks for in cycle `at`, can be used.
+    virtual Cycle translate(std::uint64_t page, Cycle at) = 0;
 };
 
 struct GpcStatistics {
     std::uint64_t requests = 0;                           ///< of SMs
     std::uint64_t joined = 0;                             ///< loads that were answered by another SM's
+    std::uint64_t walks = 0;                              ///< of page tables
     std::uint64_t request_bytes = 0, response_bytes = 0;  ///< through the GPC's port
 };
 
@@ -47,6 +51,7 @@ class Gpc : public sc_core::sc_module, public CrossbarInterface, public Response
     void send(MemoryRequest& request, Cycle leave, unsigned data_sectors) override;
     void respond(MemoryRequest& request, Cycle arrival) override;
     void acknowledge(Cycle at) override;
+    Cycle translate(std::uint64_t page, Cycle at) override { return translation_.translate(page, at); }
     void reset();
 
     const std::vector<std::uint32_t>& members() const { return members_; }
@@ -78,6 +83,7 @@ class Gpc : public sc_core::sc_module, public CrossbarInterface, public Response
     std::vector<ResponseInterface*> sms_;
     std::vector<std::uint16_t> local_;  // by SM: its place in members_
     BandwidthCalendar out_, in_;
+    GpcTranslation translation_;
     std::vector<Flight> flights_;
     std::uint64_t set_mask_ = 0;
     GpcStatistics statistics_;

@@ -165,7 +165,8 @@ void Gpu::preload(const std::vector<L2Residency>& resident) {
     for (const L2Residency& range : resident) {
         if (range.bytes == 0) continue;
         const std::uint64_t last = (range.base + range.bytes - 1) / kLineBytes;
-        for (std::uint64_t line = range.base / kLineBytes; line <= last; ++line) {
+        for (std::uint64_t number = range.base / kLineBytes; number <= last; ++number) {
+            const auto line = static_cast<std::uint32_t>(number);  // as requests name it
             // What a kernel wrote lies in the line's home alone; what it read, in every partition.
             const PartitionedHash::Place place = hash.place(line);
             for (std::uint32_t partition = 0; partition < config_.l2.partitions; ++partition) {

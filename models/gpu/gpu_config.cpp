@@ -1,5 +1,7 @@
 #include "models/gpu/gpu_config.h"
 
+#include <bit>
+
 #include "models/memory/sectored_cache.h"
 
 namespace heddle::models::gpu {
@@ -117,6 +119,7 @@ void describe(GpuConfig& c, ParameterList& list) {
 
     models::describe(c.l2, list);
     models::describe(c.crossbar, list);
+    describe(c.translation, list);
     models::describe(c.hbm, list);
 
     list.add("host.bandwidth", c.host.bandwidth, Quantity::bandwidth, 1e8, 1e13,
@@ -173,7 +176,11 @@ std::vector<std::string> check(const GpuConfig& c) {
     require(c.l2.slices % c.hbm.channels == 0, "l2.slices must be a multiple of hbm.channels");
     require(c.l2.bytes / c.l2.slices >= std::uint64_t{kLineBytes} * c.l2.ways,
             "l2.size must give every slice at least one set of l2.ways lines");
+    require(c.l2.partitions == 1 || c.l2.ways >= 2, "l2.ways must be at least 2 with several l2.partitions");
     require(c.l2.slices % c.l2.partitions == 0, "l2.slices must be a multiple of l2.partitions");
+    require(c.translation.page_bytes == 0 ||
+                (std::has_single_bit(c.translation.page_bytes) && c.translation.page_bytes >= 4096),
+            "tlb.page_size must be a power of two of at least 4 KiB, or 0");
     require(c.crossbar.gpc_latency < c.crossbar.latency,
             "crossbar.gpc_latency is a part of crossbar.latency and must be shorter");
     require(c.power.idle + c.power.active < c.power.limit,

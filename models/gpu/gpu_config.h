@@ -13,6 +13,7 @@
 #include "models/gpu/issue_ports.h"
 #include "models/gpu/power.h"
 #include "models/gpu/register_banks.h"
+#include "models/gpu/translation.h"
 #include "models/gpu/warpgroup_unit.h"
 #include "models/memory/l2_config.h"
 #include "models/memory/memory_channel.h"
@@ -141,6 +142,7 @@ struct GpuConfig {
     BulkCopyConfig bulk_copy;
     L2Config l2;
     CrossbarConfig crossbar;
+    TranslationConfig translation;
     MemoryConfig hbm;
     LaunchConfig launch;
     HostConfig host;

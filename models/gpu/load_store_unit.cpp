@@ -73,19 +73,18 @@ LoadStoreUnit::Outcome LoadStoreUnit::access_barrier(const ptx::MemoryAccess& ac
     return {start, start - address_cycles_ + latency + wavefronts - 1};
 }
 
-LoadStoreUnit::Outcome LoadStoreUnit::load(const ptx::MemoryAccess& access, bool bypass_l1,
+LoadStoreUnit::Outcome LoadStoreUnit::load(const ptx::MemoryAccess& access, const CacheUse& use,
                                            const LoadOwner& owner, Cycle now) {
     coalesce(access, lines_);
-    if (!owner.async_copy) return load_lines(bypass_l1, owner, now, global_wavefronts(access, lines_));
+    if (!owner.async_copy) return load_lines(use, owner, now, global_wavefronts(access, lines_));
     // The data do not pass through registers: only the banks that they are written to count.
     const unsigned shared = shared_wavefronts_of_copy(access);
     ++statistics_.shared_accesses;
     statistics_.shared_wavefronts += shared;
-    return load_lines(bypass_l1, owner, now,
-                      std::max((lines_.count + kTagsPerCycle - 1) / kTagsPerCycle, shared));
+    return load_lines(use, owner, now, std::max((lines_.count + kTagsPerCycle - 1) / kTagsPerCycle, shared));
 }
 
-LoadStoreUnit::Outcome LoadStoreUnit::load_lines(bool bypass_l1, const LoadOwner& owner, Cycle now,
+LoadStoreUnit::Outcome LoadStoreUnit::load_lines(const CacheUse& use, const LoadOwner& owner, Cycle now,
                                                  unsigned wavefronts) {
     const Cycle start = accept(now, wavefronts);
     const Cycle delay = start - address_cycles_ - now;
@@ -97,10 +96,10 @@ LoadStoreUnit::Outcome LoadStoreUnit::load_lines(bool bypass_l1, const LoadOwner
         ++statistics_.l1_requests;
         statistics_.l1_load_sectors += count;
         SectorMask missing = access.sectors;
-        if (!bypass_l1) {
+        if (!use.bypass_l1) {
             const SectoredCache::Index index = l1_.find(access.line);
             if (index != SectoredCache::kNone) {
-                l1_.touch(index);
+                l1_.touch(index, eviction_policy(use.policy.l1));
                 missing &= static_cast<SectorMask>(~l1_.sectors(index).valid);
             }
         }
@@ -108,12 +107,12 @@ LoadStoreUnit::Outcome LoadStoreUnit::load_lines(bool bypass_l1, const LoadOwner
         if (missing == 0) continue;
         if (load == kNone) load = new_load(owner, hit);
         ++loads_[load].lines_left;
-        wait_for(access.line, missing, bypass_l1, load, now + delay + config_.l1.miss_latency + i);
+        wait_for(access.line, missing, use, load, now + delay + config_.l1.miss_latency + i);
     }
     return {start, load == kNone ? hit : kNever};
 }
 
-void LoadStoreUnit::wait_for(std::uint64_t line, SectorMask missing, bool bypass_l1, std::uint32_t load,
+void LoadStoreUnit::wait_for(std::uint64_t line, SectorMask missing, const CacheUse& use, std::uint32_t load,
                              Cycle leave) {
     std::uint32_t& head = chain(line);
     std::uint32_t index = head;
@@ -121,7 +120,7 @@ void LoadStoreUnit::wait_for(std::uint64_t line, SectorMask missing, bool bypass
     if (index == kNone) {
         index = free_mshr_;
         free_mshr_ = mshrs_[index].next;
-        mshrs_[index] = Mshr{line, 0, false, Waiter{}, head};
+        mshrs_[index] = Mshr{line, 0, false, EvictionPolicy::none, Waiter{}, head};
         head = index;
         ++mshrs_in_use_;
     }
@@ -134,18 +133,19 @@ void LoadStoreUnit::wait_for(std::uint64_t line, SectorMask missing, bool bypass
         waiters_[waiter] = Waiter{load, missing, mshr.waiter.next};
         mshr.waiter.next = waiter;
     }
-    mshr.fill_l1 |= !bypass_l1;
+    mshr.fill_l1 |= use.fills_l1();
+    mshr.l1_policy = eviction_policy(use.policy.l1);
     const SectorMask absent = missing & static_cast<SectorMask>(~mshr.pending);
     if (absent == 0) return;
     mshr.pending |= absent;
-    MemoryRequest& request = port_.make(RequestKind::load, line, absent);
+    MemoryRequest& request = port_.make(RequestKind::load, line, absent, use.policy);
     request.wants_data = true;
     request.tag = index;
     statistics_.requested_sectors += sector_count(absent);
     port_.send(request, leave);
 }
 
-LoadStoreUnit::Outcome LoadStoreUnit::store(const ptx::MemoryAccess& access, Cycle now) {
+LoadStoreUnit::Outcome LoadStoreUnit::store(const ptx::MemoryAccess& access, const CacheUse& use, Cycle now) {
     coalesce(access, lines_);
     const Cycle start = accept(now, global_wavefronts(access, lines_));
     for (unsigned i = 0; i < lines_.count; ++i) {
@@ -153,15 +153,15 @@ LoadStoreUnit::Outcome LoadStoreUnit::store(const ptx::MemoryAccess& access, Cyc
         const unsigned count = sector_count(line.sectors);
         ++statistics_.l1_requests;
         statistics_.l1_store_sectors += count;
-        MemoryRequest& request = port_.make(RequestKind::store, line.line, line.sectors);
+        MemoryRequest& request = port_.make(RequestKind::store, line.line, line.sectors, use.policy);
         ++stores_;
         port_.send_data(request, start - address_cycles_ + config_.l1.miss_latency + i);
     }
     return {start, start};
 }
 
-LoadStoreUnit::Outcome LoadStoreUnit::access_atomic(const ptx::MemoryAccess& access, bool wants_result,
-                                                    const LoadOwner& owner, Cycle now) {
+LoadStoreUnit::Outcome LoadStoreUnit::access_atomic(const ptx::MemoryAccess& access, const CacheUse& use,
+                                                    bool wants_result, const LoadOwner& owner, Cycle now) {
     coalesce(access, lines_);
     std::array<std::uint16_t, ptx::kWarpSize> conflicts;
     count_conflicts(access, lines_, conflicts);
@@ -172,7 +172,7 @@ LoadStoreUnit::Outcome LoadStoreUnit::access_atomic(const ptx::MemoryAccess& acc
         const unsigned count = sector_count(line.sectors);
         ++statistics_.l1_requests;
         statistics_.atomic_sectors += count;
-        MemoryRequest& request = port_.make(RequestKind::atomic, line.line, line.sectors);
+        MemoryRequest& request = port_.make(RequestKind::atomic, line.line, line.sectors, use.policy);
         request.atomic_conflicts = static_cast<std::uint8_t>(conflicts[i]);
         if (wants_result) {
             if (load == kNone) load = new_load(owner, start);
@@ -195,7 +195,7 @@ LoadStoreUnit::Outcome LoadStoreUnit::access_local(const ptx::MemoryAccess& acce
     // buffers.
     for (unsigned i = 0; i < lines_.count; ++i) lines_.lines[i].line += kLocalLines;
     const unsigned wavefronts = global_wavefronts(access, lines_);
-    if (!access.write) return load_lines(false, owner, now, wavefronts);
+    if (!access.write) return load_lines(CacheUse(), owner, now, wavefronts);
     const Cycle start = accept(now, wavefronts);
     for (unsigned i = 0; i < lines_.count; ++i) {
         const LineAccess& line = lines_.lines[i];
@@ -228,7 +228,7 @@ void LoadStoreUnit::respond(MemoryRequest& response, Cycle now, std::vector<Comp
         SectoredCache::Index index = l1_.find(mshr.line);
         if (index == SectoredCache::kNone) {
             index = l1_.victim(mshr.line);
-            if (index != SectoredCache::kNone) l1_.assign(index, mshr.line);
+            if (index != SectoredCache::kNone) l1_.assign(index, mshr.line, mshr.l1_policy);
         }
         if (index != SectoredCache::kNone) l1_.sectors(index).valid |= response.sectors;
     }

@@ -22,6 +22,15 @@ struct LoadOwner {
     std::uint32_t instruction = 0;  ///< or the number of the async-copy group
 };
 
+/// What an instruction asks of the caches.
+struct CacheUse {
+    bool bypass_l1 = false;
+    ptx::CachePolicy policy = {};
+    CacheUse() = default;
+    explicit CacheUse(const ptx::InstructionInfo& info) : bypass_l1(info.bypass_l1), policy(info.cache) {}
+    bool fills_l1() const { return !bypass_l1 && policy.allocate_l1; }
+};
+
 struct LoadStoreStatistics {
     std::uint64_t l1_requests = 0, l1_load_sectors = 0, l1_hit_sectors = 0, l1_store_sectors = 0;
     std::uint64_t atomic_sectors = 0, local_store_sectors = 0;
@@ -57,10 +66,10 @@ class LoadStoreUnit {
         if (load == kNone) load = new_load(owner, ready);
         ++loads_[load].lines_left;
     }
-    Outcome load(const ptx::MemoryAccess& access, bool bypass_l1, const LoadOwner& owner, Cycle now);
-    Outcome store(const ptx::MemoryAccess& access, Cycle now);
-    Outcome access_atomic(const ptx::MemoryAccess& access, bool wants_result, const LoadOwner& owner,
-                          Cycle now);
+    Outcome load(const ptx::MemoryAccess& access, const CacheUse& use, const LoadOwner& owner, Cycle now);
+    Outcome store(const ptx::MemoryAccess& access, const CacheUse& use, Cycle now);
+    Outcome access_atomic(const ptx::MemoryAccess& access, const CacheUse& use, bool wants_result,
+                          const LoadOwner& owner, Cycle now);
     /// Local memory: L1 is write-back for it, so stores stay there.
     Outcome access_local(const ptx::MemoryAccess& access, const LoadOwner& owner, Cycle now);
 
@@ -116,13 +125,15 @@ class LoadStoreUnit {
         std::uint64_t line = 0;
         SectorMask pending = 0;
         bool fill_l1 = false;
+        EvictionPolicy l1_policy = EvictionPolicy::none;
         Waiter waiter;               // the first one; `next`: the others
         std::uint32_t next = kNone;  // in its hash chain, or free
     };
 
     Cycle accept(Cycle now, unsigned wavefronts);
-    Outcome load_lines(bool bypass_l1, const LoadOwner& owner, Cycle now, unsigned wavefronts);
-    void wait_for(std::uint64_t line, SectorMask missing, bool bypass_l1, std::uint32_t load, Cycle leave);
+    Outcome load_lines(const CacheUse& use, const LoadOwner& owner, Cycle now, unsigned wavefronts);
+    void wait_for(std::uint64_t line, SectorMask missing, const CacheUse& use, std::uint32_t load,
+                  Cycle leave);
     void finish_line(std::uint32_t load, Cycle ready, std::vector<Completed>& completed);
     std::uint32_t new_load(const LoadOwner& owner, Cycle ready);
     std::uint32_t new_waiter();

@@ -79,6 +79,7 @@ void Sm::begin(const LaunchPlan& plan) {
     load_store_.reset(plan.occupancy.l1_bytes);
     instructions_.begin(config_.instruction_cache, plan.kernel.lines, kSubCores);
     constants_.begin(config_.constant_cache, kSubCores);
+    port_.set_window(plan.launch->access_policy_window);
     cta_slots_.resize(plan.occupancy.ctas_per_sm);
     profile_.assign(plan.profile ? plan.kernel.instructions.size() : 0, {});
     watches_.assign(plan.left_out != nullptr ? kWarps : 0, {});
@@ -481,7 +482,7 @@ LoadStoreUnit::Outcome Sm::access(unsigned warp, const TimedInstruction& row, co
     writes_ += (access.write && !access.atomic && !own) || owner.async_copy ? 1 : 0;
     if (owner.async_copy) {
         owner.instruction = slot.copies.open();
-        return load_store_.load(access, row.info->bypass_l1, owner, now);
+        return load_store_.load(access, CacheUse(*row.info), owner, now);
     }
     if (row.kind == TimingKind::memory_barrier && access.space == ptx::StateSpace::shared)
         return load_store_.access_barrier(access, row.latency, now);
@@ -493,9 +494,10 @@ LoadStoreUnit::Outcome Sm::access(unsigned warp, const TimedInstruction& row, co
         case ptx::StateSpace::local:
             return load_store_.access_local(access, owner, now);
         case ptx::StateSpace::global:
-            if (access.atomic) return load_store_.access_atomic(access, row.written != 0, owner, now);
-            if (access.write) return load_store_.store(access, now);
-            return load_store_.load(access, row.info->bypass_l1, owner, now);
+            if (access.atomic)
+                return load_store_.access_atomic(access, CacheUse(*row.info), row.written != 0, owner, now);
+            if (access.write) return load_store_.store(access, CacheUse(*row.info), now);
+            return load_store_.load(access, CacheUse(*row.info), owner, now);
         default: {  // constants, and parameters by address
             LoadStoreUnit::Outcome outcome = load_store_.shuffle(now);
             const Cycle waited = outcome.ready - now - config_.shared.shuffle_latency;

@@ -21,6 +21,7 @@ void Sm::begin_operations(unsigned warp, Cycle now) {
         }
         Operation& operation = operations_[index];
         operation = {std::move(started), static_cast<std::uint16_t>(warp), slot.cta, 0, 0, kNever};
+        operation.what.cache = plan_->kernel.instructions[slot.instruction].info->cache;
         ++cta_slots_[slot.cta].loads;
         if (operation.what.kind == Kind::arrive_after_copies) {
             begin_arrival(index, now);

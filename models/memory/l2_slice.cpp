@@ -81,8 +81,10 @@ bool L2Slice::can_act(Cycle now) const {
 void L2Slice::prefetch(Cycle now) const {
     const MemoryRequest* const request = inbox_.peek(now);
     if (request == nullptr || request->kind == RequestKind::write_back) return;
-    const bool from_memory = request->returning && !request->from_slice;
-    cache_.prefetch(from_memory ? hash_.key(request->line, partition_) : key_of(request->line).value);
+    if (request->returning)
+        cache_.prefetch_sectors(index_of(*request));
+    else
+        cache_.prefetch(request->key);
 }
 
 Cycle L2Slice::tick(Cycle now) {
@@ -126,7 +128,7 @@ void L2Slice::retry(Queue& queue, Cycle now) {
 }
 
 SectoredCache::Index L2Slice::victim(std::uint32_t key) const {
-    return is_home(key) ? cache_.victim(key) : cache_.victim(key, config_.ways / 2);
+    return is_home(key) ? cache_.victim(key) : cache_.victim(key, config_.ways / 2 - 1);
 }
 
 bool L2Slice::can_serve(const MemoryRequest& request) const {
@@ -336,7 +338,7 @@ void L2Slice::finish(MemoryRequest& request, Cycle at) {
     issuers_[request.port]->respond(request, at + crossbar_latency_);
 }
 
-void L2Slice::preload(std::uint64_t line, bool dirty) {
+void L2Slice::preload(std::uint32_t line, bool dirty) {
     const std::uint32_t key = hash_.key(hash_.place(line));
     SectoredCache::Index index = cache_.find(key);
     if (index == SectoredCache::kNone) {

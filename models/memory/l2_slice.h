@@ -61,7 +61,7 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     void reset() override;
 
     /// Puts a line into the cache as the most recently used, before a run.
-    void preload(std::uint64_t line, bool dirty);
+    void preload(std::uint32_t line, bool dirty);
     L2SliceStatistics statistics() const;
 
   private:

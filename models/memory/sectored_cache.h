@@ -47,11 +47,12 @@ class SectoredCache {
     }
     /// Brings the key's set into the caches of the host.
     void prefetch(std::uint64_t key) const {
-        const Index first = set_of(key) * ways_;
-        __builtin_prefetch(&tags_[first]);
-        __builtin_prefetch(&used_[first]);
-        __builtin_prefetch(&sectors_[first]);
+        const std::uint32_t* const tags = word(set_of(key));
+        __builtin_prefetch(tags);
+        __builtin_prefetch(tags + ways_);
+        __builtin_prefetch(tags + 2 * ways_);
     }
+    void prefetch_sectors(Index index) const { __builtin_prefetch(&sectors(index)); }
     /// The line of the key's set to replace: an unused one, else the first to go without pending sectors.
     /// None when more than `most_pending` lines of the set wait already.
     Index victim(std::uint64_t key, unsigned most_pending = ~0u) const;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "isa/common/error.h"
+#include "isa/ptx/decode/cache_policy.h"
 #include "isa/ptx/decode/decoder.h"
 #include "isa/ptx/decode/operation_class.h"
 #include "isa/ptx/decode/uniformity.h"
@@ -398,11 +399,13 @@ LoadedKernel::LoadedKernel(std::shared_ptr<const Module> module, const std::stri
         name_source(error, kernel, *module);
     }
     const std::vector<bool> uniform = find_uniform(kernel, analysis.uses, analysis.flow);
+    const std::vector<CachePolicy> policies = cache_policies(kernel, analysis.uses);
     const unsigned capability = compute_capability != 0 ? compute_capability : module->compute_capability;
     for (std::size_t i = 0; i < kernel.instructions.size(); ++i) {
         loaded.information.push_back(describe(kernel.instructions[i], analysis.uses[i], capability));
         loaded.information.back().uniform = uniform[i];
         loaded.information.back().parameter_offset = parameter_offset(kernel, kernel.instructions[i]);
+        loaded.information.back().cache = policies[i];
         if (calls_through_pointer(kernel, kernel.instructions[i]))
             loaded.information.back().machine_operations = 4;
         if (is_asynchronous(kernel.instructions[i])) loaded.uses_memory_barriers = true;

@@ -52,3 +52,40 @@ TEST_CASE("a key is known by its low 32 bits") {
     REQUIRE(cache.find(key) == index);
     REQUIRE(cache.key(index) == 0x12345678u);
 }
+
+TEST_CASE("what is to go first goes first, what is to go last stays while other lines are there") {
+    SectoredCache cache(8 * kLineBytes, 8);  // one set
+    const auto load = [&cache](std::uint64_t key, EvictionPolicy policy) {
+        SectoredCache::Index index = cache.find(key);
+        const bool hit = index != SectoredCache::kNone;
+        if (hit) {
+            cache.touch(index, policy);
+        } else {
+            cache.assign(cache.victim(key), key, policy);
+        }
+        return hit;
+    };
+    cache.limit_last(6);
+    // A working set of five lines, then a stream of a hundred.
+    const auto kept = [&](EvictionPolicy working_set, EvictionPolicy stream) {
+        cache.clear();
+        for (std::uint64_t key = 0; key < 5; ++key) load(key, working_set);
+        for (std::uint64_t key = 100; key < 200; ++key) load(key, stream);
+        int hits = 0;
+        for (std::uint64_t key = 0; key < 5; ++key) hits += load(key, working_set);
+        return hits;
+    };
+    CHECK(kept(EvictionPolicy::none, EvictionPolicy::none) == 0);
+    CHECK(kept(EvictionPolicy::none, EvictionPolicy::first) == 5);
+    CHECK(kept(EvictionPolicy::last, EvictionPolicy::none) == 5);
+    CHECK(kept(EvictionPolicy::normal, EvictionPolicy::normal) == 0);
+    cache.limit_last(3);  // the other two are ordinary lines
+    CHECK(kept(EvictionPolicy::last, EvictionPolicy::none) == 3);
+    // Once `normal` is said of it, a line ages as others do.
+    cache.limit_last(6);
+    cache.clear();
+    load(1, EvictionPolicy::last);
+    load(1, EvictionPolicy::normal);
+    for (std::uint64_t key = 100; key < 110; ++key) load(key, EvictionPolicy::none);
+    CHECK(cache.find(1) == SectoredCache::kNone);
+}

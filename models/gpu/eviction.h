@@ -1,0 +1,50 @@
+// From what a program says of eviction to what a request asks of a line.
+#pragma once
+
+#include <cstdint>
+
+#include "isa/ptx/execution.h"
+#include "models/memory/address_hash.h"
+#include "models/memory/memory_request.h"
+
+namespace heddle::models::gpu {
+
+inline EvictionPolicy eviction_policy(ptx::CachePriority priority) {
+    return static_cast<EvictionPolicy>(priority);
+}
+static_assert(static_cast<int>(EvictionPolicy::unchanged) ==
+                  static_cast<int>(ptx::CachePriority::unchanged) &&
+              static_cast<int>(EvictionPolicy::last) == static_cast<int>(ptx::CachePriority::last));
+
+/// Whether a line is in the part of `sixteenths` that a policy names first: always the same lines.
+inline bool in_part(std::uint64_t line, unsigned sixteenths) {
+    return sixteenths >= 16 || mix_bits(line) % 16 < sixteenths;
+}
+
+/// In L2, of a line.
+inline EvictionPolicy eviction_policy(const ptx::CachePolicy& cache, std::uint64_t line) {
+    return eviction_policy(in_part(line, cache.sixteenths) ? cache.primary : cache.secondary);
+}
+
+/// The launch's access policy window.
+class WindowPolicy {
+  public:
+    WindowPolicy() = default;
+    explicit WindowPolicy(const ptx::AccessPolicyWindow& window)
+        : first_(window.base / kLineBytes),
+          lines_(window.bytes == 0 ? 0 : (window.base + window.bytes - 1) / kLineBytes - first_ + 1),
+          sixteenths_(static_cast<unsigned>(window.hit_ratio * 16 + 0.5)),
+          hit_(eviction_policy(window.hit)),
+          miss_(eviction_policy(window.miss)) {}
+    EvictionPolicy of(std::uint64_t line) const {
+        if (line - first_ >= lines_) return EvictionPolicy::none;
+        return in_part(line, sixteenths_) ? hit_ : miss_;
+    }
+
+  private:
+    std::uint64_t first_ = 0, lines_ = 0;
+    unsigned sixteenths_ = 16;
+    EvictionPolicy hit_ = EvictionPolicy::none, miss_ = EvictionPolicy::none;
+};
+
+}  // namespace heddle::models::gpu
