@@ -30,6 +30,9 @@ struct L2Config {
     double link_bytes_per_cycle = 32;  ///< of one slice, each way
     double atomic_interval = 1;        ///< cycles per atomic operation on one word
     double persisting = 0.75;          ///< part of a set that lines with evict_last may take
+
+    /// What L2 holds of data that all SMs read: each partition has them all.
+    std::uint64_t bytes_per_partition() const { return bytes / partitions; }
 };
 void describe(L2Config& config, ParameterList& list);
 

@@ -133,7 +133,8 @@ class Reader {
     void read_launch(const YamlValue& value, const std::optional<YamlValue>& default_module,
                      const std::optional<YamlValue>& default_flags) {
         const YamlMap map(value, {"module", "nvcc_flags", "entry", "grid", "block", "cluster",
-                                  "dynamic_shared", "arguments", "repetitions", "programmatic"});
+                                  "dynamic_shared", "arguments", "repetitions", "programmatic",
+                                  "access_policy_window"});
         LaunchDeclaration launch;
         launch.where = value.where;
         auto module = map.find("module");
@@ -157,6 +158,8 @@ class Reader {
         if (const auto shared = map.find("dynamic_shared")) {
             launch.dynamic_shared_bytes = static_cast<std::uint32_t>(shared->unsigned_integer(0, 1u << 20));
         }
+        if (const auto window = map.find("access_policy_window"))
+            launch.access_policy_window = read_window(*window);
         if (const auto repetitions = map.find("repetitions")) {
             launch.repetitions = static_cast<std::uint32_t>(repetitions->unsigned_integer(1, 1u << 20));
         }
@@ -170,6 +173,32 @@ class Reader {
                 launch.arguments.push_back(read_argument(argument, file_.buffers));
         }
         file_.launches.push_back(std::move(launch));
+    }
+
+    AccessPolicyWindow read_window(const YamlValue& value) const {
+        const YamlMap map(value, {"buffer", "offset", "bytes", "hit_ratio", "hit", "miss"});
+        AccessPolicyWindow window;
+        window.buffer.buffer = buffer_named(file_.buffers, map.require("buffer"));
+        if (const auto offset = map.find("offset")) window.buffer.byte_offset = offset->unsigned_integer();
+        window.bytes = map.require("bytes").unsigned_integer(1);
+        if (const auto ratio = map.find("hit_ratio")) {
+            window.hit_ratio = ratio->number();
+            if (!(window.hit_ratio >= 0 && window.hit_ratio <= 1))
+                ratio->fail("expected a number from 0 to 1");
+        }
+        window.hit = read_property(map.require("hit"));
+        if (const auto miss = map.find("miss")) window.miss = read_property(*miss);
+        if (window.miss == ptx::CachePriority::last)
+            map.require("miss").fail("lines that miss cannot be persisting", "expected normal or streaming");
+        return window;
+    }
+
+    static ptx::CachePriority read_property(const YamlValue& value) {
+        const std::string& word = value.text();
+        if (word == "persisting") return ptx::CachePriority::last;
+        if (word == "streaming") return ptx::CachePriority::first;
+        if (word == "normal") return ptx::CachePriority::normal;
+        value.fail("unknown property " + word, "expected persisting, streaming or normal");
     }
 
     static ptx::Dim3 read_cluster(const YamlValue& value, const ptx::Dim3& grid) {

@@ -68,6 +68,14 @@ struct ArgumentDeclaration {
     SourceLocation where;
 };
 
+/// CUDA's access policy window: how long lines of a part of a buffer stay in L2.
+struct AccessPolicyWindow {
+    BufferReference buffer;
+    std::uint64_t bytes = 0;
+    double hit_ratio = 1;
+    ptx::CachePriority hit = ptx::CachePriority::none, miss = ptx::CachePriority::none;
+};
+
 struct LaunchDeclaration {
     std::string module;  ///< path, made relative to the working directory
     std::string entry;
@@ -77,6 +85,7 @@ struct LaunchDeclaration {
     std::uint32_t repetitions = 1;
     /// Programmatic dependent launch: starts when the launch before it allows it, see griddepcontrol.
     bool programmatic = false;
+    std::optional<AccessPolicyWindow> access_policy_window;
     std::vector<ArgumentDeclaration> arguments;
     SourceLocation where;         ///< of the launch
     SourceLocation module_where;  ///< of its `module`

@@ -70,7 +70,7 @@ class Runner {
         : file_(file),
           options_(options),
           kernels_(options.device.compute_capability, assembly_of(options)),
-          residency_(options.device.l2.bytes) {
+          residency_(options.device.l2.bytes_per_partition()) {
         result_.mode = options.mode;
         result_.assembly = assembly_of(options);
     }
@@ -107,6 +107,7 @@ class Runner {
         context.grid = launch.grid;
         context.block = launch.block;
         context.cluster = launch.cluster;
+        if (launch.access_policy_window) context.access_policy_window = window_of(launch);
         context.dynamic_shared_bytes = launch.dynamic_shared_bytes;
         context.parameters = parameters_of(launch, kernel);
         context.memory = &memory_;
@@ -218,6 +219,17 @@ class Runner {
             static_cast<std::uint64_t>(std::llround(options_.device.launch.before * options_.device.clock));
         const std::uint64_t overlap = overlap_of_last();
         return overlap > before ? overlap - before : 0;
+    }
+
+    ptx::AccessPolicyWindow window_of(const LaunchDeclaration& launch) const {
+        const AccessPolicyWindow& window = *launch.access_policy_window;
+        const std::uint64_t size = result_.buffers[window.buffer.buffer].values.size();
+        if (window.buffer.byte_offset > size || window.bytes > size - window.buffer.byte_offset) {
+            throw Error(fmt::format("the access policy window goes beyond its buffer of {} bytes", size),
+                        launch.where, "make offset and bytes fit");
+        }
+        return {bases_[window.buffer.buffer] + window.buffer.byte_offset, window.bytes, window.hit_ratio,
+                window.hit, window.miss};
     }
 
     /// In timing mode values that nobody computed must not steer a later launch.

@@ -93,7 +93,7 @@ NumericsResult train_on_gpu(const trace::Trace& trace, const Hardware& hardware,
                         "leave --numerics out to estimate such ops");
         }
     }
-    const std::vector<PlannedLaunch> plan = plan_launches(lowered.program, config.l2.bytes, options.assembly);
+    const std::vector<PlannedLaunch> plan = plan_launches(lowered.program, config.l2.bytes_per_partition(), options.assembly);
     TrainingReport report;
     run_jobs(
         1, 1,

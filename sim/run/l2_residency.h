@@ -11,6 +11,7 @@ namespace heddle::sim {
 /// used; what does not fit falls out, oldest first.
 class L2Residency {
   public:
+    /// `capacity_bytes`: of one partition of L2. All SMs read what lies there, so that each partition has its copy.
     explicit L2Residency(std::uint64_t capacity_bytes) : capacity_(capacity_bytes) {}
 
     /// Bytes of the buffer that are still in the cache: its tail, in whole sixteenths of the buffer so that

@@ -32,7 +32,7 @@ launches:
       - {struct: [{u8: 1}, {f64: 2}, {u16: 3}]}
       - {bytes: "00 fF 10"}
       - tensor_map: {buffer: x, dimensions: [10, 10], strides: [40], box: [8, 4], swizzle: 32B}
-  - {entry: other, module: /abs/other.cu, grid: 1, block: [32, 2, 2], programmatic: true}
+  - {entry: other, module: /abs/other.cu, grid: 1, block: [32, 2, 2], programmatic: true, access_policy_window: {buffer: x, offset: 128, bytes: 256, hit_ratio: 0.5, hit: persisting, miss: streaming}}
 outputs:
   - {buffer: y, file: out/y.npy}
 compare:
@@ -80,6 +80,13 @@ TEST_CASE("a launch file says what it says") {
     CHECK(!launch.programmatic);
     CHECK(file.launches[1].programmatic);
     CHECK(file.launches[1].module == "/abs/other.cu");
+    CHECK_FALSE(launch.access_policy_window.has_value());
+    const AccessPolicyWindow& window = file.launches[1].access_policy_window.value();
+    CHECK(window.buffer.byte_offset == 128);
+    CHECK(window.bytes == 256);
+    CHECK(window.hit_ratio == 0.5);
+    CHECK(window.hit == heddle::ptx::CachePriority::last);
+    CHECK(window.miss == heddle::ptx::CachePriority::first);
     CHECK(file.outputs.at(0).path == "out/y.npy");
     REQUIRE(file.comparisons.size() == 2);
     CHECK(file.comparisons[0].tolerance.ulp == 2);
@@ -138,6 +145,10 @@ TEST_CASE("mistakes are told with file, line, key and remedy") {
         {changed("grid: [2, 3]", "grid: [1, 2, 3, 4]"), "launches[0].grid: expected 1 to 3 extents"},
         {changed("grid: [2, 3]", "grid: [3, 3]"),
          "dir/launch.yaml:14: launches[0].cluster: the grid is no multiple"},
+        {changed("hit: persisting", "hit: sticky"),
+         "access_policy_window.hit: unknown property sticky; expected persisting, streaming or normal"},
+        {changed("miss: streaming", "miss: persisting"), "lines that miss cannot be persisting"},
+        {changed("hit_ratio: 0.5", "hit_ratio: 2"), "hit_ratio: expected a number from 0 to 1"},
         {changed("- x\n", "- xx\n"),
          "dir/launch.yaml:18: launches[0].arguments[0]: there is no buffer `xx`; did you mean `x`?"},
         {changed("{f32: 2.5}", "{f32: two}"),
