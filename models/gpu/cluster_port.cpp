@@ -41,7 +41,8 @@ void ClusterPort::request(std::uint32_t sm, RequestKind kind, bool answered, std
     message.wants_data = answered;
     message.tag = tag | kTag;
     message.issuer = static_cast<std::uint16_t>(sm_);
-    message.line = std::uint64_t{wavefronts} << 32 | bytes;
+    message.line = bytes;
+    message.key = wavefronts;
     if (kind == RequestKind::store) leave += pass(bytes, leave);
     sms_[places_[sm]]->deliver(message, leave + latency(sm) / 2);
 }

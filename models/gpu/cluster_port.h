@@ -57,12 +57,8 @@ class ClusterPort {
     Cycle receive(const MemoryRequest& request, Cycle now) { return now + pass(bytes_of(request), now); }
     void give_back(MemoryRequest& request) { pool_.give_back(request); }
 
-    static std::uint32_t bytes_of(const MemoryRequest& request) {
-        return static_cast<std::uint32_t>(request.line);
-    }
-    static std::uint32_t wavefronts_of(const MemoryRequest& request) {
-        return static_cast<std::uint32_t>(request.line >> 32);
-    }
+    static std::uint32_t bytes_of(const MemoryRequest& request) { return request.line; }
+    static std::uint32_t wavefronts_of(const MemoryRequest& request) { return request.key; }
     /// There and back, without data.
     Cycle latency(std::uint32_t sm) const;
 
