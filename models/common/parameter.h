@@ -37,6 +37,11 @@ struct Parameter {
     double minimum = 0, maximum = 0;
     std::vector<std::string> choices;  ///< not empty: a word, one of these, stored as its position
     std::string* text = nullptr;       ///< not null: a text, which may be empty and need not be given
+    /// Not null: a list of numbers within the range, `[16, 18]`. Need not be given; empty is written as
+    /// `none`.
+    std::vector<std::uint32_t>* list = nullptr;
+    std::string none;                ///< the word for an empty list
+    std::vector<std::string> parts;  ///< a list is forgotten when one of these is set nearer to the user
     std::function<double()> get;
     std::function<void(double)> set;
 };
@@ -76,6 +81,24 @@ class ParameterList {
         parameter.path = std::move(path);
         parameter.meaning = std::move(meaning);
         parameter.text = &field;
+        parameter.get = [] { return 0.0; };
+        parameter.set = [](double) {};
+        parameters_.push_back(std::move(parameter));
+    }
+
+    /// `none`: the word for an empty list. `parts`: parameters that the list describes in detail; a file that
+    /// changes one of them and says nothing of the list means an empty one.
+    void add_list(std::string path, std::vector<std::uint32_t>& field, std::string none,
+                  std::vector<std::string> parts, double minimum, double maximum, std::string meaning) {
+        Parameter parameter;
+        parameter.path = std::move(path);
+        parameter.meaning = std::move(meaning);
+        parameter.integral = true;
+        parameter.minimum = minimum;
+        parameter.maximum = maximum;
+        parameter.list = &field;
+        parameter.none = std::move(none);
+        parameter.parts = std::move(parts);
         parameter.get = [] { return 0.0; };
         parameter.set = [](double) {};
         parameters_.push_back(std::move(parameter));

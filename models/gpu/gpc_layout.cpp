@@ -16,9 +16,15 @@ std::vector<std::uint32_t> sizes_of(const std::vector<std::uint32_t>& gpc_of_sm)
 
 }  // namespace
 
-std::vector<std::uint32_t> gpc_layout(std::uint32_t sms, std::uint32_t gpcs) {
-    std::vector<std::uint32_t> gpc_of_sm(sms);
-    for (std::uint32_t sm = 0; sm < sms; ++sm) gpc_of_sm[sm] = sm / kSmsPerTpc % gpcs;
+std::vector<std::uint32_t> gpc_layout(std::uint32_t sms, std::uint32_t gpcs,
+                                      const std::vector<std::uint32_t>& sizes) {
+    std::vector<std::uint32_t> gpc_of_sm;
+    std::vector<std::uint32_t> taken(gpcs);
+    for (std::uint32_t gpc = 0; gpc_of_sm.size() < sms; gpc = (gpc + 1) % gpcs) {
+        if (!sizes.empty() && taken[gpc] >= sizes[gpc]) continue;
+        for (std::uint32_t i = 0; i < kSmsPerTpc && gpc_of_sm.size() < sms; ++i) gpc_of_sm.push_back(gpc);
+        taken[gpc] += kSmsPerTpc;
+    }
     return gpc_of_sm;
 }
 

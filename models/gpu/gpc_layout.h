@@ -10,9 +10,11 @@ namespace heddle::models::gpu {
 
 inline constexpr std::uint32_t kSmsPerTpc = 2;
 
-/// The GPC of every SM: TPCs are dealt to the GPCs in turn, which is as even as it can be. 132 SMs in 8 GPCs
-/// are two of 18 and six of 16. At least one SM and one GPC.
-std::vector<std::uint32_t> gpc_layout(std::uint32_t sms, std::uint32_t gpcs);
+/// The GPC of every SM: TPCs are dealt to the GPCs in turn, passing over those that have as many SMs as
+/// `sizes` says. Without sizes this is as even as it can be: 132 SMs in 8 GPCs are two of 18 and six of 16.
+/// At least one SM and one GPC; sizes are even and add up to `sms`.
+std::vector<std::uint32_t> gpc_layout(std::uint32_t sms, std::uint32_t gpcs,
+                                      const std::vector<std::uint32_t>& sizes = {});
 
 /// SMs of the largest GPC.
 std::uint32_t largest_gpc(const std::vector<std::uint32_t>& gpc_of_sm);

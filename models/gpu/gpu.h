@@ -39,6 +39,9 @@ struct RunOptions {
     /// Check at the end that everything asked for was served, once (conservation.h). It costs nothing to
     /// speak of.
     bool check_conservation = true;
+    /// Check at every thread block's start and end, and at every issue, that no SM is given more than it has
+    /// and performs nothing twice (sm_audit.h).
+    bool audit = kDebugBuild;
     /// A programmatic dependent launch: the cycle of the thread blocks' run (launch.before is over in cycle
     /// 0) in which the earlier launch has ended, so that griddepcontrol.wait passes.
     Cycle dependency_release = 0;

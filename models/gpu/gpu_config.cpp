@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "models/gpu/gpc_layout.h"
 #include "models/memory/sectored_cache.h"
 
 namespace heddle::models::gpu {
@@ -16,6 +17,8 @@ void describe(GpuConfig& c, ParameterList& list) {
     list.add("sm.gpcs", c.sm.gpcs, count, 1, 64,
              "Graphics processing clusters; the SMs are dealt to them two by two, thread block clusters stay "
              "in one.");
+    list.add_list("sm.gpc_sizes", c.sm.gpc_sizes, "even", {"sm.count", "sm.gpcs"}, 2, 128,
+                  "SMs of each graphics processing cluster, where chips are sold with some switched off.");
     list.add("sm.warps", c.sm.warps, count, 4, 64, "Warps resident on one SM at most.");
     list.add("sm.ctas", c.sm.ctas, count, 1, 64, "Thread blocks resident on one SM at most.");
     list.add("sm.threads", c.sm.threads, count, 128, 2048, "Threads resident on one SM at most.");
@@ -155,6 +158,27 @@ target::GpuTarget target_of(const GpuConfig& config) {
     return target;
 }
 
+namespace {
+
+void check_gpc_sizes(const SmConfig& sm, std::vector<std::string>& problems) {
+    if (sm.gpc_sizes.empty()) return;
+    std::uint64_t sum = 0;
+    bool odd = false;
+    for (const std::uint32_t size : sm.gpc_sizes) {
+        sum += size;
+        odd = odd || size % kSmsPerTpc != 0;
+    }
+    if (odd) problems.emplace_back("sm.gpc_sizes must be even numbers: SMs come in pairs");
+    if (sm.gpc_sizes.size() != sm.gpcs)
+        problems.push_back("sm.gpc_sizes lists " + std::to_string(sm.gpc_sizes.size()) +
+                           " GPCs, sm.gpcs says " + std::to_string(sm.gpcs));
+    if (sum != sm.count)
+        problems.push_back("sm.gpc_sizes adds up to " + std::to_string(sum) + " SMs, sm.count says " +
+                           std::to_string(sm.count));
+}
+
+}  // namespace
+
 std::vector<std::string> check(const GpuConfig& c) {
     std::vector<std::string> problems;
     const auto require = [&problems](bool holds, const char* sentence) {
@@ -185,6 +209,7 @@ std::vector<std::string> check(const GpuConfig& c) {
             "crossbar.gpc_latency is a part of crossbar.latency and must be shorter");
     require(c.power.idle + c.power.active < c.power.limit,
             "power.idle and power.active together must be below power.limit");
+    check_gpc_sizes(c.sm, problems);
     for (const std::string& problem : models::check(c.hbm)) problems.push_back(problem);
     return problems;
 }

@@ -27,9 +27,10 @@ enum class SchedulerPolicy : std::uint8_t { greedy_then_oldest, greedy_then_youn
 
 struct SmConfig {
     std::uint32_t count = 132;
-    std::uint32_t gpcs = 8;    ///< graphics processing clusters that the SMs are dealt to
-    std::uint32_t warps = 64;  ///< resident at most
-    std::uint32_t ctas = 32;   ///< resident at most
+    std::uint32_t gpcs = 8;                ///< graphics processing clusters that the SMs are dealt to
+    std::vector<std::uint32_t> gpc_sizes;  ///< SMs of each GPC; empty: dealt evenly
+    std::uint32_t warps = 64;              ///< resident at most
+    std::uint32_t ctas = 32;               ///< resident at most
     std::uint32_t threads = 2048;
     std::uint32_t registers = 65536;
     std::uint32_t register_unit = 256;  ///< registers are given to a warp in multiples of this

@@ -15,6 +15,7 @@ struct LaunchPlan {
     TimedKernel kernel;
     Occupancy occupancy;
     bool profile = false;          ///< count cycles by instruction
+    bool audit = false;            ///< see sm_audit.h
     Cycle dependency_release = 0;  ///< cycle from which griddepcontrol.wait passes
     /// Sampling: the cycles that have been left out so far; nullptr: loops are not watched.
     const Cycle* left_out = nullptr;

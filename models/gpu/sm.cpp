@@ -81,6 +81,7 @@ void Sm::begin(const LaunchPlan& plan) {
     constants_.begin(config_.constant_cache, kSubCores);
     port_.set_window(plan.launch->access_policy_window);
     cta_slots_.resize(plan.occupancy.ctas_per_sm);
+    audit_ = plan.audit ? std::make_unique<SmAudit>(name(), config_, *plan.launch) : nullptr;
     profile_.assign(plan.profile ? plan.kernel.instructions.size() : 0, {});
     watches_.assign(plan.left_out != nullptr ? kWarps : 0, {});
     for (SubCore& sub_core : sub_cores_) sub_core.set_profile(plan.profile ? profile_.data() : nullptr);
@@ -254,10 +255,13 @@ void Sm::place_cta(const Arrival& arrival, Cycle now) {
     cta.loads = 0;
     cta.free_registers = 0;
     cta.triggered = false;
+    if (audit_) audit_->cta_started();
     ++statistics_.ctas;
     if (resident_ctas_++ == 0) busy_since_ = now;
     for (unsigned i = 0; i < cta.warp_count; ++i) {
         const unsigned warp = choose_slot();
+        if (warp == kWarps) throw Error("internal: " + std::string(name()) + " was given a warp too many");
+        if (audit_) audit_->warp_started(warp);
         cta.warps[i] = static_cast<std::uint8_t>(warp);
         WarpSlot& slot = warps_[warp];
         slot = WarpSlot{};
@@ -372,6 +376,7 @@ void Sm::issue(unsigned warp, Cycle now) {
     set_release_delay(cta_slots_[slot.cta], row);
     sub_core_of(warp).issue(warp / kSubCores, now, row.unit, row.interval, row.slots, row.reads);
     const ptx::StepResult step = slot.warp->step(now);
+    if (audit_) audit_->issued(warp, row.info, step.info, now);
     ++statistics_.warp_instructions;
     statistics_.machine_instructions += row.slots;
     statistics_.pipeline_instructions[static_cast<std::size_t>(row.info->pipeline)] += row.slots;
@@ -558,6 +563,7 @@ void Sm::trigger(CtaSlot& cta, Cycle at) {
 
 void Sm::finish_cta_if_done(CtaSlot& cta, Cycle now) {
     if (cta.running != 0 || cta.loads != 0) return;
+    if (audit_) audit_->cta_ended({cta.warps.data(), cta.warp_count});
     for (unsigned i = 0; i < cta.warp_count; ++i) warps_[cta.warps[i]].state = WarpState::empty;
     if (!watches_.empty()) count_steps(cta);
     cta.used = false;

@@ -19,6 +19,7 @@
 #include "models/gpu/launch_plan.h"
 #include "models/gpu/load_store_unit.h"
 #include "models/gpu/loop_watch.h"
+#include "models/gpu/sm_audit.h"
 #include "models/gpu/stamp.h"
 #include "models/gpu/sub_core.h"
 #include "models/gpu/warpgroup_unit.h"
@@ -240,6 +241,7 @@ class Sm : public Block,
     Cycle busy_since_ = 0;
     SmStatistics statistics_;
     std::uint64_t writes_ = 0;
+    std::unique_ptr<SmAudit> audit_;  // none when not asked for
 };
 
 }  // namespace heddle::models::gpu

@@ -54,6 +54,11 @@ void Sm::change_registers(unsigned warp, const TimedInstruction& row, Cycle now)
     cta.free_registers += slot.registers;
     cta.free_registers -= count;
     slot.registers = static_cast<std::uint16_t>(count);
+    if (audit_) {
+        std::uint32_t together = cta.free_registers;
+        for (unsigned i = 0; i < cta.warp_count; ++i) together += warps_[cta.warps[i]].registers;
+        audit_->registers_moved(together);
+    }
     // Others that wait for registers: there are more now, or fewer.
     for (unsigned i = 0; i < cta.warp_count; ++i) {
         const unsigned other = cta.warps[i];

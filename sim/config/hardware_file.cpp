@@ -113,11 +113,23 @@ class FileReader {
                 remember(path, where, false);
                 const auto line = static_cast<std::size_t>(entry.second.Mark().line);
                 settings_.push_back({path, entry.second.Scalar(), comments_.beside(line), where});
+            } else if (entry.second.IsSequence()) {
+                remember(path, where, false);
+                const auto line = static_cast<std::size_t>(entry.second.Mark().line);
+                settings_.push_back({path, text_of_list(entry.second, where), comments_.beside(line), where});
             } else {
-                throw Error(entry.second.IsNull() ? "no value" : "lists are not used in hardware files",
-                            where, "write one value, or a map of keys to values");
+                throw Error("no value", where, "write one value, a list, or a map of keys to values");
             }
         }
+    }
+
+    static std::string text_of_list(const YAML::Node& list, const SourceLocation& where) {
+        std::string text;
+        for (const auto& item : list) {
+            if (!item.IsScalar()) throw Error("a list holds values only", where, "write `[16, 18]`");
+            text += (text.empty() ? "" : ", ") + item.Scalar();
+        }
+        return "[" + text + "]";
     }
 
     void remember(const std::string& path, const SourceLocation& where, bool is_map) {

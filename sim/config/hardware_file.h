@@ -29,7 +29,7 @@ struct HardwareText {
 
 /// Reads a file and, through `extends:`, its ancestors. A name after `extends:` is looked for beside the
 /// file, then among the known hardware (hardware_directories()). Throws heddle::Error for files that cannot
-/// be read, YAML mistakes, lists, duplicate keys, and chains that bite their own tail.
+/// be read, YAML mistakes, lists of lists, duplicate keys, and chains that bite their own tail.
 HardwareText read_hardware_file(const std::string& path);
 
 /// Turns "sm.count=144" into a setting. Throws heddle::Error when there is no `=`.

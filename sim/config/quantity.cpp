@@ -204,7 +204,31 @@ double parse_parameter(const std::string& text, const Parameter& parameter) {
     return value;
 }
 
+std::vector<std::uint32_t> parse_list(const std::string& text, const Parameter& parameter) {
+    std::string_view rest = trim(text);
+    if (rest == parameter.none) return {};
+    const bool brackets = rest.size() >= 2 && rest.front() == '[' && rest.back() == ']';
+    if (brackets) rest = trim(rest.substr(1, rest.size() - 2));
+    std::vector<std::uint32_t> values;
+    while (true) {
+        const std::size_t comma = rest.find(',');
+        const std::string item(trim(rest.substr(0, comma)));
+        try {
+            values.push_back(static_cast<std::uint32_t>(parse_parameter(item, parameter)));
+        } catch (const Error&) {
+            throw Error("`" + text + "` is not a list of numbers", {}, "allowed: " + format_range(parameter));
+        }
+        if (comma == std::string_view::npos) return values;
+        rest = rest.substr(comma + 1);
+    }
+}
+
 std::string format_parameter(const Parameter& parameter) {
+    if (parameter.list != nullptr) {
+        std::vector<std::string> words;
+        for (const std::uint32_t value : *parameter.list) words.push_back(std::to_string(value));
+        return words.empty() ? parameter.none : "[" + joined(words, ", ") + "]";
+    }
     if (parameter.text != nullptr) return parameter.text->empty() ? "none" : *parameter.text;
     return format_parameter(parameter, parameter.get());
 }
@@ -220,6 +244,10 @@ std::string format_parameter(const Parameter& parameter, double value) {
 
 std::string format_range(const Parameter& parameter) {
     if (parameter.text != nullptr) return "a path | none";
+    if (parameter.list != nullptr) {
+        const std::string one = shortest(parameter.minimum) + " .. " + shortest(parameter.maximum);
+        return parameter.none + " | [" + one + ", ...]";
+    }
     if (!parameter.choices.empty()) return joined(parameter.choices, " | ");
     if (is_switch(parameter)) return "false | true";
     return format_quantity(parameter.minimum, parameter.quantity) + " .. " +

@@ -1,7 +1,9 @@
 // Numbers with units, as hardware files write them: "1830 MHz", "50 MiB", "3.35 TB/s", "29 cycles", "93 %".
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include "models/common/parameter.h"
 
@@ -22,6 +24,9 @@ std::string format_quantity(double value, models::Quantity quantity);
 /// Reads one parameter's text: a quantity, one of its choices, or true/false where only 0 and 1 are allowed.
 /// Checks the range. Throws heddle::Error without a location.
 double parse_parameter(const std::string& text, const models::Parameter& parameter);
+
+/// Reads a list's text, `[16, 18]`, `16, 18` or its word for an empty one. Throws as parse_parameter() does.
+std::vector<std::uint32_t> parse_list(const std::string& text, const models::Parameter& parameter);
 
 /// The present value as a hardware file would write it.
 std::string format_parameter(const models::Parameter& parameter);

@@ -43,11 +43,36 @@ void apply(const Setting& setting, const std::vector<Parameter>& parameters,
         return;
     }
     try {
-        found->set(parse_parameter(setting.text, *found));
+        if (found->list != nullptr) {
+            *found->list = parse_list(setting.text, *found);
+        } else {
+            found->set(parse_parameter(setting.text, *found));
+        }
     } catch (const Error& failure) {
         throw Error(failure.problem(), setting.where, failure.remedy());
     }
     origins[setting.path] = {setting.text, setting.where, setting.source};
+}
+
+/// How far from the user a value was set: overrides, the file, what it extends.
+std::size_t distance(const ValueOrigin& origin, const HardwareText& text) {
+    const auto file = std::find(text.files.begin(), text.files.end(), origin.where.file);
+    return file == text.files.end() ? 0 : static_cast<std::size_t>(file - text.files.begin()) + 1;
+}
+
+/// A list that describes another machine's parts, further from the user than these, says nothing of them.
+void forget_stale_list(const Parameter& parameter, const HardwareText& text,
+                       std::map<std::string, ValueOrigin>& origins) {
+    const auto list = origins.find(parameter.path);
+    if (list == origins.end()) return;
+    for (const std::string& part : parameter.parts) {
+        const auto nearer = origins.find(part);
+        if (nearer == origins.end() || distance(nearer->second, text) >= distance(list->second, text))
+            continue;
+        parameter.list->clear();
+        list->second = {parameter.none, nearer->second.where, "as " + part + " was changed"};
+        return;
+    }
 }
 
 [[noreturn]] void missing_keys(const HardwareText& text, const std::vector<const Parameter*>& missing) {
@@ -74,7 +99,9 @@ std::map<std::string, ValueOrigin> apply_settings(const HardwareText& text,
     for (const Setting& setting : overrides) apply(setting, parameters, origins);
     std::vector<const Parameter*> missing;
     for (const Parameter& parameter : parameters) {
-        if (origins.count(parameter.path) == 0 && parameter.text == nullptr) missing.push_back(&parameter);
+        if (parameter.list != nullptr) forget_stale_list(parameter, text, origins);
+        const bool optional = parameter.text != nullptr || parameter.list != nullptr;
+        if (origins.count(parameter.path) == 0 && !optional) missing.push_back(&parameter);
     }
     if (!missing.empty()) missing_keys(text, missing);
     return origins;

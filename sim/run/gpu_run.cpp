@@ -23,7 +23,10 @@ std::string device_key(const models::gpu::GpuConfig& config) {
     describe(copy, list);
     std::string key = "gpu\n";
     for (const models::Parameter& parameter : list.parameters()) {
-        key += fmt::format("{} {:.17g}\n", parameter.path, parameter.get());
+        key += fmt::format("{} {:.17g}", parameter.path, parameter.get());
+        if (parameter.list != nullptr)
+            for (const std::uint32_t value : *parameter.list) key += fmt::format(" {}", value);
+        key += '\n';
     }
     // A library that is built anew gives new results under its old name.
     if (!copy.hbm.model.empty()) key += "hbm.model " + hash_file(copy.hbm.model) + "\n";

@@ -139,6 +139,59 @@ TEST_CASE("SMs are dealt to GPCs in pairs; the H100's 132 make six of 16 and two
     CHECK(active_clusters(h100, 2, 1) == 66);
 }
 
+TEST_CASE("GPCs of a chip whose SMs are partly switched off hold what their sizes say", "[models_gpu]") {
+    const std::vector<std::uint32_t> sizes{16, 18, 18, 18, 16, 16, 16, 14};
+    const std::vector<std::uint32_t> gpcs = gpc_layout(132, 8, sizes);
+    REQUIRE(gpcs.size() == 132);
+    std::vector<std::uint32_t> found(8);
+    for (const std::uint32_t gpc : gpcs) ++found[gpc];
+    CHECK(found == sizes);
+    // The SMs of a GPC are numbered 16 apart as long as all GPCs have TPCs left.
+    for (std::uint32_t sm = 0; sm + 16 < 14 / 2 * 16; ++sm) CHECK(gpcs[sm] == gpcs[sm + 16]);
+    // Measured: 15 clusters of 8 run at once on an H100 (120 SMs), 32 of 4.
+    CHECK(active_clusters(gpcs, 8, 1) == 15);
+    CHECK(active_clusters(gpcs, 2, 1) == 66);
+    CHECK(active_clusters(gpcs, 16, 1) == 7);
+}
+
+TEST_CASE("clusters wait for a GPC that can hold them, however many SMs are free elsewhere", "[models_gpu]") {
+    GpuConfig config;
+    config.sm.count = 20;
+    config.sm.gpcs = 3;
+    config.sm.gpc_sizes = {10, 6, 4};  // dealt evenly, each GPC would hold a cluster of 6
+    config.sm.ctas = 1;
+    REQUIRE(check(config).empty());
+    GpuTestBench bench(config);
+    const std::vector<std::uint32_t> gpcs = gpc_layout(20, 3, config.sm.gpc_sizes);
+    CHECK(active_clusters(gpcs, 6, 1) == 2);
+    const std::uint64_t out = bench.memory.allocate("out", 4096, true);
+    const auto text = [](unsigned turns) {
+        return kernel_text(
+            "ld.param.u64 %rd0, [p0]; mov.u32 %r0, %smid; mov.u32 %r1, %ctaid.x; mul.wide.u32 %rd1, %r1, 4; "
+            "add.u64 %rd1, %rd1, %rd0; st.global.u32 [%rd1], %r0; mov.u32 %r2, 0;\n"
+            "loop: add.u32 %r2, %r2, 1; setp.lt.u32 %p0, %r2, " +
+                std::to_string(turns) + "; @%p0 bra loop; ret;",
+            1);
+    };
+    RunOptions options;
+    options.audit = true;
+    const auto loop_cycles = [&](unsigned clusters) {
+        const auto run = [&](unsigned turns) {
+            return run_clusters(bench, text(turns), clusters * 6, 32, 6, {out}, options).cycles;
+        };
+        return static_cast<double>(run(1100) - run(100));
+    };
+    const double one = loop_cycles(1);
+    CHECK(loop_cycles(2) == Approx(one).epsilon(0.01));
+    CHECK(loop_cycles(3) == Approx(2 * one).epsilon(0.01));
+    std::vector<std::uint32_t> sms(18);
+    bench.memory.read(out, std::as_writable_bytes(std::span(sms)));
+    for (unsigned i = 0; i < 18; ++i) {
+        CHECK(gpcs[sms[i]] == gpcs[sms[i / 6 * 6]]);
+        CHECK(gpcs[sms[i]] != 2);
+    }
+}
+
 TEST_CASE("a cluster stays in one GPC", "[models_gpu]") {
     GpuConfig config;
     config.sm.count = 20;

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <set>
 
 using heddle::Error;
@@ -98,9 +99,9 @@ TEST_CASE("TPU peaks are those of the maker") {
 }
 
 TEST_CASE("the presets say what the models' defaults say") {
-    // A model calibrated in its source must be calibrated in its file too. The one exception: the H100
-    // whitepaper's 66.9 TFLOP/s of FP64 are 128 multiply-accumulates.
-    const std::set<std::string> exceptions{"tensor.macs_per_cycle.f64"};
+    // A model calibrated in its source must be calibrated in its file too. The exceptions: the H100
+    // whitepaper's 66.9 TFLOP/s of FP64 are 128 multiply-accumulates; which SMs are switched off.
+    const std::set<std::string> exceptions{"tensor.macs_per_cycle.f64", "sm.gpc_sizes"};
     heddle::sim::Hardware defaults;
     for (const std::string name : {"h100-sxm", "tpu-v3"}) {
         const auto preset = load_hardware(name);
@@ -142,6 +143,25 @@ TEST_CASE("impossible machines are refused where the value stands") {
     CHECK_THROWS_WITH(load_hardware("h100-sxm", {"sm.threads=1024"}),
                       Catch::Contains("impossible machine") && Catch::Contains("sm.threads"));
     CHECK_THROWS_WITH(load_hardware("h100-sxm", {"sm.threads=1024"}), Catch::StartsWith("--set: sm.threads"));
+}
+
+TEST_CASE("sizes of GPCs must be those of the machine") {
+    const std::vector<std::uint32_t> sizes = load_hardware("h100-sxm").gpu().sm.gpc_sizes;
+    CHECK(sizes.size() == 8);
+    CHECK(std::accumulate(sizes.begin(), sizes.end(), 0u) == 132);
+    // Other SMs than the file's are dealt evenly until somebody says more.
+    CHECK(load_hardware("h100-sxm", {"sm.count=144"}).gpu().sm.gpc_sizes.empty());
+    const std::string all = "sm.gpc_sizes=[16, 16, 16, 16, 16, 18, 18, 16]";
+    CHECK(value_of(load_hardware("h100-sxm", {all}), "sm.gpc_sizes") == all.substr(all.find('[')));
+    CHECK(value_of(load_hardware("v100-sxm"), "sm.gpc_sizes") == "even");
+    const auto refused = [](const std::string& value, const std::string& expected) {
+        CHECK_THROWS_WITH(
+            load_hardware("h100-sxm", {"sm.gpc_sizes=" + value}),
+            Catch::StartsWith("--set: sm.gpc_sizes: impossible machine") && Catch::Contains(expected));
+    };
+    refused("16,16,16,16,16,18,18,18", "adds up to 134 SMs, sm.count says 132");
+    refused("66,66", "lists 2 GPCs, sm.gpcs says 8");
+    refused("17,15,16,16,16,18,18,16", "even numbers");
 }
 
 TEST_CASE("an impossible TPU is refused where the value stands") {

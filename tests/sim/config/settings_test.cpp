@@ -25,6 +25,7 @@ struct Machine {
     double clock = 1e9;
     std::uint64_t l2_size = 1;
     double hbm_bandwidth = 1;
+    std::vector<std::uint32_t> sizes;
 
     ParameterList describe() {
         ParameterList list;
@@ -32,6 +33,7 @@ struct Machine {
         list.add("clock", clock, Quantity::frequency, 1e8, 1e10, "main clock");
         list.add("l2.size", l2_size, Quantity::bytes, 1024, 1e9, "level-2 cache");
         list.add("hbm.bandwidth", hbm_bandwidth, Quantity::bandwidth, 1e9, 1e13, "memory bandwidth");
+        list.add_list("sm.sizes", sizes, "even", {"sm.count"}, 2, 128, "SMs of each cluster");
         return list;
     }
 };
@@ -133,7 +135,7 @@ TEST_CASE("mistakes are told with file, line, key and remedy") {
         {"twice, dotted",
          complete + "sm.count: 7\n",
          {":11: sm.count: this key was already given on line 6"}},
-        {"list", with("132", "[1, 2]"), {":6: sm.count: lists are not used"}},
+        {"list", with("132", "[1, 2]"), {":6: sm.count: `[1, 2]` is not a bare number"}},
         {"no value", with("132", ""), {":6: sm.count: no value"}},
         {"not yaml", complete + "a: [\n", {"not YAML"}},
         {"not a map", "132\n", {":1: a hardware file is a map"}},
@@ -174,6 +176,39 @@ TEST_CASE("a file extends another and changes what it names") {
     CHECK(origins.at("clock").where.line == 2);
     CHECK(origins.at("sm.count").source == "source: middle");
     CHECK(origins.at("l2.size").where.file == base);
+}
+
+TEST_CASE("lists are read from files and from the command line") {
+    Folder folder;
+    const std::string file =
+        folder.write("machine.yaml", std::string(kComplete) + "sm.sizes: [50, 82]  # source: a count\n");
+    const auto sizes = [&](const std::vector<std::string>& overrides) {
+        std::vector<Setting> settings;
+        for (const std::string& assignment : overrides) settings.push_back(parse_override(assignment));
+        Machine machine;
+        apply_settings(read_hardware_file(file), settings, machine.describe());
+        return machine.sizes;
+    };
+    using Sizes = std::vector<std::uint32_t>;
+    CHECK(sizes({}) == Sizes{50, 82});
+    CHECK(sizes({"sm.sizes=[2, 4, 6]"}) == Sizes{2, 4, 6});
+    CHECK(sizes({"sm.sizes=2,4"}) == Sizes{2, 4});
+    CHECK(sizes({"sm.sizes=even"}).empty());
+    // Another number of SMs: what the file says of the old ones does not hold for them.
+    CHECK(sizes({"sm.count=100"}).empty());
+    CHECK(sizes({"sm.count=6", "sm.sizes=2,4"}) == Sizes{2, 4});
+    CHECK(sizes({"clock=1 GHz"}) == Sizes{50, 82});
+    const std::string derived = folder.write("derived.yaml", "extends: machine.yaml\nsm.count: 100\n");
+    Machine machine;
+    const auto origins = apply_settings(read_hardware_file(derived), {}, machine.describe());
+    CHECK(machine.sizes.empty());
+    CHECK(origins.at("sm.sizes").where.file == derived);
+    for (const std::string wrong : {"[2, x]", "[2, 300]", "[]", "[2,]", "uneven", "[[2], 4]", "[2.5]"}) {
+        CAPTURE(wrong);
+        CHECK_THAT(error_of(file, {"sm.sizes=" + wrong}),
+                   Catch::StartsWith("--set: sm.sizes: `" + wrong + "` is not a list of numbers") &&
+                       Catch::Contains("even | [2 .. 128, ...]"));
+    }
 }
 
 TEST_CASE("an error in a base file names the base file") {

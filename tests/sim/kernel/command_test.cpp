@@ -85,10 +85,20 @@ launches:
   - {entry: increment, grid: 1, block: 64, arguments: [x, y]}
 )";
 
+/// Every folder of examples/kernels.
+std::vector<std::string> example_names() {
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(kExamples))
+        if (entry.is_directory()) names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
 }  // namespace
 
 TEST_CASE("the kernel examples compute what they should") {
-    for (const std::string name : {"saxpy", "sgemm", "reduction", "tensor_gemm", "hopper_gemm"}) {
+    CHECK(example_names().size() >= 6);
+    for (const std::string& name : example_names()) {
         CAPTURE(name);
         Folder folder;
         const Outcome outcome = heddle(
@@ -110,8 +120,9 @@ TEST_CASE("the kernel examples compute what they should") {
 
 TEST_CASE("looking at every cycle changes no cycle of an example") {
     for (const std::string hardware : {"h100-sxm", "a100-sxm"}) {
-        for (const std::string name : {"saxpy", "sgemm", "reduction", "tensor_gemm", "hopper_gemm"}) {
-            if (name == "hopper_gemm" && hardware != "h100-sxm") continue;
+        for (const std::string& name : example_names()) {
+            const bool hopper = name == "hopper_gemm" || name == "dependent_launch";
+            if (hopper && hardware != "h100-sxm") continue;
             CAPTURE(hardware, name);
             Folder folder;
             const std::string command =
@@ -122,6 +133,47 @@ TEST_CASE("looking at every cycle changes no cycle of an example") {
             for (std::size_t i = 0; i < skipping["launches"].size(); ++i)
                 CHECK(skipping["launches"][i]["cycles"] == every["launches"][i]["cycles"]);
         }
+    }
+}
+
+TEST_CASE("the example of a DRAM model builds it and runs a kernel on both") {
+    Folder folder;
+    const std::string command =
+        "HEDDLE='" HEDDLE_COMMAND "' '" HEDDLE_SOURCE_DIR "/examples/dram-model/run.sh' --json >'" +
+        (folder.path() / "out").string() + "' 2>'" + (folder.path() / "err").string() + "' </dev/null";
+    const int status = std::system(command.c_str());
+    CAPTURE(folder.read("err"));
+    REQUIRE(status == 0);
+    std::istringstream results(folder.read("out"));
+    Json own, other;
+    results >> own >> other;
+    // The same kernel, another memory.
+    CHECK(own["launches"][0]["warp_instructions"] == other["launches"][0]["warp_instructions"]);
+    CHECK(own["launches"][0]["cycles"] != other["launches"][0]["cycles"]);
+}
+
+TEST_CASE("a dependent launch hides its beginning in the one before") {
+    Folder folder;
+    const std::string command = "kernel launch.yaml --hardware h100-sxm --json";
+    for (const std::string file : {"launch.yaml", "dependent_launch.ptx"})
+        fs::copy_file(kExamples + "dependent_launch/" + file, folder.path() / file);
+    const Json with = Json::parse(heddle(folder, command).out)["launches"];
+    std::string text = folder.read("launch.yaml");
+    for (std::size_t at = 0; (at = text.find("    programmatic: true\n")) != std::string::npos;)
+        text.erase(at, std::strlen("    programmatic: true\n"));
+    folder.write("launch.yaml", text);
+    const Json without = Json::parse(heddle(folder, command).out)["launches"];
+    CHECK(with[0]["cycles"] == without[0]["cycles"]);
+    const auto own = [](const Json& launch) {
+        return launch["cycles"].get<double>() - launch.value("overlap_cycles", 0.0);
+    };
+    for (std::size_t i = 1; i < 3; ++i) {
+        CHECK(without[i].value("overlap_cycles", 0.0) == 0);
+        CHECK(with[i].value("overlap_cycles", 0.0) > 0);
+        // At least the time from the end of earlier work to the first thread block is saved, less the end of
+        // the launch before; never more than launch and table take.
+        CHECK(own(with[i]) < 0.9 * own(without[i]));
+        CHECK(own(with[i]) > 0.3 * own(without[i]));
     }
 }
 

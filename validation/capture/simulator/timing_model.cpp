@@ -15,8 +15,11 @@ bool same(models::gpu::GpuConfig a, models::gpu::GpuConfig b) {
     describe(b, of_b);
     const auto &x = of_a.parameters(), &y = of_b.parameters();
     if (x.size() != y.size()) return false;
-    for (std::size_t i = 0; i < x.size(); ++i)
+    for (std::size_t i = 0; i < x.size(); ++i) {
         if (x[i].get() != y[i].get()) return false;
+        if (x[i].list != nullptr && *x[i].list != *y[i].list) return false;
+        if (x[i].text != nullptr && *x[i].text != *y[i].text) return false;
+    }
     return true;
 }
 
