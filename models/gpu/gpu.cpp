@@ -28,7 +28,8 @@ GpuConfig checked(const GpuConfig& config) {
 
 /// The SMs of each GPC that has any.
 std::vector<std::vector<std::uint32_t>> members_of_gpcs(const GpuConfig& config) {
-    const std::vector<std::uint32_t> gpc_of_sm = gpc_layout(config.sm.count, config.sm.gpcs, config.sm.gpc_sizes);
+    const std::vector<std::uint32_t> gpc_of_sm =
+        gpc_layout(config.sm.count, config.sm.gpcs, config.sm.gpc_sizes);
     std::vector<std::vector<std::uint32_t>> members(config.sm.gpcs);
     for (std::uint32_t sm = 0; sm < config.sm.count; ++sm) members[gpc_of_sm[sm]].push_back(sm);
     std::erase_if(members, [](const auto& gpc) { return gpc.empty(); });
@@ -40,7 +41,8 @@ std::vector<std::vector<std::uint32_t>> members_of_gpcs(const GpuConfig& config)
 Gpu::Gpu(const sc_core::sc_module_name& name, const GpuConfig& config)
     : sc_module(name),
       clock("clock", checked(config).clock),
-      scheduler("scheduler", clock, config.launch, gpc_layout(config.sm.count, config.sm.gpcs, config.sm.gpc_sizes)),
+      scheduler("scheduler", clock, config.launch,
+                gpc_layout(config.sm.count, config.sm.gpcs, config.sm.gpc_sizes)),
       sms("sm"),
       gpcs("gpc"),
       slices("l2_slice"),
