@@ -87,7 +87,8 @@ struct CachePolicy {
 struct InstructionInfo {
     Pipeline pipeline = Pipeline::none;
     Operation operation = Operation::none;
-    /// Integer work whose result is the same for all threads of a warp, by data flow: see decode/uniformity.h.
+    /// Integer work whose result is the same for all threads of a warp, by data flow: see
+    /// decode/uniformity.h.
     bool uniform = false;
     std::int32_t parameter_offset = -1;  ///< of a load of a kernel parameter: its byte there
     /// Warp instructions that the hardware issues for this PTX instruction (a 64-bit multiply is several); 0
@@ -210,10 +211,12 @@ class LoadedKernel {
     const std::string& name() const;
     std::span<const InstructionInfo> instructions() const;
     std::size_t scoreboard_size() const;
-    /// Registers per thread (32 bit) by liveness: the peak of live values, plus the few the hardware
-    /// reserves, rounded up to the allocation unit of 8. Decides occupancy.
+    /// Registers per thread (32 bit) by the allocation, within .maxnreg, launch bounds and what the machine
+    /// has; up to 4 more below 32, where they cost no occupancy. Decides occupancy.
     unsigned registers_per_thread() const;
-    /// The same before rounding and launch bounds: the highest register that the allocation uses, plus one.
+    /// Takes another count, such as that of NVIDIA's assembler.
+    void set_registers_per_thread(unsigned registers);
+    /// The same before any bounds: the highest register that the allocation uses, plus one.
     unsigned register_count() const;
     /// The 32-bit register that holds each register of `reads` and `writes` of InstructionInfo, the even one
     /// of a pair for 64 bits; kNoRegister for predicates and operands from the constant bank.

@@ -22,6 +22,7 @@ struct Options {
     std::vector<std::string> overrides;
     bool numerics = false, functional = false, json = false, list = false, instructions = false;
     ptx::Assembly assembly = ptx::Assembly::scheduled;
+    std::string registers = "allocation";
     bool tick_every_cycle = false, check = false, lines = false, sample = false;
 };
 
@@ -66,6 +67,7 @@ void run_launches(const Options& options) {
     run_options.device = device_of(options, heading);
     run_options.tick_every_cycle = options.tick_every_cycle;
     run_options.assembly = options.assembly;
+    run_options.registers_of_ptxas = options.registers == "ptxas";
     run_options.check = options.check;
     run_options.sample = options.sample;
     if (options.sample && (options.numerics || options.functional)) {
@@ -141,6 +143,12 @@ void add_kernel_command(CLI::App& app) {
     command->add_option("--output", options->output, "folder for the files under `outputs` (default: here)")
         ->type_name("DIR");
     add_schedule_option(*command, options->assembly);
+    command
+        ->add_option("--registers", options->registers,
+                     "registers per thread, which decide occupancy: allocation, or what ptxas counts, where "
+                     "it is installed (default: allocation)")
+        ->type_name("allocation|ptxas")
+        ->check(CLI::IsMember({"allocation", "ptxas"}));
     command->add_flag("--tick-every-cycle", options->tick_every_cycle,
                       "look at every block in every cycle: slow, and must give the same cycles");
     command->add_flag("--json", options->json, "print JSON instead of tables");

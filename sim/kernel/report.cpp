@@ -269,6 +269,7 @@ std::string format_kernel_run(const KernelRun& run, const std::string& heading) 
                             run.launches.size() == 1 ? "" : "es", format_count(cycles),
                             sim::format_microseconds(seconds * 1e6));
         if (run.assembly == ptx::Assembly::as_written) text += "kernels as written (--schedule off)\n";
+        if (run.registers_of_ptxas) text += "registers per thread as ptxas counts them\n";
         if (run.mode == RunMode::numerics) text += "the runs with and without values took the same cycles\n";
     }
     if (!run.comparisons.empty()) text += "\n" + comparison_lines(run);
@@ -282,6 +283,7 @@ std::string format_kernel_run(const KernelRun& run, const std::string& heading) 
 std::string kernel_run_json(const KernelRun& run, const std::vector<std::string>& outputs) {
     Json json{{"mode", mode_name(run.mode)},
               {"schedule", run.assembly == ptx::Assembly::scheduled ? "on" : "off"},
+              {"registers", run.registers_of_ptxas ? "ptxas" : "allocation"},
               {"launches", Json::array()}};
     std::uint64_t cycles = 0;
     double seconds = 0;

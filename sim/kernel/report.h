@@ -12,7 +12,8 @@ namespace heddle::kernel {
 std::string format_kernel_run(const KernelRun& run, const std::string& heading);
 
 /// One JSON object, ending with a newline:
-///   mode, launches: [{kernel, grid[3], block[3], warp_instructions, registers_per_thread, shared_bytes, and
+///   mode, schedule, registers (allocation or ptxas), launches: [{kernel, grid[3], block[3],
+///   warp_instructions, registers_per_thread, shared_bytes, and
 ///     with time: cycles, time_us, ctas_per_sm, occupancy_limit, achieved_occupancy, bound_by, dram_bytes,
 ///     l2_bytes, time_by_reason{}, utilisation{}, pipeline_instructions{}; with numerics functional_cycles}],
 ///   lines{ptx[], cuda[]} of RunOptions::lines,

@@ -15,6 +15,7 @@
 #include "models/gpu/gpu.h"
 #include "sim/kernel/files.h"
 #include "sim/kernel/module_source.h"
+#include "sim/kernel/ptxas_registers.h"
 #include "sim/kernel/tensor_map_argument.h"
 #include "sim/run/l2_residency.h"
 
@@ -24,8 +25,10 @@ namespace {
 /// Modules and kernels by where they come from, each loaded once.
 class Kernels {
   public:
-    Kernels(unsigned compute_capability, ptx::Assembly assembly)
-        : compute_capability_(compute_capability), assembly_(assembly) {}
+    Kernels(unsigned compute_capability, ptx::Assembly assembly, bool registers_of_ptxas)
+        : compute_capability_(compute_capability),
+          assembly_(assembly),
+          registers_of_ptxas_(registers_of_ptxas) {}
 
     const ptx::LoadedKernel& load(const LaunchDeclaration& launch) {
         std::string module_key = launch.module;
@@ -33,12 +36,17 @@ class Kernels {
         std::shared_ptr<const ptx::Module>& module = modules_[module_key];
         if (!module) {
             const unsigned target = compute_capability_ != 0 ? compute_capability_ : 90;
-            module = ptx::parse_shared(module_text(launch.module, launch.nvcc_flags, target), launch.module);
+            const std::string text = module_text(launch.module, launch.nvcc_flags, target);
+            module = ptx::parse_shared(text, launch.module);
+            if (registers_of_ptxas_) registers_[module_key] = ptxas_registers(text, target, launch.module);
         }
         std::unique_ptr<ptx::LoadedKernel>& kernel = kernels_[module_key + "\n" + launch.entry];
         if (!kernel) {
             kernel = std::make_unique<ptx::LoadedKernel>(module, entry_of(*module, launch),
                                                          compute_capability_, assembly_);
+            const auto& counts = registers_[module_key];
+            if (const auto count = counts.find(kernel->name()); count != counts.end())
+                kernel->set_registers_per_thread(count->second);
         }
         return *kernel;
     }
@@ -60,6 +68,8 @@ class Kernels {
 
     unsigned compute_capability_;
     ptx::Assembly assembly_;
+    bool registers_of_ptxas_;
+    std::map<std::string, RegisterCounts> registers_;  ///< by module
     std::map<std::string, std::shared_ptr<const ptx::Module>> modules_;
     std::map<std::string, std::unique_ptr<ptx::LoadedKernel>> kernels_;
 };
@@ -69,10 +79,11 @@ class Runner {
     Runner(const LaunchFile& file, const RunOptions& options)
         : file_(file),
           options_(options),
-          kernels_(options.device.compute_capability, assembly_of(options)),
+          kernels_(options.device.compute_capability, assembly_of(options), options.registers_of_ptxas),
           residency_(options.device.l2.bytes_per_partition()) {
         result_.mode = options.mode;
         result_.assembly = assembly_of(options);
+        result_.registers_of_ptxas = options.registers_of_ptxas;
     }
 
     KernelRun run() {

@@ -29,7 +29,8 @@ struct RunOptions {
     bool tick_every_cycle = false;
     /// Functional mode runs kernels as written, whatever this says.
     ptx::Assembly assembly = ptx::Assembly::scheduled;
-    bool sample = false;  ///< leave out what repeats; timing mode only
+    bool registers_of_ptxas = false;  ///< registers per thread: what ptxas counts, not the own allocation
+    bool sample = false;              ///< leave out what repeats; timing mode only
     /// Where the output of the kernels' printf goes; none: standard output.
     std::function<void(std::string_view)> print;
     bool lines = false;  ///< count the cycles of every line; needs time
@@ -53,6 +54,7 @@ struct LaunchReport {
 struct KernelRun {
     RunMode mode = RunMode::timing;
     ptx::Assembly assembly = ptx::Assembly::scheduled;
+    bool registers_of_ptxas = false;
     std::vector<LaunchReport> launches;
     std::vector<Buffer> buffers;  ///< after the last launch; in timing mode their values mean nothing
     std::vector<CompareOutcome> comparisons;

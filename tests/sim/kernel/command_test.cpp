@@ -386,3 +386,34 @@ TEST_CASE(
     CHECK((committed.str() == page.out));  // not printed: it is long
     CHECK_THAT(page.out, Catch::Contains("| `fma` | `fma") && Catch::Contains("not yet: textures"));
 }
+
+TEST_CASE("heddle kernel --registers ptxas takes the count of ptxas, or says that it is not there") {
+    const Folder folder;
+    // The lines are those of ptxas 13.0 for a kernel that uses 24.
+    folder.write("ptxas",
+                 "#!/bin/sh\n"
+                 "echo \"ptxas info    : 0 bytes gmem\"\n"
+                 "echo \"ptxas info    : Compiling entry function 'increment' for 'sm_90a'\"\n"
+                 "echo \"ptxas info    : Function properties for increment\"\n"
+                 "echo \"ptxas info    : Used 24 registers, used 0 barriers\"\n");
+    fs::permissions(folder.path() / "ptxas", fs::perms::owner_all);
+    folder.write("increment.ptx", kIncrement);
+    folder.write("launch.yaml", kLaunch);
+    const auto registers = [&](const std::string& ptxas, const std::string& flags) {
+        ::setenv("HEDDLE_PTXAS", ptxas.c_str(), 1);
+        Outcome outcome = heddle(folder, "kernel launch.yaml --hardware h100-sxm --json" + flags);
+        ::unsetenv("HEDDLE_PTXAS");
+        return outcome;
+    };
+    const Outcome own = registers("./ptxas", "");
+    REQUIRE(own.code == 0);
+    CHECK(Json::parse(own.out)["registers"] == "allocation");
+    CHECK(Json::parse(own.out)["launches"][0]["registers_per_thread"] == 16);
+    const Outcome counted = registers("./ptxas", " --registers ptxas");
+    REQUIRE(counted.code == 0);
+    CHECK(Json::parse(counted.out)["registers"] == "ptxas");
+    CHECK(Json::parse(counted.out)["launches"][0]["registers_per_thread"] == 24);
+    const Outcome missing = registers("./no-such-ptxas", " --registers ptxas");
+    CHECK(missing.code == 2);
+    CHECK(missing.err.find("ptxas is not there") != std::string::npos);
+}
