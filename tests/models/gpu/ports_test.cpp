@@ -88,6 +88,7 @@ void check_table(const std::string& name, Device device) {
     config.sm.count = 2;
     config.l2.partitions = 1;
     config.sm.gpcs = 1;
+    config.sm.gpc_sizes.clear();
     GpuTestBench bench(config);
     for (const Row& row : kRows) {
         if (row.published[device] == 0) continue;

@@ -220,6 +220,9 @@ GemmLaunch wgmma_launch(const GemmProblem& problem, const kernels::GemmChoice& c
     spec.raster_log2 = choice.raster_log2;
     spec.partition = {problem.batch > 1, split};
     spec.tensor_store = alignment_of(problem).tensor_store;
+    // An operand that does not run along k is kept in whole swizzle atoms, which may leave room for fewer
+    // stages.
+    spec.tile.stages = std::min(spec.tile.stages, kernels::wgmma_stages(spec, target));
     if (split) {
         spec.epilogue.vector_width = common_width(4, {problem.n});
     } else {

@@ -220,6 +220,9 @@ void launch_wgmma(GpuProgramBuilder& b, const Product& p, const kernels::GemmCho
     spec.raster_log2 = choice.raster_log2;
     spec.partition = {p.batch > 1, split};
     spec.tensor_store = tensor_store;
+    // An operand that does not run along k is kept in whole swizzle atoms, which may leave room for fewer
+    // stages.
+    spec.tile.stages = std::min(spec.tile.stages, kernels::wgmma_stages(spec, b.target()));
     if (split) {
         spec.epilogue.vector_width = common_width(4, {p.n});
     } else {

@@ -125,7 +125,7 @@ TEST_CASE("latencies of memory are those of the hardware file, and of the chip t
           Approx(config.shared.atomic_latency).margin(0.1));
     // Dissection of an H800 PCIe: 264.4 cycles, and 638 to 657 from DRAM.
     CHECK(measure(*device, "latency/l2").value == Approx(264.4).epsilon(0.01));
-    CHECK(measure(*device, "latency/dram").value == Approx(647.5).epsilon(0.03));
+    CHECK(measure(*device, "latency/dram").value == Approx(647.5).epsilon(0.05));
     // A ring that L1 holds, one that it does not, one that L2 does not.
     CHECK(measure(*device, "latency/ring/ca/128KiB").value == Approx(config.l1.latency).margin(0.1));
     CHECK(measure(*device, "latency/ring/ca/512KiB").value > 200);
