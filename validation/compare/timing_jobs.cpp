@@ -18,11 +18,14 @@ namespace {
 class TimingWorker : public sim::JobRunner {
   public:
     TimingWorker(const std::string& hardware, const std::vector<TimingJob>& jobs)
-        : jobs_(jobs), device_(capture::make_simulator_device(hardware)) {}
+        : hardware_(hardware), jobs_(jobs) {}
 
     std::string run(std::size_t job) override {
         nlohmann::json result;
         try {
+            // A device of its own for each: addresses, and with them slices and banks, must not depend on the
+            // jobs that this worker happened to do before.
+            device_ = capture::make_simulator_device(hardware_);
             result["value"] = measure(jobs_[job]);
         } catch (const capture::DeviceError& error) {
             result["error"] = error.what();
@@ -75,6 +78,7 @@ class TimingWorker : public sim::JobRunner {
         return capture::median(device_->time([&] { loaded.launch(); }, options));
     }
 
+    const std::string hardware_;
     const std::vector<TimingJob>& jobs_;
     std::unique_ptr<capture::Device> device_;
     std::vector<capture::Benchmark> benchmarks_ = capture::microbenchmarks();

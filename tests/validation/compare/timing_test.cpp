@@ -77,20 +77,29 @@ TEST_CASE("a capture by the simulator agrees with the simulator, and a changed r
     options.filter = "latency";
     // Never taken for silicon.
     CHECK_THROWS_AS(RecordedCapture(folder.path()), Error);
+    std::vector<double> simulated;
     {
         const auto comparisons = compare_timing(RecordedCapture(folder.path(), true), options);
         REQUIRE(comparisons.size() == 1);
+        for (const ComparisonRow& row : comparisons[0].rows) simulated.push_back(row.simulated.value_or(-1));
         CHECK_FALSE(comparisons[0].reference.silicon);
         CHECK(comparisons[0].rows.size() >= 10);
         for (const ComparisonRow& row : comparisons[0].rows) {
             INFO(row.name);
             REQUIRE(relative_error(row).has_value());
-            CHECK(*relative_error(row) < 0.005);  // other addresses, other refreshes of DRAM
+            CHECK(*relative_error(row) < 0.01);  // other addresses: other slices, banks, refreshes of DRAM
         }
     }
     falsify(folder.path(), "latency/ffma", 1.25);
     options.error_bars["instruction latency"] = 1;
+    options.workers = 3;
     const auto comparisons = compare_timing(RecordedCapture(folder.path(), true), options);
+    // The number of workers changes nothing, nor which of them did what.
+    REQUIRE(comparisons[0].rows.size() == simulated.size());
+    for (std::size_t i = 0; i < simulated.size(); ++i) {
+        INFO(comparisons[0].rows[i].name);
+        CHECK(comparisons[0].rows[i].simulated == simulated[i]);
+    }
     CHECK(relative_error(row_of(comparisons[0], "latency/ffma")) == Approx(0.2));
     REQUIRE(comparisons[0].bars.size() == 1);
     CHECK_FALSE(comparisons[0].holds());

@@ -12,7 +12,13 @@ using kernels::GeneratedKernel;
 using kernels::PtxWriter;
 using kernels::Reg;
 
-enum class Where : std::uint8_t { one_address, each_lane_its_own };
+enum class Where : std::uint8_t {
+    one_address,
+    one_after_another,  ///< one address at a time, on the next line each time: the mean over L2's slices
+    each_lane_its_own
+};
+
+constexpr unsigned kLineAndMore = 128 * 17;  // bytes from one link's address to the next one's
 
 /// A chain: each atomic's operand is what the one before returned.
 TimedBody atomic_body(const std::string& operation, bool shared, Where where, unsigned warps) {
@@ -23,12 +29,12 @@ TimedBody atomic_body(const std::string& operation, bool shared, Where where, un
     TimedBody body;
     body.entry = std::string("atomic_") + (shared ? "shared" : "global");
     body.threads = warps == 0 ? 1 : 32 * warps;
-    body.links = 16;
+    body.links = where == Where::one_after_another ? 64 : 16;
     body.prologue = [state, shared, where](PtxWriter& w, const Reg&, const Reg& scratch) {
         state->value = w.make_b32("ld.global.b32", at(scratch, 8192));
         // A zero that the assembler does not know: it would add up the lanes of one address by itself.
         const Reg zero = w.make_b32("ld.global.b32", at(w.element_address(scratch, w.tid(), 4), 16384));
-        const Reg thread = where == Where::one_address ? zero : w.tid();
+        const Reg thread = where == Where::each_lane_its_own ? w.tid() : zero;
         if (shared) {
             const std::string words = w.shared("words", 4096);
             const Reg base = w.make_b32("mov.u32", words);
@@ -41,11 +47,13 @@ TimedBody atomic_body(const std::string& operation, bool shared, Where where, un
     };
     const std::string opcode = std::string("atom.") + (shared ? "shared." : "global.") + operation;
     const bool compares = operation.rfind("cas", 0) == 0;
-    body.link = [state, opcode, compares](PtxWriter& w, unsigned) {
+    const unsigned stride = where == Where::one_after_another ? kLineAndMore : 0;
+    body.link = [state, opcode, compares, stride](PtxWriter& w, unsigned link) {
+        const auto word = at(state->address, static_cast<int>(stride * link));
         if (compares) {
-            w.op(opcode, state->value, at(state->address), state->value, state->value);
+            w.op(opcode, state->value, word, state->value, state->value);
         } else {
-            w.op(opcode, state->value, at(state->address), state->value);
+            w.op(opcode, state->value, word, state->value);
         }
     };
     body.results = [state](PtxWriter&) { return std::vector<Reg>{state->value}; };
@@ -105,8 +113,9 @@ void add_whole_gpu(std::vector<Benchmark>& list, bool own) {
 
 void add_atomic_benchmarks(std::vector<Benchmark>& list) {
     const auto latency = [&list](const std::string& name, const std::string& operation, bool shared) {
-        list.push_back(timed_loop_benchmark("latency/atomic/" + name, "atomics",
-                                            atomic_body(operation, shared, Where::one_address, 0), {}));
+        list.push_back(timed_loop_benchmark(
+            "latency/atomic/" + name, "atomics",
+            atomic_body(operation, shared, shared ? Where::one_address : Where::one_after_another, 0), {}));
     };
     latency("global_add_u32", "add.u32", false);
     list.back().quick = true;

@@ -133,7 +133,7 @@ TEST_CASE("the assembler neither drops nor merges what is measured") {
         {"latency/ex2", 192},           {"latency/rsqrt", 192},
         {"latency/shfl", 192},          {"latency/match_any", 192},
         {"latency/shared", 192},        {"latency/mma/m16n8k16_bf16_f32", 96},
-        {"latency/ldmatrix_x4", 96},    {"latency/atomic/global_add_u32", 48},
+        {"latency/ldmatrix_x4", 96},    {"latency/atomic/global_add_u32", 192},
         {"latency/mma/m8n8k4_f64", 96}, {"throughput/wgmma/bf16_f32/n=8/a=shared/warpgroups=2", 24},
     };
     for (const Benchmark& benchmark : microbenchmarks()) {
