@@ -9,6 +9,7 @@
 #include "models/gpu/gpc_layout.h"
 #include "models/gpu/kernel_summary.h"
 #include "models/gpu/progress_watch.h"
+#include "models/gpu/ptx_source.h"
 #include "models/memory/dram_library.h"
 #include "models/memory/tlm_memory.h"
 
@@ -179,36 +180,44 @@ void Gpu::preload(const std::vector<L2Residency>& resident) {
     }
 }
 
-void Gpu::check_clusters(const ptx::LaunchContext& launch) const {
-    const unsigned size = ptx::cluster_size(launch);
+void Gpu::check_clusters(const LaunchSource& source) const {
+    const unsigned size = ptx::cluster_size(source.launch());
     if (size <= 1 || size <= config_.cluster.size) return;
-    throw Error("kernel " + launch.kernel->name() + " is launched with clusters of " + std::to_string(size) +
+    throw Error("kernel " + source.name() + " is launched with clusters of " + std::to_string(size) +
                     " thread blocks; this GPU takes " +
                     (config_.cluster.size == 0 ? "none" : "at most " + std::to_string(config_.cluster.size)),
                 {}, "choose another GPU, or set cluster.size in the hardware file");
 }
 
 KernelResult Gpu::run(const ptx::LaunchContext& launch, const RunOptions& options) {
-    const ptx::LoadedKernel& kernel = *launch.kernel;
+    PtxSource source(launch);
+    return run(source, options);
+}
+
+KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
+    const ptx::LaunchContext& launch = source.launch();
     // Ports are bound when elaboration ends, and the blocks are prepared before the first cycle.
     if (sc_core::sc_get_status() == sc_core::SC_ELABORATION) sc_core::sc_start(sc_core::SC_ZERO_TIME);
     reset_blocks();
-    check_clusters(launch);
+    check_clusters(source);
     LaunchPlan plan;
+    plan.source = &source;
     plan.launch = &launch;
-    plan.kernel = time_kernel(kernel, config_);
-    plan.occupancy =
-        occupancy(config_, static_cast<unsigned>(launch.block.count()), kernel.registers_per_thread(),
-                  kernel.static_shared_bytes() + std::uint64_t{launch.dynamic_shared_bytes});
+    plan.kernel = time_kernel(source, config_);
+    source.set_observer([&] { extend(plan.kernel, source, config_); });
+    plan.occupancy = occupancy(config_, static_cast<unsigned>(launch.block.count()),
+                               source.registers_per_thread(), source.shared_bytes());
     const std::uint64_t ctas = launch.grid.count();
     if (ctas == 0)
-        throw Error("kernel " + kernel.name() + " is launched with an empty grid", {},
+        throw Error("kernel " + source.name() + " is launched with an empty grid", {},
                     "launch at least one block");
     preload(options.resident);
     plan.profile = options.profile;
     plan.audit = options.audit;
     plan.dependency_release = options.dependency_release;
     if (options.sample) {
+        if (launch.kernel == nullptr)
+            throw Error("a recorded trace cannot be sampled", {}, "leave out --sample");
         if (launch.mode != ptx::Mode::timing)
             throw Error("a sampled run cannot compute values", {}, "leave out one of the two");
         plan.left_out = &sampler->left_out();
@@ -221,12 +230,12 @@ KernelResult Gpu::run(const ptx::LaunchContext& launch, const RunOptions& option
     clock.set_tick_every_cycle(options.tick_every_cycle);
     const std::uint64_t activations = clock.activations();
     const Cycle limit = options.limit == 0 ? kLastCycle : std::min(options.limit, kLastCycle);
-    ProgressWatch watch(kernel.reads_clock());
-    advance(limit, watch, kernel.name());
-    for (unsigned attempts = 0; scheduler.finished() != ctas; advance(limit, watch, kernel.name())) {
+    ProgressWatch watch(source.reads_clock());
+    advance(limit, watch, source.name());
+    for (unsigned attempts = 0; scheduler.finished() != ctas; advance(limit, watch, source.name())) {
         if (sampler->leap()) continue;
         if (!resume_stalled() || ++attempts == kVainAttempts)
-            report_deadlock(kernel.name(), "every warp of a thread block waits and nothing is under way");
+            report_deadlock(source.name(), "every warp of a thread block waits and nothing is under way");
     }
 
     Cycle end = scheduler.last_finish();
@@ -236,9 +245,9 @@ KernelResult Gpu::run(const ptx::LaunchContext& launch, const RunOptions& option
         sampler->finish(summary);
         end += sampler->left_out();
     }
-    KernelResult result = summary.result(end, kernel.registers_per_thread());
+    KernelResult result = summary.result(end, source.registers_per_thread());
     if (options.check_conservation && !options.sample)
-        check_conservation(ledger(result, ctas), kernel.name());
+        check_conservation(ledger(result, ctas), source.name());
     if (options.sample) result.sampling = sampler->result(result.cycles);
     result.activations = clock.activations() - activations;
     return result;

@@ -67,6 +67,8 @@ class Gpu : public sc_core::sc_module {
     /// endless loops (with what each warp of a stuck CTA waits for), when `limit` is passed, and for what
     /// isa/ptx finds wrong with the program. The GPU can be used again after an error.
     KernelResult run(const ptx::LaunchContext& launch, const RunOptions& options = {});
+    /// The same for any source of instructions.
+    KernelResult run(LaunchSource& source, const RunOptions& options = {});
 
     /// Between runs: another SM clock. Times in seconds (memory, launch) keep their length.
     void set_clock(double hertz);
@@ -80,7 +82,7 @@ class Gpu : public sc_core::sc_module {
     void reset_blocks();
     Ledger ledger(const KernelResult& result, std::uint64_t ctas) const;
     void preload(const std::vector<L2Residency>& resident);
-    void check_clusters(const ptx::LaunchContext& launch) const;
+    void check_clusters(const LaunchSource& source) const;
     bool resume_stalled();
     KernelSummary tally(const LaunchPlan& plan, Cycle until);
     /// Runs until nothing is due. Throws heddle::Error when the kernel goes round in loops for ever.

@@ -58,6 +58,13 @@ void InstructionFetch::begin(const InstructionCacheConfig& config, std::uint32_t
     for (std::uint32_t line = 0; line < ahead; ++line) l1_.put(line, 0);
 }
 
+void InstructionFetch::grow(std::uint32_t lines) {
+    line_count_ = lines;
+    if (l0_.empty()) return;
+    for (L0& cache : l0_) cache.lines.ready.resize(lines, kAbsent);
+    l1_.ready.resize(lines, kAbsent);
+}
+
 std::uint32_t InstructionFetch::request(std::uint32_t line, std::uint32_t now) {
     const auto start = static_cast<std::uint32_t>(l1_port_.take(now, interval_));
     if (l1_.ready[line] == kAbsent) {

@@ -33,6 +33,10 @@ void describe(InstructionCacheConfig& config, ParameterList& list);
 class InstructionFetch {
   public:
     void begin(const InstructionCacheConfig& config, std::uint32_t lines, unsigned sub_cores);
+    /// More code has become known: the kernel has at least `lines`.
+    void extend(std::uint32_t lines) {
+        if (lines > line_count_) grow(lines);
+    }
     /// A warp of `sub_core` goes to `line` in cycle `now`. Returns the cycle in which it is there.
     std::uint32_t fetch(unsigned sub_core, std::uint32_t line, std::uint32_t now) {
         if (l0_.empty()) return now;
@@ -57,6 +61,7 @@ class InstructionFetch {
         std::uint32_t stream = 0, stream_end = 0;            // lines in the buffer: [stream, stream_end)
         std::array<std::uint32_t, kLongestStream> coming{};  // when, by line modulo its size
     };
+    void grow(std::uint32_t lines);
     std::uint32_t miss(L0& cache, std::uint32_t line, std::uint32_t now);
     std::uint32_t request(std::uint32_t line, std::uint32_t now);
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "isa/ptx/execution.h"
+#include "models/gpu/instruction_source.h"
 #include "models/gpu/occupancy.h"
 #include "models/gpu/timed_kernel.h"
 
@@ -11,7 +11,8 @@ namespace heddle::models::gpu {
 
 /// Lives as long as the run.
 struct LaunchPlan {
-    const ptx::LaunchContext* launch = nullptr;
+    LaunchSource* source = nullptr;
+    const ptx::LaunchContext* launch = nullptr;  ///< of `source`
     TimedKernel kernel;
     Occupancy occupancy;
     bool profile = false;          ///< count cycles by instruction

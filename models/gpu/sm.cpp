@@ -81,7 +81,7 @@ void Sm::begin(const LaunchPlan& plan) {
     constants_.begin(config_.constant_cache, kSubCores);
     port_.set_window(plan.launch->access_policy_window);
     cta_slots_.resize(plan.occupancy.ctas_per_sm);
-    audit_ = plan.audit ? std::make_unique<SmAudit>(name(), config_, *plan.launch) : nullptr;
+    audit_ = plan.audit ? std::make_unique<SmAudit>(name(), config_, *plan.source) : nullptr;
     profile_.assign(plan.profile ? plan.kernel.instructions.size() : 0, {});
     watches_.assign(plan.left_out != nullptr ? kWarps : 0, {});
     for (SubCore& sub_core : sub_cores_) sub_core.set_profile(plan.profile ? profile_.data() : nullptr);
@@ -242,14 +242,12 @@ void Sm::place_cta(const Arrival& arrival, Cycle now) {
     if (place == cta_slots_.end())
         throw Error("internal: " + std::string(name()) + " was given a CTA too many");
     CtaSlot& cta = *place;
-    const bool first_use = !cta.cta.has_value();
-    if (first_use) {
-        cta.cta.emplace(*plan_->launch);
-        cta.cta->set_observer(this, static_cast<std::uint32_t>(place - cta_slots_.begin()));
-    }
+    if (cta.cta == nullptr)
+        cta.cta = plan_->source->make_block(*this, static_cast<std::uint32_t>(place - cta_slots_.begin()));
     cta.cluster = arrival.place.run;
     cta.rank = arrival.place.rank;
     cta.cta->start(arrival.index, position_, cta.cluster == nullptr ? nullptr : &cta.cluster->cluster);
+    instructions_.extend(plan_->kernel.lines);
     cta.used = true;
     cta.warp_count = cta.running = cta.cta->warp_count();
     cta.loads = 0;
@@ -270,7 +268,7 @@ void Sm::place_cta(const Arrival& arrival, Cycle now) {
             scoreboards_[warp] = std::make_unique<Stamp[]>(plan_->kernel.scoreboard_size + 1);
         slot.scoreboard = scoreboards_[warp].get();  // stamps of an earlier warp lie in the past
         slot.cta = static_cast<std::uint16_t>(place - cta_slots_.begin());
-        slot.registers = static_cast<std::uint16_t>(plan_->launch->kernel->registers_per_thread());
+        slot.registers = static_cast<std::uint16_t>(plan_->source->registers_per_thread());
         slot.state = WarpState::running;
         slot.started = now;
         if (!watches_.empty()) watches_[warp].start(now + *plan_->left_out);
@@ -575,7 +573,7 @@ void Sm::finish_cta_if_done(CtaSlot& cta, Cycle now) {
 
 // For sampling. A wait for an mbarrier that has to wait is performed again: it does not count.
 void Sm::watch_step(unsigned warp, std::uint32_t instruction, TimingKind kind, Cycle now) {
-    const ptx::Warp& performed = *warps_[warp].warp;
+    const WarpSource& performed = *warps_[warp].warp;
     WarpWatch& watch = watches_[warp];
     if (performed.blocked() && kind == TimingKind::memory_barrier) return;
     watch.step();

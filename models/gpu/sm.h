@@ -16,6 +16,7 @@
 #include "models/gpu/cluster_port.h"
 #include "models/gpu/copy_groups.h"
 #include "models/gpu/cta_ports.h"
+#include "models/gpu/instruction_source.h"
 #include "models/gpu/launch_plan.h"
 #include "models/gpu/load_store_unit.h"
 #include "models/gpu/loop_watch.h"
@@ -95,7 +96,7 @@ class Sm : public Block,
         for (unsigned warp = 0; warp < kWarps; ++warp) {
             if (warps_[warp].state != WarpState::running && warps_[warp].state != WarpState::at_barrier)
                 continue;
-            visit(warp, *warps_[warp].warp, watches_[warp], warps_[warp].cta);
+            visit(warp, *warps_[warp].warp->ptx_warp(), watches_[warp], warps_[warp].cta);
         }
     }
     /// Instructions of a CTA, of those that have finished: the fewest and the most. With left_out.
@@ -125,7 +126,7 @@ class Sm : public Block,
         Cycle at = kNever;         // its end
     };
     struct WarpSlot {
-        ptx::Warp* warp = nullptr;
+        WarpSource* warp = nullptr;
         Stamp* scoreboard = nullptr;
         std::uint32_t instruction = 0;  // the next one
         Stamp cluster_arrival = 0;      // earliest end of a barrier.cluster that it arrived at
@@ -143,7 +144,7 @@ class Sm : public Block,
         Cycle started = 0;
     };
     struct CtaSlot {
-        std::optional<ptx::Cta> cta;
+        std::unique_ptr<BlockSource> cta;
         std::shared_ptr<ClusterRun> cluster;
         std::uint32_t rank = 0;                // in the cluster
         std::array<std::uint8_t, 32> warps{};  // slots in the SM, by index in the CTA

@@ -14,16 +14,14 @@ std::uint64_t whole_units(std::uint64_t value, std::uint64_t unit) {
 
 }  // namespace
 
-SmAudit::SmAudit(std::string name, const GpuConfig& config, const ptx::LaunchContext& launch)
+SmAudit::SmAudit(std::string name, const GpuConfig& config, const LaunchSource& source)
     : name_(std::move(name)), sm_(config.sm), shared_limit_(config.shared.bytes) {
-    const ptx::LoadedKernel& kernel = *launch.kernel;
-    warps_per_cta_ = static_cast<unsigned>((launch.block.count() + ptx::kWarpSize - 1) / ptx::kWarpSize);
-    registers_per_thread_ = kernel.registers_per_thread();
+    warps_per_cta_ =
+        static_cast<unsigned>((source.launch().block.count() + ptx::kWarpSize - 1) / ptx::kWarpSize);
+    registers_per_thread_ = source.registers_per_thread();
     registers_per_warp_ =
         whole_units(std::uint64_t{registers_per_thread_} * ptx::kWarpSize, sm_.register_unit);
-    shared_per_cta_ = whole_units(std::uint64_t{kernel.static_shared_bytes()} + launch.dynamic_shared_bytes +
-                                      config.shared.reserved_per_cta,
-                                  config.shared.unit);
+    shared_per_cta_ = whole_units(source.shared_bytes() + config.shared.reserved_per_cta, config.shared.unit);
 }
 
 void SmAudit::cta_started() {

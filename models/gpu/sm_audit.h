@@ -10,6 +10,7 @@
 #include "isa/ptx/execution.h"
 #include "models/common/cycle.h"
 #include "models/gpu/gpu_config.h"
+#include "models/gpu/instruction_source.h"
 
 namespace heddle::models::gpu {
 
@@ -26,7 +27,7 @@ inline constexpr bool kDebugBuild = true;
 class SmAudit {
   public:
     /// `name`: of the SM, for messages.
-    SmAudit(std::string name, const GpuConfig& config, const ptx::LaunchContext& launch);
+    SmAudit(std::string name, const GpuConfig& config, const LaunchSource& source);
 
     void cta_started();
     /// One warp of the thread block that started last.

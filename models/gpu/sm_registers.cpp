@@ -13,25 +13,22 @@ namespace {
 
 constexpr std::uint32_t kFewest = 24;  // PTX ISA: the count is 24 to 256
 
-SourceLocation place_of(const ptx::LoadedKernel& kernel, const ptx::InstructionInfo& info) {
-    return {"PTX of kernel " + kernel.name(), info.line, ""};
-}
-
 }  // namespace
 
 void Sm::check_registers() const {
-    const ptx::LoadedKernel& kernel = *plan_->launch->kernel;
+    const LaunchSource& source = *plan_->source;
     const std::uint32_t warps =
         static_cast<std::uint32_t>((plan_->launch->block.count() + ptx::kWarpSize - 1) / ptx::kWarpSize);
-    const std::uint32_t all = warps * kernel.registers_per_thread(), most = all - kFewest * (warps - 1);
-    for (const ptx::InstructionInfo& info : kernel.instructions()) {
+    const std::uint32_t all = warps * source.registers_per_thread(), most = all - kFewest * (warps - 1);
+    for (std::size_t i = 0; i < source.instruction_count(); ++i) {
+        const ptx::InstructionInfo& info = source.instruction(i);
         if (info.synchronisation != ptx::Synchronisation::more_registers || info.register_count <= most)
             continue;
         throw Error("setmaxnreg.inc to " + std::to_string(info.register_count) +
                         " registers would wait for ever: the thread block has " +
-                        std::to_string(kernel.registers_per_thread()) + " for each of its " +
+                        std::to_string(source.registers_per_thread()) + " for each of its " +
                         std::to_string(warps) + " warps, and none can go below " + std::to_string(kFewest),
-                    place_of(kernel, info), "ask for fewer registers, or launch the kernel with more");
+                    source.place_of(info), "ask for fewer registers, or launch the kernel with more");
     }
 }
 
@@ -48,7 +45,7 @@ void Sm::change_registers(unsigned warp, const TimedInstruction& row, Cycle now)
     if (more ? count < slot.registers : count > slot.registers) {
         throw Error(std::string("setmaxnreg.") + (more ? "inc" : "dec") + " to " + std::to_string(count) +
                         " registers of a warp that has " + std::to_string(slot.registers),
-                    place_of(*plan_->launch->kernel, *row.info),
+                    plan_->source->place_of(*row.info),
                     more ? "use .dec to give registers back" : "use .inc to take more registers");
     }
     cta.free_registers += slot.registers;

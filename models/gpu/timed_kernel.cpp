@@ -9,7 +9,7 @@
 namespace heddle::models::gpu {
 namespace {
 
-double tensor_rate(const ptx::InstructionInfo& info, const GpuConfig& config, const std::string& kernel) {
+double tensor_rate(const ptx::InstructionInfo& info, const GpuConfig& config, const LaunchSource& source) {
     double rate = 0;
     switch (info.tensor_type) {
         case ptx::Type::f16:
@@ -46,7 +46,7 @@ double tensor_rate(const ptx::InstructionInfo& info, const GpuConfig& config, co
     if (rate <= 0) {
         throw Error(
             "the tensor cores of this GPU do not take type " + std::string(ptx::name_of(info.tensor_type)),
-            {"PTX of kernel " + kernel, info.line, ""},
+            source.place_of(info),
             "choose another kernel, or set tensor.macs_per_cycle in the hardware file");
     }
     return rate * (info.asynchronous_tensor ? 1.0 : config.tensor.mma_sync_efficiency) / kSubCores;
@@ -103,7 +103,7 @@ void time_arithmetic(TimedInstruction& row, const ptx::InstructionInfo& info,
 }
 
 TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuConfig& config,
-                                  const std::string& kernel) {
+                                  const LaunchSource& source) {
     TimedInstruction row;
     row.info = &info;
     row.slots = std::max<std::uint8_t>(1, info.machine_operations);
@@ -122,7 +122,7 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
             time_arithmetic(row, info, config.pipelines);
             break;
         case ptx::Pipeline::tensor: {
-            const double cycles = info.tensor_macs / tensor_rate(info, config, kernel);
+            const double cycles = info.tensor_macs / tensor_rate(info, config, source);
             row.interval = fine(
                 info.asynchronous_tensor ? cycles : std::max<double>(cycles, config.tensor.mma_sync_minimum));
             row.tensor_full_time =
@@ -198,7 +198,6 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
         case ptx::Synchronisation::more_registers:
             row.kind = TimingKind::more_registers;
             break;
-            break;
         case ptx::Synchronisation::launch_dependents:
             row.kind = TimingKind::launch_dependents;
             break;
@@ -224,43 +223,51 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
     return row;
 }
 
+void add_registers(TimedKernel& kernel, TimedInstruction& row, const ptx::InstructionInfo& info) {
+    std::vector<std::uint16_t>& registers = kernel.registers;
+    row.first_register = static_cast<std::uint32_t>(registers.size());
+    // Accumulators of asynchronous products are guarded by waits, not by the scoreboard.
+    if (!info.asynchronous_tensor) {
+        registers.insert(registers.end(), info.writes.begin(), info.writes.end());
+        row.written = static_cast<std::uint16_t>(info.writes.size());
+    }
+    for (const std::uint16_t id : info.reads) {
+        if (info.asynchronous_tensor &&
+            std::find(info.writes.begin(), info.writes.end(), id) != info.writes.end())
+            continue;
+        if (std::find(registers.begin() + row.first_register, registers.end(), id) == registers.end())
+            registers.push_back(id);
+    }
+    row.touched = static_cast<std::uint16_t>(registers.size() - row.first_register);
+}
+
 }  // namespace
 
-TimedKernel time_kernel(const ptx::LoadedKernel& kernel, const GpuConfig& config) {
+TimedKernel time_kernel(const LaunchSource& source, const GpuConfig& config) {
     TimedKernel result;
-    result.scoreboard_size = kernel.scoreboard_size();
-    result.instructions.reserve(kernel.instructions().size());
-    const std::vector<RegisterReads> reads = register_reads(kernel, config.register_banks);
-    std::uint64_t position = 0;  // in machine instructions
-    for (const ptx::InstructionInfo& info : kernel.instructions()) {
-        TimedInstruction row = time_instruction(info, config, kernel.name());
-        row.first_register = static_cast<std::uint32_t>(result.registers.size());
-        row.line = static_cast<std::uint32_t>(position / kLineInstructions);
-        row.reads = reads[result.instructions.size()];
-        position += info.machine_operations;
-        // Accumulators of asynchronous products are guarded by waits, not by the scoreboard.
-        if (!info.asynchronous_tensor) {
-            result.registers.insert(result.registers.end(), info.writes.begin(), info.writes.end());
-            row.written = static_cast<std::uint16_t>(info.writes.size());
-        }
-        for (const std::uint16_t id : info.reads) {
-            if (info.asynchronous_tensor &&
-                std::find(info.writes.begin(), info.writes.end(), id) != info.writes.end())
-                continue;
-            const auto first = result.registers.begin() + row.first_register;
-            if (std::find(first, result.registers.end(), id) == result.registers.end()) {
-                result.registers.push_back(id);
-            }
-        }
-        row.touched = static_cast<std::uint16_t>(result.registers.size() - row.first_register);
-        if (row.kind == TimingKind::warpgroup_product) {
-            row.latency = static_cast<std::uint32_t>(result.products.size());
-            result.products.push_back(product_of(info, row.tensor_full_time, config));
-        }
-        result.instructions.push_back(row);
-    }
-    result.lines = static_cast<std::uint32_t>(position / kLineInstructions) + 1;
+    result.scoreboard_size = source.scoreboard_size();
+    extend(result, source, config);
     return result;
+}
+
+void extend(TimedKernel& kernel, const LaunchSource& source, const GpuConfig& config) {
+    const std::size_t first = kernel.instructions.size();
+    if (first == source.instruction_count()) return;
+    const std::vector<RegisterReads> reads = source.register_reads(config.register_banks, first);
+    for (std::size_t i = first; i < source.instruction_count(); ++i) {
+        const ptx::InstructionInfo& info = source.instruction(i);
+        TimedInstruction row = time_instruction(info, config, source);
+        row.line = static_cast<std::uint32_t>(source.code_position(i) / kLineInstructions);
+        row.reads = reads[i - first];
+        const std::uint64_t end = source.code_position(i) + info.machine_operations;
+        kernel.lines = std::max(kernel.lines, static_cast<std::uint32_t>(end / kLineInstructions) + 1);
+        add_registers(kernel, row, info);
+        if (row.kind == TimingKind::warpgroup_product) {
+            row.latency = static_cast<std::uint32_t>(kernel.products.size());
+            kernel.products.push_back(product_of(info, row.tensor_full_time, config));
+        }
+        kernel.instructions.push_back(row);
+    }
 }
 
 }  // namespace heddle::models::gpu

@@ -7,6 +7,7 @@
 
 #include "isa/ptx/execution.h"
 #include "models/gpu/gpu_config.h"
+#include "models/gpu/instruction_source.h"
 #include "models/gpu/register_banks.h"
 #include "models/memory/bandwidth_server.h"
 
@@ -56,15 +57,17 @@ struct TimedInstruction {
 };
 
 struct TimedKernel {
-    std::vector<TimedInstruction> instructions;  ///< as in ptx::LoadedKernel::instructions()
+    std::vector<TimedInstruction> instructions;  ///< as in LaunchSource::instruction()
     std::vector<std::uint16_t> registers;
     std::vector<WarpgroupProduct> products;
     std::size_t scoreboard_size = 0;
     std::uint32_t lines = 0;  ///< of machine code
 };
 
-/// Throws heddle::Error, with the PTX line, for tensor instructions of a type that the machine's tensor cores
-/// lack.
-TimedKernel time_kernel(const ptx::LoadedKernel& kernel, const GpuConfig& config);
+/// Throws heddle::Error, with the user's line, for tensor instructions of a type that the machine's tensor
+/// cores lack.
+TimedKernel time_kernel(const LaunchSource& source, const GpuConfig& config);
+/// Rows for the instructions that have come to the source's table since.
+void extend(TimedKernel& kernel, const LaunchSource& source, const GpuConfig& config);
 
 }  // namespace heddle::models::gpu

@@ -6,6 +6,7 @@
 
 #include "gpu_test_bench.h"
 #include "isa/common/error.h"
+#include "models/gpu/ptx_source.h"
 #include "models/gpu/sm_audit.h"
 
 using namespace heddle;
@@ -60,10 +61,11 @@ TEST_CASE("the audit of an SM catches what is given out twice or beyond what the
     GpuTestBench bench;
     const TestLaunch launch = some_launch(bench);
     const std::span<const ptx::InstructionInfo> instructions = launch.kernel->instructions();
+    const PtxSource source(launch.context);
     const auto audit_of = [&](auto change) {
         GpuConfig config;
         change(config);
-        return SmAudit("sm_7", config, launch.context);
+        return SmAudit("sm_7", config, source);
     };
     const auto start = [](SmAudit& audit, unsigned first) {
         audit.cta_started();
@@ -119,8 +121,10 @@ TEST_CASE("an SM that is handed one thread block too many is caught when it star
     options.audit = true;
     bench.gpu.run(launch.context, options);
     LaunchPlan plan;
+    PtxSource source(launch.context);
+    plan.source = &source;
     plan.launch = &launch.context;
-    plan.kernel = time_kernel(*launch.kernel, bench.gpu.config());
+    plan.kernel = time_kernel(source, bench.gpu.config());
     plan.occupancy = occupancy(bench.gpu.config(), 128, launch.kernel->registers_per_thread(), 16384);
     plan.audit = true;
     const unsigned fit = plan.occupancy.ctas_per_sm;

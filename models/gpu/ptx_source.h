@@ -1,0 +1,36 @@
+// A launch of a PTX kernel as a source of instructions: isa/ptx executes them when they issue.
+#pragma once
+
+#include <vector>
+
+#include "models/gpu/instruction_source.h"
+
+namespace heddle::models::gpu {
+
+class PtxSource final : public LaunchSource {
+  public:
+    /// `launch` and its kernel must outlive this.
+    explicit PtxSource(const ptx::LaunchContext& launch);
+
+    const std::string& name() const override { return launch_.kernel->name(); }
+    const ptx::LaunchContext& launch() const override { return launch_; }
+    unsigned registers_per_thread() const override { return launch_.kernel->registers_per_thread(); }
+    std::uint64_t shared_bytes() const override;
+    std::size_t instruction_count() const override { return launch_.kernel->instructions().size(); }
+    const ptx::InstructionInfo& instruction(std::size_t index) const override {
+        return launch_.kernel->instructions()[index];
+    }
+    std::uint64_t code_position(std::size_t index) const override { return positions_[index]; }
+    std::vector<RegisterReads> register_reads(const RegisterBanksConfig& config,
+                                              std::size_t first) const override;
+    std::size_t scoreboard_size() const override { return launch_.kernel->scoreboard_size(); }
+    bool reads_clock() const override { return launch_.kernel->reads_clock(); }
+    SourceLocation place_of(const ptx::InstructionInfo& info) const override;
+    std::unique_ptr<BlockSource> make_block(ptx::CtaObserver& observer, std::uint32_t tag) override;
+
+  private:
+    const ptx::LaunchContext& launch_;
+    std::vector<std::uint64_t> positions_;  // of instructions, in machine instructions
+};
+
+}  // namespace heddle::models::gpu
