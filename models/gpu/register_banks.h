@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "isa/ptx/execution.h"
+#include "isa/ptx/register_operands.h"
 #include "models/common/parameter.h"
 
 namespace heddle::models::gpu {
 
-inline constexpr unsigned kRegisterBanks = 2;  ///< "Analyzing Modern NVIDIA GPU cores" (MICRO 2025)
+using ptx::kRegisterBanks;
 
 struct RegisterBanksConfig {
     bool enabled = true;
@@ -49,10 +49,9 @@ class RegisterPorts {
     std::array<std::uint32_t, kRegisterBanks> free_{};  ///< first cycle in which the port has nothing to do
 };
 
-/// The reads of each instruction of the kernel: those that read registers of 32 bits in one operation, as the
-/// measurements were made with; zeros for all others. A compiler gives registers to banks so that few
-/// operands of an instruction meet in one. Here each register in turn goes to the bank in which it meets
-/// fewer of those that have one, and goes over again while that helps.
+/// The reads of each instruction of the kernel, from where its registers lie: those of
+/// ptx::register_operands, zeros for all others. The allocation of registers sees to it that few operands
+/// meet in one bank.
 std::vector<RegisterReads> register_reads(const ptx::LoadedKernel& kernel, const RegisterBanksConfig& config);
 
 }  // namespace heddle::models::gpu

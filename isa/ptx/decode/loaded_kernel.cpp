@@ -13,7 +13,10 @@
 #include "isa/ptx/machine/machine.h"
 #include "isa/ptx/matrix_instruction.h"
 #include "isa/ptx/names.h"
+#include "isa/ptx/register_operands.h"
 #include "isa/ptx/schedule/assemble.h"
+#include "isa/ptx/schedule/operand_meetings.h"
+#include "isa/ptx/schedule/register_allocation.h"
 
 namespace heddle::ptx {
 namespace {
@@ -280,6 +283,17 @@ unsigned limit_registers(const Kernel& kernel, unsigned registers) {
     return static_cast<unsigned>(std::min<std::uint64_t>(registers, std::max<std::uint64_t>(limit, 16)));
 }
 
+RegisterAllocation allocate_for_banks(const Kernel& kernel, const Analysis& analysis,
+                                      std::span<const InstructionInfo> instructions) {
+    const std::vector<unsigned> weights = register_weights(kernel, analysis.uses);
+    std::vector<std::uint16_t> itself(weights.size(), LoadedKernel::kNoRegister);
+    for (std::size_t r = 0; r < weights.size(); ++r) {
+        if (weights[r] != 0) itself[r] = static_cast<std::uint16_t>(r);
+    }
+    const OperandMeetings meetings(register_operands(instructions, itself), weights.size());
+    return allocate_registers(kernel, analysis.uses, analysis.flow, analysis.liveness, &meetings);
+}
+
 // What the allocation needs, as far as the machine and .maxnreg allow. Numbers of a kernel and of functions
 // that it calls when it runs do not add up in the allocation; the peaks of their live values do.
 unsigned needed_registers(const Kernel& kernel, const Analysis& analysis,
@@ -413,7 +427,7 @@ LoadedKernel::LoadedKernel(std::shared_ptr<const Module> module, const std::stri
                                     kernel.instructions[i].space == StateSpace::shared ||
                                     kernel.instructions[i].second_space == StateSpace::shared;
     }
-    loaded.registers = allocate_registers(kernel, analysis.uses, analysis.flow, analysis.liveness);
+    loaded.registers = allocate_for_banks(kernel, analysis, loaded.information);
     loaded.registers_per_thread = settle_register_changes(
         kernel, limit_registers(kernel, needed_registers(kernel, analysis, loaded.registers)),
         loaded.information);

@@ -95,6 +95,14 @@ bool overlap(const Segments& a, const Segments& b) {
     return false;
 }
 
+void remove_from(Segments& taken, const Segments& removed) {
+    const auto is_removed = [&removed](const Segment& segment) {
+        return std::any_of(removed.begin(), removed.end(),
+                           [&segment](const Segment& other) { return other.first == segment.first; });
+    };
+    taken.erase(std::remove_if(taken.begin(), taken.end(), is_removed), taken.end());
+}
+
 void merge_into(Segments& taken, const Segments& added) {
     Segments merged(taken.size() + added.size());
     std::merge(taken.begin(), taken.end(), added.begin(), added.end(), merged.begin(),
@@ -110,7 +118,7 @@ class Allocator {
     }
 
     /// No order of placing is best for all kernels: the one that needs the fewest registers.
-    RegisterAllocation run() {
+    RegisterAllocation run(const OperandMeetings* meetings) {
         collect_vectors();
         for (std::uint32_t r = 0; r < weights_.size(); ++r) {
             if (!group_of_[r] && weights_[r] != 0 && !segments_[r].empty()) groups_.push_back(alone(r));
@@ -138,7 +146,10 @@ class Allocator {
             for (const Group& group : groups_) place(group);
             if (best.physical.empty() || result_.count < best.count) best = std::move(result_);
         }
-        return best;
+        if (meetings == nullptr) return best;
+        result_ = std::move(best);
+        spread_over_banks(*meetings);
+        return std::move(result_);
     }
 
   private:
@@ -217,6 +228,66 @@ class Allocator {
         }
     }
 
+    // Each single value in turn goes to the bank in which it meets fewer operands, to a free register or in
+    // exchange for another value, and over again while that helps.
+    void spread_over_banks(const OperandMeetings& meetings) {
+        constexpr unsigned kRounds = 8;
+        std::vector<std::uint32_t> single;
+        taken_.assign(result_.count, {});
+        for (std::uint32_t r = 0; r < weights_.size(); ++r) {
+            if (result_.physical[r] == RegisterAllocation::kNone) continue;
+            for (unsigned w = 0; w < weights_[r]; ++w)
+                merge_into(taken_[result_.physical[r] + w], segments_[r]);
+            if (weights_[r] == 1 && !group_of_[r]) single.push_back(r);
+        }
+        bool changed = true;
+        for (unsigned round = 0; round < kRounds && changed; ++round) {
+            changed = false;
+            for (const std::uint32_t r : single) {
+                if (meetings.any(r) && gain_of_other_bank(meetings, r) > 0)
+                    changed = move_to_other_bank(meetings, single, r) || changed;
+            }
+        }
+    }
+
+    int gain_of_other_bank(const OperandMeetings& meetings, std::uint32_t r) const {
+        const auto sums = meetings.count(r, result_.physical);
+        const unsigned bank = result_.physical[r] % kRegisterBanks;
+        return static_cast<int>(sums[bank]) - static_cast<int>(sums[1 - bank]);
+    }
+
+    bool move_to_other_bank(const OperandMeetings& meetings, const std::vector<std::uint32_t>& single,
+                            std::uint32_t r) {
+        const std::uint16_t old = result_.physical[r];
+        remove_from(taken_[old], segments_[r]);
+        for (std::uint16_t to = 1 - old % kRegisterBanks; to < result_.count; to += kRegisterBanks) {
+            if (to == kStackPointer || overlap(taken_[to], segments_[r])) continue;
+            put(r, to);
+            return true;
+        }
+        const int gain = gain_of_other_bank(meetings, r);
+        for (const std::uint32_t other : single) {
+            const std::uint16_t to = result_.physical[other];
+            if (to % kRegisterBanks == old % kRegisterBanks ||
+                gain + gain_of_other_bank(meetings, other) <= 0)
+                continue;
+            remove_from(taken_[to], segments_[other]);
+            if (!overlap(taken_[to], segments_[r]) && !overlap(taken_[old], segments_[other])) {
+                put(r, to);
+                put(other, old);
+                return true;
+            }
+            merge_into(taken_[to], segments_[other]);
+        }
+        put(r, old);
+        return false;
+    }
+
+    void put(std::uint32_t r, std::uint16_t to) {
+        result_.physical[r] = to;
+        merge_into(taken_[to], segments_[r]);
+    }
+
     const Kernel& kernel_;
     const std::vector<unsigned>& weights_;
     std::vector<Segments> segments_;
@@ -229,9 +300,11 @@ class Allocator {
 }  // namespace
 
 RegisterAllocation allocate_registers(const Kernel& kernel, std::span<const RegisterUse> uses,
-                                      const ControlFlow& flow, const Liveness& liveness) {
+                                      const ControlFlow& flow, const Liveness& liveness,
+                                      const OperandMeetings* meetings) {
     const std::vector<unsigned> weights = register_weights(kernel, uses);
-    return Allocator(kernel, weights, LiveSegments(kernel, uses, flow, liveness, weights).take()).run();
+    return Allocator(kernel, weights, LiveSegments(kernel, uses, flow, liveness, weights).take())
+        .run(meetings);
 }
 
 RegisterAllocation allocate_registers(const Kernel& kernel) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "isa/ptx/decode/data_flow.h"
+#include "isa/ptx/schedule/operand_meetings.h"
 
 namespace heddle::ptx {
 
@@ -21,9 +22,11 @@ struct RegisterAllocation {
 
 /// Values get the lowest registers that are free wherever they are live; elements of vectors lie side by side
 /// and aligned, 64 bits in an even pair. Of several orders in which values may be given their registers, the
-/// one that needs the fewest. R1 is the stack pointer.
+/// one that needs the fewest. R1 is the stack pointer. With `meetings`, single values then change places,
+/// within that count, so that fewer operands meet in a bank.
 RegisterAllocation allocate_registers(const Kernel& kernel, std::span<const RegisterUse> uses,
-                                      const ControlFlow& flow, const Liveness& liveness);
+                                      const ControlFlow& flow, const Liveness& liveness,
+                                      const OperandMeetings* meetings = nullptr);
 RegisterAllocation allocate_registers(const Kernel& kernel);
 
 }  // namespace heddle::ptx
