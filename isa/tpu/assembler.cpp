@@ -97,7 +97,9 @@ class Line {
 
     ElementType to_type(const std::string& word) const {
         const auto type = element_type_from_name(word);
-        if (!type) fail("is not an element type", word, "fp32, bf16, int32, int8 or word8");
+        if (!type)
+            fail("is not an element type", word,
+                 "fp32, bf16, fp8_e4m3, fp8_e5m2, int32, int16, int8 or word8");
         return *type;
     }
 

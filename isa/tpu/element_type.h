@@ -8,8 +8,8 @@
 namespace heddle::tpu {
 
 /// In VMEM and HBM elements lie densely, little endian. `word8` is a bare byte (booleans), zero-extended when
-/// read.
-enum class ElementType : std::uint8_t { fp32, bf16, int32, int8, word8 };
+/// read. The two formats of 8 bits are those of OCP; every number of theirs is a bf16 number.
+enum class ElementType : std::uint8_t { fp32, bf16, int32, int8, word8, int16, fp8_e4m3, fp8_e5m2 };
 
 constexpr unsigned bytes_of(ElementType type) {
     switch (type) {
@@ -22,6 +22,11 @@ constexpr unsigned bytes_of(ElementType type) {
         case ElementType::int8:
             return 1;
         case ElementType::word8:
+            return 1;
+        case ElementType::int16:
+            return 2;
+        case ElementType::fp8_e4m3:
+        case ElementType::fp8_e5m2:
             return 1;
     }
     return 0;

@@ -66,6 +66,12 @@ struct Dma {
     bool operator==(const Dma&) const = default;
 };
 
+/// Cycles for which one activation row occupies the array's edge. Its cells multiply 8 x 8 bits (or one bf16
+/// pair): 8 x 16 bits go at half speed, 16 x 16 at a quarter (ISCA 2017, section 2).
+constexpr unsigned cycles_per_row(ElementType activations, ElementType weights) {
+    return (activations == ElementType::int16 ? 2u : 1u) * (weights == ElementType::int16 ? 2u : 1u);
+}
+
 /// What a matrix unit takes of an fp32 operand. A number is nearly the sum of its three parts, so that
 /// products of parts give fp32 matmuls in 3 or 6 passes.
 enum class Bf16Part : std::uint8_t { high, middle, low };

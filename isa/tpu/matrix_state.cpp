@@ -16,6 +16,9 @@ float multiplicand(const std::byte* from, ElementType type, Bf16Part part) {
     std::uint16_t half = 0;
     if (type == ElementType::bf16) {
         std::memcpy(&half, from, 2);
+    } else if (type == ElementType::fp8_e4m3 || type == ElementType::fp8_e5m2) {
+        const auto format = type == ElementType::fp8_e4m3 ? numerics::Format::e4m3 : numerics::Format::e5m2;
+        return numerics::to_float(format, static_cast<std::uint8_t>(*from));
     } else {
         float value;
         std::memcpy(&value, from, 4);
@@ -27,6 +30,17 @@ float multiplicand(const std::byte* from, ElementType type, Bf16Part part) {
         }
     }
     return numerics::flush_subnormal(numerics::bf16_to_fp32(half));
+}
+
+std::int32_t integer(const std::byte* from, ElementType type) {
+    if (type == ElementType::int8) return static_cast<std::int8_t>(*from);
+    std::int16_t number;
+    std::memcpy(&number, from, 2);
+    return number;
+}
+
+bool is_integer(ElementType type) {
+    return type == ElementType::int8 || type == ElementType::int16;
 }
 
 }  // namespace
@@ -48,7 +62,7 @@ void MatrixState::push(const PushWeights& push, const LoopCounters& counters,
     WeightTile tile;
     tile.rows = push.rows;
     tile.columns = push.columns;
-    tile.integer = push.type == ElementType::int8;
+    tile.integer = is_integer(push.type);
     const std::size_t count = std::size_t{push.rows} * push.columns;
     if (tile.integer) {
         tile.integers.resize(count);
@@ -64,7 +78,7 @@ void MatrixState::push(const PushWeights& push, const LoopCounters& counters,
                                               ? base + column * push.stride + std::uint64_t{row} * size
                                               : base + row * push.stride + std::uint64_t{column} * size;
             if (tile.integer) {
-                tile.integers[std::size_t{row} * push.columns + column] = static_cast<std::int8_t>(*from);
+                tile.integers[std::size_t{row} * push.columns + column] = integer(from, push.type);
             } else {
                 tile.values[row * tile.stride + column] = multiplicand(from, push.type, push.part);
             }
@@ -81,9 +95,9 @@ void MatrixState::matmul(const Matmul& matmul, const LoopCounters& counters,
         pushed_.pop_front();
     }
     if (present_.rows == 0) throw Error("matmul without weights", {}, "push a weight tile first");
-    const bool integer = matmul.type == ElementType::int8;
+    const bool integer = is_integer(matmul.type);
     if (integer != present_.integer)
-        throw Error("matmul multiplies int8 with bf16", {}, "push weights of the same kind");
+        throw Error("matmul multiplies integers with bf16", {}, "push weights of the same kind");
     if (matmul.depth != present_.rows || matmul.columns != present_.columns) {
         throw Error("matmul is for weights of " + std::to_string(matmul.depth) + " x " +
                     std::to_string(matmul.columns) + ", the present ones are " +
@@ -92,7 +106,7 @@ void MatrixState::matmul(const Matmul& matmul, const LoopCounters& counters,
     for (std::uint32_t row = 0; row < matmul.rows; ++row) {
         std::uint8_t& integer_row = integer_row_[matmul.accumulator + row];
         if (matmul.accumulate && integer_row != static_cast<std::uint8_t>(integer)) {
-            throw Error("matmul accumulates int8 products onto fp32 results or the other way round");
+            throw Error("matmul accumulates integer products onto fp32 results or the other way round");
         }
         integer_row = integer;
     }
@@ -131,15 +145,17 @@ void MatrixState::add(std::uint32_t row, bool accumulate, std::span<const float>
 }
 
 void MatrixState::multiply_integers(const Matmul& matmul, const std::byte* activations) {
+    const unsigned size = bytes_of(matmul.type);
     for (std::uint32_t row = 0; row < matmul.rows; ++row) {
         const std::byte* const from = activations + row * matmul.stride;
         std::uint32_t* const to = &results_[(std::size_t{matmul.accumulator} + row) * columns_];
         if (!matmul.accumulate) std::fill_n(to, columns_, 0u);
         for (std::uint32_t k = 0; k < matmul.depth; ++k) {
-            const auto activation = static_cast<std::int32_t>(static_cast<std::int8_t>(from[k]));
+            const std::int32_t activation = integer(from + std::size_t{k} * size, matmul.type);
             const std::int32_t* const weights = &present_.integers[std::size_t{k} * present_.columns];
             for (std::uint32_t n = 0; n < present_.columns; ++n) {
-                to[n] += static_cast<std::uint32_t>(activation * weights[n]);
+                // 16 x 16 bits: modulo 2^32, as the accumulators add.
+                to[n] += static_cast<std::uint32_t>(activation) * static_cast<std::uint32_t>(weights[n]);
             }
         }
     }

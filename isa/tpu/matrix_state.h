@@ -32,9 +32,9 @@ class MatrixState {
     struct WeightTile {
         std::uint32_t rows = 0, columns = 0;
         bool integer = false;
-        std::size_t stride = 0;     ///< of `values`, columns padded with zeros
-        std::vector<float> values;  ///< bf16 numbers, [rows][stride]
-        std::vector<std::int32_t> integers;
+        std::size_t stride = 0;              ///< of `values`, columns padded with zeros
+        std::vector<float> values;           ///< bf16 numbers, [rows][stride]
+        std::vector<std::int32_t> integers;  ///< int8 or int16 numbers
     };
 
     void multiply(const Matmul& matmul, const std::byte* activations);

@@ -89,7 +89,8 @@ class CoreValidator {
 
     void check_part(ElementType type, Bf16Part part) const {
         if (type == ElementType::int32 || type == ElementType::word8) {
-            fail(std::string("the array multiplies bf16 (from fp32 or bf16) or int8, not ") + name_of(type));
+            fail(std::string("the array multiplies bf16 (from fp32, bf16 or fp8), int8 or int16, not ") +
+                 name_of(type));
         }
         if (part != Bf16Part::high && type != ElementType::fp32)
             fail("only fp32 has a middle and a low part");
@@ -147,7 +148,8 @@ class CoreValidator {
         check_extent("columns", pop.columns, limits_.array_columns);
         check_extent("rows", pop.rows, limits_.accumulator_rows);
         check_accumulator(pop.accumulator, pop.rows);
-        if (pop.type == ElementType::int8 || pop.type == ElementType::word8) {
+        if (pop.type != ElementType::fp32 && pop.type != ElementType::bf16 &&
+            pop.type != ElementType::int32) {
             fail("results leave as fp32, bf16 or int32");
         }
         const unsigned size = bytes_of(pop.type);

@@ -51,6 +51,15 @@ Word load_element(const std::byte* from, ElementType type) {
             return static_cast<Word>(static_cast<std::int32_t>(static_cast<std::int8_t>(*from)));
         case ElementType::word8:
             return static_cast<Word>(*from);
+        case ElementType::int16: {
+            std::int16_t half;
+            std::memcpy(&half, from, 2);
+            return static_cast<Word>(static_cast<std::int32_t>(half));
+        }
+        case ElementType::fp8_e4m3:
+            return as_word(numerics::to_float(numerics::Format::e4m3, static_cast<std::uint8_t>(*from)));
+        case ElementType::fp8_e5m2:
+            return as_word(numerics::to_float(numerics::Format::e5m2, static_cast<std::uint8_t>(*from)));
     }
     return 0;
 }
@@ -69,6 +78,17 @@ void store_element(std::byte* to, ElementType type, Word value) {
         case ElementType::int8:
         case ElementType::word8:
             *to = static_cast<std::byte>(value & 0xFFu);
+            return;
+        case ElementType::int16: {
+            const auto half = static_cast<std::uint16_t>(value);
+            std::memcpy(to, &half, 2);
+            return;
+        }
+        case ElementType::fp8_e4m3:
+            *to = static_cast<std::byte>(numerics::from_float(numerics::Format::e4m3, as_float(value)));
+            return;
+        case ElementType::fp8_e5m2:
+            *to = static_cast<std::byte>(numerics::from_float(numerics::Format::e5m2, as_float(value)));
             return;
     }
 }

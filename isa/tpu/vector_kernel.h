@@ -22,7 +22,8 @@ inline constexpr unsigned kLanes = 128;
 inline constexpr unsigned kVectorRegisters = 32;
 
 enum class VectorOp : std::uint8_t {
-    input,             ///< element of input `index`; bf16 becomes fp32, int8 and word8 become int32
+    input,             ///< element of input `index`; bf16 and fp8 become fp32, int16, int8 and word8
+                       ///< int32
     scalar,            ///< scalar `index` of the instruction
     constant,          ///< fp32 number with the bits `bits`
     integer_constant,  ///< int32 `bits`
@@ -129,7 +130,10 @@ VectorKernelWork work_of(const VectorKernel& kernel);
 
 enum class ValueType : std::uint8_t { floating, integer };
 constexpr ValueType value_type_of(ElementType type) {
-    return type == ElementType::fp32 || type == ElementType::bf16 ? ValueType::floating : ValueType::integer;
+    return type == ElementType::fp32 || type == ElementType::bf16 || type == ElementType::fp8_e4m3 ||
+                   type == ElementType::fp8_e5m2
+               ? ValueType::floating
+               : ValueType::integer;
 }
 
 /// The type of every node, given those of the inputs. Throws heddle::Error when operands, inputs or outputs

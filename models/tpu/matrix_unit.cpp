@@ -35,6 +35,7 @@ void MatrixUnit::reset() {
         stream->rate = {};
     }
     tiles_ready_.clear();
+    present_weights_ = tpu::ElementType::bf16;
     recent_.clear();
     last_stream_end_ = 0;
     streamed_ = false;
@@ -72,7 +73,7 @@ const MatrixUnitStatistics& MatrixUnit::statistics() {
 
 OnChipRate MatrixUnit::rate_of(const tpu::Operation& operation) const {
     if (const auto* push = std::get_if<tpu::PushWeights>(&operation)) {
-        return {std::uint64_t{config_.columns} * bytes_of(push->type), 0};
+        return {std::uint64_t{config_.columns} * config_.weight_rows_per_cycle * bytes_of(push->type), 0};
     }
     if (const auto* matmul = std::get_if<tpu::Matmul>(&operation)) {
         return {std::uint64_t{config_.rows} * bytes_of(matmul->type), 0};
@@ -110,7 +111,7 @@ UnitState MatrixUnit::obstacle_to_matmul(Cycle now) const {
     const auto& matmul = next->as<tpu::Matmul>();
     if (matmul.next_weights) {
         if (tiles_ready_.empty()) return UnitState::weights;
-        if (now < tiles_ready_.front()) return UnitState::weight_shift;
+        if (now < tiles_ready_.front().ready) return UnitState::weight_shift;
     }
     const auto takes_its_rows = [&](const IssuedInstruction& issued) {
         const auto& pop = issued.as<tpu::Pop>();
@@ -138,15 +139,18 @@ Cycle MatrixUnit::end_of_pop() const {
     };
     if (matmul_.queue.has_earlier(pop_.present.sequence, writes_its_rows)) return kNever;
     // Row i can be read at begin + i, and not before the last matmul that adds to it is through with it.
-    auto first = static_cast<std::int64_t>(pop_.begin);
+    // Results come at most one row per cycle, so a matmul's last row is what a pop may have to wait for.
+    const std::uint32_t pop_end = pop.accumulator + pop.rows;
+    Cycle end = pop_.begin + pop.rows - 1;
     for (const RecentMatmul& matmul : recent_) {
         if (matmul.sequence > pop_.present.sequence) break;
         if (!overlap(pop.accumulator, pop.rows, matmul.first, matmul.rows)) continue;
-        const std::int64_t offset = std::int64_t{pop.accumulator} - std::int64_t{matmul.first};
-        first = std::max(first,
-                         static_cast<std::int64_t>(matmul.begin) + config_.rows + config_.columns + offset);
+        const std::uint32_t last = std::min(matmul.first + matmul.rows, pop_end) - 1;
+        const Cycle ready = matmul.begin + config_.rows + config_.columns +
+                            Cycle{last - matmul.first + 1} * matmul.cycles_per_row - 1;
+        end = std::max(end, ready + (pop_end - 1 - last));
     }
-    return static_cast<Cycle>(first + pop.rows - 1);
+    return end;
 }
 
 void MatrixUnit::begin(Stream& stream, Cycle now) {
@@ -159,23 +163,30 @@ void MatrixUnit::begin(Stream& stream, Cycle now) {
     stream.rate = rate_of(instruction.operation);
     memory->claim(stream.rate, now);
     if (&stream == &push_) {
-        stream.end = now + config_.rows - 1;
-        tiles_ready_.push_back(now + config_.rows);
+        stream.end = now + push_cycles() - 1;
+        tiles_ready_.push_back({now + push_cycles(), stream.present.as<tpu::PushWeights>().type});
         ++statistics_.pushes;
     } else if (&stream == &matmul_) {
         const auto& matmul = stream.present.as<tpu::Matmul>();
-        stream.end = now + matmul.rows - 1;
-        if (matmul.next_weights) tiles_ready_.pop_front();
+        if (matmul.next_weights) {
+            present_weights_ = tiles_ready_.front().type;
+            tiles_ready_.pop_front();
+        }
+        const unsigned per_row = tpu::cycles_per_row(matmul.type, present_weights_);
+        const Cycle length = Cycle{matmul.rows} * per_row;
+        stream.end = now + length - 1;
         streamed_ = true;
-        last_stream_end_ = now + matmul.rows;
-        recent_.push_back({stream.present.sequence, matmul.accumulator, matmul.rows, now});
+        last_stream_end_ = now + length;
+        recent_.push_back({stream.present.sequence, matmul.accumulator, matmul.rows, now, per_row});
         // What has left the array delays no pop that begins from now on.
-        while (!pop_.active &&
-               recent_.front().begin + recent_.front().rows + config_.rows + config_.columns < now) {
+        while (!pop_.active && recent_.front().begin +
+                                       Cycle{recent_.front().rows} * recent_.front().cycles_per_row +
+                                       config_.rows + config_.columns <
+                                   now) {
             recent_.pop_front();
         }
         ++statistics_.matmuls;
-        statistics_.rows_streamed += matmul.rows;
+        statistics_.rows_streamed += length;
         statistics_.macs += std::uint64_t{matmul.rows} * matmul.depth * matmul.columns;
         statistics_.last_array_cycle = drained_at() - 1;
     } else {
@@ -249,7 +260,7 @@ Cycle MatrixUnit::next_event(Cycle now) const {
             consider(stream->queue.visible_from());
         }
     }
-    if (!matmul_.queue.empty() && !tiles_ready_.empty()) consider(tiles_ready_.front());
+    if (!matmul_.queue.empty() && !tiles_ready_.empty()) consider(tiles_ready_.front().ready);
     if (!matmul_.queue.empty()) consider(pop_.free_at);
     if (!push_.queue.empty() && config_.weight_buffering == WeightBuffering::single) consider(drained_at());
     return next;

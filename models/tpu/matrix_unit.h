@@ -2,13 +2,13 @@
 //
 // Proved cycle- and bit-identical to an array in which every processing element is a module
 // (systolic_array_cells.h). With R rows and C columns, in cycles:
-//  - a push shifts a tile in, R cycles. With shadow weights it may begin in the cycle in which the matmul
-//  that takes the
+//  - a push shifts a tile in, R cycles (fewer where several rows of weights come per cycle). With shadow
+//  weights it may begin in the cycle in which the matmul that takes the
 //    previous tile begins (the tile then follows that matmul's wave of activations through the array);
-//    without, it begins when the array has drained, M + R + C - 2 after the beginning of the last matmul.
-//  - a matmul of M rows begins when its tile is in (R after the beginning of the push) and streams one row
-//  per cycle.
-//    Row m has left the array, and stands in the result buffer, m + R + C after the beginning.
+//    without, it begins when the array has drained, M P + R + C - 2 after the beginning of the last matmul.
+//  - a matmul of M rows begins when its tile is in (R cycles after the beginning of the push) and streams one
+//  row per cycle, or per two or four where operands have 16 bits (cycles_per_row(), P below).
+//    Row m has left the array, and stands in the result buffer, (m + 1) P - 1 + R + C after the beginning.
 //  - a pop takes one row per cycle, each as soon as all earlier matmuls have added to it.
 //  - a matmul that writes rows which an earlier pop takes waits for that pop's end.
 #pragma once
@@ -75,6 +75,12 @@ class MatrixUnit : public Block, public InstructionSink {
         std::uint64_t sequence = 0;
         std::uint32_t first = 0, rows = 0;
         Cycle begin = 0;
+        unsigned cycles_per_row = 1;
+    };
+    /// A tile of weights that is shifted in, or being so.
+    struct WeightTile {
+        Cycle ready = 0;
+        tpu::ElementType type = tpu::ElementType::bf16;
     };
 
     /// Why the stream's next instruction cannot begin; `working` when it can.
@@ -88,6 +94,9 @@ class MatrixUnit : public Block, public InstructionSink {
     /// The array is empty from this cycle on.
     Cycle drained_at() const;
 
+    Cycle push_cycles() const {
+        return (config_.rows + config_.weight_rows_per_cycle - 1) / config_.weight_rows_per_cycle;
+    }
     void begin(Stream& stream, Cycle now);
     void finish(Stream& stream, Cycle now);
     void ask_to_be_woken(Stream& stream, UnitState obstacle, Cycle now);
@@ -95,7 +104,8 @@ class MatrixUnit : public Block, public InstructionSink {
 
     MatrixUnitConfig config_;
     Stream push_, matmul_, pop_;
-    std::deque<Cycle> tiles_ready_;    ///< tiles shifted in, or being so, that no matmul has taken
+    std::deque<WeightTile> tiles_ready_;  ///< that no matmul has taken
+    tpu::ElementType present_weights_ = tpu::ElementType::bf16;
     std::deque<RecentMatmul> recent_;  ///< whose results may still be on their way
     Cycle last_stream_end_ = 0;        ///< one past the last matmul's last row
     bool streamed_ = false;

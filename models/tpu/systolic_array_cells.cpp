@@ -11,14 +11,21 @@ namespace {
 
 using numerics::flush_subnormal;
 
-Word multiply_add(Arithmetic arithmetic, Word sum, Word a, Word b) {
-    if (arithmetic == Arithmetic::int8) return sum + a * b;
+/// Low slices have no sign.
+Word slice_of(Word value, WeightSlice slice) {
+    if (slice == WeightSlice::whole) return value;
+    if (slice == WeightSlice::low) return value & 0xFFu;
+    return static_cast<Word>(static_cast<std::int32_t>(value) >> 8);
+}
+
+Word multiply_add(Arithmetic arithmetic, Word sum, Word a, Word b, WeightSlice slice) {
+    if (arithmetic == Arithmetic::integer) return sum + a * slice_of(b, slice);
     const auto bf16 = [](Word word) { return static_cast<std::uint16_t>(word >> 16); };
     return std::bit_cast<Word>(numerics::matrix_unit_accumulate(std::bit_cast<float>(sum), bf16(a), bf16(b)));
 }
 
 Word add(Arithmetic arithmetic, Word a, Word b) {
-    if (arithmetic == Arithmetic::int8) return a + b;
+    if (arithmetic == Arithmetic::integer) return a + b;
     return std::bit_cast<Word>(flush_subnormal(std::bit_cast<float>(a) + std::bit_cast<float>(b)));
 }
 
@@ -28,7 +35,8 @@ std::ostream& operator<<(std::ostream& stream, const Activation& value) {
     return stream << value.valid << value.value;
 }
 std::ostream& operator<<(std::ostream& stream, const Weight& value) {
-    return stream << value.valid << value.value;
+    for (const Weight::Lane& lane : value.lanes) stream << lane.valid << lane.value;
+    return stream;
 }
 std::ostream& operator<<(std::ostream& stream, const PartialSum& value) {
     return stream << value.valid << value.value;
@@ -61,19 +69,20 @@ void ProcessingElement::step() {
             shadow_full_ = false;
         }
         result = sum;
-        result.value = multiply_add(arithmetic_, sum.value, activation.value, weight_);
+        result.value = multiply_add(arithmetic_, sum.value, activation.value, weight_, activation.slice);
     }
     Weight passed;
-    if (weight.valid && weight.hops > 0) {
-        passed = weight;
-        --passed.hops;
-    } else if (weight.valid) {
-        if (!shadow_weights_) {
+    for (unsigned lane = 0; lane < kWeightLanes; ++lane) {
+        const Weight::Lane& given = weight.lanes[lane];
+        if (!given.valid) continue;
+        if (given.hops > 0) {
+            passed.lanes[lane] = {true, given.hops - 1, given.value};
+        } else if (!shadow_weights_) {
             if (activation.valid) fault_ = "a weight came while the cell computed";
-            weight_ = weight.value;
+            weight_ = given.value;
         } else {
             if (shadow_full_) fault_ = "a weight overwrote one that was not taken";
-            shadow_ = weight.value;
+            shadow_ = given.value;
             shadow_full_ = true;
         }
     }
@@ -98,17 +107,20 @@ void ResultColumn::step() {
     const PartialSum sum = sum_in.read();
     if (!sum.valid) return;
     auto& value = values_[sum.result_row];
-    value.write(add(arithmetic_, sum.accumulate ? value.read() : 0, sum.value));
+    value.write(add(arithmetic_, sum.accumulate ? value.read() : 0, sum.value << sum.shift));
     received_[sum.result_row].write(received_[sum.result_row].read() + 1);
 }
 
 SystolicArrayCells::SystolicArrayCells(const sc_core::sc_module_name& name, unsigned rows, unsigned columns,
-                                       unsigned result_rows, Arithmetic arithmetic, bool shadow_weights)
+                                       unsigned result_rows, Arithmetic arithmetic, bool shadow_weights,
+                                       unsigned weight_rows_per_cycle)
     : sc_module(name),
       rows_(rows),
       columns_(columns),
       result_rows_(result_rows),
       shadow_weights_(shadow_weights),
+      weight_rows_per_cycle_(weight_rows_per_cycle),
+      push_cycles_((rows + weight_rows_per_cycle - 1) / weight_rows_per_cycle),
       clock_("clock"),
       activations_("activations", std::size_t{rows} * (columns + 1)),
       weights_("weights", (std::size_t{rows} + 1) * columns),
@@ -160,7 +172,7 @@ std::vector<Outcome> SystolicArrayCells::run(const std::vector<Command>& command
     cycle_ = last_array_cycle_ = 0;
     std::uint64_t work = 0;
     for (const Command& command : commands) work = std::max(work, command.visible);
-    for (const Command& command : commands) work += command.rows + 2 * (rows_ + columns_) + 4;
+    for (const Command& command : commands) work += length_of(command) + 2 * (rows_ + columns_) + 4;
     running_ = true;
     while (!done()) {
         if (cycle_ > work) throw Error("internal: the array of cells does not get on");
@@ -228,7 +240,7 @@ void SystolicArrayCells::read_results() {
     for (std::size_t i = 0; i < next_pop_; ++i) {
         const Command& matmul = commands_[i];
         if (matmul.kind != Command::Kind::matmul) continue;
-        if (row >= matmul.result_row && row < matmul.result_row + matmul.rows) ++expected;
+        if (row >= matmul.result_row && row < matmul.result_row + matmul.rows) expected += matmul.slices();
     }
     for (const auto& results : result_columns_) {
         if (results->sums_received(row) < expected) return;
@@ -248,33 +260,69 @@ void SystolicArrayCells::read_results() {
 void SystolicArrayCells::begin_matmul() {
     if (next_matmul_ >= commands_.size() || cycle_ < commands_[next_matmul_].visible) return;
     const Command& matmul = commands_[next_matmul_];
-    if (!matmuls_.empty() && cycle_ < matmuls_.back().begin + commands_[matmuls_.back().command].rows) return;
+    if (!matmuls_.empty() && cycle_ < matmuls_.back().begin + length_of(commands_[matmuls_.back().command]))
+        return;
     if (matmul.next_weights) {
         // The tile is the last pushed one, and its last row has entered at the north edge.
-        if (!shadow_taken_ || cycle_ < pushes_.back().begin + rows_) return;
+        if (!shadow_taken_ || cycle_ < pushes_.back().begin + push_cycles_) return;
     }
     for (std::size_t i = 0; i < next_matmul_; ++i) {
         if (commands_[i].kind == Command::Kind::pop && !finished_[i] && overlapping(commands_[i], matmul))
             return;
     }
     matmuls_.push_back({next_matmul_, cycle_});
-    outcomes_[next_matmul_] = {cycle_, cycle_ + matmul.rows - 1, {}};
+    outcomes_[next_matmul_] = {cycle_, cycle_ + length_of(matmul) - 1, {}};
     if (matmul.next_weights) shadow_taken_ = false;
     next_matmul_ = next_of(Command::Kind::matmul, next_matmul_ + 1);
 }
 
 void SystolicArrayCells::begin_push() {
     if (next_push_ >= commands_.size() || cycle_ < commands_[next_push_].visible) return;
-    if (shadow_taken_ || (!pushes_.empty() && cycle_ < pushes_.back().begin + rows_)) return;
+    if (shadow_taken_ || (!pushes_.empty() && cycle_ < pushes_.back().begin + push_cycles_)) return;
     if (!shadow_weights_) {
-        const bool entering =
-            !matmuls_.empty() && cycle_ < matmuls_.back().begin + commands_[matmuls_.back().command].rows;
+        const bool entering = !matmuls_.empty() &&
+                              cycle_ < matmuls_.back().begin + length_of(commands_[matmuls_.back().command]);
         if (next_matmul_ < next_push_ || entering || draining_) return;
     }
     pushes_.push_back({next_push_, cycle_});
-    outcomes_[next_push_] = {cycle_, cycle_ + rows_ - 1, {}};
+    outcomes_[next_push_] = {cycle_, cycle_ + push_cycles_ - 1, {}};
     shadow_taken_ = true;
     next_push_ = next_of(Command::Kind::push, next_push_ + 1);
+}
+
+std::uint64_t SystolicArrayCells::length_of(const Command& command) const {
+    if (command.kind == Command::Kind::push) return push_cycles_;
+    return std::uint64_t{command.rows} * (command.kind == Command::Kind::matmul ? command.slices() : 1);
+}
+
+/// What enters array row `row` in the step-th cycle of its stream: all slices of an activation row, the low
+/// ones first.
+Activation SystolicArrayCells::activation_at(const Command& matmul, std::uint64_t step, unsigned row) const {
+    const std::uint64_t m = step / matmul.slices(), slice = step % matmul.slices();
+    Activation activation;
+    activation.valid = true;
+    activation.swap = matmul.next_weights && step == 0;
+    activation.value = row < matmul.columns ? matmul.values[m * matmul.columns + row] : 0;
+    if (matmul.activation_slices == 2) {
+        const bool high = slice % 2 == 1;
+        activation.value = slice_of(activation.value, high ? WeightSlice::high : WeightSlice::low);
+    }
+    if (matmul.weight_slices == 2) {
+        const bool high = slice / matmul.activation_slices == 1;
+        activation.slice = high ? WeightSlice::high : WeightSlice::low;
+    }
+    return activation;
+}
+
+Weight SystolicArrayCells::weight_at(const Command& push, std::uint64_t step, unsigned column) const {
+    Weight weight;
+    for (unsigned lane = 0; lane < weight_rows_per_cycle_; ++lane) {
+        const auto row = static_cast<unsigned>(step) * weight_rows_per_cycle_ + lane;
+        if (row >= rows_) break;
+        const bool inside = row < push.rows && column < push.columns;
+        weight.lanes[lane] = {true, row, inside ? push.values[std::size_t{row} * push.columns + column] : 0};
+    }
+    return weight;
 }
 
 /// What stands at the edges in cycle cycle_.
@@ -283,11 +331,9 @@ void SystolicArrayCells::drive_edges() {
         Activation activation;
         for (const Stream& stream : matmuls_) {
             const Command& matmul = commands_[stream.command];
-            if (cycle_ < stream.begin + row || cycle_ >= stream.begin + row + matmul.rows) continue;
-            const auto m = static_cast<std::size_t>(cycle_ - stream.begin - row);
-            activation.valid = true;
-            activation.swap = matmul.next_weights && m == 0;
-            activation.value = row < matmul.columns ? matmul.values[m * matmul.columns + row] : 0;
+            const std::uint64_t begin = stream.begin + row;
+            if (cycle_ >= begin && cycle_ < begin + length_of(matmul))
+                activation = activation_at(matmul, cycle_ - begin, row);
         }
         activations_[at(row, 0, columns_ + 1)].write(activation);
     }
@@ -295,26 +341,26 @@ void SystolicArrayCells::drive_edges() {
         PartialSum sum;
         for (const Stream& stream : matmuls_) {
             const Command& matmul = commands_[stream.command];
-            if (cycle_ < stream.begin + column || cycle_ >= stream.begin + column + matmul.rows) continue;
-            const auto m = static_cast<unsigned>(cycle_ - stream.begin - column);
-            sum = {true, matmul.result_row + m, matmul.accumulate, 0};
+            const std::uint64_t begin = stream.begin + column;
+            if (cycle_ < begin || cycle_ >= begin + length_of(matmul)) continue;
+            const auto step = static_cast<unsigned>(cycle_ - begin);
+            const unsigned slice = step % matmul.slices();
+            const unsigned shift = 8 * (slice % matmul.activation_slices + slice / matmul.activation_slices);
+            sum = {true, matmul.result_row + step / matmul.slices(), matmul.accumulate || slice > 0, shift,
+                   0};
         }
         sums_[at(0, column, columns_)].write(sum);
         Weight weight;
         for (const Stream& stream : pushes_) {
-            const Command& push = commands_[stream.command];
-            if (cycle_ < stream.begin + column || cycle_ >= stream.begin + column + rows_) continue;
-            const auto row = static_cast<unsigned>(cycle_ - stream.begin - column);
-            const bool inside = row < push.rows && column < push.columns;
-            weight = {true, row, inside ? push.values[std::size_t{row} * push.columns + column] : 0};
+            const std::uint64_t begin = stream.begin + column;
+            if (cycle_ >= begin && cycle_ < begin + push_cycles_)
+                weight = weight_at(commands_[stream.command], cycle_ - begin, column);
         }
         weights_[at(0, column, columns_)].write(weight);
     }
     const auto over = [&](const std::vector<Stream>& streams, std::size_t index) {
         const Stream& stream = streams[index];
-        const Command& command = commands_[stream.command];
-        const std::uint64_t length = command.kind == Command::Kind::push ? rows_ : command.rows;
-        return cycle_ >= stream.begin + length + rows_ + columns_;
+        return cycle_ >= stream.begin + length_of(commands_[stream.command]) + rows_ + columns_;
     };
     for (std::vector<Stream>* const streams : {&pushes_, &matmuls_}) {
         while (streams->size() > 1 && over(*streams, 0)) streams->erase(streams->begin());
@@ -323,7 +369,8 @@ void SystolicArrayCells::drive_edges() {
         }
     }
     if (!matmuls_.empty())
-        draining_ = draining_ || cycle_ <= matmuls_.back().begin + commands_[matmuls_.back().command].rows;
+        draining_ =
+            draining_ || cycle_ <= matmuls_.back().begin + length_of(commands_[matmuls_.back().command]);
 }
 
 }  // namespace heddle::models::cells

@@ -1,14 +1,16 @@
 // A weight-stationary systolic array cell by cell: every processing element is a module with ports, one
 // clock. Slow, small, and the yardstick for MatrixUnit, which must give the same cycles and the same bits.
+// With the operands exchanged (a tile of activations stays, weights stream) it is an input-stationary array.
 //
 // Activations enter from the west, row r delayed by r cycles; they go one cell east per cycle. Partial sums
 // go one cell south per cycle and reach the result columns below the array. Weights enter from the north,
-// column c delayed by c cycles, the weight of row r with r hops to go; they wait in shadow registers until a
-// `swap` mark that travels with the first activation row makes them the present ones. Every cell checks what
-// it is given: a weight that would overwrite one not yet taken, a swap without a weight, or a partial sum out
-// of step is a fault of the schedule.
+// column c delayed by c cycles, one or more rows at a time, the weight of row r with r hops to go; they wait
+// in shadow registers until a `swap` mark that travels with the first activation row makes them the present
+// ones. Every cell checks what it is given: a weight that would overwrite one not yet taken, a swap without a
+// weight, or a partial sum out of step is a fault of the schedule.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
 #include <ostream>
@@ -18,27 +20,40 @@
 
 namespace heddle::models::cells {
 
-enum class Arithmetic : std::uint8_t { bf16, int8 };
+/// Cells multiply bf16 numbers, or integers of 8 bits: those of 16 bits come in two slices, the low one
+/// without a sign, in successive cycles.
+enum class Arithmetic : std::uint8_t { bf16, integer };
 
-/// A bf16 number as fp32 bits, or an int8 as int32 bits.
+/// A bf16 number as fp32 bits, or an integer as int32 bits.
 using Word = std::uint32_t;
+
+/// Which part of the present weight a cell multiplies by.
+enum class WeightSlice : std::uint8_t { whole, low, high };
 
 struct Activation {
     bool valid = false;
     bool swap = false;
+    WeightSlice slice = WeightSlice::whole;
     Word value = 0;
     bool operator==(const Activation&) const = default;
 };
+/// Weights of different rows travel side by side where the array takes several rows in a cycle.
+inline constexpr unsigned kWeightLanes = 4;
 struct Weight {
-    bool valid = false;
-    unsigned hops = 0;
-    Word value = 0;
+    struct Lane {
+        bool valid = false;
+        unsigned hops = 0;
+        Word value = 0;
+        bool operator==(const Lane&) const = default;
+    };
+    std::array<Lane, kWeightLanes> lanes{};
     bool operator==(const Weight&) const = default;
 };
 struct PartialSum {
     bool valid = false;
     unsigned result_row = 0;
     bool accumulate = false;
+    unsigned shift = 0;  ///< of the result columns' adders: what the slices are worth
     Word value = 0;
     bool operator==(const PartialSum&) const = default;
 };
@@ -107,6 +122,9 @@ struct Command {
     bool next_weights = true;   ///< matmul
     bool accumulate = false;    ///< matmul
     unsigned result_row = 0;    ///< matmul, pop: first row of the result columns
+    unsigned activation_slices = 1, weight_slices = 1;  ///< matmul: 2 for integers of 16 bits
+    /// Cycles that a row of a matmul occupies the edge.
+    unsigned slices() const { return activation_slices * weight_slices; }
 };
 
 /// What came of a command.
@@ -119,7 +137,8 @@ class SystolicArrayCells : public sc_core::sc_module {
   public:
     SC_HAS_PROCESS(SystolicArrayCells);
     SystolicArrayCells(const sc_core::sc_module_name& name, unsigned rows, unsigned columns,
-                       unsigned result_rows, Arithmetic arithmetic, bool shadow_weights);
+                       unsigned result_rows, Arithmetic arithmetic, bool shadow_weights,
+                       unsigned weight_rows_per_cycle = 1);
 
     /// Runs the commands from cycle 0 until all are done. Throws heddle::Error when a cell was given
     /// something out of step, or when nothing moves any more.
@@ -145,9 +164,15 @@ class SystolicArrayCells : public sc_core::sc_module {
     bool done() const;
     std::size_t next_of(Command::Kind kind, std::size_t from) const;
     bool overlapping(const Command& a, const Command& b) const;
+    /// Cycles for which a command's stream occupies its edge.
+    std::uint64_t length_of(const Command& command) const;
+    Activation activation_at(const Command& matmul, std::uint64_t step, unsigned row) const;
+    Weight weight_at(const Command& push, std::uint64_t step, unsigned column) const;
 
     unsigned rows_, columns_, result_rows_;
     bool shadow_weights_;
+    unsigned weight_rows_per_cycle_;
+    std::uint64_t push_cycles_;
     sc_core::sc_signal<bool> clock_;  // toggled by run(): an sc_clock would never let the kernel come to rest
     Wires<Activation> activations_;   // [rows][columns + 1]
     Wires<Weight> weights_;           // [rows + 1][columns]

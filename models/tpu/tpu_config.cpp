@@ -19,6 +19,8 @@ void TpuConfig::describe(ParameterList& list) {
              "columns of the array: outputs of a weight tile");
     list.add_choice("matrix.weight_buffering", matrix.weight_buffering, {"single", "double"},
                     "double: the next weight tile is shifted in while the array computes");
+    list.add("matrix.weight_rows", matrix.weight_rows_per_cycle, Q::count, 1, 4,
+             "rows of a weight tile that are shifted in per cycle");
     list.add("matrix.accumulator_rows", matrix.accumulator_rows, Q::count, 8, 65536,
              "rows of the result buffer of a matrix unit, each as wide as the array");
 

@@ -10,6 +10,9 @@
 
 namespace heddle::models {
 
+/// Which operand stays in the array. Chips are weight-stationary; the others are for comparison.
+enum class Dataflow : std::uint8_t { weight_stationary, output_stationary, input_stationary };
+
 enum class WeightBuffering : std::uint8_t {
     single,  ///< a weight tile is shifted in only when the array has drained, as SCALE-Sim counts
     dual,    ///< the next tile is shifted into shadow weights while the array computes
@@ -22,7 +25,8 @@ struct MatrixUnitConfig {
     unsigned rows = 128;  ///< contraction dimension of a weight tile
     unsigned columns = 128;
     WeightBuffering weight_buffering = WeightBuffering::dual;
-    unsigned accumulator_rows = 2048;  ///< unpublished for v2 and later; v1 has halves of 2,048
+    unsigned weight_rows_per_cycle = 1;  ///< shifted in side by side
+    unsigned accumulator_rows = 2048;    ///< unpublished for v2 and later; v1 has halves of 2,048
 };
 
 /// The vector unit: registers of 8 sublanes x 128 lanes; every cycle it can load, compute and store as many

@@ -26,6 +26,10 @@ std::int64_t reach(const trace::Op& op, const std::string& operand, const trace:
     return last + 1;
 }
 
+numerics::Format eight_bit_format(tpu::ElementType type) {
+    return type == tpu::ElementType::fp8_e4m3 ? numerics::Format::e4m3 : numerics::Format::e5m2;
+}
+
 void store(std::byte* to, tpu::ElementType type, double value) {
     switch (type) {
         case tpu::ElementType::fp32: {
@@ -48,6 +52,16 @@ void store(std::byte* to, tpu::ElementType type, double value) {
             return;
         case tpu::ElementType::word8:
             *to = static_cast<std::byte>(static_cast<std::uint8_t>(value));
+            return;
+        case tpu::ElementType::int16: {
+            const auto number = static_cast<std::int16_t>(value);
+            std::memcpy(to, &number, 2);
+            return;
+        }
+        case tpu::ElementType::fp8_e4m3:
+        case tpu::ElementType::fp8_e5m2:
+            *to = static_cast<std::byte>(
+                numerics::from_float(eight_bit_format(type), static_cast<float>(value)));
             return;
     }
 }
@@ -73,6 +87,14 @@ double fetch(const std::byte* from, tpu::ElementType type) {
             return static_cast<std::int8_t>(*from);
         case tpu::ElementType::word8:
             return static_cast<std::uint8_t>(*from);
+        case tpu::ElementType::int16: {
+            std::int16_t number;
+            std::memcpy(&number, from, 2);
+            return number;
+        }
+        case tpu::ElementType::fp8_e4m3:
+        case tpu::ElementType::fp8_e5m2:
+            return numerics::to_float(eight_bit_format(type), static_cast<std::uint8_t>(*from));
     }
     return 0;
 }
@@ -90,8 +112,13 @@ std::optional<tpu::ElementType> tpu_type(trace::ElementType type) {
             return tpu::ElementType::bf16;
         case trace::ElementType::i64:
         case trace::ElementType::i32:
-        case trace::ElementType::i16:
             return tpu::ElementType::int32;
+        case trace::ElementType::i16:
+            return tpu::ElementType::int16;
+        case trace::ElementType::e4m3:
+            return tpu::ElementType::fp8_e4m3;
+        case trace::ElementType::e5m2:
+            return tpu::ElementType::fp8_e5m2;
         case trace::ElementType::i8:
             return tpu::ElementType::int8;
         case trace::ElementType::u8:

@@ -16,8 +16,8 @@
 namespace heddle::lowering {
 
 /// How a TPU keeps numbers of a trace's type: f64, f32 and tf32 as fp32; bf16 as bf16; f16, which it does not
-/// have, as bf16; integers of 16 bits and more as int32; i8 as int8; u8 and boolean as a byte. Nothing for
-/// 8-bit floats.
+/// have, as bf16; e4m3 and e5m2 as fp8; integers of 32 bits and more as int32; i16 and i8 as such; u8 and
+/// boolean as a byte. Nothing for types that no TPU has.
 std::optional<tpu::ElementType> tpu_type(trace::ElementType type);
 
 /// Assigns every storage an address. Tensors of one storage share it, so that programs run one after the

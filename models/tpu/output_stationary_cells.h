@@ -1,0 +1,118 @@
+// An output-stationary systolic array cell by cell: every processing element is a module with ports, one
+// clock. The yardstick for OutputStationaryArray.
+//
+// Activations enter from the west, row r delayed by r cycles, and go east; weights enter from the north,
+// column c delayed by c cycles, and go south; a cell adds their products to a sum of its own. With the last
+// pair of a fold travels a mark: the cell then sends its sum north, one cell per cycle, and begins afresh.
+// Row r's sums leave column c 2 r + c + K cycles after the fold's beginning. A sum that meets another one on
+// its way out, or an activation without its weight, is a fault of the schedule.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <systemc>
+#include <vector>
+
+#include "models/tpu/systolic_array_cells.h"
+
+namespace heddle::models::cells {
+
+/// One of a pair of operands on its way through the array.
+struct Operand {
+    bool valid = false;
+    bool first = false, last = false;  ///< of a fold
+    Word value = 0;
+    bool operator==(const Operand&) const = default;
+};
+/// A finished sum on its way north.
+struct Sum {
+    bool valid = false;
+    Word value = 0;
+    bool operator==(const Sum&) const = default;
+};
+std::ostream& operator<<(std::ostream& stream, const Operand& value);
+std::ostream& operator<<(std::ostream& stream, const Sum& value);
+inline void sc_trace(sc_core::sc_trace_file*, const Operand&, const std::string&) {}
+inline void sc_trace(sc_core::sc_trace_file*, const Sum&, const std::string&) {}
+
+class AccumulatingElement : public sc_core::sc_module {
+  public:
+    sc_core::sc_in<bool> clock;
+    sc_core::sc_in<Operand> activation_in, weight_in;
+    sc_core::sc_out<Operand> activation_out, weight_out;
+    sc_core::sc_in<Sum> sum_in;
+    sc_core::sc_out<Sum> sum_out;
+
+    SC_HAS_PROCESS(AccumulatingElement);
+    AccumulatingElement(const sc_core::sc_module_name& name, Arithmetic arithmetic);
+    const std::string& fault() const { return fault_; }
+    /// In the present cycle, as seen after its clock edge.
+    bool worked() const { return worked_; }
+
+  private:
+    void step();
+
+    Arithmetic arithmetic_;
+    Word sum_ = 0;
+    bool worked_ = false;
+    std::string fault_;
+};
+
+/// A fold: rows x columns results over `depth` products each.
+struct Fold {
+    std::uint64_t visible = 0;  ///< first cycle in which it may begin
+    unsigned rows = 0, columns = 0, depth = 0;
+    std::vector<Word> activations;  ///< [rows][depth]
+    std::vector<Word> weights;      ///< [depth][columns]
+};
+
+struct FoldOutcome {
+    std::uint64_t begin = 0;
+    std::uint64_t last_result = 0;  ///< the cycle in which the last of its results has left the array
+    std::vector<Word> results;      ///< [rows][columns]
+};
+
+class OutputStationaryCells : public sc_core::sc_module {
+  public:
+    SC_HAS_PROCESS(OutputStationaryCells);
+    OutputStationaryCells(const sc_core::sc_module_name& name, unsigned rows, unsigned columns,
+                          Arithmetic arithmetic, bool overlapped);
+
+    /// Runs the folds in order. Throws heddle::Error when a cell was given something out of step.
+    std::vector<FoldOutcome> run(const std::vector<Fold>& folds);
+    /// The last cycle of the last run in which a cell multiplied.
+    std::uint64_t last_array_cycle() const { return last_array_cycle_; }
+
+  private:
+    template <class Type>
+    using Wires = sc_core::sc_vector<sc_core::sc_signal<Type>>;
+    static std::size_t at(std::size_t row, std::size_t column, std::size_t width) {
+        return row * width + column;
+    }
+    void tick();
+    void step();
+    void collect();
+    void begin_fold();
+    void drive_edges();
+    bool done() const;
+
+    unsigned rows_, columns_;
+    bool overlapped_;
+    sc_core::sc_signal<bool> clock_;
+    Wires<Operand> activations_;  // [rows][columns + 1]
+    Wires<Operand> weights_;      // [rows + 1][columns]
+    Wires<Sum> sums_;             // [rows + 1][columns]; row 0 is the north edge
+    std::vector<std::unique_ptr<AccumulatingElement>> elements_;
+
+    bool running_ = false;
+    std::uint64_t cycle_ = 0, last_array_cycle_ = 0;
+    bool working_ = false;  ///< a cell worked in the cycle before
+    std::vector<Fold> folds_;
+    std::vector<FoldOutcome> outcomes_;
+    std::size_t next_ = 0;
+    std::vector<unsigned> results_seen_;  ///< per column
+};
+
+}  // namespace heddle::models::cells
