@@ -42,13 +42,16 @@ class LeapProgram {
 };
 
 /// Warp instructions of one thread block, run alone in timing mode without time. 0: not known, since it waits
-/// for others or takes more than `most`. Not for kernels whose blocks depend on one another.
-std::uint64_t count_steps(const LaunchContext& launch, std::uint64_t linear_index, std::uint64_t most);
+/// for others or takes more than `most`. Not for kernels whose blocks depend on one another. `performed`: one
+/// entry for each instruction of the kernel, to which the times are added that it is performed; may be empty.
+std::uint64_t count_steps(const LaunchContext& launch, std::uint64_t linear_index, std::uint64_t most,
+                          std::span<std::uint64_t> performed = {});
 
 /// One warp that leaps. It changes the warp's registers and nothing else.
 class WarpLeap {
   public:
-    WarpLeap(const LeapProgram& program, Warp& warp);
+    /// `performed`: as in count_steps(); it must live as long.
+    WarpLeap(const LeapProgram& program, Warp& warp, std::span<std::uint64_t> performed = {});
     ~WarpLeap();
     WarpLeap(WarpLeap&&) noexcept;
 
@@ -67,6 +70,7 @@ class WarpLeap {
     Warp* warp_;
     std::unique_ptr<Scratch> scratch_;
     std::vector<std::byte> saved_;
+    std::span<std::uint64_t> performed_;
     std::uint64_t signature_ = 0;
 };
 

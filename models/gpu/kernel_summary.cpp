@@ -8,13 +8,9 @@ namespace heddle::models::gpu {
 namespace {
 
 constexpr std::uint64_t KernelResult::*kCounters[] = {
-    &KernelResult::warp_instructions, &KernelResult::machine_instructions,
-    &KernelResult::tensor_macs,       &KernelResult::ctas,
-    &KernelResult::l1_store_sectors,  &KernelResult::l2_store_sectors,
-    &KernelResult::atomic_sectors,    &KernelResult::crossbar_sectors,
-    &KernelResult::shared_accesses,   &KernelResult::shared_wavefronts,
-    &KernelResult::dram_read_bytes,   &KernelResult::dram_write_bytes,
-    &KernelResult::dram_row_hits,
+    &KernelResult::l1_store_sectors, &KernelResult::l2_store_sectors, &KernelResult::atomic_sectors,
+    &KernelResult::crossbar_sectors, &KernelResult::shared_accesses,  &KernelResult::shared_wavefronts,
+    &KernelResult::dram_read_bytes,  &KernelResult::dram_write_bytes, &KernelResult::dram_row_hits,
 };
 constexpr LevelStatistics KernelResult::*kLevels[] = {&KernelResult::l1, &KernelResult::l2,
                                                       &KernelResult::dram};
@@ -27,6 +23,7 @@ void grow(std::uint64_t& count, std::uint64_t before, std::uint64_t after, doubl
 
 }  // namespace
 
+// What is in proportion to the work: all but instructions and cycles.
 void KernelSummary::add_growth(const KernelSummary& before, const KernelSummary& after, double factor) {
     const KernelResult &from = before.result_, &to = after.result_;
     for (const auto counter : kCounters) grow(result_.*counter, from.*counter, to.*counter, factor);
@@ -34,23 +31,83 @@ void KernelSummary::add_growth(const KernelSummary& before, const KernelSummary&
         for (const auto counter : kLevelCounters)
             grow(result_.*level.*counter, from.*level.*counter, to.*level.*counter, factor);
     }
-    for (std::size_t i = 0; i < ptx::kPipelineCount; ++i)
-        grow(result_.pipeline_instructions[i], from.pipeline_instructions[i], to.pipeline_instructions[i],
-             factor);
-    for (std::size_t r = 0; r < kCycleReasonCount; ++r)
-        grow(result_.sub_core_cycles[r], from.sub_core_cycles[r], to.sub_core_cycles[r], factor);
-    result_.profile.resize(std::max(result_.profile.size(), to.profile.size()));
-    for (std::size_t i = 0; i < to.profile.size(); ++i) {
-        for (std::size_t r = 0; r < kCycleReasonCount; ++r)
-            grow(result_.profile[i][r], i < from.profile.size() ? from.profile[i][r] : 0, to.profile[i][r],
-                 factor);
-    }
-    result_.tensor_full_cycles += factor * (to.tensor_full_cycles - from.tensor_full_cycles);
     tensor_busy_ += factor * (after.tensor_busy_ - before.tensor_busy_);
     fp32_busy_ += factor * (after.fp32_busy_ - before.fp32_busy_);
     load_store_busy_ += factor * (after.load_store_busy_ - before.load_store_busy_);
     operand_fetch_ += factor * (after.operand_fetch_ - before.operand_fetch_);
     l2_busy_ += factor * (after.l2_busy_ - before.l2_busy_);
+}
+
+void KernelSummary::add(const KernelSummary& other) {
+    add_growth(KernelSummary(*config_, *plan_), other, 1);
+    const KernelResult& result = other.result_;
+    result_.warp_instructions += result.warp_instructions;
+    result_.machine_instructions += result.machine_instructions;
+    result_.tensor_macs += result.tensor_macs;
+    result_.tensor_full_cycles += result.tensor_full_cycles;
+    result_.ctas += result.ctas;
+    for (std::size_t i = 0; i < ptx::kPipelineCount; ++i)
+        result_.pipeline_instructions[i] += result.pipeline_instructions[i];
+    for (std::size_t r = 0; r < kCycleReasonCount; ++r)
+        result_.sub_core_cycles[r] += result.sub_core_cycles[r];
+    result_.profile.resize(std::max(result_.profile.size(), result.profile.size()));
+    for (std::size_t i = 0; i < result.profile.size(); ++i) {
+        for (std::size_t r = 0; r < kCycleReasonCount; ++r) result_.profile[i][r] += result.profile[i][r];
+    }
+}
+
+void KernelSummary::add_left_out(const KernelSummary& before, const KernelSummary& after,
+                                 const Extrapolation& left_out) {
+    add_growth(before, after, left_out.work);
+    const std::uint64_t grown = after.result_.warp_instructions - before.result_.warp_instructions;
+    const std::uint64_t repeated = grown - std::min(grown, left_out.stretch_steps);
+    add_instructions(left_out,
+                     static_cast<std::uint64_t>(std::llround(left_out.work * static_cast<double>(repeated))));
+    add_sub_core_cycles(before, after, left_out);
+    result_.ctas += left_out.ctas;
+}
+
+// `repeated`: waits for mbarriers that came again.
+void KernelSummary::add_instructions(const Extrapolation& left_out, std::uint64_t repeated) {
+    for (std::size_t i = 0; i < left_out.performed.size(); ++i) {
+        const TimedInstruction& row = plan_->kernel.instructions[i];
+        std::uint64_t times = left_out.performed[i];
+        if (row.kind == TimingKind::memory_barrier && times != 0) {
+            times += repeated;  // all of its kind are alike
+            repeated = 0;
+        }
+        result_.warp_instructions += times;
+        result_.tensor_macs += times * row.info->tensor_macs;
+        result_.tensor_full_cycles +=
+            static_cast<double>(times) * static_cast<double>(row.tensor_full_time) / fine(1);
+        if (row.kind == TimingKind::free) continue;
+        result_.machine_instructions += times * row.slots;
+        result_.pipeline_instructions[static_cast<std::size_t>(row.info->pipeline)] += times * row.slots;
+    }
+}
+
+// Those that issued are in proportion to the work; the others fill the time.
+void KernelSummary::add_sub_core_cycles(const KernelSummary& before, const KernelSummary& after,
+                                        const Extrapolation& left_out) {
+    const auto issued = static_cast<std::size_t>(CycleReason::issued);
+    double total = 0;
+    for (std::size_t r = 0; r < kCycleReasonCount; ++r)
+        total += static_cast<double>(after.result_.sub_core_cycles[r] - before.result_.sub_core_cycles[r]);
+    const auto busy =
+        static_cast<double>(after.result_.sub_core_cycles[issued] - before.result_.sub_core_cycles[issued]);
+    const double work = std::min(left_out.work, left_out.cycles * total / std::max(1.0, busy));
+    const double rest = (left_out.cycles * total - work * busy) / std::max(1.0, total - busy);
+    const auto add = [&](InstructionCycles& cycles, const InstructionCycles& from,
+                         const InstructionCycles& to) {
+        for (std::size_t r = 0; r < kCycleReasonCount; ++r)
+            grow(cycles[r], from[r], to[r], r == issued ? work : rest);
+    };
+    add(result_.sub_core_cycles, before.result_.sub_core_cycles, after.result_.sub_core_cycles);
+    const std::vector<InstructionCycles>& rows = after.result_.profile;
+    result_.profile.resize(std::max(result_.profile.size(), rows.size()));
+    for (std::size_t i = 0; i < rows.size(); ++i)
+        add(result_.profile[i],
+            i < before.result_.profile.size() ? before.result_.profile[i] : InstructionCycles{}, rows[i]);
 }
 
 void KernelSummary::add(const Sm& sm) {

@@ -10,14 +10,26 @@
 
 namespace heddle::models::gpu {
 
+/// Sampling: what was left out, beside a stretch of the same run that was simulated.
+struct Extrapolation {
+    double cycles = 0;                     ///< left out, per cycle of the stretch
+    double work = 0;                       ///< instructions left out, per instruction of the stretch
+    std::uint64_t stretch_steps = 0;       ///< instructions of the stretch, without waits that came again
+    std::vector<std::uint64_t> performed;  ///< left out, by instruction of the kernel: exact
+    std::uint64_t ctas = 0;                ///< left out, whole ones
+};
+
 class KernelSummary {
   public:
     KernelSummary(const GpuConfig& config, const LaunchPlan& plan) : config_(&config), plan_(&plan) {}
     void add(const Sm& sm);
     void add(const L2SliceStatistics& slice);
     void add(const MemoryChannelStatistics& channel);
-    /// Sampling: `factor` times what was counted between two summaries of the same run.
-    void add_growth(const KernelSummary& before, const KernelSummary& after, double factor);
+    /// Adds all that `other` has added up.
+    void add(const KernelSummary& other);
+    /// Adds what was left out: instructions as counted, cycles at the rate of the stretch between two
+    /// summaries of the same run, and all other work in proportion to the instructions.
+    void add_left_out(const KernelSummary& before, const KernelSummary& after, const Extrapolation& left_out);
     /// Bytes read from and written to memory so far.
     std::uint64_t dram_bytes() const { return result_.dram_read_bytes + result_.dram_write_bytes; }
     /// Bytes that have come to L2 so far, from memory and by stores.
@@ -28,6 +40,10 @@ class KernelSummary {
     KernelResult result(Cycle end, unsigned registers_per_thread);
 
   private:
+    void add_growth(const KernelSummary& before, const KernelSummary& after, double factor);
+    void add_instructions(const Extrapolation& left_out, std::uint64_t repeated);
+    void add_sub_core_cycles(const KernelSummary& before, const KernelSummary& after,
+                             const Extrapolation& left_out);
     void find_bound(Cycle end);
     void find_throughputs();
 

@@ -52,13 +52,14 @@ Rehearsal rehearse(const ptx::LeapProgram& program, const std::vector<LeapingWar
 /// Performs `turns` turns of every warp. Returns the fewest that one of them got to; when that is less, no
 /// warp has moved.
 std::uint64_t perform(const ptx::LeapProgram& program, const std::vector<LeapingWarp>& warps,
-                      std::uint64_t turns, std::uint64_t ring) {
+                      std::uint64_t turns, std::uint64_t ring, std::vector<std::uint64_t>& performed) {
+    performed.assign(program.actions().size(), 0);
     std::vector<ptx::WarpLeap> leaps;
     leaps.reserve(warps.size());
     std::vector<std::uint64_t> first(ring);
     std::uint64_t fewest = turns;
     for (const LeapingWarp& one : warps) {
-        leaps.emplace_back(program, *one.warp);
+        leaps.emplace_back(program, *one.warp, performed);
         const std::uint64_t steps = one.steps();
         std::uint64_t done = 0;
         for (; done < fewest && leaps.back().turn(steps); ++done) {
@@ -76,23 +77,26 @@ std::uint64_t perform(const ptx::LeapProgram& program, const std::vector<Leaping
 
 }  // namespace
 
-std::uint64_t leap_together(const ptx::LeapProgram& program, const std::vector<LeapingWarp>& warps,
-                            const LeapLimits& limits, std::string& obstacle) {
-    if (warps.empty()) return 0;
+Leap leap_together(const ptx::LeapProgram& program, const std::vector<LeapingWarp>& warps,
+                   const LeapLimits& limits) {
+    Leap leap;
+    if (warps.empty()) return leap;
     const Rehearsal rehearsal = rehearse(program, warps, limits.most);
     std::uint64_t possible = rehearsal.turns;
     for (unsigned attempt = 0; attempt < 3; ++attempt) {
         const std::uint64_t turns =
             possible <= limits.margin ? 0 : (possible - limits.margin) / rehearsal.ring * rehearsal.ring;
         if (turns == 0) {
-            obstacle = "its loops have few turns left, or no two of them are alike";
-            return 0;
+            leap.obstacle = "its loops have few turns left, or no two of them are alike";
+            return leap;
         }
-        possible = perform(program, warps, turns, rehearsal.ring);
-        if (possible == turns) return turns;
+        possible = perform(program, warps, turns, rehearsal.ring, leap.performed);
+        if (possible != turns) continue;
+        leap.turns = turns;
+        return leap;
     }
-    obstacle = "its thread blocks go round different numbers of times";
-    return 0;
+    leap.obstacle = "its thread blocks go round different numbers of times";
+    return leap;
 }
 
 }  // namespace heddle::models::gpu

@@ -18,7 +18,8 @@ struct LeapingWarp {
     /// Turns that it makes while the slowest makes one: a producer fills one stage in each, consumers go
     /// round the whole ring.
     std::uint64_t multiple = 1;
-    std::uint64_t steps() const { return multiple * watch->loops()[loop].steps; }
+    std::uint64_t turn_steps = 0;  ///< instructions of one of its turns
+    std::uint64_t steps() const { return multiple * turn_steps; }
 };
 
 struct LeapLimits {
@@ -26,10 +27,16 @@ struct LeapLimits {
     std::uint64_t most = 0;    ///< turns
 };
 
+struct Leap {
+    std::uint64_t turns = 0;               ///< of the slowest warps; 0: nothing was done
+    std::vector<std::uint64_t> performed;  ///< by instruction of the kernel: times that warps performed it
+    std::string obstacle;                  ///< why nothing was done
+};
+
 /// All warps perform the same number of turns (times their `multiple`): as many as every one of them has
-/// left, but for the margin, and whole rings: after that, every barrier is used again as before. Returns the
-/// number, 0 when nothing was done, with the reason in `obstacle`. The watches are left to the caller.
-std::uint64_t leap_together(const ptx::LeapProgram& program, const std::vector<LeapingWarp>& warps,
-                            const LeapLimits& limits, std::string& obstacle);
+/// left, but for the margin, and whole rings: after that, every barrier is used again as before. The watches
+/// are left to the caller.
+Leap leap_together(const ptx::LeapProgram& program, const std::vector<LeapingWarp>& warps,
+                   const LeapLimits& limits);
 
 }  // namespace heddle::models::gpu

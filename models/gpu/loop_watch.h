@@ -46,20 +46,36 @@ class WarpWatch {
         loop.last_step = steps_;
         latest_ = static_cast<std::uint8_t>(&loop - loops_.data());
     }
-    /// `turns` turns of a loop have been left out, and `cycles` with them.
-    void leap(std::size_t index, std::uint64_t turns, Cycle cycles) {
-        const std::uint64_t steps = turns * loops_[index].steps, since = loops_[index].last_step;
-        steps_ += steps;
-        loops_[index].turns += turns;
-        loops_[index].alike += turns;
+    /// `turns` turns of a loop, of `turn_steps` instructions each, have been left out, and `cycles` with
+    /// them.
+    void leap(std::size_t index, std::uint64_t turn_steps, std::uint64_t turns, Cycle cycles) {
+        const std::uint64_t steps = turns * turn_steps;
         for (Loop& loop : loops_) {
-            if (loop.turns == 0 || loop.last_step < since) continue;  // around the one that leaps
+            if (loop.turns == 0 || loop.last_step + turn_steps <= steps_)
+                continue;  // around that which leaps
             loop.last += cycles;
             loop.last_step += steps;
         }
+        loops_[index].turns += turns;
+        loops_[index].alike += turns;
+        loops_[index].steps = turn_steps;
+        steps_ += steps;
+    }
+    /// The loop around the innermost, as far as it has turned; nullptr: none has.
+    const Loop* around() const {
+        const Loop& inner = loops_[latest_];
+        const std::uint64_t entry = inner.last_step - inner.alike * inner.steps;
+        const Loop* best = nullptr;
+        for (const Loop& loop : loops_) {
+            if (loop.turns == 0 || &loop == &inner || loop.last_step > entry) continue;
+            if (best == nullptr || loop.last_step > best->last_step) best = &loop;
+        }
+        return best;
     }
 
     std::uint64_t steps() const { return steps_; }
+    /// When the warp started.
+    Cycle started() const { return started_; }
     const std::array<Loop, kLoops>& loops() const { return loops_; }
     /// The loop with the last backward branch: the innermost.
     std::size_t latest() const { return latest_; }

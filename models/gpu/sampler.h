@@ -18,6 +18,7 @@
 #include "models/gpu/cta_scheduler.h"
 #include "models/gpu/kernel_summary.h"
 #include "models/gpu/loop_leap.h"
+#include "models/gpu/settling.h"
 #include "models/gpu/sm.h"
 
 namespace heddle::models::gpu {
@@ -60,8 +61,23 @@ class Sampler : public Block {
     };
     struct Snapshot {
         Cycle at;
+        std::uint64_t steps;  // of all warps
         KernelSummary counts;
     };
+    /// When a warp came into the loop that it is in.
+    struct Entry {
+        Cycle started = kNever;    // the warp
+        std::uint32_t loop = ~0u;  // the loop around, ~0: it had not turned
+        std::uint64_t turns = 0;   // ... of that
+        std::uint64_t steps = 0;   // of the warp
+        double at = 0;
+    };
+    /// Batches of turns of one loop, in all visits.
+    struct Known {
+        std::vector<double> periods;
+        bool settled = false;
+    };
+    static constexpr Cycle kBatch = 4000;  // cycles of a batch of turns, at least
 
     void gather();
     void look();
@@ -74,8 +90,22 @@ class Sampler : public Block {
     bool uniform_blocks();
     bool memory_settled(const Snapshot& from, const Snapshot& to) const;
     void leave_out_waves();
-    void leave_out_turns(bool outer);
-    void add(double cycles, double relative_error, const Snapshot& from, const Snapshot& to);
+    bool others_wait_since(Cycle cycles) const;
+    bool find_turn_around();
+    void settle_guess();
+    void correct(double turns, double difference);
+    std::uint64_t find_turning(std::vector<double>& periods);
+    bool inner_settled(Known& known);
+    std::uint64_t leave_out_turns(const std::vector<LeapingWarp>& warps, double period, double error,
+                                  std::uint64_t most, const Snapshot& from, const Snapshot& to);
+    void leave_out_inner_turns();
+    void leave_out_outer_turns();
+    bool leave_out_turns_around();
+    void after_leap();
+    /// `performed`: instructions left out, by instruction of the kernel; `ctas`: whole thread blocks left
+    /// out.
+    void add(double cycles, double relative_error, const Snapshot& from, const Snapshot& to,
+             std::vector<std::uint64_t> performed, std::uint64_t ctas);
     Snapshot snapshot() const;
     void remember();
     const Snapshot& snapshot_near(Cycle at) const;
@@ -99,17 +129,28 @@ class Sampler : public Block {
 
     // The present batch of turns, and those before it in the same loops.
     Cycle batch_start_ = 0;
-    std::deque<Snapshot> batches_;  // at the ends of the last few
-    std::vector<double> periods_;   // of the last few: cycles per turn
-    /// Periods of all batches, by the loop's head.
-    std::map<std::uint32_t, std::vector<double>> known_;
+    std::deque<Snapshot> batches_;          // at the ends of the last few
+    std::vector<double> periods_;           // of the last few: cycles per turn
+    std::map<std::uint32_t, Known> known_;  // by the loop's head
     Cycle inner_not_before_ = 0;
     double period_ = 0, error_ = 0;  // of what was decided
+    bool fresh_leap_ = false;
+    double leapt_ = 0, leapt_period_ = 0;  // turns of the last leap in this visit, 0: none
 
     std::uint64_t outer_turns_ = 0, outer_attempted_ = 0;
     std::deque<Snapshot> history_;  // of the whole run, at growing distances
     Cycle history_interval_ = 0;
     std::vector<LeapingWarp> leaping_;
+    std::vector<std::uint32_t> places_;  // of these, in slots_
+    std::vector<Entry> entries_;         // by slot
+
+    // The loop around, by the entries of the loop within.
+    std::vector<LeapingWarp> around_;  // as leaping_
+    double around_period_ = 0, around_error_ = 0;
+    double around_guess_ = 0, around_turns_ = 0;  // turns left out and their time; 0: none to be compared
+    double around_seen_ = 0, correction_ = 0;     // cycles
+    std::uint64_t steps_left_out_ = 0;
+    std::vector<std::uint64_t> probed_;  // by instruction, of kProbes thread blocks
 
     std::size_t waves_seen_ = 0;
     std::deque<Snapshot> wave_snapshots_;

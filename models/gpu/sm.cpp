@@ -68,7 +68,7 @@ void Sm::reset() {
     busy_since_ = 0;
     watches_.clear();
     fewest_steps_ = ~std::uint64_t{0};
-    most_steps_ = 0;
+    most_steps_ = steps_ = 0;
     statistics_ = {};
     writes_ = 0;
 }
@@ -577,6 +577,7 @@ void Sm::watch_step(unsigned warp, std::uint32_t instruction, TimingKind kind, C
     WarpWatch& watch = watches_[warp];
     if (performed.blocked() && kind == TimingKind::memory_barrier) return;
     watch.step();
+    ++steps_;
     if (!performed.finished() && kind == TimingKind::branch && performed.next() <= instruction)
         watch.turn(performed.next(), now + *plan_->left_out);
 }

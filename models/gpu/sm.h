@@ -102,6 +102,8 @@ class Sm : public Block,
     /// Instructions of a CTA, of those that have finished: the fewest and the most. With left_out.
     std::uint64_t fewest_steps() const { return fewest_steps_; }
     std::uint64_t most_steps() const { return most_steps_; }
+    /// Instructions performed, but for waits that had to wait and came again. With left_out.
+    std::uint64_t steps() const { return steps_; }
 
     const std::vector<InstructionCycles>& profile() const { return profile_; }
     const SmStatistics& statistics() const { return statistics_; }
@@ -236,7 +238,7 @@ class Sm : public Block,
     bool loads_blocked_ = false, stores_blocked_ = false;
     std::vector<InstructionCycles> profile_;  // empty when not asked for
     std::vector<WarpWatch> watches_;          // by warp slot; empty when not asked for
-    std::uint64_t fewest_steps_ = ~std::uint64_t{0}, most_steps_ = 0;
+    std::uint64_t fewest_steps_ = ~std::uint64_t{0}, most_steps_ = 0, steps_ = 0;
     unsigned resident_ctas_ = 0;
     Cycle next_warp_start_ = 0;  // warps of arriving CTAs start one after another
     Cycle busy_since_ = 0;

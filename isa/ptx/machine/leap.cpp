@@ -86,9 +86,11 @@ LeapProgram::LeapProgram(const LoadedKernel& kernel) {
     }
 }
 
-std::uint64_t count_steps(const LaunchContext& launch, std::uint64_t linear_index, std::uint64_t most) {
+std::uint64_t count_steps(const LaunchContext& launch, std::uint64_t linear_index, std::uint64_t most,
+                          std::span<std::uint64_t> performed) {
     if (cluster_size(launch) > 1) return 0;
     constexpr unsigned kTurn = 256;
+    const auto& instructions = launch.kernel->implementation().kernel.instructions;
     Cta cta(launch);
     cta.start(linear_index);
     std::uint64_t steps = 0;
@@ -97,7 +99,12 @@ std::uint64_t count_steps(const LaunchContext& launch, std::uint64_t linear_inde
         for (unsigned w = 0; w < cta.warp_count(); ++w) {
             Warp& warp = cta.warp(w);
             for (unsigned i = 0; i < kTurn && !warp.finished() && !warp.blocked(); ++i, ++steps) {
-                if (warp.step(steps).started_operations == 0) continue;
+                const std::uint32_t at = warp.next();
+                const bool starts = warp.step(steps).started_operations != 0;
+                // A wait for an mbarrier that has to wait is performed again.
+                const bool again = warp.blocked() && instructions[at].opcode == Opcode::mbarrier;
+                if (!performed.empty() && !again) ++performed[at];
+                if (!starts) continue;
                 for (const AsyncOperation& operation : cta.started()) cta.complete(operation);
             }
         }
@@ -117,8 +124,11 @@ struct WarpLeap::Scratch : Warp::State {
     }
 };
 
-WarpLeap::WarpLeap(const LeapProgram& program, Warp& warp)
-    : program_(&program), warp_(&warp), scratch_(std::make_unique<Scratch>(*warp.state)) {
+WarpLeap::WarpLeap(const LeapProgram& program, Warp& warp, std::span<std::uint64_t> performed)
+    : program_(&program),
+      warp_(&warp),
+      scratch_(std::make_unique<Scratch>(*warp.state)),
+      performed_(performed) {
     Scratch& scratch = *scratch_;
     const Cta::Implementation& cta = *scratch.cta;
     saved_.assign(scratch.bank[0], scratch.bank[0] + cta.program->register_bytes);
@@ -157,6 +167,7 @@ bool WarpLeap::turn(std::uint64_t steps) {
                 mask &= instruction.guard_negated ? ~guard : guard;
             }
             warp.pc = at + 1;
+            if (!performed_.empty()) ++performed_[at];
             if (mask != 0) {
                 const auto lane = static_cast<unsigned>(std::countr_zero(mask));
                 switch (actions[at]) {

@@ -45,12 +45,16 @@ Pair run_both(const kernels::LibraryKernel& kernel) {
     CHECK(pair.sampled.sampling.asked);
     CHECK(std::abs(pair.difference()) <= 0.02);
     CHECK(std::abs(pair.difference()) <= pair.sampled.sampling.error);
-    // What was left out is counted: instructions nearly exactly, traffic as it went before, when thread
-    // blocks were more in step and shared more requests than later: 12 % fewer bytes in gemm_simt.
+    // What was left out is counted: instructions exactly, but for waits that come again, which happen a
+    // little more or less often; traffic as it went before, when thread blocks were more in step and shared
+    // more requests than later.
     const auto close = [](std::uint64_t a, std::uint64_t b, double part) {
         CHECK(static_cast<double>(a) == Approx(static_cast<double>(b)).epsilon(part));
     };
-    close(pair.sampled.warp_instructions, pair.full.warp_instructions, 0.03);
+    close(pair.sampled.warp_instructions, pair.full.warp_instructions, 0.002);
+    close(pair.sampled.machine_instructions, pair.full.machine_instructions, 0.002);
+    CHECK(pair.sampled.tensor_macs == pair.full.tensor_macs);
+    CHECK(pair.sampled.ctas == pair.full.ctas);
     close(pair.sampled.l2.bytes, pair.full.l2.bytes, 0.15);
     std::uint64_t cycles = 0;
     for (const std::uint64_t part : pair.sampled.sub_core_cycles) cycles += part;
@@ -73,7 +77,7 @@ TEST_CASE("sampling leaves out turns of a product on CUDA cores", "[models_gpu_s
 TEST_CASE("sampling leaves out tiles of a persistent product with TMA and wgmma", "[models_gpu_sampling]") {
     const Pair pair = run_both(benchmarks::gemm_wgmma(2048, 2048, 4096, 16));
     CHECK(pair.sampled.sampling.simulated < 0.5);
-    CHECK(pair.sampled.tensor_macs == Approx(2048.0 * 2048 * 4096).epsilon(0.03));
+    CHECK(pair.sampled.tensor_macs == std::uint64_t{2048} * 2048 * 4096);
 }
 
 TEST_CASE("sampling leaves out waves of thread blocks", "[models_gpu_sampling]") {
@@ -81,9 +85,7 @@ TEST_CASE("sampling leaves out waves of thread blocks", "[models_gpu_sampling]")
     CHECK(pair.sampled.sampling.simulated < 0.7);
 }
 
-// May fail: time is met (0.6 %), but the instructions that were left out are counted 9 % too high.
-TEST_CASE("sampling leaves out waves of a copy when L2 has begun to write back",
-          "[models_gpu_sampling][!mayfail]") {
+TEST_CASE("sampling leaves out waves of a copy when L2 has begun to write back", "[models_gpu_sampling]") {
     const Pair pair = run_both(benchmarks::copy(12u << 20));
     CHECK(pair.sampled.sampling.simulated < 0.9);
 }
