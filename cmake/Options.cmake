@@ -14,6 +14,8 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
     set(CMAKE_BUILD_TYPE Release)
 endif()
 set(CMAKE_CXX_FLAGS_RELEASE "-O2")
+# Books on everything that an SM holds, in every run (models/gpu/sm_audit.h).
+add_compile_definitions($<$<CONFIG:Debug>:HEDDLE_DEBUG_CHECKS>)
 
 find_program(HEDDLE_CCACHE ccache)
 if(HEDDLE_CCACHE)

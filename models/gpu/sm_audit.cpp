@@ -53,13 +53,13 @@ void SmAudit::cta_ended(std::span<const std::uint8_t> slots) {
 
 void SmAudit::issued(unsigned slot, const ptx::InstructionInfo* chosen, const ptx::InstructionInfo* performed,
                      Cycle now) {
-    const std::string warp = "the warp in slot " + std::to_string(slot);
-    if (slot >= kSlots || !held_[slot]) fail(warp + " issued without being there");
+    const auto warp = [slot] { return "the warp in slot " + std::to_string(slot); };
+    if (slot >= kSlots || !held_[slot]) fail(warp() + " issued without being there");
     if (chosen != performed)
-        fail(warp + " was to issue line " + std::to_string(chosen->line) + " and performed line " +
+        fail(warp() + " was to issue line " + std::to_string(chosen->line) + " and performed line " +
              (performed == nullptr ? "none" : std::to_string(performed->line)));
     Cycle& last = last_issue_[slot % kSubCores];
-    if (last > now) fail(warp + " issued in a cycle in which its sub-core had issued already");
+    if (last > now) fail(warp() + " issued in a cycle in which its sub-core had issued already");
     last = now + 1;
 }
 

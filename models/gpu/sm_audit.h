@@ -14,10 +14,10 @@
 
 namespace heddle::models::gpu {
 
-#ifdef NDEBUG
-inline constexpr bool kDebugBuild = false;
-#else
+#ifdef HEDDLE_DEBUG_CHECKS  // cmake/Options.cmake: Debug builds. Release builds keep their assertions.
 inline constexpr bool kDebugBuild = true;
+#else
+inline constexpr bool kDebugBuild = false;
 #endif
 
 /// Counts slots, registers and shared memory as thread blocks come and go, from the launch itself and not

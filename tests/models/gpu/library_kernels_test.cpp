@@ -101,7 +101,7 @@ struct Runner {
         launch.mode = mode;
         launch.compute_capability = gpu.config().compute_capability;
         models::gpu::RunOptions options;
-        options.tick_every_cycle = tick_every_cycle;
+        options.tick_every_cycle = options.audit = tick_every_cycle;
         return gpu.run(launch, options);
     }
 };
