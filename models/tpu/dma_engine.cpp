@@ -109,10 +109,15 @@ void DmaEngine::begin(Direction& direction, Cycle now) {
     request.client = this;
     request.number = next_number_++;
     request.bytes = bus_bytes(dma, address);
+    // Rows of a gather or scatter lie anywhere, and so do pieces of rows: each is a strip of its own.
+    const bool indexed = dma.kind != tpu::DmaKind::load && dma.kind != tpu::DmaKind::store;
+    const bool pieces = dma.row_bytes < 2 * tpu::kLanes;
+    const unsigned together = indexed || pieces ? 1 : config_.strip_rows;
+    const std::uint64_t strips = (std::uint64_t{dma.rows} + together - 1) / together;
     const bool one_piece = dma.hbm_stride == dma.row_bytes && dma.vmem_stride == dma.row_bytes;
     request.least_cycles =
         std::max<std::uint64_t>((request.bytes + config_.bytes_per_cycle - 1) / config_.bytes_per_cycle,
-                                one_piece ? 1ull : std::uint64_t{dma.rows} * config_.cycles_per_row);
+                                one_piece ? 1ull : strips * config_.cycles_per_strip);
     request.write = &direction == &store_;
     hbm->request(first_hbm_queue_ + (request.write ? 1 : 0), request, now + config_.issue_cycles);
     direction.under_way.push_back({issued, now, kNever, request.number});

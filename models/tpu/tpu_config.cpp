@@ -60,7 +60,10 @@ void TpuConfig::describe(ParameterList& list) {
              "from a descriptor's start to its first request");
     list.add("dma.rate", dma.bytes_per_cycle, Q::per_cycle, 1, 1e6,
              "of one direction of a core's DMA engine");
-    list.add("dma.row", dma.cycles_per_row, Q::cycles, 1, 1000, "least time per row of a 2-D transfer");
+    list.add("dma.strip", dma.cycles_per_strip, Q::cycles, 1, 1000,
+             "least time per strip of rows of a 2-D transfer");
+    list.add("dma.strip_rows", dma.strip_rows, Q::count, 1, 64,
+             "rows that lie together in device memory, as tiles of 8 sublanes do");
 
     list.add("hbm.size", hbm.bytes, Q::bytes, 1 << 20, 1ull << 44, "device memory of the chip");
     list.add("hbm.bandwidth", hbm.bandwidth, Q::bandwidth, 1e9, 1e14, "peak bandwidth of device memory");
@@ -70,6 +73,23 @@ void TpuConfig::describe(ParameterList& list) {
              "smallest piece of memory that is fetched or written");
     list.add("hbm.arbitration", hbm.arbitration_bytes, Q::bytes, 64, 1 << 24,
              "served to one DMA queue before the next gets its turn");
+
+    list.add_choice("compiler.operands", compiler.operands, {"streamed", "whole"},
+                    "whole: a product that fits VMEM brings its second operand there before it begins");
+    list.add("compiler.operand_window", compiler.operand_window, Q::bytes, 4096, 1ull << 34,
+             "panels in which the first operand of such a product comes");
+    list.add("compiler.result_window", compiler.result_window, Q::bytes, 4096, 1ull << 34,
+             "results of such a product that leave in one transfer");
+    list.add("compiler.tile_rows", compiler.tile_rows, Q::count, 0, 1 << 20,
+             "rows of the block of a product that a core works on; 0: searched");
+    list.add("compiler.tile_columns", compiler.tile_columns, Q::count, 0, 1 << 20,
+             "columns of that block; 0: searched");
+    list.add("compiler.tile_depth", compiler.tile_depth, Q::count, 0, 1 << 20,
+             "contraction that a block loads at a time; 0: searched");
+    list.add_choice("compiler.loop_order", compiler.loop_order, {"searched", "rows", "columns"},
+                    "outer loop over the blocks of a product");
+    list.add("compiler.fp32_passes", compiler.fp32_passes, Q::count, 1, 6,
+             "bf16 passes per product of fp32 matrices: 1, 3 or 6");
 }
 
 void TpuConfig::check() const {
@@ -97,6 +117,9 @@ void TpuConfig::check() const {
         fail("DMA alone moves more than on-chip memory gives or takes", "dma.rate",
              "lower it or raise vmem.read and vmem.write");
     }
+    if (compiler.fp32_passes != 1 && compiler.fp32_passes != 3 && compiler.fp32_passes != 6)
+        fail("products of fp32 matrices take 1, 3 or 6 passes, not " + std::to_string(compiler.fp32_passes),
+             "compiler.fp32_passes", "choose one of these");
     if (vmem.bytes > hbm.bytes)
         fail("on-chip memory is larger than device memory", "vmem.size", "swap vmem.size and hbm.size?");
 }

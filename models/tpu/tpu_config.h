@@ -61,7 +61,9 @@ struct DmaConfig {
     unsigned outstanding = 16;        ///< transfers under way, per direction
     unsigned issue_cycles = 32;       ///< from a descriptor's start to its first request
     unsigned bytes_per_cycle = 1024;  ///< of one direction of one core's engine
-    unsigned cycles_per_row = 1;      ///< a 2-D transfer moves at most one row in this time
+    unsigned cycles_per_strip = 1;    ///< a 2-D transfer moves at most one strip in this time
+    /// Rows that lie side by side in HBM: arrays are kept there in tiles of 8 sublanes x 128 lanes.
+    unsigned strip_rows = 8;
 };
 
 struct HbmConfig {
@@ -71,6 +73,20 @@ struct HbmConfig {
     unsigned latency_cycles = 500;       ///< from request to data, unloaded
     unsigned access_bytes = 64;          ///< rows are fetched in whole pieces of this size
     unsigned arbitration_bytes = 16384;  ///< served to one queue before the next gets its turn
+};
+
+/// What its compiler does, as far as a run depends on it; the schedules themselves are searched.
+struct TpuCompilerConfig {
+    enum class Operands : std::uint8_t { streamed, whole };
+    enum class LoopOrder : std::uint8_t { searched, rows, columns };
+    /// whole: a product whose operands and result fit VMEM brings its second operand there before the first
+    /// multiplication (XLA's memory space assignment); streamed: operands come in tiles while it computes.
+    Operands operands = Operands::streamed;
+    std::uint64_t operand_window = 4ull << 20;                      ///< whole: panels of the first operand
+    std::uint64_t result_window = 2ull << 20;                       ///< whole: results that leave together
+    std::uint64_t tile_rows = 0, tile_columns = 0, tile_depth = 0;  ///< of a product; 0: searched
+    LoopOrder loop_order = LoopOrder::searched;
+    unsigned fp32_passes = 1;  ///< bf16 passes per product of fp32 matrices: 1, 3 or 6
 };
 
 struct TpuConfig {
@@ -83,6 +99,7 @@ struct TpuConfig {
     SequencerConfig sequencer;
     DmaConfig dma;
     HbmConfig hbm;
+    TpuCompilerConfig compiler;
     double launch_seconds = 2e-6;  ///< host to first instruction, once per program that the host starts
 
     /// Lists every field with unit, range and meaning.

@@ -10,6 +10,7 @@
 #include "sim/run/kernel_cache.h"
 #include "sim/run/launch_outcome.h"
 #include "sim/run/numerics.h"
+#include "sim/run/tpu_options.h"
 #include "sim/run/worker_pool.h"
 #include "workloads/lowering/tpu/tpu_lowering.h"
 
@@ -85,14 +86,18 @@ class TpuJobs : public JobRunner {
   public:
     TpuJobs(const trace::Trace& trace, const models::TpuConfig& config, bool tick_every_cycle,
             const std::vector<trace::OpId>& jobs)
-        : trace_(trace), tpu_("tpu", config), target_(models::target_of(config)), jobs_(jobs) {
+        : trace_(trace),
+          tpu_("tpu", config),
+          target_(models::target_of(config)),
+          lowering_(lowering_options_of(config)),
+          jobs_(jobs) {
         options_.tick_every_cycle = tick_every_cycle;
     }
 
     std::string run(std::size_t job) override {
         const trace::OpId op = jobs_[job];
         const lowering::TensorPlacement placement(trace_, target_, std::span(&op, 1));
-        const lowering::LoweredOp lowered = lowering::lower(trace_, op, target_, placement);
+        const lowering::LoweredOp lowered = lowering::lower(trace_, op, target_, placement, lowering_);
         LaunchOutcome outcome;
         if (!lowered.supported) {
             outcome.unsupported = lowered.reason_if_not;
@@ -108,6 +113,7 @@ class TpuJobs : public JobRunner {
     const trace::Trace& trace_;
     models::Tpu tpu_;
     target::TpuTarget target_;
+    lowering::TpuLoweringOptions lowering_;
     const std::vector<trace::OpId>& jobs_;
     models::TpuRunOptions options_;
 };
@@ -144,7 +150,7 @@ class TpuTraining : public TrainingDevice {
         const target::TpuTarget target = models::target_of(config);
         std::uint64_t workspace = 0;
         for (trace::OpId op = 0; op < trace.ops.size(); ++op) {
-            lowered_.push_back(lowering::lower(trace, op, target, placement_));
+            lowered_.push_back(lowering::lower(trace, op, target, placement_, lowering_options_of(config)));
             if (!lowered_.back().supported) {
                 throw Error("--numerics needs a program for every op: " + lowered_.back().reason_if_not,
                             {.key = "op " + std::to_string(op) + " (" + trace.ops[op].name + ")"},

@@ -1,6 +1,7 @@
 #include "workloads/lowering/tpu/matmul.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "isa/common/error.h"
 #include "workloads/expression/expression.h"
@@ -70,13 +71,14 @@ class TileCache {
 
 class MatmulLowering {
   public:
-    MatmulLowering(ProgramBuilder& program, unsigned passes) : program_(program), passes_(parts_of(passes)) {}
+    MatmulLowering(ProgramBuilder& program, const TpuLoweringOptions& options)
+        : program_(program), options_(options), passes_(parts_of(options.matmul_passes)) {}
 
     void run() {
         prepare();
         if (shape_.batches * shape_.m * shape_.n == 0) return;
         if (shape_.k == 0) throw Unsupported{"a contraction over no elements"};
-        plan_ = plan_matmul(shape_, program_.target());
+        plan_ = plan_matmul(shape_, program_.target(), options_);
         for (unsigned core = 0; core < program_.cores(); ++core) emit(core);
     }
 
@@ -255,13 +257,27 @@ class MatmulLowering {
         return matrix.view.address + static_cast<std::uint64_t>(offset) * bytes_of(matrix.view.type);
     }
 
+    /// Results on their way out together, one tile for each result; none: not open.
+    struct Window {
+        std::uint64_t row = 0, rows = 0, column = 0, columns = 0;
+        std::vector<Tile> tiles;
+    };
     /// Everything that one core needs while it works.
     struct Work {
         CoreBuilder& core;
-        TileCache a, b;
+        std::optional<TileCache> a, b;
+        Tile whole_b;                                   // when it is there from the beginning
+        std::optional<TileRing> a_panels;               // then a comes in panels of rows
+        std::vector<Tile> a_panel;                      // by number, as far as loaded
+        std::uint64_t first_row = 0, first_column = 0;  // of the core
+        std::uint64_t rows = 0, columns = 0;
         std::vector<TileRing> popped;             // per unit
         std::vector<TileRing> operands, results;  // of the epilogue
         std::uint64_t blocks_done = 0;
+        std::vector<TileRing> windows;  // one per result
+        Window window;                  // the open one
+
+        explicit Work(CoreBuilder& builder) : core(builder) {}
     };
 
     void emit(unsigned index) {
@@ -271,32 +287,131 @@ class MatmulLowering {
         const target::TpuTarget& target = program_.target();
         const std::uint64_t chunks = divide_up(shape_.k, plan_.chunk);
         const std::uint64_t result = plan_.rows_per_unit * target.array_columns;
-        Work work{core,
-                  TileCache(core, a_.view.type, plan_.block_rows() * plan_.chunk,
-                            (plan_.keep_a ? chunks : 1) + plan_.ahead, shape_.a_turned),
-                  TileCache(core, b_.view.type, plan_.block_columns(target) * plan_.chunk,
-                            (plan_.keep_b ? chunks : 1) + plan_.ahead, false),
-                  {},
-                  {},
-                  {},
-                  0};
+        Work work(core);
+        if (plan_.whole) {
+            load_whole(work, blocks);
+            for (const Matrix& one : results_)
+                work.windows.emplace_back(core, one.view.type, window_rows(work) * window_columns(work), 2);
+        } else {
+            work.a.emplace(core, a_.view.type, plan_.block_rows() * plan_.chunk,
+                           (plan_.keep_a ? chunks : 1) + plan_.ahead, shape_.a_turned);
+            work.b.emplace(core, b_.view.type, plan_.block_columns(target) * plan_.chunk,
+                           (plan_.keep_b ? chunks : 1) + plan_.ahead, false);
+        }
         const unsigned units = plan_.units_along_m * plan_.units_along_n;
         for (unsigned unit = 0; unit < units; ++unit) work.popped.emplace_back(core, popped_, result, 2);
         for (const Matrix& operand : operands_)
             work.operands.emplace_back(core, operand.view.type, result, 2);
-        if (epilogue_) {
+        if (epilogue_ && !plan_.whole) {
             for (const Matrix& one : results_) work.results.emplace_back(core, one.view.type, result, 2);
         }
         pipeline(
             blocks.size() * chunks, plan_.ahead,
             [&](std::size_t step) {
-                work.a.load(core, a_tile(blocks[step / chunks], step % chunks), step);
-                work.b.load(core, b_tile(blocks[step / chunks], step % chunks), step);
+                if (work.a) work.a->load(core, a_tile(blocks[step / chunks], step % chunks), step);
+                if (work.b) work.b->load(core, b_tile(blocks[step / chunks], step % chunks), step);
             },
             [&](std::size_t step) {
-                multiply(work, blocks[step / chunks], step % chunks);
-                if (step % chunks + 1 == chunks) ++work.blocks_done;
+                const Block& block = blocks[step / chunks];
+                if (plan_.whole) load_panel(work, panel_of(work, block) + 1);
+                multiply(work, block, step % chunks);
+                if (step % chunks + 1 < chunks) return;
+                ++work.blocks_done;
+                const std::size_t next = step / chunks + 1;
+                if (next == blocks.size() || !in_window(work.window, blocks[next])) close_window(work);
             });
+    }
+
+    /// Everything of b that a core multiplies by, in one transfer, and the first of a.
+    void load_whole(Work& work, const std::vector<Block>& blocks) const {
+        const std::uint64_t row = blocks.front().row, column = blocks.front().column;
+        std::uint64_t rows = 0, columns = 0;
+        for (const Block& block : blocks) {
+            rows = std::max(rows, block.row + block.rows - row);
+            columns = std::max(columns, block.column + block.columns - column);
+        }
+        work.first_row = row;
+        work.first_column = column;
+        work.rows = rows;
+        work.columns = columns;
+        const std::uint64_t b = address(b_, 0, 0, column);
+        TileRing weights(work.core, b_.view.type, shape_.k * columns, 1);
+        work.whole_b = weights.load(
+            work.core, b_turned_ ? TileSource{b, columns, shape_.k, b_.column_stride, b_.row_stride}
+                                 : TileSource{b, shape_.k, columns, b_.row_stride, b_.column_stride});
+        work.a_panels.emplace(work.core, a_.view.type, panel_rows(work) * shape_.k, 2, shape_.a_turned);
+        load_panel(work, 0);
+    }
+
+    /// Windows are as wide as the core's columns and some blocks high, or one block high.
+    std::uint64_t window_columns(const Work& work) const {
+        const std::uint64_t step = plan_.block_columns(program_.target());
+        const std::uint64_t row_bytes = plan_.block_rows() * shape_.y_bytes;
+        const std::uint64_t fitting = options_.result_window / (row_bytes * step) * step;
+        return std::min(std::max(fitting, step), work.columns);
+    }
+    std::uint64_t window_rows(const Work& work) const {
+        const std::uint64_t columns = window_columns(work), step = plan_.block_rows();
+        if (columns < work.columns) return step;
+        const std::uint64_t fitting = options_.result_window / (columns * shape_.y_bytes * step) * step;
+        return std::min(std::max(fitting, step), work.rows);
+    }
+    static bool in_window(const Window& window, const Block& block) {
+        return !window.tiles.empty() && block.row >= window.row && block.row < window.row + window.rows &&
+               block.column >= window.column && block.column < window.column + window.columns;
+    }
+    void open_window(Work& work, const Block& block) const {
+        if (work.windows.empty() || in_window(work.window, block)) return;
+        Window& window = work.window;
+        const std::uint64_t high = window_rows(work), wide = window_columns(work);
+        const std::uint64_t down = (block.row - work.first_row) / high * high;
+        const std::uint64_t across = (block.column - work.first_column) / wide * wide;
+        window.row = work.first_row + down;
+        window.rows = std::min(high, work.rows - down);
+        window.column = work.first_column + across;
+        window.columns = std::min(wide, work.columns - across);
+        for (TileRing& ring : work.windows) window.tiles.push_back(ring.next(window.columns));
+    }
+    void close_window(Work& work) const {
+        const Window& window = work.window;
+        for (std::size_t i = 0; i < window.tiles.size(); ++i) {
+            const Matrix& result = results_[i];
+            store(work.core, window.tiles[i],
+                  {address(result, 0, window.row, window.column), window.rows, window.columns,
+                   result.row_stride, result.column_stride});
+        }
+        work.window.tiles.clear();
+    }
+
+    std::uint64_t panel_rows(const Work& work) const {
+        const std::uint64_t step = plan_.block_rows();
+        const std::uint64_t fitting = options_.operand_window / (shape_.k * shape_.a_bytes * step) * step;
+        return std::min(std::max(fitting, step), work.rows);
+    }
+    /// When it is there and not yet loaded.
+    void load_panel(Work& work, std::uint64_t number) const {
+        const std::uint64_t down = number * panel_rows(work);
+        if (number < work.a_panel.size() || down >= work.rows) return;
+        work.a_panel.push_back(work.a_panels->load(work.core, {address(a_, 0, work.first_row + down, 0),
+                                                               std::min(panel_rows(work), work.rows - down),
+                                                               shape_.k, a_.row_stride, a_.column_stride}));
+    }
+    std::uint64_t panel_of(const Work& work, const Block& block) const {
+        return (block.row - work.first_row) / panel_rows(work);
+    }
+
+    Tile a_of(const Work& work, const Block& block, std::uint64_t chunk) const {
+        if (work.a) return work.a->find(a_tile(block, chunk).address);
+        const std::uint64_t panel = panel_of(work, block);
+        return work.a_panel[panel].at(block.row - work.first_row - panel * panel_rows(work),
+                                      chunk * plan_.chunk);
+    }
+
+    /// The tile of b for a block's chunk.
+    Tile b_of(const Work& work, const Block& block, std::uint64_t chunk) const {
+        if (work.b) return work.b->find(b_tile(block, chunk).address);
+        const std::uint64_t k = chunk * plan_.chunk, column = block.column - work.first_column;
+        return b_turned_ ? work.whole_b.at(column, k) : work.whole_b.at(k, column);
     }
 
     TileSource a_tile(const Block& block, std::uint64_t chunk) const {
@@ -314,8 +429,8 @@ class MatmulLowering {
     void multiply(Work& work, const Block& block, std::uint64_t chunk) const {
         const target::TpuTarget& target = program_.target();
         const std::uint64_t k0 = chunk * plan_.chunk, depth = std::min(plan_.chunk, shape_.k - k0);
-        const Tile& a = work.a.find(a_tile(block, chunk).address);
-        const Tile& b = work.b.find(b_tile(block, chunk).address);
+        const Tile a = a_of(work, block, chunk);
+        const Tile b = b_of(work, block, chunk);
         const bool last = k0 + depth == shape_.k;
         // Blocks take turns in the two halves of the result buffer when both fit.
         const std::uint64_t used = plan_.rows_per_unit * plan_.tiles_per_unit;
@@ -335,8 +450,12 @@ class MatmulLowering {
             }
             if (!last) continue;
             for_each_unit(block, tile, [&](unsigned unit, const Share& share) {
-                const Tile popped = work.popped[unit].next(share.columns);
-                work.core.pop(unit, popped, share.rows, share.columns, half + tile * plan_.rows_per_unit);
+                open_window(work, block);
+                const bool gathered = !epilogue_ && !work.window.tiles.empty();
+                const Tile popped =
+                    gathered ? in_window(work, 0, block, share) : work.popped[unit].next(share.columns);
+                work.core.pop(unit, popped, share.rows, share.columns, half + tile * plan_.rows_per_unit,
+                              gathered);
                 finish(work, block, share, popped);
             });
         }
@@ -365,6 +484,13 @@ class MatmulLowering {
         }
     }
 
+    /// Where a share's results lie in the open window.
+    static Tile in_window(const Work& work, std::size_t result, const Block& block, const Share& share) {
+        const Window& window = work.window;
+        return window.tiles[result].at(block.row + share.row - window.row,
+                                       block.column + share.column - window.column);
+    }
+
     void finish(Work& work, const Block& block, const Share& share, const Tile& popped) const {
         const std::uint64_t row = block.row + share.row, column = block.column + share.column;
         const auto place = [&](const Matrix& matrix) {
@@ -372,22 +498,27 @@ class MatmulLowering {
                               matrix.row_stride, matrix.column_stride};
         };
         if (!epilogue_) {
-            store(work.core, popped, place(results_[0]));
+            if (work.window.tiles.empty()) store(work.core, popped, place(results_[0]));
             return;
         }
         std::vector<Tile> inputs{popped}, outputs;
         for (std::size_t i = 0; i < operands_.size(); ++i) {
             inputs.push_back(work.operands[i].load(work.core, place(operands_[i])));
         }
-        for (TileRing& ring : work.results) outputs.push_back(ring.next(share.columns));
+        const bool gathered = !work.window.tiles.empty();
+        for (std::size_t i = 0; i < results_.size(); ++i)
+            outputs.push_back(gathered ? in_window(work, i, block, share)
+                                       : work.results[i].next(share.columns));
         // random() counts elements of the result.
         const std::uint64_t first_row = block.batch * shape_.m + row;
         work.core.vector(epilogue_, share.rows, share.columns, inputs, outputs, scalars_,
                          static_cast<std::int64_t>(first_row), static_cast<std::int64_t>(column), shape_.n);
-        for (std::size_t i = 0; i < outputs.size(); ++i) store(work.core, outputs[i], place(results_[i]));
+        for (std::size_t i = 0; i < outputs.size() && !gathered; ++i)
+            store(work.core, outputs[i], place(results_[i]));
     }
 
     ProgramBuilder& program_;
+    const TpuLoweringOptions& options_;
     std::vector<std::pair<Bf16Part, Bf16Part>> passes_;
     std::vector<std::int64_t> batch_;
     MatmulShape shape_;
@@ -402,8 +533,8 @@ class MatmulLowering {
 
 }  // namespace
 
-void lower_matmul(ProgramBuilder& program, unsigned passes) {
-    MatmulLowering(program, passes).run();
+void lower_matmul(ProgramBuilder& program, const TpuLoweringOptions& options) {
+    MatmulLowering(program, options).run();
 }
 
 }  // namespace heddle::lowering::on_tpu

@@ -7,6 +7,6 @@
 namespace heddle::lowering::on_tpu {
 
 /// `passes`: 1, 3 or 6 bf16 passes per fp32 product.
-void lower_matmul(ProgramBuilder& program, unsigned passes);
+void lower_matmul(ProgramBuilder& program, const TpuLoweringOptions& options);
 
 }  // namespace heddle::lowering::on_tpu

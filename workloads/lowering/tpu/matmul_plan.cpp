@@ -9,10 +9,6 @@
 namespace heddle::lowering::on_tpu {
 namespace {
 
-/// What a core may expect of HBM, in bytes per cycle. A plan is chosen by it, nothing is timed with it: TPU
-/// v3's 900 GB/s over two cores at 0.94 GHz, as far as streaming reaches it. Other TPUs lie within a factor
-/// of two.
-constexpr double kBytesPerCycle = 430;
 /// Cycles that the vector unit takes to turn one register of 1,024 elements.
 constexpr double kTurnCyclesPerElement = 8.0 / 1024;
 /// Cycles before the first result: latency of HBM and the way through the array.
@@ -35,7 +31,9 @@ CoreWork core_work(const MatmulPlan& plan, const MatmulShape& shape) {
             divide_up(shape.n, plan.cores_along_n)};
 }
 
-double estimate(const MatmulPlan& plan, const MatmulShape& shape, const target::TpuTarget& target) {
+double estimate(const MatmulPlan& plan, const MatmulShape& shape, const target::TpuTarget& target,
+                const TpuLoweringOptions& options) {
+    const double bytes_per_cycle = options.hbm_bytes_per_cycle;
     const CoreWork work = core_work(plan, shape);
     const double blocks_m = static_cast<double>(divide_up(work.m, plan.block_rows()));
     const double blocks_n = static_cast<double>(divide_up(work.n, plan.block_columns(target)));
@@ -43,28 +41,38 @@ double estimate(const MatmulPlan& plan, const MatmulShape& shape, const target::
     const double rows = static_cast<double>(
         std::min(plan.rows_per_unit, std::max<std::uint64_t>(1, divide_up(work.m, plan.units_along_m))));
     const double tiles_k = static_cast<double>(divide_up(shape.k, target.array_rows)) * shape.passes;
-    const double stream = std::max(rows, static_cast<double>(target.array_rows));
+    const double stream =
+        std::max(rows, static_cast<double>(divide_up(target.array_rows, options.weight_rows_per_cycle)));
     const double tiles_n = static_cast<double>(std::min(
         plan.tiles_per_unit, divide_up(divide_up(work.n, target.array_columns), plan.units_along_n)));
     const double matrix = batches * blocks_m * blocks_n * tiles_k * tiles_n * stream;
-    const double a_loads = static_cast<double>(work.m * shape.k) * (plan.keep_a ? 1 : blocks_n);
-    const double b_loads = static_cast<double>(shape.k * work.n) * (plan.keep_b ? 1 : blocks_m);
+    const double a_loads = static_cast<double>(work.m * shape.k) * (plan.keep_a || plan.whole ? 1 : blocks_n);
+    const double b_loads = static_cast<double>(shape.k * work.n) * (plan.keep_b || plan.whole ? 1 : blocks_m);
     const double y_stores = static_cast<double>(work.m * work.n) * (1 + shape.epilogue_tiles);
-    const double bytes =
-        batches * (a_loads * shape.a_bytes + b_loads * shape.b_bytes + y_stores * shape.y_bytes);
+    // What is brought before the first product is hidden behind nothing.
+    const double inputs = a_loads * shape.a_bytes + b_loads * shape.b_bytes;
+    const double before = plan.whole ? inputs / bytes_per_cycle : 0;
+    const double bytes = batches * ((plan.whole ? 0 : inputs) + y_stores * shape.y_bytes);
     const double turns = shape.a_turned ? batches * a_loads * kTurnCyclesPerElement : 0;
     // What the first chunk and the last results cost beyond the steady state.
     const double first =
-        static_cast<double>((plan.block_rows() * shape.a_bytes + plan.block_columns(target) * shape.b_bytes) *
-                            std::min(plan.chunk, rounded(shape.k, target.array_rows))) /
-        kBytesPerCycle;
-    const double longest = std::max({matrix, bytes / kBytesPerCycle, turns});
-    return longest + 0.1 * (matrix + bytes / kBytesPerCycle + turns) + first + rows + kLatency;
+        plan.whole ? 0
+                   : static_cast<double>(
+                         (plan.block_rows() * shape.a_bytes + plan.block_columns(target) * shape.b_bytes) *
+                         std::min(plan.chunk, rounded(shape.k, target.array_rows))) /
+                         bytes_per_cycle;
+    // A step's operands must be asked for as long before as they take to come.
+    const double steps = batches * blocks_m * blocks_n * static_cast<double>(divide_up(shape.k, plan.chunk));
+    const double waits =
+        plan.whole ? 0 : steps * (options.hbm_latency_cycles + first) / static_cast<double>(plan.ahead);
+    const double longest = std::max({matrix, bytes / bytes_per_cycle, turns, waits});
+    return before + longest + 0.1 * (matrix + bytes / bytes_per_cycle + turns) + first + rows + kLatency;
 }
 
 }  // namespace
 
-std::uint64_t vmem_bytes(const MatmulPlan& plan, const MatmulShape& shape, const target::TpuTarget& target) {
+std::uint64_t vmem_bytes(const MatmulPlan& plan, const MatmulShape& shape, const target::TpuTarget& target,
+                         const TpuLoweringOptions& options) {
     const std::uint64_t chunks = divide_up(shape.k, plan.chunk);
     const std::uint64_t a_tile = tile(plan.block_rows() * plan.chunk, shape.a_bytes);
     const std::uint64_t b_tile = tile(plan.block_columns(target) * plan.chunk, shape.b_bytes);
@@ -72,11 +80,25 @@ std::uint64_t vmem_bytes(const MatmulPlan& plan, const MatmulShape& shape, const
     const std::uint64_t b_places = plan.keep_b ? chunks + plan.ahead : plan.ahead + 1;
     const std::uint64_t units = std::uint64_t{plan.units_along_m} * plan.units_along_n;
     const std::uint64_t result = tile(plan.rows_per_unit * target.array_columns, 4);
-    return a_places * a_tile * (shape.a_turned ? 2 : 1) + b_places * b_tile +
-           2 * (units + shape.epilogue_tiles) * result;
+    std::uint64_t results = 2 * (units + shape.epilogue_tiles) * result;
+    if (plan.whole) {
+        results += std::uint64_t{2} * (1 + shape.epilogue_tiles) * options.result_window;
+        const std::uint64_t rows = rounded(divide_up(shape.m, plan.cores_along_m), 8);
+        const std::uint64_t columns = rounded(divide_up(shape.n, plan.cores_along_n), target.array_columns);
+        return tile(rows * shape.k, shape.a_bytes) * (shape.a_turned ? 2 : 1) +
+               tile(shape.k * columns, shape.b_bytes) + tile(rows * columns, shape.y_bytes) + results;
+    }
+    return a_places * a_tile * (shape.a_turned ? 2 : 1) + b_places * b_tile + results;
 }
 
-MatmulPlan plan_matmul(const MatmulShape& shape, const target::TpuTarget& target) {
+namespace {
+
+bool allowed(std::uint64_t wanted, std::uint64_t value) {
+    return wanted == 0 || wanted == value;
+}
+
+std::optional<MatmulPlan> search(const MatmulShape& shape, const target::TpuTarget& target,
+                                 const TpuLoweringOptions& options, bool whole) {
     const unsigned units = target.matrix_units_per_core;
     std::vector<MatmulPlan> core_cuts;
     for (unsigned batch = 1; batch <= target.cores; ++batch) {
@@ -93,10 +115,11 @@ MatmulPlan plan_matmul(const MatmulShape& shape, const target::TpuTarget& target
     }
     std::optional<MatmulPlan> best;
     const auto consider = [&](const MatmulPlan& plan) {
-        if (vmem_bytes(plan, shape, target) > target.vmem_bytes) return;
+        if (vmem_bytes(plan, shape, target, options) > target.vmem_bytes) return;
         if (!best || plan.estimated_cycles < best->estimated_cycles) best = plan;
     };
     for (MatmulPlan plan : core_cuts) {
+        plan.whole = whole;
         const CoreWork work = core_work(plan, shape);
         for (unsigned along_m = 1; along_m <= units; ++along_m) {
             if (units % along_m != 0) continue;
@@ -111,16 +134,27 @@ MatmulPlan plan_matmul(const MatmulShape& shape, const target::TpuTarget& target
                 for (std::uint64_t tiles = 1; tiles <= target.accumulator_rows / plan.rows_per_unit;
                      tiles *= 2) {
                     plan.tiles_per_unit = std::min(tiles, most_tiles);
+                    if (!allowed(options.tile_rows, plan.block_rows()) ||
+                        !allowed(options.tile_columns, plan.block_columns(target))) {
+                        if (tiles >= most_tiles) break;
+                        continue;
+                    }
                     for (std::uint64_t chunk = 8; chunk >= 1; chunk /= 2) {
-                        if (chunk > 1 && (chunk / 2) * target.array_rows >= shape.k) continue;
+                        if (!allowed(options.tile_depth, chunk * target.array_rows)) continue;
+                        if (options.tile_depth == 0)
+                            if (chunk > 1 && (chunk / 2) * target.array_rows >= shape.k) continue;
                         plan.chunk = chunk * target.array_rows;
                         for (const unsigned keep : {0u, 1u, 2u}) {
+                            if (whole && keep != 0) continue;
+                            if (options.loop_order == LoopOrder::rows_outer && keep == 2) continue;
+                            if (!whole && options.loop_order == LoopOrder::columns_outer && keep != 2)
+                                continue;
                             plan.keep_a = keep == 1;
                             plan.keep_b = keep == 2;
-                            for (const std::uint64_t ahead : {3ull, 1ull}) {
+                            for (const std::uint64_t ahead : {8ull, 3ull, 1ull}) {
                                 plan.ahead = ahead;
                                 plan.estimated_cycles =
-                                    estimate(plan, shape, target) + (ahead == 1 ? kLatency / 2 : 0);
+                                    estimate(plan, shape, target, options) + (ahead == 1 ? kLatency / 2 : 0);
                                 consider(plan);
                             }
                         }
@@ -132,8 +166,22 @@ MatmulPlan plan_matmul(const MatmulShape& shape, const target::TpuTarget& target
             }
         }
     }
-    if (!best) throw Unsupported{"no block of the product fits on-chip memory"};
-    return *best;
+    return best;
+}
+
+}  // namespace
+
+MatmulPlan plan_matmul(const MatmulShape& shape, const target::TpuTarget& target,
+                       const TpuLoweringOptions& options) {
+    std::optional<MatmulPlan> best;
+    // A product with one row is no matrix product to XLA: it streams.
+    if (options.whole_operands && shape.m > 1 && shape.batches == 1)
+        best = search(shape, target, options, true);
+    if (!best) best = search(shape, target, options, false);
+    if (best) return *best;
+    if (options.tile_rows != 0 || options.tile_columns != 0 || options.tile_depth != 0)
+        throw Unsupported{"no block of the asked tile sizes is possible"};
+    throw Unsupported{"no block of the product fits on-chip memory"};
 }
 
 }  // namespace heddle::lowering::on_tpu

@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "isa/target/target.h"
+#include "workloads/lowering/tpu/lowering_options.h"
 
 namespace heddle::lowering::on_tpu {
 
@@ -30,6 +31,7 @@ struct MatmulPlan {
     std::uint64_t chunk = 0;           ///< contraction elements loaded at a time, a multiple of array_rows
     bool keep_a = false;      ///< a's panel of a block stays in VMEM while the blocks along n pass by
     bool keep_b = false;      ///< b's panel stays while the blocks along m pass by
+    bool whole = false;       ///< all of a core's operands are brought to VMEM before the first product
     std::uint64_t ahead = 1;  ///< chunks loaded before they are needed
     double estimated_cycles = 0;
 
@@ -39,11 +41,13 @@ struct MatmulPlan {
     }
 };
 
-/// Tries the sensible cuts and takes the one with the least estimated time. Throws Unsupported when none fits
-/// VMEM.
-MatmulPlan plan_matmul(const MatmulShape& shape, const target::TpuTarget& target);
+/// Tries the sensible cuts that the options allow and takes the one with the least estimated time. Throws
+/// Unsupported when none fits VMEM.
+MatmulPlan plan_matmul(const MatmulShape& shape, const target::TpuTarget& target,
+                       const TpuLoweringOptions& options = {});
 
 /// Bytes of VMEM that the plan's tiles take.
-std::uint64_t vmem_bytes(const MatmulPlan& plan, const MatmulShape& shape, const target::TpuTarget& target);
+std::uint64_t vmem_bytes(const MatmulPlan& plan, const MatmulShape& shape, const target::TpuTarget& target,
+                         const TpuLoweringOptions& options = {});
 
 }  // namespace heddle::lowering::on_tpu

@@ -21,7 +21,7 @@ using trace::OpKind;
 void lower_kind(ProgramBuilder& program, const TpuLoweringOptions& options) {
     switch (program.op().kind) {
         case OpKind::matmul:
-            return on_tpu::lower_matmul(program, options.matmul_passes);
+            return on_tpu::lower_matmul(program, options);
         case OpKind::elementwise:
             return on_tpu::lower_elementwise(program);
         case OpKind::reduce:
@@ -90,9 +90,10 @@ LoweredOp lower(const trace::Trace& trace, trace::OpId op, const target::TpuTarg
     return lowered;
 }
 
-LoweredOp lower(const trace::Trace& trace, trace::OpId op, const target::TpuTarget& target) {
+LoweredOp lower(const trace::Trace& trace, trace::OpId op, const target::TpuTarget& target,
+                const TpuLoweringOptions& options) {
     const std::array<trace::OpId, 1> only{op};
-    return lower(trace, op, target, TensorPlacement(trace, target, only));
+    return lower(trace, op, target, TensorPlacement(trace, target, only), options);
 }
 
 }  // namespace heddle::lowering

@@ -6,15 +6,11 @@
 
 #include "isa/target/target.h"
 #include "isa/tpu/program.h"
+#include "workloads/lowering/tpu/lowering_options.h"
 #include "workloads/lowering/tpu/tensor_placement.h"
 #include "workloads/trace/trace.h"
 
 namespace heddle::lowering {
-
-struct TpuLoweringOptions {
-    /// bf16 passes per product of fp32 matrices: 1 (what a TPU does by default), 3 or 6.
-    unsigned matmul_passes = 1;
-};
 
 /// What became of one op.
 struct LoweredOp {
@@ -33,6 +29,7 @@ LoweredOp lower(const trace::Trace& trace, trace::OpId op, const target::TpuTarg
 
 /// The same with the op's tensors alone in HBM, from address 512 on in the order of their first use: equal
 /// ops give equal programs.
-LoweredOp lower(const trace::Trace& trace, trace::OpId op, const target::TpuTarget& target);
+LoweredOp lower(const trace::Trace& trace, trace::OpId op, const target::TpuTarget& target,
+                const TpuLoweringOptions& options = {});
 
 }  // namespace heddle::lowering

@@ -139,3 +139,49 @@ TEST_CASE("a product too large for the result buffers and for VMEM") {
     check_ops(tpu, product({1500, 200}, {1500, 120}, {200, 120}, true, false, ElementType::bf16).done().trace,
               check);
 }
+
+TEST_CASE("operands brought to VMEM as a whole, in panels and windows") {
+    models::Tpu tpu("tpu", small_tpu());
+    const auto bf16 = ElementType::bf16;
+    OpCheck check;
+    check.tolerance = 1e-5;
+    check.options.whole_operands = true;
+    check.options.operand_window = 4096;
+    check.options.result_window = 4096;
+    for (const bool ta : {false, true}) {
+        for (const bool tb : {false, true}) {
+            const auto a = ta ? std::vector<std::int64_t>{70, 130} : std::vector<std::int64_t>{130, 70};
+            const auto b = tb ? std::vector<std::int64_t>{90, 70} : std::vector<std::int64_t>{70, 90};
+            check_ops(tpu, product(a, b, {130, 90}, ta, tb, bf16).done().trace, check);
+        }
+    }
+    check_ops(tpu, product({300, 20}, {20, 33}, {300, 33}, false, false, bf16).done().trace, check);
+    check_ops(tpu,
+              product({70, 40}, {40, 90}, {70, 90}, false, false, bf16)
+                  .input({90})
+                  .output({70, 90})
+                  .with("epilogue", std::string("y0 = x0 + x1; y1 = tanh(y0)"))
+                  .done()
+                  .trace,
+              check);
+}
+
+TEST_CASE("tile sizes and loop order can be asked for") {
+    models::Tpu tpu("tpu", small_tpu());
+    const auto bf16 = ElementType::bf16;
+    OpCheck check;
+    check.tolerance = 1e-5;
+    check.options.tile_rows = 64;
+    check.options.tile_columns = 32;
+    check.options.tile_depth = 16;
+    for (const auto order : {lowering::LoopOrder::rows_outer, lowering::LoopOrder::columns_outer}) {
+        check.options.loop_order = order;
+        check_ops(tpu, product({256, 50}, {50, 128}, {256, 128}, false, false, bf16).done().trace, check);
+    }
+    const trace::Trace trace = product({256, 50}, {50, 128}, {256, 128}, false, false, bf16).done().trace;
+    const auto target = target_of(tpu.config());
+    check.options.tile_rows = 100000;
+    const lowering::LoweredOp impossible = lowering::lower(trace, 0, target, check.options);
+    CHECK_FALSE(impossible.supported);
+    CHECK_THAT(impossible.reason_if_not, Catch::Contains("tile sizes"));
+}

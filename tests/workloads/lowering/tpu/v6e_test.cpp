@@ -1,8 +1,9 @@
 // Matrix products on a TPU v6e against measured device times.
 //
-// The machine is the published one (918 TFLOP/s, 1,638 GB/s, 128 MiB of VMEM), its matrix throughput read as
-// four arrays of 256 x 256 at 1.75 GHz. Fitted on the rows of one activation row alone: HBM reaches 90 % of
-// its peak, and 1 us passes before the first instruction. Everything else is prediction.
+// The machine is sim/hardware/tpu-v6e.yaml. Fitted, each to rows that show it alone: HBM's efficiency and the
+// launch to products of one row, the rate at which weights are shifted in to products of 32 to 128, the clock
+// to the largest ones. That loading and computing add up when all fits VMEM shows in the measurements
+// themselves.
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdio>
@@ -23,12 +24,13 @@ models::TpuConfig v6e() {
     config.cores = 1;
     config.matrix.per_core = 4;
     config.matrix.rows = config.matrix.columns = 256;
-    config.clock_hertz = 1.75e9;
+    config.matrix.weight_rows_per_cycle = 2;
+    config.clock_hertz = 1.5e9;
     config.vmem.bytes = 128ull << 20;
     config.vmem.read_bytes_per_cycle = config.vmem.write_bytes_per_cycle = 65536;
     config.dma.bytes_per_cycle = 4096;
     config.hbm.bandwidth = 1638e9;
-    config.launch_seconds = 1e-6;
+    config.launch_seconds = 0.8e-6;
     return config;
 }
 
@@ -47,7 +49,12 @@ double simulated(models::Tpu& tpu, const Row& row) {
                                    .trace;
     const target::TpuTarget target = target_of(tpu.config());
     const lowering::TensorPlacement placement(trace, target);
-    const lowering::LoweredOp lowered = lowering::lower(trace, 0, target, placement);
+    lowering::TpuLoweringOptions options;
+    options.whole_operands = true;
+    options.hbm_bytes_per_cycle = 983;
+    options.hbm_latency_cycles = 532;
+    options.weight_rows_per_cycle = 2;
+    const lowering::LoweredOp lowered = lowering::lower(trace, 0, target, placement, options);
     REQUIRE(lowered.supported);
     tpu::Memory memory;
     placement.allocate(memory, false, lowered.workspace_bytes);
@@ -65,15 +72,17 @@ TEST_CASE("matrix products on a TPU v6e") {
         INFO(row.m << " x " << row.n << " x " << row.k << ", bound by HBM");
         CHECK(simulated(tpu, row) == Approx(row.microseconds).epsilon(0.03));
     }
-    for (const Row& row : {Row{1024, 8192, 8192, 183.802}, Row{512, 8192, 8192, 120.322}}) {
-        INFO(row.m << " x " << row.n << " x " << row.k << ", HBM and arrays");
-        CHECK(simulated(tpu, row) == Approx(row.microseconds).epsilon(0.10));
+    for (const Row& row :
+         {Row{32, 4096, 4096, 30.282}, Row{256, 8192, 2048, 39.244}, Row{512, 2048, 16384, 92.931},
+          Row{1024, 2048, 16384, 135.871}, Row{1024, 1024, 1024, 8.800}}) {
+        INFO(row.m << " x " << row.n << " x " << row.k << ", operands brought to VMEM first");
+        CHECK(simulated(tpu, row) == Approx(row.microseconds).epsilon(0.04));
     }
-    // Large products reach 78 % of the peak on the chip and nearly all of it here: no limit of power is
-    // modelled.
-    const double cube = simulated(tpu, {4096, 4096, 4096, 193.4});
-    CHECK(cube < 193.4);
-    CHECK(cube > 193.4 * 0.78);
+    for (const Row& row :
+         {Row{1024, 8192, 8192, 183.802}, Row{4096, 4096, 4096, 193.4}, Row{8192, 8192, 8192, 1534}}) {
+        INFO(row.m << " x " << row.n << " x " << row.k << ", bound by the arrays");
+        CHECK(simulated(tpu, row) == Approx(row.microseconds).epsilon(0.07));
+    }
 
     const char* const given = std::getenv("HEDDLE_DATA");
     const std::string data = given != nullptr ? given : HEDDLE_SOURCE_DIR "/../shared/data";
@@ -98,5 +107,5 @@ TEST_CASE("matrix products on a TPU v6e") {
     }
     std::cout << "TPU v6e: mean absolute error " << 100 * error / rows << " % over " << rows << " products\n";
     CHECK(rows >= 60);
-    CHECK(error / rows < 0.14);
+    CHECK(error / rows < 0.04);
 }

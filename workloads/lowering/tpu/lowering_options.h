@@ -1,0 +1,33 @@
+// What whoever compiles for a TPU may choose.
+#pragma once
+
+#include <cstdint>
+
+namespace heddle::lowering {
+
+enum class LoopOrder : std::uint8_t {
+    searched,
+    rows_outer,     ///< blocks along n innermost; a's panel may stay in VMEM
+    columns_outer,  ///< blocks along m innermost; b's panel stays in VMEM
+};
+
+struct TpuLoweringOptions {
+    /// bf16 passes per product of fp32 matrices: 1 (what a TPU does by default), 3 or 6.
+    unsigned matmul_passes = 1;
+    /// When both operands of a product and its result fit VMEM, bring the second operand there before the
+    /// first multiplication, as XLA's memory space assignment does; nothing hides that when the product runs
+    /// alone. The first operand then comes in panels of rows of up to `operand_window` bytes, two at a time,
+    /// and the results leave in transfers of up to `result_window` bytes.
+    bool whole_operands = false;
+    std::uint64_t operand_window = 4ull << 20, result_window = 2ull << 20;
+    /// Block of a product that a core works on, and the contraction loaded at a time; 0: searched.
+    std::uint64_t tile_rows = 0, tile_columns = 0, tile_depth = 0;
+    LoopOrder loop_order = LoopOrder::searched;
+
+    // What the search expects of the device; nothing is timed with it.
+    double hbm_bytes_per_cycle = 430;  ///< of one core: a TPU v3's 900 GB/s as far as streaming reaches it
+    double hbm_latency_cycles = 600;   ///< from a transfer's issue to its data
+    unsigned weight_rows_per_cycle = 1;
+};
+
+}  // namespace heddle::lowering
