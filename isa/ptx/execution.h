@@ -137,6 +137,14 @@ struct MemoryAccess {
     std::uint32_t zero_filled_lanes = 0;
 };
 
+/// What the steps of warps write and read on the way, one step at a time. Thread blocks of one launch may share
+/// one, so that it stays in the host's caches.
+struct StepScratch {
+    MemoryAccess access;
+    /// The allocation that each instruction last accessed: nearly always the right one.
+    std::vector<Allocation*> last_allocation;
+};
+
 /// Work that an instruction begins and that ends later: a bulk copy, or arrivals at barriers in shared memory
 /// that wait for copies. Values move when the instruction is performed, which a correct program cannot tell;
 /// what ends later is the signal. Whoever drives the CTA calls Cta::complete() when the work is done.
@@ -176,7 +184,7 @@ struct AsyncOperation {
 struct StepResult {
     const InstructionInfo* info = nullptr;
     std::uint32_t active_lanes = 0;        ///< after the guard predicate; may be 0
-    const MemoryAccess* access = nullptr;  ///< valid until the next step of any warp of this Executor thread
+    const MemoryAccess* access = nullptr;  ///< valid until the next step with the same StepScratch
     bool finished = false;                 ///< the warp has no live lane left
     /// Bit i set when warp i of the CTA, blocked before, was released by this step.
     std::uint32_t released_warps = 0;
@@ -341,7 +349,8 @@ struct WarpFingerprint {
 /// One thread block. Reusable: start() begins another block of the same launch without allocating again.
 class Cta {
   public:
-    explicit Cta(const LaunchContext& launch);
+    /// `scratch`: shared with other CTAs of the same launch, must outlive them; nullptr: its own.
+    explicit Cta(const LaunchContext& launch, StepScratch* scratch = nullptr);
     ~Cta();
     Cta(Cta&&) noexcept;
     /// `linear_index` counts blocks x fastest; `sm` is what %smid reads. `cluster`: needed when the launch

@@ -106,7 +106,7 @@ inline Located locate(State& warp, const Decoded& i, std::uint32_t mask, MemoryA
         return located;
     }
     if (space == StateSpace::global) {
-        Allocation*& last = warp.cta->last_allocation[static_cast<std::size_t>(&i - warp.code)];
+        Allocation*& last = warp.cta->scratch->last_allocation[static_cast<std::size_t>(&i - warp.code)];
         const std::uint64_t extent = range.high - range.low + bytes;
         if (last == nullptr || !last->contains(range.low, extent)) {
             Allocation* found = find_allocation(warp, i, range.low, extent);
@@ -177,7 +177,7 @@ inline void check_access(State& warp, const Decoded& i, std::uint32_t mask, Memo
 
 inline MemoryAccess& begin_access(State& warp, std::uint32_t mask, StateSpace space, unsigned bytes,
                                   bool write, bool atomic = false) {
-    MemoryAccess& access = warp.cta->access;
+    MemoryAccess& access = warp.cta->scratch->access;
     access.space = space;
     access.write = write;
     access.atomic = atomic;

@@ -293,7 +293,8 @@ void fill_specials(Cta::Implementation& cta) {
 
 }  // namespace
 
-Cta::Cta(const LaunchContext& launch) : implementation_(std::make_unique<Implementation>()) {
+Cta::Cta(const LaunchContext& launch, StepScratch* scratch)
+    : implementation_(std::make_unique<Implementation>()) {
     check_launch(launch);
     Implementation& cta = *implementation_;
     cta.launch = launch;
@@ -315,7 +316,10 @@ Cta::Cta(const LaunchContext& launch) : implementation_(std::make_unique<Impleme
     resolve_variables(cta);
     const std::size_t lines = (cta.program->register_bytes + sizeof(Line) - 1) / sizeof(Line);
     cta.registers.resize(lines * warps);
-    cta.last_allocation.assign(cta.program->code.size(), nullptr);
+    if (scratch == nullptr) cta.own_scratch = std::make_unique<StepScratch>();
+    cta.scratch = scratch == nullptr ? cta.own_scratch.get() : scratch;
+    cta.scratch->last_allocation.resize(cta.program->code.size());
+    cta.information = cta.kernel->information.data();
     cta.states.resize(warps);
     cta.warps.resize(warps);
     const std::vector<Line>& constants = cta.constants.empty() ? cta.program->constants : cta.constants;
@@ -333,7 +337,8 @@ Cta::Cta(const LaunchContext& launch) : implementation_(std::make_unique<Impleme
         cta.warps[w].status = &state;
     }
     if (launch.check != nullptr && launch.mode == Mode::functional)
-        cta.checker = std::make_shared<Checker>(cta, *launch.check);
+        cta.own_checker = std::make_shared<Checker>(cta, *launch.check);
+    cta.checker = cta.own_checker.get();
 }
 
 Cta::~Cta() = default;
@@ -432,17 +437,17 @@ StepResult Warp::step(std::uint64_t clock) {
             warp.bank[instruction.guard >> 31] + (instruction.guard & ~kConstantBank));
         mask &= instruction.guard_negated ? ~guard : guard;
     }
+    Cta::Implementation& cta = *warp.cta;
     StepResult result;
-    result.info = &warp.information[at];
+    result.info = cta.information + at;
     result.active_lanes = mask;
     warp.pc = at + 1;
     warp.clock = clock;
-    Cta::Implementation& cta = *warp.cta;
     if (mask != 0 && instruction.handler != nullptr) {
         cta.started.clear();
         if (cta.checker != nullptr) cta.checker->before(warp, at, mask);
         instruction.handler(warp, instruction, mask);
-        if (instruction.accesses) result.access = &cta.access;
+        if (instruction.accesses) result.access = &cta.scratch->access;
         result.started_operations = static_cast<std::uint32_t>(cta.started.size());
         if (cta.checker != nullptr) cta.checker->after(warp, at, result.access);
         warp.timed_out = false;

@@ -160,22 +160,24 @@ struct CallFrame {
     std::vector<std::byte> saved;  ///< the function's rows as they were before the call
 };
 
-struct Warp::State : WarpStatus {
-    /// Registers and constants: an operand's bank is its top bit.
-    std::array<std::byte*, 2> bank{};
+/// The first cache line is all that most steps touch.
+struct alignas(64) Warp::State : WarpStatus {
     std::uint32_t active = 0;                ///< lanes of the path that runs; 0 while all wait
     std::uint32_t reconvergence = kNowhere;  ///< pc of that path's meeting
-    std::uint32_t live = 0;                  ///< lanes that have not exited
-    std::uint16_t meeting = kNoMeeting;      ///< of that path
-    std::uint16_t spins = 0;                 ///< times that it went round a loop that waits for others
-    std::uint16_t turns = 0;                 ///< paths that have given way since one was let go early
-    bool timed_out = false;                  ///< its wait ended without success
-    std::uint32_t cluster_arrived = 0;       ///< lanes that have arrived at the cluster's barrier
-    std::uint64_t clock = 0;
     const DecodedInstruction* code = nullptr;
-    const InstructionInfo* information = nullptr;
-    const std::uint32_t* elements = nullptr;  ///< Program::elements
+    /// Registers and constants: an operand's bank is its top bit.
+    std::array<std::byte*, 2> bank{};
     Cta::Implementation* cta = nullptr;
+    std::uint64_t clock = 0;
+    std::uint16_t meeting = kNoMeeting;  ///< of the path that runs
+    std::uint16_t spins = 0;             ///< times that it went round a loop that waits for others
+    std::uint16_t turns = 0;             ///< paths that have given way since one was let go early
+    bool timed_out = false;              ///< its wait ended without success
+
+    std::uint32_t live = 0;                   ///< lanes that have not exited
+    std::uint32_t cluster_arrived = 0;        ///< lanes that have arrived at the cluster's barrier
+    const std::uint32_t* elements = nullptr;  ///< Program::elements
+    const InstructionInfo* information = nullptr;
     std::vector<Path> paths;  ///< that do not run now; the last runnable one is the next
     std::vector<Meeting> meetings;
     std::vector<CallFrame> frames;
@@ -215,15 +217,20 @@ struct ClusterState {
     void notify_others(const Cta::Implementation& self);
 };
 
-struct Cta::Implementation {
+/// The first cache line is what every step looks at.
+struct alignas(64) Cta::Implementation {
+    const InstructionInfo* information = nullptr;
+    StepScratch* scratch = nullptr;
+    Checker* checker = nullptr;            ///< of a checked run
+    ClusterState* cluster = nullptr;       ///< nullptr: no other CTA
+    std::vector<AsyncOperation> started;   ///< by the present step
+    std::uint32_t released_warps = 0;
+    std::uint32_t shared_bytes = 0;        ///< static and dynamic
+
     LaunchContext launch;
     const LoadedKernel::Implementation* kernel = nullptr;
     const Program* program = nullptr;
-    MemoryAccess access;
-    std::uint32_t released_warps = 0;
-    std::vector<AsyncOperation> started;   ///< by the present step
     std::uint64_t changes = 0;             ///< events that another warp may wait for: see Cta::changes()
-    std::uint32_t shared_bytes = 0;        ///< static and dynamic
     std::vector<std::byte> shared;         ///< empty when nothing there is evaluated
     std::vector<std::byte> local;          ///< [warp][lane][byte]
     std::uint32_t local_bytes = 0;         ///< per thread; grows with the stack of calls
@@ -234,17 +241,15 @@ struct Cta::Implementation {
     std::vector<Warp> warps;
     std::vector<Warp::State> states;
     std::array<Barrier, kBarrierCount + kMaximumWarpgroups> barriers;
-    /// The allocation that each instruction last accessed: nearly always the right one.
-    std::vector<Allocation*> last_allocation;
     Dim3 position;
     std::uint64_t linear_index = 0;
     std::uint32_t sm = 0;
     unsigned unfinished = 0;
-    ClusterState* cluster = nullptr;  ///< nullptr: no other CTA
-    ClusterState alone;               ///< what stands for the cluster then
+    ClusterState alone;  ///< what stands for the cluster when there is no other CTA
     ClusterState& own_cluster() { return cluster != nullptr ? *cluster : alone; }
     unsigned cluster_rank = 0;
-    std::shared_ptr<Checker> checker;  ///< of a checked run
+    std::shared_ptr<Checker> own_checker;
+    std::unique_ptr<StepScratch> own_scratch;
     CtaObserver* observer = nullptr;
     std::uint32_t observer_tag = 0;
 

@@ -147,7 +147,7 @@ void test_wait(Warp::State& warp, const DecodedInstruction& i, std::uint32_t mas
 void try_wait(Warp::State& warp, const DecodedInstruction& i, std::uint32_t mask) {
     const bool timed_out = warp.timed_out;
     const std::uint32_t complete = complete_lanes(warp, i, mask);
-    const MemoryAccess& access = warp.cta->access;
+    const MemoryAccess& access = warp.cta->scratch->access;
     const std::uint64_t first = access.address[static_cast<unsigned>(std::countr_zero(mask))];
     bool together = mask == warp.active;
     for_each_lane(mask, [&](unsigned lane) { together = together && access.address[lane] == first; });
