@@ -137,8 +137,8 @@ struct MemoryAccess {
     std::uint32_t zero_filled_lanes = 0;
 };
 
-/// What the steps of warps write and read on the way, one step at a time. Thread blocks of one launch may share
-/// one, so that it stays in the host's caches.
+/// What the steps of warps write and read on the way, one step at a time. Thread blocks of one launch may
+/// share one, so that it stays in the host's caches.
 struct StepScratch {
     MemoryAccess access;
     /// The allocation that each instruction last accessed: nearly always the right one.
@@ -256,11 +256,11 @@ class LoadedKernel {
 };
 
 /// One launch: a kernel with its grid, parameters and memory.
-/// A launch attribute, as CUDA's cudaAccessPolicyWindow: how long lines of a range stay in L2. In functional runs
-/// it says nothing.
+/// A launch attribute, as CUDA's cudaAccessPolicyWindow: how long lines of a range stay in L2. In functional
+/// runs it says nothing.
 struct AccessPolicyWindow {
     std::uint64_t base = 0, bytes = 0;  ///< no window: 0 bytes
-    double hit_ratio = 1;               ///< part of the range's lines that get `hit`, in sixteenths; the others `miss`
+    double hit_ratio = 1;  ///< part of the range's lines that get `hit`, in sixteenths; the others `miss`
     CachePriority hit = CachePriority::none;  ///< persisting: last, streaming: first, normal
     CachePriority miss = CachePriority::none;
 };

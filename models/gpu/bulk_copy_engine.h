@@ -79,7 +79,7 @@ class BulkCopyEngine {
     void send_line(std::uint32_t index, Cycle leave);
     std::uint32_t new_copy();
 
-    const GpuConfig config_;
+    const GpuConfig& config_;
     CrossbarPort& port_;
     LoadStoreUnit& load_store_;
     std::vector<Copy> copies_;

@@ -26,6 +26,7 @@ class WarpSource {
   public:
     explicit WarpSource(const ptx::WarpStatus* status) : status_(status) {}
     virtual ~WarpSource() = default;
+    const ptx::WarpStatus* status() const { return status_; }
     bool finished() const { return status_->finished; }
     bool blocked() const { return status_->blocked; }  ///< waits for others, or for asynchronous work
     /// Index in LaunchSource's table of what step() would perform. Undefined when finished.
@@ -33,7 +34,7 @@ class WarpSource {
     unsigned index() const { return status_->index; }  ///< in its thread block
     /// Performs the next instruction, in cycle `clock`.
     virtual ptx::StepResult step(std::uint64_t clock) = 0;
-    /// Behind it, where it is one: what sampling leaps with.
+    /// Behind it, where it is one: what sampling leaps with. Stays the same; SMs step it without this object.
     virtual ptx::Warp* ptx_warp() { return nullptr; }
 
   protected:
@@ -78,6 +79,8 @@ class LaunchSource {
                                                       std::size_t first) const = 0;
     /// `grown` is called when instructions have come to the table.
     void set_observer(std::function<void()> grown) { grown_ = std::move(grown); }
+    /// No instructions will come to the table.
+    virtual bool is_complete() const { return false; }
     virtual std::size_t scoreboard_size() const = 0;  ///< identifiers of registers lie below it
     virtual bool reads_clock() const = 0;             ///< values may depend on time
     /// Of an instruction, in the user's file, for messages.

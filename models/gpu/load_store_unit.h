@@ -139,7 +139,7 @@ class LoadStoreUnit {
     std::uint32_t new_waiter();
     std::uint32_t& chain(std::uint64_t line) { return chains_[mix_bits(line) % chains_.size()]; }
 
-    const GpuConfig config_;
+    const GpuConfig& config_;  // of the GPU, which all SMs share
     CrossbarPort& port_;
     const Cycle address_cycles_;
     const FineCycles instruction_time_, wavefront_time_;

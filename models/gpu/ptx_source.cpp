@@ -15,7 +15,9 @@ class PtxWarp final : public WarpSource {
 
 class PtxBlock final : public BlockSource {
   public:
-    PtxBlock(const ptx::LaunchContext& launch, ptx::CtaObserver& observer, std::uint32_t tag) : cta_(launch) {
+    PtxBlock(const ptx::LaunchContext& launch, ptx::StepScratch& scratch, ptx::CtaObserver& observer,
+             std::uint32_t tag)
+        : cta_(launch, &scratch) {
         cta_.set_observer(&observer, tag);
         warps_.reserve(cta_.warp_count());
         for (unsigned i = 0; i < cta_.warp_count(); ++i) warps_.emplace_back(cta_.warp(i));
@@ -62,7 +64,7 @@ SourceLocation PtxSource::place_of(const ptx::InstructionInfo& info) const {
 }
 
 std::unique_ptr<BlockSource> PtxSource::make_block(ptx::CtaObserver& observer, std::uint32_t tag) {
-    return std::make_unique<PtxBlock>(launch_, observer, tag);
+    return std::make_unique<PtxBlock>(launch_, scratch_, observer, tag);
 }
 
 }  // namespace heddle::models::gpu

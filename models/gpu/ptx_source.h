@@ -23,6 +23,7 @@ class PtxSource final : public LaunchSource {
     std::uint64_t code_position(std::size_t index) const override { return positions_[index]; }
     std::vector<RegisterReads> register_reads(const RegisterBanksConfig& config,
                                               std::size_t first) const override;
+    bool is_complete() const override { return true; }
     std::size_t scoreboard_size() const override { return launch_.kernel->scoreboard_size(); }
     bool reads_clock() const override { return launch_.kernel->reads_clock(); }
     SourceLocation place_of(const ptx::InstructionInfo& info) const override;
@@ -30,6 +31,7 @@ class PtxSource final : public LaunchSource {
 
   private:
     const ptx::LaunchContext& launch_;
+    ptx::StepScratch scratch_;              // of all blocks
     std::vector<std::uint64_t> positions_;  // of instructions, in machine instructions
 };
 

@@ -16,12 +16,12 @@ Sm::Sm(const sc_core::sc_module_name& name, ClockDomain& clock, const GpuConfig&
       neighbours("neighbours"),
       cluster("cluster"),
       config_(config),
-      position_(position),
       port_(config, position, pool),
       load_store_(config_, port_),
       bulk_copies_(config_, port_, load_store_),
       cluster_port_(config.cluster, position, pool),
-      warpgroup_unit_(config.wgmma) {
+      warpgroup_unit_(config.wgmma),
+      position_(position) {
     responses.bind(*this);
     ctas.bind(*this);
     cluster.bind(*this);
@@ -52,9 +52,11 @@ void Sm::reset() {
     arriving_.clear();
     storing_.clear();
     releases_.clear();
-    ends_operation_ = false;
+    ends_operation_ = side_work_ = clustered_ = false;
+    drain_at_ = 0;
     plan_ = nullptr;
     warps_.fill(WarpSlot{});
+    work_.fill(WarpWork{});
     cta_slots_.clear();
     for (auto& scoreboard : scoreboards_) scoreboard.reset();
     arriving_ctas_.clear();
@@ -75,6 +77,7 @@ void Sm::reset() {
 
 void Sm::begin(const LaunchPlan& plan) {
     plan_ = &plan;
+    clustered_ = ptx::cluster_size(*plan.launch) > 1;
     check_registers();
     load_store_.reset(plan.occupancy.l1_bytes);
     instructions_.begin(config_.instruction_cache, plan.kernel.lines, kSubCores);
@@ -98,7 +101,7 @@ std::uint64_t Sm::events() const {
 
 ptx::WarpFingerprint Sm::fingerprint(unsigned warp) const {
     const WarpSlot& slot = warps_[warp];
-    return cta_slots_[slot.cta].cta->fingerprint(slot.warp->index());
+    return cta_slots_[slot.cta].cta->fingerprint(slot.warp.index());
 }
 
 void Sm::finish(Cycle end) {
@@ -122,21 +125,43 @@ void Sm::respond(MemoryRequest& request, Cycle arrival) {
 
 void Sm::acknowledge(Cycle at) {
     load_store_.acknowledge(at);
-    if (stores_blocked_ || fences_waiting_ != 0 || !storing_.empty()) wake(at);
+    if (needs_acknowledgements()) wake(at);
 }
 
 void Sm::start_cta(std::uint64_t index, Cycle first_instruction, ClusterPlace place) {
     arriving_ctas_.push_back({index, first_instruction, std::move(place)});
+    side_work_ = true;
     wake(first_instruction);
 }
 
-Cycle Sm::tick(Cycle now) {
+void Sm::prefetch(Cycle now) const {
+    for (unsigned i = 0; i < kSubCores; ++i) {
+        const SubCore& sub_core = sub_cores_[i];
+        sub_core.prefetch();
+        if (sub_core.next_cycle() > now) continue;
+        const WarpSlot& slot = warps_[sub_core.next_slot() * kSubCores + i];
+        __builtin_prefetch(slot.warp.status);
+        __builtin_prefetch(slot.scoreboard);
+    }
+}
+
+// Nobody needs the count of acknowledged stores but those who wait for them, and for stores when there is no
+// room.
+void Sm::drain_acknowledgements(Cycle now) {
+    constexpr Cycle kLongest = 512;
+    drain_at_ = now + kLongest;
     if (load_store_.drain_acknowledgements(now) && fences_waiting_ != 0) release_fences(now);
+}
+
+Cycle Sm::tick(Cycle now) {
+    if (needs_acknowledgements() || now >= drain_at_) drain_acknowledgements(now);
     take_responses(now);
-    end_operations(now);
-    release_due(now);
+    if (side_work_) {
+        end_operations(now);
+        release_due(now);
+    }
     update_room(now);
-    while (!arriving_ctas_.empty() && arriving_ctas_.front().at <= now) {
+    while (side_work_ && !arriving_ctas_.empty() && arriving_ctas_.front().at <= now) {
         const Arrival arrival = std::move(arriving_ctas_.front());
         arriving_ctas_.pop_front();
         place_cta(arrival, now);
@@ -150,9 +175,10 @@ Cycle Sm::tick(Cycle now) {
         sub_core.plan(now + 1);
         next = std::min(next, sub_core.next_cycle());
     }
+    if (needs_acknowledgements()) next = std::min(next, load_store_.next_acknowledgement());
+    if (!side_work_) return next;
+    side_work_ = !(arriving_ctas_.empty() && storing_.empty() && ending_.empty() && releases_.empty());
     if (!arriving_ctas_.empty()) next = std::min(next, arriving_ctas_.front().at);
-    if (stores_blocked_ || fences_waiting_ != 0 || !storing_.empty())
-        next = std::min(next, load_store_.next_acknowledgement());
     return std::min(next, next_end());
 }
 
@@ -160,14 +186,12 @@ bool Sm::can_act(Cycle now) const {
     if (inbox_.due(now)) return true;
     if (!arriving_ctas_.empty() && arriving_ctas_.front().at <= now) return true;
     if (next_end() <= now) return true;
-    if ((stores_blocked_ || fences_waiting_ != 0 || !storing_.empty()) &&
-        load_store_.next_acknowledgement() <= now)
-        return true;
+    if (needs_acknowledgements() && load_store_.next_acknowledgement() <= now) return true;
     for (unsigned warp = 0; warp < kWarps; ++warp) {
         const WarpSlot& slot = warps_[warp];
         if (slot.state != WarpState::running) continue;
-        const TimedInstruction& row = plan_->kernel.instructions[slot.warp->next()];
-        const Stamp ready = ready_stamp(slot, row);
+        const TimedInstruction& row = plan_->kernel.instructions[slot.warp.next()];
+        const Stamp ready = ready_stamp(warp, row);
         if (ready == kPending || slot.fetched > now || cycle_of(std::max(ready, slot.not_before)) > now)
             continue;
         if (sub_cores_[warp % kSubCores].can_take(row.unit, now)) return true;
@@ -201,6 +225,7 @@ void Sm::release_fences(Cycle now) {
 
 /// Tells the sub-cores when the load-store unit can take no more loads or stores, and when it can again.
 void Sm::update_room(Cycle now) {
+    if (!load_store_.room_for_store()) drain_acknowledgements(now);
     const bool loads_blocked = !load_store_.room_for_load();
     const bool stores_blocked = !load_store_.room_for_store();
     if (loads_blocked == loads_blocked_ && stores_blocked == stores_blocked_) return;
@@ -263,14 +288,19 @@ void Sm::place_cta(const Arrival& arrival, Cycle now) {
         cta.warps[i] = static_cast<std::uint8_t>(warp);
         WarpSlot& slot = warps_[warp];
         slot = WarpSlot{};
-        slot.warp = &cta.cta->warp(i);
+        slot.source = &cta.cta->warp(i);
+        if (const ptx::Warp* const executed = slot.source->ptx_warp())
+            slot.warp = *executed;
+        else
+            slot.warp.status = slot.source->status();
+        work_[warp] = WarpWork{};
         if (!scoreboards_[warp])
             scoreboards_[warp] = std::make_unique<Stamp[]>(plan_->kernel.scoreboard_size + 1);
         slot.scoreboard = scoreboards_[warp].get();  // stamps of an earlier warp lie in the past
         slot.cta = static_cast<std::uint16_t>(place - cta_slots_.begin());
         slot.registers = static_cast<std::uint16_t>(plan_->source->registers_per_thread());
         slot.state = WarpState::running;
-        slot.started = now;
+        work_[warp].started = now;
         if (!watches_.empty()) watches_[warp].start(now + *plan_->left_out);
         next_warp_start_ = std::max(now, next_warp_start_);
         slot.not_before = fixed_stamp(next_warp_start_);
@@ -283,30 +313,42 @@ void Sm::place_cta(const Arrival& arrival, Cycle now) {
 }
 
 /// When the operands of the warp's next instruction, and what else it waits for, are there.
-Stamp Sm::ready_stamp(const WarpSlot& slot, const TimedInstruction& row) const {
-    const std::uint32_t left = row.info->async_copy_groups_left;
+Stamp Sm::ready_stamp(unsigned warp, const TimedInstruction& row) const {
+    return row.waits_for_registers ? ready_of_registers(warps_[warp], row) : ready_of_groups(warp, row);
+}
+
+Stamp Sm::ready_of_registers(const WarpSlot& slot, const TimedInstruction& row) const {
+    const std::uint16_t* const registers = plan_->kernel.registers.data() + row.first_register;
+    Stamp ready = 0;
+    for (unsigned i = 0; i < row.touched; ++i) ready = std::max(ready, slot.scoreboard[registers[i]]);
+    return ready;
+}
+
+Stamp Sm::ready_of_groups(unsigned warp, const TimedInstruction& row) const {
+    const WarpSlot& slot = warps_[warp];
+    const WarpWork& work = work_[warp];
     switch (row.kind) {
         case TimingKind::wait_group:
-            return slot.copies.ready(left);
+            return work.copies.ready(row.groups_left);
         case TimingKind::tensor_wait: {  // not memory's fault
-            const Stamp ready = slot.products.ready(left);
+            const Stamp ready = work.products.ready(row.groups_left);
             return ready == kPending ? ready : fixed_stamp(cycle_of(ready));
         }
         case TimingKind::bulk_wait:
-            return std::max(slot.bulk_reads.ready(left), slot.bulk_writes.ready(left));
+            return std::max(work.bulk_reads.ready(row.groups_left), work.bulk_writes.ready(row.groups_left));
         case TimingKind::bulk_wait_read:
-            return slot.bulk_reads.ready(left);
+            return work.bulk_reads.ready(row.groups_left);
         case TimingKind::dependency_wait:
             return memory_stamp(plan_->dependency_release);
+        case TimingKind::warpgroup_product:
+            return std::max(work.product_begins[slot.next_product], ready_of_registers(slot, row));
+        case TimingKind::more_registers:
+            return has_registers(slot, row) ? ready_of_registers(slot, row) : kPending;
+        case TimingKind::fence:
+            return load_store_.stores_outstanding() ? kPending : ready_of_registers(slot, row);
         default:
-            break;
+            return ready_of_registers(slot, row);
     }
-    if (row.kind == TimingKind::more_registers && !has_registers(slot, row)) return kPending;
-    if (row.kind == TimingKind::fence && load_store_.stores_outstanding()) return kPending;
-    const std::uint16_t* const registers = plan_->kernel.registers.data() + row.first_register;
-    Stamp ready = row.kind == TimingKind::warpgroup_product ? slot.product_begins[slot.next_product] : 0;
-    for (unsigned i = 0; i < row.touched; ++i) ready = std::max(ready, slot.scoreboard[registers[i]]);
-    return ready;
 }
 
 void Sm::set_written(WarpSlot& slot, const TimedInstruction& row, Stamp stamp) {
@@ -329,9 +371,10 @@ void Sm::look_at_next(unsigned warp, Cycle now) {
     SubCore& sub_core = sub_core_of(warp);
     sub_core.account(now);
     for (;;) {
-        slot.instruction = slot.warp->next();
+        slot.instruction = slot.warp.next();
         const TimedInstruction& row = plan_->kernel.instructions[slot.instruction];
-        const Stamp ready = ready_stamp(slot, row);
+        if (row.kind == TimingKind::fence) load_store_.drain_acknowledgements(now);
+        const Stamp ready = ready_stamp(warp, row);
         if (row.line != slot.line && row.kind != TimingKind::free) {
             slot.line = row.line;
             slot.fetched = instructions_.fetch(warp % kSubCores, row.line, static_cast<std::uint32_t>(now));
@@ -349,12 +392,12 @@ void Sm::look_at_next(unsigned warp, Cycle now) {
             sub_core.set_next(warp / kSubCores, able, row.unit, reason_of(slot, able), slot.instruction);
             return;
         }
-        const ptx::StepResult step = slot.warp->step(now);
+        const ptx::StepResult step = slot.step(now);
         ++statistics_.warp_instructions;
         if (!watches_.empty()) watch_step(warp, slot.instruction, row.kind, now);
-        if (row.info->parameter_offset >= 0) {
+        if (row.parameter_offset >= 0) {
             slot.constant =
-                constants_.parameter(warp % kSubCores, static_cast<std::uint32_t>(row.info->parameter_offset),
+                constants_.parameter(warp % kSubCores, static_cast<std::uint32_t>(row.parameter_offset),
                                      static_cast<std::uint32_t>(now));
             set_written(slot, row, std::max(ready, fixed_stamp(slot.constant)));
         } else {
@@ -371,35 +414,37 @@ void Sm::issue(unsigned warp, Cycle now) {
     WarpSlot& slot = warps_[warp];
     const TimedInstruction& row = plan_->kernel.instructions[slot.instruction];
     const std::uint32_t index = slot.instruction;
-    set_release_delay(cta_slots_[slot.cta], row);
+    if (clustered_) set_release_delay(cta_slots_[slot.cta], row);
     sub_core_of(warp).issue(warp / kSubCores, now, row.unit, row.interval, row.slots, row.reads);
-    const ptx::StepResult step = slot.warp->step(now);
+    const ptx::StepResult step = slot.step(now);
     if (audit_) audit_->issued(warp, row.info, step.info, now);
     ++statistics_.warp_instructions;
     statistics_.machine_instructions += row.slots;
-    statistics_.pipeline_instructions[static_cast<std::size_t>(row.info->pipeline)] += row.slots;
+    statistics_.pipeline_instructions[static_cast<std::size_t>(row.pipeline)] += row.slots;
     slot.not_before = 0;
     switch (row.kind) {
         case TimingKind::free:
         case TimingKind::arithmetic:
         case TimingKind::fence:
         case TimingKind::wait_group:
-            statistics_.tensor_macs += row.info->tensor_macs;
-            statistics_.tensor_full_time += row.tensor_full_time;
+            if (row.tensor_macs != 0) {
+                statistics_.tensor_macs += row.tensor_macs;
+                statistics_.tensor_full_time += row.tensor_full_time;
+            }
             set_written(slot, row, fixed_stamp(now + row.latency));
             break;
         case TimingKind::commit_group:
-            slot.copies.commit();
+            work_[warp].copies.commit();
             break;
         case TimingKind::warpgroup_product:
             multiply(warp, row, now);
             break;
         case TimingKind::tensor_commit:
-            slot.products.commit();
+            work_[warp].products.commit();
             break;
         case TimingKind::bulk_commit:
-            slot.bulk_reads.commit();
-            slot.bulk_writes.commit();
+            work_[warp].bulk_reads.commit();
+            work_[warp].bulk_writes.commit();
             break;
         case TimingKind::launch_dependents:
             trigger(cta_slots_[slot.cta], now);
@@ -417,7 +462,7 @@ void Sm::issue(unsigned warp, Cycle now) {
             slot.not_before = fixed_stamp(now + 1);
             break;
         case TimingKind::branch:
-            if (!step.finished && !slot.warp->blocked() && slot.warp->next() != index + 1) {
+            if (!step.finished && !slot.warp.blocked() && slot.warp.next() != index + 1) {
                 slot.not_before = fixed_stamp(now + config_.sm.branch_latency);
             }
             break;
@@ -445,12 +490,13 @@ void Sm::issue(unsigned warp, Cycle now) {
 
 void Sm::multiply(unsigned warp, const TimedInstruction& row, Cycle now) {
     WarpSlot& slot = warps_[warp];
-    statistics_.tensor_macs += row.info->tensor_macs;
+    WarpWork& work = work_[warp];
+    statistics_.tensor_macs += row.tensor_macs;
     statistics_.tensor_full_time += row.tensor_full_time;
     const WarpgroupUnit::Outcome outcome = warpgroup_unit_.start(
         warp % kSubCores, plan_->kernel.products[row.latency], load_store_.busy_time(), now);
-    slot.products.add(outcome.end);
-    slot.product_begins[slot.next_product] = fixed_stamp(outcome.begin);
+    work.products.add(outcome.end);
+    work.product_begins[slot.next_product] = fixed_stamp(outcome.begin);
     slot.next_product = static_cast<std::uint8_t>((slot.next_product + 1u) % config_.wgmma.queue);
 }
 
@@ -467,9 +513,9 @@ void Sm::use_load_store(unsigned warp, const TimedInstruction& row, const ptx::S
     if (!known) ++cta_slots_[slot.cta].loads;
     if (row.kind == TimingKind::async_copy) {
         if (known) {
-            slot.copies.add(outcome.ready);
+            work_[warp].copies.add(outcome.ready);
         } else {
-            slot.copies.begin();
+            work_[warp].copies.begin();
         }
     } else {
         set_written(slot, row, known ? memory_stamp(outcome.ready) : kPending);
@@ -484,7 +530,7 @@ LoadStoreUnit::Outcome Sm::access(unsigned warp, const TimedInstruction& row, co
     const bool own = access.space == ptx::StateSpace::local;  // in the warp's fingerprint
     writes_ += (access.write && !access.atomic && !own) || owner.async_copy ? 1 : 0;
     if (owner.async_copy) {
-        owner.instruction = slot.copies.open();
+        owner.instruction = work_[warp].copies.open();
         return load_store_.load(access, CacheUse(*row.info), owner, now);
     }
     if (row.kind == TimingKind::memory_barrier && access.space == ptx::StateSpace::shared)
@@ -516,7 +562,7 @@ void Sm::after_step(unsigned warp, const ptx::StepResult& step, Cycle now) {
     const TimingKind kind = plan_->kernel.instructions[slot.instruction].kind;
     if (step.finished) {
         finish_warp(warp, now);
-    } else if (slot.warp->blocked()) {
+    } else if (slot.warp.blocked()) {
         slot.state = WarpState::at_barrier;
         sub_core_of(warp).set_next(warp / kSubCores, kPending, Unit::control, CycleReason::barrier,
                                    slot.instruction);
@@ -546,7 +592,7 @@ void Sm::finish_warp(unsigned warp, Cycle now) {
     sub_core.account(now);
     sub_core.remove_warp(warp / kSubCores);
     slot.state = WarpState::finished;
-    statistics_.warp_cycles += now + 1 - slot.started;
+    statistics_.warp_cycles += now + 1 - work_[warp].started;
     CtaSlot& cta = cta_slots_[slot.cta];
     --cta.running;
     finish_cta_if_done(cta, now);
@@ -573,7 +619,7 @@ void Sm::finish_cta_if_done(CtaSlot& cta, Cycle now) {
 
 // For sampling. A wait for an mbarrier that has to wait is performed again: it does not count.
 void Sm::watch_step(unsigned warp, std::uint32_t instruction, TimingKind kind, Cycle now) {
-    const WarpSource& performed = *warps_[warp].warp;
+    const ptx::Warp& performed = warps_[warp].warp;
     WarpWatch& watch = watches_[warp];
     if (performed.blocked() && kind == TimingKind::memory_barrier) return;
     watch.step();
@@ -593,7 +639,7 @@ void Sm::complete(const LoadStoreUnit::Completed& done, Cycle now) {
     const unsigned warp = done.owner.warp;
     WarpSlot& slot = warps_[warp];
     if (done.owner.async_copy) {
-        slot.copies.finish(done.owner.instruction, done.ready);
+        work_[warp].copies.finish(done.owner.instruction, done.ready);
         if (!arriving_.empty()) end_arrivals(warp, now);
     } else {
         set_written(slot, plan_->kernel.instructions[done.owner.instruction], memory_stamp(done.ready));

@@ -71,6 +71,7 @@ class Sm : public Block,
     void start_cta(std::uint64_t index, Cycle first_instruction, ClusterPlace place) override;
     Cycle tick(Cycle now) override;
     bool can_act(Cycle now) const override;
+    void prefetch(Cycle now) const override;
     void reset() override;
 
     /// Before the first run: for each SM of the GPU its place among `neighbours`.
@@ -96,7 +97,7 @@ class Sm : public Block,
         for (unsigned warp = 0; warp < kWarps; ++warp) {
             if (warps_[warp].state != WarpState::running && warps_[warp].state != WarpState::at_barrier)
                 continue;
-            visit(warp, *warps_[warp].warp->ptx_warp(), watches_[warp], warps_[warp].cta);
+            visit(warp, *warps_[warp].source->ptx_warp(), watches_[warp], warps_[warp].cta);
         }
     }
     /// Instructions of a CTA, of those that have finished: the fewest and the most. With left_out.
@@ -127,21 +128,29 @@ class Sm : public Block,
         std::uint64_t stores = 0;  // its end: when so many stores are acknowledged
         Cycle at = kNever;         // its end
     };
-    struct WarpSlot {
-        WarpSource* warp = nullptr;
+    // What every instruction of a warp needs: one cache line of the host.
+    struct alignas(64) WarpSlot {
+        ptx::Warp warp;  // its state is nullptr when the source is not PTX
+        WarpSource* source = nullptr;
         Stamp* scoreboard = nullptr;
         std::uint32_t instruction = 0;  // the next one
-        Stamp cluster_arrival = 0;      // earliest end of a barrier.cluster that it arrived at
         std::uint32_t line = ~0u;       // of code, where it is
         std::uint32_t fetched = 0;      // cycle from which that line is there
         std::uint32_t constant = 0;     // cycle from which its constants are there
         Stamp not_before = 0;           // branch, barrier: earliest next issue
+        Stamp cluster_arrival = 0;      // earliest end of a barrier.cluster that it arrived at
         std::uint16_t cta = 0;
         std::uint16_t registers = 0;  // per thread
         WarpState state = WarpState::empty;
         bool waits_for_fence = false;
-        CopyGroups copies, products, bulk_reads, bulk_writes;
         std::uint8_t next_product = 0;
+
+        ptx::StepResult step(Cycle now) { return warp.state != nullptr ? warp.step(now) : source->step(now); }
+    };
+    static_assert(sizeof(WarpSlot) == 64);
+    // The rest of a warp.
+    struct WarpWork {
+        CopyGroups copies, products, bulk_reads, bulk_writes;
         std::array<Stamp, 8> product_begins{};  // ring: when the last products have left the queue
         Cycle started = 0;
     };
@@ -192,7 +201,13 @@ class Sm : public Block,
     void release_due(Cycle now);
     void look_at_next(unsigned warp, Cycle now);
     CycleReason reason_of(const WarpSlot& slot, Stamp ready) const;
-    Stamp ready_stamp(const WarpSlot& slot, const TimedInstruction& row) const;
+    Stamp ready_stamp(unsigned warp, const TimedInstruction& row) const;
+    Stamp ready_of_groups(unsigned warp, const TimedInstruction& row) const;
+    Stamp ready_of_registers(const WarpSlot& slot, const TimedInstruction& row) const;
+    void drain_acknowledgements(Cycle now);
+    bool needs_acknowledgements() const {
+        return stores_blocked_ || fences_waiting_ != 0 || !storing_.empty();
+    }
     void finish_warp(unsigned warp, Cycle now);
     void count_steps(const CtaSlot& cta);
     void watch_step(unsigned warp, std::uint32_t instruction, TimingKind kind, Cycle now);
@@ -203,22 +218,37 @@ class Sm : public Block,
     void release_fences(Cycle now);
     SubCore& sub_core_of(unsigned warp) { return sub_cores_[warp % kSubCores]; }
 
-    const GpuConfig config_;
-    const std::uint32_t position_;
+    // Hot members first, in the order in which a cycle comes to them.
+    alignas(64) const LaunchPlan* plan_ = nullptr;
+    const GpuConfig& config_;
+    Cycle drain_at_ = 0;  // acknowledgements are counted at least as often
+    unsigned fences_waiting_ = 0;
+    unsigned resident_ctas_ = 0;
+    bool loads_blocked_ = false, stores_blocked_ = false;
+    bool side_work_ = false;       // one of the lists of CTAs, operations and releases may hold something
+    bool clustered_ = false;       // the launch has clusters
+    bool ends_operation_ = false;  // the release comes from this SM
+    std::uint64_t writes_ = 0;
+    SmStatistics statistics_;
     std::array<SubCore, kSubCores> sub_cores_;
+    std::array<WarpSlot, kWarps> warps_{};
+
     CrossbarPort port_;
     LoadStoreUnit load_store_;
+    DelayQueue inbox_;
+    std::vector<LoadStoreUnit::Completed> completed_;
+    std::vector<BulkCopyEngine::Ended> ended_;  // not yet known to their warps
+    std::array<WarpWork, kWarps> work_{};
+    std::vector<CtaSlot> cta_slots_;
     InstructionFetch instructions_;
     ConstantCache constants_;
     BulkCopyEngine bulk_copies_;
     ClusterPort cluster_port_;
-    std::vector<std::uint16_t> places_;
     WarpgroupUnit warpgroup_unit_;
+    const std::uint32_t position_;
+    std::vector<std::uint16_t> places_;
     CtaReporter* reporter_ = nullptr;
 
-    const LaunchPlan* plan_ = nullptr;
-    std::array<WarpSlot, kWarps> warps_{};
-    std::vector<CtaSlot> cta_slots_;
     std::vector<std::unique_ptr<Stamp[]>> scoreboards_;  // per warp slot, made when first used
     std::deque<Arrival> arriving_ctas_;
     std::vector<Operation> operations_;  // by number
@@ -229,21 +259,12 @@ class Sm : public Block,
         Cycle at;
         std::uint32_t cta, warps;
     };
-    std::vector<Release> releases_;  // of warps, by other CTAs or the end of operations
-    bool ends_operation_ = false;    // the release comes from this SM
-    DelayQueue inbox_;
-    std::vector<LoadStoreUnit::Completed> completed_;
-    std::vector<BulkCopyEngine::Ended> ended_;  // not yet known to their warps
-    unsigned fences_waiting_ = 0;
-    bool loads_blocked_ = false, stores_blocked_ = false;
+    std::vector<Release> releases_;           // of warps, by other CTAs or the end of operations
     std::vector<InstructionCycles> profile_;  // empty when not asked for
     std::vector<WarpWatch> watches_;          // by warp slot; empty when not asked for
     std::uint64_t fewest_steps_ = ~std::uint64_t{0}, most_steps_ = 0, steps_ = 0;
-    unsigned resident_ctas_ = 0;
     Cycle next_warp_start_ = 0;  // warps of arriving CTAs start one after another
     Cycle busy_since_ = 0;
-    SmStatistics statistics_;
-    std::uint64_t writes_ = 0;
     std::unique_ptr<SmAudit> audit_;  // none when not asked for
 };
 

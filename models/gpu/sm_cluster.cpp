@@ -100,6 +100,7 @@ void Sm::warps_released(std::uint32_t tag, std::uint32_t warps) {
         ends_operation_ || cluster == nullptr ? config_.sm.barrier_latency : cluster->release_delay;
     const Cycle at = clock().now() + std::max<Cycle>(1, delay);
     releases_.push_back({at, tag, warps});
+    side_work_ = true;
     wake(at);
 }
 

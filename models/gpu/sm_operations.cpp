@@ -28,9 +28,10 @@ void Sm::begin_operations(unsigned warp, Cycle now) {
             continue;
         }
         if (operation.what.in_bulk_group) {
-            operation.group = slot.bulk_reads.open();
-            slot.bulk_reads.begin();
-            slot.bulk_writes.begin();
+            WarpWork& work = work_[warp];
+            operation.group = work.bulk_reads.open();
+            work.bulk_reads.begin();
+            work.bulk_writes.begin();
         }
         if (operation.what.kind == Kind::shared_copy)
             send_shared_copy(index, operation, now);
@@ -59,7 +60,7 @@ void Sm::send_shared_copy(std::uint32_t index, const Operation& operation, Cycle
 // cp.async.mbarrier.arrive: the copies so far are a group of their own.
 void Sm::begin_arrival(std::uint32_t index, Cycle now) {
     Operation& operation = operations_[index];
-    CopyGroups& copies = warps_[operation.warp].copies;
+    CopyGroups& copies = work_[operation.warp].copies;
     operation.group = copies.open();
     copies.close();
     arriving_.push_back(index);
@@ -70,13 +71,14 @@ void Sm::end_arrivals(unsigned warp, Cycle now) {
     for (std::size_t i = 0; i < arriving_.size();) {
         Operation& operation = operations_[arriving_[i]];
         const Stamp ready =
-            operation.warp != warp ? kPending : warps_[warp].copies.ready_before(operation.group + 1);
+            operation.warp != warp ? kPending : work_[warp].copies.ready_before(operation.group + 1);
         if (ready == kPending) {
             ++i;
             continue;
         }
         operation.at = std::max<Cycle>(cycle_of(ready), now + 1);
         ending_.push_back(arriving_[i]);
+        side_work_ = true;
         wake(operation.at);
         arriving_.erase(arriving_.begin() + static_cast<std::ptrdiff_t>(i));
     }
@@ -98,7 +100,8 @@ std::vector<ClusterNeighbour*> Sm::other_destinations(const Operation& operation
 // Loads end when their data are in place, stores when L2 has them.
 void Sm::end_copy(const BulkCopyEngine::Ended& ended) {
     Operation& operation = operations_[ended.id];
-    if (operation.what.in_bulk_group) warps_[operation.warp].bulk_reads.finish(operation.group, ended.sent);
+    side_work_ = true;
+    if (operation.what.in_bulk_group) work_[operation.warp].bulk_reads.finish(operation.group, ended.sent);
     if (operation.what.kind == Kind::bulk_store) {
         operation.stores = load_store_.stores_sent();
         storing_.push_back(ended.id);
@@ -153,7 +156,7 @@ void Sm::end_operations(Cycle now) {
 void Sm::end_operation(Operation& operation, Cycle now) {
     WarpSlot& slot = warps_[operation.warp];
     CtaSlot& cta = cta_slots_[operation.cta];
-    if (operation.what.in_bulk_group) slot.bulk_writes.finish(operation.group, now);
+    if (operation.what.in_bulk_group) work_[operation.warp].bulk_writes.finish(operation.group, now);
     ends_operation_ = true;
     if (cta.cluster != nullptr) cta.cluster->release_delay = config_.sm.barrier_latency;
     cta.cta->complete(operation.what);
@@ -185,6 +188,7 @@ bool Sm::resume_stalled(Cycle now) {
         const std::uint32_t warps = cta.cta->resume_stalled();
         if (warps == 0) continue;
         any = true;
+        side_work_ = true;
         releases_.push_back({now + 1, static_cast<std::uint32_t>(&cta - cta_slots_.data()), warps});
         wake(now + 1);
     }

@@ -71,7 +71,7 @@ std::string Sm::describe_register_waits() const {
         if (slot.state != WarpState::running) continue;
         const TimedInstruction& row = plan_->kernel.instructions[slot.instruction];
         if (row.kind != TimingKind::more_registers || has_registers(slot, row)) continue;
-        text += "\nwarp " + std::to_string(slot.warp->index()) + " waits at line " +
+        text += "\nwarp " + std::to_string(slot.warp.index()) + " waits at line " +
                 std::to_string(row.info->line) + " for " +
                 std::to_string(row.info->register_count - slot.registers) +
                 " registers per thread; its thread block has " +

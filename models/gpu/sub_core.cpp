@@ -14,7 +14,7 @@ bool is_load_store(Unit unit) {
 void SubCore::reset(SchedulerPolicy policy, unsigned load_store_queue) {
     *this = SubCore();
     policy_ = policy;
-    queue_size_ = load_store_queue;
+    queue_size_ = static_cast<std::uint8_t>(load_store_queue);
     ready_.fill(kPendingCycle);
 }
 
@@ -53,7 +53,7 @@ void SubCore::issue(unsigned slot, Cycle now, Unit unit, FineCycles interval, un
                                                static_cast<std::uint32_t>(now + slots - 1));
     if (held != 0) count(slot, CycleReason::register_read, held);
     accounted_ = issue_free_ = now + slots + held;
-    last_slot_ = slot;
+    last_slot_ = static_cast<std::uint8_t>(slot);
     planned_ = false;
     if (!has_two_ports(unit)) {
         occupy(port_of(unit), now, interval);
@@ -89,7 +89,7 @@ void SubCore::occupy(Port port, Cycle now, FineCycles interval) {
 
 void SubCore::enqueue_load_store(Cycle start) {
     queue_[queue_position_] = static_cast<std::uint32_t>(start);
-    queue_position_ = queue_position_ + 1 == queue_size_ ? 0 : queue_position_ + 1;
+    queue_position_ = static_cast<std::uint8_t>(queue_position_ + 1 == queue_size_ ? 0 : queue_position_ + 1);
     update_load_store();
     planned_ = false;
 }
@@ -133,18 +133,18 @@ void SubCore::replan(Cycle from) {
     const std::uint32_t cycle = std::max(soonest, earliest);
     if (cycle > accounted_) find_reasons();
     next_cycle_ = cycle;
-    next_slot_ = choose(cycle);
+    next_slot_ = static_cast<std::uint8_t>(choose(cycle));
 }
 
 /// What the cycles until the next issue are spent on: the warp whose operands come first counts.
 void SubCore::find_reasons() {
-    waited_for_ = count_ == 0 ? kSlots : order_[0];
+    waited_for_ = count_ == 0 ? std::uint8_t{kSlots} : order_[0];
     std::uint32_t first = kPendingCycle;
     for (unsigned i = 0; i < count_; ++i) {
         const unsigned slot = order_[i];
         if (ready_[slot] < first) {
             first = ready_[slot];
-            waited_for_ = slot;
+            waited_for_ = static_cast<std::uint8_t>(slot);
         }
     }
     if (first != kPendingCycle) {
@@ -154,9 +154,7 @@ void SubCore::find_reasons() {
         return;
     }
     // Nobody knows when: memory rather than a barrier, where it may be both.
-    before_ = count_ != 0 ? why_[waited_for_]
-              : launched_ ? CycleReason::no_warp
-                          : CycleReason::not_launched;
+    before_ = count_ != 0 ? why_[waited_for_] : launched_ ? CycleReason::no_warp : CycleReason::not_launched;
     for (unsigned i = 0; i < count_ && before_ != CycleReason::memory; ++i) {
         if (why_[order_[i]] != CycleReason::memory) continue;
         before_ = CycleReason::memory;

@@ -16,7 +16,9 @@ namespace heddle::models::gpu {
 /// Knows of each warp only when its next instruction has its operands, why not before, and which unit it
 /// needs. From that it plans the next issue: the cycle, the warp, and what the cycles until then are spent
 /// on. Every change of its state first accounts for the cycles that have passed, then makes it plan again.
-class SubCore {
+///
+/// Members lie in the order in which they are used together, by cache lines of the host.
+class alignas(64) SubCore {
   public:
     static constexpr unsigned kSlots = 16;
 
@@ -28,7 +30,7 @@ class SubCore {
     void remove_warp(unsigned slot);
     /// `why`: what cycles before `ready` are spent on; `instruction`: its row in the profile.
     void set_next(unsigned slot, Stamp ready, Unit unit, CycleReason why, std::uint32_t instruction = 0) {
-        instruction_[slot] = instruction;
+        if (profile_ != nullptr) instruction_[slot] = instruction;
         ready_[slot] = cycle_of(ready);
         unit_[slot] = unit;
         why_[slot] = why;
@@ -50,6 +52,14 @@ class SubCore {
     /// Whether an instruction for `unit` could issue in cycle `now`, from the state of scheduler and ports
     /// alone.
     bool can_take(Unit unit, Cycle now) const { return issue_free_ <= now && free_at(unit) <= now; }
+    /// Brings what planning and issuing need into the caches of the host.
+    void prefetch() const {
+        __builtin_prefetch(this);
+        __builtin_prefetch(ready_.data());
+        __builtin_prefetch(order_.data());
+        __builtin_prefetch(unit_free_.data());
+        __builtin_prefetch(by_reason_.data());
+    }
 
     /// The warp in `slot` issues in cycle `now`: its port is busy for `interval`, the scheduler for `slots`
     /// cycles and as many as conflicts in the register banks cost.
@@ -75,33 +85,32 @@ class SubCore {
     std::uint32_t able(unsigned slot) const { return std::max(ready_[slot], free_at(unit_[slot])); }
     void count(unsigned slot, CycleReason reason, std::uint64_t cycles);
 
-    SchedulerPolicy policy_ = SchedulerPolicy::greedy_then_oldest;
-    unsigned count_ = 0;
-    std::array<std::uint8_t, kSlots> order_{};   // slots in use, oldest warp first
-    std::array<std::uint32_t, kSlots> ready_{};  // cycle, kPendingCycle when not known; empty slots likewise
-    std::array<Unit, kSlots> unit_{};
-    std::array<CycleReason, kSlots> why_{};
-    std::array<std::uint32_t, kSlots> instruction_{};
-    InstructionCycles* profile_ = nullptr;
-    std::array<std::uint32_t, kUnitCount> unit_free_{};
-    std::array<BandwidthServer, kPortCount> ports_{};
-    RegisterPorts registers_;
-    std::array<std::uint32_t, 2> blocked_until_{};
-    std::array<std::uint32_t, 32>
-        queue_{};  // ring: cycles in which the last memory instructions leave the queue
-    unsigned queue_size_ = 4, queue_position_ = 0;
-    Cycle issue_free_ = 0;
-    unsigned last_slot_ = 0;
-
-    bool planned_ = false;
     Cycle next_cycle_ = kNever;
-    unsigned next_slot_ = 0;
     Cycle accounted_ = 0;
     Cycle change_ = 0;  // the reason for idle cycles is before_ up to this cycle, after_ from it on
+    Cycle issue_free_ = 0;
+    RegisterPorts registers_;
+    InstructionCycles* profile_ = nullptr;
+    std::uint8_t count_ = 0;
+    std::uint8_t next_slot_ = 0, last_slot_ = 0;
+    std::uint8_t waited_for_ = kSlots;  // the slot whose instruction idle cycles are spent on; kSlots: none
+    bool planned_ = false;
+    bool launched_ = false;  // it has had a warp
     CycleReason before_ = CycleReason::not_launched, after_ = CycleReason::not_launched;
-    bool launched_ = false;         // it has had a warp
-    unsigned waited_for_ = kSlots;  // the slot whose instruction idle cycles are spent on; kSlots: none
+    SchedulerPolicy policy_ = SchedulerPolicy::greedy_then_oldest;
+    std::uint8_t queue_size_ = 4, queue_position_ = 0;
+
+    std::array<std::uint32_t, kSlots> ready_{};  // cycle, kPendingCycle when not known; empty slots likewise
+    std::array<std::uint8_t, kSlots> order_{};   // slots in use, oldest warp first
+    std::array<Unit, kSlots> unit_{};
+    std::array<CycleReason, kSlots> why_{};
+    std::array<std::uint32_t, 2> blocked_until_{};
+    std::array<std::uint32_t, kUnitCount> unit_free_{};
     std::array<std::uint64_t, kCycleReasonCount> by_reason_{};
+    std::array<BandwidthServer, kPortCount> ports_{};
+    // Ring: cycles in which the last memory instructions leave the queue.
+    std::array<std::uint32_t, 32> queue_{};
+    std::array<std::uint32_t, kSlots> instruction_{};  // with a profile
 };
 
 }  // namespace heddle::models::gpu

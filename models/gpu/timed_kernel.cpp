@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "isa/common/error.h"
 
@@ -106,6 +108,10 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
                                   const LaunchSource& source) {
     TimedInstruction row;
     row.info = &info;
+    row.pipeline = info.pipeline;
+    row.tensor_macs = info.tensor_macs;
+    row.groups_left = info.async_copy_groups_left;
+    row.parameter_offset = info.parameter_offset;
     row.slots = std::max<std::uint8_t>(1, info.machine_operations);
     row.interval = fine(1);
     row.latency = 1;
@@ -223,6 +229,22 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
     return row;
 }
 
+bool waits_for_registers_alone(TimingKind kind) {
+    switch (kind) {
+        case TimingKind::wait_group:
+        case TimingKind::warpgroup_product:
+        case TimingKind::tensor_wait:
+        case TimingKind::bulk_wait:
+        case TimingKind::bulk_wait_read:
+        case TimingKind::fence:
+        case TimingKind::more_registers:
+        case TimingKind::dependency_wait:
+            return false;
+        default:
+            return true;
+    }
+}
+
 void add_registers(TimedKernel& kernel, TimedInstruction& row, const ptx::InstructionInfo& info) {
     std::vector<std::uint16_t>& registers = kernel.registers;
     row.first_register = static_cast<std::uint32_t>(registers.size());
@@ -241,12 +263,58 @@ void add_registers(TimedKernel& kernel, TimedInstruction& row, const ptx::Instru
     row.touched = static_cast<std::uint16_t>(registers.size() - row.first_register);
 }
 
+/// The places that registers share, in the order in which the code comes to them.
+class ScoreboardPlaces {
+  public:
+    explicit ScoreboardPlaces(const TimedKernel& kernel) : writers_(kernel.scoreboard_size) {
+        for (std::uint32_t i = 0; i < kernel.instructions.size(); ++i) {
+            const TimedInstruction& row = kernel.instructions[i];
+            for (unsigned r = 0; r < row.written; ++r)
+                writers_[kernel.registers[row.first_register + r]].push_back(i);
+        }
+    }
+    /// Adds the places of registers [first, end) to `places`, from its element `begin` on each once.
+    void add(const std::uint16_t* first, const std::uint16_t* end, std::vector<std::uint16_t>& places,
+             std::size_t begin) {
+        for (; first != end; ++first) {
+            if (writers_[*first].empty()) continue;
+            const auto count = static_cast<std::uint16_t>(place_of_.size());
+            const std::uint16_t place = place_of_.try_emplace(writers_[*first], count).first->second;
+            const auto from = places.begin() + static_cast<std::ptrdiff_t>(begin);
+            if (std::find(from, places.end(), place) == places.end()) places.push_back(place);
+        }
+    }
+    std::size_t count() const { return place_of_.size(); }
+
+  private:
+    std::vector<std::vector<std::uint32_t>> writers_;               // by register: instructions
+    std::map<std::vector<std::uint32_t>, std::uint16_t> place_of_;  // by writers
+};
+
+void share_places(TimedKernel& kernel) {
+    ScoreboardPlaces places(kernel);
+    std::vector<std::uint16_t> shared;
+    for (TimedInstruction& row : kernel.instructions) {
+        const std::uint16_t* const registers = kernel.registers.data() + row.first_register;
+        const std::size_t begin = shared.size();
+        places.add(registers, registers + row.written, shared, begin);
+        const std::size_t written = shared.size() - begin;
+        places.add(registers + row.written, registers + row.touched, shared, begin);
+        row.first_register = static_cast<std::uint32_t>(begin);
+        row.written = static_cast<std::uint16_t>(written);
+        row.touched = static_cast<std::uint16_t>(shared.size() - begin);
+    }
+    kernel.registers = std::move(shared);
+    kernel.scoreboard_size = places.count();
+}
+
 }  // namespace
 
 TimedKernel time_kernel(const LaunchSource& source, const GpuConfig& config) {
     TimedKernel result;
     result.scoreboard_size = source.scoreboard_size();
     extend(result, source, config);
+    if (source.is_complete()) share_places(result);
     return result;
 }
 
@@ -266,6 +334,7 @@ void extend(TimedKernel& kernel, const LaunchSource& source, const GpuConfig& co
             row.latency = static_cast<std::uint32_t>(kernel.products.size());
             kernel.products.push_back(product_of(info, row.tensor_full_time, config));
         }
+        row.waits_for_registers = waits_for_registers_alone(row.kind);
         kernel.instructions.push_back(row);
     }
 }

@@ -40,24 +40,34 @@ enum class TimingKind : std::uint8_t {
     dependency_wait,
 };
 
-struct TimedInstruction {
+/// One cache line of the host.
+struct alignas(64) TimedInstruction {
     const ptx::InstructionInfo* info = nullptr;
-    std::uint32_t first_register =
-        0;  ///< in TimedKernel::registers: written ones first, then those only read
-    std::uint16_t written = 0;
-    std::uint16_t touched = 0;        ///< written and read
-    std::uint32_t latency = 0;        ///< cycles, fixed-latency results; warpgroup_product: its number
     FineCycles interval = 0;          ///< for which the pipeline is occupied
     FineCycles tensor_full_time = 0;  ///< of a tensor instruction at the full rate of its type
-    std::uint32_t line = 0;           ///< of 128 bytes of machine code, where it begins
+    std::uint32_t tensor_macs = 0;
+    /// In TimedKernel::registers: written ones first, then those only read.
+    std::uint32_t first_register = 0;
+    std::uint16_t written = 0;
+    std::uint16_t touched = 0;           ///< written and read
+    std::uint32_t latency = 0;           ///< cycles, fixed-latency results; warpgroup_product: its number
+    std::uint32_t line = 0;              ///< of 128 bytes of machine code, where it begins
+    std::int32_t parameter_offset = -1;  ///< of a load of a kernel parameter: its byte there
+    RegisterReads reads;  ///< of instructions with a fixed latency; zeros when the banks are not modelled
+    std::uint16_t groups_left = 0;  ///< waits for groups: that may stay unfinished
     Unit unit = Unit::alu;
     std::uint8_t slots = 1;  ///< issue slots
     TimingKind kind = TimingKind::arithmetic;
-    RegisterReads reads;  ///< of instructions with a fixed latency; zeros when the banks are not modelled
+    ptx::Pipeline pipeline = ptx::Pipeline::none;
+    bool waits_for_registers = true;  ///< and for nothing else
 };
+static_assert(sizeof(TimedInstruction) == 64);
 
 struct TimedKernel {
     std::vector<TimedInstruction> instructions;  ///< as in LaunchSource::instruction()
+    /// Places in a warp's scoreboard. Where the whole table is known from the start, registers that the same
+    /// instructions write share one, since they are always ready together, and those that nothing writes have
+    /// none; else a place is the register's identifier.
     std::vector<std::uint16_t> registers;
     std::vector<WarpgroupProduct> products;
     std::size_t scoreboard_size = 0;

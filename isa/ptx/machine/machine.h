@@ -221,11 +221,11 @@ struct ClusterState {
 struct alignas(64) Cta::Implementation {
     const InstructionInfo* information = nullptr;
     StepScratch* scratch = nullptr;
-    Checker* checker = nullptr;            ///< of a checked run
-    ClusterState* cluster = nullptr;       ///< nullptr: no other CTA
-    std::vector<AsyncOperation> started;   ///< by the present step
+    Checker* checker = nullptr;           ///< of a checked run
+    ClusterState* cluster = nullptr;      ///< nullptr: no other CTA
+    std::vector<AsyncOperation> started;  ///< by the present step
     std::uint32_t released_warps = 0;
-    std::uint32_t shared_bytes = 0;        ///< static and dynamic
+    std::uint32_t shared_bytes = 0;  ///< static and dynamic
 
     LaunchContext launch;
     const LoadedKernel::Implementation* kernel = nullptr;
