@@ -12,6 +12,10 @@ void describe(PowerConfig& c, ParameterList& list) {
     list.add("power.minimum_clock", c.minimum_clock, Quantity::frequency, 1e6, 1e10,
              "The lowest clock that the governor sets.");
     list.add("power.limit", c.limit, power, 1, 1e5, "Board power that the clock is lowered for.");
+    list.add("power.allowance", c.allowance, Quantity::count, 0, 1,
+             "Part of the limit that work of a short time may take beyond it.");
+    list.add("power.allowance_time", c.allowance_time, Quantity::time, 1e-6, 10,
+             "Time in which that allowance decays.");
     list.add("power.idle", c.idle, power, 0, 1e5, "Of the board without work.");
     list.add("power.active", c.active, power, 0, 1e5, "Beyond idle while a kernel runs, whatever it does.");
     list.add("power.nominal_clock", c.nominal_clock, Quantity::frequency, 1e8, 1e10,

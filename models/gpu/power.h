@@ -23,6 +23,8 @@ struct PowerConfig {
     double idle = 70;               ///< W, board without work
     double active = 308;            ///< W beyond idle while a kernel runs, whatever it does
     double nominal_clock = 1.98e9;  ///< Hz, for which the energies hold
+    double allowance = 0;           ///< part of the limit that a short time may take beyond it
+    double allowance_time = 3e-3;   ///< s, in which that decays
     double data_toggling = 1;       ///< switching of data relative to random numbers; zeros about 0.5
     // Joules.
     double instruction = 100e-12;  ///< per machine instruction of a warp: fetch, decode, registers

@@ -18,7 +18,10 @@ void add_simulate_command(CLI::App& app);
 void add_hardware_command(CLI::App& app);
 void add_trace_command(CLI::App& app);
 void add_kernel_command(CLI::App& app);
+void add_gemm_command(CLI::App& app);
 void add_validate_command(CLI::App& app);
+/// Of `heddle validate`.
+void add_validate_gemm_command(CLI::App& validate);
 
 /// --schedule on|off, of commands that run PTX. `assembly` must live until the command line is parsed.
 void add_schedule_option(CLI::App& command, ptx::Assembly& assembly);

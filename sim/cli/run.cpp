@@ -48,6 +48,9 @@ void check_command_words(const CLI::App& app, int argument_count, const char* co
             names.push_back(command->get_name());
             if (command->get_name() == word) next = command;
         }
+        // Some commands take a word of their own beside their subcommands.
+        const auto positionals = level->get_options([](const CLI::Option* o) { return o->get_positional(); });
+        if (next == nullptr && !positionals.empty()) return;
         if (next == nullptr) {
             const std::string near = nearest_word(word, names.data(), names.size());
             std::string remedy = near.empty() ? "known:" : "did you mean `" + near + "`?";
@@ -79,6 +82,7 @@ int run(int argument_count, const char* const* arguments) {
     add_hardware_command(app);
     add_trace_command(app);
     add_kernel_command(app);
+    add_gemm_command(app);
     add_validate_command(app);
     try {
         check_command_words(app, argument_count, arguments);

@@ -41,9 +41,11 @@ LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedL
             memory.write(base, steering_values(*buffer.steering, buffer.bytes));
         }
         if (planned_buffer.resident_bytes > 0) {
-            // The tail was used last; what previous kernels wrote is taken as written back by then.
+            // The tail was used last; unless somebody says otherwise, what previous kernels wrote is taken as
+            // written back by then.
             options.resident.push_back(
-                {base + buffer.bytes - planned_buffer.resident_bytes, planned_buffer.resident_bytes, false});
+                {base + buffer.bytes - planned_buffer.resident_bytes, planned_buffer.resident_bytes,
+                                        planned_buffer.dirty});
         }
     }
 

@@ -30,6 +30,9 @@ class GpuSession {
     LaunchOutcome run(const program::GpuProgram& program, const PlannedLaunch& planned,
                       BufferValues* values = nullptr);
 
+    /// Of the runs that follow.
+    void set_clock(double hertz) { gpu_.set_clock(hertz); }
+
   private:
     const ptx::LoadedKernel& load(const program::KernelText& text, ptx::Assembly assembly);
 

@@ -16,6 +16,7 @@ namespace heddle::sim {
 struct PlannedBuffer {
     program::BufferId buffer = 0;
     std::uint64_t resident_bytes = 0;  ///< its tail that previous kernels left in L2
+    bool dirty = false;                ///< those bytes are still to be written to memory
 };
 
 struct PlannedLaunch {

@@ -187,7 +187,7 @@ GemmTile complete_tile(unsigned m, unsigned n, unsigned k, const target::GpuTarg
 
 std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type,
                                         const target::GpuTarget& target, const GemmAlignment& alignment,
-                                        bool allow_split_k) {
+                                        bool allow_split_k, const GemmConditions* conditions) {
     const bool half = type == ElementType::f16 || type == ElementType::bf16;
     if (!half && type != ElementType::f32 && type != ElementType::f64) {
         throw Error("no GEMM kernel for " + name_of(type), {}, "cast to f16, bf16, f32 or f64");
@@ -198,8 +198,10 @@ std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type
                     "use f32 on this device");
     }
     const bool wgmma = half && target.compute_capability == 90 && alignment.tensor_maps && shape.k > 0;
+    const GemmConditions usual{gemm_machine(target, type), {}};
     std::vector<GemmChoice> choices =
-        wgmma ? wgmma_candidates(shape, type, target, allow_split_k, alignment.tensor_store)
+        wgmma ? wgmma_candidates(shape, type, target, conditions != nullptr ? *conditions : usual,
+                                 allow_split_k, alignment.tensor_store)
               : warp_candidates(shape, type, target, alignment.copy_elements, allow_split_k);
     std::stable_sort(choices.begin(), choices.end(), [](const GemmChoice& a, const GemmChoice& b) {
         return a.estimated_cycles < b.estimated_cycles;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "isa/target/target.h"
+#include "workloads/kernels/gemm_estimate.h"
 #include "workloads/kernels/gemm_mma.h"
 #include "workloads/kernels/gemm_simt.h"
 #include "workloads/kernels/gemm_wgmma.h"
@@ -21,6 +22,8 @@ struct GemmChoice {
     unsigned k_per_split = 0;        ///< multiple of tile.k
     unsigned raster_log2 = 0;
     double estimated_cycles = 0;
+    double estimated_seconds = 0;  ///< of the whole product, at estimated_clock (hertz); wgmma alone
+    double estimated_clock = 0;
 };
 
 /// What a kernel can rely on.
@@ -28,6 +31,12 @@ struct GemmAlignment {
     unsigned copy_elements = 8;  ///< the narrower of the copies of A and B, in elements: 8, 4, 2 or 1
     bool tensor_maps = true;     ///< A and B satisfy kTensorAlignment
     bool tensor_store = true;    ///< D does
+};
+
+/// What the ranking assumes: the machine, and what lies in L2 before.
+struct GemmConditions {
+    GemmMachine machine;
+    GemmSurroundings surroundings;
 };
 
 struct GemmShape {
@@ -38,9 +47,11 @@ struct GemmShape {
 /// element rule out tiles whose copies would not fit in registers. Deterministic. f16 and bf16 use wgmma on
 /// Hopper where tensor maps can be made, else mma.sync where the device has it for them
 /// (7.5 for f16, 8.0 for bf16); f32 and f64 the CUDA cores; anything else is an error.
+/// `conditions`: of the device at hand; nullptr: what is usual for its generation.
 std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type,
                                         const target::GpuTarget& target, const GemmAlignment& alignment = {},
-                                        bool allow_split_k = true);
+                                        bool allow_split_k = true,
+                                        const GemmConditions* conditions = nullptr);
 /// The first of gemm_candidates().
 GemmChoice choose_gemm(const GemmShape& shape, ElementType type, const target::GpuTarget& target,
                        const GemmAlignment& alignment = {}, bool allow_split_k = true);

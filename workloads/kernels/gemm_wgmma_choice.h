@@ -1,5 +1,5 @@
-// Which Hopper GEMM a library would launch: tile, orientation, schedule, cluster and split of K, by an
-// estimate of what a k step, a tile and the whole product take.
+// Which Hopper GEMMs a library has to choose from: tile, orientation, schedule, cluster and split of K, by
+// rules; gemm_estimate.h ranks them.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace heddle::kernels {
 
-/// Every kernel worth a look, in no order, with estimated_cycles. `tensor_store`: D can be stored by TMA.
+/// Every kernel worth a look, in no order, with its estimate. `tensor_store`: D can be stored by TMA.
 std::vector<GemmChoice> wgmma_candidates(const GemmShape& shape, ElementType type,
-                                         const target::GpuTarget& target, bool allow_split_k,
-                                         bool tensor_store);
+                                         const target::GpuTarget& target, const GemmConditions& conditions,
+                                         bool allow_split_k, bool tensor_store);
 
 }  // namespace heddle::kernels

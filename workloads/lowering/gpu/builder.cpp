@@ -65,8 +65,9 @@ bool is_dense(const std::vector<std::int64_t>& shape, const std::vector<std::int
     return true;
 }
 
-GpuProgramBuilder::GpuProgramBuilder(const trace::Trace& trace, const target::GpuTarget& target)
-    : trace_(trace), target_(target) {
+GpuProgramBuilder::GpuProgramBuilder(const trace::Trace& trace, const target::GpuTarget& target,
+                                     GemmPicker pick_gemm)
+    : trace_(trace), target_(target), pick_gemm_(std::move(pick_gemm)) {
     assign_buffers();
 }
 

@@ -11,6 +11,7 @@
 #include "isa/program/program.h"
 #include "isa/target/target.h"
 #include "workloads/kernels/kernel.h"
+#include "workloads/lowering/gpu/gpu_lowering.h"
 #include "workloads/trace/trace.h"
 
 namespace heddle::lowering {
@@ -22,11 +23,12 @@ struct Unsupported {
 
 class GpuProgramBuilder {
   public:
-    GpuProgramBuilder(const trace::Trace& trace, const target::GpuTarget& target);
+    GpuProgramBuilder(const trace::Trace& trace, const target::GpuTarget& target, GemmPicker pick_gemm = {});
 
     const trace::Trace& trace() const { return trace_; }
     const target::GpuTarget& target() const { return target_; }
     unsigned compute_capability() const { return target_.compute_capability; }
+    const GemmPicker& pick_gemm() const { return pick_gemm_; }  ///< may be empty
 
     /// The launches that follow carry out this op.
     void begin_op(trace::OpId op);
@@ -70,6 +72,7 @@ class GpuProgramBuilder {
 
     const trace::Trace& trace_;
     target::GpuTarget target_;
+    GemmPicker pick_gemm_;
     trace::OpId op_ = 0;
     program::GpuProgram program_;
     std::vector<program::BufferId> buffer_of_tensor_;

@@ -59,8 +59,9 @@ void lower_op(GpuProgramBuilder& b) {
 
 }  // namespace
 
-GpuLowering lower_for_gpu(const trace::Trace& trace, const target::GpuTarget& target) {
-    GpuProgramBuilder builder(trace, target);
+GpuLowering lower_for_gpu(const trace::Trace& trace, const target::GpuTarget& target,
+                          const GemmPicker& pick_gemm) {
+    GpuProgramBuilder builder(trace, target, pick_gemm);
     GpuLowering lowering;
     lowering.ops.resize(trace.ops.size());
     for (std::size_t i = 0; i < trace.ops.size(); ++i) {

@@ -275,9 +275,11 @@ void lower_matmul(GpuProgramBuilder& b) {
     const unsigned copy_a = common_width(widest_copy, {p.lda, p.stride_a});
     const unsigned copy_b = common_width(widest_copy, {p.ldb, p.stride_b});
     const kernels::GemmAlignment alignment = alignment_of(b, p, std::min(copy_a, copy_b));
-    kernels::GemmChoice choice = kernels::choose_gemm({p.m, p.n, p.k, p.batch}, type, b.target(), alignment);
-    if (const std::optional<kernels::GemmTile> tile = recorded_tile(b))
-        take_tile(choice, *tile, b, p, alignment);
+    const kernels::GemmShape shape{p.m, p.n, p.k, p.batch};
+    kernels::GemmChoice choice = b.pick_gemm() ? b.pick_gemm()(shape, type, b.target(), alignment)
+                                               : kernels::choose_gemm(shape, type, b.target(), alignment);
+    const std::optional<kernels::GemmTile> tile = recorded_tile(b);
+    if (tile && !b.pick_gemm()) take_tile(choice, *tile, b, p, alignment);
 
     const bool split = choice.splits > 1;
     const kernels::ElementType accumulator =

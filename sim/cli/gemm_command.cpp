@@ -1,0 +1,167 @@
+// heddle gemm
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "isa/common/error.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/output.h"
+#include "sim/cli/progress.h"
+#include "sim/config/hardware.h"
+#include "sim/gemm/gemm_timer.h"
+#include "sim/run/worker_pool.h"
+
+namespace heddle::cli {
+namespace {
+
+struct Options {
+    std::uint32_t m = 0, n = 0, k = 0;
+    std::string type = "bf16", hardware, layout = "nt", tile;
+    std::vector<std::string> overrides;
+    unsigned autotune = 1, workers = 0;
+    double weight_copies = 6;
+    bool full = false, json = false, cold = false;
+};
+
+class Jobs : public sim::JobRunner {
+  public:
+    Jobs(const models::gpu::GpuConfig& config, const sim::GemmTimerOptions& options,
+         const sim::GemmQuestion& question, const std::vector<kernels::GemmChoice>& choices)
+        : timer_(config, options), question_(question), choices_(choices) {}
+    std::string run(std::size_t job) override { return to_text(timer_.time(question_, choices_[job])); }
+
+  private:
+    sim::GemmTimer timer_;
+    const sim::GemmQuestion& question_;
+    const std::vector<kernels::GemmChoice>& choices_;
+};
+
+std::vector<sim::GemmAnswer> time_all(const models::gpu::GpuConfig& config, const Options& options,
+                                      const sim::GemmTimerOptions& timer, const sim::GemmQuestion& question,
+                                      const std::vector<kernels::GemmChoice>& choices) {
+    std::vector<sim::GemmAnswer> answers(choices.size());
+    Progress progress;
+    std::size_t done = 0;
+    sim::run_jobs(
+        choices.size(), options.workers != 0 ? options.workers : sim::available_cores(),
+        [&] { return std::make_unique<Jobs>(config, timer, question, choices); },
+        [&](std::size_t job, const std::string& text) {
+            answers[job] = sim::gemm_answer_from_text(text);
+            progress.update(static_cast<double>(++done) / static_cast<double>(choices.size()),
+                            answers[job].choice);
+        });
+    return answers;
+}
+
+std::string describe_answer(const sim::GemmQuestion& question, const models::gpu::GpuConfig& config,
+                            const sim::GemmAnswer& answer) {
+    const double work = 2.0 * question.m * question.n * question.k;
+    const double peak =
+        2 * sim::gemm_machine(config, kernel_type_of(question)).macs_per_cycle * config.sm.count * answer.clock;
+    std::string text = fmt::format(
+        "{:.2f} us: {:.1f} TFLOP/s, {:.1f} % of the peak at {:.0f} MHz, {:.0f} W\n", answer.seconds * 1e6,
+        work / answer.seconds / 1e12, 100 * work / answer.seconds / peak, answer.clock / 1e6, answer.power);
+    text += "kernel: " + answer.choice + "\n";
+    text += fmt::format(
+        "use of rates: tensor cores {:.0f} %, L2 {:.0f} %, memory {:.0f} %; launch {:.0f} % of the time\n",
+        100 * answer.tensor, 100 * answer.l2, 100 * answer.memory, 100 * answer.launch);
+    for (const sim::LaunchOutcome& kernel : answer.kernels) {
+        text += fmt::format("  {:8.2f} us, bound by {}, {:.1f} MB from or to memory", kernel.seconds * 1e6,
+                            kernel.bound_by, kernel.dram_bytes / 1e6);
+        if (kernel.sampled && kernel.sampled->simulated < 1)
+            text += fmt::format("; {:.0f} % simulated", 100 * kernel.sampled->simulated);
+        text += "\n";
+    }
+    if (answer.estimated_seconds > 0)
+        text += fmt::format("closed form: {:.2f} us\n", answer.estimated_seconds * 1e6);
+    return text;
+}
+
+void run_command(const Options& options) {
+    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides);
+    if (!hardware.is_gpu())
+        throw Error("`" + options.hardware + "` is a TPU", {"--hardware", 0, ""},
+                    "choose a GPU; `heddle simulate` runs training steps on TPUs");
+    const models::gpu::GpuConfig& config = hardware.gpu();
+    sim::GemmQuestion question{options.m, options.n, options.k, trace::element_type_from_name(options.type)};
+    question.transpose_a = options.layout[0] == 't';
+    question.transpose_b = options.layout[1] == 't';
+    check(question, config);
+    const sim::GemmTimerOptions timer{{options.cold ? 0 : options.weight_copies, !options.cold},
+                                      !options.full};
+    std::vector<kernels::GemmChoice> choices = options.tile.empty()
+                                                   ? candidates(question, config, timer.surroundings)
+                                                   : std::vector<kernels::GemmChoice>{forced_choice(
+                                                         question, config, timer.surroundings, options.tile)};
+    choices.resize(std::min<std::size_t>(choices.size(), std::max(1u, options.autotune)));
+    const std::vector<sim::GemmAnswer> answers = time_all(config, options, timer, question, choices);
+    std::size_t best = 0;
+    for (std::size_t i = 1; i < answers.size(); ++i)
+        if (answers[i].seconds < answers[best].seconds) best = i;
+    if (options.json) {
+        print(to_text(answers[best]) + "\n");
+        return;
+    }
+    std::string text =
+        name_of(question) + " on " + hardware.name + ": " + describe_answer(question, config, answers[best]);
+    if (answers.size() > 1) {
+        text += "candidates, by estimate:\n";
+        for (const sim::GemmAnswer& answer : answers)
+            text += fmt::format("  {:8.2f} us, estimated {:8.2f}: {}\n", answer.seconds * 1e6,
+                                answer.estimated_seconds * 1e6, answer.choice);
+    }
+    print(text);
+}
+
+}  // namespace
+
+void add_gemm_command(CLI::App& app) {
+    const auto options = std::make_shared<Options>();
+    CLI::App* command = app.add_subcommand("gemm", "How long does one matrix product take?");
+    command->add_option("M", options->m, "rows of A and D")->required();
+    command->add_option("N", options->n, "columns of B and D")->required();
+    command->add_option("K", options->k, "columns of A, rows of B")->required();
+    command->add_option("--type", options->type, "of A, B and D: bf16 (default), f16, f32 or f64")
+        ->type_name("TYPE");
+    command->add_option("--hardware", options->hardware, "the device to simulate")
+        ->type_name("NAME|FILE")
+        ->required();
+    command->add_option("--set", options->overrides, "change a parameter of the device")
+        ->type_name("PATH=VALUE")
+        ->allow_extra_args(false);
+    command
+        ->add_option("--layout", options->layout,
+                     "n or t for A, then for B: nt (default) has k contiguous in both")
+        ->check(CLI::IsMember({"nn", "nt", "tn", "tt"}));
+    command
+        ->add_option("--tile", options->tile,
+                     "which kernel: 128x256, or the name of a recorded one (nvjet_..., sm90_xmma_gemm_..., "
+                     "cutlass_...)")
+        ->type_name("MxN|KERNEL");
+    command
+        ->add_option("--autotune", options->autotune,
+                     "simulate the best N candidates (8) and take the fastest")
+        ->type_name("N")
+        ->expected(0, 1)
+        ->default_str("8");
+    command
+        ->add_option("--weight-copies", options->weight_copies,
+                     "copies of B that the calls before this one alternated among (default: 6)")
+        ->type_name("N");
+    command->add_flag("--cold", options->cold, "nothing lies in L2 before");
+    command->add_flag("--full", options->full, "simulate every cycle, without sampling");
+    command->add_option("-j,--jobs", options->workers, "workers (default: one for each core)")
+        ->type_name("N");
+    command->add_flag("--json", options->json, "print JSON");
+    command->footer(
+        "Without --cold the product is taken as one of many: A and D are in L2 as far as they fit, B comes\n"
+        "from memory unless all its copies fit.\n"
+        "Examples:\n"
+        "  heddle gemm 4096 4096 4096 --type bf16 --hardware h100-sxm\n"
+        "  heddle gemm 16 8192 8192 --hardware h100-sxm --autotune\n"
+        "  heddle gemm 1024 1024 1024 --hardware h100-sxm --tile nvjet_tst_128x64_64x8_2x1_v_bz_TNT");
+    command->callback([options] { run_command(*options); });
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,124 @@
+// heddle validate gemm
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "isa/common/error.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/output.h"
+#include "sim/cli/progress.h"
+#include "sim/config/hardware.h"
+#include "validation/compare/gemm_table.h"
+
+namespace heddle::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+    std::string data, column, hardware, type = "bf16", json, half;
+    std::vector<std::string> overrides;
+    std::size_t sample = 0;
+    std::uint64_t seed = 1;
+    unsigned workers = 0, autotune = 1;
+    double weight_copies = 6;
+    bool closed_form = false, full = false;
+};
+
+void write_file(const std::string& path, const std::string& text) {
+    const std::string aside = path + ".part";
+    std::ofstream stream(aside, std::ios::binary);
+    stream << text;
+    stream.close();
+    std::error_code failure;
+    if (stream) fs::rename(aside, path, failure);
+    if (!stream || failure) {
+        std::error_code ignored;
+        fs::remove(aside, ignored);
+        throw Error("cannot write the file", {path, 0, ""},
+                    "does the folder exist, and may you write there?");
+    }
+}
+
+std::vector<validation::GemmRow> chosen_rows(const Options& options) {
+    std::vector<validation::GemmRow> rows = validation::read_gemm_table(options.data, options.column);
+    if (!options.half.empty()) rows = validation::half_of(rows, options.half == "second" ? 1 : 0);
+    if (rows.empty()) throw Error("no row is left", {options.data, 0, ""}, "leave out --half");
+    if (options.sample > 0) rows = validation::sample_of(std::move(rows), options.sample, options.seed);
+    return rows;
+}
+
+void run_command(const Options& options) {
+    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides);
+    if (!hardware.is_gpu())
+        throw Error("`" + options.hardware + "` is a TPU", {"--hardware", 0, ""}, "choose a GPU");
+    std::vector<validation::GemmRow> rows = chosen_rows(options);
+    validation::GemmTableOptions table;
+    table.type = trace::element_type_from_name(options.type);
+    table.surroundings = {options.weight_copies, true};
+    table.workers = options.workers;
+    table.autotune = options.autotune;
+    table.simulate = !options.closed_form;
+    table.sample = !options.full;
+    {
+        Progress progress;
+        table.progress = [&progress](double fraction, const std::string& what) {
+            progress.update(fraction, what);
+        };
+        validation::time_gemm_table(rows, hardware, table);
+    }
+    if (!options.json.empty()) write_file(options.json, validation::gemm_table_json(rows, table.simulate));
+    const std::string heading =
+        fmt::format("{} of {}, column {}, {} shapes{}, on {}: {}", options.type,
+                    fs::path(options.data).filename().string(), options.column, rows.size(),
+                    options.sample > 0 ? fmt::format(" (random, seed {})", options.seed) : std::string(),
+                    hardware.name, table.simulate ? "simulated" : "closed form");
+    std::string text = validation::format_gemm_table(rows, heading, table.simulate);
+    if (!options.json.empty()) text += "\nwritten: " + options.json + "\n";
+    print(text);
+}
+
+}  // namespace
+
+void add_validate_gemm_command(CLI::App& validate) {
+    const auto options = std::make_shared<Options>();
+    CLI::App* command = validate.add_subcommand(
+        "gemm", "Times of matrix products that somebody recorded, beside the model's");
+    command
+        ->add_option("--data", options->data, "a table with the columns m, n, k and figures in microseconds")
+        ->type_name("FILE.csv")
+        ->required();
+    command->add_option("--column", options->column, "the column of figures")->type_name("NAME")->required();
+    command->add_option("--hardware", options->hardware, "the device to simulate")
+        ->type_name("NAME|FILE")
+        ->required();
+    command->add_option("--type", options->type, "of the operands: bf16, f16, f32 or f64")->type_name("TYPE");
+    command
+        ->add_option("--set", options->overrides,
+                     "change a parameter of the device: --set hbm.bandwidth=3.0TB/s")
+        ->type_name("PATH=VALUE")
+        ->allow_extra_args(false);
+    command->add_option("--sample", options->sample, "a random choice of so many rows (default: all)")
+        ->type_name("N");
+    command->add_option("--seed", options->seed, "of the choice (default: 1)")->type_name("S");
+    command->add_option("--half", options->half, "only one half of all (n, k): first or second")
+        ->check(CLI::IsMember({"first", "second"}));
+    command->add_option("--autotune", options->autotune, "simulate the best N candidates of each shape")
+        ->type_name("N");
+    command
+        ->add_option("--weight-copies", options->weight_copies,
+                     "copies among which the weights alternate (default: 6); 0: always from memory")
+        ->type_name("N");
+    command->add_flag("--closed-form", options->closed_form, "only the estimates, without simulation");
+    command->add_flag("--full", options->full, "simulate every cycle of every kernel");
+    command->add_option("-j,--jobs", options->workers, "workers (default: one for each core)")
+        ->type_name("N");
+    command
+        ->add_option("--json", options->json, "write n, mape, median, p90, r, roofline_mape, classes, worst")
+        ->type_name("FILE");
+    command->callback([options] { run_command(*options); });
+}
+
+}  // namespace heddle::cli

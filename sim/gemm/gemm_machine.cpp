@@ -1,0 +1,39 @@
+#include "sim/gemm/gemm_question.h"
+
+namespace heddle::sim {
+
+kernels::GemmMachine gemm_machine(const models::gpu::GpuConfig& config, kernels::ElementType type) {
+    kernels::GemmMachine machine = kernels::gemm_machine(models::gpu::target_of(config), type);
+    machine.clock = config.clock;
+    switch (type) {
+        case kernels::ElementType::f16:
+        case kernels::ElementType::bf16:
+            machine.macs_per_cycle = config.tensor.f16;
+            break;
+        case kernels::ElementType::f32:
+            machine.macs_per_cycle = machine.warpgroups ? config.tensor.tf32 : 128;
+            break;
+        case kernels::ElementType::i8:
+            machine.macs_per_cycle = config.tensor.s8;
+            break;
+        default:
+            machine.macs_per_cycle = config.tensor.f64;
+    }
+    // Streams reach 84 % of the peak on an H100; what is left goes to refresh, turns of the bus and
+    // activations.
+    machine.memory_read = 0.842 * config.hbm.bandwidth;
+    machine.memory_write = config.hbm.bandwidth;
+    // An empty kernel beside what the launch itself takes: handing out the block, its first and last cycles.
+    machine.launch = config.launch.before + config.launch.after + 0.52e-6;
+    const models::gpu::PowerConfig& power = config.power;
+    machine.static_power = (power.idle + power.active) / power.limit;
+    machine.power_clock = power.nominal_clock;
+    machine.tensor_power =
+        power.tensor * models::gpu::kSubCores * config.sm.count * power.nominal_clock / power.limit;
+    machine.memory_power = power.dram_byte * config.hbm.bandwidth / power.limit;
+    machine.minimum_clock = power.minimum_clock;
+    if (power.governor == 0) machine.tensor_power = 0;
+    return machine;
+}
+
+}  // namespace heddle::sim

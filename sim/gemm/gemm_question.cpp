@@ -1,0 +1,164 @@
+#include "sim/gemm/gemm_question.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <regex>
+
+#include "isa/common/error.h"
+#include "workloads/lowering/gpu/gpu_lowering.h"
+
+namespace heddle::sim {
+namespace {
+
+trace::Trace trace_of(const GemmQuestion& question) {
+    using trace::TensorRole;
+    const std::int64_t m = question.m, n = question.n, k = question.k;
+    trace::Trace trace;
+    trace.name = name_of(question);
+    const auto matrix = [&](const char* name, std::int64_t rows, std::int64_t columns, TensorRole role) {
+        trace::Tensor tensor;
+        tensor.name = name;
+        tensor.type = question.type;
+        tensor.shape = {rows, columns};
+        tensor.role = role;
+        return trace.add(std::move(tensor));
+    };
+    trace::Op op;
+    op.name = "gemm";
+    op.kind = trace::OpKind::matmul;
+    op.inputs = {
+        question.transpose_a ? matrix("a", k, m, TensorRole::input) : matrix("a", m, k, TensorRole::input),
+        question.transpose_b ? matrix("b", n, k, TensorRole::parameter)
+                             : matrix("b", k, n, TensorRole::parameter)};
+    op.outputs = {matrix("d", m, n, TensorRole::activation)};
+    op.attributes["transpose_a"] = std::int64_t{question.transpose_a};
+    op.attributes["transpose_b"] = std::int64_t{question.transpose_b};
+    trace.add(std::move(op));
+    return trace;
+}
+
+/// Whether TMA can read A and B and write D: rows of whole 16 bytes.
+kernels::GemmAlignment alignment_of(const GemmQuestion& question) {
+    const unsigned bytes = trace::bytes_of(question.type);
+    const std::uint32_t row_a = question.transpose_a ? question.m : question.k;
+    const std::uint32_t row_b = question.transpose_b ? question.k : question.n;
+    const auto aligned = [&](std::uint32_t elements) {
+        return elements * std::uint64_t{bytes} % kernels::kTensorAlignment == 0;
+    };
+    kernels::GemmAlignment alignment;
+    alignment.copy_elements = 16 / bytes;
+    while (alignment.copy_elements > 1 &&
+           (row_a % alignment.copy_elements != 0 || row_b % alignment.copy_elements != 0))
+        alignment.copy_elements /= 2;
+    alignment.tensor_maps = aligned(row_a) && aligned(row_b);
+    alignment.tensor_store = aligned(question.n);
+    return alignment;
+}
+
+}  // namespace
+
+std::string name_of(const GemmQuestion& question) {
+    return fmt::format("{}x{}x{} {} {}{}", question.m, question.n, question.k, trace::name_of(question.type),
+                       question.transpose_a ? "t" : "n", question.transpose_b ? "t" : "n");
+}
+
+kernels::ElementType kernel_type_of(const GemmQuestion& question) {
+    switch (question.type) {
+        case trace::ElementType::f16:
+            return kernels::ElementType::f16;
+        case trace::ElementType::bf16:
+            return kernels::ElementType::bf16;
+        case trace::ElementType::f32:
+            return kernels::ElementType::f32;
+        case trace::ElementType::f64:
+            return kernels::ElementType::f64;
+        default:
+            throw Error("no GEMM kernel for " + trace::name_of(question.type), {"--type", 0, ""},
+                        "bf16, f16, f32 or f64");
+    }
+}
+
+kernels::GemmWork work_of(const GemmQuestion& question) {
+    kernels::GemmWork work;
+    work.m = question.m;
+    work.n = question.n;
+    work.k = question.k;
+    work.element_bytes = work.result_bytes = trace::bytes_of(question.type);
+    return work;
+}
+
+void check(const GemmQuestion& question, const models::gpu::GpuConfig& config) {
+    constexpr std::uint32_t kLimit = 1u << 24;
+    for (const std::uint32_t extent : {question.m, question.n, question.k}) {
+        if (extent == 0 || extent > kLimit)
+            throw Error(fmt::format("an extent of {} is out of range", extent), {"M N K", 0, ""},
+                        fmt::format("1 to {}", kLimit));
+    }
+    static_cast<void>(candidates(question, config, {}));
+}
+
+std::vector<kernels::GemmChoice> candidates(const GemmQuestion& question,
+                                            const models::gpu::GpuConfig& config,
+                                            const kernels::GemmSurroundings& surroundings) {
+    const kernels::ElementType type = kernel_type_of(question);
+    const kernels::GemmConditions conditions{gemm_machine(config, type), surroundings};
+    return kernels::gemm_candidates({question.m, question.n, question.k, 1}, type,
+                                    models::gpu::target_of(config), alignment_of(question), true,
+                                    &conditions);
+}
+
+kernels::GemmChoice forced_choice(const GemmQuestion& question, const models::gpu::GpuConfig& config,
+                                  const kernels::GemmSurroundings& surroundings, const std::string& name) {
+    static const std::regex bare("([0-9]{1,3})x([0-9]{1,3})");
+    std::smatch match;
+    std::optional<kernels::GemmTile> tile;
+    if (std::regex_match(name, match, bare)) {
+        tile = kernels::GemmTile{};
+        tile->m = static_cast<unsigned>(std::stoul(match[1].str()));
+        tile->n = static_cast<unsigned>(std::stoul(match[2].str()));
+    } else {
+        tile = kernels::tile_from_kernel_name(name);
+    }
+    if (!tile)
+        throw Error("`" + name + "` carries no tile", {"--tile", 0, ""},
+                    "write MxN, or the name of a recorded GEMM kernel");
+    for (const kernels::GemmChoice& choice : candidates(question, config, surroundings))
+        if (choice.tile.m == tile->m && choice.tile.n == tile->n) return choice;
+    throw Error(fmt::format("no kernel for {} has a tile of {}x{}", name_of(question), tile->m, tile->n),
+                {"--tile", 0, ""}, "see the candidates with --autotune 20");
+}
+
+program::GpuProgram gemm_program(const GemmQuestion& question, const models::gpu::GpuConfig& config,
+                                 const kernels::GemmChoice& choice) {
+    const auto pick = [&](const kernels::GemmShape&, kernels::ElementType, const target::GpuTarget&,
+                          const kernels::GemmAlignment&) { return choice; };
+    lowering::GpuLowering lowered =
+        lowering::lower_for_gpu(trace_of(question), models::gpu::target_of(config), pick);
+    if (!lowered.ops.front().unsupported.empty())
+        throw Error("no kernel for " + name_of(question) + ": " + lowered.ops.front().unsupported);
+    return std::move(lowered.program);
+}
+
+std::string describe(const kernels::GemmChoice& choice) {
+    std::string text = fmt::format("{}x{}x{}", choice.tile.m, choice.tile.n, choice.tile.k);
+    if (choice.wgmma) {
+        const kernels::WgmmaTile& tile = *choice.wgmma;
+        text += fmt::format(" wgmma, {} stages", tile.stages);
+        if (tile.swap) text += ", swapped";
+        text += tile.schedule == kernels::WgmmaSchedule::ping_pong
+                    ? ", ping-pong"
+                    : fmt::format(", {} consumers", tile.consumers);
+        if (tile.ctas_per_sm > 1) text += fmt::format(", {} CTAs per SM", tile.ctas_per_sm);
+        if (tile.cluster_size() > 1) text += fmt::format(", cluster {}x{}", tile.cluster_m, tile.cluster_n);
+    } else if (choice.tensor_cores) {
+        text += fmt::format(" mma, {}x{} warps, {} stages", choice.tile.warps_m, choice.tile.warps_n,
+                            choice.tile.stages);
+    } else {
+        text += " simt";
+    }
+    if (choice.splits > 1) text += fmt::format(", {} slices of K", choice.splits);
+    return text;
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,54 @@
+// A matrix product that somebody asks the time of, and the kernels that could do it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "isa/program/program.h"
+#include "models/gpu/gpu_config.h"
+#include "workloads/kernels/gemm_choice.h"
+#include "workloads/trace/trace.h"
+
+namespace heddle::sim {
+
+/// D[m, n] = A[m, k] B, all dense. As a linear layer has it, B is [n, k]: both operands have k contiguous.
+struct GemmQuestion {
+    std::uint32_t m = 0, n = 0, k = 0;
+    trace::ElementType type = trace::ElementType::bf16;  ///< of A, B and D
+    bool transpose_a = false, transpose_b = true;
+    bool operator==(const GemmQuestion&) const = default;
+};
+
+/// "1024x4096x512 bf16 nt"
+std::string name_of(const GemmQuestion& question);
+/// Throws heddle::Error for types that no kernel multiplies, and sizes beyond those of the kernels.
+void check(const GemmQuestion& question, const models::gpu::GpuConfig& config);
+
+/// The kernel library's name of the operands' type.
+kernels::ElementType kernel_type_of(const GemmQuestion& question);
+kernels::GemmWork work_of(const GemmQuestion& question);
+
+/// What the estimate knows of this device: physical figures from its hardware file, and what was fitted for
+/// its generation (gemm_estimate.h).
+kernels::GemmMachine gemm_machine(const models::gpu::GpuConfig& config, kernels::ElementType type);
+
+/// The best estimate first.
+std::vector<kernels::GemmChoice> candidates(const GemmQuestion& question,
+                                            const models::gpu::GpuConfig& config,
+                                            const kernels::GemmSurroundings& surroundings);
+
+/// The best candidate with the tile of `name`: "128x256" or a recorded kernel's name, with its slices of K
+/// and cluster where it tells them. Throws heddle::Error when the name carries no tile or no candidate has
+/// it.
+kernels::GemmChoice forced_choice(const GemmQuestion& question, const models::gpu::GpuConfig& config,
+                                  const kernels::GemmSurroundings& surroundings, const std::string& name);
+
+/// One kernel, or with slices of K two. Buffers 0, 1 and 2 are A, B and D; workspaces follow.
+program::GpuProgram gemm_program(const GemmQuestion& question, const models::gpu::GpuConfig& config,
+                                 const kernels::GemmChoice& choice);
+
+/// "128x64x64, swapped, 2 CTAs per SM, cluster 2x1, 3 slices of K"
+std::string describe(const kernels::GemmChoice& choice);
+
+}  // namespace heddle::sim

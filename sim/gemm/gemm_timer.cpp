@@ -1,0 +1,119 @@
+#include "sim/gemm/gemm_timer.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "sim/run/launch_plan.h"
+
+namespace heddle::sim {
+namespace {
+
+// Buffers of gemm_program().
+constexpr program::BufferId kA = 0, kB = 1, kD = 2;
+
+std::uint64_t whole_lines(double bytes) {
+    return static_cast<std::uint64_t>(bytes / 128) * 128;
+}
+
+/// What L2 holds when each launch begins. Of a repeated product: parts of A, B and D by how much else passes
+/// before they are used again; a workspace, which is written each time, as D.
+void place_residents(std::vector<PlannedLaunch>& plan, const program::GpuProgram& program,
+                     const kernels::GemmResidency& resident) {
+    for (std::size_t i = 0; i < plan.size(); ++i) {
+        for (PlannedBuffer& buffer : plan[i].buffers) {
+            const double bytes = static_cast<double>(program.buffers[buffer.buffer].bytes);
+            const bool written_before = buffer.buffer != kA && buffer.buffer != kB && i > 0;
+            if (buffer.buffer == kA) buffer.resident_bytes = whole_lines(bytes * resident.a);
+            if (buffer.buffer == kB) buffer.resident_bytes = whole_lines(bytes * resident.b);
+            if (buffer.buffer != kA && buffer.buffer != kB) {
+                buffer.dirty = true;
+                if (!written_before || buffer.buffer == kD)
+                    buffer.resident_bytes = whole_lines(bytes * resident.d);
+            }
+        }
+    }
+}
+
+double sum_of(const std::map<std::string, double>& parts) {
+    double sum = 0;
+    for (const auto& [name, amount] : parts) sum += amount;
+    return sum;
+}
+
+}  // namespace
+
+struct GemmTimer::Run {
+    double clock = 0, seconds = 0, joules = 0;
+    std::vector<LaunchOutcome> kernels;
+    double power() const { return joules / seconds; }
+};
+
+GemmTimer::GemmTimer(const models::gpu::GpuConfig& config, const GemmTimerOptions& options)
+    : config_(config), options_(options), session_(config, false, options.sample) {}
+
+GemmTimer::Run GemmTimer::run(const GemmQuestion& question, const program::GpuProgram& program,
+                              double clock) {
+    std::vector<PlannedLaunch> plan = plan_launches(program, config_.l2.bytes);
+    place_residents(plan, program,
+                    kernels::gemm_residency(gemm_machine(config_, kernel_type_of(question)),
+                                            options_.surroundings, work_of(question)));
+    session_.set_clock(clock);
+    Run run;
+    run.clock = clock;
+    for (const PlannedLaunch& planned : plan) {
+        run.kernels.push_back(session_.run(program, planned));
+        run.seconds += run.kernels.back().seconds;
+        run.joules += sum_of(run.kernels.back().energy);
+    }
+    return run;
+}
+
+GemmAnswer GemmTimer::time(const GemmQuestion& question, const kernels::GemmChoice& choice) {
+    const program::GpuProgram program = gemm_program(question, config_, choice);
+    const models::gpu::PowerConfig& power = config_.power;
+    const auto allowed = [&](double seconds) {
+        return power.limit * (1 + power.allowance * std::exp(-seconds / power.allowance_time));
+    };
+    const double constant = power.idle + power.active;
+    // The clock at which a run's power would be what is allowed: energy for each event goes with the square
+    // of the clock, and how often it happens with the clock.
+    const auto settled = [&](const Run& run) {
+        const double beside = run.power() - constant, room = allowed(run.seconds) - constant;
+        if (beside <= 0 || power.governor == 0) return config_.clock;
+        return std::clamp(run.clock * std::cbrt(std::max(0.0, room) / beside), power.minimum_clock,
+                          config_.clock);
+    };
+    // Long kernels are asked once or twice, so the first guess matters.
+    constexpr double kNear = 0.01;
+    constexpr unsigned kRounds = 3;
+    double clock = config_.clock;
+    if (choice.estimated_seconds > 0 && choice.estimated_clock > 0)
+        clock = std::min(config_.clock, choice.estimated_clock);
+    Run best = run(question, program, clock);
+    for (unsigned round = 1; round < kRounds; ++round) {
+        const double next = settled(best);
+        if (std::abs(next / best.clock - 1) < kNear) break;
+        best = run(question, program, next);
+    }
+    GemmAnswer answer;
+    answer.seconds = best.seconds;
+    answer.clock = best.clock;
+    answer.power = best.power();
+    answer.kernels = best.kernels;
+    answer.choice = describe(choice);
+    answer.estimated_seconds = choice.estimated_seconds;
+    for (const LaunchOutcome& kernel : best.kernels) {
+        const double share = kernel.seconds / best.seconds;
+        const auto use = [&](const char* name) {
+            const auto found = kernel.utilisation.find(name);
+            return found == kernel.utilisation.end() ? 0.0 : share * found->second;
+        };
+        answer.launch += use("launch");
+        answer.tensor += use("tensor");
+        answer.l2 += use("l2 bandwidth");
+        answer.memory += use("dram bandwidth");
+    }
+    return answer;
+}
+
+}  // namespace heddle::sim

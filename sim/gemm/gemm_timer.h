@@ -1,0 +1,49 @@
+// How long a product takes with a given kernel: the kernel is simulated with what the surroundings left in
+// L2, at the clock that the power limit allows.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/gemm/gemm_question.h"
+#include "sim/run/gpu_session.h"
+#include "sim/run/launch_outcome.h"
+
+namespace heddle::sim {
+
+struct GemmAnswer {
+    double seconds = 0;
+    double clock = 0;  ///< hertz
+    double power = 0;  ///< watts, mean
+    std::vector<LaunchOutcome> kernels;
+    std::string choice;  ///< in words
+    double estimated_seconds = 0;
+
+    /// Parts of the time, 0..1: launch, and how much of their rates the tensor cores, L2 and memory were
+    /// used.
+    double launch = 0, tensor = 0, l2 = 0, memory = 0;
+};
+std::string to_text(const GemmAnswer& answer);
+GemmAnswer gemm_answer_from_text(const std::string& text);
+
+struct GemmTimerOptions {
+    kernels::GemmSurroundings surroundings;
+    bool sample = true;  ///< leave out what repeats (docs/sampling.md)
+};
+
+/// One per process. The answer does not depend on what was asked before.
+class GemmTimer {
+  public:
+    GemmTimer(const models::gpu::GpuConfig& config, const GemmTimerOptions& options);
+    GemmAnswer time(const GemmQuestion& question, const kernels::GemmChoice& choice);
+
+  private:
+    struct Run;
+    Run run(const GemmQuestion& question, const program::GpuProgram& program, double clock);
+
+    models::gpu::GpuConfig config_;
+    GemmTimerOptions options_;
+    GpuSession session_;
+};
+
+}  // namespace heddle::sim

@@ -1,0 +1,263 @@
+#include "validation/compare/gemm_table.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <memory>
+#include <random>
+#include <sstream>
+
+#include "isa/common/error.h"
+#include "sim/run/worker_pool.h"
+
+namespace heddle::validation {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<std::string> fields_of(std::string line) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    std::vector<std::string> fields;
+    std::stringstream row(line);
+    for (std::string field; std::getline(row, field, ',');) fields.push_back(field);
+    return fields;
+}
+
+template <typename Number>
+Number number_of(const std::string& text, const fs::path& file, unsigned line, const std::string& column) {
+    Number value{};
+    const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (result.ec != std::errc() || result.ptr != text.data() + text.size() || !(value > 0))
+        throw Error("'" + text + "' is no positive number", {file.string(), line, column},
+                    "extents are whole numbers, times are microseconds");
+    return value;
+}
+
+std::size_t column_of(const std::vector<std::string>& names, const std::string& name, const fs::path& file) {
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
+    std::string all;
+    for (const std::string& each : names) all += (all.empty() ? "" : ", ") + each;
+    throw Error("there is no column `" + name + "`", {file.string(), 1, ""}, "columns are: " + all);
+}
+
+/// 2.5 us, 750 TFLOP/s and 2.7 TB/s on an H100 in 16 bits; the same parts of the peaks elsewhere.
+double roofline(const GemmRow& row, const models::gpu::GpuConfig& config, const kernels::GemmMachine& machine,
+                double element_bytes) {
+    const double m = row.m, n = row.n, k = row.k;
+    const double rate = 0.7006 * 2 * machine.macs_per_cycle * config.sm.count * config.clock;
+    const double bandwidth = 0.806 * config.hbm.bandwidth;
+    const double bytes = (m * k + n * k) * element_bytes + m * n * 2;
+    const double launch = config.launch.before + config.launch.after + 0.7e-6;
+    return 1e6 * (launch + std::max(2 * m * n * k / rate, bytes / bandwidth));
+}
+
+/// Warp instructions, very roughly: long ones begin first.
+double cost(const GemmRow& row) {
+    return std::min(1e12, static_cast<double>(row.m) * row.n * row.k) + 1e4 * (double(row.m) + row.n);
+}
+
+const std::string kFailed = "failed: ";
+
+struct Job {
+    std::size_t row;
+    kernels::GemmChoice choice;
+};
+
+class Worker : public sim::JobRunner {
+  public:
+    Worker(const models::gpu::GpuConfig& config, const GemmTableOptions& options,
+           const std::vector<GemmRow>& rows, const std::vector<Job>& jobs)
+        : timer_(config, {options.surroundings, options.sample}),
+          type_(options.type),
+          rows_(rows),
+          jobs_(jobs) {}
+
+    std::string run(std::size_t job) override {
+        const GemmRow& row = rows_[jobs_[job].row];
+        try {
+            return to_text(timer_.time({row.m, row.n, row.k, type_}, jobs_[job].choice));
+        } catch (const Error& error) {
+            return kFailed + std::string(error.what());
+        }
+    }
+
+  private:
+    sim::GemmTimer timer_;
+    trace::ElementType type_;
+    const std::vector<GemmRow>& rows_;
+    const std::vector<Job>& jobs_;
+};
+
+double figure_of(const GemmRow& row, GemmFigure figure) {
+    return figure == GemmFigure::simulated   ? row.simulated_us()
+           : figure == GemmFigure::estimated ? row.estimated
+                                             : row.roofline;
+}
+
+/// 64 bits well mixed (the finaliser of SplitMix64).
+std::uint64_t mixed(std::uint64_t x) {
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+    return x ^ x >> 31;
+}
+
+double correlation(const std::vector<double>& x, const std::vector<double>& y) {
+    const auto count = static_cast<double>(x.size());
+    double sx = 0, sy = 0, sxx = 0, syy = 0, sxy = 0;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+        sx += x[i];
+        sy += y[i];
+        sxx += x[i] * x[i];
+        syy += y[i] * y[i];
+        sxy += x[i] * y[i];
+    }
+    const double spread = (sxx - sx * sx / count) * (syy - sy * sy / count);
+    return spread > 0 ? (sxy - sx * sy / count) / std::sqrt(spread) : 0;
+}
+
+}  // namespace
+
+std::vector<GemmRow> read_gemm_table(const fs::path& file, const std::string& column) {
+    std::ifstream stream(file);
+    if (!stream) throw Error("cannot be read", {file.string(), 0, ""}, "--data names a table of GEMM times");
+    std::string text;
+    std::getline(stream, text);
+    const std::vector<std::string> names = fields_of(text);
+    const std::size_t m = column_of(names, "m", file), n = column_of(names, "n", file),
+                      k = column_of(names, "k", file), time = column_of(names, column, file);
+    std::vector<GemmRow> rows;
+    for (unsigned line = 2; std::getline(stream, text); ++line) {
+        const std::vector<std::string> fields = fields_of(text);
+        if (fields.empty()) continue;
+        if (fields.size() <= std::max({m, n, k}))
+            throw Error("a line has " + std::to_string(fields.size()) + " columns", {file.string(), line, ""},
+                        "the heading has " + std::to_string(names.size()));
+        if (time >= fields.size() || fields[time].empty()) continue;
+        GemmRow row;
+        row.m = number_of<std::uint32_t>(fields[m], file, line, "m");
+        row.n = number_of<std::uint32_t>(fields[n], file, line, "n");
+        row.k = number_of<std::uint32_t>(fields[k], file, line, "k");
+        row.recorded = number_of<double>(fields[time], file, line, column);
+        rows.push_back(std::move(row));
+    }
+    if (rows.empty()) throw Error("no row has a figure in `" + column + "`", {file.string(), 0, ""});
+    return rows;
+}
+
+std::vector<GemmRow> half_of(const std::vector<GemmRow>& rows, unsigned half) {
+    std::vector<GemmRow> kept;
+    for (const GemmRow& row : rows)
+        if ((mixed(std::uint64_t{row.n} << 32 | row.k) & 1) == half) kept.push_back(row);
+    return kept;
+}
+
+std::vector<GemmRow> sample_of(std::vector<GemmRow> rows, std::size_t count, std::uint64_t seed) {
+    if (rows.size() <= count) return rows;
+    std::mt19937_64 random(seed);
+    for (std::size_t i = 0; i < count; ++i) {
+        const std::size_t other = i + static_cast<std::size_t>(random() % (rows.size() - i));
+        std::swap(rows[i], rows[other]);
+    }
+    rows.resize(count);
+    return rows;
+}
+
+void time_gemm_table(std::vector<GemmRow>& rows, const sim::Hardware& hardware,
+                     const GemmTableOptions& options) {
+    const models::gpu::GpuConfig& config = hardware.gpu();
+    std::vector<Job> jobs;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+        GemmRow& row = rows[i];
+        const sim::GemmQuestion question{row.m, row.n, row.k, options.type};
+        check(question, config);
+        std::vector<kernels::GemmChoice> choices = candidates(question, config, options.surroundings);
+        row.estimated = choices.front().estimated_seconds * 1e6;
+        row.roofline = roofline(row, config, sim::gemm_machine(config, kernel_type_of(question)),
+                                trace::bytes_of(options.type));
+        choices.resize(std::min<std::size_t>(choices.size(), std::max(1u, options.autotune)));
+        for (const kernels::GemmChoice& choice : choices) jobs.push_back({i, choice});
+    }
+    if (!options.simulate) return;
+    std::stable_sort(jobs.begin(), jobs.end(),
+                     [&](const Job& a, const Job& b) { return cost(rows[a.row]) > cost(rows[b.row]); });
+    const unsigned cores = options.workers != 0 ? options.workers : sim::available_cores();
+    const std::vector<GemmRow> questions = rows;
+    double done = 0;
+    sim::run_jobs(
+        jobs.size(), static_cast<unsigned>(std::min<std::size_t>(cores, jobs.size())),
+        [&] { return std::make_unique<Worker>(config, options, questions, jobs); },
+        [&](std::size_t job, const std::string& text) {
+            GemmRow& row = rows[jobs[job].row];
+            options.progress(
+                ++done / static_cast<double>(jobs.size()),
+                std::to_string(row.m) + "x" + std::to_string(row.n) + "x" + std::to_string(row.k));
+            if (text.starts_with(kFailed)) {
+                row.failure = text.substr(kFailed.size());
+                return;
+            }
+            const sim::GemmAnswer answer = sim::gemm_answer_from_text(text);
+            // Of equal times the better estimate, whichever came first.
+            const bool better = !row.simulated || answer.seconds < row.simulated->seconds ||
+                                (answer.seconds == row.simulated->seconds &&
+                                 answer.estimated_seconds < row.simulated->estimated_seconds);
+            if (better) row.simulated = answer;
+        });
+}
+
+GemmErrors errors_of(const std::vector<const GemmRow*>& rows, GemmFigure figure) {
+    GemmErrors result;
+    std::vector<double> errors, recorded, said;
+    for (const GemmRow* row : rows) {
+        if (figure == GemmFigure::simulated && !row->simulated) continue;
+        const double ratio = figure_of(*row, figure) / row->recorded;
+        errors.push_back(std::abs(ratio - 1));
+        result.bias += ratio - 1;
+        recorded.push_back(std::log(row->recorded));
+        said.push_back(std::log(figure_of(*row, figure)));
+    }
+    result.n = errors.size();
+    if (errors.empty()) return result;
+    for (const double error : errors) result.mape += error;
+    result.mape /= static_cast<double>(errors.size());
+    result.bias /= static_cast<double>(errors.size());
+    std::sort(errors.begin(), errors.end());
+    const auto quantile = [&](double part) {
+        return errors[static_cast<std::size_t>(part * static_cast<double>(errors.size() - 1) + 0.5)];
+    };
+    result.median = quantile(0.5);
+    result.p90 = quantile(0.9);
+    result.r = correlation(recorded, said);
+    return result;
+}
+
+const std::vector<GemmClass>& gemm_classes() {
+    static const std::vector<GemmClass> classes{{"below 5 us", 0, 5},           {"5-10 us", 5, 10},
+                                                {"10-20 us", 10, 20},           {"20-100 us", 20, 100},
+                                                {"100-1000 us", 100, 1000},     {"above 1 ms", 1000, 1e300},
+                                                {"all above 20 us", 20, 1e300}, {"all", 0, 1e300}};
+    return classes;
+}
+
+std::vector<const GemmRow*> rows_of(const std::vector<GemmRow>& rows, const GemmClass& size) {
+    std::vector<const GemmRow*> chosen;
+    for (const GemmRow& row : rows)
+        if (row.recorded >= size.from && row.recorded < size.to) chosen.push_back(&row);
+    return chosen;
+}
+
+std::vector<const GemmRow*> worst_of(const std::vector<GemmRow>& rows, GemmFigure figure, std::size_t count) {
+    std::vector<const GemmRow*> worst;
+    for (const GemmRow& row : rows)
+        if (figure != GemmFigure::simulated || row.simulated) worst.push_back(&row);
+    const auto error = [&](const GemmRow* row) {
+        return std::abs(figure_of(*row, figure) / row->recorded - 1);
+    };
+    std::stable_sort(worst.begin(), worst.end(),
+                     [&](const GemmRow* a, const GemmRow* b) { return error(a) > error(b); });
+    worst.resize(std::min(count, worst.size()));
+    return worst;
+}
+
+}  // namespace heddle::validation

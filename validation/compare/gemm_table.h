@@ -1,0 +1,75 @@
+// A table of recorded GEMM times beside the model: errors by size, the worst rows with what bounds them, and
+// beside them what a roofline and a closed form say of the same rows.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/config/hardware.h"
+#include "sim/gemm/gemm_timer.h"
+
+namespace heddle::validation {
+
+struct GemmRow {
+    std::uint32_t m = 0, n = 0, k = 0;
+    double recorded = 0;   ///< microseconds, this and the others
+    double roofline = 0;   ///< launch + max(work / rate, bytes / bandwidth)
+    double estimated = 0;  ///< closed form, of the kernel that was chosen (gemm_estimate.h)
+    std::optional<sim::GemmAnswer> simulated;
+    std::string failure;  ///< why it could not be simulated
+    double simulated_us() const { return simulated->seconds * 1e6; }
+};
+
+/// Lines of m,n,k and figures under a heading that names them. Rows without a figure in `column` are left
+/// out. Throws heddle::Error for a damaged file and for a column that it lacks.
+std::vector<GemmRow> read_gemm_table(const std::filesystem::path& file, const std::string& column);
+
+/// Rows of one of two halves of all (n, k): 0 or 1. By a hash, so that what was learnt from one half can be
+/// tried on shapes of weights that nobody looked at.
+std::vector<GemmRow> half_of(const std::vector<GemmRow>& rows, unsigned half);
+/// `count` rows by a generator that is the same everywhere; all of them when there are no more.
+std::vector<GemmRow> sample_of(std::vector<GemmRow> rows, std::size_t count, std::uint64_t seed);
+
+struct GemmTableOptions {
+    trace::ElementType type = trace::ElementType::bf16;
+    kernels::GemmSurroundings surroundings;
+    unsigned workers = 0;   ///< 0: one for each core
+    bool simulate = true;   ///< else the closed forms alone
+    bool sample = true;     ///< of each kernel as much as it takes to settle
+    unsigned autotune = 1;  ///< candidates that are simulated; the fastest counts
+    std::function<void(double fraction, const std::string& what)> progress = [](double, const std::string&) {
+    };
+};
+/// Fills in every row. Each answer is independent of the others and of the worker.
+void time_gemm_table(std::vector<GemmRow>& rows, const sim::Hardware& hardware,
+                     const GemmTableOptions& options);
+
+/// Errors |x / recorded - 1| of one column of figures.
+struct GemmErrors {
+    std::size_t n = 0;
+    double mape = 0, median = 0, p90 = 0, bias = 0;
+    double r = 0;  ///< Pearson's, of the logarithms
+};
+enum class GemmFigure : std::uint8_t { simulated, estimated, roofline };
+GemmErrors errors_of(const std::vector<const GemmRow*>& rows, GemmFigure figure);
+
+struct GemmClass {
+    const char* name;
+    double from, to;  ///< microseconds
+};
+const std::vector<GemmClass>& gemm_classes();
+std::vector<const GemmRow*> rows_of(const std::vector<GemmRow>& rows, const GemmClass& size);
+
+/// Furthest from what was recorded first.
+std::vector<const GemmRow*> worst_of(const std::vector<GemmRow>& rows, GemmFigure figure,
+                                     std::size_t count = 10);
+
+std::string format_gemm_table(const std::vector<GemmRow>& rows, const std::string& heading, bool simulated);
+/// n, mape, median, p90, r, roofline_mape, closed_form_mape, classes, worst; errors as fractions.
+std::string gemm_table_json(const std::vector<GemmRow>& rows, bool simulated);
+
+}  // namespace heddle::validation

@@ -1,0 +1,111 @@
+#include <fmt/format.h>
+
+#include <nlohmann/json.hpp>
+
+#include "validation/compare/gemm_table.h"
+
+namespace heddle::validation {
+namespace {
+
+/// Where the time goes, in a few words.
+std::string reason_of(const sim::GemmAnswer& answer) {
+    std::string bound;
+    for (const sim::LaunchOutcome& kernel : answer.kernels)
+        bound += (bound.empty() ? "" : "+") + kernel.bound_by;
+    return fmt::format("launch {:.0f} %, tensor {:.0f}, L2 {:.0f}, DRAM {:.0f} ({}), {:.0f} MHz",
+                       100 * answer.launch, 100 * answer.tensor, 100 * answer.l2, 100 * answer.memory, bound,
+                       answer.clock / 1e6);
+}
+
+nlohmann::json json_of(const GemmErrors& errors) {
+    return {{"n", errors.n},     {"mape", errors.mape}, {"median", errors.median},
+            {"p90", errors.p90}, {"bias", errors.bias}, {"r", errors.r}};
+}
+
+}  // namespace
+
+std::string format_gemm_table(const std::vector<GemmRow>& rows, const std::string& heading, bool simulated) {
+    const GemmFigure main = simulated ? GemmFigure::simulated : GemmFigure::estimated;
+    std::string text = heading + "\n\n";
+    text += fmt::format("{:<16} {:>6} {:>7} {:>7} {:>7} {:>7} {:>8} {:>12} {:>9}\n", "recorded time",
+                        "shapes", "mean", "median", "90 %", "bias", "r", "closed form", "roofline");
+    for (const GemmClass& size : gemm_classes()) {
+        const std::vector<const GemmRow*> chosen = rows_of(rows, size);
+        if (chosen.empty()) continue;
+        const GemmErrors errors = errors_of(chosen, main);
+        text += fmt::format(
+            "{:<16} {:>6} {:>5.1f} % {:>5.1f} % {:>5.1f} % {:>+5.1f} % {:>8.4f} {:>10.1f} % {:>7.1f} %\n",
+            size.name, errors.n, 100 * errors.mape, 100 * errors.median, 100 * errors.p90, 100 * errors.bias,
+            errors.r, 100 * errors_of(chosen, GemmFigure::estimated).mape,
+            100 * errors_of(chosen, GemmFigure::roofline).mape);
+    }
+    text += "\nFurthest from what was recorded (microseconds):\n";
+    text += fmt::format("{:<20} {:>9} {:>9} {:>8} {:>9} {:>9}\n", "m x n x k", "recorded",
+                        simulated ? "simulated" : "estimated", "error", "closed", "roofline");
+    for (const GemmRow* row : worst_of(rows, main)) {
+        const double value = simulated ? row->simulated_us() : row->estimated;
+        text += fmt::format("{:<20} {:>9.2f} {:>9.2f} {:>+6.1f} % {:>9.2f} {:>9.2f}",
+                            fmt::format("{} {} {}", row->m, row->n, row->k), row->recorded, value,
+                            100 * (value / row->recorded - 1), row->estimated, row->roofline);
+        if (simulated) text += "  " + reason_of(*row->simulated) + "; " + row->simulated->choice;
+        text += "\n";
+    }
+    for (const GemmRow& row : rows)
+        if (!row.failure.empty())
+            text += fmt::format("not simulated: {} {} {}: {}\n", row.m, row.n, row.k, row.failure);
+    return text;
+}
+
+std::string gemm_table_json(const std::vector<GemmRow>& rows, bool simulated) {
+    const GemmFigure main = simulated ? GemmFigure::simulated : GemmFigure::estimated;
+    const std::vector<const GemmRow*> all = rows_of(rows, gemm_classes().back());
+    nlohmann::json json = json_of(errors_of(all, main));
+    json["simulated"] = simulated;
+    json["roofline_mape"] = errors_of(all, GemmFigure::roofline).mape;
+    json["closed_form_mape"] = errors_of(all, GemmFigure::estimated).mape;
+    for (const GemmClass& size : gemm_classes()) {
+        const std::vector<const GemmRow*> chosen = rows_of(rows, size);
+        if (chosen.empty()) continue;
+        nlohmann::json one = json_of(errors_of(chosen, main));
+        one["name"] = size.name;
+        one["roofline_mape"] = errors_of(chosen, GemmFigure::roofline).mape;
+        one["closed_form_mape"] = errors_of(chosen, GemmFigure::estimated).mape;
+        json["classes"].push_back(one);
+    }
+    const auto row_json = [&](const GemmRow& row) {
+        nlohmann::json one = {{"m", row.m},
+                              {"n", row.n},
+                              {"k", row.k},
+                              {"recorded_us", row.recorded},
+                              {"roofline_us", row.roofline},
+                              {"closed_form_us", row.estimated}};
+        if (!row.failure.empty()) one["failure"] = row.failure;
+        if (simulated && !row.simulated) return one;
+        if (simulated) {
+            const sim::GemmAnswer& answer = *row.simulated;
+            one["simulated_us"] = row.simulated_us();
+            one["error"] = row.simulated_us() / row.recorded - 1;
+            one["choice"] = answer.choice;
+            one["clock_mhz"] = answer.clock / 1e6;
+            one["power_w"] = answer.power;
+            one["reason"] = {{"launch", answer.launch},
+                             {"tensor", answer.tensor},
+                             {"l2", answer.l2},
+                             {"dram", answer.memory}};
+            for (const sim::LaunchOutcome& kernel : answer.kernels) {
+                one["kernels"].push_back(
+                    {{"us", kernel.seconds * 1e6},
+                     {"bound_by", kernel.bound_by},
+                     {"simulated_part", kernel.sampled ? kernel.sampled->simulated : 1.0}});
+            }
+        } else {
+            one["error"] = row.estimated / row.recorded - 1;
+        }
+        return one;
+    };
+    for (const GemmRow* row : worst_of(rows, main)) json["worst"].push_back(row_json(*row));
+    for (const GemmRow& row : rows) json["rows"].push_back(row_json(row));
+    return json.dump(1) + "\n";
+}
+
+}  // namespace heddle::validation

@@ -1,0 +1,143 @@
+#include "workloads/kernels/gemm_estimate.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace heddle::kernels {
+namespace {
+
+double together(double overlap, double a, double b, double c) {
+    const double most = std::max({a, b, c});
+    if (most <= 0) return 0;
+    return most *
+           std::pow(std::pow(a / most, overlap) + std::pow(b / most, overlap) + std::pow(c / most, overlap),
+                    1 / overlap);
+}
+
+/// Falls from one to zero where `bytes` passes `capacity`.
+double kept(double bytes, double capacity, double steepness) {
+    if (bytes <= 0) return 1;
+    return 1 / (1 + std::pow(bytes / capacity, steepness));
+}
+
+/// Tensor core cycles of one stage of a CTA that has the SM to itself.
+double step_cycles(const GemmMachine& machine, const GemmShapeOfTile& tile, double element_bytes) {
+    const double k = machine.step_bytes / element_bytes;
+    const double products = static_cast<double>(tile.m) * tile.n * k / machine.macs_per_cycle;
+    if (!machine.warpgroups) return products;
+    const double instructions = machine.step_bytes / 32 * std::ceil(tile.rows / 64.0);
+    return std::max(products, instructions * (machine.fetch_floor + tile.columns / machine.wgmma_columns));
+}
+
+/// Everything at one clock.
+GemmEstimate at_clock(const GemmMachine& machine, const GemmSurroundings& surroundings, const GemmWork& work,
+                      const GemmShapeOfTile& tile, double clock) {
+    const double tiles = std::ceil(work.m / tile.m) * std::ceil(work.n / tile.n) * work.batch;
+    const double k_per_step = machine.step_bytes / work.element_bytes;
+    const double steps = std::ceil(std::ceil(work.k / k_per_step) / tile.splits);
+    const double ctas = tiles * tile.splits;
+    const double slots = static_cast<double>(machine.sm_count) * tile.ctas_per_sm;
+    const double cycles = step_cycles(machine, tile, work.element_bytes);
+    const double loaded = (static_cast<double>(tile.m) + tile.n) * machine.step_bytes;
+    const double result = static_cast<double>(tile.m) * tile.n * (tile.splits > 1 ? 4 : work.result_bytes);
+
+    const GemmResidency resident = gemm_residency(machine, surroundings, work);
+    const double bytes_a = work.m * work.k * work.element_bytes * work.batch;
+    const double bytes_b = work.n * work.k * work.element_bytes * work.batch;
+    const double bytes_d = work.m * work.n * work.result_bytes * work.batch;
+    const double read = bytes_a * (1 - resident.a) + bytes_b * (1 - resident.b);
+    const double written = tile.splits > 1 ? 0 : bytes_d * (1 - resident.d);
+    const double memory = read / machine.memory_read + written / machine.memory_write;
+
+    GemmEstimate estimate;
+    estimate.clock = clock;
+    estimate.waves = ctas / slots;
+    const double whole = std::floor(ctas / slots), rest = ctas - whole * slots;
+    const double ends = machine.ends + tile.ctas_per_sm * result / machine.sm_store_bytes / clock;
+    const auto wave = [&](double count, double share) {
+        const double per_sm = std::ceil(count / machine.sm_count);
+        const double tensor = steps * std::max(per_sm * cycles, cycles + machine.step_overhead) / clock;
+        const double l2 =
+            (count * steps * loaded / machine.l2_load_bytes + count * result / machine.l2_store_bytes) /
+            clock;
+        estimate.tensor += share * tensor;
+        estimate.l2 += share * l2;
+        return share * together(machine.overlap, tensor, l2, memory * count / ctas);
+    };
+    double busy = whole > 0 ? wave(slots, whole) : 0;
+    if (rest > 0) busy += wave(rest, 1);
+    const double waves = whole + (rest > 0 ? 1 : 0);
+    estimate.ends = ends * (1 + 0.35 * (waves - 1));
+    estimate.memory = memory;
+    estimate.launch = machine.launch;
+    estimate.seconds = machine.launch + estimate.ends + busy + machine.ramp * std::min(1.0, memory / busy);
+    if (tile.splits > 1) {
+        const double traffic = 8 * work.m * work.n * work.batch * tile.splits / machine.slices_bytes;
+        const double hidden = 0.3 * std::min(memory, machine.second_kernel);
+        estimate.slices = machine.second_kernel - hidden + traffic;
+        estimate.seconds += estimate.slices;
+    }
+    const double macs = work.m * work.n * work.k * work.batch;
+    estimate.tensor_use =
+        macs / (machine.macs_per_cycle * machine.sm_count * clock) / std::max(1e-12, estimate.seconds);
+    estimate.memory_use = memory / std::max(1e-12, estimate.seconds);
+    return estimate;
+}
+
+}  // namespace
+
+GemmMachine gemm_machine(const target::GpuTarget& target, ElementType type) {
+    GemmMachine machine;
+    machine.sm_count = target.sm_count;
+    machine.shared_bytes = static_cast<double>(target.shared_bytes_per_cta);
+    const double relative = 2.0 / bytes_of(type);
+    machine.macs_per_cycle = 2048 * relative;
+    const double l2 = static_cast<double>(target.l2_bytes) / (50 << 20);
+    machine.reuse_bytes *= l2;
+    machine.result_bytes *= l2;
+    if (target.compute_capability < 90) {
+        machine.warpgroups = false;
+        machine.clock = machine.power_clock = 1.41e9;
+        machine.macs_per_cycle = (target.compute_capability == 80 ? 1024 : 512) * relative;
+        machine.step_bytes = 64;
+        machine.l2_load_bytes = 2800;
+        machine.memory_read = machine.memory_write = 1.7e12;
+        machine.step_overhead = 0;
+    }
+    return machine;
+}
+
+GemmResidency gemm_residency(const GemmMachine& machine, const GemmSurroundings& surroundings,
+                             const GemmWork& work) {
+    const double a = work.m * work.k * work.element_bytes * work.batch;
+    const double b = work.n * work.k * work.element_bytes * work.batch;
+    const double d = work.m * work.n * work.result_bytes * work.batch;
+    constexpr double kKnee = 11.5;
+    GemmResidency resident;
+    if (!surroundings.repeated) return resident;
+    resident.a = kept(a + b + d, machine.reuse_bytes, kKnee);
+    if (surroundings.weight_copies > 0)
+        resident.b = kept(surroundings.weight_copies * b + a + d / 2, machine.reuse_bytes, kKnee);
+    resident.d = kept(d + (a + b) / 3, machine.result_bytes, kKnee);
+    return resident;
+}
+
+GemmEstimate estimate_gemm(const GemmMachine& machine, const GemmSurroundings& surroundings,
+                           const GemmWork& work, const GemmShapeOfTile& tile) {
+    GemmEstimate estimate = at_clock(machine, surroundings, work, tile, machine.clock);
+    // The clock at which power is within what is allowed for as long as this takes: a few rounds settle it.
+    for (unsigned round = 0; round < 4; ++round) {
+        const double allowed = 1 + machine.boost * std::exp(-estimate.seconds / machine.boost_seconds);
+        const double left = allowed - machine.static_power - machine.memory_power * estimate.memory_use;
+        // tensor_use is of the rate at the present clock; power goes with use and the clock's third power.
+        const double at_full = machine.tensor_power * estimate.tensor_use;
+        if (at_full <= 0) break;
+        const double relative = std::cbrt(std::max(1e-3, left) / at_full);
+        const double clock = std::clamp(machine.power_clock * relative, machine.minimum_clock, machine.clock);
+        if (std::abs(clock / estimate.clock - 1) < 1e-3) break;
+        estimate = at_clock(machine, surroundings, work, tile, clock);
+    }
+    return estimate;
+}
+
+}  // namespace heddle::kernels
