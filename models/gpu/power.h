@@ -17,15 +17,15 @@ struct GpuConfig;
 struct KernelResult;
 
 struct PowerConfig {
-    std::uint32_t governor = 1;     ///< 1: the clock is lowered until a step stays within the limit
-    double limit = 700;             ///< W, board
-    double minimum_clock = 345e6;   ///< Hz, the lowest that the governor sets
-    double idle = 70;               ///< W, board without work
-    double active = 308;            ///< W beyond idle while a kernel runs, whatever it does
-    double nominal_clock = 1.98e9;  ///< Hz, for which the energies hold
-    double allowance = 0;           ///< part of the limit that a short time may take beyond it
-    double allowance_time = 3e-3;   ///< s, in which that decays
-    double data_toggling = 1;       ///< switching of data relative to random numbers; zeros about 0.5
+    std::uint32_t governor = 1;      ///< 1: the clock is lowered until a step stays within the limit
+    double limit = 700;              ///< W, board
+    double minimum_clock = 345e6;    ///< Hz, the lowest that the governor sets
+    double idle = 70;                ///< W, board without work
+    double active = 308;             ///< W beyond idle while a kernel runs, whatever it does
+    double nominal_clock = 1.98e9;   ///< Hz, for which the energies hold
+    double allowance = 0.195;        ///< part of the limit that a short time may take beyond it
+    double allowance_time = 3.1e-3;  ///< s, in which that decays
+    double data_toggling = 1;        ///< switching of data relative to random numbers; zeros about 0.5
     // Joules.
     double instruction = 100e-12;  ///< per machine instruction of a warp: fetch, decode, registers
     double fp32 = 50e-12;          ///< beyond that, per machine instruction of a warp and pipeline

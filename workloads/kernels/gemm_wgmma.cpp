@@ -29,6 +29,12 @@ RegisterShares shares_of(const WgmmaTile& tile) {
     return shares;
 }
 
+/// Per thread of a consumer.
+unsigned accumulators_of(const WgmmaTile& tile) {
+    const unsigned shared_by = tile.schedule == WgmmaSchedule::ping_pong ? 1 : tile.consumers;
+    return tile.rows() / (64 * shared_by) * tile.columns() / 2;
+}
+
 void check(const GemmWgmmaSpec& spec) {
     const WgmmaTile& t = spec.tile;
     const auto fail = [&t](const std::string& problem, const std::string& remedy) {
@@ -59,10 +65,9 @@ void check(const GemmWgmmaSpec& spec) {
     if (t.columns() % 8 != 0 || t.columns() < 8 || t.columns() > 256) {
         fail("the columns of the tile must be a multiple of 8 from 8 to 256", "");
     }
-    const unsigned accumulators = t.rows() / unit * t.columns() / 2, registers = shares_of(t).consumer;
-    if (accumulators + 24 > registers) {
-        fail(std::to_string(accumulators) + " accumulators do not fit in " + std::to_string(registers) +
-                 " registers of a thread",
+    if (!wgmma_sums_fit(t)) {
+        fail(std::to_string(accumulators_of(t)) + " accumulators do not fit in " +
+                 std::to_string(shares_of(t).consumer) + " registers of a thread",
              "use a smaller tile");
     }
     if (t.stages < 2 || t.stages > 8) fail("a ring of 2 to 8 stages is needed", "");
@@ -612,6 +617,11 @@ void Writer::consume() {
 }
 
 }  // namespace
+
+bool wgmma_sums_fit(const WgmmaTile& tile) {
+    constexpr unsigned kBeside = 24;  // addresses, counters
+    return accumulators_of(tile) + kBeside <= shares_of(tile).consumer;
+}
 
 GeneratedKernel generate_gemm_wgmma(const GemmWgmmaSpec& spec) {
     check(spec);

@@ -61,6 +61,9 @@ std::uint32_t gemm_wgmma_shared_bytes(const GemmWgmmaSpec& spec);
 /// Stages that fit for `ctas_per_sm`, at most 8.
 unsigned wgmma_stages(const GemmWgmmaSpec& spec, const target::GpuTarget& target);
 
+/// Whether a consumer's sums fit in its registers.
+bool wgmma_sums_fit(const WgmmaTile& tile);
+
 /// Throws heddle::Error for tiles that cannot be built.
 GeneratedKernel generate_gemm_wgmma(const GemmWgmmaSpec& spec);
 

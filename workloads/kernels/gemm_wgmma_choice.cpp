@@ -36,10 +36,7 @@ std::optional<WgmmaTile> with_schedule(WgmmaTile tile, bool several_waves) {
         several_waves && tile.ctas_per_sm == 1 && rows <= 128 && rows * columns <= 128 * 128;
     tile.schedule = ping_pong ? WgmmaSchedule::ping_pong : WgmmaSchedule::cooperative;
     tile.consumers = ping_pong ? 2 : rows == 64 ? 1 : rows == 192 ? 3 : 2;
-    const unsigned fragments = rows / 64 / (ping_pong ? 1 : tile.consumers);
-    const unsigned registers = 65536 / tile.ctas_per_sm / tile.threads();
-    const unsigned room = std::min(216u, registers * (tile.consumers + 1) / tile.consumers - 48);
-    if (fragments * columns / 2 > std::min(room, tile.consumers == 3 ? 128u : 192u)) return std::nullopt;
+    if (!wgmma_sums_fit(tile)) return std::nullopt;
     return tile;
 }
 
