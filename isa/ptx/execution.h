@@ -101,6 +101,7 @@ struct InstructionInfo {
     bool async_copy = false;  ///< cp.async: global -> shared without registers
     bool bulk_copy = false;   ///< starts an AsyncOperation that copies: cp.async.bulk, st.async
     bool bypass_l1 = false;   ///< .cg, .cv, volatile and the like
+    bool spill = false;       ///< local memory stands in for a register
     CachePolicy cache;        ///< of memory accesses and bulk copies
     Synchronisation synchronisation = Synchronisation::none;
     std::uint16_t async_copy_groups_left = 0;
@@ -230,6 +231,12 @@ class LoadedKernel {
     /// of a pair for 64 bits; kNoRegister for predicates and operands from the constant bank.
     std::span<const std::uint16_t> register_assignment() const;
     static constexpr std::uint16_t kNoRegister = 0xFFFF;
+    /// Values that found no register within the limit of the kernel (.maxnreg, launch bounds, 255) lie in
+    /// local memory. Per thread, as ptxas -v counts them: each load and store in the text once.
+    struct Spills {
+        std::uint32_t stack_bytes = 0, store_bytes = 0, load_bytes = 0;
+    };
+    Spills spills() const;
     std::uint32_t static_shared_bytes() const;
     std::uint32_t parameter_bytes() const;
     /// Byte offset, size and type of each parameter, in order.

@@ -248,6 +248,8 @@ struct Instruction {
     /// Machine operations where the assembler needs others than the form says (isa/ptx/schedule); 0: another
     /// instruction does this one's work. -1: as the form says.
     std::int16_t operations = -1;
+    /// A load or store of a value that found no register (isa/ptx/schedule/spill.h): its slot, plus 1.
+    std::uint16_t spill_slot = 0;
     std::uint32_t unsupported =
         0;  ///< index in Module::unsupported, plus 1: a kernel with it cannot be loaded
 

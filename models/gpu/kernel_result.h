@@ -79,6 +79,8 @@ struct KernelResult {
     std::uint64_t shared_accesses = 0;   ///< warp instructions
     std::uint64_t shared_wavefronts =
         0;  ///< cycles of the shared-memory data path: accesses plus bank conflicts
+    /// Sectors of local memory that stands in for registers (isa/ptx/schedule/spill.h); in `l1` too.
+    std::uint64_t spill_load_sectors = 0, spill_store_sectors = 0;
     std::uint64_t dram_read_bytes = 0, dram_write_bytes = 0;
     std::uint64_t dram_row_hits = 0;
     std::uint64_t tensor_macs = 0;

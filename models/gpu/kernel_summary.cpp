@@ -8,9 +8,10 @@ namespace heddle::models::gpu {
 namespace {
 
 constexpr std::uint64_t KernelResult::*kCounters[] = {
-    &KernelResult::l1_store_sectors, &KernelResult::l2_store_sectors, &KernelResult::atomic_sectors,
-    &KernelResult::crossbar_sectors, &KernelResult::shared_accesses,  &KernelResult::shared_wavefronts,
-    &KernelResult::dram_read_bytes,  &KernelResult::dram_write_bytes, &KernelResult::dram_row_hits,
+    &KernelResult::l1_store_sectors, &KernelResult::l2_store_sectors,   &KernelResult::atomic_sectors,
+    &KernelResult::crossbar_sectors, &KernelResult::spill_load_sectors, &KernelResult::spill_store_sectors,
+    &KernelResult::shared_accesses,  &KernelResult::shared_wavefronts,  &KernelResult::dram_read_bytes,
+    &KernelResult::dram_write_bytes, &KernelResult::dram_row_hits,
 };
 constexpr LevelStatistics KernelResult::*kLevels[] = {&KernelResult::l1, &KernelResult::l2,
                                                       &KernelResult::dram};
@@ -140,6 +141,8 @@ void KernelSummary::add(const Sm& sm) {
     result_.l1.hit_sectors += l.l1_hit_sectors;
     result_.l1_store_sectors += l.l1_store_sectors;
     result_.atomic_sectors += l.atomic_sectors;
+    result_.spill_load_sectors += l.spill_load_sectors;
+    result_.spill_store_sectors += l.spill_store_sectors;
     result_.crossbar_sectors += l.received_sectors;
     result_.shared_accesses += l.shared_accesses;
     result_.shared_wavefronts += l.shared_wavefronts;

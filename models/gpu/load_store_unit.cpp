@@ -188,12 +188,17 @@ LoadStoreUnit::Outcome LoadStoreUnit::access_atomic(const ptx::MemoryAccess& acc
     return {start, load == kNone ? start : kNever};
 }
 
-LoadStoreUnit::Outcome LoadStoreUnit::access_local(const ptx::MemoryAccess& access, const LoadOwner& owner,
-                                                   Cycle now) {
+LoadStoreUnit::Outcome LoadStoreUnit::access_local(const ptx::MemoryAccess& access, bool spill,
+                                                   const LoadOwner& owner, Cycle now) {
     coalesce(access, lines_);
     // isa/ptx gives local memory a window of addresses of its own, which tags of 32 bits do not tell from
     // buffers.
-    for (unsigned i = 0; i < lines_.count; ++i) lines_.lines[i].line += kLocalLines;
+    std::uint64_t sectors = 0;
+    for (unsigned i = 0; i < lines_.count; ++i) {
+        lines_.lines[i].line += kLocalLines;
+        sectors += sector_count(lines_.lines[i].sectors);
+    }
+    if (spill) (access.write ? statistics_.spill_store_sectors : statistics_.spill_load_sectors) += sectors;
     const unsigned wavefronts = global_wavefronts(access, lines_);
     if (!access.write) return load_lines(CacheUse(), owner, now, wavefronts);
     const Cycle start = accept(now, wavefronts);

@@ -34,6 +34,7 @@ struct CacheUse {
 struct LoadStoreStatistics {
     std::uint64_t l1_requests = 0, l1_load_sectors = 0, l1_hit_sectors = 0, l1_store_sectors = 0;
     std::uint64_t atomic_sectors = 0, local_store_sectors = 0;
+    std::uint64_t spill_load_sectors = 0, spill_store_sectors = 0;
     std::uint64_t requested_sectors = 0, received_sectors = 0;  ///< loads and atomics with result, from L2
     std::uint64_t shared_accesses = 0, shared_wavefronts = 0;
 };
@@ -71,7 +72,8 @@ class LoadStoreUnit {
     Outcome access_atomic(const ptx::MemoryAccess& access, const CacheUse& use, bool wants_result,
                           const LoadOwner& owner, Cycle now);
     /// Local memory: L1 is write-back for it, so stores stay there.
-    Outcome access_local(const ptx::MemoryAccess& access, const LoadOwner& owner, Cycle now);
+    /// `spill`: for a value that found no register.
+    Outcome access_local(const ptx::MemoryAccess& access, bool spill, const LoadOwner& owner, Cycle now);
 
     struct Completed {
         LoadOwner owner;

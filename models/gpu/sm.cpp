@@ -541,7 +541,7 @@ LoadStoreUnit::Outcome Sm::access(unsigned warp, const TimedInstruction& row, co
         case ptx::StateSpace::shared_cluster:
             return access_cluster(warp, row, access, owner, now);
         case ptx::StateSpace::local:
-            return load_store_.access_local(access, owner, now);
+            return load_store_.access_local(access, row.info->spill, owner, now);
         case ptx::StateSpace::global:
             if (access.atomic)
                 return load_store_.access_atomic(access, CacheUse(*row.info), row.written != 0, owner, now);

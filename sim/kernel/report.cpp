@@ -111,6 +111,12 @@ std::string time_lines(const KernelRun& run) {
                     ")";
             separator = ", ";
         }
+        if (const std::uint64_t loads = launch.timing.spill_load_sectors,
+            stores = launch.timing.spill_store_sectors;
+            loads + stores != 0)
+            line += fmt::format("\n  registers spilled to local memory: {} read, {} written",
+                                sim::format_si(32.0 * static_cast<double>(loads), "B"),
+                                sim::format_si(32.0 * static_cast<double>(stores), "B"));
         if (launch.timing.sampling.asked) line += sampling_line(launch.timing.sampling);
         const double joules = launch.timing.energy.total();
         line += fmt::format("\n  energy: {}, mean power {}", sim::format_si(joules, "J"),

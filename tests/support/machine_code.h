@@ -61,8 +61,8 @@ struct MachineInstruction {
 };
 
 struct MachineCode {
-    std::vector<MachineInstruction> instructions;  ///< without padding behind the last exit
-    unsigned registers = 0, spill_bytes = 0;
+    std::vector<MachineInstruction> instructions;                   ///< without padding behind the last exit
+    unsigned registers = 0, spill_bytes = 0, spill_load_bytes = 0;  ///< spill_bytes: of stores
 };
 
 inline bool starts_with_any(const std::string& text, std::initializer_list<const char*> starts) {
@@ -88,6 +88,39 @@ inline MachineClass class_of(const std::string& opcode) {
     if (is({"NOP"})) return MachineClass::other;
     return MachineClass::integer;  // IADD3, IMAD, LEA, LOP3, SHF, MOV, SEL, PRMT, S2R, their uniform twins,
                                    // ...
+}
+
+/// Registers and spills, as `ptxas -v` tells them.
+inline void read_notes(const std::string& log, std::map<std::string, MachineCode>& kernels) {
+    std::string line, name;
+    std::istringstream notes(log);
+    while (std::getline(notes, line)) {
+        if (const std::size_t at = line.find("Compiling entry function '"); at != std::string::npos)
+            name = line.substr(at + 26, line.find('\'', at + 26) - at - 26);
+        if (const std::size_t at = line.find("Used "); at != std::string::npos)
+            kernels[name].registers = static_cast<unsigned>(std::atoi(line.c_str() + at + 5));
+        if (const std::size_t at = line.find(" bytes spill stores"); at != std::string::npos) {
+            const std::size_t start = line.rfind(", ", at) + 2;
+            kernels[name].spill_bytes = static_cast<unsigned>(std::atoi(line.c_str() + start));
+            kernels[name].spill_load_bytes =
+                static_cast<unsigned>(std::atoi(line.c_str() + line.find(", ", at) + 2));
+        }
+    }
+}
+
+/// Registers and spills of the module's kernels; needs no nvdisasm.
+inline std::map<std::string, MachineCode> count_registers(const std::string& ptxas, const std::string& text,
+                                                          const std::string& architecture,
+                                                          const std::filesystem::path& folder) {
+    const auto file = folder / "module.ptx", cubin = folder / "module.cubin";
+    std::ofstream(file) << text;
+    std::string log;
+    std::map<std::string, MachineCode> kernels;
+    if (run_command("'" + ptxas + "' -v -arch=" + architecture + " -o '" + cubin.string() + "' '" +
+                        file.string() + "'",
+                    log) == 0)
+        read_notes(log, kernels);
+    return kernels;
 }
 
 /// Kernels by name. `text`: a whole module; `architecture`: "sm_90a".
@@ -135,17 +168,7 @@ inline std::map<std::string, MachineCode> assemble_text(const std::string& ptxas
         }
         kernels[name].instructions.push_back(one);
     }
-    std::istringstream notes(log);
-    while (std::getline(notes, line)) {
-        if (const std::size_t at = line.find("Compiling entry function '"); at != std::string::npos)
-            name = line.substr(at + 26, line.find('\'', at + 26) - at - 26);
-        if (const std::size_t at = line.find("Used "); at != std::string::npos)
-            kernels[name].registers = static_cast<unsigned>(std::atoi(line.c_str() + at + 5));
-        if (const std::size_t at = line.find(" bytes spill stores"); at != std::string::npos) {
-            const std::size_t start = line.rfind(", ", at) + 2;
-            kernels[name].spill_bytes = static_cast<unsigned>(std::atoi(line.c_str() + start));
-        }
-    }
+    read_notes(log, kernels);
     for (auto& [kernel, code] : kernels) {  // padding, and the endless loop behind the last exit
         while (!code.instructions.empty() &&
                (code.instructions.back().opcode == "NOP" || !code.instructions.back().target.empty()))

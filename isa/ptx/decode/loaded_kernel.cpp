@@ -17,6 +17,7 @@
 #include "isa/ptx/schedule/assemble.h"
 #include "isa/ptx/schedule/operand_meetings.h"
 #include "isa/ptx/schedule/register_allocation.h"
+#include "isa/ptx/schedule/spill.h"
 
 namespace heddle::ptx {
 namespace {
@@ -238,6 +239,7 @@ InstructionInfo describe(const Instruction& n, const RegisterUse& use, unsigned 
         if (n.operations == 0) info.pipeline = Pipeline::none;
     }
     describe_memory(n, info);
+    info.spill = n.spill_slot != 0;
     describe_synchronisation(n, info);
     if (is_matrix_multiply(n)) {
         info.tensor_macs = multiply_accumulates(n);
@@ -269,20 +271,6 @@ std::vector<std::byte> build_constant_bank(const Kernel& kernel) {
     return bank;
 }
 
-// .maxntid and .minnctapersm make the compiler spill rather than use more registers than the occupancy asked
-// for allows.
-unsigned limit_registers(const Kernel& kernel, unsigned registers) {
-    constexpr unsigned kRegistersPerSm = 65536;
-    std::uint64_t threads = 1;
-    const bool required = kernel.required_threads[0] != 0;
-    for (unsigned d = 0; d < 3; ++d)
-        threads *= required ? kernel.required_threads[d] : kernel.maximum_threads[d];
-    if (threads == 0) return registers;
-    const std::uint64_t ctas = std::max(1u, kernel.minimum_ctas);
-    const std::uint64_t limit = kRegistersPerSm / (threads * ctas) / 8 * 8;
-    return static_cast<unsigned>(std::min<std::uint64_t>(registers, std::max<std::uint64_t>(limit, 16)));
-}
-
 RegisterAllocation allocate_for_banks(const Kernel& kernel, const Analysis& analysis,
                                       std::span<const InstructionInfo> instructions) {
     const std::vector<unsigned> weights = register_weights(kernel, analysis.uses);
@@ -305,8 +293,7 @@ unsigned needed_registers(const Kernel& kernel, const Analysis& analysis,
         return count_registers(kernel, analysis.uses, analysis.flow, analysis.liveness);
     unsigned needed = std::clamp(allocation.count, kFewest, kMost);
     if (needed < kFullOccupancy) needed = std::clamp(allocation.count + kSpread, kFewest, kFullOccupancy);
-    if (kernel.maximum_registers == 0) return needed;
-    return std::min(needed, std::max(kFewest, kernel.maximum_registers / 8 * 8));
+    return needed;
 }
 
 // The registers per thread at entry of a kernel with setmaxnreg. ptxas 13.0 must know them, from .maxnreg or
@@ -315,7 +302,7 @@ unsigned needed_registers(const Kernel& kernel, const Analysis& analysis,
 unsigned registers_at_entry(const Kernel& kernel) {
     if (kernel.maximum_registers != 0) return kernel.maximum_registers / 8 * 8;
     const bool threads = kernel.required_threads[0] != 0 || kernel.maximum_threads[0] != 0;
-    return threads && kernel.minimum_ctas != 0 ? limit_registers(kernel, 248) : 0;
+    return threads && kernel.minimum_ctas != 0 ? std::min(248u, launch_bound_registers(kernel)) : 0;
 }
 
 // Returns the registers per thread of the kernel, which would be `counted` without setmaxnreg.
@@ -429,7 +416,7 @@ LoadedKernel::LoadedKernel(std::shared_ptr<const Module> module, const std::stri
     }
     loaded.registers = allocate_for_banks(kernel, analysis, loaded.information);
     loaded.registers_per_thread = settle_register_changes(
-        kernel, limit_registers(kernel, needed_registers(kernel, analysis, loaded.registers)),
+        kernel, std::min(register_ceiling(kernel), needed_registers(kernel, analysis, loaded.registers)),
         loaded.information);
     loaded.steering_instructions = analysis.steering.count;
     loaded.steering_reads = analysis.steering.steering_reads;
@@ -465,6 +452,19 @@ void LoadedKernel::set_registers_per_thread(unsigned registers) {
 }
 unsigned LoadedKernel::register_count() const {
     return implementation_->registers.count;
+}
+LoadedKernel::Spills LoadedKernel::spills() const {
+    Spills result;
+    const Kernel& kernel = implementation_->kernel;
+    std::vector<bool> counted(kernel.variables.size(), false);
+    for (const Instruction& n : kernel.instructions) {
+        if (n.spill_slot == 0) continue;
+        const auto bytes = static_cast<std::uint32_t>(kernel.variables[n.spill_slot - 1u].bytes);
+        (n.opcode == Opcode::ld ? result.load_bytes : result.store_bytes) += bytes;
+        if (!counted[n.spill_slot - 1u]) result.stack_bytes += bytes;
+        counted[n.spill_slot - 1u] = true;
+    }
+    return result;
 }
 std::span<const std::uint16_t> LoadedKernel::register_assignment() const {
     return implementation_->registers.physical;

@@ -73,6 +73,9 @@ class RootAnalysis {
   public:
     RootAnalysis(const Kernel& kernel, std::span<const RegisterUse> uses) : kernel_(kernel), uses_(uses) {
         roots_.assign(kernel.registers.size() + 1, 0);
+        for (const Instruction& n : kernel.instructions) {
+            if (n.spill_slot >= slot_roots_.size()) slot_roots_.resize(n.spill_slot + std::size_t{1}, 0);
+        }
         name_roots();
         for (bool changed = true; changed;) {
             changed = false;
@@ -146,6 +149,7 @@ class RootAnalysis {
                    (n.operands[0].kind == Operand::Kind::vector ? kUnknown : 0);
         }
         if (n.opcode == Opcode::call) return kUnknown;
+        if (n.spill_slot != 0) return slot_roots_[n.spill_slot];
         const bool loads = n.opcode == Opcode::ld || n.opcode == Opcode::ldu || n.opcode == Opcode::atom;
         if (loads) return bits_of(n.type()) >= 64 ? kUnknown : 0;
         if (forgets_pointers(n)) return 0;
@@ -169,6 +173,13 @@ class RootAnalysis {
     }
 
     bool propagate(std::size_t i) {
+        const Instruction& n = kernel_.instructions[i];
+        if (n.spill_slot != 0 && n.opcode == Opcode::st) {
+            Roots& slot = slot_roots_[n.spill_slot];
+            const Roots before = slot;
+            slot |= of_operand(n.operands[1]);
+            return slot != before;
+        }
         if (uses_[i].writes.empty()) return false;
         const Roots result = result_of(i);
         bool changed = false;
@@ -181,7 +192,8 @@ class RootAnalysis {
 
     const Kernel& kernel_;
     std::span<const RegisterUse> uses_;
-    std::vector<Roots> roots_;
+    std::vector<Roots> roots_;            // of registers
+    std::vector<Roots> slot_roots_;       // of what is spilled
     std::vector<std::uint32_t> offsets_;  // of parameters used as pointers
     std::vector<std::size_t> variable_numbers_;
 };
@@ -191,11 +203,13 @@ struct Region {
     bool exists = false;
     StateSpace space = StateSpace::none;
     Roots roots = 0;
-    bool anywhere = false;  // in that space
+    bool anywhere = false;         // in that space
+    std::uint16_t spill_slot = 0;  // which nothing else touches
 };
 
 bool overlap(const Region& a, const Region& b) {
     if (!a.exists || !b.exists) return false;
+    if (a.spill_slot != 0 || b.spill_slot != 0) return a.spill_slot == b.spill_slot;
     if (a.space != b.space && a.space != StateSpace::generic && b.space != StateSpace::generic) return false;
     return a.anywhere || b.anywhere || (a.roots & b.roots) != 0;
 }
@@ -258,6 +272,14 @@ class Slicer {
 
     void describe_access(std::size_t i) {
         const Instruction& n = kernel_.instructions[i];
+        if (n.spill_slot != 0) {
+            (n.opcode == Opcode::ld ? reads_ : writes_)[i] = {.exists = true,
+                                                              .space = StateSpace::local,
+                                                              .roots = 0,
+                                                              .anywhere = false,
+                                                              .spill_slot = n.spill_slot};
+            return;
+        }
         if (is_asynchronous(n)) return describe_asynchronous(i);
         switch (n.opcode) {
             case Opcode::ld:
@@ -365,7 +387,7 @@ class Slicer {
 
     void add_region(const Region& added) {
         for (Region& known : steering_) {
-            if (known.space != added.space) continue;
+            if (known.space != added.space || known.spill_slot != added.spill_slot) continue;
             known.roots |= added.roots;
             known.anywhere = known.anywhere || added.anywhere;
             return;
@@ -392,7 +414,7 @@ class Slicer {
     std::span<const RegisterUse> uses_;
     RootAnalysis roots_;
     std::vector<Region> reads_, writes_;
-    std::vector<Region> steering_;  // one per space
+    std::vector<Region> steering_;  // one per space, and per spilled value
     std::vector<bool> done_;        // operands have been marked
     SteeringSlice slice_;
 };

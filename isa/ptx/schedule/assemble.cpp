@@ -9,6 +9,7 @@
 #include "isa/ptx/schedule/list_scheduler.h"
 #include "isa/ptx/schedule/register_allocation.h"
 #include "isa/ptx/schedule/simplify.h"
+#include "isa/ptx/schedule/spill.h"
 
 namespace heddle::ptx {
 
@@ -17,9 +18,8 @@ namespace {
 // The order may cost no thread block its place: as many registers as before, to the next allocation unit.
 // Peak of live values and count differ by what alignment and gaps cost, so the limit is lowered until the
 // count fits.
-void order_within_registers(Kernel& kernel) {
+void order_within_registers(Kernel& kernel, unsigned limit) {
     constexpr unsigned kTries = 4;
-    const unsigned limit = register_limit(kernel, allocate_registers(kernel).count);
     unsigned live = limit - 1;  // without the stack pointer
     for (unsigned t = 0; t < kTries; ++t) {
         std::vector<Instruction> ordered = schedule_blocks(kernel, live);
@@ -48,7 +48,12 @@ void assemble(Kernel& kernel) {
         if (!changed) break;
     }
     mark_absorbed(kernel);
-    order_within_registers(kernel);
+    const unsigned ceiling = register_ceiling(kernel);
+    const unsigned needed = allocate_registers(kernel).count;
+    order_within_registers(kernel, std::min(ceiling, register_limit(kernel, needed)));
+    if (needed <= ceiling) return;
+    // Loads of what is spilled move ahead of their readers where registers are left.
+    if (spill_registers(kernel, ceiling)) order_within_registers(kernel, ceiling);
 }
 
 }  // namespace heddle::ptx

@@ -9,6 +9,8 @@
 namespace heddle::ptx {
 namespace {
 
+constexpr std::uint32_t kSpillSlots = 0x80000000u;  // behind all registers: slots of spilled values
+
 struct Access {
     std::uint32_t place;  // in the block
     StateSpace space;
@@ -151,6 +153,11 @@ class Finder {
 
     Access describe(std::uint32_t at, const Instruction& n, bool store) {
         Access access{at, space_of(n), kNoInstruction, 0, 0, 0, false};
+        if (n.spill_slot != 0) {
+            access.base = kSpillSlots + n.spill_slot;
+            access.exact = true;
+            return access;
+        }
         const Operand& address = n.operands[store ? 0 : 1];
         if ((n.opcode != Opcode::ld && n.opcode != Opcode::st) || address.kind != Operand::Kind::address)
             return access;
@@ -168,6 +175,8 @@ class Finder {
     }
 
     static bool may_overlap(const Access& a, const Access& b) {
+        const auto is_slot = [](const Access& x) { return x.exact && x.base > kSpillSlots; };
+        if (is_slot(a) || is_slot(b)) return is_slot(a) && is_slot(b) && a.base == b.base;
         const bool generic = a.space == StateSpace::generic || b.space == StateSpace::generic;
         if (a.space != b.space && !generic) return false;
         if (!a.exact || !b.exact || a.base != b.base || a.version != b.version) return true;
@@ -223,7 +232,7 @@ std::uint32_t expected_latency(const Instruction& n) {
         case Pipeline::tensor:
             return kTensor;
         case Pipeline::load_store: {
-            const bool far = n.opcode == Opcode::ld && n.space != StateSpace::shared &&
+            const bool far = n.opcode == Opcode::ld && n.spill_slot == 0 && n.space != StateSpace::shared &&
                              n.space != StateSpace::constant && n.space != StateSpace::parameter;
             return far || n.opcode == Opcode::atom ? kGlobal : kShared;
         }

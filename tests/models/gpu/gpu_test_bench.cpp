@@ -20,9 +20,10 @@ std::string kernel_text(const std::string& body, unsigned parameters, unsigned s
 
 TestLaunch GpuTestBench::launch(const std::string& text, unsigned grid, unsigned block,
                                 const std::vector<std::uint64_t>& arguments, ptx::Mode mode,
-                                unsigned dynamic_shared) {
+                                unsigned dynamic_shared, ptx::Assembly assembly) {
     TestLaunch result;
-    result.kernel = std::make_shared<ptx::LoadedKernel>(ptx::parse_shared(text, "test.ptx"), "kernel");
+    result.kernel =
+        std::make_shared<ptx::LoadedKernel>(ptx::parse_shared(text, "test.ptx"), "kernel", 0, assembly);
     std::vector<std::vector<std::byte>> values;
     for (const std::uint64_t argument : arguments) {
         values.emplace_back(sizeof argument);

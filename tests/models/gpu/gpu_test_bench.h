@@ -33,7 +33,7 @@ class GpuTestBench {
 
     TestLaunch launch(const std::string& text, unsigned grid, unsigned block,
                       const std::vector<std::uint64_t>& arguments, ptx::Mode mode = ptx::Mode::functional,
-                      unsigned dynamic_shared = 0);
+                      unsigned dynamic_shared = 0, ptx::Assembly assembly = ptx::Assembly::as_written);
     KernelResult run(const std::string& text, unsigned grid, unsigned block,
                      const std::vector<std::uint64_t>& arguments, const RunOptions& options = {},
                      ptx::Mode mode = ptx::Mode::functional) {
