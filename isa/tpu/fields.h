@@ -27,6 +27,7 @@ void visit_fields(Operation& dma, Visitor& visitor) {
     const bool indexed = dma.kind != DmaKind::load && dma.kind != DmaKind::store;
     visitor.affine("indices", dma.indices, indexed);
     visitor.number("table_rows", dma.table_rows, indexed);
+    visitor.mark("host", dma.host);
 }
 
 template <class Visitor, class Operation>

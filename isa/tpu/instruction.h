@@ -63,6 +63,7 @@ struct Dma {
     std::uint64_t hbm_stride = 0;
     Affine indices;
     std::uint32_t table_rows = 0;
+    bool host = false;  ///< load or store: the other side is the host's memory, over its link
     bool operator==(const Dma&) const = default;
 };
 

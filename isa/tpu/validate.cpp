@@ -115,6 +115,8 @@ class CoreValidator {
             fail("copies nothing", "give rows and row_bytes of at least 1");
         check_vmem(dma.vmem, dma.rows, dma.row_bytes, dma.vmem_stride, 1);
         if (range_of(dma.hbm).low < 0) fail("the HBM address is negative");
+        if (dma.host && dma.kind != DmaKind::load && dma.kind != DmaKind::store)
+            fail("the host link only loads and stores");
         if (dma.kind == DmaKind::scatter_add && (dma.row_bytes % 4 != 0 || dma.vmem_stride % 4 != 0)) {
             fail("scatter_add adds fp32: row_bytes and vmem_stride are multiples of 4");
         }

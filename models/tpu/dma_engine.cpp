@@ -10,6 +10,7 @@ DmaEngine::DmaEngine(const sc_core::sc_module_name& name, ClockDomain& clock, co
       flags("flags"),
       memory("memory"),
       hbm("hbm"),
+      host("host"),
       instructions("instructions"),
       config_(config),
       access_bytes_(access_bytes),
@@ -62,7 +63,8 @@ UnitState DmaEngine::obstacle(const Direction& direction, Cycle now) const {
     const IssuedInstruction* const next = direction.queue.front(now);
     if (next == nullptr || now < direction.free_at) return UnitState::empty;
     if (direction.under_way.size() >= config_.outstanding) return UnitState::outstanding;
-    if (!flags->ready(*next->instruction, now)) return UnitState::sync_flag;
+    if (const UnitState wait = flags->obstacle(*next->instruction, now); wait != UnitState::working)
+        return wait;
     if (!direction.port_claimed && !memory->has_room(rate_of(direction), now))
         return UnitState::on_chip_memory;
     return UnitState::working;
@@ -119,10 +121,12 @@ void DmaEngine::begin(Direction& direction, Cycle now) {
         std::max<std::uint64_t>((request.bytes + config_.bytes_per_cycle - 1) / config_.bytes_per_cycle,
                                 one_piece ? 1ull : strips * config_.cycles_per_strip);
     request.write = &direction == &store_;
-    hbm->request(first_hbm_queue_ + (request.write ? 1 : 0), request, now + config_.issue_cycles);
+    (dma.host ? host : hbm)
+        ->request(first_hbm_queue_ + (request.write ? 1 : 0), request, now + config_.issue_cycles);
     direction.under_way.push_back({issued, now, kNever, request.number});
     direction.free_at = now + 1;
     const std::uint64_t bytes = std::uint64_t{dma.rows} * dma.row_bytes;
+    if (dma.host) statistics_.host_bytes += bytes;
     if (request.write) {
         ++statistics_.stores;
         statistics_.bytes_stored += bytes;
@@ -170,7 +174,7 @@ Cycle DmaEngine::tick(Cycle now) {
         const UnitState state = obstacle(*direction, now);
         if (state == UnitState::working) {
             begin(*direction, now);
-        } else if (state == UnitState::sync_flag) {
+        } else if (waits_for_flag(state)) {
             flags->tell_of_signals(*direction->queue.front(now)->instruction, *this, now);
         } else if (state == UnitState::on_chip_memory) {
             memory->tell_of_room(*this, now);

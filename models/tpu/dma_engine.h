@@ -15,6 +15,7 @@ namespace heddle::models {
 struct DmaStatistics {
     std::uint64_t loads = 0, stores = 0;
     std::uint64_t bytes_loaded = 0, bytes_stored = 0;  ///< asked for; the bus moves whole pieces
+    std::uint64_t host_bytes = 0;                      ///< of these, to and from the host
     UnitTimes load_times{}, store_times{};             ///< working: at least one transfer is under way
     Cycle last_cycle = 0;
 };
@@ -23,7 +24,7 @@ class DmaEngine : public Block, public InstructionSink, public HbmClient {
   public:
     sc_core::sc_port<SyncFlagInterface> flags;
     sc_core::sc_port<OnChipMemoryInterface> memory;
-    sc_core::sc_port<HbmInterface> hbm;
+    sc_core::sc_port<HbmInterface> hbm, host;
     sc_core::sc_export<InstructionSink> instructions;
 
     /// Requests go to HBM queues `first_hbm_queue` (loads) and the one behind it (stores).
@@ -38,6 +39,12 @@ class DmaEngine : public Block, public InstructionSink, public HbmClient {
     const DmaStatistics& statistics();
 
     void served(std::uint64_t request, Cycle at) override;
+    /// The run is over: the last state lasts until cycle `end`, so that all times add up to the run.
+    void close_accounts(Cycle end) {
+        load_.times.enter(load_.times.state(), end);
+        store_.times.enter(store_.times.state(), end);
+    }
+
     Cycle tick(Cycle now) override;
     bool can_act(Cycle now) const override;
     void reset() override;

@@ -87,7 +87,8 @@ Cycle MatrixUnit::drained_at() const {
 
 UnitState MatrixUnit::common_obstacle(const Stream& stream, OnChipRate rate, Cycle now) const {
     const IssuedInstruction* const next = stream.queue.front(now);
-    if (!flags->ready(*next->instruction, now)) return UnitState::sync_flag;
+    if (const UnitState wait = flags->obstacle(*next->instruction, now); wait != UnitState::working)
+        return wait;
     if (!memory->has_room(rate, now)) return UnitState::on_chip_memory;
     return UnitState::working;
 }
@@ -108,6 +109,9 @@ UnitState MatrixUnit::obstacle_to_matmul(Cycle now) const {
     const IssuedInstruction* const next = matmul_.queue.front(now);
     if (matmul_.active || now < matmul_.free_at) return UnitState::accumulator;
     if (next == nullptr) return UnitState::empty;
+    // Told in this order: an instruction whose activations are not there does not wait for weights yet.
+    if (const UnitState wait = flags->obstacle(*next->instruction, now); wait != UnitState::working)
+        return wait;
     const auto& matmul = next->as<tpu::Matmul>();
     if (matmul.next_weights) {
         if (tiles_ready_.empty()) return UnitState::weights;
@@ -188,6 +192,8 @@ void MatrixUnit::begin(Stream& stream, Cycle now) {
         ++statistics_.matmuls;
         statistics_.rows_streamed += length;
         statistics_.macs += std::uint64_t{matmul.rows} * matmul.depth * matmul.columns;
+        statistics_.useful_cycles += static_cast<double>(length) * matmul.depth * matmul.columns /
+                                     (static_cast<double>(config_.rows) * config_.columns);
         statistics_.last_array_cycle = drained_at() - 1;
     } else {
         stream.end = kNever;
@@ -211,7 +217,7 @@ void MatrixUnit::finish(Stream& stream, Cycle now) {
 void MatrixUnit::ask_to_be_woken(Stream& stream, UnitState obstacle, Cycle now) {
     const IssuedInstruction* const next = stream.queue.front(now);
     if (next == nullptr) return;
-    if (obstacle == UnitState::sync_flag) flags->tell_of_signals(*next->instruction, *this, now);
+    if (waits_for_flag(obstacle)) flags->tell_of_signals(*next->instruction, *this, now);
     if (obstacle == UnitState::on_chip_memory) memory->tell_of_room(*this, now);
 }
 

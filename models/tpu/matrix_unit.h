@@ -28,6 +28,7 @@ struct MatrixUnitStatistics {
     std::uint64_t pushes = 0, matmuls = 0, pops = 0;
     std::uint64_t rows_streamed = 0;  ///< cycles in which an activation row enters
     std::uint64_t macs = 0;           ///< useful ones: rows x depth x columns
+    double useful_cycles = 0;         ///< streamed cycles, each weighted by the share of cells that had work
     UnitTimes times{};                ///< of the matmul stream
     Cycle last_array_cycle = 0;       ///< in which the last processing element worked
     Cycle last_cycle = 0;             ///< in which anything happened
@@ -50,6 +51,9 @@ class MatrixUnit : public Block, public InstructionSink {
     /// Told of every push, matmul stream and pop; nullptr: nobody is.
     void set_observer(UnitObserver* observer) { observer_ = observer; }
     const MatrixUnitStatistics& statistics();
+
+    /// The run is over: the last state lasts until cycle `end`, so that all times add up to the run.
+    void close_accounts(Cycle end) { times_.enter(times_.state(), end); }
 
     Cycle tick(Cycle now) override;
     bool can_act(Cycle now) const override;

@@ -5,7 +5,32 @@
 namespace heddle::models {
 
 SyncFlags::SyncFlags(const sc_core::sc_module_name& name, unsigned count, unsigned remote_cycles)
-    : sc_module(name), flags_(count), remote_cycles_(remote_cycles), cores_{this} {}
+    : sc_module(name),
+      flags_(count),
+      meaning_(count, UnitState::sync_flag),
+      remote_cycles_(remote_cycles),
+      cores_{this} {}
+
+void SyncFlags::name_signallers(const tpu::CoreProgram* program) {
+    std::fill(meaning_.begin(), meaning_.end(), UnitState::sync_flag);
+    if (program == nullptr) return;
+    for (const tpu::Instruction& instruction : program->instructions) {
+        UnitState meaning = UnitState::results;
+        if (const auto* dma = std::get_if<tpu::Dma>(&instruction.operation)) {
+            meaning = dma->host ? UnitState::input : UnitState::transfer;
+        } else if (tpu::unit_of(instruction.operation) == tpu::UnitKind::sequencer) {
+            continue;
+        }
+        for (const tpu::FlagSignal& signal : instruction.signals)
+            if (signal.core < 0) meaning_[signal.flag] = meaning;
+    }
+}
+
+UnitState SyncFlags::obstacle(const tpu::Instruction& instruction, Cycle now) const {
+    for (const tpu::FlagWait& wait : instruction.waits)
+        if (value(wait.flag, now) < wait.count) return meaning_[wait.flag];
+    return UnitState::working;
+}
 
 void SyncFlags::reset() {
     for (Flag& flag : flags_) flag = {};

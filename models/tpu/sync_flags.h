@@ -5,7 +5,9 @@
 #include <vector>
 
 #include "isa/tpu/instruction.h"
+#include "isa/tpu/program.h"
 #include "models/common/clock_domain.h"
+#include "models/tpu/unit_statistics.h"
 
 namespace heddle::models {
 
@@ -13,6 +15,8 @@ class SyncFlagInterface : public virtual sc_core::sc_interface {
   public:
     /// Whether all flags that the instruction waits for hold enough in cycle `now`.
     virtual bool ready(const tpu::Instruction& instruction, Cycle now) const = 0;
+    /// `working` when ready(), else what the first flag that holds too little stands for.
+    virtual UnitState obstacle(const tpu::Instruction& instruction, Cycle now) const = 0;
     /// Takes what the instruction waits for. Only when ready().
     virtual void take(const tpu::Instruction& instruction, Cycle now) = 0;
     /// Wakes `block` whenever a flag that the instruction waits for has been signalled.
@@ -27,8 +31,11 @@ class SyncFlags : public sc_core::sc_module, public SyncFlagInterface {
     /// The flags of all cores, this one's among them, by core number.
     void connect(std::vector<SyncFlags*> cores) { cores_ = std::move(cores); }
     void reset();
+    /// Who signals each flag of this core, so that waits can be told apart; nullptr: nobody does.
+    void name_signallers(const tpu::CoreProgram* program);
 
     bool ready(const tpu::Instruction& instruction, Cycle now) const override;
+    UnitState obstacle(const tpu::Instruction& instruction, Cycle now) const override;
     void take(const tpu::Instruction& instruction, Cycle now) override;
     void tell_of_signals(const tpu::Instruction& instruction, Block& block, Cycle now) override;
     void signal(const tpu::Instruction& instruction, Cycle now) override;
@@ -44,6 +51,7 @@ class SyncFlags : public sc_core::sc_module, public SyncFlagInterface {
     void arrive(unsigned flag, Cycle visible);
 
     std::vector<Flag> flags_;
+    std::vector<UnitState> meaning_;  ///< of waiting for a flag
     unsigned remote_cycles_;
     std::vector<SyncFlags*> cores_;
 };

@@ -32,12 +32,14 @@ Tpu::Tpu(const sc_core::sc_module_name& name, const TpuConfig& config)
       config_(checked(config)),
       limits_(limits_of(config)),
       clock_("clock", config.clock_hertz),
-      hbm_("hbm", clock_, config.hbm, 2 * config.cores) {
+      hbm_("hbm", clock_, config.hbm, 2 * config.cores),
+      host_("host", clock_, host_memory_of(config), 2 * config.cores) {
     std::vector<SyncFlags*> flags;
     for (unsigned index = 0; index < config.cores; ++index) {
         const std::string core_name = "core_" + std::to_string(index);
         cores_.push_back(std::make_unique<TpuCore>(core_name.c_str(), clock_, config_, index));
         cores_.back()->hbm(hbm_.requests);
+        cores_.back()->host(host_.requests);
         flags.push_back(&cores_.back()->flags);
     }
     for (const auto& core : cores_) core->flags.connect(flags);
@@ -48,6 +50,7 @@ TpuResult Tpu::run(const tpu::Program& program, tpu::Memory& memory, const TpuRu
     clock_.restart();
     clock_.set_tick_every_cycle(options.tick_every_cycle);
     hbm_.reset();
+    host_.reset();
     TpuResult result;
     Recorder recorder(result.events);
     const bool functional = options.mode == TpuMode::functional;
@@ -63,6 +66,7 @@ TpuResult Tpu::run(const tpu::Program& program, tpu::Memory& memory, const TpuRu
         }
         core.set_values(functional ? values_[index].get() : nullptr, &memory);
         core.set_observer(options.record_events ? &recorder : nullptr);
+        core.flags.name_signallers(index < program.cores.size() ? &program.cores[index] : nullptr);
         core.sequencer.start(index < program.cores.size() ? &program.cores[index] : nullptr);
     }
     const std::uint64_t before = clock_.activations();
@@ -80,6 +84,7 @@ TpuResult Tpu::run(const tpu::Program& program, tpu::Memory& memory, const TpuRu
     result.seconds = static_cast<double>(result.cycles) / config_.clock_hertz;
     result.hbm = hbm_.statistics();
     for (const auto& core : cores_) {
+        core->close_accounts(result.cycles);
         TpuCoreResult part;
         part.sequencer = core->sequencer.statistics();
         for (const auto& unit : core->matrix_units) part.matrix.push_back(unit->statistics());
@@ -99,6 +104,7 @@ void Tpu::summarise(TpuResult& result) const {
             result.macs += unit.macs;
             streamed += unit.rows_streamed;
         }
+        result.host_bytes += core.dma.host_bytes;
         vector += core.vector.times[static_cast<std::size_t>(UnitState::working)];
         result.bytes_loaded += core.dma.bytes_loaded;
         result.bytes_stored += core.dma.bytes_stored;
@@ -110,6 +116,9 @@ void Tpu::summarise(TpuResult& result) const {
     result.vector_busy = static_cast<double>(vector) / (cycles * config_.cores);
     result.hbm_busy = result.hbm.busy_cycles / cycles;
     result.mac_utilisation = static_cast<double>(result.macs) / (cycles * cells);
+    for (const TpuCoreResult& core : result.cores)
+        for (const MatrixUnitStatistics& unit : core.matrix) result.where.add(unit);
+    result.where.divide(cycles * units);
     const double most = std::max({result.matrix_busy, result.vector_busy, result.hbm_busy});
     if (most < 0.5) {
         result.bound_by = "latency";

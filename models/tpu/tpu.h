@@ -48,7 +48,7 @@ class Tpu : public sc_core::sc_module {
     TpuConfig config_;
     tpu::Limits limits_;
     ClockDomain clock_;
-    TpuHbm hbm_;
+    TpuHbm hbm_, host_;
     std::vector<std::unique_ptr<TpuCore>> cores_;
     std::vector<std::unique_ptr<tpu::CoreState>> values_;
     std::uint64_t activations_ = 0;

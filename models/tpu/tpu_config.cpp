@@ -1,5 +1,8 @@
 #include "models/tpu/tpu_config.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "isa/common/error.h"
 
 namespace heddle::models {
@@ -32,6 +35,8 @@ void TpuConfig::describe(ParameterList& list) {
              "vector registers loaded from VMEM per cycle");
     list.add("vector.store_slots", vector.store_slots, Q::count, 1, 16,
              "vector registers stored to VMEM per cycle");
+    list.add("vector.cycles_per_register", vector.cycles_per_register, Q::count, 1, 64,
+             "cycles that a slot takes for a register of 8 x 128 elements");
     list.add("vector.lane_reduction", vector.lane_reduction_cycles, Q::cycles, 0, 1024,
              "to reduce a register over its 128 lanes");
     list.add("vector.sublane_reduction", vector.sublane_reduction_cycles, Q::cycles, 0, 1024,
@@ -73,6 +78,11 @@ void TpuConfig::describe(ParameterList& list) {
              "smallest piece of memory that is fetched or written");
     list.add("hbm.arbitration", hbm.arbitration_bytes, Q::bytes, 64, 1 << 24,
              "served to one DMA queue before the next gets its turn");
+
+    list.add("host.bandwidth", host.bandwidth, Q::bandwidth, 1e6, 1e13,
+             "of the link to the host, each direction");
+    list.add("host.efficiency", host.efficiency, Q::ratio, 0.01, 1, "share of it that payload reaches");
+    list.add("host.latency", host.latency_seconds, Q::time, 0, 1e-2, "from request to data");
 
     list.add_choice("compiler.operands", compiler.operands, {"streamed", "whole"},
                     "whole: a product that fits VMEM brings its second operand there before it begins");
@@ -122,6 +132,16 @@ void TpuConfig::check() const {
              "compiler.fp32_passes", "choose one of these");
     if (vmem.bytes > hbm.bytes)
         fail("on-chip memory is larger than device memory", "vmem.size", "swap vmem.size and hbm.size?");
+}
+
+HbmConfig host_memory_of(const TpuConfig& config) {
+    HbmConfig memory;
+    memory.bandwidth = config.host.bandwidth;
+    memory.efficiency = config.host.efficiency;
+    memory.latency_cycles =
+        std::max(1u, static_cast<unsigned>(std::lround(config.host.latency_seconds * config.clock_hertz)));
+    memory.access_bytes = config.hbm.access_bytes;
+    return memory;
 }
 
 target::TpuTarget target_of(const TpuConfig& config) {

@@ -40,7 +40,9 @@ struct VectorUnitConfig {
     unsigned lane_reduction_cycles = 8;     ///< per register: log2(128) rotate-and-add steps and the way out
     unsigned sublane_reduction_cycles = 4;  ///< per register: log2(8) steps and the way out
     unsigned transpose_cycles = 8;          ///< per register, through the cross-lane unit
-    unsigned startup_cycles = 16;           ///< from the start of an instruction to its first result
+    unsigned cycles_per_register =
+        1;  ///< for each operation, load and store: more where the datapath is narrower
+    unsigned startup_cycles = 16;  ///< from the start of an instruction to its first result
 };
 
 struct OnChipMemoryConfig {
@@ -75,6 +77,13 @@ struct HbmConfig {
     unsigned arbitration_bytes = 16384;  ///< served to one queue before the next gets its turn
 };
 
+/// The link to the host's memory.
+struct HostLinkConfig {
+    double bandwidth = 16e9;        ///< bytes per second, either direction
+    double efficiency = 0.8;        ///< of that, for payload
+    double latency_seconds = 1e-6;  ///< from request to data
+};
+
 /// What its compiler does, as far as a run depends on it; the schedules themselves are searched.
 struct TpuCompilerConfig {
     enum class Operands : std::uint8_t { streamed, whole };
@@ -99,6 +108,7 @@ struct TpuConfig {
     SequencerConfig sequencer;
     DmaConfig dma;
     HbmConfig hbm;
+    HostLinkConfig host;
     TpuCompilerConfig compiler;
     double launch_seconds = 2e-6;  ///< host to first instruction, once per program that the host starts
 
@@ -108,6 +118,8 @@ struct TpuConfig {
     void check() const;
 };
 
+/// The host's memory behind its link, as a memory of its own.
+HbmConfig host_memory_of(const TpuConfig& config);
 /// What the compiler must know of it.
 target::TpuTarget target_of(const TpuConfig& config);
 /// What its programs must fit.

@@ -8,6 +8,7 @@ TpuCore::TpuCore(const sc_core::sc_module_name& name, ClockDomain& clock, const 
                  unsigned index)
     : sc_module(name),
       hbm("hbm"),
+      host("host"),
       sequencer("sequencer", clock, config.sequencer),
       vector_unit("vector_unit", clock, config.vector, config.sequencer.queue_depth),
       dma("dma", clock, config.dma, config.hbm.access_bytes, config.sequencer.queue_depth, 2 * index),
@@ -29,6 +30,7 @@ TpuCore::TpuCore(const sc_core::sc_module_name& name, ClockDomain& clock, const 
     dma.flags(flags);
     dma.memory(memory);
     dma.hbm(hbm);
+    dma.host(host);
 }
 
 void TpuCore::reset() {
@@ -56,6 +58,13 @@ bool TpuCore::is_done() const {
     return sequencer.halted() && vector_unit.is_idle() && dma.is_idle() &&
            std::all_of(matrix_units.begin(), matrix_units.end(),
                        [](const auto& unit) { return unit->is_idle(); });
+}
+
+void TpuCore::close_accounts(Cycle cycles) {
+    sequencer.close_accounts(cycles);
+    vector_unit.close_accounts(cycles);
+    dma.close_accounts(cycles);
+    for (const auto& unit : matrix_units) unit->close_accounts(cycles);
 }
 
 Cycle TpuCore::last_cycle() {

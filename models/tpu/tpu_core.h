@@ -13,7 +13,7 @@ namespace heddle::models {
 
 class TpuCore : public sc_core::sc_module {
   public:
-    sc_core::sc_port<HbmInterface> hbm;
+    sc_core::sc_port<HbmInterface> hbm, host;
 
     /// `index` decides which HBM queues are this core's: 2 index (loads) and 2 index + 1 (stores).
     TpuCore(const sc_core::sc_module_name& name, ClockDomain& clock, const TpuConfig& config, unsigned index);
@@ -29,6 +29,8 @@ class TpuCore : public sc_core::sc_module {
     void set_values(tpu::CoreState* state, tpu::Memory* hbm_values);
     void set_observer(UnitObserver* observer);
     bool is_done() const;
+    /// Lets every unit's times add up to `cycles`.
+    void close_accounts(Cycle cycles);
     /// The last cycle in which a unit ended something.
     Cycle last_cycle();
     /// What is left waiting, one line each, for a deadlock report.

@@ -27,12 +27,30 @@ struct TpuEvent {
     Cycle begin = 0, end = 0;
 };
 
+/// Where the cycles of the matrix units went, in the terms of the TPU v1 paper (ISCA 2017, table 3), as
+/// shares: active + weight_stall + weight_shift + non_matrix = 1.
+struct MatrixBreakdown {
+    double active = 0, useful = 0, unused = 0;  ///< useful + unused = active: cells with and without work
+    double weight_stall = 0;                    ///< the next weights are not there
+    double weight_shift = 0;                    ///< they are being shifted in
+    double non_matrix = 0;
+    // Parts of non_matrix; what is left has no instruction for the array.
+    double raw_stall = 0;     ///< waits for results of the vector unit or of another matrix unit
+    double input_stall = 0;   ///< waits for the host
+    double dma_wait = 0;      ///< waits for a transfer from or to device memory
+    double result_stall = 0;  ///< waits for room in the accumulators, or for ports of on-chip memory
+
+    void add(const MatrixUnitStatistics& unit);
+    void divide(double cycles);
+};
+
 struct TpuResult {
     Cycle cycles = 0;    ///< from the first to the last, both included
     double seconds = 0;  ///< cycles at the clock; without the launch
     std::uint64_t instructions = 0;
     std::uint64_t macs = 0;  ///< useful ones
     std::uint64_t bytes_loaded = 0, bytes_stored = 0;
+    std::uint64_t host_bytes = 0;  ///< of these
     HbmStatistics hbm;
     std::vector<TpuCoreResult> cores;
     /// Shares of the cycles, over all units of a kind: rows entering the arrays, the vector unit working, the
@@ -41,6 +59,7 @@ struct TpuResult {
     double mac_utilisation = 0;  ///< macs / (cycles x cells)
     std::string
         bound_by;  ///< "matrix unit", "vector unit", "HBM" or, when none is busy half the time, "latency"
+    MatrixBreakdown where;         ///< the time of all matrix units
     std::vector<TpuEvent> events;  ///< when RunOptions::record_events
 };
 

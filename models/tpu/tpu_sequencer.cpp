@@ -46,7 +46,7 @@ UnitState TpuSequencer::obstacle(Cycle now) const {
     const tpu::Instruction& instruction = *cursor_.instruction();
     if (std::holds_alternative<tpu::Halt>(instruction.operation)) return UnitState::working;
     if (tpu::unit_of(instruction.operation) == tpu::UnitKind::sequencer) {
-        return flags->ready(instruction, now) ? UnitState::working : UnitState::sync_flag;
+        return flags->obstacle(instruction, now);
     }
     InstructionSink& sink = const_cast<TpuSequencer*>(this)->sink_for(instruction.operation);
     return sink.queue_for(instruction.operation).has_room(now) ? UnitState::working : UnitState::queue_full;
@@ -59,7 +59,7 @@ Cycle TpuSequencer::tick(Cycle now) {
         if (state == UnitState::empty) return kNever;
         const tpu::Instruction& instruction = *cursor_.instruction();
         const tpu::Operation& operation = instruction.operation;
-        if (state == UnitState::sync_flag) {
+        if (waits_for_flag(state)) {
             flags->tell_of_signals(instruction, *this, now);
             return slot == 0 ? kNever : now + 1;
         }

@@ -31,6 +31,9 @@ class TpuSequencer : public Block {
     const tpu::Instruction* waiting() const { return halted_ ? nullptr : cursor_.instruction(); }
     const SequencerStatistics& statistics();
 
+    /// The run is over: the last state lasts until cycle `end`, so that all times add up to the run.
+    void close_accounts(Cycle end) { times_.enter(times_.state(), end); }
+
     Cycle tick(Cycle now) override;
     bool can_act(Cycle now) const override;
     void reset() override;

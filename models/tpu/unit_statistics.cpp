@@ -22,6 +22,12 @@ const char* name_of(UnitState state) {
             return "outstanding transfers";
         case UnitState::queue_full:
             return "queue full";
+        case UnitState::results:
+            return "RAW";
+        case UnitState::input:
+            return "input";
+        case UnitState::transfer:
+            return "DMA";
     }
     return "?";
 }

@@ -12,15 +12,23 @@ namespace heddle::models {
 enum class UnitState : std::uint8_t {
     empty,  ///< no instruction is there
     working,
-    sync_flag,       ///< another unit has not signalled yet
+    sync_flag,       ///< another core, or the sequencer, has not signalled yet
     weights,         ///< matrix unit: the weight tile is not there yet
     weight_shift,    ///< matrix unit: the weight tile is being shifted in
     accumulator,     ///< matrix unit: results must be computed, or taken out, first
     on_chip_memory,  ///< other units use the ports of on-chip memory
     outstanding,     ///< DMA: as many transfers as possible are under way
-    queue_full,      ///< sequencer: the unit\'s queue is full
+    queue_full,      ///< sequencer: the unit's queue is full
+    // Sync flags, by who is to signal:
+    results,   ///< a matrix unit or the vector unit has not written yet (a RAW stall)
+    input,     ///< the host has not delivered yet
+    transfer,  ///< DMA has not brought or taken yet
 };
-inline constexpr std::size_t kUnitStates = 9;
+inline constexpr std::size_t kUnitStates = 12;
+/// Any of the states in which a unit waits for a sync flag.
+constexpr bool waits_for_flag(UnitState state) {
+    return state == UnitState::sync_flag || state >= UnitState::results;
+}
 const char* name_of(UnitState state);
 
 /// Cycles in each state.

@@ -40,6 +40,7 @@ VectorTiming time_of(const tpu::Vector& vector, const VectorUnitConfig& config) 
     pace = std::max(pace, divide_up(written, kRegisterBytes * config.store_slots));
     pace = std::max(pace, divide_up(arithmetic, config.arithmetic_slots));
     pace = std::max(pace, divide_up(transcendental, config.transcendental_slots));
+    pace *= config.cycles_per_register;
     const std::uint64_t crossing = row_blocks * work.lane_reductions * config.lane_reduction_cycles +
                                    column_blocks * work.sublane_reductions * config.sublane_reduction_cycles;
     VectorTiming timing;

@@ -45,7 +45,8 @@ UnitState VectorUnit::obstacle(Cycle now) const {
     if (active_ || now < free_at_) return UnitState::empty;
     const IssuedInstruction* const next = queue_.front(now);
     if (next == nullptr) return UnitState::empty;
-    if (!flags->ready(*next->instruction, now)) return UnitState::sync_flag;
+    if (const UnitState wait = flags->obstacle(*next->instruction, now); wait != UnitState::working)
+        return wait;
     if (!memory->has_room(time_of_instruction(*next->instruction).rate, now))
         return UnitState::on_chip_memory;
     return UnitState::working;
@@ -69,7 +70,7 @@ Cycle VectorUnit::tick(Cycle now) {
     } else if (!active_ && now >= free_at_) {
         times_.enter(state, now);
         const IssuedInstruction* const next = queue_.front(now);
-        if (state == UnitState::sync_flag) flags->tell_of_signals(*next->instruction, *this, now);
+        if (waits_for_flag(state)) flags->tell_of_signals(*next->instruction, *this, now);
         if (state == UnitState::on_chip_memory) memory->tell_of_room(*this, now);
     }
     if (active_ && end_ <= now) {

@@ -32,6 +32,9 @@ class VectorUnit : public Block, public InstructionSink {
     void set_observer(UnitObserver* observer) { observer_ = observer; }
     const VectorUnitStatistics& statistics();
 
+    /// The run is over: the last state lasts until cycle `end`, so that all times add up to the run.
+    void close_accounts(Cycle end) { times_.enter(times_.state(), end); }
+
     Cycle tick(Cycle now) override;
     bool can_act(Cycle now) const override;
     void reset() override;

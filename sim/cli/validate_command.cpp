@@ -35,7 +35,8 @@ struct Options {
 };
 
 std::vector<Subject> chosen_subjects(const std::string& what) {
-    if (what == "all" || what == "gpu") return validation::subjects();
+    if (what == "all") return validation::subjects();
+    if (what == "gpu") return {Subject::numerics, Subject::kernels, Subject::timing, Subject::training};
     std::vector<std::string> names{"all", "gpu"};
     for (const Subject subject : validation::subjects()) {
         if (what == validation::name_of(subject)) return {subject};
@@ -43,7 +44,7 @@ std::vector<Subject> chosen_subjects(const std::string& what) {
     }
     const std::string near = nearest_word(what, names.data(), names.size());
     throw Error("there is nothing to validate by the name of `" + what + "`", {},
-                near.empty() ? "known: numerics, kernels, timing, training, gpu, all"
+                near.empty() ? "known: numerics, kernels, timing, training, tpu, gpu, all"
                              : "did you mean `" + near + "`?");
 }
 
@@ -177,7 +178,7 @@ void add_validate_command(CLI::App& app) {
     const auto options = std::make_shared<Options>();
     CLI::App* command = app.add_subcommand(
         "validate", "Compares bits and times with recorded silicon: is what Heddle says true?");
-    command->add_option("WHAT", options->what, "numerics, kernels, timing, training, gpu, or all");
+    command->add_option("WHAT", options->what, "numerics, kernels, timing, training, tpu, gpu, or all");
     command
         ->add_option("--capture", options->captures,
                      "a folder that heddle-capture wrote (default: those that came with Heddle); with gpu: "

@@ -17,6 +17,7 @@
 #include "validation/compare/revealed_orders.h"
 #include "validation/compare/timing.h"
 #include "validation/compare/tpu.h"
+#include "validation/compare/tpu_timing.h"
 #include "validation/compare/training.h"
 #include "validation/read/recorded_capture.h"
 #include "validation/recorded/tensor_core_vectors.h"
@@ -110,6 +111,7 @@ Validation compare_subject(Subject subject, const ValidationOptions& options, co
         }
         if (!recorded) found.missing.push_back("not yet recorded: " + std::string(comparison.what));
     }
+    if (subject == Subject::tpu) add(found, compare_tpu_timing(options.data, options.compare));
     if (subject == Subject::timing) {
         add(found, compare_published_timing(options.compare));
         add(found, compare_recorded_gemms(options.data, options.compare));
@@ -173,13 +175,15 @@ const char* name_of(Subject subject) {
             return "timing";
         case Subject::training:
             return "training";
+        case Subject::tpu:
+            return "tpu";
     }
     return "";
 }
 
 const std::vector<Subject>& subjects() {
     static const std::vector<Subject> all{Subject::numerics, Subject::kernels, Subject::timing,
-                                          Subject::training};
+                                          Subject::training, Subject::tpu};
     return all;
 }
 
@@ -194,13 +198,15 @@ Validation validate(const ValidationOptions& options) {
         captures.push_back(std::make_unique<RecordedCapture>(folder, options.allow_simulator));
     // Times are simulated on worker processes, for several devices; that must come before a model is made in
     // this process, which can hold but one. They are shown in their place all the same.
-    Validation timing;
+    Validation timing, tpu;
     if (wanted(options, Subject::timing)) timing = compare_subject(Subject::timing, options, captures);
+    if (wanted(options, Subject::tpu)) tpu = compare_subject(Subject::tpu, options, captures);
     Validation validation;
     for (const Subject subject : subjects()) {
         if (!wanted(options, subject)) continue;
-        Validation found =
-            subject == Subject::timing ? std::move(timing) : compare_subject(subject, options, captures);
+        Validation found = subject == Subject::timing ? std::move(timing)
+                           : subject == Subject::tpu  ? std::move(tpu)
+                                                      : compare_subject(subject, options, captures);
         add(validation, std::move(found.comparisons));
         validation.missing.insert(validation.missing.end(), found.missing.begin(), found.missing.end());
     }

@@ -1,0 +1,381 @@
+#include "validation/compare/tpu_timing.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <sstream>
+
+#include "isa/common/error.h"
+#include "models/tpu/systolic_gemm.h"
+#include "models/tpu/tpu.h"
+#include "sim/config/hardware.h"
+#include "sim/run/tpu_options.h"
+#include "sim/run/worker_pool.h"
+#include "validation/compare/tpu_v1_applications.h"
+#include "workloads/lowering/tpu/tensor_placement.h"
+#include "workloads/lowering/tpu/tpu_lowering.h"
+
+namespace heddle::validation {
+namespace {
+
+namespace fs = std::filesystem;
+using models::Tpu;
+using models::TpuConfig;
+using models::TpuResult;
+
+/// Works on jobs with one device; SystemC allows no more in a process.
+class DeviceJobs : public sim::JobRunner {
+  public:
+    using Work = std::function<std::vector<double>(Tpu&, std::size_t)>;
+    DeviceJobs(const TpuConfig& config, const Work& work) : tpu_("tpu", config), work_(work) {}
+    std::string run(std::size_t job) override {
+        std::string text;
+        for (const double number : work_(tpu_, job)) text += fmt::format("{:.17g} ", number);
+        return text;
+    }
+
+  private:
+    Tpu tpu_;
+    const Work& work_;
+};
+
+std::vector<std::vector<double>> run_on(const TpuConfig& config, std::size_t jobs,
+                                        const CompareOptions& options, const DeviceJobs::Work& work) {
+    std::vector<std::vector<double>> results(jobs);
+    const unsigned workers = options.workers != 0 ? options.workers : sim::available_cores();
+    sim::run_jobs(
+        jobs, workers,
+        [&]() -> std::unique_ptr<sim::JobRunner> { return std::make_unique<DeviceJobs>(config, work); },
+        [&](std::size_t job, const std::string& text) {
+            std::istringstream numbers(text);
+            for (double number; numbers >> number;) results[job].push_back(number);
+        });
+    return results;
+}
+
+// ---- TPU v1 ----
+
+/// Shares of a batch's cycles, the host's part among them, then operations per second.
+std::vector<double> run_application(Tpu& tpu, const tpu_v1::Application& app) {
+    tpu::Memory memory;
+    const tpu::Program program = program_of(app, tpu.config(), memory);
+    const TpuResult result = tpu.run(program, memory);
+    const double seconds = result.seconds + tpu.config().launch_seconds;
+    const double share = 100 * result.seconds / seconds;
+    const models::MatrixBreakdown& where = result.where;
+    const double in_array = share * (where.active + where.weight_stall + where.weight_shift);
+    return {
+        share * where.active,       share * where.useful,       share * where.unused,
+        share * where.weight_stall, share * where.weight_shift, 100 - in_array,
+        share * where.raw_stall,    share * where.input_stall,  2 * app.multiplications() / seconds / 1e12};
+}
+
+constexpr std::array<const char*, 6> kCounters{"array active", "useful MACs",  "unused MACs",
+                                               "weight stall", "weight shift", "non-matrix"};
+
+Comparison compare_v1(const CompareOptions& options) {
+    Comparison comparison;
+    comparison.title = "TPU v1: where the cycles of its six applications go";
+    comparison.reference = {
+        "publication",
+        "In-Datacenter Performance Analysis of a Tensor Processing Unit (ISCA 2017), tables 1 and 3",
+        "TPU v1",
+        "2017",
+        "",
+        true,
+        "tpu-v1"};
+    const auto& apps = tpu_v1::applications();
+    const TpuConfig config = sim::load_hardware("tpu-v1").tpu();
+    const auto results = run_on(config, apps.size(), options,
+                                [&](Tpu& tpu, std::size_t job) { return run_application(tpu, apps[job]); });
+    ResultTable table;
+    table.title = "per cent of cycles: published / model";
+    table.rows = {{"", "active", "useful", "unused", "weight stall", "weight shift", "non-matrix", "TOPS"}};
+    table.right.assign(8, true);
+    double worst = 0, tops_error = 0;
+    unsigned dense = 0;
+    for (std::size_t i = 0; i < apps.size(); ++i) {
+        const tpu_v1::Application& app = apps[i];
+        const tpu_v1::Breakdown& p = app.published;
+        const std::array<double, 6> published{p.active,       p.useful,       p.unused,
+                                              p.weight_stall, p.weight_shift, p.non_matrix};
+        std::vector<std::string> line{app.name};
+        for (std::size_t counter = 0; counter < kCounters.size(); ++counter) {
+            ComparisonRow row{app.name + "/" + kCounters[counter], "TPU v1 breakdown"};
+            row.captured = published[counter];
+            row.simulated = results[i][counter];
+            row.unit = "%";
+            comparison.rows.push_back(std::move(row));
+            worst = std::max(worst, std::fabs(results[i][counter] - published[counter]));
+            line.push_back(fmt::format("{:.1f} / {:.1f}", published[counter], results[i][counter]));
+        }
+        const double tops = results[i][8];
+        ComparisonRow row{app.name + "/TOPS", "TPU v1 TOPS"};
+        row.captured = app.published_tops;
+        row.simulated = tops;
+        row.unit = "TOPS";
+        row.note = app.assumption;
+        comparison.rows.push_back(std::move(row));
+        line.push_back(fmt::format("{:.1f} / {:.1f}", app.published_tops, tops));
+        table.rows.push_back(std::move(line));
+        comparison.notes.push_back(fmt::format("{}: {}. RAW stalls {:.1f} %, input stalls {:.1f} %.",
+                                               app.name, app.assumption, results[i][6], results[i][7]));
+        if (app.name.starts_with("CNN")) continue;
+        tops_error += std::fabs(tops / app.published_tops - 1);
+        ++dense;
+    }
+    comparison.tables.push_back(std::move(table));
+    comparison.bars.push_back(at_most("largest difference of a share of cycles", worst, 5, "points"));
+    comparison.bars.push_back(
+        at_most("mean error of TOPS of the MLPs and LSTMs", 100 * tops_error / dense, 8));
+    comparison.notes.push_back(
+        "CNN0 and CNN1: the table's own shares of useful MACs give 71.9 and 20.7 TOPS, not 86.0 and 14.1.");
+    return comparison;
+}
+
+/// Microseconds in which the weights of 600 x 600 pass through an array of `size` x `size` ("9 steps of 2
+/// us", "4 steps of 8 us").
+Comparison compare_v1_example(const CompareOptions& options) {
+    Comparison comparison;
+    comparison.title = "TPU v1: a 600 x 600 matrix on arrays of 256 x 256 and 512 x 512";
+    comparison.reference = {
+        "publication",
+        "In-Datacenter Performance Analysis of a Tensor Processing Unit (ISCA 2017), section 7",
+        "TPU v1",
+        "2017",
+        "",
+        true,
+        "tpu-v1"};
+    const std::pair<const char*, double> cases[] = {{"256", 18}, {"512", 32}};
+    for (const auto& [size, published] : cases) {
+        const TpuConfig config = sim::load_hardware("tpu-v1", {std::string("matrix.rows=") + size,
+                                                               std::string("matrix.columns=") + size})
+                                     .tpu();
+        tpu_v1::Application app;
+        app.name = "600 x 600";
+        app.groups = {{{tpu_v1::Layer::Kind::matrix, {64, 600, 600}, {}, 1}}};
+        app.repeats = {1};
+        app.input_bytes = app.output_bytes = 64;
+        const auto results = run_on(config, 1, options, [&](Tpu& tpu, std::size_t) {
+            tpu::Memory memory;
+            const TpuResult result = tpu.run(program_of(app, tpu.config(), memory), memory);
+            // Until the last weights are there.
+            return std::vector<double>{result.hbm.busy_cycles / tpu.config().clock_hertz * 1e6,
+                                       result.seconds * 1e6};
+        });
+        ComparisonRow row{std::string("600 x 600 on ") + size, "TPU v1 example"};
+        row.captured = published;
+        row.simulated = results[0][0];
+        row.unit = "us";
+        row.note = fmt::format("{:.1f} us until the last result is with the host", results[0][1]);
+        comparison.bars.push_back(at_most(row.name, 100 * std::fabs(results[0][0] / published - 1), 5));
+        comparison.rows.push_back(std::move(row));
+    }
+    return comparison;
+}
+
+// ---- Products ----
+
+struct Product {
+    std::int64_t m = 0, k = 0, n = 0;
+    double microseconds = 0;
+};
+
+std::vector<Product> read_products(const fs::path& file) {
+    std::ifstream stream(file);
+    std::vector<Product> products;
+    std::string line;
+    std::getline(stream, line);
+    for (unsigned number = 2; std::getline(stream, line); ++number) {
+        Product product;
+        std::replace(line.begin(), line.end(), ',', ' ');
+        std::istringstream words(line);
+        if (!(words >> product.m >> product.k >> product.n >> product.microseconds) || product.m < 1 ||
+            product.k < 1 || product.n < 1 || !(product.microseconds > 0))
+            throw Error("'" + line + "' is no product", {file.string(), number, ""},
+                        "a line is m,k,n and microseconds");
+        products.push_back(product);
+    }
+    return products;
+}
+
+std::vector<double> time_product(Tpu& tpu, const Product& product) {
+    trace::Trace trace;
+    trace::Op op;
+    op.kind = trace::OpKind::matmul;
+    const auto add = [&](std::int64_t rows, std::int64_t columns) {
+        trace::Tensor tensor;
+        tensor.type = trace::ElementType::bf16;
+        tensor.shape = {rows, columns};
+        return trace.add(std::move(tensor));
+    };
+    op.inputs = {add(product.m, product.k), add(product.k, product.n)};
+    op.outputs = {add(product.m, product.n)};
+    trace.add(std::move(op));
+    const target::TpuTarget target = target_of(tpu.config());
+    const lowering::TensorPlacement placement(trace, target);
+    const lowering::LoweredOp lowered =
+        lowering::lower(trace, 0, target, placement, sim::lowering_options_of(tpu.config()));
+    if (!lowered.supported) return {0};
+    tpu::Memory memory;
+    placement.allocate(memory, false, lowered.workspace_bytes);
+    return {(tpu.run(lowered.program, memory).seconds + tpu.config().launch_seconds) * 1e6};
+}
+
+Comparison compare_products(const std::string& hardware, const std::string& source,
+                            std::vector<Product> products, const CompareOptions& options) {
+    Comparison comparison;
+    comparison.title = "Matrix products on a " + hardware;
+    comparison.reference = {"publication", source, hardware, "", "", true, hardware};
+    const TpuConfig config = sim::load_hardware(hardware).tpu();
+    const auto results = run_on(config, products.size(), options,
+                                [&](Tpu& tpu, std::size_t job) { return time_product(tpu, products[job]); });
+    for (std::size_t i = 0; i < products.size(); ++i) {
+        const Product& product = products[i];
+        ComparisonRow row{fmt::format("{} x {} x {}", product.m, product.n, product.k), hardware + " bf16"};
+        row.captured = product.microseconds;
+        row.simulated = results[i].at(0);
+        row.unit = "us";
+        comparison.rows.push_back(std::move(row));
+    }
+    return comparison;
+}
+
+double mean_error(const Comparison& comparison) {
+    return 100 * summarise(comparison.rows).front().mean_error;
+}
+
+// ---- SCALE-Sim ----
+
+Comparison compare_scale_sim(const fs::path& file, const CompareOptions& options) {
+    Comparison comparison;
+    comparison.title = "Systolic arrays: SCALE-Sim's cycles";
+    comparison.reference = {"publication",
+                            "SCALE-Sim v3, run without memory stalls: " + file.filename().string(),
+                            "systolic arrays, one fold after the other",
+                            "",
+                            "",
+                            true,
+                            ""};
+    struct Case {
+        unsigned rows = 0, columns = 0, m = 0, n = 0, k = 0;
+        models::Dataflow dataflow = models::Dataflow::weight_stationary;
+    };
+    std::vector<Case> cases;
+    std::ifstream stream(file);
+    std::string line;
+    std::getline(stream, line);
+    for (unsigned number = 2; std::getline(stream, line); ++number) {
+        Case one;
+        std::string dataflow;
+        double cycles = 0;
+        std::replace(line.begin(), line.end(), ',', ' ');
+        std::istringstream words(line);
+        words >> one.rows >> one.columns >> dataflow >> one.m >> one.n >> one.k >> cycles;
+        if (!words || (dataflow != "ws" && dataflow != "os" && dataflow != "is"))
+            throw Error("'" + line + "' is no case", {file.string(), number, ""},
+                        "a line is rows, columns, ws, os or is, m, n, k and cycles");
+        if (dataflow == "os") one.dataflow = models::Dataflow::output_stationary;
+        if (dataflow == "is") one.dataflow = models::Dataflow::input_stationary;
+        ComparisonRow row{
+            fmt::format("{} x {} {} {} x {} x {}", one.rows, one.columns, dataflow, one.m, one.n, one.k),
+            "cycles " + dataflow};
+        row.captured = cycles;
+        row.unit = "cycles";
+        comparison.rows.push_back(std::move(row));
+        cases.push_back(one);
+    }
+    class Runner : public sim::JobRunner {
+      public:
+        explicit Runner(const Case& one) : one_(one) {}
+        std::string run(std::size_t) override {
+            models::MatrixUnitConfig config;
+            config.rows = one_.rows;
+            config.columns = one_.columns;
+            config.weight_buffering = models::WeightBuffering::single;
+            config.accumulator_rows = std::max({one_.m, one_.n, 1u});
+            models::ClockDomain clock("clock", 1e9);
+            models::MatrixUnitBench bench("bench", clock, config);
+            return std::to_string(systolic_gemm_cycles(one_.dataflow, config, bench, one_.m, one_.n, one_.k));
+        }
+
+      private:
+        Case one_;
+    };
+    std::size_t equal = 0;
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        sim::run_jobs(
+            1, 1, [&]() -> std::unique_ptr<sim::JobRunner> { return std::make_unique<Runner>(cases[i]); },
+            [&](std::size_t, const std::string& text) { comparison.rows[i].simulated = std::stod(text); });
+        equal += comparison.rows[i].simulated == comparison.rows[i].captured ? 1 : 0;
+    }
+    (void)options;
+    comparison.bars.push_back(at_least("rows with SCALE-Sim's count",
+                                       100.0 * static_cast<double>(equal) / static_cast<double>(cases.size()),
+                                       100));
+    return comparison;
+}
+
+}  // namespace
+
+std::vector<Comparison> compare_tpu_timing(const fs::path& data, const CompareOptions& options) {
+    std::vector<Comparison> comparisons;
+    const auto wanted = [&](const char* hardware) {
+        return options.hardware.empty() || options.hardware == hardware;
+    };
+    const auto there = [&](const char* name) {
+        std::error_code ignored;
+        return !data.empty() && fs::exists(data / "gemm" / name, ignored);
+    };
+    if (wanted("tpu-v1")) {
+        comparisons.push_back(compare_v1(options));
+        comparisons.push_back(compare_v1_example(options));
+    }
+    if (wanted("tpu-v6e") && there("tpu_v6e_bf16.csv")) {
+        comparisons.push_back(compare_products("tpu-v6e", "PyTorchSim's validation data, tpu_v6e_bf16.csv",
+                                               read_products(data / "gemm" / "tpu_v6e_bf16.csv"), options));
+        comparisons.back().bars.push_back(
+            at_most("mean error of products", mean_error(comparisons.back()), 7));
+    }
+    if (wanted("tpu-v6e")) {
+        comparisons.push_back(compare_products("tpu-v6e", "published device times of single products",
+                                               {{1024, 1024, 1024, 8.80},
+                                                {4096, 4096, 4096, 193.4},
+                                                {8192, 8192, 8192, 1534},
+                                                {1, 4096, 4096, 25.2}},
+                                               options));
+        comparisons.back().bars.push_back(
+            at_most("mean error of products", mean_error(comparisons.back()), 7));
+    }
+    if (wanted("tpu-v4")) {
+        comparisons.push_back(compare_products("tpu-v4", "device times of single products, inputs of fp16",
+                                               {{128, 128, 128, 1.36},
+                                                {512, 512, 512, 6.95},
+                                                {1024, 1024, 1024, 43.8},
+                                                {2048, 2048, 2048, 141.7},
+                                                {4096, 4096, 4096, 966.6}},
+                                               options));
+        comparisons.back().notes.push_back(
+            "Reported without a bar: the inputs were fp16, which a TPU does not multiply; the times probably "
+            "hold a "
+            "conversion, and they reach 14 % of the peak at most.");
+    }
+    if (options.hardware.empty() && there("systolic_cycles.csv"))
+        comparisons.push_back(compare_scale_sim(data / "gemm" / "systolic_cycles.csv", options));
+    for (Comparison& comparison : comparisons) {
+        if (options.filter.empty()) continue;
+        auto& rows = comparison.rows;
+        rows.erase(std::remove_if(
+                       rows.begin(), rows.end(),
+                       [&](const ComparisonRow& row) { return !options.selects(row.name, row.category); }),
+                   rows.end());
+    }
+    return comparisons;
+}
+
+}  // namespace heddle::validation
