@@ -19,7 +19,7 @@ Gpc::Gpc(const sc_core::sc_module_name& name, const GpuConfig& config, std::uint
       near_latency_(config.crossbar.gpc_latency),
       far_latency_(config.crossbar.latency - config.crossbar.gpc_latency),
       link_latency_(config.l2.link_latency),
-      hash_(config.l2.slices, config.l2.partitions),
+      hash_(config.l2.slices, config.l2.partitions, chunk_bits_of(config.l2.interleave_bytes)),
       pool_(pool),
       local_(config.sm.count),
       out_(config.crossbar.gpc_request_bytes),

@@ -19,7 +19,8 @@ namespace {
 /// Times that a kernel in which nothing goes on is given another chance.
 constexpr unsigned kVainAttempts = 1000;
 
-GpuConfig checked(const GpuConfig& config) {
+GpuConfig checked(GpuConfig config) {
+    config.hbm.interleave_bytes = config.l2.interleave_bytes;
     const std::vector<std::string> problems = check(config);
     if (problems.empty()) return config;
     std::string all;
@@ -48,7 +49,7 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const GpuConfig& config)
       gpcs("gpc"),
       slices("l2_slice"),
       channels("memory_channel"),
-      config_(config) {
+      config_(checked(config)) {
     const std::uint32_t slices_per_channel = config.l2.slices / config.hbm.channels;
     sms.init(config.sm.count, [&](const char* sm_name, std::size_t i) {
         return new Sm(sm_name, clock, config_, static_cast<std::uint32_t>(i), pool_);
@@ -164,7 +165,8 @@ KernelSummary Gpu::tally(const LaunchPlan& plan, Cycle until) {
 }
 
 void Gpu::preload(const std::vector<L2Residency>& resident) {
-    const PartitionedHash hash(config_.l2.slices, config_.l2.partitions);
+    const PartitionedHash hash(config_.l2.slices, config_.l2.partitions,
+                               chunk_bits_of(config_.l2.interleave_bytes));
     for (const L2Residency& range : resident) {
         if (range.bytes == 0) continue;
         const std::uint64_t last = (range.base + range.bytes - 1) / kLineBytes;

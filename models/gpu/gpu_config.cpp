@@ -60,8 +60,9 @@ void describe(GpuConfig& c, ParameterList& list) {
              "Cycles for which a mma.sync occupies its sub-core's tensor core at least.");
     list.add("tensor.latency", c.tensor.latency, cycles, 1, 1000,
              "Cycles until a dependent mma may issue, beyond latency_growth times those at the full rate.");
-    list.add("tensor.latency_growth", c.tensor.latency_growth, count, 0, 16,
-             "Cycles by which a mma's latency grows for each cycle that it takes at the full rate of its type.");
+    list.add(
+        "tensor.latency_growth", c.tensor.latency_growth, count, 0, 16,
+        "Cycles by which a mma's latency grows for each cycle that it takes at the full rate of its type.");
 
     describe(c.wgmma, list);
     list.add("mbarrier.arrive_latency", c.memory_barrier.arrive_latency, cycles, 6, 1000,
@@ -91,6 +92,8 @@ void describe(GpuConfig& c, ParameterList& list) {
              "From issue to the request leaving the SM.");
     list.add("l1.return_latency", c.l1.return_latency, cycles, 1, 1000,
              "From the arrival of the last sector at the SM to its use.");
+    list.add("l1.bytes_per_cycle", c.l1.bytes_per_cycle, Quantity::per_cycle, 4, 1024,
+             "Data of loads that reach the registers, a word for each lane, equal ones too.");
     list.add("l1.mshrs", c.l1.mshrs, count, 64, 16384, "Lines that may wait for L2.");
     list.add("l1.stores", c.l1.stores, count, 64, 16384, "Store requests that may wait for acknowledgement.");
 
@@ -184,6 +187,7 @@ std::vector<std::string> check(const GpuConfig& c) {
     const auto require = [&problems](bool holds, const char* sentence) {
         if (!holds) problems.emplace_back(sentence);
     };
+    require(std::has_single_bit(c.l2.interleave_bytes), "l2.interleave must be a power of two");
     require(c.sm.threads == c.sm.warps * ptx::kWarpSize, "sm.threads must be 32 times sm.warps");
     require(c.sm.warps % kSubCores == 0, "sm.warps must divide among 4 sub-cores");
     require(c.sm.registers % kSubCores == 0, "sm.registers must divide among 4 sub-cores");

@@ -75,6 +75,7 @@ struct L1Config {
     std::uint32_t latency = 32;         ///< load to use, hit
     std::uint32_t miss_latency = 24;    ///< from issue to the request leaving the SM
     std::uint32_t return_latency = 10;  ///< from the last sector's arrival at the SM to its use
+    double bytes_per_cycle = 128;       ///< of loads, to the registers: a word for each lane
     std::uint32_t mshrs = 512;          ///< lines that may wait for L2
     std::uint32_t stores = 512;         ///< store requests that may wait for L2's acknowledgement
 };

@@ -1,6 +1,7 @@
 #include "models/gpu/load_store_unit.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace heddle::models::gpu {
 namespace {
@@ -18,12 +19,21 @@ unsigned global_wavefronts(const ptx::MemoryAccess& access, const CoalescedAcces
     return std::max((lines.count + kTagsPerCycle - 1) / kTagsPerCycle, shared_wavefronts(access));
 }
 
+/// A load also passes the path to the registers, a word for each lane, equal ones too: loads of one double by
+/// all lanes take 2 cycles on an H200, of one float 2 on an A40, whose path is half as wide (gpu-strides).
+unsigned load_wavefronts(const ptx::MemoryAccess& access, const CoalescedAccess& lines,
+                         unsigned bytes_per_cycle) {
+    const auto bytes = static_cast<unsigned>(std::popcount(access.lanes)) * access.bytes_per_lane;
+    return std::max(global_wavefronts(access, lines), (bytes + bytes_per_cycle - 1) / bytes_per_cycle);
+}
+
 }  // namespace
 
 LoadStoreUnit::LoadStoreUnit(const GpuConfig& config, CrossbarPort& port)
     : config_(config),
       port_(port),
       address_cycles_(static_cast<Cycle>(config.load_store.address_interval)),
+      register_bytes_(static_cast<unsigned>(config.l1.bytes_per_cycle)),
       instruction_time_(fine(config.load_store.instruction_interval)),
       wavefront_time_(fine(128 / config.load_store.wavefront_bytes)) {
     reset(config.l1.unified_bytes);
@@ -76,7 +86,8 @@ LoadStoreUnit::Outcome LoadStoreUnit::access_barrier(const ptx::MemoryAccess& ac
 LoadStoreUnit::Outcome LoadStoreUnit::load(const ptx::MemoryAccess& access, const CacheUse& use,
                                            const LoadOwner& owner, Cycle now) {
     coalesce(access, lines_);
-    if (!owner.async_copy) return load_lines(use, owner, now, global_wavefronts(access, lines_));
+    if (!owner.async_copy)
+        return load_lines(use, owner, now, load_wavefronts(access, lines_, register_bytes_));
     // The data do not pass through registers: only the banks that they are written to count.
     const unsigned shared = shared_wavefronts_of_copy(access);
     ++statistics_.shared_accesses;
@@ -199,9 +210,9 @@ LoadStoreUnit::Outcome LoadStoreUnit::access_local(const ptx::MemoryAccess& acce
         sectors += sector_count(lines_.lines[i].sectors);
     }
     if (spill) (access.write ? statistics_.spill_store_sectors : statistics_.spill_load_sectors) += sectors;
-    const unsigned wavefronts = global_wavefronts(access, lines_);
-    if (!access.write) return load_lines(CacheUse(), owner, now, wavefronts);
-    const Cycle start = accept(now, wavefronts);
+    if (!access.write)
+        return load_lines(CacheUse(), owner, now, load_wavefronts(access, lines_, register_bytes_));
+    const Cycle start = accept(now, global_wavefronts(access, lines_));
     for (unsigned i = 0; i < lines_.count; ++i) {
         const LineAccess& line = lines_.lines[i];
         ++statistics_.l1_requests;

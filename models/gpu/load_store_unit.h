@@ -144,6 +144,7 @@ class LoadStoreUnit {
     const GpuConfig& config_;  // of the GPU, which all SMs share
     CrossbarPort& port_;
     const Cycle address_cycles_;
+    const unsigned register_bytes_;
     const FineCycles instruction_time_, wavefront_time_;
 
     SectoredCache l1_;

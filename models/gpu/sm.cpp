@@ -67,6 +67,7 @@ void Sm::reset() {
     loads_blocked_ = stores_blocked_ = false;
     resident_ctas_ = 0;
     next_warp_start_ = 0;
+    first_sub_core_ = 0;
     busy_since_ = 0;
     watches_.clear();
     fewest_steps_ = ~std::uint64_t{0};
@@ -166,9 +167,12 @@ Cycle Sm::tick(Cycle now) {
         arriving_ctas_.pop_front();
         place_cta(arrival, now);
     }
-    for (unsigned i = 0; i < kSubCores; ++i) {
-        sub_cores_[i].plan(now);
-        if (sub_cores_[i].next_cycle() <= now) issue(sub_cores_[i].next_slot() * kSubCores + i, now);
+    // The load-store unit takes turns among the sub-cores: first comes the one after the last it served.
+    for (unsigned i = 0, sub_core = first_sub_core_; i < kSubCores;
+         ++i, sub_core = (sub_core + 1) % kSubCores) {
+        sub_cores_[sub_core].plan(now);
+        if (sub_cores_[sub_core].next_cycle() <= now)
+            issue(sub_cores_[sub_core].next_slot() * kSubCores + sub_core, now);
     }
     Cycle next = inbox_.next(now + 1);
     for (SubCore& sub_core : sub_cores_) {
@@ -233,8 +237,8 @@ void Sm::update_room(Cycle now) {
     stores_blocked_ = stores_blocked;
     for (SubCore& sub_core : sub_cores_) {
         sub_core.account(now);
-        sub_core.block(Unit::global_load, loads_blocked ? kPendingCycle : 0);
-        sub_core.block(Unit::global_store, stores_blocked ? kPendingCycle : 0);
+        sub_core.block(Unit::global_load, loads_blocked ? kPendingCycle : static_cast<std::uint32_t>(now));
+        sub_core.block(Unit::global_store, stores_blocked ? kPendingCycle : static_cast<std::uint32_t>(now));
     }
 }
 
@@ -509,6 +513,7 @@ void Sm::use_load_store(unsigned warp, const TimedInstruction& row, const ptx::S
         outcome = access(warp, row, *step.access, now);
     }
     sub_core_of(warp).enqueue_load_store(outcome.start);
+    first_sub_core_ = (warp + 1) % kSubCores;
     const bool known = outcome.ready != kNever;
     if (!known) ++cta_slots_[slot.cta].loads;
     if (row.kind == TimingKind::async_copy) {

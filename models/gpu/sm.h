@@ -263,7 +263,8 @@ class Sm : public Block,
     std::vector<InstructionCycles> profile_;  // empty when not asked for
     std::vector<WarpWatch> watches_;          // by warp slot; empty when not asked for
     std::uint64_t fewest_steps_ = ~std::uint64_t{0}, most_steps_ = 0, steps_ = 0;
-    Cycle next_warp_start_ = 0;  // warps of arriving CTAs start one after another
+    Cycle next_warp_start_ = 0;    // warps of arriving CTAs start one after another
+    unsigned first_sub_core_ = 0;  // whose memory instruction comes first
     Cycle busy_since_ = 0;
     std::unique_ptr<SmAudit> audit_;  // none when not asked for
 };

@@ -116,7 +116,8 @@ void SubCore::replan(Cycle from) {
     planned_ = true;
     const auto earliest = static_cast<std::uint32_t>(std::max(from, issue_free_));
     // Mostly the warp that issued last goes on, and no cycle passes in between that would need a reason.
-    if (policy_ != SchedulerPolicy::round_robin && earliest <= accounted_ && able(last_slot_) <= earliest) {
+    if (policy_ != SchedulerPolicy::round_robin && earliest <= accounted_ && able(last_slot_) <= earliest &&
+        !queued_for(unit_[last_slot_], earliest)) {
         next_cycle_ = earliest;
         next_slot_ = last_slot_;
         waited_for_ = last_slot_;
@@ -134,6 +135,23 @@ void SubCore::replan(Cycle from) {
     if (cycle > accounted_) find_reasons();
     next_cycle_ = cycle;
     next_slot_ = static_cast<std::uint8_t>(choose(cycle));
+    if (queued_for(unit_[next_slot_], cycle)) next_slot_ = static_cast<std::uint8_t>(first_in_line(cycle));
+}
+
+/// The load-store unit had no room until now: warps may have waited for it.
+bool SubCore::queued_for(Unit unit, std::uint32_t cycle) const {
+    return is_load_store(unit) && free_at(unit) >= cycle;
+}
+
+/// Of the warps that can issue a memory instruction, the one that has waited longest; at equal times the
+/// policy's choice, else the oldest.
+unsigned SubCore::first_in_line(std::uint32_t cycle) const {
+    unsigned best = next_slot_;
+    for (unsigned i = 0; i < count_; ++i) {
+        const unsigned slot = order_[i];
+        if (is_load_store(unit_[slot]) && ready_[slot] < ready_[best] && able(slot) <= cycle) best = slot;
+    }
+    return best;
 }
 
 /// What the cycles until the next issue are spent on: the warp whose operands come first counts.

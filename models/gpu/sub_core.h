@@ -79,6 +79,8 @@ class alignas(64) SubCore {
     void replan(Cycle from);
     void find_reasons();
     unsigned choose(std::uint32_t cycle) const;
+    bool queued_for(Unit unit, std::uint32_t cycle) const;
+    unsigned first_in_line(std::uint32_t cycle) const;
     void update_load_store();
     void occupy(Port port, Cycle now, FineCycles interval);
     std::uint32_t free_at(Unit unit) const { return unit_free_[static_cast<std::size_t>(unit)]; }

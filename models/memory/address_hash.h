@@ -1,6 +1,7 @@
 // Which L2 slice a line lives in, and which set of a cache.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 
 namespace heddle::models {
@@ -15,24 +16,27 @@ inline std::uint64_t mix_bits(std::uint64_t value) {
     return value;
 }
 
-/// Every aligned group of `slices` consecutive lines has one line in each slice, so that streams are balanced
-/// exactly; the group's number turns the order within it pseudo-randomly, so that no stride, power of two or
-/// not, stays on a few slices.
+/// Consecutive lines, 2^chunk_bits of them, form a chunk, which lies in one slice. Every aligned group of
+/// `slices` consecutive chunks has one in each slice, so that streams are balanced exactly; the group's
+/// number turns the order within it pseudo-randomly, so that no stride, power of two or not, stays on a few
+/// slices.
 class SliceHash {
   public:
-    explicit SliceHash(std::uint32_t slices) : slices_(slices), reciprocal_(~std::uint64_t{0} / slices + 1) {}
+    explicit SliceHash(std::uint32_t slices, unsigned chunk_bits = 0)
+        : slices_(slices), chunk_bits_(chunk_bits), reciprocal_(~std::uint64_t{0} / slices + 1) {}
 
     struct Place {
         std::uint32_t slice;
         std::uint64_t row;  ///< position of the line among those of its slice
     };
     Place place(std::uint64_t line) const {
-        const std::uint64_t group = row(line);
-        const auto position = static_cast<std::uint32_t>(line - group * slices_);
+        const std::uint64_t chunk = line >> chunk_bits_;
+        const std::uint64_t group = row(chunk);
+        const auto position = static_cast<std::uint32_t>(chunk - group * slices_);
         const auto turn = static_cast<std::uint32_t>(((mix_bits(group) >> 32) * slices_) >> 32);
         std::uint32_t slice = position + turn;
         if (slice >= slices_) slice -= slices_;
-        return {slice, group};
+        return {slice, (group << chunk_bits_) | (line & ((std::uint64_t{1} << chunk_bits_) - 1))};
     }
     std::uint32_t slice(std::uint64_t line) const { return place(line).slice; }
     /// line / slices, by a multiplication that is exact while line * slices < 2^64. (With one slice the
@@ -46,15 +50,21 @@ class SliceHash {
 
   private:
     std::uint32_t slices_;
+    unsigned chunk_bits_;
     std::uint64_t reciprocal_;  // ceil(2^64 / slices)
 };
+
+/// Of a parameter in bytes: the logarithm of the lines in a chunk.
+inline unsigned chunk_bits_of(std::uint32_t interleave_bytes) {
+    return static_cast<unsigned>(std::bit_width(interleave_bytes / 128)) - 1;
+}
 
 /// Where a line lives in an L2 of several partitions: one position, the same in each, and a home among them.
 /// Slices are numbered partition by partition; the home slice is what SliceHash gives.
 class PartitionedHash {
   public:
-    PartitionedHash(std::uint32_t slices, std::uint32_t partitions)
-        : hash_(slices), partitions_(partitions), positions_(slices / partitions) {}
+    PartitionedHash(std::uint32_t slices, std::uint32_t partitions, unsigned chunk_bits = 0)
+        : hash_(slices, chunk_bits), partitions_(partitions), positions_(slices / partitions) {}
 
     struct Place {
         std::uint32_t position;  ///< of the slice in its partition
@@ -78,6 +88,7 @@ class PartitionedHash {
     std::uint32_t key(const Place& place) const {
         return static_cast<std::uint32_t>(place.row * partitions_ + place.home);
     }
+    std::uint32_t key_of(std::uint32_t row, std::uint32_t home) const { return row * partitions_ + home; }
     std::uint32_t row_of(std::uint32_t key) const { return partitions_ == 1 ? key : key / partitions_; }
     std::uint32_t home_of(std::uint32_t key) const { return partitions_ == 1 ? 0 : key % partitions_; }
 

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "models/memory/address_hash.h"
 #include "models/memory/memory_config.h"
 #include "models/memory/memory_request.h"
 
@@ -15,20 +16,23 @@ struct DramAddress {
     std::uint32_t row;
 };
 
-/// From the least significant bit: pseudo channel, bank group, column, bank, row. So neighbours lie in
-/// different pseudo channels and bank groups, and a stream finds its row open in each group. The bits of
+/// From the least significant bit: line of a chunk, pseudo channel, bank group, column, bank, row. So a chunk
+/// lies in one row, whoever asks for its lines finds the row open, and neighbouring chunks lie in different
+/// pseudo channels and bank groups. The bits of
 /// pseudo channel, group and bank are XORed with bits from above, so that no power-of-two stride stays in one
 /// of them.
 class DramAddressMap {
   public:
     explicit DramAddressMap(const MemoryConfig& c)
-        : channel_bits_(bits(c.pseudo_channels)),
+        : chunk_bits_(chunk_bits_of(c.interleave_bytes)),
+          channel_bits_(bits(c.pseudo_channels)),
           group_bits_(bits(c.bank_groups)),
-          column_bits_(bits(c.row_bytes / kLineBytes)),
+          column_bits_(bits(c.row_bytes / kLineBytes) - chunk_bits_),
           bank_bits_(bits(c.banks)) {}
 
     /// `line`: number of the line among those of the channel.
-    DramAddress locate(std::uint64_t line) const {
+    DramAddress locate(std::uint64_t line_of_channel) const {
+        const std::uint64_t line = line_of_channel >> chunk_bits_;
         const std::uint64_t above = line >> channel_bits_;
         const std::uint64_t columns = above >> group_bits_;
         const std::uint64_t banks = columns >> column_bits_;
@@ -53,7 +57,7 @@ class DramAddressMap {
         value ^= value >> 5;
         return value;
     }
-    unsigned channel_bits_, group_bits_, column_bits_, bank_bits_;
+    unsigned chunk_bits_, channel_bits_, group_bits_, column_bits_, bank_bits_;
 };
 
 }  // namespace heddle::models

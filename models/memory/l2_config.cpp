@@ -6,6 +6,9 @@ void describe(L2Config& c, ParameterList& list) {
     list.add("l2.size", c.bytes, Quantity::bytes, 1 << 16, 1ull << 33, "Capacity of all slices.");
     list.add("l2.slices", c.slices, Quantity::count, 1, 512, "Slices; lines divide among them by hash.");
     list.add("l2.ways", c.ways, Quantity::count, 1, 64, "Associativity of a slice.");
+    list.add(
+        "l2.interleave", c.interleave_bytes, Quantity::bytes, 128, 65536,
+        "Consecutive bytes that lie in one slice, and in one row of a bank of its memory; a power of two.");
     list.add("l2.bytes_per_cycle", c.bytes_per_cycle, Quantity::per_cycle, 1, 1024,
              "Effective data rate of one slice.");
     list.add("l2.write_cost", c.write_cost, Quantity::count, 1, 16,

@@ -17,6 +17,8 @@ struct L2Config {
     std::uint64_t bytes = 50ull << 20;
     std::uint32_t slices = 80;
     std::uint32_t ways = 16;
+    /// So many consecutive bytes lie in one slice, and in one row of a bank of the memory behind it.
+    std::uint32_t interleave_bytes = 128;
     double bytes_per_cycle = 64;  ///< data of one slice
     double write_cost = 2;        ///< cycles of the data array per sector written, of one read
     std::uint32_t latency = 92;   ///< from arrival at the slice to the response leaving it, hit

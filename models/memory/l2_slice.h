@@ -82,6 +82,7 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     void invalidate_copies(const MemoryRequest& request, SectoredCache::Sectors& sectors, Cycle at);
     void invalidate(MemoryRequest& request);
     void evict(SectoredCache::Index index, Cycle now);
+    void write_back(SectoredCache::Index index, std::uint32_t row, Cycle now);
     void fetch(SectoredCache::Index index, const MemoryRequest& request, SectorMask sectors, Cycle at);
     void fill(MemoryRequest& response, Cycle now);
     // Of a read that comes back. On the way to memory `tag` says the row, between twins `key` the line.
@@ -96,6 +97,7 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     const std::uint32_t position_, partition_;
     const std::uint32_t fill_bytes_;
     const PartitionedHash hash_;
+    const std::uint32_t chunk_lines_;
     MemoryRequestPool& pool_;
     std::vector<ResponseInterface*> issuers_;
     std::vector<RequestInterface*> twins_;

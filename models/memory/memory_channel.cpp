@@ -18,7 +18,8 @@ MemoryBlock::MemoryBlock(const sc_core::sc_module_name& name, ClockDomain& clock
       config_(config),
       position_(position),
       first_issuer_(first_issuer),
-      issuers_(issuers) {
+      issuers_(issuers),
+      chunk_bits_(chunk_bits_of(config.interleave_bytes)) {
     requests.bind(*this);
 }
 

@@ -39,7 +39,9 @@ class MemoryBlock : public Block, public RequestInterface {
     void end_of_elaboration() override;
     /// Number of a request's line among the lines of this channel.
     std::uint64_t line_in_channel(const MemoryRequest& request) const {
-        return std::uint64_t{request.tag} * issuers_ + (request.issuer - first_issuer_);
+        const std::uint64_t chunk = request.tag >> chunk_bits_,
+                            in_chunk = request.tag & ((1u << chunk_bits_) - 1);
+        return ((chunk * issuers_ + (request.issuer - first_issuer_)) << chunk_bits_) | in_chunk;
     }
     /// Bytes that a request moves: whole bursts of `burst_bytes`.
     std::uint32_t bytes_moved(const MemoryRequest& request) const;
@@ -47,6 +49,7 @@ class MemoryBlock : public Block, public RequestInterface {
 
     const MemoryConfig config_;
     const std::uint32_t position_, first_issuer_, issuers_;
+    const unsigned chunk_bits_;
     MemoryChannelStatistics statistics_;
 
   private:

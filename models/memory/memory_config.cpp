@@ -57,6 +57,7 @@ std::vector<std::string> check(const MemoryConfig& c) {
     require(c.banks_in_all() <= kMaximumBanks, "hbm.bank_groups times hbm.banks must not exceed 64");
     require(c.row_bytes >= kLineBytes && std::has_single_bit(c.row_bytes),
             "hbm.row_bytes must be a power of two, 128 at least");
+    require(c.row_bytes >= c.interleave_bytes, "hbm.row_bytes must not be less than l2.interleave");
     require(std::has_single_bit(c.burst_bytes), "hbm.burst_bytes must be 32, 64 or 128");
     require(c.write_high <= c.write_queue, "hbm.write_high must not exceed hbm.write_queue");
     require(c.latency >= c.timing.rcd + c.timing.cl,

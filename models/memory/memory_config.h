@@ -41,6 +41,8 @@ struct MemoryConfig {
     std::uint32_t bank_groups = 8;      ///< of a pseudo channel, of all its stack levels
     std::uint32_t banks = 4;            ///< of a bank group
     std::uint32_t row_bytes = 1024;     ///< of a bank
+    /// L2Config::interleave_bytes: so many consecutive ones lie in one row.
+    std::uint32_t interleave_bytes = 128;
 
     std::uint32_t read_queue = 64;   ///< reads of a pseudo channel among which the scheduler chooses
     std::uint32_t write_queue = 64;  ///< the same of writes

@@ -18,9 +18,9 @@ constexpr unsigned kThreads = 1024;
 constexpr unsigned kBytes = 128;
 constexpr unsigned kWarmUp = 4;
 
-/// All threads touch the lines (`touched` of them, 0: none); then one thread copies one line after the other,
-/// each when the one before has arrived, in the order in which they were touched: line (i + step) mod `lines`
-/// follows line i.
+/// All threads touch the lines (`touched` of them, 0: none), all sectors of each; then one thread copies one
+/// line after the other, each when the one before has arrived, in the order in which they were touched: line
+/// (i + step) mod `lines` follows line i.
 GeneratedKernel generate_bulk_latency(unsigned capability) {
     PtxWriter w("bulk_latency", capability, 90, "bulk copies");
     const Reg buffer = w.pointer_parameter("buffer"), lines = w.b32_parameter("lines"),
@@ -39,8 +39,9 @@ GeneratedKernel generate_bulk_latency(unsigned capability) {
     w.jump_if(done, touched_all);
     const Reg place = w.make_b64("rem.u64", w.make_b64("mul.wide.u32", index, step), count);
     const Reg element = w.make_b32("cvt.u32.u64", place);
-    const Reg value = w.make_b32("ld.global.cg.u32", at(w.make_b64("mad.wide.u32", element, stride, buffer)));
-    w.op("xor.b32", kept, kept, value);
+    const Reg line_address = w.make_b64("mad.wide.u32", element, stride, buffer);
+    for (unsigned sector = 0; sector < kBytes; sector += 32)
+        w.op("xor.b32", kept, kept, w.make_b32("ld.global.cg.u32", at(line_address, sector)));
     w.op("add.u32", index, index, kThreads);
     w.jump(touch);
     w.place(touched_all);
