@@ -233,13 +233,16 @@ void Sm::update_room(Cycle now) {
     const bool loads_blocked = !load_store_.room_for_load();
     const bool stores_blocked = !load_store_.room_for_store();
     if (loads_blocked == loads_blocked_ && stores_blocked == stores_blocked_) return;
-    loads_blocked_ = loads_blocked;
-    stores_blocked_ = stores_blocked;
+    const auto until = [now](bool blocked) {
+        return blocked ? kPendingCycle : static_cast<std::uint32_t>(now);
+    };
     for (SubCore& sub_core : sub_cores_) {
         sub_core.account(now);
-        sub_core.block(Unit::global_load, loads_blocked ? kPendingCycle : static_cast<std::uint32_t>(now));
-        sub_core.block(Unit::global_store, stores_blocked ? kPendingCycle : static_cast<std::uint32_t>(now));
+        if (loads_blocked != loads_blocked_) sub_core.block(Unit::global_load, until(loads_blocked));
+        if (stores_blocked != stores_blocked_) sub_core.block(Unit::global_store, until(stores_blocked));
     }
+    loads_blocked_ = loads_blocked;
+    stores_blocked_ = stores_blocked;
 }
 
 /// The warp slot for one more warp: in the sub-core that has most free.

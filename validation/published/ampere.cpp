@@ -37,9 +37,13 @@ void add_a100_sxm(std::vector<PublishedMeasurement>& all) {
         {a100, "latency/l1", 32.7, 36.1, "cycles", std::string(kRrze) + ": 36.0; " + kDissection + ": 32.7"});
     all.push_back({a100, "latency/l2", 210.8, 211.1, "cycles", kRrze});
     all.push_back({a100, "latency/ring/cg/16384KiB", 211.0, 211.0, "cycles", kRrze});
+    all.push_back({a100, "latency/ring/cg/4096KiB", 211.0, 211.1, "cycles", kRrze});
     all.push_back({a100, "latency/ring/cg/32768KiB", 424.4, 424.5, "cycles", kRrze});
     all.push_back({a100, "latency/ring/cg/131072KiB", 570.2, 570.2, "cycles", kRrze});
     all.push_back({a100, "latency/ring/cg/262144KiB", 571.5, 571.5, "cycles", kRrze});
+    all.push_back({a100, "bandwidth/sm/l1_load", 124.0, 126.7, "bytes/cycle/SM",
+                   std::string(kRrze) + ": 18.9 to 19.3 TB/s", true});
+    all.push_back({a100, "bandwidth/gpu/read/8MiB", 5391, 5437, "GB/s", kRrze});
     all.push_back({a100, "bandwidth/gpu/read/16MiB", 5325, 5450, "GB/s", kRrze});
     all.push_back({a100, "bandwidth/gpu/read/1024MiB", 1730, 1880, "GB/s", kRrze});
     all.push_back({a100, "bandwidth/gpu/write/1024MiB", 1880, 1897, "GB/s", kRrze});
@@ -57,8 +61,8 @@ void add_a6000(std::vector<PublishedMeasurement>& all) {
     all.push_back({a6000, "latency/l1", 33, 33, "cycles", kGa106});
     all.push_back({a6000, "latency/shared", 23, 24, "cycles", kGa106});
     all.push_back({a6000, "latency/ffma", 4, 4, "cycles", kMicro2025, true});
-    all.push_back(
-        {a6000, "bandwidth/sm/l1_load", 63.9, 64, "bytes/cycle/SM", std::string(kRrzeA40) + ": 9352 GB/s"});
+    all.push_back({a6000, "bandwidth/sm/l1_load", 63.9, 64, "bytes/cycle/SM",
+                   std::string(kRrzeA40) + ": 9352 GB/s", true});
     all.push_back(
         {a6000, "bandwidth/gpu/read/4MiB", 2500, 2530, "GB/s", std::string(kRrzeA40) + ": 1397 B per cycle"});
     all.push_back({a6000, "bandwidth/gpu/read/1024MiB", 711, 749, "GB/s",

@@ -137,15 +137,42 @@ void add_per_sm(std::vector<Benchmark>& list) {
 
 // The whole GPU.
 
-enum class Access : std::uint8_t { read, write, copy };
-constexpr unsigned kThreads = 1024, kCtasPerSm = 2, kUnroll = 4;
+enum class Access : std::uint8_t { read, write, copy, sum };
+constexpr unsigned kThreads = 1024, kCtasPerSm = 2;
+constexpr unsigned kAddends = 5;  ///< of Access::sum
 
 const char* name_of(Access access) {
-    return access == Access::read ? "read" : access == Access::write ? "write" : "copy";
+    return access == Access::read    ? "read"
+           : access == Access::write ? "write"
+           : access == Access::copy  ? "copy"
+                                     : "sum_of_five";
+}
+/// Pieces of 16 bytes that a thread has under way per stream.
+unsigned unroll_of(Access access) {
+    return access == Access::sum ? 1 : 4;
+}
+/// Buffers side by side that it goes through.
+unsigned streams_of(Access access) {
+    return access == Access::sum ? kAddends + 1 : access == Access::copy ? 2 : 1;
+}
+
+/// The other addends, the "sum" of all (their XOR: bits instead of numbers), and where it goes.
+void emit_sum(PtxWriter& w, const Reg& first, const Reg& size, const std::vector<Reg>& sum) {
+    Reg address = first;
+    std::vector<std::vector<Reg>> addends;
+    for (unsigned i = 1; i < kAddends; ++i) {
+        address = w.make_b64("add.u64", address, size);
+        addends.push_back(w.b32s(4));
+        w.op("ld.global.cg.v4.b32", kernels::vector_of(addends.back()), at(address));
+    }
+    for (const std::vector<Reg>& addend : addends)
+        for (unsigned i = 0; i < 4; ++i) w.op("xor.b32", sum[i], sum[i], addend[i]);
+    w.op("st.global.cg.v4.b32", at(w.make_b64("add.u64", address, size)), kernels::vector_of(sum));
 }
 
 /// Each thread goes `turns` times 4 pieces of 16 bytes, all threads side by side, and begins again at the
-/// buffer's end. Copies go from the first half of the buffer to the second.
+/// buffer's end. Copies go from the first half of the buffer to the second; sums from five sixths, a piece
+/// at a time, to the last.
 GeneratedKernel generate_stream(Access access, unsigned capability) {
     PtxWriter w(std::string("stream_") + name_of(access), capability);
     const Reg buffer = w.pointer_parameter("buffer"), size = w.b64_parameter("bytes"),
@@ -158,15 +185,16 @@ GeneratedKernel generate_stream(Access access, unsigned capability) {
     const std::string loop = w.new_label("loop");
     w.place(loop);
     w.op(".pragma", "\"nounroll\"");
+    const unsigned unroll = unroll_of(access);
     std::vector<Reg> addresses;
-    for (unsigned i = 0; i < kUnroll; ++i) {
+    for (unsigned i = 0; i < unroll; ++i) {
         addresses.push_back(w.make_b64("add.u64", buffer, offset));
         w.op("add.u64", offset, offset, step);
         const Reg beyond = w.make_predicate("setp.ge.u64", offset, size);
         w.op_if(beyond, "sub.u64", offset, offset, size);
     }
     std::vector<std::vector<Reg>> values;
-    for (unsigned i = 0; i < kUnroll; ++i) {
+    for (unsigned i = 0; i < unroll; ++i) {
         values.push_back(w.b32s(4));
         const std::string words = kernels::vector_of(values.back());
         if (access == Access::write) {
@@ -175,9 +203,10 @@ GeneratedKernel generate_stream(Access access, unsigned capability) {
             w.op("ld.global.cg.v4.b32", words, at(addresses[i]));
         }
     }
-    for (unsigned i = 0; i < kUnroll; ++i) {
+    for (unsigned i = 0; i < unroll; ++i) {
         const std::string words = kernels::vector_of(values[i]);
         if (access == Access::write) w.op("st.global.cg.v4.b32", at(addresses[i]), words);
+        if (access == Access::sum) emit_sum(w, addresses[i], size, values[i]);
         if (access == Access::copy)
             w.op("st.global.cg.v4.b32", at(w.make_b64("add.u64", addresses[i], size)), words);
         if (access == Access::read)
@@ -195,8 +224,9 @@ Measurement measure_stream(Access access, std::uint64_t bytes, Device& device,
                            const MeasureSettings& settings) {
     bytes = settings.reduced(bytes, 1 << 20);
     // The host of a simulator pays for the memory.
-    if (!device.is_silicon()) bytes = std::min<std::uint64_t>(bytes, 192u << 20);
-    const std::uint64_t whole = access == Access::copy ? 2 * bytes : bytes;
+    if (!device.is_silicon())
+        bytes = std::min<std::uint64_t>(bytes, access == Access::sum ? 64u << 20 : 192u << 20);
+    const std::uint64_t whole = streams_of(access) * bytes;
     if (whole + (1u << 28) > device.free_bytes())
         throw DeviceError("not enough device memory for " + std::to_string(whole) + " bytes");
     const GeneratedKernel kernel = generate_stream(access, ptx_capability(device));
@@ -204,12 +234,14 @@ Measurement measure_stream(Access access, std::uint64_t bytes, Device& device,
     const DeviceBuffer buffer(device, whole), sink(device, 16);
     device.fill(buffer.address(), 0, whole);
     const std::uint64_t ctas = std::uint64_t{kCtasPerSm} * device.sm_count();
-    const std::uint64_t per_turn = ctas * kThreads * 16 * kUnroll;
+    const std::uint64_t per_turn = ctas * kThreads * 16 * unroll_of(access);
     // Long enough that the launch does not matter. A simulator takes the shortest run that shows the rate:
     // what is written must be more than L2 holds back.
     // What L2 holds is read again and again.
     const bool in_l2 = access == Access::read && bytes <= 32u << 20;
-    const std::uint64_t simulated = access == Access::read ? (in_l2 ? 64u << 20 : 32u << 20) : 96u << 20;
+    const std::uint64_t simulated = access == Access::read  ? (in_l2 ? 64u << 20 : 32u << 20)
+                                    : access == Access::sum ? 32u << 20
+                                                            : 96u << 20;
     const std::uint64_t wanted = device.is_silicon() ? std::max<std::uint64_t>(bytes, 256u << 20)
                                  : in_l2             ? settings.reduced(simulated)
                                                      : std::min<std::uint64_t>(bytes, simulated);
@@ -227,7 +259,7 @@ Measurement measure_stream(Access access, std::uint64_t bytes, Device& device,
         result.microseconds = device.time([&] { device.launch(launch); }, options);
         microseconds[longer] = median(result.microseconds);
     }
-    const double moved = static_cast<double>(per_turn) * turns * (access == Access::copy ? 2 : 1);
+    const double moved = static_cast<double>(per_turn) * turns * streams_of(access);
     result.value = moved / (microseconds[1] - microseconds[0]) / 1e3;
     result.unit = "GB/s";
     result.details.number("bytes_moved", 2 * moved).number("microseconds_of_half", microseconds[0]);
@@ -256,6 +288,7 @@ void add_stream(std::vector<Benchmark>& list, Access access, std::uint64_t mebib
 void add_bandwidth_benchmarks(std::vector<Benchmark>& list) {
     for (const Access access : {Access::read, Access::write, Access::copy})
         add_stream(list, access, 1024, false);
+    add_stream(list, Access::sum, 1024, false);
     add_stream(list, Access::read, 16, true);
     add_per_sm(list);
     for (const std::uint64_t mebibytes :
