@@ -211,7 +211,10 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
             row.kind = TimingKind::dependency_wait;
             break;
         case ptx::Synchronisation::wgmma_commit:
-            row.kind = TimingKind::tensor_commit;
+            if (info.asynchronous_tensor)
+                row.commits = true;
+            else
+                row.kind = TimingKind::tensor_commit;
             break;
         case ptx::Synchronisation::wgmma_wait:
             row.kind = TimingKind::tensor_wait;

@@ -60,6 +60,7 @@ struct alignas(64) TimedInstruction {
     TimingKind kind = TimingKind::arithmetic;
     ptx::Pipeline pipeline = ptx::Pipeline::none;
     bool waits_for_registers = true;  ///< and for nothing else
+    bool commits = false;             ///< warpgroup_product: ends its group, as machine code says it
 };
 static_assert(sizeof(TimedInstruction) == 64);
 

@@ -1,17 +1,22 @@
 // heddle simulate
 #include <cstdio>
 #include <memory>
+#include <span>
 
 #include "isa/common/error.h"
+#include "isa/sass/opcode_table.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/workload.h"
 #include "sim/config/hardware.h"
+#include "sim/kernel/files.h"
 #include "sim/report/run_directory.h"
 #include "sim/report/summary.h"
 #include "sim/report/table.h"
 #include "sim/run/simulate.h"
+#include "sim/sass/entry_text.h"
+#include "sim/sass/run_traces.h"
 
 namespace heddle::cli {
 namespace {
@@ -22,6 +27,7 @@ struct Options {
     std::vector<std::string> model_options, overrides;
     std::string out;
     sim::SimulateOptions simulate;
+    std::string unknown_as;
     bool json = false, no_out = false;
 };
 
@@ -40,7 +46,49 @@ void print_tables(const Options& options, const sim::RunResult& result) {
     print(text);
 }
 
+// Recorded machine code: no model, no values, no folder of results.
+void run_recorded(const Options& options) {
+    const auto refuse = [](bool given, const char* option) {
+        if (given)
+            throw Error("is for training steps, not for recorded kernels", {option, 0, ""}, "leave it out");
+    };
+    refuse(options.simulate.numerics, "--numerics");
+    refuse(options.simulate.sample, "--sample");
+    refuse(!options.batch.empty(), "--batch");
+    refuse(!options.widths.empty(), "--widths");
+    refuse(!options.model_options.empty(), "--option");
+    refuse(options.simulate.steps != 1, "--steps");
+    sass::TraceRunOptions run;
+    run.jobs = options.simulate.jobs;
+    run.tick_every_cycle = options.simulate.tick_every_cycle;
+    if (!options.unknown_as.empty()) {
+        run.unknown_as = sass::operation_named(options.unknown_as);
+        if (!run.unknown_as)
+            throw Error(options.unknown_as + " is no class of instructions", {"--unknown-as", 0, ""},
+                        "the classes are " + sass::operation_names());
+    }
+    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides);
+    sass::TraceRun result;
+    {
+        Progress progress;
+        run.progress = [&progress](double fraction, const std::string& what) {
+            progress.update(fraction, what);
+        };
+        result = sass::run_traces(options.workload, hardware, run);
+    }
+    const std::string json = sass::trace_run_json(result);
+    if (!options.out.empty()) kernel::write_file(options.out, std::as_bytes(std::span(json)));
+    print(options.json ? json : sass::format_trace_run(result));
+}
+
 void simulate(Options options) {
+    if (sass::names_traces(options.workload)) {
+        run_recorded(options);
+        return;
+    }
+    if (!options.unknown_as.empty())
+        throw Error("is for recorded kernels", {"--unknown-as", 0, ""},
+                    "give a kernelslist.g, or leave it out");
     if (options.simulate.steps != 1 && !options.simulate.numerics) {
         throw Error("several steps differ only in their values", {"--steps", 0, ""}, "add --numerics");
     }
@@ -78,8 +126,10 @@ void add_simulate_command(CLI::App& app) {
     CLI::App* command = app.add_subcommand(
         "simulate", "Says how long a training step takes on a device, and what it is waiting for.");
     command
-        ->add_option("WORKLOAD", options->workload,
-                     "a model (`heddle trace models` lists them) or a trace file")
+        ->add_option(
+            "WORKLOAD", options->workload,
+            "a model (`heddle trace models` lists them), a trace file, or recorded kernels: kernelslist.g, "
+            ".traceg, .tracez")
         ->required();
     command->add_option("--hardware", options->hardware, "a device's name, or a hardware file")
         ->type_name("NAME|FILE")
@@ -110,7 +160,14 @@ void add_simulate_command(CLI::App& app) {
         ->check(CLI::Range(0u, 4096u))
         ->type_name("N")
         ->capture_default_str();
-    command->add_option("--out", options->out, "folder to write (default: heddle-run-WORKLOAD-HARDWARE)")
+    command
+        ->add_option("--unknown-as", options->unknown_as,
+                     "of recorded kernels: the class that opcodes Heddle does not know are taken for")
+        ->type_name("CLASS");
+    command
+        ->add_option(
+            "--out", options->out,
+            "folder to write (default: heddle-run-WORKLOAD-HARDWARE); of recorded kernels a JSON file")
         ->type_name("DIR");
     command->add_flag("--no-out", options->no_out, "write no folder")->excludes("--out");
     command->add_flag("--json", options->json, "print summary.json instead of tables");
@@ -118,7 +175,9 @@ void add_simulate_command(CLI::App& app) {
         "Examples:\n"
         "  heddle simulate mlp --hardware h100-sxm\n"
         "  heddle simulate mlp --batch 256 --widths 784,4096,4096,10 --hardware tpu-v3 --json\n"
-        "  heddle simulate step.et --hardware h100-sxm --set sm.count=144 --out wider");
+        "  heddle simulate step.et --hardware h100-sxm --set sm.count=144 --out wider\n"
+        "  heddle simulate traces/kernelslist.g --hardware a100-sxm\n"
+        "  heddle simulate kernel-7.traceg.xz --hardware a100-sxm --json");
     command->callback([options] { simulate(*options); });
 }
 

@@ -26,12 +26,17 @@ struct KernelHeader {
     std::uint64_t shared_base = 0, local_base = 0;  ///< windows of generic addresses
     unsigned tracer_version = 0;
     bool line_numbers = false;  ///< instruction lines begin with a line of the source
+    Dimensions cluster;         ///< in thread blocks; Heddle's own key, which other readers pass over
+    /// Heddle's own too: the trace says of mbarriers and bulk copies what they need to be performed again.
+    bool complete = false;
+    std::vector<std::string> copies;  ///< bulk copies, as sim/sass/copy_text.h writes them; by their number
 };
 
 inline constexpr std::uint8_t kZeroRegister = 255;  ///< RZ
 inline constexpr unsigned kWarpSize = 32;
 
-/// What is the same each time that an instruction is performed. One for each program counter.
+/// What is the same each time that an instruction is performed. One for each program counter, more where
+/// functions that are called lie at program counters of their own, which begin at 0 again.
 struct Instruction {
     std::uint32_t program_counter = 0;
     std::string opcode;  ///< mnemonic and modifiers: LDG.E.128
@@ -40,6 +45,7 @@ struct Instruction {
     std::uint8_t source_count = 0;
     std::array<std::uint8_t, 4> sources{};
     std::uint8_t bytes_per_lane = 0;  ///< of its memory access; 0: none
+    std::int64_t immediate = 0;       ///< its last word: the first immediate operand, 0 when there is none
 };
 
 /// One instruction performed by one warp.

@@ -1,5 +1,6 @@
 #include "workloads/sass_traces/trace_reader.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <utility>
@@ -13,6 +14,9 @@ namespace {
 constexpr unsigned kFirstVersionWithoutPlaces = 3;
 constexpr unsigned kMostSources = 4;
 constexpr unsigned kMostWarps = 32;
+constexpr std::size_t kMostInstructions = 1u << 20;
+constexpr std::uint32_t kReserved = 1u << 16;
+constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
 std::string_view trim(std::string_view text) {
     const std::size_t first = text.find_first_not_of(" \t");
@@ -40,6 +44,13 @@ std::uint8_t read_register(LineTokens& tokens, const LineSource& lines, const ch
     return static_cast<std::uint8_t>(number);
 }
 
+/// Tracers print immediates of all types: what is no integer says nothing here.
+std::int64_t read_immediate(std::string_view word) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), value);
+    return error == std::errc{} && end == word.data() + word.size() ? value : 0;
+}
+
 }  // namespace
 
 TraceReader::TraceReader(const std::string& path) : TraceReader(open_bytes(path), path) {}
@@ -64,6 +75,7 @@ void TraceReader::read_header() {
             if (header_.name.empty()) lines_.fail("no kernel name stands before this line", "-kernel name");
             if (header_.grid.count() == 0 || header_.block.count() == 0)
                 lines_.fail("the grid or the thread block is empty", "-grid dim, -block dim");
+            check_geometry();
             return;
         }
         if (line.front() != '-')
@@ -72,6 +84,16 @@ void TraceReader::read_header() {
         read_key(line);
     }
     lines_.fail("holds no thread block", {}, "is this a .traceg file, and complete?");
+}
+
+void TraceReader::check_geometry() const {
+    if (header_.block.count() > kMostWarps * kWarpSize)
+        lines_.fail("a thread block has at most 1024 threads", "-block dim");
+    if (header_.registers > kZeroRegister) lines_.fail("a thread has at most 255 registers", "-nregs");
+    const Dimensions &grid = header_.grid, &cluster = header_.cluster;
+    if (cluster.count() == 0 || cluster.count() > 16 || grid.x % cluster.x != 0 || grid.y % cluster.y != 0 ||
+        grid.z % cluster.z != 0)
+        lines_.fail("the grid is not made of whole clusters of 1 to 16 thread blocks", "-cluster dim");
 }
 
 void TraceReader::read_key(std::string_view line) {
@@ -88,8 +110,14 @@ void TraceReader::read_key(std::string_view line) {
         header_.grid = read_dimensions(*grid, "-grid dim");
     } else if (const auto block = value_of(line, "-block dim")) {
         header_.block = read_dimensions(*block, "-block dim");
+    } else if (const auto cluster = value_of(line, "-cluster dim")) {
+        header_.cluster = read_dimensions(*cluster, "-cluster dim");
+    } else if (const auto copy = value_of(line, "-heddle copy")) {
+        header_.copies.emplace_back(*copy);
     } else if (unsigned flag = 0; number("-enable lineinfo", flag)) {
         header_.line_numbers = flag != 0;
+    } else if (number("-heddle complete", flag)) {
+        header_.complete = flag != 0;
     } else {
         number("-kernel id", header_.id) || number("-shmem", header_.shared_bytes) ||
             number("-nregs", header_.registers) || number("-binary version", header_.binary_version) ||
@@ -132,6 +160,7 @@ ThreadBlock TraceReader::read_thread_block() {
     ThreadBlock result;
     std::string_view line;
     bool placed = false;
+    std::uint32_t seen = 0;
     while (next_line(line)) {
         if (line.substr(0, 7) == "#END_TB") {
             if (!placed) lines_.fail("the thread block has no position", "thread block");
@@ -145,6 +174,10 @@ ThreadBlock TraceReader::read_thread_block() {
             placed = true;
         } else if (const auto warp = value_of(line, "warp")) {
             result.warps.push_back(read_warp(*warp));
+            const std::uint32_t bit = 1u << result.warps.back().warp;
+            if ((seen & bit) != 0)
+                lines_.fail("the warp stands twice in its thread block", std::string(*warp));
+            seen |= bit;
         } else {
             lines_.fail("is neither \"warp = \" nor #END_TB", std::string(line.substr(0, 40)));
         }
@@ -164,6 +197,7 @@ WarpTrace TraceReader::read_warp(std::string_view text) {
         lines_.fail("expected \"insts = \" and the number of the warp's instructions",
                     std::string(line.substr(0, 40)));
     const auto steps = LineTokens(*count, lines_).number<std::uint32_t>("a number of instructions");
+    warp.steps.reserve(std::min(steps, kReserved));
     for (std::uint32_t i = 0; i < steps; ++i) {
         if (!next_line(line))
             lines_.fail("ends within a warp", {}, "the file is cut off: record or copy it again");
@@ -194,35 +228,47 @@ void TraceReader::read_step(std::string_view line, WarpTrace& warp) {
     instruction.source_count = static_cast<std::uint8_t>(sources);
     for (unsigned i = 0; i < sources; ++i) instruction.sources[i] = read_register(tokens, lines_, "a source");
     instruction.bytes_per_lane = tokens.number<std::uint8_t>("the width of a memory access");
-    step.instruction = find_instruction(instruction, opcode);
     step.addresses = static_cast<std::uint32_t>(warp.addresses.size());
     if (instruction.bytes_per_lane != 0) read_addresses(tokens, step.lanes, warp.addresses);
-    if (tokens.more()) tokens.word("an immediate");
+    if (tokens.more()) instruction.immediate = read_immediate(tokens.word("an immediate"));
+    step.instruction = find_instruction(instruction, opcode);
     if (tokens.more()) lines_.fail("stands after the end of the instruction", std::string(tokens.word("")));
     warp.steps.push_back(step);
 }
 
 /// Its position in the table, where it is put when it occurs for the first time.
 std::uint32_t TraceReader::find_instruction(const Instruction& instruction, std::string_view opcode) {
+    const auto is_known = [&](std::uint32_t index) {
+        const Instruction& known = instructions_[index];
+        return known.program_counter == instruction.program_counter && known.opcode == opcode &&
+               known.writes == instruction.writes && known.destination == instruction.destination &&
+               known.source_count == instruction.source_count && known.sources == instruction.sources &&
+               known.bytes_per_lane == instruction.bytes_per_lane && known.immediate == instruction.immediate;
+    };
     std::uint32_t index = last_found_ + 1;  // mostly the next one
-    if (index >= instructions_.size() ||
-        instructions_[index].program_counter != instruction.program_counter) {
-        const auto [place, fresh] = by_program_counter_.try_emplace(
-            instruction.program_counter, static_cast<std::uint32_t>(instructions_.size()));
-        index = place->second;
-        if (fresh) {
-            instructions_.push_back(instruction);
-            instructions_.back().opcode = opcode;
-        }
+    if (index < instructions_.size() && is_known(index)) return last_found_ = index;
+    const auto first = by_program_counter_.find(instruction.program_counter);
+    if (first == by_program_counter_.end()) {
+        by_program_counter_.emplace(instruction.program_counter,
+                                    static_cast<std::uint32_t>(instructions_.size()));
+        return last_found_ = add_instruction(instruction, opcode);
     }
-    const Instruction& known = instructions_[index];
-    if (known.opcode != opcode || known.writes != instruction.writes ||
-        known.destination != instruction.destination || known.sources != instruction.sources)
-        lines_.fail(
-            "differs from the instruction that stood at the same program counter before, " + known.opcode,
-            std::string(opcode));
-    last_found_ = index;
-    return index;
+    for (index = first->second; !is_known(index); index = others_[index]) {
+        if (others_[index] != kNone) continue;
+        others_[index] = static_cast<std::uint32_t>(instructions_.size());
+        return last_found_ = add_instruction(instruction, opcode);
+    }
+    return last_found_ = index;
+}
+
+std::uint32_t TraceReader::add_instruction(const Instruction& instruction, std::string_view opcode) {
+    if (instructions_.size() == kMostInstructions)
+        lines_.fail("is one of more than " + std::to_string(kMostInstructions) + " different instructions",
+                    std::string(opcode), "no kernel is that long: is the file damaged?");
+    instructions_.push_back(instruction);
+    instructions_.back().opcode = opcode;
+    others_.push_back(kNone);
+    return static_cast<std::uint32_t>(instructions_.size() - 1);
 }
 
 void TraceReader::read_addresses(LineTokens& tokens, std::uint32_t lanes,

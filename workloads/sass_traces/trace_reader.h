@@ -44,17 +44,20 @@ class TraceReader {
     bool next_line(std::string_view& line);
     void read_header();
     void read_key(std::string_view line);
+    void check_geometry() const;
     ThreadBlock read_thread_block();
     WarpTrace read_warp(std::string_view line);
     void read_step(std::string_view line, WarpTrace& warp);
     std::uint32_t find_instruction(const Instruction& instruction, std::string_view opcode);
+    std::uint32_t add_instruction(const Instruction& instruction, std::string_view opcode);
     void read_addresses(LineTokens& tokens, std::uint32_t lanes, std::vector<std::uint64_t>& addresses);
     Dimensions read_dimensions(std::string_view text, const char* key) const;
 
     LineSource lines_;
     KernelHeader header_;
     std::vector<Instruction> instructions_;
-    std::unordered_map<std::uint32_t, std::uint32_t> by_program_counter_;
+    std::unordered_map<std::uint32_t, std::uint32_t> by_program_counter_;  // the first of each
+    std::vector<std::uint32_t> others_;  // by instruction: the next one at the same program counter
     std::uint32_t last_found_ = 0;
     std::uint64_t thread_blocks_ = 0;
     bool header_read_ = false;

@@ -1,0 +1,86 @@
+// A recorded kernel as a source of instructions for the SMs of models/gpu.
+//
+// Thread blocks are read when they start, in the order of the file, and forgotten when they end: what is held
+// is bounded by the thread blocks that run at the same time.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "models/gpu/instruction_source.h"
+#include "sim/sass/block_barriers.h"
+#include "sim/sass/packed_warp.h"
+#include "sim/sass/trace_table.h"
+#include "workloads/sass_traces/trace_reader.h"
+
+namespace heddle::sass {
+
+/// A thread block that is about to run.
+struct PackedBlock {
+    std::vector<PackedWarp> warps;
+    std::vector<std::uint8_t> numbers;  ///< of the warps, in the thread block that was recorded
+    BlockBarriers barriers;             ///< who will come to them
+};
+
+class ClusterRendezvous;
+
+class TraceLaunch final : public models::gpu::LaunchSource {
+  public:
+    /// Reads the header. Throws heddle::Error for it, and for the rest when its turn comes.
+    explicit TraceLaunch(TraceReader reader, std::string path,
+                         std::optional<ptx::Operation> unknown_as = std::nullopt);
+    ~TraceLaunch() override;
+
+    const std::string& name() const override { return reader_.header().name; }
+    const ptx::LaunchContext& launch() const override { return launch_; }
+    unsigned registers_per_thread() const override;
+    std::uint64_t shared_bytes() const override { return reader_.header().shared_bytes; }
+    std::size_t instruction_count() const override { return table_.size(); }
+    const ptx::InstructionInfo& instruction(std::size_t index) const override {
+        return table_[index].machine.info;
+    }
+    std::uint64_t code_position(std::size_t index) const override;
+    std::vector<models::gpu::RegisterReads> register_reads(const models::gpu::RegisterBanksConfig& config,
+                                                           std::size_t first) const override;
+    std::size_t scoreboard_size() const override { return kGeneralRegisters; }
+    bool reads_clock() const override { return false; }
+    SourceLocation place_of(const ptx::InstructionInfo& info) const override;
+    std::unique_ptr<models::gpu::BlockSource> make_block(ptx::CtaObserver& observer,
+                                                         std::uint32_t tag) override;
+
+    const KernelHeader& header() const { return reader_.header(); }
+    const TraceTable& table() const { return table_; }
+    /// Number `index` of the grid; of a grid without clusters that is its number in the file. Reads on as far
+    /// as needed.
+    PackedBlock take_block(std::uint64_t index);
+    /// What the blocks of a running cluster share.
+    ClusterRendezvous& rendezvous(ptx::Cluster* cluster);
+    void forget(ptx::Cluster* cluster);
+
+    /// After the run. Throws heddle::Error when the file holds more thread blocks than the grid.
+    void finish();
+    std::uint64_t warp_instructions() const { return warp_instructions_; }  ///< read from the file
+    std::uint64_t text_bytes() const { return reader_.text_bytes(); }
+    /// Warps that were let go from barriers at which the others could not come, and copies of which the trace
+    /// does not say what they move.
+    std::uint64_t forced_releases = 0, undescribed_copies = 0;
+
+  private:
+    void read_block();
+    PackedBlock pack(const ThreadBlock& block);
+    void pack_warp(const WarpTrace& warp, unsigned index, PackedBlock& block);
+    [[noreturn]] void report_all_unknown();
+
+    TraceReader reader_;
+    const std::string path_;
+    TraceTable table_;
+    ptx::LaunchContext launch_;
+    std::map<std::uint64_t, PackedBlock> waiting_;  // read, not started
+    std::map<ptx::Cluster*, std::unique_ptr<ClusterRendezvous>> clusters_;
+    std::uint64_t warp_instructions_ = 0;
+    UnknownOpcodes unknown_;
+};
+
+}  // namespace heddle::sass

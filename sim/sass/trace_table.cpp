@@ -1,0 +1,44 @@
+#include "sim/sass/trace_table.h"
+
+#include "isa/common/error.h"
+
+namespace heddle::sass {
+
+void report_unknown(const UnknownOpcodes& unknown, const std::string& where) {
+    if (unknown.empty()) return;
+    std::string list;
+    for (const auto& [opcode, count] : unknown)
+        list += (list.empty() ? "" : ", ") + opcode + " (" + std::to_string(count) + " times)";
+    throw Error(std::to_string(unknown.size()) +
+                    (unknown.size() == 1 ? " opcode is not known: " : " opcodes are not known: ") + list,
+                {where, 0, ""},
+                "--unknown-as CLASS takes them for a class of instructions: " + operation_names());
+}
+
+bool TraceTable::extend(const std::vector<Instruction>& instructions) {
+    if (rows_of_.size() == instructions.size()) return false;
+    while (rows_of_.size() < instructions.size()) {
+        const Instruction& next = instructions[rows_of_.size()];
+        const WrittenInstruction written{next.opcode,         next.writes,
+                                         next.destination,    {next.sources.data(), next.source_count},
+                                         next.bytes_per_lane, next.immediate};
+        std::optional<MachineInstruction> machine = decode(written);
+        unknown_.push_back(!machine && !unknown_as_);
+        if (!machine) machine = decode_as(written, unknown_as_.value_or(ptx::Operation::integer));
+        rows_of_.push_back(static_cast<std::uint32_t>(rows_.size()));
+        machine->info.line = next.program_counter;
+        rows_.push_back({std::move(*machine), next.program_counter, next.opcode});
+    }
+    return true;
+}
+
+std::uint32_t TraceTable::ending_group(std::uint32_t row) {
+    const auto [place, fresh] = ending_group_.try_emplace(row, static_cast<std::uint32_t>(rows_.size()));
+    if (fresh) {
+        rows_.push_back(rows_[row]);
+        rows_.back().machine.info.synchronisation = ptx::Synchronisation::wgmma_commit;
+    }
+    return place->second;
+}
+
+}  // namespace heddle::sass
