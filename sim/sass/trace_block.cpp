@@ -195,6 +195,7 @@ void TraceBlock::end_warp(TraceWarp& warp) {
     if (rendezvous_ != nullptr) released_ |= rendezvous_->look(*this);
     if (--running_ != 0) return;
     for (PackedWarp& packed : packed_.warps) packed = {};
+    launch_.block_ended();
     if (rendezvous_ != nullptr && rendezvous_->leave(*this)) launch_.forget(cluster_);
     rendezvous_ = nullptr;
 }

@@ -91,6 +91,7 @@ void TraceLaunch::read_block() {
     const std::size_t rows = table_.size();
     if (!waiting_.emplace(index, pack(*block)).second)
         throw Error("two thread blocks have the same position", {path_, 0, "thread block"}, {});
+    most_held_ = std::max(most_held_, ++held_);
     if (grew || table_.size() != rows) table_has_grown();
 }
 

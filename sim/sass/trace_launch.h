@@ -63,6 +63,9 @@ class TraceLaunch final : public models::gpu::LaunchSource {
     void finish();
     std::uint64_t warp_instructions() const { return warp_instructions_; }  ///< read from the file
     std::uint64_t text_bytes() const { return reader_.text_bytes(); }
+    /// Thread blocks that were read and had not ended, at most.
+    std::uint64_t most_held() const { return most_held_; }
+    void block_ended() { --held_; }
     /// Warps that were let go from barriers at which the others could not come, and copies of which the trace
     /// does not say what they move.
     std::uint64_t forced_releases = 0, undescribed_copies = 0;
@@ -79,7 +82,7 @@ class TraceLaunch final : public models::gpu::LaunchSource {
     ptx::LaunchContext launch_;
     std::map<std::uint64_t, PackedBlock> waiting_;  // read, not started
     std::map<ptx::Cluster*, std::unique_ptr<ClusterRendezvous>> clusters_;
-    std::uint64_t warp_instructions_ = 0;
+    std::uint64_t warp_instructions_ = 0, held_ = 0, most_held_ = 0;
     UnknownOpcodes unknown_;
 };
 

@@ -30,7 +30,9 @@ std::string find_trace(const std::filesystem::path& folder, const std::string& n
                        const LineSource& lines) {
     const std::string xz = ".xz";
     const std::string other = ends_with(name, xz) ? name.substr(0, name.size() - xz.size()) : name + xz;
-    for (const std::string& candidate : {name, other}) {
+    const std::string plain = ends_with(name, xz) ? other : name;
+    const std::string tracez = plain.substr(0, plain.rfind('.')) + ".tracez";
+    for (const std::string& candidate : {name, other, tracez}) {
         if (std::filesystem::is_regular_file(folder / candidate)) return folder / candidate;
     }
     lines.fail("the trace of this kernel is missing in " + folder.string(), name,
@@ -51,8 +53,8 @@ std::vector<TracedEvent> read_kernel_list(const std::string& path) {
         if (line.rfind("MemcpyHtoD", 0) == 0) {
             result.emplace_back(read_copy(line, lines));
         } else if (line.rfind("kernel", 0) == 0) {
-            if (!ends_with(line, ".traceg") && !ends_with(line, ".traceg.xz"))
-                lines.fail("is no file that can be read: expected .traceg or .traceg.xz", line);
+            if (!ends_with(line, ".traceg") && !ends_with(line, ".traceg.xz") && !ends_with(line, ".tracez"))
+                lines.fail("is no file that can be read: expected .traceg, .traceg.xz or .tracez", line);
             result.emplace_back(TracedKernel{find_trace(folder, line, lines)});
         }
     }

@@ -7,6 +7,8 @@
 #include <cstring>
 #include <utility>
 
+#include "workloads/sass_traces/tracez_bytes.h"
+
 namespace heddle::sass {
 namespace {
 
@@ -82,6 +84,10 @@ class XzBytes : public ByteSource {
 }  // namespace
 
 std::unique_ptr<ByteSource> open_bytes(const std::string& path) {
+    constexpr std::string_view kTracez = ".tracez";
+    if (path.size() > kTracez.size() &&
+        std::string_view(path).substr(path.size() - kTracez.size()) == kTracez)
+        return open_tracez(path);
     File file(std::fopen(path.c_str(), "rb"));
     if (!file) throw Error("cannot be opened", {path}, "check the path and the permissions");
     std::array<unsigned char, 6> magic{};

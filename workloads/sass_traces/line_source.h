@@ -18,8 +18,8 @@ class ByteSource {
     virtual std::size_t read(char* to, std::size_t capacity) = 0;
 };
 
-/// A plain file, or one that begins with the magic bytes of xz. Throws heddle::Error when it cannot be
-/// opened.
+/// A plain file, one that begins with the magic bytes of xz, or a .tracez as text (tracez_bytes.h). Throws
+/// heddle::Error when it cannot be opened.
 std::unique_ptr<ByteSource> open_bytes(const std::string& path);
 
 /// Holds one buffer of the text, however long the file is.
