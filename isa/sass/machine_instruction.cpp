@@ -191,6 +191,10 @@ Synchronisation synchronisation_of(Behaviour behaviour, const Words& words) {
         case Behaviour::copy_commit:
             return Synchronisation::async_copy_commit;
         case Behaviour::dependence_wait:
+            // Machine code says it with the scoreboard's number, a trace does not; .BULK is Heddle's own word
+            // for copies of the copy engine.
+            if (words.has("BULK"))
+                return words.has("READ") ? Synchronisation::bulk_wait_read : Synchronisation::bulk_wait;
             return Synchronisation::async_copy_wait;
         case Behaviour::memory_fence:
             return Synchronisation::memory_fence;
@@ -329,13 +333,16 @@ std::optional<MachineInstruction> decode(const WrittenInstruction& written) {
     }
     if (result.info.synchronisation == Synchronisation::none)
         result.info.synchronisation = synchronisation_of(result.behaviour, words);
-    if (result.info.synchronisation == Synchronisation::async_copy_wait ||
+    if (result.behaviour == Behaviour::dependence_wait ||
         result.info.synchronisation == Synchronisation::wgmma_wait)
         result.info.async_copy_groups_left =
             static_cast<std::uint16_t>(std::clamp<std::int64_t>(written.immediate, 0, 63));
-    if (result.behaviour == Behaviour::set_registers)
+    if (result.behaviour == Behaviour::set_registers) {
         result.info.register_count =
             static_cast<std::uint16_t>(std::clamp<std::int64_t>(written.immediate, 0, 256));
+        if (written.immediate <= 0)
+            result.info.synchronisation = Synchronisation::none;  // the trace has no count
+    }
     remove_doubles(result.info.reads);
     remove_doubles(result.info.writes);
     return result;

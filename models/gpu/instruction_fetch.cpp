@@ -53,16 +53,21 @@ void InstructionFetch::begin(const InstructionCacheConfig& config, std::uint32_t
     l0_.resize(sub_cores);
     for (L0& cache : l0_) cache.lines.clear(lines, config.l0_bytes);
     l1_.clear(lines, config.l1_bytes);
-    const std::uint64_t ahead =
-        std::min<std::uint64_t>({lines, l1_.capacity, config.launch_prefetch / kInstructionLineBytes});
-    for (std::uint32_t line = 0; line < ahead; ++line) l1_.put(line, 0);
+    for (std::uint32_t line = 0; line < std::min(lines, prefetched()); ++line) l1_.put(line, 0);
+}
+
+std::uint32_t InstructionFetch::prefetched() const {
+    return static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(l1_.capacity, config_.launch_prefetch / kInstructionLineBytes));
 }
 
 void InstructionFetch::grow(std::uint32_t lines) {
+    const std::uint32_t known = line_count_;
     line_count_ = lines;
     if (l0_.empty()) return;
     for (L0& cache : l0_) cache.lines.ready.resize(lines, kAbsent);
     l1_.ready.resize(lines, kAbsent);
+    for (std::uint32_t line = known; line < std::min(lines, prefetched()); ++line) l1_.put(line, 0);
 }
 
 std::uint32_t InstructionFetch::request(std::uint32_t line, std::uint32_t now) {

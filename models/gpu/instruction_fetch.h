@@ -62,6 +62,7 @@ class InstructionFetch {
         std::array<std::uint32_t, kLongestStream> coming{};  // when, by line modulo its size
     };
     void grow(std::uint32_t lines);
+    std::uint32_t prefetched() const;  ///< lines that are in L1 when the kernel starts
     std::uint32_t miss(L0& cache, std::uint32_t line, std::uint32_t now);
     std::uint32_t request(std::uint32_t line, std::uint32_t now);
 

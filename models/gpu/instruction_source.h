@@ -56,6 +56,8 @@ class BlockSource {
     virtual std::uint64_t changes() const = 0;
     virtual ptx::WarpFingerprint fingerprint(unsigned warp) const = 0;
     virtual std::string describe_waiting() const = 0;
+    /// Behind it, where it is PTX.
+    virtual const ptx::Cta* ptx_cta() const { return nullptr; }
 };
 
 /// One launch.

@@ -34,6 +34,7 @@ class PtxBlock final : public BlockSource {
     std::uint64_t changes() const override { return cta_.changes(); }
     ptx::WarpFingerprint fingerprint(unsigned warp) const override { return cta_.fingerprint(warp); }
     std::string describe_waiting() const override { return cta_.describe_waiting(); }
+    const ptx::Cta* ptx_cta() const override { return &cta_; }
 
   private:
     ptx::Cta cta_;

@@ -505,7 +505,7 @@ void Sm::multiply(unsigned warp, const TimedInstruction& row, Cycle now) {
     work.products.add(outcome.end);
     work.product_begins[slot.next_product] = fixed_stamp(outcome.begin);
     slot.next_product = static_cast<std::uint8_t>((slot.next_product + 1u) % config_.wgmma.queue);
-    if (row.commits) slot.products.commit();
+    if (row.commits) work.products.commit();
 }
 
 void Sm::use_load_store(unsigned warp, const TimedInstruction& row, const ptx::StepResult& step, Cycle now) {

@@ -18,7 +18,7 @@ namespace heddle::cli {
 namespace {
 
 struct Options {
-    std::string file, hardware, output;
+    std::string file, hardware, output, record_trace;
     std::vector<std::string> overrides;
     bool numerics = false, functional = false, json = false, list = false, instructions = false;
     ptx::Assembly assembly = ptx::Assembly::scheduled;
@@ -73,6 +73,11 @@ void run_launches(const Options& options) {
     if (options.sample && (options.numerics || options.functional)) {
         throw Error("a sampled run computes no values", {"--sample", 0, ""},
                     "leave out --numerics and --functional");
+    }
+    run_options.record_trace = options.record_trace;
+    if (!options.record_trace.empty() && (options.functional || options.sample)) {
+        throw Error("a trace is recorded while a kernel is simulated as a whole", {"--record-trace", 0, ""},
+                    "leave out --functional and --sample");
     }
     run_options.lines = options.lines;
     if (options.lines && options.functional) {
@@ -140,6 +145,11 @@ void add_kernel_command(CLI::App& app) {
     command->add_flag("--sample", options->sample,
                       "simulate until the time has settled and extrapolate what repeats; says by how much "
                       "the result may be wrong");
+    command
+        ->add_option(
+            "--record-trace", options->record_trace,
+            "record what the launches do as traces of machine code that Accel-Sim can read, in a new folder")
+        ->type_name("DIR");
     command->add_option("--output", options->output, "folder for the files under `outputs` (default: here)")
         ->type_name("DIR");
     add_schedule_option(*command, options->assembly);
@@ -167,7 +177,8 @@ void add_kernel_command(CLI::App& app) {
         "    - entry: saxpy             # grid, block, cluster: a number or [x, y, z]\n"
         "      grid: 16\n"
         "      block: 256               # dynamic_shared: BYTES, repetitions: N, programmatic: true\n"
-        "      # access_policy_window: {buffer: x, bytes: 4096, hit: persisting}   # normal, streaming; hit_ratio, miss\n"
+        "      # access_policy_window: {buffer: x, bytes: 4096, hit: persisting}   # normal, streaming; "
+        "hit_ratio, miss\n"
         "      arguments: [{s32: 4096}, {f32: 2.5}, x, {buffer: y, offset: 0}]\n"
         "  compare:                     # with: BUFFER, file: PATH, matmul: {a, b, m, n, k}, or\n"
         "    - {buffer: y, expression: \"2.5 * x[i] + initial.y[i]\", tolerance: {relative: 1e-6, ulp: 1}}\n"
@@ -178,6 +189,7 @@ void add_kernel_command(CLI::App& app) {
         "  heddle kernel examples/kernels/saxpy/launch.yaml --hardware h100-sxm --numerics --json\n"
         "  heddle kernel examples/kernels/saxpy/launch.yaml --functional\n"
         "  heddle kernel examples/kernels/sgemm/launch.yaml --hardware h100-sxm --lines\n"
+        "  heddle kernel examples/kernels/saxpy/launch.yaml --hardware a100-sxm --record-trace traces\n"
         "  heddle kernel --list examples/kernels/saxpy/saxpy.ptx");
     command->callback([options] { run_kernel_command(*options); });
 }

@@ -13,11 +13,13 @@
 
 #include "isa/ptx/parser.h"
 #include "models/gpu/gpu.h"
+#include "models/gpu/ptx_source.h"
 #include "sim/kernel/files.h"
 #include "sim/kernel/module_source.h"
 #include "sim/kernel/ptxas_registers.h"
 #include "sim/kernel/tensor_map_argument.h"
 #include "sim/run/l2_residency.h"
+#include "sim/sass/trace_recorder.h"
 
 namespace heddle::kernel {
 namespace {
@@ -97,6 +99,7 @@ class Runner {
         std::vector<ptx::LaunchContext> contexts;
         for (const LaunchDeclaration& launch : file_.launches) contexts.push_back(context_of(launch));
         if (options_.mode != RunMode::functional) gpu_.emplace("gpu", options_.device);
+        if (!options_.record_trace.empty()) traces_.emplace(options_.record_trace);
         for (std::size_t i = 0; i < contexts.size(); ++i) {
             for (std::uint32_t k = 0; k < file_.launches[i].repetitions; ++k)
                 perform(file_.launches[i], contexts[i]);
@@ -199,7 +202,7 @@ class Runner {
             context.memory = &copy.emplace(memory_);
             context.print = [](std::string_view) {};  // once is enough
         }
-        report.timing = gpu_->run(context, options);
+        report.timing = traces_ ? run_and_record(context, options) : gpu_->run(context, options);
         if (launch.programmatic)
             report.overlap_cycles = std::min<std::uint64_t>(overlap_of_last(), report.timing.cycles);
         if (options_.lines) {
@@ -215,6 +218,16 @@ class Runner {
             if (options_.check) context.check = &log_;
             report.functional_cycles = gpu_->run(context, options).cycles;
         }
+    }
+
+    models::gpu::KernelResult run_and_record(const ptx::LaunchContext& context,
+                                             const models::gpu::RunOptions& options) {
+        models::gpu::PtxSource source(context);
+        const std::string path = traces_->begin_kernel();
+        sass::RecordingSource recording(source, path, traces_->kernels());
+        const models::gpu::KernelResult result = gpu_->run(recording, options);
+        recording.finish();
+        return result;
     }
 
     /// Cycles of the last launch that a programmatic one after it may lie beside.
@@ -297,6 +310,7 @@ class Runner {
     }
 
     void finish() {
+        if (traces_) traces_->finish();
         result_.findings = log_.findings();
         for (const LaunchReport& launch : result_.launches) {
             if (options_.mode == RunMode::numerics && launch.functional_cycles != launch.timing.cycles) {
@@ -325,6 +339,7 @@ class Runner {
     Kernels kernels_;
     sim::L2Residency residency_;
     std::optional<models::gpu::Gpu> gpu_;
+    std::optional<sass::TraceFolder> traces_;
     ptx::GlobalMemory memory_;
     std::vector<std::uint64_t> bases_;          ///< by buffer
     std::map<std::string, std::string> stale_;  ///< buffers whose values timing mode left out, and by whom

@@ -33,8 +33,9 @@ struct RunOptions {
     bool sample = false;              ///< leave out what repeats; timing mode only
     /// Where the output of the kernels' printf goes; none: standard output.
     std::function<void(std::string_view)> print;
-    bool lines = false;  ///< count the cycles of every line; needs time
-    bool check = false;  ///< look for uninitialised reads, races and wrong barriers; needs values
+    std::string record_trace;  ///< folder for a trace of each launch (sim/sass/trace_recorder.h); "": none
+    bool lines = false;        ///< count the cycles of every line; needs time
+    bool check = false;        ///< look for uninitialised reads, races and wrong barriers; needs values
 };
 
 /// One launch; repetitions are launches of their own.

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <bit>
+#include <optional>
+#include <utility>
 
 #include "isa/common/error.h"
 #include "sim/sass/address_spaces.h"
+#include "sim/sass/arrivals.h"
 
 namespace heddle::sass {
 
@@ -20,9 +23,10 @@ void TraceWarp::start(const PackedWarp& packed) {
 }
 
 void ClusterRendezvous::join(TraceBlock& block) {
-    if (joined_ == blocks_.size()) throw Error("internal: a cluster was given a thread block too many");
-    block.rank_ = joined_;
-    blocks_[joined_++] = &block;
+    if (block.rank_ >= blocks_.size() || blocks_[block.rank_] != nullptr)
+        throw Error("internal: a cluster was given a thread block too many");
+    blocks_[block.rank_] = &block;
+    ++joined_;
 }
 
 std::uint32_t ClusterRendezvous::look(const TraceBlock& self) {
@@ -65,7 +69,7 @@ void TraceBlock::start(std::uint64_t index, std::uint32_t, ptx::Cluster* cluster
     packed_ = launch_.take_block(index);
     index_ = index;
     cluster_ = cluster;
-    rank_ = 0;
+    rank_ = launch_.rank_of(index);
     rendezvous_ = cluster == nullptr ? nullptr : &launch_.rendezvous(cluster);
     if (rendezvous_ != nullptr) rendezvous_->join(*this);
     memory_barriers_.reset();
@@ -118,9 +122,9 @@ bool TraceBlock::perform(TraceWarp& warp, const TraceRow& row, ptx::StepResult& 
             access_memory(warp, row, result);
             return true;
         case Behaviour::memory_barrier:
-        case Behaviour::arrive_on_copies:
             access_memory(warp, row, result);
             return use_memory_barrier(warp, row);
+        case Behaviour::arrive_on_copies:
         case Behaviour::bulk_load:
         case Behaviour::bulk_store:
         case Behaviour::bulk_prefetch:
@@ -151,7 +155,10 @@ bool TraceBlock::perform(TraceWarp& warp, const TraceRow& row, ptx::StepResult& 
 void TraceBlock::access_memory(const TraceWarp& warp, const TraceRow& row, ptx::StepResult& result) {
     const MachineInstruction& machine = row.machine;
     const ptx::InstructionInfo& info = machine.info;
-    access_.space = info.space;
+    // An mbarrier may be that of another block of the cluster.
+    access_.space = machine.behaviour == Behaviour::memory_barrier && launch_.header().cluster.count() > 1
+                        ? ptx::StateSpace::generic
+                        : info.space;
     access_.write = info.writes_memory;
     access_.atomic = info.atomic;
     access_.bytes_per_lane = machine.bytes_per_lane;
@@ -180,12 +187,62 @@ void TraceBlock::access_memory(const TraceWarp& warp, const TraceRow& row, ptx::
 }
 
 // Without what the trace must say of mbarriers nobody waits at them.
-bool TraceBlock::use_memory_barrier(TraceWarp&, const TraceRow&) {
+bool TraceBlock::use_memory_barrier(const TraceWarp& warp, const TraceRow& row) {
+    if (!launch_.header().complete || access_.lanes == 0) return true;
+    const ptx::MemoryBarrierUse use = row.machine.info.memory_barrier;
+    std::uint64_t last = ~std::uint64_t{0};
+    for (std::uint32_t left = access_.lanes; left != 0; left &= left - 1) {
+        const std::uint64_t address = access_.address[static_cast<unsigned>(std::countr_zero(left))];
+        if (std::exchange(last, address) == address)
+            continue;  // the immediate counts all lanes at an address
+        const auto offset = static_cast<std::uint32_t>(address % kWindowBytes);
+        if (use == ptx::MemoryBarrierUse::arrive) {
+            const auto tag =
+                static_cast<unsigned>(address / kWindowBytes);  // rank plus one; 0: the own block
+            const Arrival arrival = decode_arrival(row.immediate);
+            released_ |= signal(tag == 0 ? rank_ : tag - 1, offset, arrival.arrivals, arrival.transactions);
+        } else if (use == ptx::MemoryBarrierUse::none) {
+            if (row.immediate > 0)
+                memory_barriers_.initialise(offset, static_cast<std::uint32_t>(row.immediate));
+        } else if (!memory_barriers_.passes(offset, static_cast<unsigned>(row.immediate & 1), warp.index())) {
+            return false;
+        }
+    }
     return true;
 }
 
-void TraceBlock::start_copy(TraceWarp&, const TraceRow&) {
-    ++launch_.undescribed_copies;
+std::uint32_t TraceBlock::signal(unsigned rank, std::uint32_t address, std::uint32_t arrivals,
+                                 std::int64_t transactions) {
+    TraceBlock* const block = rendezvous_ == nullptr || rank == rank_ ? this : rendezvous_->block(rank);
+    if (block == nullptr) return 0;
+    ++block->changes_;
+    const std::uint32_t released = block->memory_barriers_.count(address, arrivals, transactions);
+    block->unblock(released);
+    if (block == this) return released;
+    if (released != 0) block->observer_.warps_released(block->tag_, released);
+    return 0;
+}
+
+void TraceBlock::start_copy(const TraceWarp& warp, const TraceRow& row) {
+    const auto number = static_cast<std::uint64_t>(row.immediate);
+    if (!launch_.header().complete || number >= launch_.copies().size()) {
+        ++launch_.undescribed_copies;
+        return;
+    }
+    const std::uint64_t base = step_.accesses ? global_place(step_.addresses[0]) : 0;
+    for (const ptx::AsyncOperation& described : launch_.copies()[number]) {
+        started_.push_back(described);
+        ptx::AsyncOperation& operation = started_.back();
+        operation.warp = static_cast<std::uint16_t>(warp.index());
+        for (ptx::AsyncOperation::Piece& piece : operation.pieces) piece.address += base;
+    }
+}
+
+void TraceBlock::complete(const ptx::AsyncOperation& operation) {
+    std::uint32_t released = 0;
+    for (const ptx::AsyncOperation::Signal& one : operation.signals)
+        released |= signal(one.rank, one.address, one.arrivals, -std::int64_t{one.transaction_bytes});
+    if (released != 0) observer_.warps_released(tag_, released);
 }
 
 void TraceBlock::end_warp(TraceWarp& warp) {
@@ -211,10 +268,8 @@ void TraceBlock::release(std::uint32_t warps, unsigned self) {
     released_ |= warps & ~(1u << self);
 }
 
-void TraceBlock::complete(const ptx::AsyncOperation&) {}
-
 std::uint32_t TraceBlock::resume_stalled() {
-    std::uint32_t warps = packed_.barriers.open_all() | memory_barriers_.open_all() | cluster_waits_;
+    const std::uint32_t warps = packed_.barriers.open_all() | memory_barriers_.open_all() | cluster_waits_;
     unblock(warps);
     launch_.forced_releases += static_cast<std::uint64_t>(std::popcount(warps));
     return warps;

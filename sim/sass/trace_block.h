@@ -77,8 +77,12 @@ class TraceBlock final : public models::gpu::BlockSource {
     /// False: the warp has to wait and will perform the same step again.
     bool perform(TraceWarp& warp, const TraceRow& row, ptx::StepResult& result);
     void access_memory(const TraceWarp& warp, const TraceRow& row, ptx::StepResult& result);
-    bool use_memory_barrier(TraceWarp& warp, const TraceRow& row);
-    void start_copy(TraceWarp& warp, const TraceRow& row);
+    bool use_memory_barrier(const TraceWarp& warp, const TraceRow& row);
+    void start_copy(const TraceWarp& warp, const TraceRow& row);
+    /// Counts at an mbarrier of the block with this rank. Returns the warps of this block that go on; others
+    /// are told to their SMs.
+    std::uint32_t signal(unsigned rank, std::uint32_t address, std::uint32_t arrivals,
+                         std::int64_t transactions);
     void end_warp(TraceWarp& warp);
     void unblock(std::uint32_t warps);
     void release(std::uint32_t warps, unsigned self);

@@ -6,6 +6,7 @@
 
 #include "isa/common/error.h"
 #include "models/gpu/instruction_fetch.h"
+#include "sim/sass/copy_text.h"
 #include "sim/sass/trace_block.h"
 
 namespace heddle::sass {
@@ -22,12 +23,14 @@ constexpr std::uint64_t kCodeBytes = 4 << 20;
 }  // namespace
 
 TraceLaunch::TraceLaunch(TraceReader reader, std::string path, std::optional<ptx::Operation> unknown_as)
-    : reader_(std::move(reader)), path_(std::move(path)), table_(unknown_as) {
+    : reader_(std::move(reader)), path_(std::move(path)), table_(unknown_as, reader_.header().registers_of) {
+    for (const std::string& copy : reader_.header().copies) copies_.push_back(operations_from_text(copy));
     launch_.grid = extent(reader_.header().grid);
     launch_.block = extent(reader_.header().block);
     launch_.cluster = extent(reader_.header().cluster);
     launch_.dynamic_shared_bytes = reader_.header().shared_bytes;
     launch_.mode = ptx::Mode::timing;
+    read_block();  // mostly all of the code
 }
 
 TraceLaunch::~TraceLaunch() = default;
@@ -74,6 +77,16 @@ PackedBlock TraceLaunch::take_block(std::uint64_t index) {
     PackedBlock block = std::move(found->second);
     waiting_.erase(found);
     return block;
+}
+
+unsigned TraceLaunch::rank_of(std::uint64_t index) const {
+    const ptx::Dim3 &grid = launch_.grid, &shape = launch_.cluster;
+    const std::uint64_t x = index % grid.x, y = index / grid.x % grid.y, z = index / grid.x / grid.y;
+    return static_cast<unsigned>((z % shape.z * shape.y + y % shape.y) * shape.x + x % shape.x);
+}
+
+void TraceLaunch::read_all() {
+    while (reader_.thread_blocks() < reader_.header().grid.count()) read_block();
 }
 
 void TraceLaunch::read_block() {

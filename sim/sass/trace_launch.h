@@ -28,7 +28,8 @@ class ClusterRendezvous;
 
 class TraceLaunch final : public models::gpu::LaunchSource {
   public:
-    /// Reads the header. Throws heddle::Error for it, and for the rest when its turn comes.
+    /// Reads the header and the first thread block. Throws heddle::Error for them, and for the rest when its
+    /// turn comes.
     explicit TraceLaunch(TraceReader reader, std::string path,
                          std::optional<ptx::Operation> unknown_as = std::nullopt);
     ~TraceLaunch() override;
@@ -44,7 +45,7 @@ class TraceLaunch final : public models::gpu::LaunchSource {
     std::uint64_t code_position(std::size_t index) const override;
     std::vector<models::gpu::RegisterReads> register_reads(const models::gpu::RegisterBanksConfig& config,
                                                            std::size_t first) const override;
-    std::size_t scoreboard_size() const override { return kGeneralRegisters; }
+    std::size_t scoreboard_size() const override { return table_.scoreboard_size(); }
     bool reads_clock() const override { return false; }
     SourceLocation place_of(const ptx::InstructionInfo& info) const override;
     std::unique_ptr<models::gpu::BlockSource> make_block(ptx::CtaObserver& observer,
@@ -52,9 +53,15 @@ class TraceLaunch final : public models::gpu::LaunchSource {
 
     const KernelHeader& header() const { return reader_.header(); }
     const TraceTable& table() const { return table_; }
+    /// KernelHeader::copies, read.
+    const std::vector<std::vector<ptx::AsyncOperation>>& copies() const { return copies_; }
     /// Number `index` of the grid; of a grid without clusters that is its number in the file. Reads on as far
     /// as needed.
     PackedBlock take_block(std::uint64_t index);
+    /// In its cluster, of the thread block with this number.
+    unsigned rank_of(std::uint64_t index) const;
+    /// Reads the whole file ahead, which is not bounded: for benchmarks.
+    void read_all();
     /// What the blocks of a running cluster share.
     ClusterRendezvous& rendezvous(ptx::Cluster* cluster);
     void forget(ptx::Cluster* cluster);
@@ -79,6 +86,7 @@ class TraceLaunch final : public models::gpu::LaunchSource {
     TraceReader reader_;
     const std::string path_;
     TraceTable table_;
+    std::vector<std::vector<ptx::AsyncOperation>> copies_;
     ptx::LaunchContext launch_;
     std::map<std::uint64_t, PackedBlock> waiting_;  // read, not started
     std::map<ptx::Cluster*, std::unique_ptr<ClusterRendezvous>> clusters_;

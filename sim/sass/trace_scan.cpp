@@ -49,7 +49,7 @@ bool may_be_global(ptx::StateSpace space) {
 
 TraceScan scan(TraceReader& reader, const std::optional<ptx::Operation>& unknown_as, std::uint64_t l2_bytes) {
     TraceScan result;
-    TraceTable table(unknown_as);
+    TraceTable table(unknown_as, reader.header().registers_of);
     RecentPages pages(l2_bytes);
     const KernelHeader& header = reader.header();
     while (const auto block = reader.next()) {

@@ -22,12 +22,15 @@ struct TraceRow {
     MachineInstruction machine;
     std::uint32_t program_counter = 0;
     std::string opcode;
+    std::int64_t immediate = 0;
 };
 
 class TraceTable {
   public:
     /// `unknown_as`: the class that unknown opcodes are taken for; none: they are errors.
-    explicit TraceTable(std::optional<ptx::Operation> unknown_as) : unknown_as_(unknown_as) {}
+    /// `registers_of`: KernelHeader's. Throws heddle::Error when they cannot be read.
+    explicit TraceTable(std::optional<ptx::Operation> unknown_as,
+                        const std::vector<std::string>& registers_of = {});
 
     /// Decodes what has come to the reader's table. Returns whether anything has.
     bool extend(const std::vector<Instruction>& instructions);
@@ -38,10 +41,16 @@ class TraceTable {
     std::uint32_t ending_group(std::uint32_t row);
 
     std::size_t size() const { return rows_.size(); }
+    std::size_t scoreboard_size() const { return scoreboard_size_; }
     const TraceRow& operator[](std::size_t row) const { return rows_[row]; }
 
   private:
+    struct Registers {
+        std::vector<std::uint16_t> writes, reads;
+    };
     const std::optional<ptx::Operation> unknown_as_;
+    std::map<std::uint32_t, Registers> registers_of_;  // by program counter
+    std::size_t scoreboard_size_ = kGeneralRegisters;
     std::deque<TraceRow> rows_;  // stay where they are
     std::vector<std::uint32_t> rows_of_;
     std::vector<bool> unknown_;

@@ -29,6 +29,8 @@ struct KernelHeader {
     Dimensions cluster;         ///< in thread blocks; Heddle's own key, which other readers pass over
     /// Heddle's own too: the trace says of mbarriers and bulk copies what they need to be performed again.
     bool complete = false;
+    /// "program counter written / read": identifiers of the scoreboard, where the trace says them.
+    std::vector<std::string> registers_of;
     std::vector<std::string> copies;  ///< bulk copies, as sim/sass/copy_text.h writes them; by their number
 };
 

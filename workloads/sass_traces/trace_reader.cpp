@@ -114,6 +114,8 @@ void TraceReader::read_key(std::string_view line) {
         header_.cluster = read_dimensions(*cluster, "-cluster dim");
     } else if (const auto copy = value_of(line, "-heddle copy")) {
         header_.copies.emplace_back(*copy);
+    } else if (const auto registers = value_of(line, "-heddle registers")) {
+        header_.registers_of.emplace_back(*registers);
     } else if (unsigned flag = 0; number("-enable lineinfo", flag)) {
         header_.line_numbers = flag != 0;
     } else if (number("-heddle complete", flag)) {

@@ -1,0 +1,137 @@
+// What a launch of PTX did, written as a trace, and run again from there.
+#include <catch2/catch.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+
+#include "gpu_launches.h"
+#include "isa/common/error.h"
+#include "models/gpu/gpu.h"
+#include "models/gpu/ptx_source.h"
+#include "sim/config/hardware.h"
+#include "sim/sass/copy_text.h"
+#include "sim/sass/trace_launch.h"
+#include "sim/sass/trace_recorder.h"
+
+using namespace heddle;
+using namespace heddle::sass;
+
+namespace {
+
+class Folder {
+  public:
+    Folder() {
+        std::string name = (std::filesystem::temp_directory_path() / "heddle-trace-XXXXXX").string();
+        path = ::mkdtemp(name.data());
+    }
+    ~Folder() { std::filesystem::remove_all(path); }
+    Folder(const Folder&) = delete;
+    Folder& operator=(const Folder&) = delete;
+    std::string path;
+};
+
+struct Twice {
+    models::gpu::KernelResult recorded, again;
+    std::uint64_t written = 0, forced = 0, undescribed = 0;
+};
+
+Twice record_and_run(models::gpu::Gpu& gpu, const kernels::LibraryKernel& kernel) {
+    const Folder folder;
+    const benchmarks::PreparedLaunch prepared(kernel, ptx::Mode::timing);
+    models::gpu::PtxSource source(prepared.context());
+    Twice result;
+    TraceFolder traces(folder.path);
+    const std::string path = traces.begin_kernel();
+    {
+        RecordingSource recording(source, path, traces.kernels());
+        result.recorded = gpu.run(recording, {});
+        recording.finish();
+        result.written = recording.instructions();
+    }
+    traces.finish();
+    CHECK(result.recorded.cycles == gpu.run(prepared.context(), {}).cycles);  // recording changes nothing
+    CHECK_FALSE(std::filesystem::exists(path + ".body"));
+    CHECK(std::filesystem::exists(folder.path + "/kernelslist.g"));
+    CHECK_THROWS_AS(TraceFolder(folder.path), Error);
+    TraceLaunch launch(TraceReader(path), path);
+    result.again = gpu.run(launch, {});
+    launch.finish();
+    result.forced = launch.forced_releases;
+    result.undescribed = launch.undescribed_copies;
+    return result;
+}
+
+double difference(const Twice& runs) {
+    const auto running = [](const models::gpu::KernelResult& r) {
+        return static_cast<double>(r.cycles - r.launch_cycles);
+    };
+    return running(runs.again) / running(runs.recorded) - 1;
+}
+
+void check_same_traffic(const Twice& runs) {
+    CHECK(runs.again.warp_instructions == runs.written);
+    CHECK(runs.again.ctas == runs.recorded.ctas);
+    CHECK(runs.again.l1.sectors == runs.recorded.l1.sectors);
+    CHECK(runs.again.l1_store_sectors == runs.recorded.l1_store_sectors);
+    CHECK(runs.again.shared_accesses == runs.recorded.shared_accesses);
+    CHECK(runs.again.tensor_macs == runs.recorded.tensor_macs);
+    CHECK(runs.forced == 0);
+    CHECK(runs.undescribed == 0);
+}
+
+}  // namespace
+
+TEST_CASE("Recorded kernels of an A100 take the same time when they are run from their traces") {
+    const sim::Hardware hardware = sim::load_hardware("a100-sxm", {"constant_cache.enabled=false"});
+    models::gpu::Gpu gpu("gpu", hardware.gpu());
+    for (const kernels::LibraryKernel& kernel :
+         {benchmarks::copy(1 << 18), benchmarks::softmax(512, 1024), benchmarks::gemm_simt(256, 256, 128),
+          benchmarks::gemm_mma(256, 256, 256)}) {
+        const Twice runs = record_and_run(gpu, kernel);
+        INFO(kernel.name << ": " << runs.recorded.cycles << " cycles, from the trace " << runs.again.cycles);
+        check_same_traffic(runs);
+        CHECK(std::abs(difference(runs)) < 0.03);
+    }
+}
+
+TEST_CASE("Products of warpgroups, tensor copies and mbarriers of a Hopper kernel run from its trace") {
+    const sim::Hardware hardware = sim::load_hardware("h100-sxm", {"constant_cache.enabled=false"});
+    models::gpu::Gpu gpu("gpu", hardware.gpu());
+    const Twice runs = record_and_run(gpu, benchmarks::gemm_wgmma(512, 512, 512));
+    INFO(runs.recorded.cycles << " cycles, from the trace " << runs.again.cycles);
+    CHECK(runs.again.tensor_macs == runs.recorded.tensor_macs);
+    CHECK(runs.again.l2.sectors == runs.recorded.l2.sectors);
+    CHECK(runs.undescribed == 0);
+    CHECK(std::abs(difference(runs)) < 0.05);
+}
+
+TEST_CASE("Descriptions of copies come back as they were written") {
+    using Operation = ptx::AsyncOperation;
+    Operation tile;
+    tile.kind = Operation::Kind::bulk_load;
+    tile.bytes = 64 * 128;
+    tile.destinations = 3;
+    tile.shared_address = 1024;
+    for (unsigned row = 0; row < 64; ++row) tile.pieces.push_back({0x7f0000001000 + row * 8192ull, 128});
+    tile.pieces.push_back({0x7f0000000000, 64});
+    tile.signals.push_back({1, 64, 1, 8192});
+    Operation store;
+    store.kind = Operation::Kind::bulk_store;
+    store.in_bulk_group = store.reduces = true;
+    store.pieces.push_back({0x7f0000002000, 16});
+    const std::vector<Operation> both{tile, store};
+    const std::uint64_t base = base_of(both);
+    const std::vector<Operation> back = operations_from_text(to_text(both, base));
+    REQUIRE(back.size() == 2);
+    REQUIRE(back[0].pieces.size() == 65);
+    for (std::size_t i = 0; i < 65; ++i) {
+        CHECK(back[0].pieces[i].address + base == tile.pieces[i].address);
+        CHECK(back[0].pieces[i].bytes == tile.pieces[i].bytes);
+    }
+    CHECK(back[0].signals[0].transaction_bytes == 8192);
+    CHECK(back[0].destinations == 3);
+    CHECK(back[1].reduces);
+    CHECK(back[1].in_bulk_group);
+    CHECK_THROWS_AS(operations_from_text("1 2 3"), Error);
+    CHECK_THROWS_AS(operations_from_text(""), Error);
+}
