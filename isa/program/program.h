@@ -78,6 +78,9 @@ struct KernelLaunch {
     std::uint32_t dynamic_shared_bytes = 0;
     std::vector<Argument> arguments;
     std::uint32_t op = 0;
+    /// A programmatic dependent launch: it begins when the thread blocks of the launch before it have all
+    /// performed griddepcontrol.launch_dependents or ended, and waits for its end in griddepcontrol.wait.
+    bool programmatic = false;
 };
 
 struct GpuProgram {

@@ -156,6 +156,9 @@ void add_simulate_command(CLI::App& app) {
     command->add_flag("--sample", options->simulate.sample,
                       "simulate until the time has settled and extrapolate what repeats; says by how much "
                       "the result may be wrong");
+    command->add_flag("--programmatic-launches", options->simulate.programmatic,
+                      "GPU: each kernel begins while the one before ends, and waits for it with "
+                      "griddepcontrol.wait");
     command->add_option("-j,--jobs", options->simulate.jobs, "worker processes; 0: one per core")
         ->check(CLI::Range(0u, 4096u))
         ->type_name("N")

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "sim/run/estimate.h"
@@ -12,6 +13,7 @@
 #include "sim/run/launch_plan.h"
 #include "sim/run/worker_pool.h"
 #include "workloads/lowering/gpu/gpu_lowering.h"
+#include "workloads/lowering/gpu/programmatic.h"
 
 namespace heddle::sim {
 namespace {
@@ -58,12 +60,18 @@ class GpuJobs : public JobRunner {
     const std::vector<const PlannedLaunch*>& jobs_;
 };
 
-KernelResult kernel_result(const PlannedLaunch& planned, const LaunchOutcome& outcome, double gap_seconds) {
+/// `overlap`: cycles of the launch that lie beside the one before.
+KernelResult kernel_result(const PlannedLaunch& planned, const LaunchOutcome& outcome, std::uint64_t overlap,
+                           double gap_seconds) {
     const program::KernelLaunch& launch = *planned.launch;
     KernelResult kernel;
     kernel.name = launch.kernel->entry;
-    kernel.gap_us = gap_seconds * 1e6;
-    kernel.time_us = outcome.seconds * 1e6 - kernel.gap_us;
+    const double beside_us = outcome.seconds * 1e6 * static_cast<double>(overlap) /
+                             std::max(1.0, static_cast<double>(outcome.cycles));
+    kernel.gap_us = std::max(0.0, gap_seconds * 1e6 - beside_us);
+    kernel.time_us = outcome.seconds * 1e6 - beside_us - kernel.gap_us;
+    kernel.overlap_cycles = overlap;
+    kernel.dependency_release = planned.dependency_release;
     kernel.cycles = outcome.cycles;
     kernel.warp_instructions = outcome.warp_instructions;
     kernel.grid[0] = launch.grid.x;
@@ -86,18 +94,18 @@ KernelResult kernel_result(const PlannedLaunch& planned, const LaunchOutcome& ou
     return kernel;
 }
 
-/// Outcomes of all distinct keys of the plan: from the cache, else simulated on workers.
-std::map<std::string, LaunchOutcome> simulate_distinct(const trace::Trace& trace,
-                                                       const program::GpuProgram& program,
-                                                       const std::vector<PlannedLaunch>& plan,
-                                                       const models::gpu::GpuConfig& config,
-                                                       const SimulateOptions& options, RunResult& result) {
+/// Outcomes of all distinct keys of the plan that are not `known`: from the cache, else simulated on workers.
+std::map<std::string, LaunchOutcome> simulate_distinct(
+    const trace::Trace& trace, const program::GpuProgram& program, const std::vector<PlannedLaunch>& plan,
+    const models::gpu::GpuConfig& config, const SimulateOptions& options,
+    const std::map<std::string, LaunchOutcome>& known, RunResult& result) {
     const std::string device = device_key(config) + (options.sample ? "sampled\n" : "");
     const KernelCache cache = options.tick_every_cycle ? KernelCache::disabled() : KernelCache::standard();
     std::map<std::string, LaunchOutcome> outcomes;
     std::map<std::string, const PlannedLaunch*> open;
     for (const PlannedLaunch& planned : plan) {
-        if (outcomes.count(planned.key) != 0 || open.count(planned.key) != 0) continue;
+        if (known.count(planned.key) != 0 || outcomes.count(planned.key) != 0 || open.count(planned.key) != 0)
+            continue;
         if (const auto stored = cache.find(device + planned.key)) {
             outcomes[planned.key] = outcome_from_text(*stored);
         } else {
@@ -136,29 +144,69 @@ std::map<std::string, LaunchOutcome> simulate_distinct(const trace::Trace& trace
     return outcomes;
 }
 
-/// Mean power of the plan's kernels, back to back; 0 when there are none.
-double mean_power(const std::vector<PlannedLaunch>& plan,
-                  const std::map<std::string, LaunchOutcome>& outcomes) {
+/// A program's launches with what came of them.
+struct Simulated {
+    std::vector<PlannedLaunch> plan;
+    std::map<std::string, LaunchOutcome> outcomes;  ///< by key
+    std::vector<std::uint64_t> overlaps;            ///< by launch: cycles beside the launch before
+
+    const LaunchOutcome& outcome(std::size_t launch) const { return outcomes.at(plan[launch].key); }
+};
+
+/// A programmatic launch begins when the one before allows it; its thread blocks start launch.before later
+/// and wait until the one before has ended. That the two share the GPU until then is left out. When that is
+/// depends on the launch before, which may be programmatic itself: each round settles one more launch of a
+/// chain at least, and mostly all of them.
+Simulated simulate_program(const trace::Trace& trace, const program::GpuProgram& program,
+                           const std::vector<PlannedLaunch>& plan, const models::gpu::GpuConfig& config,
+                           const SimulateOptions& options, RunResult& result) {
+    const auto beside_of = [](const LaunchOutcome& last) { return last.cycles - last.dependents_start; };
+    Simulated simulated{plan, {}, std::vector<std::uint64_t>(plan.size(), 0)};
+    const auto before = static_cast<std::uint64_t>(std::llround(config.launch.before * config.clock));
+    for (bool settled = false; !settled;) {
+        simulated.outcomes.merge(
+            simulate_distinct(trace, program, simulated.plan, config, options, simulated.outcomes, result));
+        settled = true;
+        std::vector<const LaunchOutcome*> ended;
+        for (std::size_t i = 0; i < plan.size(); ++i) ended.push_back(&simulated.outcome(i));
+        for (std::size_t i = 1; i < plan.size(); ++i) {
+            if (!plan[i].launch->programmatic) continue;
+            const std::uint64_t beside = beside_of(*ended[i - 1]);
+            const std::uint64_t release = beside > before ? beside - before : 0;
+            if (release == simulated.plan[i].dependency_release) continue;
+            simulated.plan[i] = released_at(plan[i], release);
+            settled = false;
+        }
+        for (std::size_t i = 1; i < plan.size() && settled; ++i) {
+            if (plan[i].launch->programmatic)
+                simulated.overlaps[i] = std::min(beside_of(*ended[i - 1]), ended[i]->cycles);
+        }
+    }
+    return simulated;
+}
+
+/// Mean power of the launches, one after another; 0 when there are none.
+double mean_power(const Simulated& simulated, double clock) {
     double joules = 0, seconds = 0;
-    for (const PlannedLaunch& planned : plan) {
-        const LaunchOutcome& outcome = outcomes.at(planned.key);
+    for (std::size_t i = 0; i < simulated.plan.size(); ++i) {
+        const LaunchOutcome& outcome = simulated.outcome(i);
         for (const auto& [part, amount] : outcome.energy) joules += amount;
-        seconds += outcome.seconds;
+        seconds += outcome.seconds - static_cast<double>(simulated.overlaps[i]) / clock;
     }
     return seconds > 0 ? joules / seconds : 0;
 }
 
 /// All distinct kernels at the clock on which the board settles under its power limit. Changes `config` to
 /// it.
-std::map<std::string, LaunchOutcome> simulate_at_settled_clock(
-    const trace::Trace& trace, const program::GpuProgram& program, const std::vector<PlannedLaunch>& plan,
-    models::gpu::GpuConfig& config, const SimulateOptions& options, RunResult& result) {
-    std::map<double, std::map<std::string, LaunchOutcome>> by_clock;
+Simulated simulate_at_settled_clock(const trace::Trace& trace, const program::GpuProgram& program,
+                                    const std::vector<PlannedLaunch>& plan, models::gpu::GpuConfig& config,
+                                    const SimulateOptions& options, RunResult& result) {
+    std::map<double, Simulated> by_clock;
     const auto power_at = [&](double clock) {
         models::gpu::GpuConfig slower = config;
         slower.clock = clock;
-        by_clock[clock] = simulate_distinct(trace, program, plan, slower, options, result);
-        return mean_power(plan, by_clock[clock]);
+        by_clock[clock] = simulate_program(trace, program, plan, slower, options, result);
+        return mean_power(by_clock[clock], clock);
     };
     if (config.power.governor == 0) {
         power_at(config.clock);
@@ -185,9 +233,11 @@ std::map<std::string, LaunchOutcome> simulate_at_settled_clock(
 std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& hardware,
                                   const SimulateOptions& options, RunResult& result) {
     models::gpu::GpuConfig config = hardware.gpu();
-    const lowering::GpuLowering lowered = lowering::lower_for_gpu(trace, target_of(config));
-    const std::vector<PlannedLaunch> plan = plan_launches(lowered.program, config.l2.bytes, options.assembly);
-    const std::map<std::string, LaunchOutcome> outcomes =
+    lowering::GpuLowering lowered = lowering::lower_for_gpu(trace, target_of(config));
+    if (options.programmatic) lowering::make_programmatic(lowered.program, config.compute_capability);
+    const std::vector<PlannedLaunch> plan =
+        plan_launches(lowered.program, config.l2.bytes_per_partition(), options.assembly);
+    const Simulated simulated =
         simulate_at_settled_clock(trace, lowered.program, plan, config, options, result);
 
     std::vector<OpOutcome> per_op(trace.ops.size());
@@ -203,8 +253,9 @@ std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& har
             outcome.view = true;
         }
         for (std::uint32_t k = 0; k < op_lowering.launch_count; ++k) {
-            const PlannedLaunch& planned = plan[op_lowering.first_launch + k];
-            outcome.kernels.push_back(kernel_result(planned, outcomes.at(planned.key), config.launch.gap));
+            const std::size_t launch = op_lowering.first_launch + k;
+            outcome.kernels.push_back(kernel_result(simulated.plan[launch], simulated.outcome(launch),
+                                                    simulated.overlaps[launch], config.launch.gap));
         }
     }
     return per_op;

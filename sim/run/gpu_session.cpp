@@ -30,6 +30,7 @@ LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedL
     models::gpu::RunOptions options;
     options.tick_every_cycle = tick_every_cycle_;
     options.sample = sample_ && values == nullptr;
+    options.dependency_release = planned.dependency_release;
     for (const PlannedBuffer& planned_buffer : planned.buffers) {
         const program::Buffer& buffer = program.buffers[planned_buffer.buffer];
         const bool backed = values != nullptr || buffer.steering.has_value();
@@ -43,9 +44,8 @@ LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedL
         if (planned_buffer.resident_bytes > 0) {
             // The tail was used last; unless somebody says otherwise, what previous kernels wrote is taken as
             // written back by then.
-            options.resident.push_back(
-                {base + buffer.bytes - planned_buffer.resident_bytes, planned_buffer.resident_bytes,
-                                        planned_buffer.dirty});
+            options.resident.push_back({base + buffer.bytes - planned_buffer.resident_bytes,
+                                        planned_buffer.resident_bytes, planned_buffer.dirty});
         }
     }
 
@@ -85,6 +85,7 @@ LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedL
 
     LaunchOutcome outcome;
     outcome.cycles = result.cycles;
+    outcome.dependents_start = result.dependents_start;
     outcome.seconds = result.seconds;
     outcome.warp_instructions = result.warp_instructions;
     outcome.registers_per_thread = result.registers_per_thread;

@@ -10,6 +10,7 @@
 #include "sim/run/numerics.h"
 #include "sim/run/worker_pool.h"
 #include "workloads/lowering/gpu/gpu_lowering.h"
+#include "workloads/lowering/gpu/programmatic.h"
 #include "workloads/reference/elements.h"
 
 namespace heddle::sim {
@@ -85,7 +86,8 @@ bool depends_on_values(const program::GpuProgram& program, const PlannedLaunch& 
 NumericsResult train_on_gpu(const trace::Trace& trace, const Hardware& hardware,
                             const SimulateOptions& options, const std::vector<OpOutcome>& outcomes) {
     const models::gpu::GpuConfig& config = hardware.gpu();
-    const lowering::GpuLowering lowered = lowering::lower_for_gpu(trace, target_of(config));
+    lowering::GpuLowering lowered = lowering::lower_for_gpu(trace, target_of(config));
+    if (options.programmatic) lowering::make_programmatic(lowered.program, config.compute_capability);
     for (std::size_t i = 0; i < trace.ops.size(); ++i) {
         if (!lowered.ops[i].unsupported.empty()) {
             throw Error("--numerics needs a kernel for every op: " + lowered.ops[i].unsupported,
@@ -93,7 +95,13 @@ NumericsResult train_on_gpu(const trace::Trace& trace, const Hardware& hardware,
                         "leave --numerics out to estimate such ops");
         }
     }
-    const std::vector<PlannedLaunch> plan = plan_launches(lowered.program, config.l2.bytes_per_partition(), options.assembly);
+    std::vector<PlannedLaunch> plan =
+        plan_launches(lowered.program, config.l2.bytes_per_partition(), options.assembly);
+    for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+        for (std::uint32_t k = 0; k < lowered.ops[i].launch_count; ++k)
+            plan[lowered.ops[i].first_launch + k].dependency_release =
+                outcomes[i].kernels.at(k).dependency_release;
+    }
     TrainingReport report;
     run_jobs(
         1, 1,

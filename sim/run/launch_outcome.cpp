@@ -7,6 +7,7 @@ namespace heddle::sim {
 std::string to_text(const LaunchOutcome& o) {
     nlohmann::json json = {
         {"cycles", o.cycles},
+        {"dependents_start", o.dependents_start},
         {"seconds", o.seconds},
         {"warp_instructions", o.warp_instructions},
         {"registers_per_thread", o.registers_per_thread},
@@ -29,6 +30,7 @@ LaunchOutcome outcome_from_text(const std::string& text) {
     const nlohmann::json json = nlohmann::json::parse(text);
     LaunchOutcome o;
     json.at("cycles").get_to(o.cycles);
+    json.at("dependents_start").get_to(o.dependents_start);
     json.at("seconds").get_to(o.seconds);
     json.at("warp_instructions").get_to(o.warp_instructions);
     json.at("registers_per_thread").get_to(o.registers_per_thread);

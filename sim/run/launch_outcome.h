@@ -13,6 +13,7 @@ namespace heddle::sim {
 /// What the parent keeps of a simulated kernel. Travels between processes and to the cache as JSON.
 struct LaunchOutcome {
     std::uint64_t cycles = 0;
+    std::uint64_t dependents_start = 0;  ///< the part of them after which a programmatic launch may begin
     double seconds = 0;
     std::uint64_t warp_instructions = 0;
     std::uint32_t registers_per_thread = 0, shared_bytes = 0, ctas_per_sm = 0;

@@ -98,6 +98,13 @@ std::vector<PlannedLaunch> plan_launches(const program::GpuProgram& program, std
     return plan;
 }
 
+PlannedLaunch released_at(const PlannedLaunch& planned, std::uint64_t cycle) {
+    PlannedLaunch result = planned;
+    result.dependency_release = cycle;
+    if (cycle != 0) result.key += fmt::format("released {}\n", cycle);
+    return result;
+}
+
 std::vector<std::byte> steering_values(const program::SteeringFill& fill, std::uint64_t bytes) {
     std::vector<std::byte> data(bytes, std::byte{0});
     if (fill.kind == program::SteeringFill::Kind::zeros) return data;

@@ -23,8 +23,13 @@ struct PlannedLaunch {
     const program::KernelLaunch* launch = nullptr;
     std::vector<PlannedBuffer> buffers;
     ptx::Assembly assembly = ptx::Assembly::scheduled;
+    /// Programmatic: the cycle in which the launch before has ended (models::gpu::RunOptions).
+    std::uint64_t dependency_release = 0;
     std::string key;  ///< everything that its time depends on, but for the device
 };
+
+/// The same launch, released in another cycle; its key follows.
+PlannedLaunch released_at(const PlannedLaunch& planned, std::uint64_t cycle);
 
 /// Plans every launch of the program in order. `l2_bytes` is the capacity for the residency pass.
 std::vector<PlannedLaunch> plan_launches(const program::GpuProgram& program, std::uint64_t l2_bytes,

@@ -53,10 +53,12 @@ struct KernelResult {
     std::string kind, phase;
     std::string recorded_kernel;  ///< name in the recording, empty when there is none
     double start_us = 0, time_us = 0;
-    double gap_us = 0;                    ///< before start_us, since the kernel before ended
-    std::optional<double> measured_us;    ///< of the op; on its first kernel only when the op became several
-    std::uint64_t cycles = 0;             ///< 0 when estimated
-    std::uint64_t warp_instructions = 0;  ///< GPU
+    double gap_us = 0;                  ///< before start_us, since the kernel before ended
+    std::optional<double> measured_us;  ///< of the op; on its first kernel only when the op became several
+    std::uint64_t cycles = 0;           ///< 0 when estimated
+    std::uint64_t overlap_cycles = 0;  ///< of them, while the launch before was still running; not in time_us
+    std::uint64_t dependency_release = 0;  ///< cycle in which that one had ended, after launch.before
+    std::uint64_t warp_instructions = 0;   ///< GPU
     std::uint32_t grid[3] = {0, 0, 0}, block[3] = {0, 0, 0};
     std::uint32_t registers_per_thread = 0, shared_bytes = 0, ctas_per_sm = 0;
     double dram_bytes = 0, l2_bytes = 0;

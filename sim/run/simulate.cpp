@@ -46,6 +46,9 @@ RunResult simulate(const trace::Trace& trace, const std::string& workload, const
     trace.check();
     if (options.sample && !hardware.is_gpu())
         throw Error("only GPUs are sampled", {"--sample", 0, ""}, "leave it out: TPU programs are quick");
+    if (options.programmatic && !hardware.is_gpu())
+        throw Error("only GPUs have programmatic launches", {"--programmatic-launches", 0, ""},
+                    "leave it out");
     if (trace.ops.empty()) throw Error("the workload has no operations", {.key = workload});
     RunResult result;
     result.workload = workload;

@@ -2,6 +2,7 @@
 #include "sim/run/simulate.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstdlib>
 
 #include "isa/common/error.h"
@@ -156,4 +157,39 @@ TEST_CASE("a recorded GPT step runs on the H100 model, its optimizer cycle by cy
     CHECK(result.coverage.unknown == 0);
     REQUIRE(result.measured_total_us.has_value());
     CHECK(result.device_busy_us == Approx(*result.measured_total_us).epsilon(0.4));
+}
+
+TEST_CASE("programmatic launches begin beside the launch before and wait for its end") {
+    SimulateOptions options;
+    options.numerics = true;  // which must take the same cycles, launch by launch
+    const trace::Trace trace = small_mlp(trace::ElementType::bf16);
+    const RunResult plain = run(trace, "h100-sxm", options);
+    options.programmatic = true;
+    const RunResult result = run(trace, "h100-sxm", options);
+    REQUIRE(result.kernels.size() == plain.kernels.size());
+    CHECK(result.numerics->device_loss == plain.numerics->device_loss);
+
+    const models::gpu::GpuConfig config = load_hardware("h100-sxm").gpu();
+    const auto cycles_in = [&](double seconds) { return std::llround(seconds * result.clock_hz); };
+    const auto before = cycles_in(config.launch.before), after = cycles_in(config.launch.after);
+    CHECK(result.kernels.front().overlap_cycles == 0);
+    double saved_us = 0;
+    for (std::size_t i = 1; i < result.kernels.size(); ++i) {
+        const KernelResult& kernel = result.kernels[i];
+        const auto overlap = static_cast<long long>(kernel.overlap_cycles);
+        CAPTURE(i, kernel.name, overlap);
+        CHECK(overlap >= after);  // the earliest end of a launch is that of its thread blocks
+        // Its thread blocks get past griddepcontrol.wait when the launch before has ended, and no sooner.
+        CHECK(static_cast<long long>(kernel.dependency_release) == std::max(0ll, overlap - before));
+        CHECK(static_cast<long long>(kernel.cycles) > std::max(before, overlap) + after);
+        saved_us += static_cast<double>(overlap) / result.clock_hz * 1e6;
+    }
+    double longer_us = 0;  // by two instructions each, and by the wait
+    for (std::size_t i = 0; i < result.kernels.size(); ++i)
+        longer_us +=
+            (static_cast<double>(result.kernels[i].cycles) - static_cast<double>(plain.kernels[i].cycles)) /
+            result.clock_hz * 1e6;
+    CHECK(result.step_time_us == Approx(plain.step_time_us - saved_us + longer_us).epsilon(1e-6));
+    CHECK(result.step_time_us < 0.9 * plain.step_time_us);
+    CHECK_THROWS_WITH(run(trace, "a100-sxm", options), Catch::Contains("compute capability 9.0"));
 }
