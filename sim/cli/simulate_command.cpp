@@ -172,6 +172,10 @@ void add_simulate_command(CLI::App& app) {
             "--out", options->out,
             "folder to write (default: heddle-run-WORKLOAD-HARDWARE); of recorded kernels a JSON file")
         ->type_name("DIR");
+    command
+        ->add_option("--dump-program", options->simulate.dump_programs,
+                     "TPU: write the text of every distinct program, with its use of weights, into a folder")
+        ->type_name("DIR");
     command->add_flag("--no-out", options->no_out, "write no folder")->excludes("--out");
     command->add_flag("--json", options->json, "print summary.json instead of tables");
     command->footer(

@@ -16,10 +16,11 @@ struct SimulateOptions {
     unsigned steps = 1;             ///< training steps with numerics
     bool tick_every_cycle = false;  ///< slow proof that skipping cycles changed nothing
     ptx::Assembly assembly = ptx::Assembly::scheduled;  ///< of a GPU's kernels
-    bool sample = false;            ///< GPU: leave out what repeats in a kernel; not with numerics
+    bool sample = false;  ///< GPU: leave out what repeats in a kernel; not with numerics
     /// GPU: every kernel is a programmatic dependent launch of the one before (lowering/gpu/programmatic.h).
     bool programmatic = false;
-    unsigned jobs = 0;              ///< worker processes; 0: as many as there are cores
+    std::string dump_programs;  ///< TPU: folder that gets the text of every distinct program; empty: none
+    unsigned jobs = 0;          ///< worker processes; 0: as many as there are cores
     /// Called from the parent process with the fraction of the expected work done, 0..1.
     std::function<void(double fraction, const std::string& what)> progress;
 };

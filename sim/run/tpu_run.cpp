@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "isa/common/error.h"
 #include "models/tpu/tpu.h"
 #include "sim/run/kernel_cache.h"
 #include "sim/run/launch_outcome.h"
 #include "sim/run/numerics.h"
+#include "sim/run/tpu_dump.h"
 #include "sim/run/tpu_options.h"
 #include "sim/run/worker_pool.h"
 #include "workloads/lowering/tpu/tpu_lowering.h"
@@ -73,6 +75,18 @@ LaunchOutcome outcome_of(const models::TpuResult& result) {
                            {"vector unit", result.vector_busy},
                            {"hbm", result.hbm_busy},
                            {"multiply-accumulates", result.mac_utilisation}};
+    // All time of the matrix units, in the terms of the TPU v1 paper.
+    const models::MatrixBreakdown& where = result.where;
+    const double told = where.raw_stall + where.input_stall + where.dma_wait + where.result_stall;
+    outcome.time_by_reason = {{"useful", where.useful},
+                              {"unused", where.unused},
+                              {"weight stall", where.weight_stall},
+                              {"weight shift", where.weight_shift},
+                              {"RAW stall", where.raw_stall},
+                              {"input stall", where.input_stall},
+                              {"DMA wait", where.dma_wait},
+                              {"results", where.result_stall},
+                              {"no instruction", std::max(0.0, where.non_matrix - told)}};
     return outcome;
 }
 
@@ -201,6 +215,22 @@ class TrainingJob : public JobRunner {
     const SimulateOptions& options_;
 };
 
+/// One file for each distinct program, in the order of the step.
+void dump_programs(const trace::Trace& trace, const models::TpuConfig& config,
+                   const std::vector<std::string>& keys, const std::string& directory) {
+    const target::TpuTarget target = models::target_of(config);
+    const lowering::TpuLoweringOptions options = lowering_options_of(config);
+    std::set<std::string> seen;
+    for (trace::OpId op = 0; op < trace.ops.size(); ++op) {
+        if (keys[op].empty() || !seen.insert(keys[op]).second) continue;
+        const lowering::LoweredOp lowered = lowering::lower(trace, op, target, options);
+        const std::string name = fmt::format("{:04}-{}.tpu", op, trace::name_of(trace.ops[op].kind));
+        write_program(directory, name,
+                      lowered.supported ? program_text(trace, trace.ops[op], lowered.program, target)
+                                        : "# no program: " + lowered.reason_if_not + "\n");
+    }
+}
+
 bool is_communication(const trace::Op& op) {
     return op.kind == trace::OpKind::collective;
 }
@@ -253,6 +283,8 @@ std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& har
             }
         });
 
+    if (!options.dump_programs.empty()) dump_programs(trace, config, keys, options.dump_programs);
+
     std::vector<OpOutcome> per_op(trace.ops.size());
     bool launched = false;
     for (trace::OpId i = 0; i < trace.ops.size(); ++i) {
@@ -283,6 +315,7 @@ std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& har
         kernel.dram_bytes = found.dram_bytes;
         kernel.bound_by = found.bound_by;
         kernel.utilisation = found.utilisation;
+        kernel.time_by_reason = found.time_by_reason;
         outcome.kernels.push_back(kernel);
     }
     if (std::any_of(trace.ops.begin(), trace.ops.end(),

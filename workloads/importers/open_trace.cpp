@@ -1,5 +1,6 @@
 #include "workloads/importers/open_trace.h"
 
+#include "workloads/hlo/module.h"
 #include "workloads/importers/chakra_execution.h"
 #include "workloads/trace_files/file.h"
 #include "workloads/trace_files/json.h"
@@ -9,6 +10,9 @@ namespace heddle::importers {
 
 trace::Trace open_trace(const std::string& path) {
     const trace::FileContent content = trace::read_file(path);
+    if (hlo::is_hlo_text(content.bytes)) return hlo::to_trace(hlo::parse_hlo(content.bytes, content.name));
+    if (hlo::is_stablehlo_text(content.bytes))
+        return hlo::to_trace(hlo::parse_stablehlo(content.bytes, content.name));
     const trace::FileKind kind = trace::recognise(content.bytes, content.name);
     if (kind == trace::FileKind::heddle_json) return trace::from_json(content.bytes, content.name);
     const trace::ChakraGraph graph = kind == trace::FileKind::chakra

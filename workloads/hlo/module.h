@@ -1,0 +1,55 @@
+// A program of XLA as it is printed: HLO text, or StableHLO text as JAX prints it. Both become one Module, in
+// HLO's words.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "workloads/trace/trace.h"
+
+namespace heddle::hlo {
+
+struct Shape {
+    trace::ElementType type = trace::ElementType::f32;
+    std::vector<std::int64_t> dimensions;
+    bool tuple = false;
+    std::vector<Shape> elements;  ///< of a tuple
+};
+
+struct Instruction {
+    std::string name;
+    std::string opcode;                             ///< "dot", "broadcast", "add", ...
+    Shape shape;                                    ///< of its result
+    std::vector<std::string> operands;              ///< names of earlier instructions
+    std::map<std::string, std::string> attributes;  ///< lists without braces: "0,2"
+    std::string literal;                            ///< constant: its text; parameter: its number
+    unsigned line = 0;
+};
+
+struct Computation {
+    std::vector<Instruction> instructions;
+    std::vector<std::string> results;  ///< the root, or what `return` names
+};
+
+struct Module {
+    std::string name, file;
+    std::map<std::string, Computation> computations;
+    std::string entry;
+};
+
+/// Whether the text looks like one of the two.
+bool is_hlo_text(const std::string& text);
+bool is_stablehlo_text(const std::string& text);
+
+/// Throw heddle::Error with file, line and what was expected.
+Module parse_hlo(const std::string& text, const std::string& file);
+Module parse_stablehlo(const std::string& text, const std::string& file);
+
+/// Elementwise chains become one op, or the epilogue of the product before them, where nothing else reads
+/// what lies between; broadcasts, transposes and reshapes are ways of reading. An operation that is not
+/// understood becomes OpKind::unknown. Throws heddle::Error for a program that does not fit together.
+trace::Trace to_trace(const Module& module);
+
+}  // namespace heddle::hlo
