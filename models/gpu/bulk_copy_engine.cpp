@@ -136,7 +136,7 @@ void BulkCopyEngine::respond(MemoryRequest& response, Cycle arrival, Cycle now, 
         landed = std::max(landed, other->receive_multicast(sectors, arrival));
         statistics_.multicast_sectors += sectors;
     }
-    load_store_.pass_wavefronts(1, now);
+    load_store_.pass_fill(now);
     copy.last = std::max(copy.last, landed + config_.l1.return_latency);
     --copy.outstanding;
     port_.give_back(response);

@@ -122,6 +122,9 @@ void describe(GpuConfig& c, ParameterList& list) {
              "From the issue of a bulk copy to its first request, beyond that of a load.");
     list.add("bulk_copy.requests", c.bulk_copy.requests, count, 1, 65536,
              "Lines of bulk copies that an SM may have under way.");
+    list.add("bulk_copy.write_conflict", c.bulk_copy.write_conflict, Quantity::ratio, 0, 1,
+             "Part of the lines that a copy writes into shared memory, each of which keeps others from it "
+             "for a cycle.");
 
     models::describe(c.l2, list);
     models::describe(c.crossbar, list);

@@ -109,11 +109,12 @@ struct BulkCopyConfig {
     std::uint32_t interval = 32;   ///< cycles between the starts of two copies
     std::uint32_t latency = 50;    ///< from issue to the first request, beyond that of a load
     std::uint32_t requests = 384;  ///< lines under way at most
+    double write_conflict = 0;     ///< part of the lines written whose cycle products' operands lose
 };
 
 struct LaunchConfig {
-    double gap = 1.0e-6;              ///< seconds of `before` that a profiler does not count as the kernel's
-    double before = 1.2e-6;           ///< seconds from the end of the previous work to the first CTA
+    double gap = 0.44e-6;             ///< seconds of `before` that a profiler does not count as the kernel's
+    double before = 0.64e-6;          ///< seconds from the end of the previous work to the first CTA
     double after = 0.6e-6;            ///< seconds from the last CTA's end to the end of the kernel
     double cta_interval = 1.19;       ///< cycles between two CTAs that the scheduler hands out
     std::uint32_t cta_latency = 370;  ///< cycles from handing out a CTA to its first instruction

@@ -35,7 +35,8 @@ LoadStoreUnit::LoadStoreUnit(const GpuConfig& config, CrossbarPort& port)
       address_cycles_(static_cast<Cycle>(config.load_store.address_interval)),
       register_bytes_(static_cast<unsigned>(config.l1.bytes_per_cycle)),
       instruction_time_(fine(config.load_store.instruction_interval)),
-      wavefront_time_(fine(128 / config.load_store.wavefront_bytes)) {
+      wavefront_time_(fine(128 / config.load_store.wavefront_bytes)),
+      fill_time_(fine(128 / config.load_store.wavefront_bytes * config.bulk_copy.write_conflict)) {
     reset(config.l1.unified_bytes);
 }
 

@@ -62,6 +62,9 @@ class LoadStoreUnit {
     void pass_wavefronts(std::uint32_t wavefronts, Cycle now) {
         unit_.take(now, wavefronts * wavefront_time_);
     }
+    /// A bulk copy writes a line: its banks are those that others want for a part of the lines
+    /// (bulk_copy.write_conflict).
+    void pass_fill(Cycle now) { unit_.take(now, fill_time_); }
     /// A load waits for one more answer from another SM. `load`: kNone for the first.
     void join_remote(std::uint32_t& load, const LoadOwner& owner, Cycle ready) {
         if (load == kNone) load = new_load(owner, ready);
@@ -145,7 +148,7 @@ class LoadStoreUnit {
     CrossbarPort& port_;
     const Cycle address_cycles_;
     const unsigned register_bytes_;
-    const FineCycles instruction_time_, wavefront_time_;
+    const FineCycles instruction_time_, wavefront_time_, fill_time_;
 
     SectoredCache l1_;
     BandwidthServer unit_;

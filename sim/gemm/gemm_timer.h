@@ -39,7 +39,7 @@ class GemmTimer {
 
   private:
     struct Run;
-    Run run(const GemmQuestion& question, const program::GpuProgram& program, double clock);
+    Run run(const GemmQuestion& question, const kernels::GemmChoice& choice, double clock);
 
     models::gpu::GpuConfig config_;
     GemmTimerOptions options_;

@@ -162,6 +162,14 @@ class Writer {
     void consume_tile();
     GemmParameters parameters_of_entry(const WgmmaPlace& place);
     void stage(unsigned s, bool first_round, const std::string& exit);
+    void drained_stage(unsigned s, bool first_round, const std::string& exit);
+    std::string arrive() const {
+        return tile_.cluster_size() > 1 ? "mbarrier.arrive.release.cluster.shared::cluster.b64"
+                                        : "mbarrier.arrive.shared::cta.b64";
+    }
+    /// A consumer that has the tensor cores to itself ends each stage before it begins the next, for which it
+    /// has waited in the meantime.
+    bool drains() const { return tile_.consumers == 1; }
     void multiply(unsigned s, bool first_round);
     Reg descriptor(const Reg& low, unsigned offset);
     void hoist_descriptors();
@@ -480,14 +488,26 @@ void Writer::stage(unsigned s, bool first_round, const std::string& exit) {
     w_.op("wgmma.commit_group.sync.aligned");
     w_.op("wgmma.wait_group.sync.aligned", 1);
     const unsigned before = (s + tile_.stages - 1) % tile_.stages;
-    const std::string arrive = tile_.cluster_size() > 1
-                                   ? "mbarrier.arrive.release.cluster.shared::cluster.b64"
-                                   : "mbarrier.arrive.shared::cta.b64";
     const Reg releases = first_round ? w_.make_predicate("and.pred", releases_, accumulate_) : releases_;
-    w_.op_if(releases, arrive, "_", at(release_base_, 8 * before));
+    w_.op_if(releases, arrive(), "_", at(release_base_, 8 * before));
     if (first_round) w_.op("setp.eq.u32", accumulate_, remaining_, remaining_);
     w_.op("sub.u32", remaining_, remaining_, 1);
     w_.jump_if(w_.make_predicate("setp.eq.u32", remaining_, 0), exit);
+}
+
+void Writer::drained_stage(unsigned s, bool first_round, const std::string& exit) {
+    w_.op("wgmma.fence.sync.aligned");
+    multiply(s, first_round);
+    w_.op("wgmma.commit_group.sync.aligned");
+    const unsigned before = (s + tile_.stages - 1) % tile_.stages;
+    const Reg releases = first_round ? w_.make_predicate("and.pred", releases_, accumulate_) : releases_;
+    w_.op_if(releases, arrive(), "_", at(release_base_, 8 * before));
+    if (first_round) w_.op("setp.eq.u32", accumulate_, remaining_, remaining_);
+    w_.op("sub.u32", remaining_, remaining_, 1);
+    w_.jump_if(w_.make_predicate("setp.eq.u32", remaining_, 0), exit);
+    const bool wraps = s + 1 == tile_.stages;
+    wait(full_, wraps ? 0 : 8 * (s + 1), wraps ? w_.make_b32("xor.b32", parity_, 1) : parity_);
+    w_.op("wgmma.wait_group.sync.aligned", 0);
 }
 
 /// The products of one tile. A first round begins at the stage where the last tile ended; then all stages,
@@ -501,27 +521,28 @@ void Writer::consume_tile() {
     w_.op("mov.u32", remaining_, count_);
     w_.op("setp.ne.u32", accumulate_, remaining_, remaining_);
     if (ping_pong) w_.op("bar.sync", w_.make_b32("add.u32", warpgroup_, 1), 2 * kWarpgroup);
+    if (drains()) wait(w_.make_b32("mad.lo.u32", start, 8, full_), 0, parity_);
+    const auto one_stage = [&](unsigned s, bool first_round, const std::string& exit) {
+        drains() ? drained_stage(s, first_round, exit) : stage(s, first_round, exit);
+    };
     std::vector<std::string> exits;
     for (unsigned s = 0; s < stages; ++s) exits.push_back(w_.new_label("last"));
     for (unsigned s = 0; s < stages; ++s) {
         const std::string skip = w_.new_label("stage");
         w_.jump_if(w_.make_predicate("setp.gt.u32", start, s), skip);
-        stage(s, true, exits[s]);
+        one_stage(s, true, exits[s]);
         w_.place(skip);
     }
     const std::string round = w_.new_label("round"), done = w_.new_label("multiplied");
     w_.place(round);
     w_.op("xor.b32", parity_, parity_, 1);
-    for (unsigned s = 0; s < stages; ++s) stage(s, false, exits[s]);
+    for (unsigned s = 0; s < stages; ++s) one_stage(s, false, exits[s]);
     w_.jump(round);
-    const std::string arrive = tile_.cluster_size() > 1
-                                   ? "mbarrier.arrive.release.cluster.shared::cluster.b64"
-                                   : "mbarrier.arrive.shared::cta.b64";
     for (unsigned s = 0; s < stages; ++s) {
         w_.place(exits[s]);
         if (ping_pong) w_.op("bar.arrive", w_.make_b32("sub.u32", 2, warpgroup_), 2 * kWarpgroup);
         w_.op("wgmma.wait_group.sync.aligned", 0);
-        w_.op_if(releases_, arrive, "_", at(release_base_, 8 * s));
+        w_.op_if(releases_, arrive(), "_", at(release_base_, 8 * s));
         if (s + 1 < stages) w_.jump(done);
     }
     w_.place(done);

@@ -33,7 +33,7 @@ GemmShapeOfTile shape_of(const WgmmaTile& tile, unsigned splits) {
 std::optional<WgmmaTile> with_schedule(WgmmaTile tile, bool several_waves) {
     const unsigned rows = tile.rows(), columns = tile.columns();
     const bool ping_pong =
-        several_waves && tile.ctas_per_sm == 1 && rows <= 128 && rows * columns <= 128 * 128;
+        several_waves && tile.ctas_per_sm == 1 && rows <= 128 && rows * columns <= 128 * 192;
     tile.schedule = ping_pong ? WgmmaSchedule::ping_pong : WgmmaSchedule::cooperative;
     tile.consumers = ping_pong ? 2 : rows == 64 ? 1 : rows == 192 ? 3 : 2;
     if (!wgmma_sums_fit(tile)) return std::nullopt;
@@ -70,15 +70,27 @@ std::vector<unsigned> splits_for(unsigned k_tiles, std::uint64_t tiles, unsigned
     return splits;
 }
 
-/// Two CTAs that share their larger operand, where there are two for most of the tiles.
-void choose_cluster(WgmmaTile& tile, const GemmShape& shape) {
+/// Two CTAs that copy a common operand once, where that needs no further wave: then L2 is asked for less.
+void choose_cluster(WgmmaTile& tile, const GemmShape& shape, unsigned slices, unsigned k_tiles,
+                    unsigned sm_count) {
     const unsigned tiles_m = divide_up(shape.m, tile.m), tiles_n = divide_up(shape.n, tile.n);
-    const bool along_m = tiles_m >= 2 && tile.n % 16 == 0 && (tiles_m % 2 == 0 || tiles_m > 8);
-    const bool along_n = tiles_n >= 2 && tile.m % 16 == 0 && (tiles_n % 2 == 0 || tiles_n > 8);
-    if (along_m && (tile.n >= tile.m || !along_n)) {
-        tile.cluster_m = 2;
-    } else if (along_n) {
-        tile.cluster_n = 2;
+    const std::uint64_t slots = std::uint64_t{sm_count} * tile.ctas_per_sm;
+    const std::uint64_t ctas = std::uint64_t{tiles_m} * tiles_n * slices;
+    // Short or small kernels are not worth the clusters' barriers.
+    if (ctas * 2 <= sm_count || k_tiles < 8) return;
+    const std::uint64_t waves = (ctas + slots - 1) / slots;
+    unsigned least = tile.m + tile.n;
+    for (const auto& [cluster_m, cluster_n] : {std::pair{2u, 1u}, {1u, 2u}}) {
+        if (tiles_m < cluster_m || tiles_n < cluster_n) continue;
+        if (tile.n / cluster_m % 8 != 0 || tile.m / cluster_n % 8 != 0) continue;
+        const std::uint64_t padded = std::uint64_t{divide_up(tiles_m, cluster_m) * cluster_m} *
+                                     (divide_up(tiles_n, cluster_n) * cluster_n) * slices;
+        if ((padded + slots - 1) / slots > waves) continue;
+        const unsigned copied = tile.m / cluster_n + tile.n / cluster_m;
+        if (copied >= least) continue;
+        least = copied;
+        tile.cluster_m = cluster_m;
+        tile.cluster_n = cluster_n;
     }
 }
 
@@ -99,7 +111,6 @@ std::vector<GemmChoice> wgmma_candidates(const GemmShape& shape, ElementType typ
             const std::optional<WgmmaTile> scheduled = with_schedule(tile, tiles > target.sm_count);
             if (!scheduled) continue;
             tile = *scheduled;
-            if (tiles > target.sm_count) choose_cluster(tile, shape);
             GemmWgmmaSpec spec;
             spec.type = type;
             spec.tile = tile;
@@ -108,13 +119,15 @@ std::vector<GemmChoice> wgmma_candidates(const GemmShape& shape, ElementType typ
             if (tile.stages < 2) continue;
             for (const unsigned splits : splits_for(k_tiles, tiles, target.sm_count)) {
                 if (splits > 1 && !allow_split_k) break;
+                WgmmaTile clustered = tile;
+                choose_cluster(clustered, shape, splits * shape.batch, k_tiles / splits, target.sm_count);
                 GemmChoice choice;
                 choice.tensor_cores = true;
-                choice.wgmma = tile;
+                choice.wgmma = clustered;
                 choice.tile = {tile.m, tile.n, tile_k, 0, 0, tile.stages};
                 choice.splits = splits;
                 choice.k_per_split = std::max(1u, divide_up(k_tiles, splits)) * tile_k;
-                choice.raster_log2 = choose_raster_log2(shape.n, tile.n * tile.cluster_n);
+                choice.raster_log2 = choose_raster_log2(shape.n, tile.n * clustered.cluster_n);
                 const GemmEstimate estimate =
                     estimate_gemm(conditions.machine, conditions.surroundings, work, shape_of(tile, splits));
                 choice.estimated_seconds = estimate.seconds;

@@ -9,7 +9,7 @@ namespace heddle::kernels {
 namespace {
 
 constexpr unsigned kThreads = 128;
-constexpr unsigned kUnroll = 4;  // slices in flight
+constexpr unsigned kUnroll = 16;  // slices in flight
 
 std::string name_for(const SplitKReduceSpec& spec) {
     return "split_k_reduce_" + name_of(spec.accumulator) + "_" + name_of(spec.epilogue.output) +
