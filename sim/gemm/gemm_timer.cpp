@@ -34,7 +34,7 @@ void place_residents(std::vector<PlannedLaunch>& plan, const program::GpuProgram
 /// What calls before this one left in the rest of L2: results that are still to be written to memory, and,
 /// between them, operands that were read. Calls write two results in turn.
 std::vector<PlannedBuffer> earlier_work(program::GpuProgram& program, const kernels::GemmResidency& resident,
-                                        const models::gpu::L2Config& l2) {
+                                        const models::L2Config& l2) {
     const double a = static_cast<double>(program.buffers[kA].bytes);
     const double b = static_cast<double>(program.buffers[kB].bytes);
     const double d = static_cast<double>(program.buffers[kD].bytes);
