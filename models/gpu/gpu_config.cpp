@@ -86,7 +86,7 @@ void describe(GpuConfig& c, ParameterList& list) {
 
     list.add("l1.unified_size", c.l1.unified_bytes, bytes, 1024, 1 << 24,
              "L1 and shared memory of one SM together.");
-    list.add("l1.ways", c.l1.ways, count, 1, 64, "Associativity.");
+    list.add("l1.ways", c.l1.ways, count, 1, 16, "Associativity.");
     list.add("l1.latency", c.l1.latency, cycles, 6, 1000, "Load to use, hit.");
     list.add("l1.miss_latency", c.l1.miss_latency, cycles, 5, 1000,
              "From issue to the request leaving the SM.");

@@ -89,8 +89,12 @@ class PartitionedHash {
         return static_cast<std::uint32_t>(place.row * partitions_ + place.home);
     }
     std::uint32_t key_of(std::uint32_t row, std::uint32_t home) const { return row * partitions_ + home; }
-    std::uint32_t row_of(std::uint32_t key) const { return partitions_ == 1 ? key : key / partitions_; }
-    std::uint32_t home_of(std::uint32_t key) const { return partitions_ == 1 ? 0 : key % partitions_; }
+    std::uint32_t row_of(std::uint32_t key) const {
+        return partitions_ <= 2 ? key >> (partitions_ - 1) : key / partitions_;
+    }
+    std::uint32_t home_of(std::uint32_t key) const {
+        return partitions_ <= 2 ? key & (partitions_ - 1) : key % partitions_;
+    }
 
   private:
     SliceHash hash_;

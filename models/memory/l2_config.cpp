@@ -5,7 +5,7 @@ namespace heddle::models {
 void describe(L2Config& c, ParameterList& list) {
     list.add("l2.size", c.bytes, Quantity::bytes, 1 << 16, 1ull << 33, "Capacity of all slices.");
     list.add("l2.slices", c.slices, Quantity::count, 1, 512, "Slices; lines divide among them by hash.");
-    list.add("l2.ways", c.ways, Quantity::count, 1, 64, "Associativity of a slice.");
+    list.add("l2.ways", c.ways, Quantity::count, 1, 16, "Associativity of a slice.");
     list.add(
         "l2.interleave", c.interleave_bytes, Quantity::bytes, 128, 65536,
         "Consecutive bytes that lie in one slice, and in one row of a bank of its memory; a power of two.");
@@ -19,7 +19,7 @@ void describe(L2Config& c, ParameterList& list) {
              "From arrival at the slice to the read leaving for memory, or for the line's home.");
     list.add("l2.fill_latency", c.fill_latency, Quantity::cycles, 1, 10000,
              "From the arrival of data from memory, or from the line's home, to the response leaving.");
-    list.add("l2.mshrs", c.mshrs, Quantity::count, 1, 16384,
+    list.add("l2.mshrs", c.mshrs, Quantity::count, 1, 1024,
              "Lines of one slice that may wait for memory, and as many that may wait for another partition.");
     list.add("l2.write_backs", c.write_backs, Quantity::count, 1, 65536,
              "Evicted lines of one slice that may be on their way to memory.");

@@ -26,7 +26,7 @@ struct L2Config {
         20;  ///< from arrival at the slice to the read leaving for memory or the home
     std::uint32_t fill_latency = 21;  ///< from the data's arrival from there to the response leaving
     std::uint32_t mshrs = 256;  ///< lines of one slice that may wait for memory; as many for other slices
-    std::uint32_t write_backs = 128;   ///< evicted lines of one slice that may be on their way to memory
+    std::uint32_t write_backs = 256;   ///< evicted lines of one slice that may be on their way to memory
     std::uint32_t partitions = 2;      ///< GPCs and slices divide evenly among them
     std::uint32_t link_latency = 17;   ///< one way between the slices of a line in two partitions
     double link_bytes_per_cycle = 32;  ///< of one slice, each way

@@ -3,6 +3,18 @@
 #include <algorithm>
 
 namespace heddle::models {
+namespace {
+
+/// From a request's or answer's arrival to the earliest arrival elsewhere of what it causes.
+Cycle lookahead(const L2Config& config, std::uint32_t crossbar_latency) {
+    std::uint32_t least = std::min(
+        {config.miss_latency, config.fill_latency + crossbar_latency, config.latency + crossbar_latency});
+    if (config.partitions > 1)
+        least = std::min(least, config.link_latency + std::min(1u, config.fill_latency));
+    return std::max(1u, least);
+}
+
+}  // namespace
 
 L2Slice::L2Slice(const sc_core::sc_module_name& name, ClockDomain& clock, const L2Config& config,
                  std::uint32_t crossbar_latency, std::uint32_t position, std::uint32_t fill_bytes,
@@ -26,7 +38,8 @@ L2Slice::L2Slice(const sc_core::sc_module_name& name, ClockDomain& clock, const 
       write_sector_time_(fine(kSectorBytes / config.bytes_per_cycle * config.write_cost)),
       atomic_time_(fine(config.atomic_interval)),
       link_sector_time_(fine(kSectorBytes / config.link_bytes_per_cycle)),
-      cache_(config.bytes / config.slices, config.ways) {
+      cache_(config.bytes / config.slices, config.ways, true),
+      inbox_(lookahead(config, crossbar_latency)) {
     cache_.limit_last(static_cast<unsigned>(config.persisting * config.ways));
     requests.bind(*this);
     memory_responses.bind(*this);
@@ -61,14 +74,12 @@ void L2Slice::reset() {
 }
 
 void L2Slice::send(MemoryRequest& request, Cycle arrival) {
-    inbox_.push(request, arrival);
-    wake(arrival);
+    wake(inbox_.push(request, arrival, cache_.set_of(request.key)));
 }
 
 void L2Slice::respond(MemoryRequest& request, Cycle arrival) {
     request.returning = true;
-    inbox_.push(request, arrival);
-    wake(arrival);
+    wake(inbox_.push(request, arrival, index_of(request) / SectoredCache::kMostWays));
 }
 
 void L2Slice::acknowledge(Cycle) {}  // memory answers write-backs with respond()
@@ -80,27 +91,26 @@ bool L2Slice::can_act(Cycle now) const {
 }
 
 void L2Slice::prefetch(Cycle now) const {
-    const MemoryRequest* const request = inbox_.peek(now);
-    if (request == nullptr || request->kind == RequestKind::write_back) return;
-    if (request->returning)
-        cache_.prefetch_sectors(index_of(*request));
-    else
-        cache_.prefetch(request->key);
+    __builtin_prefetch(inbox_.peek(now).data());
 }
 
 Cycle L2Slice::tick(Cycle now) {
-    for (MemoryRequest* request = inbox_.pop(now); request != nullptr;) {
-        MemoryRequest* const following = request->next;
-        request->next = nullptr;
-        take(*request, now);
-        request = following;
+    const std::span<const ArrivalWindows::Arrival> arrivals = inbox_.take(now);
+    for (const ArrivalWindows::Arrival& arrival : arrivals) {
+        __builtin_prefetch(arrival.request);
+        cache_.prefetch_set(arrival.hint);
     }
-    if (stalled_twins_.first != nullptr) retry(stalled_twins_, now);
-    if (stalled_.first != nullptr) retry(stalled_, now);
-    return inbox_.next(now + 1);
+    for (std::size_t i = 0; i < arrivals.size();) {
+        const Cycle cycle = arrivals[i].at;
+        for (; i < arrivals.size() && arrivals[i].at == cycle; ++i)
+            take(*arrivals[i].request, arrivals[i].hint, cycle);
+        if (stalled_twins_.first != nullptr) retry(stalled_twins_, cycle);
+        if (stalled_.first != nullptr) retry(stalled_, cycle);
+    }
+    return inbox_.next(now);
 }
 
-void L2Slice::take(MemoryRequest& request, Cycle now) {
+void L2Slice::take(MemoryRequest& request, std::uint32_t set, Cycle now) {
     if (request.returning) {
         if (request.kind == RequestKind::write_back) {
             --write_backs_;
@@ -112,8 +122,9 @@ void L2Slice::take(MemoryRequest& request, Cycle now) {
     }
     if (request.kind == RequestKind::invalidate) return invalidate(request);
     Queue& queue = request.from_slice ? stalled_twins_ : stalled_;
-    if (queue.first == nullptr && serve(request, now)) return;
+    if (queue.first == nullptr && serve(request, set, now)) return;
     ++statistics_.stalls;
+    request.next = nullptr;
     (queue.first == nullptr ? queue.first : queue.last->next) = &request;
     queue.last = &request;
 }
@@ -122,26 +133,28 @@ void L2Slice::retry(Queue& queue, Cycle now) {
     while (queue.first != nullptr) {
         MemoryRequest& request = *queue.first;
         MemoryRequest* const following = request.next;
-        if (!serve(request, now)) return;
+        if (!serve(request, cache_.set_of(request.key), now)) return;
         queue.first = following;
     }
     queue.last = nullptr;
 }
 
-SectoredCache::Index L2Slice::victim(std::uint32_t key) const {
-    return is_home(key) ? cache_.victim(key) : cache_.victim(key, config_.ways / 2 - 1);
+SectoredCache::Index L2Slice::victim(std::uint32_t set, bool home) const {
+    return home ? cache_.victim_in(set) : cache_.victim_in(set, config_.ways / 2 - 1);
 }
 
 bool L2Slice::can_serve(const MemoryRequest& request) const {
-    const SectoredCache::Index index = cache_.find(request.key);
-    return has_room(request, index, index == SectoredCache::kNone ? victim(request.key) : index);
+    const std::uint32_t set = cache_.set_of(request.key);
+    const bool home = is_home(request.key);
+    const SectoredCache::Index index = cache_.find(set, request.key);
+    return has_room(request, home, index, index == SectoredCache::kNone ? victim(set, home) : index);
 }
 
 /// `index`: the request's line, or kNone when `victim` is to become it.
-bool L2Slice::has_room(const MemoryRequest& request, SectoredCache::Index index,
+bool L2Slice::has_room(const MemoryRequest& request, bool home, SectoredCache::Index index,
                        SectoredCache::Index victim) const {
     const bool reads = request.kind != RequestKind::store;
-    const bool may_miss = (is_home(request.key) ? misses_ : copies_under_way_) < config_.mshrs;
+    const bool may_miss = (home ? misses_ : copies_under_way_) < config_.mshrs;
     if (index != SectoredCache::kNone) {
         if (!reads || may_miss) return true;
         const SectoredCache::Sectors& sectors = cache_.sectors(index);
@@ -149,7 +162,7 @@ bool L2Slice::has_room(const MemoryRequest& request, SectoredCache::Index index,
     }
     if (reads && !may_miss) return false;
     if (victim == SectoredCache::kNone) return false;
-    return cache_.sectors(victim).dirty == 0 || write_backs_ < config_.write_backs;
+    return write_backs_ < config_.write_backs || cache_.sectors(victim).dirty == 0;
 }
 
 FineCycles L2Slice::duration(const MemoryRequest& request) const {
@@ -161,16 +174,17 @@ FineCycles L2Slice::duration(const MemoryRequest& request) const {
 }
 
 /// False: there is no room now, and nothing has changed.
-bool L2Slice::serve(MemoryRequest& request, Cycle now) {
-    SectoredCache::Index index = cache_.find(request.key);
+bool L2Slice::serve(MemoryRequest& request, std::uint32_t set, Cycle now) {
+    const bool home = is_home(request.key);
+    SectoredCache::Index index = cache_.find(set, request.key);
     if (index == SectoredCache::kNone) {
-        const SectoredCache::Index replaced = victim(request.key);
-        if (!has_room(request, index, replaced)) return false;
+        const SectoredCache::Index replaced = victim(set, home);
+        if (!has_room(request, home, index, replaced)) return false;
         evict(replaced, now);
         cache_.assign(replaced, request.key, request.policy);
         index = replaced;
     } else {
-        if (!has_room(request, index, index)) return false;
+        if (!has_room(request, home, index, index)) return false;
         cache_.touch(index, request.policy);
     }
     request.next = nullptr;
@@ -184,7 +198,7 @@ bool L2Slice::serve(MemoryRequest& request, Cycle now) {
         ++statistics_.requests;
     }
     if (request.kind == RequestKind::store) {
-        store(request, sectors, begin);
+        store(request, sectors, begin, now);
         return true;
     }
     if (request.kind == RequestKind::atomic)
@@ -195,19 +209,19 @@ bool L2Slice::serve(MemoryRequest& request, Cycle now) {
     statistics_.hit_sectors += count - sector_count(missing);
     if (missing == 0) {
         if (request.kind == RequestKind::atomic)
-            store(request, sectors, begin);
+            store(request, sectors, begin, now);
         else
-            finish(request, begin + config_.latency);
+            finish(request, begin + config_.latency, now);
         return true;
     }
     const SectorMask absent = missing & static_cast<SectorMask>(~sectors.pending);
     statistics_.merged_sectors += sector_count(missing) - sector_count(absent);
     request.missing = missing;
     if (sectors.pending == 0) {
-        sectors.slot = free_slots_.back();
+        cache_.set_slot(index, free_slots_.back());
         free_slots_.pop_back();
     }
-    MemoryRequest*& waiting = waiting_[sectors.slot];
+    MemoryRequest*& waiting = waiting_[cache_.slot(index)];
     request.next = waiting;
     waiting = &request;
     if (absent != 0) fetch(index, request, absent, begin + config_.miss_latency);
@@ -215,7 +229,7 @@ bool L2Slice::serve(MemoryRequest& request, Cycle now) {
 }
 
 /// A store, or an atomic whose old value is here, is performed.
-void L2Slice::store(MemoryRequest& request, SectoredCache::Sectors& sectors, Cycle begin) {
+void L2Slice::store(MemoryRequest& request, SectoredCache::Sectors& sectors, Cycle begin, Cycle now) {
     if (request.kind == RequestKind::store) statistics_.store_sectors += sector_count(request.sectors);
     sectors.valid |= request.sectors;
     sectors.dirty |= request.sectors;
@@ -224,7 +238,7 @@ void L2Slice::store(MemoryRequest& request, SectoredCache::Sectors& sectors, Cyc
         invalidate_copies(request, sectors, begin + config_.miss_latency);
         done += 2 * Cycle{config_.link_latency};
     }
-    finish(request, done);
+    finish(request, done, now);
 }
 
 void L2Slice::invalidate_copies(const MemoryRequest& request, SectoredCache::Sectors& sectors, Cycle at) {
@@ -310,12 +324,14 @@ void L2Slice::fetch(SectoredCache::Index index, const MemoryRequest& request, Se
 }
 
 void L2Slice::fill(MemoryRequest& response, Cycle now) {
-    SectoredCache::Sectors& sectors = cache_.sectors(index_of(response));
+    const SectoredCache::Index index = index_of(response);
+    SectoredCache::Sectors& sectors = cache_.sectors(index);
+    const auto slot = static_cast<std::uint16_t>(cache_.slot(index));
     sectors.valid |= response.sectors;
     sectors.pending &= static_cast<SectorMask>(~response.sectors);
     --(response.from_slice ? copies_under_way_ : misses_);
-    if (sectors.pending == 0) free_slots_.push_back(sectors.slot);
-    MemoryRequest** link = &waiting_[sectors.slot];
+    if (sectors.pending == 0) free_slots_.push_back(slot);
+    MemoryRequest** link = &waiting_[slot];
     MemoryRequest* done = nullptr;  // reversed here: oldest first
     while (*link != nullptr) {
         MemoryRequest& request = **link;
@@ -335,16 +351,15 @@ void L2Slice::fill(MemoryRequest& response, Cycle now) {
             sectors.dirty |= request.sectors;
             if (sectors.copied) invalidate_copies(request, sectors, now + 1);
         }
-        finish(request, now + config_.fill_latency);
+        finish(request, now + config_.fill_latency, now);
     }
     pool_.give_back(response);
 }
 
-/// The answer leaves the slice in cycle `at`.
-void L2Slice::finish(MemoryRequest& request, Cycle at) {
+/// The answer, which is known in cycle `now`, leaves the slice in cycle `at`.
+void L2Slice::finish(MemoryRequest& request, Cycle at, Cycle now) {
     if (request.kind != RequestKind::load) statistics_.last_store = std::max(statistics_.last_store, at);
     if (request.from_slice || (request.crosses && request.wants_data)) {
-        const Cycle now = clock().now();
         at += link_out_.take(now, sector_count(request.sectors) * link_sector_time_) - now;
     }
     if (request.from_slice) {

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "models/common/clock_domain.h"
+#include "models/memory/arrival_windows.h"
 #include "models/memory/bandwidth_server.h"
-#include "models/memory/delay_queue.h"
 #include "models/memory/l2_config.h"
 #include "models/memory/memory_ports.h"
 #include "models/memory/sectored_cache.h"
@@ -37,6 +37,8 @@ struct L2SliceStatistics {
 /// copies old that it has given out (a line that the home has evicted meanwhile is forgotten: assumption).
 /// Twins never wait for each other in a circle: what a twin asks for needs memory alone, has a queue and
 /// MSHRs of its own, and copies under way take at most half of a set.
+///
+/// What it sends takes a while to arrive, so it looks at its own arrivals once per window of some cycles.
 class L2Slice : public Block, public RequestInterface, public ResponseInterface {
   public:
     sc_core::sc_export<RequestInterface> requests;                                     ///< from SMs and twins
@@ -71,14 +73,14 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     };
     void end_of_elaboration() override;
     bool is_home(std::uint32_t key) const { return hash_.home_of(key) == partition_; }
-    void take(MemoryRequest& request, Cycle now);
+    void take(MemoryRequest& request, std::uint32_t set, Cycle now);
     void retry(Queue& queue, Cycle now);
-    bool serve(MemoryRequest& request, Cycle now);
-    bool has_room(const MemoryRequest& request, SectoredCache::Index index,
+    bool serve(MemoryRequest& request, std::uint32_t set, Cycle now);
+    bool has_room(const MemoryRequest& request, bool home, SectoredCache::Index index,
                   SectoredCache::Index victim) const;
-    SectoredCache::Index victim(std::uint32_t key) const;
+    SectoredCache::Index victim(std::uint32_t set, bool home) const;
     bool can_serve(const MemoryRequest& request) const;
-    void store(MemoryRequest& request, SectoredCache::Sectors& sectors, Cycle begin);
+    void store(MemoryRequest& request, SectoredCache::Sectors& sectors, Cycle begin, Cycle now);
     void invalidate_copies(const MemoryRequest& request, SectoredCache::Sectors& sectors, Cycle at);
     void invalidate(MemoryRequest& request);
     void evict(SectoredCache::Index index, Cycle now);
@@ -89,7 +91,7 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     static SectoredCache::Index index_of(const MemoryRequest& response) {
         return response.from_slice ? response.tag : response.key;
     }
-    void finish(MemoryRequest& request, Cycle at);
+    void finish(MemoryRequest& request, Cycle at, Cycle now);
     FineCycles duration(const MemoryRequest& request) const;
 
     const L2Config config_;
@@ -106,9 +108,9 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     FineCycles sector_time_, write_sector_time_, atomic_time_, link_sector_time_;
 
     SectoredCache cache_;
-    std::vector<MemoryRequest*> waiting_;  // by Sectors::slot of a line: for its sectors, newest first
+    std::vector<MemoryRequest*> waiting_;  // by a line's slot: for its sectors, newest first
     std::vector<std::uint16_t> free_slots_;
-    DelayQueue inbox_;
+    ArrivalWindows inbox_;
     Queue stalled_, stalled_twins_;
     BandwidthServer data_, link_out_, link_in_;
     std::uint32_t misses_ = 0, copies_under_way_ = 0;

@@ -1,6 +1,7 @@
 #include "models/memory/memory_channel.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace heddle::models {
@@ -63,13 +64,13 @@ void MemoryChannel::reset() {
     const double bursts = (config_.burst_bytes / kBurstBytes - 1.0) * timing.ccd_l + 1;
     const double in_dram = (timing.rcd + timing.cl + bursts) / rate;
     return_latency_ = static_cast<Cycle>(std::max(1.0, std::round((config_.latency - in_dram) * hertz)));
-    inbox_.reset();
-    pseudo_channels_.clear();
+    window_mask_ = std::bit_floor(std::min(return_latency_, kLongestWindow)) - 1;
+    buses_.clear();
     const double all = static_cast<double>(config_.channels) * config_.pseudo_channels;
-    for (std::uint32_t i = 0; i < config_.pseudo_channels; ++i)
-        pseudo_channels_.emplace_back(config_, timing,
-                                      (position_ + static_cast<double>(i) * config_.channels + 1) / all);
-    decisions_.assign(config_.pseudo_channels, kNever);
+    for (std::uint32_t i = 0; i < config_.pseudo_channels; ++i) {
+        const double phase = (position_ + static_cast<double>(i) * config_.channels + 1) / all;
+        buses_.push_back({PseudoChannel(config_, timing, phase), {}, kNever});
+    }
     statistics_ = {};
 }
 
@@ -86,59 +87,84 @@ Cycle MemoryChannel::cycle_after(Slot slot) const {
 }
 
 void MemoryChannel::send(MemoryRequest& request, Cycle arrival) {
-    inbox_.push(request, arrival);
-    wake(arrival);
+    const DramAddress place = map_.locate(line_in_channel(request));
+    const bool write = request.kind == RequestKind::write_back;
+    if (!write) ++statistics_.reads;
+    buses_[place.pseudo_channel].arriving.push_back(
+        {{&request, place.row, place.bank, bytes_moved(request) / kBurstBytes, write},
+         static_cast<std::uint32_t>(arrival)});
+    wake(end_of(arrival));
 }
 
 bool MemoryChannel::can_act(Cycle now) const {
-    if (inbox_.due(now)) return true;
+    if (end_of(now) != now) return false;
     const Slot slot = slot_of(now);
-    return std::any_of(pseudo_channels_.begin(), pseudo_channels_.end(),
-                       [slot](const PseudoChannel& p) { return p.next_decision() <= slot; });
+    return std::any_of(buses_.begin(), buses_.end(), [=](const Bus& bus) {
+        return bus.pseudo_channel.next_decision() <= slot ||
+               std::any_of(bus.arriving.begin(), bus.arriving.end(),
+                           [now](const Arrival& arrival) { return arrival.at <= now; });
+    });
 }
 
 Cycle MemoryChannel::tick(Cycle now) {
-    const Slot slot = slot_of(now);
-    for (MemoryRequest* request = inbox_.pop(now); request != nullptr;) {
-        MemoryRequest* const following = request->next;
-        arrive(*request, slot);
-        request = following;
-    }
-    Cycle next = inbox_.next(now + 1);
-    for (std::size_t i = 0; i < pseudo_channels_.size(); ++i) {
-        if (decisions_[i] <= now) serve(i, now, slot);
-        next = std::min(next, decisions_[i]);
+    Cycle next = kNever;
+    for (Bus& bus : buses_) {
+        pass_window(bus, now);
+        if (!bus.arriving.empty()) next = std::min(next, end_of(bus.arriving.front().at));
+        if (bus.decision != kNever) next = std::min(next, end_of(bus.decision));
     }
     return next;
 }
 
-void MemoryChannel::arrive(MemoryRequest& request, Slot now) {
-    const DramAddress place = map_.locate(line_in_channel(request));
-    const bool write = request.kind == RequestKind::write_back;
-    if (!write) ++statistics_.reads;
-    pseudo_channels_[place.pseudo_channel].arrive(
-        {&request, place.row, place.bank, bytes_moved(request) / kBurstBytes, write}, now);
-    decisions_[place.pseudo_channel] = 0;
+/// What happens at a pseudo channel up to cycle `now`. The rest of what arrives stays, in order of time.
+void MemoryChannel::pass_window(Bus& bus, Cycle now) {
+    std::vector<Arrival>& arriving = bus.arriving;
+    for (std::size_t i = 1; i < arriving.size(); ++i) {  // nearly in order
+        const Arrival arrival = arriving[i];
+        std::size_t place = i;
+        for (; place > 0 && arriving[place - 1].at > arrival.at; --place)
+            arriving[place] = arriving[place - 1];
+        arriving[place] = arrival;
+    }
+    std::size_t taken = 0;
+    for (; taken < arriving.size() && arriving[taken].at <= now; ++taken) {
+        const Arrival& arrival = arriving[taken];
+        decide(bus, arrival.at);
+        bus.pseudo_channel.arrive(arrival.what, slot_of(arrival.at));
+        plan(bus, arrival.at);
+    }
+    arriving.erase(arriving.begin(), arriving.begin() + static_cast<std::ptrdiff_t>(taken));
+    decide(bus, now + 1);
 }
 
-void MemoryChannel::serve(std::size_t index, Cycle now, Slot slot) {
-    PseudoChannel& pseudo_channel = pseudo_channels_[index];
+/// Decides what is to be decided before cycle `end`.
+void MemoryChannel::decide(Bus& bus, Cycle end) {
+    while (bus.decision < end) serve(bus, bus.decision);
+}
+
+void MemoryChannel::serve(Bus& bus, Cycle now) {
     PseudoChannel::Served served{};
-    while (pseudo_channel.serve(slot, served)) {
-        const Cycle end = cycle_after(served.end);
-        const bool write = served.request->kind == RequestKind::write_back;
-        if (served.row_hit && !write) ++statistics_.row_hits;
-        answer(*served.request, std::max(now + 1, write ? end : end + return_latency_));
+    while (bus.pseudo_channel.serve(slot_of(now), served)) {
+        if (served.row_hit && served.request->kind != RequestKind::write_back) ++statistics_.row_hits;
+        answer(*served.request, std::max(now + 1, cycle_after(served.end) + return_latency_));
     }
-    const Slot next = pseudo_channel.next_decision();
-    decisions_[index] = next == kNoSlot ? kNever : std::max(now + 1, cycle_of(next));
+    plan(bus, now + 1);
+}
+
+/// Finds out when the pseudo channel may decide next, at `from` at the earliest.
+void MemoryChannel::plan(Bus& bus, Cycle from) {
+    const Slot next = bus.pseudo_channel.next_decision();
+    if (next <= slot_of(from))
+        bus.decision = from;
+    else
+        bus.decision = next == kNoSlot ? kNever : std::max(from, cycle_of(next));
 }
 
 MemoryChannelStatistics MemoryChannel::statistics() const {
     MemoryChannelStatistics result = statistics_;
     std::uint64_t bursts = 0;
-    for (const PseudoChannel& pseudo_channel : pseudo_channels_) {
-        const PseudoChannelStatistics& s = pseudo_channel.statistics();
+    for (const Bus& bus : buses_) {
+        const PseudoChannelStatistics& s = bus.pseudo_channel.statistics();
         bursts += s.bursts;
         result.activations += s.activations;
         result.refreshes += s.refreshes;

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "models/common/clock_domain.h"
-#include "models/memory/delay_queue.h"
 #include "models/memory/dram_address.h"
 #include "models/memory/memory_config.h"
 #include "models/memory/memory_ports.h"
@@ -56,8 +55,12 @@ class MemoryBlock : public Block, public RequestInterface {
     std::vector<ResponseInterface*> receivers_;
 };
 
-/// Heddle's own DRAM. Its pseudo channels count bursts; this block counts cycles and wakes when one of them
-/// has something to decide.
+/// Heddle's own DRAM. Its pseudo channels count bursts; this block counts cycles.
+///
+/// What a request causes is known elsewhere only when its answer has gone all the way back. So the block may
+/// look at its arrivals once per window of cycles that is not longer than this way: it takes one pseudo
+/// channel after another through the window, each in order of time. The result is that of looking in every
+/// cycle.
 class MemoryChannel : public MemoryBlock {
   public:
     /// `position` staggers refresh among the channels.
@@ -71,8 +74,23 @@ class MemoryChannel : public MemoryBlock {
     MemoryChannelStatistics statistics() const override;
 
   private:
-    void arrive(MemoryRequest& request, Slot now);
-    void serve(std::size_t pseudo_channel, Cycle now, Slot slot);
+    struct Arrival {
+        PseudoChannel::Arrival what;
+        std::uint32_t at;  // cycle
+    };
+    struct Bus {
+        PseudoChannel pseudo_channel;
+        std::vector<Arrival> arriving;
+        Cycle decision = kNever;  // when it may decide next
+    };
+    static constexpr Cycle kLongestWindow = 128;
+
+    void pass_window(Bus& bus, Cycle now);
+    void decide(Bus& bus, Cycle end);
+    void serve(Bus& bus, Cycle now);
+    void plan(Bus& bus, Cycle from);
+    /// The last cycle of the window in which `cycle` lies.
+    Cycle end_of(Cycle cycle) const { return cycle | window_mask_; }
     /// The slot that begins in cycle `now` or next after.
     Slot slot_of(Cycle now) const;
     /// The first cycle whose slot is `slot` or later.
@@ -83,9 +101,8 @@ class MemoryChannel : public MemoryBlock {
     const DramAddressMap map_;
     std::uint64_t slots_per_cycle_ = 0;  // times 2^28
     Cycle return_latency_ = 0;           // from the end of the data to L2
-    DelayQueue inbox_;
-    std::vector<PseudoChannel> pseudo_channels_;
-    std::vector<Cycle> decisions_;  // of each pseudo channel: when it may decide next
+    Cycle window_mask_ = 0;
+    std::vector<Bus> buses_;
 };
 
 }  // namespace heddle::models

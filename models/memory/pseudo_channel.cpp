@@ -9,11 +9,6 @@ namespace {
 
 __extension__ using Bitmap = unsigned __int128;
 
-unsigned count_bits(Bitmap bits) {
-    return static_cast<unsigned>(std::popcount(static_cast<std::uint64_t>(bits)) +
-                                 std::popcount(static_cast<std::uint64_t>(bits >> 64)));
-}
-
 unsigned lowest_bit(Bitmap bits) {
     const auto low = static_cast<std::uint64_t>(bits);
     return static_cast<unsigned>(low != 0 ? std::countr_zero(low)
@@ -38,10 +33,6 @@ PseudoChannel::PseudoChannel(const MemoryConfig& config, const DramBursts& timin
     queues_[1].room = config.write_queue;
     banks_.resize(config.banks_in_all());
     groups_.resize(config.bank_groups);
-    for (Queue& queue : queues_) {
-        queue.first.fill(kNone);
-        queue.last.fill(kNone);
-    }
     if (config.refresh != RefreshPolicy::none) refresh_due_ = static_cast<Slot>(std::ceil(phase * t_.refi));
 }
 
@@ -55,14 +46,25 @@ void PseudoChannel::arrive(const Arrival& arrival, Slot now) {
         enter(queue, arrival, now);
         return;
     }
-    MemoryRequest& request = *arrival.request;
-    // Its place travels in fields that nobody uses while it is here.
-    request.arrival = arrival.row;
-    request.missing = static_cast<std::uint8_t>(arrival.bank);
-    request.atomic_conflicts = static_cast<std::uint8_t>(arrival.bursts);
-    request.next = nullptr;
-    (queue.waiting_last != nullptr ? queue.waiting_last->next : queue.waiting_first) = &request;
-    queue.waiting_last = &request;
+    wait(queue, arrival);
+}
+
+void PseudoChannel::wait(Queue& queue, const Arrival& arrival) {
+    if (queue.waiting_count == queue.waiting.size()) {
+        std::rotate(queue.waiting.begin(),
+                    queue.waiting.begin() + static_cast<std::ptrdiff_t>(queue.waiting_first),
+                    queue.waiting.end());
+        queue.waiting_first = 0;
+        queue.waiting.resize(std::max<std::size_t>(16, 2 * queue.waiting.size()));
+    }
+    queue.waiting[(queue.waiting_first + queue.waiting_count++) & (queue.waiting.size() - 1)] = arrival;
+}
+
+PseudoChannel::Arrival PseudoChannel::next_waiting(Queue& queue) {
+    const Arrival next = queue.waiting[queue.waiting_first];
+    queue.waiting_first = (queue.waiting_first + 1) & (queue.waiting.size() - 1);
+    --queue.waiting_count;
+    return next;
 }
 
 void PseudoChannel::enter(Queue& queue, const Arrival& arrival, Slot now) {
@@ -81,43 +83,60 @@ void PseudoChannel::enter(Queue& queue, const Arrival& arrival, Slot now) {
              static_cast<std::uint8_t>(arrival.bursts)};
     (queue.youngest != kNone ? entries_[queue.youngest].younger : queue.oldest) = index;
     queue.youngest = index;
-    Index& last = queue.last[arrival.bank];
-    (last != kNone ? entries_[last].next : queue.first[arrival.bank]) = index;
-    last = index;
+    BankQueue& bank = queue.banks[arrival.bank];
+    (bank.last != kNone ? entries_[bank.last].next : bank.first) = index;
+    bank.last = index;
     const std::uint64_t bit = 1ull << arrival.bank;
     queue.pending |= bit;
     if (banks_[arrival.bank].row == arrival.row) {
-        ++queue.hits[arrival.bank];
+        if (bank.hits++ == 0) {
+            bank.hit = index;
+            bank.hit_order = entry.order;
+        }
         queue.hitting |= bit;
     }
     ++queue.count;
     --queue.room;
 }
 
-void PseudoChannel::remove(Queue& queue, const Pick& pick) {
-    Entry& entry = entries_[pick.entry];
-    const std::uint32_t bank = entry.bank;
-    (pick.before != kNone ? entries_[pick.before].next : queue.first[bank]) = entry.next;
-    if (queue.last[bank] == pick.entry) queue.last[bank] = pick.before;
+void PseudoChannel::remove(Queue& queue, Index index) {
+    Entry& entry = entries_[index];
+    BankQueue& bank = queue.banks[entry.bank];
+    Index before = kNone;
+    for (Index i = bank.first; i != index; i = entries_[i].next) before = i;
+    (before != kNone ? entries_[before].next : bank.first) = entry.next;
+    if (bank.last == index) bank.last = before;
     (entry.older != kNone ? entries_[entry.older].younger : queue.oldest) = entry.younger;
     (entry.younger != kNone ? entries_[entry.younger].older : queue.youngest) = entry.older;
-    const std::uint64_t bit = 1ull << bank;
-    if (queue.first[bank] == kNone) queue.pending &= ~bit;
-    if (--queue.hits[bank] == 0)
-        queue.hitting &= ~bit;  // whoever is served hits the row that was opened for it
+    const std::uint64_t bit = 1ull << entry.bank;
+    if (bank.first == kNone) queue.pending &= ~bit;
+    // Whoever is served hits the row that was opened for it.
+    if (--bank.hits == 0)
+        queue.hitting &= ~bit;
+    else if (bank.hit == index)
+        find_hit(bank, entry.next, entry.row);
     entry.next = free_;
-    free_ = pick.entry;
+    free_ = index;
     --queue.count;
     ++queue.room;
 }
 
+/// Notes the first request for `row` from `from` on; there is one.
+void PseudoChannel::find_hit(BankQueue& queue, Index from, std::uint32_t row) const {
+    while (entries_[from].row != row) from = entries_[from].next;
+    queue.hit = from;
+    queue.hit_order = entries_[from].order;
+}
+
 void PseudoChannel::count_hits(std::uint32_t bank) {
     const std::uint64_t bit = 1ull << bank;
+    const std::uint32_t row = banks_[bank].row;
     for (Queue& queue : queues_) {
+        BankQueue& requests = queue.banks[bank];
         Index hits = 0;
-        for (Index i = queue.first[bank]; i != kNone; i = entries_[i].next)
-            hits += entries_[i].row == banks_[bank].row;
-        queue.hits[bank] = hits;
+        for (Index i = requests.first; i != kNone; i = entries_[i].next) hits += entries_[i].row == row;
+        requests.hits = hits;
+        if (hits != 0) find_hit(requests, requests.first, row);
         queue.hitting = hits != 0 ? queue.hitting | bit : queue.hitting & ~bit;
     }
 }
@@ -132,7 +151,7 @@ void PseudoChannel::close(std::uint32_t bank, Slot at) {
 /// When the adaptive policy closes the bank's open row, as things are.
 Slot PseudoChannel::timeout_of(std::uint32_t index) const {
     if (config_.row_policy != RowPolicy::adaptive) return kNoSlot;
-    if (queues_[0].hits[index] + queues_[1].hits[index] != 0) return kNoSlot;
+    if (queues_[0].banks[index].hits + queues_[1].banks[index].hits != 0) return kNoSlot;
     return std::max(banks_[index].precharge_from, banks_[index].last_use + row_timeout_);
 }
 
@@ -171,7 +190,7 @@ void PseudoChannel::refresh(std::uint32_t first, std::uint32_t last, Slot due, s
     }
     for (std::uint32_t i = first; i < last; ++i) {
         banks_[i].activate_from = begin + duration;
-        for (Queue& queue : queues_) queue.hits[i] = 0;
+        for (Queue& queue : queues_) queue.banks[i].hits = 0;
     }
     const std::uint64_t others = ~((last - first == 64 ? ~0ull : (1ull << (last - first)) - 1) << first);
     for (Queue& queue : queues_) queue.hitting &= others;
@@ -181,27 +200,40 @@ void PseudoChannel::refresh(std::uint32_t first, std::uint32_t last, Slot due, s
 
 void PseudoChannel::pass_time(Slot now) {
     if (now <= base_) return;
-    bus_ = now - base_ >= kBusWindow ? 0 : bus_ >> (now - base_);
+    if (now >= idle_from_) {
+        bus_ = 0;
+        promised_ = 0;
+    } else {  // less than the window ahead of base_
+        Bitmap passed = bus_ & ((Bitmap{1} << (now - base_)) - 1);
+        for (; passed != 0; passed &= passed - 1) --promised_;
+        bus_ >>= now - base_;
+    }
     base_ = now;
 }
 
-/// The slot from which less than `limit` slots are promised.
-Slot PseudoChannel::promised_until(std::uint32_t limit) const {
+/// Data move from slot `data` on, tCCD_L apart.
+void PseudoChannel::promise(Slot data, std::uint32_t bursts) {
+    for (std::uint32_t i = 0; i < bursts; ++i) bus_ |= Bitmap{1} << (data - base_ + i * t_.ccd_l);
+    promised_ += bursts;
+    idle_from_ = std::max<Slot>(idle_from_, data + std::uint64_t{bursts - 1u} * t_.ccd_l + 1);
+    if (promised_ < lookahead_) return;
     Bitmap bits = bus_;
-    unsigned count = count_bits(bits);
-    Slot slot = base_;
-    for (; count >= limit; --count) {
-        slot = base_ + lowest_bit(bits) + 1;
-        bits &= bits - 1;
-    }
-    return slot;
+    for (std::uint32_t count = promised_; count > lookahead_; --count) bits &= bits - 1;
+    full_until_ = base_ + lowest_bit(bits) + 1;
 }
 
 /// Where `bursts` bursts to one bank group fit, tCCD_L apart, at `from` at the earliest; far beyond the
 /// window when nowhere in it.
 Slot PseudoChannel::first_free(Slot from, std::uint32_t bursts) const {
     if (from < base_) from = base_;
-    if (from - base_ >= kBusWindow) return from;
+    if (from >= idle_from_) return from;
+    const std::uint32_t span = (bursts - 1) * t_.ccd_l;
+    if (idle_from_ - from + span < 64) {  // the usual case
+        const std::uint64_t free = ~static_cast<std::uint64_t>(bus_ >> (from - base_));
+        std::uint64_t fits = free;
+        for (std::uint32_t shift = t_.ccd_l; shift <= span; shift += t_.ccd_l) fits &= free >> shift;
+        return from + static_cast<std::uint64_t>(std::countr_zero(fits));
+    }
     const Bitmap free = ~bus_;
     Bitmap fits = free;
     for (std::uint32_t i = 1; i < bursts; ++i) {
@@ -233,13 +265,14 @@ std::uint32_t PseudoChannel::promises_allowed() const {
 
 Slot PseudoChannel::next_decision() const {
     if (empty()) return kNoSlot;
-    return std::max(retry_, promised_until(promises_allowed()));
+    const bool no_hurry = promises_allowed() < lookahead_;
+    return std::max({retry_, base_, no_hurry ? idle_from_ : full_until_});
 }
 
 bool PseudoChannel::serve(Slot now, Served& served) {
     refresh_until(now);
     pass_time(now);
-    if (empty() || count_bits(bus_) >= promises_allowed()) return false;
+    if (empty() || promised_ >= promises_allowed()) return false;
     const bool write = to_write();
     Queue& queue = queues_[write ? 1 : 0];
     const Pick pick = choose(queue, write, now);
@@ -258,16 +291,11 @@ bool PseudoChannel::serve(Slot now, Served& served) {
     retry_ = 0;
     commit(write, pick);
     served = {entry.request, end, pick.plan.activate == kNoSlot};
-    remove(queue, pick);
-    if (queue.waiting_first != nullptr) {
-        MemoryRequest& next = *queue.waiting_first;
-        queue.waiting_first = next.next;
-        if (queue.waiting_first == nullptr) queue.waiting_last = nullptr;
-        enter(queue, {&next, next.arrival, next.missing, next.atomic_conflicts, write}, now);
-    }
+    remove(queue, pick.entry);
+    if (queue.waiting_count != 0) enter(queue, next_waiting(queue), now);
     Bank& bank = banks_[entry.bank];
     if (config_.row_policy == RowPolicy::closed && bank.row != kClosed &&
-        queues_[0].hits[entry.bank] + queues_[1].hits[entry.bank] == 0)
+        queues_[0].banks[entry.bank].hits + queues_[1].banks[entry.bank].hits == 0)
         close(entry.bank, bank.precharge_from);
     return true;
 }
@@ -275,57 +303,37 @@ bool PseudoChannel::serve(Slot now, Served& served) {
 PseudoChannel::Pick PseudoChannel::choose(const Queue& queue, bool write, Slot now) const {
     Pick pick;
     if (now >= entries_[queue.oldest].arrived + starvation_) {
-        pick = find(queue, queue.oldest);
+        pick.entry = queue.oldest;
     } else {
         const std::uint64_t group = ((1ull << config_.banks) - 1) << (last_group_ * config_.banks);
         const std::uint64_t hitting = queue.hitting & ~group;
         if (hitting == 0) return first_ready(queue, write, now);
-        pick = oldest_hit(queue, hitting);
+        pick.entry = oldest_hit(queue, hitting);
     }
     pick.plan = plan(entries_[pick.entry], write, now);
     return pick;
 }
 
-PseudoChannel::Pick PseudoChannel::find(const Queue& queue, Index entry) const {
-    Pick pick;
-    pick.entry = queue.first[entries_[entry].bank];
-    while (pick.entry != entry) {
-        pick.before = pick.entry;
-        pick.entry = entries_[pick.entry].next;
+PseudoChannel::Index PseudoChannel::oldest_hit(const Queue& queue, std::uint64_t banks) {
+    const BankQueue* best = &queue.banks[static_cast<std::size_t>(std::countr_zero(banks))];
+    for (banks &= banks - 1; banks != 0; banks &= banks - 1) {
+        const BankQueue& bank = queue.banks[static_cast<std::size_t>(std::countr_zero(banks))];
+        if (bank.hit_order < best->hit_order) best = &bank;
     }
-    return pick;
+    return best->hit;
 }
 
-/// What a bank would serve next: the oldest for its open row, else the oldest.
-PseudoChannel::Pick PseudoChannel::next_of(const Queue& queue, std::uint32_t bank) const {
-    Pick pick;
-    pick.entry = queue.first[bank];
-    if (queue.hits[bank] == 0) return pick;
-    while (entries_[pick.entry].row != banks_[bank].row) {
-        pick.before = pick.entry;
-        pick.entry = entries_[pick.entry].next;
-    }
-    return pick;
-}
-
-PseudoChannel::Pick PseudoChannel::oldest_hit(const Queue& queue, std::uint64_t banks) const {
-    Pick best;
-    for (; banks != 0; banks &= banks - 1) {
-        const Pick pick = next_of(queue, static_cast<std::uint32_t>(std::countr_zero(banks)));
-        if (best.entry == kNone || entries_[pick.entry].order < entries_[best.entry].order) best = pick;
-    }
-    return best;
-}
-
+/// A bank would serve the oldest for its open row next, else the oldest.
 PseudoChannel::Pick PseudoChannel::first_ready(const Queue& queue, bool write, Slot now) const {
     Pick best;
     for (std::uint64_t banks = queue.pending; banks != 0; banks &= banks - 1) {
-        Pick pick = next_of(queue, static_cast<std::uint32_t>(std::countr_zero(banks)));
-        const Entry& entry = entries_[pick.entry];
-        pick.plan = plan(entry, write, now);
-        if (best.entry == kNone || pick.plan.data < best.plan.data ||
-            (pick.plan.data == best.plan.data && entry.order < entries_[best.entry].order))
-            best = pick;
+        const BankQueue& bank = queue.banks[static_cast<std::size_t>(std::countr_zero(banks))];
+        const Index index = bank.hits != 0 ? bank.hit : bank.first;
+        const Entry& entry = entries_[index];
+        const Plan candidate = plan(entry, write, now);
+        if (best.entry == kNone || candidate.data < best.plan.data ||
+            (candidate.data == best.plan.data && entry.order < entries_[best.entry].order))
+            best = {index, candidate};
     }
     return best;
 }
@@ -372,7 +380,7 @@ void PseudoChannel::commit(bool write, const Pick& pick) {
         count_hits(entry.bank);
     }
     const Slot data = pick.plan.data;
-    for (std::uint32_t i = 0; i < entry.bursts; ++i) bus_ |= Bitmap{1} << (data - base_ + i * t_.ccd_l);
+    promise(data, entry.bursts);
     const Slot last = data + (entry.bursts - 1u) * t_.ccd_l;
     group.data_from = last + t_.ccd_l;
     bank.last_use = std::max(bank.last_use, last + 1);

@@ -71,14 +71,19 @@ class PseudoChannel {
         Index younger, older;  // of its queue
         std::uint8_t bank, bursts;
     };
-    struct Queue {                                         // of reads, of writes
-        std::array<Index, kMaximumBanks> first{}, last{};  // by bank, in order of arrival
-        std::array<Index, kMaximumBanks> hits{};           // by bank: for the open row
-        std::uint64_t pending = 0, hitting = 0;            // one bit per bank
+    struct BankQueue {  // of one bank, in order of arrival
+        Index first = kNone, last = kNone;
+        Index hits = 0;     // requests for the open row
+        Index hit = kNone;  // the oldest of them, when there is one
+        std::uint32_t hit_order = 0;
+    };
+    struct Queue {  // of reads, of writes
+        std::array<BankQueue, kMaximumBanks> banks{};
+        std::uint64_t pending = 0, hitting = 0;  // one bit per bank
         Index oldest = kNone, youngest = kNone;
         std::uint32_t count = 0, room = 0;
-        MemoryRequest* waiting_first = nullptr;  // found the queue full
-        MemoryRequest* waiting_last = nullptr;
+        std::vector<Arrival> waiting;  // found the queue full: a ring
+        std::size_t waiting_first = 0, waiting_count = 0;
     };
     struct Bank {
         std::uint32_t row = kClosed;
@@ -93,7 +98,7 @@ class PseudoChannel {
         Slot data = 0;
     };
     struct Pick {
-        Index entry = kNone, before = kNone;
+        Index entry = kNone;
         Plan plan;
     };
 
@@ -104,19 +109,20 @@ class PseudoChannel {
     void settle(std::uint32_t bank, Slot now);
     void close(std::uint32_t bank, Slot at);
     void count_hits(std::uint32_t bank);
+    void find_hit(BankQueue& queue, Index from, std::uint32_t row) const;
+    static void wait(Queue& queue, const Arrival& arrival);
+    static Arrival next_waiting(Queue& queue);
     void pass_time(Slot now);
-    Slot promised_until(std::uint32_t less_than) const;
+    void promise(Slot data, std::uint32_t bursts);
     bool to_write() const;
     std::uint32_t promises_allowed() const;
     Pick choose(const Queue& queue, bool write, Slot now) const;
-    Pick next_of(const Queue& queue, std::uint32_t bank) const;
-    Pick oldest_hit(const Queue& queue, std::uint64_t banks) const;
+    static Index oldest_hit(const Queue& queue, std::uint64_t banks);
     Pick first_ready(const Queue& queue, bool write, Slot now) const;
-    Pick find(const Queue& queue, Index entry) const;
     Plan plan(const Entry& entry, bool write, Slot now) const;
     Slot first_free(Slot from, std::uint32_t bursts) const;
     void commit(bool write, const Pick& pick);
-    void remove(Queue& queue, const Pick& pick);
+    void remove(Queue& queue, Index index);
 
     const MemoryConfig& config_;
     const DramBursts t_;
@@ -129,8 +135,11 @@ class PseudoChannel {
     std::array<Queue, 2> queues_;
     std::vector<Bank> banks_;
     std::vector<Group> groups_;
-    Bitmap bus_ = 0;  // promised slots, from base_
+    Bitmap bus_ = 0;              // promised slots, from base_
+    std::uint32_t promised_ = 0;  // so many
     Slot base_ = 0;
+    Slot full_until_ = 0;  // until then `lookahead_` slots or more are promised
+    Slot idle_from_ = 0;   // from there on none is
     Slot retry_ = 0;
     Slot read_from_ = 0, write_from_ = 0;  // least slots for data, because of turnarounds
     Slot activate_from_ = 0;

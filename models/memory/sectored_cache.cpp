@@ -4,75 +4,64 @@
 
 namespace heddle::models {
 
-void SectoredCache::resize(std::uint64_t bytes, unsigned ways) {
-    constexpr std::uint32_t kWordsPerChunk = sizeof(Chunk) / sizeof(std::uint32_t);
+void SectoredCache::resize(std::uint64_t bytes, unsigned ways, bool slots) {
     ways_ = ways;
     sets_ = static_cast<std::uint32_t>(bytes / kLineBytes / ways);
-    set_words_ = 3 * ways_;
     hash_ = SliceHash(sets_ == 0 ? 1 : sets_);
-    const std::size_t words = std::size_t{sets_} * set_words_;
-    storage_.resize((words + kWordsPerChunk - 1) / kWordsPerChunk);
+    order_at_ = (4 * ways_ + 7) / 8 * 8;
+    sectors_at_ = order_at_ + sizeof(EvictionOrder);
+    slots_at_ = sectors_at_ + 2 * ways_;
+    const std::uint32_t used = slots_at_ + (slots ? ways_ : 0);
+    block_shift_ = static_cast<unsigned>(std::bit_width(std::max<std::size_t>(sizeof(Chunk), used) - 1));
+    storage_.resize((std::size_t{sets_} << block_shift_) / sizeof(Chunk));
     clear();
 }
 
 void SectoredCache::clear() {
-    for (Index first = 0; first < sets_ * set_words_; first += set_words_) {
-        std::fill_n(word(first), ways_, kUnused);
-        std::fill_n(word(first + ways_), 2 * ways_, 0u);  // never used, no sector valid
+    EvictionOrder order;
+    order.reset(ways_);
+    for (std::uint32_t set = 0; set < sets_; ++set) {
+        std::fill_n(tags_of(set), ways_, kUnused);
+        order_of(set) = order;
+        std::fill_n(&sectors(set * kMostWays), ways_, Sectors{});
     }
-    stamp_ = 0;
 }
 
-SectoredCache::Index SectoredCache::victim(std::uint64_t key, unsigned most_pending) const {
+SectoredCache::Index SectoredCache::victim_in(std::uint32_t set, unsigned most_pending) const {
     if (sets_ == 0) return kNone;
-    const Index first = set_of(key);
-    const auto* const used = reinterpret_cast<const std::int32_t*>(word(first + ways_));
-    std::int32_t least = used[0];
-    for (Index i = 1; i < ways_; ++i) least = std::min(least, used[i]);
-    Index best = 0;
-    while (used[best] != least) ++best;
-    if (least == 0 || (sectors(first + best).pending == 0 && most_pending >= ways_)) return first + best;
-    Index found = kNone;
-    unsigned pending = 0;
-    for (Index i = 0; i < ways_; ++i) {
-        if (sectors(first + i).pending != 0) {
-            ++pending;
-        } else if (found == kNone || used[i] < used[found - first]) {
-            found = first + i;
-        }
+    const Index first = set * kMostWays;
+    const EvictionOrder& order = order_of(set);
+    const Index next = first + order.way(0);
+    if (key(next) == kUnused) return next;
+    if (most_pending < ways_) {
+        unsigned pending = 0;
+        for (Index i = first; i < first + ways_; ++i) pending += sectors(i).pending != 0 ? 1u : 0u;
+        if (pending > most_pending) return kNone;
     }
-    return pending > most_pending ? kNone : found;
+    for (unsigned place = 0; place < ways_; ++place) {
+        const Index index = first + order.way(place);
+        if (sectors(index).pending == 0) return index;
+    }
+    return kNone;
 }
 
 void SectoredCache::touch_hinted(Index index, EvictionPolicy policy) {
-    std::int32_t priority = kNormal;
-    if (policy == EvictionPolicy::none) {
-        priority = kLast;
-    } else if (policy == EvictionPolicy::unchanged) {
-        return;
-    } else if (policy == EvictionPolicy::first) {
-        priority = kFirst;
-    } else if (policy == EvictionPolicy::last) {
-        const Index first = index / set_words_ * set_words_;
-        unsigned last = 0;
-        for (Index i = first; i < first + ways_; ++i) last += i != index && used(i) >= kLast ? 1u : 0u;
-        if (last < most_last_) priority = kLast;
+    EvictionOrder& order = order_of(index / kMostWays);
+    const unsigned way = index % kMostWays;
+    const bool is_last = order.is_last(way, ways_);
+    switch (policy) {
+        case EvictionPolicy::unchanged:
+            return;
+        case EvictionPolicy::first:
+            return order.use_first(way, ways_);
+        case EvictionPolicy::last:
+            if (order.last() - (is_last ? 1u : 0u) < most_last_) return order.use_last(way, ways_);
+            return order.use(way, ways_);
+        case EvictionPolicy::none:
+            return is_last ? order.use_last(way, ways_) : order.use(way, ways_);
+        case EvictionPolicy::normal:
+            return order.use(way, ways_);
     }
-    used(index) = priority | next_stamp();
-}
-
-// Once in half a thousand million uses: all times become small, in the same order.
-void SectoredCache::renumber() {
-    std::vector<Index> order;
-    for (Index first = 0; first < sets_ * set_words_; first += set_words_) {
-        for (Index i = first; i < first + ways_; ++i)
-            if (used(i) != 0) order.push_back(i);
-    }
-    const auto time = [this](Index i) { return used(i) & (kNormal - 1); };
-    std::sort(order.begin(), order.end(), [&](Index a, Index b) { return time(a) < time(b); });
-    stamp_ = 0;
-    for (const Index i : order) used(i) = (used(i) & ~(kNormal - 1)) | ++stamp_;
-    ++stamp_;
 }
 
 }  // namespace heddle::models

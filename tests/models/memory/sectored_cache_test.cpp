@@ -1,8 +1,11 @@
 #include "models/memory/sectored_cache.h"
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <list>
 #include <random>
+#include <utility>
+#include <vector>
 
 using namespace heddle::models;
 
@@ -88,4 +91,58 @@ TEST_CASE("what is to go first goes first, what is to go last stays while other 
     load(1, EvictionPolicy::normal);
     for (std::uint64_t key = 100; key < 110; ++key) load(key, EvictionPolicy::none);
     CHECK(cache.find(1) == SectoredCache::kNone);
+}
+
+TEST_CASE("replacement by priority, then by time: sets of every size against a list of uses") {
+    struct Line {
+        std::uint64_t key;
+        int priority;  // 0: first, 1: normal, 2: last
+        int time;
+    };
+    std::mt19937 random(7);
+    for (unsigned ways = 1; ways <= SectoredCache::kMostWays; ++ways) {
+        SectoredCache cache(ways * kLineBytes, ways, true);
+        const unsigned most_last = ways / 2;
+        cache.limit_last(most_last);
+        std::vector<Line> lines;
+        for (int time = 0; time < 4000; ++time) {
+            const std::uint64_t key = random() % (ways + 3);
+            const EvictionPolicy policies[] = {EvictionPolicy::none,   EvictionPolicy::none,
+                                               EvictionPolicy::normal, EvictionPolicy::first,
+                                               EvictionPolicy::last,   EvictionPolicy::unchanged};
+            const EvictionPolicy policy = policies[random() % 6];
+            SectoredCache::Index index = cache.find(key);
+            auto place =
+                std::find_if(lines.begin(), lines.end(), [=](const Line& l) { return l.key == key; });
+            REQUIRE((index != SectoredCache::kNone) == (place != lines.end()));
+            const bool hit = place != lines.end();
+            if (!hit) {
+                index = cache.victim(key);
+                if (lines.size() == ways) {
+                    place = std::min_element(lines.begin(), lines.end(), [](const Line& a, const Line& b) {
+                        return std::pair(a.priority, a.time) < std::pair(b.priority, b.time);
+                    });
+                    REQUIRE(cache.key(index) == place->key);
+                    lines.erase(place);
+                }
+                cache.assign(index, key, policy);
+                cache.set_slot(index, static_cast<unsigned>(key) * 100);
+                lines.push_back({key, 1, time});
+                place = std::prev(lines.end());
+            } else {
+                cache.touch(index, policy);
+                REQUIRE(cache.slot(index) == key * 100);
+                if (policy == EvictionPolicy::unchanged) continue;
+            }
+            const auto others = std::count_if(
+                lines.begin(), lines.end(), [&](const Line& l) { return &l != &*place && l.priority == 2; });
+            if (policy == EvictionPolicy::last)
+                place->priority = others < most_last ? 2 : 1;
+            else if (policy == EvictionPolicy::first)
+                place->priority = 0;
+            else if (policy == EvictionPolicy::normal || place->priority != 2)
+                place->priority = 1;
+            place->time = time;
+        }
+    }
 }

@@ -1,0 +1,111 @@
+// Requests under way to a block that looks at its arrivals once per window of cycles.
+//
+// A block whose shortest answer takes L cycles may take what arrives in L cycles at once, at their end:
+// nobody can have been waiting for it before. It does so cycle by cycle, in order of arrival, so the result
+// is that of looking in every cycle. This is the lookahead of conservative parallel simulation, used here for
+// the caches of the host: a block's state is fetched once for many requests, which also can be looked at
+// ahead.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "models/memory/memory_request.h"
+
+namespace heddle::models {
+
+class ArrivalWindows {
+  public:
+    struct Arrival {
+        MemoryRequest* request;
+        std::uint32_t at;    ///< cycle
+        std::uint32_t hint;  ///< the receiver's own
+    };
+    static constexpr Cycle kLongest = 16;  ///< cycles of a window; longer ones gain little
+
+    /// `lookahead`: cycles from an arrival to the earliest arrival elsewhere of what it causes, at least 1.
+    explicit ArrivalWindows(Cycle lookahead = 1) { set_lookahead(lookahead); }
+    /// Only when nothing is under way.
+    void set_lookahead(Cycle lookahead) {
+        shift_ = static_cast<unsigned>(std::bit_width(std::clamp<Cycle>(lookahead, 1, kLongest)) - 1);
+    }
+
+    /// The last cycle of the window in which `cycle` lies: when the block looks at it.
+    Cycle end_of(Cycle cycle) const { return cycle | ((Cycle{1} << shift_) - 1); }
+
+    /// In a window that has not been taken. Returns the cycle in which take() gives it out.
+    Cycle push(MemoryRequest& request, Cycle arrival, std::uint32_t hint = 0) {
+        const std::size_t bucket = bucket_of(arrival);
+        buckets_[bucket].push_back({&request, static_cast<std::uint32_t>(arrival), hint});
+        used_ |= 1ull << bucket;
+        return end_of(arrival);
+    }
+
+    /// What has arrived, at the end of a window; else nothing. By cycle of arrival, then in the order of
+    /// pushing. Valid until the next call.
+    std::span<const Arrival> take(Cycle now) {
+        sorted_.clear();
+        const std::size_t bucket = bucket_of(now);
+        if (end_of(now) != now || (used_ >> bucket & 1u) == 0) return {};
+        sort(buckets_[bucket], now >> shift_);
+        if (buckets_[bucket].empty()) used_ &= ~(1ull << bucket);
+        return sorted_;
+    }
+
+    /// The end of a window after that of `now`, not later than that of the earliest arrival; kNever when
+    /// nothing is under way.
+    Cycle next(Cycle now) const {
+        if (used_ == 0) return kNever;
+        const std::uint64_t window = (now >> shift_) + 1;
+        const std::uint64_t turned = std::rotr(used_, static_cast<int>(window % kBuckets));
+        return end_of((window + static_cast<std::uint64_t>(std::countr_zero(turned))) << shift_);
+    }
+
+    /// Whether take(now) would give something out.
+    bool due(Cycle now) const {
+        if (end_of(now) != now) return false;
+        const std::vector<Arrival>& bucket = buckets_[bucket_of(now)];
+        return std::any_of(bucket.begin(), bucket.end(), [now](const Arrival& a) { return a.at <= now; });
+    }
+    /// What take(now) will give out, and perhaps more, in no order.
+    std::span<const Arrival> peek(Cycle now) const { return buckets_[bucket_of(now)]; }
+
+    void reset() {
+        for (std::vector<Arrival>& bucket : buckets_) bucket.clear();
+        used_ = 0;
+    }
+
+  private:
+    static constexpr std::size_t kBuckets = 64;  // windows of a turn; later ones wait for their turn
+
+    std::size_t bucket_of(Cycle cycle) const { return (cycle >> shift_) % kBuckets; }
+
+    void sort(std::vector<Arrival>& bucket, std::uint64_t window) {
+        std::array<std::uint32_t, kLongest + 1> place{};
+        const auto in_window = [&](const Arrival& a) { return a.at >> shift_ == window; };
+        const std::uint32_t mask = (1u << shift_) - 1;
+        for (const Arrival& a : bucket)
+            if (in_window(a)) ++place[(a.at & mask) + 1];
+        for (std::size_t i = 1; i < place.size(); ++i) place[i] += place[i - 1];
+        sorted_.resize(place.back());
+        std::size_t kept = 0;
+        for (const Arrival& a : bucket) {
+            if (in_window(a))
+                sorted_[place[a.at & mask]++] = a;
+            else
+                bucket[kept++] = a;
+        }
+        bucket.resize(kept);
+    }
+
+    unsigned shift_ = 0;
+    std::uint64_t used_ = 0;  // one bit per bucket
+    std::array<std::vector<Arrival>, kBuckets> buckets_;
+    std::vector<Arrival> sorted_;
+};
+
+}  // namespace heddle::models
