@@ -25,7 +25,8 @@ class ArrivalWindows {
         std::uint32_t at;    ///< cycle
         std::uint32_t hint;  ///< the receiver's own
     };
-    static constexpr Cycle kLongest = 16;  ///< cycles of a window; longer ones gain little
+    /// Cycles of a window. BandwidthCalendar counts in windows of as many, within which order hardly matters.
+    static constexpr Cycle kLongest = 8;
 
     /// `lookahead`: cycles from an arrival to the earliest arrival elsewhere of what it causes, at least 1.
     explicit ArrivalWindows(Cycle lookahead = 1) { set_lookahead(lookahead); }
