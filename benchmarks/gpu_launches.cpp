@@ -77,7 +77,46 @@ std::string ffma_loop_text() {
     return text + "mad.wide.u32 %rd1, %r4, 4, %rd0;\nst.global.f32 [%rd1], %f0;\nret;\n}\n";
 }
 
+constexpr std::uint32_t kBulkBytes = 32768;
+
+std::string bulk_load_text() {
+    const std::string bytes = std::to_string(kBulkBytes);
+    return ".version 8.0\n.target sm_90\n.address_size 64\n"
+           ".visible .entry bulk_load(.param .u64 x, .param .u32 trips, .param .u32 step, .param .u32 "
+           "part)\n{\n"
+           ".reg .b32 %r<8>;\n.reg .b64 %rd<4>;\n.reg .pred %p<2>;\n"
+           ".shared .align 128 .b8 smem[" +
+           std::to_string(kBulkBytes + 128) +
+           "];\n"
+           "ld.param.u64 %rd0, [x];\nld.param.u32 %r0, [trips];\nld.param.u32 %r6, [step];\n"
+           "ld.param.u32 %r4, [part];\nmov.u32 %r1, smem;\nadd.u32 %r2, %r1, 128;\nmov.u32 %r3, %ctaid.x;\n"
+           "mul.wide.u32 %rd1, %r3, %r4;\nadd.u64 %rd0, %rd0, %rd1;\ncvt.u64.u32 %rd3, %r6;\n"
+           "mbarrier.init.shared.b64 [%r1], 1;\nmov.u32 %r5, 0;\n"
+           "loop:\nmbarrier.arrive.expect_tx.shared.b64 %rd2, [%r1], " +
+           bytes + ";\ncp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd0], " +
+           bytes +
+           ", [%r1];\n"
+           "wait:\nmbarrier.try_wait.parity.shared::cta.b64 %p1, [%r1], %r5;\n@!%p1 bra wait;\n"
+           "xor.b32 %r5, %r5, 1;\nadd.u64 %rd0, %rd0, %rd3;\nsub.u32 %r0, %r0, 1;\n"
+           "setp.ne.u32 %p0, %r0, 0;\n@%p0 bra loop;\nret;\n}\n";
+}
+
 }  // namespace
+
+LibraryKernel bulk_load(std::uint32_t ctas, std::uint32_t trips, bool from_l2) {
+    GeneratedKernel kernel;
+    kernel.text = bulk_load_text();
+    kernel.entry = "bulk_load";
+    kernel.block = {1, 1, 1};
+    kernel.parameters = {{"x", 8, true}, {"trips", 4, false}, {"step", 4, false}, {"part", 4, false}};
+    const std::uint32_t part = from_l2 ? kBulkBytes : trips * kBulkBytes;
+    return SampleBuilder("bulk load", std::move(kernel), {ctas, 1, 1})
+        .input("x", ElementType::f32, std::uint64_t{ctas} * part / 4)
+        .integer("trips", trips)
+        .integer("step", from_l2 ? 0 : kBulkBytes)
+        .integer("part", part)
+        .finish();
+}
 
 LibraryKernel ffma_loop(std::uint32_t ctas, std::uint32_t trips) {
     constexpr std::uint32_t threads = 256;

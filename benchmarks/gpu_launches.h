@@ -24,6 +24,9 @@ kernels::LibraryKernel gemm_wgmma(std::uint32_t m, std::uint32_t n, std::uint32_
 kernels::LibraryKernel softmax(std::uint32_t rows, std::uint32_t columns);
 /// f32, four elements per thread; elements: a multiple of 4.
 kernels::LibraryKernel copy(std::uint32_t elements);
+/// Each CTA, of one thread, copies 32 KiB to shared memory `trips` times: parts of memory of its own, or
+/// always the same one. Next to no instructions: what it costs is the path of the lines.
+kernels::LibraryKernel bulk_load(std::uint32_t ctas, std::uint32_t trips, bool from_l2);
 
 /// A kernel with buffers and parameters in place, to be run again and again. Buffers hold values in
 /// functional mode and are only addresses in timing mode; none of the kernels above steers by values.

@@ -1,6 +1,6 @@
 // Warp instructions per second of the GPU model: an H100 (the default configuration), one case per kind of
 // kernel, in timing mode and with values. Counters: simulated cycles of the kernel, and warp instructions,
-// per run.
+// per run; seconds of the whole run per 128-byte line and level that it passes (SM, L2, memory).
 #include <benchmark/benchmark.h>
 
 #include "gpu_launches.h"
@@ -17,15 +17,24 @@ models::gpu::Gpu& h100() {
     return only;
 }
 
+/// 128-byte lines that passed each level: the SM, where not within L1; L2; memory.
+double lines_and_levels(const models::gpu::KernelResult& result) {
+    const std::uint64_t l2_sectors = result.l2.sectors;
+    return static_cast<double>(2 * l2_sectors) / 4 +
+           static_cast<double>(result.dram_read_bytes + result.dram_write_bytes) / 128;
+}
+
 void run(benchmark::State& state, const kernels::LibraryKernel& kernel, ptx::Mode mode) {
     const PreparedLaunch launch(kernel, mode);
     models::gpu::Gpu& gpu = h100();
     std::uint64_t instructions = 0, cycles = 0, activations = 0;
+    double line_levels = 0;
     for (auto _ : state) {
         const models::gpu::KernelResult result = gpu.run(launch.context());
         instructions += result.warp_instructions;
         cycles += result.cycles;
         activations += result.activations;
+        line_levels += lines_and_levels(result);
     }
     state.SetItemsProcessed(static_cast<std::int64_t>(instructions));
     const auto average = [](std::uint64_t sum) {
@@ -34,6 +43,8 @@ void run(benchmark::State& state, const kernels::LibraryKernel& kernel, ptx::Mod
     state.counters["warp_instructions"] = average(instructions);
     state.counters["cycles"] = average(cycles);
     state.counters["activations"] = average(activations);
+    state.counters["s_per_line_level"] =
+        benchmark::Counter(line_levels, benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 void gpu_timing(benchmark::State& state, const kernels::LibraryKernel& kernel) {
@@ -54,6 +65,9 @@ BENCHMARK_CAPTURE(gpu_timing, gemm_wgmma_8192, gemm_wgmma(8192, 8192, 8192))
     ->Iterations(1);
 BENCHMARK_CAPTURE(gpu_timing, softmax_4096x1024, softmax(4096, 1024))->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(gpu_timing, copy_8Mi, copy(8u << 20))->Unit(benchmark::kMillisecond);
+// Their `s_per_line_level` is the cost of the memory path alone.
+BENCHMARK_CAPTURE(gpu_timing, bulk_load_dram, bulk_load(132, 16, false))->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(gpu_timing, bulk_load_l2, bulk_load(132, 16, true))->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(gpu_timing, ffma_loop, ffma_loop(1056, 16))->Unit(benchmark::kMillisecond);
 
 BENCHMARK_CAPTURE(gpu_functional, gemm_simt_1536x1408x64, gemm_simt(1536, 1408, 64))
