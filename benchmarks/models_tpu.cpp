@@ -1,4 +1,5 @@
-// Cycles per second of the TPU model in timing mode (tpu-v3), and what lowering an op costs.
+// Cycles per second of the TPU model in timing mode (tpu-v3, arrays of 128 x 128 with HBM), multiply-adds per second
+// with values, and what lowering an op costs.
 #include <benchmark/benchmark.h>
 
 #include "models/tpu/tpu.h"
@@ -43,6 +44,12 @@ trace::Trace logits() {
     return one_op(trace::OpKind::matmul, {{2048, 768}, {768, 50304}}, {2048, 50304}, {});
 }
 
+trace::Trace cube(std::int64_t size, trace::ElementType type = trace::ElementType::f32) {
+    trace::Trace trace = one_op(trace::OpKind::matmul, {{size, size}, {size, size}}, {size, size}, {});
+    for (trace::Tensor& tensor : trace.tensors) tensor.type = type;
+    return trace;
+}
+
 /// Bias and GELU (by tanh) of its hidden layer.
 trace::Trace bias_gelu() {
     return one_op(
@@ -76,7 +83,24 @@ void tpu_timing(benchmark::State& state, const trace::Trace& trace) {
     state.counters["activations"] = average(activations);
 }
 BENCHMARK_CAPTURE(tpu_timing, matmul_2048x50304x768, logits())->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(tpu_timing, matmul_4096x4096x4096, cube(4096))->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(tpu_timing, bias_gelu_2048x3072, bias_gelu())->Unit(benchmark::kMillisecond);
+
+void tpu_functional(benchmark::State& state, const trace::Trace& trace) {
+    const target::TpuTarget target = models::target_of(config());
+    const lowering::TensorPlacement placement(trace, target);
+    const lowering::LoweredOp lowered = lowering::lower(trace, 0, target, placement);
+    if (!lowered.supported) return state.SkipWithError(lowered.reason_if_not.c_str());
+    tpu::Memory memory;
+    placement.allocate(memory, true, lowered.workspace_bytes);
+    models::TpuRunOptions options;
+    options.mode = models::TpuMode::functional;
+    std::uint64_t macs = 0;
+    for (auto _ : state) macs += tpu_v3().run(lowered.program, memory, options).macs;
+    state.SetItemsProcessed(static_cast<std::int64_t>(macs));
+}
+BENCHMARK_CAPTURE(tpu_functional, matmul_1024x1024x1024_bf16, cube(1024, trace::ElementType::bf16))
+    ->Unit(benchmark::kMillisecond);
 
 void tpu_lowering(benchmark::State& state, const trace::Trace& trace) {
     const target::TpuTarget target = models::target_of(config());

@@ -15,8 +15,9 @@ void join(std::vector<std::uint32_t>& into, const std::vector<std::uint32_t>& ot
 
 }  // namespace
 
-RaceDetector::RaceDetector(const Program& program, const Limits& limits)
+RaceDetector::RaceDetector(const Program& program, const Limits& limits, bool strict)
     : limits_(limits),
+      strict_(strict),
       units_(program.cores.size() * unit_count(limits)),
       known_(units_, Clock(units_, 0)),
       done_(units_, 0),
@@ -99,7 +100,13 @@ void RaceDetector::visit_vmem(std::uint64_t address, std::uint64_t rows, std::ui
     for (std::uint64_t row = 0; row < rows; ++row) {
         const std::uint64_t begin = address + row * stride;
         for (std::uint64_t cell = begin / 4; cell <= (begin + row_bytes - 1) / 4; ++cell) {
-            visit(vmem_[core_][cell], access, "VMEM", cell * 4);
+            Cell& seen = vmem_[core_][cell];
+            if (strict_ && !access.write && seen.writer.instruction == nullptr)
+                throw Error("use before load: nothing has written VMEM byte " + std::to_string(cell * 4) +
+                                " of core " + std::to_string(core_) + ":\n  " +
+                                disassemble(*present_.instruction),
+                            {"", present_.instruction->line, ""}, "load or compute it first");
+            visit(seen, access, "VMEM", cell * 4);
         }
     }
 }

@@ -1,4 +1,4 @@
-// Finds accesses to VMEM and HBM that no sync flag puts in order.
+// Finds accesses to VMEM and HBM that no sync flag puts in order, and reads of VMEM that nothing has written.
 //
 // A program with such a race may give the right values in one run and wrong ones on a machine with other
 // latencies. The detector listens to an untimed run and keeps, for every four bytes, who wrote and read them
@@ -23,7 +23,8 @@ namespace heddle::tpu {
 
 class RaceDetector : public ExecutionListener {
   public:
-    RaceDetector(const Program& program, const Limits& limits);
+    /// `strict`: reading VMEM that nothing has written is an error, too.
+    RaceDetector(const Program& program, const Limits& limits, bool strict = false);
 
     /// Throws heddle::Error naming both instructions and the place.
     void performs(std::size_t core, const Instruction& instruction, const LoopCounters& counters,
@@ -62,6 +63,7 @@ class RaceDetector : public ExecutionListener {
                         std::span<const std::byte> vmem);
 
     Limits limits_;
+    bool strict_;
     std::size_t units_;                                     ///< of all cores
     std::vector<Clock> known_;                              ///< [unit]: at the end of its last instruction
     std::vector<std::uint32_t> done_;                       ///< [unit]

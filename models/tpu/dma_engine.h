@@ -51,6 +51,9 @@ class DmaEngine : public Block, public InstructionSink, public HbmClient {
     InstructionQueue& queue_for(const tpu::Operation& operation) override;
     void issue(Cycle now, const IssuedInstruction& issued) override;
     bool is_idle() const override;
+    std::vector<const tpu::Instruction*> waiting() const override {
+        return {load_.queue.first(), store_.queue.first()};
+    }
 
   private:
     struct Transfer {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <vector>
 
 #include "isa/tpu/instruction.h"
 #include "models/common/clock_domain.h"
@@ -44,6 +45,10 @@ class InstructionQueue {
     void push(Cycle now, const IssuedInstruction& issued) { entries_.push_back({issued, now + 1}); }
 
     bool empty() const { return entries_.empty(); }
+    /// What waits in front, seen or not; nullptr when empty.
+    const tpu::Instruction* first() const {
+        return entries_.empty() ? nullptr : entries_.front().issued.instruction;
+    }
     /// The first cycle in which front() shows something; kNever when empty.
     Cycle visible_from() const { return entries_.empty() ? kNever : entries_.front().visible; }
     /// nullptr when nothing is there for the unit to see in cycle `now`.
@@ -95,6 +100,8 @@ class InstructionSink : public virtual sc_core::sc_interface {
     /// Puts it there and wakes the unit.
     virtual void issue(Cycle now, const IssuedInstruction& issued) = 0;
     virtual bool is_idle() const = 0;
+    /// The instructions at the head of its queues, for a deadlock report.
+    virtual std::vector<const tpu::Instruction*> waiting() const = 0;
 };
 
 }  // namespace heddle::models

@@ -62,6 +62,9 @@ class MatrixUnit : public Block, public InstructionSink {
     InstructionQueue& queue_for(const tpu::Operation& operation) override;
     void issue(Cycle now, const IssuedInstruction& issued) override;
     bool is_idle() const override;
+    std::vector<const tpu::Instruction*> waiting() const override {
+        return {push_.queue.first(), matmul_.queue.first(), pop_.queue.first()};
+    }
 
   private:
     /// One of the three things that the unit does at a time.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "isa/tpu/assembler.h"
+
 namespace heddle::models {
 
 TpuCore::TpuCore(const sc_core::sc_module_name& name, ClockDomain& clock, const TpuConfig& config,
@@ -81,11 +83,25 @@ std::string TpuCore::describe_waiting() const {
         line(std::string("the sequencer has not issued ") + tpu::mnemonic(next->operation) +
              (next->line > 0 ? " of line " + std::to_string(next->line) : std::string()));
     }
-    for (const auto& unit : matrix_units) {
-        if (!unit->is_idle()) line(std::string(unit->basename()) + " is not through");
-    }
-    if (!vector_unit.is_idle()) line("the vector unit is not through");
-    if (!dma.is_idle()) line("the DMA engine is not through");
+    const auto unit = [&](const char* unit_name, const InstructionSink& sink) {
+        if (sink.is_idle()) return;
+        bool named = false;
+        for (const tpu::Instruction* const waiting : sink.waiting()) {
+            if (waiting == nullptr) continue;
+            named = true;
+            std::string needs;
+            for (const tpu::FlagWait& wait : waiting->waits)
+                needs += (needs.empty() ? "; it needs flag " : ", ") + std::to_string(wait.flag) +
+                         " >= " + std::to_string(wait.count);
+            line(std::string(unit_name) + " has not begun" +
+                 (waiting->line > 0 ? " line " + std::to_string(waiting->line) + ":" : std::string()) + " " +
+                 tpu::disassemble(*waiting) + needs);
+        }
+        if (!named) line(std::string(unit_name) + " is not through");
+    };
+    for (const auto& matrix : matrix_units) unit(matrix->basename(), *matrix);
+    unit("the vector unit", vector_unit);
+    unit("the DMA engine", dma);
     return text;
 }
 

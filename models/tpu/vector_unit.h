@@ -41,6 +41,7 @@ class VectorUnit : public Block, public InstructionSink {
     InstructionQueue& queue_for(const tpu::Operation&) override { return queue_; }
     void issue(Cycle now, const IssuedInstruction& issued) override;
     bool is_idle() const override { return !active_ && queue_.empty(); }
+    std::vector<const tpu::Instruction*> waiting() const override { return {queue_.first()}; }
 
   private:
     VectorTiming time_of_instruction(const tpu::Instruction& instruction) const;

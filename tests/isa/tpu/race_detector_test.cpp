@@ -75,3 +75,25 @@ TEST_CASE("races are found in all forms") {
     CHECK(verdict("core {\ndma.store vmem 0 hbm 0 rows 1 row_bytes 512 signals 1.0\nhalt\n}\n"
                   "core {\nwait 0\ndma.load vmem 0 hbm 0 rows 1 row_bytes 512\nhalt\n}") == "good");
 }
+
+TEST_CASE("a use before its load is found when asked for, and named with its line") {
+    Memory memory;
+    memory.allocate_at("all", 0, 1 << 20, true);
+    const Limits limits;
+    const auto strictly = [&](const std::string& text) {
+        const Program program = assemble("core {\n" + text + "halt\n}", "bad.tpu");
+        RaceDetector detector(program, limits, true);
+        try {
+            execute(program, memory, limits, &detector);
+        } catch (const Error& error) {
+            return std::string(error.what());
+        }
+        return std::string("good");
+    };
+    const std::string push = "push unit 0 vmem 0 rows 1 columns 128 type fp32 after 0\n";
+    CHECK(strictly(kLoad + push) == "good");
+    using Catch::Contains;
+    CHECK_THAT(
+        strictly("dma.load vmem 0 hbm 0 rows 1 row_bytes 256 signals 0\n" + push),
+        Contains("use before load") && Contains("byte 256") && Contains("push unit 0") && Contains("3"));
+}

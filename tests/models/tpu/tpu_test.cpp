@@ -333,6 +333,14 @@ TEST_CASE("what cannot end is reported") {
     CHECK_THROWS_WITH(
         run(tpu, "core {\nwait 0\nsignal 1.1\nhalt\n}\ncore {\nwait 1 signals 0.0\nhalt\n}", memory),
         Contains("deadlocked") && Contains("core_0") && Contains("wait of line 2"));
+    // The instruction that will never begin, its line and its flag.
+    CHECK_THROWS_WITH(
+        run(tpu,
+            "core {\npop unit 1 vmem 0 rows 8 columns 8 type fp32 stride 32 after 7\nwait 3 signals "
+            "7\nwait 5 signals 3\nhalt\n}\ncore {\nwait 0 signals 0.5\nwait 1 signals 0\nsignal 1\nhalt\n}",
+            memory),
+        Contains("deadlocked") && Contains("matrix_unit_1 has not begun line 2") &&
+            Contains("needs flag 7 >= 1"));
     CHECK_THROWS_WITH(run(tpu, "core {\n" + load(0, 4096, 4, "") + "halt\n}", memory),
                       Contains("no allocation"));
 }

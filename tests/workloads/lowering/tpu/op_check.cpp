@@ -118,7 +118,7 @@ models::Cycle check_ops(models::Tpu& tpu, const trace::Trace& trace, const OpChe
         const tpu::Program& program = lowered[op].program;
         REQUIRE(tpu::assemble(tpu::disassemble(program)) == program);
         const tpu::Limits limits = limits_of(tpu.config());
-        tpu::RaceDetector detector(program, limits);
+        tpu::RaceDetector detector(program, limits, true);
         tpu::execute(program, untimed, limits, &detector);
         models::TpuRunOptions options;
         options.mode = models::TpuMode::functional;
