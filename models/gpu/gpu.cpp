@@ -202,7 +202,9 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     if (sc_core::sc_get_status() == sc_core::SC_ELABORATION) sc_core::sc_start(sc_core::SC_ZERO_TIME);
     reset_blocks();
     check_clusters(source);
+    AccessPatterns patterns;
     LaunchPlan plan;
+    plan.patterns = &patterns;
     plan.source = &source;
     plan.launch = &launch;
     plan.kernel = time_kernel(source, config_);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "models/gpu/access_pattern.h"
 #include "models/gpu/instruction_source.h"
 #include "models/gpu/occupancy.h"
 #include "models/gpu/timed_kernel.h"
@@ -15,9 +16,10 @@ struct LaunchPlan {
     const ptx::LaunchContext* launch = nullptr;  ///< of `source`
     TimedKernel kernel;
     Occupancy occupancy;
-    bool profile = false;          ///< count cycles by instruction
-    bool audit = false;            ///< see sm_audit.h
-    Cycle dependency_release = 0;  ///< cycle from which griddepcontrol.wait passes
+    AccessPatterns* patterns = nullptr;  ///< remembered by all SMs; no result depends on what is in it
+    bool profile = false;                ///< count cycles by instruction
+    bool audit = false;                  ///< see sm_audit.h
+    Cycle dependency_release = 0;        ///< cycle from which griddepcontrol.wait passes
     /// Sampling: the cycles that have been left out so far; nullptr: loops are not watched.
     const Cycle* left_out = nullptr;
 };

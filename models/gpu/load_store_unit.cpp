@@ -15,16 +15,19 @@ constexpr unsigned kTagsPerCycle = 4;
 /// Cycles for which a global load or store occupies L1: four lines are looked up per cycle, and data pass
 /// through the same 32 banks as shared memory. Both are measured on an H200 (gpu-benches, gpu-strides): loads
 /// of floats 1, 2, 4 and 8 apart take 1, 2, 4 and 8 cycles, 15 apart 4.6, and 32 lanes in 32 lines 9.3.
-unsigned global_wavefronts(const ptx::MemoryAccess& access, const CoalescedAccess& lines) {
-    return std::max((lines.count + kTagsPerCycle - 1) / kTagsPerCycle, shared_wavefronts(access));
+unsigned global_wavefronts(const ptx::MemoryAccess& access, AccessPattern& pattern,
+                           const CoalescedAccess& lines) {
+    return std::max((lines.count + kTagsPerCycle - 1) / kTagsPerCycle,
+                    pattern.wavefronts_of_coalesced(access));
 }
 
 /// A load also passes the path to the registers, a word for each lane, equal ones too: loads of one double by
 /// all lanes take 2 cycles on an H200, of one float 2 on an A40, whose path is half as wide (gpu-strides).
-unsigned load_wavefronts(const ptx::MemoryAccess& access, const CoalescedAccess& lines,
-                         unsigned bytes_per_cycle) {
+unsigned load_wavefronts(const ptx::MemoryAccess& access, AccessPattern& pattern,
+                         const CoalescedAccess& lines, unsigned bytes_per_cycle) {
     const auto bytes = static_cast<unsigned>(std::popcount(access.lanes)) * access.bytes_per_lane;
-    return std::max(global_wavefronts(access, lines), (bytes + bytes_per_cycle - 1) / bytes_per_cycle);
+    return std::max(global_wavefronts(access, pattern, lines),
+                    (bytes + bytes_per_cycle - 1) / bytes_per_cycle);
 }
 
 }  // namespace
@@ -66,8 +69,10 @@ LoadStoreUnit::Outcome LoadStoreUnit::shuffle(Cycle now) {
     return {start, start - address_cycles_ + config_.shared.shuffle_latency};
 }
 
-LoadStoreUnit::Outcome LoadStoreUnit::access_shared(const ptx::MemoryAccess& access, Cycle now) {
-    const unsigned wavefronts = access.atomic ? shared_atomic_wavefronts(access) : shared_wavefronts(access);
+LoadStoreUnit::Outcome LoadStoreUnit::access_shared(const ptx::MemoryAccess& access, AccessPattern& pattern,
+                                                    Cycle now) {
+    const unsigned wavefronts =
+        access.atomic ? shared_atomic_wavefronts(access) : pattern.shared_wavefronts(access);
     ++statistics_.shared_accesses;
     statistics_.shared_wavefronts += wavefronts;
     const Cycle start = accept(now, wavefronts);
@@ -75,22 +80,23 @@ LoadStoreUnit::Outcome LoadStoreUnit::access_shared(const ptx::MemoryAccess& acc
     return {start, start - address_cycles_ + latency + wavefronts - 1};
 }
 
-LoadStoreUnit::Outcome LoadStoreUnit::access_barrier(const ptx::MemoryAccess& access, Cycle latency,
-                                                     Cycle now) {
-    const unsigned wavefronts = access.atomic ? shared_atomic_wavefronts(access) : shared_wavefronts(access);
+LoadStoreUnit::Outcome LoadStoreUnit::access_barrier(const ptx::MemoryAccess& access, AccessPattern& pattern,
+                                                     Cycle latency, Cycle now) {
+    const unsigned wavefronts =
+        access.atomic ? shared_atomic_wavefronts(access) : pattern.shared_wavefronts(access);
     ++statistics_.shared_accesses;
     statistics_.shared_wavefronts += wavefronts;
     const Cycle start = accept(now, wavefronts);
     return {start, start - address_cycles_ + latency + wavefronts - 1};
 }
 
-LoadStoreUnit::Outcome LoadStoreUnit::load(const ptx::MemoryAccess& access, const CacheUse& use,
-                                           const LoadOwner& owner, Cycle now) {
-    coalesce(access, lines_);
+LoadStoreUnit::Outcome LoadStoreUnit::load(const ptx::MemoryAccess& access, AccessPattern& pattern,
+                                           const CacheUse& use, const LoadOwner& owner, Cycle now) {
+    pattern.coalesce(access, lines_);
     if (!owner.async_copy)
-        return load_lines(use, owner, now, load_wavefronts(access, lines_, register_bytes_));
+        return load_lines(use, owner, now, load_wavefronts(access, pattern, lines_, register_bytes_));
     // The data do not pass through registers: only the banks that they are written to count.
-    const unsigned shared = shared_wavefronts_of_copy(access);
+    const unsigned shared = pattern.shared_wavefronts_of_copy(access);
     ++statistics_.shared_accesses;
     statistics_.shared_wavefronts += shared;
     return load_lines(use, owner, now, std::max((lines_.count + kTagsPerCycle - 1) / kTagsPerCycle, shared));
@@ -98,6 +104,8 @@ LoadStoreUnit::Outcome LoadStoreUnit::load(const ptx::MemoryAccess& access, cons
 
 LoadStoreUnit::Outcome LoadStoreUnit::load_lines(const CacheUse& use, const LoadOwner& owner, Cycle now,
                                                  unsigned wavefronts) {
+    // The caches of the host fetch all at once.
+    for (unsigned i = 0; i < lines_.count; ++i) __builtin_prefetch(&chain(lines_.lines[i].line));
     const Cycle start = accept(now, wavefronts);
     const Cycle delay = start - address_cycles_ - now;
     const Cycle hit = now + delay + config_.l1.latency + std::max(1u, wavefronts) - 1;
@@ -157,9 +165,10 @@ void LoadStoreUnit::wait_for(std::uint64_t line, SectorMask missing, const Cache
     port_.send(request, leave);
 }
 
-LoadStoreUnit::Outcome LoadStoreUnit::store(const ptx::MemoryAccess& access, const CacheUse& use, Cycle now) {
-    coalesce(access, lines_);
-    const Cycle start = accept(now, global_wavefronts(access, lines_));
+LoadStoreUnit::Outcome LoadStoreUnit::store(const ptx::MemoryAccess& access, AccessPattern& pattern,
+                                            const CacheUse& use, Cycle now) {
+    pattern.coalesce(access, lines_);
+    const Cycle start = accept(now, global_wavefronts(access, pattern, lines_));
     for (unsigned i = 0; i < lines_.count; ++i) {
         const LineAccess& line = lines_.lines[i];
         const unsigned count = sector_count(line.sectors);
@@ -172,12 +181,13 @@ LoadStoreUnit::Outcome LoadStoreUnit::store(const ptx::MemoryAccess& access, con
     return {start, start};
 }
 
-LoadStoreUnit::Outcome LoadStoreUnit::access_atomic(const ptx::MemoryAccess& access, const CacheUse& use,
-                                                    bool wants_result, const LoadOwner& owner, Cycle now) {
-    coalesce(access, lines_);
+LoadStoreUnit::Outcome LoadStoreUnit::access_atomic(const ptx::MemoryAccess& access, AccessPattern& pattern,
+                                                    const CacheUse& use, bool wants_result,
+                                                    const LoadOwner& owner, Cycle now) {
+    pattern.coalesce(access, lines_);
     std::array<std::uint16_t, ptx::kWarpSize> conflicts;
     count_conflicts(access, lines_, conflicts);
-    const Cycle start = accept(now, global_wavefronts(access, lines_));
+    const Cycle start = accept(now, global_wavefronts(access, pattern, lines_));
     std::uint32_t load = kNone;
     for (unsigned i = 0; i < lines_.count; ++i) {
         const LineAccess& line = lines_.lines[i];
@@ -200,9 +210,9 @@ LoadStoreUnit::Outcome LoadStoreUnit::access_atomic(const ptx::MemoryAccess& acc
     return {start, load == kNone ? start : kNever};
 }
 
-LoadStoreUnit::Outcome LoadStoreUnit::access_local(const ptx::MemoryAccess& access, bool spill,
-                                                   const LoadOwner& owner, Cycle now) {
-    coalesce(access, lines_);
+LoadStoreUnit::Outcome LoadStoreUnit::access_local(const ptx::MemoryAccess& access, AccessPattern& pattern,
+                                                   bool spill, const LoadOwner& owner, Cycle now) {
+    pattern.coalesce(access, lines_);
     // isa/ptx gives local memory a window of addresses of its own, which tags of 32 bits do not tell from
     // buffers.
     std::uint64_t sectors = 0;
@@ -212,8 +222,8 @@ LoadStoreUnit::Outcome LoadStoreUnit::access_local(const ptx::MemoryAccess& acce
     }
     if (spill) (access.write ? statistics_.spill_store_sectors : statistics_.spill_load_sectors) += sectors;
     if (!access.write)
-        return load_lines(CacheUse(), owner, now, load_wavefronts(access, lines_, register_bytes_));
-    const Cycle start = accept(now, global_wavefronts(access, lines_));
+        return load_lines(CacheUse(), owner, now, load_wavefronts(access, pattern, lines_, register_bytes_));
+    const Cycle start = accept(now, global_wavefronts(access, pattern, lines_));
     for (unsigned i = 0; i < lines_.count; ++i) {
         const LineAccess& line = lines_.lines[i];
         ++statistics_.l1_requests;

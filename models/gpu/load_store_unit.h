@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "models/gpu/access_pattern.h"
 #include "models/gpu/coalescer.h"
 #include "models/gpu/crossbar_port.h"
 #include "models/gpu/cycle_counter.h"
@@ -55,9 +56,10 @@ class LoadStoreUnit {
         Cycle ready = 0;
     };
     Outcome shuffle(Cycle now);
-    Outcome access_shared(const ptx::MemoryAccess& access, Cycle now);
+    /// `pattern`: of the instruction.
+    Outcome access_shared(const ptx::MemoryAccess& access, AccessPattern& pattern, Cycle now);
     /// An mbarrier in shared memory, whose answer takes `latency`.
-    Outcome access_barrier(const ptx::MemoryAccess& access, Cycle latency, Cycle now);
+    Outcome access_barrier(const ptx::MemoryAccess& access, AccessPattern& pattern, Cycle latency, Cycle now);
     /// Others than the sub-cores use the banks of shared memory for `wavefronts` cycles.
     void pass_wavefronts(std::uint32_t wavefronts, Cycle now) {
         unit_.take(now, wavefronts * wavefront_time_);
@@ -70,13 +72,15 @@ class LoadStoreUnit {
         if (load == kNone) load = new_load(owner, ready);
         ++loads_[load].lines_left;
     }
-    Outcome load(const ptx::MemoryAccess& access, const CacheUse& use, const LoadOwner& owner, Cycle now);
-    Outcome store(const ptx::MemoryAccess& access, const CacheUse& use, Cycle now);
-    Outcome access_atomic(const ptx::MemoryAccess& access, const CacheUse& use, bool wants_result,
-                          const LoadOwner& owner, Cycle now);
+    Outcome load(const ptx::MemoryAccess& access, AccessPattern& pattern, const CacheUse& use,
+                 const LoadOwner& owner, Cycle now);
+    Outcome store(const ptx::MemoryAccess& access, AccessPattern& pattern, const CacheUse& use, Cycle now);
+    Outcome access_atomic(const ptx::MemoryAccess& access, AccessPattern& pattern, const CacheUse& use,
+                          bool wants_result, const LoadOwner& owner, Cycle now);
     /// Local memory: L1 is write-back for it, so stores stay there.
     /// `spill`: for a value that found no register.
-    Outcome access_local(const ptx::MemoryAccess& access, bool spill, const LoadOwner& owner, Cycle now);
+    Outcome access_local(const ptx::MemoryAccess& access, AccessPattern& pattern, bool spill,
+                         const LoadOwner& owner, Cycle now);
 
     struct Completed {
         LoadOwner owner;

@@ -136,6 +136,7 @@ void Sm::start_cta(std::uint64_t index, Cycle first_instruction, ClusterPlace pl
 }
 
 void Sm::prefetch(Cycle now) const {
+    if (const MemoryRequest* const response = inbox_.peek(now)) __builtin_prefetch(response);
     for (unsigned i = 0; i < kSubCores; ++i) {
         const SubCore& sub_core = sub_cores_[i];
         sub_core.prefetch();
@@ -156,7 +157,7 @@ void Sm::drain_acknowledgements(Cycle now) {
 
 Cycle Sm::tick(Cycle now) {
     if (needs_acknowledgements() || now >= drain_at_) drain_acknowledgements(now);
-    take_responses(now);
+    if (inbox_.peek(now) != nullptr) take_responses(now);
     if (side_work_) {
         end_operations(now);
         release_due(now);
@@ -535,27 +536,29 @@ void Sm::use_load_store(unsigned warp, const TimedInstruction& row, const ptx::S
 LoadStoreUnit::Outcome Sm::access(unsigned warp, const TimedInstruction& row, const ptx::MemoryAccess& access,
                                   Cycle now) {
     const WarpSlot& slot = warps_[warp];
+    AccessPattern& pattern = plan_->patterns->of(row.pattern);
     LoadOwner owner{static_cast<std::uint16_t>(warp), row.kind == TimingKind::async_copy, slot.instruction};
     const bool own = access.space == ptx::StateSpace::local;  // in the warp's fingerprint
     writes_ += (access.write && !access.atomic && !own) || owner.async_copy ? 1 : 0;
     if (owner.async_copy) {
         owner.instruction = work_[warp].copies.open();
-        return load_store_.load(access, CacheUse(*row.info), owner, now);
+        return load_store_.load(access, pattern, CacheUse(*row.info), owner, now);
     }
     if (row.kind == TimingKind::memory_barrier && access.space == ptx::StateSpace::shared)
-        return load_store_.access_barrier(access, row.latency, now);
+        return load_store_.access_barrier(access, pattern, row.latency, now);
     switch (access.space) {
         case ptx::StateSpace::shared:
-            return load_store_.access_shared(access, now);
+            return load_store_.access_shared(access, pattern, now);
         case ptx::StateSpace::shared_cluster:
             return access_cluster(warp, row, access, owner, now);
         case ptx::StateSpace::local:
-            return load_store_.access_local(access, row.info->spill, owner, now);
+            return load_store_.access_local(access, pattern, row.info->spill, owner, now);
         case ptx::StateSpace::global:
             if (access.atomic)
-                return load_store_.access_atomic(access, CacheUse(*row.info), row.written != 0, owner, now);
-            if (access.write) return load_store_.store(access, CacheUse(*row.info), now);
-            return load_store_.load(access, CacheUse(*row.info), owner, now);
+                return load_store_.access_atomic(access, pattern, CacheUse(*row.info), row.written != 0,
+                                                 owner, now);
+            if (access.write) return load_store_.store(access, pattern, CacheUse(*row.info), now);
+            return load_store_.load(access, pattern, CacheUse(*row.info), owner, now);
         default: {  // constants, and parameters by address
             LoadStoreUnit::Outcome outcome = load_store_.shuffle(now);
             const Cycle waited = outcome.ready - now - config_.shared.shuffle_latency;

@@ -1,6 +1,7 @@
 // A quarter of an SM: warp slots, a scheduler that issues one warp instruction per cycle, and issue ports.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -44,9 +45,7 @@ class alignas(64) SubCore {
         if (until > accounted_) attribute(until);
     }
     /// Finds the next issue at or after `from`. Cheap when nothing changed since the last plan.
-    void plan(Cycle from) {
-        if (!planned_) replan(from);
-    }
+    void plan(Cycle from);
     Cycle next_cycle() const { return next_cycle_; }  ///< kNever when no warp can issue without a message
     unsigned next_slot() const { return next_slot_; }
     /// Whether an instruction for `unit` could issue in cycle `now`, from the state of scheduler and ports
@@ -76,10 +75,13 @@ class alignas(64) SubCore {
 
   private:
     void attribute(Cycle until);
-    void replan(Cycle from);
+    void choose_next(std::uint32_t earliest);
     void find_reasons();
     unsigned choose(std::uint32_t cycle) const;
-    bool queued_for(Unit unit, std::uint32_t cycle) const;
+    /// The load-store unit had no room until now: warps may have waited for it.
+    bool queued_for(Unit unit, std::uint32_t cycle) const {
+        return port_of(unit) == Port::load_store && free_at(unit) >= cycle;
+    }
     unsigned first_in_line(std::uint32_t cycle) const;
     void update_load_store();
     void occupy(Port port, Cycle now, FineCycles interval);
@@ -114,5 +116,94 @@ class alignas(64) SubCore {
     std::array<std::uint32_t, 32> queue_{};
     std::array<std::uint32_t, kSlots> instruction_{};  // with a profile
 };
+
+// What happens at each issue.
+
+inline void SubCore::count(unsigned slot, CycleReason reason, std::uint64_t cycles) {
+    by_reason_[static_cast<std::size_t>(reason)] += cycles;
+    if (profile_ != nullptr && slot != kSlots)
+        profile_[instruction_[slot]][static_cast<std::size_t>(reason)] += cycles;
+}
+
+inline void SubCore::attribute(Cycle until) {
+    const Cycle middle = std::clamp(change_, accounted_, until);
+    count(waited_for_, before_, middle - accounted_);
+    count(waited_for_, after_, until - middle);
+    accounted_ = until;
+}
+
+inline void SubCore::issue(unsigned slot, Cycle now, Unit unit, FineCycles interval, unsigned slots,
+                           const RegisterReads& reads) {
+    account(now);
+    count(slot, CycleReason::issued, slots);
+    const std::uint32_t held = registers_.read(slot == last_slot_ ? reads.after_own : reads.all,
+                                               static_cast<std::uint32_t>(now + slots - 1));
+    if (held != 0) count(slot, CycleReason::register_read, held);
+    accounted_ = issue_free_ = now + slots + held;
+    last_slot_ = static_cast<std::uint8_t>(slot);
+    planned_ = false;
+    if (!has_two_ports(unit)) {
+        occupy(port_of(unit), now, interval);
+        return;
+    }
+    const Port first = port_of(unit);
+    if (slots > 1) {  // several operations take turns
+        occupy(first, now, interval / 2);
+        occupy(Port::fma_heavy, now, interval / 2);
+    } else {
+        const bool take_first = ports_[static_cast<std::size_t>(first)].free_at() <=
+                                ports_[static_cast<std::size_t>(Port::fma_heavy)].free_at();
+        occupy(take_first ? first : Port::fma_heavy, now, interval);
+    }
+}
+
+inline void SubCore::occupy(Port port, Cycle now, FineCycles interval) {
+    BandwidthServer& server = ports_[static_cast<std::size_t>(port)];
+    server.take(now, interval);
+    const auto free = static_cast<std::uint32_t>(server.free_at());
+    const auto free_of = [this](Unit unit) -> std::uint32_t& {
+        return unit_free_[static_cast<std::size_t>(unit)];
+    };
+    free_of(static_cast<Unit>(port)) = free;
+    if (port == Port::fma_heavy || port == Port::fma_lite || port == Port::alu) {
+        const std::uint32_t heavy = free_of(Unit::fma_heavy);
+        free_of(Unit::fma) = std::min(heavy, free_of(Unit::fma_lite));
+        free_of(Unit::alu_or_fma_heavy) = std::min(heavy, free_of(Unit::alu));
+    } else if (port == Port::load_store) {
+        update_load_store();
+    }
+}
+
+inline void SubCore::enqueue_load_store(Cycle start) {
+    queue_[queue_position_] = static_cast<std::uint32_t>(start);
+    queue_position_ = static_cast<std::uint8_t>(queue_position_ + 1 == queue_size_ ? 0 : queue_position_ + 1);
+    update_load_store();
+    planned_ = false;
+}
+
+inline void SubCore::update_load_store() {
+    // The queue has room when its oldest instruction has left.
+    const std::uint32_t free =
+        std::max(static_cast<std::uint32_t>(ports_[static_cast<std::size_t>(Port::load_store)].free_at()),
+                 queue_[queue_position_]);
+    unit_free_[static_cast<std::size_t>(Unit::load_store)] = free;
+    unit_free_[static_cast<std::size_t>(Unit::global_load)] = std::max(free, blocked_until_[0]);
+    unit_free_[static_cast<std::size_t>(Unit::global_store)] = std::max(free, blocked_until_[1]);
+}
+
+inline void SubCore::plan(Cycle from) {
+    if (planned_) return;
+    planned_ = true;
+    const auto earliest = static_cast<std::uint32_t>(std::max(from, issue_free_));
+    // Mostly the warp that issued last goes on, and no cycle passes in between that would need a reason.
+    if (policy_ != SchedulerPolicy::round_robin && earliest <= accounted_ && able(last_slot_) <= earliest &&
+        !queued_for(unit_[last_slot_], earliest)) {
+        next_cycle_ = earliest;
+        next_slot_ = waited_for_ = last_slot_;
+        before_ = after_ = CycleReason::fixed_latency;
+        return;
+    }
+    choose_next(earliest);
+}
 
 }  // namespace heddle::models::gpu

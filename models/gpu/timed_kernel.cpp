@@ -337,6 +337,7 @@ void extend(TimedKernel& kernel, const LaunchSource& source, const GpuConfig& co
             row.latency = static_cast<std::uint32_t>(kernel.products.size());
             kernel.products.push_back(product_of(info, row.tensor_full_time, config));
         }
+        if (info.pipeline == ptx::Pipeline::load_store) row.pattern = kernel.patterns++;
         row.waits_for_registers = waits_for_registers_alone(row.kind);
         kernel.instructions.push_back(row);
     }

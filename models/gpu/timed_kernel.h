@@ -61,6 +61,7 @@ struct alignas(64) TimedInstruction {
     ptx::Pipeline pipeline = ptx::Pipeline::none;
     bool waits_for_registers = true;  ///< and for nothing else
     bool commits = false;             ///< warpgroup_product: ends its group, as machine code says it
+    std::uint32_t pattern = 0;        ///< of accesses to memory: its number in AccessPatterns
 };
 static_assert(sizeof(TimedInstruction) == 64);
 
@@ -72,7 +73,8 @@ struct TimedKernel {
     std::vector<std::uint16_t> registers;
     std::vector<WarpgroupProduct> products;
     std::size_t scoreboard_size = 0;
-    std::uint32_t lines = 0;  ///< of machine code
+    std::uint32_t lines = 0;     ///< of machine code
+    std::uint32_t patterns = 0;  ///< instructions that access memory
 };
 
 /// Throws heddle::Error, with the user's line, for tensor instructions of a type that the machine's tensor
