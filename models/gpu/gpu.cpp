@@ -5,6 +5,7 @@
 #include <string>
 
 #include "isa/common/error.h"
+#include "models/common/huge_pages.h"
 #include "models/gpu/conservation.h"
 #include "models/gpu/gpc_layout.h"
 #include "models/gpu/kernel_summary.h"
@@ -50,6 +51,8 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const GpuConfig& config)
       slices("l2_slice"),
       channels("memory_channel"),
       config_(checked(config)) {
+    constexpr std::size_t kUsualBytes = std::size_t{192} << 20;  // of a GPU and its thread blocks
+    prefer_huge_pages(kUsualBytes);
     const std::uint32_t slices_per_channel = config.l2.slices / config.hbm.channels;
     sms.init(config.sm.count, [&](const char* sm_name, std::size_t i) {
         return new Sm(sm_name, clock, config_, static_cast<std::uint32_t>(i), pool_);
