@@ -25,7 +25,8 @@ Cluster::~Cluster() = default;
 Cluster::Cluster(Cluster&&) noexcept = default;
 
 void ClusterState::notify_others(const Cta::Implementation& self) {
-    for (Cta::Implementation* cta : ctas) {
+    for (unsigned rank = 0; rank < size; ++rank) {
+        Cta::Implementation* const cta = ctas[rank];
         if (cta != nullptr && cta != &self) cta->notify();
     }
 }
