@@ -100,6 +100,11 @@ Cycle L2Slice::tick(Cycle now) {
         __builtin_prefetch(arrival.request);
         cache_.prefetch_set(arrival.hint);
     }
+    for (const ArrivalWindows::Arrival& arrival : arrivals) {  // who waits for what comes back
+        const MemoryRequest& response = *arrival.request;
+        if (response.returning && response.kind != RequestKind::write_back)
+            __builtin_prefetch(waiting_[cache_.slot(index_of(response))]);
+    }
     for (std::size_t i = 0; i < arrivals.size();) {
         const Cycle cycle = arrivals[i].at;
         for (; i < arrivals.size() && arrivals[i].at == cycle; ++i)

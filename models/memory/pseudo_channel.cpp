@@ -84,7 +84,13 @@ void PseudoChannel::enter(Queue& queue, const Arrival& arrival, Slot now) {
     (queue.youngest != kNone ? entries_[queue.youngest].younger : queue.oldest) = index;
     queue.youngest = index;
     BankQueue& bank = queue.banks[arrival.bank];
-    (bank.last != kNone ? entries_[bank.last].next : bank.first) = index;
+    if (bank.last != kNone) {
+        entries_[bank.last].next = index;
+    } else {
+        bank.first = index;
+        bank.first_order = entry.order;
+        bank.first_bursts = entry.bursts;
+    }
     bank.last = index;
     const std::uint64_t bit = 1ull << arrival.bank;
     queue.pending |= bit;
@@ -92,6 +98,7 @@ void PseudoChannel::enter(Queue& queue, const Arrival& arrival, Slot now) {
         if (bank.hits++ == 0) {
             bank.hit = index;
             bank.hit_order = entry.order;
+            bank.hit_bursts = entry.bursts;
         }
         queue.hitting |= bit;
     }
@@ -106,6 +113,10 @@ void PseudoChannel::remove(Queue& queue, Index index) {
     for (Index i = bank.first; i != index; i = entries_[i].next) before = i;
     (before != kNone ? entries_[before].next : bank.first) = entry.next;
     if (bank.last == index) bank.last = before;
+    if (before == kNone && entry.next != kNone) {
+        bank.first_order = entries_[entry.next].order;
+        bank.first_bursts = entries_[entry.next].bursts;
+    }
     (entry.older != kNone ? entries_[entry.older].younger : queue.oldest) = entry.younger;
     (entry.younger != kNone ? entries_[entry.younger].older : queue.youngest) = entry.older;
     const std::uint64_t bit = 1ull << entry.bank;
@@ -126,6 +137,7 @@ void PseudoChannel::find_hit(BankQueue& queue, Index from, std::uint32_t row) co
     while (entries_[from].row != row) from = entries_[from].next;
     queue.hit = from;
     queue.hit_order = entries_[from].order;
+    queue.hit_bursts = entries_[from].bursts;
 }
 
 void PseudoChannel::count_hits(std::uint32_t bank) {
@@ -310,6 +322,7 @@ PseudoChannel::Pick PseudoChannel::choose(const Queue& queue, bool write, Slot n
         if (hitting == 0) return first_ready(queue, write, now);
         pick.entry = oldest_hit(queue, hitting);
     }
+    __builtin_prefetch(entries_[pick.entry].request);  // its answer comes next
     pick.plan = plan(entries_[pick.entry], write, now);
     return pick;
 }
@@ -323,42 +336,72 @@ PseudoChannel::Index PseudoChannel::oldest_hit(const Queue& queue, std::uint64_t
     return best->hit;
 }
 
-/// A bank would serve the oldest for its open row next, else the oldest.
+/// A bank would serve the oldest for its open row next, else the oldest. A younger request that could not
+/// begin before the best so far, and is not shorter, cannot be better.
 PseudoChannel::Pick PseudoChannel::first_ready(const Queue& queue, bool write, Slot now) const {
     Pick best;
+    Slot best_from = 0;
+    std::uint32_t best_order = 0, best_bursts = 0;
     for (std::uint64_t banks = queue.pending; banks != 0; banks &= banks - 1) {
-        const BankQueue& bank = queue.banks[static_cast<std::size_t>(std::countr_zero(banks))];
-        const Index index = bank.hits != 0 ? bank.hit : bank.first;
-        const Entry& entry = entries_[index];
-        const Plan candidate = plan(entry, write, now);
-        if (best.entry == kNone || candidate.data < best.plan.data ||
-            (candidate.data == best.plan.data && entry.order < entries_[best.entry].order))
-            best = {index, candidate};
+        const auto index = static_cast<std::uint32_t>(std::countr_zero(banks));
+        const BankQueue& bank = queue.banks[index];
+        const bool hit = bank.hits != 0;
+        const std::uint32_t order = hit ? bank.hit_order : bank.first_order;
+        const std::uint32_t bursts = hit ? bank.hit_bursts : bank.first_bursts;
+        const Slot from = earliest(index, hit, write, now);
+        if (best.entry != kNone &&
+            (from > best.plan.data || (order > best_order && from >= best_from && bursts >= best_bursts)))
+            continue;
+        const Slot data = first_free(from, bursts);
+        if (best.entry != kNone && (data > best.plan.data || (data == best.plan.data && order > best_order)))
+            continue;
+        best.entry = hit ? bank.hit : bank.first;
+        best.plan.data = data;
+        best_from = from;
+        best_order = order;
+        best_bursts = bursts;
     }
+    best.plan = plan(entries_[best.entry], write, now);
     return best;
 }
 
 /// When the commands for a request can be given and its data move, at the earliest.
 PseudoChannel::Plan PseudoChannel::plan(const Entry& entry, bool write, Slot now) const {
     const Bank& bank = banks_[entry.bank];
-    const Group& group = groups_[entry.bank / config_.banks];
     Plan plan;
     Slot column = std::max(now, bank.column_from);
     if (bank.row != entry.row) {
-        Slot activate =
-            std::max({now, bank.activate_from, group.activate_from, activate_from_, windows_[next_window_]});
-        if (bank.row != kClosed) {
-            const Slot timeout = timeout_of(entry.bank);
-            plan.precharge = timeout <= now ? timeout : std::max(now, bank.precharge_from);
-            activate = std::max(activate, plan.precharge + t_.rp);
-        }
-        plan.activate = activate;
-        column = activate + t_.rcd;
+        find_activation(entry.bank, now, plan);
+        column = plan.activate + t_.rcd;
     }
-    Slot data = std::max(column + (write ? t_.cwl : t_.cl), group.data_from);
-    data = write ? std::max(data, write_from_) : std::max({data, read_from_, group.read_from});
-    plan.data = first_free(data, entry.bursts);
+    plan.data = first_free(data_from(entry.bank, column, write), entry.bursts);
     return plan;
+}
+
+/// For a bank whose open row is not the one wanted.
+void PseudoChannel::find_activation(std::uint32_t index, Slot now, Plan& plan) const {
+    const Bank& bank = banks_[index];
+    plan.activate = std::max({now, bank.activate_from, groups_[index / config_.banks].activate_from,
+                              activate_from_, windows_[next_window_]});
+    if (bank.row == kClosed) return;
+    const Slot timeout = timeout_of(index);
+    plan.precharge = timeout <= now ? timeout : std::max(now, bank.precharge_from);
+    plan.activate = std::max(plan.activate, plan.precharge + t_.rp);
+}
+
+/// The first slot in which data may move, of a column command in slot `column`, as far as the bus is free.
+Slot PseudoChannel::data_from(std::uint32_t bank, Slot column, bool write) const {
+    const Group& group = groups_[bank / config_.banks];
+    const Slot data = std::max(column + (write ? t_.cwl : t_.cl), group.data_from);
+    return write ? std::max(data, write_from_) : std::max({data, read_from_, group.read_from});
+}
+
+/// The same of the request that the bank would serve next; `hit`: it is for the open row.
+Slot PseudoChannel::earliest(std::uint32_t bank, bool hit, bool write, Slot now) const {
+    if (hit) return data_from(bank, std::max(now, banks_[bank].column_from), write);
+    Plan plan;
+    find_activation(bank, now, plan);
+    return data_from(bank, plan.activate + t_.rcd, write);
 }
 
 void PseudoChannel::commit(bool write, const Pick& pick) {

@@ -75,7 +75,8 @@ class PseudoChannel {
         Index first = kNone, last = kNone;
         Index hits = 0;     // requests for the open row
         Index hit = kNone;  // the oldest of them, when there is one
-        std::uint32_t hit_order = 0;
+        std::uint32_t hit_order = 0, first_order = 0;
+        std::uint8_t hit_bursts = 0, first_bursts = 0;
     };
     struct Queue {  // of reads, of writes
         std::array<BankQueue, kMaximumBanks> banks{};
@@ -120,6 +121,9 @@ class PseudoChannel {
     static Index oldest_hit(const Queue& queue, std::uint64_t banks);
     Pick first_ready(const Queue& queue, bool write, Slot now) const;
     Plan plan(const Entry& entry, bool write, Slot now) const;
+    void find_activation(std::uint32_t bank, Slot now, Plan& plan) const;
+    Slot data_from(std::uint32_t bank, Slot column, bool write) const;
+    Slot earliest(std::uint32_t bank, bool hit, bool write, Slot now) const;
     Slot first_free(Slot from, std::uint32_t bursts) const;
     void commit(bool write, const Pick& pick);
     void remove(Queue& queue, Index index);
