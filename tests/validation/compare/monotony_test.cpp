@@ -25,11 +25,10 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr double kAllowed = 1.01;
-/// Streams of the whole GPU have two thread blocks for each SM, so that with more SMs it is another piece of
-/// work: more of them share the rows of DRAM, and another part of what is written stays in L2.
-constexpr double kAllowedOtherWork = 1.08;
-/// What is written to DRAM meets reads there: the order in which both arrive decides how often the bus turns.
-constexpr double kAllowedWrites = 1.05;
+/// Bulk copies by more SMs are more copies at once: with the GPCs' ports and the memory's rate as they were,
+/// they wait longer for each other, which costs the whole up to 2.5 %. Their threads' stall table has all of
+/// it under memory. Nothing else is excepted.
+constexpr double kAllowedMoreCopies = 1.03;
 
 class HardwareFile {
   public:
@@ -193,12 +192,8 @@ void check_benchmarks(const std::vector<std::string>& steps) {
         for (std::size_t i = 0; i < now.size() && !before.empty(); ++i) {
             INFO(subjects()[i] << " with " << step);
             if (now[i].is_null()) continue;
-            const bool other_work =
-                step.rfind("sm.count", 0) == 0 &&
-                (subjects()[i].rfind("bandwidth/gpu", 0) == 0 || subjects()[i].rfind("tma/", 0) == 0);
-            const bool writes = subjects()[i].find("/copy/") != std::string::npos ||
-                                subjects()[i].find("/write/") != std::string::npos;
-            const double allowed = other_work ? kAllowedOtherWork : writes ? kAllowedWrites : kAllowed;
+            const bool more_copies = step.rfind("sm.count", 0) == 0 && subjects()[i].rfind("tma/", 0) == 0;
+            const double allowed = more_copies ? kAllowedMoreCopies : kAllowed;
             CHECK(now[i].get<double>() <= before[i].get<double>() * allowed);
         }
         before = now;
