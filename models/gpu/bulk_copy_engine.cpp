@@ -121,6 +121,7 @@ void BulkCopyEngine::send_prefetches(const ptx::AsyncOperation& operation, std::
     for (const Line& line : lines_) {
         MemoryRequest& request = port_.make(RequestKind::load, line.line, line.sectors, operation.cache);
         load_store_.count_bulk_store();
+        statistics_.prefetched_sectors += sector_count(line.sectors);
         port_.send(request, leave);
     }
     ended.push_back({id, leave, leave});

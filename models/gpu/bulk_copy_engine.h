@@ -15,6 +15,7 @@ namespace heddle::models::gpu {
 struct BulkCopyStatistics {
     std::uint64_t copies = 0, bytes = 0;  ///< bytes as the instructions say
     std::uint64_t load_sectors = 0, store_sectors = 0;
+    std::uint64_t prefetched_sectors = 0;  ///< to L2
     std::uint64_t multicast_sectors = 0;  ///< received by other SMs
 };
 

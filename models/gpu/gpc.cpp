@@ -76,6 +76,7 @@ bool Gpc::join(MemoryRequest& request, Cycle at) {
             place = flight;
         } else if (flight->line == request.line && (request.sectors & ~flight->sectors) == 0) {
             ++statistics_.joined;
+            statistics_.joined_sectors += sector_count(request.sectors);
             if (flight->answered != kNever) {
                 answer(request, flight->answered);
             } else {

@@ -27,6 +27,7 @@ class CrossbarInterface : public virtual sc_core::sc_interface {
 struct GpcStatistics {
     std::uint64_t requests = 0;                           ///< of SMs
     std::uint64_t joined = 0;                             ///< loads that were answered by another SM's
+    std::uint64_t joined_sectors = 0;                     ///< of them
     std::uint64_t walks = 0;                              ///< of page tables
     std::uint64_t request_bytes = 0, response_bytes = 0;  ///< through the GPC's port
 };

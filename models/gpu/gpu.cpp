@@ -266,8 +266,21 @@ Ledger Gpu::ledger(const KernelResult& result, std::uint64_t ctas) const {
     for (const Sm& sm : sms) {
         ledger.sm_requested_sectors += sm.load_store().statistics().requested_sectors;
         ledger.sm_received_sectors += sm.load_store().statistics().received_sectors;
+        const LoadStoreStatistics& threads = sm.load_store().statistics();
+        const BulkCopyStatistics& copies = sm.bulk_copies().statistics();
+        ledger.sm_loaded_sectors += threads.loaded_sectors + copies.load_sectors + copies.prefetched_sectors;
+        ledger.sm_stored_sectors += threads.l1_store_sectors + threads.atomic_sectors + copies.store_sectors;
+    }
+    for (const Gpc& gpc : gpcs) {
+        ledger.gpc_requests += gpc.statistics().requests - gpc.statistics().joined;
+        ledger.l2_loaded_sectors += gpc.statistics().joined_sectors;
     }
     for (const L2Slice& slice : slices) {
+        const L2SliceStatistics& served = slice.statistics();
+        ledger.l2_requests += served.requests;
+        ledger.l2_answers += served.answers;
+        ledger.l2_loaded_sectors += served.load_sectors;
+        ledger.l2_stored_sectors += served.store_sectors + served.atomic_sectors;
         ledger.l2_fill_sectors += slice.statistics().fill_sectors;
         ledger.l2_write_back_sectors += slice.statistics().write_back_sectors;
     }

@@ -162,6 +162,7 @@ void LoadStoreUnit::wait_for(std::uint64_t line, SectorMask missing, const Cache
     request.wants_data = true;
     request.tag = index;
     statistics_.requested_sectors += sector_count(absent);
+    statistics_.loaded_sectors += sector_count(absent);
     port_.send(request, leave);
 }
 

@@ -37,6 +37,7 @@ struct LoadStoreStatistics {
     std::uint64_t atomic_sectors = 0, local_store_sectors = 0;
     std::uint64_t spill_load_sectors = 0, spill_store_sectors = 0;
     std::uint64_t requested_sectors = 0, received_sectors = 0;  ///< loads and atomics with result, from L2
+    std::uint64_t loaded_sectors = 0;                           ///< those of loads
     std::uint64_t shared_accesses = 0, shared_wavefronts = 0;
 };
 

@@ -110,6 +110,7 @@ class Sm : public Block,
     const SmStatistics& statistics() const { return statistics_; }
     const LoadStoreUnit& load_store() const { return load_store_; }
     const WarpgroupUnit& warpgroup_unit() const { return warpgroup_unit_; }
+    const BulkCopyEngine& bulk_copies() const { return bulk_copies_; }
     const SubCore& sub_core(unsigned i) const { return sub_cores_[i]; }
 
   private:

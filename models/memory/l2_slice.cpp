@@ -371,6 +371,7 @@ void L2Slice::finish(MemoryRequest& request, Cycle at, Cycle now) {
         twin_issuers_[hash_.partition_of(request.issuer)]->respond(request, at + config_.link_latency);
         return;
     }
+    ++statistics_.answers;
     if (request.crosses) at += config_.link_latency;
     issuers_[request.port]->respond(request, at + crossbar_latency_);
 }

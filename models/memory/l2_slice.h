@@ -16,6 +16,7 @@ namespace heddle::models {
 
 struct L2SliceStatistics {
     std::uint64_t requests = 0;  ///< of SMs
+    std::uint64_t answers = 0;   ///< to them
     std::uint64_t load_sectors = 0, store_sectors = 0, atomic_sectors = 0;
     std::uint64_t hit_sectors = 0;     ///< of loads and atomics, found valid here or, by the home, for a copy
     std::uint64_t merged_sectors = 0;  ///< of loads and atomics, already on their way

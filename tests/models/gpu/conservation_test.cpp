@@ -19,12 +19,20 @@ TEST_CASE("each account that does not balance is named") {
         Ledger ledger;
         ledger.sm_requested_sectors = ledger.sm_received_sectors = 100;
         ledger.l2_fill_sectors = ledger.dram_read_sectors = 60;
+        ledger.gpc_requests = ledger.l2_requests = ledger.l2_answers = 40;
+        ledger.sm_loaded_sectors = ledger.l2_loaded_sectors = 90;
+        ledger.sm_stored_sectors = ledger.l2_stored_sectors = 30;
         change(ledger);
         return imbalance(ledger);
     };
     using Catch::Contains;
     CHECK_THAT(found([](Ledger& l) { l.requests_under_way = 1; }), Contains("requests were not answered"));
     CHECK_THAT(found([](Ledger& l) { --l.sm_received_sectors; }), Contains("asked of L2"));
+    CHECK_THAT(found([](Ledger& l) { ++l.gpc_requests; }), Contains("41 requests passed the GPCs' ports"));
+    CHECK_THAT(found([](Ledger& l) { --l.l2_answers; }),
+               Contains("40 requests were taken by L2, 39 answered"));
+    CHECK_THAT(found([](Ledger& l) { --l.l2_loaded_sectors; }), Contains("90 sectors were loaded by SMs"));
+    CHECK_THAT(found([](Ledger& l) { ++l.sm_stored_sectors; }), Contains("31 sectors were stored by SMs"));
     CHECK_THAT(found([](Ledger& l) { ++l.dram_read_sectors; }), Contains("asked of memory"));
     CHECK_THAT(found([](Ledger& l) { l.l2_write_back_sectors = 4; }), Contains("written back"));
     CHECK_THAT(found([](Ledger& l) { l.pipeline_instructions = 1; }), Contains("instructions"));
