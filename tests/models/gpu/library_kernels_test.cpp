@@ -158,6 +158,7 @@ TEST_CASE("the scheduling pass makes no library kernel slower by more than 2 %")
                                            "momentum SGD, width 2, grid stride",
                                            "gemm simt f32 batched split-K",
                                            "gemm wgmma bf16_bf16_128x128x64_stages4_1x1_coop2_nn_raster0_v1",
+                                           "gemm wgmma bf16_bf16_128x128x64_stages4_1x1_coop2_tt_raster0_v1",
                                            "gemm wgmma f32_f32_128x128x32_stages4_1x1_coop2_nt_raster0_v1"};
     Runner runner(models::gpu::GpuConfig{});
     std::size_t faster = 0;
