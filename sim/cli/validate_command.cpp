@@ -157,7 +157,7 @@ void run_validate_command(Options options) {
     if (options.what.empty() && !options.readme.empty()) options.what = "all";
     if (options.what.empty())
         throw Error("the command does not say what to validate", {},
-                    "numerics, kernels, timing, training, gpu or all; see `heddle validate --help`");
+                    "numerics, kernels, timing, training, tpu, gpu or all; see `heddle validate --help`");
     if (options.what == "gpu") options.captures = {captured_here(options)};
     Validation result;
     {
