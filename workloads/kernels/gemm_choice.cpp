@@ -203,6 +203,12 @@ std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type
         wgmma ? wgmma_candidates(shape, type, target, conditions != nullptr ? *conditions : usual,
                                  allow_split_k, alignment.tensor_store)
               : warp_candidates(shape, type, target, alignment.copy_elements, allow_split_k);
+    const double clock = conditions != nullptr ? conditions->machine.clock : usual.machine.clock;
+    for (GemmChoice& choice : choices) {
+        if (choice.estimated_seconds > 0) continue;
+        choice.estimated_seconds = choice.estimated_cycles / clock;
+        choice.estimated_clock = clock;
+    }
     std::stable_sort(choices.begin(), choices.end(), [](const GemmChoice& a, const GemmChoice& b) {
         return a.estimated_cycles < b.estimated_cycles;
     });

@@ -22,7 +22,7 @@ struct GemmChoice {
     unsigned k_per_split = 0;        ///< multiple of tile.k
     unsigned raster_log2 = 0;
     double estimated_cycles = 0;
-    double estimated_seconds = 0;  ///< of the whole product, at estimated_clock (hertz); wgmma alone
+    double estimated_seconds = 0;  ///< of the whole product, at estimated_clock (hertz)
     double estimated_clock = 0;
 };
 

@@ -1,0 +1,72 @@
+#include "workloads/kernels/gemm_estimate.h"
+
+#include <catch2/catch.hpp>
+
+#include "workloads/kernels/gemm_choice.h"
+
+using namespace heddle::kernels;
+using heddle::target::GpuTarget;
+
+namespace {
+
+double estimated_us(std::uint32_t m, std::uint32_t n, std::uint32_t k) {
+    const GpuTarget h100;
+    const GemmConditions conditions{gemm_machine(h100, ElementType::bf16), {6, true}};
+    return gemm_candidates({m, n, k}, ElementType::bf16, h100, {}, true, &conditions)
+               .front()
+               .estimated_seconds *
+           1e6;
+}
+
+}  // namespace
+
+TEST_CASE("Estimates of Hopper GEMMs are near published times") {
+    // NVIDIA aiconfigurator, H100 SXM, linear layers in bf16 (h100_sxm_bf16.csv, trtllm_us).
+    struct Published {
+        std::uint32_t m, n, k;
+        double microseconds;
+    };
+    for (const Published& p : {Published{1, 32, 32, 2.581},
+                               {1, 64, 2048, 5.004},
+                               {1, 64, 12288, 5.615},
+                               {16, 12288, 8192, 77.30},
+                               {128, 128, 2560, 6.00},
+                               {256, 256, 1536, 4.88},
+                               {3585, 768, 3584, 28.43},
+                               {3329, 5120, 2560, 117.95},
+                               {3329, 10240, 4096, 357.88}}) {
+        CAPTURE(p.m, p.n, p.k);
+        CHECK(estimated_us(p.m, p.n, p.k) == Approx(p.microseconds).epsilon(0.09));
+    }
+}
+
+TEST_CASE("An estimate is never below what its resources take alone") {
+    const GpuTarget h100;
+    const GemmMachine machine = gemm_machine(h100, ElementType::bf16);
+    for (const double m : {16.0, 1000.0, 8192.0}) {
+        for (const double k : {64.0, 4096.0}) {
+            const GemmWork work{m, 4096, k};
+            for (const unsigned splits : {1u, 4u}) {
+                GemmShapeOfTile tile{64, 64, 64, 64, 1, splits, 8};
+                const GemmEstimate estimate = estimate_gemm(machine, {6, true}, work, tile);
+                const double products = m * 4096 * k / (2048.0 * 132 * 1.98e9);
+                CHECK(estimate.seconds > machine.launch + products);
+                CHECK(estimate.seconds > machine.launch + estimate.memory);
+                CHECK(estimate.clock <= machine.clock);
+            }
+        }
+    }
+}
+
+TEST_CASE("What is used again before L2's capacity has passed stays, what is not does not") {
+    const GemmMachine machine = gemm_machine(GpuTarget{}, ElementType::bf16);
+    const GemmResidency small = gemm_residency(machine, {6, true}, {64, 512, 512});
+    CHECK(small.a > 0.99);
+    CHECK(small.b > 0.99);  // six copies of 0.5 MB
+    CHECK(small.d > 0.99);
+    const GemmResidency wide = gemm_residency(machine, {6, true}, {64, 8192, 8192});
+    CHECK(wide.b < 0.01);
+    const GemmResidency cold = gemm_residency(machine, {0, false}, {64, 512, 512});
+    CHECK(cold.a + cold.b + cold.d == 0);
+    CHECK(gemm_residency(machine, {0, true}, {64, 512, 512}).b == 0);
+}
