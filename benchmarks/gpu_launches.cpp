@@ -203,8 +203,8 @@ LibraryKernel copy(std::uint32_t elements) {
         .finish();
 }
 
-PreparedLaunch::PreparedLaunch(const LibraryKernel& kernel, ptx::Mode mode)
-    : loaded_(ptx::parse_shared(kernel.kernel.text, kernel.name), kernel.kernel.entry, kComputeCapability) {
+PreparedLaunch::PreparedLaunch(const LibraryKernel& kernel, ptx::Mode mode, unsigned compute_capability)
+    : loaded_(ptx::parse_shared(kernel.kernel.text, kernel.name), kernel.kernel.entry, compute_capability) {
     const bool backed = mode == ptx::Mode::functional;
     std::vector<std::uint64_t> bases;
     for (const kernels::SampleBuffer& buffer : kernel.buffers) {
@@ -238,7 +238,7 @@ PreparedLaunch::PreparedLaunch(const LibraryKernel& kernel, ptx::Mode mode)
     context_.parameters = ptx::pack_parameters(loaded_, values);
     context_.memory = &memory_;
     context_.mode = mode;
-    context_.compute_capability = kComputeCapability;
+    context_.compute_capability = compute_capability;
 }
 
 }  // namespace heddle::benchmarks

@@ -32,7 +32,7 @@ kernels::LibraryKernel bulk_load(std::uint32_t ctas, std::uint32_t trips, bool f
 /// functional mode and are only addresses in timing mode; none of the kernels above steers by values.
 class PreparedLaunch {
   public:
-    PreparedLaunch(const kernels::LibraryKernel& kernel, ptx::Mode mode);
+    PreparedLaunch(const kernels::LibraryKernel& kernel, ptx::Mode mode, unsigned compute_capability = 90);
     const ptx::LaunchContext& context() const { return context_; }
 
   private:

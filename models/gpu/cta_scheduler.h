@@ -43,6 +43,8 @@ class CtaScheduler : public Block, public CtaReporter {
     const std::vector<Cycle>& wave_ends() const { return wave_ends_; }
     /// CTAs that have not been handed out.
     std::uint64_t waiting() const { return ctas_ - handed_out_; }
+    /// CTAs that have been handed out and not ended.
+    std::uint64_t running() const { return handed_out_ - finished_; }
     /// The next CTA to be handed out.
     std::uint64_t next_cta() const { return handed_out_; }
     /// The next `count` CTAs, whole clusters, count as done.

@@ -79,6 +79,8 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const GpuConfig& config)
     connect_memory();
     if (config.cluster.size != 0) connect_clusters();
     sampler = std::make_unique<Sampler>("sampler", clock, sms, scheduler);
+    series = std::make_unique<SeriesRecorder>(
+        "series", clock, sms, scheduler, gpc_layout(config.sm.count, config.sm.gpcs, config.sm.gpc_sizes));
 }
 
 void Gpu::connect_memory() {
@@ -155,6 +157,7 @@ void Gpu::reset_blocks() {
     for (MemoryBlock& channel : channels) channel.reset();
     if (dram_ != nullptr) dram_->reset();
     sampler->reset();
+    series->reset();
     pool_.reset();
 }
 
@@ -231,6 +234,10 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
         scheduler.watch(plan.left_out);
         sampler->begin(plan, config_, [&] { return tally(plan, clock.now() + 1); });
     }
+    if (options.series.interval != 0)
+        series->begin(
+            options.series, config_, [&](Cycle until) { return tally(plan, until); },
+            KernelSummary(config_, plan).result(0, 0), plan.left_out);
     for (Sm& sm : sms) sm.begin(plan);
     scheduler.begin(launch, plan.occupancy.ctas_per_sm);
 
@@ -240,7 +247,11 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     ProgressWatch watch(source.reads_clock());
     advance(limit, watch, source.name());
     for (unsigned attempts = 0; scheduler.finished() != ctas; advance(limit, watch, source.name())) {
-        if (sampler->leap()) continue;
+        if (sampler->has_decided()) series->close(clock.now() + 1);
+        if (sampler->leap()) {
+            series->cut();
+            continue;
+        }
         if (!resume_stalled() || ++attempts == kVainAttempts)
             report_deadlock(source.name(), "every warp of a thread block waits and nothing is under way");
     }
@@ -248,6 +259,7 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     Cycle end = scheduler.last_finish();
     for (const L2Slice& slice : slices) end = std::max(end, slice.statistics().last_store);
     KernelSummary summary = tally(plan, end);
+    series->close(end);
     if (options.sample) {
         sampler->finish(summary);
         end += sampler->left_out();
@@ -255,6 +267,7 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     KernelResult result = summary.result(end, source.registers_per_thread());
     if (options.check_conservation && !options.sample)
         check_conservation(ledger(result, ctas), source.name());
+    result.series = series->take();
     if (options.sample) result.sampling = sampler->result(result.cycles);
     result.activations = clock.activations() - activations;
     return result;

@@ -14,6 +14,7 @@
 #include "models/gpu/gpu_config.h"
 #include "models/gpu/kernel_result.h"
 #include "models/gpu/sampler.h"
+#include "models/gpu/series.h"
 #include "models/gpu/sm.h"
 #include "models/memory/l2_slice.h"
 #include "models/memory/memory_channel.h"
@@ -31,10 +32,11 @@ struct L2Residency {
 };
 
 struct RunOptions {
-    bool tick_every_cycle = false;  ///< recompute readiness in every cycle; slow; must give the same result
-    bool profile = false;           ///< count cycles by instruction too
-    bool sample = false;            ///< leave out what repeats (sampler.h); timing mode only
-    Cycle limit = 0;                ///< heddle::Error beyond this many cycles; 0: none
+    bool tick_every_cycle = false;    ///< recompute readiness in every cycle; slow; must give the same result
+    bool profile = false;             ///< count cycles by instruction too
+    bool sample = false;              ///< leave out what repeats (sampler.h); timing mode only
+    SeriesSettings series;  ///< with an interval: record what happens over time (series.h)
+    Cycle limit = 0;                  ///< heddle::Error beyond this many cycles; 0: none
     std::vector<L2Residency> resident;  ///< least recently used first
     /// Check at the end that everything asked for was served, once (conservation.h). It costs nothing to
     /// speak of.
@@ -57,7 +59,9 @@ class Gpu : public sc_core::sc_module {
     sc_core::sc_vector<Gpc> gpcs;
     sc_core::sc_vector<L2Slice> slices;
     sc_core::sc_vector<MemoryBlock> channels;
-    std::unique_ptr<Sampler> sampler;  ///< the last block: it sees all others at the end of a cycle
+    // The last blocks: they see all others at the end of a cycle.
+    std::unique_ptr<Sampler> sampler;
+    std::unique_ptr<SeriesRecorder> series;
 
     /// Throws heddle::Error when check(config) finds the machine impossible.
     Gpu(const sc_core::sc_module_name& name, const GpuConfig& config);

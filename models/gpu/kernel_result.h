@@ -58,6 +58,40 @@ struct Sampling {
     std::string note;      ///< what was left out, or why nothing was
 };
 
+/// What is recorded over time.
+struct SeriesSettings {
+    Cycle interval = 0;  ///< between two points; 0: nothing is recorded
+    bool by_sm = false;  ///< one group for each SM, not for each GPC
+};
+
+/// Of a group of SMs in one interval.
+struct SeriesGroup {
+    std::uint64_t instructions = 0;  ///< issue slots
+    double tensor_cycles = 0;        ///< sub-core cycles in which a tensor core was given work
+    InstructionCycles cycles{};      ///< sub-core cycles by CycleReason
+};
+
+/// One interval, that which ended with the run or before cycles that were left out may be shorter.
+struct SeriesPoint {
+    Cycle begin = 0,
+          end = 0;  ///< from the launch of the first CTA; with what a sampled run has left out before
+    std::vector<SeriesGroup> groups;
+    std::uint64_t l2_sectors = 0, l2_load_sectors = 0, l2_hit_sectors = 0;
+    std::uint64_t dram_bytes = 0;
+    double energy = 0;  ///< joules, board
+};
+
+/// RunOptions::series. Everything adds up to the kernel's totals but for what was left out, and the launch
+/// overhead.
+struct Series {
+    Cycle interval = 0;                    ///< 0: none was asked for
+    bool by_sm = false;                    ///< groups are SMs, else GPCs
+    double clock = 0;                      ///< Hz
+    Cycle start = 0;                       ///< of cycle 0, in the kernel
+    std::vector<std::uint32_t> group_sms;  ///< SMs in each group
+    std::vector<SeriesPoint> points;
+};
+
 struct KernelResult {
     Cycle cycles = 0;    ///< end to end, launch overhead included
     double seconds = 0;  ///< `cycles` at the clock of the run
@@ -101,6 +135,7 @@ struct KernelResult {
     std::vector<InstructionCycles> profile;
 
     Sampling sampling;
+    Series series;
     /// Tensor: the ceiling of its mix of types. fp32: two operations per lane and instruction, as if each
     /// were a fused multiply-add. What the kernel did nothing of is left out.
     std::vector<Throughput> throughputs;

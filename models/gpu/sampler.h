@@ -34,6 +34,8 @@ class Sampler : public Block {
     const Cycle& left_out() const { return left_out_; }
     /// After reset(), before a run. `tally` counts what all blocks have counted up to now.
     void begin(const LaunchPlan& plan, const GpuConfig& config, std::function<KernelSummary()> tally);
+    /// The clock was stopped so that something can be left out.
+    bool has_decided() const { return decision_ != Decision::none; }
     /// After the clock has stopped: leaves something out if that was why. Returns whether it was.
     bool leap();
     /// Adds what was left out to `summary`, and says how it went.

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "isa/ptx/execution.h"
+#include "models/gpu/kernel_result.h"
 
 namespace heddle::cli {
 
@@ -25,6 +26,9 @@ void add_validate_gemm_command(CLI::App& validate);
 
 /// --schedule on|off, of commands that run PTX. `assembly` must live until the command line is parsed.
 void add_schedule_option(CLI::App& command, ptx::Assembly& assembly);
+
+/// --series CYCLES and --series-of gpc|sm, of commands that write a timeline; `series` as `assembly`.
+void add_series_options(CLI::App& command, models::gpu::SeriesSettings& series);
 
 /// Parses and runs. Returns the exit code: 0 done, 1 the comparison asked for did not hold, 2 bad usage or
 /// bad input, 3 internal error. Every error is one line on stderr.

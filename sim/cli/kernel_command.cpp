@@ -2,12 +2,14 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string_view>
 
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/config/hardware.h"
+#include "sim/kernel/files.h"
 #include "sim/kernel/instruction_page.h"
 #include "sim/kernel/listing.h"
 #include "sim/kernel/module_source.h"
@@ -22,7 +24,8 @@ struct Options {
     std::vector<std::string> overrides;
     bool numerics = false, functional = false, json = false, list = false, instructions = false;
     ptx::Assembly assembly = ptx::Assembly::scheduled;
-    std::string registers = "allocation";
+    std::string registers = "allocation", timeline;
+    models::gpu::SeriesSettings series;
     bool tick_every_cycle = false, check = false, lines = false, sample = false;
 };
 
@@ -70,6 +73,7 @@ void run_launches(const Options& options) {
     run_options.registers_of_ptxas = options.registers == "ptxas";
     run_options.check = options.check;
     run_options.sample = options.sample;
+    run_options.series = options.series;
     if (options.sample && (options.numerics || options.functional)) {
         throw Error("a sampled run computes no values", {"--sample", 0, ""},
                     "leave out --numerics and --functional");
@@ -80,6 +84,12 @@ void run_launches(const Options& options) {
                     "leave out --functional and --sample");
     }
     run_options.lines = options.lines;
+    if (!options.timeline.empty() && options.functional) {
+        throw Error("a functional run has no time", {"--timeline", 0, ""}, "leave out --functional");
+    }
+    if (options.series.interval != 0 && options.timeline.empty()) {
+        throw Error("series go to the timeline", {"--series", 0, ""}, "add --timeline FILE");
+    }
     if (options.lines && options.functional) {
         throw Error("a functional run has no time", {"--lines", 0, ""}, "leave out --functional");
     }
@@ -94,7 +104,12 @@ void run_launches(const Options& options) {
     }
     make_output_folder(options.output);
     const kernel::KernelRun result = kernel::run(file, run_options);
-    const std::vector<std::string> outputs = kernel::write_outputs(file, result, options.output);
+    std::vector<std::string> outputs = kernel::write_outputs(file, result, options.output);
+    if (!options.timeline.empty()) {
+        const std::string text = kernel::kernel_timeline(result, options.hardware);
+        kernel::write_file(options.timeline, std::as_bytes(std::span(text)));
+        outputs.push_back(options.timeline);
+    }
     if (options.json) {
         print(kernel::kernel_run_json(result, outputs));
     } else {
@@ -150,6 +165,11 @@ void add_kernel_command(CLI::App& app) {
             "--record-trace", options->record_trace,
             "record what the launches do as traces of machine code that Accel-Sim can read, in a new folder")
         ->type_name("DIR");
+    command
+        ->add_option("--timeline", options->timeline,
+                     "write the launches as a timeline for Perfetto and chrome://tracing")
+        ->type_name("FILE");
+    add_series_options(*command, options->series);
     command->add_option("--output", options->output, "folder for the files under `outputs` (default: here)")
         ->type_name("DIR");
     add_schedule_option(*command, options->assembly);

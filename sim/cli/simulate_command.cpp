@@ -95,6 +95,9 @@ void simulate(Options options) {
     if (options.simulate.sample && options.simulate.numerics) {
         throw Error("a sampled run computes no values", {"--sample", 0, ""}, "leave out --numerics");
     }
+    if (options.simulate.series.interval != 0 && options.no_out) {
+        throw Error("series go to the timeline", {"--series", 0, ""}, "leave out --no-out");
+    }
     const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides);
     const Workload workload = open(options);
     if (options.out.empty()) options.out = "heddle-run-" + workload.name + "-" + hardware.name;
@@ -159,6 +162,7 @@ void add_simulate_command(CLI::App& app) {
     command->add_flag("--programmatic-launches", options->simulate.programmatic,
                       "GPU: each kernel begins while the one before ends, and waits for it with "
                       "griddepcontrol.wait");
+    add_series_options(*command, options->simulate.series);
     command->add_option("-j,--jobs", options->simulate.jobs, "worker processes; 0: one per core")
         ->check(CLI::Range(0u, 4096u))
         ->type_name("N")

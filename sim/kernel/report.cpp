@@ -7,6 +7,7 @@
 
 #include "sim/report/numbers.h"
 #include "sim/report/table.h"
+#include "sim/report/timeline.h"
 
 namespace heddle::kernel {
 namespace {
@@ -324,6 +325,23 @@ std::string kernel_run_json(const KernelRun& run, const std::vector<std::string>
     json["outputs"] = outputs;
     json["notes"] = run.notes;
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string kernel_timeline(const KernelRun& run, const std::string& device) {
+    sim::Timeline timeline(device);
+    double start_us = 0;
+    for (const LaunchReport& launch : run.launches) {
+        const double time_us = launch.timing.seconds * 1e6;
+        start_us -= time_us * (1 - share_beside_none(launch));
+        timeline.add_kernel(launch.kernel, "launch", start_us, time_us,
+                            {{"cycles", launch.timing.cycles},
+                             {"grid", {launch.grid.x, launch.grid.y, launch.grid.z}},
+                             {"block", {launch.block.x, launch.block.y, launch.block.z}},
+                             {"bound_by", launch.timing.bound_by}});
+        timeline.add_series(launch.timing.series, start_us);
+        start_us += time_us;
+    }
+    return timeline.text({{"hardware", device}});
 }
 
 std::string describe_failure(const KernelRun& run) {

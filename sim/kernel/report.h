@@ -21,6 +21,9 @@ std::string format_kernel_run(const KernelRun& run, const std::string& heading);
 ///     largest_absolute_error, largest_ulp, first: [{index, got, expected, ulp}]}], outputs[], notes[].
 std::string kernel_run_json(const KernelRun& run, const std::vector<std::string>& outputs);
 
+/// The launches one after another, and what was recorded over time, in the Chrome trace format.
+std::string kernel_timeline(const KernelRun& run, const std::string& device);
+
 /// One line for a comparison that failed: the exit message.
 std::string describe_failure(const KernelRun& run);
 

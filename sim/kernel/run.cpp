@@ -286,6 +286,7 @@ class Runner {
         options.tick_every_cycle = options_.tick_every_cycle;
         options.profile = options_.lines;
         options.sample = options_.sample;
+        options.series = options_.series;
         std::vector<std::size_t> named;
         for (const ArgumentDeclaration& argument : launch.arguments) {
             std::size_t buffer = 0;

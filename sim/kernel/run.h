@@ -30,6 +30,7 @@ struct RunOptions {
     /// Functional mode runs kernels as written, whatever this says.
     ptx::Assembly assembly = ptx::Assembly::scheduled;
     bool registers_of_ptxas = false;  ///< registers per thread: what ptxas counts, not the own allocation
+    models::gpu::SeriesSettings series;  ///< what is recorded over time
     bool sample = false;              ///< leave out what repeats; timing mode only
     /// Where the output of the kernels' printf goes; none: standard output.
     std::function<void(std::string_view)> print;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "sim/report/roofline.h"
+#include "sim/report/timeline.h"
 
 namespace heddle::sim {
 namespace {
@@ -133,26 +134,13 @@ std::string summary_json(const RunResult& result) {
 }
 
 std::string timeline_json(const RunResult& result) {
-    Json events = Json::array();
-    events.push_back(
-        {{"ph", "M"}, {"pid", 0}, {"name", "process_name"}, {"args", {{"name", result.hardware}}}});
-    events.push_back(
-        {{"ph", "M"}, {"pid", 0}, {"tid", 0}, {"name", "thread_name"}, {"args", {{"name", "kernels"}}}});
+    Timeline timeline(result.hardware);
     for (const KernelResult& kernel : result.kernels) {
-        events.push_back({{"ph", "X"},
-                          {"cat", kernel.kind},
-                          {"name", kernel.name},
-                          {"pid", 0},
-                          {"tid", 0},
-                          {"ts", kernel.start_us},
-                          {"dur", kernel.time_us},
-                          {"args", kernel_arguments(kernel)}});
+        timeline.add_kernel(kernel.name, kernel.kind, kernel.start_us, kernel.time_us,
+                            kernel_arguments(kernel));
+        if (kernel.series) timeline.add_series(*kernel.series, kernel.start_us - kernel.gap_us);
     }
-    Json json;
-    json["displayTimeUnit"] = "ns";
-    json["otherData"] = {{"workload", result.workload}, {"hardware", result.hardware}};
-    json["traceEvents"] = std::move(events);
-    return dump(json, 0);
+    return timeline.text({{"workload", result.workload}, {"hardware", result.hardware}});
 }
 
 }  // namespace heddle::sim

@@ -17,7 +17,8 @@ namespace heddle::sim {
 /// Everything outside `simulation` is the same bytes in every run of the same thing. Ends with a newline.
 std::string summary_json(const RunResult& result);
 
-/// timeline.json in the Chrome trace format (Perfetto and chrome://tracing open it): one slice per kernel.
+/// timeline.json in the Chrome trace format (Perfetto and chrome://tracing open it): one slice per kernel,
+/// and counters over time where they were recorded.
 std::string timeline_json(const RunResult& result);
 
 }  // namespace heddle::sim

@@ -51,7 +51,9 @@ class GpuJobs : public JobRunner {
   public:
     GpuJobs(const models::gpu::GpuConfig& config, const SimulateOptions& options,
             const program::GpuProgram& program, const std::vector<const PlannedLaunch*>& jobs)
-        : session_(config, options.tick_every_cycle, options.sample), program_(program), jobs_(jobs) {}
+        : session_(config, options.tick_every_cycle, options.sample, options.series),
+          program_(program),
+          jobs_(jobs) {}
     std::string run(std::size_t job) override { return to_text(session_.run(program_, *jobs_[job])); }
 
   private:
@@ -91,7 +93,14 @@ KernelResult kernel_result(const PlannedLaunch& planned, const LaunchOutcome& ou
     kernel.energy = outcome.energy;
     kernel.throughputs = outcome.throughputs;
     kernel.sampled = outcome.sampled;
+    kernel.series = outcome.series;
     return kernel;
+}
+
+/// What a recorded series adds to a key.
+std::string series_key(const models::gpu::SeriesSettings& series) {
+    if (series.interval == 0) return "";
+    return "series " + std::to_string(series.interval) + (series.by_sm ? " by SM\n" : " by GPC\n");
 }
 
 /// Outcomes of all distinct keys of the plan that are not `known`: from the cache, else simulated on workers.
@@ -99,7 +108,8 @@ std::map<std::string, LaunchOutcome> simulate_distinct(
     const trace::Trace& trace, const program::GpuProgram& program, const std::vector<PlannedLaunch>& plan,
     const models::gpu::GpuConfig& config, const SimulateOptions& options,
     const std::map<std::string, LaunchOutcome>& known, RunResult& result) {
-    const std::string device = device_key(config) + (options.sample ? "sampled\n" : "");
+    const std::string device =
+        device_key(config) + (options.sample ? "sampled\n" : "") + series_key(options.series);
     const KernelCache cache = options.tick_every_cycle ? KernelCache::disabled() : KernelCache::standard();
     std::map<std::string, LaunchOutcome> outcomes;
     std::map<std::string, const PlannedLaunch*> open;

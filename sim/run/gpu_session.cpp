@@ -8,8 +8,9 @@
 
 namespace heddle::sim {
 
-GpuSession::GpuSession(const models::gpu::GpuConfig& config, bool tick_every_cycle, bool sample)
-    : gpu_("gpu", config), tick_every_cycle_(tick_every_cycle), sample_(sample) {}
+GpuSession::GpuSession(const models::gpu::GpuConfig& config, bool tick_every_cycle, bool sample,
+                       models::gpu::SeriesSettings series)
+    : gpu_("gpu", config), tick_every_cycle_(tick_every_cycle), sample_(sample), series_(series) {}
 
 const ptx::LoadedKernel& GpuSession::load(const program::KernelText& text, ptx::Assembly assembly) {
     std::shared_ptr<ptx::LoadedKernel>& kernel = kernels_[{text.entry + "\n" + text.text, assembly}];
@@ -31,6 +32,7 @@ LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedL
     options.tick_every_cycle = tick_every_cycle_;
     options.sample = sample_ && values == nullptr;
     options.dependency_release = planned.dependency_release;
+    options.series = series_;
     for (const PlannedBuffer& planned_buffer : planned.buffers) {
         const program::Buffer& buffer = program.buffers[planned_buffer.buffer];
         const bool backed = values != nullptr || buffer.steering.has_value();
@@ -75,7 +77,7 @@ LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedL
     context.memory = &memory;
     context.mode = values != nullptr ? ptx::Mode::functional : ptx::Mode::timing;
     context.compute_capability = gpu_.config().compute_capability;
-    const models::gpu::KernelResult result = gpu_.run(context, options);
+    models::gpu::KernelResult result = gpu_.run(context, options);
 
     if (values != nullptr) {
         for (std::size_t i = 0; i < bases.size(); ++i) {
@@ -106,6 +108,8 @@ LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedL
         outcome.throughputs[one.name] = {one.unit, one.amount, one.ceiling};
     if (result.sampling.asked)
         outcome.sampled = {result.sampling.simulated, result.sampling.error, result.sampling.note};
+    if (result.series.interval != 0)
+        outcome.series = std::make_shared<const models::gpu::Series>(std::move(result.series));
     return outcome;
 }
 

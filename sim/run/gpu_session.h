@@ -24,7 +24,7 @@ using BufferValues = std::vector<std::vector<std::byte>>;
 class GpuSession {
   public:
     explicit GpuSession(const models::gpu::GpuConfig& config, bool tick_every_cycle = false,
-                        bool sample = false);
+                        bool sample = false, models::gpu::SeriesSettings series = {});
 
     /// Runs a launch in timing mode, or with real values when `values` is given.
     LaunchOutcome run(const program::GpuProgram& program, const PlannedLaunch& planned,
@@ -38,6 +38,7 @@ class GpuSession {
 
     models::gpu::Gpu gpu_;
     bool tick_every_cycle_, sample_;
+    models::gpu::SeriesSettings series_;
     /// By entry and text, and what becomes of it.
     std::map<std::pair<std::string, ptx::Assembly>, std::shared_ptr<ptx::LoadedKernel>> kernels_;
 };

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "sim/run/series_text.h"
+
 namespace heddle::sim {
 
 std::string to_text(const LaunchOutcome& o) {
@@ -23,6 +25,7 @@ std::string to_text(const LaunchOutcome& o) {
     };
     for (const auto& [name, t] : o.throughputs) json["throughputs"][name] = {t.unit, t.amount, t.ceiling};
     if (o.sampled) json["sampled"] = {o.sampled->simulated, o.sampled->error, o.sampled->note};
+    if (o.series) json["series"] = series_json(*o.series);
     return json.dump();
 }
 
@@ -52,6 +55,8 @@ LaunchOutcome outcome_from_text(const std::string& text) {
         o.sampled = {sampled.at(0).get<double>(), sampled.at(1).get<double>(),
                      sampled.at(2).get<std::string>()};
     }
+    if (json.contains("series"))
+        o.series = std::make_shared<const models::gpu::Series>(series_from_json(json.at("series")));
     return o;
 }
 

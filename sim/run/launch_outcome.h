@@ -3,9 +3,11 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 
+#include "models/gpu/kernel_result.h"
 #include "sim/run/result.h"
 
 namespace heddle::sim {
@@ -25,6 +27,7 @@ struct LaunchOutcome {
     std::map<std::string, Throughput> throughputs;
     std::optional<SampledKernel> sampled;
     std::map<std::string, double> energy;  ///< joules by where they went; empty where no power is modelled
+    std::shared_ptr<const models::gpu::Series> series;  ///< of SimulateOptions::series
 };
 std::string to_text(const LaunchOutcome& outcome);
 /// Throws std::exception when the text is not what to_text() wrote.

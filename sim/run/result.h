@@ -3,9 +3,12 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "models/gpu/kernel_result.h"
 
 namespace heddle::sim {
 
@@ -73,6 +76,8 @@ struct KernelResult {
     std::map<std::string, double> energy;
     std::map<std::string, Throughput> throughputs;  ///< GPU: "tensor", "fp32", "dram", "l2", "l1 and shared"
     std::optional<SampledKernel> sampled;
+    /// GPU, of SimulateOptions::series; the same for all launches of the same program.
+    std::shared_ptr<const models::gpu::Series> series;
 };
 
 /// Fractions of non-communication time (measured where known, else simulated). They add up to 1.

@@ -44,6 +44,8 @@ RunResult simulate(const trace::Trace& trace, const std::string& workload, const
                    const SimulateOptions& options) {
     const auto start = std::chrono::steady_clock::now();
     trace.check();
+    if (options.series.interval != 0 && !hardware.is_gpu())
+        throw Error("only GPUs record series", {"--series", 0, ""}, "leave it out");
     if (options.sample && !hardware.is_gpu())
         throw Error("only GPUs are sampled", {"--sample", 0, ""}, "leave it out: TPU programs are quick");
     if (options.programmatic && !hardware.is_gpu())

@@ -19,6 +19,7 @@ struct SimulateOptions {
     bool sample = false;  ///< GPU: leave out what repeats in a kernel; not with numerics
     /// GPU: every kernel is a programmatic dependent launch of the one before (lowering/gpu/programmatic.h).
     bool programmatic = false;
+    models::gpu::SeriesSettings series;  ///< GPU: what of each kernel is recorded over time
     std::string dump_programs;  ///< TPU: folder that gets the text of every distinct program; empty: none
     unsigned jobs = 0;          ///< worker processes; 0: as many as there are cores
     /// Called from the parent process with the fraction of the expected work done, 0..1.
