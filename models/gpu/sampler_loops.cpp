@@ -14,6 +14,7 @@ constexpr std::uint64_t kManyTurns = 8;
 constexpr double kOuterAlike = 0.02;  // turns of the loop around that differ by less are alike
 constexpr double kFirstAlike = 0.06;  // ... of the first, with what goes before it, and the second
 constexpr double kScatter = 0.1;      // of the same turn in different warps, at most
+constexpr double kUneven = 0.1;       // mean difference of thread blocks' rates that matters
 constexpr std::uint64_t kMostTurns = 1u << 16;
 /// Cycles of one leap within a loop, per cycle simulated up to then: slow trends show only in what is
 /// simulated.
@@ -148,9 +149,9 @@ void Sampler::start_batch() {
     }
 }
 
-// The mean period of the slowest loop, of which the others make whole multiples of turns; 0: they do not.
+// Finds out how many turns each warp makes while those of the slowest loop make one; false: no whole numbers.
 // Warps in the same loop scatter, and count by their mean.
-double Sampler::common_period(const std::vector<double>& periods) {
+bool Sampler::find_multiples(const std::vector<double>& periods) {
     constexpr double kMostMultiple = 64, kRemainder = 0.1;
     struct Group {
         double sum = 0, count = 0;
@@ -163,15 +164,58 @@ double Sampler::common_period(const std::vector<double>& periods) {
         group.sum += periods[i];
         ++group.count;
     }
-    double slowest = 0, sum = 0;
+    double slowest = 0;
     for (const auto& [at, group] : groups) slowest = std::max(slowest, group.mean());
     for (std::size_t i = 0; i < periods.size(); ++i) {
         const double ratio = slowest / groups[head(i)].mean(), multiple = std::round(ratio);
-        if (multiple > kMostMultiple || std::abs(ratio - multiple) > kRemainder * multiple) return 0;
+        if (multiple > kMostMultiple || std::abs(ratio - multiple) > kRemainder * multiple) return false;
         leaping_[i].multiple = static_cast<std::uint64_t>(multiple);
-        sum += multiple * periods[i];
     }
-    return sum / static_cast<double>(periods.size());
+    return true;
+}
+
+// The time in which the machine does the work of one turn of all, at the rate of the batch. Blocks that go
+// faster than others do more of it.
+double Sampler::measure_batch() {
+    struct Block {
+        double steps = 0, turn = 0;
+    };
+    std::map<std::uint32_t, Block> blocks;
+    Block all;
+    for (std::size_t i = 0; i < leaping_.size(); ++i) {
+        const LeapingWarp& one = leaping_[i];
+        Block& block = blocks[one.block];
+        const auto steps = static_cast<double>(one.watch->steps() - slots_[places_[i]].steps);
+        block.steps += steps;
+        all.steps += steps;
+        block.turn += static_cast<double>(one.steps());
+        all.turn += static_cast<double>(one.steps());
+    }
+    rates_before_.swap(rates_);
+    rates_.clear();
+    unevenness_ = 0;
+    for (const auto& [number, block] : blocks) {
+        const double rate = block.steps / block.turn / (all.steps / all.turn);
+        rates_[number] = rate;
+        unevenness_ += std::abs(rate - 1) / static_cast<double>(blocks.size());
+    }
+    return static_cast<double>(time() - batch_start_) * all.turn / all.steps;
+}
+
+// Blocks that were faster or slower than the mean in two batches stay so.
+void Sampler::set_rates() {
+    if (ptx::cluster_size(*plan_->launch) > 1) return;  // their blocks go together
+    double work = 0, turn = 0;
+    for (LeapingWarp& one : leaping_) {
+        const double now = rates_[one.block] - 1;
+        const auto found = rates_before_.find(one.block);
+        const double before = found == rates_before_.end() ? 0 : found->second - 1;
+        if (now * before > 0 && std::min(std::abs(now), std::abs(before)) > kUneven / 2)
+            one.rate = 1 + (now + before) / 2;
+        work += one.rate * static_cast<double>(one.steps());
+        turn += static_cast<double>(one.steps());
+    }
+    for (LeapingWarp& one : leaping_) one.rate *= turn / work;
 }
 
 // The warps that go round, and since the start of the batch how often the slowest did; 0: not all that move
@@ -189,6 +233,7 @@ std::uint64_t Sampler::find_turning(std::vector<double>& periods) {
             loop.alike < gone) {
             periods_.clear();
             batches_.clear();
+            rates_.clear();
             start_batch();
             inner_not_before_ = 0;
             leapt_ = 0;
@@ -209,8 +254,7 @@ bool Sampler::look_at_inner_loop() {
     const std::uint64_t fewest = find_turning(periods);
     if (time() < inner_not_before_ || fewest < kBatchTurns || time() - batch_start_ < kBatch) return false;
     const std::uint32_t head = leaping_.front().watch->loops()[leaping_.front().loop].head;
-    const double period = common_period(periods);
-    if (period == 0) {
+    if (!find_multiples(periods)) {
         // A few turns may come in bursts; many may not.
         obstacle_ = "the loops of its warps do not go round in step";
         if (fewest >= kManyTurns) start_batch();
@@ -222,9 +266,11 @@ bool Sampler::look_at_inner_loop() {
         start_batch();
         return false;
     }
-    end_batch(period);
+    end_batch(measure_batch());
     start_batch();
     if (!memory_settled(batches_.front(), batches_.back()) || !inner_settled(known_[head])) return false;
+    if (unevenness_ > kUneven && periods_.size() < 2) return false;
+    set_rates();
     if (!find_turn_around()) around_.clear();
     decision_ = Decision::inner_loop;
     return true;
@@ -274,8 +320,8 @@ void Sampler::end_batch(double period) {
 
 // ---- leaving out
 
-std::uint64_t Sampler::leave_out_turns(const std::vector<LeapingWarp>& warps, double period, double error,
-                                       std::uint64_t most, const Snapshot& from, const Snapshot& to) {
+double Sampler::leave_out_turns(const std::vector<LeapingWarp>& warps, double period, double error,
+                                std::uint64_t most, const Snapshot& from, const Snapshot& to) {
     LeapLimits limits;
     limits.margin = 0;
     limits.most = most;
@@ -285,18 +331,18 @@ std::uint64_t Sampler::leave_out_turns(const std::vector<LeapingWarp>& warps, do
         return 0;
     }
     const Cycle before = left_out_;
-    add(period * static_cast<double>(leap.turns), error, from, to, std::move(leap.performed), 0);
-    for (const LeapingWarp& one : warps)
-        one.watch->leap(one.loop, one.turn_steps, leap.turns * one.multiple, left_out_ - before);
+    add(period * leap.turns, error, from, to, std::move(leap.performed), 0);
+    for (std::size_t i = 0; i < warps.size(); ++i)
+        warps[i].watch->leap(warps[i].loop, warps[i].turn_steps, leap.of_warps[i], left_out_ - before);
     return leap.turns;
 }
 
 void Sampler::leave_out_inner_turns() {
     const double most = std::max(2.0, kMostBeyond * static_cast<double>(clock().now()) / period_);
-    const std::uint64_t turns = leave_out_turns(leaping_, period_, error_, static_cast<std::uint64_t>(most),
-                                                batches_.front(), batches_.back());
-    inner_left_out_ += turns;
-    leapt_ = static_cast<double>(turns);
+    const double turns = leave_out_turns(leaping_, period_, error_, static_cast<std::uint64_t>(most),
+                                         batches_.front(), batches_.back());
+    inner_left_out_ += static_cast<std::uint64_t>(std::llround(turns));
+    leapt_ = turns;
     leapt_period_ = period_;
     if (turns == 0) inner_not_before_ = time() + 8 * kBatch;
     after_leap();
@@ -305,9 +351,9 @@ void Sampler::leave_out_inner_turns() {
 
 // By its own branches.
 void Sampler::leave_out_outer_turns() {
-    const std::uint64_t turns =
-        leave_out_turns(leaping_, period_, error_, kMostTurns,
-                        snapshot_near(time() - static_cast<Cycle>(period_)), history_.back());
+    const auto turns = static_cast<std::uint64_t>(
+        std::llround(leave_out_turns(leaping_, period_, error_, kMostTurns,
+                                     snapshot_near(time() - static_cast<Cycle>(period_)), history_.back())));
     outer_attempted_ = outer_turns_ = outer_turns_ + turns;
     outer_left_out_ += turns;
     entries_.assign(entries_.size(), {});
@@ -320,8 +366,8 @@ bool Sampler::leave_out_turns_around() {
     const Snapshot& from = snapshot_near(time() - static_cast<Cycle>(around_period_));
     if (!memory_settled(from, history_.back())) return false;
     const Cycle before = left_out_;
-    const std::uint64_t turns =
-        leave_out_turns(around_, around_period_, around_error_, kMostOuterTurns, from, history_.back());
+    const auto turns = static_cast<std::uint64_t>(std::llround(
+        leave_out_turns(around_, around_period_, around_error_, kMostOuterTurns, from, history_.back())));
     if (turns == 0) return false;
     for (std::size_t i = 0; i < around_.size(); ++i) {
         Entry& entry = entries_[places_[i]];
