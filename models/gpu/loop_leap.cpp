@@ -49,36 +49,30 @@ Rehearsal rehearse(const ptx::LeapProgram& program, const std::vector<LeapingWar
     return result;
 }
 
-/// Turns of a warp when the mean warp makes `turns`, its multiple not counted: whole rings.
-std::uint64_t turns_of(const LeapingWarp& one, double turns, std::uint64_t ring) {
-    constexpr double kRounding = 1e-9;
-    return static_cast<std::uint64_t>(turns * one.rate / static_cast<double>(ring) + kRounding) * ring;
-}
-
-/// Performs `turns` turns of the mean warp. Returns for how many there was room; when that is less, no warp
-/// has moved.
-double perform(const ptx::LeapProgram& program, const std::vector<LeapingWarp>& warps, double turns,
-               std::uint64_t ring, std::vector<std::uint64_t>& performed) {
+/// Performs `turns` turns of every warp. Returns the fewest that one of them got to; when that is less, no
+/// warp has moved.
+std::uint64_t perform(const ptx::LeapProgram& program, const std::vector<LeapingWarp>& warps,
+                      std::uint64_t turns, std::uint64_t ring, std::vector<std::uint64_t>& performed) {
     performed.assign(program.actions().size(), 0);
     std::vector<ptx::WarpLeap> leaps;
     leaps.reserve(warps.size());
     std::vector<std::uint64_t> first(ring);
-    double room = turns;
+    std::uint64_t fewest = turns;
     for (const LeapingWarp& one : warps) {
         leaps.emplace_back(program, *one.warp, performed);
-        const std::uint64_t steps = one.steps(), wanted = turns_of(one, room, ring);
+        const std::uint64_t steps = one.steps();
         std::uint64_t done = 0;
-        for (; done < wanted && leaps.back().turn(steps); ++done) {
+        for (; done < fewest && leaps.back().turn(steps); ++done) {
             std::uint64_t& expected = first[done % ring];
             if (done < ring) expected = leaps.back().signature();
             if (expected != leaps.back().signature()) break;
         }
-        if (done < wanted) room = static_cast<double>(done / ring * ring) / one.rate;
+        fewest = std::min(fewest, done);
     }
-    if (room < turns) {
+    if (fewest < turns) {
         for (ptx::WarpLeap& leap : leaps) leap.undo();
     }
-    return room;
+    return fewest;
 }
 
 }  // namespace
@@ -87,30 +81,20 @@ Leap leap_together(const ptx::LeapProgram& program, const std::vector<LeapingWar
                    const LeapLimits& limits) {
     Leap leap;
     if (warps.empty()) return leap;
-    const double first = warps.front().rate;
-    const auto most = static_cast<std::uint64_t>(static_cast<double>(limits.most) * first) + 1;
-    const Rehearsal rehearsal = rehearse(program, warps, std::max(most, 2 * kLongestRing));
-    double possible =
-        std::min(static_cast<double>(limits.most),
-                 static_cast<double>(rehearsal.turns - std::min(rehearsal.turns, limits.margin)) / first);
-    for (unsigned attempt = 0; attempt < 4; ++attempt) {
-        double wanted = 0, one_each = 0;
-        for (const LeapingWarp& one : warps) {
-            wanted += static_cast<double>(turns_of(one, possible, rehearsal.ring) * one.steps());
-            one_each += static_cast<double>(one.steps());
-        }
-        if (wanted == 0) {
+    // Far enough for the ring to be seen.
+    const Rehearsal rehearsal = rehearse(program, warps, std::max(limits.most, 2 * kLongestRing));
+    std::uint64_t possible = std::min(rehearsal.turns, limits.most + limits.margin);
+    for (unsigned attempt = 0; attempt < 3; ++attempt) {
+        const std::uint64_t turns =
+            possible <= limits.margin ? 0 : (possible - limits.margin) / rehearsal.ring * rehearsal.ring;
+        if (turns == 0) {
             leap.obstacle = "its loops have few turns left, or no two of them are alike";
             return leap;
         }
-        const double room = perform(program, warps, possible, rehearsal.ring, leap.performed);
-        if (room == possible) {
-            for (const LeapingWarp& one : warps)
-                leap.of_warps.push_back(turns_of(one, possible, rehearsal.ring) * one.multiple);
-            leap.turns = wanted / one_each;
-            return leap;
-        }
-        possible = room;
+        possible = perform(program, warps, turns, rehearsal.ring, leap.performed);
+        if (possible != turns) continue;
+        leap.turns = turns;
+        return leap;
     }
     leap.obstacle = "its thread blocks go round different numbers of times";
     return leap;

@@ -19,8 +19,6 @@ struct LeapingWarp {
     /// round the whole ring.
     std::uint64_t multiple = 1;
     std::uint64_t turn_steps = 0;  ///< instructions of one of its turns
-    /// Of its block, relative to the mean: older blocks of an SM go first. The same for all of a cluster.
-    double rate = 1;
     std::uint64_t steps() const { return multiple * turn_steps; }
 };
 
@@ -30,15 +28,14 @@ struct LeapLimits {
 };
 
 struct Leap {
-    double turns = 0;                      ///< mean of what was asked for; 0: nothing was done
-    std::vector<std::uint64_t> of_warps;   ///< turns of each warp, `multiple` counted
+    std::uint64_t turns = 0;               ///< of the slowest warps; 0: nothing was done
     std::vector<std::uint64_t> performed;  ///< by instruction of the kernel: times that warps performed it
     std::string obstacle;                  ///< why nothing was done
 };
 
-/// All warps perform the same number of turns, times their `rate` and `multiple`: as many as every one of
-/// them has left, but for the margin, and whole rings: after that, every barrier is used again as before. The
-/// watches are left to the caller.
+/// All warps perform the same number of turns (times their `multiple`): as many as every one of them has
+/// left, but for the margin, and whole rings: after that, every barrier is used again as before. The watches
+/// are left to the caller.
 Leap leap_together(const ptx::LeapProgram& program, const std::vector<LeapingWarp>& warps,
                    const LeapLimits& limits);
 

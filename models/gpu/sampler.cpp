@@ -45,8 +45,8 @@ void Sampler::reset() {
     places_.clear();
     entries_.clear();
     fresh_leap_ = false;
-    rates_.clear();
-    rates_before_.clear();
+    early_.clear();
+    early_time_ = 0;
     unevenness_ = 0;
     leapt_ = leapt_period_ = 0;
     around_guess_ = around_seen_ = around_turns_ = correction_ = 0;

@@ -88,8 +88,10 @@ class Sampler : public Block {
     bool look_at_outer_loop();
     bool look_at_inner_loop();
     bool find_multiples(const std::vector<double>& periods);
-    double measure_batch();
-    void set_rates();
+    double measure_batch(const std::vector<double>& periods);
+    bool blocks_settled();
+    std::map<std::uint32_t, double> positions() const;
+    double most_turns() const;
     void end_batch(double period);
     bool uniform_blocks();
     bool memory_settled(const Snapshot& from, const Snapshot& to) const;
@@ -100,8 +102,8 @@ class Sampler : public Block {
     void correct(double turns, double difference);
     std::uint64_t find_turning(std::vector<double>& periods);
     bool inner_settled(Known& known);
-    double leave_out_turns(const std::vector<LeapingWarp>& warps, double period, double error,
-                           std::uint64_t most, const Snapshot& from, const Snapshot& to);
+    std::uint64_t leave_out_turns(const std::vector<LeapingWarp>& warps, double period, double error,
+                                  std::uint64_t most, const Snapshot& from, const Snapshot& to);
     void leave_out_inner_turns();
     void leave_out_outer_turns();
     bool leave_out_turns_around();
@@ -133,11 +135,12 @@ class Sampler : public Block {
 
     // The present batch of turns, and those before it in the same loops.
     Cycle batch_start_ = 0;
-    std::deque<Snapshot> batches_;                          // at the ends of the last few
-    std::vector<double> periods_;                           // of the last few: cycles per turn
-    std::map<std::uint32_t, Known> known_;                  // by the loop's head
-    std::map<std::uint32_t, double> rates_, rates_before_;  // of blocks, in the last two batches of a visit
-    double unevenness_ = 0;                                 // of rates_
+    std::deque<Snapshot> batches_;           // at the ends of the last few
+    std::vector<double> periods_;            // of the last few: cycles per turn
+    std::map<std::uint32_t, Known> known_;   // by the loop's head
+    std::map<std::uint32_t, double> early_;  // positions() at the end of the visit's first batch
+    Cycle early_time_ = 0;
+    double unevenness_ = 0;  // mean difference of blocks' rates from the mean, in the last batch
     Cycle inner_not_before_ = 0;
     double period_ = 0, error_ = 0;  // of what was decided
     bool fresh_leap_ = false;

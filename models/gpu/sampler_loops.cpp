@@ -15,10 +15,11 @@ constexpr double kOuterAlike = 0.02;  // turns of the loop around that differ by
 constexpr double kFirstAlike = 0.06;  // ... of the first, with what goes before it, and the second
 constexpr double kScatter = 0.1;      // of the same turn in different warps, at most
 constexpr double kUneven = 0.1;       // mean difference of thread blocks' rates that matters
+constexpr double kDrift = 0.1;        // turns by which thread blocks drift apart in a leap, at most
 constexpr std::uint64_t kMostTurns = 1u << 16;
 /// Cycles of one leap within a loop, per cycle simulated up to then: slow trends show only in what is
 /// simulated.
-constexpr double kMostBeyond = 5;
+constexpr double kMostBeyond = 3;
 constexpr std::uint64_t kMostOuterTurns = 32;  // before another one is simulated and compared
 
 }  // namespace
@@ -174,9 +175,9 @@ bool Sampler::find_multiples(const std::vector<double>& periods) {
     return true;
 }
 
-// The time in which the machine does the work of one turn of all, at the rate of the batch. Blocks that go
-// faster than others do more of it.
-double Sampler::measure_batch() {
+// The time in which the machine does the work of one turn of all. Where thread blocks go at different rates,
+// fast ones do more of it than slow ones; else warps only scatter.
+double Sampler::measure_batch(const std::vector<double>& periods) {
     struct Block {
         double steps = 0, turn = 0;
     };
@@ -191,31 +192,61 @@ double Sampler::measure_batch() {
         block.turn += static_cast<double>(one.steps());
         all.turn += static_cast<double>(one.steps());
     }
-    rates_before_.swap(rates_);
-    rates_.clear();
     unevenness_ = 0;
     for (const auto& [number, block] : blocks) {
         const double rate = block.steps / block.turn / (all.steps / all.turn);
-        rates_[number] = rate;
         unevenness_ += std::abs(rate - 1) / static_cast<double>(blocks.size());
     }
-    return static_cast<double>(time() - batch_start_) * all.turn / all.steps;
+    double sum = 0, inverse = 0;
+    for (std::size_t i = 0; i < periods.size(); ++i) {
+        const double period = periods[i] * static_cast<double>(leaping_[i].multiple);
+        sum += period;
+        inverse += 1 / period;
+    }
+    const auto count = static_cast<double>(periods.size());
+    return unevenness_ > kUneven ? count / inverse : sum / count;
 }
 
-// Blocks that were faster or slower than the mean in two batches stay so.
-void Sampler::set_rates() {
-    if (ptx::cluster_size(*plan_->launch) > 1) return;  // their blocks go together
-    double work = 0, turn = 0;
-    for (LeapingWarp& one : leaping_) {
-        const double now = rates_[one.block] - 1;
-        const auto found = rates_before_.find(one.block);
-        const double before = found == rates_before_.end() ? 0 : found->second - 1;
-        if (now * before > 0 && std::min(std::abs(now), std::abs(before)) > kUneven / 2)
-            one.rate = 1 + (now + before) / 2;
-        work += one.rate * static_cast<double>(one.steps());
-        turn += static_cast<double>(one.steps());
+// Turns that each thread block has made.
+std::map<std::uint32_t, double> Sampler::positions() const {
+    struct Block {
+        double steps = 0, turn = 0;
+    };
+    std::map<std::uint32_t, Block> blocks;
+    for (const LeapingWarp& one : leaping_) {
+        Block& block = blocks[one.block];
+        block.steps += static_cast<double>(one.watch->steps());
+        block.turn += static_cast<double>(one.steps());
     }
-    for (LeapingWarp& one : leaping_) one.rate *= turn / work;
+    std::map<std::uint32_t, double> result;
+    for (const auto& [number, block] : blocks) result[number] = block.steps / block.turn;
+    return result;
+}
+
+// Thread blocks that share requests when they are in step share fewer when they are not, and drift apart as
+// in a random walk, with the root of the time; some always go before others. Then the machine is not in a
+// lasting state. Where warps hand each other the stages of a ring, other things decide the time.
+bool Sampler::blocks_settled() {
+    if (ptx::cluster_size(*plan_->launch) > 1) return true;
+    for (const LeapingWarp& one : leaping_)
+        if (one.multiple > 1) return true;
+    if (unevenness_ > kUneven) {
+        obstacle_ = "its thread blocks go at different rates";
+        return false;
+    }
+    const std::map<std::uint32_t, double> now = positions();
+    if (early_.size() != now.size() || time() <= early_time_) return false;
+    const auto count = static_cast<double>(now.size());
+    double mean = 0, squares = 0;
+    for (const auto& [block, turns] : now) mean += (turns - early_[block]) / count;
+    for (const auto& [block, turns] : now) {
+        const double drift = turns - early_[block] - mean;
+        squares += drift * drift / count;
+    }
+    const double left_out = most_turns() * period_, seen = static_cast<double>(time() - early_time_);
+    if (std::sqrt(squares) * (std::sqrt(1 + left_out / seen) - 1) <= kDrift) return true;
+    obstacle_ = "its thread blocks drift apart";
+    return false;
 }
 
 // The warps that go round, and since the start of the batch how often the slowest did; 0: not all that move
@@ -233,7 +264,6 @@ std::uint64_t Sampler::find_turning(std::vector<double>& periods) {
             loop.alike < gone) {
             periods_.clear();
             batches_.clear();
-            rates_.clear();
             start_batch();
             inner_not_before_ = 0;
             leapt_ = 0;
@@ -266,11 +296,14 @@ bool Sampler::look_at_inner_loop() {
         start_batch();
         return false;
     }
-    end_batch(measure_batch());
+    end_batch(measure_batch(periods));
+    if (periods_.size() == 1) {
+        early_ = positions();
+        early_time_ = time();
+    }
     start_batch();
     if (!memory_settled(batches_.front(), batches_.back()) || !inner_settled(known_[head])) return false;
-    if (unevenness_ > kUneven && periods_.size() < 2) return false;
-    set_rates();
+    if (!blocks_settled()) return false;
     if (!find_turn_around()) around_.clear();
     decision_ = Decision::inner_loop;
     return true;
@@ -320,8 +353,8 @@ void Sampler::end_batch(double period) {
 
 // ---- leaving out
 
-double Sampler::leave_out_turns(const std::vector<LeapingWarp>& warps, double period, double error,
-                                std::uint64_t most, const Snapshot& from, const Snapshot& to) {
+std::uint64_t Sampler::leave_out_turns(const std::vector<LeapingWarp>& warps, double period, double error,
+                                       std::uint64_t most, const Snapshot& from, const Snapshot& to) {
     LeapLimits limits;
     limits.margin = 0;
     limits.most = most;
@@ -331,18 +364,22 @@ double Sampler::leave_out_turns(const std::vector<LeapingWarp>& warps, double pe
         return 0;
     }
     const Cycle before = left_out_;
-    add(period * leap.turns, error, from, to, std::move(leap.performed), 0);
-    for (std::size_t i = 0; i < warps.size(); ++i)
-        warps[i].watch->leap(warps[i].loop, warps[i].turn_steps, leap.of_warps[i], left_out_ - before);
+    add(period * static_cast<double>(leap.turns), error, from, to, std::move(leap.performed), 0);
+    for (const LeapingWarp& one : warps)
+        one.watch->leap(one.loop, one.turn_steps, leap.turns * one.multiple, left_out_ - before);
     return leap.turns;
 }
 
+double Sampler::most_turns() const {
+    return std::max(2.0, kMostBeyond * static_cast<double>(clock().now()) / period_);
+}
+
 void Sampler::leave_out_inner_turns() {
-    const double most = std::max(2.0, kMostBeyond * static_cast<double>(clock().now()) / period_);
-    const double turns = leave_out_turns(leaping_, period_, error_, static_cast<std::uint64_t>(most),
-                                         batches_.front(), batches_.back());
-    inner_left_out_ += static_cast<std::uint64_t>(std::llround(turns));
-    leapt_ = turns;
+    const std::uint64_t turns =
+        leave_out_turns(leaping_, period_, error_, static_cast<std::uint64_t>(most_turns()), batches_.front(),
+                        batches_.back());
+    inner_left_out_ += turns;
+    leapt_ = static_cast<double>(turns);
     leapt_period_ = period_;
     if (turns == 0) inner_not_before_ = time() + 8 * kBatch;
     after_leap();
@@ -351,9 +388,9 @@ void Sampler::leave_out_inner_turns() {
 
 // By its own branches.
 void Sampler::leave_out_outer_turns() {
-    const auto turns = static_cast<std::uint64_t>(
-        std::llround(leave_out_turns(leaping_, period_, error_, kMostTurns,
-                                     snapshot_near(time() - static_cast<Cycle>(period_)), history_.back())));
+    const std::uint64_t turns =
+        leave_out_turns(leaping_, period_, error_, kMostTurns,
+                        snapshot_near(time() - static_cast<Cycle>(period_)), history_.back());
     outer_attempted_ = outer_turns_ = outer_turns_ + turns;
     outer_left_out_ += turns;
     entries_.assign(entries_.size(), {});
@@ -366,8 +403,8 @@ bool Sampler::leave_out_turns_around() {
     const Snapshot& from = snapshot_near(time() - static_cast<Cycle>(around_period_));
     if (!memory_settled(from, history_.back())) return false;
     const Cycle before = left_out_;
-    const auto turns = static_cast<std::uint64_t>(std::llround(
-        leave_out_turns(around_, around_period_, around_error_, kMostOuterTurns, from, history_.back())));
+    const std::uint64_t turns =
+        leave_out_turns(around_, around_period_, around_error_, kMostOuterTurns, from, history_.back());
     if (turns == 0) return false;
     for (std::size_t i = 0; i < around_.size(); ++i) {
         Entry& entry = entries_[places_[i]];
