@@ -6,6 +6,8 @@
 #include <random>
 #include <set>
 
+#include "models/gpu/access_pattern.h"
+
 using namespace heddle;
 using namespace heddle::models;
 using namespace heddle::models::gpu;
@@ -131,4 +133,36 @@ TEST_CASE("atomics on one word are served one after another") {
     std::array<std::uint16_t, 32> conflicts;
     count_conflicts(access, lines, conflicts);
     for (unsigned i = 0; i < 4; ++i) REQUIRE(conflicts[i] == 4);
+}
+
+TEST_CASE("a remembered access gives what looking at every lane gives") {
+    std::mt19937 random(7);
+    AccessPattern pattern;
+    CoalescedAccess remembered, computed;
+    for (unsigned turn = 0; turn < 2000; ++turn) {
+        const unsigned bytes = 1u << random() % 5;
+        const std::uint64_t base = 0x7f0000000000u + random() % 64 * bytes, stride = random() % 40 * bytes;
+        const std::uint32_t lanes = random() % 4 == 0 ? random() | 1u : ~0u;
+        const unsigned swizzle = random() % 2 * 7;
+        // The same pattern a few times, elsewhere each time, by a whole warp or parts of it.
+        for (unsigned repeat = 0; repeat < 3; ++repeat) {
+            const std::uint64_t start = base + random() % 8 * kLineBytes;
+            ptx::MemoryAccess access = make(bytes, lanes, [&](unsigned lane) {
+                return start + lane * stride + ((lane / 8) ^ (lane & swizzle)) * bytes;
+            });
+            for (unsigned lane = 0; lane < 32; ++lane)
+                access.shared_address[lane] = static_cast<std::uint32_t>(access.address[lane] % 65536);
+            access.zero_filled_lanes = 0;
+            REQUIRE(pattern.shared_wavefronts(access) == wavefronts_by_definition(access));
+            REQUIRE(pattern.shared_wavefronts_of_copy(access) == shared_wavefronts_of_copy(access));
+            pattern.coalesce(access, remembered);
+            coalesce(access, computed);
+            REQUIRE(remembered.count == computed.count);
+            for (unsigned i = 0; i < computed.count; ++i) {
+                REQUIRE(remembered.lines[i].line == computed.lines[i].line);
+                REQUIRE(remembered.lines[i].sectors == computed.lines[i].sectors);
+            }
+            REQUIRE(pattern.wavefronts_of_coalesced(access) == shared_wavefronts(access));
+        }
+    }
 }
