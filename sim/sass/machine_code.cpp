@@ -295,9 +295,12 @@ std::string bulk_name(const Instruction& n) {
 std::int64_t barrier_immediate(const Instruction& n, const InstructionInfo& info) {
     switch (info.synchronisation) {
         case Synchronisation::cta_barrier:
-            for (const ptx::Operand& operand : n.operands)
+            // bar.red writes a register first.
+            for (const ptx::Operand& operand : n.operands) {
                 if (operand.kind == ptx::Operand::Kind::immediate)
                     return static_cast<std::int64_t>(operand.bits & 15);
+                if (!n.has(Modifier::red)) return kInRegister;
+            }
             return 0;
         case Synchronisation::fewer_registers:
         case Synchronisation::more_registers:

@@ -175,6 +175,7 @@ class RecordingBlock final : public models::gpu::BlockSource {
     std::deque<RecordingWarp> warps_;
     std::vector<PackedWarp> recorded_;
     std::map<std::uint64_t, ptx::MemoryBarrierState> barriers_;  // as last seen, before the present step
+    std::array<std::uint64_t, 16> arrivals_{};                   // at barriers, before the present step
     unsigned running_ = 0;
 };
 
@@ -183,13 +184,16 @@ ptx::StepResult RecordingWarp::step(std::uint64_t clock) {
     block_.see_barriers(instruction);
     const ptx::StepResult result = inner_.step(clock);
     // A wait that has to wait is performed again.
-    const bool again = inner_.blocked() && !inner_.finished() && inner_.next() == instruction;
-    if (!again) block_.record(inner_.index(), instruction, result);
+    if (result.info->memory_barrier == ptx::MemoryBarrierUse::none ||
+        !ptx::will_perform_again(*inner_.ptx_warp(), instruction))
+        block_.record(inner_.index(), instruction, result);
     return result;
 }
 
 void RecordingBlock::see_barriers(std::uint32_t instruction) {
     const std::vector<MachineLine>& code = source_.code_[instruction];
+    if (!code.empty() && code.front().immediate == kInRegister)
+        arrivals_ = ptx::barrier_states(*inner_->ptx_cta());
     if (barriers_.empty() || code.empty() || code.front().opcode.rfind("SYNCS", 0) != 0) return;
     for (auto& [address, state] : barriers_) {
         if (const auto now = ptx::memory_barrier_state(*inner_->ptx_cta(), address)) state = *now;
@@ -234,6 +238,11 @@ void RecordingBlock::record(unsigned warp, std::uint32_t instruction, const ptx:
         const bool barrier = line.opcode.rfind("SYNCS", 0) == 0;
         if (barrier && result.access != nullptr && result.access->lanes != 0)
             immediate = change_of_barrier(*result.info, *result.access);
+        if (immediate == kInRegister) {
+            const auto now = ptx::barrier_states(*inner_->ptx_cta());
+            const auto changed = std::mismatch(now.begin(), now.end(), arrivals_.begin()).first;
+            immediate = std::min<std::int64_t>(changed - now.begin(), 15);
+        }
         if (result.started_operations != 0) {
             const auto started = inner_->started().first(result.started_operations);
             const std::uint64_t base = base_of(started);

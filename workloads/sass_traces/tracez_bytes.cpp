@@ -14,8 +14,8 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::size_t kLongestHeader = 1 << 20, kLargestDictionary = 64u << 20;
-/// Of the text of a chunk: thousands of times what tracers write.
-constexpr std::uint64_t kLargestChunk = 256u << 20;
+/// Of the text of a chunk: many times what tracers write.
+constexpr std::uint64_t kLargestChunk = 16u << 20;
 
 struct FreeContext {
     void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }

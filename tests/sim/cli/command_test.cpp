@@ -220,6 +220,30 @@ TEST_CASE("the examples still work") {
     CHECK(folder.entries() == 0);
 }
 
+TEST_CASE("recorded kernels run, and a run of PTX becomes a trace") {
+    const std::string examples = HEDDLE_SOURCE_DIR "/examples/";
+    Folder folder;
+    const std::string on = " --hardware a100-sxm --json";
+    const Json kept =
+        Json::parse(heddle(folder, "simulate " + examples + "traces/saxpy/kernelslist.g" + on).out);
+    // 20 blocks of 8 warps, 16 instructions each; of the last 3 warps but one one is cut and two leave
+    // after 7.
+    CHECK(kept["warp_instructions"] == 157 * 16 + 3 * 7 + 1);
+    CHECK(kept["entries"][0]["name"] == "saxpy");
+    REQUIRE(heddle(folder, "kernel " + examples + "kernels/saxpy/launch.yaml --record-trace new" + on).code ==
+            0);
+    const Json again = Json::parse(heddle(folder, "simulate new/kernelslist.g" + on).out);
+    CHECK(again["entries"][0]["name"] == "saxpy");
+    // The same kernel, from what is recorded now and from what was.
+    CHECK(again["entries"][0]["l1"] == kept["entries"][0]["l1"]);
+    CHECK(heddle(folder, "kernel " + examples + "kernels/saxpy/launch.yaml --record-trace new" + on).code ==
+          2);
+    CHECK(heddle(folder, "simulate new/kernelslist.g --unknown-as texture" + on).code == 2);
+    CHECK(heddle(folder, "simulate new/kernelslist.g --numerics" + on).code == 2);
+    CHECK(heddle(folder, "simulate new/kernelslist.g --hardware tpu-v3").code == 2);
+    CHECK(heddle(folder, "simulate missing/kernelslist.g" + on).code == 2);
+}
+
 TEST_CASE("a cut trace file is an error in one line") {
     Folder folder;
     REQUIRE(heddle(folder, "trace export mlp step.et").code == 0);

@@ -101,6 +101,7 @@ TEST_CASE("Products of warpgroups, tensor copies and mbarriers of a Hopper kerne
     INFO(runs.recorded.cycles << " cycles, from the trace " << runs.again.cycles);
     CHECK(runs.again.tensor_macs == runs.recorded.tensor_macs);
     CHECK(runs.again.l2.sectors == runs.recorded.l2.sectors);
+    CHECK(runs.forced == 0);
     CHECK(runs.undescribed == 0);
     CHECK(std::abs(difference(runs)) < 0.05);
 }
