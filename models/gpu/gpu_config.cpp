@@ -1,5 +1,6 @@
 #include "models/gpu/gpu_config.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "models/gpu/gpc_layout.h"
@@ -137,7 +138,9 @@ void describe(GpuConfig& c, ParameterList& list) {
              "Of a copy of a few bytes between host and device.");
     describe(c.power, list);
     list.add("launch.before", c.launch.before, time, 0, 1e-3,
-             "From the end of earlier work to the first thread block.");
+             "From the end of earlier work in the stream to the first thread block.");
+    list.add("launch.graph_before", c.launch.graph_before, time, 0, 1e-3,
+             "From the end of a kernel to the first thread block of the next in the same CUDA graph.");
     list.add("launch.gap", c.launch.gap, time, 0, 1e-3,
              "The part of launch.before between two kernels, which a profiler counts for neither.");
     list.add("launch.after", c.launch.after, time, 0, 1e-3,
@@ -216,9 +219,18 @@ std::vector<std::string> check(const GpuConfig& c) {
             "crossbar.gpc_latency is a part of crossbar.latency and must be shorter");
     require(c.power.idle + c.power.active < c.power.limit,
             "power.idle and power.active together must be below power.limit");
+    require(c.launch.graph_before <= c.launch.before,
+            "launch.graph_before must not be longer than launch.before");
     check_gpc_sizes(c.sm, problems);
     for (const std::string& problem : models::check(c.hbm)) problems.push_back(problem);
     return problems;
+}
+
+GpuConfig in_graph(GpuConfig config) {
+    const double saved = config.launch.before - config.launch.graph_before;
+    config.launch.before -= saved;
+    config.launch.gap = std::max(0.0, config.launch.gap - saved);
+    return config;
 }
 
 }  // namespace heddle::models::gpu

@@ -18,7 +18,7 @@ struct L2Config {
     std::uint32_t slices = 80;
     std::uint32_t ways = 16;
     /// So many consecutive bytes lie in one slice, and in one row of a bank of the memory behind it.
-    std::uint32_t interleave_bytes = 128;
+    std::uint32_t interleave_bytes = 512;
     double bytes_per_cycle = 64;  ///< data of one slice
     double write_cost = 2;        ///< cycles of the data array per sector written, of one read
     std::uint32_t latency = 92;   ///< from arrival at the slice to the response leaving it, hit
@@ -44,8 +44,8 @@ struct CrossbarConfig {
     std::uint32_t gpc_latency = 10;   ///< the part of it between the SM and its GPC's port
     double request_bytes = 32;        ///< per cycle from one SM: store data; a load takes one cycle
     double response_bytes = 64;       ///< per cycle to one SM
-    double gpc_request_bytes = 320;   ///< per cycle from one GPC: store data; a load counts as one sector
-    double gpc_response_bytes = 640;  ///< per cycle to one GPC
+    double gpc_request_bytes = 336;   ///< per cycle from one GPC: store data; a load counts as one sector
+    double gpc_response_bytes = 672;  ///< per cycle to one GPC
     std::uint32_t coalescer = 1024;   ///< lines under way to a GPC that further SMs may join; 0: none
 };
 void describe(CrossbarConfig& config, ParameterList& list);

@@ -47,7 +47,7 @@ struct MemoryConfig {
     std::uint32_t read_queue = 64;   ///< reads of a pseudo channel among which the scheduler chooses
     std::uint32_t write_queue = 64;  ///< the same of writes
     std::uint32_t write_high = 40;   ///< queued writes at which the bus turns to writing though reads wait
-    std::uint32_t batch = 32;        ///< requests that are served before the bus turns while others wait
+    std::uint32_t batch = 64;        ///< requests that are served before the bus turns while others wait
     double starvation = 2e-6;        ///< a request that has waited so long is next
     RowPolicy row_policy = RowPolicy::adaptive;
     double row_timeout = 100e-9;  ///< of the adaptive row policy

@@ -24,7 +24,7 @@ kernels::GemmMachine gemm_machine(const models::gpu::GpuConfig& config, kernels:
     machine.memory_read = 0.842 * config.hbm.bandwidth;
     machine.memory_write = config.hbm.bandwidth;
     // An empty kernel beside what the launch itself takes: handing out the block, its first and last cycles.
-    machine.launch = config.launch.before + config.launch.after + 1.08e-6;
+    machine.launch = config.launch.graph_before + config.launch.after + 1.08e-6;
     const models::gpu::PowerConfig& power = config.power;
     machine.static_power = (power.idle + power.active) / power.limit;
     machine.power_clock = power.nominal_clock;

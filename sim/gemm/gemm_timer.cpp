@@ -73,7 +73,7 @@ struct GemmTimer::Run {
 };
 
 GemmTimer::GemmTimer(const models::gpu::GpuConfig& config, const GemmTimerOptions& options)
-    : config_(config), options_(options), session_(config, false, options.sample) {}
+    : config_(models::gpu::in_graph(config)), options_(options), session_(config_, false, options.sample) {}
 
 GemmTimer::Run GemmTimer::run(const GemmQuestion& question, const kernels::GemmChoice& choice, double clock) {
     program::GpuProgram program = gemm_program(question, config_, choice);

@@ -1,8 +1,8 @@
 // Every kernel of the library on the model: values or none, skipping cycles or not, the cycles are the same.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstring>
 #include <memory>
-#include <set>
 #include <string>
 
 #include "isa/numerics/formats.h"
@@ -147,30 +147,29 @@ TEST_CASE("library kernels take the same cycles in every mode on a machine like 
     compare_all(runner);
 }
 
-TEST_CASE("the scheduling pass makes no library kernel slower by more than 2 %") {
-    // Bound by atomics, whose time depends on the order in which they reach memory; one of which the pass
-    // spills registers, as ptxas does, and which as written has more than there are; and some, 5 to 9 %
-    // slower, for a reason not found: docs/scheduling.md.
-    const std::set<std::string> exceptions{"scatter and add rows",
-                                           "attention gradient d128 64 keys causal edges",
-                                           "gemm wgmma bf16_bf16_128x128x64_stages4_1x1_coop2_tn_raster0_v1",
-                                           "momentum SGD, width 1, grid stride",
-                                           "momentum SGD, width 2, grid stride",
-                                           "gemm simt f32 batched split-K",
-                                           "gemm wgmma bf16_bf16_128x128x64_stages4_1x1_coop2_nn_raster0_v1",
-                                           "gemm wgmma bf16_bf16_128x128x64_stages4_1x1_coop2_tt_raster0_v1",
-                                           "gemm wgmma f32_f32_128x128x32_stages4_1x1_coop2_nt_raster0_v1"};
+TEST_CASE("the scheduling pass makes library kernels faster, and few of them a little slower") {
+    // Which are slower, and why as far as it is known: docs/scheduling.md. Kernels this small change by some
+    // per cent with the order in which their loads reach memory.
+    constexpr double kSlower = 1.02, kMuchSlower = 1.1;
     Runner runner(models::gpu::GpuConfig{});
-    std::size_t faster = 0;
-    for (const LibraryKernel& sample : kernels::library_samples(90)) {
+    // Of which the pass spills registers, as ptxas does, and which as written has more than there are.
+    const std::string spilled = "attention gradient d128 64 keys causal edges";
+    const std::vector<LibraryKernel> samples = kernels::library_samples(90);
+    std::size_t faster = 0, slower = 0;
+    double logarithms = 0;
+    for (const LibraryKernel& sample : samples) {
         const auto cycles = [&](ptx::Assembly assembly) {
             return static_cast<double>(runner.run(sample, ptx::Mode::timing, false, assembly).cycles);
         };
         const double written = cycles(ptx::Assembly::as_written),
                      scheduled = cycles(ptx::Assembly::scheduled);
         CAPTURE(sample.name, written, scheduled);
-        if (exceptions.count(sample.name) == 0) CHECK(scheduled <= 1.02 * written);
-        faster += scheduled < written ? 1 : 0;
+        if (sample.name != spilled) CHECK(scheduled <= kMuchSlower * written);
+        if (scheduled > kSlower * written) ++slower;
+        if (scheduled < written) ++faster;
+        logarithms += std::log(scheduled / written);
     }
-    CHECK(faster > 50);  // the pass has done something
+    CHECK(faster > 50);
+    CHECK(slower * 8 <= samples.size());
+    CHECK(logarithms / static_cast<double>(samples.size()) < std::log(0.99));
 }
