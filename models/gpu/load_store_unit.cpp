@@ -40,11 +40,12 @@ LoadStoreUnit::LoadStoreUnit(const GpuConfig& config, CrossbarPort& port)
       instruction_time_(fine(config.load_store.instruction_interval)),
       wavefront_time_(fine(128 / config.load_store.wavefront_bytes)),
       fill_time_(fine(128 / config.load_store.wavefront_bytes * config.bulk_copy.write_conflict)) {
-    reset(config.l1.unified_bytes);
+    begin(config.l1.unified_bytes);
+    reset();
 }
 
-void LoadStoreUnit::reset(std::uint64_t l1_bytes) {
-    l1_.resize(l1_bytes, config_.l1.ways);
+void LoadStoreUnit::reset() {
+    l1_.clear();
     unit_.reset();
     loads_.clear();
     waiters_.clear();

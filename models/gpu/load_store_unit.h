@@ -48,7 +48,9 @@ class LoadStoreUnit {
     static constexpr std::uint32_t kNone = ~std::uint32_t{0};
 
     LoadStoreUnit(const GpuConfig& config, CrossbarPort& port);
-    void reset(std::uint64_t l1_bytes);
+    void reset();
+    /// After reset(): L1 takes this much of the unified memory.
+    void begin(std::uint64_t l1_bytes) { l1_.resize(l1_bytes, config_.l1.ways); }
 
     /// `start`: the cycle in which the instruction leaves its sub-core's queue. `ready`: the cycle in which
     /// its result can be used, kNever when that depends on L2: then completed() will tell.

@@ -42,7 +42,7 @@ void Sm::end_of_elaboration() {
 void Sm::reset() {
     for (SubCore& sub_core : sub_cores_) sub_core.reset(config_.sm.scheduler, config_.load_store.queue);
     port_.reset();
-    load_store_.reset(config_.l1.unified_bytes);
+    load_store_.reset();
     bulk_copies_.reset();
     cluster_port_.reset();
     warpgroup_unit_.reset();
@@ -80,7 +80,7 @@ void Sm::begin(const LaunchPlan& plan) {
     plan_ = &plan;
     clustered_ = ptx::cluster_size(*plan.launch) > 1;
     check_registers();
-    load_store_.reset(plan.occupancy.l1_bytes);
+    load_store_.begin(plan.occupancy.l1_bytes);
     instructions_.begin(config_.instruction_cache, plan.kernel.lines, kSubCores);
     constants_.begin(config_.constant_cache, kSubCores);
     port_.set_window(plan.launch->access_policy_window);

@@ -5,8 +5,12 @@
 namespace heddle::models {
 
 void SectoredCache::resize(std::uint64_t bytes, unsigned ways, bool slots) {
+    const auto sets = static_cast<std::uint32_t>(bytes / kLineBytes / ways);
+    if (sets == sets_ && ways == ways_ && slots == slots_) return clear();
+    clear_ = false;
     ways_ = ways;
-    sets_ = static_cast<std::uint32_t>(bytes / kLineBytes / ways);
+    sets_ = sets;
+    slots_ = slots;
     hash_ = SliceHash(sets_ == 0 ? 1 : sets_);
     order_at_ = (4 * ways_ + 7) / 8 * 8;
     sectors_at_ = order_at_ + sizeof(EvictionOrder);
@@ -18,6 +22,8 @@ void SectoredCache::resize(std::uint64_t bytes, unsigned ways, bool slots) {
 }
 
 void SectoredCache::clear() {
+    if (clear_) return;
+    clear_ = true;
     EvictionOrder order;
     order.reset(ways_);
     for (std::uint32_t set = 0; set < sets_; ++set) {

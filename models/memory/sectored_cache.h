@@ -136,6 +136,7 @@ class SectoredCache {
     /// Gives line `index` to `key`, with no sector valid.
     void assign(Index index, std::uint64_t key, EvictionPolicy policy = EvictionPolicy::none) {
         const std::uint32_t set = index / kMostWays;
+        clear_ = false;
         tags_of(set)[index % kMostWays] = tag_of(key);
         sectors(index) = Sectors{};
         EvictionOrder& order = order_of(set);
@@ -227,6 +228,7 @@ class SectoredCache {
     unsigned block_shift_ = 6;
     std::uint32_t order_at_ = 0, sectors_at_ = 0, slots_at_ = 0;  // bytes from the block's beginning
     unsigned most_last_ = ~0u;
+    bool slots_ = false, clear_ = false;  // clear_: nothing was assigned since clear()
     std::vector<Chunk> storage_;
 };
 
