@@ -57,8 +57,8 @@ std::vector<sim::GemmAnswer> time_all(const models::gpu::GpuConfig& config, cons
 std::string describe_answer(const sim::GemmQuestion& question, const models::gpu::GpuConfig& config,
                             const sim::GemmAnswer& answer) {
     const double work = 2.0 * question.m * question.n * question.k;
-    const double peak =
-        2 * sim::gemm_machine(config, kernel_type_of(question)).macs_per_cycle * config.sm.count * answer.clock;
+    const double peak = 2 * sim::gemm_machine(config, kernel_type_of(question)).macs_per_cycle *
+                        config.sm.count * answer.clock;
     std::string text = fmt::format(
         "{:.2f} us: {:.1f} TFLOP/s, {:.1f} % of the peak at {:.0f} MHz, {:.0f} W\n", answer.seconds * 1e6,
         work / answer.seconds / 1e12, 100 * work / answer.seconds / peak, answer.clock / 1e6, answer.power);

@@ -2,7 +2,6 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
-#include <span>
 #include <string_view>
 
 #include "isa/common/error.h"
@@ -107,7 +106,7 @@ void run_launches(const Options& options) {
     std::vector<std::string> outputs = kernel::write_outputs(file, result, options.output);
     if (!options.timeline.empty()) {
         const std::string text = kernel::kernel_timeline(result, options.hardware);
-        kernel::write_file(options.timeline, std::as_bytes(std::span(text)));
+        write_file(options.timeline, text);
         outputs.push_back(options.timeline);
     }
     if (options.json) {

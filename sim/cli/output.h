@@ -8,4 +8,7 @@ namespace heddle::cli {
 /// Writes the text to stdout. Throws heddle::Error when it cannot (a full disk, a closed pipe).
 void print(const std::string& text);
 
+/// Writes a file beside its place and renames it, so that nobody ever reads half of it. Throws heddle::Error.
+void write_file(const std::string& path, const std::string& text);
+
 }  // namespace heddle::cli

@@ -1,7 +1,6 @@
 // heddle simulate
 #include <cstdio>
 #include <memory>
-#include <span>
 
 #include "isa/common/error.h"
 #include "isa/sass/opcode_table.h"
@@ -10,7 +9,6 @@
 #include "sim/cli/progress.h"
 #include "sim/cli/workload.h"
 #include "sim/config/hardware.h"
-#include "sim/kernel/files.h"
 #include "sim/report/run_directory.h"
 #include "sim/report/summary.h"
 #include "sim/report/table.h"
@@ -77,7 +75,7 @@ void run_recorded(const Options& options) {
         result = sass::run_traces(options.workload, hardware, run);
     }
     const std::string json = sass::trace_run_json(result);
-    if (!options.out.empty()) kernel::write_file(options.out, std::as_bytes(std::span(json)));
+    if (!options.out.empty()) write_file(options.out, json);
     print(options.json ? json : sass::format_trace_run(result));
 }
 

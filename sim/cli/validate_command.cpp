@@ -85,22 +85,6 @@ validation::ValidationOptions validation_options(const Options& options, Progres
     return chosen;
 }
 
-/// Written aside and renamed, so that no half of a report is ever read.
-void write_file(const std::string& path, const std::string& text) {
-    const std::string aside = path + ".part";
-    std::ofstream stream(aside, std::ios::binary);
-    stream << text;
-    stream.close();
-    std::error_code failure;
-    if (stream) fs::rename(aside, path, failure);
-    if (!stream || failure) {
-        std::error_code ignored;
-        fs::remove(aside, ignored);
-        throw Error("cannot write the file", {path, 0, ""},
-                    "does the folder exist, and may you write there?");
-    }
-}
-
 std::string table_for_people(const Validation& validation, bool rows) {
     std::string text;
     for (const Comparison& comparison : validation.comparisons)

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <filesystem>
-#include <fstream>
 #include <memory>
 
 #include "isa/common/error.h"
@@ -26,21 +25,6 @@ struct Options {
     double weight_copies = 6;
     bool closed_form = false, full = false;
 };
-
-void write_file(const std::string& path, const std::string& text) {
-    const std::string aside = path + ".part";
-    std::ofstream stream(aside, std::ios::binary);
-    stream << text;
-    stream.close();
-    std::error_code failure;
-    if (stream) fs::rename(aside, path, failure);
-    if (!stream || failure) {
-        std::error_code ignored;
-        fs::remove(aside, ignored);
-        throw Error("cannot write the file", {path, 0, ""},
-                    "does the folder exist, and may you write there?");
-    }
-}
 
 std::vector<validation::GemmRow> chosen_rows(const Options& options) {
     std::vector<validation::GemmRow> rows = validation::read_gemm_table(options.data, options.column);

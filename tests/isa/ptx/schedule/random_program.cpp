@@ -3,6 +3,8 @@
 #include <array>
 #include <vector>
 
+#include "../launch.h"
+
 namespace heddle::ptx::test {
 namespace {
 
@@ -289,6 +291,25 @@ class Writer {
 
 std::string random_module(std::uint32_t seed) {
     return Writer(seed).run();
+}
+
+RandomRun run_random(const LoadedKernel& kernel, std::uint32_t seed) {
+    Device device;
+    std::vector<std::uint32_t> data(kRandomThreads * kRandomSliceBytes / 4);
+    std::mt19937 random(seed ^ 0x9e3779b9u);
+    for (std::uint32_t& value : data) value = random() >> (random() % 24);
+    const std::uint64_t at = device.upload("data", data);
+    const std::uint64_t results =
+        device.upload("results", std::vector<std::uint32_t>(kRandomThreads * kRandomResultBytes / 4));
+    LaunchContext launch;
+    launch.kernel = &kernel;
+    launch.grid = {1};
+    launch.block = {kRandomThreads};
+    launch.parameters = pack_parameters(kernel, std::vector{argument(at), argument(results)});
+    launch.memory = &device.memory;
+    run_functionally(launch);
+    return {device.download<std::uint32_t>(at, data.size()),
+            device.download<std::uint32_t>(results, kRandomThreads * kRandomResultBytes / 4)};
 }
 
 }  // namespace heddle::ptx::test

@@ -18,29 +18,6 @@ std::string with_directive(std::string text, const std::string& directive) {
     return text;
 }
 
-struct Outcome {
-    std::vector<std::uint32_t> data, results;
-};
-
-Outcome run(const LoadedKernel& kernel, std::uint32_t seed) {
-    Device device;
-    std::vector<std::uint32_t> data(kRandomThreads * kRandomSliceBytes / 4);
-    std::mt19937 random(seed ^ 0x9e3779b9u);
-    for (std::uint32_t& value : data) value = random() >> (random() % 24);
-    const std::uint64_t at = device.upload("data", data);
-    const std::uint64_t results =
-        device.upload("results", std::vector<std::uint32_t>(kRandomThreads * kRandomResultBytes / 4));
-    LaunchContext launch;
-    launch.kernel = &kernel;
-    launch.grid = {1};
-    launch.block = {kRandomThreads};
-    launch.parameters = pack_parameters(kernel, std::vector{argument(at), argument(results)});
-    launch.memory = &device.memory;
-    run_functionally(launch);
-    return {device.download<std::uint32_t>(at, data.size()),
-            device.download<std::uint32_t>(results, kRandomThreads * kRandomResultBytes / 4)};
-}
-
 /// `values` loads, all alive until the products at the end, in a loop of eight turns.
 std::string many_values(unsigned values) {
     std::string body =
@@ -80,7 +57,7 @@ TEST_CASE("spills: random programs compute the same bits with sixteen registers"
         REQUIRE(tight.spills().store_bytes >= tight.spills().stack_bytes);
         ++spilled;
         fits += tight.register_count() <= 16 ? 1 : 0;
-        const Outcome expected = run(free, seed), outcome = run(tight, seed);
+        const RandomRun expected = run_random(free, seed), outcome = run_random(tight, seed);
         REQUIRE(outcome.results == expected.results);
         REQUIRE(outcome.data == expected.data);
     }
