@@ -9,7 +9,10 @@ namespace {
 double peak_rate(const trace::Trace& trace, const trace::Op& op, const models::gpu::GpuConfig& config) {
     const double per_sm_cycle = [&] {
         const bool contracts = op.kind == trace::OpKind::matmul || op.kind == trace::OpKind::attention ||
-                               op.kind == trace::OpKind::attention_grad;
+                               op.kind == trace::OpKind::attention_grad ||
+                               op.kind == trace::OpKind::convolution ||
+                               op.kind == trace::OpKind::convolution_data_grad ||
+                               op.kind == trace::OpKind::convolution_weight_grad;
         const bool half = !op.inputs.empty() && trace::bytes_of(trace.tensor(op.inputs[0]).type) == 2;
         return contracts && half ? 2 * config.tensor.f16 : 256.0;  // 128 fused multiply-adds a cycle
     }();

@@ -43,7 +43,9 @@ double expected_cost(const program::GpuProgram& program, const PlannedLaunch& pl
     for (const PlannedBuffer& b : planned.buffers)
         bytes += static_cast<double>(program.buffers[b.buffer].bytes);
     const bool tensor = op.kind == trace::OpKind::matmul || op.kind == trace::OpKind::attention ||
-                        op.kind == trace::OpKind::attention_grad;
+                        op.kind == trace::OpKind::attention_grad || op.kind == trace::OpKind::convolution ||
+                        op.kind == trace::OpKind::convolution_data_grad ||
+                        op.kind == trace::OpKind::convolution_weight_grad;
     return 1000 + bytes / 64 + (tensor ? trace::floating_point_operations(trace, op) / 2500 : 0);
 }
 

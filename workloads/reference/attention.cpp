@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "workloads/expression/expression.h"
 #include "workloads/reference/kernels.h"
 
 namespace heddle::reference {
@@ -11,7 +12,8 @@ namespace {
 struct Sizes {
     std::size_t batch, heads, key_heads, queries, keys, dimension, value_dimension;
     bool causal;
-    double scale;
+    double scale, dropout;
+    std::uint64_t stream;
 
     Sizes(const Op& op, const Tensor& q, const Tensor& k, const Tensor& v)
         : batch(static_cast<std::size_t>(q.shape[0])),
@@ -22,7 +24,9 @@ struct Sizes {
           dimension(static_cast<std::size_t>(q.shape[3])),
           value_dimension(static_cast<std::size_t>(v.shape[3])),
           causal(op.integer("causal", 0) != 0),
-          scale(op.real("scale", 1 / std::sqrt(static_cast<double>(q.shape[3])))) {}
+          scale(op.real("scale", 1 / std::sqrt(static_cast<double>(q.shape[3])))),
+          dropout(op.real("dropout", 0)),
+          stream(static_cast<std::uint64_t>(op.integer("stream", 0))) {}
 
     std::size_t query_row(std::size_t b, std::size_t h, std::size_t i) const {
         return (b * heads + h) * queries + i;
@@ -34,6 +38,12 @@ struct Sizes {
     /// Keys that a query sees: with a causal mask the last query sees all keys.
     std::size_t visible(std::size_t i) const {
         return causal ? std::min(keys, i + 1 + (keys > queries ? keys - queries : 0)) : keys;
+    }
+
+    /// What dropout multiplies a weight by.
+    double kept(std::size_t row, std::size_t j) const {
+        if (dropout == 0) return 1;
+        return expression::random_uniform(stream, row * keys + j) >= dropout ? 1 / (1 - dropout) : 0;
     }
 
     template <class Visit>
@@ -72,7 +82,7 @@ void run_attention(const Context& c) {
         for (std::size_t j = 0; j < seen; ++j) {
             const double* value = &v[s.key_row(b, h, j) * s.value_dimension];
             for (std::size_t d = 0; d < s.value_dimension; ++d)
-                out[row * s.value_dimension + d] += weight[j] / sum * value[d];
+                out[row * s.value_dimension + d] += weight[j] * s.kept(row, j) / sum * value[d];
         }
     });
     c.scatter_output(0, out);
@@ -93,8 +103,11 @@ void run_attention_grad(const Context& c) {
             const std::size_t key = s.key_row(b, h, j);
             const double score = s.scale * dot(&q[row * s.dimension], &k[key * s.dimension], s.dimension);
             const double p = std::exp(score - log_sum[row]);
-            const double ds = p * (dot(g, &v[key * s.value_dimension], s.value_dimension) - delta) * s.scale;
-            for (std::size_t d = 0; d < s.value_dimension; ++d) dv[key * s.value_dimension + d] += p * g[d];
+            const double kept = s.kept(row, j);
+            const double dp = kept * dot(g, &v[key * s.value_dimension], s.value_dimension);
+            const double ds = p * (dp - delta) * s.scale;
+            for (std::size_t d = 0; d < s.value_dimension; ++d)
+                dv[key * s.value_dimension + d] += kept * p * g[d];
             for (std::size_t d = 0; d < s.dimension; ++d) {
                 dq[row * s.dimension + d] += ds * k[key * s.dimension + d];
                 dk[key * s.dimension + d] += ds * q[row * s.dimension + d];

@@ -102,6 +102,27 @@ void execute_op(const trace::Trace& trace, const trace::Op& op, TensorValues& va
         case OpKind::attention_grad:
             run_attention_grad(context);
             break;
+        case OpKind::convolution:
+            run_convolution(context);
+            break;
+        case OpKind::convolution_data_grad:
+            run_convolution_data_grad(context);
+            break;
+        case OpKind::convolution_weight_grad:
+            run_convolution_weight_grad(context);
+            break;
+        case OpKind::pooling:
+            run_pooling(context);
+            break;
+        case OpKind::pooling_grad:
+            run_pooling_grad(context);
+            break;
+        case OpKind::lstm_cell:
+            run_lstm_cell(context);
+            break;
+        case OpKind::lstm_cell_grad:
+            run_lstm_cell_grad(context);
+            break;
         case OpKind::embedding:
             run_embedding(context);
             break;

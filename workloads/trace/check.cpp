@@ -5,6 +5,7 @@
 #include "isa/common/error.h"
 #include "workloads/expression/expression.h"
 #include "workloads/trace/shape.h"
+#include "workloads/trace/sliding_window.h"
 #include "workloads/trace/trace.h"
 
 namespace heddle::trace {
@@ -63,6 +64,32 @@ class OpCheck {
                 operands(6, 6, 3, 3);
                 attention(in(1), in(2), in(3));
                 for (std::size_t i = 0; i < 3; ++i) same_count("gradient", out(i), in(i + 1).elements());
+                break;
+            case OpKind::convolution:
+                operands(2, 3, 1, 1);
+                filters(convolution_sizes(trace_, op_), op_.inputs.size() > 2 ? &in(2) : nullptr);
+                break;
+            case OpKind::convolution_data_grad:
+                operands(2, 2, 1, 1);
+                convolution_sizes(trace_, op_);
+                break;
+            case OpKind::convolution_weight_grad:
+                operands(2, 2, 1, 2);
+                filters(convolution_sizes(trace_, op_), op_.outputs.size() > 1 ? &out(1) : nullptr);
+                break;
+            case OpKind::pooling:
+                operands(1, 1, 1, 2);
+                pooling_sizes(trace_, op_);
+                if (op_.outputs.size() > 1) positions(out(1), out(0));
+                break;
+            case OpKind::pooling_grad:
+                pooling_grad();
+                break;
+            case OpKind::lstm_cell:
+                lstm_cell();
+                break;
+            case OpKind::lstm_cell_grad:
+                lstm_cell_grad();
                 break;
             case OpKind::embedding:
                 operands(2, 2, 1, 1);
@@ -316,6 +343,43 @@ class OpCheck {
         if (k.shape[0] != q.shape[0] || v.shape[0] != q.shape[0]) fail("q, k and v have different batches");
         if (k.shape[1] == 0 || q.shape[1] % k.shape[1] != 0)
             fail("heads of q are not a multiple of the heads of k");
+        const double dropout = op_.real("dropout", 0);
+        if (!(dropout >= 0 && dropout < 1)) fail("dropout is not a probability below 1");
+    }
+
+    void filters(const ConvolutionSizes& sizes, const Tensor* bias) const {
+        if (bias != nullptr) same_count("bias", *bias, sizes.filters);
+    }
+    void positions(const Tensor& tensor, const Tensor& y) const {
+        if (!op_.attributes.contains("pooling") || op_.text("pooling") != "max")
+            fail("only the maximum has a position");
+        same_count("positions", tensor, y.elements());
+    }
+    void pooling_grad() const {
+        operands(1, 3, 1, 1);
+        if (pooling_sizes(trace_, op_).maximum && op_.inputs.size() < 2)
+            fail("the gradient of a maximum needs x");
+        if (op_.inputs.size() > 1) same_count("x", in(1), out(0).elements());
+        if (op_.inputs.size() > 2) positions(in(2), in(0));
+    }
+
+    void lstm_cell() const {
+        operands(3, 5, 2, 3);
+        const std::int64_t cells = in(2).elements(), columns = last(in(2));
+        same_count("gates", in(0), 4 * cells);
+        same_count("gates", in(1), 4 * cells);
+        for (std::size_t i = 3; i < op_.inputs.size(); ++i) same_count("bias", in(i), 4 * columns);
+        for (std::size_t i = 0; i < op_.outputs.size(); ++i)
+            same_count("result", out(i), i == 2 ? 4 * cells : cells);
+    }
+    void lstm_cell_grad() const {
+        operands(5, 5, 2, 2);
+        const std::int64_t cells = in(2).elements();
+        last(in(2));
+        for (const std::size_t i : {0u, 1u, 3u}) same_count("operand", in(i), cells);
+        same_count("gates", in(4), 4 * cells);
+        same_count("d gates", out(0), 4 * cells);
+        same_count("dc", out(1), cells);
     }
 
     void copy() const {

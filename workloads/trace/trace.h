@@ -43,9 +43,9 @@ enum class OpKind : std::uint8_t {
     elementwise,  ///< attribute "expression", numbers s0, s1 in "scalars"; inputs broadcast to the first
                   ///< output's shape, NumPy rules; all outputs have the same number of elements
     reduce,       ///< x [, more] -> y [, more]; attributes "reduction" (sum, mean, max, min, norm2), "axes"
-             ///< (absent: all). Optional "expression" over the inputs (broadcast to the first) applied
-             ///< before; result i reduces its output i. "argument" = 1: the second result is the index of the
-             ///< extremum
+                  ///< (absent: all). Optional "expression" over the inputs (broadcast to the first) applied
+    ///< before; result i reduces its output i. "argument" = 1: the second result is the index of the
+    ///< extremum
     softmax_cross_entropy,       ///< logits [N, C], labels [N] -> loss per row [N], probabilities [N, C]
     softmax_cross_entropy_grad,  ///< probabilities, labels [, d loss [N]] -> d logits, times "scale" (1/N:
                                  ///< mean loss)
@@ -55,21 +55,37 @@ enum class OpKind : std::uint8_t {
     layer_norm_grad,  ///< dy, x, mean, rstd, gamma -> dx [, d gamma, d beta]
     attention,        ///< q, k, v [batch, heads, sequence, head_dim] -> out [, log-sum-exp [batch, heads,
                 ///< sequence]]; attributes causal, "scale" (default 1/sqrt(head_dim)); k and v may have fewer
-                ///< heads (grouped)
+                ///< heads (grouped). "dropout" p: a weight is kept, and divided by 1 - p, when random(stream,
+                ///< its position in [batch, heads, queries, keys]) >= p, with "stream" as in expressions
     attention_grad,  ///< d out, q, k, v, out, log-sum-exp -> dq, dk, dv
+    convolution,     ///< x, w [, bias] -> y. "layout" nchw (default): x [N, C, space...], w [filters, C /
+                     ///< groups, window...], or nhwc: x [N, space..., C], w [filters, window..., C / groups].
+                     ///< Attributes "strides", "dilation" (1), "padding" (0; one per axis, or low and high of
+                     ///< each), "groups" (1). workloads/trace/sliding_window.h
+    convolution_data_grad,    ///< dy, w -> dx
+    convolution_weight_grad,  ///< dy, x -> dw [, d bias]
+    pooling,  ///< x -> y [, position of the maximum in its plane]; attributes "pooling" (max, mean),
+              ///< "window", "strides" (1), "padding", "dilation", "layout", "round_up" (0; as ceil_mode),
+              ///< "padding_counts" (1; mean)
+    pooling_grad,  ///< dy [, x [, positions]] -> dx; max needs x (the first maximum has the gradient) or, as
+                   ///< third, positions
+    lstm_cell,  ///< products with x and with h [N, 4H] (input, forget, cell, output gate), c [N, H] [, bias,
+                ///< second bias [4H]] -> h', c' [N, H] [, gates after sigmoid and tanh [N, 4H]]
+    lstm_cell_grad,  ///< dh', dc', c, c' [N, H], gates [N, 4H] -> d gates [N, 4H] (before sigmoid and tanh),
+                     ///< dc [N, H]
     embedding,       ///< table [V, D], indices [N] -> [N, D]
     embedding_grad,  ///< d out [N, D], indices [N] -> d table [V, D]
     copy,            ///< copy, cast, reshape, broadcast; transpose with "permutation": y axis i is x axis
                      ///< permutation[i]
     concat,          ///< attribute "axis"
     fill,            ///< -> y; attribute "value"; with "step" element i is value + i * step (a range)
-    gather,  ///< x, indices [, more indices] -> y, attribute "axis" (default 0). Indices replace the axis;
-             ///< several index tensors of one shape replace as many axes from "axis" on. "along" = 1: one
-             ///< index per result element, as take_along_axis (the axis may be dropped)
-    scatter,     ///< x, indices [, more], updates -> y: gather's positions of x overwritten, or added to
-                 ///< ("accumulate" = 1)
-    random,      ///< -> y; attributes "distribution" (uniform, integer), "low", "high", "stream"
-    host_copy,   ///< between host and device; attribute "direction" (host_to_device, device_to_host)
+    gather,     ///< x, indices [, more indices] -> y, attribute "axis" (default 0). Indices replace the axis;
+                ///< several index tensors of one shape replace as many axes from "axis" on. "along" = 1: one
+                ///< index per result element, as take_along_axis (the axis may be dropped)
+    scatter,    ///< x, indices [, more], updates -> y: gather's positions of x overwritten, or added to
+                ///< ("accumulate" = 1)
+    random,     ///< -> y; attributes "distribution" (uniform, integer), "low", "high", "stream"
+    host_copy,  ///< between host and device; attribute "direction" (host_to_device, device_to_host)
     collective,  ///< attributes "collective" (all_reduce, all_gather, ...), "bytes"
     unknown,     ///< not understood: has a measured time or counts as unknown, never as zero
 };

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "workloads/expression/expression.h"
+#include "workloads/trace/sliding_window.h"
 #include "workloads/trace/trace.h"
 
 namespace heddle::trace {
@@ -15,6 +16,12 @@ double attention_operations(const Trace& trace, const Op& op) {
     const Tensor& k = trace.tensor(op.inputs.at(backward ? 2 : 1));
     const double pairs = static_cast<double>(q.elements()) * static_cast<double>(k.shape.at(2));
     return pairs * (backward ? 10.0 : 4.0) * (op.integer("causal", 0) != 0 ? 0.5 : 1.0);
+}
+
+/// 2 for each pair of an output and a position of the window, in the padding or not: as vendors count.
+double convolution_operations(const ConvolutionSizes& sizes) {
+    return 2.0 * static_cast<double>(sizes.batch * sizes.space.outputs()) *
+           static_cast<double>(sizes.filters * sizes.group_channels() * sizes.space.positions());
 }
 
 double matmul_operations(const Trace& trace, const Op& op) {
@@ -36,6 +43,27 @@ double floating_point_operations(const Trace& trace, const Op& op) {
         case OpKind::attention:
         case OpKind::attention_grad:
             return attention_operations(trace, op);
+        case OpKind::convolution:
+        case OpKind::convolution_data_grad:
+        case OpKind::convolution_weight_grad:
+            return convolution_operations(convolution_sizes(trace, op));
+        // One comparison or addition per position of the window; a gradient goes to one position of it or to
+        // each.
+        case OpKind::pooling:
+        case OpKind::pooling_grad: {
+            const PoolingSizes sizes = pooling_sizes(trace, op);
+            const bool each = op.kind == OpKind::pooling || !sizes.maximum;
+            return static_cast<double>(sizes.batch * sizes.channels * sizes.space.outputs()) *
+                   static_cast<double>(each ? sizes.space.positions() : 1);
+        }
+        // Per cell four additions of the products (and of each bias), three sigmoids, two tanh, and
+        // c' = f c + i g, h' = o tanh(c'): 3 + 1.
+        case OpKind::lstm_cell:
+            return input_elements(2) * (4.0 * static_cast<double>(op.inputs.size() - 2) + 9);
+        // tanh(c'); do, dc' + dh o (1 - tanh^2): 1 + 4; di, dg, df, dc: 4; derivatives of three sigmoids (3)
+        // and a tanh (3).
+        case OpKind::lstm_cell_grad:
+            return input_elements(2) * 22;
         case OpKind::elementwise:
             return static_cast<double>(trace.tensor(op.outputs.at(0)).elements()) *
                    expression::operations_per_element(expression::parse(op.text("expression")));

@@ -76,7 +76,7 @@ class Rule {
         op.kind = kind;
         op.name = op_.name + ".gradient";
         op.inputs = operands;
-        for (const char* key : {"causal", "scale", "epsilon"}) {
+        for (const char* key : {"causal", "scale", "epsilon", "dropout", "stream"}) {
             if (op_.attributes.contains(key)) op.attributes[key] = op_.attributes.at(key);
         }
         std::vector<Tensor> outputs;

@@ -83,3 +83,24 @@ TEST_CASE("element types have their sizes and names") {
         CHECK(op_kind_from_name(name_of(kind)) == kind);
     }
 }
+
+TEST_CASE("convolution: the first layer of ResNet-50 as papers count it; the same for its gradients") {
+    // 7 x 7 with stride 2 on 224 x 224: 118,013,952 multiply-adds (He et al. 2016 count 3.8e9 in all).
+    Specimen s;
+    s.op.kind = OpKind::convolution;
+    s.op.attributes["strides"] = std::int64_t{2};
+    s.op.attributes["padding"] = std::int64_t{3};
+    s.add(ElementType::f16, {1, 3, 224, 224}, true);
+    s.add(ElementType::f16, {64, 3, 7, 7}, true);
+    s.add(ElementType::f16, {1, 64, 112, 112}, false);
+    CHECK(floating_point_operations(s.trace, s.op) == 2.0 * 118013952);
+    CHECK(bytes_moved(s.trace, s.op) == 2.0 * (3 * 224 * 224 + 64 * 3 * 49 + 64 * 112 * 112));
+    s.op.kind = OpKind::convolution_data_grad;
+    s.op.inputs = {2, 1};
+    s.op.outputs = {0};
+    CHECK(floating_point_operations(s.trace, s.op) == 2.0 * 118013952);
+    s.op.kind = OpKind::convolution_weight_grad;
+    s.op.inputs = {2, 0};
+    s.op.outputs = {1};
+    CHECK(floating_point_operations(s.trace, s.op) == 2.0 * 118013952);
+}

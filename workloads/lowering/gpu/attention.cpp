@@ -72,6 +72,7 @@ Problem problem_of(const GpuProgramBuilder& b, std::size_t first) {
     if ((p.head_dim != 64 && p.head_dim != 128) || v.shape[3] != q.shape[3]) {
         throw Unsupported{"no attention kernel for heads of " + std::to_string(p.head_dim)};
     }
+    if (b.op().real("dropout", 0) != 0) throw Unsupported{"no attention kernel with dropout"};
     if (p.heads % p.kv_heads != 0) throw Unsupported{"no attention kernel for this grouping of heads"};
     return p;
 }

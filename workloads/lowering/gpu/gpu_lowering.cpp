@@ -47,6 +47,14 @@ void lower_op(GpuProgramBuilder& b) {
             return lower_scatter(b);
         case OpKind::random:
             return lower_random(b);
+        case OpKind::convolution:
+        case OpKind::convolution_data_grad:
+        case OpKind::convolution_weight_grad:
+        case OpKind::pooling:
+        case OpKind::pooling_grad:
+        case OpKind::lstm_cell:
+        case OpKind::lstm_cell_grad:
+            throw Unsupported{"no kernel for " + name_of(b.op().kind)};
         case OpKind::host_copy:
             throw Unsupported{"host copy"};
         case OpKind::collective:

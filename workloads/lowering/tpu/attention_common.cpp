@@ -17,6 +17,7 @@ AttentionSizes attention_sizes(const ProgramBuilder& program, std::size_t first)
     sizes.key_heads = extent(1, 1);
     sizes.keys = extent(1, 2);
     sizes.value_depth = extent(2, 3);
+    if (program.op().real("dropout", 0) != 0) throw Unsupported{"no attention program with dropout"};
     sizes.causal = program.op().integer("causal", 0) != 0;
     sizes.scale = program.op().real("scale", 1 / std::sqrt(static_cast<double>(sizes.depth)));
     sizes.shift = sizes.keys > sizes.queries ? sizes.keys - sizes.queries : 0;

@@ -58,6 +58,14 @@ void lower_kind(ProgramBuilder& program, const TpuLoweringOptions& options) {
             return on_tpu::lower_scatter(program);
         case OpKind::random:
             return on_tpu::lower_random(program);
+        case OpKind::convolution:
+        case OpKind::convolution_data_grad:
+        case OpKind::convolution_weight_grad:
+        case OpKind::pooling:
+        case OpKind::pooling_grad:
+        case OpKind::lstm_cell:
+        case OpKind::lstm_cell_grad:
+            throw Unsupported{"no program for " + name_of(program.op().kind)};
         case OpKind::host_copy:
             throw Unsupported{"a copy between host and device is not the core's work"};
         case OpKind::collective:
