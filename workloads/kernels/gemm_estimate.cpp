@@ -20,11 +20,24 @@ double kept(double bytes, double capacity, double steepness) {
     return 1 / (1 + std::pow(bytes / capacity, steepness));
 }
 
+/// k of one stage.
+double step_k(const GemmMachine& machine, const GemmShapeOfTile& tile, double element_bytes) {
+    return tile.stage_k != 0 ? tile.stage_k : machine.step_bytes / element_bytes;
+}
+
+/// Cycles in which shared memory gives the warps of a CTA their fragments of one stage and takes the next.
+double shared_cycles(const GemmMachine& machine, const GemmShapeOfTile& tile, double k_bytes) {
+    const double rows = static_cast<double>(tile.m) * (tile.warps_n + 1);
+    const double columns = static_cast<double>(tile.n) * (tile.warps_m + 1);
+    return (rows + columns) * k_bytes / machine.shared_bytes_per_cycle;
+}
+
 /// Tensor core cycles of one stage of a CTA that has the SM to itself.
 double step_cycles(const GemmMachine& machine, const GemmShapeOfTile& tile, double element_bytes) {
-    const double k = machine.step_bytes / element_bytes;
+    const double k = step_k(machine, tile, element_bytes);
     const double products = static_cast<double>(tile.m) * tile.n * k / machine.macs_per_cycle;
-    if (!machine.warpgroups) return products;
+    if (tile.warps_m != 0)
+        return std::max(products / machine.efficiency, shared_cycles(machine, tile, k * element_bytes));
     const double instructions = machine.step_bytes / 32 * std::ceil(tile.rows / 64.0);
     return std::max(products, instructions * (machine.fetch_floor + tile.columns / machine.wgmma_columns));
 }
@@ -33,12 +46,12 @@ double step_cycles(const GemmMachine& machine, const GemmShapeOfTile& tile, doub
 GemmEstimate at_clock(const GemmMachine& machine, const GemmSurroundings& surroundings, const GemmWork& work,
                       const GemmShapeOfTile& tile, double clock) {
     const double tiles = std::ceil(work.m / tile.m) * std::ceil(work.n / tile.n) * work.batch;
-    const double k_per_step = machine.step_bytes / work.element_bytes;
+    const double k_per_step = step_k(machine, tile, work.element_bytes);
     const double steps = std::ceil(std::ceil(work.k / k_per_step) / tile.splits);
     const double ctas = tiles * tile.splits;
     const double slots = static_cast<double>(machine.sm_count) * tile.ctas_per_sm;
     const double cycles = step_cycles(machine, tile, work.element_bytes);
-    const double loaded = (static_cast<double>(tile.m) + tile.n) * machine.step_bytes;
+    const double loaded = (static_cast<double>(tile.m) + tile.n) * k_per_step * work.element_bytes;
     const double result = static_cast<double>(tile.m) * tile.n * (tile.splits > 1 ? 4 : work.result_bytes);
 
     const GemmResidency resident = gemm_residency(machine, surroundings, work);
@@ -56,7 +69,10 @@ GemmEstimate at_clock(const GemmMachine& machine, const GemmSurroundings& surrou
     const double ends = machine.ends + tile.ctas_per_sm * result / machine.sm_store_bytes / clock;
     const auto wave = [&](double count, double share) {
         const double per_sm = std::ceil(count / machine.sm_count);
-        const double tensor = steps * std::max(per_sm * cycles, cycles + machine.step_overhead) / clock;
+        // A stage cannot come sooner than all others have been asked for and have come.
+        const double waiting = machine.stage_latency * clock / std::max(1u, tile.stages - 1);
+        const double step = std::max({per_sm * cycles, cycles + machine.step_overhead, waiting});
+        const double tensor = steps * step / clock;
         const double l2 =
             (count * steps * loaded / machine.l2_load_bytes + count * result / machine.l2_store_bytes) /
             clock;
@@ -84,6 +100,33 @@ GemmEstimate at_clock(const GemmMachine& machine, const GemmSurroundings& surrou
     return estimate;
 }
 
+/// Fitted to half of the (n, k) of A100 SXM times in bf16 (NVIDIA aiconfigurator, sglang's column), the same
+/// for every shape. What L2 keeps is less than one of its two
+/// partitions.
+void use_mma_sync(GemmMachine& machine) {
+    machine.warpgroups = false;
+    machine.clock = machine.power_clock = 1.41e9;
+    machine.step_bytes = 64;
+    machine.l2_load_bytes = 3620;
+    machine.l2_store_bytes = 1890;
+    machine.sm_store_bytes = 17.6;
+    machine.memory_read = 1.58e12;
+    machine.memory_write = 1.85e12;
+    machine.launch = 2.08e-6;
+    machine.ends = 1.13e-6;
+    machine.ramp = 0.55e-6;
+    machine.second_kernel = 2.31e-6;
+    machine.slices_bytes = 4.9e12;
+    machine.step_overhead = 10;
+    machine.stage_latency = 1.26e-6;
+    machine.efficiency = 0.96;
+    machine.overlap = 2.9;
+    machine.static_power = 0.18;
+    machine.memory_power = 0.027;
+    machine.tensor_power = 1.137;
+    machine.boost = 0;
+}
+
 }  // namespace
 
 GemmMachine gemm_machine(const target::GpuTarget& target, ElementType type) {
@@ -96,13 +139,17 @@ GemmMachine gemm_machine(const target::GpuTarget& target, ElementType type) {
     machine.reuse_bytes *= l2;
     machine.result_bytes *= l2;
     if (target.compute_capability < 90) {
-        machine.warpgroups = false;
-        machine.clock = machine.power_clock = 1.41e9;
+        use_mma_sync(machine);
         machine.macs_per_cycle = (target.compute_capability == 80 ? 1024 : 512) * relative;
-        machine.step_bytes = 64;
-        machine.l2_load_bytes = 2800;
-        machine.memory_read = machine.memory_write = 1.7e12;
-        machine.step_overhead = 0;
+        const double sms = target.sm_count / 108.0;
+        machine.l2_load_bytes *= sms;
+        machine.l2_store_bytes *= sms;
+        machine.slices_bytes *= sms;
+        machine.reuse_bytes = 0.37 * static_cast<double>(target.l2_bytes);
+        machine.result_bytes = 0.146 * static_cast<double>(target.l2_bytes);
+    } else if (target.compute_capability == 90) {
+        // Operands without tensor maps.
+        machine.efficiency = 0.66;
     }
     return machine;
 }

@@ -30,9 +30,12 @@ struct GemmMachine {
     double second_kernel = 2.7e-6;  ///< seconds that adding slices of K costs, beyond its traffic
     double slices_bytes = 6.3e12;   ///< bytes per second, slices of K written and read
     double step_overhead = 42;      ///< cycles of a lone CTA between two stages
-    double fetch_floor = 28;        ///< cycles of a wgmma with few columns: it reads 64 rows of A
-    double wgmma_columns = 4;       ///< columns of wgmma whose operand takes a cycle to read
-    double overlap = 3.4;           ///< exponent with which what happens at the same time adds up
+    double stage_latency = 0;       ///< seconds until what a CTA asks for has come; 0: never waited for
+    double shared_bytes_per_cycle = 128;  ///< of an SM, fragments for mma.sync
+    double efficiency = 1;                ///< part of the rate that mma.sync reaches between waits
+    double fetch_floor = 28;              ///< cycles of a wgmma with few columns: it reads 64 rows of A
+    double wgmma_columns = 4;             ///< columns of wgmma whose operand takes a cycle to read
+    double overlap = 3.4;                 ///< exponent with which what happens at the same time adds up
     // Power as parts of the limit, and how much more the board takes for a short time.
     double static_power = 0.54, memory_power = 0.095, tensor_power = 1.144;
     double power_clock = 1.98e9;
@@ -56,12 +59,15 @@ struct GemmWork {
     double element_bytes = 2, result_bytes = 2;
 };
 
-/// The tile as the tensor core sees it: rows in units of 64 (wgmma) that lie along n when `swap`.
+/// The tile as the tensor core sees it: rows in units of 64 (wgmma) that lie along n when `swap`; for
+/// mma.sync the warps that share it.
 struct GemmShapeOfTile {
     unsigned m = 128, n = 128;
     unsigned rows = 128, columns = 128;
     unsigned ctas_per_sm = 1, splits = 1;
     unsigned stages = 4;
+    unsigned stage_k = 0;  ///< k of a stage; 0: as the machine's step_bytes say
+    unsigned warps_m = 0, warps_n = 0;
 };
 
 struct GemmEstimate {

@@ -1,0 +1,149 @@
+#include "workloads/kernels/gemm_mma_choice.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+namespace heddle::kernels {
+namespace {
+
+struct Extents {
+    unsigned m, n;
+};
+
+// Those of cuBLAS's and CUTLASS's kernels for the generation (names of recorded ones: ampere_bf16_s16816gemm_
+// bf16_64x64 to 256x128).
+constexpr std::array<Extents, 8> kTiles{
+    {{128, 256}, {256, 128}, {128, 128}, {64, 256}, {256, 64}, {64, 128}, {128, 64}, {64, 64}}};
+
+/// Four warps at least, of 64x64 at most, and of 16 columns at least.
+void place_warps(GemmTile& tile) {
+    tile.warps_m = std::max(1u, tile.m / 64);
+    tile.warps_n = std::max(1u, tile.n / 64);
+    while (tile.warps_m * tile.warps_n < 4) {
+        const unsigned rows = tile.m / tile.warps_m, columns = tile.n / tile.warps_n;
+        if (rows >= columns && rows > 32) {
+            tile.warps_m *= 2;
+        } else if (columns > 16) {
+            tile.warps_n *= 2;
+        } else {
+            break;
+        }
+    }
+}
+
+/// Registers of a thread: sums, two sets of fragments, and about forty for addresses.
+unsigned registers_of(const GemmTile& tile) {
+    const unsigned rows = tile.m / tile.warps_m, columns = tile.n / tile.warps_n;
+    const unsigned sums = rows * columns / 32, fragments = 2 * (rows + columns) / 4;
+    return std::min(255u, (sums + fragments + 40 + 7) / 8 * 8);
+}
+
+/// Slices of K: while tiles alone leave SMs without work, of at least two stages each, equal up to the last.
+std::vector<unsigned> slices_for(unsigned k_tiles, std::uint64_t tiles, unsigned sm_count) {
+    std::vector<unsigned> slices{1};
+    if (tiles >= sm_count) return slices;
+    for (unsigned s = 2; s <= 64 && 2 * s <= k_tiles && tiles * s <= 4ull * sm_count; ++s) {
+        const unsigned each = divide_up(k_tiles, s);
+        if (divide_up(k_tiles, each) == s) slices.push_back(s);
+    }
+    return slices;
+}
+
+bool worth_a_look(const Extents& tile, const GemmShape& shape, unsigned copy_elements,
+                  const target::GpuTarget& target) {
+    const unsigned outputs = tile.m * tile.n;
+    if (outputs > (copy_elements == 1 ? 64u * 64 : copy_elements < 8 ? 128u * 128 : 128u * 256)) return false;
+    // Tiles that travel through registers need as many again.
+    if (target.compute_capability < 80 && outputs > 128 * 64) return false;
+    // Half empty tiles: a smaller one does the same.
+    if (tile.m > 64 && tile.m >= 2 * shape.m) return false;
+    if (tile.n > 64 && tile.n >= 2 * shape.n) return false;
+    return true;
+}
+
+GemmWork work_of(const GemmShape& shape, ElementType type) {
+    GemmWork work;
+    work.m = shape.m;
+    work.n = shape.n;
+    work.k = shape.k;
+    work.batch = shape.batch;
+    work.element_bytes = bytes_of(type);
+    return work;
+}
+
+GemmShapeOfTile shape_of(const GemmTile& tile, unsigned ctas_per_sm, unsigned splits) {
+    GemmShapeOfTile shape;
+    shape.m = shape.rows = tile.m;
+    shape.n = shape.columns = tile.n;
+    shape.ctas_per_sm = ctas_per_sm;
+    shape.splits = splits;
+    shape.stages = tile.stages;
+    shape.stage_k = tile.k;
+    shape.warps_m = tile.warps_m;
+    shape.warps_n = tile.warps_n;
+    return shape;
+}
+
+}  // namespace
+
+unsigned resident_mma_ctas(const GemmTile& tile, const target::GpuTarget& target) {
+    const std::uint64_t shared = gemm_mma_shared_bytes(tile) + 1024;
+    const auto by_shared = static_cast<unsigned>(target.shared_bytes_per_sm / shared);
+    const unsigned by_registers = target.registers_per_sm / (registers_of(tile) * tile.threads());
+    return std::max(1u, std::min({by_shared, by_registers, target.max_threads_per_sm / tile.threads()}));
+}
+
+std::optional<GemmTile> staged_tile(unsigned m, unsigned n, unsigned k, unsigned ctas_per_sm,
+                                    const target::GpuTarget& target) {
+    GemmTile tile{m, n, k, 1, 1, 2};
+    place_warps(tile);
+    const std::uint64_t stage = std::uint64_t{m + n} * k * 2;
+    const std::uint64_t room =
+        std::min<std::uint64_t>(target.shared_bytes_per_cta, target.shared_bytes_per_sm / ctas_per_sm - 1024);
+    // More stages than latency needs only make the loop longer, which is unrolled by them.
+    const unsigned most = target.compute_capability < 80 ? 2 : m * n <= 64 * 128 ? 6 : k >= 64 ? 4 : 5;
+    tile.stages = static_cast<unsigned>(std::min<std::uint64_t>(most, room / stage));
+    if (tile.stages < 2 || gemm_mma_shared_bytes(tile) > room) return std::nullopt;
+    return tile;
+}
+
+std::vector<GemmChoice> mma_candidates(const GemmShape& shape, ElementType type,
+                                       const target::GpuTarget& target, const GemmConditions& conditions,
+                                       unsigned copy_elements, bool allow_split_k) {
+    const GemmWork work = work_of(shape, type);
+    std::vector<GemmChoice> choices;
+    const auto consider = [&](const Extents& extents, unsigned k, unsigned ctas_per_sm) {
+        const std::optional<GemmTile> tile = staged_tile(extents.m, extents.n, k, ctas_per_sm, target);
+        if (!tile || resident_mma_ctas(*tile, target) != ctas_per_sm) return;
+        const unsigned k_tiles = divide_up(shape.k, k);
+        const std::uint64_t tiles =
+            std::uint64_t{divide_up(shape.m, tile->m)} * divide_up(shape.n, tile->n) * shape.batch;
+        for (const unsigned splits : slices_for(k_tiles, tiles, target.sm_count)) {
+            if (splits > 1 && !allow_split_k) break;
+            GemmChoice choice;
+            choice.tensor_cores = true;
+            choice.tile = *tile;
+            choice.splits = splits;
+            choice.k_per_split = std::max(1u, divide_up(k_tiles, splits)) * k;
+            choice.raster_log2 = choose_raster_log2(shape.n, tile->n);
+            const GemmEstimate estimate = estimate_gemm(conditions.machine, conditions.surroundings, work,
+                                                        shape_of(*tile, ctas_per_sm, splits));
+            choice.estimated_seconds = estimate.seconds;
+            choice.estimated_clock = estimate.clock;
+            choice.estimated_cycles = estimate.seconds * conditions.machine.clock;
+            choices.push_back(choice);
+        }
+    };
+    for (const Extents& extents : kTiles) {
+        if (!worth_a_look(extents, shape, copy_elements, target)) continue;
+        for (const unsigned k : {32u, 64u}) {
+            // Each thread has at least one copy of 16 bytes of each operand.
+            if (std::min(extents.m, extents.n) * k < 128 * 8) continue;
+            for (const unsigned ctas_per_sm : {1u, 2u, 3u, 4u}) consider(extents, k, ctas_per_sm);
+        }
+    }
+    return choices;
+}
+
+}  // namespace heddle::kernels
