@@ -25,6 +25,10 @@ int Builder::random(unsigned stream) {
     return intern({.op = Operator::random, .index = stream});
 }
 
+int Builder::position() {
+    return intern({.op = Operator::position});
+}
+
 int Builder::apply(Operator op, int a, int b, int c) {
     if (op == Operator::negate && nodes_[a].op == Operator::constant) return constant(-nodes_[a].value);
     return intern({.op = op, .a = a, .b = b, .c = c});
@@ -120,6 +124,7 @@ unsigned operand_count(Operator op) {
         case Operator::scalar:
         case Operator::constant:
         case Operator::random:
+        case Operator::position:
             return 0;
         case Operator::select:
             return 3;

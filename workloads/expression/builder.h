@@ -14,6 +14,7 @@ class Builder {
     int scalar(unsigned index);
     int constant(double value);
     int random(unsigned stream);
+    int position();
     /// An operator over earlier nodes, exactly as written (only a negated constant becomes a constant).
     int apply(Operator op, int a, int b = -1, int c = -1);
     /// The same, with the identities of algebra: 0 + x, 0 * x, 1 * x, x / 1, select with equal arms,
@@ -35,9 +36,9 @@ class Builder {
     std::map<Key, int> known_;
 };
 
-/// Number of operands of an operator: 0 for input, scalar, constant and random.
+/// Number of operands of an operator: 0 for input, scalar, constant, random and position.
 unsigned operand_count(Operator op);
-/// One operator on numbers; not for input, scalar, constant, random.
+/// One operator on numbers; not for input, scalar, constant, random, position.
 double apply(Operator op, double a, double b, double c);
 
 }  // namespace heddle::expression

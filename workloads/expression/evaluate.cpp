@@ -131,6 +131,9 @@ void evaluate(const Expression& expression, std::span<const double> inputs, std:
             case Operator::random:
                 value[i] = random_uniform(node.index, element);
                 break;
+            case Operator::position:
+                value[i] = static_cast<double>(element);
+                break;
             default:
                 value[i] = apply(node.op, value[node.a], node.b < 0 ? 0 : value[node.b],
                                  node.c < 0 ? 0 : value[node.c]);
@@ -143,7 +146,8 @@ unsigned operations_per_element(const Expression& expression) {
     return static_cast<unsigned>(
         std::count_if(expression.nodes.begin(), expression.nodes.end(), [](const Node& node) {
             return node.op != Operator::input && node.op != Operator::scalar &&
-                   node.op != Operator::constant && node.op != Operator::select;
+                   node.op != Operator::constant && node.op != Operator::select &&
+                   node.op != Operator::position;
         }));
 }
 

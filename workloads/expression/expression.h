@@ -8,8 +8,8 @@
 //     "y0 = s1 * x0 + x1; y1 = x2 - s0 * y0"              momentum SGD (y0 may be used after its definition)
 // Functions: min max abs exp log sqrt rsqrt reciprocal tanh sigmoid erf floor select random (a counter-based
 // uniform number in [0,1) of the element's index; its argument is the stream number). Operators: + - * /
-// unary -, > >= < <= == != (1 or 0), ?:, parentheses. `inf` is a number. Temporaries t0, t1, ... may be
-// assigned and used like outputs:
+// unary -, > >= < <= == != (1 or 0), ?:, parentheses. `inf` is a number, `position` the element's index.
+// Temporaries t0, t1, ... may be assigned and used like outputs:
 //     "t0 = tanh(x0); y0 = x1 * (1 - t0 * t0)"            gradient of tanh
 // min and max return the other operand when one is NaN, as PTX min/max do.
 #pragma once
@@ -48,8 +48,9 @@ enum class Operator : std::uint8_t {
     less_equal,
     equal,
     not_equal,
-    select,  ///< a != 0 ? b : c
-    random,  ///< uniform [0, 1) from (stream `index`, element index)
+    select,    ///< a != 0 ? b : c
+    random,    ///< uniform [0, 1) from (stream `index`, element index)
+    position,  ///< the element's index
 };
 
 /// A node in definition order: operands a, b, c are indices of earlier nodes, -1 when absent.
@@ -71,7 +72,7 @@ struct Expression {
 Expression parse(const std::string& text);
 std::string to_text(const Expression& expression);
 
-/// One element, in double precision. `element` feeds random().
+/// One element, in double precision. `element` feeds random() and position.
 void evaluate(const Expression& expression, std::span<const double> inputs, std::span<const double> scalars,
               std::uint64_t element, std::span<double> outputs);
 

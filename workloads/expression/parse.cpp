@@ -217,6 +217,7 @@ class Parser {
             fail(std::string(name) + " is used before it is assigned");
         }
         if (name == "inf") return builder_.constant(std::numeric_limits<double>::infinity());
+        if (name == "position") return builder_.position();
         if (name == "random") return random();
         for (const Function& function : functions) {
             if (function.name == name) return call(function.op);
@@ -250,7 +251,7 @@ class Parser {
     }
 
     [[noreturn]] void unknown(const std::string& name) const {
-        std::vector<std::string> names{"random", "inf"};
+        std::vector<std::string> names{"random", "inf", "position"};
         for (const Function& function : functions) names.emplace_back(function.name);
         const std::string near = nearest_word(name, names.data(), names.size());
         fail("unknown name '" + name + "'",

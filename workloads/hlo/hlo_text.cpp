@@ -54,7 +54,10 @@ Shape parse_shape(Cursor& cursor) {
     shape.type = element_type(type, cursor);
     if (cursor.peek() != '[') cursor.fail("`[` and dimensions");
     shape.dimensions = numbers_of(cursor.balanced());
-    if (cursor.peek() == '{') cursor.balanced();  // the layout: a TPU chooses its own
+    if (cursor.peek() == '{') {  // {1,0:T(8,128)}: what is behind the colon is how tiles lie
+        const std::string layout = cursor.balanced();
+        shape.layout = numbers_of(layout.substr(0, layout.find(':')));
+    }
     return shape;
 }
 
@@ -85,6 +88,15 @@ std::vector<std::string> operand_names(const std::string& list) {
     return names;
 }
 
+void read_branches(Instruction& instruction, const std::string& list) {
+    std::istringstream words(list);
+    std::string name;
+    for (unsigned i = 0; std::getline(words, name, ','); ++i) {
+        name.erase(0, name.find_first_not_of(" %"));
+        instruction.attributes["branch" + std::to_string(i)] = name;
+    }
+}
+
 Instruction parse_instruction(Cursor& cursor, unsigned line) {
     Instruction instruction;
     instruction.line = line;
@@ -97,7 +109,7 @@ Instruction parse_instruction(Cursor& cursor, unsigned line) {
     const std::string inside = cursor.balanced();
     if (instruction.opcode == "constant" || instruction.opcode == "parameter") {
         instruction.literal = inside;
-    } else {
+    } else if (instruction.opcode != "iota") {
         instruction.operands = operand_names(inside);
     }
     while (cursor.accept(",")) {
@@ -106,6 +118,10 @@ Instruction parse_instruction(Cursor& cursor, unsigned line) {
         std::string value = cursor.value();
         if (value.size() >= 2 && value.front() == '{') value = value.substr(1, value.size() - 2);
         if (!value.empty() && value.front() == '%') value.erase(0, 1);
+        if (key == "branch_computations") {
+            read_branches(instruction, value);
+            continue;
+        }
         instruction.attributes[key] = value;
     }
     return instruction;

@@ -14,6 +14,7 @@ namespace heddle::hlo {
 struct Shape {
     trace::ElementType type = trace::ElementType::f32;
     std::vector<std::int64_t> dimensions;
+    std::vector<std::int64_t> layout;  ///< axes, the one that changes fastest first; empty: row-major
     bool tuple = false;
     std::vector<Shape> elements;  ///< of a tuple
 };
@@ -28,6 +29,7 @@ struct Instruction {
     unsigned line = 0;
 };
 
+/// A function, a fused computation, or a region of StableHLO (which also sees the values around it).
 struct Computation {
     std::vector<Instruction> instructions;
     std::vector<std::string> results;  ///< the root, or what `return` names
@@ -48,8 +50,22 @@ Module parse_hlo(const std::string& text, const std::string& file);
 Module parse_stablehlo(const std::string& text, const std::string& file);
 
 /// Elementwise chains become one op, or the epilogue of the product before them, where nothing else reads
-/// what lies between; broadcasts, transposes and reshapes are ways of reading. An operation that is not
-/// understood becomes OpKind::unknown. Throws heddle::Error for a program that does not fit together.
+/// what lies between; broadcasts, transposes, slices and reshapes are ways of reading; loops are unrolled. An
+/// operation that is not understood becomes OpKind::unknown, whose name says why. Throws heddle::Error for a
+/// program that does not fit together.
 trace::Trace to_trace(const Module& module);
+
+/// Where a value of the program lies: strides and offset in elements of the tensor's storage.
+struct Placed {
+    trace::TensorId tensor = 0;
+    std::vector<std::int64_t> shape, strides;
+    std::int64_t offset = 0;
+};
+/// The same with the arguments and the results of the program, tuples flattened.
+struct Program {
+    trace::Trace trace;
+    std::vector<Placed> arguments, results;
+};
+Program to_program(const Module& module);
 
 }  // namespace heddle::hlo

@@ -1,223 +1,201 @@
 // Grammar, as JAX prints it (lowered.as_text()): `module @NAME { func.func public @main(ARGUMENTS) -> RESULTS
-// {` statements `return %a, %b : TYPES` `} }`. A statement is %NAME = stablehlo.OP OPERANDS, ATTRIBUTES :
-// TYPES, where TYPES is one type, or (OPERAND TYPES) -> RESULT; `call @f(...)` and `func.call` call functions
-// of the module. Operations with regions are read where JAX prints them in short form ("applies
-// stablehlo.add").
+// {` statements `return %a, %b : TYPES` `} }`; `call @f(...)` and `func.call` call functions of the module.
+// Regions (the bodies of loops, what a scatter applies) become computations of their own.
 #include <sstream>
 
-#include "workloads/hlo/text.h"
+#include "workloads/hlo/stablehlo_statement.h"
 
 namespace heddle::hlo {
 namespace {
 
-/// "tensor<128x784xf32>" and "tensor<f32>".
-Shape parse_type(Cursor& cursor) {
-    Shape shape;
-    if (cursor.accept("!stablehlo.token")) {
-        shape.tuple = true;
-        return shape;
-    }
-    cursor.expect("tensor");
-    if (cursor.peek() != '<') cursor.fail("`<`");
-    std::string inside = cursor.balanced();
-    inside = inside.substr(0, inside.find(','));
-    for (std::size_t x = inside.find('x');
-         x != std::string::npos && std::isdigit(static_cast<unsigned char>(inside[0])) != 0;
-         x = inside.find('x')) {
-        shape.dimensions.push_back(std::stoll(inside.substr(0, x)));
-        inside.erase(0, x + 1);
-    }
-    while (!inside.empty() && inside.back() == ' ') inside.pop_back();
-    shape.type = element_type(inside, cursor);
-    return shape;
-}
-
-std::vector<Shape> parse_types(Cursor& cursor) {
-    std::vector<Shape> shapes;
-    if (cursor.accept("(")) {
-        while (!cursor.accept(")")) {
-            shapes.push_back(parse_type(cursor));
-            if (cursor.peek() == '{') cursor.balanced();
-            cursor.accept(",");
-        }
-    } else {
-        shapes.push_back(parse_type(cursor));
-    }
-    return shapes;
-}
-
-/// The types behind the last " : " of a statement: those of the results.
-std::vector<Shape> result_types(const std::string& line, const std::string& file, unsigned number) {
-    std::size_t arrow = line.rfind("->");
-    std::size_t colon = line.rfind(" : ");
-    if (colon == std::string::npos)
-        throw Error("a statement has no type", {file, number, ""}, "is the line cut off?");
-    const std::string types =
-        arrow != std::string::npos && arrow > colon ? line.substr(arrow + 2) : line.substr(colon + 3);
-    Cursor cursor(types, file, number);
-    std::vector<Shape> shapes = parse_types(cursor);
-    while (cursor.accept(",")) shapes.push_back(parse_type(cursor));
-    return shapes;
-}
-
-/// What follows KEY and `=` in brackets, or nothing.
-std::string list_after(const std::string& line, const std::string& key) {
-    std::size_t at = line.find(key + " = ");
-    if (at == std::string::npos) return {};
-    at = line.find_first_of("[<", at);
-    if (at == std::string::npos) return {};
-    const std::size_t end = line.find_first_of("]>", at);
-    std::string inside = line.substr(at + 1, end - at - 1);
-    if (inside.compare(0, 3, "i64") == 0)
-        inside.erase(0, inside.find(':') == std::string::npos ? inside.size() : inside.find(':') + 1);
-    return inside;
-}
-
-std::vector<std::string> names_in(const std::string& text) {
-    std::vector<std::string> names;
-    for (std::size_t at = text.find('%'); at != std::string::npos; at = text.find('%', at + 1)) {
-        std::size_t end = at + 1;
-        while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) != 0 ||
-                                     text[end] == '_' || text[end] == '#'))
-            ++end;
-        names.push_back(text.substr(at + 1, end - at - 1));
-    }
-    return names;
-}
-
-/// "[1] x [0]" behind KEY.
-void read_pair(Instruction& instruction, const std::string& line, const std::string& key,
-               const std::string& left, const std::string& right) {
-    const std::size_t at = line.find(key + " = [");
-    if (at == std::string::npos) return;
-    const std::size_t first = line.find(']', at), open = line.find('[', first), second = line.find(']', open);
-    if (first == std::string::npos || second == std::string::npos) return;
-    const std::size_t begin = line.find('[', at);
-    instruction.attributes[left] = line.substr(begin + 1, first - begin - 1);
-    instruction.attributes[right] = line.substr(open + 1, second - open - 1);
-}
-
-const std::map<std::string, std::string>& other_names() {
-    static const std::map<std::string, std::string> names{{"dot_general", "dot"},
-                                                          {"broadcast_in_dim", "broadcast"},
-                                                          {"exponential_minus_one", "exponential-minus-one"},
-                                                          {"log_plus_one", "log-plus-one"},
-                                                          {"dynamic_slice", "dynamic-slice"},
-                                                          {"dynamic_update_slice", "dynamic-update-slice"},
-                                                          {"custom_call", "custom-call"},
-                                                          {"all_reduce", "all-reduce"},
-                                                          {"get_tuple_element", "get-tuple-element"}};
-    return names;
-}
-
-void read_attributes(Instruction& instruction, const std::string& line) {
-    read_pair(instruction, line, "contracting_dims", "lhs_contracting_dims", "rhs_contracting_dims");
-    read_pair(instruction, line, "batching_dims", "lhs_batch_dims", "rhs_batch_dims");
-    for (const auto& [from, to] : std::initializer_list<std::pair<const char*, const char*>>{
-             {"dims", "dimensions"},
-             {"dimensions", "dimensions"},
-             {"offset_dims", "offset_dims"},
-             {"collapsed_slice_dims", "collapsed_slice_dims"},
-             {"start_index_map", "start_index_map"},
-             {"slice_sizes", "slice_sizes"},
-             {"update_window_dims", "update_window_dims"},
-             {"inserted_window_dims", "inserted_window_dims"},
-             {"scatter_dims_to_operand_dims", "scatter_dims_to_operand_dims"}}) {
-        const std::string list = list_after(line, std::string(" ") + from);
-        if (!list.empty() && !instruction.attributes.contains(to)) instruction.attributes[to] = list;
-    }
-    if (const std::size_t at = line.find(" dim = "); at != std::string::npos)
-        instruction.attributes[instruction.opcode == "iota" ? "iota_dimension" : "dimensions"] =
-            std::to_string(std::stoll(line.substr(at + 7)));
-}
-
-Instruction parse_statement(const std::string& line, const std::string& file, unsigned number) {
-    Instruction instruction;
-    instruction.line = number;
-    Cursor cursor(line, file, number);
-    cursor.expect("%");
-    instruction.name = cursor.word("a value's name");
-    if (cursor.accept(":")) cursor.integer();  // several results
-    cursor.expect("=");
-    const bool quoted = cursor.accept("\"");
-    std::string opcode = cursor.word("an operation");
-    if (quoted) cursor.expect("\"");
-    const std::vector<Shape> types = result_types(line, file, number);
-    // select is printed with the types of its condition and of its result.
-    if (types.size() == 1 || opcode.ends_with("select")) {
-        instruction.shape = types.back();
-    } else {
-        instruction.shape.tuple = true;
-        instruction.shape.elements = types;
-    }
-    if (opcode == "call" || opcode == "func.call") {
-        cursor.expect("@");
-        instruction.opcode = "call";
-        instruction.attributes["to_apply"] = cursor.word("a function's name");
-        instruction.operands = names_in(cursor.balanced());
-        return instruction;
-    }
-    const std::size_t dot = opcode.rfind('.');
-    if (dot != std::string::npos) opcode.erase(0, dot + 1);
-    const auto other = other_names().find(opcode);
-    instruction.opcode = other == other_names().end() ? opcode : other->second;
-    std::string rest = cursor.rest();
-    const std::size_t types_at = rest.rfind(" : ");
-    if (instruction.opcode == "constant") {
-        const std::size_t open = rest.find('<');
-        instruction.literal =
-            open == std::string::npos ? rest : rest.substr(open + 1, rest.find('>', open) - open - 1);
-        return instruction;
-    }
-    if (instruction.opcode == "reduce") {
-        const std::size_t applies = rest.find("applies ");
-        if (applies != std::string::npos) {
-            Cursor body(rest, file, number);
-            const std::string tail = rest.substr(applies + 8);
-            Cursor word(tail, file, number);
-            std::string op = word.word("an operation");
-            instruction.attributes["applies"] = op.substr(op.rfind('.') + 1);
+/// Reads a module line by line; regions nest.
+class Reader {
+  public:
+    Reader(const std::string& text, const std::string& file) {
+        module_.file = file;
+        module_.name = "main";
+        std::istringstream stream(text);
+        for (std::string line; std::getline(stream, line);) {
+            if (const std::size_t location = line.rfind(" loc(");
+                location != std::string::npos && line.find("func.func") == std::string::npos)
+                line.erase(location);
+            lines_.push_back(std::move(line));
         }
     }
-    if (instruction.opcode == "compare") {
-        Cursor word(rest, file, number);
-        instruction.attributes["direction"] = word.word("a direction such as EQ");
-    }
-    instruction.operands = names_in(rest.substr(0, types_at));
-    read_attributes(instruction, rest);
-    if (instruction.opcode == "slice") {
-        const std::size_t open = rest.find('[');
-        if (open != std::string::npos)
-            instruction.attributes["slice"] = rest.substr(open, rest.find(']', open) - open + 1);
-    }
-    return instruction;
-}
 
-void parse_function_head(const std::string& line, const std::string& file, unsigned number, Module& module,
-                         Computation*& open) {
-    const std::size_t at = line.find('@');
-    const std::string tail = line.substr(at + 1);
-    Cursor cursor(tail, file, number);
-    const std::string name = cursor.word("a function's name");
-    open = &module.computations[name];
-    if (name == "main" || module.entry.empty()) module.entry = name;
-    const std::string arguments = cursor.balanced();
-    Cursor list(arguments, file, number);
-    for (unsigned index = 0; !list.at_end(); ++index) {
-        Instruction argument;
-        list.expect("%");
-        argument.name = list.word("an argument");
-        list.expect(":");
-        argument.opcode = "parameter";
-        argument.literal = std::to_string(index);
-        argument.shape = parse_type(list);
-        argument.line = number;
-        if (list.peek() == '{') list.balanced();
-        if (list.accept("loc")) list.balanced();
-        list.accept(",");
-        open->instructions.push_back(std::move(argument));
+    Module read() {
+        for (; next_ < lines_.size(); ++next_) {
+            Cursor cursor = here();
+            if (cursor.accept("module")) {
+                if (cursor.accept("@")) module_.name = cursor.word("the module's name");
+            } else if (lines_[next_].find("func.func") != std::string::npos) {
+                function();
+            }
+        }
+        if (module_.entry.empty())
+            throw Error("has no complete function", {module_.file, 0, ""}, "the text is cut off");
+        return std::move(module_);
     }
-}
+
+  private:
+    Cursor here() const { return {lines_[next_], module_.file, static_cast<unsigned>(next_ + 1)}; }
+    unsigned number() const { return static_cast<unsigned>(next_ + 1); }
+    static std::string without_blanks(const std::string& line) {
+        const std::size_t begin = line.find_first_not_of(" \t\r");
+        return begin == std::string::npos ? std::string() : line.substr(begin);
+    }
+
+    /// "%a: tensor<2xf32>, %b: ..." as parameters.
+    void parameters(Cursor& list, Computation& into) const {
+        for (unsigned index = 0; !list.at_end(); ++index) {
+            Instruction argument;
+            list.expect("%");
+            argument.name = list.word("an argument");
+            list.expect(":");
+            argument.opcode = "parameter";
+            argument.literal = std::to_string(into.instructions.size());
+            argument.shape = parse_type(list);
+            argument.line = number();
+            if (list.peek() == '{') list.balanced();
+            if (list.accept("loc")) list.balanced();
+            list.accept(",");
+            into.instructions.push_back(std::move(argument));
+        }
+    }
+
+    void function() {
+        const std::string& line = lines_[next_];
+        const std::string tail = line.substr(line.find('@') + 1);
+        Cursor cursor(tail, module_.file, number());
+        const std::string name = cursor.word("a function's name");
+        Computation body;
+        const std::string arguments = cursor.balanced();
+        Cursor list(arguments, module_.file, number());
+        parameters(list, body);
+        ++next_;
+        block(body);
+        if (name == "main" || module_.entry.empty()) module_.entry = name;
+        module_.computations[name] = std::move(body);
+    }
+
+    /// Statements up to the line that begins with the closing bracket, where it stays.
+    void block(Computation& body) {
+        for (; next_ < lines_.size(); ++next_) {
+            Cursor cursor = here();
+            if (cursor.at_end() || cursor.accept("//") || cursor.accept("#")) continue;
+            if (cursor.peek() == '}') return;
+            if (cursor.accept("^bb0")) {
+                const std::string arguments = cursor.balanced();
+                Cursor list(arguments, module_.file, number());
+                parameters(list, body);
+                continue;
+            }
+            if (cursor.accept("return") || cursor.accept("func.return") ||
+                cursor.accept("stablehlo.return")) {
+                body.results = names_in(lines_[next_].substr(0, lines_[next_].rfind(" : ")));
+                continue;
+            }
+            if (cursor.peek() != '%')
+                throw Error("expected a statement such as `%0 = stablehlo.add ...`",
+                            {module_.file, number(), ""},
+                            "print the module as JAX does (lowered.as_text()), or give its HLO text");
+            body.instructions.push_back(statement());
+        }
+        throw Error("has no complete function", {module_.file, 0, ""}, "the text is cut off");
+    }
+
+    /// The region whose first line is the next one; `head`: its parameters, where they stand before it.
+    std::string region(const std::vector<Instruction>& head = {}) {
+        const std::string name = "region at line " + std::to_string(number());
+        Computation body;
+        body.instructions = head;
+        ++next_;
+        block(body);
+        module_.computations[name] = std::move(body);
+        return name;
+    }
+
+    Instruction statement() {
+        const unsigned first = number();
+        std::string line = lines_[next_];
+        if (line.find(" stablehlo.while") != std::string::npos) return loop(line);
+        std::vector<std::string> regions;
+        if (line.size() >= 2 && (line.ends_with("({") || line.ends_with("({\r"))) {
+            // "stablehlo.scatter"(...) <{...}> ({ ... }, { ... }) : types
+            line.erase(line.rfind("({"));
+            do {
+                regions.push_back(region());
+            } while (without_blanks(lines_[next_]).compare(0, 4, "}, {") == 0);
+            const std::string tail = without_blanks(lines_[next_]);
+            if (tail.compare(0, 2, "})") != 0)
+                throw Error("expected `})` behind a region", {module_.file, number(), ""},
+                            "is the text cut off?");
+            line += tail.substr(2);
+        } else if (next_ + 1 < lines_.size() &&
+                   without_blanks(lines_[next_ + 1]).compare(0, 8, "reducer(") == 0) {
+            ++next_;
+            regions.push_back(reducer());
+        }
+        Instruction instruction = parse_statement(line, module_.file, first);
+        for (std::size_t i = 0; i < regions.size(); ++i)
+            instruction.attributes["branch" + std::to_string(i)] = regions[i];
+        if (!regions.empty()) instruction.attributes["to_apply"] = regions.back();
+        if (instruction.opcode == "select-and-scatter" && regions.size() == 2) {
+            instruction.attributes["select"] = regions[0];
+            instruction.attributes["scatter"] = regions[1];
+        }
+        return instruction;
+    }
+
+    /// "reducer(%a: tensor<f32>, %b: tensor<f32>) (...) {" ... "}"
+    std::string reducer() {
+        Computation body;
+        const std::string line = lines_[next_];
+        const std::string tail = line.substr(line.find('('));
+        Cursor cursor(tail, module_.file, number());
+        while (cursor.peek() == '(') {
+            const std::string arguments = cursor.balanced();
+            Cursor list(arguments, module_.file, number());
+            parameters(list, body);
+        }
+        return region(body.instructions);
+    }
+
+    /// %0:2 = stablehlo.while(%a = %x, %b = %y) : TYPES / cond { ... } do { ... }
+    Instruction loop(const std::string& line) {
+        Instruction instruction = parse_statement(line, module_.file, number());
+        const std::string tail = line.substr(line.find("stablehlo.while") + 15);
+        Cursor cursor(tail, module_.file, number());
+        const std::vector<std::string> names = names_in(cursor.balanced());
+        instruction.operands.clear();
+        std::vector<Instruction> carried;
+        for (std::size_t i = 0; i + 1 < names.size(); i += 2) {
+            Instruction argument;
+            argument.opcode = "parameter";
+            argument.name = names[i];
+            argument.literal = std::to_string(i / 2);
+            argument.line = number();
+            argument.shape = !instruction.shape.tuple                    ? instruction.shape
+                             : i / 2 < instruction.shape.elements.size() ? instruction.shape.elements[i / 2]
+                                                                         : Shape{};
+            carried.push_back(std::move(argument));
+            instruction.operands.push_back(names[i + 1]);
+        }
+        for (const char* key : {"condition", "body"}) {
+            const char* word = key[0] == 'c' ? "cond" : "do";
+            if (key[0] == 'c') ++next_;
+            if (next_ >= lines_.size() || lines_[next_].find(std::string(word) + " {") == std::string::npos)
+                throw Error("expected `" + std::string(word) + " {`", {module_.file, number(), ""},
+                            "is the text cut off?");
+            instruction.attributes[key] = region(carried);
+        }
+        return instruction;
+    }
+
+    Module module_;
+    std::vector<std::string> lines_;
+    std::size_t next_ = 0;
+};
 
 }  // namespace
 
@@ -225,50 +203,9 @@ bool is_stablehlo_text(const std::string& text) {
     return text.find("stablehlo.") != std::string::npos && text.find("func.func") != std::string::npos;
 }
 
-namespace {
-
-Module parse(const std::string& text, const std::string& file) {
-    Module module;
-    module.file = file;
-    module.name = "main";
-    std::istringstream lines(text);
-    std::string line;
-    Computation* open = nullptr;
-    for (unsigned number = 1; std::getline(lines, line); ++number) {
-        if (const std::size_t location = line.rfind(" loc(");
-            location != std::string::npos && line.find("func.func") == std::string::npos)
-            line.erase(location);
-        Cursor cursor(line, module.file, number);
-        if (cursor.at_end() || cursor.accept("//") || cursor.accept("#")) continue;
-        if (cursor.accept("module")) {
-            if (cursor.accept("@")) module.name = cursor.word("the module's name");
-            continue;
-        }
-        if (line.find("func.func") != std::string::npos) {
-            parse_function_head(line, module.file, number, module, open);
-            continue;
-        }
-        if (open == nullptr) continue;
-        if (cursor.accept("return") || cursor.accept("func.return") || cursor.accept("stablehlo.return")) {
-            open->results = names_in(line.substr(0, line.rfind(" : ")));
-            open = nullptr;
-            continue;
-        }
-        if (cursor.peek() != '%')
-            throw Error("a statement with regions is not read in this form", {file, number, ""},
-                        "print the module as JAX does (lowered.as_text()), or give its HLO text");
-        open->instructions.push_back(parse_statement(line, module.file, number));
-    }
-    if (open != nullptr || module.entry.empty())
-        throw Error("has no complete function", {file, 0, ""}, "the text is cut off");
-    return module;
-}
-
-}  // namespace
-
 Module parse_stablehlo(const std::string& text, const std::string& file) {
     try {
-        return parse(text, file);
+        return Reader(text, file).read();
     } catch (const std::logic_error&) {  // a number where none is
         throw Error("cannot be read", {file, 0, ""}, "is the text cut off or edited?");
     }

@@ -102,7 +102,7 @@ class ElementwiseWriter {
     /// Whether anything but contiguous addresses depends on an element's index.
     bool needs_index() const {
         return columns_.divisor.size() != 0 || uses(spec_, AccessPattern::strided) ||
-               ExpressionCode::uses_random(spec_.expression);
+               ExpressionCode::uses_element(spec_.expression);
     }
 
     /// Loads that do not depend on the element.
@@ -178,7 +178,7 @@ class ElementwiseWriter {
                 values[i] = convert_raw(w_, vector.raw[i], compute_);
             }
         }
-        const bool random = ExpressionCode::uses_random(spec_.expression);
+        const bool random = ExpressionCode::uses_element(spec_.expression);
         std::vector<std::vector<Reg>> results(outputs_.size());
         for (unsigned e = 0; e < spec_.vector_width; ++e) {
             std::vector<Reg> element_inputs(inputs_.size());

@@ -15,9 +15,9 @@ bool ExpressionCode::reads_input(const Expression& expression, unsigned index) {
     return false;
 }
 
-bool ExpressionCode::uses_random(const Expression& expression) {
+bool ExpressionCode::uses_element(const Expression& expression) {
     for (const Node& node : expression.nodes) {
-        if (node.op == Operator::random) return true;
+        if (node.op == Operator::random || node.op == Operator::position) return true;
     }
     return false;
 }
@@ -124,11 +124,15 @@ Reg ExpressionCode::fused(const Node& node) {
     return {};
 }
 
-Reg ExpressionCode::random(unsigned stream, const Reg& element) {
+void ExpressionCode::need_element(const Reg& element) const {
     if (element.empty()) {
-        throw Error("random() is not available in this kernel: it has no element index",
+        throw Error("random() and position are not available in this kernel: it has no element index",
                     {.key = expression::to_text(expression_)}, "use an elementwise kernel");
     }
+}
+
+Reg ExpressionCode::random(unsigned stream, const Reg& element) {
+    need_element(element);
     // expression::random_uniform() for element < 2^32: mix(mix(element) + key) >> 8, times 2^-24.
     const auto mix = [](std::uint32_t x) {
         x ^= x >> 16;
@@ -203,6 +207,10 @@ std::vector<Reg> ExpressionCode::emit(const std::vector<Reg>& inputs, const Reg&
                 break;
             case Operator::random:
                 value.reg = random(node.index, element);
+                break;
+            case Operator::position:
+                need_element(element);
+                value.reg = make("cvt.rn" + type + ".u32", element);
                 break;
             case Operator::add:
             case Operator::subtract:

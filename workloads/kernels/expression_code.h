@@ -23,12 +23,14 @@ class ExpressionCode {
                    std::vector<Reg> scalars);
 
     /// One element. `inputs[i]` holds x<i> (unused ones may be empty); `element` is a b32 register with the
-    /// element's index, needed when the expression uses random(). Returns the registers of y0, y1, ...
+    /// element's index, needed when the expression uses random() or position. Returns the registers of y0,
+    /// y1, ...
     std::vector<Reg> emit(const std::vector<Reg>& inputs, const Reg& element = {});
 
     /// Whether input x<index> is read at all.
     static bool reads_input(const expression::Expression& expression, unsigned index);
-    static bool uses_random(const expression::Expression& expression);
+    /// random() or position.
+    static bool uses_element(const expression::Expression& expression);
     /// exp, log, tanh, sigmoid or erf.
     static bool uses_transcendental(const expression::Expression& expression);
 
@@ -45,6 +47,7 @@ class ExpressionCode {
     bool is_uniform(int node) const;
     Reg fused(const expression::Node& node);
     Reg random(unsigned stream, const Reg& element);
+    void need_element(const Reg& element) const;
 
     PtxWriter& w_;
     const expression::Expression& expression_;

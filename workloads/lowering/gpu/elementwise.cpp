@@ -259,10 +259,15 @@ void lower_copy(GpuProgramBuilder& b) {
 
 void lower_fill(GpuProgramBuilder& b) {
     b.require_dense_outputs();
-    const expression::Expression expression = expression::parse("y0 = s0");
+    const double value = b.op().real("value", 0), step = b.op().real("step", 0);
+    const expression::Expression expression =
+        expression::parse(step == 0 ? "y0 = s0" : "y0 = s0 + s1 * position");
     for (std::size_t i = 0; i < b.op().outputs.size(); ++i) {
-        launch_elementwise(b, expression, {b.op().real("value", 0)}, b.output(i).shape, {},
-                           {output_operand(b, i)});
+        // Positions are counted in fp32.
+        if (step != 0 && b.output(i).elements() > 1 << 24) throw Unsupported{"no kernel for a range as long"};
+        std::vector<double> scalars{value};
+        if (step != 0) scalars.push_back(step);
+        launch_elementwise(b, expression, scalars, b.output(i).shape, {}, {output_operand(b, i)});
     }
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 
+#include "workloads/lowering/tpu/core_builder.h"
+
 namespace heddle::lowering::on_tpu {
 namespace {
 
@@ -63,6 +65,7 @@ VectorOp vector_op(Operator op) {
         case Operator::scalar:
         case Operator::constant:
         case Operator::random:
+        case Operator::position:
             break;
     }
     return VectorOp::input;
@@ -141,6 +144,8 @@ std::vector<KernelBuilder::Node> KernelBuilder::expression(const expression::Exp
             case Operator::random:
                 values.push_back(random(node.index));
                 break;
+            case Operator::position:
+                throw Unsupported{"the position of an element in an expression"};
             default:
                 values.push_back(apply(vector_op(node.op), value(node.a), value(node.b), value(node.c)));
         }

@@ -230,6 +230,9 @@ TEST_CASE("elementwise operations broadcast, stride and convert") {
     b.op(OpKind::copy, {cube}, {cast});
     const TensorId filled = b.tensor({1001}, ElementType::bf16), noise = b.tensor({777});
     b.op(OpKind::fill, {}, {filled}).attributes["value"] = 0.75;
+    trace::Op& counting = b.op(OpKind::fill, {}, {b.tensor({3, 219}, ElementType::i32)});
+    counting.attributes["value"] = 656.0;
+    counting.attributes["step"] = -1.0;
     Op& random = b.op(OpKind::random, {}, {noise});
     random.attributes["stream"] = std::int64_t{5};
     CHECK(worst_error(b.trace) < 0x1p-8);

@@ -1,0 +1,120 @@
+// Evaluates a program of XLA, instruction by instruction, into a Trace. One file for each group of
+// operations.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "workloads/hlo/module.h"
+#include "workloads/hlo/trace_writer.h"
+#include "workloads/hlo/value.h"
+
+namespace heddle::hlo {
+
+/// "size=3x3 stride=2x2 pad=0_1x0_1 lhs_dilate=1x1 rhs_dilate=1x1": of convolutions and of reductions over
+/// windows.
+struct Window {
+    Dimensions size, stride, low, high, base_dilation, window_dilation, reversed;
+};
+
+class Converter {
+  public:
+    explicit Converter(const Module& module) : module_(module), writer_(module.name) {}
+    Program run();
+
+  private:
+    using Operands = std::vector<Value>;
+    /// Values by name; regions see those of the computation around them.
+    struct Scope {
+        Scope* around = nullptr;
+        std::map<std::string, Value> values;
+    };
+
+    // to_trace.cpp: evaluation
+    [[noreturn]] void fail(const Instruction& at, const std::string& problem,
+                           const std::string& remedy = "") const;
+    const Computation& computation(const std::string& name, unsigned line) const;
+    const Computation& computation_of(const Instruction& at, const std::string& key) const;
+    static TraceWriter::Label label(const Instruction& at);
+    static Dimensions list(const Instruction& at, const std::string& key);
+    static std::string text(const Instruction& at, const std::string& key);
+    Value new_input(const Shape& shape, const std::string& name);
+    View written(Value& value, const std::string& name = "fused");
+    View densely(const Instruction& at, Value& value) {
+        return writer_.densely(label(at), forwards(at, written(value, at.name)));
+    }
+    std::vector<Value> evaluate(const Computation& body, const Operands& arguments, Scope* around);
+    Value& lookup(Scope& scope, const Instruction& at, const std::string& name);
+    Value evaluate(const Instruction& at, Operands& operands, const Operands& arguments, Scope& scope);
+    Value call(const Instruction& at, Operands& operands, Scope& scope);
+    Value tuple(const Instruction& at, Operands& operands) const;
+    Value unknown(const Instruction& at, Operands& operands, const std::string& why = "");
+    Value collective(const Instruction& at, Operands& operands);
+
+    // loops.cpp: loops are unrolled, branches taken, where the program says so itself
+    Value loop(const Instruction& at, Operands& operands, Scope& scope);
+    Value conditional(const Instruction& at, Operands& operands, Scope& scope);
+
+    // arithmetic.cpp: element by element
+    const std::string* elementwise(const Instruction& at, const Operands& operands) const;
+    Value apply(const Instruction& at, const std::string& pattern, Operands& operands);
+    std::string text_of(Value& value, Value& into);
+    /// `pattern` over the operands; may end as an epilogue that no device has.
+    Value joined(const Instruction& at, const std::string& pattern, Operands operands);
+    Value compare(const Instruction& at, Operands& operands);
+    Value constant(const Instruction& at);
+    Value iota(const Instruction& at);
+    Value random(const Instruction& at, Operands& operands);
+    Value random_function(const Instruction& at, Operands& operands);
+
+    // views.cpp: other ways of reading
+    Value broadcast(const Instruction& at, Value& from);
+    Value transpose(const Instruction& at, Value& from);
+    Value bitcast(const Instruction& at, Value& from);
+    Value reshape(const Instruction& at, Value& from, const Dimensions& to);
+    Value turned(const Instruction& at, Value& from, const Dimensions& axes);
+    Value slice(const Instruction& at, Value& from);
+    Value reverse(const Instruction& at, Value& from);
+    Value pad(const Instruction& at, Operands& operands);
+    View bordered(const Instruction& at, View view, const Dimensions& low, double value);
+    Value concatenate(const Instruction& at, Operands& operands);
+    Value dynamic_slice(const Instruction& at, Operands& operands);
+    Value dynamic_update_slice(const Instruction& at, Operands& operands);
+    /// Without axes that are read from their end.
+    View forwards(const Instruction& at, View view);
+
+    // products.cpp
+    View matrix(const Instruction& at, View view, const Dimensions& batch, const Dimensions& first,
+                const Dimensions& last);
+    /// As every device reads it: dense, or dense when transposed (then `attributes` say so under `key`).
+    View matrix_operand(const TraceWriter::Label& label, const View& view, const std::string& key,
+                        TraceWriter::Attributes& attributes);
+    Value dot(const Instruction& at, Operands& operands);
+    // convolution.cpp: what slides
+    Window window(const Instruction& at, std::size_t axes) const;
+    Value convolution(const Instruction& at, Operands& operands);
+    Value reduce_window(const Instruction& at, Operands& operands);
+    Value maximum_with_position(const Instruction& at, Operands& operands);
+    Value select_and_scatter(const Instruction& at, Operands& operands);
+
+    // reductions.cpp: over whole axes, and lookups
+    /// The one operation of a computation of two arguments, or nothing.
+    std::string applied(const Instruction& at, const std::string& key) const;
+    Value reduce(const Instruction& at, Operands& operands);
+    Value gather(const Instruction& at, Operands& operands);
+    Value scatter(const Instruction& at, Operands& operands);
+    Value scatter_along(const Instruction& at, Value& base, const View& indices, const View& updates,
+                        bool adds);
+    std::vector<View> with_rows(const Instruction& at, const View& table, const View& indices);
+    std::vector<View> index_tensors(const Instruction& at, Value& indices, std::int64_t vector_axis,
+                                    std::size_t coordinates);
+
+    const Module& module_;
+    TraceWriter writer_;
+    std::map<std::pair<std::int64_t, trace::ElementType>, View> ranges_;  // 0, 1, 2, ...
+    int depth_ = 0;
+};
+
+}  // namespace heddle::hlo

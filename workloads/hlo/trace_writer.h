@@ -1,0 +1,78 @@
+// Writes the ops of a Trace while a program of XLA is being read.
+//
+// Values of XLA never change, memory does: an update of a part of a tensor is done in place, as XLA does it,
+// unless somebody reads the former contents later; then they are copied first.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "workloads/hlo/value.h"
+
+namespace heddle::hlo {
+
+class TraceWriter {
+  public:
+    /// What an op is called and which part of the step it is.
+    struct Label {
+        std::string name;
+        trace::Phase phase = trace::Phase::forward;
+    };
+    struct Result {
+        trace::ElementType type = trace::ElementType::f32;
+        Dimensions shape;
+    };
+    using Attributes = std::map<std::string, trace::Attribute>;
+
+    explicit TraceWriter(std::string name) { trace_.name = std::move(name); }
+
+    View new_tensor(const std::string& name, const Result& like,
+                    trace::TensorRole role = trace::TensorRole::activation);
+    /// Appends an op; its results are new tensors.
+    std::vector<View> emit(const Label& label, trace::OpKind kind, const std::vector<View>& inputs,
+                           Attributes attributes, const std::vector<Result>& results);
+    View emit_one(const Label& label, trace::OpKind kind, const std::vector<View>& inputs,
+                  Attributes attributes, const Result& result) {
+        return emit(label, kind, inputs, std::move(attributes), {result})[0];
+    }
+    /// The same elements one behind the other: itself, or a copy, made once.
+    View densely(const Label& label, const View& view);
+    /// Writes an elementwise expression (or a fill, without inputs) to `place`, a part of a tensor.
+    void write_into(const Label& label, const View& place, const std::string& expression,
+                    const std::vector<View>& inputs);
+    void fill_into(const Label& label, const View& place, double value, double step = 0);
+    /// The tensor behind `base`, a whole dense tensor, under a new name for what it holds from the next op
+    /// on.
+    View overwritten(const View& base);
+    /// Program results are read at the end.
+    void result(const View& view) { read(view); }
+
+    std::size_t ops() const { return trace_.ops.size(); }
+    trace::TensorRole role(const View& view) const { return trace_.tensor(view.tensor).role; }
+    bool is_whole(const View& view) const {
+        return view.offset == 0 && view.is_dense() &&
+               trace_.tensor(view.tensor).elements() == count_of(view.shape);
+    }
+    trace::Trace finish();
+
+  private:
+    void read(const View& view);
+    trace::TensorId operand(trace::Op& op, const View& view, const std::string& name);
+    trace::TensorId alias_of(trace::TensorId tensor, const Dimensions& shape);
+    trace::TensorId storage_root(trace::TensorId tensor) const;
+
+    struct Version {
+        trace::TensorId tensor = 0;  ///< what it is called afterwards
+        std::size_t op = 0;          ///< the first one that writes it
+    };
+    trace::Trace trace_;
+    std::vector<trace::TensorId> parents_;            // alias -> tensor, itself where it is none
+    std::map<trace::TensorId, Version> overwritten_;  // former contents -> present ones
+    std::map<std::size_t, trace::TensorId> to_copy_;  // op -> former contents that it must not destroy
+    std::vector<std::pair<View, View>> copies_;       // views and the dense copies of them
+    std::set<trace::TensorId> own_storage_;           // present contents that got a place of their own
+};
+
+}  // namespace heddle::hlo
