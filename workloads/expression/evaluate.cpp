@@ -33,6 +33,14 @@ double minimum(double a, double b) {
     return -maximum(-a, -b);
 }
 
+std::uint32_t random_bits(std::uint64_t stream, std::uint64_t element) {
+    const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
+    const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
+    const std::uint32_t key =
+        mix(low(stream) + 0x9e3779b9u * (high(stream) + 1)) + 0x85ebca6bu * high(element);
+    return mix(mix(low(element)) + key);
+}
+
 }  // namespace
 
 double apply(Operator op, double a, double b, double c) {
@@ -92,11 +100,21 @@ double apply(Operator op, double a, double b, double c) {
 }
 
 double random_uniform(std::uint64_t stream, std::uint64_t element) {
-    const auto low = [](std::uint64_t x) { return static_cast<std::uint32_t>(x); };
-    const auto high = [](std::uint64_t x) { return static_cast<std::uint32_t>(x >> 32); };
-    const std::uint32_t key =
-        mix(low(stream) + 0x9e3779b9u * (high(stream) + 1)) + 0x85ebca6bu * high(element);
-    return static_cast<double>(mix(mix(low(element)) + key) >> 8) * 0x1p-24;
+    return static_cast<double>(random_bits(stream, element) >> 8) * 0x1p-24;
+}
+
+WeightDropout::WeightDropout(double probability, std::uint64_t stream_number) : stream(stream_number) {
+    if (!(probability >= 0 && probability < 1))
+        throw Error("dropout of " + std::to_string(probability) + " is not a probability below 1");
+    threshold = std::min(255u, static_cast<std::uint32_t>(std::lround(probability * 256)));
+    scale = 256.0 / (256 - threshold);
+}
+
+double WeightDropout::factor(std::uint64_t row, std::uint64_t keys, std::uint64_t key) const {
+    const std::uint64_t element =
+        row * ((keys + 31) / 32 * 8) + key / 32 * 8 + key % 8 / 2 * 2 + key % 32 / 16;
+    const std::uint32_t byte = random_bits(stream, element) >> (key % 16 / 8 * 16 + key % 2 * 8) & 0xff;
+    return byte >= threshold ? scale : 0;
 }
 
 void evaluate(const Expression& expression, std::span<const double> inputs, std::span<const double> scalars,

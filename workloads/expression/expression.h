@@ -83,6 +83,22 @@ void evaluate(const Expression& expression, std::span<const double> inputs, std:
 ///     result = (mix(mix(lo(element)) + key) >> 8) * 2^-24        (a multiple of 2^-24, exact in f32)
 double random_uniform(std::uint64_t stream, std::uint64_t element);
 
+/// Dropout of attention weights. A weight is kept when its byte is at least `threshold`, and then multiplied
+/// by `scale`: the probability is rounded to a multiple of 1/256, as fused kernels do. Bytes come from the
+/// 32 bits of which random_uniform() takes 24, at element row * 8 * ceil(keys / 32) + key / 32 * 8 + key % 8
+/// / 2 * 2 + key % 32 / 16; the byte is key % 16 / 8 * 2 + key % 2. So the eight weights of a row and 32 keys
+/// that one thread holds after a matrix instruction take two numbers.
+struct WeightDropout {
+    /// Throws heddle::Error for a probability outside of [0, 1).
+    explicit WeightDropout(double probability, std::uint64_t stream = 0);
+    std::uint32_t threshold;
+    double scale;
+    std::uint64_t stream;
+
+    /// 0 or scale. `row`: in [batch, heads, queries].
+    double factor(std::uint64_t row, std::uint64_t keys, std::uint64_t key) const;
+};
+
 /// Arithmetic operations per element (for FLOP counts): every node that is not an input, scalar, constant or
 /// select.
 unsigned operations_per_element(const Expression& expression);

@@ -23,6 +23,7 @@ struct AttentionSpec {
     unsigned warps = 4;      ///< block_m / warps is 16 or 32
     /// Queries are a multiple of block_m and keys of block_n: no checks of the edges.
     bool full_blocks = false;
+    bool dropout = false;  ///< of weights; see add_dropout_arguments() (attention_softmax.h)
 };
 
 /// Parameters, in order:
@@ -31,6 +32,7 @@ struct AttentionSpec {
 ///   q_row, q_head, k_row, k_head, v_row, v_head, o_row, o_head          u32 strides
 ///   q_batch, k_batch, v_batch, o_batch               u64 strides
 ///   scale                                            f32
+///   dropout_key, dropout_threshold (u32), dropout_scale (f32)           with dropout
 GeneratedKernel generate_attention_forward(const AttentionSpec& spec);
 Extent3 attention_forward_grid(const AttentionSpec& spec, std::uint32_t queries, std::uint32_t batch,
                                std::uint32_t heads);
@@ -46,6 +48,7 @@ struct AttentionGradSpec {
     unsigned block_n = 64;  ///< keys per CTA: 64 (4 warps) or 128 (8 warps); queries are taken 64 at a time
     unsigned stages = 2;    ///< buffers for queries and dO: 2 loads the next block early
     bool full_blocks = false;  ///< queries are a multiple of 64 and keys of block_n
+    bool dropout = false;      ///< the same weights as in the forward kernel
 };
 
 /// delta[batch, head, query] = sum over head_dim of o * d_o, f32. Parameters: delta, o, d_o (pointers);

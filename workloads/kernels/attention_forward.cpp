@@ -1,16 +1,13 @@
 #include <cmath>
-#include <functional>
 #include <optional>
 
 #include "isa/common/error.h"
 #include "workloads/kernels/attention.h"
-#include "workloads/kernels/reduction_code.h"
+#include "workloads/kernels/attention_softmax.h"
 #include "workloads/kernels/swizzled_tile.h"
 
 namespace heddle::kernels {
 namespace {
-
-constexpr double kLog2E = 1.4426950408889634, kLn2 = 0.6931471805599453;
 
 void check(const AttentionSpec& spec) {
     const SourceLocation where{.key = "attention head_dim " + std::to_string(spec.head_dim) + " block " +
@@ -48,7 +45,7 @@ class AttentionForward {
           w_("attention_forward_" + name_of(spec.type) + "_d" + std::to_string(d_) + "_" +
                  std::to_string(spec.block_m) + "x" + std::to_string(spec.block_n) + "_w" +
                  std::to_string(spec.warps) + (spec.causal ? "_causal" : "") +
-                 (spec.full_blocks ? "_full" : ""),
+                 (spec.dropout ? "_dropout" : "") + (spec.full_blocks ? "_full" : ""),
              spec.compute_capability, 80, "cp.async and mma.sync m16n8k16") {}
 
     GeneratedKernel write() {
@@ -65,7 +62,8 @@ class AttentionForward {
         mask();
         wait();
         copy_next_keys();
-        softmax();
+        softmax_->update(scores_, output_);
+        drop();
         multiply_by_values();
         w_.op("add.s32", keys_left_, keys_left_, spec_.block_n);
         w_.op("sub.s64", v_pointer_, v_pointer_, v_step_);
@@ -106,8 +104,8 @@ class AttentionForward {
         const Reg o_head = w_.b32_parameter("o_head");
         const Reg q_batch = w_.b64_parameter("q_batch"), k_batch = w_.b64_parameter("k_batch");
         const Reg v_batch = w_.b64_parameter("v_batch"), o_batch = w_.b64_parameter("o_batch");
-        scale_log2_ = w_.make_f32("mul.rn.f32", w_.f32_parameter("scale"), f32_immediate(kLog2E));
-        negative_scale_log2_ = w_.make_f32("neg.f32", scale_log2_);
+        softmax_.emplace(w_);
+        if (spec_.dropout) dropout_.emplace(w_);
 
         const Reg tid = w_.tid();
         lane_ = w_.make_b32("and.b32", tid, 31);
@@ -163,9 +161,8 @@ class AttentionForward {
         output_ = make_accumulators(w_, blocks_m, d_ / 8, true);
         for (unsigned i = 0; i < 4; ++i) zero_.push_back(w_.constant_f32(0));
         const Reg row = w_.make_b32("add.u32", w_.make_b32("add.u32", first_query_, warp_row_), group_);
+        softmax_->make_rows(blocks_m * 2);
         for (unsigned i = 0; i < blocks_m * 2; ++i) {
-            maximum_.push_back(w_.constant_f32(-INFINITY));
-            sum_.push_back(w_.constant_f32(0));
             rows_.push_back(i == 0 ? row : w_.make_b32("add.u32", row, i * 8));
             // The last key that the row sees.
             const Reg last_key = w_.make_b32("sub.s32", keys_, 1);
@@ -174,6 +171,12 @@ class AttentionForward {
                              : last_key);
         }
         offset_ = offset;
+        if (!spec_.dropout) return;
+        for (const Reg& own : rows_) {
+            const Reg above = w_.make_b64("add.s64", matrix_row, w_.make_b64("cvt.u64.u32", own));
+            weights_of_row_.push_back(
+                w_.make_b64("mul.lo.u64", above, w_.make_b64("cvt.u64.u32", dropout_->row_elements(keys_))));
+        }
     }
 
     void wait() {
@@ -220,72 +223,18 @@ class AttentionForward {
             last_seen = w_.make_b32("min.s32", last_seen, w_.make_b32("add.s32", first_query_, offset_));
         const Reg last_key = w_.make_b32("add.s32", first_key_, spec_.block_n - 1);
         w_.jump_if(w_.make_predicate("setp.le.s32", last_key, last_seen), skip);
-        const Reg column = w_.make_b32("add.s32", first_key_, pair_column_);
-        for (unsigned r = 0; r < limits_.size(); ++r) {
-            const Reg distance = w_.make_b32("sub.s32", limits_[r], column);
-            for (unsigned j = 0; j < spec_.block_n / 8; ++j) {
-                for (unsigned e = 0; e < 2; ++e) {
-                    const Reg& score = scores_[r / 2][j][r % 2 * 2 + e];
-                    const Reg hidden = w_.make_predicate("setp.lt.s32", distance, j * 8 + e);
-                    w_.op("selp.f32", score, f32_immediate(-INFINITY), score, hidden);
-                }
-            }
-        }
+        softmax_->hide(scores_, limits_, w_.make_b32("add.s32", first_key_, pair_column_));
         w_.place(skip);
     }
 
-    /// Calls visit(row, element) for the thread's scores, rows innermost: chains of different rows take
-    /// turns, as each operation must wait for the one before it in its own row.
-    void for_each_score(unsigned block, const std::function<void(unsigned row, const Reg& score)>& visit) {
-        for (unsigned e = 0; e < 2; ++e) {
-            for (unsigned r = 0; r < maximum_.size(); ++r) visit(r, scores_[r / 2][block][r % 2 * 2 + e]);
-        }
-    }
-
-    /// Running maximum and sum of each row; scores become probabilities; earlier output is rescaled.
-    void softmax() {
-        const unsigned blocks = spec_.block_n / 8, rows = static_cast<unsigned>(maximum_.size());
-        std::vector<Reg> previous, negative_shift, correction;
-        for (const Reg& maximum : maximum_)
-            previous.push_back(w_.make_f32("mul.rn.f32", maximum, scale_log2_));
-        for (unsigned j = 0; j < blocks; ++j) {
-            for_each_score(j, [&](unsigned r, const Reg& score) {
-                emit_combine(w_, Combine::maximum, maximum_[r], score);
-            });
-        }
-        emit_warp_reduce(w_, Combine::maximum, maximum_, 4);
-        for (const Reg& maximum : maximum_) {
-            // A row that has seen nothing yet subtracts 0 rather than -infinity.
-            const Reg nothing = w_.make_predicate("setp.eq.f32", maximum, f32_immediate(-INFINITY));
-            const Reg shift = w_.make_f32("mul.rn.f32", maximum, negative_scale_log2_);
-            negative_shift.push_back(w_.make_f32("selp.f32", f32_immediate(0), shift, nothing));
-        }
-        for (unsigned r = 0; r < rows; ++r) {
-            const Reg difference = w_.make_f32("add.rn.f32", previous[r], negative_shift[r]);
-            correction.push_back(w_.make_f32("ex2.approx.ftz.f32", difference));
-        }
-        // The exponentials of one block of columns, then the sums of the block before it.
-        for (unsigned j = 0; j <= blocks; ++j) {
-            if (j < blocks) {
-                for_each_score(j, [&](unsigned r, const Reg& score) {
-                    w_.op("fma.rn.f32", score, score, scale_log2_, negative_shift[r]);
-                });
-                for_each_score(
-                    j, [&](unsigned, const Reg& score) { w_.op("ex2.approx.ftz.f32", score, score); });
-            }
-            if (j == 0) {
-                for (unsigned r = 0; r < rows; ++r) w_.op("mul.rn.f32", sum_[r], sum_[r], correction[r]);
-                continue;
-            }
-            for_each_score(
-                j - 1, [&](unsigned r, const Reg& score) { w_.op("add.rn.f32", sum_[r], sum_[r], score); });
-        }
-        for (unsigned r = 0; r < rows; ++r) {
-            for (const auto& block : output_[r / 2]) {
-                for (unsigned e = r % 2 * 2; e < r % 2 * 2 + 2; ++e)
-                    w_.op("mul.rn.f32", block[e], block[e], correction[r]);
-            }
-        }
+    void drop() {
+        if (!dropout_) return;
+        // Eight numbers of the generator for 32 keys, two of them this thread's.
+        const Reg first = w_.make_b32("add.u32", w_.make_b32("shr.u32", first_key_, 2), pair_column_);
+        const Reg column = w_.make_b64("cvt.u64.u32", first);
+        std::vector<Reg> elements;
+        for (const Reg& row : weights_of_row_) elements.push_back(w_.make_b64("add.s64", row, column));
+        softmax_->drop(scores_, *dropout_, elements);
     }
 
     void multiply_by_values() {
@@ -302,21 +251,11 @@ class AttentionForward {
     /// tile.
     void finish() {
         const Reg first_of_quad = w_.make_predicate("setp.eq.u32", pair_column_, 0);
-        for (unsigned r = 0; r < sum_.size(); ++r) {
-            emit_warp_reduce(w_, Combine::add, {sum_[r]}, 4);
-            const Reg empty = w_.make_predicate("setp.eq.f32", sum_[r], f32_immediate(0));
-            const Reg inverse =
-                w_.make_f32("selp.f32", f32_immediate(1), w_.make_f32("rcp.rn.f32", sum_[r]), empty);
-            for (const auto& block : output_[r / 2]) {
-                for (unsigned e = r % 2 * 2; e < r % 2 * 2 + 2; ++e)
-                    w_.op("mul.rn.f32", block[e], block[e], inverse);
-            }
-            const Reg log2_sum = w_.make_f32("lg2.approx.f32", sum_[r]);
-            const Reg log2_total = w_.make_f32("fma.rn.f32", maximum_[r], scale_log2_, log2_sum);
-            const Reg total = w_.make_f32("mul.rn.f32", log2_total, f32_immediate(kLn2));
-            const Reg value = w_.make_f32("selp.f32", f32_immediate(INFINITY), total, empty);
+        softmax_->normalise(output_, dropout_ ? &*dropout_ : nullptr);
+        for (unsigned r = 0; r < softmax_->rows(); ++r) {
             const Reg inside = w_.make_predicate("setp.lt.and.u32", rows_[r], queries_, first_of_quad);
-            w_.op_if(inside, "st.global.f32", at(w_.element_address(lse_, rows_[r], 4)), value);
+            w_.op_if(inside, "st.global.f32", at(w_.element_address(lse_, rows_[r], 4)),
+                     softmax_->log_sum_exp(r));
         }
         const Reg own = w_.make_b32("mad.lo.u32", warp_row_, d_ * 2, shared_);
         const Reg first_row = w_.make_b32("add.u32", first_query_, warp_row_);
@@ -327,13 +266,15 @@ class AttentionForward {
     unsigned d_, threads_, warp_rows_;
     std::uint32_t k_offset_, v_offset_;
     PtxWriter w_;
-    Reg o_, lse_, queries_, keys_, o_row_, scale_log2_, negative_scale_log2_, lane_, warp_row_, first_query_,
-        first_key_, keys_left_, rows_left_, offset_, shared_, group_, pair_column_;
+    Reg o_, lse_, queries_, keys_, o_row_, lane_, warp_row_, first_query_, first_key_, keys_left_, rows_left_,
+        offset_, shared_, group_, pair_column_;
     Reg q_pointer_, k_pointer_, v_pointer_, q_pass_, k_pass_, v_pass_, k_step_, v_step_;
     std::optional<TileCopier> copier_;
     std::optional<FragmentPattern> q_pattern_, k_pattern_, v_pattern_;
     AccumulatorTile scores_, output_;
-    std::vector<Reg> zero_, maximum_, sum_, rows_, limits_;
+    std::optional<OnlineSoftmax> softmax_;
+    std::optional<AttentionDropout> dropout_;
+    std::vector<Reg> zero_, rows_, limits_, weights_of_row_;
 };
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "isa/common/error.h"
 #include "workloads/kernels/attention.h"
+#include "workloads/kernels/attention_softmax.h"
 #include "workloads/kernels/swizzled_tile.h"
 
 namespace heddle::kernels {
@@ -39,7 +40,8 @@ class AttentionGrad {
           ds_offset_(do_offset_ + spec.stages * kBlockM * d_ * 2),
           w_("attention_grad_" + name_of(spec.type) + "_d" + std::to_string(d_) + "_" +
                  std::to_string(spec.block_n) + "_stages" + std::to_string(spec.stages) +
-                 (spec.causal ? "_causal" : "") + (spec.full_blocks ? "_full" : ""),
+                 (spec.causal ? "_causal" : "") + (spec.dropout ? "_dropout" : "") +
+                 (spec.full_blocks ? "_full" : ""),
              spec.compute_capability, 80, "cp.async and mma.sync m16n8k16") {}
 
     GeneratedKernel write() {
@@ -109,6 +111,7 @@ class AttentionGrad {
         const Reg dk_batch = w_.b64_parameter("dk_batch"), dv_batch = w_.b64_parameter("dv_batch");
         scale_ = w_.f32_parameter("scale");
         scale_log2_ = w_.make_f32("mul.rn.f32", scale_, f32_immediate(kLog2E));
+        if (spec_.dropout) dropout_.emplace(w_);
 
         const Reg tid = w_.tid();
         lane_ = w_.make_b32("and.b32", tid, 31);
@@ -136,6 +139,18 @@ class AttentionGrad {
         const Reg start = w_.make_b64("add.s64", matrix_row, w_.make_b64("cvt.u64.u32", first_query_));
         const Reg column = w_.make_b64("add.s64", start, w_.make_b64("cvt.u64.u32", pair_column_));
         const Reg column_bytes = w_.make_b64("shl.b64", column, 2);
+        if (dropout_) {
+            // The generator's element for the warp's 16 keys, of the thread's first query of the step.
+            row_elements_ = dropout_->row_elements(keys_);
+            const Reg key = w_.make_b32("add.u32", first_key_, warp_row_);
+            const Reg block = w_.make_b32("and.b32", w_.make_b32("shr.u32", key, 2), -8);
+            const Reg half = w_.make_b32("bfe.u32", key, 4, 1);
+            const Reg pair = w_.make_b32("and.b32", group_, 6);
+            const Reg first = w_.make_b32("add.u32", w_.make_b32("add.u32", block, half), pair);
+            weight_ = w_.make_b64("mad.lo.u64", column, w_.make_b64("cvt.u64.u32", row_elements_),
+                                  w_.make_b64("cvt.u64.u32", first));
+            odd_key_ = w_.make_b32("shl.b32", w_.make_b32("and.b32", group_, 1), 3);
+        }
         lse_ = w_.make_b64("add.s64", lse_, column_bytes);
         delta_ = w_.make_b64("add.s64", delta_, column_bytes);
 
@@ -314,7 +329,7 @@ class AttentionGrad {
         }
         const auto delta = load_per_query(delta_);
         multiply_rows(gradients_, v_offset_, do_tile(stage));
-        const auto probabilities = pack_accumulators(w_, spec_.type, scores_);
+        const auto probabilities = dropout_ ? drop() : pack_accumulators(w_, spec_.type, scores_);
         for (unsigned j = 0; j < kBlockM / 8; ++j) {
             const std::vector<Reg>& block = gradients_[0][j];
             for (unsigned e = 0; e < 4; ++e) w_.op("sub.rn.f32", block[e], block[e], delta[j][e % 2]);
@@ -332,6 +347,30 @@ class AttentionGrad {
         w_.cta_barrier();
         accumulate(dk_tile_, packed, q_tile(stage));
         add_to_dq();
+    }
+
+    /// The weights that were kept, packed; gradients of weights that were not become 0, the others are
+    /// scaled.
+    std::vector<std::vector<std::vector<Reg>>> drop() {
+        AccumulatorTile weights = make_accumulators(w_, 1, kBlockM / 8, false);
+        for (unsigned j = 0; j < kBlockM / 8; ++j) {
+            for (unsigned e = 0; e < 2; ++e) {
+                const Reg element = w_.make_b64("mad.wide.u32", row_elements_, j * 8 + e, weight_);
+                const Reg bits =
+                    w_.make_b32("shr.u32", dropout_->bits(dropout_->start(element), 0), odd_key_);
+                for (unsigned r = 0; r < 2; ++r) {
+                    const unsigned at = r * 2 + e;
+                    const Reg kept = dropout_->kept(bits, r * 2);
+                    w_.op("selp.f32", weights[0][j][at], scores_[0][j][at], f32_immediate(0), kept);
+                    const Reg& gradient = gradients_[0][j][at];
+                    const Reg scale = w_.make_f32("selp.f32", dropout_->scale(), f32_immediate(0), kept);
+                    w_.op("mul.rn.f32", gradient, gradient, scale);
+                }
+            }
+        }
+        const Reg step = w_.make_b64("mul.wide.u32", row_elements_, kBlockM);
+        w_.op("add.s64", weight_, weight_, step);
+        return pack_accumulators(w_, spec_.type, weights);
     }
 
     void add_to_dq() {
@@ -373,6 +412,11 @@ class AttentionGrad {
         for (auto& block : dk_tile_[0]) {
             for (const Reg& value : block) w_.op("mul.rn.f32", value, value, scale_);
         }
+        if (dropout_) {
+            for (auto& block : dv_tile_[0]) {
+                for (const Reg& value : block) w_.op("mul.rn.f32", value, value, dropout_->scale());
+            }
+        }
         const Reg own = w_.make_b32("mad.lo.u32", warp_row_, d_ * 2, shared_);
         const Reg own_v = w_.make_b32("add.u32", own, v_offset_);
         const Reg first_row = w_.make_b32("add.u32", first_key_, warp_row_);
@@ -386,7 +430,8 @@ class AttentionGrad {
     PtxWriter w_;
     Reg dq_, dk_, dv_, lse_, delta_, queries_, keys_, dk_row_, dv_row_, scale_, scale_log2_, lane_, warp_row_,
         first_key_, first_query_, batch_, offset_, keys_left_, group_, pair_column_, dq_local_row_, shared_,
-        ds_write_;
+        ds_write_, weight_, row_elements_, odd_key_;
+    std::optional<AttentionDropout> dropout_;
     Reg k_pointer_, v_pointer_, q_pointer_, do_pointer_, k_pass_, v_pass_, q_pass_, do_pass_, q_step_,
         do_step_;
     std::optional<TileCopier> copier_;

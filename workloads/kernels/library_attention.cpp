@@ -1,5 +1,7 @@
 // Samples: attention, forward and gradient.
 #include "workloads/kernels/attention.h"
+#include "workloads/kernels/attention_softmax.h"
+#include "workloads/kernels/attention_wgmma.h"
 #include "workloads/kernels/library_builder.h"
 
 namespace heddle::kernels {
@@ -17,10 +19,10 @@ void add_strides(SampleBuilder& sample, const std::string& prefix, std::uint32_t
 void add_forward(std::vector<LibraryKernel>& samples, const AttentionSpec& spec, std::uint32_t queries,
                  std::uint32_t keys) {
     const std::uint64_t rows = kBatch * kHeads * queries, key_rows = kBatch * kHeads * keys;
-    SampleBuilder sample("attention forward d" + std::to_string(spec.head_dim) +
-                             (spec.causal ? " causal" : "") + (spec.full_blocks ? " full" : " edges"),
-                         generate_attention_forward(spec),
-                         attention_forward_grid(spec, queries, kBatch, kHeads));
+    SampleBuilder sample(
+        "attention forward d" + std::to_string(spec.head_dim) + (spec.causal ? " causal" : "") +
+            (spec.dropout ? " dropout" : "") + (spec.full_blocks ? " full" : " edges"),
+        generate_attention_forward(spec), attention_forward_grid(spec, queries, kBatch, kHeads));
     sample.output("o", spec.type, rows * spec.head_dim).output("lse", ElementType::f32, rows);
     sample.input("q", spec.type, rows * spec.head_dim);
     for (const char* name : {"k", "v"}) sample.input(name, spec.type, key_rows * spec.head_dim);
@@ -29,7 +31,45 @@ void add_forward(std::vector<LibraryKernel>& samples, const AttentionSpec& spec,
     add_strides(sample, "o", queries, spec.head_dim);
     add_strides(sample, "k", keys, spec.head_dim);
     add_strides(sample, "v", keys, spec.head_dim);
+    if (spec.dropout) add_dropout_arguments(sample.arguments(), 0.1, 1);
     samples.push_back(sample.real("scale", 0.125f).finish());
+}
+
+void add_wgmma(std::vector<LibraryKernel>& samples, const AttentionWgmmaSpec& spec, std::uint32_t queries,
+               std::uint32_t keys) {
+    constexpr unsigned kSms = 3;
+    const std::uint64_t rows = kBatch * kHeads * queries, key_rows = kBatch * kHeads * keys;
+    SampleBuilder sample("attention wgmma d" + std::to_string(spec.head_dim) + " " +
+                             std::to_string(spec.block_n) + " keys" + (spec.causal ? " causal" : "") +
+                             (spec.dropout ? " dropout" : ""),
+                         generate_attention_wgmma(spec), {1, 1, 1});
+    sample.output("o", spec.type, rows * spec.head_dim).output("lse", ElementType::f32, rows);
+    sample.input("q", spec.type, rows * spec.head_dim);
+    for (const char* name : {"k", "v"}) sample.input(name, spec.type, key_rows * spec.head_dim);
+    sample.index("counter", ElementType::i32, 1, 1);  // 0
+    const auto operand = [&](std::uint32_t buffer, std::uint32_t sequence) {
+        return AttentionOperand{pointer_argument("", buffer), std::uint64_t{kHeads} * spec.head_dim,
+                                spec.head_dim, std::uint64_t{sequence} * kHeads * spec.head_dim};
+    };
+    const AttentionProblem problem{kBatch,
+                                   kHeads,
+                                   kHeads,
+                                   queries,
+                                   keys,
+                                   0.125f,
+                                   operand(2, queries),
+                                   operand(3, keys),
+                                   operand(4, keys),
+                                   operand(0, queries),
+                                   pointer_argument("", 1),
+                                   pointer_argument("", 5),
+                                   0.1,
+                                   1};
+    AttentionWgmmaLaunch launch = attention_wgmma_launch(spec, problem, kSms);
+    sample.arguments() = launch.arguments;
+    LibraryKernel finished = sample.finish();
+    finished.grid = launch.grid;
+    samples.push_back(std::move(finished));
 }
 
 void add_grad(std::vector<LibraryKernel>& samples, const AttentionGradSpec& spec, std::uint32_t queries,
@@ -37,7 +77,7 @@ void add_grad(std::vector<LibraryKernel>& samples, const AttentionGradSpec& spec
     const std::uint64_t rows = kBatch * kHeads * queries, key_rows = kBatch * kHeads * keys;
     SampleBuilder sample("attention gradient d" + std::to_string(spec.head_dim) + " " +
                              std::to_string(spec.block_n) + " keys" + (spec.causal ? " causal" : "") +
-                             (spec.full_blocks ? " full" : " edges"),
+                             (spec.dropout ? " dropout" : "") + (spec.full_blocks ? " full" : " edges"),
                          generate_attention_grad(spec), attention_grad_grid(spec, keys, kBatch, kHeads));
     sample.output("dq_accumulator", ElementType::f32, rows * spec.head_dim);
     for (const char* name : {"dk", "dv"}) sample.output(name, spec.type, key_rows * spec.head_dim);
@@ -47,6 +87,7 @@ void add_grad(std::vector<LibraryKernel>& samples, const AttentionGradSpec& spec
     sample.integer("queries", queries).integer("keys", keys).integer("heads_per_kv_head", 1);
     for (const char* name : {"q", "do"}) add_strides(sample, name, queries, spec.head_dim);
     for (const char* name : {"k", "v", "dk", "dv"}) add_strides(sample, name, keys, spec.head_dim);
+    if (spec.dropout) add_dropout_arguments(sample.arguments(), 0.1, 1);
     samples.push_back(sample.real("scale", 0.125f).finish());
 }
 
@@ -70,6 +111,26 @@ void add_attention_samples(std::vector<LibraryKernel>& samples, unsigned compute
             grad.stages = causal ? 1 : 2;
             add_grad(samples, grad, 70, 90);
         }
+    }
+    AttentionSpec dropped;
+    dropped.compute_capability = compute_capability;
+    dropped.dropout = true;
+    dropped.block_m = 64;
+    add_forward(samples, dropped, 70, 90);
+    AttentionGradSpec dropped_grad;
+    dropped_grad.compute_capability = compute_capability;
+    dropped_grad.dropout = true;
+    add_grad(samples, dropped_grad, 70, 90);
+    if (compute_capability == 90) {
+        AttentionWgmmaSpec hopper;
+        hopper.block_n = 256;
+        add_wgmma(samples, hopper, 300, 300);
+        hopper.head_dim = hopper.block_n = 128;
+        hopper.causal = true;
+        add_wgmma(samples, hopper, 300, 330);
+        hopper.longest_first = false;
+        hopper.dropout = true;
+        add_wgmma(samples, hopper, 70, 90);
     }
     AttentionSpec full;
     full.compute_capability = compute_capability;

@@ -12,8 +12,8 @@ namespace {
 struct Sizes {
     std::size_t batch, heads, key_heads, queries, keys, dimension, value_dimension;
     bool causal;
-    double scale, dropout;
-    std::uint64_t stream;
+    double scale;
+    expression::WeightDropout dropout;
 
     Sizes(const Op& op, const Tensor& q, const Tensor& k, const Tensor& v)
         : batch(static_cast<std::size_t>(q.shape[0])),
@@ -25,8 +25,7 @@ struct Sizes {
           value_dimension(static_cast<std::size_t>(v.shape[3])),
           causal(op.integer("causal", 0) != 0),
           scale(op.real("scale", 1 / std::sqrt(static_cast<double>(q.shape[3])))),
-          dropout(op.real("dropout", 0)),
-          stream(static_cast<std::uint64_t>(op.integer("stream", 0))) {}
+          dropout(op.real("dropout", 0), static_cast<std::uint64_t>(op.integer("stream", 0))) {}
 
     std::size_t query_row(std::size_t b, std::size_t h, std::size_t i) const {
         return (b * heads + h) * queries + i;
@@ -41,10 +40,7 @@ struct Sizes {
     }
 
     /// What dropout multiplies a weight by.
-    double kept(std::size_t row, std::size_t j) const {
-        if (dropout == 0) return 1;
-        return expression::random_uniform(stream, row * keys + j) >= dropout ? 1 / (1 - dropout) : 0;
-    }
+    double kept(std::size_t row, std::size_t j) const { return dropout.factor(row, keys, j); }
 
     template <class Visit>
     void for_each_row(Visit visit) const {

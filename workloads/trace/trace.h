@@ -55,8 +55,8 @@ enum class OpKind : std::uint8_t {
     layer_norm_grad,  ///< dy, x, mean, rstd, gamma -> dx [, d gamma, d beta]
     attention,        ///< q, k, v [batch, heads, sequence, head_dim] -> out [, log-sum-exp [batch, heads,
                 ///< sequence]]; attributes causal, "scale" (default 1/sqrt(head_dim)); k and v may have fewer
-                ///< heads (grouped). "dropout" p: a weight is kept, and divided by 1 - p, when random(stream,
-                ///< its position in [batch, heads, queries, keys]) >= p, with "stream" as in expressions
+                ///< heads (grouped). "dropout" (probability) and "stream":
+                ///< expression::WeightDropout says which weights are kept
     attention_grad,  ///< d out, q, k, v, out, log-sum-exp -> dq, dk, dv
     convolution,     ///< x, w [, bias] -> y. "layout" nchw (default): x [N, C, space...], w [filters, C /
                      ///< groups, window...], or nhwc: x [N, space..., C], w [filters, window..., C / groups].

@@ -5,6 +5,9 @@
 
 #include "isa/common/error.h"
 #include "launcher.h"
+#include "workloads/expression/expression.h"
+#include "workloads/kernels/attention_softmax.h"
+#include "workloads/kernels/attention_wgmma.h"
 
 using namespace heddle::kernels;
 using namespace heddle::kernels::test;
@@ -16,7 +19,13 @@ struct AttentionCase {
     std::uint32_t batch, heads, kv_heads, queries, keys, dim;
     bool causal;
     double scale;
+    double dropout = 0;
+    std::uint64_t stream = 0x123456789abcdef;
 
+    /// What dropout multiplies a weight by.
+    double kept(std::size_t row, std::size_t j) const {
+        return heddle::expression::WeightDropout(dropout, stream).factor(row, keys, j);
+    }
     std::size_t q_place(std::uint32_t b, std::uint32_t i, std::uint32_t h) const {
         return ((std::size_t{b} * queries + i) * heads + h) * dim;
     }
@@ -66,15 +75,17 @@ AttentionReference reference_of(const AttentionCase& c, const std::vector<double
                 r.lse[c.row(b, h, i)] = p.empty() ? INFINITY : std::log(sum);
                 for (std::size_t j = 0; j < p.size(); ++j) {
                     p[j] /= sum;
-                    for (std::uint32_t e = 0; e < c.dim; ++e) r.o[qi + e] += p[j] * v[c.k_place(b, j, h) + e];
+                    for (std::uint32_t e = 0; e < c.dim; ++e)
+                        r.o[qi + e] += p[j] * c.kept(c.row(b, h, i), j) * v[c.k_place(b, j, h) + e];
                 }
                 const double delta = dot(r.o, qi, d_o, qi, c.dim);
                 r.delta[c.row(b, h, i)] = delta;
                 for (std::size_t j = 0; j < p.size(); ++j) {
                     const std::size_t kj = c.k_place(b, j, h), out = c.expanded_place(b, j, h);
-                    const double ds = c.scale * p[j] * (dot(d_o, qi, v, kj, c.dim) - delta);
+                    const double kept = c.kept(c.row(b, h, i), j);
+                    const double ds = c.scale * p[j] * (kept * dot(d_o, qi, v, kj, c.dim) - delta);
                     for (std::uint32_t e = 0; e < c.dim; ++e) {
-                        r.dv[out + e] += p[j] * d_o[qi + e];
+                        r.dv[out + e] += kept * p[j] * d_o[qi + e];
                         r.dk[out + e] += ds * q[qi + e];
                         r.dq[qi + e] += ds * k[kj + e];
                     }
@@ -103,9 +114,20 @@ Inputs inputs_of(const AttentionCase& c, ElementType type) {
             random_reals(type, key_rows, -1, 1, 3), random_reals(type, rows, -1, 1, 4)};
 }
 
+void check_result(ElementType type, const std::vector<double>& o, const std::vector<double>& lse,
+                  const AttentionReference& reference, const AttentionCase& c) {
+    // Probabilities are rounded to the 16-bit type before they meet the values (|v| <= 1), then the output
+    // is. Dropout scales both.
+    const double u = unit_roundoff(type) / (1 - c.dropout);
+    check_close(o, reference.o, u, u + 1e-5);
+    check_norm(o, reference.o, u);
+    check_close(lse, reference.lse, 1e-5, 1e-5);
+}
+
 void check_forward(AttentionSpec spec, const AttentionCase& c) {
     spec.head_dim = c.dim;
     spec.causal = c.causal;
+    spec.dropout = c.dropout > 0;
     const Inputs in = inputs_of(c, spec.type);
     const AttentionReference reference = reference_of(c, in.q, in.k, in.v, in.d_o);
     Device device;
@@ -122,20 +144,53 @@ void check_forward(AttentionSpec spec, const AttentionCase& c) {
                                           f32_argument("scale", static_cast<float>(c.scale))};
     for (const char* name : {"q", "o"}) add_strides(arguments, name, c.queries, c.heads, c.dim);
     for (const char* name : {"k", "v"}) add_strides(arguments, name, c.keys, c.kv_heads, c.dim);
+    if (spec.dropout) add_dropout_arguments(arguments, c.dropout, c.stream);
     device.run(generate_attention_forward(spec), attention_forward_grid(spec, c.queries, c.batch, c.heads),
                arguments);
     INFO("queries " << c.queries << " keys " << c.keys << " dim " << c.dim << (c.causal ? " causal" : ""));
-    // Probabilities are rounded to the 16-bit type before they meet the values (|v| <= 1), then the output
-    // is.
-    const double u = unit_roundoff(spec.type);
-    check_close(device.read(o), reference.o, u, u + 1e-5);
-    check_norm(device.read(o), reference.o, u);
-    check_close(device.read(lse), reference.lse, 1e-5, 1e-5);
+    check_result(spec.type, device.read(o), device.read(lse), reference, c);
+}
+
+/// On Hopper. The counter is left as it was, so a second launch gives the same.
+void check_forward(AttentionWgmmaSpec spec, const AttentionCase& c, unsigned sm_count) {
+    spec.head_dim = c.dim;
+    spec.causal = c.causal;
+    spec.dropout = c.dropout > 0;
+    const Inputs in = inputs_of(c, spec.type);
+    const AttentionReference reference = reference_of(c, in.q, in.k, in.v, in.d_o);
+    Device device(90);
+    const auto operand = [&](std::uint32_t buffer, std::uint32_t sequence, std::uint32_t heads) {
+        return AttentionOperand{pointer_argument("", buffer), std::uint64_t{heads} * c.dim, c.dim,
+                                std::uint64_t{sequence} * heads * c.dim};
+    };
+    const std::uint32_t o = device.add_untouched(spec.type, in.q.size());
+    const std::uint32_t lse = device.add_untouched(ElementType::f32, reference.lse.size());
+    AttentionProblem problem{c.batch,
+                             c.heads,
+                             c.kv_heads,
+                             c.queries,
+                             c.keys,
+                             static_cast<float>(c.scale),
+                             operand(device.add(spec.type, in.q), c.queries, c.heads),
+                             operand(device.add(spec.type, in.k), c.keys, c.kv_heads),
+                             operand(device.add(spec.type, in.v), c.keys, c.kv_heads),
+                             operand(o, c.queries, c.heads),
+                             pointer_argument("", lse),
+                             pointer_argument("", device.add(ElementType::i32, {0})),
+                             c.dropout,
+                             c.stream};
+    const AttentionWgmmaLaunch launch = attention_wgmma_launch(spec, problem, sm_count);
+    INFO("queries " << c.queries << " keys " << c.keys << " dim " << c.dim << (c.causal ? " causal" : ""));
+    for (unsigned time = 0; time < 2; ++time) {
+        device.run(generate_attention_wgmma(spec), launch.grid, launch.arguments);
+        check_result(spec.type, device.read(o), device.read(lse), reference, c);
+    }
 }
 
 void check_gradient(AttentionGradSpec spec, const AttentionCase& c) {
     spec.head_dim = c.dim;
     spec.causal = c.causal;
+    spec.dropout = c.dropout > 0;
     const Inputs in = inputs_of(c, spec.type);
     const AttentionReference reference = reference_of(c, in.q, in.k, in.v, in.d_o);
     Device device;
@@ -171,6 +226,7 @@ void check_gradient(AttentionGradSpec spec, const AttentionCase& c) {
     for (const char* name : {"q", "do"}) add_strides(arguments, name, c.queries, c.heads, c.dim);
     for (const char* name : {"k", "v"}) add_strides(arguments, name, c.keys, c.kv_heads, c.dim);
     for (const char* name : {"dk", "dv"}) add_strides(arguments, name, c.keys, c.heads, c.dim);
+    if (spec.dropout) add_dropout_arguments(arguments, c.dropout, c.stream);
     device.run(generate_attention_grad(spec), attention_grad_grid(spec, c.keys, c.batch, c.heads), arguments);
     std::vector<KernelArgument> last{
         pointer_argument("dq", dq), pointer_argument("dq_accumulator", accumulator),
@@ -227,7 +283,57 @@ TEST_CASE("Attention gradient") {
     }
 }
 
+TEST_CASE("Attention on Hopper, two warpgroups that take turns") {
+    for (const bool causal : {false, true}) {
+        AttentionWgmmaSpec spec;
+        spec.block_n = 64;
+        check_forward(spec, {1, 2, 2, 70, 90, 64, causal, 0.125}, 1);
+        check_forward(spec, {1, 1, 1, 33, 20, 128, causal, 0.09}, 3);  // rows that see nothing
+        spec.type = ElementType::f16;
+        spec.longest_first = false;
+        spec.stages = 3;
+        check_forward(spec, {2, 4, 2, 130, 330, 64, causal, 0.3}, 5);
+        spec.block_n = 128;
+        spec.stages = 2;
+        spec.take_turns = false;
+        check_forward(spec, {1, 2, 1, 65, 300, 128, causal, 0.09}, 2);
+        spec.block_n = 256;
+        spec.longest_first = true;
+        check_forward(spec, {2, 2, 1, 270, 270, 64, causal, 0.125}, 3);
+    }
+}
+
+TEST_CASE("Attention with dropout drops the weights that the generator says, forward and backward") {
+    for (const bool causal : {false, true}) {
+        const AttentionCase small{2, 2, 2, 70, 90, 64, causal, 0.125, 0.25};
+        const AttentionCase wide{1, 2, 1, 90, 70, 128, false, 0.09, 0.5, 7};
+        AttentionSpec forward;
+        forward.block_m = 64;
+        check_forward(forward, small);
+        check_forward(forward, wide);
+        AttentionWgmmaSpec hopper;
+        check_forward(hopper, small, 2);
+        check_forward(hopper, wide, 2);
+        AttentionGradSpec grad;
+        check_gradient(grad, small);
+        grad.block_n = 128;
+        check_gradient(grad, small);
+        check_gradient(grad, {1, 2, 2, 90, 70, 128, false, 0.09, 0.5, 7});
+    }
+    std::vector<KernelArgument> none;
+    CHECK_THROWS_AS(add_dropout_arguments(none, 1, 0), heddle::Error);
+}
+
 TEST_CASE("Attention refuses what it cannot do") {
+    AttentionWgmmaSpec hopper;
+    hopper.head_dim = 96;
+    CHECK_THROWS_AS(generate_attention_wgmma(hopper), heddle::Error);
+    hopper.head_dim = 128;
+    hopper.block_n = 256;
+    CHECK_THROWS_AS(generate_attention_wgmma(hopper), heddle::Error);
+    hopper.block_n = 128;
+    hopper.compute_capability = 80;
+    CHECK_THROWS_AS(generate_attention_wgmma(hopper), heddle::Error);
     AttentionSpec spec;
     spec.head_dim = 96;
     CHECK_THROWS_AS(generate_attention_forward(spec), heddle::Error);

@@ -199,9 +199,18 @@ TEST_CASE("attention with dropout: weights are kept and scaled or not, and the g
     const Operand zero{shape, Numbers(12, 0.0)};
     const auto kept = run(OpKind::attention, {zero, k, ones}, {shape}, attributes)[0];
     for (std::size_t row = 0; row < 6; ++row) {
+        // Three keys: all in the first block of 32, keys 0 and 1 in one number, key 2 in another.
         double expected = 0;
-        for (std::size_t j = 0; j < 3; ++j)
-            expected += heddle::expression::random_uniform(11, row * 3 + j) >= 0.25 ? 1 / 2.25 : 0;
+        for (std::size_t j = 0; j < 3; ++j) {
+            const auto bits = static_cast<std::uint64_t>(
+                heddle::expression::random_uniform(11, row * 8 + j / 2 * 2) * 0x1p24);
+            // The lowest byte is not part of the number; look at keys that take others.
+            if (j % 2 == 1) expected += (bits & 0xff) >= 64 ? 256.0 / 192 / 3 : 0;
+        }
+        double low = 0;  // keys 0 and 2
+        for (std::size_t j = 0; j < 3; j += 2)
+            low += heddle::expression::WeightDropout(0.25, 11).factor(row, 3, j) / 3;
+        expected += low;
         CHECK(kept[2 * row] == Approx(expected).epsilon(1e-14));
     }
     const auto loss = [&](const Operand& a, const Operand& b, const Operand& c) {

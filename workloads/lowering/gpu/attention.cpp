@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "workloads/expression/expression.h"
+#include "workloads/kernels/attention_softmax.h"
+#include "workloads/kernels/attention_wgmma.h"
 #include "workloads/lowering/gpu/builder.h"
 #include "workloads/lowering/gpu/elementwise_launch.h"
 
@@ -50,6 +52,8 @@ struct Problem {
     kernels::ElementType type = kernels::ElementType::bf16;
     bool causal = false;
     float scale = 1;
+    double dropout = 0;
+    std::uint64_t stream = 0;
 };
 
 Problem problem_of(const GpuProgramBuilder& b, std::size_t first) {
@@ -66,21 +70,83 @@ Problem problem_of(const GpuProgramBuilder& b, std::size_t first) {
     p.type = kernel_type(q.type);
     p.causal = b.op().integer("causal", 0) != 0;
     p.scale = static_cast<float>(b.op().real("scale", 1 / std::sqrt(static_cast<double>(p.head_dim))));
+    p.dropout = b.op().real("dropout", 0);
+    p.stream = static_cast<std::uint64_t>(b.op().integer("stream", 0));
     if (p.type != kernels::ElementType::f16 && p.type != kernels::ElementType::bf16) {
         throw Unsupported{"no attention kernel for " + kernels::name_of(p.type)};
     }
     if ((p.head_dim != 64 && p.head_dim != 128) || v.shape[3] != q.shape[3]) {
         throw Unsupported{"no attention kernel for heads of " + std::to_string(p.head_dim)};
     }
-    if (b.op().real("dropout", 0) != 0) throw Unsupported{"no attention kernel with dropout"};
     if (p.heads % p.kv_heads != 0) throw Unsupported{"no attention kernel for this grouping of heads"};
     return p;
 }
 
 std::vector<KernelArgument> sizes(const Problem& p) {
-    return {kernels::integer_argument("queries", p.queries), kernels::integer_argument("keys", p.keys),
-            kernels::integer_argument("heads_per_kv_head", p.heads / p.kv_heads),
-            kernels::f32_argument("scale", p.scale)};
+    std::vector<KernelArgument> arguments{
+        kernels::integer_argument("queries", p.queries), kernels::integer_argument("keys", p.keys),
+        kernels::integer_argument("heads_per_kv_head", p.heads / p.kv_heads),
+        kernels::f32_argument("scale", p.scale)};
+    if (p.dropout > 0) kernels::add_dropout_arguments(arguments, p.dropout, p.stream);
+    return arguments;
+}
+
+/// Which kernel a recording names decides; else the newest that the device has.
+bool takes_wgmma(const GpuProgramBuilder& b) {
+    if (b.compute_capability() != 90) return false;
+    const std::string& name = b.op().kernel_name;
+    // FlashAttention-2 and PyTorch's memory-efficient attention do not use wgmma.
+    return name.find("flash_fwd_kernel<Flash_fwd_kernel_traits") == std::string::npos &&
+           name.find("fmha_cutlassF") == std::string::npos;
+}
+
+kernels::AttentionOperand operand_of(const KernelArgument& memory, const View& view) {
+    return {memory, static_cast<std::uint64_t>(view.row), static_cast<std::uint64_t>(view.head),
+            static_cast<std::uint64_t>(view.batch)};
+}
+
+void lower_with_wgmma(GpuProgramBuilder& b, const Problem& p, const KernelArgument& lse) {
+    kernels::AttentionProblem problem;
+    problem.batch = p.batch;
+    problem.heads = p.heads;
+    problem.kv_heads = p.kv_heads;
+    problem.queries = p.queries;
+    problem.keys = p.keys;
+    problem.scale = p.scale;
+    problem.dropout = p.dropout;
+    problem.stream = p.stream;
+    problem.q = operand_of(b.input_pointer("", 0), input_view(b, 0));
+    problem.k = operand_of(b.input_pointer("", 1), input_view(b, 1));
+    problem.v = operand_of(b.input_pointer("", 2), input_view(b, 2));
+    problem.o = operand_of(b.output_pointer("", 0), output_view(b, 0));
+    problem.lse = lse;
+    const program::BufferId counter = b.workspace("counter of attention tiles", 4);
+    b.steer_by_buffer(counter, 4, 0, 1);  // 0
+    problem.counter = kernels::pointer_argument("", counter);
+    const kernels::AttentionWgmmaSpec spec =
+        kernels::attention_wgmma_choice(p.type, p.head_dim, p.causal, problem, b.target().l2_bytes);
+    const kernels::AttentionWgmmaLaunch launch =
+        kernels::attention_wgmma_launch(spec, problem, b.target().sm_count);
+    b.launch(kernels::generate_attention_wgmma(spec), launch.grid, launch.arguments);
+}
+
+/// Sums the gradients of the query heads that share a key head.
+void add_query_heads(GpuProgramBuilder& b, const Problem& p, const KernelArgument& parts,
+                     std::size_t output) {
+    const std::uint32_t ratio = p.heads / p.kv_heads;
+    if (ratio > 16) throw Unsupported{"no attention gradient kernel for more than 16 queries per key head"};
+    const std::int64_t head = std::int64_t{p.keys} * p.head_dim;
+    const std::vector<std::int64_t> strides{p.heads * head, ratio * head, p.head_dim, 1};
+    std::vector<ElementwiseOperand> inputs;
+    std::string sum = "y0 = x0";
+    for (std::uint32_t i = 0; i < ratio; ++i) {
+        KernelArgument part = parts;
+        part.byte_offset += static_cast<std::uint64_t>(i * head) * 2;
+        inputs.push_back({b.output(output).type, part, strides});
+        if (i > 0) sum += " + x" + std::to_string(i);
+    }
+    launch_elementwise(b, expression::parse(sum), {}, b.output(output).shape, inputs,
+                       {output_operand(b, output)});
 }
 
 }  // namespace
@@ -112,11 +178,18 @@ bool lower_row_products(GpuProgramBuilder& b) {
 
 void lower_attention(GpuProgramBuilder& b) {
     const Problem p = problem_of(b, 0);
+    const KernelArgument lse =
+        b.has_output(1)
+            ? b.output_pointer("lse", 1)
+            : kernels::pointer_argument(
+                  "lse", b.workspace("log-sum-exp", std::uint64_t{4} * p.batch * p.heads * p.queries));
+    if (takes_wgmma(b)) return lower_with_wgmma(b, p, lse);
     kernels::AttentionSpec spec;
     spec.compute_capability = b.compute_capability();
     spec.type = p.type;
     spec.head_dim = p.head_dim;
     spec.causal = p.causal;
+    spec.dropout = p.dropout > 0;
     const std::vector<std::int64_t> block = b.op().integers("block");  // of a recorded kernel: queries, keys
     if (block.size() >= 2) {
         if (block[0] == 64 || block[0] == 128) spec.block_m = static_cast<unsigned>(block[0]);
@@ -125,10 +198,7 @@ void lower_attention(GpuProgramBuilder& b) {
     spec.full_blocks = p.queries % spec.block_m == 0 && p.keys % spec.block_n == 0;
     std::vector<KernelArgument> arguments = sizes(p);
     arguments.push_back(b.output_pointer("o", 0));
-    arguments.push_back(b.has_output(1) ? b.output_pointer("lse", 1)
-                                        : kernels::pointer_argument(
-                                              "lse", b.workspace("log-sum-exp", std::uint64_t{4} * p.batch *
-                                                                                    p.heads * p.queries)));
+    arguments.push_back(lse);
     const char* names[] = {"q", "k", "v"};
     for (std::size_t i = 0; i < 3; ++i) {
         arguments.push_back(b.input_pointer(names[i], i));
@@ -142,12 +212,12 @@ void lower_attention(GpuProgramBuilder& b) {
 void lower_attention_grad(GpuProgramBuilder& b) {
     // d out, q, k, v, out, log-sum-exp -> dq, dk, dv
     const Problem p = problem_of(b, 1);
-    if (p.heads != p.kv_heads) throw Unsupported{"no attention gradient kernel for grouped heads"};
     kernels::AttentionGradSpec spec;
     spec.compute_capability = b.compute_capability();
     spec.type = p.type;
     spec.head_dim = p.head_dim;
     spec.causal = p.causal;
+    spec.dropout = p.dropout > 0;
     const std::vector<std::int64_t> block = b.op().integers("block");
     if (block.size() >= 2 && (block[1] == 64 || block[1] == 128))
         spec.block_n = static_cast<unsigned>(block[1]);
@@ -176,8 +246,21 @@ void lower_attention_grad(GpuProgramBuilder& b) {
 
     std::vector<KernelArgument> second = sizes(p);
     second.push_back(dq);
-    second.push_back(b.output_pointer("dk", 1));
-    second.push_back(b.output_pointer("dv", 2));
+    // Query heads that share a key head each make their own part of its gradients.
+    const bool grouped = p.heads != p.kv_heads;
+    std::vector<KernelArgument> key_gradients;
+    View dk = output_view(b, 1), dv = output_view(b, 2);
+    if (grouped) {
+        b.require_dense_outputs();
+        const std::int64_t row = p.head_dim, head = row * p.keys;
+        dk = dv = {head * p.heads, head, row};
+        const std::uint64_t bytes = std::uint64_t{2} * p.batch * p.heads * p.keys * p.head_dim;
+        key_gradients = {kernels::pointer_argument("dk", b.workspace("attention dk by query heads", bytes)),
+                         kernels::pointer_argument("dv", b.workspace("attention dv by query heads", bytes))};
+    } else {
+        key_gradients = {b.output_pointer("dk", 1), b.output_pointer("dv", 2)};
+    }
+    second.insert(second.end(), key_gradients.begin(), key_gradients.end());
     second.push_back(b.input_pointer("q", 1));
     second.push_back(b.input_pointer("k", 2));
     second.push_back(b.input_pointer("v", 3));
@@ -188,10 +271,13 @@ void lower_attention_grad(GpuProgramBuilder& b) {
     add_view(second, "k", input_view(b, 2));
     add_view(second, "v", input_view(b, 3));
     add_view(second, "do", input_view(b, 0));
-    add_view(second, "dk", output_view(b, 1));
-    add_view(second, "dv", output_view(b, 2));
+    add_view(second, "dk", dk);
+    add_view(second, "dv", dv);
     b.launch(kernels::generate_attention_grad(spec),
              kernels::attention_grad_grid(spec, p.keys, p.batch, p.heads), second);
+    if (grouped) {
+        for (std::size_t i = 0; i < 2; ++i) add_query_heads(b, p, key_gradients[i], i + 1);
+    }
     if (main_kernel_only) return;
 
     std::vector<KernelArgument> third{b.output_pointer("dq", 0), dq,

@@ -329,7 +329,21 @@ TEST_CASE("attention and its gradient, causal and not, ragged and strided") {
             std::int64_t{causal};
         // Operands are rounded to bf16 between the kernels; gradients here reach a few units.
         CHECK(worst_error(b.trace) < 0.03);
+        CHECK(worst_error(b.trace, 80) < 0.03);
     }
+}
+
+TEST_CASE("attention with grouped heads and dropout, and its gradient") {
+    Builder b;
+    const auto of_heads = [&](std::int64_t heads) { return b.tensor({2, heads, 70, 64}, ElementType::bf16); };
+    const TensorId q = of_heads(6), k = of_heads(2), v = of_heads(2), out = of_heads(6),
+                   lse = b.tensor({2, 6, 70}), d_out = of_heads(6), dq = of_heads(6), dk = of_heads(2),
+                   dv = of_heads(2);
+    const std::map<std::string, trace::Attribute> attributes{{"dropout", 0.25}, {"stream", std::int64_t{5}}};
+    b.op(OpKind::attention, {q, k, v}, {out, lse}).attributes = attributes;
+    b.op(OpKind::attention_grad, {d_out, q, k, v, out, lse}, {dq, dk, dv}).attributes = attributes;
+    CHECK(worst_error(b.trace) < 0.03);
+    CHECK(worst_error(b.trace, 80) < 0.03);
 }
 
 TEST_CASE("a training step of an MLP gives the reference's gradients and weights") {

@@ -1,0 +1,505 @@
+#include "workloads/kernels/attention_wgmma.h"
+
+#include <optional>
+
+#include "isa/common/error.h"
+#include "workloads/kernels/attention_softmax.h"
+
+namespace heddle::kernels {
+namespace {
+
+constexpr unsigned kGroups = 2, kGroupThreads = 128, kGroupRows = 64;
+constexpr unsigned kAtom = 1024, kLine = 128;  // bytes: 8 lines with one swizzle; a line of 64 elements
+constexpr unsigned kLineElements = 64;
+constexpr unsigned kStartRegisters = 168, kProducerRegisters = 24, kConsumerRegisters = 240;
+
+/// Byte offsets in shared memory, from a multiple of kAtom. A tile of rows of head_dim elements is a panel of
+/// lines for each 64 elements.
+struct Layout {
+    explicit Layout(const AttentionWgmmaSpec& spec)
+        : panels(spec.head_dim / kLineElements),
+          q_bytes(kGroupRows * kLine * panels),
+          block_bytes(spec.block_n * kLine * panels),
+          k(kGroups * q_bytes),
+          v(k + spec.stages * block_bytes),
+          staging(v + spec.stages * block_bytes),
+          q_full(staging + kGroups * q_bytes),
+          q_empty(q_full + 8 * kGroups),
+          k_full(q_empty + 8 * kGroups),
+          v_full(k_full + 8 * spec.stages),
+          empty(v_full + 8 * spec.stages),
+          end(empty + 8 * spec.stages) {}
+    unsigned panels, q_bytes, block_bytes;
+    unsigned k, v, staging, q_full, q_empty, k_full, v_full, empty, end;
+};
+
+void check(const AttentionWgmmaSpec& spec) {
+    const SourceLocation where{.key = "attention_wgmma head_dim " + std::to_string(spec.head_dim) +
+                                      " block " + std::to_string(spec.block_n)};
+    if (spec.type != ElementType::f16 && spec.type != ElementType::bf16)
+        throw Error("attention kernels take f16 or bf16, not " + name_of(spec.type), where,
+                    "cast, or use GEMM and softmax");
+    if (spec.head_dim != 64 && spec.head_dim != 128)
+        throw Error("attention kernels have head dimensions of 64 and 128", where, "use GEMM and softmax");
+    const bool block =
+        spec.block_n == 64 || spec.block_n == 128 || (spec.block_n == 256 && spec.head_dim == 64);
+    if (!block) throw Error("blocks have 64 or 128 keys, or 256 with heads of 64", where);
+    if (spec.stages < 2 || Layout(spec).end + kAtom > 227 * 1024)
+        throw Error("a ring of " + std::to_string(spec.stages) + " stages does not work", where,
+                    "at least 2, and at most 227 KiB in all");
+}
+
+class Writer {
+  public:
+    explicit Writer(const AttentionWgmmaSpec& spec)
+        : spec_(spec),
+          d_(spec.head_dim),
+          layout_(spec),
+          w_("attention_wgmma_" + name_of(spec.type) + "_d" + std::to_string(spec.head_dim) + "_128x" +
+                 std::to_string(spec.block_n) + "_stages" + std::to_string(spec.stages) +
+                 (spec.causal ? "_causal" : "") + (spec.take_turns ? "" : "_free") +
+                 (spec.longest_first ? "_longest" : "") + (spec.dropout ? "_dropout" : ""),
+             spec.compute_capability, 90, "wgmma") {}
+
+    GeneratedKernel write() {
+        w_.use_architecture_specific();
+        w_.limit_registers(kStartRegisters);
+        parameters();
+        set_up_barriers();
+        const std::string producer = w_.new_label("producer"), end = w_.new_label("end");
+        w_.jump_if(w_.make_predicate("setp.eq.u32", group_, kGroups), producer);
+        w_.op("setmaxnreg.inc.sync.aligned.u32", kConsumerRegisters);
+        consume(end);
+        w_.jump(end);
+        w_.place(producer);
+        w_.op("setmaxnreg.dec.sync.aligned.u32", kProducerRegisters);
+        produce(end);
+        w_.place(end);
+        return w_.finish({kGroupThreads * (kGroups + 1), 1, 1});
+    }
+
+  private:
+    void parameters() {
+        q_map_ = w_.tensor_map_parameter("tensor_q");
+        k_map_ = w_.tensor_map_parameter("tensor_k");
+        v_map_ = w_.tensor_map_parameter("tensor_v");
+        o_ = w_.pointer_parameter("o");
+        lse_ = w_.pointer_parameter("lse");
+        counter_ = w_.pointer_parameter("counter");
+        queries_ = w_.b32_parameter("queries");
+        keys_ = w_.b32_parameter("keys");
+        heads_ = w_.b32_parameter("heads");
+        tiles_ = w_.b32_parameter("tiles");
+        o_row_ = w_.b32_parameter("o_row");
+        o_head_ = w_.b32_parameter("o_head");
+        o_batch_ = w_.b64_parameter("o_batch");
+        outer_ = w_.divider_parameter("outer");
+        inner_ = w_.divider_parameter("inner");
+        ratio_ = w_.divider_parameter("heads_per_kv_head");
+        softmax_.emplace(w_);
+        if (spec_.dropout) dropout_.emplace(w_);
+        const Reg tid = w_.tid();
+        group_ = w_.divide_by(tid, kGroupThreads);
+        thread_ = w_.make_b32("and.b32", tid, kGroupThreads - 1);
+        const Reg dynamic = w_.make_b32("mov.u32", w_.dynamic_shared(layout_.end + kAtom));
+        shared_ = w_.make_b32("and.b32", w_.make_b32("add.u32", dynamic, kAtom - 1),
+                              -static_cast<std::int64_t>(kAtom));
+        // By its own name, so that nothing else in shared memory can steer.
+        tile_slot_ = w_.shared("tile_at_hand", 4);
+        offset_ = w_.make_b32("sub.s32", keys_, queries_);
+    }
+
+    void set_up_barriers() {
+        const std::string done = w_.new_label("barriers");
+        w_.jump_if(w_.make_predicate("setp.ne.u32", w_.tid(), 0), done);
+        const Reg one = w_.constant_b32(1), both = w_.constant_b32(kGroups);
+        const auto make = [&](unsigned place, const Reg& count) {
+            w_.op("mbarrier.init.shared::cta.b64", at(shared_, place), count);
+        };
+        for (unsigned g = 0; g < kGroups; ++g) {
+            make(layout_.q_full + 8 * g, one);
+            make(layout_.q_empty + 8 * g, one);
+        }
+        for (unsigned s = 0; s < spec_.stages; ++s) {
+            make(layout_.k_full + 8 * s, one);
+            make(layout_.v_full + 8 * s, one);
+            make(layout_.empty + 8 * s, both);
+        }
+        w_.op("fence.mbarrier_init.release.cluster");
+        w_.place(done);
+        w_.cta_barrier();
+    }
+
+    void wait(const Reg& base, unsigned offset, const Reg& parity) {
+        const std::string again = w_.new_label("wait");
+        w_.place(again);
+        w_.jump_unless(
+            w_.make_predicate("mbarrier.try_wait.parity.shared::cta.b64", at(base, offset), parity), again);
+    }
+    void arrive(const Reg& guard, const Reg& base, unsigned offset) {
+        w_.op_if(guard, "mbarrier.arrive.shared::cta.b64", "_", at(base, offset));
+    }
+
+    /// From tile_ (b32): first query, head, batch entry, and how many blocks of keys its queries see.
+    void decode_tile() {
+        const Reg major = w_.divide_fast(tile_, outer_);
+        const Reg rest = w_.remainder_fast(tile_, major, outer_);
+        const Reg middle = w_.divide_fast(rest, inner_);
+        const Reg minor = w_.remainder_fast(rest, middle, inner_);
+        head_ = middle;
+        Reg block = minor;
+        batch_ = major;
+        if (spec_.longest_first) {
+            // outer: batch * heads, inner: batch; the last queries first.
+            batch_ = minor;
+            const Reg last = w_.make_b32("shr.u32", w_.make_b32("sub.u32", queries_, 1), 7);
+            block = w_.make_b32("sub.u32", last, major);
+        }
+        first_query_ = w_.multiply_by(block, kAttentionWgmmaQueries);
+        Reg seen = keys_;
+        if (spec_.causal) {
+            const Reg end = w_.make_b32("add.s32", first_query_, kAttentionWgmmaQueries);
+            seen = w_.make_b32("min.s32", w_.make_b32("add.s32", end, offset_), keys_);
+            seen = w_.make_b32("max.s32", seen, 1);  // rows that see nothing take part in one block
+        }
+        const unsigned shift = spec_.block_n == 64 ? 6 : spec_.block_n == 128 ? 7 : 8;
+        blocks_ = w_.make_b32("shr.u32", w_.make_b32("add.u32", seen, spec_.block_n - 1), shift);
+    }
+
+    void copy(const Reg& map, unsigned lines, const Reg& to, const Reg& row, const Reg& head,
+              const Reg& barrier, unsigned barrier_offset) {
+        for (unsigned panel = 0; panel < layout_.panels; ++panel) {
+            const Reg place = panel == 0 ? to : w_.make_b32("add.u32", to, panel * lines * kLine);
+            w_.op("cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+                  at(place),
+                  "[" + map + ", {" + w_.constant_b32(panel * kLineElements) + ", " + row + ", " + head +
+                      ", " + batch_ + "}]",
+                  at(barrier, barrier_offset));
+        }
+    }
+
+    void produce(const std::string& end) {
+        w_.jump_if(w_.make_predicate("setp.ne.u32", thread_, 0), end);
+        for (const Reg& map : {q_map_, k_map_, v_map_}) w_.op("prefetch.tensormap", at(map));
+        const Reg stage = w_.constant_b32(0), parity = w_.constant_b32(1), q_parity = w_.constant_b32(1);
+        const std::string next_tile = w_.new_label("produce_tile"), last = w_.new_label("no_more_tiles");
+        tile_ = w_.b32();
+        w_.op("atom.global.add.u32", tile_, at(counter_), 1);
+        w_.place(next_tile);
+        for (unsigned g = 0; g < kGroups; ++g) wait(shared_, layout_.q_empty + 8 * g, q_parity);
+        w_.op("xor.b32", q_parity, q_parity, 1);
+        w_.op("st.shared.u32", at(tile_slot_), tile_);
+        w_.jump_if(w_.make_predicate("setp.ge.u32", tile_, tiles_), last);
+        decode_tile();
+        for (unsigned g = 0; g < kGroups; ++g) {
+            w_.op("mbarrier.arrive.expect_tx.shared::cta.b64", "_", at(shared_, layout_.q_full + 8 * g),
+                  layout_.q_bytes);
+            copy(q_map_, kGroupRows, g == 0 ? shared_ : w_.make_b32("add.u32", shared_, g * layout_.q_bytes),
+                 g == 0 ? first_query_ : w_.make_b32("add.u32", first_query_, g * kGroupRows), head_, shared_,
+                 layout_.q_full + 8 * g);
+        }
+        const Reg kv_head = w_.divide_fast(head_, ratio_);
+        const Reg key = w_.constant_b32(0), left = w_.make_b32("mov.u32", blocks_);
+        const std::string next = w_.new_label("produce_keys");
+        w_.place(next);
+        const Reg barrier = w_.make_b32("mad.lo.u32", stage, 8, shared_);
+        const Reg area = w_.make_b32("mad.lo.u32", stage, layout_.block_bytes, shared_);
+        wait(barrier, layout_.empty, parity);
+        const auto copy_block = [&](const Reg& map, unsigned full, unsigned place) {
+            w_.op("mbarrier.arrive.expect_tx.shared::cta.b64", "_", at(barrier, full), layout_.block_bytes);
+            copy(map, spec_.block_n, w_.make_b32("add.u32", area, place), key, kv_head, barrier, full);
+        };
+        copy_block(k_map_, layout_.k_full, layout_.k);
+        copy_block(v_map_, layout_.v_full, layout_.v);
+        w_.op("add.u32", key, key, spec_.block_n);
+        w_.op("add.u32", stage, stage, 1);
+        const Reg wraps = w_.make_predicate("setp.eq.u32", stage, spec_.stages);
+        w_.op_if(wraps, "mov.u32", stage, 0);
+        w_.op_if(wraps, "xor.b32", parity, parity, 1);
+        w_.op("sub.u32", left, left, 1);
+        w_.jump_if(w_.make_predicate("setp.ne.u32", left, 0), next);
+        w_.op("atom.global.add.u32", tile_, at(counter_), 1);
+        w_.jump(next_tile);
+        w_.place(last);
+        for (unsigned g = 0; g < kGroups; ++g)
+            w_.op("mbarrier.arrive.shared::cta.b64", "_", at(shared_, layout_.q_full + 8 * g));
+        // Whoever asked last leaves the counter as it was found.
+        const Reg asked = w_.make_b32("add.u32", tiles_, w_.make_b32("mov.u32", "%nctaid.x"));
+        const Reg is_last = w_.make_predicate("setp.eq.u32", w_.make_b32("add.u32", tile_, 1), asked);
+        w_.op_if(is_last, "st.global.u32", at(counter_), w_.constant_b32(0));
+    }
+
+    /// Low words hold the address and the distance of panels, high words the distance of groups of 8 lines.
+    Reg descriptor_low(const Reg& address, unsigned panel_bytes) {
+        return w_.make_b32("add.u32", w_.make_b32("shr.u32", address, 4),
+                           static_cast<std::int64_t>(panel_bytes / 16) << 16);
+    }
+    Reg descriptor(const Reg& low, unsigned offset) {
+        const Reg word = offset == 0 ? low : w_.make_b32("add.u32", low, offset / 16);
+        return w_.make_b64("mov.b64", "{" + word + ", " + high_ + "}");
+    }
+    std::string opcode(unsigned columns) const {
+        const std::string type = name_of(spec_.type);
+        return "wgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) + "k16.f32." + type + "." + type;
+    }
+    static std::vector<Reg> all_of(const AccumulatorTile& tile) {
+        std::vector<Reg> all;
+        for (const auto& four : tile[0]) all.insert(all.end(), four.begin(), four.end());
+        return all;
+    }
+    void finish_products() {
+        w_.op("wgmma.commit_group.sync.aligned");
+        w_.op("wgmma.wait_group.sync.aligned", 0);
+    }
+
+    void multiply_queries_by_keys() {
+        w_.op("wgmma.fence.sync.aligned");
+        const Reg keys = w_.make_b32("mad.lo.u32", stage_, layout_.block_bytes / 16, k_low_);
+        for (unsigned step = 0; step < d_ / 16; ++step) {
+            const unsigned panel = step / 4, within = step % 4 * 32;
+            w_.op(opcode(spec_.block_n), vector_of(all_of(scores_)),
+                  descriptor(q_low_, panel * kGroupRows * kLine + within),
+                  descriptor(keys, panel * spec_.block_n * kLine + within), step == 0 ? never_ : Reg("1"), 1,
+                  1, 0, 0);
+        }
+        finish_products();
+    }
+
+    void multiply_by_values() {
+        const auto weights = pack_accumulators(w_, spec_.type, scores_);
+        wait(barrier_, layout_.v_full, parity_);
+        w_.op("wgmma.fence.sync.aligned");
+        const Reg values = w_.make_b32("mad.lo.u32", stage_, layout_.block_bytes / 16, v_low_);
+        for (unsigned step = 0; step < spec_.block_n / 16; ++step) {
+            w_.op(opcode(d_), vector_of(all_of(output_)), vector_of(weights[0][step]),
+                  descriptor(values, step * 16 * kLine), "1", 1, 1, 1);
+        }
+        finish_products();
+    }
+
+    void set_up_consumer() {
+        lane_ = w_.make_b32("and.b32", thread_, 31);
+        warp_row_ = w_.multiply_by(w_.make_b32("shr.u32", thread_, 5), 16);
+        own_ = w_.make_b32("mad.lo.u32", group_, layout_.q_bytes,
+                           w_.make_b32("mad.lo.u32", warp_row_, d_ * 2, shared_));
+        own_ = w_.make_b32("add.u32", own_, layout_.staging);
+        row_in_tile_ = w_.make_b32("mad.lo.u32", group_, kGroupRows,
+                                   w_.make_b32("add.u32", warp_row_, w_.make_b32("shr.u32", lane_, 2)));
+        pair_column_ = w_.make_b32("shl.b32", w_.make_b32("and.b32", lane_, 3), 1);
+        elected_ = w_.make_predicate("setp.eq.u32", thread_, 0);
+        never_ = w_.make_predicate("setp.ne.u32", thread_, thread_);
+        high_ = w_.constant_b32(1u << 30 | kAtom / 16);
+        q_low_ = descriptor_low(w_.make_b32("mad.lo.u32", group_, layout_.q_bytes, shared_), 16);
+        k_low_ = descriptor_low(w_.make_b32("add.u32", shared_, layout_.k), 16);
+        v_low_ = descriptor_low(w_.make_b32("add.u32", shared_, layout_.v), spec_.block_n * kLine);
+        q_barrier_ = w_.make_b32("mad.lo.u32", group_, 8, shared_);
+        own_turn_ = w_.make_b32("add.u32", group_, 1);
+        other_turn_ = w_.make_b32("sub.u32", kGroups, group_);
+        stage_ = w_.constant_b32(0);
+        parity_ = w_.constant_b32(0);
+        q_parity_ = w_.constant_b32(0);
+        scores_ = make_accumulators(w_, 1, spec_.block_n / 8, false);
+        output_ = make_accumulators(w_, 1, d_ / 8, false);
+        softmax_->make_rows(2);
+    }
+
+    void begin_tile() {
+        softmax_->reset();
+        for (const Reg& value : all_of(output_)) w_.op("mov.f32", value, f32_immediate(0));
+        rows_ = {w_.make_b32("add.u32", first_query_, row_in_tile_)};
+        rows_.push_back(w_.make_b32("add.u32", rows_[0], 8));
+        // Rows of the log-sum-exp and of the weights: (batch * heads + head) * queries.
+        const Reg matrix = w_.make_b32("mad.lo.u32", batch_, heads_, head_);
+        matrix_row_ = w_.make_b64("mul.wide.u32", matrix, queries_);
+        const Reg last_key = w_.make_b32("sub.s32", keys_, 1);
+        limits_.clear();
+        weights_of_row_.clear();
+        for (const Reg& row : rows_) {
+            limits_.push_back(spec_.causal
+                                  ? w_.make_b32("min.s32", last_key, w_.make_b32("add.s32", row, offset_))
+                                  : last_key);
+            if (!dropout_) continue;
+            const Reg above = w_.make_b64("add.s64", matrix_row_, w_.make_b64("cvt.u64.u32", row));
+            weights_of_row_.push_back(
+                w_.make_b64("mul.lo.u64", above, w_.make_b64("cvt.u64.u32", dropout_->row_elements(keys_))));
+        }
+        // Blocks up to this key are seen by all rows of the warpgroup.
+        all_see_ = last_key;
+        if (spec_.causal) {
+            const Reg first = w_.make_b32("mad.lo.u32", group_, kGroupRows, first_query_);
+            all_see_ = w_.make_b32("min.s32", last_key, w_.make_b32("add.s32", first, offset_));
+        }
+    }
+
+    void mask(const Reg& first_key) {
+        const std::string skip = w_.new_label("unmasked");
+        const Reg last = w_.make_b32("add.s32", first_key, spec_.block_n - 1);
+        w_.jump_if(w_.make_predicate("setp.le.s32", last, all_see_), skip);
+        softmax_->hide(scores_, limits_, w_.make_b32("add.s32", first_key, pair_column_));
+        w_.place(skip);
+    }
+
+    void drop(const Reg& first_key) {
+        if (!dropout_) return;
+        // Eight numbers of the generator for 32 keys, two of them this thread's.
+        const Reg first = w_.make_b32("add.u32", w_.make_b32("shr.u32", first_key, 2), pair_column_);
+        const Reg column = w_.make_b64("cvt.u64.u32", first);
+        std::vector<Reg> elements;
+        for (const Reg& row : weights_of_row_) elements.push_back(w_.make_b64("add.s64", row, column));
+        softmax_->drop(scores_, *dropout_, elements);
+    }
+
+    void consume(const std::string& end) {
+        set_up_consumer();
+        if (spec_.take_turns) {
+            // The first turn is the first warpgroup's.
+            const Reg second = w_.make_predicate("setp.eq.u32", group_, 1);
+            w_.op_if(second, "bar.arrive", 1, kGroups * kGroupThreads);
+        }
+        const std::string next_tile = w_.new_label("tile");
+        w_.place(next_tile);
+        wait(q_barrier_, layout_.q_full, q_parity_);
+        w_.op("xor.b32", q_parity_, q_parity_, 1);
+        tile_ = w_.b32();
+        w_.op("ld.shared.u32", tile_, at(tile_slot_));
+        w_.jump_if(w_.make_predicate("setp.ge.u32", tile_, tiles_), end);
+        decode_tile();
+        begin_tile();
+        const Reg first_key = w_.constant_b32(0), left = w_.make_b32("mov.u32", blocks_);
+        const std::string next = w_.new_label("keys");
+        w_.place(next);
+        barrier_ = w_.make_b32("mad.lo.u32", stage_, 8, shared_);
+        wait(barrier_, layout_.k_full, parity_);
+        if (spec_.take_turns) w_.op("bar.sync", own_turn_, kGroups * kGroupThreads);
+        multiply_queries_by_keys();
+        w_.op("sub.u32", left, left, 1);
+        const Reg last = w_.make_predicate("setp.eq.u32", left, 0);
+        arrive(w_.make_predicate("and.pred", last, elected_), q_barrier_, layout_.q_empty);
+        if (spec_.take_turns) w_.op("bar.arrive", other_turn_, kGroups * kGroupThreads);
+        mask(first_key);
+        softmax_->update(scores_, output_);
+        drop(first_key);
+        multiply_by_values();
+        arrive(elected_, barrier_, layout_.empty);
+        w_.op("add.u32", first_key, first_key, spec_.block_n);
+        w_.op("add.u32", stage_, stage_, 1);
+        const Reg wraps = w_.make_predicate("setp.eq.u32", stage_, spec_.stages);
+        w_.op_if(wraps, "mov.u32", stage_, 0);
+        w_.op_if(wraps, "xor.b32", parity_, parity_, 1);
+        w_.jump_unless(last, next);
+        finish_tile();
+        w_.jump(next_tile);
+    }
+
+    void finish_tile() {
+        softmax_->normalise(output_, dropout_ ? &*dropout_ : nullptr);
+        const Reg first_of_quad = w_.make_predicate("setp.eq.u32", pair_column_, 0);
+        const Reg lse = w_.make_b64("add.s64", lse_, w_.make_b64("shl.b64", matrix_row_, 2));
+        for (unsigned r = 0; r < 2; ++r) {
+            const Reg inside = w_.make_predicate("setp.lt.and.u32", rows_[r], queries_, first_of_quad);
+            w_.op_if(inside, "st.global.f32", at(w_.element_address(lse, rows_[r], 4)),
+                     softmax_->log_sum_exp(r));
+        }
+        const Reg batch = w_.make_b64("mul.lo.u64", w_.make_b64("cvt.u64.u32", batch_), o_batch_);
+        const Reg elements = w_.make_b64("mad.wide.u32", head_, o_head_, batch);
+        const Reg base = w_.make_b64("add.s64", o_, w_.make_b64("shl.b64", elements, 1));
+        const Reg first_row =
+            w_.make_b32("add.u32", w_.make_b32("mad.lo.u32", group_, kGroupRows, first_query_), warp_row_);
+        emit_row_store(w_, spec_.type, output_, {lane_, own_, first_row, queries_, base, o_row_});
+    }
+
+    const AttentionWgmmaSpec& spec_;
+    unsigned d_;
+    Layout layout_;
+    PtxWriter w_;
+    std::optional<OnlineSoftmax> softmax_;
+    std::optional<AttentionDropout> dropout_;
+    Reg q_map_, k_map_, v_map_, o_, lse_, counter_, queries_, keys_, heads_, tiles_, o_row_, o_head_,
+        o_batch_;
+    PtxWriter::Divider outer_, inner_, ratio_;
+    Reg group_, thread_, shared_, tile_slot_, offset_;
+    // The tile at hand.
+    Reg tile_, first_query_, head_, batch_, blocks_;
+    // Of a consumer.
+    Reg lane_, warp_row_, own_, row_in_tile_, pair_column_, elected_, never_, high_, q_low_, k_low_, v_low_;
+    Reg q_barrier_, own_turn_, other_turn_, stage_, parity_, q_parity_, barrier_, matrix_row_, all_see_;
+    AccumulatorTile scores_, output_;
+    std::vector<Reg> rows_, limits_, weights_of_row_;
+};
+
+TensorMapSpec operand_map(const AttentionWgmmaSpec& spec, const AttentionOperand& operand, std::uint32_t rows,
+                          std::uint32_t heads, std::uint32_t batch, unsigned lines) {
+    TensorMapSpec map;
+    map.data_type = tensor_map_type(spec.type);
+    map.rank = 4;
+    map.sizes = {spec.head_dim, rows, heads, batch};
+    map.strides = {operand.row * 2, operand.head * 2, operand.batch * 2};
+    map.box = {kLineElements, lines, 1, 1};
+    map.swizzle = 3;       // 128 bytes
+    map.l2_promotion = 2;  // 128 bytes
+    return map;
+}
+
+}  // namespace
+
+GeneratedKernel generate_attention_wgmma(const AttentionWgmmaSpec& spec) {
+    check(spec);
+    return Writer(spec).write();
+}
+
+AttentionWgmmaLaunch attention_wgmma_launch(const AttentionWgmmaSpec& spec, const AttentionProblem& p,
+                                            unsigned sm_count) {
+    AttentionWgmmaLaunch launch;
+    std::vector<KernelArgument>& arguments = launch.arguments;
+    const auto map = [&](const char* name, const AttentionOperand& operand, std::uint32_t rows,
+                         std::uint32_t heads, unsigned lines) {
+        arguments.push_back(tensor_map_argument(name, operand.memory,
+                                                operand_map(spec, operand, rows, heads, p.batch, lines)));
+    };
+    map("tensor_q", p.q, p.queries, p.heads, kGroupRows);
+    map("tensor_k", p.k, p.keys, p.kv_heads, spec.block_n);
+    map("tensor_v", p.v, p.keys, p.kv_heads, spec.block_n);
+    const auto pointer = [&](const char* name, KernelArgument argument) {
+        argument.parameter = name;
+        arguments.push_back(std::move(argument));
+    };
+    pointer("o", p.o.memory);
+    pointer("lse", p.lse);
+    pointer("counter", p.counter);
+    const std::uint32_t blocks = divide_up(p.queries, kAttentionWgmmaQueries);
+    const std::uint64_t tiles = std::uint64_t{blocks} * p.heads * p.batch;
+    if (tiles + sm_count >= std::uint64_t{1} << 31)
+        throw Error("attention with " + std::to_string(tiles) + " tiles", {}, "divide the batch");
+    const auto integer = [&](const char* name, std::uint64_t value) {
+        arguments.push_back(integer_argument(name, value));
+    };
+    integer("queries", p.queries);
+    integer("keys", p.keys);
+    integer("heads", p.heads);
+    integer("tiles", tiles);
+    integer("o_row", p.o.row);
+    integer("o_head", p.o.head);
+    integer("o_batch", p.o.batch);
+    add_divider_arguments(arguments, "outer", spec.longest_first ? p.batch * p.heads : p.heads * blocks);
+    add_divider_arguments(arguments, "inner", spec.longest_first ? p.batch : blocks);
+    add_divider_arguments(arguments, "heads_per_kv_head", p.heads / p.kv_heads);
+    arguments.push_back(f32_argument("scale", p.scale));
+    if (spec.dropout) add_dropout_arguments(arguments, p.dropout, p.stream);
+    launch.grid[0] = static_cast<std::uint32_t>(std::min<std::uint64_t>(tiles, sm_count));
+    return launch;
+}
+
+AttentionWgmmaSpec attention_wgmma_choice(ElementType type, unsigned head_dim, bool causal,
+                                          const AttentionProblem& p, std::uint64_t l2_bytes) {
+    AttentionWgmmaSpec spec;
+    spec.type = type;
+    spec.head_dim = head_dim;
+    spec.causal = causal;
+    spec.block_n = head_dim <= 64 ? 256 : 128;
+    const std::uint64_t bytes = std::uint64_t{4} * p.batch * p.heads * p.keys * head_dim;
+    spec.longest_first = causal && bytes <= l2_bytes;
+    spec.dropout = p.dropout > 0;
+    return spec;
+}
+
+}  // namespace heddle::kernels

@@ -1,0 +1,62 @@
+// Attention forward on Hopper: TMA, wgmma and warp specialisation, as FlashAttention-3 (Shah et al., arXiv
+// 2407.08608) and the fused attention of TensorRT-LLM (fmha_v2, "tma_ws_sm90") build it. What it computes is
+// said in attention.h.
+//
+// A persistent CTA per SM: one producer warpgroup, of which one thread copies, and two consumers with 64
+// queries each, which share blocks of keys and values in a ring. Tiles of 128 queries of a head are taken
+// from a counter in memory. The consumers take turns at the product of queries and keys, so that one
+// multiplies while the other is at its softmax (ping-pong). Weights go to the second product in registers.
+#pragma once
+
+#include "isa/target/target.h"
+#include "workloads/kernels/memory_access.h"
+#include "workloads/kernels/ptx_writer.h"
+
+namespace heddle::kernels {
+
+struct AttentionWgmmaSpec {
+    unsigned compute_capability = 90;
+    ElementType type = ElementType::bf16;  ///< f16 or bf16
+    unsigned head_dim = 64;                ///< 64 or 128
+    bool causal = false;
+    unsigned block_n = 128;  ///< keys per step: 64, 128 or, with head_dim 64, 256
+    unsigned stages = 2;     ///< blocks of keys and values in shared memory
+    bool take_turns = true;
+    /// Tiles of all heads with the most keys first; else head by head, queries ascending, so that the CTAs at
+    /// work share a head's keys in L2.
+    bool longest_first = true;
+    bool dropout = false;
+};
+constexpr unsigned kAttentionWgmmaQueries = 128;  ///< of a tile
+
+/// Where an operand lies: elements, all strides multiples of 8; base addresses multiples of 16 bytes.
+struct AttentionOperand {
+    KernelArgument memory;  ///< a pointer_argument(); its name does not matter
+    std::uint64_t row = 0, head = 0, batch = 0;
+};
+struct AttentionProblem {
+    std::uint32_t batch = 1, heads = 1, kv_heads = 1, queries = 0, keys = 0;
+    float scale = 1;
+    AttentionOperand q, k, v, o;
+    KernelArgument lse;      ///< [batch, heads, queries] in f32
+    KernelArgument counter;  ///< u32 that is 0 before the first launch; each launch leaves it 0
+    double dropout = 0;
+    std::uint64_t stream = 0;
+};
+
+/// Throws heddle::Error for what it cannot do.
+GeneratedKernel generate_attention_wgmma(const AttentionWgmmaSpec& spec);
+
+struct AttentionWgmmaLaunch {
+    Extent3 grid{1, 1, 1};
+    std::vector<KernelArgument> arguments;
+};
+AttentionWgmmaLaunch attention_wgmma_launch(const AttentionWgmmaSpec& spec, const AttentionProblem& problem,
+                                            unsigned sm_count);
+
+/// What TensorRT-LLM would choose: 256 keys per step for heads of 64, 128 for heads of 128; longest first
+/// when all keys and values, counted for each query head, fit in L2 (fused_multihead_attention_v2.cpp).
+AttentionWgmmaSpec attention_wgmma_choice(ElementType type, unsigned head_dim, bool causal,
+                                          const AttentionProblem& problem, std::uint64_t l2_bytes);
+
+}  // namespace heddle::kernels
