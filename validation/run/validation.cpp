@@ -13,6 +13,7 @@
 #include "validation/compare/numerics.h"
 #include "validation/compare/probes.h"
 #include "validation/compare/recorded_gemms.h"
+#include "validation/compare/recorded_rows.h"
 #include "validation/compare/recorded_vectors.h"
 #include "validation/compare/revealed_orders.h"
 #include "validation/compare/timing.h"
@@ -115,6 +116,7 @@ Validation compare_subject(Subject subject, const ValidationOptions& options, co
     if (subject == Subject::timing) {
         add(found, compare_published_timing(options.compare));
         add(found, compare_recorded_gemms(options.data, options.compare));
+        add(found, compare_recorded_rows(options.data, options.compare));
     }
     return found;
 }

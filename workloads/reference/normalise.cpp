@@ -30,19 +30,25 @@ double softmax_row(const double* x, double* y, std::size_t columns) {
 void run_softmax(const Context& c) {
     const auto [rows, columns] = rows_of(c.in(0));
     const std::vector<double> x = c.gathered_input(0);
+    const bool logarithm = c.op.integer("logarithm", 0) != 0;
     std::vector<double> y(x.size());
-    for (std::size_t i = 0; i < rows; ++i) softmax_row(&x[i * columns], &y[i * columns], columns);
+    for (std::size_t i = 0; i < rows; ++i) {
+        const double log_sum = softmax_row(&x[i * columns], &y[i * columns], columns);
+        for (std::size_t j = i * columns; logarithm && j < (i + 1) * columns; ++j) y[j] = x[j] - log_sum;
+    }
     c.scatter_output(0, y);
 }
 
 void run_softmax_grad(const Context& c) {
     const auto [rows, columns] = rows_of(c.in(0));
     const std::vector<double> y = c.gathered_input(0), dy = c.gathered_input(1);
+    const bool logarithm = c.op.integer("logarithm", 0) != 0;
     std::vector<double> dx(y.size());
     for (std::size_t i = 0; i < rows; ++i) {
         double dot = 0;
-        for (std::size_t j = i * columns; j < (i + 1) * columns; ++j) dot += y[j] * dy[j];
-        for (std::size_t j = i * columns; j < (i + 1) * columns; ++j) dx[j] = y[j] * (dy[j] - dot);
+        for (std::size_t j = i * columns; j < (i + 1) * columns; ++j) dot += logarithm ? dy[j] : y[j] * dy[j];
+        for (std::size_t j = i * columns; j < (i + 1) * columns; ++j)
+            dx[j] = logarithm ? dy[j] - std::exp(y[j]) * dot : y[j] * (dy[j] - dot);
     }
     c.scatter_output(0, dx);
 }
@@ -76,8 +82,10 @@ void run_cross_entropy_grad(const Context& c) {
 
 void run_layer_norm(const Context& c) {
     const auto [rows, columns] = rows_of(c.in(0));
-    const std::vector<double> x = c.gathered_input(0), gamma = c.gathered_input(1),
-                              beta = c.gathered_input(2);
+    const bool weights = c.op.inputs.size() > 2;
+    const std::vector<double> x = c.gathered_input(0);
+    const std::vector<double> gamma = weights ? c.gathered_input(1) : std::vector<double>(columns, 1.0);
+    const std::vector<double> beta = weights ? c.gathered_input(2) : std::vector<double>(columns, 0.0);
     const double epsilon = c.op.real("epsilon", 1e-5);
     std::vector<double> y(x.size()), means(rows), rstds(rows);
     for (std::size_t i = 0; i < rows; ++i) {

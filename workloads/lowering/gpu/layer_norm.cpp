@@ -3,26 +3,29 @@
 
 #include <algorithm>
 
+#include "workloads/kernels/compiled_layer_norm.h"
 #include "workloads/kernels/reduction.h"
 #include "workloads/lowering/gpu/builder.h"
 
 namespace heddle::lowering {
 namespace {
 
-constexpr std::uint32_t kMostColumns = 16384;  // that the generators keep in registers
+constexpr std::uint32_t kMostColumns = 16384;      // that the generators keep in registers
+constexpr std::uint32_t kMostInPieces = 1u << 30;  // columns that are read in pieces
 
 struct Rows {
     std::uint32_t rows = 0, columns = 0;
 };
 
-Rows rows_of(const GpuProgramBuilder& b, std::size_t input) {
+Rows rows_of(const GpuProgramBuilder& b, std::size_t input, std::uint32_t most_columns = kMostColumns) {
     b.require_dense_outputs();
     for (std::size_t i = 0; i < b.op().inputs.size(); ++i) b.require_dense_input(i);
     const trace::Tensor& x = b.input(input);
     if (x.shape.empty() || x.elements() == 0) throw Unsupported{"no layer norm kernel for an empty tensor"};
     const auto columns = static_cast<std::uint32_t>(x.shape.back());
-    if (columns > kMostColumns)
-        throw Unsupported{"no layer norm kernel for rows of more than 16,384 columns"};
+    if (columns > most_columns)
+        throw Unsupported{"no layer norm kernel for rows of more than " + std::to_string(most_columns) +
+                          " columns"};
     return {static_cast<std::uint32_t>(x.elements() / columns), columns};
 }
 
@@ -52,7 +55,37 @@ void finish_partial(GpuProgramBuilder& b, program::BufferId partial, std::size_t
 
 }  // namespace
 
+namespace {
+
+/// As torch.compile writes it; no statistics are kept.
+void lower_compiled_layer_norm(GpuProgramBuilder& b) {
+    if (b.has_output(1)) throw Unsupported{"no compiled layer norm kernel that keeps its statistics"};
+    const Rows r = rows_of(b, 0, kMostInPieces);
+    kernels::CompiledLayerNormSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.x = kernel_type(b.input(0).type);
+    spec.y = kernel_type(b.output(0).type);
+    spec.columns = r.columns;
+    spec.weights = b.has_input(1);
+    if (r.columns <= 1024)
+        throw Unsupported{"no compiled layer norm kernel for rows of 1,024 columns or fewer"};
+    std::vector<kernels::KernelArgument> arguments{
+        b.output_pointer("y", 0), b.input_pointer("x", 0), kernels::integer_argument("rows", r.rows),
+        kernels::f32_argument("epsilon", static_cast<float>(b.op().real("epsilon", 1e-5)))};
+    if (spec.weights) {
+        spec.weight = kernel_type(b.input(1).type);
+        arguments.push_back(b.input_pointer("gamma", 1));
+        arguments.push_back(b.input_pointer("beta", 2));
+    }
+    b.launch(kernels::generate_compiled_layer_norm(spec), kernels::compiled_layer_norm_grid(spec, r.rows),
+             arguments);
+}
+
+}  // namespace
+
 void lower_layer_norm(GpuProgramBuilder& b) {
+    if (b.op().integer("compiled", 0) != 0) return lower_compiled_layer_norm(b);
+    if (!b.has_input(2)) throw Unsupported{"no layer norm kernel without gamma and beta"};
     const Rows r = rows_of(b, 0);
     kernels::LayerNormSpec spec;
     spec.compute_capability = b.compute_capability();

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 
+#include "workloads/kernels/torch_softmax.h"
 #include "workloads/lowering/gpu/builder.h"
+#include "workloads/lowering/gpu/elementwise_launch.h"
 
 namespace heddle::lowering {
 namespace {
@@ -30,6 +32,14 @@ unsigned width_for(std::uint32_t columns) {
     return width;
 }
 
+kernels::ElementType float_type(trace::ElementType type) {
+    const kernels::ElementType known = kernel_type(type);
+    if (known != kernels::ElementType::f32 && known != kernels::ElementType::f16 &&
+        known != kernels::ElementType::bf16)
+        throw Unsupported{"no softmax kernel for " + trace::name_of(type)};
+    return known;
+}
+
 kernels::KernelArgument rows_argument(const Rows& r) {
     return kernels::integer_argument("rows", r.rows);
 }
@@ -48,28 +58,40 @@ kernels::SoftmaxSpec softmax_spec(const GpuProgramBuilder& b, const Rows& r) {
 void lower_softmax(GpuProgramBuilder& b) {
     require_dense(b);
     const Rows r = rows_of(b.input(0));
-    kernels::SoftmaxSpec spec = softmax_spec(b, r);
-    spec.output = kernel_type(b.output(0).type);
-    b.launch(kernels::generate_softmax(spec), kernels::softmax_grid(spec, r.rows),
-             {b.output_pointer("y", 0), b.input_pointer("x", 0), rows_argument(r),
-              kernels::integer_argument("row_stride", r.columns)});
+    kernels::TorchSoftmaxSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.input = float_type(b.input(0).type);
+    spec.output = float_type(b.output(0).type);
+    spec.columns = r.columns;
+    spec.logarithm = b.op().integer("logarithm", 0) != 0;
+    // A recording or a comparison may know that an older release ran.
+    if (b.op().text("form") == "three_reads") spec.form = kernels::TorchSoftmaxForm::three_reads;
+    b.launch(kernels::generate_torch_softmax(spec), kernels::torch_softmax_grid(spec, r.rows),
+             {b.output_pointer("y", 0), b.input_pointer("x", 0), rows_argument(r)});
 }
 
 void lower_softmax_grad(GpuProgramBuilder& b) {
     require_dense(b);
     const Rows r = rows_of(b.input(0));
-    if (r.columns > 16384)
-        throw Unsupported{"no softmax gradient kernel for rows of more than 16,384 columns"};
-    kernels::SoftmaxGradSpec spec;
+    kernels::TorchSoftmaxGradSpec spec;
     spec.compute_capability = b.compute_capability();
-    spec.y = kernel_type(b.input(0).type);
-    spec.dy = kernel_type(b.input(1).type);
-    spec.dx = kernel_type(b.output(0).type);
+    spec.y = float_type(b.input(0).type);
+    spec.dx = float_type(b.output(0).type);
     spec.columns = r.columns;
-    spec.vector_width = width_for(r.columns);
-    b.launch(kernels::generate_softmax_grad(spec), kernels::softmax_grad_grid(spec, r.rows),
-             {b.output_pointer("dx", 0), b.input_pointer("y", 0), b.input_pointer("dy", 1), rows_argument(r),
-              kernels::integer_argument("row_stride", r.columns)});
+    spec.logarithm = b.op().integer("logarithm", 0) != 0;
+    if (float_type(b.input(1).type) != spec.y)
+        throw Unsupported{"no softmax gradient kernel for y and its gradient of two types"};
+    kernels::KernelArgument g = b.input_pointer("g", 1);
+    if (!spec.logarithm) {
+        // PyTorch multiplies gradient and result in a kernel of its own.
+        const std::vector<std::int64_t>& shape = b.input(0).shape;
+        g = kernels::pointer_argument("g", b.workspace("softmax gradient times result", b.input(0).bytes()));
+        ElementwiseOperand product{b.input(0).type, g, {}};
+        launch_elementwise(b, expression::parse("y0 = x0 * x1"), {}, shape,
+                           {input_operand(b, 1, shape), input_operand(b, 0, shape)}, {product});
+    }
+    b.launch(kernels::generate_torch_softmax_grad(spec), kernels::torch_softmax_grad_grid(spec, r.rows),
+             {b.output_pointer("dx", 0), g, b.input_pointer("y", 0), rows_argument(r)});
 }
 
 void lower_cross_entropy(GpuProgramBuilder& b) {

@@ -60,6 +60,8 @@ void divide_by_sum(ProgramBuilder& program, CoreBuilder& core, std::uint64_t row
 }  // namespace
 
 void lower_softmax(ProgramBuilder& program) {
+    if (program.op().integer("logarithm", 0) != 0)
+        throw Unsupported{"no program for the logarithm of a softmax"};
     const auto [rows, columns] = rows_of(program.input(0));
     RowwisePlan plan;
     plan.rows = rows;
@@ -74,6 +76,8 @@ void lower_softmax(ProgramBuilder& program) {
 }
 
 void lower_softmax_grad(ProgramBuilder& program) {
+    if (program.op().integer("logarithm", 0) != 0)
+        throw Unsupported{"no program for the logarithm of a softmax"};
     const auto [rows, columns] = rows_of(program.input(0));
     RowwisePlan plan;
     plan.rows = rows;
@@ -153,6 +157,8 @@ void lower_cross_entropy_grad(ProgramBuilder& program) {
 }
 
 void lower_layer_norm(ProgramBuilder& program) {
+    if (program.op().inputs.size() < 3)
+        throw Unsupported{"no program for a layer norm without gamma and beta"};
     const auto [rows, columns] = rows_of(program.input(0));
     RowwisePlan plan;
     plan.rows = rows;
