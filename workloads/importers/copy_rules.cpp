@@ -20,6 +20,7 @@ void pointwise_copy(Builder& builder, const Launch& launch) {
         op.attributes["vector_width"] = std::int64_t{1};
         op.attributes["elements_per_thread"] = launch.name.integer(1).value_or(1);
         op.attributes["strided"] = std::int64_t{1};
+        op.attributes["in_turn"] = std::int64_t{1};
     } else {
         op.attributes["vector_width"] = std::int64_t{1};
         op.attributes["elements_per_thread"] = std::int64_t{4};

@@ -305,6 +305,7 @@ void describe_access(Op& op, const KernelName& name) {
         op.attributes["vector_width"] = std::int64_t{1};
         op.attributes["elements_per_thread"] = name.integer(1).value_or(1);
         op.attributes["strided"] = std::int64_t{1};
+        op.attributes["in_turn"] = std::int64_t{1};
     }
 }
 

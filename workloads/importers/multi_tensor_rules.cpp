@@ -264,6 +264,10 @@ bool multi_tensor_rule(Builder& builder, const Launch& launch) {
         foreach_op(builder, op, launch, call, plan, turn.index);
     }
     op.attributes["chunk_elements"] = chunk_elements;
+    // Blocks of 512 threads; a turn is four elements of a thread, in one vector but for Apex's Adam.
+    op.attributes["threads"] = std::int64_t{512};
+    op.attributes["elements_per_thread"] = std::int64_t{4};
+    op.attributes["vector_width"] = std::int64_t{launch.name.contains("AdamFunctor") ? 1 : 4};
     if (!plan.source.empty()) assume(op, plan.source);
     builder.add(std::move(op), launch, &call);
     return true;

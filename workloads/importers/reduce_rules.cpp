@@ -97,7 +97,13 @@ bool reduce_rule(Builder& builder, const Launch& launch) {
     op.attributes["axes"] = axes_of(call, input, norm ? 2 : 1);
     if (*found->expression != '\0') op.attributes["expression"] = std::string(found->expression);
     builder.input(op, input);
-    builder.output(op, need(call.output_tensor(0), "result of " + call.name));
+    const RecordedTensor& result = need(call.output_tensor(0), "result of " + call.name);
+    if (launch.name.contains("ArgMaxOps") || launch.name.contains("ArgMinOps")) {
+        // The position alone is wanted; the extremum stays in the kernel.
+        builder.output(op, builder.invented(input.type, result.shape));
+        op.attributes["argument"] = std::int64_t{1};
+    }
+    builder.output(op, result);
     if (const RecordedTensor* index = call.output_tensor(1)) {
         builder.output(op, *index);
         op.attributes["argument"] = std::int64_t{1};

@@ -1,14 +1,29 @@
 #include "workloads/kernels/elementwise.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstdio>
+#include <functional>
 #include <optional>
 
 #include "isa/common/error.h"
 
 namespace heddle::kernels {
 namespace {
+
+std::string form_name(const ElementwiseSpec& spec) {
+    switch (spec.form) {
+        case ElementwiseForm::in_turn:
+            return "_in_turn";
+        case ElementwiseForm::casting:
+            return "_casting";
+        case ElementwiseForm::chunks:
+            return "_chunks" + std::to_string(spec.chunk_elements);
+        default:
+            return "";
+    }
+}
 
 std::string name_for(const ElementwiseSpec& spec) {
     std::uint32_t hash = 2166136261u;
@@ -25,7 +40,7 @@ std::string name_for(const ElementwiseSpec& spec) {
     }
     return name + "_v" + std::to_string(spec.vector_width) + "_n" + std::to_string(spec.elements_per_thread) +
            "_t" + std::to_string(spec.threads) + "_d" + std::to_string(spec.dimensions) +
-           (spec.grid_stride ? "_loop" : "");
+           (spec.grid_stride ? "_loop" : "") + form_name(spec);
 }
 
 bool uses(const ElementwiseSpec& spec, AccessPattern access) {
@@ -56,6 +71,44 @@ void check(const ElementwiseSpec& spec) {
     if (spec.threads == 0 || spec.threads > 1024 || spec.threads % 32 != 0) {
         throw Error("a CTA has a multiple of 32 and at most 1024 threads", where);
     }
+    const bool plain = std::all_of(spec.inputs.begin(), spec.inputs.end(), [](const ElementwiseInput& input) {
+        return input.access == AccessPattern::contiguous || input.access == AccessPattern::scalar;
+    });
+    if ((spec.form == ElementwiseForm::casting || spec.form == ElementwiseForm::chunks) && !plain)
+        throw Error("casting kernels and kernels of chunks take contiguous operands and scalars", where);
+    if (spec.form == ElementwiseForm::casting && v != 1)
+        throw Error("casting kernels access single elements", where, "set vector_width to 1");
+    if (spec.form == ElementwiseForm::chunks &&
+        (spec.chunk_elements == 0 || spec.chunk_elements % (spec.threads * spec.elements_per_thread) != 0))
+        throw Error("a chunk is a whole number of turns of the CTA", where);
+    if (spec.grid_stride && spec.form != ElementwiseForm::together)
+        throw Error("only kernels that do their elements together loop over the tensor", where);
+}
+
+/// Types that an access of a casting kernel tells apart, by number.
+constexpr std::array kCastTypes{ElementType::f64,  ElementType::f32, ElementType::f16,
+                                ElementType::bf16, ElementType::i64, ElementType::i32,
+                                ElementType::i8,   ElementType::u8,  ElementType::boolean};
+
+/// Jumps to the code of the type whose number is in `type`, through a table as nvcc makes it of a switch.
+void emit_by_type(PtxWriter& w, const Reg& type, const std::function<void(ElementType)>& code) {
+    std::vector<std::string> labels;
+    std::string list;
+    for (const ElementType each : kCastTypes) {
+        labels.push_back(w.new_label("type_" + name_of(each)));
+        list += (list.empty() ? "" : ", ") + labels.back();
+    }
+    const std::string table = w.new_label("types"), done = w.new_label("typed");
+    w.jump_if(w.make_predicate("setp.ge.u32", type, kCastTypes.size()), done);
+    w.place(table);
+    w.op(".branchtargets", list);
+    w.op("brx.idx", type, table);
+    for (std::size_t i = 0; i < kCastTypes.size(); ++i) {
+        w.place(labels[i]);
+        code(kCastTypes[i]);
+        w.jump(done);
+    }
+    w.place(done);
 }
 
 /// Everything that stays the same while a thread works through its vectors.
@@ -90,6 +143,12 @@ class ElementwiseWriter {
                 strides_[i].push_back(
                     w.b32_parameter("x" + std::to_string(i) + "_stride" + std::to_string(d)));
             }
+        }
+        if (spec.form == ElementwiseForm::casting) {
+            for (std::size_t i = 0; i < spec.inputs.size(); ++i)
+                input_types_.push_back(w.b32_parameter("x" + std::to_string(i) + "_type"));
+            for (std::size_t i = 0; i < spec.outputs.size(); ++i)
+                output_types_.push_back(w.b32_parameter("y" + std::to_string(i) + "_type"));
         }
         needed_.resize(spec.inputs.size());
         for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
@@ -196,6 +255,42 @@ class ElementwiseWriter {
         }
     }
 
+    /// Of a casting kernel: values[i] of element `index`, which lies in the tensor.
+    void load_casting(const Reg& index, const std::vector<Reg>& values) {
+        for (std::size_t i = 0; i < inputs_.size(); ++i) {
+            if (!needed_[i] || spec_.inputs[i].access == AccessPattern::scalar) continue;
+            emit_by_type(w_, input_types_[i], [&](ElementType type) {
+                const Reg address = w_.element_address(inputs_[i], index, bytes_of(type));
+                const Reg value = load_elements(w_, "ld.global", type, 1, address, 0, compute_)[0];
+                w_.op(compute_ == ComputeType::f32 ? "mov.f32" : "mov.f64", values[i], value);
+            });
+        }
+    }
+    std::vector<Reg> new_values() {
+        std::vector<Reg> values;
+        for (std::size_t i = 0; i < inputs_.size(); ++i) {
+            if (spec_.inputs[i].access == AccessPattern::scalar && needed_[i]) {
+                values.push_back(scalar_values_[i]);
+                continue;
+            }
+            values.push_back(compute_ == ComputeType::f32 ? w_.constant_f32(0)
+                                                          : w_.make_f64("mov.f64", f64_immediate(0)));
+        }
+        return values;
+    }
+    std::vector<Reg> compute(const std::vector<Reg>& values, const Reg& index) {
+        return code_->emit(values, index);
+    }
+    void store_casting(const Reg& index, const std::vector<Reg>& results) {
+        for (std::size_t o = 0; o < outputs_.size(); ++o) {
+            emit_by_type(w_, output_types_[o], [&](ElementType type) {
+                if (type == ElementType::bf16 && w_.compute_capability() < 80) return;
+                const Reg address = w_.element_address(outputs_[o], index, bytes_of(type));
+                store_elements(w_, "st.global", type, {results[o]}, address, 0, compute_);
+            });
+        }
+    }
+
   private:
     /// Index along each dimension, innermost first.
     std::vector<Reg> split_index(const Reg& linear) {
@@ -222,7 +317,8 @@ class ElementwiseWriter {
     PtxWriter& w_;
     const ElementwiseSpec& spec_;
     ComputeType compute_;
-    std::vector<Reg> outputs_, inputs_, anchors_in_, anchors_out_, scalar_values_;
+    std::vector<Reg> outputs_, inputs_, anchors_in_, anchors_out_, scalar_values_, input_types_,
+        output_types_;
     Reg elements_;
     PtxWriter::Divider columns_;
     std::vector<PtxWriter::Divider> sizes_;
@@ -251,11 +347,51 @@ Extent3 elementwise_grid(const ElementwiseSpec& spec, std::uint64_t elements, un
         throw Error("an elementwise kernel takes at most 2^31 - 1 elements, not " + std::to_string(elements),
                     {}, "split the tensor");
     }
-    const std::uint32_t ctas =
-        std::max(1u, divide_up(elements, std::uint64_t{spec.threads} * spec.elements_per_thread));
+    const std::uint64_t per_cta = spec.form == ElementwiseForm::chunks
+                                      ? spec.chunk_elements
+                                      : std::uint64_t{spec.threads} * spec.elements_per_thread;
+    const std::uint32_t ctas = std::max(1u, divide_up(elements, per_cta));
     if (!spec.grid_stride || sm_count == 0) return {ctas, 1, 1};
     return {std::min(ctas, sm_count * std::max(1u, 2048 / spec.threads)), 1, 1};
 }
+
+namespace {
+
+/// One element after the other, each in a block of its own.
+void write_in_turn(PtxWriter& w, const ElementwiseSpec& spec, ElementwiseWriter& writer, const Reg& anchor) {
+    const std::string done = w.new_label("done");
+    for (unsigned first = 0; first < spec.elements_per_thread; first += spec.vector_width) {
+        ElementwiseWriter::Vector vector;
+        vector.first = first == 0 ? anchor : w.make_b32("add.u32", anchor, first * spec.threads);
+        w.jump_if(w.make_predicate("setp.ge.u32", vector.first, writer.elements()), done);
+        writer.load(vector, first * spec.threads);
+        writer.compute_and_store(vector, first * spec.threads);
+    }
+    w.place(done);
+}
+
+void write_casting(PtxWriter& w, const ElementwiseSpec& spec, ElementwiseWriter& writer, const Reg& anchor) {
+    std::vector<Reg> indices;
+    std::vector<std::vector<Reg>> values, results;
+    for (unsigned i = 0; i < spec.elements_per_thread; ++i) {
+        indices.push_back(i == 0 ? anchor : w.make_b32("add.u32", anchor, i * spec.threads));
+        values.push_back(writer.new_values());
+    }
+    const auto each = [&](const std::string& stem, const auto& body) {
+        const std::string done = w.new_label(stem);
+        for (unsigned i = 0; i < spec.elements_per_thread; ++i) {
+            w.jump_if(w.make_predicate("setp.ge.u32", indices[i], writer.elements()), done);
+            body(i);
+        }
+        w.place(done);
+    };
+    each("loaded", [&](unsigned i) { writer.load_casting(indices[i], values[i]); });
+    for (unsigned i = 0; i < spec.elements_per_thread; ++i)
+        results.push_back(writer.compute(values[i], indices[i]));
+    each("stored", [&](unsigned i) { writer.store_casting(indices[i], results[i]); });
+}
+
+}  // namespace
 
 GeneratedKernel generate_elementwise(const ElementwiseSpec& spec) {
     check(spec);
@@ -263,18 +399,30 @@ GeneratedKernel generate_elementwise(const ElementwiseSpec& spec) {
     ElementwiseWriter writer(w, spec);
     const unsigned vectors = spec.elements_per_thread / spec.vector_width;
     const unsigned pass = spec.threads * spec.vector_width;  // elements between a thread's vectors
+    const bool chunks = spec.form == ElementwiseForm::chunks, loops = chunks || spec.grid_stride;
+    const unsigned per_cta = chunks ? spec.chunk_elements : spec.threads * spec.elements_per_thread;
     writer.load_scalars();
-    const Reg cta_first = w.make_b32("mul.lo.u32", w.cta_x(), spec.threads * spec.elements_per_thread);
+    const Reg cta_first = w.make_b32("mul.lo.u32", w.cta_x(), per_cta);
     const Reg anchor = w.make_b32("mad.lo.u32", w.tid(), spec.vector_width, cta_first);
+    if (spec.form == ElementwiseForm::casting) {
+        write_casting(w, spec, writer, anchor);
+        return w.finish({spec.threads, 1, 1});
+    }
     std::string loop;
-    Reg step;
-    if (spec.grid_stride) {
-        step = w.make_b32("mul.lo.u32", w.make_b32("mov.u32", "%nctaid.x"),
-                          spec.threads * spec.elements_per_thread);
+    Reg step, end = writer.elements();
+    if (chunks) end = w.make_b32("min.u32", w.make_b32("add.u32", cta_first, per_cta), end);
+    if (loops) {
+        step = chunks ? w.constant_b32(spec.threads * spec.elements_per_thread)
+                      : w.make_b32("mul.lo.u32", w.make_b32("mov.u32", "%nctaid.x"),
+                                   spec.threads * spec.elements_per_thread);
         loop = w.new_label("loop");
         w.place(loop);
     }
     writer.set_anchor(anchor);
+    if (spec.form == ElementwiseForm::in_turn) {
+        write_in_turn(w, spec, writer, anchor);
+        return w.finish({spec.threads, 1, 1});
+    }
     const auto body = [&](bool guarded) {
         // All loads first, so that their latencies overlap.
         std::vector<ElementwiseWriter::Vector> work(vectors);
@@ -282,12 +430,12 @@ GeneratedKernel generate_elementwise(const ElementwiseSpec& spec) {
             work[i].first = i == 0 || (!guarded && !writer.needs_index())
                                 ? anchor
                                 : w.make_b32("add.u32", anchor, i * pass);
-            if (guarded) work[i].guard = w.make_predicate("setp.lt.u32", work[i].first, writer.elements());
+            if (guarded) work[i].guard = w.make_predicate("setp.lt.u32", work[i].first, end);
             writer.load(work[i], i * pass);
         }
         for (unsigned i = 0; i < vectors; ++i) writer.compute_and_store(work[i], i * pass);
     };
-    if (!spec.grid_stride) {
+    if (!loops) {
         // Only the last CTA needs to look where the tensor ends.
         const std::string tail = w.new_label("tail");
         const Reg cta_end = w.make_b32("add.u32", cta_first, spec.threads * spec.elements_per_thread);
@@ -297,11 +445,22 @@ GeneratedKernel generate_elementwise(const ElementwiseSpec& spec) {
         w.place(tail);
     }
     body(true);
-    if (spec.grid_stride) {
+    if (loops) {
         w.op("add.u32", anchor, anchor, step);
-        w.jump_if(w.make_predicate("setp.lt.u32", anchor, writer.elements()), loop);
+        w.jump_if(w.make_predicate("setp.lt.u32", anchor, end), loop);
     }
     return w.finish({spec.threads, 1, 1});
+}
+
+void add_type_arguments(std::vector<KernelArgument>& arguments, const ElementwiseSpec& spec) {
+    const auto number = [](ElementType type) {
+        const auto found = std::find(kCastTypes.begin(), kCastTypes.end(), type);
+        return static_cast<std::uint64_t>(found - kCastTypes.begin());
+    };
+    for (std::size_t i = 0; i < spec.inputs.size(); ++i)
+        arguments.push_back(integer_argument("x" + std::to_string(i) + "_type", number(spec.inputs[i].type)));
+    for (std::size_t i = 0; i < spec.outputs.size(); ++i)
+        arguments.push_back(integer_argument("y" + std::to_string(i) + "_type", number(spec.outputs[i])));
 }
 
 void add_offset_arguments(std::vector<KernelArgument>& arguments, const ElementwiseSpec& spec,

@@ -18,6 +18,18 @@ enum class AccessPattern : std::uint8_t {
     strided,     ///< sum over dimensions of index times stride, up to 5 dimensions
 };
 
+/// In what order a thread does its elements.
+enum class ElementwiseForm : std::uint8_t {
+    together,  ///< all loads, then all results: PyTorch's vectorised and unrolled kernels, compiled kernels
+    in_turn,   ///< load, compute, store, one element after the other: elementwise_kernel, whose pointers may
+               ///< overlap and whose compiler therefore moves no load before a store
+    casting,   ///< types are known at launch only, so that each access branches to its type's code
+              ///< (LoadWithCast, StoreWithCast); all loads, then all results. Contiguous operands,
+              ///< vector_width 1
+    chunks,  ///< multi_tensor_apply: a CTA walks through a chunk of `chunk_elements`. Contiguous or scalar
+             ///< operands
+};
+
 struct ElementwiseInput {
     ElementType type = ElementType::f32;
     AccessPattern access = AccessPattern::contiguous;
@@ -38,6 +50,8 @@ struct ElementwiseSpec {
     unsigned threads = 128;
     unsigned dimensions = 1;   ///< of the offset calculators, 1 ... 5
     bool grid_stride = false;  ///< loop over the tensor with a fixed grid, instead of one shot
+    ElementwiseForm form = ElementwiseForm::together;
+    std::uint32_t chunk_elements = 65536;  ///< a multiple of threads * elements_per_thread
 };
 
 /// Parameters, in order:
@@ -48,8 +62,11 @@ struct ElementwiseSpec {
 ///   columns, columns_multiplier, columns_shift          when an input is per_column or per_row
 ///   size<d>, size<d>_multiplier, size<d>_shift           d = 0 (innermost) ... dimensions - 2, when an input
 ///   is strided x<i>_stride<d>    u32, for each strided input, innermost first
+///   x<i>_type, y<i>_type         u32: the number of the ElementType, when the form is casting
 GeneratedKernel generate_elementwise(const ElementwiseSpec& spec);
 Extent3 elementwise_grid(const ElementwiseSpec& spec, std::uint64_t elements, unsigned sm_count = 0);
+/// The arguments for the types of a casting kernel.
+void add_type_arguments(std::vector<KernelArgument>& arguments, const ElementwiseSpec& spec);
 /// f64 when an operand is f64, or an i32 or i64 operand meets no function that only f32 has; else f32.
 ComputeType elementwise_compute_type(const ElementwiseSpec& spec);
 /// The arguments for sizes and strides of strided inputs. `shape` and `strides[input]` are outermost first,

@@ -20,13 +20,12 @@ RowGeometry grad_geometry(const LayerNormGradSpec& spec) {
 
 GeneratedKernel generate_layer_norm(const LayerNormSpec& spec) {
     const RowGeometry geometry = forward_geometry(spec);
-    PtxWriter w("layer_norm_" + name_of(spec.x) + "_" + name_of(spec.y) + "_" + name_of(spec.weight) + "_" +
+    PtxWriter w((spec.rms ? "rms_norm_" : "layer_norm_") + name_of(spec.x) + "_" + name_of(spec.y) + "_" + name_of(spec.weight) + "_" +
                     geometry.name(),
                 spec.compute_capability);
-    const Reg y = w.pointer_parameter("y"), mean = w.pointer_parameter("mean"),
-              rstd = w.pointer_parameter("rstd");
-    const Reg x = w.pointer_parameter("x"), gamma = w.pointer_parameter("gamma"),
-              beta = w.pointer_parameter("beta");
+    const auto unless_rms = [&](const char* name) { return spec.rms ? Reg{} : w.pointer_parameter(name); };
+    const Reg y = w.pointer_parameter("y"), mean = unless_rms("mean"), rstd = w.pointer_parameter("rstd");
+    const Reg x = w.pointer_parameter("x"), gamma = w.pointer_parameter("gamma"), beta = unless_rms("beta");
     const Reg rows = w.b32_parameter("rows");
     const Reg epsilon = w.f32_parameter("epsilon");
     RowCode code(w, geometry);
@@ -36,33 +35,37 @@ GeneratedKernel generate_layer_norm(const LayerNormSpec& spec) {
     const std::vector<RawVector> raw = code.load_raw_row(spec.x, code.row_address(x, row, stride, spec.x));
     const std::vector<RawVector> gamma_raw =
         code.load_raw_row(spec.weight, code.column_address(gamma, spec.weight));
-    const std::vector<RawVector> beta_raw =
-        code.load_raw_row(spec.weight, code.column_address(beta, spec.weight));
+    std::vector<RawVector> beta_raw;
+    if (!spec.rms) beta_raw = code.load_raw_row(spec.weight, code.column_address(beta, spec.weight));
     std::vector<Reg> values = code.convert_row(raw, 0);
     const double inverse = 1.0 / spec.columns;
 
-    const Reg sum = w.constant_f32(0);
-    for (const Reg& value : values) emit_combine(w, Combine::add, sum, value);
-    code.reduce(Combine::add, {sum});
-    const Reg row_mean = w.make_f32("mul.rn.f32", sum, f32_immediate(inverse));
+    Reg row_mean;
+    std::vector<Reg> differences = values, counted = values;
+    if (!spec.rms) {
+        const Reg sum = w.constant_f32(0);
+        for (const Reg& value : values) emit_combine(w, Combine::add, sum, value);
+        code.reduce(Combine::add, {sum});
+        row_mean = w.make_f32("mul.rn.f32", sum, f32_immediate(inverse));
+        for (Reg& value : differences) value = w.make_f32("sub.rn.f32", value, row_mean);
+        // Elements beyond the row must not count as (0 - mean)^2.
+        counted = code.mask_row(differences);
+    }
     const Reg squares = w.constant_f32(0);
-    // Elements beyond the row must not count as (0 - mean)^2.
-    std::vector<Reg> differences;
-    for (const Reg& value : values) differences.push_back(w.make_f32("sub.rn.f32", value, row_mean));
-    const std::vector<Reg> counted = code.mask_row(differences);
     for (const Reg& value : counted) w.op("fma.rn.f32", squares, value, value, squares);
     code.reduce(Combine::add, {squares});
     const Reg variance = w.make_f32("fma.rn.f32", squares, f32_immediate(inverse), epsilon);
     const Reg row_rstd = w.make_f32("rsqrt.approx.f32", variance);
 
-    const std::vector<Reg> gamma_values = code.convert_row(gamma_raw, 0),
-                           beta_values = code.convert_row(beta_raw, 0);
+    const std::vector<Reg> gamma_values = code.convert_row(gamma_raw, 0);
+    const std::vector<Reg> beta_values = spec.rms ? std::vector<Reg>{} : code.convert_row(beta_raw, 0);
     for (std::size_t i = 0; i < values.size(); ++i) {
         const Reg normal = w.make_f32("mul.rn.f32", differences[i], row_rstd);
-        values[i] = w.make_f32("fma.rn.f32", normal, gamma_values[i], beta_values[i]);
+        values[i] = spec.rms ? w.make_f32("mul.rn.f32", normal, gamma_values[i])
+                             : w.make_f32("fma.rn.f32", normal, gamma_values[i], beta_values[i]);
     }
     code.store_row(spec.y, values, code.row_address(y, row, stride, spec.y));
-    w.op_if(code.is_first(), "st.global.f32", at(w.element_address(mean, row, 4)), row_mean);
+    if (!spec.rms) w.op_if(code.is_first(), "st.global.f32", at(w.element_address(mean, row, 4)), row_mean);
     w.op_if(code.is_first(), "st.global.f32", at(w.element_address(rstd, row, 4)), row_rstd);
     return w.finish({geometry.threads(), 1, 1});
 }
@@ -73,13 +76,13 @@ Extent3 layer_norm_grid(const LayerNormSpec& spec, std::uint32_t rows) {
 
 GeneratedKernel generate_layer_norm_grad(const LayerNormGradSpec& spec) {
     const RowGeometry geometry = grad_geometry(spec);
-    PtxWriter w("layer_norm_grad_" + name_of(spec.x) + "_" + name_of(spec.dy) + "_" + name_of(spec.dx) + "_" +
+    PtxWriter w((spec.rms ? "rms_norm_grad_" : "layer_norm_grad_") + name_of(spec.x) + "_" + name_of(spec.dy) + "_" + name_of(spec.dx) + "_" +
                     name_of(spec.weight) + "_" + geometry.name(),
                 spec.compute_capability);
     const Reg dx = w.pointer_parameter("dx"), partial_gamma = w.pointer_parameter("partial_gamma");
-    const Reg partial_beta = w.pointer_parameter("partial_beta"), dy = w.pointer_parameter("dy");
-    const Reg x = w.pointer_parameter("x"), mean = w.pointer_parameter("mean"),
-              rstd = w.pointer_parameter("rstd");
+    const auto unless_rms = [&](const char* name) { return spec.rms ? Reg{} : w.pointer_parameter(name); };
+    const Reg partial_beta = unless_rms("partial_beta"), dy = w.pointer_parameter("dy");
+    const Reg x = w.pointer_parameter("x"), mean = unless_rms("mean"), rstd = w.pointer_parameter("rstd");
     const Reg gamma = w.pointer_parameter("gamma");
     const Reg rows = w.b32_parameter("rows");
     RowCode code(w, geometry);
@@ -92,7 +95,7 @@ GeneratedKernel generate_layer_norm_grad(const LayerNormGradSpec& spec) {
     std::vector<Reg> d_gamma, d_beta;
     for (unsigned i = 0; i < code.elements(); ++i) {
         d_gamma.push_back(w.constant_f32(0));
-        d_beta.push_back(w.constant_f32(0));
+        if (!spec.rms) d_beta.push_back(w.constant_f32(0));
     }
     const double inverse = 1.0 / spec.columns;
     const std::string loop = w.new_label("rows"), done = w.new_label("done");
@@ -101,24 +104,26 @@ GeneratedKernel generate_layer_norm_grad(const LayerNormGradSpec& spec) {
     const std::vector<RawVector> x_raw = code.load_raw_row(spec.x, code.row_address(x, row, stride, spec.x));
     const std::vector<RawVector> dy_raw =
         code.load_raw_row(spec.dy, code.row_address(dy, row, stride, spec.dy));
-    const Reg row_mean = w.make_f32("ld.global.f32", at(w.element_address(mean, row, 4)));
+    const Reg row_mean =
+        spec.rms ? Reg{} : w.make_f32("ld.global.f32", at(w.element_address(mean, row, 4)));
     const Reg row_rstd = w.make_f32("ld.global.f32", at(w.element_address(rstd, row, 4)));
     std::vector<Reg> x_hat = code.convert_row(x_raw, 0), values = code.convert_row(dy_raw, 0);
     // Columns beyond the row have dy = 0 and gamma = 0, and so add nothing below.
     const Reg sum = w.constant_f32(0), sum_x_hat = w.constant_f32(0);
     for (std::size_t i = 0; i < values.size(); ++i) {
-        x_hat[i] = w.make_f32("mul.rn.f32", w.make_f32("sub.rn.f32", x_hat[i], row_mean), row_rstd);
+        const Reg centred = spec.rms ? x_hat[i] : w.make_f32("sub.rn.f32", x_hat[i], row_mean);
+        x_hat[i] = w.make_f32("mul.rn.f32", centred, row_rstd);
         w.op("fma.rn.f32", d_gamma[i], values[i], x_hat[i], d_gamma[i]);
-        w.op("add.rn.f32", d_beta[i], d_beta[i], values[i]);
+        if (!spec.rms) w.op("add.rn.f32", d_beta[i], d_beta[i], values[i]);
         values[i] = w.make_f32("mul.rn.f32", values[i], gamma_values[i]);
-        w.op("add.rn.f32", sum, sum, values[i]);
+        if (!spec.rms) w.op("add.rn.f32", sum, sum, values[i]);
         w.op("fma.rn.f32", sum_x_hat, values[i], x_hat[i], sum_x_hat);
     }
-    code.reduce(Combine::add, {sum, sum_x_hat});
-    const Reg negative_mean = w.make_f32("mul.rn.f32", sum, f32_immediate(-inverse));
+    code.reduce(Combine::add, spec.rms ? std::vector<Reg>{sum_x_hat} : std::vector<Reg>{sum, sum_x_hat});
+    const Reg negative_mean = spec.rms ? Reg{} : w.make_f32("mul.rn.f32", sum, f32_immediate(-inverse));
     const Reg negative_slope = w.make_f32("mul.rn.f32", sum_x_hat, f32_immediate(-inverse));
     for (std::size_t i = 0; i < values.size(); ++i) {
-        const Reg shifted = w.make_f32("add.rn.f32", values[i], negative_mean);
+        const Reg shifted = spec.rms ? values[i] : w.make_f32("add.rn.f32", values[i], negative_mean);
         values[i] =
             w.make_f32("mul.rn.f32", w.make_f32("fma.rn.f32", x_hat[i], negative_slope, shifted), row_rstd);
     }
@@ -130,8 +135,9 @@ GeneratedKernel generate_layer_norm_grad(const LayerNormGradSpec& spec) {
     w.place(done);
     code.store_row(ElementType::f32, d_gamma,
                    code.row_address(partial_gamma, worker, stride, ElementType::f32));
-    code.store_row(ElementType::f32, d_beta,
-                   code.row_address(partial_beta, worker, stride, ElementType::f32));
+    if (!spec.rms)
+        code.store_row(ElementType::f32, d_beta,
+                       code.row_address(partial_beta, worker, stride, ElementType::f32));
     return w.finish({geometry.threads(), 1, 1});
 }
 

@@ -63,6 +63,7 @@ class SampleBuilder {
 void add_gemm_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability);
 void add_elementwise_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability);
 void add_row_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability);
+void add_torch_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability);
 void add_attention_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability);
 
 }  // namespace heddle::kernels

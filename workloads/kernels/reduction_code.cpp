@@ -5,11 +5,12 @@
 namespace heddle::kernels {
 
 void emit_combine(PtxWriter& w, Combine combine, const Reg& accumulator, const Reg& value) {
-    w.op(combine == Combine::add ? "add.rn.f32" : "max.f32", accumulator, accumulator, value);
+    static constexpr const char* kOpcodes[] = {"add.rn.f32", "max.f32", "min.f32"};
+    w.op(kOpcodes[static_cast<int>(combine)], accumulator, accumulator, value);
 }
 
 double identity_of(Combine combine) {
-    return combine == Combine::add ? 0 : -INFINITY;
+    return combine == Combine::add ? 0 : combine == Combine::maximum ? -INFINITY : INFINITY;
 }
 
 void emit_warp_reduce(PtxWriter& w, Combine combine, const std::vector<Reg>& values, unsigned lanes) {

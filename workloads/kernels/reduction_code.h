@@ -9,11 +9,11 @@
 
 namespace heddle::kernels {
 
-enum class Combine : std::uint8_t { add, maximum };
+enum class Combine : std::uint8_t { add, maximum, minimum };
 
 /// d = combine(a, b) in f32, in place in `accumulator`.
 void emit_combine(PtxWriter& w, Combine combine, const Reg& accumulator, const Reg& value);
-/// The neutral element: 0 or -infinity.
+/// The neutral element: 0, -infinity or infinity.
 double identity_of(Combine combine);
 
 /// Butterfly over `lanes` lanes (a power of two, 32 or fewer): every lane gets the result. In place.

@@ -96,6 +96,29 @@ void execute_op(const trace::Trace& trace, const trace::Op& op, TensorValues& va
         case OpKind::layer_norm_grad:
             run_layer_norm_grad(context);
             break;
+        case OpKind::rms_norm:
+            run_rms_norm(context);
+            break;
+        case OpKind::rms_norm_grad:
+            run_rms_norm_grad(context);
+            break;
+        case OpKind::group_norm:
+        case OpKind::batch_norm:
+            run_channel_norm(context);
+            break;
+        case OpKind::group_norm_grad:
+        case OpKind::batch_norm_grad:
+            run_channel_norm_grad(context);
+            break;
+        case OpKind::dropout:
+            run_dropout(context);
+            break;
+        case OpKind::quantise:
+            run_quantise(context);
+            break;
+        case OpKind::top_k:
+            run_top_k(context);
+            break;
         case OpKind::attention:
             run_attention(context);
             break;

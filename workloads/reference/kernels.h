@@ -47,6 +47,13 @@ void run_cross_entropy(const Context& context);
 void run_cross_entropy_grad(const Context& context);
 void run_layer_norm(const Context& context);
 void run_layer_norm_grad(const Context& context);
+void run_rms_norm(const Context& context);
+void run_rms_norm_grad(const Context& context);
+void run_channel_norm(const Context& context);       ///< group and batch norm
+void run_channel_norm_grad(const Context& context);  ///< group and batch norm
+void run_dropout(const Context& context);
+void run_quantise(const Context& context);
+void run_top_k(const Context& context);
 void run_attention(const Context& context);
 void run_attention_grad(const Context& context);
 void run_convolution(const Context& context);

@@ -55,6 +55,55 @@ class OpCheck {
             case OpKind::layer_norm_grad:
                 layer_norm_grad();
                 break;
+            case OpKind::rms_norm:
+                operands(2, 2, 1, 2);
+                same_count("gamma", in(1), last(in(0)));
+                same_count("result", out(0), in(0).elements());
+                if (op_.outputs.size() > 1) same_count("rstd", out(1), in(0).elements() / last(in(0)));
+                break;
+            case OpKind::rms_norm_grad:
+                operands(4, 4, 1, 2);
+                same_count("x", in(1), in(0).elements());
+                same_count("rstd", in(2), in(0).elements() / last(in(0)));
+                same_count("gamma", in(3), last(in(0)));
+                same_count("dx", out(0), in(0).elements());
+                if (op_.outputs.size() > 1) same_count("d gamma", out(1), last(in(0)));
+                break;
+            case OpKind::group_norm:
+                operands(3, 3, 1, 3);
+                channel_norm(groups(in(0)) * in(0).shape[0]);
+                break;
+            case OpKind::group_norm_grad:
+                operands(5, 5, 1, 3);
+                channel_norm_grad(groups(in(1)) * in(1).shape[0]);
+                break;
+            case OpKind::batch_norm:
+                operands(3, 5, 1, 5);
+                if (op_.inputs.size() == 4) fail("running mean and variance come together");
+                channel_norm(channels(in(0)));
+                break;
+            case OpKind::batch_norm_grad:
+                operands(5, 5, 1, 3);
+                channel_norm_grad(channels(in(1)));
+                break;
+            case OpKind::dropout:
+                operands(1, 1, 1, 2);
+                if (const double p = op_.real("probability", 0.5); !(p >= 0 && p < 1))
+                    fail("the probability of a zero is not in [0, 1)");
+                for (std::size_t i = 0; i < op_.outputs.size(); ++i)
+                    same_count("result", out(i), in(0).elements());
+                break;
+            case OpKind::quantise:
+                operands(1, 2, 1, 2);
+                same_count("result", out(0), in(0).elements());
+                if (out(0).type != ElementType::e4m3 && out(0).type != ElementType::e5m2)
+                    fail("the result is " + name_of(out(0).type) + " and not e4m3 or e5m2");
+                if (op_.inputs.size() > 1) same_count("scale", in(1), 1);
+                if (op_.outputs.size() > 1) same_count("amax", out(1), 1);
+                break;
+            case OpKind::top_k:
+                top_k();
+                break;
             case OpKind::attention:
                 operands(3, 3, 1, 2);
                 attention(in(0), in(1), in(2));
@@ -335,6 +384,39 @@ class OpCheck {
             if (out(i).elements() % last(in(0)) != 0)
                 fail("parameter gradient " + out(i).name + " does not fit the columns");
         }
+    }
+
+    std::int64_t channels(const Tensor& x) const {
+        if (x.shape.size() < 2) fail("a norm of channels takes [N, C, ...], not " + to_text(x.shape));
+        return x.shape[1];
+    }
+    std::int64_t groups(const Tensor& x) const {
+        const std::int64_t count = op_.integer("groups", 1), all = channels(x);
+        if (count < 1 || all % count != 0)
+            fail(std::to_string(all) + " channels do not fall into " + std::to_string(count) + " groups");
+        return count;
+    }
+    void channel_norm(std::int64_t statistics) const {
+        for (std::size_t i = 1; i < op_.inputs.size(); ++i) same_count("parameter", in(i), channels(in(0)));
+        same_count("result", out(0), in(0).elements());
+        for (std::size_t i = 1; i < op_.outputs.size(); ++i) same_count("statistic", out(i), statistics);
+    }
+    void channel_norm_grad(std::int64_t statistics) const {
+        same_count("x", in(1), in(0).elements());
+        same_count("mean", in(2), statistics);
+        same_count("rstd", in(3), statistics);
+        same_count("gamma", in(4), channels(in(1)));
+        same_count("dx", out(0), in(0).elements());
+        for (std::size_t i = 1; i < op_.outputs.size(); ++i)
+            same_count("parameter gradient", out(i), channels(in(1)));
+    }
+
+    void top_k() const {
+        operands(1, 1, 2, 2);
+        const std::int64_t columns = last(in(0)), k = last(out(0));
+        if (k > columns)
+            fail("a row of " + std::to_string(columns) + " has no " + std::to_string(k) + " largest");
+        for (std::size_t i = 0; i < 2; ++i) same_count("result", out(i), in(0).elements() / columns * k);
     }
 
     void attention(const Tensor& q, const Tensor& k, const Tensor& v) const {

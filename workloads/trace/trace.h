@@ -49,10 +49,29 @@ enum class OpKind : std::uint8_t {
     softmax_cross_entropy,       ///< logits [N, C], labels [N] -> loss per row [N], probabilities [N, C]
     softmax_cross_entropy_grad,  ///< probabilities, labels [, d loss [N]] -> d logits, times "scale" (1/N:
                                  ///< mean loss)
-    softmax,                     ///< x -> y over the last axis
-    softmax_grad,                ///< y, dy -> dx
-    layer_norm,  ///< x [rows, columns], gamma, beta -> y [, mean, rstd]; attribute "epsilon" (default 1e-5)
+    softmax,                     ///< x -> y over the last axis; "logarithm" = 1: its logarithm. "form" =
+                                 ///< "three_reads": the kernel of PyTorch 2.0
+    softmax_grad,                ///< y, dy -> dx; "logarithm" = 1: y is the logarithm
+    layer_norm,  ///< x [rows, columns] [, gamma, beta] -> y [, mean, rstd]; attribute "epsilon" (default
+                 ///< 1e-5). "compiled" = 1: the kernel of torch.compile
     layer_norm_grad,  ///< dy, x, mean, rstd, gamma -> dx [, d gamma, d beta]
+    rms_norm,         ///< x [rows, columns], gamma -> y [, rstd]; attribute "epsilon" (1e-5)
+    rms_norm_grad,    ///< dy, x, rstd, gamma -> dx [, d gamma]
+    group_norm,       ///< x [N, C, ...], gamma, beta [C] -> y [, mean, rstd [N, groups]]; attributes "groups",
+                      ///< "epsilon" (1e-5)
+    group_norm_grad,  ///< dy, x, mean, rstd, gamma -> dx [, d gamma, d beta]; "groups"
+    batch_norm,       ///< x [N, C, ...], gamma, beta [, running mean, running variance [C]] -> y [, mean, rstd
+                      ///< [C] [, running mean, running variance]]; training mode; attributes "epsilon"
+                      ///< (1e-5), "momentum" (0.1): running = (1 - momentum) running + momentum new, the
+                      ///< variance without bias
+    batch_norm_grad,  ///< dy, x, mean, rstd, gamma -> dx [, d gamma, d beta]
+    dropout,   ///< x -> y [, mask (boolean)]; attributes "probability" of a zero, "seed" (0), "offset" (0).
+               ///< Element i is kept, times 1 / (1 - probability), when number i of Philox (isa/numerics/philox.h)
+               ///< is at least the probability
+    quantise,  ///< x [, scale] -> y (e4m3 or e5m2) [, amax]: y = x times scale, limited to the largest finite
+               ///< value and rounded to nearest even; amax = max |x|
+    top_k,     ///< x [rows, columns] -> values, indices [rows, k]: the k largest of each row, the largest first;
+               ///< of equal ones the first
     attention,        ///< q, k, v [batch, heads, sequence, head_dim] -> out [, log-sum-exp [batch, heads,
                 ///< sequence]]; attributes causal, "scale" (default 1/sqrt(head_dim)); k and v may have fewer
                 ///< heads (grouped). "dropout" (probability) and "stream":

@@ -83,6 +83,23 @@ double floating_point_operations(const Trace& trace, const Op& op) {
         // x hat (2), two row sums (4), d x (5), d gamma and d beta (3)
         case OpKind::layer_norm_grad:
             return 14 * input_elements(0);
+        // mean of squares (2), normalise and scale (2)
+        case OpKind::rms_norm:
+            return 4 * input_elements(0);
+        // x hat (1), row sum (3), dx (4), d gamma (2)
+        case OpKind::rms_norm_grad:
+            return 10 * input_elements(0);
+        case OpKind::group_norm:
+        case OpKind::batch_norm:
+            return 8 * input_elements(0);
+        case OpKind::group_norm_grad:
+        case OpKind::batch_norm_grad:
+            return 14 * input_elements(0);
+        case OpKind::dropout:
+            return input_elements(0);
+        // scale, limit, absolute value, maximum
+        case OpKind::quantise:
+            return 4 * input_elements(0);
         case OpKind::embedding_grad:
             return input_elements(0);
         default:

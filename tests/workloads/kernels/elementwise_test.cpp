@@ -32,6 +32,7 @@ std::vector<double> run_contiguous(ElementwiseSpec spec, const std::vector<std::
                                 ? f32_argument("s" + std::to_string(i), scalars[i])
                                 : f64_argument("s" + std::to_string(i), scalars[i]));
     }
+    if (spec.form == ElementwiseForm::casting) add_type_arguments(arguments, spec);
     device.run(generate_elementwise(spec), elementwise_grid(spec, elements, sm_count), arguments);
     std::vector<double> all;
     for (const std::uint32_t output : outputs) {
@@ -380,4 +381,49 @@ TEST_CASE("Fast dividers divide") {
         }
     }
     CHECK_THROWS_AS(make_fast_divider(0), heddle::Error);
+}
+
+TEST_CASE("Elements in turn, in chunks, and of types that are known at launch only") {
+    using Form = ElementwiseForm;
+    for (const Form form : {Form::in_turn, Form::casting, Form::chunks}) {
+        for (const std::uint32_t elements : {1u, 127u, 4096u, 9001u}) {
+            for (const unsigned width : {1u, 4u}) {
+                if (width == 4 && (elements % 4 != 0 || form == Form::casting)) continue;
+                ElementwiseSpec spec;
+                spec.form = form;
+                spec.expression = expression::parse("y0 = 2 * x0 + x1; y1 = x0 - s0 * x1");
+                spec.inputs = {{ElementType::f32}, {ElementType::bf16}};
+                spec.outputs = {ElementType::f32, ElementType::f16};
+                spec.vector_width = width;
+                spec.chunk_elements = 2048;
+                std::vector<std::vector<double>> inputs{random_integers(elements, -50, 50, 1),
+                                                        random_integers(elements, -50, 50, 2)};
+                std::vector<double> expected;
+                for (std::size_t i = 0; i < elements; ++i)
+                    expected.push_back(2 * inputs[0][i] + inputs[1][i]);
+                for (std::size_t i = 0; i < elements; ++i)
+                    expected.push_back(inputs[0][i] - 0.5 * inputs[1][i]);
+                INFO(elements << " elements, form " << static_cast<int>(form) << ", width " << width);
+                check_equal(run_contiguous(spec, inputs, {0.5f}), expected);
+            }
+        }
+    }
+}
+
+TEST_CASE("Casting kernels convert between every two types") {
+    const std::vector<ElementType> types{ElementType::f32, ElementType::f16, ElementType::bf16,
+                                         ElementType::f64, ElementType::i64, ElementType::i32,
+                                         ElementType::i8,  ElementType::u8};
+    for (const ElementType from : types) {
+        for (const ElementType to : types) {
+            ElementwiseSpec spec;
+            spec.form = ElementwiseForm::casting;
+            spec.expression = expression::parse("y0 = x0");
+            spec.inputs = {{from}};
+            spec.outputs = {to};
+            const std::vector<double> x = random_integers(700, 0, 100, 3);
+            INFO(name_of(from) << " to " << name_of(to));
+            check_equal(run_contiguous(spec, {x}, {}), x);
+        }
+    }
 }

@@ -136,3 +136,72 @@ TEST_CASE("Reductions refuse types that would lose digits") {
     columns.vector_width = 8;
     CHECK_THROWS_AS(generate_reduce_columns(columns), heddle::Error);
 }
+
+TEST_CASE("Positions of extrema: the first of equals, NaN before all") {
+    for (const bool maximum : {true, false}) {
+        for (const std::uint32_t columns : {1u, 37u, 2049u, 5003u}) {
+            const std::uint32_t rows = 3;
+            ExtremumSpec spec;
+            spec.compute_capability = maximum ? 70 : 90;
+            spec.maximum = maximum;
+            spec.input = maximum ? ElementType::f16 : ElementType::f32;
+            std::vector<double> x = random_integers(rows * columns, -40, 40, columns);
+            if (columns > 40) x[columns + 33] = NAN, x[columns + 38] = NAN;
+            Device device(spec.compute_capability);
+            const std::uint32_t value = device.add_untouched(spec.value, rows),
+                                index = device.add_untouched(spec.index, rows);
+            device.run(generate_extremum(spec), {rows, 1, 1},
+                       {pointer_argument("value", value), pointer_argument("index", index),
+                        pointer_argument("x", device.add(spec.input, x)), integer_argument("rows", rows),
+                        integer_argument("columns", columns), integer_argument("row_stride", columns)});
+            const std::vector<double> values = device.read(value), indices = device.read(index);
+            for (std::uint32_t r = 0; r < rows; ++r) {
+                std::size_t best = 0;
+                for (std::size_t c = 1; c < columns; ++c) {
+                    const double now = x[r * columns + best], next = x[r * columns + c];
+                    if (std::isnan(now)) break;
+                    if (std::isnan(next) || (maximum ? next > now : next < now)) best = c;
+                }
+                INFO("row " << r << " of " << columns << (maximum ? ", maximum" : ", minimum"));
+                CHECK(indices[r] == best);
+                const double expected = x[r * columns + best];
+                CHECK((std::isnan(expected) ? std::isnan(values[r]) : values[r] == expected));
+            }
+        }
+    }
+}
+
+TEST_CASE("Sums over leading axes: a CTA for each column, and two matrices at once") {
+    const std::uint32_t rows = 2333, columns = 53;
+    const std::vector<double> x = random_integers(rows * columns, -9, 9, 1),
+                              other = random_integers(rows * columns, -9, 9, 2);
+    std::vector<double> sums(columns, 0.0), other_sums(columns, 0.0);
+    for (std::size_t i = 0; i < x.size(); ++i) sums[i % columns] += x[i], other_sums[i % columns] += other[i];
+    for (const unsigned capability : {70u, 80u, 90u}) {
+        Device device(capability);
+        ReduceColumnAloneSpec alone;
+        alone.compute_capability = capability;
+        alone.input = ElementType::f16;
+        const std::uint32_t y = device.add_untouched(alone.output, columns);
+        device.run(
+            generate_reduce_column_alone(alone), {columns, 1, 1},
+            {pointer_argument("y", y), pointer_argument("x", device.add(alone.input, x)),
+             integer_argument("rows", rows), integer_argument("columns", columns), f32_argument("scale", 1)});
+        check_equal(device.read(y), sums);
+
+        ReduceColumnsSpec pair;
+        pair.compute_capability = capability;
+        pair.row_lanes = 32;
+        pair.pair = true;
+        const std::uint32_t y0 = device.add_untouched(pair.output, columns),
+                            y1 = device.add_untouched(pair.output, columns);
+        device.run(generate_reduce_columns(pair), reduce_columns_grid(pair, columns, 1),
+                   {pointer_argument("y", y0), pointer_argument("x", device.add(pair.input, x)),
+                    pointer_argument("y1", y1), pointer_argument("x1", device.add(pair.input, other)),
+                    integer_argument("rows", rows), integer_argument("columns", columns),
+                    integer_argument("row_stride", columns), integer_argument("rows_per_cta", rows),
+                    f32_argument("scale", 1)});
+        check_equal(device.read(y0), sums);
+        check_equal(device.read(y1), other_sums);
+    }
+}

@@ -95,6 +95,13 @@ void lower_cross_entropy(GpuProgramBuilder& builder);
 void lower_cross_entropy_grad(GpuProgramBuilder& builder);
 void lower_layer_norm(GpuProgramBuilder& builder);
 void lower_layer_norm_grad(GpuProgramBuilder& builder);
+void lower_rms_norm(GpuProgramBuilder& builder);
+void lower_rms_norm_grad(GpuProgramBuilder& builder);
+void lower_channel_norm(GpuProgramBuilder& builder);       ///< group and batch norm
+void lower_channel_norm_grad(GpuProgramBuilder& builder);  ///< group and batch norm
+void lower_dropout(GpuProgramBuilder& builder);
+void lower_quantise(GpuProgramBuilder& builder);
+void lower_top_k(GpuProgramBuilder& builder);
 void lower_attention(GpuProgramBuilder& builder);
 /// y = sum over the last axis of x0 * x1, for [batch, heads, sequence, head_dim] in 16 bits: the head of an
 /// attention gradient. False when the operands are of another kind.

@@ -82,6 +82,25 @@ unsigned vector_width_for(const kernels::ElementwiseSpec& spec, std::int64_t ele
     return width;
 }
 
+/// The order in which a recorded kernel's threads do their elements (see kernels::ElementwiseForm).
+void choose_form(kernels::ElementwiseSpec& spec, const trace::Op& op) {
+    using kernels::ElementwiseForm;
+    const bool plain =
+        std::all_of(spec.inputs.begin(), spec.inputs.end(), [](const kernels::ElementwiseInput& input) {
+            return input.access == AccessPattern::contiguous || input.access == AccessPattern::scalar;
+        });
+    const auto chunk = static_cast<std::uint32_t>(op.integer("chunk_elements", 0));
+    if (chunk != 0 && plain && chunk % (spec.threads * spec.elements_per_thread) == 0) {
+        spec.form = ElementwiseForm::chunks;
+        spec.chunk_elements = chunk;
+    } else if (op.integer("casting", 0) != 0 && plain) {
+        spec.form = ElementwiseForm::casting;
+        spec.vector_width = 1;
+    } else if (op.integer("in_turn", 0) != 0) {
+        spec.form = ElementwiseForm::in_turn;
+    }
+}
+
 /// Kernels write their results in one run. Where the results' axes lie in another order in memory, walks the
 /// axes in that order; throws Unsupported when the results have gaps.
 void walk_in_order_of_outputs(const GpuProgramBuilder& b, std::vector<std::int64_t>& shape,
@@ -164,6 +183,7 @@ void launch_elementwise(GpuProgramBuilder& b, const expression::Expression& expr
         std::max(spec.vector_width, per_thread / spec.vector_width * spec.vector_width);
     spec.threads = static_cast<unsigned>(op.integer("threads", 128));
     if (spec.threads < 32 || spec.threads > 1024 || spec.threads % 32 != 0) spec.threads = 128;
+    choose_form(spec, op);
 
     std::vector<KernelArgument> arguments;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
@@ -185,6 +205,7 @@ void launch_elementwise(GpuProgramBuilder& b, const expression::Expression& expr
         arguments.push_back(in_f64 ? kernels::f64_argument(name, scalars[i])
                                    : kernels::f32_argument(name, static_cast<float>(scalars[i])));
     }
+    if (spec.form == kernels::ElementwiseForm::casting) kernels::add_type_arguments(arguments, spec);
     if (columns != 0)
         kernels::add_divider_arguments(arguments, "columns", static_cast<std::uint32_t>(columns));
     if (any_strided) {

@@ -23,7 +23,8 @@ ElementwiseOperand input_operand(const GpuProgramBuilder& builder, std::size_t i
 ElementwiseOperand output_operand(const GpuProgramBuilder& builder, std::size_t i);
 
 /// y0, y1, ... = expression(x0, x1, ...; s0, s1, ...) over `shape`. The op's attributes "vector_width",
-/// "elements_per_thread", "threads" and "strided" (from a recording) shape the kernel. No elements: no
+/// "elements_per_thread", "threads", "strided", "in_turn", "casting" and "chunk_elements" (from a recording) shape the
+/// kernel. No elements: no
 /// launch.
 void launch_elementwise(GpuProgramBuilder& builder, const expression::Expression& expression,
                         const std::vector<double>& scalars, const std::vector<std::int64_t>& shape,

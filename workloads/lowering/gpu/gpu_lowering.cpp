@@ -59,6 +59,22 @@ void lower_op(GpuProgramBuilder& b) {
             throw Unsupported{"host copy"};
         case OpKind::collective:
             throw Unsupported{"collective"};
+        case OpKind::rms_norm:
+            return lower_rms_norm(b);
+        case OpKind::rms_norm_grad:
+            return lower_rms_norm_grad(b);
+        case OpKind::group_norm:
+        case OpKind::batch_norm:
+            return lower_channel_norm(b);
+        case OpKind::group_norm_grad:
+        case OpKind::batch_norm_grad:
+            return lower_channel_norm_grad(b);
+        case OpKind::dropout:
+            return lower_dropout(b);
+        case OpKind::quantise:
+            return lower_quantise(b);
+        case OpKind::top_k:
+            return lower_top_k(b);
         case OpKind::unknown:
             throw Unsupported{"not understood"};
     }

@@ -11,6 +11,7 @@ namespace heddle::lowering {
 namespace {
 
 constexpr std::uint32_t kMostColumns = 16384;      // that the generators keep in registers
+constexpr std::uint32_t kMostGradColumns = 8192;
 constexpr std::uint32_t kMostInPieces = 1u << 30;  // columns that are read in pieces
 
 struct Rows {
@@ -53,9 +54,20 @@ void finish_partial(GpuProgramBuilder& b, program::BufferId partial, std::size_t
               kernels::integer_argument("rows_per_cta", workers), kernels::f32_argument("scale", 1.0f)});
 }
 
-}  // namespace
-
-namespace {
+/// d gamma and d beta in one launch.
+void finish_both(GpuProgramBuilder& b, program::BufferId gamma, program::BufferId beta, std::uint32_t workers,
+                 std::uint32_t columns) {
+    kernels::ReduceColumnsSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.output = kernel_type(b.output(1).type);
+    spec.row_lanes = 32;
+    spec.pair = true;
+    b.launch(kernels::generate_reduce_columns(spec), kernels::reduce_columns_grid(spec, columns, 1),
+             {b.output_pointer("y", 1), kernels::pointer_argument("x", gamma), b.output_pointer("y1", 2),
+              kernels::pointer_argument("x1", beta), kernels::integer_argument("rows", workers),
+              kernels::integer_argument("columns", columns), kernels::integer_argument("row_stride", columns),
+              kernels::integer_argument("rows_per_cta", workers), kernels::f32_argument("scale", 1.0f)});
+}
 
 /// As torch.compile writes it; no statistics are kept.
 void lower_compiled_layer_norm(GpuProgramBuilder& b) {
@@ -104,7 +116,7 @@ void lower_layer_norm(GpuProgramBuilder& b) {
 }
 
 void lower_layer_norm_grad(GpuProgramBuilder& b) {
-    const Rows r = rows_of(b, 1);
+    const Rows r = rows_of(b, 1, kMostGradColumns);
     kernels::LayerNormGradSpec spec;
     spec.compute_capability = b.compute_capability();
     spec.dy = kernel_type(b.input(0).type);
@@ -133,8 +145,46 @@ void lower_layer_norm_grad(GpuProgramBuilder& b) {
          b.input_pointer("dy", 0), b.input_pointer("x", 1), b.input_pointer("mean", 2),
          b.input_pointer("rstd", 3), b.input_pointer("gamma", 4), kernels::integer_argument("rows", r.rows)});
     if (hands_out_partial) return;
+    if (b.has_output(2) && b.output(1).type == b.output(2).type)
+        return finish_both(b, gamma, beta, workers, r.columns);
     if (b.has_output(1)) finish_partial(b, gamma, 1, workers, r.columns);
     if (b.has_output(2)) finish_partial(b, beta, 2, workers, r.columns);
+}
+
+void lower_rms_norm(GpuProgramBuilder& b) {
+    const Rows r = rows_of(b, 0);
+    kernels::LayerNormSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.x = kernel_type(b.input(0).type);
+    spec.y = kernel_type(b.output(0).type);
+    spec.weight = kernel_type(b.input(1).type);
+    spec.columns = r.columns;
+    spec.vector_width = 8;
+    spec.rms = true;
+    b.launch(kernels::generate_layer_norm(spec), kernels::layer_norm_grid(spec, r.rows),
+             {b.output_pointer("y", 0), statistic(b, "rstd", 1, r.rows), b.input_pointer("x", 0),
+              b.input_pointer("gamma", 1), kernels::integer_argument("rows", r.rows),
+              kernels::f32_argument("epsilon", static_cast<float>(b.op().real("epsilon", 1e-5)))});
+}
+
+void lower_rms_norm_grad(GpuProgramBuilder& b) {
+    const Rows r = rows_of(b, 1, kMostGradColumns);
+    kernels::LayerNormGradSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.dy = kernel_type(b.input(0).type);
+    spec.x = kernel_type(b.input(1).type);
+    spec.weight = kernel_type(b.input(3).type);
+    spec.dx = kernel_type(b.output(0).type);
+    spec.columns = r.columns;
+    spec.vector_width = 8;
+    spec.rms = true;
+    const std::uint32_t workers = kernels::layer_norm_grad_workers(spec, r.rows, b.target().sm_count);
+    const program::BufferId gamma = b.workspace("partial d gamma", std::uint64_t{workers} * r.columns * 4);
+    b.launch(kernels::generate_layer_norm_grad(spec), kernels::layer_norm_grad_grid(spec, workers),
+             {b.output_pointer("dx", 0), kernels::pointer_argument("partial_gamma", gamma),
+              b.input_pointer("dy", 0), b.input_pointer("x", 1), b.input_pointer("rstd", 2),
+              b.input_pointer("gamma", 3), kernels::integer_argument("rows", r.rows)});
+    if (b.has_output(1)) finish_partial(b, gamma, 1, workers, r.columns);
 }
 
 }  // namespace heddle::lowering

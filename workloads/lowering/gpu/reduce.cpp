@@ -130,6 +130,78 @@ Reduction second_pass(Reduction reduction) {
     return reduction == Reduction::sum_of_squares ? Reduction::sum : reduction;
 }
 
+/// Extremum and its position, row by row.
+void lower_position(GpuProgramBuilder& b) {
+    const Extents e = extents_of(b);
+    if (e.inner > 1) throw Unsupported{"no kernel for the position of an extremum along a leading axis"};
+    const std::string name = b.op().text("reduction");
+    if (name != "max" && name != "min") throw Unsupported{"a " + name + " has no position"};
+    if (b.op().outputs.size() != 2) throw Unsupported{"no kernel for the positions of several extrema"};
+    const Source source = source_of(b, 0);
+    kernels::ExtremumSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.maximum = name == "max";
+    spec.input = source.type;
+    spec.value = kernel_type(b.output(0).type);
+    spec.index = kernel_type(b.output(1).type);
+    b.launch(kernels::generate_extremum(spec), {static_cast<std::uint32_t>(e.outer), 1, 1},
+             {b.output_pointer("value", 0), b.output_pointer("index", 1), source.x,
+              kernels::integer_argument("rows", static_cast<std::uint64_t>(e.outer)),
+              kernels::integer_argument("columns", static_cast<std::uint64_t>(e.reduced)),
+              kernels::integer_argument("row_stride", static_cast<std::uint64_t>(e.reduced))});
+}
+
+/// Sums over leading axes, one CTA for each column.
+bool lower_column_alone(GpuProgramBuilder& b) {
+    const std::string name = b.op().text("reduction");
+    if (b.op().integer("column_alone", 0) == 0 || (name != "sum" && name != "mean") ||
+        b.op().outputs.size() != 1)
+        return false;
+    const Extents e = extents_of(b);
+    if (e.inner == 1) return false;
+    const Source source = source_of(b, 0);
+    if (source.squared) return false;
+    kernels::ReduceColumnAloneSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.input = source.type;
+    spec.output = kernel_type(b.output(0).type);
+    const float scale = name == "mean" ? static_cast<float>(1.0 / static_cast<double>(e.reduced)) : 1.0f;
+    b.launch(kernels::generate_reduce_column_alone(spec), {static_cast<std::uint32_t>(e.inner), 1, 1},
+             {b.output_pointer("y", 0), source.x,
+              kernels::integer_argument("rows", static_cast<std::uint64_t>(e.reduced)),
+              kernels::integer_argument("columns", static_cast<std::uint64_t>(e.inner)),
+              kernels::f32_argument("scale", scale)});
+    return true;
+}
+
+/// Two sums over rows of one shape in one launch: how a layer norm's parameter gradients are finished.
+bool lower_pair(GpuProgramBuilder& b) {
+    if (b.op().outputs.size() != 2 || b.op().text("reduction") != "sum" ||
+        b.op().text("expression") != "y0 = x0; y1 = x1")
+        return false;
+    const Extents e = extents_of(b);
+    if (e.inner == 1 || e.reduced > 4096) return false;
+    const Source first = source_of(b, 0), second = source_of(b, 1);
+    if (first.squared || second.squared || first.type != second.type || b.output(0).type != b.output(1).type)
+        return false;
+    kernels::ReduceColumnsSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.input = first.type;
+    spec.output = kernel_type(b.output(0).type);
+    spec.row_lanes = 32;
+    spec.pair = true;
+    kernels::KernelArgument x1 = second.x;
+    x1.parameter = "x1";
+    const auto rows = static_cast<std::uint64_t>(e.reduced), columns = static_cast<std::uint64_t>(e.inner);
+    b.launch(kernels::generate_reduce_columns(spec),
+             kernels::reduce_columns_grid(spec, static_cast<std::uint32_t>(columns), 1),
+             {b.output_pointer("y", 0), first.x, b.output_pointer("y1", 1), x1,
+              kernels::integer_argument("rows", rows), kernels::integer_argument("columns", columns),
+              kernels::integer_argument("row_stride", columns),
+              kernels::integer_argument("rows_per_cta", rows), kernels::f32_argument("scale", 1.0f)});
+    return true;
+}
+
 void lower_one_reduction(GpuProgramBuilder& b, std::size_t result) {
     const std::string name = b.op().text("reduction");
     const bool norm = name == "norm2";
@@ -138,6 +210,7 @@ void lower_one_reduction(GpuProgramBuilder& b, std::size_t result) {
 
     Pass pass{norm || source.squared ? Reduction::sum_of_squares
               : name == "max"        ? Reduction::maximum
+              : name == "min"        ? Reduction::minimum
                                      : Reduction::sum,
               source.type, kernel_type(b.output(result).type),
               name == "mean" ? 1.0 / static_cast<double>(e.reduced) : 1.0};
@@ -200,14 +273,14 @@ void lower_reduce(GpuProgramBuilder& b) {
         return;
     }
     const std::string name = b.op().text("reduction");
-    if (b.op().integer("argument", 0) != 0)
-        throw Unsupported{"no reduction kernel that gives the index of an extremum"};
-    if (name != "norm2" && name != "sum" && name != "mean" && name != "max") {
+    const bool position = b.op().integer("argument", 0) != 0;
+    if (name != "norm2" && name != "sum" && name != "mean" && name != "max" && name != "min")
         throw Unsupported{"no reduction kernel for " + name};
-    }
     if (b.input(0).elements() >= (std::int64_t{1} << 31))
         throw Unsupported{"no reduction kernel for 2^31 elements or more"};
     if (b.input(0).elements() == 0) throw Unsupported{"no reduction kernel for an empty tensor"};
+    if (position) return lower_position(b);
+    if (lower_column_alone(b) || lower_pair(b)) return;
     for (std::size_t i = 0; i < b.op().outputs.size(); ++i) lower_one_reduction(b, i);
 }
 

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "workloads/expression/expression.h"
+#include "workloads/kernels/concat.h"
 #include "workloads/kernels/data_movement.h"
 #include "workloads/kernels/rows_by_index.h"
 #include "workloads/lowering/gpu/builder.h"
@@ -190,11 +191,64 @@ void lower_scatter(GpuProgramBuilder& b) {
     launch_rows_by_index(b, r);
 }
 
+namespace {
+
+constexpr std::size_t kMostConcatOperands = 32, kMostConcatAxes = 8;
+
+/// All operands of the result's type: one launch, or several for long lists.
+void launch_concat(GpuProgramBuilder& b, std::size_t axis) {
+    const trace::Tensor& y = b.output(0);
+    const std::vector<std::int64_t> strides = dense_strides(y.shape);
+    kernels::ConcatSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.element_bytes = trace::bytes_of(y.type);
+    spec.dimensions = static_cast<unsigned>(y.shape.size());
+    spec.axis = spec.dimensions - 1 - static_cast<unsigned>(axis);
+    std::int64_t begin = 0;
+    for (std::size_t first = 0; first < b.op().inputs.size(); first += kMostConcatOperands) {
+        const std::size_t last = std::min(first + kMostConcatOperands, b.op().inputs.size());
+        spec.operands = static_cast<unsigned>(last - first);
+        std::vector<KernelArgument> arguments{b.output_pointer("y", 0)};
+        std::int64_t most = 0;
+        const auto integer = [&](const char* stem, std::size_t i, std::int64_t value) {
+            arguments.push_back(
+                kernels::integer_argument(stem + std::to_string(i), static_cast<std::uint64_t>(value)));
+        };
+        for (std::size_t i = first; i < last; ++i) {
+            const trace::Tensor& x = b.input(i);
+            arguments.push_back(b.input_pointer("x" + std::to_string(i - first), i));
+            integer("elements", i - first, x.elements());
+            // Empty operands have no elements to find a place for; the extent must not be zero all the same.
+            integer("extent", i - first, std::max<std::int64_t>(1, x.shape[axis]));
+            integer("begin", i - first, begin);
+            begin += x.shape[axis] * strides[axis];
+            most = std::max(most, x.elements());
+        }
+        for (unsigned d = 0; d < spec.dimensions; ++d) {
+            const std::size_t of = spec.dimensions - 1 - d;
+            if (of > 0) integer("size", d, y.shape[of]);
+            integer("stride", d, strides[of]);
+        }
+        b.launch(kernels::generate_concat(spec),
+                 kernels::concat_grid(spec, static_cast<std::uint64_t>(most), b.target().sm_count),
+                 arguments);
+    }
+}
+
+}  // namespace
+
 void lower_concat(GpuProgramBuilder& b) {
     b.require_dense_outputs();
     const trace::Tensor& y = b.output(0);
     const auto axis = static_cast<std::size_t>(b.op().integer("axis", 0));
     if (y.elements() == 0) return;
+    bool alike = y.elements() < (std::int64_t{1} << 31) && y.shape.size() <= kMostConcatAxes;
+    for (std::size_t i = 0; i < b.op().inputs.size(); ++i) {
+        b.require_dense_input(i);
+        alike = alike && b.input(i).type == y.type;
+    }
+    if (alike) return launch_concat(b, axis);
+    // With a cast: one copy for each operand.
     const std::int64_t inner = std::accumulate(y.shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1,
                                                y.shape.end(), std::int64_t{1}, std::multiplies<>());
     const auto y_stride = static_cast<std::uint32_t>(y.shape.at(axis) * inner);

@@ -70,6 +70,16 @@ void lower_kind(ProgramBuilder& program, const TpuLoweringOptions& options) {
             throw Unsupported{"a copy between host and device is not the core's work"};
         case OpKind::collective:
             throw Unsupported{"a collective is the network's work"};
+        case OpKind::rms_norm:
+        case OpKind::rms_norm_grad:
+        case OpKind::group_norm:
+        case OpKind::group_norm_grad:
+        case OpKind::batch_norm:
+        case OpKind::batch_norm_grad:
+        case OpKind::dropout:
+        case OpKind::quantise:
+        case OpKind::top_k:
+            throw Unsupported{"no program for " + trace::name_of(program.op().kind)};
         case OpKind::unknown:
             throw Unsupported{"nobody knows what this op computes"};
     }

@@ -1,0 +1,44 @@
+// Statistics of channels for batch norm and group norm, and the sums that their gradients need: one thread
+// block per set of elements, Welford's method, as PyTorch's batch_norm_collect_statistics_kernel and
+// RowwiseMomentsCUDAKernel.
+#pragma once
+
+#include "workloads/kernels/memory_access.h"
+#include "workloads/kernels/ptx_writer.h"
+
+namespace heddle::kernels {
+
+/// A set: `runs` runs of `run_length` neighbouring elements, `run_stride` elements apart; set s begins at
+/// set_begin(s) = s / inner * outer_stride + s % inner * inner_stride.
+/// Batch norm of [N, C, space]: C sets, N runs of `space`, C * space apart; inner = C, inner_stride = space.
+/// Group norm: N * groups sets of one run each; inner = 1, outer_stride = the length of the run.
+///
+/// Parameters: mean, rstd, with running statistics also running_mean, running_variance, new_mean,
+/// new_variance, then x (pointers); elements (u32, of a set); run_length and inner (dividers); run_stride,
+/// outer_stride, inner_stride (u32); epsilon, momentum, unbias (f32; unbias = n / (n - 1)). Grid x is the
+/// number of sets.
+struct ChannelStatisticsSpec {
+    unsigned compute_capability = 80;
+    ElementType x = ElementType::f32;
+    bool running = false;
+    unsigned threads = 512;
+};
+GeneratedKernel generate_channel_statistics(const ChannelStatisticsSpec& spec);
+
+/// Of each set: sum of dy, and sum of dy * (x - mean) * rstd; the statistics of set s are number s /
+/// statistics_share. Parameters: sum, dot (f32), dy, x, mean, rstd (pointers); elements, run_length, inner,
+/// run_stride, outer_stride, inner_stride as above; statistics_share (u32).
+struct ChannelGradSumsSpec {
+    unsigned compute_capability = 80;
+    ElementType x = ElementType::f32, dy = ElementType::f32;
+    unsigned threads = 512;
+};
+GeneratedKernel generate_channel_grad_sums(const ChannelGradSumsSpec& spec);
+
+/// How the sets lie, for both.
+struct ChannelSets {
+    std::uint32_t elements = 0, run_length = 1, inner = 1, run_stride = 0, outer_stride = 0, inner_stride = 0;
+};
+void add_channel_arguments(std::vector<KernelArgument>& arguments, const ChannelSets& sets);
+
+}  // namespace heddle::kernels
