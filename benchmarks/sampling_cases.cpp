@@ -20,10 +20,6 @@ using kernels::ElementType;
 using kernels::LibraryKernel;
 using kernels::SampleBuilder;
 
-struct Product {
-    std::uint32_t m, n, k, splits = 1;
-};
-
 LibraryKernel finish_product(SampleBuilder builder, const Product& p, ElementType type) {
     const std::uint64_t m = p.m, n = p.n, k = p.k;
     builder.input("a", type, m * k).input("b", type, k * n).output("d", ElementType::f32, m * n * p.splits);
@@ -33,7 +29,9 @@ LibraryKernel finish_product(SampleBuilder builder, const Product& p, ElementTyp
     return builder.finish();
 }
 
-LibraryKernel simt(unsigned capability, const Product& p) {
+}  // namespace
+
+LibraryKernel gemm_simt_product(unsigned capability, const Product& p) {
     kernels::GemmSimtSpec spec;
     spec.compute_capability = capability;
     spec.vector_a = spec.vector_b = spec.epilogue.vector_width = 4;
@@ -44,7 +42,7 @@ LibraryKernel simt(unsigned capability, const Product& p) {
         p, spec.type);
 }
 
-LibraryKernel mma(unsigned capability, const Product& p, kernels::GemmTile tile) {
+LibraryKernel gemm_mma_product(unsigned capability, const Product& p, kernels::GemmTile tile) {
     kernels::GemmMmaSpec spec;
     spec.compute_capability = capability;
     spec.tile = tile;
@@ -54,6 +52,25 @@ LibraryKernel mma(unsigned capability, const Product& p, kernels::GemmTile tile)
     return finish_product(
         {"gemm mma", kernels::generate_gemm_mma(spec), kernels::gemm_mma_grid(spec, p.m, p.n, p.splits)}, p,
         spec.type);
+}
+
+LibraryKernel gemm_wgmma_product(const kernels::GemmWgmmaSpec& spec, std::uint32_t m, std::uint32_t n,
+                                 std::uint32_t k, unsigned sms) {
+    kernels::GemmProblem p;
+    p.m = m;
+    p.n = n;
+    p.k = p.lda = k;
+    p.ldb = spec.transpose_b ? k : n;
+    p.ldd = n;
+    p.a = kernels::pointer_argument("a", 0);
+    p.b = kernels::pointer_argument("b", 1);
+    p.d = kernels::pointer_argument("d", 2);
+    const kernels::GemmWgmmaLaunch launch = kernels::gemm_wgmma_launch(spec, p, sms);
+    SampleBuilder builder("gemm wgmma", kernels::generate_gemm_wgmma(spec), launch.grid);
+    builder.input("a", spec.type, std::uint64_t{m} * k).input("b", spec.type, std::uint64_t{k} * n);
+    builder.output("d", spec.epilogue.output, std::uint64_t{m} * n);
+    builder.arguments() = launch.arguments;
+    return builder.finish();
 }
 
 LibraryKernel softmax_rows(unsigned capability, std::uint32_t rows, std::uint32_t columns) {
@@ -70,7 +87,7 @@ LibraryKernel softmax_rows(unsigned capability, std::uint32_t rows, std::uint32_
         .finish();
 }
 
-LibraryKernel layer_norm(unsigned capability, std::uint32_t rows, std::uint32_t columns) {
+LibraryKernel layer_norm_rows(unsigned capability, std::uint32_t rows, std::uint32_t columns) {
     kernels::LayerNormSpec spec;
     spec.compute_capability = capability;
     spec.columns = columns;
@@ -124,10 +141,12 @@ LibraryKernel attention(unsigned capability, std::uint32_t sequence, std::uint32
     return sample.real("scale", 0.125f).finish();
 }
 
+namespace {
+
 void add_tensor_core_products(std::vector<SamplingCase>& cases, unsigned capability, unsigned sms) {
     const kernels::GemmTile wide{128, 128, 32, 2, 2, 4}, narrow{64, 64, 64, 2, 2, 4};
     const auto add = [&](const char* name, Product p, kernels::GemmTile tile) {
-        cases.push_back({name, [=] { return mma(capability, p, tile); }});
+        cases.push_back({name, [=] { return gemm_mma_product(capability, p, tile); }});
     };
     add("gemm_mma_1536x1408x8192", {1536, 1408, 8192}, wide);
     add("gemm_mma_2048", {2048, 2048, 2048}, wide);
@@ -153,14 +172,14 @@ std::vector<SamplingCase> sampling_cases(unsigned capability, unsigned sms) {
         cases.push_back({name, std::move(make)});
     };
     add("ffma_loop", [=] { return ffma_loop(sms * 80, 64); });
-    add("gemm_simt_1024", [=] { return simt(capability, {1024, 1024, 1024}); });
-    add("gemm_simt_2048x2048x1024", [=] { return simt(capability, {2048, 2048, 1024}); });
-    add("gemm_simt_512x512x8192_split4", [=] { return simt(capability, {512, 512, 8192, 4}); });
+    add("gemm_simt_1024", [=] { return gemm_simt_product(capability, {1024, 1024, 1024}); });
+    add("gemm_simt_2048x2048x1024", [=] { return gemm_simt_product(capability, {2048, 2048, 1024}); });
+    add("gemm_simt_512x512x8192_split4", [=] { return gemm_simt_product(capability, {512, 512, 8192, 4}); });
     if (capability >= 80) add_tensor_core_products(cases, capability, sms);
     add("copy_64Mi", [=] { return copy(64u << 20); });
     add("softmax_32768x1024", [=] { return softmax_rows(capability, 32768, 1024); });
     add("softmax_4096x8192", [=] { return softmax_rows(capability, 4096, 8192); });
-    add("layer_norm_16384x2048", [=] { return layer_norm(capability, 16384, 2048); });
+    add("layer_norm_16384x2048", [=] { return layer_norm_rows(capability, 16384, 2048); });
     add("sum_of_rows_16384x4096", [=] { return sum_of_rows(capability, 16384, 4096); });
     if (capability >= 80) {
         add("attention_4096_16_heads", [=] { return attention(capability, 4096, 16, false); });
