@@ -83,6 +83,8 @@ SamplingCase wgmma_case(Dice& dice, const GpuConfig& config) {
     spec.transpose_b = dice.between(0, 1) == 0;
     spec.epilogue.output = ElementType::bf16;
     spec.raster_log2 = dice.between(0, 3);
+    while (spec.tile.stages > 2 && kernels::gemm_wgmma_shared_bytes(spec) > config.shared.bytes_per_cta)
+        --spec.tile.stages;
     const std::uint32_t m = 64 * dice.between(1, 40), n = 64 * dice.between(1, 40);
     const std::uint32_t k = depth(1e9 * dice.between(1, 16), m, n, 64);
     const unsigned sms = config.sm.count;

@@ -28,6 +28,8 @@ class LeapProgram {
     enum class Action : std::uint8_t {
         perform,
         skip,        ///< only others could notice it
+        access,      ///< ... a load, a store or cp.async in global memory: skipped, or an observer is told
+        copy,        ///< ... a bulk or tensor copy: the same
         await,       ///< a wait: it succeeds
         wait_state,  ///< ... for the state of an arrival
         arrive,      ///< at a barrier in shared memory: skipped, but part of the signature
@@ -47,6 +49,14 @@ class LeapProgram {
 std::uint64_t count_steps(const LaunchContext& launch, std::uint64_t linear_index, std::uint64_t most,
                           std::span<std::uint64_t> performed = {});
 
+/// Is told of the global memory that warps would have used while they leap.
+class LeapObserver {
+  public:
+    virtual ~LeapObserver() = default;
+    virtual void access(const MemoryAccess& access) = 0;
+    virtual void copy(const AsyncOperation& operation) = 0;
+};
+
 /// One warp that leaps. It changes the warp's registers and nothing else.
 class WarpLeap {
   public:
@@ -57,7 +67,7 @@ class WarpLeap {
 
     /// Performs `steps` instructions. Returns whether the warp is then where it was when the leap began, in
     /// the same loop, with the same lanes together; false also when it meets something that it cannot leap.
-    bool turn(std::uint64_t steps);
+    bool turn(std::uint64_t steps, LeapObserver* observer = nullptr);
     /// Of the last turn: branches taken, barriers and phases used. Two turns with the same signature do the
     /// same to all barriers.
     std::uint64_t signature() const { return signature_; }

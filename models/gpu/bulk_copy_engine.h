@@ -52,11 +52,14 @@ class BulkCopyEngine {
 
     const BulkCopyStatistics& statistics() const { return statistics_; }
 
-  private:
     struct Line {
         std::uint64_t line;
         SectorMask sectors;
     };
+    /// The lines of an operation's pieces in global memory.
+    static void split(const ptx::AsyncOperation& operation, std::vector<Line>& lines);
+
+  private:
     struct Copy {
         std::uint32_t id = 0;
         ptx::CachePolicy cache;
@@ -71,7 +74,6 @@ class BulkCopyEngine {
         ++statistics_.copies;
         statistics_.bytes += bytes;
     }
-    static void split(const ptx::AsyncOperation& operation, std::vector<Line>& lines);
     Cycle start(Cycle now);
     void send_stores(const ptx::AsyncOperation& operation, std::uint32_t id, Cycle now,
                      std::vector<Ended>& ended);

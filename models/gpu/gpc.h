@@ -56,6 +56,7 @@ class Gpc : public sc_core::sc_module, public CrossbarInterface, public Response
     void reset();
 
     const std::vector<std::uint32_t>& members() const { return members_; }
+    std::uint32_t partition() const { return partition_; }  ///< of L2, to which it is attached
     GpcStatistics statistics() const;
 
   private:

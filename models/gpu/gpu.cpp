@@ -188,6 +188,29 @@ void Gpu::preload(const std::vector<L2Residency>& resident) {
     }
 }
 
+// Sampling: L2 as it is after these accesses.
+LeftOutMemory Gpu::pass(const LeftOutTraffic& traffic) {
+    const PartitionedHash hash(config_.l2.slices, config_.l2.partitions,
+                               chunk_bits_of(config_.l2.interleave_bytes));
+    std::vector<std::uint32_t> partition_of(sms.size());
+    for (const Gpc& gpc : gpcs)
+        for (const std::uint32_t sm : gpc.members()) partition_of[sm] = gpc.partition();
+    LeftOutMemory memory;
+    memory.used = traffic.accesses() != 0;
+    for (const std::vector<LeftOutAccess>& turn : traffic.turns()) {
+        for (const LeftOutAccess& one : turn) {
+            const PartitionedHash::Place place = hash.place(one.line);
+            const auto pass = [&](std::uint32_t partition) {
+                slices[hash.slice(place.position, partition)].pass(one.line, one.sectors, one.write,
+                                                                   memory.read, memory.written);
+            };
+            pass(place.home);
+            if (!one.write && partition_of[one.sm] != place.home) pass(partition_of[one.sm]);
+        }
+    }
+    return memory;
+}
+
 void Gpu::check_clusters(const LaunchSource& source) const {
     const unsigned size = ptx::cluster_size(source.launch());
     if (size <= 1 || size <= config_.cluster.size) return;
@@ -232,7 +255,9 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
             throw Error("a sampled run cannot compute values", {}, "leave out one of the two");
         plan.left_out = &sampler->left_out();
         scheduler.watch(plan.left_out);
-        sampler->begin(plan, config_, [&] { return tally(plan, clock.now() + 1); });
+        sampler->begin(
+            plan, config_, [&] { return tally(plan, clock.now() + 1); },
+            [this](const LeftOutTraffic& traffic) { return pass(traffic); });
     }
     if (options.series.interval != 0)
         series->begin(
@@ -269,7 +294,18 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
         check_conservation(ledger(result, ctas), source.name());
     result.series = series->take();
     if (options.sample) result.sampling = sampler->result(result.cycles);
+    if (result.sampling.error > Sampler::kWidest) return run_in_full(source, options);
     result.activations = clock.activations() - activations;
+    return result;
+}
+
+// What a sampled run has left out is not known well enough.
+KernelResult Gpu::run_in_full(LaunchSource& source, const RunOptions& options) {
+    RunOptions in_full = options;
+    in_full.sample = false;
+    KernelResult result = run(source, in_full);
+    result.sampling.asked = true;
+    result.sampling.note = "simulated in full: its times did not settle";
     return result;
 }
 

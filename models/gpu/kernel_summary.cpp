@@ -10,32 +10,46 @@ namespace {
 constexpr std::uint64_t KernelResult::*kCounters[] = {
     &KernelResult::l1_store_sectors, &KernelResult::l2_store_sectors,   &KernelResult::atomic_sectors,
     &KernelResult::crossbar_sectors, &KernelResult::spill_load_sectors, &KernelResult::spill_store_sectors,
-    &KernelResult::shared_accesses,  &KernelResult::shared_wavefronts,  &KernelResult::dram_read_bytes,
-    &KernelResult::dram_write_bytes, &KernelResult::dram_row_hits,
 };
-constexpr LevelStatistics KernelResult::*kLevels[] = {&KernelResult::l1, &KernelResult::l2,
-                                                      &KernelResult::dram};
+constexpr std::uint64_t KernelResult::*kSharedCounters[] = {&KernelResult::shared_accesses,
+                                                            &KernelResult::shared_wavefronts};
+constexpr std::uint64_t KernelResult::*kMemoryCounters[] = {
+    &KernelResult::dram_read_bytes, &KernelResult::dram_write_bytes, &KernelResult::dram_row_hits};
+constexpr LevelStatistics KernelResult::*kLevels[] = {&KernelResult::l1, &KernelResult::l2};
 constexpr std::uint64_t LevelStatistics::*kLevelCounters[] = {
     &LevelStatistics::requests, &LevelStatistics::sectors, &LevelStatistics::hit_sectors};
 
 void grow(std::uint64_t& count, std::uint64_t before, std::uint64_t after, double factor) {
-    count += static_cast<std::uint64_t>(std::llround(factor * static_cast<double>(after - before)));
+    count += static_cast<std::uint64_t>(
+        static_cast<std::int64_t>(std::llround(factor * static_cast<double>(after - before))));
 }
 
 }  // namespace
 
-// What is in proportion to the work: all but instructions and cycles.
-void KernelSummary::add_growth(const KernelSummary& before, const KernelSummary& after, double factor) {
+void KernelSummary::add_units(const KernelSummary& before, const KernelSummary& after, double factor) {
     const KernelResult &from = before.result_, &to = after.result_;
-    for (const auto counter : kCounters) grow(result_.*counter, from.*counter, to.*counter, factor);
-    for (const auto level : kLevels) {
-        for (const auto counter : kLevelCounters)
-            grow(result_.*level.*counter, from.*level.*counter, to.*level.*counter, factor);
-    }
+    for (const auto counter : kSharedCounters) grow(result_.*counter, from.*counter, to.*counter, factor);
     tensor_busy_ += factor * (after.tensor_busy_ - before.tensor_busy_);
     fp32_busy_ += factor * (after.fp32_busy_ - before.fp32_busy_);
     load_store_busy_ += factor * (after.load_store_busy_ - before.load_store_busy_);
     operand_fetch_ += factor * (after.operand_fetch_ - before.operand_fetch_);
+}
+
+// What is in proportion to the work: all but instructions and cycles.
+void KernelSummary::add_growth(const KernelSummary& before, const KernelSummary& after, double factor,
+                               Growth what) {
+    add_units(before, after, factor);
+    if (what == Growth::units) return;
+    const KernelResult &from = before.result_, &to = after.result_;
+    for (const auto counter : kCounters) grow(result_.*counter, from.*counter, to.*counter, factor);
+    if (what == Growth::all) {
+        for (const auto counter : kMemoryCounters) grow(result_.*counter, from.*counter, to.*counter, factor);
+        grow(result_.dram.requests, from.dram.requests, to.dram.requests, factor);
+    }
+    for (const auto level : kLevels) {
+        for (const auto counter : kLevelCounters)
+            grow(result_.*level.*counter, from.*level.*counter, to.*level.*counter, factor);
+    }
     l2_busy_ += factor * (after.l2_busy_ - before.l2_busy_);
 }
 
@@ -59,13 +73,33 @@ void KernelSummary::add(const KernelSummary& other) {
 
 void KernelSummary::add_left_out(const KernelSummary& before, const KernelSummary& after,
                                  const Extrapolation& left_out) {
-    add_growth(before, after, left_out.work);
+    add_growth(before, after, left_out.work,
+               !left_out.memory        ? Growth::all
+               : left_out.memory->used ? Growth::all_but_memory
+                                       : Growth::units);
+    if (left_out.memory) add_memory(before, after, *left_out.memory);
     const std::uint64_t grown = after.result_.warp_instructions - before.result_.warp_instructions;
     const std::uint64_t repeated = grown - std::min(grown, left_out.stretch_steps);
     add_instructions(left_out,
                      static_cast<std::uint64_t>(std::llround(left_out.work * static_cast<double>(repeated))));
     add_sub_core_cycles(before, after, left_out);
     result_.ctas += left_out.ctas;
+}
+
+// Requests and open rows are in proportion to the bytes.
+void KernelSummary::add_memory(const KernelSummary& before, const KernelSummary& after,
+                               const LeftOutMemory& memory) {
+    const KernelResult &from = before.result_, &to = after.result_;
+    const std::uint64_t read = memory.read * kSectorBytes, written = memory.written * kSectorBytes;
+    result_.dram_read_bytes += read;
+    result_.dram_write_bytes += written;
+    const auto part = [](std::uint64_t bytes, std::uint64_t of) {
+        return static_cast<double>(bytes) / static_cast<double>(std::max<std::uint64_t>(1, of));
+    };
+    grow(result_.dram.requests, from.dram.requests, to.dram.requests,
+         part(read, to.dram_read_bytes - from.dram_read_bytes));
+    grow(result_.dram_row_hits, from.dram_row_hits, to.dram_row_hits,
+         part(read + written, after.dram_bytes() - before.dram_bytes()));
 }
 
 // `repeated`: waits for mbarriers that came again.

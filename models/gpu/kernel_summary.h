@@ -1,9 +1,12 @@
 // Adds up what the blocks counted into a KernelResult.
 #pragma once
 
+#include <optional>
+
 #include "models/gpu/gpu_config.h"
 #include "models/gpu/kernel_result.h"
 #include "models/gpu/launch_plan.h"
+#include "models/gpu/left_out_traffic.h"
 #include "models/gpu/sm.h"
 #include "models/memory/l2_slice.h"
 #include "models/memory/memory_channel.h"
@@ -17,10 +20,14 @@ struct Extrapolation {
     std::uint64_t stretch_steps = 0;       ///< instructions of the stretch, without waits that came again
     std::vector<std::uint64_t> performed;  ///< left out, by instruction of the kernel: exact
     std::uint64_t ctas = 0;                ///< left out, whole ones
+    std::optional<LeftOutMemory> memory;   ///< what memory did; none: in proportion to the work
 };
 
 class KernelSummary {
   public:
+    /// Of what grows with the work: what the SMs' units did; and global memory's caches; and memory.
+    enum class Growth : std::uint8_t { units, all_but_memory, all };
+
     KernelSummary(const GpuConfig& config, const LaunchPlan& plan) : config_(&config), plan_(&plan) {}
     void add(const Sm& sm);
     void add(const L2SliceStatistics& slice);
@@ -30,6 +37,10 @@ class KernelSummary {
     /// Adds what was left out: instructions as counted, cycles at the rate of the stretch between two
     /// summaries of the same run, and all other work in proportion to the instructions.
     void add_left_out(const KernelSummary& before, const KernelSummary& after, const Extrapolation& left_out);
+    /// Adds `factor` (it may be negative) times what grew between two summaries of the same run, but for
+    /// instructions and cycles.
+    void add_growth(const KernelSummary& before, const KernelSummary& after, double factor,
+                    Growth what = Growth::all);
     /// Bytes read from and written to memory so far.
     std::uint64_t dram_bytes() const { return result_.dram_read_bytes + result_.dram_write_bytes; }
     /// Bytes that have come to L2 so far, from memory and by stores.
@@ -40,7 +51,8 @@ class KernelSummary {
     KernelResult result(Cycle end, unsigned registers_per_thread);
 
   private:
-    void add_growth(const KernelSummary& before, const KernelSummary& after, double factor);
+    void add_units(const KernelSummary& before, const KernelSummary& after, double factor);
+    void add_memory(const KernelSummary& before, const KernelSummary& after, const LeftOutMemory& memory);
     void add_instructions(const Extrapolation& left_out, std::uint64_t repeated);
     void add_sub_core_cycles(const KernelSummary& before, const KernelSummary& after,
                              const Extrapolation& left_out);

@@ -1,6 +1,7 @@
 #include "models/gpu/loop_leap.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -25,34 +26,56 @@ std::uint64_t ring_of(const std::vector<std::uint64_t>& signatures) {
 
 struct Rehearsal {
     std::uint64_t turns = 0, ring = 1;
+    double accesses = 0;  // in a turn, of all blocks
 };
 
+/// Turns of the mean block in which this warp makes `own`.
+std::uint64_t turns_for(const LeapingWarp& warp, std::uint64_t own) {
+    if (warp.rate == 1) return own;
+    auto turns = static_cast<std::uint64_t>(static_cast<double>(own) / warp.rate);
+    while (turns != 0 && warp.turns_of(turns) > own) --turns;
+    return turns;
+}
+
 /// How far the warps of the first block get.
-Rehearsal rehearse(const ptx::LeapProgram& program, const std::vector<LeapingWarp>& warps,
-                   std::uint64_t most) {
+Rehearsal rehearse(const ptx::LeapProgram& program, const std::vector<LeapingWarp>& warps, std::uint64_t most,
+                   LeftOutTraffic& traffic) {
+    constexpr std::uint64_t kObserved = 4;  // turns
+    double in_block = 0;                    // warps
+
     Rehearsal result{most, program.waits_for_states() ? 2u : 1u};
     for (const LeapingWarp& one : warps) {
         if (one.block != warps.front().block) continue;
         ptx::WarpLeap leap(program, *one.warp);
         std::vector<std::uint64_t> signatures;
         const std::uint64_t steps = one.steps();
-        while (signatures.size() < result.turns && (signatures.size() + 1) * steps <= kMostSteps &&
-               leap.turn(steps))
+        const std::uint64_t most_own = one.turns_of(result.turns);
+        traffic.begin(kObserved, 0);
+        traffic.begin_warp(one.sm(), kObserved);
+        while (signatures.size() < most_own && (signatures.size() + 1) * steps <= kMostSteps) {
+            const std::uint64_t own = signatures.size();
+            if (!leap.turn(steps, own < kObserved && traffic.begin_turn(own) ? &traffic : nullptr)) break;
             signatures.push_back(leap.signature());
+        }
+        ++in_block;
+        result.accesses += static_cast<double>(traffic.accesses()) /
+                           static_cast<double>(std::clamp<std::size_t>(signatures.size(), 1, kObserved));
         leap.undo();
-        result.turns = signatures.size();
+        result.turns = std::min(result.turns, turns_for(one, signatures.size()));
         const std::uint64_t ring = ring_of(signatures);
-        if (ring == 0) return {0, 1};
+        if (ring == 0) return {};
         result.ring = std::lcm(result.ring, program.waits_for_states() ? 2 * ring : ring);
-        if (result.ring > 2 * kLongestRing) return {0, 1};
+        if (result.ring > 2 * kLongestRing) return {};
     }
+    result.accesses *= static_cast<double>(warps.size()) / in_block;
     return result;
 }
 
 /// Performs `turns` turns of every warp. Returns the fewest that one of them got to; when that is less, no
 /// warp has moved.
 std::uint64_t perform(const ptx::LeapProgram& program, const std::vector<LeapingWarp>& warps,
-                      std::uint64_t turns, std::uint64_t ring, std::vector<std::uint64_t>& performed) {
+                      std::uint64_t turns, std::uint64_t ring, std::vector<std::uint64_t>& performed,
+                      LeftOutTraffic& traffic) {
     performed.assign(program.actions().size(), 0);
     std::vector<ptx::WarpLeap> leaps;
     leaps.reserve(warps.size());
@@ -61,13 +84,16 @@ std::uint64_t perform(const ptx::LeapProgram& program, const std::vector<Leaping
     for (const LeapingWarp& one : warps) {
         leaps.emplace_back(program, *one.warp, performed);
         const std::uint64_t steps = one.steps();
+        const std::uint64_t wanted = one.turns_of(fewest);
         std::uint64_t done = 0;
-        for (; done < fewest && leaps.back().turn(steps); ++done) {
+        traffic.begin_warp(one.sm(), one.turns_of(turns));
+        for (; done < wanted; ++done) {
+            if (!leaps.back().turn(steps, traffic.begin_turn(done) ? &traffic : nullptr)) break;
             std::uint64_t& expected = first[done % ring];
             if (done < ring) expected = leaps.back().signature();
             if (expected != leaps.back().signature()) break;
         }
-        fewest = std::min(fewest, done);
+        if (done < wanted) fewest = turns_for(one, done);
     }
     if (fewest < turns) {
         for (ptx::WarpLeap& leap : leaps) leap.undo();
@@ -77,21 +103,36 @@ std::uint64_t perform(const ptx::LeapProgram& program, const std::vector<Leaping
 
 }  // namespace
 
+std::uint64_t LeapingWarp::turns_of(std::uint64_t turns) const {
+    if (rate == 1) return turns;
+    return static_cast<std::uint64_t>(
+        std::max(0LL, std::llround(rate * static_cast<double>(turns) + behind)));
+}
+
 Leap leap_together(const ptx::LeapProgram& program, const std::vector<LeapingWarp>& warps,
-                   const LeapLimits& limits) {
+                   const LeapLimits& limits, LeftOutTraffic& traffic) {
     Leap leap;
     if (warps.empty()) return leap;
     // Far enough for the ring to be seen.
-    const Rehearsal rehearsal = rehearse(program, warps, std::max(limits.most, 2 * kLongestRing));
+    const Rehearsal rehearsal = rehearse(program, warps, std::max(limits.most, 2 * kLongestRing), traffic);
+    const auto differs = [](const LeapingWarp& one) { return one.rate != 1; };
+    if (rehearsal.ring > 1 && std::any_of(warps.begin(), warps.end(), differs)) {
+        leap.obstacle = "its thread blocks go at different rates";
+        return leap;
+    }
     std::uint64_t possible = std::min(rehearsal.turns, limits.most + limits.margin);
     for (unsigned attempt = 0; attempt < 3; ++attempt) {
         const std::uint64_t turns =
             possible <= limits.margin ? 0 : (possible - limits.margin) / rehearsal.ring * rehearsal.ring;
-        if (turns == 0) {
+        if (turns == 0 || turns < limits.least) {
             leap.obstacle = "its loops have few turns left, or no two of them are alike";
             return leap;
         }
-        possible = perform(program, warps, turns, rehearsal.ring, leap.performed);
+        const double remembered = static_cast<double>(limits.accesses) / std::max(1.0, rehearsal.accesses);
+        traffic.begin(turns, remembered >= static_cast<double>(turns)
+                                 ? 0
+                                 : turns - static_cast<std::uint64_t>(remembered));
+        possible = perform(program, warps, turns, rehearsal.ring, leap.performed, traffic);
         if (possible != turns) continue;
         leap.turns = turns;
         return leap;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "isa/ptx/leap.h"
+#include "models/gpu/left_out_traffic.h"
 #include "models/gpu/loop_watch.h"
 
 namespace heddle::models::gpu {
@@ -14,29 +15,38 @@ struct LeapingWarp {
     ptx::Warp* warp = nullptr;
     WarpWatch* watch = nullptr;
     std::size_t loop = 0;     ///< in WarpWatch::loops(): the one of which turns are left out
-    std::uint32_t block = 0;  ///< number of its CTA
+    std::uint32_t block = 0;  ///< its SM << 8 | its CTA's place there
+    std::uint32_t sm() const { return block >> 8; }
     /// Turns that it makes while the slowest makes one: a producer fills one stage in each, consumers go
     /// round the whole ring.
     std::uint64_t multiple = 1;
     std::uint64_t turn_steps = 0;  ///< instructions of one of its turns
+    /// Thread blocks with an SM to themselves go faster than those that share one: turns for each turn of the
+    /// mean block, and what it is behind (at most half a turn) from leaps before.
+    double rate = 1, behind = 0;
+    /// Turns that it makes, in its `multiple`s, in a leap of so many of the mean block.
+    std::uint64_t turns_of(std::uint64_t turns) const;
     std::uint64_t steps() const { return multiple * turn_steps; }
 };
 
 struct LeapLimits {
     std::uint64_t margin = 2;  ///< turns before the loop's end that are left to be simulated
     std::uint64_t most = 0;    ///< turns
+    std::uint64_t least = 0;   ///< turns; fewer are not worth it
+    /// Accesses to memory that are remembered, of the last turns.
+    std::uint64_t accesses = 0;
 };
 
 struct Leap {
-    std::uint64_t turns = 0;               ///< of the slowest warps; 0: nothing was done
+    std::uint64_t turns = 0;               ///< of the mean block's slowest warps; 0: nothing was done
     std::vector<std::uint64_t> performed;  ///< by instruction of the kernel: times that warps performed it
     std::string obstacle;                  ///< why nothing was done
 };
 
-/// All warps perform the same number of turns (times their `multiple`): as many as every one of them has
-/// left, but for the margin, and whole rings: after that, every barrier is used again as before. The watches
-/// are left to the caller.
+/// All warps perform the same number of turns (times their `multiple` and rate): as many as every one of them
+/// has left, but for the margin, and whole rings: after that, every barrier is used again as before. Warps of
+/// different rates have no rings. The watches are left to the caller.
 Leap leap_together(const ptx::LeapProgram& program, const std::vector<LeapingWarp>& warps,
-                   const LeapLimits& limits);
+                   const LeapLimits& limits, LeftOutTraffic& traffic);
 
 }  // namespace heddle::models::gpu

@@ -15,7 +15,7 @@ constexpr double kBusyMemory = 0.4;     // part of the memory's bandwidth from w
 constexpr unsigned kQuietLooks = 8000;  // without an instruction: the kernel hangs
 /// Part of what was left out by which it may be wrong beyond its spread: slow trends, state of L2.
 /// Assumption; the tests compare with full runs.
-constexpr double kSystematic = 0.02;
+constexpr double kSystematic = 0.01;
 
 }  // namespace
 
@@ -34,7 +34,6 @@ void Sampler::reset() {
     steps_before_ = 0;
     quiet_looks_ = 0;
     batches_.clear();
-    periods_.clear();
     known_.clear();
     batch_start_ = inner_not_before_ = 0;
     outer_turns_ = outer_attempted_ = 0;
@@ -46,9 +45,10 @@ void Sampler::reset() {
     entries_.clear();
     fresh_leap_ = false;
     early_.clear();
-    early_time_ = 0;
-    unevenness_ = 0;
-    leapt_ = leapt_period_ = 0;
+    batch_turns_ = 0;
+    behind_ = false;
+    warps_ = 0;
+    unsure_ = {};
     around_guess_ = around_seen_ = around_turns_ = correction_ = 0;
     steps_left_out_ = 0;
     waves_seen_ = 0;
@@ -60,10 +60,12 @@ void Sampler::reset() {
     extra_.reset();
 }
 
-void Sampler::begin(const LaunchPlan& plan, const GpuConfig& config, std::function<KernelSummary()> tally) {
+void Sampler::begin(const LaunchPlan& plan, const GpuConfig& config, std::function<KernelSummary()> tally,
+                    std::function<LeftOutMemory(const LeftOutTraffic&)> pass) {
     plan_ = &plan;
     config_ = &config;
     tally_ = std::move(tally);
+    pass_ = std::move(pass);
     program_ = std::make_unique<ptx::LeapProgram>(*plan.launch->kernel);
     extra_ = std::make_unique<KernelSummary>(config, plan);
     slots_.assign(sms_.size() * Sm::kWarps, {});
@@ -125,43 +127,62 @@ const Sampler::Snapshot& Sampler::snapshot_near(Cycle at) const {
                              [&](const Snapshot& a, const Snapshot& b) { return distance(a) < distance(b); });
 }
 
-// A memory that is busy is in a lasting state only when L2 has begun to write back.
-bool Sampler::memory_settled(const Snapshot& from, const Snapshot& to) const {
+bool Sampler::memory_is_busy(const Snapshot& from, const Snapshot& to) const {
     const double cycles = static_cast<double>(to.at - from.at);
     const double bytes = static_cast<double>(to.counts.dram_bytes() - from.counts.dram_bytes());
-    if (bytes < kBusyMemory * cycles * config_->hbm.bandwidth / config_->clock) return true;
-    return to.counts.l2_bytes_taken_in() > config_->l2.bytes + config_->l2.bytes / 5;
+    return bytes >= kBusyMemory * cycles * config_->hbm.bandwidth / config_->clock;
+}
+
+// L2 has begun to write back.
+bool Sampler::memory_is_full(const Snapshot& at) const {
+    return at.counts.l2_bytes_taken_in() > config_->l2.bytes + config_->l2.bytes / 10;
+}
+
+// A memory that is busy is in a lasting state only when L2 has begun to write back.
+bool Sampler::memory_settled(const Snapshot& from, const Snapshot& to) const {
+    return !memory_is_busy(from, to) || memory_is_full(from);
 }
 
 // ---- waves of thread blocks
 
+// The first wave is not like the others: it finds an empty machine. Of many waves, the later part counts;
+// where memory is busy, what came after L2 was full.
+std::size_t Sampler::first_wave() const {
+    const std::size_t waves = wave_snapshots_.size();
+    std::size_t first = waves < 4 * kFew ? 0 : waves / 3;
+    if (memory_is_busy(wave_snapshots_[first], wave_snapshots_.back()))
+        while (first + 1 < waves && !memory_is_full(wave_snapshots_[first])) ++first;
+    return first;
+}
+
 bool Sampler::look_at_waves() {
     const std::vector<Cycle>& ends = scheduler_.wave_ends();
     if (waves_done_ || ends.size() == waves_seen_) return false;
-    waves_seen_ = ends.size();
     const std::uint64_t wave = scheduler_.wave();
-    if (scheduler_.waiting() < 2 * wave || ends.size() < kFew + 1) return false;
-    wave_snapshots_.push_back(snapshot());
-    // The first wave is not like the others: it finds an empty machine. Of many waves, the later half counts.
-    const std::size_t first = ends.size() < 4 * kFew ? 0 : ends.size() / 3;
-    const double mean =
-        static_cast<double>(ends.back() - ends[first]) / static_cast<double>(ends.size() - 1 - first);
-    const std::size_t several = std::max<std::size_t>(1, (ends.size() - 1 - first) / (2 * kFew));
+    const Snapshot now = snapshot();
+    for (; waves_seen_ < ends.size(); ++waves_seen_) wave_snapshots_.push_back(now);
+    if (scheduler_.waiting() < 2 * wave) return false;
+    const std::size_t first = first_wave(), waves = ends.size() - 1 - first;
+    if (waves < kFew) return false;
+    const double mean = static_cast<double>(ends.back() - ends[first]) / static_cast<double>(waves);
+    const std::size_t several = std::max<std::size_t>(1, waves / (2 * kFew));
     const auto shortest = static_cast<std::size_t>(std::ceil(kWaveGroup / mean));
+    Settled time_of_wave;
     for (const std::size_t in_group : {shortest, std::max(shortest, several)}) {
-        std::vector<double> groups;
+        std::vector<Batch> groups;
         for (std::size_t end = ends.size() - 1; end >= first + in_group; end -= in_group)
-            groups.insert(groups.begin(), static_cast<double>(ends[end] - ends[end - in_group]));
-        const Settled time_of_group = settled(groups);
-        period_ = time_of_group.mean / static_cast<double>(in_group);
-        error_ = time_of_group.error;
-        if (time_of_group.used != 0) break;
+            groups.insert(groups.begin(), {static_cast<double>(ends[end] - ends[end - in_group]),
+                                           static_cast<double>(in_group)});
+        time_of_wave = settled(groups);
+        if (time_of_wave.used != 0) break;
     }
-    while (wave_snapshots_.size() > 2 && wave_snapshots_[1].at < ends[first]) wave_snapshots_.pop_front();
-    if (period_ == 0 || wave_snapshots_.size() < 2) return false;
-    if (!memory_settled(wave_snapshots_.front(), wave_snapshots_.back())) return false;
+    if (time_of_wave.used == 0) return false;
+    period_ = time_of_wave.mean;
+    error_ = time_of_wave.error;
     waves_done_ = true;
     if (!uniform_blocks()) return false;
+    wave_snapshots_.erase(wave_snapshots_.begin(),
+                          wave_snapshots_.begin() + static_cast<std::ptrdiff_t>(first));
     decision_ = Decision::waves;
     return true;
 }
@@ -217,14 +238,16 @@ bool Sampler::leap() {
         leave_out_waves();
     } else if (decision == Decision::outer_loop) {
         leave_out_outer_turns();
-    } else if (around_.empty() || !leave_out_turns_around()) {
-        leave_out_inner_turns();
+    } else {
+        resolve(&known_[place()]);
+        if (around_.empty() || !leave_out_turns_around()) leave_out_inner_turns();
     }
     return true;
 }
 
 void Sampler::add(double cycles, double relative_error, const Snapshot& from, const Snapshot& to,
-                  std::vector<std::uint64_t> performed, std::uint64_t ctas) {
+                  std::vector<std::uint64_t> performed, std::uint64_t ctas,
+                  const std::optional<LeftOutMemory>& memory) {
     const std::uint64_t steps = std::accumulate(performed.begin(), performed.end(), std::uint64_t{0});
     Extrapolation left_out;
     left_out.cycles = cycles / static_cast<double>(to.at - from.at);
@@ -232,6 +255,7 @@ void Sampler::add(double cycles, double relative_error, const Snapshot& from, co
     left_out.work = static_cast<double>(steps) / std::max(1.0, static_cast<double>(left_out.stretch_steps));
     left_out.performed = std::move(performed);
     left_out.ctas = ctas;
+    left_out.memory = memory;
     extra_->add_left_out(from.counts, to.counts, left_out);
     steps_left_out_ += steps;
     variance_ += relative_error * relative_error * cycles * cycles;
@@ -239,6 +263,7 @@ void Sampler::add(double cycles, double relative_error, const Snapshot& from, co
 }
 
 void Sampler::finish(KernelSummary& summary) {
+    leave_visit();
     // What turned out later of times that had been left out before.
     if (std::abs(correction_) >= 1 && history_.size() >= 2) {
         Extrapolation later;

@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <systemc>
 #include <vector>
@@ -27,13 +28,18 @@ namespace heddle::models::gpu {
 /// leaves something out. Does nothing when not begun.
 class Sampler : public Block {
   public:
+    /// Error bar of a result, at most.
+    static constexpr double kWidest = 0.02;
+
     Sampler(const sc_core::sc_module_name& name, ClockDomain& clock, sc_core::sc_vector<Sm>& sms,
             CtaScheduler& scheduler);
 
     /// Cycles that have been left out: added to all times. Valid before begin().
     const Cycle& left_out() const { return left_out_; }
     /// After reset(), before a run. `tally` counts what all blocks have counted up to now.
-    void begin(const LaunchPlan& plan, const GpuConfig& config, std::function<KernelSummary()> tally);
+    /// `pass` lets L2 see accesses that are left out.
+    void begin(const LaunchPlan& plan, const GpuConfig& config, std::function<KernelSummary()> tally,
+               std::function<LeftOutMemory(const LeftOutTraffic&)> pass);
     /// The clock was stopped so that something can be left out.
     bool has_decided() const { return decision_ != Decision::none; }
     /// After the clock has stopped: leaves something out if that was why. Returns whether it was.
@@ -53,6 +59,7 @@ class Sampler : public Block {
         std::uint32_t head = 0;
         std::uint64_t turns = 0, steps = 0, seen = 0;
         Cycle last = 0, moved = 0;
+        double behind = 0;  // turns that leaps could not make because they are not whole
     };
     /// A warp that has not finished, at this look.
     struct Live {
@@ -74,10 +81,13 @@ class Sampler : public Block {
         std::uint64_t steps = 0;   // of the warp
         double at = 0;
     };
-    /// Batches of turns of one loop, in all visits.
-    struct Known {
-        std::vector<double> periods;
-        bool settled = false;
+    /// Turns of a loop that were left out, until what comes after them is known.
+    struct Unsure {
+        double turns = 0, period = 0, error = 0;  // turns: 0: none
+        double work = 0;                          // instructions
+        std::uint64_t place = 0;
+        std::optional<Snapshot> from, to;                           // the stretch before them
+        KernelSummary::Growth growth = KernelSummary::Growth::all;  // its traffic
     };
     static constexpr Cycle kBatch = 4000;  // cycles of a batch of turns, at least
 
@@ -88,22 +98,27 @@ class Sampler : public Block {
     bool look_at_outer_loop();
     bool look_at_inner_loop();
     bool find_multiples(const std::vector<double>& periods);
-    double measure_batch(const std::vector<double>& periods);
-    bool blocks_settled();
+    void find_rates();
+    bool turn_ends();
+    std::uint64_t place() const;
     std::map<std::uint32_t, double> positions() const;
     double most_turns() const;
-    void end_batch(double period);
     bool uniform_blocks();
+    bool memory_is_busy(const Snapshot& from, const Snapshot& to) const;
+    bool memory_is_full(const Snapshot& at) const;
     bool memory_settled(const Snapshot& from, const Snapshot& to) const;
+    std::size_t first_wave() const;
     void leave_out_waves();
     bool others_wait_since(Cycle cycles) const;
     bool find_turn_around();
     void settle_guess();
     void correct(double turns, double difference);
     std::uint64_t find_turning(std::vector<double>& periods);
-    bool inner_settled(Known& known);
+    void resolve(const LoopTimes* times);
+    void leave_visit();
     std::uint64_t leave_out_turns(const std::vector<LeapingWarp>& warps, double period, double error,
-                                  std::uint64_t most, const Snapshot& from, const Snapshot& to);
+                                  std::uint64_t most, std::uint64_t margin, const Snapshot& from,
+                                  const Snapshot& to);
     void leave_out_inner_turns();
     void leave_out_outer_turns();
     bool leave_out_turns_around();
@@ -111,7 +126,8 @@ class Sampler : public Block {
     /// `performed`: instructions left out, by instruction of the kernel; `ctas`: whole thread blocks left
     /// out.
     void add(double cycles, double relative_error, const Snapshot& from, const Snapshot& to,
-             std::vector<std::uint64_t> performed, std::uint64_t ctas);
+             std::vector<std::uint64_t> performed, std::uint64_t ctas,
+             const std::optional<LeftOutMemory>& memory = {});
     Snapshot snapshot() const;
     void remember();
     const Snapshot& snapshot_near(Cycle at) const;
@@ -122,6 +138,8 @@ class Sampler : public Block {
     const LaunchPlan* plan_ = nullptr;  // nullptr: not begun
     const GpuConfig* config_ = nullptr;
     std::function<KernelSummary()> tally_;
+    std::function<LeftOutMemory(const LeftOutTraffic&)> pass_;
+    LeftOutTraffic traffic_;
     std::unique_ptr<ptx::LeapProgram> program_;
     std::unique_ptr<KernelSummary> extra_;
 
@@ -135,16 +153,16 @@ class Sampler : public Block {
 
     // The present batch of turns, and those before it in the same loops.
     Cycle batch_start_ = 0;
-    std::deque<Snapshot> batches_;           // at the ends of the last few
-    std::vector<double> periods_;            // of the last few: cycles per turn
-    std::map<std::uint32_t, Known> known_;   // by the loop's head
-    std::map<std::uint32_t, double> early_;  // positions() at the end of the visit's first batch
-    Cycle early_time_ = 0;
-    double unevenness_ = 0;  // mean difference of blocks' rates from the mean, in the last batch
+    std::deque<Snapshot> batches_;              // at the ends of the last ones of this stretch
+    std::map<std::uint32_t, LoopTimes> known_;  // by the loop's head
+    std::map<std::uint32_t, double> early_;     // positions() at the end of the visit's first batch
+    double batch_turns_ = 0;                    // of the batch, at the last look
+    bool behind_ = false;                       // some slot's is not 0
+    std::size_t warps_ = 0;                     // that went round at the last look
     Cycle inner_not_before_ = 0;
     double period_ = 0, error_ = 0;  // of what was decided
     bool fresh_leap_ = false;
-    double leapt_ = 0, leapt_period_ = 0;  // turns of the last leap in this visit, 0: none
+    Unsure unsure_;
 
     std::uint64_t outer_turns_ = 0, outer_attempted_ = 0;
     std::deque<Snapshot> history_;  // of the whole run, at growing distances

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <string>
+#include <utility>
 
 #include "models/gpu/sampler.h"
 
@@ -14,8 +15,16 @@ constexpr std::uint64_t kManyTurns = 8;
 constexpr double kOuterAlike = 0.02;  // turns of the loop around that differ by less are alike
 constexpr double kFirstAlike = 0.06;  // ... of the first, with what goes before it, and the second
 constexpr double kScatter = 0.1;      // of the same turn in different warps, at most
-constexpr double kUneven = 0.1;       // mean difference of thread blocks' rates that matters
-constexpr double kDrift = 0.1;        // turns by which thread blocks drift apart in a leap, at most
+constexpr double kUneven = 0.04;      // difference of the rates of thread blocks that matters
+/// Relative error of what was left out last in a loop, for trends that nothing simulated later shows.
+/// Assumption.
+constexpr double kTrend = 0.004;
+constexpr double kUniform = 0.29;         // deviation of what lies anywhere between two values
+constexpr std::size_t kLongStretch = 24;  // batches from which the traffic of a turn is taken, at most
+constexpr double kBatchesAfter = 3;       // that are simulated before a loop ends
+constexpr double kLeastLeap = 12000;      // cycles
+/// Accesses that L2 is shown of what is left out, at most: so many times its lines.
+constexpr std::uint64_t kMemories = 2;
 constexpr std::uint64_t kMostTurns = 1u << 16;
 /// Cycles of one leap within a loop, per cycle simulated up to then: slow trends show only in what is
 /// simulated.
@@ -146,8 +155,22 @@ void Sampler::start_batch() {
                       live.watch->steps(),
                       live.slot->seen,
                       loop.last,
-                      live.slot->moved};
+                      live.slot->moved,
+                      live.slot->behind};
     }
+    batch_turns_ = 0;
+}
+
+// Traffic comes in bursts, where thread blocks go in step: batches are of whole turns. Whether one more has
+// been made since the last look.
+bool Sampler::turn_ends() {
+    double turns = 0;
+    for (std::size_t i = 0; i < leaping_.size(); ++i)
+        turns += static_cast<double>(leaping_[i].watch->steps() - slots_[places_[i]].steps) /
+                 static_cast<double>(leaping_[i].steps());
+    turns /= static_cast<double>(leaping_.size());
+    const double before = std::exchange(batch_turns_, turns);
+    return std::floor(turns) > std::floor(before);
 }
 
 // Finds out how many turns each warp makes while those of the slowest loop make one; false: no whole numbers.
@@ -175,38 +198,6 @@ bool Sampler::find_multiples(const std::vector<double>& periods) {
     return true;
 }
 
-// The time in which the machine does the work of one turn of all. Where thread blocks go at different rates,
-// fast ones do more of it than slow ones; else warps only scatter.
-double Sampler::measure_batch(const std::vector<double>& periods) {
-    struct Block {
-        double steps = 0, turn = 0;
-    };
-    std::map<std::uint32_t, Block> blocks;
-    Block all;
-    for (std::size_t i = 0; i < leaping_.size(); ++i) {
-        const LeapingWarp& one = leaping_[i];
-        Block& block = blocks[one.block];
-        const auto steps = static_cast<double>(one.watch->steps() - slots_[places_[i]].steps);
-        block.steps += steps;
-        all.steps += steps;
-        block.turn += static_cast<double>(one.steps());
-        all.turn += static_cast<double>(one.steps());
-    }
-    unevenness_ = 0;
-    for (const auto& [number, block] : blocks) {
-        const double rate = block.steps / block.turn / (all.steps / all.turn);
-        unevenness_ += std::abs(rate - 1) / static_cast<double>(blocks.size());
-    }
-    double sum = 0, inverse = 0;
-    for (std::size_t i = 0; i < periods.size(); ++i) {
-        const double period = periods[i] * static_cast<double>(leaping_[i].multiple);
-        sum += period;
-        inverse += 1 / period;
-    }
-    const auto count = static_cast<double>(periods.size());
-    return unevenness_ > kUneven ? count / inverse : sum / count;
-}
-
 // Turns that each thread block has made.
 std::map<std::uint32_t, double> Sampler::positions() const {
     struct Block {
@@ -223,30 +214,39 @@ std::map<std::uint32_t, double> Sampler::positions() const {
     return result;
 }
 
-// Thread blocks that share requests when they are in step share fewer when they are not, and drift apart as
-// in a random walk, with the root of the time; some always go before others. Then the machine is not in a
-// lasting state. Where warps hand each other the stages of a ring, other things decide the time.
-bool Sampler::blocks_settled() {
-    if (ptx::cluster_size(*plan_->launch) > 1) return true;
-    for (const LeapingWarp& one : leaping_)
-        if (one.multiple > 1) return true;
-    if (unevenness_ > kUneven) {
-        obstacle_ = "its thread blocks go at different rates";
-        return false;
-    }
+// Thread blocks that share an SM with more others go slower, and of those of one SM the older go first:
+// blocks of the same place in an SM with as many others are alike.
+void Sampler::find_rates() {
+    struct Class {
+        double turns = 0, blocks = 0;
+    };
     const std::map<std::uint32_t, double> now = positions();
-    if (early_.size() != now.size() || time() <= early_time_) return false;
-    const auto count = static_cast<double>(now.size());
-    double mean = 0, squares = 0;
-    for (const auto& [block, turns] : now) mean += (turns - early_[block]) / count;
-    for (const auto& [block, turns] : now) {
-        const double drift = turns - early_[block] - mean;
-        squares += drift * drift / count;
+    std::map<std::uint32_t, std::vector<std::pair<double, std::uint32_t>>> by_sm;  // positions and blocks
+    for (const auto& [block, turns] : now) by_sm[block >> 8].push_back({-turns, block});
+    std::map<std::uint32_t, std::uint32_t> class_of;
+    std::map<std::uint32_t, Class> classes;
+    double mean = 0;
+    for (auto& [sm, blocks] : by_sm) {
+        std::sort(blocks.begin(), blocks.end());
+        for (std::size_t i = 0; i < blocks.size(); ++i) {
+            const std::uint32_t block = blocks[i].second;
+            const auto kind = static_cast<std::uint32_t>(blocks.size() << 8 | i);
+            const double turns = now.at(block) - early_[block];
+            class_of[block] = kind;
+            classes[kind].turns += turns;
+            ++classes[kind].blocks;
+            mean += turns / static_cast<double>(now.size());
+        }
     }
-    const double left_out = most_turns() * period_, seen = static_cast<double>(time() - early_time_);
-    if (std::sqrt(squares) * (std::sqrt(1 + left_out / seen) - 1) <= kDrift) return true;
-    obstacle_ = "its thread blocks drift apart";
-    return false;
+    bool uneven = false;
+    for (const auto& [kind, one] : classes)
+        uneven = uneven || std::abs(one.turns / one.blocks / mean - 1) > kUneven;
+    if (!uneven || classes.size() == 1) return;
+    for (std::size_t i = 0; i < leaping_.size(); ++i) {
+        const Class& one = classes[class_of[leaping_[i].block]];
+        leaping_[i].rate = one.turns / one.blocks / mean;
+        leaping_[i].behind = slots_[places_[i]].behind;
+    }
 }
 
 // The warps that go round, and since the start of the batch how often the slowest did; 0: not all that move
@@ -262,12 +262,7 @@ std::uint64_t Sampler::find_turning(std::vector<double>& periods) {
         const std::uint64_t gone = loop.turns - live.slot->turns;
         if (loop.turns == 0 || loop.head != live.slot->head || loop.turns < live.slot->turns ||
             loop.alike < gone) {
-            periods_.clear();
-            batches_.clear();
-            start_batch();
-            inner_not_before_ = 0;
-            leapt_ = 0;
-            fresh_leap_ = false;
+            leave_visit();
             return 0;
         }
         fewest = std::min(fewest, gone);
@@ -275,7 +270,14 @@ std::uint64_t Sampler::find_turning(std::vector<double>& periods) {
         leaping_.push_back({live.warp, live.watch, latest, live.block, 1, loop.steps});
         places_.push_back(static_cast<std::uint32_t>(live.slot - slots_.data()));
     }
+    // Those that are left when others have ended go at a rate of their own.
+    if (std::exchange(warps_, live_.size()) > live_.size()) leave_visit();
     return leaping_.empty() ? 0 : fewest;
+}
+
+// The loop that the warps are in, and how many of them: what is known of its times holds for that.
+std::uint64_t Sampler::place() const {
+    return std::uint64_t{leaping_.front().watch->loops()[leaping_.front().loop].head} << 32 | leaping_.size();
 }
 
 bool Sampler::look_at_inner_loop() {
@@ -283,90 +285,100 @@ bool Sampler::look_at_inner_loop() {
     std::vector<double> periods;
     const std::uint64_t fewest = find_turning(periods);
     if (time() < inner_not_before_ || fewest < kBatchTurns || time() - batch_start_ < kBatch) return false;
-    const std::uint32_t head = leaping_.front().watch->loops()[leaping_.front().loop].head;
     if (!find_multiples(periods)) {
         // A few turns may come in bursts; many may not.
         obstacle_ = "the loops of its warps do not go round in step";
         if (fewest >= kManyTurns) start_batch();
         return false;
     }
+    if (!turn_ends()) return false;
     if (fresh_leap_) {
         // Warps that lag behind others miss the lines that those would have fetched meanwhile.
         fresh_leap_ = false;
+        batches_.clear();
         start_batch();
         return false;
     }
-    end_batch(measure_batch(periods));
-    if (periods_.size() == 1) {
-        early_ = positions();
-        early_time_ = time();
-    }
+    LoopTimes& times = known_[place()];
+    times.add({static_cast<double>(time() - batch_start_), batch_turns_});
+    batches_.push_back(snapshot());
+    if (batches_.size() > kLongStretch + 1) batches_.pop_front();
+    if (early_.size() != positions().size()) early_ = positions();
     start_batch();
-    if (!memory_settled(batches_.front(), batches_.back()) || !inner_settled(known_[head])) return false;
-    if (!blocks_settled()) return false;
+    const Settled settled = times.settled();
+    if (!memory_settled(batches_.front(), batches_.back()) || settled.used == 0) return false;
+    period_ = settled.mean;
+    error_ = settled.error;
+    if (ptx::cluster_size(*plan_->launch) == 1) find_rates();
     if (!find_turn_around()) around_.clear();
     decision_ = Decision::inner_loop;
     return true;
 }
 
-// From the batches of this visit; or from one that is like those before, when the loop has settled before.
-bool Sampler::inner_settled(Known& known) {
-    const double last = periods_.back();
-    known.periods.push_back(last);
-    if (known.settled) {
-        // It goes on as before, or not.
-        const std::size_t before = known.periods.size() - 1;
-        const double expected = mean_of(known.periods.data(), before);
-        const double scatter = relative_spread(known.periods.data(), before);
-        if (std::abs(last / expected - 1) >= std::max(2 * kAlike, scatter)) {
-            if (leapt_ != 0) correct(leapt_, (last - leapt_period_) / 2);
-            leapt_ = 0;
-            periods_ = {last};
-            known = {periods_, false};
-            return false;
+// What was left out last lay between what was simulated before and what was simulated after it.
+void Sampler::resolve(const LoopTimes* times) {
+    if (unsure_.turns == 0) return;
+    const Settled after = times == nullptr ? Settled{} : times->present();
+    double error = std::hypot(unsure_.error, kTrend);
+    if (after.used != 0) {
+        const double trend = after.mean / unsure_.period - 1;
+        // A single batch says less than what several before it said.
+        const double weight = std::min(0.5, unsure_.error / (unsure_.error + after.error + 1e-9));
+        correction_ += weight * trend * unsure_.period * unsure_.turns;
+        error = std::hypot(std::max(weight * after.error, (1 - weight) * unsure_.error), kUniform * trend);
+        const Snapshot &from = batches_.front(), &to = batches_.back();
+        if (batches_.size() >= 2 && to.steps > from.steps) {
+            constexpr double kHalf = 0.5;
+            extra_->add_growth(from.counts, to.counts,
+                               kHalf * unsure_.work / static_cast<double>(to.steps - from.steps),
+                               unsure_.growth);
+            extra_->add_growth(
+                unsure_.from->counts, unsure_.to->counts,
+                -kHalf * unsure_.work / static_cast<double>(unsure_.to->steps - unsure_.from->steps),
+                unsure_.growth);
         }
-    } else {
-        const std::vector<double>* from = &periods_;
-        std::size_t used = periods_.size() == 2 && relative_spread(periods_.data(), 2) < kVeryAlike
-                               ? 2
-                               : settled(periods_).used;
-        if (used == 0) {
-            from = &known.periods;
-            used = settled(known.periods).used;
-        }
-        if (used == 0) return false;
-        known.periods = std::vector<double>(from->end() - static_cast<std::ptrdiff_t>(used), from->end());
-        known.settled = true;
     }
-    if (known.periods.size() > kMany) known.periods.erase(known.periods.begin());
-    leapt_ = 0;
-    period_ = mean_of(known.periods.data(), known.periods.size());
-    error_ = error_of_mean(known.periods.data(), known.periods.size());
-    return true;
+    const double cycles = error * unsure_.period * unsure_.turns;
+    variance_ += cycles * cycles;
+    unsure_ = {};
 }
 
-void Sampler::end_batch(double period) {
-    periods_.push_back(period);
-    batches_.push_back(snapshot());
-    if (batches_.size() > kFew + 1) batches_.pop_front();
+// The warps have left the loop that they were in.
+void Sampler::leave_visit() {
+    const auto times = known_.find(unsure_.place);
+    resolve(times == known_.end() ? nullptr : &times->second);
+    for (auto& [head, one] : known_) one.begin_stretch();
+    batches_.clear();
+    early_.clear();
+    if (std::exchange(behind_, false))
+        for (Slot& slot : slots_) slot.behind = 0;
+    inner_not_before_ = 0;
+    fresh_leap_ = false;
+    if (plan_ != nullptr) start_batch();
 }
 
 // ---- leaving out
 
 std::uint64_t Sampler::leave_out_turns(const std::vector<LeapingWarp>& warps, double period, double error,
-                                       std::uint64_t most, const Snapshot& from, const Snapshot& to) {
+                                       std::uint64_t most, std::uint64_t margin, const Snapshot& from,
+                                       const Snapshot& to) {
     LeapLimits limits;
-    limits.margin = 0;
+    limits.margin = margin;
     limits.most = most;
-    Leap leap = leap_together(*program_, warps, limits);
+    limits.least = static_cast<std::uint64_t>(kLeastLeap / period);
+    limits.accesses = kMemories * config_->l2.bytes / kLineBytes;
+    Leap leap = leap_together(*program_, warps, limits, traffic_);
     if (leap.turns == 0) {
         obstacle_ = leap.obstacle;
         return 0;
     }
     const Cycle before = left_out_;
-    add(period * static_cast<double>(leap.turns), error, from, to, std::move(leap.performed), 0);
+    std::optional<LeftOutMemory> memory = pass_(traffic_);
+    if (!traffic_.complete()) memory.reset();
+    add(period * static_cast<double>(leap.turns), error, from, to, std::move(leap.performed), 0, memory);
     for (const LeapingWarp& one : warps)
-        one.watch->leap(one.loop, one.turn_steps, leap.turns * one.multiple, left_out_ - before);
+        one.watch->leap(one.loop, one.turn_steps, one.turns_of(leap.turns) * one.multiple,
+                        left_out_ - before);
     return leap.turns;
 }
 
@@ -375,21 +387,47 @@ double Sampler::most_turns() const {
 }
 
 void Sampler::leave_out_inner_turns() {
+    const Snapshot from = batches_.front(), to = batches_.back();
+    const std::uint64_t steps = steps_left_out_;
+    // What comes after it shows whether it went on so; of tiles, the next one does.
+    const bool tiles = leaping_.front().watch->around() != nullptr;
+    const auto margin =
+        tiles ? 0 : static_cast<std::uint64_t>(kBatchesAfter * static_cast<double>(kBatch) / period_) + 1;
     const std::uint64_t turns =
-        leave_out_turns(leaping_, period_, error_, static_cast<std::uint64_t>(most_turns()), batches_.front(),
-                        batches_.back());
+        leave_out_turns(leaping_, period_, 0, static_cast<std::uint64_t>(most_turns()), margin, from, to);
     inner_left_out_ += turns;
-    leapt_ = static_cast<double>(turns);
-    leapt_period_ = period_;
-    if (turns == 0) inner_not_before_ = time() + 8 * kBatch;
+    if (turns == 0) {
+        inner_not_before_ = time() + 8 * kBatch;
+        return;
+    }
+    // Rates are those of what is simulated.
+    std::map<std::uint32_t, std::uint64_t> own;
+    for (const LeapingWarp& one : leaping_) own[one.block] = one.turns_of(turns);
+    for (auto& [block, position] : early_) position += static_cast<double>(own[block]);
+    for (std::size_t i = 0; i < leaping_.size(); ++i) {
+        const LeapingWarp& one = leaping_[i];
+        if (one.rate == 1) continue;
+        behind_ = true;
+        slots_[places_[i]].behind =
+            one.behind + one.rate * static_cast<double>(turns) - static_cast<double>(one.turns_of(turns));
+    }
+    unsure_ = {static_cast<double>(turns),
+               period_,
+               error_,
+               static_cast<double>(steps_left_out_ - steps),
+               place(),
+               from,
+               to,
+               !traffic_.complete()       ? KernelSummary::Growth::all
+               : traffic_.accesses() == 0 ? KernelSummary::Growth::units
+                                          : KernelSummary::Growth::all_but_memory};
     after_leap();
-    fresh_leap_ = turns != 0;
 }
 
 // By its own branches.
 void Sampler::leave_out_outer_turns() {
     const std::uint64_t turns =
-        leave_out_turns(leaping_, period_, error_, kMostTurns,
+        leave_out_turns(leaping_, period_, error_, kMostTurns, 0,
                         snapshot_near(time() - static_cast<Cycle>(period_)), history_.back());
     outer_attempted_ = outer_turns_ = outer_turns_ + turns;
     outer_left_out_ += turns;
@@ -404,7 +442,7 @@ bool Sampler::leave_out_turns_around() {
     if (!memory_settled(from, history_.back())) return false;
     const Cycle before = left_out_;
     const std::uint64_t turns =
-        leave_out_turns(around_, around_period_, around_error_, kMostOuterTurns, from, history_.back());
+        leave_out_turns(around_, around_period_, around_error_, kMostOuterTurns, 0, from, history_.back());
     if (turns == 0) return false;
     for (std::size_t i = 0; i < around_.size(); ++i) {
         Entry& entry = entries_[places_[i]];
@@ -417,13 +455,13 @@ bool Sampler::leave_out_turns_around() {
     around_turns_ = static_cast<double>(turns);
     outer_turns_ += turns;
     after_leap();
-    fresh_leap_ = true;
     return true;
 }
 
 void Sampler::after_leap() {
-    periods_.clear();
+    for (auto& [head, times] : known_) times.begin_stretch();
     batches_.clear();
+    fresh_leap_ = true;
     gather();
     start_batch();
 }

@@ -8,9 +8,9 @@ namespace heddle::models::gpu {
 
 inline constexpr double kAlike = 0.015;      ///< batches whose times differ by less are alike
 inline constexpr double kVeryAlike = 0.003;  ///< two that differ by less are enough
-inline constexpr double kKnown = 0.01;       ///< error of a mean that is known well
+inline constexpr double kKnown = 0.006;      ///< error of a mean that is known well
 inline constexpr std::size_t kFew = 3;       ///< batches that must be alike
-inline constexpr std::size_t kMany = 16;     ///< batches whose mean counts when they scatter, at most
+inline constexpr std::size_t kMany = 24;     ///< batches whose mean counts when they scatter, at most
 
 double relative_spread(const double* values, std::size_t count);
 double mean_of(const double* values, std::size_t count);
@@ -22,8 +22,30 @@ struct Settled {
     std::size_t used = 0;        ///< of the last values; 0: they have not settled
 };
 
-/// Whether the last of these times are alike; or, when they scatter, so many that their mean is known well
-/// and that they have no trend.
-Settled settled(const std::vector<double>& values);
+/// Some turns of a loop, or some waves of thread blocks, and how long they took.
+struct Batch {
+    double time = 0, turns = 0;
+};
+/// Whether these times are alike; or, when they scatter, so many that their mean is known well and that they
+/// have no trend.
+Settled settled(const std::vector<Batch>& batches);
+
+/// Times that one loop takes for a turn, batch after batch, in stretches: between two of them something was
+/// left out, or the loop was left and entered again.
+class LoopTimes {
+  public:
+    void begin_stretch();
+    void add(const Batch& batch);
+    /// Of the present stretch; and, where that goes on as those before it, of all.
+    Settled settled() const;
+    /// Of the present stretch alone; `used` is 0 when it has no batch.
+    Settled present() const;
+
+  private:
+    bool goes_on() const;
+    double scatter() const;
+
+    std::vector<Batch> earlier_, present_;
+};
 
 }  // namespace heddle::models::gpu

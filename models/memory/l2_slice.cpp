@@ -294,16 +294,19 @@ void L2Slice::write_back(SectoredCache::Index index, std::uint32_t row, Cycle no
     memory_->send(request, now + config_.miss_latency);
 }
 
+/// What memory reads when it is asked for these sectors.
+SectorMask L2Slice::filled(SectorMask sectors) const {
+    if (fill_bytes_ >= kLineBytes) return kWholeLine;
+    if (fill_bytes_ < 2 * kSectorBytes) return sectors;
+    const SectorMask low = (sectors | (sectors >> 1)) & 0x5;
+    return static_cast<SectorMask>(low | (low << 1));
+}
+
 /// Asks memory, or the line's home, for `sectors`.
 void L2Slice::fetch(SectoredCache::Index index, const MemoryRequest& request, SectorMask sectors, Cycle at) {
     SectoredCache::Sectors& state = cache_.sectors(index);
     const bool home = is_home(request.key);
-    if (home && fill_bytes_ >= kLineBytes) {
-        sectors = kWholeLine;
-    } else if (home && fill_bytes_ >= 2 * kSectorBytes) {
-        const SectorMask low = (sectors | (sectors >> 1)) & 0x5;
-        sectors = static_cast<SectorMask>(low | (low << 1));
-    }
+    if (home) sectors = filled(sectors);
     sectors &= static_cast<SectorMask>(~(state.valid | state.pending));
     state.pending |= sectors;
     MemoryRequest& read = pool_.take();
@@ -390,6 +393,33 @@ void L2Slice::preload(std::uint32_t line, bool dirty) {
     cache_.sectors(index).valid = kWholeLine;
     cache_.sectors(index).dirty = dirty && home ? kWholeLine : 0;
     cache_.sectors(index).copied = home && !dirty;
+}
+
+void L2Slice::pass(std::uint32_t line, SectorMask sectors, bool write, std::uint64_t& read,
+                   std::uint64_t& written) {
+    const std::uint32_t key = hash_.key(hash_.place(line));
+    const std::uint32_t set = cache_.set_of(key);
+    const bool home = is_home(key);
+    SectoredCache::Index index = cache_.find(set, key);
+    if (index == SectoredCache::kNone) {
+        index = victim(set, home);
+        if (index == SectoredCache::kNone) return;
+        written += sector_count(cache_.sectors(index).dirty);
+        cache_.assign(index, key);
+    } else {
+        cache_.touch(index);
+    }
+    SectoredCache::Sectors& state = cache_.sectors(index);
+    if (write) {
+        state.valid |= sectors;
+        state.dirty |= sectors;
+        return;
+    }
+    SectorMask absent = sectors & static_cast<SectorMask>(~(state.valid | state.pending));
+    if (absent == 0) return;
+    if (home) absent = filled(absent) & static_cast<SectorMask>(~(state.valid | state.pending));
+    if (home) read += sector_count(absent);
+    state.valid |= absent;
 }
 
 L2SliceStatistics L2Slice::statistics() const {

@@ -65,9 +65,13 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
 
     /// Puts a line into the cache as the most recently used, before a run.
     void preload(std::uint32_t line, bool dirty);
+    /// Sampling: an access that takes no time and is not counted. Sectors that memory would have been asked
+    /// for, and, of what it evicts, sent: `read` and `written`.
+    void pass(std::uint32_t line, SectorMask sectors, bool write, std::uint64_t& read, std::uint64_t& written);
     L2SliceStatistics statistics() const;
 
   private:
+    SectorMask filled(SectorMask sectors) const;
     struct Queue {  // requests that found no room, in order of arrival
         MemoryRequest* first = nullptr;
         MemoryRequest* last = nullptr;

@@ -31,6 +31,12 @@ bool touches_memory(const InstructionInfo& info) {
     return info.reads_memory || info.writes_memory || info.atomic || info.async_copy || info.bulk_copy;
 }
 
+// In timing mode such an instruction does nothing but say where it goes.
+bool reports_access(const Instruction& n, const InstructionInfo& info) {
+    const bool plain = n.opcode == Opcode::ld || n.opcode == Opcode::st;
+    return (plain || info.async_copy) && (n.space == StateSpace::global || info.async_copy);
+}
+
 Action action_of(const Instruction& n, const InstructionInfo& info, const DecodedInstruction& code,
                  bool steers) {
     if (code.handler == nullptr) return Action::skip;
@@ -52,9 +58,9 @@ Action action_of(const Instruction& n, const InstructionInfo& info, const Decode
         default:
             break;
     }
-    if (is_asynchronous(n)) return Action::skip;
+    if (is_asynchronous(n)) return is_bulk_copy(n) || is_tensor_copy(n) ? Action::copy : Action::skip;
     if (!touches_memory(info)) return Action::perform;
-    if (!steers) return Action::skip;
+    if (!steers) return reports_access(n, info) ? Action::access : Action::skip;
     // Values that steer and that nobody writes while the kernel runs may be read.
     if (info.writes_memory || info.atomic || n.space == StateSpace::local) return Action::stop;
     return Action::perform;
@@ -152,7 +158,7 @@ void WarpLeap::undo() {
     std::memcpy(warp_->state->bank[0], saved_.data(), saved_.size());
 }
 
-bool WarpLeap::turn(std::uint64_t steps) {
+bool WarpLeap::turn(std::uint64_t steps, LeapObserver* observer) {
     Scratch& warp = *scratch_;
     const Action* const actions = program_->actions().data();
     signature_ = 0;
@@ -178,6 +184,18 @@ bool WarpLeap::turn(std::uint64_t steps) {
                             signature_ = mix(signature_, std::uint64_t{at} << 32 | warp.pc);
                         break;
                     case Action::skip:
+                        break;
+                    case Action::access:
+                        if (observer == nullptr) break;
+                        instruction.handler(warp, instruction, mask);
+                        if (warp.cta->scratch->access.space == StateSpace::global)
+                            observer->access(warp.cta->scratch->access);
+                        break;
+                    case Action::copy:
+                        if (observer == nullptr) break;
+                        instruction.handler(warp, instruction, mask);
+                        for (const AsyncOperation& operation : warp.cta->started) observer->copy(operation);
+                        warp.cta->started.clear();
                         break;
                     case Action::await:
                         signature_ = mix(signature_, narrow_lane(warp, instruction.operand[2], lane) & 1u);

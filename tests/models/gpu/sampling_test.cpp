@@ -85,7 +85,7 @@ TEST_CASE("sampling leaves out tiles of a persistent product with TMA and wgmma"
 
 TEST_CASE("sampling leaves out waves of thread blocks", "[models_gpu_sampling]") {
     const Pair pair = run_both(benchmarks::ffma_loop(16 * 8 * 16, 16));
-    CHECK(pair.sampled.sampling.simulated < 0.7);
+    CHECK(pair.sampled.sampling.simulated < 0.9);
 }
 
 TEST_CASE("sampling leaves out waves of a copy when L2 has begun to write back", "[models_gpu_sampling]") {
