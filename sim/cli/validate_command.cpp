@@ -212,6 +212,7 @@ void add_validate_command(CLI::App& app) {
         "  heddle validate timing --capture my-capture --bar \"gemm bf16=10\"\n"
         "Exit codes: 0 every bar holds (what is not yet recorded is listed), 1 a bar does not hold, 2 bad "
         "input.");
+    add_validate_attention_command(*command);
     add_validate_gemm_command(*command);
     command->callback([options, command] {
         if (command->get_subcommands().empty()) run_validate_command(*options);

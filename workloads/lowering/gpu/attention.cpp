@@ -123,8 +123,10 @@ void lower_with_wgmma(GpuProgramBuilder& b, const Problem& p, const KernelArgume
     const program::BufferId counter = b.workspace("counter of attention tiles", 4);
     b.steer_by_buffer(counter, 4, 0, 1);  // 0
     problem.counter = kernels::pointer_argument("", counter);
-    const kernels::AttentionWgmmaSpec spec =
+    kernels::AttentionWgmmaSpec spec =
         kernels::attention_wgmma_choice(p.type, p.head_dim, p.causal, problem, b.target().l2_bytes);
+    // Of a part of a larger problem, the whole one's.
+    spec.longest_first = b.op().integer("longest_first", spec.longest_first ? 1 : 0) != 0;
     const kernels::AttentionWgmmaLaunch launch =
         kernels::attention_wgmma_launch(spec, problem, b.target().sm_count);
     b.launch(kernels::generate_attention_wgmma(spec), launch.grid, launch.arguments);

@@ -1,0 +1,81 @@
+// heddle validate attention
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "isa/common/error.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/output.h"
+#include "sim/cli/progress.h"
+#include "sim/config/hardware.h"
+#include "validation/compare/attention_table.h"
+
+namespace heddle::cli {
+namespace {
+
+struct Options {
+    std::string data, hardware = "h100-sxm", json;
+    std::vector<std::string> overrides;
+    std::size_t sample = 0;
+    std::uint64_t seed = 1;
+    unsigned workers = 0;
+    double bar = 0;
+};
+
+void run_command(const Options& options) {
+    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides);
+    if (!hardware.is_gpu())
+        throw Error("`" + options.hardware + "` is a TPU", {"--hardware", 0, ""}, "choose a GPU");
+    std::vector<validation::AttentionRow> rows = validation::read_attention_table(options.data);
+    if (options.sample > 0) rows = validation::sample_of(std::move(rows), options.sample, options.seed);
+    {
+        Progress progress;
+        validation::AttentionTableOptions table;
+        table.workers = options.workers;
+        table.progress = [&progress](double fraction, const std::string& what) {
+            progress.update(fraction, what);
+        };
+        validation::time_attention_table(rows, hardware, table);
+    }
+    if (!options.json.empty()) write_file(options.json, validation::attention_table_json(rows));
+    const std::string heading = fmt::format(
+        "attention forward, {}, {} rows{}, on {}", std::filesystem::path(options.data).filename().string(),
+        rows.size(), options.sample > 0 ? fmt::format(" (random, seed {})", options.seed) : std::string(),
+        hardware.name);
+    print(validation::format_attention_table(rows, heading));
+    const double mape = 100 * validation::errors_of(rows).back().mape;
+    if (options.bar > 0 && !(mape <= options.bar))
+        throw ComparisonFailed{fmt::format("mean error {:.1f} %, the bar is {:.1f} %", mape, options.bar)};
+}
+
+}  // namespace
+
+void add_validate_attention_command(CLI::App& validate) {
+    const auto options = std::make_shared<Options>();
+    CLI::App* command = validate.add_subcommand(
+        "attention", "Times of causal attention that somebody recorded, beside the model's");
+    command
+        ->add_option("--data", options->data,
+                     "a table with the columns batch, sequence, heads, kv_heads, head_dim, latency_us")
+        ->type_name("FILE.csv")
+        ->required();
+    command->add_option("--hardware", options->hardware, "the device to simulate (default: h100-sxm)")
+        ->type_name("NAME|FILE");
+    command
+        ->add_option("--set", options->overrides,
+                     "change a parameter of the device: --set hbm.bandwidth=3.0TB/s")
+        ->type_name("PATH=VALUE")
+        ->allow_extra_args(false);
+    command->add_option("--sample", options->sample, "a random choice of so many rows (default: all)")
+        ->type_name("N");
+    command->add_option("--seed", options->seed, "of the choice (default: 1)")->type_name("S");
+    command->add_option("--bar", options->bar, "fail when the mean error is above this")
+        ->type_name("PERCENT");
+    command->add_option("-j,--jobs", options->workers, "workers (default: one for each core)")
+        ->type_name("N");
+    command->add_option("--json", options->json, "write every row, series and the worst")->type_name("FILE");
+    command->callback([options] { run_command(*options); });
+}
+
+}  // namespace heddle::cli

@@ -1,0 +1,374 @@
+#include "validation/compare/attention_table.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <fstream>
+#include <memory>
+#include <numeric>
+#include <random>
+#include <sstream>
+
+#include "isa/common/error.h"
+#include "sim/run/gpu_session.h"
+#include "sim/run/worker_pool.h"
+#include "workloads/kernels/attention_wgmma.h"
+#include "workloads/lowering/gpu/gpu_lowering.h"
+#include "workloads/trace/shape.h"
+#include "workloads/trace/trace.h"
+
+namespace heddle::validation {
+namespace {
+
+namespace fs = std::filesystem;
+using trace::Op;
+using trace::OpKind;
+using trace::TensorId;
+
+/// From the end of a replay's last kernel to the begin of the next one's first, beyond what lies between two
+/// kernels of one graph. Fitted to the 20 shortest rows of the H100's table; the same for every row.
+constexpr double kReplay = 5.5e-6;
+
+/// Blocks of keys per SM up to which a kernel is simulated whole. Of longer ones two shorter versions are,
+/// and the rest goes on at the rate between them.
+constexpr double kWholeSteps = 24, kFirstSteps = 10, kSecondSteps = 20;
+constexpr double kWholeElements = 12e6;  ///< of the preparation, likewise
+
+template <typename Number>
+Number number_of(const std::string& text, const fs::path& file, unsigned line, const std::string& column) {
+    Number value{};
+    const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (result.ec != std::errc() || result.ptr != text.data() + text.size() || !(value > 0))
+        throw Error("'" + text + "' is no positive number", {file.string(), line, column},
+                    "extents are whole numbers, times are microseconds");
+    return value;
+}
+
+std::vector<std::string> fields_of(std::string line) {
+    if (!line.empty() && line.back() == '\r') line.pop_back();
+    std::vector<std::string> fields;
+    std::stringstream row(line);
+    for (std::string field; std::getline(row, field, ',');) fields.push_back(field);
+    return fields;
+}
+
+struct Shape {
+    std::uint32_t batch, sequence, heads, kv_heads, head_dim;
+
+    std::uint32_t tiles_per_head() const {
+        return kernels::divide_up(sequence, kernels::kAttentionWgmmaQueries);
+    }
+    /// Blocks of keys that all tiles together take.
+    double steps() const {
+        const unsigned block = head_dim <= 64 ? 256 : 128;
+        double sum = 0;
+        for (std::uint32_t tile = 0; tile < tiles_per_head(); ++tile)
+            sum +=
+                kernels::divide_up(std::min((tile + 1) * kernels::kAttentionWgmmaQueries, sequence), block);
+        return sum * batch * heads;
+    }
+    double elements() const { return double(batch) * sequence * (double(heads) + 2 * kv_heads) * head_dim; }
+    double key_bytes() const { return 4.0 * batch * heads * sequence * head_dim; }
+};
+
+/// A trace of the kernels before attention, and one of attention, on buffers of this shape.
+class Program {
+  public:
+    explicit Program(const Shape& shape) : s_(shape) {}
+
+    trace::Trace preparation() {
+        fill("sequence lengths", {s_.batch + 1});
+        if (s_.head_dim == 64) fill("attention sinks", {s_.heads});
+        turn();
+        return std::move(trace_);
+    }
+    trace::Trace attention(bool longest_first) {
+        const trace::Shape q{s_.batch, s_.heads, s_.sequence, s_.head_dim};
+        const trace::Shape k{s_.batch, s_.kv_heads, s_.sequence, s_.head_dim};
+        Op op;
+        op.kind = OpKind::attention;
+        op.name = "attention";
+        for (const trace::Shape& shape : {q, k, k}) op.inputs.push_back(tensor(shape));
+        op.outputs.push_back(tensor(q));
+        op.attributes["causal"] = std::int64_t{1};
+        op.attributes["longest_first"] = std::int64_t{longest_first};
+        // Tokens follow one another, each with all its heads.
+        const std::int64_t row = std::int64_t{s_.heads} * s_.head_dim;
+        op.attributes["input0_strides"] = op.attributes["output0_strides"] =
+            std::vector<std::int64_t>{s_.sequence * row, s_.head_dim, row, 1};
+        trace_.add(std::move(op));
+        return std::move(trace_);
+    }
+
+  private:
+    TensorId tensor(trace::Shape shape, trace::ElementType type = trace::ElementType::bf16) {
+        return trace_.add(trace::Tensor{"", type, std::move(shape)});
+    }
+    void fill(const std::string& name, trace::Shape shape) {
+        Op op;
+        op.kind = OpKind::fill;
+        op.name = name;
+        op.outputs = {tensor(std::move(shape), trace::ElementType::i32)};
+        trace_.add(std::move(op));
+    }
+    /// Both halves of each head's elements with the cosine and sine of their positions; each head reads these
+    /// anew. A thread has 16 bytes.
+    void turn() {
+        const std::int64_t heads = s_.heads + 2 * std::int64_t{s_.kv_heads};
+        const std::int64_t halves = std::int64_t{s_.batch} * s_.sequence * s_.head_dim / 2;
+        Op op;
+        op.kind = OpKind::elementwise;
+        op.name = "positions and cache";
+        op.attributes["expression"] = std::string("y0 = x0 * x2 - x1 * x3; y1 = x1 * x2 + x0 * x3");
+        op.attributes["elements_per_thread"] = std::int64_t{8};
+        op.attributes["vector_width"] = std::int64_t{8};
+        op.inputs = {tensor({heads, halves}), tensor({heads, halves}),
+                     tensor({halves}, trace::ElementType::f32), tensor({halves}, trace::ElementType::f32)};
+        op.outputs = {tensor({heads, halves}), tensor({heads, halves})};
+        trace_.add(std::move(op));
+    }
+
+    Shape s_;
+    trace::Trace trace_;
+};
+
+/// One per process.
+class Timer {
+  public:
+    explicit Timer(const models::gpu::GpuConfig& config)
+        : config_(models::gpu::in_graph(config)), session_(config_) {}
+
+    AttentionAnswer time(const Shape& shape) {
+        AttentionAnswer answer;
+        answer.replay = kReplay;
+        answer.preparation = preparation(shape).seconds;
+        // The highest clock that the board's power allows (as sim/gemm does).
+        double clock = config_.clock;
+        Cost cost = attention(shape, clock, answer.simulated);
+        for (unsigned round = 0; round < 2; ++round) {
+            const double next = settled(cost, clock);
+            if (std::abs(next / clock - 1) < 0.01) break;
+            clock = next;
+            cost = attention(shape, clock, answer.simulated);
+        }
+        session_.set_clock(config_.clock);
+        answer.attention = cost.seconds;
+        answer.clock = clock;
+        return answer;
+    }
+
+  private:
+    struct Cost {
+        double seconds = 0, joules = 0;
+    };
+    static Cost along(const Cost& a, const Cost& b, double way) {
+        return {b.seconds + (b.seconds - a.seconds) * way, b.joules + (b.joules - a.joules) * way};
+    }
+
+    Cost run(const trace::Trace& trace, bool from_memory) {
+        const lowering::GpuLowering lowered = lowering::lower_for_gpu(trace, models::gpu::target_of(config_));
+        for (const lowering::GpuLoweredOp& op : lowered.ops) {
+            if (!op.unsupported.empty()) throw Error(op.unsupported);
+        }
+        Cost cost;
+        for (sim::PlannedLaunch& planned : sim::plan_launches(lowered.program, config_.l2.bytes)) {
+            for (sim::PlannedBuffer& buffer : planned.buffers) {
+                const std::uint64_t bytes = lowered.program.buffers[buffer.buffer].bytes;
+                buffer.resident_bytes = from_memory ? 0 : bytes;
+            }
+            const sim::LaunchOutcome outcome = session_.run(lowered.program, planned);
+            cost.seconds += outcome.seconds;
+            for (const auto& [where, joules] : outcome.energy) cost.joules += joules;
+        }
+        return cost;
+    }
+
+    /// Inputs of a replay are in L2 if all that passes until the next one fits.
+    bool from_memory(const Shape& shape) const {
+        return 2 * 2 * shape.elements() > 0.5 * static_cast<double>(config_.l2.bytes);
+    }
+
+    Cost preparation(const Shape& shape) {
+        const bool cold = from_memory(shape);
+        const auto of = [&](double part) {
+            Shape smaller = shape;
+            const double tokens = double(shape.batch) * shape.sequence;
+            smaller.batch = 1;
+            smaller.sequence = static_cast<std::uint32_t>(std::max(1.0, tokens * part));
+            return run(Program(smaller).preparation(), cold);
+        };
+        const double part = kWholeElements / shape.elements();
+        if (part >= 1) return of(1);
+        return along(of(part / 2), of(part), (1 - part) / (part / 2));
+    }
+
+    /// Fewer heads or batch entries, about `steps` blocks of keys per SM, with whole waves of tiles left out.
+    Shape shorter(const Shape& shape, double steps) const {
+        const double part = steps * config_.sm.count / shape.steps();
+        const auto cut = [&](std::uint32_t count, std::uint32_t tiles_each) {
+            const std::uint32_t wave = config_.sm.count / std::gcd(config_.sm.count, tiles_each);
+            const auto wanted = static_cast<std::uint32_t>(std::max(1.0, part * count));
+            const std::uint32_t left_out = (count - wanted) / wave * wave;
+            return left_out > 0 ? count - left_out : wanted;
+        };
+        Shape result = shape;
+        if (part * shape.batch >= 1) {
+            result.batch = cut(shape.batch, shape.heads * shape.tiles_per_head());
+            if (result.steps() <= 2 * steps * config_.sm.count) return result;
+        }
+        const std::uint32_t ratio = shape.heads / shape.kv_heads;
+        result.batch = 1;
+        const double heads = part * shape.batch * shape.heads;
+        result.kv_heads = std::max(1u, static_cast<std::uint32_t>(heads / ratio));
+        result.heads =
+            heads >= ratio ? result.kv_heads * ratio : static_cast<std::uint32_t>(std::max(1.0, heads));
+        return result;
+    }
+
+    Cost attention(const Shape& shape, double clock, double& simulated) {
+        session_.set_clock(clock);
+        const bool longest_first = shape.key_bytes() <= static_cast<double>(config_.l2.bytes);
+        const bool cold = from_memory(shape);
+        const auto of = [&](const Shape& some) { return run(Program(some).attention(longest_first), cold); };
+        simulated = 1;
+        if (shape.steps() <= kWholeSteps * config_.sm.count) return of(shape);
+        const Shape first = shorter(shape, kFirstSteps), second = shorter(shape, kSecondSteps);
+        if (second.steps() >= shape.steps() || second.steps() <= first.steps()) return of(shape);
+        simulated = second.steps() / shape.steps();
+        return along(of(first), of(second),
+                     (shape.steps() - second.steps()) / (second.steps() - first.steps()));
+    }
+
+    double settled(const Cost& cost, double clock) const {
+        const models::gpu::PowerConfig& power = config_.power;
+        const double constant = power.idle + power.active;
+        const double allowed =
+            power.limit * (1 + power.allowance * std::exp(-cost.seconds / power.allowance_time));
+        const double beside = cost.joules / cost.seconds - constant;
+        if (beside <= 0 || power.governor == 0) return config_.clock;
+        return std::clamp(clock * std::cbrt(std::max(0.0, allowed - constant) / beside), power.minimum_clock,
+                          config_.clock);
+    }
+
+    models::gpu::GpuConfig config_;
+    sim::GpuSession session_;
+};
+
+std::string to_text(const AttentionAnswer& answer) {
+    std::ostringstream text;
+    text.precision(17);
+    text << answer.preparation << ' ' << answer.attention << ' ' << answer.replay << ' ' << answer.clock
+         << ' ' << answer.simulated;
+    return text.str();
+}
+
+const std::string kFailed = "failed: ";
+
+class Worker : public sim::JobRunner {
+  public:
+    Worker(const models::gpu::GpuConfig& config, const std::vector<AttentionRow>& rows,
+           const std::vector<std::size_t>& order)
+        : timer_(config), rows_(rows), order_(order) {}
+
+    std::string run(std::size_t job) override {
+        const AttentionRow& row = rows_[order_[job]];
+        try {
+            return to_text(timer_.time({row.batch, row.sequence, row.heads, row.kv_heads, row.head_dim}));
+        } catch (const Error& error) {
+            return kFailed + std::string(error.what());
+        }
+    }
+
+  private:
+    Timer timer_;
+    const std::vector<AttentionRow>& rows_;
+    const std::vector<std::size_t>& order_;
+};
+
+double roofline(const AttentionRow& row, const models::gpu::GpuConfig& config) {
+    const double tokens = double(row.batch) * row.sequence;
+    const double work = 2 * tokens * row.sequence * row.heads * row.head_dim;
+    const double bytes = 2 * tokens * row.head_dim * (4.0 * row.heads + 6.0 * row.kv_heads);
+    const double rate = 0.7006 * 4 * config.tensor.f16 / 2 * config.sm.count * config.clock;
+    const double launches = row.head_dim == 64 ? 4 : 3;
+    return 1e6 *
+           (kReplay + launches * 2.5e-6 + std::max(work / rate, bytes / (0.806 * config.hbm.bandwidth)));
+}
+
+}  // namespace
+
+std::vector<AttentionRow> read_attention_table(const fs::path& file) {
+    std::ifstream stream(file);
+    if (!stream)
+        throw Error("cannot be read", {file.string(), 0, ""}, "--data names a table of attention times");
+    std::string text;
+    std::getline(stream, text);
+    const std::vector<std::string> names = fields_of(text);
+    std::vector<std::size_t> columns;
+    for (const char* name : {"batch", "sequence", "heads", "kv_heads", "head_dim", "latency_us"}) {
+        const auto found = std::find(names.begin(), names.end(), name);
+        if (found == names.end())
+            throw Error("there is no column `" + std::string(name) + "`", {file.string(), 1, ""});
+        columns.push_back(static_cast<std::size_t>(found - names.begin()));
+    }
+    std::vector<AttentionRow> rows;
+    for (unsigned line = 2; std::getline(stream, text); ++line) {
+        const std::vector<std::string> fields = fields_of(text);
+        if (fields.empty()) continue;
+        if (fields.size() != names.size())
+            throw Error("a line has " + std::to_string(fields.size()) + " columns", {file.string(), line, ""},
+                        "the heading has " + std::to_string(names.size()));
+        const auto extent = [&](std::size_t i) {
+            return number_of<std::uint32_t>(fields[columns[i]], file, line, names[columns[i]]);
+        };
+        AttentionRow row{extent(0), extent(1), extent(2), extent(3), extent(4), 0, 0, {}, {}};
+        row.recorded = number_of<double>(fields[columns[5]], file, line, "latency_us");
+        if (row.heads % row.kv_heads != 0)
+            throw Error("heads are no multiple of kv_heads", {file.string(), line, ""});
+        rows.push_back(std::move(row));
+    }
+    if (rows.empty()) throw Error("the table has no rows", {file.string(), 0, ""});
+    return rows;
+}
+
+std::vector<AttentionRow> sample_of(std::vector<AttentionRow> rows, std::size_t count, std::uint64_t seed) {
+    if (rows.size() <= count) return rows;
+    std::mt19937_64 random(seed);
+    for (std::size_t i = 0; i < count; ++i)
+        std::swap(rows[i], rows[i + static_cast<std::size_t>(random() % (rows.size() - i))]);
+    rows.resize(count);
+    return rows;
+}
+
+void time_attention_table(std::vector<AttentionRow>& rows, const sim::Hardware& hardware,
+                          const AttentionTableOptions& options) {
+    const models::gpu::GpuConfig& config = hardware.gpu();
+    if (config.compute_capability != 90)
+        throw Error("the recorded kernels are those of Hopper", {"--hardware", 0, ""}, "h100-sxm, h200-sxm");
+    for (AttentionRow& row : rows) row.roofline = roofline(row, config);
+    std::vector<std::size_t> order(rows.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(),
+                     [&](std::size_t a, std::size_t b) { return rows[a].recorded > rows[b].recorded; });
+    const std::vector<AttentionRow> questions = rows;
+    const unsigned cores = options.workers != 0 ? options.workers : sim::available_cores();
+    double done = 0;
+    sim::run_jobs(
+        rows.size(), static_cast<unsigned>(std::min<std::size_t>(cores, rows.size())),
+        [&] { return std::make_unique<Worker>(config, questions, order); },
+        [&](std::size_t job, const std::string& text) {
+            AttentionRow& row = rows[order[job]];
+            options.progress(++done / static_cast<double>(rows.size()),
+                             std::to_string(row.batch) + "x" + std::to_string(row.sequence));
+            if (text.starts_with(kFailed)) {
+                row.failure = text.substr(kFailed.size());
+                return;
+            }
+            AttentionAnswer answer;
+            std::istringstream(text) >> answer.preparation >> answer.attention >> answer.replay >>
+                answer.clock >> answer.simulated;
+            row.simulated = answer;
+        });
+}
+
+}  // namespace heddle::validation
