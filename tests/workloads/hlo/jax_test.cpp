@@ -6,10 +6,13 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "isa/common/error.h"
+#include "models/tpu/tpu.h"
 #include "workloads/hlo/module.h"
+#include "workloads/lowering/tpu/tpu_lowering.h"
 #include "workloads/reference/execute.h"
 
 using namespace heddle;
@@ -65,6 +68,16 @@ std::vector<double> read(const hlo::Placed& place, std::span<const double> stora
     return values;
 }
 
+/// Inputs of JAX's run for every argument.
+template <class Write>
+void write_inputs(const hlo::Program& program, const nlohmann::json& values, Write write) {
+    for (std::size_t i = 0; i < program.arguments.size(); ++i) {
+        const trace::TensorId id = program.arguments[i].tensor;
+        write(id, numbers(static_cast<std::int64_t>(i), program.trace.tensor(id).elements(),
+                          values["inputs"][i].get<std::string>()));
+    }
+}
+
 void check_against_jax(const std::string& model, const std::string& form) {
     INFO(model << form);
     const nlohmann::json values = nlohmann::json::parse(text_of(model + ".values.json"));
@@ -76,13 +89,9 @@ void check_against_jax(const std::string& model, const std::string& form) {
     REQUIRE(program.arguments.size() == values["inputs"].size());
     REQUIRE(program.results.size() == values["results"].size());
     reference::TensorValues held(program.trace);
-    for (std::size_t i = 0; i < program.arguments.size(); ++i) {
-        const trace::TensorId id = program.arguments[i].tensor;
-        const std::vector<double> input =
-            numbers(static_cast<std::int64_t>(i), program.trace.tensor(id).elements(),
-                    values["inputs"][i].get<std::string>());
+    write_inputs(program, values, [&](trace::TensorId id, const std::vector<double>& input) {
         std::copy(input.begin(), input.end(), held.storage(id).begin());
-    }
+    });
     reference::execute(program.trace, held);
     for (std::size_t i = 0; i < program.results.size(); ++i) {
         INFO("result " << i);
@@ -114,6 +123,78 @@ TEST_CASE("XLA's HLO before optimisation computes what JAX computed") {
 
 TEST_CASE("XLA's HLO after optimisation computes what JAX computed") {
     for (const char* model : {"mlp", "conv", "lstm", "gpt_block"}) check_against_jax(model, ".optimized.hlo");
+}
+
+namespace {
+
+/// The tensor, or another one of its memory that an op uses: the largest.
+trace::TensorId used(const trace::Trace& trace, trace::TensorId id) {
+    std::optional<trace::TensorId> best;
+    for (const trace::Op& op : trace.ops) {
+        for (const auto* operands : {&op.inputs, &op.outputs}) {
+            for (const trace::TensorId other : *operands) {
+                if (other == id) return id;
+                if (trace.tensor(other).storage == trace.tensor(id).storage &&
+                    (!best || trace.tensor(other).elements() > trace.tensor(*best).elements()))
+                    best = other;
+            }
+        }
+    }
+    REQUIRE(best);
+    return *best;
+}
+
+}  // namespace
+
+// Matrix units round operands to bf16 (2^-9), several products deep: results are near JAX's, root mean
+// square.
+TEST_CASE("TPU programs of JAX's steps compute what JAX computed") {
+    models::TpuConfig config;
+    models::Tpu tpu("tpu", config);
+    const target::TpuTarget target = models::target_of(config);
+    for (const std::string model : {"mlp", "conv", "lstm", "gpt_block"}) {
+        INFO(model);
+        const nlohmann::json values = nlohmann::json::parse(text_of(model + ".values.json"));
+        const hlo::Program program = program_of(model + ".mlir");
+        const lowering::TensorPlacement placement(program.trace, target);
+        std::vector<lowering::LoweredOp> lowered;
+        std::uint64_t workspace = 0;
+        for (trace::OpId op = 0; op < program.trace.ops.size(); ++op) {
+            lowered.push_back(lowering::lower(program.trace, op, target, placement));
+            INFO(program.trace.ops[op].name << ": " << lowered.back().reason_if_not);
+            REQUIRE(lowered.back().supported);
+            workspace = std::max(workspace, lowered.back().workspace_bytes);
+        }
+        tpu::Memory memory;
+        placement.allocate(memory, true, workspace);
+        write_inputs(program, values, [&](trace::TensorId id, const std::vector<double>& input) {
+            placement.write(memory, program.trace, used(program.trace, id), input);
+        });
+        models::TpuRunOptions options;
+        options.mode = models::TpuMode::functional;
+        for (const lowering::LoweredOp& op : lowered) {
+            for (const tpu::CoreProgram& core : op.program.cores) {
+                if (core.instructions.size() <= 1) continue;  // only halt
+                tpu.run(op.program, memory, options);
+                break;
+            }
+        }
+        for (std::size_t i = 0; i < program.results.size(); ++i) {
+            INFO("result " << i);
+            const nlohmann::json& expected = values["results"][i];
+            const std::vector<double> found =
+                read(program.results[i],
+                     placement.read(memory, program.trace, used(program.trace, program.results[i].tensor)));
+            const double size =
+                std::sqrt(expected["sum_of_squares"].get<double>() / static_cast<double>(found.size()));
+            double errors = 0;
+            const auto& samples = expected["samples"];
+            const std::size_t every = expected["every"];
+            for (std::size_t k = 0; k < samples.size(); ++k)
+                errors += std::pow(found.at(k * every) - samples[k].get<double>(), 2);
+            CHECK(std::sqrt(errors / static_cast<double>(samples.size())) <= 0.02 * size);
+        }
+    }
 }
 
 TEST_CASE("cut programs of JAX give a trace or an error, never a crash") {

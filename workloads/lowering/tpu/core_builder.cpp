@@ -245,7 +245,7 @@ void CoreBuilder::push(unsigned unit, const Tile& weights, std::uint64_t rows, s
 
 void CoreBuilder::matmul(unsigned unit, const Tile& activations, std::uint64_t rows, std::uint64_t depth,
                          std::uint64_t columns, std::uint64_t accumulator, bool accumulate,
-                         tpu::Bf16Part part) {
+                         tpu::Bf16Part part, bool same_weights) {
     tpu::Matmul matmul;
     matmul.unit = static_cast<std::uint8_t>(unit);
     matmul.vmem = static_cast<std::int64_t>(activations.address);
@@ -257,6 +257,7 @@ void CoreBuilder::matmul(unsigned unit, const Tile& activations, std::uint64_t r
     matmul.part = part;
     matmul.accumulator = narrow(accumulator);
     matmul.accumulate = accumulate;
+    matmul.next_weights = !same_weights;
     emit(matmul, {{activations.region, AccessKind::read}});
 }
 

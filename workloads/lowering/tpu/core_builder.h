@@ -91,7 +91,7 @@ class CoreBuilder {
               tpu::Bf16Part part = tpu::Bf16Part::high);
     void matmul(unsigned unit, const Tile& activations, std::uint64_t rows, std::uint64_t depth,
                 std::uint64_t columns, std::uint64_t accumulator, bool accumulate,
-                tpu::Bf16Part part = tpu::Bf16Part::high);
+                tpu::Bf16Part part = tpu::Bf16Part::high, bool same_weights = false);
     void pop(unsigned unit, const Tile& result, std::uint64_t rows, std::uint64_t columns,
              std::uint64_t accumulator, bool part = false);
 

@@ -5,6 +5,7 @@
 
 #include "isa/common/error.h"
 #include "workloads/expression/expression.h"
+#include "workloads/lowering/tpu/fp32_parts.h"
 #include "workloads/lowering/tpu/tile_transfer.h"
 #include "workloads/trace/shape.h"
 
@@ -13,15 +14,6 @@ namespace {
 
 using tpu::Bf16Part;
 using tpu::ElementType;
-
-/// Parts multiplied in each pass, the smallest products first.
-std::vector<std::pair<Bf16Part, Bf16Part>> parts_of(unsigned passes) {
-    using enum Bf16Part;
-    if (passes == 3) return {{middle, high}, {high, middle}, {high, high}};
-    if (passes == 6)
-        return {{middle, middle}, {low, high}, {high, low}, {middle, high}, {high, middle}, {high, high}};
-    return {{high, high}};
-}
 
 /// Element strides of a matrix operand and of its batches.
 struct Matrix {

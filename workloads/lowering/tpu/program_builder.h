@@ -27,6 +27,7 @@ class ProgramBuilder {
     ProgramBuilder(const trace::Trace& trace, trace::OpId op, const target::TpuTarget& target,
                    const TensorPlacement& placement);
 
+    const trace::Trace& trace() const { return trace_; }
     const trace::Op& op() const { return op_; }
     const target::TpuTarget& target() const { return target_; }
     const trace::Tensor& input(std::size_t i) const { return trace_.tensor(op_.inputs.at(i)); }

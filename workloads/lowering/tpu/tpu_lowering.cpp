@@ -4,8 +4,11 @@
 
 #include "isa/common/error.h"
 #include "workloads/lowering/tpu/attention_common.h"
+#include "workloads/lowering/tpu/convolution.h"
+#include "workloads/lowering/tpu/lstm_cell.h"
 #include "workloads/lowering/tpu/map.h"
 #include "workloads/lowering/tpu/matmul.h"
+#include "workloads/lowering/tpu/pooling.h"
 #include "workloads/lowering/tpu/program_builder.h"
 #include "workloads/lowering/tpu/reduce.h"
 #include "workloads/lowering/tpu/rows_by_index.h"
@@ -59,13 +62,19 @@ void lower_kind(ProgramBuilder& program, const TpuLoweringOptions& options) {
         case OpKind::random:
             return on_tpu::lower_random(program);
         case OpKind::convolution:
+            return on_tpu::lower_convolution(program, options);
         case OpKind::convolution_data_grad:
+            return on_tpu::lower_convolution_data_grad(program, options);
         case OpKind::convolution_weight_grad:
+            return on_tpu::lower_convolution_weight_grad(program, options);
         case OpKind::pooling:
+            return on_tpu::lower_pooling(program);
         case OpKind::pooling_grad:
+            return on_tpu::lower_pooling_grad(program);
         case OpKind::lstm_cell:
+            return on_tpu::lower_lstm_cell(program);
         case OpKind::lstm_cell_grad:
-            throw Unsupported{"no program for " + name_of(program.op().kind)};
+            return on_tpu::lower_lstm_cell_grad(program);
         case OpKind::host_copy:
             throw Unsupported{"a copy between host and device is not the core's work"};
         case OpKind::collective:

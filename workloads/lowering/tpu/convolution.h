@@ -1,0 +1,17 @@
+// Convolutions on the matrix units, im2col on the fly: the pixels under a row of a window lie side by side in
+// VMEM (channels last), so that an activation row of a matrix product is read straight from the image, from
+// pixel to pixel. Nothing is copied but the borders' zeros.
+#pragma once
+
+#include "workloads/lowering/tpu/lowering_options.h"
+#include "workloads/lowering/tpu/program_builder.h"
+
+namespace heddle::lowering::on_tpu {
+
+void lower_convolution(ProgramBuilder& program, const TpuLoweringOptions& options);
+/// Each of the strides' phases is a convolution of dy with every so-manieth tap of the window.
+void lower_convolution_data_grad(ProgramBuilder& program, const TpuLoweringOptions& options);
+/// Sums over pixels: pixels of x under the window are the weights, dy turned on its side the activations.
+void lower_convolution_weight_grad(ProgramBuilder& program, const TpuLoweringOptions& options);
+
+}  // namespace heddle::lowering::on_tpu
