@@ -75,8 +75,9 @@ bool RaceDetector::is_before(const Mark& earlier, Access access) const {
 void RaceDetector::visit(Cell& cell, Access access, const char* memory, std::uint64_t address) {
     const auto fail = [&](const Mark& earlier) {
         throw Error(std::string("race: nothing puts these two in order at ") + memory + " byte " +
-                    std::to_string(address) + " of core " + std::to_string(core_) + ":\n  " +
-                    disassemble(*earlier.instruction) + "\n  " + disassemble(*present_.instruction));
+                        std::to_string(address) + " of core " + std::to_string(core_) + ":\n  " +
+                        disassemble(*earlier.instruction) + "\n  " + disassemble(*present_.instruction),
+                    {"", present_.instruction->line, ""}, "let one wait for a flag of the other");
     };
     if (!is_before(cell.writer, access)) fail(cell.writer);
     if (!access.write) {

@@ -38,6 +38,8 @@ class CoreValidator {
     /// Tokens added to and taken from flags over the whole run: (core, flag) -> count.
     using Tokens = std::map<std::pair<std::size_t, std::size_t>, std::uint64_t>;
     Tokens signalled, awaited;
+    /// The first instruction that waits for a flag.
+    std::map<std::pair<std::size_t, std::size_t>, const Instruction*> waiting;
 
   private:
     [[noreturn]] void fail(const std::string& problem, const std::string& remedy = "") const {
@@ -260,6 +262,7 @@ class CoreValidator {
                      "name each flag once, as flag:count");
             }
             awaited[{core_, wait.flag}] += times_ * wait.count;
+            waiting.emplace(std::pair{core_, std::size_t{wait.flag}}, &instruction);
         }
         for (const FlagSignal& signal : instruction.signals) {
             const auto core = signal.core < 0 ? core_ : static_cast<std::size_t>(signal.core);
@@ -291,20 +294,24 @@ void validate(const Program& program, const Limits& limits, const std::string& f
                     {file, 0, ""});
     }
     CoreValidator::Tokens signalled, awaited;
+    std::map<std::pair<std::size_t, std::size_t>, const Instruction*> waiting;
     for (std::size_t core = 0; core < program.cores.size(); ++core) {
         CoreValidator validator(program, core, limits, file);
         validator.run();
         for (const auto& [flag, count] : validator.signalled) signalled[flag] += count;
         for (const auto& [flag, count] : validator.awaited) awaited[flag] += count;
+        waiting.insert(validator.waiting.begin(), validator.waiting.end());
     }
     for (const auto& [flag, count] : awaited) {
         const auto given = signalled.find(flag);
         const std::uint64_t supply = given == signalled.end() ? 0 : given->second;
         if (supply < count) {
+            const Instruction& first = *waiting.at(flag);
             throw Error("program " + program.name + ": flag " + std::to_string(flag.second) + " of core " +
                             std::to_string(flag.first) + " is waited for " + std::to_string(count) +
-                            " times but signalled only " + std::to_string(supply) + " times",
-                        {file, 0, ""}, "the program would never end");
+                            " times but signalled only " + std::to_string(supply) +
+                            " times; the first to wait is " + mnemonic(first.operation),
+                        {file, first.line, ""}, "the program would never end");
         }
     }
 }

@@ -13,6 +13,7 @@
 #include "sim/report/summary.h"
 #include "sim/report/table.h"
 #include "sim/run/simulate.h"
+#include "sim/run/tpu_program.h"
 #include "sim/sass/entry_text.h"
 #include "sim/sass/run_traces.h"
 
@@ -44,11 +45,9 @@ void print_tables(const Options& options, const sim::RunResult& result) {
     print(text);
 }
 
-// Recorded machine code: no model, no values, no folder of results.
-void run_recorded(const Options& options) {
-    const auto refuse = [](bool given, const char* option) {
-        if (given)
-            throw Error("is for training steps, not for recorded kernels", {option, 0, ""}, "leave it out");
+void refuse_options_of_steps(const Options& options, const std::string& instead) {
+    const auto refuse = [&](bool given, const char* option) {
+        if (given) throw Error("is for training steps, not for " + instead, {option, 0, ""}, "leave it out");
     };
     refuse(options.simulate.numerics, "--numerics");
     refuse(options.simulate.sample, "--sample");
@@ -56,6 +55,11 @@ void run_recorded(const Options& options) {
     refuse(!options.widths.empty(), "--widths");
     refuse(!options.model_options.empty(), "--option");
     refuse(options.simulate.steps != 1, "--steps");
+}
+
+// Recorded machine code: no model, no values, no folder of results.
+void run_recorded(const Options& options) {
+    refuse_options_of_steps(options, "recorded kernels");
     sass::TraceRunOptions run;
     run.jobs = options.simulate.jobs;
     run.tick_every_cycle = options.simulate.tick_every_cycle;
@@ -79,9 +83,24 @@ void run_recorded(const Options& options) {
     print(options.json ? json : sass::format_trace_run(result));
 }
 
+/// A TPU program as text: no model, no folder of results.
+void run_program(const Options& options) {
+    refuse_options_of_steps(options, "TPU programs, which are always checked with values");
+    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides);
+    const sim::TpuProgramRun run =
+        sim::run_tpu_program(options.workload, hardware, options.simulate.tick_every_cycle);
+    const std::string json = sim::tpu_program_json(run);
+    if (!options.out.empty()) write_file(options.out, json);
+    print(options.json ? json : sim::format_tpu_program(run));
+}
+
 void simulate(Options options) {
     if (sass::names_traces(options.workload)) {
         run_recorded(options);
+        return;
+    }
+    if (sim::is_tpu_program(options.workload)) {
+        run_program(options);
         return;
     }
     if (!options.unknown_as.empty())
@@ -127,10 +146,10 @@ void add_simulate_command(CLI::App& app) {
     CLI::App* command = app.add_subcommand(
         "simulate", "Says how long a training step takes on a device, and what it is waiting for.");
     command
-        ->add_option(
-            "WORKLOAD", options->workload,
-            "a model (`heddle trace models` lists them), a trace file, or recorded kernels: kernelslist.g, "
-            ".traceg, .tracez")
+        ->add_option("WORKLOAD", options->workload,
+                     "a model (`heddle trace models` lists them), a trace file, XLA's text of a step, "
+                     "recorded kernels "
+                     "(kernelslist.g, .traceg, .tracez), or a TPU program as text")
         ->required();
     command->add_option("--hardware", options->hardware, "a device's name, or a hardware file")
         ->type_name("NAME|FILE")
@@ -172,7 +191,8 @@ void add_simulate_command(CLI::App& app) {
     command
         ->add_option(
             "--out", options->out,
-            "folder to write (default: heddle-run-WORKLOAD-HARDWARE); of recorded kernels a JSON file")
+            "folder to write (default: heddle-run-WORKLOAD-HARDWARE); of recorded kernels and TPU programs a "
+            "JSON file")
         ->type_name("DIR");
     command
         ->add_option("--dump-program", options->simulate.dump_programs,
@@ -185,6 +205,8 @@ void add_simulate_command(CLI::App& app) {
         "  heddle simulate mlp --hardware h100-sxm\n"
         "  heddle simulate mlp --batch 256 --widths 784,4096,4096,10 --hardware tpu-v3 --json\n"
         "  heddle simulate step.et --hardware h100-sxm --set sm.count=144 --out wider\n"
+        "  heddle simulate step.mlir --hardware tpu-v5e --numerics\n"
+        "  heddle simulate examples/tpu/two-tiles.tpu --hardware tpu-v4\n"
         "  heddle simulate traces/kernelslist.g --hardware a100-sxm\n"
         "  heddle simulate kernel-7.traceg.xz --hardware a100-sxm --json");
     command->callback([options] { simulate(*options); });

@@ -312,3 +312,71 @@ TEST_CASE("simulate leaves a run, and says the same twice") {
         CHECK(heddle(folder, command + "first").code == 0);  // an earlier run is replaced
     }
 }
+
+namespace {
+
+const char* const kTpuProgram = R"(program small
+core {
+  dma.load vmem 0x0 hbm 0x0 rows 128 row_bytes 512 vmem_stride 512 hbm_stride 512 signals 0
+  dma.load vmem 0x20000 hbm 0x10000 rows 128 row_bytes 512 vmem_stride 512 hbm_stride 512 signals 2
+  push unit 0 vmem 0x0 rows 128 columns 128 stride 512 type fp32 after 0
+  matmul unit 0 vmem 0x20000 rows 128 depth 128 columns 128 stride 512 type fp32 accumulator 0 after 2
+  pop unit 0 vmem 0x10000 rows 128 columns 128 stride 512 type fp32 accumulator 0 signals 1
+  dma.store vmem 0x10000 hbm 0x20000 rows 128 row_bytes 512 vmem_stride 512 hbm_stride 512 after 1
+  halt
+}
+)";
+
+}  // namespace
+
+TEST_CASE("a TPU program as text runs, and bad ones name their instruction") {
+    const Folder folder;
+    const auto run = [&](const std::string& from, const std::string& to,
+                         const std::string& hardware = "tpu-v4") {
+        std::string text = kTpuProgram;
+        if (!from.empty()) text.replace(text.find(from), from.size(), to);
+        std::ofstream(folder.path() / "small.tpu") << text;
+        return heddle(folder, "simulate small.tpu --json --hardware " + hardware);
+    };
+    const Outcome good = run("", "");
+    REQUIRE(good.code == 0);
+    CHECK(Json::parse(good.out)["macs"] == 128 * 128 * 128);
+    CHECK(Json::parse(good.out)["checked"] == true);
+    using Catch::Contains;
+    struct Bad {
+        std::string from, to, line, what;
+    };
+    for (const Bad& bad :
+         {Bad{" after 0\n", "\n", ":5:", "race"},
+          Bad{"matmul unit 0 vmem 0x20000 ", "matmul unit 0 vmem 0x40000 ", ":6:", "use before load"},
+          Bad{"pop unit 0 vmem 0x10000", "pop unit 0 vmem 0xfff000000", ":7:", "VMEM"},
+          Bad{"after 1\n", "after 7\n", ":8:", "never end"}, Bad{"halt\n", "", ":2:", "halt"}}) {
+        INFO(bad.what);
+        const Outcome outcome = run(bad.from, bad.to);
+        CHECK(outcome.code == 2);
+        CHECK(outcome.out.empty());
+        CHECK_THAT(outcome.err,
+                   Contains("small.tpu" + (bad.what == "halt" ? "" : bad.line)) && Contains(bad.what));
+        CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
+    }
+    // Two units that wait for each other.
+    const Outcome circle = run(" signals 0\n", " after 1 signals 0\n");
+    CHECK(circle.code == 2);
+    const Outcome wrong = run("", "", "h100-sxm");
+    CHECK(wrong.code == 2);
+    CHECK_THAT(wrong.err, Contains("TPU"));
+}
+
+TEST_CASE("a dumped TPU program takes the cycles of its step") {
+    const Folder folder;
+    std::ofstream(folder.path() / "p.hlo")
+        << "HloModule p\nENTRY e {\n  a = bf16[256,384]{1,0} parameter(0)\n  b = "
+           "bf16[384,128]{1,0} parameter(1)\n  ROOT c = bf16[256,128]{1,0} dot(a, b), "
+           "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n";
+    const Outcome step = heddle(folder, "simulate p.hlo --hardware tpu-v3 --no-out --json --dump-program d");
+    REQUIRE(step.code == 0);
+    const Outcome program = heddle(folder, "simulate d/0000-matmul.tpu --hardware tpu-v3 --json");
+    REQUIRE(program.code == 0);
+    CHECK(Json::parse(program.out)["seconds"].get<double>() * 1e6 ==
+          Approx(Json::parse(step.out)["device_busy_us"].get<double>()));
+}

@@ -1,0 +1,20 @@
+// How much memory a program touches.
+#pragma once
+
+#include <cstdint>
+
+#include "isa/tpu/program.h"
+
+namespace heddle::tpu {
+
+struct Footprint {
+    std::uint64_t vmem_bytes = 0;  ///< of the core that uses most
+    std::uint64_t hbm_bytes =
+        0;                       ///< one past the last byte; gathers and scatters may reach their whole table
+    std::uint64_t accessed = 0;  ///< bytes of all accesses, repeats included
+};
+
+/// The program must have passed validate().
+Footprint footprint(const Program& program);
+
+}  // namespace heddle::tpu

@@ -1,0 +1,143 @@
+#include "sim/run/tpu_program.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "isa/common/error.h"
+#include "isa/tpu/assembler.h"
+#include "isa/tpu/footprint.h"
+#include "isa/tpu/race_detector.h"
+#include "models/tpu/tpu.h"
+
+namespace heddle::sim {
+namespace {
+
+/// Beyond this the check would take longer than the run.
+constexpr std::uint64_t kMostChecked = 1ull << 30;
+
+std::string read(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file) throw Error("cannot be read", {path, 0, ""}, "is the path right?");
+    std::stringstream text;
+    text << file.rdbuf();
+    return text.str();
+}
+
+/// Errors of a program name its file.
+template <class Run>
+auto in_program(const std::string& path, Run run) {
+    try {
+        return run();
+    } catch (const Error& error) {
+        if (!error.where().file.empty()) throw;
+        throw Error(error.problem(), {path, error.where().line, error.where().key}, error.remedy());
+    }
+}
+
+std::vector<std::pair<std::string, double>> times_of(const models::MatrixBreakdown& where) {
+    const double told = where.raw_stall + where.input_stall + where.dma_wait + where.result_stall;
+    return {{"useful", where.useful},
+            {"unused", where.unused},
+            {"weight stall", where.weight_stall},
+            {"weight shift", where.weight_shift},
+            {"RAW stall", where.raw_stall},
+            {"input stall", where.input_stall},
+            {"DMA wait", where.dma_wait},
+            {"results", where.result_stall},
+            {"no instruction", std::max(0.0, where.non_matrix - told)}};
+}
+
+}  // namespace
+
+bool is_tpu_program(const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    for (std::string line; std::getline(file, line);) {
+        std::istringstream words(line);
+        std::string word;
+        if (!(words >> word) || word[0] == '#') continue;
+        return word == "program" || word == "kernel" || word == "core";
+    }
+    return false;
+}
+
+TpuProgramRun run_tpu_program(const std::string& path, const Hardware& hardware, bool tick_every_cycle) {
+    if (hardware.is_gpu())
+        throw Error("`" + hardware.name + "` is a GPU", {"--hardware", 0, ""}, "TPU programs need a TPU");
+    const models::TpuConfig& config = hardware.tpu();
+    const tpu::Program program = tpu::assemble(read(path), path);
+    const tpu::Limits limits = models::limits_of(config);
+    tpu::validate(program, limits, path);
+    const tpu::Footprint footprint = tpu::footprint(program);
+    TpuProgramRun run;
+    run.file = path;
+    run.program = program.name;
+    run.hardware = hardware.name;
+    run.vmem_bytes = footprint.vmem_bytes;
+    run.hbm_bytes = footprint.hbm_bytes;
+    run.checked = footprint.accessed <= kMostChecked && footprint.hbm_bytes <= kMostChecked;
+    return in_program(path, [&] {
+        tpu::Memory timed, untimed;
+        if (footprint.hbm_bytes > 0) {
+            timed.allocate_at("HBM", 0, footprint.hbm_bytes, run.checked);
+            untimed.allocate_at("HBM", 0, footprint.hbm_bytes, run.checked);
+        }
+        if (run.checked) {
+            tpu::Limits small = limits;
+            small.vmem_bytes = (footprint.vmem_bytes + 511) / 512 * 512;
+            tpu::RaceDetector detector(program, small, true);
+            tpu::execute(program, untimed, small, &detector);
+        }
+        models::Tpu device("tpu", config);
+        models::TpuRunOptions options;
+        options.mode = run.checked ? models::TpuMode::functional : models::TpuMode::timing;
+        options.tick_every_cycle = tick_every_cycle;
+        run.result = device.run(program, timed, options);
+        if (run.checked && footprint.hbm_bytes > 0 &&
+            timed.allocations()[0].data != untimed.allocations()[0].data)
+            throw Error("the timed run left other values than the untimed one", {path, 0, ""});
+        return run;
+    });
+}
+
+std::string format_tpu_program(const TpuProgramRun& run) {
+    const models::TpuResult& result = run.result;
+    std::string text =
+        fmt::format("{} ({}) on {}\n{} cycles, {:.4g} us, bound by {}\n", run.file, run.program, run.hardware,
+                    result.cycles, result.seconds * 1e6, result.bound_by);
+    text += fmt::format(
+        "{} instructions, {} multiply-accumulates, {} bytes loaded, {} stored; {} of VMEM, {} of HBM\n",
+        result.instructions, result.macs, result.bytes_loaded, result.bytes_stored, run.vmem_bytes,
+        run.hbm_bytes);
+    text += fmt::format("busy: matrix units {:.1f} %, vector unit {:.1f} %, HBM {:.1f} %\n",
+                        100 * result.matrix_busy, 100 * result.vector_busy, 100 * result.hbm_busy);
+    text += "time of the matrix units:";
+    for (const auto& [name, share] : times_of(result.where))
+        text += fmt::format(" {} {:.1f} %,", name, 100 * share);
+    text.back() = '\n';
+    text += run.checked ? "no race, no use before a load; the same values without time\n"
+                        : "too large to look for races and uses before a load\n";
+    return text;
+}
+
+std::string tpu_program_json(const TpuProgramRun& run) {
+    nlohmann::ordered_json json{{"file", run.file},
+                                {"program", run.program},
+                                {"hardware", run.hardware},
+                                {"cycles", run.result.cycles},
+                                {"seconds", run.result.seconds},
+                                {"bound_by", run.result.bound_by},
+                                {"instructions", run.result.instructions},
+                                {"macs", run.result.macs},
+                                {"bytes_loaded", run.result.bytes_loaded},
+                                {"bytes_stored", run.result.bytes_stored},
+                                {"vmem_bytes", run.vmem_bytes},
+                                {"hbm_bytes", run.hbm_bytes},
+                                {"checked", run.checked}};
+    for (const auto& [name, share] : times_of(run.result.where)) json["time_by_reason"][name] = share;
+    return json.dump(2) + "\n";
+}
+
+}  // namespace heddle::sim
