@@ -137,10 +137,11 @@ std::vector<GemmChoice> mma_candidates(const GemmShape& shape, ElementType type,
     };
     for (const Extents& extents : kTiles) {
         if (!worth_a_look(extents, shape, copy_elements, target)) continue;
-        for (const unsigned k : {32u, 64u}) {
-            // Each thread has at least one copy of 16 bytes of each operand.
-            if (std::min(extents.m, extents.n) * k < 128 * 8) continue;
-            for (const unsigned ctas_per_sm : {1u, 2u, 3u, 4u}) consider(extents, k, ctas_per_sm);
+        for (const unsigned ctas_per_sm : {1u, 2u, 3u, 4u}) {
+            // Rows of 128 bytes, so that memory is asked for whole lines; of 64 where that leaves two stages.
+            const std::optional<GemmTile> wide = staged_tile(extents.m, extents.n, 64, ctas_per_sm, target);
+            const bool narrow = shape.k <= 32 || !wide || wide->stages < 3;
+            consider(extents, narrow ? 32 : 64, ctas_per_sm);
         }
     }
     return choices;
