@@ -16,36 +16,71 @@ void describe(ConstantCacheConfig& config, ParameterList& list) {
              "Load to use of a constant, hit, all threads at one address.");
     list.add("constant_cache.address_interval", config.address_interval, cycles, 0, 64,
              "For each further address among the threads of a warp.");
-    list.add("constant_cache.l2_latency", config.l2_latency, cycles, 1, 10000,
-             "More when the line comes from L2.");
     list.add("constant_cache.parameters_prefetched", config.parameters_prefetched, count, 0, 1,
              "true: kernel parameters are near the SMs when a kernel starts.");
 }
 
-void ConstantCache::begin(const ConstantCacheConfig& config, unsigned sub_cores) {
+void ConstantCache::begin(const ConstantCacheConfig& config, const InstructionCacheConfig& behind,
+                          unsigned sub_cores, LineRequests& l2) {
     config_ = config;
+    ask_latency_ = behind.miss_latency;
+    return_latency_ = behind.return_latency;
+    l2_ = &l2;
     operands_.assign(sub_cores, {});
     loads_.clear();
+    behind_.clear();
+    pending_.clear();
 }
 
-std::uint32_t ConstantCache::touch(std::vector<std::uint32_t>& ready, std::size_t line, std::uint32_t now,
-                                   bool near) {
-    if (line >= ready.size()) ready.resize(line + 1, kAbsent);
-    if (ready[line] == kAbsent) ready[line] = now + config_.miss_latency + (near ? 0 : config_.l2_latency);
-    return std::max(ready[line], now);
+std::uint32_t& ConstantCache::place(Lines& lines, std::uint32_t line) {
+    if (line >= lines.size()) lines.resize(line + 1, kAbsent);
+    return lines[line];
+}
+
+/// When a line is in one of the small caches.
+std::uint32_t ConstantCache::touch(Lines& cache, std::uint32_t line, std::uint32_t now) {
+    std::uint32_t& ready = place(cache, line);
+    if (ready == kAbsent) {
+        std::uint32_t& behind = place(behind_, line);
+        if (behind == kAbsent && line < kBankLines && config_.parameters_prefetched) behind = 0;
+        if (behind == kAbsent) {
+            behind = kPendingCycle;
+            l2_->ask(FetchKind::constants, line / 2, line % 2 == 0 ? 0b0011 : 0b1100, now + ask_latency_);
+        }
+        ready = behind == kPendingCycle ? kPendingCycle : std::max(behind, now) + config_.miss_latency;
+    }
+    if (ready != kPendingCycle) return std::max(ready, now);
+    pending_.push_back(line);
+    return kPendingCycle;
+}
+
+std::uint32_t ConstantCache::arrive(std::uint32_t line, Cycle at) {
+    const auto ready = static_cast<std::uint32_t>(at + return_latency_);
+    const auto settle = [line, ready](Lines& lines) {
+        if (line < lines.size() && lines[line] == kPendingCycle) lines[line] = ready;
+    };
+    settle(behind_);
+    settle(loads_);
+    for (Lines& cache : operands_) settle(cache);
+    return ready;
 }
 
 std::uint32_t ConstantCache::load(const ptx::MemoryAccess& access, std::uint32_t start) {
     std::array<std::uint64_t, ptx::kWarpSize> addresses;
     unsigned count = 0;
     std::uint32_t ready = start;
+    pending_.clear();
+    const std::uint32_t first = access.space == ptx::StateSpace::parameter ? 0 : kBankLines;
     for (std::uint32_t lanes = access.lanes; lanes != 0; lanes &= lanes - 1) {
         const std::uint64_t address = access.address[static_cast<unsigned>(std::countr_zero(lanes))];
         const auto end = addresses.begin() + count;
         if (std::find(addresses.begin(), end, address) != end) continue;
         addresses[count++] = address;
-        if (config_.enabled)
-            ready = std::max(ready, touch(loads_, address / kLineBytes % 1024, start, false));
+        if (!config_.enabled) continue;
+        const auto line = first + static_cast<std::uint32_t>(address / kConstantLineBytes % kBankLines);
+        if (std::find(pending_.begin(), pending_.end(), line) != pending_.end()) continue;
+        const std::uint32_t there = touch(loads_, line, start);
+        if (there != kPendingCycle) ready = std::max(ready, there);
     }
     const double further = count > 1 ? (count - 1) * config_.address_interval : 0;
     return ready + config_.load_latency + static_cast<std::uint32_t>(std::lround(further));

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "isa/ptx/execution.h"
 #include "models/common/parameter.h"
+#include "models/gpu/instruction_fetch.h"
+#include "models/gpu/line_requests.h"
 
 namespace heddle::models::gpu {
 
@@ -14,33 +17,54 @@ struct ConstantCacheConfig {
     std::uint32_t miss_latency = 79;    ///< cycles from L1.5 to the operands of a sub-core
     std::uint32_t load_latency = 29;    ///< cycles, a load with an address of its own for each lane, hit
     double address_interval = 4;        ///< cycles for each further address of a warp's load
-    std::uint32_t l2_latency = 264;     ///< cycles more when L1.5 does not have the line
     bool parameters_prefetched = true;  ///< L1.5 has the kernel's parameters when it starts
 };
 void describe(ConstantCacheConfig& config, ParameterList& list);
 
-/// The constant caches of an SM. The first touch of a line by a sub-core takes time; lines are never evicted,
-/// as the bank of 64 KiB mostly fits.
+/// The constant caches of an SM: one for the operands of each sub-core, one for loads, and L1.5 behind them,
+/// which asks L2 for what it lacks as the instruction cache does. Lines are never evicted, as the bank of 64
+/// KiB mostly fits.
 class ConstantCache {
   public:
-    void begin(const ConstantCacheConfig& config, unsigned sub_cores);
+    /// `behind`: what L1.5 has in common with the instruction cache. `l2` must outlive the run.
+    void begin(const ConstantCacheConfig& config, const InstructionCacheConfig& behind, unsigned sub_cores,
+               LineRequests& l2);
     /// An operand at byte `address` of the parameters. Returns the cycle in which it is there: `now` when the
-    /// sub-core has touched the line before.
+    /// sub-core has touched the line before, kPendingCycle when L2 will answer.
     std::uint32_t parameter(unsigned sub_core, std::uint32_t address, std::uint32_t now) {
         if (!config_.enabled) return now;
-        return touch(operands_[sub_core], address / kLineBytes, now, config_.parameters_prefetched);
+        pending_.clear();
+        return touch(operands_[sub_core], address / kConstantLineBytes, now);
     }
-    /// A load of a warp that begins in cycle `start`. Returns the cycle in which its last value is there.
+    /// A load of a warp that begins in cycle `start`. Returns the cycle in which its last value is there, of
+    /// those that L2 need not be asked for: pending() tells of those.
     std::uint32_t load(const ptx::MemoryAccess& access, std::uint32_t start);
 
+    /// Lines that the last parameter() or load() has to wait for.
+    const std::vector<std::uint32_t>& pending() const { return pending_; }
+    /// L2's answer has come to the SM in cycle `at`. Returns the cycle in which who waits for it has it.
+    std::uint32_t arrive(std::uint32_t line, Cycle at);
+    /// Of a line as L2 knows it, what arrives with `sectors`: lines of this cache from the first to before
+    /// the last.
+    static std::pair<std::uint32_t, std::uint32_t> lines_of(std::uint32_t line, SectorMask sectors) {
+        return {2 * line + ((sectors & 0b0011) != 0 ? 0 : 1), 2 * line + ((sectors & 0b1100) != 0 ? 2 : 1)};
+    }
+
   private:
-    static constexpr std::uint32_t kLineBytes = 64;
+    static constexpr std::uint32_t kConstantLineBytes = 64;
+    /// The bank of constants lies behind the parameters.
+    static constexpr std::uint32_t kBankLines = 1024;
     static constexpr std::uint32_t kAbsent = ~std::uint32_t{0};
-    std::uint32_t touch(std::vector<std::uint32_t>& ready, std::size_t line, std::uint32_t now, bool near);
+    using Lines = std::vector<std::uint32_t>;  ///< by line: when it came, kPendingCycle or kAbsent
+    static std::uint32_t& place(Lines& lines, std::uint32_t line);
+    std::uint32_t touch(Lines& cache, std::uint32_t line, std::uint32_t now);
 
     ConstantCacheConfig config_;
-    std::vector<std::vector<std::uint32_t>> operands_;  // by sub-core and line: when it came
-    std::vector<std::uint32_t> loads_;                  // the same of the cache for loads
+    Cycle ask_latency_ = 0, return_latency_ = 0;
+    LineRequests* l2_ = nullptr;
+    std::vector<Lines> operands_;  // by sub-core
+    Lines loads_, behind_;
+    std::vector<std::uint32_t> pending_;
 };
 
 }  // namespace heddle::models::gpu

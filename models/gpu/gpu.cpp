@@ -50,7 +50,8 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const GpuConfig& config)
       gpcs("gpc"),
       slices("l2_slice"),
       channels("memory_channel"),
-      config_(checked(config)) {
+      config_(checked(config)),
+      hash_(config_.l2.slices, config_.l2.partitions, chunk_bits_of(config_.l2.interleave_bytes)) {
     constexpr std::size_t kUsualBytes = std::size_t{192} << 20;  // of a GPU and its thread blocks
     prefer_huge_pages(kUsualBytes);
     const std::uint32_t slices_per_channel = config.l2.slices / config.hbm.channels;
@@ -171,27 +172,16 @@ KernelSummary Gpu::tally(const LaunchPlan& plan, Cycle until) {
 }
 
 void Gpu::preload(const std::vector<L2Residency>& resident) {
-    const PartitionedHash hash(config_.l2.slices, config_.l2.partitions,
-                               chunk_bits_of(config_.l2.interleave_bytes));
     for (const L2Residency& range : resident) {
         if (range.bytes == 0) continue;
         const std::uint64_t last = (range.base + range.bytes - 1) / kLineBytes;
-        for (std::uint64_t number = range.base / kLineBytes; number <= last; ++number) {
-            const auto line = static_cast<std::uint32_t>(number);  // as requests name it
-            // What a kernel wrote lies in the line's home alone; what it read, in every partition.
-            const PartitionedHash::Place place = hash.place(line);
-            for (std::uint32_t partition = 0; partition < config_.l2.partitions; ++partition) {
-                if (range.dirty && partition != place.home) continue;
-                slices[hash.slice(place.position, partition)].preload(line, range.dirty);
-            }
-        }
+        for (std::uint64_t number = range.base / kLineBytes; number <= last; ++number)
+            preload_line(number, range.dirty);
     }
 }
 
 // Sampling: L2 as it is after these accesses.
 LeftOutMemory Gpu::pass(const LeftOutTraffic& traffic) {
-    const PartitionedHash hash(config_.l2.slices, config_.l2.partitions,
-                               chunk_bits_of(config_.l2.interleave_bytes));
     std::vector<std::uint32_t> partition_of(sms.size());
     for (const Gpc& gpc : gpcs)
         for (const std::uint32_t sm : gpc.members()) partition_of[sm] = gpc.partition();
@@ -199,16 +189,53 @@ LeftOutMemory Gpu::pass(const LeftOutTraffic& traffic) {
     memory.used = traffic.accesses() != 0;
     for (const std::vector<LeftOutAccess>& turn : traffic.turns()) {
         for (const LeftOutAccess& one : turn) {
-            const PartitionedHash::Place place = hash.place(one.line);
+            const PartitionedHash::Place place = hash_.place(one.line);
             const auto pass = [&](std::uint32_t partition) {
-                slices[hash.slice(place.position, partition)].pass(one.line, one.sectors, one.write,
-                                                                   memory.read, memory.written);
+                slices[hash_.slice(place.position, partition)].pass(one.line, one.sectors, one.write,
+                                                                    memory.read, memory.written);
             };
             pass(place.home);
             if (!one.write && partition_of[one.sm] != place.home) pass(partition_of[one.sm]);
         }
     }
     return memory;
+}
+
+void Gpu::preload_line(std::uint64_t number, bool dirty, bool spare_dirty) {
+    const auto line = static_cast<std::uint32_t>(number);  // as requests name it
+    // What a kernel wrote lies in the line's home alone; what it read, in every partition.
+    const PartitionedHash::Place place = hash_.place(line);
+    for (std::uint32_t partition = 0; partition < config_.l2.partitions; ++partition) {
+        if (dirty && partition != place.home) continue;
+        slices[hash_.slice(place.position, partition)].preload(line, dirty, spare_dirty);
+    }
+}
+
+/// A kernel's code lies in L2 when it starts: an earlier launch, or its upload, has brought it there
+/// (assumption). What comes later may push it out. Of recorded code more may become known during the run.
+/// Lines that the launch brings to all SMs matter only where they do not stay there.
+void Gpu::preload_code(std::uint32_t& known, std::uint32_t lines) {
+    const InstructionCacheConfig& cache = config_.instruction_cache;
+    if (!cache.enabled) return;
+    if (std::uint64_t{lines} * kLineBytes <= cache.l1_bytes)
+        known = std::max(known, static_cast<std::uint32_t>(cache.launch_prefetch / kLineBytes));
+    for (; known < lines; ++known) preload_line(kCodeLines + known, false, true);
+}
+
+/// So do parameters that the launch does not bring to the SMs, and the bank of constants where it is used.
+void Gpu::preload_constants(const LaunchSource& source) {
+    if (!config_.constant_cache.enabled) return;
+    constexpr std::uint64_t kBankLines = 64 * 1024 / kLineBytes;  // parameters; then as many constants
+    const std::uint64_t bytes = source.launch().parameters.size();
+    for (std::uint64_t line = 0; line * kLineBytes < bytes; ++line) {
+        if (config_.constant_cache.parameters_prefetched) break;
+        preload_line(kConstantLines + line, false);
+    }
+    bool constants = false;
+    for (std::size_t i = 0; i < source.instruction_count() && !constants; ++i)
+        constants = source.instruction(i).space == ptx::StateSpace::constant;
+    for (std::uint64_t line = 0; constants && line < kBankLines; ++line)
+        preload_line(kConstantLines + kBankLines + line, false);
 }
 
 void Gpu::check_clusters(const LaunchSource& source) const {
@@ -237,13 +264,19 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     plan.source = &source;
     plan.launch = &launch;
     plan.kernel = time_kernel(source, config_);
-    source.set_observer([&] { extend(plan.kernel, source, config_); });
+    std::uint32_t known_lines = 0;
+    source.set_observer([&] {
+        extend(plan.kernel, source, config_);
+        preload_code(known_lines, plan.kernel.lines);
+    });
     plan.occupancy = occupancy(config_, static_cast<unsigned>(launch.block.count()),
                                source.registers_per_thread(), source.shared_bytes());
     const std::uint64_t ctas = launch.grid.count();
     if (ctas == 0)
         throw Error("kernel " + source.name() + " is launched with an empty grid", {},
                     "launch at least one block");
+    preload_code(known_lines, plan.kernel.lines);
+    preload_constants(source);
     preload(options.resident);
     plan.profile = options.profile;
     plan.audit = options.audit;
@@ -315,6 +348,10 @@ Ledger Gpu::ledger(const KernelResult& result, std::uint64_t ctas) const {
     for (const Sm& sm : sms) {
         ledger.sm_requested_sectors += sm.load_store().statistics().requested_sectors;
         ledger.sm_received_sectors += sm.load_store().statistics().received_sectors;
+        const LineFetchStatistics& lines = sm.line_fetch().statistics();
+        ledger.sm_requested_sectors += lines.requested_sectors;
+        ledger.sm_received_sectors += lines.received_sectors;
+        ledger.sm_loaded_sectors += lines.requested_sectors;
         const LoadStoreStatistics& threads = sm.load_store().statistics();
         const BulkCopyStatistics& copies = sm.bulk_copies().statistics();
         ledger.sm_loaded_sectors += threads.loaded_sectors + copies.load_sectors + copies.prefetched_sectors;

@@ -86,6 +86,9 @@ class Gpu : public sc_core::sc_module {
     void reset_blocks();
     Ledger ledger(const KernelResult& result, std::uint64_t ctas) const;
     void preload(const std::vector<L2Residency>& resident);
+    void preload_line(std::uint64_t number, bool dirty, bool spare_dirty = false);
+    void preload_code(std::uint32_t& known, std::uint32_t lines);
+    void preload_constants(const LaunchSource& source);
     void check_clusters(const LaunchSource& source) const;
     bool resume_stalled();
     KernelSummary tally(const LaunchPlan& plan, Cycle until);
@@ -96,6 +99,7 @@ class Gpu : public sc_core::sc_module {
     [[noreturn]] void report_deadlock(const std::string& kernel, const std::string& problem);
 
     GpuConfig config_;
+    const PartitionedHash hash_;
     std::shared_ptr<DramModel> dram_;  // in place of Heddle's own
     MemoryRequestPool pool_;
 };

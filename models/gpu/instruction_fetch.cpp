@@ -14,8 +14,12 @@ void describe(InstructionCacheConfig& config, ParameterList& list) {
              "Instruction cache behind the sub-cores of an SM.");
     list.add("instruction_cache.latency", config.latency, cycles, 1, 1000,
              "A line of 8 instructions from there to a sub-core.");
-    list.add("instruction_cache.l2_latency", config.l2_latency, cycles, 1, 10000,
-             "More when the line comes from L2.");
+    list.add(
+        "instruction_cache.miss_latency", config.miss_latency, cycles, 1, 1000,
+        "From a sub-core's request for a line that this cache lacks, of code or constants, to the request "
+        "leaving the SM for L2.");
+    list.add("instruction_cache.return_latency", config.return_latency, cycles, 1, 1000,
+             "From L2's answer at the SM to the sub-cores that wait for it.");
     list.add("instruction_cache.interval", config.interval, cycles, 0.25, 64,
              "Cycles between two lines for the sub-cores of an SM.");
     list.add("instruction_cache.stream_buffer", config.stream_buffer, count, 0, 63,
@@ -42,12 +46,13 @@ void InstructionFetch::Lines::put(std::uint32_t line, std::uint32_t at) {
     oldest = oldest + 1 == capacity ? 0 : oldest + 1;
 }
 
-void InstructionFetch::begin(const InstructionCacheConfig& config, std::uint32_t lines, unsigned sub_cores) {
+void InstructionFetch::begin(const InstructionCacheConfig& config, std::uint32_t lines, unsigned sub_cores,
+                             LineRequests& l2) {
     config_ = config;
+    l2_ = &l2;
     line_count_ = lines;
     l0_.clear();
     l1_port_.reset();
-    l1_misses_ = 0;
     interval_ = fine(config.interval);
     if (!config.enabled) return;
     l0_.resize(sub_cores);
@@ -70,13 +75,28 @@ void InstructionFetch::grow(std::uint32_t lines) {
     for (std::uint32_t line = known; line < std::min(lines, prefetched()); ++line) l1_.put(line, 0);
 }
 
+/// A line for a sub-core's cache: when it is there.
 std::uint32_t InstructionFetch::request(std::uint32_t line, std::uint32_t now) {
     const auto start = static_cast<std::uint32_t>(l1_port_.take(now, interval_));
     if (l1_.ready[line] == kAbsent) {
-        ++l1_misses_;
-        l1_.put(line, start + config_.l2_latency);
+        l1_.put(line, kPendingCycle);
+        l2_->ask(FetchKind::code, line, kWholeLine, Cycle{start} + config_.miss_latency);
     }
+    if (l1_.ready[line] == kPendingCycle) return kPendingCycle;
     return std::max(start, l1_.ready[line]) + config_.latency;
+}
+
+std::uint32_t InstructionFetch::arrive(std::uint32_t line, Cycle at) {
+    const auto ready = static_cast<std::uint32_t>(at + config_.return_latency);
+    const auto settle = [ready](std::uint32_t& cycle) {
+        if (cycle == kPendingCycle) cycle = ready;
+    };
+    settle(l1_.ready[line]);
+    for (L0& cache : l0_) {
+        settle(cache.lines.ready[line]);
+        if (line >= cache.stream && line < cache.stream_end) settle(cache.coming[line % kLongestStream]);
+    }
+    return ready;
 }
 
 std::uint32_t InstructionFetch::miss(L0& cache, std::uint32_t line, std::uint32_t now) {

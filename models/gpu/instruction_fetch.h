@@ -7,12 +7,14 @@
 
 #include "models/common/cycle.h"
 #include "models/common/parameter.h"
+#include "models/gpu/line_requests.h"
+#include "models/gpu/stamp.h"
 #include "models/memory/bandwidth_server.h"
 
 namespace heddle::models::gpu {
 
-inline constexpr unsigned kInstructionBytes = 16;       ///< Volta and later
-inline constexpr unsigned kInstructionLineBytes = 128;  ///< eight instructions
+inline constexpr unsigned kInstructionBytes = 16;              ///< Volta and later
+inline constexpr unsigned kInstructionLineBytes = kLineBytes;  ///< eight instructions
 inline constexpr unsigned kLineInstructions = kInstructionLineBytes / kInstructionBytes;
 
 struct InstructionCacheConfig {
@@ -20,7 +22,8 @@ struct InstructionCacheConfig {
     std::uint64_t l0_bytes = 32 << 10;         ///< of one sub-core
     std::uint64_t l1_bytes = 128 << 10;        ///< of one SM
     std::uint32_t latency = 79;                ///< cycles, a line from L1 to a sub-core
-    std::uint32_t l2_latency = 264;            ///< cycles more when L1 does not have it
+    std::uint32_t miss_latency = 24;           ///< cycles until a line that L1 lacks is asked of L2
+    std::uint32_t return_latency = 10;         ///< cycles from its arrival at the SM to the sub-core
     double interval = 1;                       ///< cycles between two lines that L1 delivers
     std::uint32_t stream_buffer = 8;           ///< lines that a sub-core fetches ahead
     std::uint64_t launch_prefetch = 16 << 10;  ///< bytes of a kernel that are in L1 when it starts
@@ -29,21 +32,26 @@ void describe(InstructionCacheConfig& config, ParameterList& list);
 
 /// The instruction caches of an SM: one per sub-core with a stream buffer, and a common one behind them. A
 /// sub-core whose warp goes to a line that neither its cache nor its buffer holds asks for that line and
-/// those that follow it. Lines are replaced in the order in which they came.
+/// those that follow it. Lines that the common one lacks are asked of L2. Lines are replaced in the order in
+/// which they came.
 class InstructionFetch {
   public:
-    void begin(const InstructionCacheConfig& config, std::uint32_t lines, unsigned sub_cores);
+    /// `l2` must outlive the run.
+    void begin(const InstructionCacheConfig& config, std::uint32_t lines, unsigned sub_cores,
+               LineRequests& l2);
     /// More code has become known: the kernel has at least `lines`.
     void extend(std::uint32_t lines) {
         if (lines > line_count_) grow(lines);
     }
-    /// A warp of `sub_core` goes to `line` in cycle `now`. Returns the cycle in which it is there.
+    /// A warp of `sub_core` goes to `line` in cycle `now`. Returns the cycle in which it is there;
+    /// kPendingCycle: when L2 has answered.
     std::uint32_t fetch(unsigned sub_core, std::uint32_t line, std::uint32_t now) {
         if (l0_.empty()) return now;
         const std::uint32_t ready = l0_[sub_core].lines.ready[line];
         return ready != kAbsent ? ready : miss(l0_[sub_core], line, now);
     }
-    std::uint64_t l1_misses() const { return l1_misses_; }
+    /// L2's answer has come to the SM in cycle `at`. Returns the cycle in which all who wait for it have it.
+    std::uint32_t arrive(std::uint32_t line, Cycle at);
 
   private:
     static constexpr std::uint32_t kAbsent = ~std::uint32_t{0};
@@ -67,12 +75,12 @@ class InstructionFetch {
     std::uint32_t request(std::uint32_t line, std::uint32_t now);
 
     InstructionCacheConfig config_;
+    LineRequests* l2_ = nullptr;
     std::uint32_t line_count_ = 0;
     std::vector<L0> l0_;  // empty: not modelled
     Lines l1_;
     BandwidthServer l1_port_;
     FineCycles interval_ = 0;
-    std::uint64_t l1_misses_ = 0;
 };
 
 }  // namespace heddle::models::gpu

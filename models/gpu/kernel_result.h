@@ -109,7 +109,8 @@ struct KernelResult {
 
     LevelStatistics l1, l2, dram;
     std::uint64_t l1_store_sectors = 0, l2_store_sectors = 0, atomic_sectors = 0;
-    std::uint64_t crossbar_sectors = 0;  ///< load data that L2 sent to SMs
+    std::uint64_t crossbar_sectors = 0;  ///< load data that L2 sent to SMs, code and constants too
+    std::uint64_t code_lines = 0, constant_lines = 0;  ///< that SMs fetched from L2 while the kernel ran
     std::uint64_t shared_accesses = 0;   ///< warp instructions
     std::uint64_t shared_wavefronts =
         0;  ///< cycles of the shared-memory data path: accesses plus bank conflicts

@@ -10,6 +10,7 @@ namespace {
 constexpr std::uint64_t KernelResult::*kCounters[] = {
     &KernelResult::l1_store_sectors, &KernelResult::l2_store_sectors,   &KernelResult::atomic_sectors,
     &KernelResult::crossbar_sectors, &KernelResult::spill_load_sectors, &KernelResult::spill_store_sectors,
+    &KernelResult::code_lines,       &KernelResult::constant_lines,
 };
 constexpr std::uint64_t KernelResult::*kSharedCounters[] = {&KernelResult::shared_accesses,
                                                             &KernelResult::shared_wavefronts};
@@ -177,7 +178,10 @@ void KernelSummary::add(const Sm& sm) {
     result_.atomic_sectors += l.atomic_sectors;
     result_.spill_load_sectors += l.spill_load_sectors;
     result_.spill_store_sectors += l.spill_store_sectors;
-    result_.crossbar_sectors += l.received_sectors;
+    const LineFetchStatistics& lines = sm.line_fetch().statistics();
+    result_.crossbar_sectors += l.received_sectors + lines.received_sectors;
+    result_.code_lines += lines.code_lines;
+    result_.constant_lines += lines.constant_lines;
     result_.shared_accesses += l.shared_accesses;
     result_.shared_wavefronts += l.shared_wavefronts;
     load_store_busy_ += sm.load_store().busy_cycles();

@@ -20,6 +20,7 @@ namespace heddle::models::gpu {
 struct LoadOwner {
     std::uint16_t warp = 0;  ///< slot in the SM
     bool async_copy = false;
+    bool constant = false;          ///< waits for a line of constants
     std::uint32_t instruction = 0;  ///< or the number of the async-copy group
 };
 

@@ -18,6 +18,7 @@ Sm::Sm(const sc_core::sc_module_name& name, ClockDomain& clock, const GpuConfig&
       config_(config),
       port_(config, position, pool),
       load_store_(config_, port_),
+      line_fetch_(port_),
       bulk_copies_(config_, port_, load_store_),
       cluster_port_(config.cluster, position, pool),
       warpgroup_unit_(config.wgmma),
@@ -43,6 +44,8 @@ void Sm::reset() {
     for (SubCore& sub_core : sub_cores_) sub_core.reset(config_.sm.scheduler, config_.load_store.queue);
     port_.reset();
     load_store_.reset();
+    line_fetch_.reset();
+    constant_waits_.clear();
     bulk_copies_.reset();
     cluster_port_.reset();
     warpgroup_unit_.reset();
@@ -81,8 +84,8 @@ void Sm::begin(const LaunchPlan& plan) {
     clustered_ = ptx::cluster_size(*plan.launch) > 1;
     check_registers();
     load_store_.begin(plan.occupancy.l1_bytes);
-    instructions_.begin(config_.instruction_cache, plan.kernel.lines, kSubCores);
-    constants_.begin(config_.constant_cache, kSubCores);
+    instructions_.begin(config_.instruction_cache, plan.kernel.lines, kSubCores, line_fetch_);
+    constants_.begin(config_.constant_cache, config_.instruction_cache, kSubCores, line_fetch_);
     port_.set_window(plan.launch->access_policy_window);
     cta_slots_.resize(plan.occupancy.ctas_per_sm);
     audit_ = plan.audit ? std::make_unique<SmAudit>(name(), config_, *plan.source) : nullptr;
@@ -209,6 +212,8 @@ void Sm::take_responses(Cycle now) {
         MemoryRequest* const following = response->next;
         if ((response->tag & ClusterPort::kTag) != 0)
             take_cluster_message(*response, now);
+        else if (LineFetch::owns(*response))
+            take_lines(*response, now);
         else
             load_store_.respond(*response, now, completed_);
         response = following;
@@ -392,7 +397,10 @@ void Sm::look_at_next(unsigned warp, Cycle now) {
                 slot.waits_for_fence = true;
                 ++fences_waiting_;
             }
-            sub_core.set_next(warp / kSubCores, kPending, row.unit, CycleReason::memory, slot.instruction);
+            sub_core.set_next(
+                warp / kSubCores, kPending, row.unit,
+                slot.constant == kPendingCycle ? CycleReason::constant_miss : CycleReason::memory,
+                slot.instruction);
             return;
         }
         if (row.kind != TimingKind::free) {
@@ -407,7 +415,11 @@ void Sm::look_at_next(unsigned warp, Cycle now) {
             slot.constant =
                 constants_.parameter(warp % kSubCores, static_cast<std::uint32_t>(row.parameter_offset),
                                      static_cast<std::uint32_t>(now));
-            set_written(slot, row, std::max(ready, fixed_stamp(slot.constant)));
+            if (slot.constant == kPendingCycle)
+                wait_for_constants({static_cast<std::uint16_t>(warp), false, true, slot.instruction}, now, 0);
+            set_written(
+                slot, row,
+                slot.constant == kPendingCycle ? kPending : std::max(ready, fixed_stamp(slot.constant)));
         } else {
             set_written(slot, row, ready);
         }
@@ -537,7 +549,8 @@ LoadStoreUnit::Outcome Sm::access(unsigned warp, const TimedInstruction& row, co
                                   Cycle now) {
     const WarpSlot& slot = warps_[warp];
     AccessPattern& pattern = plan_->patterns->of(row.pattern);
-    LoadOwner owner{static_cast<std::uint16_t>(warp), row.kind == TimingKind::async_copy, slot.instruction};
+    LoadOwner owner{static_cast<std::uint16_t>(warp), row.kind == TimingKind::async_copy, false,
+                    slot.instruction};
     const bool own = access.space == ptx::StateSpace::local;  // in the warp's fingerprint
     writes_ += (access.write && !access.atomic && !own) || owner.async_copy ? 1 : 0;
     if (owner.async_copy) {
@@ -563,6 +576,12 @@ LoadStoreUnit::Outcome Sm::access(unsigned warp, const TimedInstruction& row, co
             LoadStoreUnit::Outcome outcome = load_store_.shuffle(now);
             const Cycle waited = outcome.ready - now - config_.shared.shuffle_latency;
             outcome.ready = waited + constants_.load(access, static_cast<std::uint32_t>(now));
+            if (constants_.pending().empty()) return outcome;
+            owner.constant = true;
+            warps_[warp].constant = kPendingCycle;
+            wait_for_constants(owner, outcome.ready, config_.constant_cache.load_latency);
+            --cta_slots_[slot.cta].loads;  // the caller counts it
+            outcome.ready = kNever;
             return outcome;
         }
     }
@@ -654,7 +673,9 @@ void Sm::complete(const LoadStoreUnit::Completed& done, Cycle now) {
         work_[warp].copies.finish(done.owner.instruction, done.ready);
         if (!arriving_.empty()) end_arrivals(warp, now);
     } else {
-        set_written(slot, plan_->kernel.instructions[done.owner.instruction], memory_stamp(done.ready));
+        if (done.owner.constant) slot.constant = static_cast<std::uint32_t>(done.ready);
+        set_written(slot, plan_->kernel.instructions[done.owner.instruction],
+                    done.owner.constant ? fixed_stamp(done.ready) : memory_stamp(done.ready));
     }
     CtaSlot& cta = cta_slots_[slot.cta];
     --cta.loads;

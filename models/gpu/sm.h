@@ -18,6 +18,7 @@
 #include "models/gpu/cta_ports.h"
 #include "models/gpu/instruction_source.h"
 #include "models/gpu/launch_plan.h"
+#include "models/gpu/line_fetch.h"
 #include "models/gpu/load_store_unit.h"
 #include "models/gpu/loop_watch.h"
 #include "models/gpu/sm_audit.h"
@@ -111,6 +112,7 @@ class Sm : public Block,
     const LoadStoreUnit& load_store() const { return load_store_; }
     const WarpgroupUnit& warpgroup_unit() const { return warpgroup_unit_; }
     const BulkCopyEngine& bulk_copies() const { return bulk_copies_; }
+    const LineFetch& line_fetch() const { return line_fetch_; }
     const SubCore& sub_core(unsigned i) const { return sub_cores_[i]; }
 
   private:
@@ -136,8 +138,8 @@ class Sm : public Block,
         Stamp* scoreboard = nullptr;
         std::uint32_t instruction = 0;  // the next one
         std::uint32_t line = ~0u;       // of code, where it is
-        std::uint32_t fetched = 0;      // cycle from which that line is there
-        std::uint32_t constant = 0;     // cycle from which its constants are there
+        std::uint32_t fetched = 0;      // cycle from which that line is there; kPendingCycle: L2 will tell
+        std::uint32_t constant = 0;     // the same of its constants
         Stamp not_before = 0;           // branch, barrier: earliest next issue
         Stamp cluster_arrival = 0;      // earliest end of a barrier.cluster that it arrived at
         std::uint16_t cta = 0;
@@ -216,6 +218,8 @@ class Sm : public Block,
     void complete(const LoadStoreUnit::Completed& done, Cycle now);
     void update_room(Cycle now);
     void take_responses(Cycle now);
+    void take_lines(MemoryRequest& response, Cycle now);
+    void wait_for_constants(const LoadOwner& owner, Cycle ready, Cycle after);
     void release_fences(Cycle now);
     SubCore& sub_core_of(unsigned warp) { return sub_cores_[warp % kSubCores]; }
 
@@ -243,6 +247,13 @@ class Sm : public Block,
     std::vector<CtaSlot> cta_slots_;
     InstructionFetch instructions_;
     ConstantCache constants_;
+    LineFetch line_fetch_;
+    struct ConstantWait {
+        std::uint32_t line;
+        std::uint32_t load;  // of the load-store unit
+        Cycle after;         // from the line's arrival to the use of its values
+    };
+    std::vector<ConstantWait> constant_waits_;
     BulkCopyEngine bulk_copies_;
     ClusterPort cluster_port_;
     WarpgroupUnit warpgroup_unit_;

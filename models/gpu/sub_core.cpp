@@ -93,11 +93,14 @@ void SubCore::find_reasons() {
         change_ = first;
         return;
     }
-    // Nobody knows when: memory rather than a barrier, where it may be both.
+    // Nobody knows when: memory rather than lines of code, and those rather than a barrier, where it may be
+    // several.
     before_ = count_ != 0 ? why_[waited_for_] : launched_ ? CycleReason::no_warp : CycleReason::not_launched;
     for (unsigned i = 0; i < count_ && before_ != CycleReason::memory; ++i) {
-        if (why_[order_[i]] != CycleReason::memory) continue;
-        before_ = CycleReason::memory;
+        const CycleReason why = why_[order_[i]];
+        const bool better = before_ == CycleReason::barrier && why != CycleReason::barrier;
+        if (why != CycleReason::memory && !better) continue;
+        before_ = why;
         waited_for_ = order_[i];
     }
     after_ = before_;

@@ -379,12 +379,12 @@ void L2Slice::finish(MemoryRequest& request, Cycle at, Cycle now) {
     issuers_[request.port]->respond(request, at + crossbar_latency_);
 }
 
-void L2Slice::preload(std::uint32_t line, bool dirty) {
+void L2Slice::preload(std::uint32_t line, bool dirty, bool spare_dirty) {
     const std::uint32_t key = hash_.key(hash_.place(line));
     SectoredCache::Index index = cache_.find(key);
     if (index == SectoredCache::kNone) {
         index = cache_.victim(key);
-        if (index == SectoredCache::kNone) return;
+        if (index == SectoredCache::kNone || (spare_dirty && cache_.sectors(index).dirty != 0)) return;
         cache_.assign(index, key);
     } else {
         cache_.touch(index);

@@ -63,11 +63,12 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     void prefetch(Cycle now) const override;
     void reset() override;
 
-    /// Puts a line into the cache as the most recently used, before a run.
-    void preload(std::uint32_t line, bool dirty);
     /// Sampling: an access that takes no time and is not counted. Sectors that memory would have been asked
     /// for, and, of what it evicts, sent: `read` and `written`.
     void pass(std::uint32_t line, SectorMask sectors, bool write, std::uint64_t& read, std::uint64_t& written);
+    /// Puts a line into the cache as the most recently used, before a run. `spare_dirty`: not in place of a
+    /// line that memory has to be told of, so that it may be called during a run.
+    void preload(std::uint32_t line, bool dirty, bool spare_dirty = false);
     L2SliceStatistics statistics() const;
 
   private:

@@ -6,6 +6,7 @@
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
+#include "sim/cli/paragraph.h"
 #include "sim/config/hardware.h"
 #include "sim/report/table.h"
 
@@ -32,6 +33,17 @@ void list(const Options& options) {
     print(options.json ? json.dump(2) + "\n" : sim::align_columns(rows, {}));
 }
 
+/// Name, value with its unit, and range; meaning; source, and where it was set.
+std::string paragraph(const ParameterDescription& parameter) {
+    const unsigned width = terminal_width(), indent = 4;
+    std::string text = wrap(parameter.path + " = " + parameter.value, width, 0);
+    text += wrap(parameter.meaning, width, indent);
+    text += wrap("range: " + parameter.range, width, indent);
+    const std::string source = parameter.source.empty() ? "" : " (" + parameter.where + ")";
+    return text +
+           wrap((parameter.source.empty() ? parameter.where : parameter.source) + source, width, indent);
+}
+
 void describe(const Options& options) {
     const sim::Hardware hardware = sim::load_hardware(options.first, options.overrides);
     const std::vector<ParameterDescription> parameters = sim::describe_parameters(hardware);
@@ -49,15 +61,10 @@ void describe(const Options& options) {
         print(json.dump(2) + "\n");
         return;
     }
-    std::vector<std::vector<std::string>> rows{
-        {"parameter", "value", "range", "meaning", "set in", "source"}};
-    for (const ParameterDescription& parameter : parameters) {
-        rows.push_back({parameter.path, parameter.value, parameter.range, parameter.meaning, parameter.where,
-                        parameter.source});
-    }
     const std::string kind = hardware.kind == "gpu" ? "GPU" : "TPU";
-    print(hardware.name + " (" + kind + "): " + hardware.description + "\n\n" +
-          sim::align_columns(rows, {false, true}));
+    std::string text = wrap(hardware.name + " (" + kind + "): " + hardware.description, terminal_width(), 0);
+    for (const ParameterDescription& parameter : parameters) text += "\n" + paragraph(parameter);
+    print(text);
 }
 
 void diff(const Options& options) {
@@ -71,19 +78,19 @@ void diff(const Options& options) {
     const std::vector<ParameterDescription> a = sim::describe_parameters(first),
                                             b = sim::describe_parameters(second);
     Json json = Json::array();
-    std::vector<std::vector<std::string>> rows{{"parameter", first.name, second.name, "meaning"}};
+    const unsigned width = terminal_width(), indent = 4;
+    std::string text;
     for (std::size_t i = 0; i < a.size(); ++i) {  // the same model describes both, in the same order
         if (a[i].value == b[i].value) continue;
-        rows.push_back({a[i].path, a[i].value, b[i].value, a[i].meaning});
+        text += "\n" + wrap(a[i].path + ": " + a[i].value + " -> " + b[i].value, width, 0) +
+                wrap(a[i].meaning, width, indent);
         json.push_back(
             {{"path", a[i].path}, {"first", a[i].value}, {"second", b[i].value}, {"meaning", a[i].meaning}});
     }
     if (options.json) {
         print(json.dump(2) + "\n");
-    } else if (rows.size() == 1) {
-        print("no parameter differs\n");
     } else {
-        print(sim::align_columns(rows, {false, true, true}));
+        print(text.empty() ? "no parameter differs\n" : first.name + " -> " + second.name + "\n" + text);
     }
 }
 
@@ -104,7 +111,7 @@ void add_hardware_command(CLI::App& app) {
     list_app->callback([options] { list(*options); });
 
     CLI::App* describe_app =
-        hardware->add_subcommand("describe", "Lists every parameter: value, range, meaning, source.");
+        hardware->add_subcommand("describe", "Lists every parameter: value, meaning, range, source.");
     describe_app->add_option("NAME", options->first, "a device's name, or a hardware file")->required();
     describe_app->add_option("--set", options->overrides, "change a parameter: --set sm.count=144")
         ->type_name("KEY=VALUE")

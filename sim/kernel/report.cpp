@@ -118,6 +118,11 @@ std::string time_lines(const KernelRun& run) {
             line += fmt::format("\n  registers spilled to local memory: {} read, {} written",
                                 sim::format_si(32.0 * static_cast<double>(loads), "B"),
                                 sim::format_si(32.0 * static_cast<double>(stores), "B"));
+        if (launch.timing.code_lines + launch.timing.constant_lines != 0)
+            line +=
+                fmt::format("\n  fetched from L2 by the SMs beside data: {} of code, {} of constants",
+                            sim::format_si(128.0 * static_cast<double>(launch.timing.code_lines), "B"),
+                            sim::format_si(64.0 * static_cast<double>(launch.timing.constant_lines), "B"));
         if (launch.timing.sampling.asked) line += sampling_line(launch.timing.sampling);
         const double joules = launch.timing.energy.total();
         line += fmt::format("\n  energy: {}, mean power {}", sim::format_si(joules, "J"),

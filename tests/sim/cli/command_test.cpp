@@ -167,7 +167,15 @@ TEST_CASE("hardware is listed, described and compared") {
         CHECK(parameter["where"] == "--set");
     }
     CHECK(found);
-    CHECK_THAT(heddle(folder, "hardware describe h100-sxm").out, Catch::Contains("sm.count"));
+    CHECK_THAT(heddle(folder, "hardware describe h100-sxm").out, Catch::Contains("\nsm.count = 132\n"));
+    for (const char* command :
+         {"hardware describe h100-sxm", "hardware describe tpu-v3", "hardware diff v100-sxm h100-sxm"}) {
+        std::istringstream lines(heddle(folder, command).out);
+        for (std::string line; std::getline(lines, line);) {
+            CAPTURE(line);
+            CHECK(line.size() <= 100);
+        }
+    }
 
     const Json differences = Json::parse(heddle(folder, "hardware diff a100-sxm h100-sxm --json").out);
     const auto sm_count = std::find_if(differences.begin(), differences.end(), [](const Json& difference) {
