@@ -233,4 +233,10 @@ GpuConfig in_graph(GpuConfig config) {
     return config;
 }
 
+GpuConfig hot(GpuConfig config) {
+    models::DramTiming& timing = config.hbm.timing;
+    if (timing.hot_refi > 0) timing.refi = timing.hot_refi;
+    return config;
+}
+
 }  // namespace heddle::models::gpu

@@ -162,5 +162,7 @@ std::vector<std::string> check(const GpuConfig& config);
 
 /// The same device, its kernels launched as nodes of a CUDA graph: less time between one and the next.
 GpuConfig in_graph(GpuConfig config);
+/// The same device after working hard for long: its memory is hot and refreshed more often.
+GpuConfig hot(GpuConfig config);
 
 }  // namespace heddle::models::gpu

@@ -26,6 +26,8 @@ void describe(DramTiming& t, ParameterList& list) {
              "tCCD_L in bursts: between two column commands of one bank group.");
     list.add("hbm.timing.refi", t.refi, Quantity::time, 1e-8, 1,
              "tREFI: every bank is refreshed once in it.");
+    list.add("hbm.timing.hot_refi", t.hot_refi, Quantity::time, 0, 1,
+             "The same above 85 degrees, as where a product is repeated for long; 0: no difference.");
     add("rfc", t.rfc, 1e-4, "tRFC: duration of a refresh of all banks.");
     add("rfc_pb", t.rfc_pb, 1e-4, "tRFCpb: duration of a refresh of one bank.");
 }

@@ -25,6 +25,7 @@ struct DramTiming {
     double rtp = 6e-9;        ///< read command to precharge
     std::uint32_t ccd_l = 2;  ///< bursts between two column commands of one bank group; other group: 1
     double refi = 3.9e-6;     ///< every bank is refreshed once in this time
+    double hot_refi = 0;      ///< ... above 85 degrees (JEDEC: half of it); 0: the same
     double rfc = 230e-9;      ///< duration of a refresh of all banks
     double rfc_pb = 200e-9;   ///< duration of a refresh of one bank
 };

@@ -20,7 +20,7 @@ struct Options {
     std::string type = "bf16", hardware, layout = "nt", tile;
     std::vector<std::string> overrides;
     unsigned autotune = 1, workers = 0;
-    double weight_copies = 6;
+    double weight_copies = 5;
     bool full = false, json = false, cold = false;
 };
 
@@ -147,7 +147,7 @@ void add_gemm_command(CLI::App& app) {
         ->default_str("8");
     command
         ->add_option("--weight-copies", options->weight_copies,
-                     "copies of B that the calls before this one alternated among (default: 6)")
+                     "copies of B that the calls before this one alternated among (default: 5)")
         ->type_name("N");
     command->add_flag("--cold", options->cold, "nothing lies in L2 before");
     command->add_flag("--full", options->full, "simulate every cycle, without sampling");

@@ -22,7 +22,7 @@ struct Options {
     std::size_t sample = 0;
     std::uint64_t seed = 1;
     unsigned workers = 0, autotune = 1;
-    double weight_copies = 6;
+    double weight_copies = 5;
     bool closed_form = false, full = false;
 };
 
@@ -93,7 +93,7 @@ void add_validate_gemm_command(CLI::App& validate) {
         ->type_name("N");
     command
         ->add_option("--weight-copies", options->weight_copies,
-                     "copies among which the weights alternate (default: 6); 0: always from memory")
+                     "copies among which the weights alternate (default: 5); 0: always from memory")
         ->type_name("N");
     command->add_flag("--closed-form", options->closed_form, "only the estimates, without simulation");
     command->add_flag("--full", options->full, "simulate every cycle of every kernel");

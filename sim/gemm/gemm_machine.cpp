@@ -13,6 +13,10 @@ kernels::GemmMachine gemm_machine(const models::gpu::GpuConfig& config, kernels:
         case kernels::ElementType::f32:
             machine.macs_per_cycle = machine.warpgroups ? config.tensor.tf32 : 128;
             break;
+        case kernels::ElementType::e4m3:
+        case kernels::ElementType::e5m2:
+            machine.macs_per_cycle = config.tensor.f8;
+            break;
         case kernels::ElementType::i8:
             machine.macs_per_cycle = config.tensor.s8;
             break;
@@ -24,7 +28,7 @@ kernels::GemmMachine gemm_machine(const models::gpu::GpuConfig& config, kernels:
     machine.memory_read = (machine.warpgroups ? 0.842 : 0.775) * config.hbm.bandwidth;
     machine.memory_write = config.hbm.bandwidth;
     // An empty kernel beside what the launch itself takes: handing out the block, its first and last cycles.
-    machine.launch = config.launch.graph_before + config.launch.after + 1.08e-6;
+    machine.launch = config.launch.graph_before + config.launch.after + 0.89e-6;
     const models::gpu::PowerConfig& power = config.power;
     machine.static_power = (power.idle + power.active) / power.limit;
     machine.power_clock = power.nominal_clock;

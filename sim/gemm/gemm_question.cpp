@@ -11,6 +11,11 @@
 namespace heddle::sim {
 namespace {
 
+/// tf32 is how the tensor cores read f32.
+trace::ElementType stored(trace::ElementType type) {
+    return type == trace::ElementType::tf32 ? trace::ElementType::f32 : type;
+}
+
 trace::Trace trace_of(const GemmQuestion& question) {
     using trace::TensorRole;
     const std::int64_t m = question.m, n = question.n, k = question.k;
@@ -19,7 +24,7 @@ trace::Trace trace_of(const GemmQuestion& question) {
     const auto matrix = [&](const char* name, std::int64_t rows, std::int64_t columns, TensorRole role) {
         trace::Tensor tensor;
         tensor.name = name;
-        tensor.type = question.type;
+        tensor.type = stored(role == TensorRole::activation ? result_type_of(question) : question.type);
         tensor.shape = {rows, columns};
         tensor.role = role;
         return trace.add(std::move(tensor));
@@ -34,6 +39,7 @@ trace::Trace trace_of(const GemmQuestion& question) {
     op.outputs = {matrix("d", m, n, TensorRole::activation)};
     op.attributes["transpose_a"] = std::int64_t{question.transpose_a};
     op.attributes["transpose_b"] = std::int64_t{question.transpose_b};
+    if (question.type == trace::ElementType::tf32) op.attributes["compute_type"] = std::string("tf32");
     trace.add(std::move(op));
     return trace;
 }
@@ -52,15 +58,35 @@ kernels::GemmAlignment alignment_of(const GemmQuestion& question) {
            (row_a % alignment.copy_elements != 0 || row_b % alignment.copy_elements != 0))
         alignment.copy_elements /= 2;
     alignment.tensor_maps = aligned(row_a) && aligned(row_b);
-    alignment.tensor_store = aligned(question.n);
+    alignment.tensor_store =
+        question.n * std::uint64_t{trace::bytes_of(result_type_of(question))} % kernels::kTensorAlignment == 0;
+    alignment.k_contiguous = !question.transpose_a && question.transpose_b;
     return alignment;
 }
 
 }  // namespace
 
 std::string name_of(const GemmQuestion& question) {
-    return fmt::format("{}x{}x{} {} {}{}", question.m, question.n, question.k, trace::name_of(question.type),
-                       question.transpose_a ? "t" : "n", question.transpose_b ? "t" : "n");
+    return fmt::format("{}x{}x{} {} {}{}{}", question.m, question.n, question.k,
+                       trace::name_of(question.type), question.transpose_a ? "t" : "n",
+                       question.transpose_b ? "t" : "n", question.quantise ? ", A quantised" : "");
+}
+
+trace::ElementType gemm_type_from_name(const std::string& name) {
+    if (name == "fp8") return trace::ElementType::e4m3;
+    return trace::element_type_from_name(name);
+}
+
+trace::ElementType result_type_of(const GemmQuestion& question) {
+    switch (question.type) {
+        case trace::ElementType::e4m3:
+        case trace::ElementType::e5m2:
+            return trace::ElementType::bf16;
+        case trace::ElementType::i8:
+            return trace::ElementType::i32;
+        default:
+            return question.type;
+    }
 }
 
 kernels::ElementType kernel_type_of(const GemmQuestion& question) {
@@ -70,12 +96,19 @@ kernels::ElementType kernel_type_of(const GemmQuestion& question) {
         case trace::ElementType::bf16:
             return kernels::ElementType::bf16;
         case trace::ElementType::f32:
+        case trace::ElementType::tf32:
             return kernels::ElementType::f32;
+        case trace::ElementType::e4m3:
+            return kernels::ElementType::e4m3;
+        case trace::ElementType::e5m2:
+            return kernels::ElementType::e5m2;
+        case trace::ElementType::i8:
+            return kernels::ElementType::i8;
         case trace::ElementType::f64:
             return kernels::ElementType::f64;
         default:
             throw Error("no GEMM kernel for " + trace::name_of(question.type), {"--type", 0, ""},
-                        "bf16, f16, f32 or f64");
+                        "bf16, f16, tf32, fp8 (e4m3), e5m2, i8, f32 or f64");
     }
 }
 
@@ -84,7 +117,8 @@ kernels::GemmWork work_of(const GemmQuestion& question) {
     work.m = question.m;
     work.n = question.n;
     work.k = question.k;
-    work.element_bytes = work.result_bytes = trace::bytes_of(question.type);
+    work.element_bytes = trace::bytes_of(question.type);
+    work.result_bytes = trace::bytes_of(result_type_of(question));
     return work;
 }
 
@@ -95,6 +129,9 @@ void check(const GemmQuestion& question, const models::gpu::GpuConfig& config) {
             throw Error(fmt::format("an extent of {} is out of range", extent), {"M N K", 0, ""},
                         fmt::format("1 to {}", kLimit));
     }
+    const bool fp8 = question.type == trace::ElementType::e4m3 || question.type == trace::ElementType::e5m2;
+    if (question.quantise && !fp8)
+        throw Error("only 8-bit floats are quantised", {"--quantise", 0, ""}, "add --type fp8");
     static_cast<void>(candidates(question, config, {}));
 }
 
@@ -103,8 +140,9 @@ std::vector<kernels::GemmChoice> candidates(const GemmQuestion& question,
                                             const kernels::GemmSurroundings& surroundings) {
     const kernels::ElementType type = kernel_type_of(question);
     const kernels::GemmConditions conditions{gemm_machine(config, type), surroundings};
-    return kernels::gemm_candidates({question.m, question.n, question.k, 1}, type,
-                                    models::gpu::target_of(config), alignment_of(question), true,
+    const kernels::GemmShape shape{question.m, question.n, question.k, 1,
+                                   question.type == trace::ElementType::tf32};
+    return kernels::gemm_candidates(shape, type, models::gpu::target_of(config), alignment_of(question), true,
                                     &conditions);
 }
 

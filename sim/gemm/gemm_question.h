@@ -15,8 +15,11 @@ namespace heddle::sim {
 /// D[m, n] = A[m, k] B, all dense. As a linear layer has it, B is [n, k]: both operands have k contiguous.
 struct GemmQuestion {
     std::uint32_t m = 0, n = 0, k = 0;
-    trace::ElementType type = trace::ElementType::bf16;  ///< of A, B and D
+    /// Of A and B, and of D but for 8-bit floats (bf16) and integers (i32). tf32: f32, read as tf32.
+    trace::ElementType type = trace::ElementType::bf16;
     bool transpose_a = false, transpose_b = true;
+    /// A comes as bf16 and is quantised to `type` first, as in a linear layer of 8-bit floats.
+    bool quantise = false;
     bool operator==(const GemmQuestion&) const = default;
 };
 
@@ -25,6 +28,10 @@ std::string name_of(const GemmQuestion& question);
 /// Throws heddle::Error for types that no kernel multiplies, and sizes beyond those of the kernels.
 void check(const GemmQuestion& question, const models::gpu::GpuConfig& config);
 
+/// A type as it is written on the command line: those of the trace, and fp8 for e4m3.
+trace::ElementType gemm_type_from_name(const std::string& name);
+/// Of D.
+trace::ElementType result_type_of(const GemmQuestion& question);
 /// The kernel library's name of the operands' type.
 kernels::ElementType kernel_type_of(const GemmQuestion& question);
 kernels::GemmWork work_of(const GemmQuestion& question);
@@ -44,9 +51,13 @@ std::vector<kernels::GemmChoice> candidates(const GemmQuestion& question,
 kernels::GemmChoice forced_choice(const GemmQuestion& question, const models::gpu::GpuConfig& config,
                                   const kernels::GemmSurroundings& surroundings, const std::string& name);
 
-/// One kernel, or with slices of K two. Buffers 0, 1 and 2 are A, B and D; workspaces follow.
+/// One kernel, or with slices of K two; before them three if A is quantised. Buffers 0, 1 and 2 are A (as the
+/// product reads it), B and D; workspaces follow.
 program::GpuProgram gemm_program(const GemmQuestion& question, const models::gpu::GpuConfig& config,
                                  const kernels::GemmChoice& choice);
+
+/// The launches that quantise buffer 0, put before the others; returns the buffer of what they read.
+program::BufferId quantise_first(program::GpuProgram& program, const GemmQuestion& question);
 
 /// "128x64x64, swapped, 2 CTAs per SM, cluster 2x1, 3 slices of K"
 std::string describe(const kernels::GemmChoice& choice);

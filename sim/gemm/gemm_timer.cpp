@@ -11,8 +11,25 @@ namespace {
 // Buffers of gemm_program().
 constexpr program::BufferId kA = 0, kB = 1, kD = 2;
 
+constexpr std::uint64_t kLine = 128;
+
 std::uint64_t whole_lines(double bytes) {
-    return static_cast<std::uint64_t>(bytes / 128) * 128;
+    return static_cast<std::uint64_t>(bytes / kLine) * kLine;
+}
+
+/// So much of a buffer, spread over it: what hashed sets of a cache lose lies anywhere. As good as all is
+/// all: one line that had to come from memory would delay a whole short kernel.
+void keep(PlannedBuffer& planned, std::uint64_t bytes, double part) {
+    constexpr double kAsGoodAsAll = 0.98;
+    constexpr unsigned kParts = 32;
+    if (part >= kAsGoodAsAll) {
+        planned.resident_bytes = bytes;
+        return;
+    }
+    const std::uint64_t whole = bytes / kLine * kLine;
+    planned.parts = whole >= 64 * kParts * kLine ? kParts : 1;
+    const std::uint64_t lines = whole_lines(static_cast<double>(whole) * part / planned.parts);
+    planned.resident_bytes = planned.parts * lines;
 }
 
 /// Of a repeated product: parts of A, B and D by how much else passes before they are used again; a
@@ -21,12 +38,12 @@ void place_residents(std::vector<PlannedLaunch>& plan, const program::GpuProgram
                      const kernels::GemmResidency& resident) {
     for (std::size_t i = 0; i < plan.size(); ++i) {
         for (PlannedBuffer& buffer : plan[i].buffers) {
-            const double bytes = static_cast<double>(program.buffers[buffer.buffer].bytes);
-            if (buffer.buffer == kA) buffer.resident_bytes = whole_lines(bytes * resident.a);
-            if (buffer.buffer == kB) buffer.resident_bytes = whole_lines(bytes * resident.b);
+            const std::uint64_t bytes = program.buffers[buffer.buffer].bytes;
+            if (buffer.buffer == kA) keep(buffer, bytes, resident.a);
+            if (buffer.buffer == kB) keep(buffer, bytes, resident.b);
             if (buffer.buffer == kA || buffer.buffer == kB) continue;
             buffer.dirty = true;
-            if (i == 0 || buffer.buffer == kD) buffer.resident_bytes = whole_lines(bytes * resident.d);
+            if (i == 0 || buffer.buffer == kD) keep(buffer, bytes, resident.d);
         }
     }
 }
@@ -73,7 +90,9 @@ struct GemmTimer::Run {
 };
 
 GemmTimer::GemmTimer(const models::gpu::GpuConfig& config, const GemmTimerOptions& options)
-    : config_(models::gpu::in_graph(config)), options_(options), session_(config_, false, options.sample) {}
+    : config_(models::gpu::in_graph(options.surroundings.repeated ? models::gpu::hot(config) : config)),
+      options_(options),
+      session_(config_, false, options.sample) {}
 
 GemmTimer::Run GemmTimer::run(const GemmQuestion& question, const kernels::GemmChoice& choice, double clock) {
     program::GpuProgram program = gemm_program(question, config_, choice);

@@ -21,6 +21,24 @@ const ptx::LoadedKernel& GpuSession::load(const program::KernelText& text, ptx::
     return *kernel;
 }
 
+namespace {
+
+/// The tail was used last; unless somebody says otherwise, what previous kernels wrote is taken as written
+/// back by then.
+void add_residents(models::gpu::RunOptions& options, const PlannedBuffer& planned, std::uint64_t base,
+                   std::uint64_t bytes) {
+    if (planned.resident_bytes == 0) return;
+    constexpr std::uint64_t kLine = 128;
+    const std::uint64_t pitch = bytes / planned.parts / kLine * kLine;
+    const std::uint64_t resident = planned.resident_bytes / planned.parts / kLine * kLine;
+    for (unsigned part = 0; part + 1 < planned.parts; ++part)
+        options.resident.push_back({base + (part + 1) * pitch - resident, resident, planned.dirty});
+    const std::uint64_t last = planned.resident_bytes - (planned.parts - 1) * resident;
+    options.resident.push_back({base + bytes - last, last, planned.dirty});
+}
+
+}  // namespace
+
 LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedLaunch& planned,
                               BufferValues* values) {
     const program::KernelLaunch& launch = *planned.launch;
@@ -43,12 +61,7 @@ LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedL
         } else if (buffer.steering) {
             memory.write(base, steering_values(*buffer.steering, buffer.bytes));
         }
-        if (planned_buffer.resident_bytes > 0) {
-            // The tail was used last; unless somebody says otherwise, what previous kernels wrote is taken as
-            // written back by then.
-            options.resident.push_back({base + buffer.bytes - planned_buffer.resident_bytes,
-                                        planned_buffer.resident_bytes, planned_buffer.dirty});
-        }
+        add_residents(options, planned_buffer, base, buffer.bytes);
     }
 
     std::vector<std::vector<std::byte>> arguments;

@@ -34,6 +34,8 @@ std::string key_of(const program::GpuProgram& program, const PlannedLaunch& plan
     for (const PlannedBuffer& planned_buffer : planned.buffers) {
         const program::Buffer& buffer = program.buffers[planned_buffer.buffer];
         key += fmt::format("buffer {} resident {}", buffer.bytes, planned_buffer.resident_bytes);
+        if (planned_buffer.parts != 1) key += fmt::format(" in {} parts", planned_buffer.parts);
+        if (planned_buffer.dirty) key += " dirty";
         if (buffer.steering) {
             const program::SteeringFill& fill = *buffer.steering;
             key += fmt::format(" fill {} {} {} {} {}", static_cast<int>(fill.kind), fill.element_bytes,

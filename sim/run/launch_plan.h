@@ -17,6 +17,8 @@ struct PlannedBuffer {
     program::BufferId buffer = 0;
     std::uint64_t resident_bytes = 0;  ///< its tail that previous kernels left in L2
     bool dirty = false;                ///< those bytes are still to be written to memory
+    /// They lie at the ends of so many equal parts of the buffer.
+    unsigned parts = 1;
 };
 
 struct PlannedLaunch {

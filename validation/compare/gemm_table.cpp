@@ -49,7 +49,7 @@ double roofline(const GemmRow& row, const models::gpu::GpuConfig& config, const 
     const double rate = 0.7006 * 2 * machine.macs_per_cycle * config.sm.count * config.clock;
     const double bandwidth = 0.806 * config.hbm.bandwidth;
     const double bytes = (m * k + n * k) * element_bytes + m * n * 2;
-    const double launch = config.launch.graph_before + config.launch.after + 1.26e-6;
+    const double launch = config.launch.graph_before + config.launch.after + 1.07e-6;
     return 1e6 * (launch + std::max(2 * m * n * k / rate, bytes / bandwidth));
 }
 

@@ -116,7 +116,8 @@ std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type
                                         const target::GpuTarget& target, const GemmAlignment& alignment,
                                         bool allow_split_k, const GemmConditions* conditions) {
     const bool half = type == ElementType::f16 || type == ElementType::bf16;
-    if (!half && type != ElementType::f32 && type != ElementType::f64) {
+    const bool eight = bytes_of(type) == 1 && type != ElementType::u8 && type != ElementType::boolean;
+    if (!half && !eight && type != ElementType::f32 && type != ElementType::f64) {
         throw Error("no GEMM kernel for " + name_of(type), {}, "cast to f16, bf16, f32 or f64");
     }
     const unsigned needed = type == ElementType::bf16 ? 80 : type == ElementType::f16 ? 75 : 0;
@@ -124,7 +125,13 @@ std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type
         throw Error(target.name + " has no tensor-core kernel for " + name_of(type), {},
                     "use f32 on this device");
     }
-    const bool wgmma = half && target.compute_capability == 90 && alignment.tensor_maps && shape.k > 0;
+    const bool along_k = (eight || (type == ElementType::f32 && shape.tf32)) && alignment.k_contiguous &&
+                         (type != ElementType::i8 || alignment.tensor_store);
+    const bool wgmma = (half || along_k) && target.compute_capability == 90 && alignment.tensor_maps &&
+                       shape.k > 0;
+    if (eight && !wgmma)
+        throw Error("no GEMM kernel for " + name_of(type) + " on " + target.name + " with these operands", {},
+                    "it takes compute capability 9.0, k contiguous in both, and rows of whole 16 bytes");
     const GemmConditions usual{gemm_machine(target, type), {}};
     const GemmConditions& all = conditions != nullptr ? *conditions : usual;
     std::vector<GemmChoice> choices =

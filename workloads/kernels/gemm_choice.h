@@ -31,6 +31,7 @@ struct GemmAlignment {
     unsigned copy_elements = 8;  ///< the narrower of the copies of A and B, in elements: 8, 4, 2 or 1
     bool tensor_maps = true;     ///< A and B satisfy kTensorAlignment
     bool tensor_store = true;    ///< D does
+    bool k_contiguous = true;    ///< in both operands: what wgmma asks of all types but those of 16 bits
 };
 
 /// What the ranking assumes: the machine, and what lies in L2 before.
@@ -41,12 +42,14 @@ struct GemmConditions {
 
 struct GemmShape {
     std::uint32_t m = 0, n = 0, k = 0, batch = 1;
+    bool tf32 = false;  ///< operands of f32 may be read as tf32
 };
 
 /// Every kernel that could do it, the lowest estimate first, for callers that measure some. Copies of one
 /// element rule out tiles whose copies would not fit in registers. Deterministic. f16 and bf16 use wgmma on
 /// Hopper where tensor maps can be made, else mma.sync where the device has it for them
-/// (7.5 for f16, 8.0 for bf16); f32 and f64 the CUDA cores; anything else is an error.
+/// (7.5 for f16, 8.0 for bf16); e4m3, e5m2, i8 (with sums of i32) and f32 read as tf32 use wgmma alone; f32
+/// and f64 the CUDA cores; anything else is an error.
 /// `conditions`: of the device at hand; nullptr: what is usual for its generation.
 std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type,
                                         const target::GpuTarget& target, const GemmAlignment& alignment = {},

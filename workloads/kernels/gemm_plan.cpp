@@ -39,6 +39,10 @@ Element element_of(ElementType type) {
             return Element::fp16;
         case ElementType::bf16:
             return Element::bf16;
+        case ElementType::e4m3:
+            return Element::e4m3;
+        case ElementType::e5m2:
+            return Element::e5m2;
         case ElementType::i8:
             return Element::int8;
         case ElementType::i32:

@@ -43,8 +43,9 @@ void check(const GemmWgmmaSpec& spec) {
     };
     const bool half = spec.type == ElementType::f16 || spec.type == ElementType::bf16;
     const bool integers = spec.type == ElementType::i8;
-    if (!half && !integers && spec.type != ElementType::f32) {
-        fail("gemm_wgmma multiplies f16, bf16, f32 (as tf32) or i8, not " + name_of(spec.type),
+    const bool eight = spec.type == ElementType::e4m3 || spec.type == ElementType::e5m2;
+    if (!half && !integers && !eight && spec.type != ElementType::f32) {
+        fail("gemm_wgmma multiplies f16, bf16, e4m3, e5m2, f32 (as tf32) or i8, not " + name_of(spec.type),
              "use another generator");
     }
     if (!half && (spec.transpose_a || !spec.transpose_b))
@@ -70,7 +71,8 @@ void check(const GemmWgmmaSpec& spec) {
                  std::to_string(shares_of(t).consumer) + " registers of a thread",
              "use a smaller tile");
     }
-    if (t.stages < 2 || t.stages > 8) fail("a ring of 2 to 8 stages is needed", "");
+    if (t.stages < 2 || t.stages > kMostStages)
+        fail("a ring of 2 to " + std::to_string(kMostStages) + " stages is needed", "");
     if (!std::has_single_bit(t.cluster_m) || !std::has_single_bit(t.cluster_n) || t.cluster_size() > 8) {
         fail("a cluster has 1, 2, 4 or 8 thread blocks", "");
     }
@@ -470,7 +472,7 @@ void Writer::multiply(unsigned s, bool first_round) {
             // Signs of the operands, then which of them have their rows contiguous: 16-bit types alone.
             if (integers) {
                 w_.op(opcode, vector_of(all), left, right, adds);
-            } else if (bytes_of(spec_.type) == 4) {
+            } else if (bytes_of(spec_.type) != 2) {
                 w_.op(opcode, vector_of(all), left, right, adds, 1, 1);
             } else {
                 w_.op(opcode, vector_of(all), left, right, adds, 1, 1, rows().along_k ? 0 : 1,

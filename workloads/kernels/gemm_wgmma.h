@@ -40,8 +40,8 @@ struct WgmmaTile {
 
 struct GemmWgmmaSpec {
     unsigned compute_capability = 90;
-    /// Of A and B: f16, bf16; with k contiguous in both f32, of which the tensor core reads tf32 (towards
-    /// zero), and i8, whose sums are stored as i32.
+    /// Of A and B: f16, bf16; with k contiguous in both e4m3, e5m2, f32, of which the tensor core reads tf32
+    /// (towards zero), and i8, whose sums are stored as i32.
     ElementType type = ElementType::bf16;
     WgmmaTile tile;
     bool transpose_a = false, transpose_b = false;
@@ -58,7 +58,9 @@ inline constexpr unsigned kTensorAlignment = 16;  ///< bytes
 unsigned wgmma_tile_k(ElementType type);
 /// Dynamic shared memory that a kernel takes, for choosing `stages`.
 std::uint32_t gemm_wgmma_shared_bytes(const GemmWgmmaSpec& spec);
-/// Stages that fit for `ctas_per_sm`, at most 8.
+/// As kernels of cuBLAS on Hopper have with narrow tiles: nvjet_..._64x8_64x16_4x1_..., 16 of 64.
+inline constexpr unsigned kMostStages = 16;
+/// Stages that fit for `ctas_per_sm`, at most kMostStages.
 unsigned wgmma_stages(const GemmWgmmaSpec& spec, const target::GpuTarget& target);
 
 /// Whether a consumer's sums fit in its registers.

@@ -6,6 +6,9 @@
 namespace heddle::kernels {
 namespace {
 
+/// Of a library's kernels (nvjet_..._320x128_64x3_...): two do not hide a copy behind products.
+constexpr unsigned kFewestStages = 3;
+
 GemmWork work_of(const GemmShape& shape, ElementType type) {
     GemmWork work;
     work.m = shape.m;
@@ -13,6 +16,7 @@ GemmWork work_of(const GemmShape& shape, ElementType type) {
     work.k = shape.k;
     work.batch = shape.batch;
     work.element_bytes = bytes_of(type);
+    work.result_bytes = type == ElementType::i8 || type == ElementType::f32 ? 4 : 2;
     return work;
 }
 
@@ -42,12 +46,13 @@ std::optional<WgmmaTile> with_schedule(WgmmaTile tile, bool several_waves) {
 
 /// wgmma's 64 rows lie along n, as in a library that thinks in columns, so that tiles go in fine steps over
 /// m; without a tensor map of D they lie along m.
-std::vector<WgmmaTile> tiles_for(const GemmShape& shape, bool tensor_store) {
+std::vector<WgmmaTile> tiles_for(const GemmShape& shape, ElementType type, bool tensor_store) {
     constexpr unsigned kLargest = 192 * 192;
     std::vector<WgmmaTile> tiles;
     for (const unsigned rows : {64u, 128u, 192u, 256u}) {
         for (unsigned columns = 8; columns <= 256; columns += columns < 64 ? 8 : 16) {
             if (rows * columns > kLargest) continue;
+            if (type == ElementType::i8 && columns > 32 && columns % 16 != 0) continue;
             WgmmaTile tile;
             tile.swap = tensor_store;
             tile.m = tensor_store ? columns : rows;
@@ -102,7 +107,7 @@ std::vector<GemmChoice> wgmma_candidates(const GemmShape& shape, ElementType typ
     const GemmWork work = work_of(shape, type);
     const unsigned tile_k = wgmma_tile_k(type), k_tiles = divide_up(shape.k, tile_k);
     std::vector<GemmChoice> choices;
-    for (const WgmmaTile& plain : tiles_for(shape, tensor_store)) {
+    for (const WgmmaTile& plain : tiles_for(shape, type, tensor_store)) {
         const std::uint64_t tiles =
             std::uint64_t{divide_up(shape.m, plain.m)} * divide_up(shape.n, plain.n) * shape.batch;
         for (const unsigned ctas_per_sm : {1u, 2u}) {
@@ -116,9 +121,9 @@ std::vector<GemmChoice> wgmma_candidates(const GemmShape& shape, ElementType typ
             spec.tile = tile;
             spec.tensor_store = tensor_store;
             tile.stages = wgmma_stages(spec, target);
-            if (tile.stages < 2) continue;
+            if (tile.stages < kFewestStages) continue;
             for (const unsigned splits : splits_for(k_tiles, tiles, target.sm_count)) {
-                if (splits > 1 && !allow_split_k) break;
+                if (splits > 1 && (!allow_split_k || type == ElementType::i8)) break;
                 WgmmaTile clustered = tile;
                 choose_cluster(clustered, shape, splits * shape.batch, k_tiles / splits, target.sm_count);
                 GemmChoice choice;

@@ -51,7 +51,7 @@ unsigned wgmma_stages(const GemmWgmmaSpec& spec, const target::GpuTarget& target
     const std::uint64_t room = std::min<std::uint64_t>(
         target.shared_bytes_per_cta, target.shared_bytes_per_sm / spec.tile.ctas_per_sm - 1024);
     GemmWgmmaSpec probe = spec;
-    probe.tile.stages = 8;
+    probe.tile.stages = kMostStages;
     while (probe.tile.stages > 0 && gemm_wgmma_shared_bytes(probe) > room) --probe.tile.stages;
     return probe.tile.stages;
 }

@@ -32,6 +32,10 @@ std::string name_of(ElementType type) {
             return "f16";
         case ElementType::bf16:
             return "bf16";
+        case ElementType::e4m3:
+            return "e4m3";
+        case ElementType::e5m2:
+            return "e5m2";
         case ElementType::i64:
             return "i64";
         case ElementType::i32:
@@ -51,6 +55,8 @@ unsigned tensor_map_type(ElementType type) {
         case ElementType::u8:
         case ElementType::i8:
         case ElementType::boolean:
+        case ElementType::e4m3:
+        case ElementType::e5m2:
             return 0;
         case ElementType::i32:
             return 3;

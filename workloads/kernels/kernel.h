@@ -13,7 +13,7 @@
 namespace heddle::kernels {
 
 /// Types of elements in memory that the kernels read and write.
-enum class ElementType : std::uint8_t { f64, f32, f16, bf16, i64, i32, i8, u8, boolean };
+enum class ElementType : std::uint8_t { f64, f32, f16, bf16, e4m3, e5m2, i64, i32, i8, u8, boolean };
 unsigned bytes_of(ElementType type);
 std::string name_of(ElementType type);  ///< "bf16"
 bool is_integer(ElementType type);      ///< i64 ... boolean

@@ -1,6 +1,7 @@
 // Samples: GEMM on CUDA cores and tensor cores, with TMA, split-K.
 #include <algorithm>
 
+#include "workloads/kernels/fp8_quantise.h"
 #include "workloads/kernels/gemm_mma.h"
 #include "workloads/kernels/gemm_simt.h"
 #include "workloads/kernels/gemm_wgmma.h"
@@ -231,10 +232,12 @@ void add_wgmma(std::vector<LibraryKernel>& samples) {
         spec.raster_log2 = 1;
         add_wgmma_sample(samples, spec, wgmma_shape(tile.m * 3, tile.n * 2, 320));
     }
-    for (const ElementType type : {ElementType::f32, ElementType::i8}) {
+    for (const ElementType type : {ElementType::f32, ElementType::i8, ElementType::e4m3}) {
         GemmWgmmaSpec spec;
         spec.type = type;
-        spec.epilogue.output = type == ElementType::i8 ? ElementType::i32 : ElementType::f32;
+        spec.epilogue.output = type == ElementType::i8     ? ElementType::i32
+                               : type == ElementType::e4m3 ? ElementType::bf16
+                                                           : ElementType::f32;
         spec.tile = {.m = 128, .n = 128, .stages = 4};
         spec.transpose_b = true;
         add_wgmma_sample(samples, spec, wgmma_shape(136, 264, 176));
@@ -251,6 +254,22 @@ void add_wgmma(std::vector<LibraryKernel>& samples) {
     add_wgmma_sample(samples, spec, split);
 }
 
+void add_fp8_quantise(std::vector<LibraryKernel>& samples, unsigned capability) {
+    Fp8QuantiseSpec spec;
+    spec.compute_capability = capability;
+    spec.ctas = 2;
+    constexpr std::uint64_t kElements = 9001;  // whole rounds of four, single ones, a tail
+    SampleBuilder clear("scale set to zero", generate_clear_scale(capability), {1, 1, 1});
+    samples.push_back(clear.output("scale", ElementType::f32, 1).finish());
+    SampleBuilder amax("largest magnitude as a scale", generate_amax_scale(spec), {spec.ctas, 1, 1});
+    amax.input("x", spec.input, kElements).output("scale", ElementType::f32, 1);
+    samples.push_back(amax.integer("elements", kElements).finish());
+    SampleBuilder divide("quantise to 8-bit floats", generate_quantise(spec), {spec.ctas, 1, 1});
+    divide.input("x", spec.input, kElements).input("scale", ElementType::f32, 1);
+    divide.output("y", spec.output, kElements);
+    samples.push_back(divide.integer("elements", kElements).finish());
+}
+
 }  // namespace
 
 void add_gemm_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability) {
@@ -258,6 +277,7 @@ void add_gemm_samples(std::vector<LibraryKernel>& samples, unsigned compute_capa
     if (compute_capability >= 75) add_mma(samples, compute_capability);
     if (compute_capability == 90) add_wgmma(samples);
     add_split_k_reduce(samples, compute_capability);
+    if (compute_capability >= 89) add_fp8_quantise(samples, compute_capability);
 }
 
 }  // namespace heddle::kernels

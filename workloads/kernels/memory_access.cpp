@@ -74,6 +74,49 @@ Reg narrow(PtxWriter& w, ComputeType compute, const Reg& value) {
     return compute == ComputeType::f32 ? value : w.make_f32("cvt.rn.f32.f64", value);
 }
 
+void require_fp8(const PtxWriter& w, ElementType type) {
+    if (w.compute_capability() < 89)
+        throw Error("elements of " + name_of(type) + " need compute capability 8.9 or newer", {},
+                    "use f16 or f32 on this device");
+}
+
+/// The conversions come in pairs, by way of f16, which holds every value of both types.
+std::vector<Reg> unpack_fp8(PtxWriter& w, const RawVector& raw) {
+    require_fp8(w, raw.type);
+    const std::string opcode = "cvt.rn.f16x2." + name_of(raw.type) + "x2";
+    std::vector<Reg> values;
+    for (const Reg& word : raw.words) {
+        const Reg low = w.b16(), high = w.b16();
+        w.op("mov.b32", vector_of({low, high}), word);
+        for (unsigned pair = 0; pair < 2 && values.size() < raw.width; ++pair) {
+            const Reg both = w.make_b32(opcode, pair == 0 ? low : high);
+            for (const Reg& value : unpack_pair(w, ElementType::f16, both))
+                if (values.size() < raw.width) values.push_back(value);
+        }
+    }
+    return values;
+}
+
+/// To nearest even; what is too large becomes the largest finite value.
+std::vector<Reg> pack_fp8(PtxWriter& w, ElementType type, const std::vector<Reg>& values) {
+    require_fp8(w, type);
+    const std::string opcode = "cvt.rn.satfinite." + name_of(type) + "x2.f32";
+    std::vector<Reg> pairs, words;
+    for (std::size_t i = 0; i < values.size(); i += 2) {
+        pairs.push_back(w.b16());
+        w.op(opcode, pairs.back(), values[std::min(i + 1, values.size() - 1)], values[i]);
+    }
+    for (std::size_t i = 0; i < pairs.size(); i += 2) {
+        words.push_back(w.b32());
+        if (i + 1 < pairs.size()) {
+            w.op("mov.b32", words.back(), vector_of({pairs[i], pairs[i + 1]}));
+        } else {
+            w.op("cvt.u32.u16", words.back(), pairs[i]);
+        }
+    }
+    return words;
+}
+
 }  // namespace
 
 RawVector load_raw(PtxWriter& w, std::string_view opcode_prefix, ElementType type, unsigned width,
@@ -146,6 +189,10 @@ std::vector<Reg> convert_raw(PtxWriter& w, const RawVector& raw, ComputeType com
                 }
             }
             break;
+        case ElementType::e4m3:
+        case ElementType::e5m2:
+            for (const Reg& value : unpack_fp8(w, raw)) values.push_back(widen(w, compute, value));
+            break;
         case ElementType::i8:
         case ElementType::u8:
         case ElementType::boolean:
@@ -214,6 +261,13 @@ RawVector pack_elements(PtxWriter& w, ElementType type, const std::vector<Reg>& 
                 }
             }
             break;
+        case ElementType::e4m3:
+        case ElementType::e5m2: {
+            std::vector<Reg> narrowed;
+            for (const Reg& value : values) narrowed.push_back(narrow(w, compute, value));
+            raw.words = pack_fp8(w, type, narrowed);
+            break;
+        }
         case ElementType::i8:
         case ElementType::u8:
         case ElementType::boolean: {

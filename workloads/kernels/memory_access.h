@@ -33,7 +33,8 @@ std::vector<Reg> load_elements(PtxWriter& w, std::string_view opcode_prefix, Ele
                                const std::string& address, std::int64_t offset, ComputeType compute,
                                const Reg& guard = {});
 
-/// Rounds to nearest even and packs; integers truncate toward zero (C conversion), booleans are value != 0.
+/// Rounds to nearest even and packs; integers truncate toward zero (C conversion), booleans are value != 0;
+/// 8-bit floats saturate (compute capability 8.9).
 RawVector pack_elements(PtxWriter& w, ElementType type, const std::vector<Reg>& values, ComputeType compute);
 /// Stores a packed vector with as few accesses as possible.
 void store_raw(PtxWriter& w, std::string_view opcode_prefix, const RawVector& raw, const std::string& address,

@@ -15,7 +15,7 @@ namespace {
 /// Runs an expression over contiguous inputs of one type and returns y0.
 std::vector<double> run_contiguous(ElementwiseSpec spec, const std::vector<std::vector<double>>& inputs,
                                    const std::vector<float>& scalars, unsigned sm_count = 0) {
-    Device device;
+    Device device(spec.compute_capability);
     const std::size_t elements = inputs[0].size();
     std::vector<KernelArgument> arguments{integer_argument("elements", elements)};
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -136,6 +136,31 @@ TEST_CASE("Elementwise kernels convert every type") {
     spec.outputs = {ElementType::i64};
     check_equal(run_contiguous(spec, {{9007199254740000.0, -16777217.0}}, {}),
                 {9007199254740001.0, -16777216.0});
+}
+
+TEST_CASE("Elementwise kernels convert from and to 8-bit floats, which saturate") {
+    for (const ElementType type : {ElementType::e4m3, ElementType::e5m2}) {
+        for (const unsigned width : {1u, 2u, 4u, 8u}) {
+            ElementwiseSpec spec;
+            spec.compute_capability = 90;
+            spec.vector_width = spec.elements_per_thread = width;
+            spec.inputs = {{ElementType::f32}};
+            spec.outputs = {type};
+            spec.expression = expression::parse("y0 = x0 * 3");
+            std::vector<double> x, narrowed;
+            for (int i = -64; i < 64; ++i) x.push_back(std::ldexp(1 + 0.07 * (i & 7), i / 4));
+            for (const double value : x) narrowed.push_back(rounded(type, static_cast<float>(value) * 3.0f));
+            INFO(name_of(type) << " width " << width);
+            check_equal(run_contiguous(spec, {x}, {}), narrowed);
+            std::swap(spec.inputs[0].type, spec.outputs[0]);
+            spec.expression = expression::parse("y0 = -x0");
+            for (double& value : x) value = rounded(type, value);
+            for (std::size_t i = 0; i < x.size(); ++i) narrowed[i] = -x[i];
+            check_equal(run_contiguous(spec, {x}, {}), narrowed);
+            spec.compute_capability = 80;
+            CHECK_THROWS_AS(generate_elementwise(spec), heddle::Error);
+        }
+    }
 }
 
 TEST_CASE("Functions of elementwise kernels are as precise as documented") {

@@ -27,6 +27,12 @@ Bytes random_elements(ElementType type, std::size_t count, std::uint64_t seed) {
                                    std::span(reinterpret_cast<std::int8_t*>(bytes.data()), count));
         return bytes;
     }
+    if (type == ElementType::e4m3 || type == ElementType::e5m2) {
+        numerics::fill_random(type == ElementType::e4m3 ? numerics::Format::e4m3 : numerics::Format::e5m2,
+                              numerics::Distribution::normal, seed, 0,
+                              std::span(reinterpret_cast<std::uint8_t*>(bytes.data()), count));
+        return bytes;
+    }
     if (type == ElementType::f32) {
         numerics::fill_random(numerics::Format::fp32, numerics::Distribution::normal, seed, 0,
                               std::span(reinterpret_cast<std::uint32_t*>(bytes.data()), count));
@@ -226,13 +232,15 @@ TEST_CASE("Hopper GEMMs apply bias, ReLU and C in the epilogue, and keep what wa
     }
 }
 
-TEST_CASE("Hopper GEMMs of tf32 and of integers give the bits of their plans") {
-    for (const ElementType type : {ElementType::f32, ElementType::i8}) {
+TEST_CASE("Hopper GEMMs of tf32, 8-bit floats and integers give the bits of their plans") {
+    for (const ElementType type : {ElementType::f32, ElementType::i8, ElementType::e4m3, ElementType::e5m2}) {
         for (const bool swap : {false, true}) {
             GemmWgmmaSpec spec;
             spec.type = type;
             spec.tile = {.m = 128, .n = 128, .stages = 3, .swap = swap, .cluster_m = 2};
-            spec.epilogue.output = type == ElementType::i8 ? ElementType::i32 : ElementType::f32;
+            spec.epilogue.output = type == ElementType::i8     ? ElementType::i32
+                                   : type == ElementType::e4m3 ? ElementType::bf16
+                                                               : ElementType::f32;
             CAPTURE(name_of(type), swap);
             CHECK(differences(spec, {.m = 300, .n = 200, .k = 336, .transpose_b = true}, 4) == 0);
             spec.transpose_b = false;

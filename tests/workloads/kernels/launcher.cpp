@@ -25,6 +25,10 @@ T get(const std::vector<std::byte>& bytes, std::size_t index) {
     return value;
 }
 
+numerics::Format fp8_of(ElementType type) {
+    return type == ElementType::e4m3 ? numerics::Format::e4m3 : numerics::Format::e5m2;
+}
+
 }  // namespace
 
 std::vector<std::byte> encode(ElementType type, const std::vector<double>& values) {
@@ -43,6 +47,12 @@ std::vector<std::byte> encode(ElementType type, const std::vector<double>& value
                 break;
             case ElementType::bf16:
                 put(bytes, i, numerics::fp32_to_bf16(static_cast<float>(v)));
+                break;
+            case ElementType::e4m3:
+            case ElementType::e5m2:
+                put(bytes, i,
+                    static_cast<std::uint8_t>(numerics::from_float(
+                        fp8_of(type), static_cast<float>(v), {.overflow = numerics::Overflow::saturate})));
                 break;
             case ElementType::i64:
                 put(bytes, i, static_cast<std::int64_t>(v));
@@ -79,6 +89,10 @@ std::vector<double> decode(ElementType type, const std::vector<std::byte>& bytes
                 break;
             case ElementType::bf16:
                 values[i] = numerics::bf16_to_fp32(get<std::uint16_t>(bytes, i));
+                break;
+            case ElementType::e4m3:
+            case ElementType::e5m2:
+                values[i] = numerics::to_float(fp8_of(type), get<std::uint8_t>(bytes, i));
                 break;
             case ElementType::i64:
                 values[i] = static_cast<double>(get<std::int64_t>(bytes, i));

@@ -46,9 +46,11 @@ kernels::ElementType kernel_type(trace::ElementType type) {
             return kernels::ElementType::u8;
         case ElementType::boolean:
             return kernels::ElementType::boolean;
-        case ElementType::tf32:
         case ElementType::e4m3:
+            return kernels::ElementType::e4m3;
         case ElementType::e5m2:
+            return kernels::ElementType::e5m2;
+        case ElementType::tf32:
         case ElementType::i16:
             break;
     }

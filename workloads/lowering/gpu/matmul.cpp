@@ -149,7 +149,8 @@ void take_tile(kernels::GemmChoice& choice, const kernels::GemmTile& tile, const
                const Product& p, const kernels::GemmAlignment& alignment) {
     if (choice.wgmma) {
         const std::vector<kernels::GemmChoice> candidates = kernels::gemm_candidates(
-            {p.m, p.n, p.k, p.batch}, kernel_type(b.input(0).type), b.target(), alignment);
+            {p.m, p.n, p.k, p.batch, b.op().text("compute_type") == "tf32"}, kernel_type(b.input(0).type),
+            b.target(), alignment);
         for (const kernels::GemmChoice& candidate : candidates) {
             if (!candidate.wgmma || candidate.tile.m != tile.m || candidate.tile.n != tile.n) continue;
             choice = candidate;
@@ -203,6 +204,7 @@ kernels::GemmAlignment alignment_of(const GpuProgramBuilder& b, const Product& p
     alignment.copy_elements = copy_elements;
     alignment.tensor_maps = aligned(b.input_pointer("a", 0), type, {p.lda, p.stride_a}) &&
                             aligned(b.input_pointer("b", 1), type, {p.ldb, p.stride_b});
+    alignment.k_contiguous = !p.transpose_a && p.transpose_b;
     alignment.tensor_store = aligned(b.output_pointer("d", 0), output, {p.n, p.stride_d});
     return alignment;
 }
@@ -261,23 +263,28 @@ void lower_matmul(GpuProgramBuilder& b) {
     b.require_dense_outputs();
     b.require_dense_input(0);
     b.require_dense_input(1);
-    if (b.op().text("compute_type") == "tf32") throw Unsupported{"no tf32 matmul kernel"};
+    const bool tf32 = b.op().text("compute_type") == "tf32";
     const Product p = product_of(b);
     const kernels::ElementType type = kernel_type(b.input(0).type);
     if (kernel_type(b.input(1).type) != type) throw Unsupported{"no matmul kernel for two input types"};
     const bool half = type == kernels::ElementType::f16 || type == kernels::ElementType::bf16;
-    if (!half && type != kernels::ElementType::f32 && type != kernels::ElementType::f64) {
+    const bool eight = type == kernels::ElementType::e4m3 || type == kernels::ElementType::e5m2 ||
+                       type == kernels::ElementType::i8;
+    if (!half && !eight && type != kernels::ElementType::f32 && type != kernels::ElementType::f64) {
         throw Unsupported{"no matmul kernel for " + kernels::name_of(type)};
     }
+    if (type == kernels::ElementType::i8 && kernel_type(b.output(0).type) != kernels::ElementType::i32)
+        throw Unsupported{"no matmul kernel that stores products of i8 as anything but i32"};
     const Epilogue epilogue = epilogue_of(b, p);
 
     const unsigned widest_copy = 16 / kernels::bytes_of(type);
     const unsigned copy_a = common_width(widest_copy, {p.lda, p.stride_a});
     const unsigned copy_b = common_width(widest_copy, {p.ldb, p.stride_b});
     const kernels::GemmAlignment alignment = alignment_of(b, p, std::min(copy_a, copy_b));
-    const kernels::GemmShape shape{p.m, p.n, p.k, p.batch};
+    const kernels::GemmShape shape{p.m, p.n, p.k, p.batch, tf32};
     kernels::GemmChoice choice = b.pick_gemm() ? b.pick_gemm()(shape, type, b.target(), alignment)
                                                : kernels::choose_gemm(shape, type, b.target(), alignment);
+    if (tf32 && !choice.wgmma) throw Unsupported{"no tf32 matmul kernel for these operands"};
     const std::optional<kernels::GemmTile> tile = recorded_tile(b);
     if (tile && !b.pick_gemm()) take_tile(choice, *tile, b, p, alignment);
 
