@@ -2,13 +2,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/cli/progress.h"
 #include "sim/config/hardware.h"
+#include "sim/gemm/gemm_numerics.h"
 #include "sim/gemm/gemm_timer.h"
 #include "sim/run/worker_pool.h"
 
@@ -21,7 +25,7 @@ struct Options {
     std::vector<std::string> overrides;
     unsigned autotune = 1, workers = 0;
     double weight_copies = 5;
-    bool full = false, json = false, cold = false;
+    bool full = false, json = false, cold = false, quantise = false, numerics = false;
 };
 
 class Jobs : public sim::JobRunner {
@@ -54,6 +58,29 @@ std::vector<sim::GemmAnswer> time_all(const models::gpu::GpuConfig& config, cons
     return answers;
 }
 
+class NumericsJob : public sim::JobRunner {
+  public:
+    explicit NumericsJob(std::function<std::string()> compute) : compute_(std::move(compute)) {}
+    std::string run(std::size_t) override { return compute_(); }
+
+  private:
+    std::function<std::string()> compute_;
+};
+
+/// In a process of its own.
+sim::GemmNumerics numerics_of(const models::gpu::GpuConfig& config, const sim::GemmQuestion& question,
+                              const kernels::GemmChoice& choice) {
+    sim::GemmNumerics result;
+    sim::run_jobs(
+        1, 1,
+        [&] {
+            return std::make_unique<NumericsJob>(
+                [&] { return to_text(sim::compute_gemm(question, config, choice)); });
+        },
+        [&](std::size_t, const std::string& text) { result = sim::gemm_numerics_from_text(text); });
+    return result;
+}
+
 std::string describe_answer(const sim::GemmQuestion& question, const models::gpu::GpuConfig& config,
                             const sim::GemmAnswer& answer) {
     const double work = 2.0 * question.m * question.n * question.k;
@@ -84,7 +111,8 @@ void run_command(const Options& options) {
         throw Error("`" + options.hardware + "` is a TPU", {"--hardware", 0, ""},
                     "choose a GPU; `heddle simulate` runs training steps on TPUs");
     const models::gpu::GpuConfig& config = hardware.gpu();
-    sim::GemmQuestion question{options.m, options.n, options.k, trace::element_type_from_name(options.type)};
+    sim::GemmQuestion question{options.m, options.n, options.k, sim::gemm_type_from_name(options.type)};
+    question.quantise = options.quantise;
     question.transpose_a = options.layout[0] == 't';
     question.transpose_b = options.layout[1] == 't';
     check(question, config);
@@ -99,8 +127,12 @@ void run_command(const Options& options) {
     std::size_t best = 0;
     for (std::size_t i = 1; i < answers.size(); ++i)
         if (answers[i].seconds < answers[best].seconds) best = i;
+    std::optional<sim::GemmNumerics> numerics;
+    if (options.numerics) numerics = numerics_of(config, question, choices[best]);
     if (options.json) {
-        print(to_text(answers[best]) + "\n");
+        nlohmann::json json = nlohmann::json::parse(to_text(answers[best]));
+        if (numerics) json["numerics"] = nlohmann::json::parse(to_text(*numerics));
+        print(json.dump() + "\n");
         return;
     }
     std::string text =
@@ -111,7 +143,10 @@ void run_command(const Options& options) {
             text += fmt::format("  {:8.2f} us, estimated {:8.2f}: {}\n", answer.seconds * 1e6,
                                 answer.estimated_seconds * 1e6, answer.choice);
     }
+    if (numerics) text += describe(*numerics);
     print(text);
+    if (numerics && !numerics->passed())
+        throw ComparisonFailed{"the values of " + name_of(question) + " are not those of its plan"};
 }
 
 }  // namespace
@@ -122,8 +157,14 @@ void add_gemm_command(CLI::App& app) {
     command->add_option("M", options->m, "rows of A and D")->required();
     command->add_option("N", options->n, "columns of B and D")->required();
     command->add_option("K", options->k, "columns of A, rows of B")->required();
-    command->add_option("--type", options->type, "of A, B and D: bf16 (default), f16, f32 or f64")
+    command
+        ->add_option("--type", options->type,
+                     "of A and B: bf16 (default), f16, tf32, fp8 (e4m3), e5m2, i8, f32 or f64. D has the "
+                     "same, but bf16 "
+                     "for 8-bit floats and i32 for i8")
         ->type_name("TYPE");
+    command->add_flag("--quantise", options->quantise,
+                      "8-bit floats: A comes as bf16 and is quantised first, with one scale");
     command->add_option("--hardware", options->hardware, "the device to simulate")
         ->type_name("NAME|FILE")
         ->required();
@@ -150,6 +191,9 @@ void add_gemm_command(CLI::App& app) {
                      "copies of B that the calls before this one alternated among (default: 5)")
         ->type_name("N");
     command->add_flag("--cold", options->cold, "nothing lies in L2 before");
+    command->add_flag("--numerics", options->numerics,
+                      "compute it too, with random numbers: bits beside the plan of summation, error beside "
+                      "doubles, and the same cycles");
     command->add_flag("--full", options->full, "simulate every cycle, without sampling");
     command->add_option("-j,--jobs", options->workers, "workers (default: one for each core)")
         ->type_name("N");

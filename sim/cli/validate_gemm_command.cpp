@@ -17,13 +17,13 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-    std::string data, column, hardware, type = "bf16", json, half;
+    std::string data, column, hardware, type, json, half;
     std::vector<std::string> overrides;
     std::size_t sample = 0;
     std::uint64_t seed = 1;
     unsigned workers = 0, autotune = 1;
     double weight_copies = 5;
-    bool closed_form = false, full = false;
+    bool closed_form = false, full = false, without_quantising = false;
 };
 
 std::vector<validation::GemmRow> chosen_rows(const Options& options) {
@@ -34,13 +34,24 @@ std::vector<validation::GemmRow> chosen_rows(const Options& options) {
     return rows;
 }
 
+/// By the name of the table, where it tells: h100_sxm_fp8.csv.
+std::string type_of(const Options& options) {
+    if (!options.type.empty()) return options.type;
+    const std::string name = fs::path(options.data).filename().string();
+    for (const char* type : {"fp8", "e5m2", "tf32", "f16", "i8"})
+        if (name.find(type) != std::string::npos && name.find("bf16") == std::string::npos) return type;
+    return "bf16";
+}
+
 void run_command(const Options& options) {
     const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides);
     if (!hardware.is_gpu())
         throw Error("`" + options.hardware + "` is a TPU", {"--hardware", 0, ""}, "choose a GPU");
     std::vector<validation::GemmRow> rows = chosen_rows(options);
     validation::GemmTableOptions table;
-    table.type = trace::element_type_from_name(options.type);
+    table.type = sim::gemm_type_from_name(type_of(options));
+    const bool fp8 = table.type == trace::ElementType::e4m3 || table.type == trace::ElementType::e5m2;
+    table.quantise = fp8 && !options.without_quantising;
     table.surroundings = {options.weight_copies, true};
     table.workers = options.workers;
     table.autotune = options.autotune;
@@ -55,7 +66,8 @@ void run_command(const Options& options) {
     }
     if (!options.json.empty()) write_file(options.json, validation::gemm_table_json(rows, table.simulate));
     const std::string heading =
-        fmt::format("{} of {}, column {}, {} shapes{}, on {}: {}", options.type,
+        fmt::format("{}{} of {}, column {}, {} shapes{}, on {}: {}", type_of(options),
+                    table.quantise ? " with the quantisation of A" : "",
                     fs::path(options.data).filename().string(), options.column, rows.size(),
                     options.sample > 0 ? fmt::format(" (random, seed {})", options.seed) : std::string(),
                     hardware.name, table.simulate ? "simulated" : "closed form");
@@ -78,7 +90,16 @@ void add_validate_gemm_command(CLI::App& validate) {
     command->add_option("--hardware", options->hardware, "the device to simulate")
         ->type_name("NAME|FILE")
         ->required();
-    command->add_option("--type", options->type, "of the operands: bf16, f16, f32 or f64")->type_name("TYPE");
+    command
+        ->add_option(
+            "--type", options->type,
+            "of the operands: bf16, f16, tf32, fp8, e5m2, i8, f32 or f64 (default: what the file's name "
+            "says, else bf16)")
+        ->type_name("TYPE");
+    command->add_flag(
+        "--no-quantise", options->without_quantising,
+        "8-bit floats: the product alone, where the recorded time is not that of a linear layer "
+        "that quantises its activations first");
     command
         ->add_option("--set", options->overrides,
                      "change a parameter of the device: --set hbm.bandwidth=3.0TB/s")

@@ -28,7 +28,8 @@ kernels::GemmMachine gemm_machine(const models::gpu::GpuConfig& config, kernels:
     machine.memory_read = (machine.warpgroups ? 0.842 : 0.775) * config.hbm.bandwidth;
     machine.memory_write = config.hbm.bandwidth;
     // An empty kernel beside what the launch itself takes: handing out the block, its first and last cycles.
-    machine.launch = config.launch.graph_before + config.launch.after + 0.89e-6;
+    machine.launch =
+        config.launch.graph_before + config.launch.after + (machine.warpgroups ? 0.89e-6 : 1.08e-6);
     const models::gpu::PowerConfig& power = config.power;
     machine.static_power = (power.idle + power.active) / power.limit;
     machine.power_clock = power.nominal_clock;

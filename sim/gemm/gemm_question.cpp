@@ -59,7 +59,8 @@ kernels::GemmAlignment alignment_of(const GemmQuestion& question) {
         alignment.copy_elements /= 2;
     alignment.tensor_maps = aligned(row_a) && aligned(row_b);
     alignment.tensor_store =
-        question.n * std::uint64_t{trace::bytes_of(result_type_of(question))} % kernels::kTensorAlignment == 0;
+        question.n * std::uint64_t{trace::bytes_of(result_type_of(question))} % kernels::kTensorAlignment ==
+        0;
     alignment.k_contiguous = !question.transpose_a && question.transpose_b;
     return alignment;
 }

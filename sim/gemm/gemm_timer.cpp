@@ -1,8 +1,12 @@
 #include "sim/gemm/gemm_timer.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
+#include "sim/run/gpu_run.h"
 #include "sim/run/launch_plan.h"
 
 namespace heddle::sim {
@@ -33,17 +37,27 @@ void keep(PlannedBuffer& planned, std::uint64_t bytes, double part) {
 }
 
 /// Of a repeated product: parts of A, B and D by how much else passes before they are used again; a
-/// workspace, which is written each time, as D.
+/// workspace, which is written each time, as D. `quantised`: the buffer that A is made from, if it is; then A
+/// is where its kernel left it (the plan knows).
 void place_residents(std::vector<PlannedLaunch>& plan, const program::GpuProgram& program,
-                     const kernels::GemmResidency& resident) {
+                     const kernels::GemmResidency& resident, std::optional<program::BufferId> quantised) {
+    const std::size_t product = quantised ? 3 : 0;
     for (std::size_t i = 0; i < plan.size(); ++i) {
         for (PlannedBuffer& buffer : plan[i].buffers) {
             const std::uint64_t bytes = program.buffers[buffer.buffer].bytes;
+            if (quantised && buffer.buffer == *quantised) {
+                if (i == 1) keep(buffer, bytes, resident.a);
+                continue;
+            }
+            if (quantised && (i < product || buffer.buffer == kA)) {
+                buffer.dirty = buffer.resident_bytes > 0;
+                continue;
+            }
             if (buffer.buffer == kA) keep(buffer, bytes, resident.a);
             if (buffer.buffer == kB) keep(buffer, bytes, resident.b);
             if (buffer.buffer == kA || buffer.buffer == kB) continue;
             buffer.dirty = true;
-            if (i == 0 || buffer.buffer == kD) keep(buffer, bytes, resident.d);
+            if (i == product || buffer.buffer == kD) keep(buffer, bytes, resident.d);
         }
     }
 }
@@ -92,17 +106,20 @@ struct GemmTimer::Run {
 GemmTimer::GemmTimer(const models::gpu::GpuConfig& config, const GemmTimerOptions& options)
     : config_(models::gpu::in_graph(options.surroundings.repeated ? models::gpu::hot(config) : config)),
       options_(options),
+      cache_(options.cache ? KernelCache::standard() : KernelCache::disabled()),
       session_(config_, false, options.sample) {}
 
 GemmTimer::Run GemmTimer::run(const GemmQuestion& question, const kernels::GemmChoice& choice, double clock) {
     program::GpuProgram program = gemm_program(question, config_, choice);
-    std::vector<PlannedLaunch> plan = plan_launches(program, config_.l2.bytes);
+    std::optional<program::BufferId> quantised;
+    if (question.quantise) quantised = quantise_first(program, question);
+    std::vector<PlannedLaunch> plan = plan_launches(program, config_.l2.bytes_per_partition());
     const kernels::GemmResidency resident = kernels::gemm_residency(
         gemm_machine(config_, kernel_type_of(question)), options_.surroundings, work_of(question));
-    place_residents(plan, program, resident);
+    place_residents(plan, program, resident, quantised);
     if (options_.surroundings.repeated) {
         const std::vector<PlannedBuffer> earlier = earlier_work(program, resident, config_.l2);
-        std::vector<PlannedBuffer>& first = plan.front().buffers;
+        std::vector<PlannedBuffer>& first = plan[quantised ? 3 : 0].buffers;
         first.insert(first.begin(), earlier.begin(), earlier.end());
     }
     session_.set_clock(clock);
@@ -116,7 +133,26 @@ GemmTimer::Run GemmTimer::run(const GemmQuestion& question, const kernels::GemmC
     return run;
 }
 
+std::string GemmTimer::key_of(const GemmQuestion& question, const kernels::GemmChoice& choice) const {
+    const kernels::GemmSurroundings& around = options_.surroundings;
+    return device_key(config_) +
+           fmt::format(
+               "gemm {}\n{}, raster {}, {} of k in a slice, first at {} Hz for {} s\n{} copies, "
+               "repeated {}, sampled {}\n",
+               name_of(question), describe(choice), choice.raster_log2, choice.k_per_split,
+               choice.estimated_clock, choice.estimated_seconds, around.weight_copies, around.repeated,
+               options_.sample);
+}
+
 GemmAnswer GemmTimer::time(const GemmQuestion& question, const kernels::GemmChoice& choice) {
+    const std::string key = key_of(question, choice);
+    if (const std::optional<std::string> stored = cache_.find(key)) return gemm_answer_from_text(*stored);
+    const GemmAnswer answer = simulate(question, choice);
+    cache_.store(key, to_text(answer));
+    return answer;
+}
+
+GemmAnswer GemmTimer::simulate(const GemmQuestion& question, const kernels::GemmChoice& choice) {
     const models::gpu::PowerConfig& power = config_.power;
     const auto allowed = [&](double seconds) {
         return power.limit * (1 + power.allowance * std::exp(-seconds / power.allowance_time));
@@ -148,7 +184,7 @@ GemmAnswer GemmTimer::time(const GemmQuestion& question, const kernels::GemmChoi
     answer.power = best.power();
     answer.kernels = best.kernels;
     answer.choice = describe(choice);
-    answer.estimated_seconds = choice.estimated_seconds;
+    answer.estimated_seconds = choice.estimated_seconds + quantise_estimate(question);
     for (const LaunchOutcome& kernel : best.kernels) {
         const double share = kernel.seconds / best.seconds;
         const auto use = [&](const char* name) {

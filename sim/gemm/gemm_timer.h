@@ -7,6 +7,7 @@
 
 #include "sim/gemm/gemm_question.h"
 #include "sim/run/gpu_session.h"
+#include "sim/run/kernel_cache.h"
 #include "sim/run/launch_outcome.h"
 
 namespace heddle::sim {
@@ -29,9 +30,10 @@ GemmAnswer gemm_answer_from_text(const std::string& text);
 struct GemmTimerOptions {
     kernels::GemmSurroundings surroundings;
     bool sample = true;  ///< leave out what repeats (docs/sampling.md)
+    bool cache = true;  ///< answers are kept on disk, under a key of all that they depend on (kernel_cache.h)
 };
 
-/// One per process. The answer does not depend on what was asked before.
+/// One per process. The answer does not depend on what was asked before; processes share what is on disk.
 class GemmTimer {
   public:
     GemmTimer(const models::gpu::GpuConfig& config, const GemmTimerOptions& options);
@@ -39,10 +41,13 @@ class GemmTimer {
 
   private:
     struct Run;
+    GemmAnswer simulate(const GemmQuestion& question, const kernels::GemmChoice& choice);
+    std::string key_of(const GemmQuestion& question, const kernels::GemmChoice& choice) const;
     Run run(const GemmQuestion& question, const kernels::GemmChoice& choice, double clock);
 
     models::gpu::GpuConfig config_;
     GemmTimerOptions options_;
+    KernelCache cache_;
     GpuSession session_;
 };
 

@@ -16,9 +16,7 @@
 #include "workloads/lowering/gpu/programmatic.h"
 
 namespace heddle::sim {
-namespace {
 
-/// The timing-relevant part of the configuration, as text.
 std::string device_key(const models::gpu::GpuConfig& config) {
     models::gpu::GpuConfig copy = config;
     models::ParameterList list;
@@ -34,6 +32,8 @@ std::string device_key(const models::gpu::GpuConfig& config) {
     if (!copy.hbm.model.empty()) key += "hbm.model " + hash_file(copy.hbm.model) + "\n";
     return key;
 }
+
+namespace {
 
 /// A rough idea of how long a kernel takes to simulate, to start the longest first and to show progress.
 double expected_cost(const program::GpuProgram& program, const PlannedLaunch& planned,

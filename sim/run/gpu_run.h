@@ -9,6 +9,9 @@
 
 namespace heddle::sim {
 
+/// The part of a configuration that matters for time, as text for keys.
+std::string device_key(const models::gpu::GpuConfig& config);
+
 /// One outcome per op of the trace. Adds to `result.simulation` and `result.notes`.
 std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& hardware,
                                   const SimulateOptions& options, RunResult& result);

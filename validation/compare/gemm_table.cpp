@@ -65,19 +65,29 @@ struct Job {
     kernels::GemmChoice choice;
 };
 
+sim::GemmQuestion question_of(const GemmTableOptions& options, const GemmRow& row) {
+    sim::GemmQuestion question{row.m, row.n, row.k, options.type};
+    question.quantise = options.quantise;
+    return question;
+}
+
 class Worker : public sim::JobRunner {
   public:
     Worker(const models::gpu::GpuConfig& config, const GemmTableOptions& options,
            const std::vector<GemmRow>& rows, const std::vector<Job>& jobs)
         : timer_(config, {options.surroundings, options.sample}),
-          type_(options.type),
+          question_(question_of(options, {})),
           rows_(rows),
           jobs_(jobs) {}
 
     std::string run(std::size_t job) override {
         const GemmRow& row = rows_[jobs_[job].row];
         try {
-            return to_text(timer_.time({row.m, row.n, row.k, type_}, jobs_[job].choice));
+            sim::GemmQuestion question = question_;
+            question.m = row.m;
+            question.n = row.n;
+            question.k = row.k;
+            return to_text(timer_.time(question, jobs_[job].choice));
         } catch (const Error& error) {
             return kFailed + std::string(error.what());
         }
@@ -85,7 +95,7 @@ class Worker : public sim::JobRunner {
 
   private:
     sim::GemmTimer timer_;
-    trace::ElementType type_;
+    sim::GemmQuestion question_;
     const std::vector<GemmRow>& rows_;
     const std::vector<Job>& jobs_;
 };
@@ -170,10 +180,10 @@ void time_gemm_table(std::vector<GemmRow>& rows, const sim::Hardware& hardware,
     std::vector<Job> jobs;
     for (std::size_t i = 0; i < rows.size(); ++i) {
         GemmRow& row = rows[i];
-        const sim::GemmQuestion question{row.m, row.n, row.k, options.type};
+        const sim::GemmQuestion question = question_of(options, row);
         check(question, config);
         std::vector<kernels::GemmChoice> choices = candidates(question, config, options.surroundings);
-        row.estimated = choices.front().estimated_seconds * 1e6;
+        row.estimated = (choices.front().estimated_seconds + sim::quantise_estimate(question)) * 1e6;
         row.roofline = roofline(row, config, sim::gemm_machine(config, kernel_type_of(question)),
                                 trace::bytes_of(options.type));
         choices.resize(std::min<std::size_t>(choices.size(), std::max(1u, options.autotune)));

@@ -36,6 +36,7 @@ std::vector<GemmRow> sample_of(std::vector<GemmRow> rows, std::size_t count, std
 
 struct GemmTableOptions {
     trace::ElementType type = trace::ElementType::bf16;
+    bool quantise = false;  ///< A comes as bf16; for 8-bit floats
     kernels::GemmSurroundings surroundings;
     unsigned workers = 0;   ///< 0: one for each core
     bool simulate = true;   ///< else the closed forms alone

@@ -127,8 +127,8 @@ std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type
     }
     const bool along_k = (eight || (type == ElementType::f32 && shape.tf32)) && alignment.k_contiguous &&
                          (type != ElementType::i8 || alignment.tensor_store);
-    const bool wgmma = (half || along_k) && target.compute_capability == 90 && alignment.tensor_maps &&
-                       shape.k > 0;
+    const bool wgmma =
+        (half || along_k) && target.compute_capability == 90 && alignment.tensor_maps && shape.k > 0;
     if (eight && !wgmma)
         throw Error("no GEMM kernel for " + name_of(type) + " on " + target.name + " with these operands", {},
                     "it takes compute capability 9.0, k contiguous in both, and rows of whole 16 bytes");

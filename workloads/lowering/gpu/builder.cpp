@@ -143,18 +143,15 @@ void GpuProgramBuilder::steer_by_input(std::size_t i, std::int64_t low, std::int
     steer_by_buffer(buffer_of(op().inputs.at(i)), trace::bytes_of(input(i).type), low, high);
 }
 
-void GpuProgramBuilder::launch(const kernels::GeneratedKernel& kernel, const kernels::Extent3& grid,
-                               const std::vector<kernels::KernelArgument>& arguments) {
-    auto& text = texts_[kernel.text];
-    if (!text)
-        text = std::make_shared<const program::KernelText>(program::KernelText{kernel.text, kernel.entry});
+program::KernelLaunch launch_of(const kernels::GeneratedKernel& kernel,
+                                std::shared_ptr<const program::KernelText> text, const kernels::Extent3& grid,
+                                const std::vector<kernels::KernelArgument>& arguments) {
     program::KernelLaunch launch;
-    launch.kernel = text;
+    launch.kernel = std::move(text);
     launch.grid = {grid[0], grid[1], grid[2]};
     launch.block = {kernel.block[0], kernel.block[1], kernel.block[2]};
     launch.cluster = {kernel.cluster[0], kernel.cluster[1], kernel.cluster[2]};
     launch.dynamic_shared_bytes = kernel.dynamic_shared_bytes;
-    launch.op = op_;
     const std::vector<kernels::KernelArgument> ordered = kernels::order_arguments(kernel, arguments);
     for (std::size_t i = 0; i < ordered.size(); ++i) {
         if (ordered[i].tensor_map) {
@@ -166,7 +163,16 @@ void GpuProgramBuilder::launch(const kernels::GeneratedKernel& kernel, const ker
             launch.arguments.push_back(program::ScalarArgument{ordered[i].bits, kernel.parameters[i].bytes});
         }
     }
-    program_.launches.push_back(std::move(launch));
+    return launch;
+}
+
+void GpuProgramBuilder::launch(const kernels::GeneratedKernel& kernel, const kernels::Extent3& grid,
+                               const std::vector<kernels::KernelArgument>& arguments) {
+    auto& text = texts_[kernel.text];
+    if (!text)
+        text = std::make_shared<const program::KernelText>(program::KernelText{kernel.text, kernel.entry});
+    program_.launches.push_back(launch_of(kernel, text, grid, arguments));
+    program_.launches.back().op = op_;
 }
 
 std::vector<std::int64_t> GpuProgramBuilder::input_strides(std::size_t i) const {

@@ -85,6 +85,11 @@ kernels::ElementType kernel_type(trace::ElementType type);
 /// True when strides are those of a dense row-major tensor (axes of extent 1 do not matter).
 bool is_dense(const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& strides);
 
+/// A launch of a kernel whose text is `text`; its arguments in any order.
+program::KernelLaunch launch_of(const kernels::GeneratedKernel& kernel,
+                                std::shared_ptr<const program::KernelText> text, const kernels::Extent3& grid,
+                                const std::vector<kernels::KernelArgument>& arguments);
+
 // One function per family, each in its own file. They throw Unsupported.
 void lower_matmul(GpuProgramBuilder& builder);
 void lower_elementwise(GpuProgramBuilder& builder);

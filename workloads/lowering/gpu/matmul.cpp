@@ -148,9 +148,9 @@ std::optional<kernels::GemmTile> recorded_tile(const GpuProgramBuilder& b) {
 void take_tile(kernels::GemmChoice& choice, const kernels::GemmTile& tile, const GpuProgramBuilder& b,
                const Product& p, const kernels::GemmAlignment& alignment) {
     if (choice.wgmma) {
-        const std::vector<kernels::GemmChoice> candidates = kernels::gemm_candidates(
-            {p.m, p.n, p.k, p.batch, b.op().text("compute_type") == "tf32"}, kernel_type(b.input(0).type),
-            b.target(), alignment);
+        const std::vector<kernels::GemmChoice> candidates =
+            kernels::gemm_candidates({p.m, p.n, p.k, p.batch, b.op().text("compute_type") == "tf32"},
+                                     kernel_type(b.input(0).type), b.target(), alignment);
         for (const kernels::GemmChoice& candidate : candidates) {
             if (!candidate.wgmma || candidate.tile.m != tile.m || candidate.tile.n != tile.n) continue;
             choice = candidate;

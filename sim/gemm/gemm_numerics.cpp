@@ -1,0 +1,211 @@
+#include "sim/gemm/gemm_numerics.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "isa/common/error.h"
+#include "isa/numerics/counter_random.h"
+#include "isa/numerics/reduction_plan.h"
+#include "sim/run/gpu_session.h"
+#include "workloads/kernels/gemm_plan.h"
+#include "workloads/reference/elements.h"
+
+namespace heddle::sim {
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+constexpr program::BufferId kA = 0, kB = 1, kD = 2;
+
+template <typename Storage>
+void fill(numerics::Element element, std::uint64_t seed, Bytes& bytes) {
+    numerics::fill_random(
+        numerics::format_of(element), numerics::Distribution::normal, seed, 0,
+        std::span(reinterpret_cast<Storage*>(bytes.data()), bytes.size() / sizeof(Storage)));
+}
+
+Bytes random_operand(kernels::ElementType type, std::uint64_t elements, std::uint64_t stream) {
+    Bytes bytes(elements * kernels::bytes_of(type));
+    const std::uint64_t seed = numerics::stream_seed(1, stream);
+    if (type == kernels::ElementType::i8) {
+        numerics::fill_random_int8(numerics::Distribution::integers, seed, 0,
+                                   std::span(reinterpret_cast<std::int8_t*>(bytes.data()), bytes.size()));
+        return bytes;
+    }
+    const numerics::Element element = kernels::element_of(type);
+    switch (kernels::bytes_of(type)) {
+        case 1:
+            fill<std::uint8_t>(element, seed, bytes);
+            break;
+        case 2:
+            fill<std::uint16_t>(element, seed, bytes);
+            break;
+        case 4:
+            fill<std::uint32_t>(element, seed, bytes);
+            break;
+        default:
+            fill<std::uint64_t>(element, seed, bytes);
+    }
+    return bytes;
+}
+
+/// Half the distance between neighbours of the result's type near 1.
+double roundoff(trace::ElementType type) {
+    switch (type) {
+        case trace::ElementType::bf16:
+            return 0x1p-8;
+        case trace::ElementType::f16:
+            return 0x1p-11;
+        case trace::ElementType::f64:
+            return 0x1p-53;
+        case trace::ElementType::i32:
+            return 0;
+        default:
+            return 0x1p-24;
+    }
+}
+
+/// Of one addition: fp32 that truncates, 8-bit floats on Hopper with 13 bits, exact integers
+/// (isa/numerics/dot_product_unit.h).
+double step_of(trace::ElementType type) {
+    switch (type) {
+        case trace::ElementType::e4m3:
+        case trace::ElementType::e5m2:
+            return 0x1p-12;
+        case trace::ElementType::f64:
+            return 0x1p-53;
+        case trace::ElementType::i8:
+            return 0;
+        default:
+            return 0x1p-23;
+    }
+}
+
+/// What each operand loses before it is multiplied.
+double input_loss(trace::ElementType type) {
+    return type == trace::ElementType::tf32 ? 0x1p-10 : 0;
+}
+
+/// D against the product in doubles.
+void compare(GemmNumerics& result, const GemmQuestion& question, const Bytes& a, const Bytes& b,
+             const std::vector<double>& d) {
+    const trace::ElementType input =
+        question.type == trace::ElementType::tf32 ? trace::ElementType::f32 : question.type;
+    const std::size_t m = question.m, n = question.n, k = question.k;
+    const std::vector<double> left = reference::decode_elements(input, a.data(), m * k);
+    const std::vector<double> right = reference::decode_elements(input, b.data(), n * k);
+    double error = 0, norm = 0;
+    for (std::size_t i = 0; i < m; ++i) {
+        for (std::size_t j = 0; j < n; ++j) {
+            double sum = 0, magnitude = 0;
+            for (std::size_t p = 0; p < k; ++p) {
+                const double product = left[i * k + p] * right[j * k + p];
+                sum += product;
+                magnitude += std::abs(product);
+            }
+            const double off = std::abs(d[i * n + j] - sum);
+            error += off * off;
+            norm += sum * sum;
+            if (off > 0) result.worst = std::max(result.worst, off / magnitude);
+        }
+    }
+    result.frobenius = norm > 0 ? std::sqrt(error / norm) : 0;
+    result.bound = roundoff(result_type_of(question)) + 2 * input_loss(question.type) +
+                   static_cast<double>(k + 1) * step_of(question.type);
+}
+
+}  // namespace
+
+GemmNumerics compute_gemm(const GemmQuestion& question, const models::gpu::GpuConfig& config,
+                          const kernels::GemmChoice& choice) {
+    const std::uint64_t m = question.m, n = question.n, k = question.k;
+    if (static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) > kMostNumericWork)
+        throw Error("the values of " + name_of(question) + " would take hours to compute",
+                    {"--numerics", 0, ""}, "ask for a smaller product, or leave out --numerics");
+    program::GpuProgram program = gemm_program(question, config, choice);
+    std::optional<program::BufferId> x;
+    if (question.quantise) x = quantise_first(program, question);
+    BufferValues values;
+    for (const program::Buffer& buffer : program.buffers) values.emplace_back(buffer.bytes);
+    const kernels::ElementType type = kernel_type_of(question);
+    if (x) {
+        values[*x] = random_operand(kernels::ElementType::bf16, m * k, 0);
+    } else {
+        values[kA] = random_operand(type, m * k, 0);
+    }
+    values[kB] = random_operand(type, n * k, 1);
+
+    GpuSession session(models::gpu::in_graph(config));
+    GemmNumerics result;
+    for (const PlannedLaunch& planned : plan_launches(program, config.l2.bytes_per_partition())) {
+        result.cycles += session.run(program, planned).cycles;
+        result.cycles_with_values += session.run(program, planned, &values).cycles;
+    }
+
+    const unsigned size = kernels::bytes_of(type);
+    const Bytes a = question.transpose_a ? numerics::transposed(values[kA], k, m, size) : values[kA];
+    const Bytes b = question.transpose_b ? values[kB] : numerics::transposed(values[kB], k, n, size);
+    const trace::ElementType output = result_type_of(question);
+    kernels::ElementType stored = kernels::ElementType::f32;
+    if (output == trace::ElementType::bf16) stored = kernels::ElementType::bf16;
+    if (output == trace::ElementType::f16) stored = kernels::ElementType::f16;
+    if (output == trace::ElementType::f64) stored = kernels::ElementType::f64;
+    if (output == trace::ElementType::i32) stored = kernels::ElementType::i32;
+    numerics::PlanOperands operands;
+    operands.m = m;
+    operands.n = n;
+    operands.k = k;
+    operands.a = a;
+    operands.b = b;
+    const Bytes planned =
+        numerics::evaluate(kernels::plan_of(choice, type, stored, config.compute_capability), operands);
+    result.elements = m * n;
+    const std::size_t out = trace::bytes_of(output);
+    for (std::size_t i = 0; i < m * n; ++i)
+        result.as_planned += std::memcmp(planned.data() + i * out, values[kD].data() + i * out, out) == 0;
+    const trace::ElementType plain = output == trace::ElementType::tf32 ? trace::ElementType::f32 : output;
+    compare(result, question, a, b, reference::decode_elements(plain, values[kD].data(), m * n));
+    return result;
+}
+
+std::string to_text(const GemmNumerics& n) {
+    return nlohmann::json{{"elements", n.elements},
+                          {"as_planned", n.as_planned},
+                          {"frobenius", n.frobenius},
+                          {"worst", n.worst},
+                          {"bound", n.bound},
+                          {"cycles", n.cycles},
+                          {"cycles_with_values", n.cycles_with_values}}
+        .dump();
+}
+
+GemmNumerics gemm_numerics_from_text(const std::string& text) {
+    const nlohmann::json json = nlohmann::json::parse(text);
+    GemmNumerics n;
+    json.at("elements").get_to(n.elements);
+    json.at("as_planned").get_to(n.as_planned);
+    json.at("frobenius").get_to(n.frobenius);
+    json.at("worst").get_to(n.worst);
+    json.at("bound").get_to(n.bound);
+    json.at("cycles").get_to(n.cycles);
+    json.at("cycles_with_values").get_to(n.cycles_with_values);
+    return n;
+}
+
+std::string describe(const GemmNumerics& n) {
+    std::string text = fmt::format("numerics: {} of {} elements have the bits of the plan of summation\n",
+                                   n.as_planned, n.elements);
+    text += fmt::format(
+        "  against doubles: {:.2e} in the Frobenius norm; worst element {:.2e} of |A||B|, bound {:.2e}\n",
+        n.frobenius, n.worst, n.bound);
+    text += n.cycles == n.cycles_with_values
+                ? fmt::format("  {} cycles with values and without\n", n.cycles)
+                : fmt::format("  {} cycles without values, {} with: a defect of the model\n", n.cycles,
+                              n.cycles_with_values);
+    return text;
+}
+
+}  // namespace heddle::sim

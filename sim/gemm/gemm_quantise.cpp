@@ -1,0 +1,47 @@
+// A of a linear layer of 8-bit floats comes as bf16.
+#include <algorithm>
+
+#include "sim/gemm/gemm_question.h"
+#include "workloads/kernels/fp8_quantise.h"
+#include "workloads/lowering/gpu/builder.h"
+
+namespace heddle::sim {
+namespace {
+
+constexpr program::BufferId kA = 0;
+
+program::KernelLaunch launch(const kernels::GeneratedKernel& kernel, unsigned ctas,
+                             const std::vector<kernels::KernelArgument>& arguments) {
+    auto text = std::make_shared<const program::KernelText>(program::KernelText{kernel.text, kernel.entry});
+    return lowering::launch_of(kernel, std::move(text), {ctas, 1, 1}, arguments);
+}
+
+}  // namespace
+
+program::BufferId quantise_first(program::GpuProgram& program, const GemmQuestion& question) {
+    kernels::Fp8QuantiseSpec spec;
+    spec.input = kernels::ElementType::bf16;
+    spec.output = kernel_type_of(question);
+    const std::uint64_t elements = std::uint64_t{question.m} * question.k;
+    const auto x = static_cast<program::BufferId>(program.buffers.size()), scale = x + 1;
+    program.buffers.push_back({"x", elements * kernels::bytes_of(spec.input), {}});
+    program.buffers.push_back({"scale", 4, {}});
+    const auto pointer_x = kernels::pointer_argument("x", x),
+               pointer_scale = kernels::pointer_argument("scale", scale),
+               pointer_y = kernels::pointer_argument("y", kA),
+               count = kernels::integer_argument("elements", elements);
+    const std::vector<program::KernelLaunch> first{
+        launch(kernels::generate_clear_scale(spec.compute_capability), 1, {pointer_scale}),
+        launch(kernels::generate_amax_scale(spec), spec.ctas, {pointer_x, pointer_scale, count}),
+        launch(kernels::generate_quantise(spec), spec.ctas, {pointer_x, pointer_scale, pointer_y, count})};
+    program.launches.insert(program.launches.begin(), first.begin(), first.end());
+    return x;
+}
+
+double quantise_estimate(const GemmQuestion& question) {
+    if (!question.quantise) return 0;
+    const double elements = static_cast<double>(question.m) * question.k, in_cache = 10e6;
+    return 9.5e-6 + 1.17e-12 * std::min(elements, in_cache) + 2.4e-12 * std::max(0.0, elements - in_cache);
+}
+
+}  // namespace heddle::sim
