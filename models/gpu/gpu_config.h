@@ -115,7 +115,7 @@ struct BulkCopyConfig {
 struct LaunchConfig {
     double gap = 1.0e-6;     ///< seconds of `before` that a profiler does not count as the kernel's
     double before = 1.2e-6;  ///< seconds from the end of the previous work to the first CTA, in a stream
-    double graph_before = 0.64e-6;    ///< the same between two kernels of one CUDA graph
+    double graph_before = 0.83e-6;    ///< the same between two kernels of one CUDA graph
     double after = 0.6e-6;            ///< seconds from the last CTA's end to the end of the kernel
     double cta_interval = 1.19;       ///< cycles between two CTAs that the scheduler hands out
     std::uint32_t cta_latency = 370;  ///< cycles from handing out a CTA to its first instruction

@@ -173,6 +173,7 @@ class Writer {
     /// has waited in the meantime.
     bool drains() const { return tile_.consumers == 1; }
     void multiply(unsigned s, bool first_round);
+    void make_ready(const Reg& row_low, const Reg& column_low, unsigned s);
     Reg descriptor(const Reg& low, unsigned offset);
     void hoist_descriptors();
     unsigned row_offset(unsigned s, unsigned step, unsigned fragment) {
@@ -213,6 +214,8 @@ class Writer {
     Reg position_, parity_, accumulate_, releases_, release_base_, full_, remaining_;
     Reg row_low_, column_low_, high_;
     std::vector<Reg> row_descriptors_, column_descriptors_;
+    /// Where there is no room for those of all stages: of the stage that comes next.
+    std::vector<Reg> ready_rows_, ready_columns_;
     WgmmaAccumulators accumulators_;
 };
 
@@ -442,13 +445,33 @@ void Writer::hoist_descriptors() {
     column_low_ = low_of(columns(), w_.make_b32("add.u32", shared_, layout_.column_operand));
     const unsigned accumulators = layout_.fragments * tile_.columns() / 2;
     const unsigned hoisted = 2 * tile_.stages * kSteps * (layout_.fragments + 1);
-    if (accumulators + hoisted + 32 > shares_of(tile_).consumer) return;
+    if (accumulators + hoisted + 32 > shares_of(tile_).consumer) {
+        const unsigned ready = 2 * kSteps * (layout_.fragments + 1);
+        if (!drains() || accumulators + ready + 32 > shares_of(tile_).consumer) return;
+        for (unsigned i = 0; i < kSteps * layout_.fragments; ++i) ready_rows_.push_back(w_.b64());
+        for (unsigned i = 0; i < kSteps; ++i) ready_columns_.push_back(w_.b64());
+        return;
+    }
     for (unsigned s = 0; s < tile_.stages; ++s) {
         for (unsigned step = 0; step < kSteps; ++step) {
             for (unsigned f = 0; f < layout_.fragments; ++f)
                 row_descriptors_.push_back(descriptor(row_low_, row_offset(s, step, f)));
             column_descriptors_.push_back(descriptor(column_low_, column_offset(s, step)));
         }
+    }
+}
+
+/// Descriptors of stage s, or of the one at which `row_low` and `column_low` are, while a product runs.
+void Writer::make_ready(const Reg& row_low, const Reg& column_low, unsigned s) {
+    const auto set = [&](const Reg& ready, const Reg& low, unsigned offset) {
+        const Reg word = offset == 0 ? low : w_.make_b32("add.u32", low, offset / 16);
+        w_.op("mov.b64", ready, "{" + word + ", " + high_ + "}");
+    };
+    if (ready_columns_.empty()) return;
+    for (unsigned step = 0; step < kSteps; ++step) {
+        set(ready_columns_[step], column_low, column_offset(s, step));
+        for (unsigned f = 0; f < layout_.fragments; ++f)
+            set(ready_rows_[step * layout_.fragments + f], row_low, row_offset(s, step, f));
     }
 }
 
@@ -460,11 +483,13 @@ void Writer::multiply(unsigned s, bool first_round) {
                                std::to_string(depth) + (integers ? ".s32." : ".f32.") + t + "." + t;
     for (unsigned step = 0; step < kSteps; ++step) {
         const std::size_t place = std::size_t{s} * kSteps + step;
-        const Reg right = column_descriptors_.empty() ? descriptor(column_low_, column_offset(s, step))
-                                                      : column_descriptors_[place];
+        const Reg right = !ready_columns_.empty()       ? ready_columns_[step]
+                          : column_descriptors_.empty() ? descriptor(column_low_, column_offset(s, step))
+                                                        : column_descriptors_[place];
         for (unsigned f = 0; f < layout_.fragments; ++f) {
-            const Reg left = row_descriptors_.empty() ? descriptor(row_low_, row_offset(s, step, f))
-                                                      : row_descriptors_[place * layout_.fragments + f];
+            const Reg left = !ready_rows_.empty()       ? ready_rows_[step * layout_.fragments + f]
+                             : row_descriptors_.empty() ? descriptor(row_low_, row_offset(s, step, f))
+                                                        : row_descriptors_[place * layout_.fragments + f];
             std::vector<Reg> all;
             for (const std::vector<Reg>& four : accumulators_[f])
                 all.insert(all.end(), four.begin(), four.end());
@@ -508,6 +533,7 @@ void Writer::drained_stage(unsigned s, bool first_round, const std::string& exit
     w_.op("sub.u32", remaining_, remaining_, 1);
     w_.jump_if(w_.make_predicate("setp.eq.u32", remaining_, 0), exit);
     const bool wraps = s + 1 == tile_.stages;
+    make_ready(row_low_, column_low_, wraps ? 0 : s + 1);
     wait(full_, wraps ? 0 : 8 * (s + 1), wraps ? w_.make_b32("xor.b32", parity_, 1) : parity_);
     w_.op("wgmma.wait_group.sync.aligned", 0);
 }
@@ -523,7 +549,11 @@ void Writer::consume_tile() {
     w_.op("mov.u32", remaining_, count_);
     w_.op("setp.ne.u32", accumulate_, remaining_, remaining_);
     if (ping_pong) w_.op("bar.sync", w_.make_b32("add.u32", warpgroup_, 1), 2 * kWarpgroup);
-    if (drains()) wait(w_.make_b32("mad.lo.u32", start, 8, full_), 0, parity_);
+    if (drains()) {
+        make_ready(w_.make_b32("mad.lo.u32", start, rows().bytes / 16, row_low_),
+                   w_.make_b32("mad.lo.u32", start, columns().bytes / 16, column_low_), 0);
+        wait(w_.make_b32("mad.lo.u32", start, 8, full_), 0, parity_);
+    }
     const auto one_stage = [&](unsigned s, bool first_round, const std::string& exit) {
         drains() ? drained_stage(s, first_round, exit) : stage(s, first_round, exit);
     };
