@@ -128,6 +128,7 @@ std::string summary_json(const RunResult& result) {
     json["simulation"] = {{"wall_s", result.simulation.wall_s},
                           {"warp_instructions", result.simulation.warp_instructions},
                           {"tpu_cycles", result.simulation.tpu_cycles},
+                          {"tilings_searched", result.simulation.tilings_searched},
                           {"workers", result.simulation.workers},
                           {"schedule", result.simulation.scheduled ? "on" : "off"}};
     return dump(json, 2);

@@ -13,7 +13,7 @@ namespace heddle::sim {
 ///          fidelity: "cycle"|"estimated"|"unknown"}],
 ///   coverage {cycle, estimated, unknown}, measured {total_us}|null,
 ///   numerics {device_loss[], reference_loss[], ...}: only of a run with real values,
-///   simulation {wall_s, warp_instructions, tpu_cycles, workers}.
+///   simulation {wall_s, warp_instructions, tpu_cycles, tilings_searched, workers}.
 /// Everything outside `simulation` is the same bytes in every run of the same thing. Ends with a newline.
 std::string summary_json(const RunResult& result);
 

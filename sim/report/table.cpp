@@ -239,6 +239,8 @@ std::string format_simulation(const RunResult& result) {
     if (!simulation.scheduled) text += ", as written (--schedule off)";
     if (simulation.tpu_cycles > 0)
         text += fmt::format(", {} TPU cycles", format_count(simulation.tpu_cycles));
+    if (simulation.tilings_searched > 0)
+        text += fmt::format(", {} tilings searched", format_count(simulation.tilings_searched));
     return text + fmt::format(" in {:.1f} s with {} worker{}", simulation.wall_s, simulation.workers,
                               simulation.workers == 1 ? "" : "s");
 }

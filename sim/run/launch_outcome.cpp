@@ -11,6 +11,7 @@ std::string to_text(const LaunchOutcome& o) {
         {"cycles", o.cycles},
         {"dependents_start", o.dependents_start},
         {"seconds", o.seconds},
+        {"tilings_searched", o.tilings_searched},
         {"warp_instructions", o.warp_instructions},
         {"registers_per_thread", o.registers_per_thread},
         {"shared_bytes", o.shared_bytes},
@@ -35,6 +36,7 @@ LaunchOutcome outcome_from_text(const std::string& text) {
     json.at("cycles").get_to(o.cycles);
     json.at("dependents_start").get_to(o.dependents_start);
     json.at("seconds").get_to(o.seconds);
+    json.at("tilings_searched").get_to(o.tilings_searched);
     json.at("warp_instructions").get_to(o.warp_instructions);
     json.at("registers_per_thread").get_to(o.registers_per_thread);
     json.at("shared_bytes").get_to(o.shared_bytes);

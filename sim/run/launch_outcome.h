@@ -27,6 +27,7 @@ struct LaunchOutcome {
     std::map<std::string, Throughput> throughputs;
     std::optional<SampledKernel> sampled;
     std::map<std::string, double> energy;  ///< joules by where they went; empty where no power is modelled
+    std::uint64_t tilings_searched = 0;    ///< TPU: of its program, when it was made; 0: known from before
     std::shared_ptr<const models::gpu::Series> series;  ///< of SimulateOptions::series
 };
 std::string to_text(const LaunchOutcome& outcome);

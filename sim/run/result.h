@@ -126,6 +126,7 @@ struct RunResult {
         double wall_s = 0;
         std::uint64_t warp_instructions = 0;
         std::uint64_t tpu_cycles = 0;
+        std::uint64_t tilings_searched = 0;  ///< the others were known from earlier runs
         unsigned workers = 1;
         bool scheduled = true;  ///< a GPU's kernels went through the pass that stands in for ptxas
         std::uint64_t kernels_simulated = 0;  ///< distinct programs run

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include "isa/common/error.h"
 #include "isa/tpu/assembler.h"
@@ -20,11 +21,37 @@ std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) {
     return (a + b - 1) / b;
 }
 
-std::uint64_t rows_of(const trace::Trace& trace, const trace::Op& op) {
-    const auto& shape = trace.tensor(op.outputs.at(0)).shape;
-    std::int64_t rows = 1;
-    for (std::size_t axis = 0; axis + 1 < shape.size(); ++axis) rows *= shape[axis];
-    return static_cast<std::uint64_t>(rows);
+/// Rows of a product, K x N weights (of all batches): of a convolution as im2col would have it.
+struct Product {
+    std::uint64_t batches = 1, rows = 1, depth = 0, columns = 0, weight_bytes = 0;
+};
+
+std::optional<Product> product_of(const trace::Trace& trace, const trace::Op& op) {
+    Product product;
+    const auto extent = [](std::int64_t value) { return static_cast<std::uint64_t>(value); };
+    if (op.kind == trace::OpKind::matmul) {
+        const trace::Tensor& b = trace.tensor(op.inputs.at(1));
+        if (b.shape.size() < 2) return std::nullopt;
+        const bool turned = op.integer("transpose_b", 0) != 0;
+        product.depth = extent(b.shape[b.shape.size() - (turned ? 1 : 2)]);
+        product.columns = extent(b.shape[b.shape.size() - (turned ? 2 : 1)]);
+        for (std::size_t axis = 0; axis + 2 < b.shape.size(); ++axis)
+            product.batches *= extent(b.shape[axis]);
+        const trace::Tensor& y = trace.tensor(op.outputs.at(0));
+        product.rows = extent(y.elements()) / std::max<std::uint64_t>(1, product.batches * product.columns);
+        product.weight_bytes = b.bytes();
+        return product;
+    }
+    if (op.kind == trace::OpKind::convolution && op.integer("groups", 1) == 1) {
+        const trace::Tensor& w = trace.tensor(op.inputs.at(1));
+        product.columns = extent(w.shape.at(0));
+        product.depth = extent(w.elements()) / std::max<std::uint64_t>(1, product.columns);
+        product.rows =
+            extent(trace.tensor(op.outputs.at(0)).elements()) / std::max<std::uint64_t>(1, product.columns);
+        product.weight_bytes = w.bytes();
+        return product;
+    }
+    return std::nullopt;
 }
 
 }  // namespace
@@ -32,16 +59,12 @@ std::uint64_t rows_of(const trace::Trace& trace, const trace::Op& op) {
 WeightUse weight_use(const trace::Trace& trace, const trace::Op& op, const tpu::Program& program,
                      const target::TpuTarget& target) {
     WeightUse use;
-    if (op.kind != trace::OpKind::matmul) return use;
-    const std::vector<std::int64_t>& b = trace.tensor(op.inputs.at(1)).shape;
-    const bool turned = op.integer("transpose_b", 0) != 0;
-    if (b.size() >= 2) {
-        const auto k = static_cast<std::uint64_t>(b[b.size() - (turned ? 1 : 2)]);
-        const auto n = static_cast<std::uint64_t>(b[b.size() - (turned ? 2 : 1)]);
-        use.tiles = divide_up(k, target.array_rows) * divide_up(n, target.array_columns);
-        for (std::size_t axis = 0; axis + 2 < b.size(); ++axis)
-            use.tiles *= static_cast<std::uint64_t>(b[axis]);
-    }
+    const std::optional<Product> product = product_of(trace, op);
+    if (!product) return use;
+    use.tiles = product->batches * divide_up(product->depth, target.array_rows) *
+                divide_up(product->columns, target.array_columns);
+    use.weight_bytes = product->weight_bytes;
+    use.gpu_fetches = divide_up(product->rows, kGpuTileRows);
     for (const tpu::CoreProgram& core : program.cores) {
         for (tpu::ProgramCursor cursor(core); cursor.instruction() != nullptr; cursor.advance()) {
             const tpu::Operation& operation = cursor.instruction()->operation;
@@ -53,7 +76,7 @@ WeightUse weight_use(const trace::Trace& trace, const trace::Op& op, const tpu::
     return use;
 }
 
-std::string program_text(const trace::Trace& trace, const trace::Op& op, const tpu::Program& program,
+std::string program_text(const trace::Trace& trace, const trace::Op& op, const lowering::LoweredOp& lowered,
                          const target::TpuTarget& target) {
     std::string text = fmt::format("# {} {}\n", trace::name_of(op.kind), op.name);
     for (const auto& [side, ids] : {std::pair{"in ", &op.inputs}, std::pair{"out", &op.outputs}}) {
@@ -63,16 +86,19 @@ std::string program_text(const trace::Trace& trace, const trace::Op& op, const t
                                 fmt::join(tensor.shape, " x "));
         }
     }
-    const WeightUse use = weight_use(trace, op, program, target);
+    if (!lowered.schedule.empty()) text += "# " + lowered.schedule + "\n";
+    const WeightUse use = weight_use(trace, op, lowered.program, target);
     if (use.tiles > 0) {
         text += fmt::format(
             "# weights: {} tiles of {} x {}, shifted into the arrays {} times ({:.2g} times each), each time "
-            "for {:.0f} "
-            "rows;\n# a GPU whose thread blocks take {} rows would fetch each weight {} times\n",
+            "for {:.0f} rows;\n# a GPU whose thread blocks take {} rows would fetch each weight {} times, "
+            "{:.4g} MB "
+            "in all instead of {:.4g} MB\n",
             use.tiles, target.array_rows, target.array_columns, use.pushes, use.loads(), use.rows_per_push(),
-            kGpuTileRows, divide_up(rows_of(trace, op), kGpuTileRows));
+            kGpuTileRows, use.gpu_fetches, 1e-6 * static_cast<double>(use.weight_bytes * use.gpu_fetches),
+            1e-6 * static_cast<double>(use.weight_bytes));
     }
-    return text + tpu::disassemble(program);
+    return text + tpu::disassemble(lowered.program);
 }
 
 void write_program(const std::string& directory, const std::string& name, const std::string& text) {

@@ -11,6 +11,7 @@
 #include "sim/run/kernel_cache.h"
 #include "sim/run/launch_outcome.h"
 #include "sim/run/numerics.h"
+#include "sim/run/tiling_cache.h"
 #include "sim/run/tpu_dump.h"
 #include "sim/run/tpu_options.h"
 #include "sim/run/worker_pool.h"
@@ -106,10 +107,12 @@ class TpuJobs : public JobRunner {
           lowering_(lowering_options_of(config)),
           jobs_(jobs) {
         options_.tick_every_cycle = tick_every_cycle;
+        lowering_.tilings = &tilings_;
     }
 
     std::string run(std::size_t job) override {
         const trace::OpId op = jobs_[job];
+        const std::uint64_t searched = tilings_.searched();
         const lowering::TensorPlacement placement(trace_, target_, std::span(&op, 1));
         const lowering::LoweredOp lowered = lowering::lower(trace_, op, target_, placement, lowering_);
         LaunchOutcome outcome;
@@ -120,6 +123,7 @@ class TpuJobs : public JobRunner {
             placement.allocate(memory, false, lowered.workspace_bytes);
             outcome = outcome_of(tpu_.run(lowered.program, memory, options_));
         }
+        outcome.tilings_searched = tilings_.searched() - searched;
         return to_text(outcome);
     }
 
@@ -127,6 +131,7 @@ class TpuJobs : public JobRunner {
     const trace::Trace& trace_;
     models::Tpu tpu_;
     target::TpuTarget target_;
+    TilingCache tilings_;
     lowering::TpuLoweringOptions lowering_;
     const std::vector<trace::OpId>& jobs_;
     models::TpuRunOptions options_;
@@ -163,8 +168,11 @@ class TpuTraining : public TrainingDevice {
         : trace_(trace), tpu_("tpu", config), placement_(trace, models::target_of(config)) {
         const target::TpuTarget target = models::target_of(config);
         std::uint64_t workspace = 0;
+        TilingCache tilings;
+        lowering::TpuLoweringOptions options = lowering_options_of(config);
+        options.tilings = &tilings;
         for (trace::OpId op = 0; op < trace.ops.size(); ++op) {
-            lowered_.push_back(lowering::lower(trace, op, target, placement_, lowering_options_of(config)));
+            lowered_.push_back(lowering::lower(trace, op, target, placement_, options));
             if (!lowered_.back().supported) {
                 throw Error("--numerics needs a program for every op: " + lowered_.back().reason_if_not,
                             {.key = "op " + std::to_string(op) + " (" + trace.ops[op].name + ")"},
@@ -219,14 +227,16 @@ class TrainingJob : public JobRunner {
 void dump_programs(const trace::Trace& trace, const models::TpuConfig& config,
                    const std::vector<std::string>& keys, const std::string& directory) {
     const target::TpuTarget target = models::target_of(config);
-    const lowering::TpuLoweringOptions options = lowering_options_of(config);
+    TilingCache tilings;
+    lowering::TpuLoweringOptions options = lowering_options_of(config);
+    options.tilings = &tilings;
     std::set<std::string> seen;
     for (trace::OpId op = 0; op < trace.ops.size(); ++op) {
         if (keys[op].empty() || !seen.insert(keys[op]).second) continue;
         const lowering::LoweredOp lowered = lowering::lower(trace, op, target, options);
         const std::string name = fmt::format("{:04}-{}.tpu", op, trace::name_of(trace.ops[op].kind));
         write_program(directory, name,
-                      lowered.supported ? program_text(trace, trace.ops[op], lowered.program, target)
+                      lowered.supported ? program_text(trace, trace.ops[op], lowered, target)
                                         : "# no program: " + lowered.reason_if_not + "\n");
     }
 }
@@ -276,6 +286,7 @@ std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& har
             cache.store(device + key, text);
             outcomes[key] = outcome_from_text(text);
             result.simulation.tpu_cycles += outcomes[key].cycles;
+            result.simulation.tilings_searched += outcomes[key].tilings_searched;
             ++done;
             if (options.progress) {
                 options.progress(static_cast<double>(done) / static_cast<double>(jobs.size()),

@@ -1,9 +1,12 @@
 // Whole runs: a small model on each device, with values beside the double-precision reference.
 #include "sim/run/simulate.h"
 
+#include <unistd.h>
+
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
+#include <filesystem>
 
 #include "isa/common/error.h"
 #include "workloads/importers/open_trace.h"
@@ -192,4 +195,24 @@ TEST_CASE("programmatic launches begin beside the launch before and wait for its
     CHECK(result.step_time_us == Approx(plain.step_time_us - saved_us + longer_us).epsilon(1e-6));
     CHECK(result.step_time_us < 0.9 * plain.step_time_us);
     CHECK_THROWS_WITH(run(trace, "a100-sxm", options), Catch::Contains("compute capability 9.0"));
+}
+
+TEST_CASE("a tiling is searched once: the second run knows it, also in another process") {
+    const std::string folder = "/tmp/heddle-tiling-test-" + std::to_string(getpid());
+    std::filesystem::remove_all(folder);
+    const trace::Trace trace = small_mlp(trace::ElementType::f32);
+    const auto simulated = [&] {
+        ::setenv("HEDDLE_CACHE", folder.c_str(), 1);
+        // Looking at every cycle reads no results of earlier runs, so programs are made again.
+        SimulateOptions options;
+        options.tick_every_cycle = true;
+        options.jobs = 2;
+        return simulate(trace, "test", load_hardware("tpu-v3"), options);
+    };
+    const RunResult first = simulated(), second = simulated();
+    std::filesystem::remove_all(folder);
+    CHECK(first.simulation.tilings_searched >= 6);
+    CHECK(second.simulation.tilings_searched == 0);
+    CHECK(second.simulation.kernels_simulated == first.simulation.kernels_simulated);
+    CHECK(cycles_of(first) == cycles_of(second));
 }

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
 namespace heddle::lowering {
 
@@ -9,6 +11,14 @@ enum class LoopOrder : std::uint8_t {
     searched,
     rows_outer,     ///< blocks along n innermost; a's panel may stay in VMEM
     columns_outer,  ///< blocks along m innermost; b's panel stays in VMEM
+};
+
+/// Keeps the results of searches. A tiling is a pure function of its key.
+class TilingStore {
+  public:
+    virtual ~TilingStore() = default;
+    virtual std::optional<std::string> find(const std::string& key) = 0;
+    virtual void store(const std::string& key, const std::string& tiling) = 0;
 };
 
 struct TpuLoweringOptions {
@@ -23,6 +33,7 @@ struct TpuLoweringOptions {
     /// Block of a product that a core works on, and the contraction loaded at a time; 0: searched.
     std::uint64_t tile_rows = 0, tile_columns = 0, tile_depth = 0;
     LoopOrder loop_order = LoopOrder::searched;
+    TilingStore* tilings = nullptr;  ///< not owned; nullptr: every tiling is searched anew
 
     // What the search expects of the device; nothing is timed with it.
     double hbm_bytes_per_cycle = 430;  ///< of one core: a TPU v3's 900 GB/s as far as streaming reaches it

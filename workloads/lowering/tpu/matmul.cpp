@@ -71,6 +71,7 @@ class MatmulLowering {
         if (shape_.batches * shape_.m * shape_.n == 0) return;
         if (shape_.k == 0) throw Unsupported{"a contraction over no elements"};
         plan_ = plan_matmul(shape_, program_.target(), options_);
+        program_.set_schedule(describe(plan_, program_.target()));
         for (unsigned core = 0; core < program_.cores(); ++core) emit(core);
     }
 

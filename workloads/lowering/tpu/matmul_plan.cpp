@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <sstream>
 #include <vector>
 
 #include "workloads/lowering/tpu/program_builder.h"
@@ -171,8 +172,10 @@ std::optional<MatmulPlan> search(const MatmulShape& shape, const target::TpuTarg
 
 }  // namespace
 
-MatmulPlan plan_matmul(const MatmulShape& shape, const target::TpuTarget& target,
-                       const TpuLoweringOptions& options) {
+namespace {
+
+MatmulPlan searched(const MatmulShape& shape, const target::TpuTarget& target,
+                    const TpuLoweringOptions& options) {
     std::optional<MatmulPlan> best;
     // A product with one row is no matrix product to XLA: it streams.
     if (options.whole_operands && shape.m > 1 && shape.batches == 1)
@@ -182,6 +185,74 @@ MatmulPlan plan_matmul(const MatmulShape& shape, const target::TpuTarget& target
     if (options.tile_rows != 0 || options.tile_columns != 0 || options.tile_depth != 0)
         throw Unsupported{"no block of the asked tile sizes is possible"};
     throw Unsupported{"no block of the product fits on-chip memory"};
+}
+
+/// Everything that a search looks at.
+std::string key_of(const MatmulShape& shape, const target::TpuTarget& target,
+                   const TpuLoweringOptions& options) {
+    std::ostringstream key;
+    key.precision(17);
+    key << "tiling of a product\n"
+        << shape.batches << ' ' << shape.m << ' ' << shape.n << ' ' << shape.k << ' ' << shape.a_bytes << ' '
+        << shape.b_bytes << ' ' << shape.y_bytes << ' ' << shape.a_turned << ' ' << shape.passes << ' '
+        << shape.epilogue_tiles << '\n'
+        << target.cores << ' ' << target.matrix_units_per_core << ' ' << target.array_rows << ' '
+        << target.array_columns << ' ' << target.vmem_bytes << ' ' << target.accumulator_rows << '\n'
+        << options.whole_operands << ' ' << options.operand_window << ' ' << options.result_window << ' '
+        << options.tile_rows << ' ' << options.tile_columns << ' ' << options.tile_depth << ' '
+        << static_cast<int>(options.loop_order) << ' ' << options.hbm_bytes_per_cycle << ' '
+        << options.hbm_latency_cycles << ' ' << options.weight_rows_per_cycle << '\n';
+    return key.str();
+}
+
+std::string text_of(const MatmulPlan& plan) {
+    std::ostringstream text;
+    text.precision(17);
+    text << plan.cores_along_batch << ' ' << plan.cores_along_m << ' ' << plan.cores_along_n << ' '
+         << plan.units_along_m << ' ' << plan.units_along_n << ' ' << plan.rows_per_unit << ' '
+         << plan.tiles_per_unit << ' ' << plan.chunk << ' ' << plan.keep_a << ' ' << plan.keep_b << ' '
+         << plan.whole << ' ' << plan.ahead << ' ' << plan.estimated_cycles;
+    return text.str();
+}
+
+/// Nothing for what is not a whole plan.
+std::optional<MatmulPlan> plan_from(const std::string& text) {
+    std::istringstream words(text);
+    MatmulPlan plan;
+    words >> plan.cores_along_batch >> plan.cores_along_m >> plan.cores_along_n >> plan.units_along_m >>
+        plan.units_along_n >> plan.rows_per_unit >> plan.tiles_per_unit >> plan.chunk >> plan.keep_a >>
+        plan.keep_b >> plan.whole >> plan.ahead >> plan.estimated_cycles;
+    if (!words || plan.chunk == 0 || plan.rows_per_unit == 0 || plan.tiles_per_unit == 0) return std::nullopt;
+    return plan;
+}
+
+}  // namespace
+
+MatmulPlan plan_matmul(const MatmulShape& shape, const target::TpuTarget& target,
+                       const TpuLoweringOptions& options) {
+    if (options.tilings == nullptr) return searched(shape, target, options);
+    const std::string key = key_of(shape, target, options);
+    if (const std::optional<std::string> known = options.tilings->find(key)) {
+        if (const std::optional<MatmulPlan> plan = plan_from(*known)) return *plan;
+    }
+    const MatmulPlan plan = searched(shape, target, options);
+    options.tilings->store(key, text_of(plan));
+    return plan;
+}
+
+std::string describe(const MatmulPlan& plan, const target::TpuTarget& target) {
+    std::ostringstream text;
+    text << "blocks of " << plan.block_rows() << " rows x " << plan.block_columns(target) << " columns, "
+         << plan.chunk << " deep; "
+         << (plan.whole    ? "operands brought whole"
+             : plan.keep_b ? "columns outer, the second operand's panel stays"
+             : plan.keep_a ? "rows outer, the first operand's panel stays"
+                           : "rows outer")
+         << "; cores " << plan.cores_along_batch << " x " << plan.cores_along_m << " x " << plan.cores_along_n
+         << " (batch, rows, columns), units " << plan.units_along_m << " x " << plan.units_along_n
+         << "; loads " << plan.ahead << " ahead; about " << static_cast<std::uint64_t>(plan.estimated_cycles)
+         << " cycles expected";
+    return text.str();
 }
 
 }  // namespace heddle::lowering::on_tpu

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "isa/target/target.h"
 #include "workloads/lowering/tpu/lowering_options.h"
@@ -41,10 +42,13 @@ struct MatmulPlan {
     }
 };
 
-/// Tries the sensible cuts that the options allow and takes the one with the least estimated time. Throws
-/// Unsupported when none fits VMEM.
+/// Tries the sensible cuts that the options allow and takes the one with the least estimated time, unless the
+/// options' store knows it from an earlier search. Throws Unsupported when none fits VMEM.
 MatmulPlan plan_matmul(const MatmulShape& shape, const target::TpuTarget& target,
                        const TpuLoweringOptions& options = {});
+
+/// One line for whoever reads the program: blocks, depth, order, shares of cores and units.
+std::string describe(const MatmulPlan& plan, const target::TpuTarget& target);
 
 /// Bytes of VMEM that the plan's tiles take.
 std::uint64_t vmem_bytes(const MatmulPlan& plan, const MatmulShape& shape, const target::TpuTarget& target,

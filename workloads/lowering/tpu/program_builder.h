@@ -44,6 +44,9 @@ class ProgramBuilder {
     HbmView dense_output(std::size_t i) const;
     /// A dense fp32 area of its own for intermediate results.
     HbmView workspace(const std::vector<std::int64_t>& shape, tpu::ElementType type = tpu::ElementType::fp32);
+    /// How the work was cut, in a line for whoever reads the program.
+    void set_schedule(std::string text) { schedule_ = std::move(text); }
+    const std::string& schedule() const { return schedule_; }
     std::uint64_t workspace_bytes() const { return workspace_bytes_; }
 
     unsigned cores() const { return static_cast<unsigned>(cores_.size()); }
@@ -68,6 +71,7 @@ class ProgramBuilder {
     std::vector<std::vector<std::uint16_t>> meeting_flags_;  // [receiver][sender]
     std::vector<std::shared_ptr<const tpu::VectorKernel>> kernels_;
     std::uint64_t workspace_bytes_ = 0;
+    std::string schedule_;
 };
 
 /// Calls load(0), then for every step load(step + 1 ... step + ahead) as far as not yet done, and

@@ -109,6 +109,7 @@ LoweredOp lower(const trace::Trace& trace, trace::OpId op, const target::TpuTarg
         ProgramBuilder program(trace, op, target, placement);
         lower_kind(program, options);
         lowered.program = program.finish();
+        lowered.schedule = program.schedule();
         lowered.workspace_bytes = program.workspace_bytes();
         lowered.supported = true;
     } catch (const Unsupported& unsupported) {

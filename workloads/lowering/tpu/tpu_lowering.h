@@ -17,6 +17,7 @@ struct LoweredOp {
     bool supported = false;
     std::string reason_if_not;
     tpu::Program program;  ///< one instruction list per core; nothing but halt when nothing is to be done
+    std::string schedule;  ///< how the work was cut; empty where there was no choice
     std::uint64_t workspace_bytes = 0;  ///< behind the placement's tensors; see TensorPlacement::allocate()
 };
 
