@@ -13,6 +13,7 @@
 #include "sim/run/gpu_session.h"
 #include "sim/run/worker_pool.h"
 #include "workloads/kernels/attention_wgmma.h"
+#include "workloads/kernels/rotary.h"
 #include "workloads/lowering/gpu/gpu_lowering.h"
 #include "workloads/trace/shape.h"
 #include "workloads/trace/trace.h"
@@ -71,65 +72,107 @@ struct Shape {
     double key_bytes() const { return 4.0 * batch * heads * sequence * head_dim; }
 };
 
-/// A trace of the kernels before attention, and one of attention, on buffers of this shape.
+/// The kernels of a replay, on buffers of this shape.
 class Program {
   public:
-    explicit Program(const Shape& shape) : s_(shape) {}
+    Program(const Shape& shape, const models::gpu::GpuConfig& config)
+        : s_(shape), target_(models::gpu::target_of(config)) {}
 
-    trace::Trace preparation() {
-        fill("sequence lengths", {s_.batch + 1});
-        if (s_.head_dim == 64) fill("attention sinks", {s_.heads});
-        turn();
-        return std::move(trace_);
+    /// Lengths and, with heads of 64, sinks; positions and cache.
+    program::GpuProgram preparation() {
+        trace::Trace small;
+        fill(small, "sequence lengths", {std::int64_t{s_.batch} + 1});
+        if (s_.head_dim == 64) fill(small, "attention sinks", {s_.heads});
+        program_ = lowered(small);
+        add_rotary();
+        return std::move(program_);
     }
-    trace::Trace attention(bool longest_first) {
+
+    /// Keys lie in pages of 64 tokens, of which all are read.
+    program::GpuProgram attention(bool longest_first) {
+        const std::int64_t keys = std::int64_t{kernels::divide_up(s_.sequence, kPage)} * kPage;
         const trace::Shape q{s_.batch, s_.heads, s_.sequence, s_.head_dim};
-        const trace::Shape k{s_.batch, s_.kv_heads, s_.sequence, s_.head_dim};
+        const trace::Shape k{s_.batch, s_.kv_heads, keys, s_.head_dim};
+        trace::Trace trace;
         Op op;
         op.kind = OpKind::attention;
         op.name = "attention";
-        for (const trace::Shape& shape : {q, k, k}) op.inputs.push_back(tensor(shape));
-        op.outputs.push_back(tensor(q));
+        for (const trace::Shape& shape : {q, k, k}) op.inputs.push_back(tensor(trace, shape));
+        op.outputs.push_back(tensor(trace, q));
         op.attributes["causal"] = std::int64_t{1};
         op.attributes["longest_first"] = std::int64_t{longest_first};
         // Tokens follow one another, each with all its heads.
         const std::int64_t row = std::int64_t{s_.heads} * s_.head_dim;
         op.attributes["input0_strides"] = op.attributes["output0_strides"] =
             std::vector<std::int64_t>{s_.sequence * row, s_.head_dim, row, 1};
-        trace_.add(std::move(op));
-        return std::move(trace_);
+        trace.add(std::move(op));
+        return lowered(trace);
     }
 
   private:
-    TensorId tensor(trace::Shape shape, trace::ElementType type = trace::ElementType::bf16) {
-        return trace_.add(trace::Tensor{"", type, std::move(shape)});
+    static constexpr std::uint32_t kPage = 64;
+
+    static TensorId tensor(trace::Trace& trace, trace::Shape shape,
+                           trace::ElementType type = trace::ElementType::bf16) {
+        return trace.add(trace::Tensor{"", type, std::move(shape)});
     }
-    void fill(const std::string& name, trace::Shape shape) {
+    static void fill(trace::Trace& trace, const std::string& name, trace::Shape shape) {
         Op op;
         op.kind = OpKind::fill;
         op.name = name;
-        op.outputs = {tensor(std::move(shape), trace::ElementType::i32)};
-        trace_.add(std::move(op));
+        op.outputs = {tensor(trace, std::move(shape), trace::ElementType::i32)};
+        trace.add(std::move(op));
     }
-    /// Both halves of each head's elements with the cosine and sine of their positions; each head reads these
-    /// anew. A thread has 16 bytes.
-    void turn() {
-        const std::int64_t heads = s_.heads + 2 * std::int64_t{s_.kv_heads};
-        const std::int64_t halves = std::int64_t{s_.batch} * s_.sequence * s_.head_dim / 2;
-        Op op;
-        op.kind = OpKind::elementwise;
-        op.name = "positions and cache";
-        op.attributes["expression"] = std::string("y0 = x0 * x2 - x1 * x3; y1 = x1 * x2 + x0 * x3");
-        op.attributes["elements_per_thread"] = std::int64_t{8};
-        op.attributes["vector_width"] = std::int64_t{8};
-        op.inputs = {tensor({heads, halves}), tensor({heads, halves}),
-                     tensor({halves}, trace::ElementType::f32), tensor({halves}, trace::ElementType::f32)};
-        op.outputs = {tensor({heads, halves}), tensor({heads, halves})};
-        trace_.add(std::move(op));
+    program::GpuProgram lowered(const trace::Trace& trace) const {
+        lowering::GpuLowering lowering = lowering::lower_for_gpu(trace, target_);
+        for (const lowering::GpuLoweredOp& op : lowering.ops) {
+            if (!op.unsupported.empty()) throw Error(op.unsupported);
+        }
+        return std::move(lowering.program);
+    }
+
+    void add_rotary() {
+        kernels::RotarySpec spec;
+        spec.compute_capability = target_.compute_capability;
+        spec.head_dim = s_.head_dim;
+        const kernels::GeneratedKernel kernel = kernels::generate_rotary(spec);
+        const std::uint32_t tokens = s_.batch * s_.sequence;
+        const std::uint64_t head = std::uint64_t{2} * tokens * s_.head_dim;
+        std::vector<kernels::KernelArgument> arguments{
+            pointer("q", head * s_.heads),
+            pointer("k_cache", head * s_.kv_heads),
+            pointer("v_cache", head * s_.kv_heads),
+            pointer("qkv", head * (s_.heads + 2 * s_.kv_heads)),
+            pointer("angles", std::uint64_t{4} * s_.sequence * s_.head_dim),
+            kernels::integer_argument("tokens", tokens),
+            kernels::integer_argument("heads", s_.heads),
+            kernels::integer_argument("kv_heads", s_.kv_heads)};
+        kernels::add_divider_arguments(arguments, "heads_per_kv_head", s_.heads / s_.kv_heads);
+        kernels::add_divider_arguments(arguments, "sequence", s_.sequence);
+        program::KernelLaunch launch;
+        launch.kernel =
+            std::make_shared<const program::KernelText>(program::KernelText{kernel.text, kernel.entry});
+        const kernels::Extent3 grid = kernels::rotary_grid(spec, tokens, s_.heads);
+        launch.grid = {grid[0], grid[1], grid[2]};
+        launch.block = {kernel.block[0], kernel.block[1], kernel.block[2]};
+        const std::vector<kernels::KernelArgument> ordered = kernels::order_arguments(kernel, arguments);
+        for (std::size_t i = 0; i < ordered.size(); ++i) {
+            if (ordered[i].pointer)
+                launch.arguments.push_back(program::BufferArgument{ordered[i].buffer, 0});
+            else
+                launch.arguments.push_back(
+                    program::ScalarArgument{ordered[i].bits, kernel.parameters[i].bytes});
+        }
+        program_.launches.push_back(std::move(launch));
+    }
+    kernels::KernelArgument pointer(const std::string& name, std::uint64_t bytes) {
+        program_.buffers.push_back({name, bytes, std::nullopt});
+        return kernels::pointer_argument(name, static_cast<std::uint32_t>(program_.buffers.size() - 1));
     }
 
     Shape s_;
-    trace::Trace trace_;
+    target::GpuTarget target_;
+    program::GpuProgram program_;
 };
 
 /// One per process.
@@ -165,18 +208,12 @@ class Timer {
         return {b.seconds + (b.seconds - a.seconds) * way, b.joules + (b.joules - a.joules) * way};
     }
 
-    Cost run(const trace::Trace& trace, bool from_memory) {
-        const lowering::GpuLowering lowered = lowering::lower_for_gpu(trace, models::gpu::target_of(config_));
-        for (const lowering::GpuLoweredOp& op : lowered.ops) {
-            if (!op.unsupported.empty()) throw Error(op.unsupported);
-        }
+    Cost run(const program::GpuProgram& program, bool from_memory) {
         Cost cost;
-        for (sim::PlannedLaunch& planned : sim::plan_launches(lowered.program, config_.l2.bytes)) {
-            for (sim::PlannedBuffer& buffer : planned.buffers) {
-                const std::uint64_t bytes = lowered.program.buffers[buffer.buffer].bytes;
-                buffer.resident_bytes = from_memory ? 0 : bytes;
-            }
-            const sim::LaunchOutcome outcome = session_.run(lowered.program, planned);
+        for (sim::PlannedLaunch& planned : sim::plan_launches(program, config_.l2.bytes)) {
+            for (sim::PlannedBuffer& buffer : planned.buffers)
+                buffer.resident_bytes = from_memory ? 0 : program.buffers[buffer.buffer].bytes;
+            const sim::LaunchOutcome outcome = session_.run(program, planned);
             cost.seconds += outcome.seconds;
             for (const auto& [where, joules] : outcome.energy) cost.joules += joules;
         }
@@ -192,14 +229,19 @@ class Timer {
         const bool cold = from_memory(shape);
         const auto of = [&](double part) {
             Shape smaller = shape;
-            const double tokens = double(shape.batch) * shape.sequence;
-            smaller.batch = 1;
-            smaller.sequence = static_cast<std::uint32_t>(std::max(1.0, tokens * part));
-            return run(Program(smaller).preparation(), cold);
+            // Batch entries are left out first, then tokens of the last.
+            smaller.batch = static_cast<std::uint32_t>(std::max(1.0, shape.batch * part));
+            if (shape.batch * part < 1)
+                smaller.sequence =
+                    static_cast<std::uint32_t>(std::max(1.0, shape.sequence * (shape.batch * part)));
+            return std::pair{run(Program(smaller, config_).preparation(), cold), smaller.elements()};
         };
         const double part = kWholeElements / shape.elements();
-        if (part >= 1) return of(1);
-        return along(of(part / 2), of(part), (1 - part) / (part / 2));
+        if (part >= 1) return of(1).first;
+        const auto [less, less_elements] = of(part / 2);
+        const auto [more, more_elements] = of(part);
+        if (more_elements <= less_elements) return of(1).first;
+        return along(less, more, (shape.elements() - more_elements) / (more_elements - less_elements));
     }
 
     /// Fewer heads or batch entries, about `steps` blocks of keys per SM, with whole waves of tiles left out.
@@ -229,7 +271,9 @@ class Timer {
         session_.set_clock(clock);
         const bool longest_first = shape.key_bytes() <= static_cast<double>(config_.l2.bytes);
         const bool cold = from_memory(shape);
-        const auto of = [&](const Shape& some) { return run(Program(some).attention(longest_first), cold); };
+        const auto of = [&](const Shape& some) {
+            return run(Program(some, config_).attention(longest_first), cold);
+        };
         simulated = 1;
         if (shape.steps() <= kWholeSteps * config_.sm.count) return of(shape);
         const Shape first = shorter(shape, kFirstSteps), second = shorter(shape, kSecondSteps);

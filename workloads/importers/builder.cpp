@@ -13,7 +13,7 @@ namespace {
 bool is_backward(const Recording& recording, const Call& kernel) {
     for (const Call* call : recording.enclosing(kernel)) {
         if (call->name.rfind("autograd::engine::evaluate_function", 0) == 0 ||
-            call->name.find("Backward") != std::string::npos ||
+            call->name.find("Backward") != std::string::npos || call->name.ends_with("_backward") ||
             call->name == "torch::autograd::AccumulateGrad") {
             return true;
         }

@@ -12,9 +12,9 @@ namespace {
 using Rule = bool (*)(Builder&, const Launch&);
 
 /// In order: the first that knows the kernel takes it.
-constexpr std::array<Rule, 10> rules{collective_rule, matmul_rule,       attention_rule, normalisation_rule,
-                                     triton_rule,     multi_tensor_rule, reduce_rule,    lookup_rule,
-                                     copy_rule,       elementwise_rule};
+constexpr std::array<Rule, 11> rules{collective_rule,    convolution_rule, matmul_rule,       attention_rule,
+                                     normalisation_rule, triton_rule,      multi_tensor_rule, reduce_rule,
+                                     lookup_rule,        copy_rule,        elementwise_rule};
 
 void import_kernel(Builder& builder, const Launch& launch) {
     try {

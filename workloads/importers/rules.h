@@ -15,7 +15,9 @@ bool reduce_rule(Builder& builder, const Launch& launch);  ///< sums, means, ext
 bool normalisation_rule(Builder& builder,
                         const Launch& launch);                ///< layer normalisation, forward and backward
 bool attention_rule(Builder& builder, const Launch& launch);  ///< FlashAttention, forward and backward
-bool lookup_rule(Builder& builder, const Launch& launch);     ///< embeddings, indexing
+bool convolution_rule(Builder& builder,
+                      const Launch& launch);               ///< convolution, batch norm, max pooling
+bool lookup_rule(Builder& builder, const Launch& launch);  ///< embeddings, indexing
 bool multi_tensor_rule(Builder& builder,
                        const Launch& launch);            ///< optimizers and norms over lists of tensors
 bool copy_rule(Builder& builder, const Launch& launch);  ///< copies, casts, concatenation, memcpy, memset

@@ -10,6 +10,7 @@ std::vector<LibraryKernel> library_samples(unsigned compute_capability) {
     add_elementwise_samples(samples, compute_capability);
     add_row_samples(samples, compute_capability);
     add_attention_samples(samples, compute_capability);
+    add_convolution_samples(samples, compute_capability);
     add_torch_samples(samples, compute_capability);
     return samples;
 }

@@ -64,6 +64,7 @@ void add_gemm_samples(std::vector<LibraryKernel>& samples, unsigned compute_capa
 void add_elementwise_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability);
 void add_row_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability);
 void add_torch_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability);
+void add_convolution_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability);
 void add_attention_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability);
 
 }  // namespace heddle::kernels

@@ -112,6 +112,13 @@ void lower_attention(GpuProgramBuilder& builder);
 /// attention gradient. False when the operands are of another kind.
 bool lower_row_products(GpuProgramBuilder& builder);
 void lower_attention_grad(GpuProgramBuilder& builder);
+void lower_convolution(GpuProgramBuilder& builder);
+void lower_convolution_data_grad(GpuProgramBuilder& builder);
+void lower_convolution_weight_grad(GpuProgramBuilder& builder);
+void lower_pooling(GpuProgramBuilder& builder);
+void lower_pooling_grad(GpuProgramBuilder& builder);
+void lower_lstm_cell(GpuProgramBuilder& builder);
+void lower_lstm_cell_grad(GpuProgramBuilder& builder);
 void lower_embedding(GpuProgramBuilder& builder);
 void lower_embedding_grad(GpuProgramBuilder& builder);
 void lower_copy(GpuProgramBuilder& builder);

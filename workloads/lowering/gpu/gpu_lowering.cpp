@@ -48,13 +48,19 @@ void lower_op(GpuProgramBuilder& b) {
         case OpKind::random:
             return lower_random(b);
         case OpKind::convolution:
+            return lower_convolution(b);
         case OpKind::convolution_data_grad:
+            return lower_convolution_data_grad(b);
         case OpKind::convolution_weight_grad:
+            return lower_convolution_weight_grad(b);
         case OpKind::pooling:
+            return lower_pooling(b);
         case OpKind::pooling_grad:
+            return lower_pooling_grad(b);
         case OpKind::lstm_cell:
+            return lower_lstm_cell(b);
         case OpKind::lstm_cell_grad:
-            throw Unsupported{"no kernel for " + name_of(b.op().kind)};
+            return lower_lstm_cell_grad(b);
         case OpKind::host_copy:
             throw Unsupported{"host copy"};
         case OpKind::collective:

@@ -1,0 +1,250 @@
+// Convolutions, batch norm and pooling of PyTorch, as cuDNN and PyTorch's own kernels carry them out.
+#include <algorithm>
+#include <array>
+
+#include "workloads/importers/rules.h"
+
+namespace heddle::importers {
+namespace {
+
+bool contains_any(const KernelName& name, std::initializer_list<const char*> parts) {
+    return std::any_of(parts.begin(), parts.end(), [&](const char* part) { return name.contains(part); });
+}
+
+/// Which gradient a kernel of convolution_backward makes; cuDNN's names say it.
+enum class Gradient : std::uint8_t { data, weight };
+Gradient gradient_of(const KernelName& name) {
+    if (contains_any(name, {"wgrad", "Wgrad", "splitK"})) return Gradient::weight;
+    if (contains_any(name, {"dgrad", "stridedB", "Dgrad"})) return Gradient::data;
+    throw NotUnderstood{"the kernel does not say which gradient of a convolution it makes"};
+}
+
+/// Kernels of which a convolution has more than one: what goes before or after the products.
+bool is_step_of_convolution(const KernelName& name) {
+    return contains_any(name, {"winograd_nonfused", "scalePackedTensor", "nchwToNhwc", "nhwcToNchw",
+                               "nchwToFoldedNhwc", "kern_precompute_indices", "computeOffsetsKernel",
+                               "computeWgradSplitKOffsets", "computeWgradBOffsets", "generateWinogradTiles",
+                               "flip_filter", "im2col", "fft2d", "compute_gemm_pointers"});
+}
+
+bool is_convolution(const KernelName& name) {
+    return contains_any(name, {"scudnn", "hcudnn", "h884cudnn", "s884cudnn", "i8816cudnn", "wgrad", "dgrad",
+                               "fprop", "implicit_convolve", "convolve_sgemm", "conv2d_grouped_direct",
+                               "conv_depthwise", "winograd", "cudnn::cnn"});
+}
+
+/// A tensor [N, C, ...] whose channels lie last in memory, as [N, ..., C].
+RecordedTensor channels_last(const RecordedTensor& tensor) {
+    RecordedTensor seen = tensor;
+    const std::size_t axes = tensor.shape.size();
+    for (std::size_t i = 1; i + 1 < axes; ++i) {
+        seen.shape[i] = tensor.shape[i + 1];
+        seen.strides[i] = tensor.strides[i + 1];
+    }
+    seen.shape[axes - 1] = tensor.shape[1];
+    seen.strides[axes - 1] = tensor.strides[1];
+    return seen;
+}
+bool lies_channels_last(const RecordedTensor& tensor) {
+    return tensor.shape.size() >= 3 && !tensor.is_contiguous() && channels_last(tensor).is_contiguous();
+}
+
+std::vector<std::int64_t> integers(const Call& call, std::size_t index, const std::string& what) {
+    const Literal* value = call.literal(index);
+    const std::vector<std::int64_t> list = value != nullptr ? value->integers() : std::vector<std::int64_t>{};
+    if (list.empty()) throw NotUnderstood{"no " + what + " was recorded"};
+    return list;
+}
+
+/// Where the arguments of the calls that convolve lie.
+struct Arguments {
+    const char* name;
+    std::size_t stride, padding, dilation, groups;
+    int transposed;  ///< -1: none
+};
+constexpr std::array<Arguments, 6> forward_calls{{{"cudnn_convolution", 3, 2, 4, 5, -1},
+                                                  {"convolution", 3, 4, 5, 8, 6},
+                                                  {"_convolution", 3, 4, 5, 8, 6},
+                                                  {"conv2d", 3, 4, 5, 6, -1},
+                                                  {"conv1d", 3, 4, 5, 6, -1},
+                                                  {"conv3d", 3, 4, 5, 6, -1}}};
+constexpr Arguments backward_call{"convolution_backward", 4, 5, 6, 9, 7};
+
+void describe(Op& op, const Call& call, const Arguments& at) {
+    if (at.transposed >= 0) {
+        const Literal* transposed = call.literal(static_cast<std::size_t>(at.transposed));
+        if (transposed != nullptr && transposed->number(0) != 0)
+            throw NotUnderstood{"a transposed convolution"};
+    }
+    op.attributes["strides"] = integers(call, at.stride, "stride of the convolution");
+    op.attributes["padding"] = integers(call, at.padding, "padding of the convolution");
+    op.attributes["dilation"] = integers(call, at.dilation, "dilation of the convolution");
+    if (const Literal* groups = call.literal(at.groups))
+        op.attributes["groups"] = static_cast<std::int64_t>(groups->number(1));
+}
+
+/// Operands and result with channels first or last, as the pictures lie.
+void operands(Builder& builder, Op& op, std::vector<RecordedTensor> inputs, RecordedTensor result) {
+    const bool last =
+        std::any_of(inputs.begin(), inputs.begin() + 2, lies_channels_last) || lies_channels_last(result);
+    if (last) {
+        op.attributes["layout"] = std::string("nhwc");
+        for (std::size_t i = 0; i < 2; ++i) inputs[i] = channels_last(inputs[i]);
+        result = channels_last(result);
+    }
+    for (const RecordedTensor& input : inputs) builder.input(op, input);
+    builder.output(op, result);
+}
+
+bool forward_convolution(Builder& builder, const Launch& launch) {
+    for (const Arguments& at : forward_calls) {
+        const Call* call = launch.enclosing({at.name});
+        if (call == nullptr) continue;
+        Op op;
+        op.kind = OpKind::convolution;
+        describe(op, *call, at);
+        std::vector<RecordedTensor> inputs{need(call->gpu_tensor(0), "x of a convolution"),
+                                           need(call->gpu_tensor(1), "weight of a convolution")};
+        operands(builder, op, std::move(inputs), need(call->output_tensor(0), "result of a convolution"));
+        builder.add(std::move(op), launch, call);
+        return true;
+    }
+    return false;
+}
+
+void backward_convolution(Builder& builder, const Launch& launch, const Call& call, Gradient gradient) {
+    Op op;
+    describe(op, call, backward_call);
+    const RecordedTensor& dy = need(call.gpu_tensor(0), "incoming gradient of a convolution");
+    const RecordedTensor& x = need(call.gpu_tensor(1), "x of a convolution");
+    const RecordedTensor& w = need(call.gpu_tensor(2), "weight of a convolution");
+    const bool data = gradient == Gradient::data;
+    op.kind = data ? OpKind::convolution_data_grad : OpKind::convolution_weight_grad;
+    operands(builder, op, {dy, data ? w : x},
+             need(call.output_tensor(data ? 0 : 1), "gradient that a convolution makes"));
+    builder.add(std::move(op), launch, &call);
+}
+
+/// Non-fused Winograd: transforms around one product; the product stands for the convolution.
+bool is_winograd_product(const Launch& launch, const Call& call, Gradient& gradient) {
+    if (!launch.name.contains("gemm")) return false;
+    bool transformed = false;
+    std::size_t nearest = 0;
+    for (const Call* made : launch.recording.inside(call, launch.kernel)) {
+        if (!made->on_gpu || (transformed && made->position < nearest)) continue;
+        const std::string& name = made->node->name;
+        const bool data = name.find("winogradForwardData") != std::string::npos;
+        if (!data && name.find("winogradWgradD") == std::string::npos) continue;
+        transformed = true;
+        nearest = made->position;
+        gradient = data ? Gradient::data : Gradient::weight;
+    }
+    return transformed;
+}
+
+bool convolution(Builder& builder, const Launch& launch) {
+    std::vector<std::string> names{backward_call.name};
+    for (const Arguments& at : forward_calls) names.push_back(at.name);
+    const Call* call = launch.enclosing(names);
+    if (call == nullptr) {
+        if (!is_convolution(launch.name)) return false;
+        throw NotUnderstood{"a convolution's kernel under a call that does not convolve"};
+    }
+    if (is_step_of_convolution(launch.name))
+        throw NotUnderstood{"a step of a convolution that stands beside its products"};
+    const bool backward = call->name == backward_call.name;
+    Gradient gradient = Gradient::data;
+    if (is_winograd_product(launch, *call, gradient)) {
+        if (!backward) return forward_convolution(builder, launch);
+        backward_convolution(builder, launch, *call, gradient);
+        return true;
+    }
+    if (launch.name.contains("gemm") && !is_convolution(launch.name)) {
+        if (!backward) return forward_convolution(builder, launch);
+        throw NotUnderstood{"a matrix product within the gradient of a convolution"};
+    }
+    if (!is_convolution(launch.name)) return false;
+    if (!backward) return forward_convolution(builder, launch);
+    backward_convolution(builder, launch, *call,
+                         launch.name.contains("winograd") ? Gradient::data : gradient_of(launch.name));
+    return true;
+}
+
+bool batch_norm(Builder& builder, const Launch& launch) {
+    const bool backward = contains_any(launch.name, {"bn_bw_", "batch_norm_backward"});
+    if (!backward && !contains_any(launch.name, {"bn_fw_", "batch_norm_transform", "batch_norm_collect"}))
+        return false;
+    Op op;
+    if (backward) {
+        const Call& call = need(launch.enclosing({"cudnn_batch_norm_backward"}), "gradient of a batch norm");
+        op.kind = OpKind::batch_norm_grad;
+        for (const std::size_t i : {1u, 0u})
+            builder.input(op, need(call.gpu_tensor(i), "operand of a batch norm"));
+        for (const std::size_t i : {5u, 6u, 2u})
+            builder.input(op, need(call.gpu_tensor(i), "statistic of a batch norm"));
+        for (std::size_t i = 0; i < 3; ++i)
+            builder.output(op, need(call.output_tensor(i), "gradient that a batch norm makes"));
+        builder.add(std::move(op), launch, &call);
+        return true;
+    }
+    const Call* call = launch.enclosing({"cudnn_batch_norm"});
+    if (call == nullptr) throw NotUnderstood{"a batch norm's kernel under a call that does not normalise"};
+    op.kind = OpKind::batch_norm;
+    for (std::size_t i = 0; i < 5; ++i)
+        if (const RecordedTensor* tensor = call->gpu_tensor(i)) builder.input(op, *tensor);
+    for (std::size_t i = 0; i < 3; ++i)
+        builder.output(op, need(call->output_tensor(i), "result of a batch norm"));
+    if (const Literal* momentum = call->literal(6)) op.attributes["momentum"] = momentum->number(0.1);
+    if (const Literal* epsilon = call->literal(7)) op.attributes["epsilon"] = epsilon->number(1e-5);
+    builder.add(std::move(op), launch, call);
+    return true;
+}
+
+/// Arguments from `first` on: window, stride (none: the window), padding, dilation, whether to round up.
+void describe_pooling(Op& op, const Call& call, std::size_t first) {
+    op.attributes["pooling"] = std::string("max");
+    const std::vector<std::int64_t> window = integers(call, first, "window of a pooling");
+    op.attributes["window"] = window;
+    const Literal* stride = call.literal(first + 1);
+    const std::vector<std::int64_t> strides =
+        stride != nullptr ? stride->integers() : std::vector<std::int64_t>{};
+    op.attributes["strides"] = strides.empty() ? window : strides;
+    op.attributes["padding"] = integers(call, first + 2, "padding of a pooling");
+    op.attributes["dilation"] = integers(call, first + 3, "dilation of a pooling");
+    if (const Literal* round_up = call.literal(first + 4))
+        op.attributes["round_up"] = static_cast<std::int64_t>(round_up->number(0));
+}
+
+bool max_pooling(Builder& builder, const Launch& launch) {
+    const bool backward = launch.name.contains("max_pool_backward");
+    if (!backward && !launch.name.contains("max_pool_forward")) return false;
+    const Call& call =
+        need(launch.enclosing({backward ? "max_pool2d_with_indices_backward" : "max_pool2d_with_indices",
+                               backward ? "max_pool2d_with_indices_backward" : "max_pool2d"}),
+             "call that takes maxima");
+    Op op;
+    op.kind = backward ? OpKind::pooling_grad : OpKind::pooling;
+    describe_pooling(op, call, backward ? 2 : 1);
+    std::vector<RecordedTensor> inputs{need(call.gpu_tensor(0), "operand of a pooling")};
+    if (backward) {
+        inputs.push_back(need(call.gpu_tensor(1), "x of a pooling"));
+        inputs.push_back(need(call.gpu_tensor(7), "positions of a pooling"));
+    }
+    const RecordedTensor& result = need(call.output_tensor(0), "result of a pooling");
+    const bool last = lies_channels_last(inputs[0]) || lies_channels_last(result);
+    if (last) op.attributes["layout"] = std::string("nhwc");
+    for (const RecordedTensor& input : inputs) builder.input(op, last ? channels_last(input) : input);
+    builder.output(op, last ? channels_last(result) : result);
+    if (const RecordedTensor* positions = backward ? nullptr : call.output_tensor(1))
+        builder.output(op, last ? channels_last(*positions) : *positions);
+    builder.add(std::move(op), launch, &call);
+    return true;
+}
+
+}  // namespace
+
+bool convolution_rule(Builder& builder, const Launch& launch) {
+    return max_pooling(builder, launch) || batch_norm(builder, launch) || convolution(builder, launch);
+}
+
+}  // namespace heddle::importers

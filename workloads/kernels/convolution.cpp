@@ -1,0 +1,585 @@
+#include "workloads/kernels/convolution.h"
+
+#include <array>
+#include <functional>
+#include <optional>
+
+#include "isa/common/error.h"
+#include "workloads/kernels/swizzled_tile.h"
+
+namespace heddle::kernels {
+namespace {
+
+constexpr unsigned kTensorTileK = 64, kVectorTileK = 8;
+constexpr unsigned kPadding = 4;  // words after each row of a CUDA-core tile
+
+/// What an index of rows, columns or k adds to an address (s32 elements), and to the coordinates in the
+/// picture that are to lie within it.
+struct Part {
+    Reg offset;
+    std::vector<Reg> coordinates;
+};
+
+bool on_tensor_cores(ElementType type) {
+    return type != ElementType::f32;
+}
+
+void check(const ConvolutionSpec& spec) {
+    const auto fail = [&](const std::string& problem, const std::string& remedy) {
+        throw Error(problem, {.key = "convolution of " + name_of(spec.type)}, remedy);
+    };
+    const bool half = spec.type == ElementType::f16 || spec.type == ElementType::bf16;
+    if (!half && spec.type != ElementType::f32) fail("convolutions take f16, bf16 or f32", "cast");
+    if (spec.output != spec.type && spec.output != ElementType::f32) fail("the result has another type", "");
+    if (half && spec.compute_capability < 80)
+        fail("the tensor-core convolution needs compute capability 8.0", "use f32");
+    if (spec.axes < 1 || spec.axes > 3) fail("convolutions have one to three spatial axes", "");
+    for (const unsigned tile : {spec.tile_m, spec.tile_n})
+        if (tile != 64 && tile != 128) fail("tiles are of 64 or 128", "");
+    for (const unsigned vector : {spec.vector_a, spec.vector_b}) {
+        if (vector != 1 && vector != 2 && vector != 4 && (vector != 8 || !half))
+            fail("accesses take 1, 2 or 4 elements, or 8 of 16 bits", "");
+        if (vector != 1 && !spec.channels_last) fail("wide accesses need channels last", "");
+    }
+    if (spec.bias && (spec.pass != ConvolutionPass::forward || spec.split_k))
+        fail("a bias is added by the forward kernel alone", "");
+}
+
+std::string name_for(const ConvolutionSpec& spec) {
+    const char* passes[] = {"forward", "data_grad", "weight_grad"};
+    return std::string("convolution_") + passes[static_cast<unsigned>(spec.pass)] + "_" + name_of(spec.type) +
+           "_" + name_of(spec.output) + (spec.channels_last ? "_nhwc" : "_nchw") + std::to_string(spec.axes) +
+           "d_" + std::to_string(spec.tile_m) + "x" + std::to_string(spec.tile_n) + "_a" +
+           std::to_string(spec.vector_a) + "_b" + std::to_string(spec.vector_b) +
+           (spec.strided ? "_strided" : "") + (spec.bias ? "_bias" : "") + (spec.split_k ? "_splitk" : "");
+}
+
+/// One operand on its way to shared memory, by way of registers.
+class Loader {
+  public:
+    struct Shape {
+        ElementType type;
+        unsigned extent, tile_k, threads, vector;
+        bool along_k;  ///< neighbouring threads (and the elements of an access) follow one another in k
+        std::uint32_t shared_offset;
+    };
+    using Decode = std::function<Part(const Reg& index)>;
+    /// The address of the element for a row part and a k part, and its guard (nothing: always).
+    using Locate = std::function<std::pair<Reg, Reg>(const Part& row, const Part& k)>;
+
+    Loader(PtxWriter& w, const Shape& shape, Decode row_part, Decode k_part, Locate locate)
+        : w_(w),
+          s_(shape),
+          row_part_(std::move(row_part)),
+          k_part_(std::move(k_part)),
+          locate_(std::move(locate)) {}
+
+    std::uint32_t row_bytes() const {
+        if (!on_tensor_cores(s_.type)) return (s_.extent + kPadding) * 4;
+        return (s_.along_k ? s_.tile_k : s_.extent) * 2;
+    }
+    std::uint32_t stage_bytes() const {
+        const bool rows_are_k = !on_tensor_cores(s_.type) || !s_.along_k;
+        return (rows_are_k ? s_.tile_k : s_.extent) * row_bytes();
+    }
+
+    void set_up(const Reg& shared, const Reg& tid, const Reg& first, const Reg& limit, const Reg& k_begin,
+                const Reg& k_end) {
+        k_end_ = k_end;
+        const unsigned fast = (s_.along_k ? s_.tile_k : s_.extent) / s_.vector;
+        const Reg column = w_.multiply_by(w_.remainder_by(tid, fast), s_.vector);
+        const Reg line = w_.divide_by(tid, fast);
+        const unsigned lines = s_.threads / fast;
+        slots_ = s_.extent * s_.tile_k / s_.vector / s_.threads;
+        const Reg last = w_.make_b32("sub.u32", limit, 1);
+        const auto row_of = [&](const Reg& local) {
+            // Rows beyond the edge fetch the last one: what comes of them is never stored.
+            Reg row = w_.make_b32("add.u32", first, local);
+            if (s_.vector == 1 || s_.along_k)
+                row = w_.make_b32("min.u32", row, last);
+            else
+                row = w_.make_b32("min.u32", row, w_.make_b32("sub.u32", limit, s_.vector));
+            return row_part_(row);
+        };
+        for (unsigned slot = 0; slot < slots_; ++slot) {
+            const Reg at_line = slot == 0 ? line : w_.make_b32("add.u32", line, slot * lines);
+            const Reg row = s_.along_k ? at_line : column, k = s_.along_k ? column : at_line;
+            if (s_.along_k || slot == 0) rows_.push_back(row_of(row));
+            if (!s_.along_k || slot == 0) ks_.push_back(w_.make_b32("add.u32", k, k_begin));
+            places_.push_back(place(shared, row, k));
+        }
+    }
+
+    void load() {
+        values_.clear();
+        Part k;
+        Reg inside;
+        for (unsigned slot = 0; slot < slots_; ++slot) {
+            const Reg& index = ks_[s_.along_k ? 0 : slot];
+            if (!s_.along_k || slot == 0) {
+                inside = w_.make_predicate("setp.lt.u32", index, k_end_);
+                k = k_part_(index);
+            }
+            const auto [address, guard] = locate_(rows_[s_.along_k ? slot : 0], k);
+            const Reg both = guard.empty() ? inside : w_.make_predicate("and.pred", inside, guard);
+            values_.push_back(load_raw(w_, "ld.global.nc", s_.type, s_.vector, address, 0, both));
+        }
+        for (const Reg& index : ks_) w_.op("add.u32", index, index, s_.tile_k);
+    }
+
+    void store(unsigned stage) {
+        const std::uint32_t offset = s_.shared_offset + stage * stage_bytes();
+        for (unsigned slot = 0; slot < slots_; ++slot) {
+            if (on_tensor_cores(s_.type) || !s_.along_k || s_.vector == 1) {
+                store_raw(w_, "st.shared", values_[slot], places_[slot], offset);
+                continue;
+            }
+            for (unsigned e = 0; e < s_.vector; ++e)  // transposed
+                w_.op("st.shared.b32", at(places_[slot], offset + e * row_bytes()), values_[slot].words[e]);
+        }
+    }
+
+  private:
+    Reg place(const Reg& shared, const Reg& row, const Reg& k) {
+        if (!on_tensor_cores(s_.type))
+            return w_.make_b32("mad.lo.u32", k, row_bytes(), w_.make_b32("mad.lo.u32", row, 4, shared));
+        // Swizzled as swizzled_tile.h has it: 16-byte chunks by the line's low three bits.
+        const Reg& line = s_.along_k ? row : k;
+        const Reg& column = s_.along_k ? k : row;
+        const Reg chunk =
+            w_.make_b32("xor.b32", w_.make_b32("shr.u32", column, 3), w_.make_b32("and.b32", line, 7));
+        const Reg within = w_.make_b32("shl.b32", w_.make_b32("and.b32", column, 7), 1);
+        const Reg start = w_.make_b32("mad.lo.u32", line, row_bytes(), shared);
+        return w_.make_b32("add.u32", w_.make_b32("mad.lo.u32", chunk, 16, start), within);
+    }
+
+    PtxWriter& w_;
+    Shape s_;
+    Decode row_part_, k_part_;
+    Locate locate_;
+    unsigned slots_ = 0;
+    Reg k_end_;
+    std::vector<Part> rows_;
+    std::vector<Reg> ks_, places_;
+    std::vector<RawVector> values_;
+};
+
+class Writer {
+  public:
+    explicit Writer(const ConvolutionSpec& spec)
+        : spec_(spec),
+          tensor_(on_tensor_cores(spec.type)),
+          tile_k_(convolution_tile_k(spec.type)),
+          warps_m_(spec.tile_m / (spec.tile_m == 128 ? 64 : 32)),
+          warps_n_(spec.tile_n / 32),
+          threads_(tensor_ ? warps_m_ * warps_n_ * 32 : spec.tile_m * spec.tile_n / 64),
+          w_(name_for(spec), spec.compute_capability, tensor_ ? 80 : 70, "mma.sync m16n8k16") {}
+
+    GeneratedKernel write() {
+        parameters();
+        positions();
+        Loader a = loader(true, 0);
+        Loader b = loader(false, 2 * a.stage_bytes());
+        const std::uint32_t bytes = 2 * (a.stage_bytes() + b.stage_bytes());
+        shared_ = w_.make_b32("mov.u32", w_.dynamic_shared(bytes));
+        a.set_up(shared_, tid_, first_row_, m_, k_begin_, k_end_);
+        b.set_up(shared_, tid_, first_column_, n_, k_begin_, k_end_);
+        set_up_products(a, b);
+        main_loop(a, b);
+        store();
+        return w_.finish({threads_, 1, 1});
+    }
+
+  private:
+    void parameters() {
+        a_ = w_.pointer_parameter("a");
+        b_ = w_.pointer_parameter("b");
+        d_ = w_.pointer_parameter("d");
+        bias_ = w_.pointer_parameter("bias");
+        m_ = w_.b32_parameter("m");
+        n_ = w_.b32_parameter("n");
+        const Reg k = w_.b32_parameter("k");
+        const Reg per_slice = w_.b32_parameter("k_per_slice");
+        const Reg slices = w_.b32_parameter("slices");
+        const Reg z = w_.cta_z();
+        const Reg group = w_.make_b32("div.u32", z, slices), slice = w_.make_b32("rem.u32", z, slices);
+        k_begin_ = w_.make_b32("mul.lo.u32", slice, per_slice);
+        k_end_ = w_.make_b32("min.u32", k, w_.make_b32("add.u32", k_begin_, per_slice));
+        const Reg wide = w_.make_b64("cvt.u64.u32", group);
+        const auto move = [&](Reg& base, const char* name, unsigned bytes) {
+            const Reg elements = w_.make_b64("mul.lo.u64", wide, w_.b64_parameter(name));
+            base = w_.make_b64("add.s64", base, w_.make_b64("shl.b64", elements, bytes == 4 ? 2 : 1));
+        };
+        move(a_, "a_group", bytes_of(spec_.type));
+        move(b_, "b_group", bytes_of(spec_.type));
+        if (spec_.split_k) {
+            const Reg row = w_.make_b64("mul.wide.u32", z, m_);
+            const Reg elements = w_.make_b64("mul.lo.u64", row, w_.make_b64("cvt.u64.u32", n_));
+            d_ = w_.make_b64("add.s64", d_, w_.make_b64("shl.b64", elements, 2));
+        } else {
+            move(d_, "d_group", bytes_of(spec_.output));
+        }
+        group_ = group;
+        for (unsigned axis = 0; axis < spec_.axes; ++axis) {
+            const std::string i = std::to_string(axis);
+            extents_.push_back(w_.b32_parameter("image" + i));
+            image_strides_.push_back(w_.b32_parameter("image_stride" + i));
+            steps_.push_back(w_.b32_parameter("step" + i));
+            dilations_.push_back(w_.b32_parameter("dilation" + i));
+            lows_.push_back(w_.b32_parameter("low" + i));
+            other_strides_.push_back(w_.b32_parameter("other_stride" + i));
+            position_dividers_.push_back(w_.divider_parameter("position" + i));
+            window_dividers_.push_back(w_.divider_parameter("window" + i));
+            if (spec_.strided) step_dividers_.push_back(w_.divider_parameter("step_divider" + i));
+        }
+        image_item_ = w_.b32_parameter("image_item");
+        image_channel_ = w_.b32_parameter("image_channel");
+        other_item_ = w_.b32_parameter("other_item");
+        other_row_ = w_.b32_parameter("other_row");
+        other_window_ = w_.b32_parameter("other_window");
+        other_channel_ = w_.b32_parameter("other_channel");
+        inner_ = w_.divider_parameter("inner");
+        plane_ = w_.divider_parameter("plane");
+        d_item_ = w_.b32_parameter("d_item");
+        d_position_ = w_.b32_parameter("d_position");
+        d_column_ = w_.b32_parameter("d_column");
+    }
+
+    void positions() {
+        tid_ = w_.tid();
+        first_row_ = w_.multiply_by(w_.cta_x(), spec_.tile_m);
+        first_column_ = w_.multiply_by(w_.cta_y(), spec_.tile_n);
+    }
+
+    bool data_grad() const { return spec_.pass == ConvolutionPass::data_grad; }
+    Reg multiply_add(const Reg& x, const Reg& y, const Reg& sum) {
+        return sum.empty() ? w_.make_b32("mul.lo.s32", x, y) : w_.make_b32("mad.lo.s32", x, y, sum);
+    }
+
+    /// Index of (item, position): item and the coordinates of the position.
+    std::pair<Reg, std::vector<Reg>> split_position(const Reg& index) {
+        std::vector<Reg> coordinates(spec_.axes);
+        Reg rest = index;
+        for (unsigned axis = spec_.axes; axis-- > 0;) {
+            const Reg next = w_.divide_fast(rest, position_dividers_[axis]);
+            coordinates[axis] = w_.remainder_fast(rest, next, position_dividers_[axis]);
+            rest = next;
+        }
+        return {rest, coordinates};
+    }
+
+    /// A position, as it counts in the picture.
+    Part picture_position(const Reg& index) {
+        const auto [item, coordinates] = split_position(index);
+        Part part;
+        part.offset = w_.make_b32("mul.lo.s32", item, image_item_);
+        for (unsigned axis = 0; axis < spec_.axes; ++axis) {
+            const Reg start =
+                data_grad()
+                    ? w_.make_b32("add.s32", coordinates[axis], lows_[axis])
+                    : w_.make_b32("sub.s32", multiply_add(coordinates[axis], steps_[axis], {}), lows_[axis]);
+            part.coordinates.push_back(start);
+            if (!spec_.strided) part.offset = multiply_add(start, image_strides_[axis], part.offset);
+        }
+        return part;
+    }
+
+    /// (channel or filter, position in the window) of an index.
+    std::pair<Reg, Reg> split_window(const Reg& index) {
+        const Reg outer = w_.divide_fast(index, inner_);
+        const Reg inner = w_.remainder_fast(index, outer, inner_);
+        return spec_.channels_last ? std::pair{inner, outer} : std::pair{outer, inner};
+    }
+
+    /// A position in the window and a channel, as they count in the picture.
+    Part picture_window(const Reg& index) {
+        const auto [channel, position] = split_window(index);
+        Part part;
+        part.offset = w_.make_b32("mul.lo.s32", channel, image_channel_);
+        std::vector<Reg> coordinates(spec_.axes);
+        Reg rest = position;
+        for (unsigned axis = spec_.axes; axis-- > 0;) {
+            Reg own = rest;
+            if (axis > 0) {
+                const Reg next = w_.divide_fast(rest, window_dividers_[axis]);
+                own = w_.remainder_fast(rest, next, window_dividers_[axis]);
+                rest = next;
+            }
+            Reg distance = multiply_add(own, dilations_[axis], {});
+            if (data_grad()) distance = w_.make_b32("neg.s32", distance);
+            coordinates[axis] = distance;
+        }
+        for (unsigned axis = 0; axis < spec_.axes; ++axis) {
+            part.coordinates.push_back(coordinates[axis]);
+            if (!spec_.strided)
+                part.offset = multiply_add(coordinates[axis], image_strides_[axis], part.offset);
+        }
+        return part;
+    }
+
+    std::pair<Reg, Reg> locate_in_picture(const Reg& base, const Part& row, const Part& k) {
+        Reg offset = w_.make_b32("add.s32", row.offset, k.offset);
+        Reg guard;
+        const auto require = [&](const std::string& opcode, const Reg& x, const Reg& y) {
+            guard = guard.empty()
+                        ? w_.make_predicate("setp." + opcode, x, y)
+                        : w_.make_predicate("setp." + opcode.substr(0, 2) + ".and" + opcode.substr(2), x, y,
+                                            guard);
+        };
+        for (unsigned axis = 0; axis < spec_.axes; ++axis) {
+            const Reg place = w_.make_b32("add.s32", row.coordinates[axis], k.coordinates[axis]);
+            if (!spec_.strided) {
+                require("lt.u32", place, extents_[axis]);  // negative: large
+                continue;
+            }
+            require("ge.s32", place, "0");
+            const Reg safe = w_.make_b32("max.s32", place, 0);
+            const Reg index = w_.divide_fast(safe, step_dividers_[axis]);
+            require("eq.u32", w_.remainder_fast(safe, index, step_dividers_[axis]), "0");
+            require("lt.u32", index, extents_[axis]);
+            offset = multiply_add(index, image_strides_[axis], offset);
+        }
+        return {address(base, offset), guard};
+    }
+    Reg address(const Reg& base, const Reg& offset) {
+        const Reg bytes = w_.make_b64("mul.wide.s32", offset, bytes_of(spec_.type));
+        return w_.make_b64("add.s64", base, bytes);
+    }
+
+    Loader loader(bool is_a, std::uint32_t shared_offset) {
+        const bool weight_grad = spec_.pass == ConvolutionPass::weight_grad;
+        const bool picture = is_a != weight_grad;
+        // Which way memory goes on: channels last along channels or filters, which are k in the forward and
+        // the data's gradient; channels first along positions.
+        bool along_k = picture ? !weight_grad : !weight_grad && !data_grad();
+        if (!spec_.channels_last) along_k = weight_grad || !picture;
+        const Loader::Shape shape{spec_.type,   is_a ? spec_.tile_m : spec_.tile_n,     tile_k_,
+                                  threads_,     is_a ? spec_.vector_a : spec_.vector_b, along_k,
+                                  shared_offset};
+        (is_a ? a_along_k_ : b_along_k_) = along_k;
+        const Reg& base = is_a ? a_ : b_;
+        if (picture) {
+            const auto position = [this](const Reg& index) { return picture_position(index); };
+            const auto window = [this](const Reg& index) { return picture_window(index); };
+            const auto locate = [this, base](const Part& row, const Part& k) {
+                return locate_in_picture(base, row, k);
+            };
+            if (is_a) return Loader(w_, shape, position, window, locate);
+            return Loader(w_, shape, window, position, locate);
+        }
+        const auto row = [this](const Reg& index) { return Part{multiply_add(index, other_row_, {}), {}}; };
+        const auto k = [this, weight_grad](const Reg& index) {
+            if (weight_grad) {
+                const auto [item, coordinates] = split_position(index);
+                Reg offset = w_.make_b32("mul.lo.s32", item, other_item_);
+                for (unsigned axis = 0; axis < spec_.axes; ++axis)
+                    offset = multiply_add(coordinates[axis], other_strides_[axis], offset);
+                return Part{offset, {}};
+            }
+            if (!data_grad()) return Part{index, {}};
+            const auto [channel, position] = split_window(index);
+            return Part{multiply_add(channel, other_channel_, multiply_add(position, other_window_, {})), {}};
+        };
+        const auto locate = [this, base](const Part& r, const Part& c) {
+            return std::pair{address(base, w_.make_b32("add.s32", r.offset, c.offset)), Reg{}};
+        };
+        return Loader(w_, shape, row, k, locate);
+    }
+
+    void set_up_products(const Loader& a, const Loader& b) {
+        lane_ = w_.make_b32("and.b32", tid_, 31);
+        if (tensor_) {
+            const Reg warp = w_.make_b32("shr.u32", tid_, 5);
+            const unsigned warp_m = spec_.tile_m / warps_m_;
+            warp_row_ = w_.multiply_by(w_.divide_by(warp, warps_n_), warp_m);
+            warp_column_ = w_.multiply_by(w_.remainder_by(warp, warps_n_), 32);
+            const auto pattern = [&](bool along_k, FragmentKind along, FragmentKind across, const Reg& first,
+                                     const Loader& loader) {
+                if (along_k) return FragmentPattern(w_, along, lane_, shared_, loader.row_bytes() / 2, first);
+                return FragmentPattern(w_, across, lane_, shared_, loader.row_bytes() / 2, Reg{},
+                                       w_.make_b32("shr.u32", first, 3));
+            };
+            a_pattern_.emplace(
+                pattern(a_along_k_, FragmentKind::a, FragmentKind::a_transposed, warp_row_, a));
+            b_pattern_.emplace(
+                pattern(b_along_k_, FragmentKind::b, FragmentKind::b_transposed, warp_column_, b));
+            sums_ = make_accumulators(w_, warp_m / 16, 4, true);
+            return;
+        }
+        // A thread has 8 x 8: two fours of rows and of columns, half a tile apart.
+        const unsigned across = spec_.tile_n / 8;
+        thread_row_ = w_.multiply_by(w_.divide_by(tid_, across), 4);
+        thread_column_ = w_.multiply_by(w_.remainder_by(tid_, across), 4);
+        a_read_ = w_.make_b32("mad.lo.u32", thread_row_, 4, shared_);
+        b_read_ = w_.make_b32("mad.lo.u32", thread_column_, 4, shared_);
+        for (unsigned i = 0; i < 64; ++i) plain_sums_.push_back(w_.constant_f32(0));
+    }
+
+    void multiply(const Loader& a, const Loader& b, unsigned stage) {
+        const std::uint32_t a_tile = stage * a.stage_bytes();
+        const std::uint32_t b_tile = 2 * a.stage_bytes() + stage * b.stage_bytes();
+        if (tensor_) {
+            emit_warp_multiply(
+                w_, spec_.type, sums_, tile_k_ / 16,
+                [&](unsigned m, unsigned step, std::vector<Reg>& into) {
+                    if (into.empty()) into = w_.b32s(4);
+                    if (a_along_k_)
+                        a_pattern_->load(into, a_tile, m, step);
+                    else
+                        a_pattern_->load(into, a_tile, step, m);
+                },
+                [&](unsigned pair, unsigned step, std::vector<Reg>& into) {
+                    if (b_along_k_)
+                        b_pattern_->load(into, b_tile, pair, step);
+                    else
+                        b_pattern_->load(into, b_tile, step, pair);
+                });
+            return;
+        }
+        for (unsigned k = 0; k < tile_k_; ++k) {
+            std::vector<Reg> left, right;
+            for (unsigned half = 0; half < 2; ++half) {
+                const std::vector<Reg> x = w_.f32s(4), y = w_.f32s(4);
+                w_.op("ld.shared.v4.f32", vector_of(x),
+                      at(a_read_, a_tile + k * a.row_bytes() + half * spec_.tile_m * 2));
+                w_.op("ld.shared.v4.f32", vector_of(y),
+                      at(b_read_, b_tile + k * b.row_bytes() + half * spec_.tile_n * 2));
+                left.insert(left.end(), x.begin(), x.end());
+                right.insert(right.end(), y.begin(), y.end());
+            }
+            for (unsigned i = 0; i < 8; ++i) {
+                for (unsigned j = 0; j < 8; ++j) {
+                    const Reg& sum = plain_sums_[i * 8 + j];
+                    w_.op("fma.rn.f32", sum, left[i], right[j], sum);
+                }
+            }
+        }
+    }
+
+    /// Two stages: the next tile comes into registers while this one is multiplied.
+    void main_loop(Loader& a, Loader& b) {
+        const Reg extent = w_.make_b32("sub.u32", k_end_, k_begin_);
+        const Reg left = w_.divide_by(w_.make_b32("add.u32", extent, tile_k_ - 1), tile_k_);
+        const Reg tiles = w_.make_b32("mov.u32", left);
+        const std::string loop = w_.new_label("tiles"), done = w_.new_label("multiplied");
+        a.load();
+        b.load();
+        a.store(0);
+        b.store(0);
+        w_.cta_barrier();
+        w_.place(loop);
+        for (unsigned stage = 0; stage < 2; ++stage) {
+            const std::string last = w_.new_label("last");
+            w_.op("sub.u32", tiles, tiles, 1);
+            const Reg more = w_.make_predicate("setp.ne.u32", tiles, 0);
+            w_.jump_unless(more, last);
+            a.load();
+            b.load();
+            multiply(a, b, stage);
+            a.store(stage ^ 1);
+            b.store(stage ^ 1);
+            w_.cta_barrier();
+            const std::string next = w_.new_label("next");
+            w_.jump(next);
+            w_.place(last);
+            multiply(a, b, stage);
+            w_.jump(done);
+            w_.place(next);
+        }
+        w_.jump(loop);
+        w_.place(done);
+    }
+
+    /// Calls write(row local to the tile, {column local to the tile, sum} of neighbouring columns).
+    void store() {
+        if (tensor_) {
+            const Reg row = w_.make_b32("add.u32", warp_row_, w_.make_b32("shr.u32", lane_, 2));
+            const Reg column = w_.make_b32("mad.lo.u32", w_.make_b32("and.b32", lane_, 3), 2, warp_column_);
+            set_columns(column, {0, 1, 8, 9, 16, 17, 24, 25});
+            for (unsigned i = 0; i < sums_.size(); ++i) {
+                for (unsigned below = 0; below < 2; ++below) {
+                    std::vector<Reg> values;
+                    for (const auto& block : sums_[i])
+                        for (unsigned e = 0; e < 2; ++e) values.push_back(block[below * 2 + e]);
+                    store_row(w_.make_b32("add.u32", row, i * 16 + below * 8), values);
+                }
+            }
+            return;
+        }
+        const unsigned half = spec_.tile_n / 2;
+        set_columns(thread_column_, {0, 1, 2, 3, half, half + 1, half + 2, half + 3});
+        for (unsigned i = 0; i < 8; ++i) {
+            const std::vector<Reg> values(plain_sums_.begin() + i * 8, plain_sums_.begin() + i * 8 + 8);
+            store_row(w_.make_b32("add.u32", thread_row_, i / 4 * spec_.tile_m / 2 + i % 4), values);
+        }
+    }
+
+    void set_columns(const Reg& local, const std::vector<unsigned>& steps) {
+        const Reg first = w_.make_b32("add.u32", first_column_, local);
+        for (const unsigned step : steps) {
+            const Reg column = step == 0 ? first : w_.make_b32("add.u32", first, step);
+            column_guards_.push_back(w_.make_predicate("setp.lt.u32", column, n_));
+            column_offsets_.push_back(spec_.split_k ? w_.make_b64("cvt.u64.u32", column)
+                                                    : w_.make_b64("mul.wide.u32", column, d_column_));
+            if (!spec_.bias) continue;
+            const Reg index = w_.make_b32("mad.lo.u32", group_, n_, column);
+            const RawVector raw =
+                load_raw(w_, "ld.global.nc", spec_.type, 1,
+                         w_.element_address(bias_, index, bytes_of(spec_.type)), 0, column_guards_.back());
+            biases_.push_back(convert_raw(w_, raw, ComputeType::f32)[0]);
+        }
+    }
+
+    void store_row(const Reg& local, const std::vector<Reg>& values) {
+        const Reg row = w_.make_b32("add.u32", first_row_, local);
+        const Reg inside = w_.make_predicate("setp.lt.u32", row, m_);
+        Reg start;
+        if (spec_.split_k) {
+            start = w_.make_b64("mul.wide.u32", row, n_);
+        } else {
+            const Reg item = w_.divide_fast(row, plane_);
+            const Reg position = w_.remainder_fast(row, item, plane_);
+            start = w_.make_b64("mad.wide.u32", position, d_position_,
+                                w_.make_b64("mul.wide.u32", item, d_item_));
+        }
+        const ElementType type = spec_.split_k ? ElementType::f32 : spec_.output;
+        for (unsigned j = 0; j < values.size(); ++j) {
+            const Reg place = w_.make_b64("add.s64", start, column_offsets_[j]);
+            const Reg bytes = w_.make_b64("shl.b64", place, bytes_of(type) == 4 ? 2 : 1);
+            const Reg value = spec_.bias ? w_.make_f32("add.rn.f32", values[j], biases_[j]) : values[j];
+            const Reg guard = w_.make_predicate("and.pred", inside, column_guards_[j]);
+            store_elements(w_, "st.global", type, {value}, w_.make_b64("add.s64", d_, bytes), 0,
+                           ComputeType::f32, guard);
+        }
+    }
+
+    const ConvolutionSpec& spec_;
+    bool tensor_;
+    unsigned tile_k_, warps_m_, warps_n_, threads_;
+    PtxWriter w_;
+    Reg a_, b_, d_, bias_, m_, n_, k_begin_, k_end_, group_;
+    std::vector<Reg> extents_, image_strides_, steps_, dilations_, lows_, other_strides_;
+    std::vector<PtxWriter::Divider> position_dividers_, window_dividers_, step_dividers_;
+    Reg image_item_, image_channel_, other_item_, other_row_, other_window_, other_channel_;
+    PtxWriter::Divider inner_, plane_;
+    Reg d_item_, d_position_, d_column_;
+    Reg tid_, first_row_, first_column_, shared_, lane_, warp_row_, warp_column_;
+    bool a_along_k_ = true, b_along_k_ = true;
+    std::optional<FragmentPattern> a_pattern_, b_pattern_;
+    AccumulatorTile sums_;
+    Reg thread_row_, thread_column_, a_read_, b_read_;
+    std::vector<Reg> plain_sums_, column_guards_, column_offsets_, biases_;
+};
+
+}  // namespace
+
+unsigned convolution_tile_k(ElementType type) {
+    return on_tensor_cores(type) ? kTensorTileK : kVectorTileK;
+}
+
+GeneratedKernel generate_convolution(const ConvolutionSpec& spec) {
+    check(spec);
+    return Writer(spec).write();
+}
+
+}  // namespace heddle::kernels

@@ -1,0 +1,87 @@
+// Convolution as implicit GEMM: the matrix of windows is never in memory; each element of a tile is fetched
+// from where it lies in the picture, or is 0 in the padding. Forward, and the gradients of data and of
+// weights; one to three spatial axes, strides, padding, dilation, groups; channels first or last.
+//
+//   pass          rows (m)                     columns (n)                   k, ascending
+//   forward       batch, output positions      filters of a group            window, channels of the group
+//   data_grad     batch, input positions       channels of a group           window, filters of the group
+//   weight_grad   filters of a group           window, channels of the group batch, output positions
+//
+// With channels first, channels (or filters) come before the window in k and n. f16 and bf16 go through the
+// tensor cores (mma.sync m16n8k16, f32 sums), f32 through the CUDA cores (one chain of fused multiply-adds).
+// Each sum is one chain over k; slices of split-K are added first to last by split_k_reduce. Grid z is group
+// * slices + slice.
+#pragma once
+
+#include <vector>
+
+#include "isa/numerics/reduction_plan.h"
+#include "workloads/kernels/memory_access.h"
+#include "workloads/kernels/ptx_writer.h"
+
+namespace heddle::kernels {
+
+enum class ConvolutionPass : std::uint8_t { forward, data_grad, weight_grad };
+
+struct ConvolutionGeometry {
+    std::uint32_t batch = 1, channels = 1, filters = 1, groups = 1;
+    std::vector<std::uint32_t> input, window, output, strides, dilation;
+    std::vector<std::int32_t> padding_low;
+
+    std::uint32_t group_channels() const { return channels / groups; }
+    std::uint32_t group_filters() const { return filters / groups; }
+    std::uint32_t inputs() const;
+    std::uint32_t positions() const;  ///< of the window
+    std::uint32_t outputs() const;
+};
+
+struct ConvolutionSpec {
+    unsigned compute_capability = 80;
+    ElementType type = ElementType::bf16;    ///< of both operands
+    ElementType output = ElementType::bf16;  ///< `type` or f32
+    ConvolutionPass pass = ConvolutionPass::forward;
+    bool channels_last = true;
+    unsigned axes = 2;
+    unsigned tile_m = 128, tile_n = 64;  ///< 64 or 128
+    /// Elements per access of each operand: 1, 2, 4 or 8 (f32: 1, 2 or 4); must divide the channels (and
+    /// filters) that follow one another in memory. More than 1 with channels last only.
+    unsigned vector_a = 1, vector_b = 1;
+    bool strided = false;  ///< data_grad: strides other than 1
+    bool bias = false;     ///< forward; of `type`
+    /// Sums of slices go to [group][slice][m][n] in f32, for split_k_reduce.
+    bool split_k = false;
+};
+
+/// Of one group.
+struct ConvolutionGemm {
+    std::uint32_t m = 0, n = 0, k = 0;
+};
+ConvolutionGemm gemm_of(ConvolutionPass pass, const ConvolutionGeometry& geometry);
+
+/// Throws heddle::Error for what it cannot do. Pointers a, b, d, bias: x, w, y; dy, w, dx; dy, x, dw.
+GeneratedKernel generate_convolution(const ConvolutionSpec& spec);
+
+struct ConvolutionLaunch {
+    Extent3 grid{1, 1, 1};
+    std::vector<KernelArgument> scalars;
+};
+/// `k_per_slice`: a multiple of convolution_tile_k(); 0: all of k. Throws heddle::Error for tensors of 2^31
+/// elements or more.
+ConvolutionLaunch convolution_launch(const ConvolutionSpec& spec, const ConvolutionGeometry& geometry,
+                                     std::uint32_t k_per_slice = 0);
+unsigned convolution_tile_k(ElementType type);
+
+/// A kernel that fits: the widest accesses, tiles of 64 where 128 would leave SMs idle, and slices of k where
+/// there are too few tiles (weight gradients).
+struct ConvolutionChoice {
+    ConvolutionSpec spec;
+    std::uint32_t k_per_slice = 0, slices = 1;
+};
+ConvolutionChoice choose_convolution(unsigned compute_capability, unsigned sm_count, ElementType type,
+                                     ConvolutionPass pass, bool channels_last,
+                                     const ConvolutionGeometry& geometry);
+
+/// The order in which a kernel (and split_k_reduce after it) adds each element's products.
+numerics::ReductionPlan plan_of(const ConvolutionSpec& spec, std::uint32_t k_per_slice = 0);
+
+}  // namespace heddle::kernels

@@ -1,0 +1,121 @@
+// Samples: convolution, pooling, the LSTM cell.
+#include "workloads/kernels/convolution.h"
+#include "workloads/kernels/library_builder.h"
+#include "workloads/kernels/lstm_cell.h"
+#include "workloads/kernels/pooling.h"
+
+namespace heddle::kernels {
+namespace {
+
+void add_convolution(std::vector<LibraryKernel>& samples, unsigned compute_capability, ElementType type,
+                     ConvolutionPass pass, bool channels_last) {
+    ConvolutionGeometry g;
+    g.batch = 2;
+    g.channels = 16;
+    g.filters = 24;
+    g.input = {9, 7};
+    g.window = {3, 3};
+    g.strides = {2, 1};
+    g.dilation = {1, 1};
+    g.padding_low = {1, 1};
+    g.output = {5, 7};
+    const ConvolutionChoice choice = choose_convolution(compute_capability, 4, type, pass, channels_last, g);
+    const ConvolutionLaunch launch = convolution_launch(choice.spec, g, choice.k_per_slice);
+    const char* names[] = {"forward", "data gradient", "weight gradient"};
+    SampleBuilder sample(std::string("convolution ") + names[static_cast<unsigned>(pass)] + " " +
+                             name_of(type) + (channels_last ? " nhwc" : " nchw"),
+                         generate_convolution(choice.spec), launch.grid);
+    const std::uint64_t x = std::uint64_t{g.batch} * g.channels * g.inputs();
+    const std::uint64_t y = std::uint64_t{g.batch} * g.filters * g.outputs();
+    const std::uint64_t w = std::uint64_t{g.filters} * g.channels * g.positions();
+    const bool forward = pass == ConvolutionPass::forward, weights = pass == ConvolutionPass::weight_grad;
+    sample.input("a", type, forward ? x : y).input("b", type, weights ? x : w);
+    sample.output("d", choice.spec.split_k ? ElementType::f32 : choice.spec.output,
+                  (forward   ? y
+                   : weights ? w
+                             : x) *
+                      choice.slices);
+    sample.arguments().insert(sample.arguments().end(), launch.scalars.begin(), launch.scalars.end());
+    samples.push_back(sample.finish());
+}
+
+void add_pooling(std::vector<LibraryKernel>& samples, const PoolingSpec& spec) {
+    PoolingGeometry g;
+    g.batch = 2;
+    g.channels = 5;
+    g.input = {11, 10};
+    g.window = {3, 3};
+    g.strides = {2, 2};
+    g.dilation = {1, 1};
+    g.padding_low = g.padding_high = {1, 1};
+    g.output = {6, 5};
+    const PoolingLaunch launch = pooling_launch(spec, g);
+    SampleBuilder sample(
+        std::string("pooling ") + (spec.maximum ? "max" : "mean") + (spec.gradient ? " gradient" : ""),
+        generate_pooling(spec), launch.grid);
+    const std::uint64_t x = 2 * 5 * 110, y = 2 * 5 * 30;
+    sample.input("from", spec.type, spec.gradient ? y : x);
+    if (spec.gradient && spec.maximum)
+        sample.index("positions", spec.positions, y, 110);
+    else if (spec.with_positions)
+        sample.output("positions", spec.positions, y);
+    // Positions at random: most elements have no gradient.
+    if (spec.gradient && spec.maximum)
+        sample.input("to", spec.type, x);
+    else
+        sample.output("to", spec.type, spec.gradient ? x : y);
+    sample.arguments().insert(sample.arguments().end(), launch.scalars.begin(), launch.scalars.end());
+    samples.push_back(sample.finish());
+}
+
+void add_lstm_cell(std::vector<LibraryKernel>& samples, unsigned compute_capability, bool gradient) {
+    constexpr std::uint64_t kRows = 13, kColumns = 37, kCells = kRows * kColumns;
+    LstmCellSpec spec;
+    spec.compute_capability = compute_capability;
+    spec.gradient = gradient;
+    spec.keeps_gates = !gradient;
+    spec.biases = gradient ? 0 : 2;
+    SampleBuilder sample(gradient ? "lstm cell gradient" : "lstm cell", generate_lstm_cell(spec),
+                         lstm_cell_grid(kCells));
+    const auto in = [&](const char* name, std::uint64_t elements) {
+        sample.input(name, spec.type, elements);
+    };
+    if (gradient) {
+        for (const char* name : {"dh", "dc", "c", "new_c"}) in(name, kCells);
+        in("gates", 4 * kCells);
+        sample.output("d_gates", spec.type, 4 * kCells).output("d_old", spec.type, kCells);
+    } else {
+        for (const char* name : {"from_x", "from_h"}) in(name, 4 * kCells);
+        in("c", kCells);
+        for (const char* name : {"bias0", "bias1"}) in(name, 4 * kColumns);
+        sample.output("new_h", spec.type, kCells).output("new_c", spec.type, kCells);
+        sample.output("gates", spec.type, 4 * kCells);
+    }
+    sample.integer("elements", kCells).divider("columns", kColumns);
+    samples.push_back(sample.finish());
+}
+
+}  // namespace
+
+void add_convolution_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability) {
+    for (const ConvolutionPass pass :
+         {ConvolutionPass::forward, ConvolutionPass::data_grad, ConvolutionPass::weight_grad}) {
+        add_convolution(samples, compute_capability, ElementType::f32, pass, false);
+        if (compute_capability >= 80)
+            add_convolution(samples, compute_capability, ElementType::bf16, pass, true);
+    }
+    PoolingSpec pooling;
+    pooling.compute_capability = compute_capability;
+    pooling.with_positions = true;
+    add_pooling(samples, pooling);
+    pooling.gradient = true;
+    add_pooling(samples, pooling);
+    pooling.maximum = pooling.with_positions = false;
+    add_pooling(samples, pooling);
+    pooling.gradient = false;
+    add_pooling(samples, pooling);
+    add_lstm_cell(samples, compute_capability, false);
+    add_lstm_cell(samples, compute_capability, true);
+}
+
+}  // namespace heddle::kernels

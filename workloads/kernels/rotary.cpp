@@ -1,0 +1,131 @@
+#include "workloads/kernels/rotary.h"
+
+#include "isa/common/error.h"
+
+namespace heddle::kernels {
+namespace {
+
+constexpr unsigned kThreads = 256, kElements = 8;  // of 16 bytes
+
+class Rotary {
+  public:
+    explicit Rotary(const RotarySpec& spec)
+        : spec_(spec),
+          vectors_(spec.head_dim / kElements),
+          w_("rotary_" + name_of(spec.type) + "_d" + std::to_string(spec.head_dim), spec.compute_capability) {
+    }
+
+    GeneratedKernel write() {
+        parameters();
+        const std::string end = w_.new_label("end");
+        w_.jump_if(w_.make_predicate("setp.ge.u32", token_, tokens_), end);
+        const Reg entry = w_.divide_fast(token_, sequence_);
+        const Reg position = w_.remainder_fast(token_, entry, sequence_);
+        const Reg kv_head = w_.divide_fast(head_, ratio_);
+        // Elements of the token's row: heads, key heads, value heads.
+        const Reg all = w_.make_b32("mad.lo.u32", kv_heads_, 2, heads_);
+        const Reg row = w_.make_b64("mul.wide.u32", token_, w_.multiply_by(all, spec_.head_dim));
+        const Reg key_head = w_.make_b32("add.u32", heads_, kv_head);
+        const Reg value_head = w_.make_b32("add.u32", key_head, kv_heads_);
+        const Reg half = w_.make_b32("xor.b32", column_, spec_.head_dim / 2);
+        const std::vector<Reg> q = load(row, head_, column_), k = load(row, key_head, column_),
+                               v = load(row, value_head, column_), q_pair = load(row, head_, half),
+                               k_pair = load(row, key_head, half);
+        const Reg first = w_.make_predicate("setp.lt.u32", column_, spec_.head_dim / 2);
+        const Reg angle = w_.make_b32("and.b32", column_, spec_.head_dim / 2 - 1);
+        const Reg angle_row = w_.make_b32("mad.lo.u32", position, spec_.head_dim / 2, angle);
+        const Reg angles = w_.element_address(angles_, angle_row, 8);
+        std::vector<Reg> cosine, sine;
+        for (unsigned e = 0; e < kElements; ++e) {
+            const std::vector<Reg> pair = w_.f32s(2);
+            w_.op("ld.global.nc.v2.f32", vector_of(pair), at(angles, e * 8));
+            cosine.push_back(pair[0]);
+            sine.push_back(w_.make_f32("selp.f32", w_.make_f32("neg.f32", pair[1]), pair[1], first));
+        }
+        const Reg q_place = w_.make_b32("mad.lo.u32", token_, heads_, head_);
+        store(q_, w_.make_b64("mul.wide.u32", q_place, spec_.head_dim), turned(q, q_pair, cosine, sine), {});
+        const Reg leads = w_.make_predicate("setp.eq.u32", w_.remainder_fast(head_, kv_head, ratio_), 0);
+        const Reg plane = w_.make_b32("mad.lo.u32", entry, kv_heads_, kv_head);
+        const Reg line =
+            w_.make_b64("mad.wide.u32", plane, sequence_.divisor, w_.make_b64("cvt.u64.u32", position));
+        const Reg cache = w_.make_b64("mul.lo.u64", line, spec_.head_dim);
+        store(k_, cache, turned(k, k_pair, cosine, sine), leads);
+        store(v_, cache, v, leads);
+        w_.place(end);
+        return w_.finish({kThreads, 1, 1});
+    }
+
+  private:
+    void parameters() {
+        q_ = w_.pointer_parameter("q");
+        k_ = w_.pointer_parameter("k_cache");
+        v_ = w_.pointer_parameter("v_cache");
+        qkv_ = w_.pointer_parameter("qkv");
+        angles_ = w_.pointer_parameter("angles");
+        tokens_ = w_.b32_parameter("tokens");
+        heads_ = w_.b32_parameter("heads");
+        kv_heads_ = w_.b32_parameter("kv_heads");
+        ratio_ = w_.divider_parameter("heads_per_kv_head");
+        sequence_ = w_.divider_parameter("sequence");
+        const Reg tid = w_.tid();
+        column_ = w_.multiply_by(w_.remainder_by(tid, vectors_), kElements);
+        const Reg in_block = w_.divide_by(tid, vectors_);
+        token_ = w_.make_b32("mad.lo.u32", w_.cta_x(), kThreads / vectors_, in_block);
+        head_ = w_.cta_y();
+    }
+    std::vector<Reg> load(const Reg& row, const Reg& head, const Reg& column) {
+        const Reg element = w_.make_b32("mad.lo.u32", head, spec_.head_dim, column);
+        const Reg place = w_.make_b64("add.s64", row, w_.make_b64("cvt.u64.u32", element));
+        const std::vector<Reg> words = w_.b32s(4);
+        const Reg address = w_.make_b64("add.s64", qkv_, w_.make_b64("shl.b64", place, 1));
+        w_.op("ld.global.nc.v4.b32", vector_of(words), at(address));
+        return words;
+    }
+    std::vector<Reg> turned(const std::vector<Reg>& own, const std::vector<Reg>& pair,
+                            const std::vector<Reg>& cosine, const std::vector<Reg>& sine) {
+        std::vector<Reg> words;
+        for (unsigned word = 0; word < 4; ++word) {
+            const std::vector<Reg> x = unpack_pair(w_, spec_.type, own[word]),
+                                   y = unpack_pair(w_, spec_.type, pair[word]);
+            std::vector<Reg> z;
+            for (unsigned e = 0; e < 2; ++e) {
+                const Reg part = w_.make_f32("mul.rn.f32", y[e], sine[word * 2 + e]);
+                z.push_back(w_.make_f32("fma.rn.f32", x[e], cosine[word * 2 + e], part));
+            }
+            words.push_back(pack_pair(w_, spec_.type, z[0], z[1]));
+        }
+        return words;
+    }
+    void store(const Reg& base, const Reg& elements, const std::vector<Reg>& words, const Reg& guard) {
+        const Reg place = w_.make_b64("add.s64", elements, w_.make_b64("cvt.u64.u32", column_));
+        const Reg address = w_.make_b64("add.s64", base, w_.make_b64("shl.b64", place, 1));
+        if (guard.empty()) {
+            w_.op("st.global.v4.b32", at(address), vector_of(words));
+        } else {
+            w_.op_if(guard, "st.global.v4.b32", at(address), vector_of(words));
+        }
+    }
+
+    const RotarySpec& spec_;
+    unsigned vectors_;
+    PtxWriter w_;
+    Reg q_, k_, v_, qkv_, angles_, tokens_, heads_, kv_heads_, column_, token_, head_;
+    PtxWriter::Divider ratio_, sequence_;
+};
+
+}  // namespace
+
+GeneratedKernel generate_rotary(const RotarySpec& spec) {
+    if ((spec.type != ElementType::f16 && spec.type != ElementType::bf16) ||
+        (spec.head_dim != 64 && spec.head_dim != 128)) {
+        throw Error("rotary embedding takes heads of 64 or 128 in f16 or bf16, not of " +
+                    std::to_string(spec.head_dim) + " in " + name_of(spec.type));
+    }
+    return Rotary(spec).write();
+}
+
+Extent3 rotary_grid(const RotarySpec& spec, std::uint32_t tokens, std::uint32_t heads) {
+    return {divide_up(tokens, kThreads / (spec.head_dim / kElements)), heads, 1};
+}
+
+}  // namespace heddle::kernels
