@@ -1,22 +1,10 @@
 #include "models/tpu/output_stationary_cells.h"
 
 #include <algorithm>
-#include <bit>
 
 #include "isa/common/error.h"
-#include "isa/numerics/systolic.h"
 
 namespace heddle::models::cells {
-namespace {
-
-Word multiply_add(Arithmetic arithmetic, Word sum, Word a, Word b) {
-    if (arithmetic == Arithmetic::integer) return sum + a * b;
-    const auto bf16 = [](Word word) { return static_cast<std::uint16_t>(word >> 16); };
-    return std::bit_cast<Word>(numerics::matrix_unit_accumulate(std::bit_cast<float>(sum), bf16(a), bf16(b)));
-}
-
-}  // namespace
-
 std::ostream& operator<<(std::ostream& stream, const Operand& value) {
     return stream << value.valid << value.value;
 }
@@ -51,38 +39,12 @@ void AccumulatingElement::step() {
 
 OutputStationaryCells::OutputStationaryCells(const sc_core::sc_module_name& name, unsigned rows,
                                              unsigned columns, Arithmetic arithmetic, bool overlapped)
-    : sc_module(name),
-      rows_(rows),
-      columns_(columns),
-      overlapped_(overlapped),
-      clock_("clock"),
-      activations_("activations", std::size_t{rows} * (columns + 1)),
-      weights_("weights", (std::size_t{rows} + 1) * columns),
-      sums_("sums", (std::size_t{rows} + 1) * columns) {
-    for (unsigned row = 0; row < rows; ++row) {
-        for (unsigned column = 0; column < columns; ++column) {
-            const std::string cell = "cell_" + std::to_string(row) + "_" + std::to_string(column);
-            auto element = std::make_unique<AccumulatingElement>(cell.c_str(), arithmetic);
-            element->clock(clock_);
-            element->activation_in(activations_[at(row, column, columns + 1)]);
-            element->activation_out(activations_[at(row, column + 1, columns + 1)]);
-            element->weight_in(weights_[at(row, column, columns)]);
-            element->weight_out(weights_[at(row + 1, column, columns)]);
-            element->sum_in(sums_[at(row + 1, column, columns)]);
-            element->sum_out(sums_[at(row, column, columns)]);
-            elements_.push_back(std::move(element));
-        }
-    }
+    : CellGrid(name, rows, columns, SumsGo::north,
+               [&](const char* cell) { return std::make_unique<AccumulatingElement>(cell, arithmetic); }),
+      overlapped_(overlapped) {
     SC_METHOD(step);
     sensitive << clock_.posedge_event();
     dont_initialize();
-}
-
-void OutputStationaryCells::tick() {
-    clock_.write(true);
-    sc_core::sc_start(500, sc_core::SC_PS);
-    clock_.write(false);
-    sc_core::sc_start(500, sc_core::SC_PS);
 }
 
 std::vector<FoldOutcome> OutputStationaryCells::run(const std::vector<Fold>& folds) {
@@ -101,10 +63,7 @@ std::vector<FoldOutcome> OutputStationaryCells::run(const std::vector<Fold>& fol
         if (cycle_ > work) throw Error("internal: the output-stationary array does not get on");
         tick();
     }
-    for (const auto& element : elements_) {
-        if (!element->fault().empty())
-            throw Error("internal: " + std::string(element->name()) + ": " + element->fault());
-    }
+    check_faults();
     return outcomes_;
 }
 
@@ -137,14 +96,7 @@ void OutputStationaryCells::collect() {
         outcome.results[at(row, column, fold.columns)] = sum.value;
         outcome.last_result = std::max(outcome.last_result, cycle_ - 1);
     }
-    working_ = false;
-    for (unsigned row = 0; row < rows_; ++row) {
-        for (unsigned column = 0; column < columns_; ++column) {
-            if (!activations_[at(row, column, columns_ + 1)].read().valid) continue;
-            last_array_cycle_ = cycle_ - 1;
-            if (row + 1 < rows_ || column + 1 < columns_) working_ = true;
-        }
-    }
+    working_ = watch_cells(cycle_);
 }
 
 void OutputStationaryCells::begin_fold() {

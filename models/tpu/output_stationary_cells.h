@@ -15,7 +15,7 @@
 #include <systemc>
 #include <vector>
 
-#include "models/tpu/systolic_array_cells.h"
+#include "models/tpu/cell_grid.h"
 
 namespace heddle::models::cells {
 
@@ -74,7 +74,7 @@ struct FoldOutcome {
     std::vector<Word> results;      ///< [rows][columns]
 };
 
-class OutputStationaryCells : public sc_core::sc_module {
+class OutputStationaryCells : public CellGrid<AccumulatingElement, Operand, Operand, Sum> {
   public:
     SC_HAS_PROCESS(OutputStationaryCells);
     OutputStationaryCells(const sc_core::sc_module_name& name, unsigned rows, unsigned columns,
@@ -86,28 +86,15 @@ class OutputStationaryCells : public sc_core::sc_module {
     std::uint64_t last_array_cycle() const { return last_array_cycle_; }
 
   private:
-    template <class Type>
-    using Wires = sc_core::sc_vector<sc_core::sc_signal<Type>>;
-    static std::size_t at(std::size_t row, std::size_t column, std::size_t width) {
-        return row * width + column;
-    }
-    void tick();
     void step();
     void collect();
     void begin_fold();
     void drive_edges();
     bool done() const;
 
-    unsigned rows_, columns_;
     bool overlapped_;
-    sc_core::sc_signal<bool> clock_;
-    Wires<Operand> activations_;  // [rows][columns + 1]
-    Wires<Operand> weights_;      // [rows + 1][columns]
-    Wires<Sum> sums_;             // [rows + 1][columns]; row 0 is the north edge
-    std::vector<std::unique_ptr<AccumulatingElement>> elements_;
-
     bool running_ = false;
-    std::uint64_t cycle_ = 0, last_array_cycle_ = 0;
+    std::uint64_t cycle_ = 0;
     bool working_ = false;  ///< a cell worked in the cycle before
     std::vector<Fold> folds_;
     std::vector<FoldOutcome> outcomes_;

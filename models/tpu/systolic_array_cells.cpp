@@ -7,6 +7,13 @@
 #include "isa/numerics/systolic.h"
 
 namespace heddle::models::cells {
+
+Word multiply_add(Arithmetic arithmetic, Word sum, Word a, Word b) {
+    if (arithmetic == Arithmetic::integer) return sum + a * b;
+    const auto bf16 = [](Word word) { return static_cast<std::uint16_t>(word >> 16); };
+    return std::bit_cast<Word>(numerics::matrix_unit_accumulate(std::bit_cast<float>(sum), bf16(a), bf16(b)));
+}
+
 namespace {
 
 using numerics::flush_subnormal;
@@ -19,9 +26,7 @@ Word slice_of(Word value, WeightSlice slice) {
 }
 
 Word multiply_add(Arithmetic arithmetic, Word sum, Word a, Word b, WeightSlice slice) {
-    if (arithmetic == Arithmetic::integer) return sum + a * slice_of(b, slice);
-    const auto bf16 = [](Word word) { return static_cast<std::uint16_t>(word >> 16); };
-    return std::bit_cast<Word>(numerics::matrix_unit_accumulate(std::bit_cast<float>(sum), bf16(a), bf16(b)));
+    return cells::multiply_add(arithmetic, sum, a, arithmetic == Arithmetic::integer ? slice_of(b, slice) : b);
 }
 
 Word add(Arithmetic arithmetic, Word a, Word b) {
@@ -114,31 +119,14 @@ void ResultColumn::step() {
 SystolicArrayCells::SystolicArrayCells(const sc_core::sc_module_name& name, unsigned rows, unsigned columns,
                                        unsigned result_rows, Arithmetic arithmetic, bool shadow_weights,
                                        unsigned weight_rows_per_cycle)
-    : sc_module(name),
-      rows_(rows),
-      columns_(columns),
+    : CellGrid(name, rows, columns, SumsGo::south,
+               [&](const char* cell) {
+                   return std::make_unique<ProcessingElement>(cell, arithmetic, shadow_weights);
+               }),
       result_rows_(result_rows),
       shadow_weights_(shadow_weights),
       weight_rows_per_cycle_(weight_rows_per_cycle),
-      push_cycles_((rows + weight_rows_per_cycle - 1) / weight_rows_per_cycle),
-      clock_("clock"),
-      activations_("activations", std::size_t{rows} * (columns + 1)),
-      weights_("weights", (std::size_t{rows} + 1) * columns),
-      sums_("sums", (std::size_t{rows} + 1) * columns) {
-    for (unsigned row = 0; row < rows; ++row) {
-        for (unsigned column = 0; column < columns; ++column) {
-            const std::string cell = "cell_" + std::to_string(row) + "_" + std::to_string(column);
-            auto element = std::make_unique<ProcessingElement>(cell.c_str(), arithmetic, shadow_weights);
-            element->clock(clock_);
-            element->activation_in(activations_[at(row, column, columns + 1)]);
-            element->activation_out(activations_[at(row, column + 1, columns + 1)]);
-            element->weight_in(weights_[at(row, column, columns)]);
-            element->weight_out(weights_[at(row + 1, column, columns)]);
-            element->sum_in(sums_[at(row, column, columns)]);
-            element->sum_out(sums_[at(row + 1, column, columns)]);
-            elements_.push_back(std::move(element));
-        }
-    }
+      push_cycles_((rows + weight_rows_per_cycle - 1) / weight_rows_per_cycle) {
     for (unsigned column = 0; column < columns; ++column) {
         const std::string below = "results_" + std::to_string(column);
         auto results = std::make_unique<ResultColumn>(below.c_str(), arithmetic, result_rows);
@@ -178,18 +166,8 @@ std::vector<Outcome> SystolicArrayCells::run(const std::vector<Command>& command
         if (cycle_ > work) throw Error("internal: the array of cells does not get on");
         tick();
     }
-    for (const auto& element : elements_) {
-        if (!element->fault().empty())
-            throw Error("internal: " + std::string(element->name()) + ": " + element->fault());
-    }
+    check_faults();
     return outcomes_;
-}
-
-void SystolicArrayCells::tick() {
-    clock_.write(true);
-    sc_core::sc_start(500, sc_core::SC_PS);
-    clock_.write(false);
-    sc_core::sc_start(500, sc_core::SC_PS);
 }
 
 bool SystolicArrayCells::done() const {
@@ -209,24 +187,13 @@ bool SystolicArrayCells::overlapping(const Command& a, const Command& b) const {
 void SystolicArrayCells::step() {
     if (!running_) return drive_edges();
     if (cycle_ > 0) {
-        watch_array();
+        draining_ = watch_cells(cycle_);
         read_results();
     }
     begin_matmul();
     begin_push();
     drive_edges();
     ++cycle_;
-}
-
-void SystolicArrayCells::watch_array() {
-    draining_ = false;
-    for (unsigned row = 0; row < rows_; ++row) {
-        for (unsigned column = 0; column < columns_; ++column) {
-            if (!activations_[at(row, column, columns_ + 1)].read().valid) continue;
-            last_array_cycle_ = cycle_ - 1;
-            if (row + 1 < rows_ || column + 1 < columns_) draining_ = true;
-        }
-    }
 }
 
 /// Takes one result row in the cycle before, when it was complete.

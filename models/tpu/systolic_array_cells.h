@@ -18,14 +18,9 @@
 #include <systemc>
 #include <vector>
 
+#include "models/tpu/cell_grid.h"
+
 namespace heddle::models::cells {
-
-/// Cells multiply bf16 numbers, or integers of 8 bits: those of 16 bits come in two slices, the low one
-/// without a sign, in successive cycles.
-enum class Arithmetic : std::uint8_t { bf16, integer };
-
-/// A bf16 number as fp32 bits, or an integer as int32 bits.
-using Word = std::uint32_t;
 
 /// Which part of the present weight a cell multiplies by.
 enum class WeightSlice : std::uint8_t { whole, low, high };
@@ -133,7 +128,7 @@ struct Outcome {
     std::vector<Word> results;         ///< pop
 };
 
-class SystolicArrayCells : public sc_core::sc_module {
+class SystolicArrayCells : public CellGrid<ProcessingElement, Activation, Weight, PartialSum> {
   public:
     SC_HAS_PROCESS(SystolicArrayCells);
     SystolicArrayCells(const sc_core::sc_module_name& name, unsigned rows, unsigned columns,
@@ -147,16 +142,7 @@ class SystolicArrayCells : public sc_core::sc_module {
     std::uint64_t last_array_cycle() const { return last_array_cycle_; }
 
   private:
-    template <class Type>
-    using Wires = sc_core::sc_vector<sc_core::sc_signal<Type>>;
-    /// A wire [row][column] in a grid that is `width` wide.
-    static std::size_t at(std::size_t row, std::size_t column, std::size_t width) {
-        return row * width + column;
-    }
-
-    void tick();
     void step();
-    void watch_array();
     void read_results();
     void begin_matmul();
     void begin_push();
@@ -169,21 +155,15 @@ class SystolicArrayCells : public sc_core::sc_module {
     Activation activation_at(const Command& matmul, std::uint64_t step, unsigned row) const;
     Weight weight_at(const Command& push, std::uint64_t step, unsigned column) const;
 
-    unsigned rows_, columns_, result_rows_;
+    unsigned result_rows_;
     bool shadow_weights_;
     unsigned weight_rows_per_cycle_;
     std::uint64_t push_cycles_;
-    sc_core::sc_signal<bool> clock_;  // toggled by run(): an sc_clock would never let the kernel come to rest
-    Wires<Activation> activations_;   // [rows][columns + 1]
-    Wires<Weight> weights_;           // [rows + 1][columns]
-    Wires<PartialSum> sums_;          // [rows + 1][columns]
-    std::vector<std::unique_ptr<ProcessingElement>> elements_;
     std::vector<std::unique_ptr<ResultColumn>> result_columns_;
 
     // The control at the array's edges: one step per cycle.
     bool running_ = false;
     std::uint64_t cycle_ = 0;
-    std::uint64_t last_array_cycle_ = 0;
     bool draining_ = false;  ///< a cell other than the last works, so one will work in the next cycle
     std::vector<Command> commands_;
     std::vector<Outcome> outcomes_;

@@ -228,11 +228,12 @@ std::vector<double> time_product(Tpu& tpu, const Product& product) {
 }
 
 Comparison compare_products(const std::string& hardware, const std::string& source,
-                            std::vector<Product> products, const CompareOptions& options) {
+                            std::vector<Product> products, const CompareOptions& options,
+                            const std::vector<std::string>& overrides = {}) {
     Comparison comparison;
     comparison.title = "Matrix products on a " + hardware;
     comparison.reference = {"publication", source, hardware, "", "", true, hardware};
-    const TpuConfig config = sim::load_hardware(hardware).tpu();
+    const TpuConfig config = sim::load_hardware(hardware, overrides).tpu();
     const auto results = run_on(config, products.size(), options,
                                 [&](Tpu& tpu, std::size_t job) { return time_product(tpu, products[job]); });
     for (std::size_t i = 0; i < products.size(); ++i) {
@@ -353,17 +354,23 @@ std::vector<Comparison> compare_tpu_timing(const fs::path& data, const CompareOp
             at_most("mean error of products", mean_error(comparisons.back()), 7));
     }
     if (wanted("tpu-v4")) {
-        comparisons.push_back(compare_products("tpu-v4", "device times of single products, inputs of fp16",
-                                               {{128, 128, 128, 1.36},
-                                                {512, 512, 512, 6.95},
-                                                {1024, 1024, 1024, 43.8},
-                                                {2048, 2048, 2048, 141.7},
-                                                {4096, 4096, 4096, 966.6}},
-                                               options));
+        comparisons.push_back(
+            compare_products("tpu-v4", "fusion times of single products (SCALE-Sim TPU), inputs of fp16",
+                             {{128, 128, 128, 1.36},
+                              {512, 512, 512, 6.95},
+                              {1024, 1024, 1024, 43.8},
+                              {2048, 2048, 2048, 141.7},
+                              {4096, 4096, 4096, 966.6}},
+                             options, {"launch_overhead=0 us"}));
         comparisons.back().notes.push_back(
-            "Reported without a bar: the inputs were fp16, which a TPU does not multiply; the times probably "
-            "hold a "
-            "conversion, and they reach 14 % of the peak at most.");
+            "Reported without a bar. The times are those of the fusion alone, so no launch is counted. The "
+            "inputs were "
+            "fp16, which a TPU does not multiply: what 2048 and 4096 take beyond products at 62 % of the "
+            "peak is 10 ps "
+            "for each element of an input pair, some ten operations of the vector units, which a conversion "
+            "of fp16 by "
+            "integer operations needs; it is not modelled. 1024 does not follow from the others (24 us "
+            "would).");
     }
     if (options.hardware.empty() && there("systolic_cycles.csv"))
         comparisons.push_back(compare_scale_sim(data / "gemm" / "systolic_cycles.csv", options));

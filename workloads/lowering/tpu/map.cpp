@@ -135,6 +135,12 @@ class Mapper {
                 if (stride(i, axis) == 1) row = axis;
             }
         }
+        // Tiles of a short axis would not hide the latency of HBM: the longest one then.
+        if (row == axes - 2 &&
+            axes_.shape[row] * axes_.shape[column] < static_cast<std::int64_t>(kLeastElements)) {
+            for (std::size_t axis = 0; axis < column; ++axis)
+                if (axes_.shape[axis] > axes_.shape[row]) row = axis;
+        }
         for (std::size_t i = 0; i < operands(); ++i) {
             auto& strides = i < inputs_.size() ? list_.input_strides : list_.output_strides;
             strides.emplace_back(stride(i, row), stride(i, column));

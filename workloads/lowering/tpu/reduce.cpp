@@ -4,7 +4,10 @@
 #include <limits>
 #include <utility>
 
+#include "workloads/expression/expression.h"
+#include "workloads/lowering/tpu/map.h"
 #include "workloads/lowering/tpu/reduce_plan.h"
+#include "workloads/trace/shape.h"
 
 namespace heddle::lowering::on_tpu {
 namespace {
@@ -311,8 +314,54 @@ class Reducer {
 
 }  // namespace
 
+namespace {
+
+/// Over axes of one element nothing is combined: the expression alone is left.
+bool lower_as_map(ProgramBuilder& program) {
+    const trace::Op& op = program.op();
+    const std::vector<std::int64_t>& shape = program.input(0).shape;
+    std::int64_t reduced = 1;
+    if (!op.attributes.contains("axes")) {
+        reduced = program.input(0).elements();
+    } else {
+        for (const std::int64_t axis : op.integers("axes"))
+            reduced *= shape.at(static_cast<std::size_t>(axis));
+    }
+    if (reduced != 1 || op.integer("argument", 0) != 0) return false;
+    const expression::Expression parsed = expression::parse(op.text("expression", "y0 = x0"));
+    KernelBuilder builder;
+    std::vector<HbmView> inputs, outputs;
+    std::vector<tpu::ElementType> types;
+    std::vector<KernelBuilder::Node> x, s;
+    for (std::size_t i = 0; i < parsed.input_count; ++i) {
+        inputs.push_back(program.input_view(i, shape));
+        types.push_back(inputs.back().type);
+        x.push_back(builder.input(inputs.back().type));
+    }
+    std::vector<float> scalars;
+    const std::vector<double> given = op.reals("scalars");
+    for (unsigned i = 0; i < parsed.scalar_count; ++i) {
+        s.push_back(builder.scalar());
+        scalars.push_back(static_cast<float>(given.at(i)));
+    }
+    const std::vector<KernelBuilder::Node> values = builder.expression(parsed, x, s);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        HbmView view = program.dense_output(i);
+        view.shape = shape;
+        view.strides = trace::broadcast_strides(shape, shape);
+        const auto value =
+            op.text("reduction") == "norm2" ? builder.apply(tpu::VectorOp::absolute, values[i]) : values[i];
+        builder.output(value, view.type, view.boolean);
+        outputs.push_back(view);
+    }
+    map_elements(program, program.kernel(builder.finish(), types), inputs, outputs, scalars);
+    return true;
+}
+
+}  // namespace
+
 void lower_reduce(ProgramBuilder& program) {
-    Reducer(program).run();
+    if (!lower_as_map(program)) Reducer(program).run();
 }
 
 }  // namespace heddle::lowering::on_tpu
