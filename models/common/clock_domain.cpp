@@ -12,7 +12,7 @@ Block::Block(const sc_core::sc_module_name& name, ClockDomain& clock) : sc_modul
     clock_.enroll(*this);
 }
 
-void Block::wake(Cycle at) {
+void Block::schedule(Cycle at) {
     clock_.schedule(*this, at);
 }
 
@@ -153,8 +153,9 @@ void ClockDomain::run_cycle() {
         std::uint64_t bits = words[word];
         words[word] = 0;
         // The caches of the host fetch for many blocks at once what one after the other would wait for.
-        for (std::uint64_t ahead = bits; ahead != 0; ahead &= ahead - 1)
-            blocks_[word * 64 + static_cast<std::size_t>(std::countr_zero(ahead))]->prefetch(now_);
+        for (unsigned stage = 0; stage < Block::kPrefetchStages; ++stage)
+            for (std::uint64_t ahead = bits; ahead != 0; ahead &= ahead - 1)
+                blocks_[word * 64 + static_cast<std::size_t>(std::countr_zero(ahead))]->prefetch(now_, stage);
         while (bits != 0) {
             const auto bit = static_cast<std::size_t>(std::countr_zero(bits));
             bits &= bits - 1;

@@ -32,9 +32,11 @@ class Block : public sc_core::sc_module {
     Block(const sc_core::sc_module_name& name, ClockDomain& clock);
     virtual Cycle tick(Cycle now) = 0;
     virtual bool can_act(Cycle now) const = 0;
-    /// Called shortly before tick(now): brings what that will need into the caches of the host. Changes
-    /// nothing.
-    virtual void prefetch(Cycle) const {}
+    /// Called before tick(now), for many blocks one after the other: brings what that will need into the
+    /// caches of the host. Changes nothing. Stage by stage, since each may look at what the one before has
+    /// brought: what it points to comes while other blocks are looked at.
+    virtual void prefetch(Cycle, unsigned /*stage*/) const {}
+    static constexpr unsigned kPrefetchStages = 5;
     /// Back to the state just after construction. A test per block proves it complete.
     virtual void reset() = 0;
 
@@ -42,9 +44,12 @@ class Block : public sc_core::sc_module {
     const ClockDomain& clock() const { return clock_; }
     /// Makes sure that tick() is called in cycle `at` (at the latest). Must lie in the future while cycles
     /// are running.
-    void wake(Cycle at);
+    void wake(Cycle at) {
+        if (at < due_) schedule(at);
+    }
 
   private:
+    void schedule(Cycle at);
     friend class ClockDomain;
     ClockDomain& clock_;
     std::uint32_t index_ = 0;

@@ -46,7 +46,7 @@ class CrossbarPort {
     /// Sends a request that carries no data. It leaves in cycle `leave` at the earliest; returns when.
     Cycle send(MemoryRequest& request, Cycle leave) {
         const Cycle begin = out_.take(leave, request_bytes_);
-        pass_on(request, begin, 0);
+        pass_on(request, begin);
         return begin;
     }
     /// Sends a request that carries its sectors' data.
@@ -55,7 +55,7 @@ class CrossbarPort {
         const Cycle cycles = sectors * kSectorBytes / request_bytes_;
         const Cycle last = out_.take(leave, sectors * kSectorBytes);
         const Cycle begin = std::max(leave, last + 1 - std::min(last, std::max<Cycle>(cycles, 1)));
-        pass_on(request, begin, sectors);
+        pass_on(request, begin);
         return begin;
     }
     /// A response that arrives in cycle `arrival`, perhaps in the future, has passed the port: in the
@@ -65,12 +65,12 @@ class CrossbarPort {
 
   private:
     /// The page is known, then the request leaves for the crossbar. Others overtake it meanwhile.
-    void pass_on(MemoryRequest& request, Cycle at, unsigned data_sectors) {
+    void pass_on(MemoryRequest& request, Cycle at) {
         if (translation_.enabled())
             at = translation_.translate(request.line, at, [this](std::uint64_t page, Cycle asked) {
                 return crossbar_->translate(page, asked);
             });
-        crossbar_->send(request, at, data_sectors);
+        crossbar_->send(request, at);
     }
 
     MemoryRequestPool& pool_;

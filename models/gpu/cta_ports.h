@@ -16,9 +16,9 @@ struct ClusterRun {
     explicit ClusterRun(const ptx::LaunchContext& launch) : cluster(launch) {}
     ptx::Cluster cluster;
     std::array<std::uint16_t, ptx::kMaximumClusterSize> sms{};  ///< by rank
-    /// While one SM performs an instruction or ends a copy: after how many cycles warps on other SMs that it
+    /// While one SM performs an instruction or ends a copy: the cycle in which warps on other SMs that it
     /// releases go on.
-    Cycle release_delay = 1;
+    Cycle release_at = 0;
 };
 
 /// A thread block's place in its cluster; none without clusters.
@@ -38,8 +38,8 @@ class CtaReceiver : public virtual sc_core::sc_interface {
 /// The CTA scheduler, as an SM sees it.
 class CtaReporter : public virtual sc_core::sc_interface {
   public:
-    /// A CTA of SM `sm` is done and its place is free from cycle `at` on, which is later than the present
-    /// one.
+    /// A CTA of SM `sm` is done and its place is free from cycle `at` on, in the SM's present window or
+    /// after.
     virtual void cta_finished(std::uint32_t sm, Cycle at) = 0;
 };
 

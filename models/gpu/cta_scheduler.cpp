@@ -58,11 +58,11 @@ void CtaScheduler::cta_finished(std::uint32_t sm, Cycle at) {
     ++finished_;
     last_finish_ = std::max(last_finish_, at);
     if (left_out_ != nullptr && finished_ % wave_ == 0) wave_ends_.push_back(at + *left_out_);
-    // Kept in order of time; SMs report at most a few cycles ahead, so the place is near the end.
+    // Kept in order of time; SMs report at the ends of windows, so the place is near the end.
     auto place = places_.end();
     while (place != places_.begin() && std::prev(place)->first > at) --place;
     places_.emplace(place, at, sm);
-    if (handed_out_ < ctas_) wake(std::max(at, pace_.free_at()));
+    if (handed_out_ < ctas_) wake(std::max({at, pace_.free_at(), clock().now() + 1}));
 }
 
 std::pair<Cycle, std::uint32_t> CtaScheduler::next_cluster() const {
@@ -85,15 +85,15 @@ bool CtaScheduler::can_act(Cycle now) const {
 }
 
 Cycle CtaScheduler::tick(Cycle now) {
-    while (next() <= now) {
+    for (Cycle at = next(); at <= now; at = next()) {
         if (cluster_size_ > 1) {
-            start_cluster(now);
+            start_cluster(at);
             continue;
         }
         const std::uint32_t sm = places_.front().second;
         places_.pop_front();
-        pace_.take(now, fine(config_.cta_interval));
-        receivers_[sm]->start_cta(handed_out_++, now + config_.cta_latency, {});
+        pace_.take(at, fine(config_.cta_interval));
+        receivers_[sm]->start_cta(handed_out_++, at + config_.cta_latency, {});
     }
     return next();
 }

@@ -4,11 +4,13 @@
 #include <bit>
 #include <utility>
 
+#include "models/gpu/lookahead.h"
+
 namespace heddle::models::gpu {
 
-Gpc::Gpc(const sc_core::sc_module_name& name, const GpuConfig& config, std::uint32_t position,
-         std::vector<std::uint32_t> members, MemoryRequestPool& pool)
-    : sc_module(name),
+Gpc::Gpc(const sc_core::sc_module_name& name, ClockDomain& clock, const GpuConfig& config,
+         std::uint32_t position, std::vector<std::uint32_t> members, MemoryRequestPool& pool)
+    : Block(name, clock),
       requests("requests"),
       sms("sms"),
       slices("slices"),
@@ -22,6 +24,7 @@ Gpc::Gpc(const sc_core::sc_module_name& name, const GpuConfig& config, std::uint
       hash_(config.l2.slices, config.l2.partitions, chunk_bits_of(config.l2.interleave_bytes)),
       pool_(pool),
       local_(config.sm.count),
+      inbox_(gpc_window(config)),
       out_(config.crossbar.gpc_request_bytes),
       in_(config.crossbar.gpc_response_bytes),
       translation_(config.translation) {
@@ -43,6 +46,7 @@ void Gpc::end_of_elaboration() {
 }
 
 void Gpc::reset() {
+    inbox_.reset();
     out_.reset();
     in_.reset();
     translation_.reset();
@@ -50,7 +54,32 @@ void Gpc::reset() {
     statistics_ = {};
 }
 
-void Gpc::send(MemoryRequest& request, Cycle leave, unsigned data_sectors) {
+// A window's requests are known when its SMs have performed it: in the cycle after.
+void Gpc::send(MemoryRequest& request, Cycle leave) {
+    wake(inbox_.push(request, leave, static_cast<std::uint32_t>(mix_bits(request.line) & set_mask_)) + 1);
+}
+
+bool Gpc::can_act(Cycle now) const {
+    return now > 0 && inbox_.due(now - 1);
+}
+
+void Gpc::prefetch(Cycle now, unsigned stage) const {
+    if (stage < 2) return inbox_.prefetch(now - 1, stage);
+    if (stage > 2) return;
+    for (const ArrivalWindows::Arrival& arrival : inbox_.peek(now - 1)) {
+        __builtin_prefetch(arrival.request);
+        const auto* const set = reinterpret_cast<const std::byte*>(flights_.data() + arrival.hint * kWays);
+        for (std::size_t i = 0; i < kWays * sizeof(Flight); i += 64) __builtin_prefetch(set + i);
+    }
+}
+
+Cycle Gpc::tick(Cycle now) {
+    for (const ArrivalWindows::Arrival& arrival : inbox_.take(now - 1)) pass_on(*arrival.request, arrival.at);
+    const Cycle next = inbox_.next(now - 1);
+    return next == kNever ? kNever : next + 1;
+}
+
+void Gpc::pass_on(MemoryRequest& request, Cycle leave) {
     ++statistics_.requests;
     request.port = static_cast<std::uint8_t>(position_);
     const bool load = request.kind == RequestKind::load;
@@ -59,7 +88,8 @@ void Gpc::send(MemoryRequest& request, Cycle leave, unsigned data_sectors) {
     const PartitionedHash::Place place = hash_.place(request.line);
     request.key = hash_.key(place);
     const std::uint32_t partition = load ? partition_ : place.home;
-    Cycle arrival = out_.take(at, std::max(1u, data_sectors) * kSectorBytes) + far_latency_;
+    const unsigned sectors = load ? 1 : sector_count(request.sectors);
+    Cycle arrival = out_.take(at, sectors * kSectorBytes) + far_latency_;
     if (partition != partition_) {
         request.crosses = true;
         arrival += link_latency_;

@@ -5,9 +5,11 @@
 #include <systemc>
 #include <vector>
 
+#include "models/common/clock_domain.h"
 #include "models/gpu/gpu_config.h"
 #include "models/gpu/translation.h"
 #include "models/memory/address_hash.h"
+#include "models/memory/arrival_windows.h"
 #include "models/memory/bandwidth_calendar.h"
 #include "models/memory/memory_ports.h"
 #include "models/memory/memory_request.h"
@@ -17,9 +19,9 @@ namespace heddle::models::gpu {
 /// From an SM to L2.
 class CrossbarInterface : public virtual sc_core::sc_interface {
   public:
-    /// The request leaves the SM in cycle `leave`, at least the present one, with `data_sectors` sectors of
-    /// data. Ownership passes to the crossbar.
-    virtual void send(MemoryRequest& request, Cycle leave, unsigned data_sectors) = 0;
+    /// The request leaves the SM in cycle `leave`, which lies in the SM's present window or later; stores and
+    /// atomics with their data. Ownership passes to the crossbar.
+    virtual void send(MemoryRequest& request, Cycle leave) = 0;
     /// When a page that an SM does not know, and asks for in cycle `at`, can be used.
     virtual Cycle translate(std::uint64_t page, Cycle at) = 0;
 };
@@ -33,12 +35,13 @@ struct GpcStatistics {
 };
 
 /// Brings requests of its SMs to the slices of its partition, stores and atomics to the line's home, and
-/// answers back. It acts when it is called, not by cycles of its own: its port is a calendar of bookings.
+/// answers back. It looks at requests once per window of cycles (lookahead.h), in order of time; answers pass
+/// when they are told, ahead of time: its port is a calendar of bookings.
 ///
 /// Coalescer: while a load of a line is under way, loads of the same sectors by other SMs of the GPC join it.
 /// They cost L2 nothing (Nsight Compute's documentation names the unit L2
 /// Request Coalescer, LRC). A limited number of lines can be joined, in sets of four by hash.
-class Gpc : public sc_core::sc_module, public CrossbarInterface, public ResponseInterface {
+class Gpc : public Block, public CrossbarInterface, public ResponseInterface {
   public:
     sc_core::sc_export<CrossbarInterface> requests;   ///< from SMs
     sc_core::sc_port<ResponseInterface, 0> sms;       ///< to SMs, as in `members`
@@ -46,14 +49,17 @@ class Gpc : public sc_core::sc_module, public CrossbarInterface, public Response
     sc_core::sc_export<ResponseInterface> responses;  ///< from slices
 
     /// `members`: the SMs of the GPC.
-    Gpc(const sc_core::sc_module_name& name, const GpuConfig& config, std::uint32_t position,
-        std::vector<std::uint32_t> members, MemoryRequestPool& pool);
+    Gpc(const sc_core::sc_module_name& name, ClockDomain& clock, const GpuConfig& config,
+        std::uint32_t position, std::vector<std::uint32_t> members, MemoryRequestPool& pool);
 
-    void send(MemoryRequest& request, Cycle leave, unsigned data_sectors) override;
+    void send(MemoryRequest& request, Cycle leave) override;
     void respond(MemoryRequest& request, Cycle arrival) override;
     void acknowledge(Cycle at) override;
     Cycle translate(std::uint64_t page, Cycle at) override { return translation_.translate(page, at); }
-    void reset();
+    Cycle tick(Cycle now) override;
+    bool can_act(Cycle now) const override;
+    void prefetch(Cycle now, unsigned stage) const override;
+    void reset() override;
 
     const std::vector<std::uint32_t>& members() const { return members_; }
     std::uint32_t partition() const { return partition_; }  ///< of L2, to which it is attached
@@ -71,6 +77,7 @@ class Gpc : public sc_core::sc_module, public CrossbarInterface, public Response
     static constexpr unsigned kWays = 4;
 
     void end_of_elaboration() override;
+    void pass_on(MemoryRequest& request, Cycle leave);
     bool join(MemoryRequest& request, Cycle at);
     Flight* set_of(std::uint64_t line) { return &flights_[(mix_bits(line) & set_mask_) * kWays]; }
     void answer(MemoryRequest& request, Cycle at);
@@ -84,6 +91,7 @@ class Gpc : public sc_core::sc_module, public CrossbarInterface, public Response
     std::vector<RequestInterface*> slices_;
     std::vector<ResponseInterface*> sms_;
     std::vector<std::uint16_t> local_;  // by SM: its place in members_
+    ArrivalWindows inbox_;              // by the cycle in which they leave the SM
     BandwidthCalendar out_, in_;
     GpcTranslation translation_;
     std::vector<Flight> flights_;

@@ -75,7 +75,7 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const GpuConfig& config)
     }
     const std::vector<std::vector<std::uint32_t>> members = members_of_gpcs(config_);
     gpcs.init(members.size(), [&](const char* gpc_name, std::size_t i) {
-        return new Gpc(gpc_name, config_, static_cast<std::uint32_t>(i), members[i], pool_);
+        return new Gpc(gpc_name, clock, config_, static_cast<std::uint32_t>(i), members[i], pool_);
     });
     connect_memory();
     if (config.cluster.size != 0) connect_clusters();
@@ -280,6 +280,7 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     preload(options.resident);
     plan.profile = options.profile;
     plan.audit = options.audit;
+    if (options.tick_every_cycle) plan.window = 1;
     plan.dependency_release = options.dependency_release;
     if (options.sample) {
         if (launch.kernel == nullptr)

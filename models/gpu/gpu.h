@@ -32,7 +32,8 @@ struct L2Residency {
 };
 
 struct RunOptions {
-    bool tick_every_cycle = false;    ///< recompute readiness in every cycle; slow; must give the same result
+    /// Recompute readiness in every cycle, and let SMs run one cycle at a time: slow; must give the same result.
+    bool tick_every_cycle = false;
     bool profile = false;             ///< count cycles by instruction too
     bool sample = false;              ///< leave out what repeats (sampler.h); timing mode only
     SeriesSettings series;  ///< with an interval: record what happens over time (series.h)

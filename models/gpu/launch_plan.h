@@ -19,6 +19,7 @@ struct LaunchPlan {
     AccessPatterns* patterns = nullptr;  ///< remembered by all SMs; no result depends on what is in it
     bool profile = false;                ///< count cycles by instruction
     bool audit = false;                  ///< see sm_audit.h
+    Cycle window = kNever;               ///< cycles that an SM may run at once, at most (lookahead.h)
     Cycle dependency_release = 0;        ///< cycle from which griddepcontrol.wait passes
     /// Sampling: the cycles that have been left out so far; nullptr: loops are not watched.
     const Cycle* left_out = nullptr;

@@ -90,6 +90,20 @@ class LoadStoreUnit {
         LoadOwner owner;
         Cycle ready;
     };
+    /// Brings what a response with this tag will need into the caches of the host, in two stages.
+    void prefetch(std::uint32_t tag, unsigned stage) const {
+        if (tag >= mshrs_.size()) return;
+        if (stage == 0)
+            __builtin_prefetch(mshrs_.data() + tag);
+        else
+            __builtin_prefetch(loads_.data() + mshrs_[tag].waiter.load);
+    }
+    /// The slot of the warp that it may complete a load of.
+    unsigned waiting_warp(std::uint32_t tag) const {
+        return tag < mshrs_.size() && mshrs_[tag].waiter.load < loads_.size()
+                   ? loads_[mshrs_[tag].waiter.load].owner.warp
+                   : 0;
+    }
     /// Takes a response of L2, in its cycle of arrival; what it completes is appended to `completed`.
     void respond(MemoryRequest& response, Cycle now, std::vector<Completed>& completed);
 

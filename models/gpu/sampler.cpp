@@ -8,7 +8,7 @@
 namespace heddle::models::gpu {
 namespace {
 
-constexpr Cycle kLook = 256;            // cycles between two looks
+constexpr Cycle kLook = 256;            // cycles between two looks, each at the end of all windows
 constexpr Cycle kWaveGroup = 8000;      // cycles of a group of waves that is compared, at least
 constexpr std::uint64_t kProbes = 16;   // thread blocks that are counted before they are left out
 constexpr double kBusyMemory = 0.4;     // part of the memory's bandwidth from which its state matters
@@ -70,7 +70,7 @@ void Sampler::begin(const LaunchPlan& plan, const GpuConfig& config, std::functi
     extra_ = std::make_unique<KernelSummary>(config, plan);
     slots_.assign(sms_.size() * Sm::kWarps, {});
     entries_.assign(slots_.size(), {});
-    next_ = kLook;
+    next_ = kLook - 1;
     wake(next_);
 }
 

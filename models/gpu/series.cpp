@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "models/memory/arrival_windows.h"
+
 namespace heddle::models::gpu {
 namespace {
 
@@ -37,7 +39,9 @@ void SeriesRecorder::reset() {
 void SeriesRecorder::begin(const SeriesSettings& settings, const GpuConfig& config,
                            std::function<KernelSummary(Cycle)> tally, KernelResult before,
                            const Cycle* left_out) {
-    series_.interval = settings.interval;
+    // At the ends of intervals all blocks have come equally far.
+    constexpr Cycle kWindow = ArrivalWindows::kLongest;
+    series_.interval = (settings.interval + kWindow - 1) / kWindow * kWindow;
     series_.by_sm = settings.by_sm;
     series_.clock = config.clock;
     series_.start = static_cast<Cycle>(config.launch.before * config.clock + 0.5);
@@ -49,7 +53,7 @@ void SeriesRecorder::begin(const SeriesSettings& settings, const GpuConfig& conf
     before_ = std::move(before);
     left_out_ = left_out;
     groups_before_.assign(series_.group_sms.size(), {});
-    wake(next_ = settings.interval);
+    wake(next_ = series_.interval - 1);
 }
 
 void SeriesRecorder::read_groups(std::vector<SeriesGroup>& groups) const {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <utility>
 
 #include "isa/common/error.h"
+#include "models/gpu/lookahead.h"
 
 namespace heddle::models::gpu {
 Sm::Sm(const sc_core::sc_module_name& name, ClockDomain& clock, const GpuConfig& config,
@@ -59,17 +61,25 @@ void Sm::reset() {
     drain_at_ = 0;
     plan_ = nullptr;
     warps_.fill(WarpSlot{});
-    work_.fill(WarpWork{});
+    for (WarpWork& work : work_)
+        if (std::exchange(work.used, false)) work = WarpWork{};
     cta_slots_.clear();
+    free_slots_.fill(0xffff);
     for (auto& scoreboard : scoreboards_) scoreboard.reset();
     arriving_ctas_.clear();
     inbox_.reset();
+    arrivals_ = {};
     completed_.clear();
     ended_.clear();
     fences_waiting_ = 0;
     loads_blocked_ = stores_blocked_ = false;
     resident_ctas_ = 0;
     next_warp_start_ = 0;
+    next_ = kNever;
+    issue_at_.fill(kNever);
+    changed_ = 0;
+    now_ = 0;
+    performing_ = false;
     first_sub_core_ = 0;
     busy_since_ = 0;
     watches_.clear();
@@ -82,6 +92,8 @@ void Sm::reset() {
 void Sm::begin(const LaunchPlan& plan) {
     plan_ = &plan;
     clustered_ = ptx::cluster_size(*plan.launch) > 1;
+    window_mask_ = std::min(plan.window, sm_window(config_, clustered_)) - 1;
+    inbox_.set_lookahead(window_mask_ + 1);
     check_registers();
     load_store_.begin(plan.occupancy.l1_bytes);
     instructions_.begin(config_.instruction_cache, plan.kernel.lines, kSubCores, line_fetch_);
@@ -115,39 +127,52 @@ void Sm::finish(Cycle end) {
     }
 }
 
-// Bulk copies are told of their lines ahead of time.
+void Sm::due(Cycle at) {
+    next_ = std::min(next_, at);
+    if (!performing_) wake(end_of(at));
+}
+
 void Sm::respond(MemoryRequest& request, Cycle arrival) {
-    if ((request.tag & BulkCopyEngine::kTag) != 0) {
-        bulk_copies_.respond(request, arrival, clock().now(), ended_);
-        for (const BulkCopyEngine::Ended& ended : ended_) end_copy(ended);
-        ended_.clear();
-        return;
-    }
-    inbox_.push(request, arrival);
-    wake(arrival);
+    wake(inbox_.push(request, arrival, request.tag));
 }
 
 void Sm::acknowledge(Cycle at) {
     load_store_.acknowledge(at);
-    if (needs_acknowledgements()) wake(at);
+    if (needs_acknowledgements()) due(at);
 }
 
 void Sm::start_cta(std::uint64_t index, Cycle first_instruction, ClusterPlace place) {
     arriving_ctas_.push_back({index, first_instruction, std::move(place)});
     side_work_ = true;
-    wake(first_instruction);
+    due(first_instruction);
 }
 
-void Sm::prefetch(Cycle now) const {
-    if (const MemoryRequest* const response = inbox_.peek(now)) __builtin_prefetch(response);
+void Sm::prefetch(Cycle now, unsigned stage) const {
+    if (stage < 2) inbox_.prefetch(now, stage);
+    if (stage == 0) __builtin_prefetch(&load_store_);
     for (unsigned i = 0; i < kSubCores; ++i) {
         const SubCore& sub_core = sub_cores_[i];
-        sub_core.prefetch();
-        if (sub_core.next_cycle() > now) continue;
+        if (stage == 0) {
+            sub_core.prefetch();
+            continue;
+        }
         const WarpSlot& slot = warps_[sub_core.next_slot() * kSubCores + i];
-        __builtin_prefetch(slot.warp.status);
-        __builtin_prefetch(slot.scoreboard);
+        if (stage == 1) __builtin_prefetch(&slot);
+        if (stage == 2) prefetch_warp(slot);
     }
+    if (stage < 2) return;
+    for (const ArrivalWindows::Arrival& arrival : inbox_.peek(now)) {
+        if (stage == 2) __builtin_prefetch(arrival.request);
+        if (stage < 4)
+            load_store_.prefetch(arrival.hint, stage - 2);
+        else
+            __builtin_prefetch(&warps_[load_store_.waiting_warp(arrival.hint)]);
+    }
+}
+
+void Sm::prefetch_warp(const WarpSlot& slot) {
+    __builtin_prefetch(slot.warp.status);
+    __builtin_prefetch(slot.scoreboard);
 }
 
 // Nobody needs the count of acknowledged stores but those who wait for them, and for stores when there is no
@@ -159,30 +184,41 @@ void Sm::drain_acknowledgements(Cycle now) {
 }
 
 Cycle Sm::tick(Cycle now) {
-    if (needs_acknowledgements() || now >= drain_at_) drain_acknowledgements(now);
-    if (inbox_.peek(now) != nullptr) take_responses(now);
-    if (side_work_) {
-        end_operations(now);
-        release_due(now);
+    arrivals_ = inbox_.take(now);
+    for (const ArrivalWindows::Arrival& arrival : arrivals_)
+        prefetch_warp(warps_[load_store_.waiting_warp(arrival.hint)]);
+    performing_ = true;
+    for (;;) {
+        now_ = arrivals_.empty() ? next_ : std::min<Cycle>(next_, arrivals_.front().at);
+        if (now_ > now) break;
+        next_ = kNever;
+        const Cycle following = run_cycle(now_);
+        next_ = std::min(next_, following);
     }
-    update_room(now);
+    now_ = now;
+    performing_ = false;
+    return std::min(next_ == kNever ? kNever : end_of(next_), inbox_.next(now));
+}
+
+// Returns the next cycle in which something happens, but for arrivals.
+Cycle Sm::run_cycle(Cycle now) {
+    if (needs_acknowledgements() || now >= drain_at_) drain_acknowledgements(now);
+    if (!arrivals_.empty() && arrivals_.front().at == now) take_arrivals(now);
+    if (side_work_) {
+        if (!storing_.empty() || !ending_.empty()) end_operations(now);
+        if (!releases_.empty()) release_due(now);
+    }
+    if (loads_blocked_ || stores_blocked_) update_room(now);
     while (side_work_ && !arriving_ctas_.empty() && arriving_ctas_.front().at <= now) {
         const Arrival arrival = std::move(arriving_ctas_.front());
         arriving_ctas_.pop_front();
         place_cta(arrival, now);
     }
-    // The load-store unit takes turns among the sub-cores: first comes the one after the last it served.
-    for (unsigned i = 0, sub_core = first_sub_core_; i < kSubCores;
-         ++i, sub_core = (sub_core + 1) % kSubCores) {
-        sub_cores_[sub_core].plan(now);
-        if (sub_cores_[sub_core].next_cycle() <= now)
-            issue(sub_cores_[sub_core].next_slot() * kSubCores + sub_core, now);
-    }
-    Cycle next = inbox_.next(now + 1);
-    for (SubCore& sub_core : sub_cores_) {
-        sub_core.plan(now + 1);
-        next = std::min(next, sub_core.next_cycle());
-    }
+    issue_due(now);
+    Cycle next = kNever;
+    for (unsigned changed = std::exchange(changed_, 0); changed != 0; changed &= changed - 1)
+        plan(static_cast<unsigned>(std::countr_zero(changed)), now + 1);
+    for (const Cycle at : issue_at_) next = std::min(next, at);
     if (needs_acknowledgements()) next = std::min(next, load_store_.next_acknowledgement());
     if (!side_work_) return next;
     side_work_ = !(arriving_ctas_.empty() && storing_.empty() && ending_.empty() && releases_.empty());
@@ -190,7 +226,33 @@ Cycle Sm::tick(Cycle now) {
     return std::min(next, next_end());
 }
 
+void Sm::plan(unsigned sub_core, Cycle from) {
+    sub_cores_[sub_core].plan(from);
+    issue_at_[sub_core] = sub_cores_[sub_core].next_cycle();
+}
+
+// The load-store unit takes turns among the sub-cores: first comes the one after the last it served.
+void Sm::issue_due(Cycle now) {
+    const unsigned first = first_sub_core_;
+    unsigned passed = 0;  // of the sub-cores in their order
+    for (;;) {
+        unsigned due = changed_;
+        for (unsigned i = 0; i < kSubCores; ++i) due |= issue_at_[i] <= now ? 1u << i : 0u;
+        const unsigned in_order = (due | due << kSubCores) >> first & ((1u << kSubCores) - 1) & ~passed;
+        if (in_order == 0) return;
+        const auto place = static_cast<unsigned>(std::countr_zero(in_order));
+        passed |= (2u << place) - 1;
+        const unsigned sub_core = (first + place) % kSubCores;
+        if ((changed_ >> sub_core & 1u) != 0) {
+            changed_ &= ~(1u << sub_core);
+            plan(sub_core, now);
+        }
+        if (issue_at_[sub_core] <= now) issue(sub_cores_[sub_core].next_slot() * kSubCores + sub_core, now);
+    }
+}
+
 bool Sm::can_act(Cycle now) const {
+    if (end_of(now) != now) return false;
     if (inbox_.due(now)) return true;
     if (!arriving_ctas_.empty() && arriving_ctas_.front().at <= now) return true;
     if (next_end() <= now) return true;
@@ -207,16 +269,17 @@ bool Sm::can_act(Cycle now) const {
     return false;
 }
 
-void Sm::take_responses(Cycle now) {
-    for (MemoryRequest* response = inbox_.pop(now); response != nullptr;) {
-        MemoryRequest* const following = response->next;
-        if ((response->tag & ClusterPort::kTag) != 0)
-            take_cluster_message(*response, now);
-        else if (LineFetch::owns(*response))
-            take_lines(*response, now);
+void Sm::take_arrivals(Cycle now) {
+    for (; !arrivals_.empty() && arrivals_.front().at == now; arrivals_ = arrivals_.subspan(1)) {
+        MemoryRequest& message = *arrivals_.front().request;
+        if ((message.tag & ClusterPort::kTag) != 0)
+            take_cluster_message(message, now);
+        else if ((message.tag & BulkCopyEngine::kTag) != 0)
+            bulk_copies_.respond(message, now, ended_);
+        else if (LineFetch::owns(message))
+            take_lines(message, now);
         else
-            load_store_.respond(*response, now, completed_);
-        response = following;
+            load_store_.respond(message, now, completed_);
     }
     for (const LoadStoreUnit::Completed& done : completed_) complete(done, now);
     completed_.clear();
@@ -242,6 +305,7 @@ void Sm::update_room(Cycle now) {
     const auto until = [now](bool blocked) {
         return blocked ? kPendingCycle : static_cast<std::uint32_t>(now);
     };
+    changed_ = (1u << kSubCores) - 1;
     for (SubCore& sub_core : sub_cores_) {
         sub_core.account(now);
         if (loads_blocked != loads_blocked_) sub_core.block(Unit::global_load, until(loads_blocked));
@@ -253,25 +317,11 @@ void Sm::update_room(Cycle now) {
 
 /// The warp slot for one more warp: in the sub-core that has most free.
 unsigned Sm::choose_slot() const {
-    unsigned best = kWarps;
-    unsigned fewest = SubCore::kSlots;
-    for (unsigned sub_core = 0; sub_core < kSubCores; ++sub_core) {
-        unsigned used = 0;
-        unsigned free = kWarps;
-        for (unsigned slot = SubCore::kSlots; slot-- > 0;) {
-            const unsigned warp = slot * kSubCores + sub_core;
-            if (warps_[warp].state == WarpState::empty) {
-                free = warp;
-            } else {
-                ++used;
-            }
-        }
-        if (used < fewest) {
-            fewest = used;
-            best = free;
-        }
-    }
-    return best;
+    unsigned best = 0;
+    for (unsigned sub_core = 1; sub_core < kSubCores; ++sub_core)
+        if (std::popcount(free_slots_[sub_core]) > std::popcount(free_slots_[best])) best = sub_core;
+    if (free_slots_[best] == 0) return kWarps;
+    return static_cast<unsigned>(std::countr_zero(free_slots_[best])) * kSubCores + best;
 }
 
 void Sm::place_cta(const Arrival& arrival, Cycle now) {
@@ -306,7 +356,8 @@ void Sm::place_cta(const Arrival& arrival, Cycle now) {
             slot.warp = *executed;
         else
             slot.warp.status = slot.source->status();
-        work_[warp] = WarpWork{};
+        if (work_[warp].used) work_[warp] = WarpWork{};
+        free_slots_[warp % kSubCores] &= static_cast<std::uint16_t>(~(1u << warp / kSubCores));
         if (!scoreboards_[warp])
             scoreboards_[warp] = std::make_unique<Stamp[]>(plan_->kernel.scoreboard_size + 1);
         slot.scoreboard = scoreboards_[warp].get();  // stamps of an earlier warp lie in the past
@@ -434,7 +485,7 @@ void Sm::issue(unsigned warp, Cycle now) {
     WarpSlot& slot = warps_[warp];
     const TimedInstruction& row = plan_->kernel.instructions[slot.instruction];
     const std::uint32_t index = slot.instruction;
-    if (clustered_) set_release_delay(cta_slots_[slot.cta], row);
+    if (clustered_) set_release(cta_slots_[slot.cta], row, now);
     sub_core_of(warp).issue(warp / kSubCores, now, row.unit, row.interval, row.slots, row.reads);
     const ptx::StepResult step = slot.step(now);
     if (audit_) audit_->issued(warp, row.info, step.info, now);
@@ -454,17 +505,17 @@ void Sm::issue(unsigned warp, Cycle now) {
             set_written(slot, row, fixed_stamp(now + row.latency));
             break;
         case TimingKind::commit_group:
-            work_[warp].copies.commit();
+            work_of(warp).copies.commit();
             break;
         case TimingKind::warpgroup_product:
             multiply(warp, row, now);
             break;
         case TimingKind::tensor_commit:
-            work_[warp].products.commit();
+            work_of(warp).products.commit();
             break;
         case TimingKind::bulk_commit:
-            work_[warp].bulk_reads.commit();
-            work_[warp].bulk_writes.commit();
+            work_of(warp).bulk_reads.commit();
+            work_of(warp).bulk_writes.commit();
             break;
         case TimingKind::launch_dependents:
             trigger(cta_slots_[slot.cta], now);
@@ -503,14 +554,17 @@ void Sm::issue(unsigned warp, Cycle now) {
             break;
     }
     if (!watches_.empty()) watch_step(warp, index, row.kind, now);
-    if (step.started_operations != 0) begin_operations(warp, now);
+    if (step.started_operations != 0) {
+        begin_operations(warp, now);
+        update_room(now);
+    }
     after_step(warp, step, now);
     if (step.started_operations != 0) end_copies(now);
 }
 
 void Sm::multiply(unsigned warp, const TimedInstruction& row, Cycle now) {
     WarpSlot& slot = warps_[warp];
-    WarpWork& work = work_[warp];
+    WarpWork& work = work_of(warp);
     statistics_.tensor_macs += row.tensor_macs;
     statistics_.tensor_full_time += row.tensor_full_time;
     const WarpgroupUnit::Outcome outcome = warpgroup_unit_.start(
@@ -535,9 +589,9 @@ void Sm::use_load_store(unsigned warp, const TimedInstruction& row, const ptx::S
     if (!known) ++cta_slots_[slot.cta].loads;
     if (row.kind == TimingKind::async_copy) {
         if (known) {
-            work_[warp].copies.add(outcome.ready);
+            work_of(warp).copies.add(outcome.ready);
         } else {
-            work_[warp].copies.begin();
+            work_of(warp).copies.begin();
         }
     } else {
         set_written(slot, row, known ? memory_stamp(outcome.ready) : kPending);
@@ -639,7 +693,11 @@ void Sm::trigger(CtaSlot& cta, Cycle at) {
 void Sm::finish_cta_if_done(CtaSlot& cta, Cycle now) {
     if (cta.running != 0 || cta.loads != 0) return;
     if (audit_) audit_->cta_ended({cta.warps.data(), cta.warp_count});
-    for (unsigned i = 0; i < cta.warp_count; ++i) warps_[cta.warps[i]].state = WarpState::empty;
+    for (unsigned i = 0; i < cta.warp_count; ++i) {
+        const unsigned warp = cta.warps[i];
+        warps_[warp].state = WarpState::empty;
+        free_slots_[warp % kSubCores] |= static_cast<std::uint16_t>(1u << warp / kSubCores);
+    }
     if (!watches_.empty()) count_steps(cta);
     cta.used = false;
     trigger(cta, now + 1);

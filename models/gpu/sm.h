@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <systemc>
 #include <vector>
@@ -25,7 +26,7 @@
 #include "models/gpu/stamp.h"
 #include "models/gpu/sub_core.h"
 #include "models/gpu/warpgroup_unit.h"
-#include "models/memory/delay_queue.h"
+#include "models/memory/arrival_windows.h"
 #include "models/memory/memory_ports.h"
 
 namespace heddle::models::gpu {
@@ -70,9 +71,10 @@ class Sm : public Block,
     void deliver(MemoryRequest& message, Cycle arrival) override;
     Cycle receive_multicast(unsigned sectors, Cycle arrival) override;
     void start_cta(std::uint64_t index, Cycle first_instruction, ClusterPlace place) override;
+    /// Performs the cycles of the window that ends in cycle `now` (lookahead.h).
     Cycle tick(Cycle now) override;
     bool can_act(Cycle now) const override;
-    void prefetch(Cycle now) const override;
+    void prefetch(Cycle now, unsigned stage) const override;
     void reset() override;
 
     /// Before the first run: for each SM of the GPU its place among `neighbours`.
@@ -151,11 +153,12 @@ class Sm : public Block,
         ptx::StepResult step(Cycle now) { return warp.state != nullptr ? warp.step(now) : source->step(now); }
     };
     static_assert(sizeof(WarpSlot) == 64);
-    // The rest of a warp.
+    // The rest of a warp, of which most warps need the first line.
     struct WarpWork {
-        CopyGroups copies, products, bulk_reads, bulk_writes;
-        std::array<Stamp, 8> product_begins{};  // ring: when the last products have left the queue
         Cycle started = 0;
+        bool used = false;                      // what follows is not as new
+        std::array<Stamp, 8> product_begins{};  // ring: when the last products have left the queue
+        CopyGroups copies, products, bulk_reads, bulk_writes;
     };
     struct CtaSlot {
         std::unique_ptr<BlockSource> cta;
@@ -171,9 +174,18 @@ class Sm : public Block,
     };
 
     void end_of_elaboration() override;
+    /// Something is to happen in cycle `at`.
+    void due(Cycle at);
+    Cycle end_of(Cycle cycle) const { return cycle | window_mask_; }
+    Cycle run_cycle(Cycle now);
+    static void prefetch_warp(const WarpSlot& slot);
     void warps_released(std::uint32_t tag, std::uint32_t warps) override;
     void place_cta(const Arrival& arrival, Cycle now);
     unsigned choose_slot() const;
+    WarpWork& work_of(unsigned warp) {
+        work_[warp].used = true;
+        return work_[warp];
+    }
     void issue(unsigned warp, Cycle now);
     void use_load_store(unsigned warp, const TimedInstruction& row, const ptx::StepResult& step, Cycle now);
     LoadStoreUnit::Outcome access(unsigned warp, const TimedInstruction& row, const ptx::MemoryAccess& access,
@@ -187,7 +199,7 @@ class Sm : public Block,
     LoadStoreUnit::Outcome access_cluster(unsigned warp, const TimedInstruction& row,
                                           const ptx::MemoryAccess& access, const LoadOwner& owner, Cycle now);
     void take_cluster_message(MemoryRequest& message, Cycle now);
-    void set_release_delay(const CtaSlot& cta, const TimedInstruction& row);
+    void set_release(const CtaSlot& cta, const TimedInstruction& row, Cycle now);
     void send_shared_copy(std::uint32_t index, const Operation& operation, Cycle now);
     void begin_operations(unsigned warp, Cycle now);
     void begin_arrival(std::uint32_t index, Cycle now);
@@ -217,22 +229,35 @@ class Sm : public Block,
     void finish_cta_if_done(CtaSlot& cta, Cycle now);
     void complete(const LoadStoreUnit::Completed& done, Cycle now);
     void update_room(Cycle now);
-    void take_responses(Cycle now);
+    void take_arrivals(Cycle now);
     void take_lines(MemoryRequest& response, Cycle now);
     void wait_for_constants(const LoadOwner& owner, Cycle ready, Cycle after);
     void release_fences(Cycle now);
-    SubCore& sub_core_of(unsigned warp) { return sub_cores_[warp % kSubCores]; }
+    /// To be changed: its next issue is planned anew.
+    SubCore& sub_core_of(unsigned warp) {
+        changed_ |= 1u << warp % kSubCores;
+        return sub_cores_[warp % kSubCores];
+    }
+    void plan(unsigned sub_core, Cycle from);
+    void issue_due(Cycle now);
 
     // Hot members first, in the order in which a cycle comes to them.
     alignas(64) const LaunchPlan* plan_ = nullptr;
     const GpuConfig& config_;
-    Cycle drain_at_ = 0;  // acknowledgements are counted at least as often
+    Cycle next_ = kNever;                      // the first cycle in which something is to happen
+    Cycle now_ = 0;                            // the cycle that is performed, or was last
+    Cycle window_mask_ = 0;                    // cycles of a window, less one
+    std::array<Cycle, kSubCores> issue_at_{};  // as planned
+    unsigned changed_ = 0;                     // sub-cores that are to plan anew, one bit each
+    Cycle drain_at_ = 0;                       // acknowledgements are counted at least as often
     unsigned fences_waiting_ = 0;
     unsigned resident_ctas_ = 0;
     bool loads_blocked_ = false, stores_blocked_ = false;
+    bool performing_ = false;      // within tick()
     bool side_work_ = false;       // one of the lists of CTAs, operations and releases may hold something
     bool clustered_ = false;       // the launch has clusters
     bool ends_operation_ = false;  // the release comes from this SM
+    std::array<std::uint16_t, kSubCores> free_slots_{};  // one bit per slot
     std::uint64_t writes_ = 0;
     SmStatistics statistics_;
     std::array<SubCore, kSubCores> sub_cores_;
@@ -240,7 +265,8 @@ class Sm : public Block,
 
     CrossbarPort port_;
     LoadStoreUnit load_store_;
-    DelayQueue inbox_;
+    ArrivalWindows inbox_;
+    std::span<const ArrivalWindows::Arrival> arrivals_;  // of the present window, not yet taken
     std::vector<LoadStoreUnit::Completed> completed_;
     std::vector<BulkCopyEngine::Ended> ended_;  // not yet known to their warps
     std::array<WarpWork, kWarps> work_{};

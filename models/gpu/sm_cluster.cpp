@@ -45,12 +45,11 @@ LoadStoreUnit::Outcome Sm::access_cluster(unsigned warp, const TimedInstruction&
 }
 
 void Sm::deliver(MemoryRequest& message, Cycle arrival) {
-    inbox_.push(message, arrival);
-    wake(arrival);
+    wake(inbox_.push(message, arrival, message.tag));
 }
 
 Cycle Sm::receive_multicast(unsigned sectors, Cycle arrival) {
-    load_store_.pass_wavefronts(1, clock().now());
+    load_store_.pass_wavefronts(1, arrival);
     return port_.receive(sectors, arrival);
 }
 
@@ -84,25 +83,24 @@ void Sm::take_cluster_message(MemoryRequest& message, Cycle now) {
         cluster_port_.give_back(message);
 }
 
-/// From an arrival at a barrier of the cluster, or at an mbarrier in another CTA, to the warps that it
-/// releases there.
-void Sm::set_release_delay(const CtaSlot& cta, const TimedInstruction& row) {
+/// When warps go on that an arrival at a barrier of the cluster, or at an mbarrier in another CTA, releases
+/// there.
+void Sm::set_release(const CtaSlot& cta, const TimedInstruction& row, Cycle now) {
     if (cta.cluster == nullptr) return;
-    cta.cluster->release_delay =
-        row.kind == TimingKind::cluster_arrive || row.kind == TimingKind::cluster_wait
-            ? config_.cluster.barrier_latency
-            : config_.cluster.latency / 2 + config_.sm.barrier_latency;
+    cta.cluster->release_at =
+        now + (row.kind == TimingKind::cluster_arrive || row.kind == TimingKind::cluster_wait
+                   ? config_.cluster.barrier_latency
+                   : config_.cluster.latency / 2 + config_.sm.barrier_latency);
 }
 
 // In the middle of another SM's cycle, or of complete(): the warps go on later.
 void Sm::warps_released(std::uint32_t tag, std::uint32_t warps) {
     const std::shared_ptr<ClusterRun>& cluster = cta_slots_[tag].cluster;
-    const Cycle delay =
-        ends_operation_ || cluster == nullptr ? config_.sm.barrier_latency : cluster->release_delay;
-    const Cycle at = clock().now() + std::max<Cycle>(1, delay);
-    releases_.push_back({at, tag, warps});
+    const Cycle at =
+        ends_operation_ || cluster == nullptr ? now_ + config_.sm.barrier_latency : cluster->release_at;
+    releases_.push_back({std::max(at, now_ + 1), tag, warps});
     side_work_ = true;
-    wake(at);
+    due(releases_.back().at);
 }
 
 }  // namespace heddle::models::gpu

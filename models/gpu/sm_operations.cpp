@@ -28,7 +28,7 @@ void Sm::begin_operations(unsigned warp, Cycle now) {
             continue;
         }
         if (operation.what.in_bulk_group) {
-            WarpWork& work = work_[warp];
+            WarpWork& work = work_of(warp);
             operation.group = work.bulk_reads.open();
             work.bulk_reads.begin();
             work.bulk_writes.begin();
@@ -60,7 +60,7 @@ void Sm::send_shared_copy(std::uint32_t index, const Operation& operation, Cycle
 // cp.async.mbarrier.arrive: the copies so far are a group of their own.
 void Sm::begin_arrival(std::uint32_t index, Cycle now) {
     Operation& operation = operations_[index];
-    CopyGroups& copies = work_[operation.warp].copies;
+    CopyGroups& copies = work_of(operation.warp).copies;
     operation.group = copies.open();
     copies.close();
     arriving_.push_back(index);
@@ -79,7 +79,7 @@ void Sm::end_arrivals(unsigned warp, Cycle now) {
         operation.at = std::max<Cycle>(cycle_of(ready), now + 1);
         ending_.push_back(arriving_[i]);
         side_work_ = true;
-        wake(operation.at);
+        due(operation.at);
         arriving_.erase(arriving_.begin() + static_cast<std::ptrdiff_t>(i));
     }
 }
@@ -106,9 +106,9 @@ void Sm::end_copy(const BulkCopyEngine::Ended& ended) {
         operation.stores = load_store_.stores_sent();
         storing_.push_back(ended.id);
     } else {
-        operation.at = std::max(ended.ready, clock().now() + 1);
+        operation.at = std::max(ended.ready, now_ + 1);
         ending_.push_back(ended.id);
-        wake(operation.at);
+        due(operation.at);
     }
 }
 
@@ -158,7 +158,7 @@ void Sm::end_operation(Operation& operation, Cycle now) {
     CtaSlot& cta = cta_slots_[operation.cta];
     if (operation.what.in_bulk_group) work_[operation.warp].bulk_writes.finish(operation.group, now);
     ends_operation_ = true;
-    if (cta.cluster != nullptr) cta.cluster->release_delay = config_.sm.barrier_latency;
+    if (cta.cluster != nullptr) cta.cluster->release_at = now + config_.sm.barrier_latency;
     cta.cta->complete(operation.what);
     ends_operation_ = false;
     --cta.loads;
@@ -190,7 +190,7 @@ bool Sm::resume_stalled(Cycle now) {
         any = true;
         side_work_ = true;
         releases_.push_back({now + 1, static_cast<std::uint32_t>(&cta - cta_slots_.data()), warps});
-        wake(now + 1);
+        due(now + 1);
     }
     return any;
 }

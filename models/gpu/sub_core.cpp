@@ -19,15 +19,25 @@ void SubCore::reset(SchedulerPolicy policy, unsigned load_store_queue) {
 }
 
 void SubCore::add_warp(unsigned slot) {
+    position_[slot] = count_;
     order_[count_++] = static_cast<std::uint8_t>(slot);
     launched_ = true;
     set_next(slot, kPending, Unit::control, CycleReason::memory);
 }
 
 void SubCore::remove_warp(unsigned slot) {
-    const auto end = order_.begin() + count_;
-    std::copy(std::find(order_.begin(), end, slot) + 1, end, std::find(order_.begin(), end, slot));
+    const unsigned place = position_[slot];
     --count_;
+    for (unsigned i = place; i < count_; ++i) {
+        order_[i] = order_[i + 1];
+        position_[order_[i]] = static_cast<std::uint8_t>(i);
+    }
+    const unsigned before = (1u << place) - 1;
+    const auto close_up = [before](unsigned bits) {
+        return static_cast<std::uint16_t>((bits & before) | (bits >> 1 & ~before));
+    };
+    known_ = close_up(known_);
+    memory_ = close_up(memory_);
     ready_[slot] = kPendingCycle;
     planned_ = false;
 }
@@ -44,13 +54,15 @@ void SubCore::choose_next(std::uint32_t earliest) {
     std::uint32_t soonest = able(last_slot_);
     unsigned slot = last_slot_;
     if (policy_ == SchedulerPolicy::greedy_then_oldest) {
-        for (unsigned i = 0; i < count_ && soonest > earliest; ++i) {
-            if (able(order_[i]) >= soonest) continue;
-            slot = order_[i];
-            soonest = able(slot);
+        for (unsigned left = known_; left != 0 && soonest > earliest; left &= left - 1) {
+            const unsigned other = oldest(left);
+            if (able(other) >= soonest) continue;
+            slot = other;
+            soonest = able(other);
         }
     } else {
-        for (unsigned i = 0; i < count_; ++i) soonest = std::min(soonest, able(order_[i]));
+        for (unsigned left = known_; left != 0; left &= left - 1)
+            soonest = std::min(soonest, able(oldest(left)));
     }
     if (soonest == kPendingCycle) {
         next_cycle_ = kNever;
@@ -69,8 +81,8 @@ void SubCore::choose_next(std::uint32_t earliest) {
 /// policy's choice, else the oldest.
 unsigned SubCore::first_in_line(std::uint32_t cycle) const {
     unsigned best = next_slot_;
-    for (unsigned i = 0; i < count_; ++i) {
-        const unsigned slot = order_[i];
+    for (unsigned left = known_; left != 0; left &= left - 1) {
+        const unsigned slot = oldest(left);
         if (is_load_store(unit_[slot]) && ready_[slot] < ready_[best] && able(slot) <= cycle) best = slot;
     }
     return best;
@@ -78,31 +90,27 @@ unsigned SubCore::first_in_line(std::uint32_t cycle) const {
 
 /// What the cycles until the next issue are spent on: the warp whose operands come first counts.
 void SubCore::find_reasons() {
-    waited_for_ = count_ == 0 ? std::uint8_t{kSlots} : order_[0];
-    std::uint32_t first = kPendingCycle;
-    for (unsigned i = 0; i < count_; ++i) {
-        const unsigned slot = order_[i];
-        if (ready_[slot] < first) {
-            first = ready_[slot];
-            waited_for_ = static_cast<std::uint8_t>(slot);
-        }
-    }
-    if (first != kPendingCycle) {
-        before_ = why_[waited_for_];
-        after_ = is_load_store(unit_[waited_for_]) ? CycleReason::queue_full : CycleReason::pipeline_busy;
-        change_ = first;
+    if (known_ != 0) {
+        unsigned first = oldest(known_);
+        for (unsigned left = known_ & (known_ - 1u); left != 0; left &= left - 1)
+            if (ready_[oldest(left)] < ready_[first]) first = oldest(left);
+        waited_for_ = static_cast<std::uint8_t>(first);
+        before_ = why_[first];
+        after_ = is_load_store(unit_[first]) ? CycleReason::queue_full : CycleReason::pipeline_busy;
+        change_ = ready_[first];
         return;
     }
     // Nobody knows when: memory rather than lines of code, and those rather than a barrier, where it may be
     // several.
+    waited_for_ = memory_ != 0  ? static_cast<std::uint8_t>(oldest(memory_))
+                  : count_ != 0 ? order_[0]
+                                : std::uint8_t{kSlots};
     before_ = count_ != 0 ? why_[waited_for_] : launched_ ? CycleReason::no_warp : CycleReason::not_launched;
-    for (unsigned i = 0; i < count_ && before_ != CycleReason::memory; ++i) {
-        const CycleReason why = why_[order_[i]];
-        const bool better = before_ == CycleReason::barrier && why != CycleReason::barrier;
-        if (why != CycleReason::memory && !better) continue;
-        before_ = why;
+    for (unsigned i = 1; i < count_ && before_ == CycleReason::barrier; ++i) {
+        before_ = why_[order_[i]];
         waited_for_ = order_[i];
     }
+    if (before_ == CycleReason::barrier) waited_for_ = order_[0];
     after_ = before_;
     change_ = 0;
 }
@@ -112,8 +120,8 @@ unsigned SubCore::choose(std::uint32_t cycle) const {
     unsigned best = kSlots;
     if (policy_ == SchedulerPolicy::round_robin) {
         unsigned best_distance = kSlots + 1;
-        for (unsigned i = 0; i < count_; ++i) {
-            const unsigned slot = order_[i];
+        for (unsigned left = known_; left != 0; left &= left - 1) {
+            const unsigned slot = oldest(left);
             const unsigned distance = (slot + kSlots - last_slot_ - 1) % kSlots;
             if (able(slot) <= cycle && distance < best_distance) {
                 best = slot;
@@ -124,10 +132,10 @@ unsigned SubCore::choose(std::uint32_t cycle) const {
     }
     if (able(last_slot_) <= cycle) return last_slot_;
     if (policy_ == SchedulerPolicy::greedy_then_youngest) {
-        for (unsigned i = count_; i-- > 0;) {
-            if (able(order_[i]) <= cycle) return order_[i];
+        for (unsigned left = known_; left != 0; left &= left - 1) {
+            const unsigned slot = oldest(left);
+            if (able(slot) <= cycle) best = slot;
         }
-        return best;
     }
     return best;
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstdint>
 
 #include "models/gpu/issue_ports.h"
@@ -35,6 +36,11 @@ class alignas(64) SubCore {
         ready_[slot] = cycle_of(ready);
         unit_[slot] = unit;
         why_[slot] = why;
+        const auto bit = static_cast<std::uint16_t>(1u << position_[slot]);
+        const bool known = ready_[slot] != kPendingCycle;
+        known_ = static_cast<std::uint16_t>(known ? known_ | bit : known_ & ~bit);
+        memory_ =
+            static_cast<std::uint16_t>(!known && why == CycleReason::memory ? memory_ | bit : memory_ & ~bit);
         planned_ = false;
     }
     unsigned warps() const { return count_; }
@@ -77,6 +83,10 @@ class alignas(64) SubCore {
     void attribute(Cycle until);
     void choose_next(std::uint32_t earliest);
     void find_reasons();
+    /// The slot of the oldest warp of those whose positions in order_ these are; at least one.
+    unsigned oldest(unsigned positions) const {
+        return order_[static_cast<std::size_t>(std::countr_zero(positions))];
+    }
     unsigned choose(std::uint32_t cycle) const;
     /// The load-store unit had no room until now: warps may have waited for it.
     bool queued_for(Unit unit, std::uint32_t cycle) const {
@@ -98,6 +108,8 @@ class alignas(64) SubCore {
     std::uint8_t count_ = 0;
     std::uint8_t next_slot_ = 0, last_slot_ = 0;
     std::uint8_t waited_for_ = kSlots;  // the slot whose instruction idle cycles are spent on; kSlots: none
+    std::uint16_t known_ = 0;           // by position in order_: when it is ready is known
+    std::uint16_t memory_ = 0;          // ... is not, because of memory
     bool planned_ = false;
     bool launched_ = false;  // it has had a warp
     CycleReason before_ = CycleReason::not_launched, after_ = CycleReason::not_launched;
@@ -106,6 +118,7 @@ class alignas(64) SubCore {
 
     std::array<std::uint32_t, kSlots> ready_{};  // cycle, kPendingCycle when not known; empty slots likewise
     std::array<std::uint8_t, kSlots> order_{};   // slots in use, oldest warp first
+    std::array<std::uint8_t, kSlots> position_{};  // of a slot in order_
     std::array<Unit, kSlots> unit_{};
     std::array<CycleReason, kSlots> why_{};
     std::array<std::uint32_t, 2> blocked_until_{};

@@ -25,8 +25,8 @@ class ArrivalWindows {
         std::uint32_t at;    ///< cycle
         std::uint32_t hint;  ///< the receiver's own
     };
-    /// Cycles of a window. BandwidthCalendar counts in windows of as many, within which order hardly matters.
-    static constexpr Cycle kLongest = 8;
+    /// Cycles of a window.
+    static constexpr Cycle kLongest = 16;
 
     /// `lookahead`: cycles from an arrival to the earliest arrival elsewhere of what it causes, at least 1.
     explicit ArrivalWindows(Cycle lookahead = 1) { set_lookahead(lookahead); }
@@ -49,12 +49,13 @@ class ArrivalWindows {
     /// What has arrived, at the end of a window; else nothing. By cycle of arrival, then in the order of
     /// pushing. Valid until the next call.
     std::span<const Arrival> take(Cycle now) {
-        sorted_.clear();
         const std::size_t bucket = bucket_of(now);
         if (end_of(now) != now || (used_ >> bucket & 1u) == 0) return {};
-        sort(buckets_[bucket], now >> shift_);
-        if (buckets_[bucket].empty()) used_ &= ~(1ull << bucket);
-        return sorted_;
+        std::vector<Arrival>& arrivals = buckets_[bucket];
+        const std::size_t count =
+            arrivals.size() <= kFew ? take_few(arrivals, now) : take_many(arrivals, now);
+        if (arrivals.empty()) used_ &= ~(1ull << bucket);
+        return {sorted_.data(), count};
     }
 
     /// The end of a window after that of `now`, not later than that of the earliest arrival; kNever when
@@ -74,6 +75,14 @@ class ArrivalWindows {
     }
     /// What take(now) will give out, and perhaps more, in no order.
     std::span<const Arrival> peek(Cycle now) const { return buckets_[bucket_of(now)]; }
+    /// Brings that into the caches of the host, in two stages.
+    void prefetch(Cycle now, unsigned stage) const {
+        const std::vector<Arrival>& bucket = buckets_[bucket_of(now)];
+        if (stage == 0)
+            __builtin_prefetch(&bucket);
+        else
+            for (std::size_t i = 0; i < bucket.size(); i += 4) __builtin_prefetch(bucket.data() + i);
+    }
 
     void reset() {
         for (std::vector<Arrival>& bucket : buckets_) bucket.clear();
@@ -81,26 +90,46 @@ class ArrivalWindows {
     }
 
   private:
+    static constexpr std::size_t kFew = 8;
     static constexpr std::size_t kBuckets = 64;  // windows of a turn; later ones wait for their turn
 
     std::size_t bucket_of(Cycle cycle) const { return (cycle >> shift_) % kBuckets; }
 
-    void sort(std::vector<Arrival>& bucket, std::uint64_t window) {
+    // What is of this window goes to sorted_, in order; the rest, of a later turn, stays. Returns how many
+    // went.
+    std::size_t take_few(std::vector<Arrival>& bucket, Cycle now) {
+        if (sorted_.size() < kFew) sorted_.resize(kFew);
+        std::size_t kept = 0, count = 0;
+        for (const Arrival& arrival : bucket) {
+            if (arrival.at > now) {
+                bucket[kept++] = arrival;
+                continue;
+            }
+            std::size_t place = count++;  // mostly it is the last
+            for (; place > 0 && sorted_[place - 1].at > arrival.at; --place)
+                sorted_[place] = sorted_[place - 1];
+            sorted_[place] = arrival;
+        }
+        bucket.resize(kept);
+        return count;
+    }
+    std::size_t take_many(std::vector<Arrival>& bucket, Cycle now) {
         std::array<std::uint32_t, kLongest + 1> place{};
-        const auto in_window = [&](const Arrival& a) { return a.at >> shift_ == window; };
         const std::uint32_t mask = (1u << shift_) - 1;
         for (const Arrival& a : bucket)
-            if (in_window(a)) ++place[(a.at & mask) + 1];
+            if (a.at <= now) ++place[(a.at & mask) + 1];
         for (std::size_t i = 1; i < place.size(); ++i) place[i] += place[i - 1];
-        sorted_.resize(place.back());
+        const std::size_t count = place.back();
+        if (sorted_.size() < count) sorted_.resize(count);
         std::size_t kept = 0;
         for (const Arrival& a : bucket) {
-            if (in_window(a))
+            if (a.at <= now)
                 sorted_[place[a.at & mask]++] = a;
             else
                 bucket[kept++] = a;
         }
         bucket.resize(kept);
+        return count;
     }
 
     unsigned shift_ = 0;

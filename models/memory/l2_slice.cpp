@@ -90,21 +90,27 @@ bool L2Slice::can_act(Cycle now) const {
     return stalled_.first != nullptr && can_serve(*stalled_.first);
 }
 
-void L2Slice::prefetch(Cycle now) const {
-    __builtin_prefetch(inbox_.peek(now).data());
+void L2Slice::prefetch(Cycle now, unsigned stage) const {
+    if (stage == 0) {
+        __builtin_prefetch(&inbox_);
+        __builtin_prefetch(&data_);
+    }
+    if (stage < 2) return inbox_.prefetch(now, stage);
+    for (const ArrivalWindows::Arrival& arrival : inbox_.peek(now)) {
+        const MemoryRequest& request = *arrival.request;
+        if (stage == 2) {
+            __builtin_prefetch(&request);
+            cache_.prefetch_set(arrival.hint);
+        } else if (stage == 3 && request.returning && request.kind != RequestKind::write_back) {
+            __builtin_prefetch(waiting_.data() + cache_.slot(index_of(request)));
+        } else if (stage == 4 && request.returning && request.kind != RequestKind::write_back) {
+            __builtin_prefetch(waiting_[cache_.slot(index_of(request))]);
+        }
+    }
 }
 
 Cycle L2Slice::tick(Cycle now) {
     const std::span<const ArrivalWindows::Arrival> arrivals = inbox_.take(now);
-    for (const ArrivalWindows::Arrival& arrival : arrivals) {
-        __builtin_prefetch(arrival.request);
-        cache_.prefetch_set(arrival.hint);
-    }
-    for (const ArrivalWindows::Arrival& arrival : arrivals) {  // who waits for what comes back
-        const MemoryRequest& response = *arrival.request;
-        if (response.returning && response.kind != RequestKind::write_back)
-            __builtin_prefetch(waiting_[cache_.slot(index_of(response))]);
-    }
     for (std::size_t i = 0; i < arrivals.size();) {
         const Cycle cycle = arrivals[i].at;
         for (; i < arrivals.size() && arrivals[i].at == cycle; ++i)

@@ -60,7 +60,7 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     void acknowledge(Cycle at) override;
     Cycle tick(Cycle now) override;
     bool can_act(Cycle now) const override;
-    void prefetch(Cycle now) const override;
+    void prefetch(Cycle now, unsigned stage) const override;
     void reset() override;
 
     /// Sampling: an access that takes no time and is not counted. Sectors that memory would have been asked

@@ -8,8 +8,10 @@ namespace heddle::cli {
 void add_series_options(CLI::App& command, models::gpu::SeriesSettings& series) {
     CLI::Option* const interval =
         command
-            .add_option("--series", series.interval,
-                        "record what SMs, L2 and memory do in every so many cycles: counters in the timeline")
+            .add_option(
+                "--series", series.interval,
+                "record what SMs, L2 and memory do in every so many cycles, rounded up to a multiple of 16: "
+                "counters in the timeline")
             ->check(CLI::Range(models::Cycle{64}, models::Cycle{1} << 40))
             ->type_name("CYCLES");
     command

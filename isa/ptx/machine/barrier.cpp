@@ -74,6 +74,7 @@ void wait_at_barrier(Warp::State& warp, const DecodedInstruction& i, std::uint32
         fail_running(warp, lane, "barrier " + std::to_string(number) + " does not exist; there are 16");
     Cta::Implementation& cta = *warp.cta;
     Barrier& barrier = cta.barriers[number];
+    cta.used_barriers |= 1u << number;
     const std::uint32_t expected = expected_warps(warp, i, mask);
     if (barrier.in_use() && !same_expectation(cta, barrier.expected_warps, expected)) {
         fail_running(warp, lane,
@@ -135,6 +136,7 @@ void meet_warpgroup(Warp::State& warp, const DecodedInstruction&, std::uint32_t 
     require_warpgroup(warp, mask);
     const unsigned number = kBarrierCount + warp.index / kWarpgroupSize;
     Barrier& barrier = warp.cta->barriers[number];
+    warp.cta->used_barriers |= 1u << number;
     barrier.expected_warps = kWarpgroupSize;
     barrier.waiting |= 1u << warp.index;
     ++barrier.arrived_warps;
@@ -180,7 +182,9 @@ void Cta::Implementation::lanes_exited(Warp::State& warp) {
         --unfinished;
         ++changes;
     }
-    for (unsigned number = 0; number < kBarrierCount; ++number) {
+    constexpr std::uint32_t kNamed = (1u << kBarrierCount) - 1;
+    for (std::uint32_t rest = used_barriers & kNamed; rest != 0; rest &= rest - 1) {
+        const auto number = static_cast<unsigned>(std::countr_zero(rest));
         Barrier& barrier = barriers[number];
         if (!warp.finished) count_arrival(warp, barrier);
         if (warp.finished) barrier.arrived_lanes[warp.index] = 0;

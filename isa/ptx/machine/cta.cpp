@@ -1,5 +1,7 @@
 #include <algorithm>
+#include <bit>
 #include <cstring>
+#include <utility>
 
 #include "isa/common/error.h"
 #include "isa/numerics/dot_product_unit.h"
@@ -268,8 +270,30 @@ std::uint64_t special_value(const Cta::Implementation& cta, SpecialRegister spec
     }
 }
 
+/// Whether a block's warps read the same as those of any other block of the launch.
+bool same_for_all_blocks(SpecialRegister special) {
+    switch (special) {
+        case SpecialRegister::tid_x:
+        case SpecialRegister::tid_y:
+        case SpecialRegister::tid_z:
+        case SpecialRegister::ntid_x:
+        case SpecialRegister::ntid_y:
+        case SpecialRegister::ntid_z:
+        case SpecialRegister::nctaid_x:
+        case SpecialRegister::nctaid_y:
+        case SpecialRegister::nctaid_z:
+        case SpecialRegister::laneid:
+        case SpecialRegister::warpid:
+            return true;
+        default:
+            return false;
+    }
+}
+
 void fill_specials(Cta::Implementation& cta) {
+    const bool all = !std::exchange(cta.specials_filled, true) || cta.program->clear_registers;
     for (const Program::SpecialRow& row : cta.program->specials) {
+        if (!all && same_for_all_blocks(row.special)) continue;
         const bool wide = bits_of(type_of(row.special)) == 64;
         for (Warp::State& warp : cta.states) {
             if (type_of(row.special) == Type::pred) {
@@ -356,7 +380,8 @@ void Cta::start(std::uint64_t linear_index, std::uint32_t sm, Cluster* cluster) 
     if (cta.program->clear_registers) std::fill(cta.registers.begin(), cta.registers.end(), Line{});
     std::fill(cta.shared.begin(), cta.shared.end(), std::byte{0});
     std::fill(cta.local.begin(), cta.local.end(), std::byte{0});
-    cta.barriers.fill({});
+    for (std::uint32_t rest = std::exchange(cta.used_barriers, 0); rest != 0; rest &= rest - 1)
+        cta.barriers[static_cast<std::size_t>(std::countr_zero(rest))] = {};
     cta.started.clear();
     cta.join(cluster == nullptr ? nullptr : &cluster->implementation());
     fill_specials(cta);
@@ -375,8 +400,8 @@ void Cta::start(std::uint64_t linear_index, std::uint32_t sm, Cluster* cluster) 
         state.cluster_arrived = 0;
         state.paths.clear();
         state.meetings.clear();
-        state.frames.clear();
-        state.stack_bytes.fill(0);
+        if (!cta.program->functions.empty()) state.frames.clear();
+        if (cta.local_stride != 0) state.stack_bytes.fill(0);
     }
 }
 

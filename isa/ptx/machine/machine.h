@@ -160,7 +160,8 @@ struct CallFrame {
     std::vector<std::byte> saved;  ///< the function's rows as they were before the call
 };
 
-/// The first cache line is all that most steps touch.
+/// The first cache line is all that most steps touch, the second what a warp's beginning and end need
+/// besides.
 struct alignas(64) Warp::State : WarpStatus {
     std::uint32_t active = 0;                ///< lanes of the path that runs; 0 while all wait
     std::uint32_t reconvergence = kNowhere;  ///< pc of that path's meeting
@@ -174,12 +175,13 @@ struct alignas(64) Warp::State : WarpStatus {
     std::uint16_t turns = 0;             ///< paths that have given way since one was let go early
     bool timed_out = false;              ///< its wait ended without success
 
-    std::uint32_t live = 0;                   ///< lanes that have not exited
-    std::uint32_t cluster_arrived = 0;        ///< lanes that have arrived at the cluster's barrier
-    const std::uint32_t* elements = nullptr;  ///< Program::elements
-    const InstructionInfo* information = nullptr;
-    std::vector<Path> paths;  ///< that do not run now; the last runnable one is the next
+    std::uint32_t live = 0;             ///< lanes that have not exited
+    std::uint32_t cluster_arrived = 0;  ///< lanes that have arrived at the cluster's barrier
+    std::vector<Path> paths;            ///< that do not run now; the last runnable one is the next
     std::vector<Meeting> meetings;
+    const std::uint32_t* elements = nullptr;  ///< Program::elements
+
+    const InstructionInfo* information = nullptr;
     std::vector<CallFrame> frames;
     std::array<std::uint64_t, kWarpSize> stack_bytes{};  ///< taken by alloca: machine/stack.h
 };
@@ -241,11 +243,13 @@ struct alignas(64) Cta::Implementation {
     std::vector<Warp> warps;
     std::vector<Warp::State> states;
     std::array<Barrier, kBarrierCount + kMaximumWarpgroups> barriers;
+    std::uint32_t used_barriers = 0;  ///< one bit for each that was used since start(); the others are as new
     Dim3 position;
     std::uint64_t linear_index = 0;
     std::uint32_t sm = 0;
     unsigned unfinished = 0;
-    ClusterState alone;  ///< what stands for the cluster when there is no other CTA
+    bool specials_filled = false;  ///< those that are the same for every block of the launch
+    ClusterState alone;            ///< what stands for the cluster when there is no other CTA
     ClusterState& own_cluster() { return cluster != nullptr ? *cluster : alone; }
     unsigned cluster_rank = 0;
     std::shared_ptr<Checker> own_checker;

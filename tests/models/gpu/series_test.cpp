@@ -70,7 +70,7 @@ void check_totals(const kernels::LibraryKernel& kernel, const SeriesSettings& se
     for (std::size_t i = 1; i < series.points.size(); ++i)
         REQUIRE(series.points[i].begin == series.points[i - 1].end);
     for (std::size_t i = 1; i + 1 < series.points.size(); ++i)
-        REQUIRE(series.points[i].end - series.points[i].begin == settings.interval);
+        REQUIRE(series.points[i].end - series.points[i].begin == series.interval);
 
     const Totals totals = add_up(series);
     CHECK(totals.cycles == plain.cycles - plain.launch_cycles);
