@@ -74,7 +74,18 @@ void Gpc::prefetch(Cycle now, unsigned stage) const {
 }
 
 Cycle Gpc::tick(Cycle now) {
-    for (const ArrivalWindows::Arrival& arrival : inbox_.take(now - 1)) pass_on(*arrival.request, arrival.at);
+    const std::span<ArrivalWindows::Arrival> arrivals = inbox_.take(now - 1);
+    // What leaves in the same cycle comes by SM, whenever it was sent.
+    for (std::size_t i = 1; i < arrivals.size(); ++i) {
+        const ArrivalWindows::Arrival arrival = arrivals[i];
+        std::size_t place = i;
+        for (; place > 0 && arrivals[place - 1].at == arrival.at &&
+               arrivals[place - 1].request->issuer > arrival.request->issuer;
+             --place)
+            arrivals[place] = arrivals[place - 1];
+        arrivals[place] = arrival;
+    }
+    for (const ArrivalWindows::Arrival& arrival : arrivals) pass_on(*arrival.request, arrival.at);
     const Cycle next = inbox_.next(now - 1);
     return next == kNever ? kNever : next + 1;
 }

@@ -32,12 +32,13 @@ struct L2Residency {
 };
 
 struct RunOptions {
-    /// Recompute readiness in every cycle, and let SMs run one cycle at a time: slow; must give the same result.
+    /// Recompute readiness in every cycle and, without clusters, let SMs run one cycle at a time: slow; must
+    /// give the same result.
     bool tick_every_cycle = false;
-    bool profile = false;             ///< count cycles by instruction too
-    bool sample = false;              ///< leave out what repeats (sampler.h); timing mode only
-    SeriesSettings series;  ///< with an interval: record what happens over time (series.h)
-    Cycle limit = 0;                  ///< heddle::Error beyond this many cycles; 0: none
+    bool profile = false;               ///< count cycles by instruction too
+    bool sample = false;                ///< leave out what repeats (sampler.h); timing mode only
+    SeriesSettings series;              ///< with an interval: record what happens over time (series.h)
+    Cycle limit = 0;                    ///< heddle::Error beyond this many cycles; 0: none
     std::vector<L2Residency> resident;  ///< least recently used first
     /// Check at the end that everything asked for was served, once (conservation.h). It costs nothing to
     /// speak of.

@@ -48,7 +48,7 @@ class ArrivalWindows {
 
     /// What has arrived, at the end of a window; else nothing. By cycle of arrival, then in the order of
     /// pushing. Valid until the next call.
-    std::span<const Arrival> take(Cycle now) {
+    std::span<Arrival> take(Cycle now) {
         const std::size_t bucket = bucket_of(now);
         if (end_of(now) != now || (used_ >> bucket & 1u) == 0) return {};
         std::vector<Arrival>& arrivals = buckets_[bucket];
