@@ -17,8 +17,9 @@ struct GpuConfig;
 ///  - requests on their way to L2, and answers to loads that joined another SM's;
 ///  - thread blocks that take the place of one that has ended;
 ///  - with clusters, messages of other SMs and warps that these let go on.
-/// The result is that of running cycle by cycle (window 1), but for values in memory that SMs hand each
-/// other: they are seen within the window's cycles.
+/// The result is that of running cycle by cycle (window 1), but where SMs hand each other values in memory,
+/// or one receives what another of its cluster has asked for: there the order within a window is that of the
+/// SMs.
 Cycle sm_window(const GpuConfig& config, bool clusters);
 /// Of a GPC, which looks at its arrivals: a multiple of sm_window().
 Cycle gpc_window(const GpuConfig& config);
