@@ -280,7 +280,7 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     preload(options.resident);
     plan.profile = options.profile;
     plan.audit = options.audit;
-    if (options.tick_every_cycle && ptx::cluster_size(launch) == 1) plan.window = 1;
+    plan.window = options.window;
     plan.dependency_release = options.dependency_release;
     if (options.sample) {
         if (launch.kernel == nullptr)

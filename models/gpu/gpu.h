@@ -32,9 +32,11 @@ struct L2Residency {
 };
 
 struct RunOptions {
-    /// Recompute readiness in every cycle and, without clusters, let SMs run one cycle at a time: slow; must
-    /// give the same result.
+    /// Recompute readiness in every cycle; slow; must give the same result.
     bool tick_every_cycle = false;
+    /// SMs run at most so many cycles at once (lookahead.h). The result is the same, but where it depends on
+    /// the order in which SMs that share a window hand each other values.
+    Cycle window = kNever;
     bool profile = false;               ///< count cycles by instruction too
     bool sample = false;                ///< leave out what repeats (sampler.h); timing mode only
     SeriesSettings series;              ///< with an interval: record what happens over time (series.h)

@@ -75,6 +75,7 @@ struct Mixed {
         bench.memory.write(out, zeros);
         RunOptions options;
         options.tick_every_cycle = every_cycle;
+        if (every_cycle) options.window = 1;
         return bench.run(text, 64, 128, {table, out}, options, mode);
     }
 };

@@ -59,7 +59,8 @@ struct Runner {
     explicit Runner(const models::gpu::GpuConfig& config) : gpu("gpu", config) {}
 
     models::gpu::KernelResult run(const LibraryKernel& sample, ptx::Mode mode, bool tick_every_cycle,
-                                  ptx::Assembly assembly = ptx::Assembly::as_written) {
+                                  ptx::Assembly assembly = ptx::Assembly::as_written,
+                                  models::Cycle window = models::kNever) {
         const auto module = std::make_shared<const ptx::Module>(ptx::parse(sample.kernel.text, sample.name));
         const unsigned capability = gpu.config().compute_capability;
         const ptx::LoadedKernel kernel(module, sample.kernel.entry, capability, assembly);
@@ -102,6 +103,7 @@ struct Runner {
         launch.compute_capability = gpu.config().compute_capability;
         models::gpu::RunOptions options;
         options.tick_every_cycle = options.audit = tick_every_cycle;
+        options.window = window;
         return gpu.run(launch, options);
     }
 };
@@ -122,6 +124,12 @@ void compare_all(Runner& runner) {
         const models::gpu::KernelResult every_cycle = runner.run(sample, ptx::Mode::timing, true);
         CHECK(every_cycle.cycles == timing.cycles);
         CHECK(every_cycle.sub_core_cycles == timing.sub_core_cycles);
+        // Within a cluster's window the order is that of the SMs.
+        if (sample.kernel.cluster[0] * sample.kernel.cluster[1] * sample.kernel.cluster[2] > 1) continue;
+        const models::gpu::KernelResult one_by_one =
+            runner.run(sample, ptx::Mode::timing, false, ptx::Assembly::as_written, 1);
+        CHECK(one_by_one.cycles == timing.cycles);
+        CHECK(one_by_one.sub_core_cycles == timing.sub_core_cycles);
     }
 }
 
