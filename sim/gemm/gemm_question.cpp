@@ -62,6 +62,7 @@ kernels::GemmAlignment alignment_of(const GemmQuestion& question) {
         question.n * std::uint64_t{trace::bytes_of(result_type_of(question))} % kernels::kTensorAlignment ==
         0;
     alignment.k_contiguous = !question.transpose_a && question.transpose_b;
+    alignment.rows_along_k = !question.transpose_a && question.transpose_b;
     return alignment;
 }
 
@@ -180,6 +181,7 @@ program::GpuProgram gemm_program(const GemmQuestion& question, const models::gpu
 }
 
 std::string describe(const kernels::GemmChoice& choice) {
+    if (choice.gemv_warps != 0) return fmt::format("gemv, {} warps for an output", choice.gemv_warps);
     std::string text = fmt::format("{}x{}x{}", choice.tile.m, choice.tile.n, choice.tile.k);
     if (choice.wgmma) {
         const kernels::WgmmaTile& tile = *choice.wgmma;

@@ -98,6 +98,31 @@ std::vector<GemmChoice> simt_candidates(const GemmShape& shape, ElementType type
     return choices;
 }
 
+/// One dot product for each output: what a library takes for a single row.
+std::vector<GemmChoice> gemv_candidates(const GemmShape& shape, ElementType type,
+                                        const GemmConditions& conditions) {
+    GemmWork work;
+    work.m = shape.m;
+    work.n = shape.n;
+    work.k = shape.k;
+    work.batch = shape.batch;
+    work.element_bytes = work.result_bytes = bytes_of(type);
+    std::vector<GemmChoice> choices;
+    for (const unsigned warps : {1u, 4u, 8u, 16u}) {
+        if (warps > 1 && shape.k * bytes_of(type) < warps * 512) break;
+        GemmChoice choice;
+        choice.gemv_warps = warps;
+        choice.tile = {1, warps == 1 ? 4u : 1u, 0, 0, 0, 0};
+        choice.k_per_split = shape.k;
+        const GemmEstimate estimate = estimate_gemv(conditions.machine, conditions.surroundings, work, warps);
+        choice.estimated_seconds = estimate.seconds;
+        choice.estimated_clock = estimate.clock;
+        choice.estimated_cycles = estimate.seconds * conditions.machine.clock;
+        choices.push_back(choice);
+    }
+    return choices;
+}
+
 }  // namespace
 
 GemmTile complete_tile(unsigned m, unsigned n, unsigned k, const target::GpuTarget& target) {
@@ -138,6 +163,9 @@ std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type
         wgmma  ? wgmma_candidates(shape, type, target, all, allow_split_k, alignment.tensor_store)
         : half ? mma_candidates(shape, type, target, all, alignment.copy_elements, allow_split_k)
                : simt_candidates(shape, type, target, allow_split_k);
+    // Recorded times of a single row are those of such a kernel; of two rows on, of tiles.
+    if (shape.m == 1 && alignment.rows_along_k && !wgmma)
+        for (const GemmChoice& choice : gemv_candidates(shape, type, all)) choices.push_back(choice);
     const double clock = all.machine.clock;
     for (GemmChoice& choice : choices) {
         if (choice.estimated_seconds > 0) continue;

@@ -18,6 +18,7 @@ struct GemmChoice {
     bool tensor_cores = false;
     GemmTile tile;                   ///< SIMT: m and n count, k is 8; wgmma: m, n, k and stages
     std::optional<WgmmaTile> wgmma;  ///< gemm_wgmma, else gemm_mma or gemm_simt
+    unsigned gemv_warps = 0;         ///< gemv with so many warps for an output; 0: a kernel with tiles
     unsigned splits = 1;             ///< slices of K; more than one needs a workspace and split_k_reduce
     unsigned k_per_split = 0;        ///< multiple of tile.k
     unsigned raster_log2 = 0;
@@ -32,6 +33,7 @@ struct GemmAlignment {
     bool tensor_maps = true;     ///< A and B satisfy kTensorAlignment
     bool tensor_store = true;    ///< D does
     bool k_contiguous = true;    ///< in both operands: what wgmma asks of all types but those of 16 bits
+    bool rows_along_k = false;   ///< the same, said by callers that can launch gemv
 };
 
 /// What the ranking assumes: the machine, and what lies in L2 before.

@@ -187,4 +187,29 @@ GemmEstimate estimate_gemm(const GemmMachine& machine, const GemmSurroundings& s
     return estimate;
 }
 
+GemmEstimate estimate_gemv(const GemmMachine& machine, const GemmSurroundings& surroundings,
+                           const GemmWork& work, unsigned warps) {
+    constexpr double kWarps = 48;        // of an SM, as registers allow
+    constexpr double kLatency = 0.4e-6;  // of loads under way together
+    constexpr double kEnds = 0.4e-6;     // first and last latencies
+    const GemmResidency resident = gemm_residency(machine, surroundings, work);
+    const double bytes_b = work.n * work.k * work.element_bytes * work.batch;
+    const double read =
+        bytes_b * (1 - resident.b) + work.m * work.k * work.element_bytes * work.batch * (1 - resident.a);
+    // Each lane has four loads of 16 bytes under way.
+    const double rounds = std::ceil(work.k * work.element_bytes / (4.0 * 512 * warps));
+    const double waves = std::max(1.0, work.m * work.n * work.batch * warps / (kWarps * machine.sm_count));
+    GemmEstimate estimate;
+    estimate.clock = machine.clock;
+    estimate.waves = waves;
+    estimate.launch = machine.launch;
+    estimate.ends = kEnds;
+    estimate.memory = read / machine.memory_read;
+    estimate.l2 = bytes_b * work.m / machine.l2_load_bytes / machine.clock;
+    const double busy = together(machine.overlap, rounds * waves * kLatency, estimate.l2, estimate.memory);
+    estimate.seconds = machine.launch + kEnds + busy + machine.ramp * std::min(1.0, estimate.memory / busy);
+    estimate.memory_use = estimate.memory / estimate.seconds;
+    return estimate;
+}
+
 }  // namespace heddle::kernels

@@ -82,6 +82,10 @@ struct GemmEstimate {
 GemmEstimate estimate_gemm(const GemmMachine& machine, const GemmSurroundings& surroundings,
                            const GemmWork& work, const GemmShapeOfTile& tile);
 
+/// Of a product without tiles (gemv.h): `warps` for each output.
+GemmEstimate estimate_gemv(const GemmMachine& machine, const GemmSurroundings& surroundings,
+                           const GemmWork& work, unsigned warps);
+
 /// Parts of A, B and D that L2 holds when the product is repeated: what is used again before as much else
 /// has passed as L2 keeps.
 struct GemmResidency {

@@ -93,11 +93,34 @@ ReductionPlan plan_of(const GemmWgmmaSpec& spec, unsigned k_per_split, const Gem
     return plan;
 }
 
+ReductionPlan plan_of(const GemvSpec& spec) {
+    ReductionPlan plan;
+    plan.a = plan.b = element_of(spec.type);
+    plan.accumulator = spec.type == ElementType::f64 ? Element::fp64 : Element::fp32;
+    plan.arithmetic = numerics::Arithmetic::fused_multiply_add;
+    plan.accumulators = 32 * spec.warps;
+    plan.accumulator_group = gemv_piece(spec.type);
+    plan.block_k = plan.accumulators * plan.accumulator_group;  // one piece for each lane
+    plan.combination =
+        spec.warps == 1 ? numerics::Combination::halves_first : numerics::Combination::warps_then_forward;
+    plan.zero_fill = true;
+    set_output(plan, spec.epilogue);
+    return plan;
+}
+
 ReductionPlan plan_of(const GemmChoice& choice, ElementType type, ElementType output,
                       unsigned compute_capability) {
     GemmEpilogue epilogue;
     epilogue.output = output;
     const GemmPartition partition{.batched = false, .split_k = choice.splits > 1};
+    if (choice.gemv_warps != 0) {
+        GemvSpec spec;
+        spec.compute_capability = compute_capability;
+        spec.type = type;
+        spec.warps = choice.gemv_warps;
+        spec.epilogue = epilogue;
+        return plan_of(spec);
+    }
     if (!choice.tensor_cores) {
         GemmSimtSpec spec;
         spec.compute_capability = compute_capability;

@@ -11,6 +11,7 @@
 #include "workloads/kernels/gemm_mma.h"
 #include "workloads/kernels/gemm_simt.h"
 #include "workloads/kernels/gemm_wgmma.h"
+#include "workloads/kernels/gemv.h"
 #include "workloads/kernels/split_k.h"
 
 namespace heddle::kernels {
@@ -27,6 +28,8 @@ numerics::ReductionPlan plan_of(const GemmMmaSpec& spec, unsigned k_per_split = 
 
 numerics::ReductionPlan plan_of(const GemmWgmmaSpec& spec, unsigned k_per_split = 0,
                                 const GemmEpilogue& reduced = {});
+
+numerics::ReductionPlan plan_of(const GemvSpec& spec);
 
 /// Of the kernels that a choice stands for, with D in `output`.
 numerics::ReductionPlan plan_of(const GemmChoice& choice, ElementType type, ElementType output,

@@ -5,6 +5,7 @@
 #include "workloads/kernels/gemm_mma.h"
 #include "workloads/kernels/gemm_simt.h"
 #include "workloads/kernels/gemm_wgmma.h"
+#include "workloads/kernels/gemv.h"
 #include "workloads/kernels/library_builder.h"
 #include "workloads/kernels/split_k.h"
 
@@ -133,6 +134,34 @@ void add_mma(std::vector<LibraryKernel>& samples, unsigned capability) {
     add_gemm(samples, "gemm mma bf16 batched split-K", generate_gemm_mma(spec),
              gemm_mma_grid(spec, split.m, split.n, 6), split, ElementType::bf16, ElementType::f32,
              spec.epilogue, true);
+}
+
+void add_gemv(std::vector<LibraryKernel>& samples, unsigned capability) {
+    struct Case {
+        ElementType type;
+        unsigned warps, vector;
+        Problem p;
+    };
+    for (const Case& c : {Case{ElementType::f16, 1, 8, {1, 37, 3104}},
+                          {ElementType::f16, 8, 1, {2, 5, 4321}},
+                          {ElementType::f32, 4, 4, {1, 9, 2052, 2}},
+                          {ElementType::f64, 16, 1, {1, 3, 1201}}}) {
+        GemvSpec spec;
+        spec.compute_capability = capability;
+        spec.type = c.type;
+        spec.warps = c.warps;
+        spec.vector = c.vector;
+        spec.batched = c.p.batch > 1;
+        if (c.type == ElementType::f16) spec.epilogue = bias_relu(ElementType::f16, 1);
+        if (c.type != ElementType::f16) spec.epilogue.output = c.type;
+        Problem p = c.p;
+        p.transpose_b = true;
+        add_gemm(samples,
+                 "gemv " + name_of(c.type) + " " + std::to_string(c.warps) + " warps, loads of " +
+                     std::to_string(c.vector),
+                 generate_gemv(spec), gemv_grid(spec, p.m, p.n, p.batch), p, c.type, spec.epilogue.output,
+                 spec.epilogue, false);
+    }
 }
 
 void add_split_k_reduce(std::vector<LibraryKernel>& samples, unsigned capability) {
@@ -274,6 +303,7 @@ void add_fp8_quantise(std::vector<LibraryKernel>& samples, unsigned capability) 
 
 void add_gemm_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability) {
     add_simt(samples, compute_capability);
+    add_gemv(samples, compute_capability);
     if (compute_capability >= 75) add_mma(samples, compute_capability);
     if (compute_capability == 90) add_wgmma(samples);
     add_split_k_reduce(samples, compute_capability);

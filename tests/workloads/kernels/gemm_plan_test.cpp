@@ -21,7 +21,7 @@ using Bytes = std::vector<std::byte>;
 
 /// One of our GEMMs, by raw bits: A [batch][m][k], B [batch][n][k] in, D [batch][m][n] out.
 struct KernelGemm {
-    std::variant<GemmSimtSpec, GemmMmaSpec> spec;
+    std::variant<GemmSimtSpec, GemmMmaSpec, GemvSpec> spec;
     GemmCase c;
     std::uint32_t k_per_split = 0;
     ElementType output = ElementType::f32;
@@ -42,7 +42,11 @@ struct KernelGemm {
         return std::visit(
             [&](auto& s) {
                 prepare(s);
-                return plan_of(s, k_per_split, reduced);
+                if constexpr (std::is_same_v<std::decay_t<decltype(s)>, GemvSpec>) {
+                    return plan_of(s);
+                } else {
+                    return plan_of(s, k_per_split, reduced);
+                }
             },
             spec);
     }
@@ -85,6 +89,14 @@ struct KernelGemm {
         s.transpose_b = c.transpose_b;
         s.partition = {c.batch > 1, k_per_split != 0};
         s.epilogue.output = output;
+    }
+    void prepare(GemvSpec& s) {
+        s.batched = c.batch > 1;
+        s.epilogue.output = output;
+    }
+    void launch(Device& device, const GemvSpec& s, std::uint32_t,
+                const std::vector<KernelArgument>& arguments) {
+        device.run(generate_gemv(s), gemv_grid(s, c.m, c.n, c.batch), arguments);
     }
     void launch(Device& device, const GemmSimtSpec& s, std::uint32_t splits,
                 const std::vector<KernelArgument>& arguments) {
@@ -155,6 +167,14 @@ GemmSimtSpec simt(ElementType type) {
     return spec;
 }
 
+GemvSpec gemv(ElementType type, unsigned warps, unsigned capability = 80) {
+    GemvSpec spec;
+    spec.type = type;
+    spec.warps = warps;
+    spec.compute_capability = capability;
+    return spec;
+}
+
 /// FPRev through the kernel: rows of A are probes, all of B is one number.
 numerics::RevealedOrder reveal(KernelGemm gemm) {
     gemm.c.m = 64;
@@ -219,6 +239,8 @@ TEST_CASE("FPRev through our kernels gives back their plans") {
     gemms.push_back({simt(ElementType::f32), {.k = 61}});
     gemms.push_back({simt(ElementType::f32), {.k = 61, .transpose_a = true, .transpose_b = true}, 24});
     gemms.push_back({simt(ElementType::f64), {.k = 43}});
+    gemms.push_back({gemv(ElementType::f32, 1), {.k = 150, .transpose_b = true}});
+    gemms.push_back({gemv(ElementType::bf16, 4), {.k = 1100, .transpose_b = true}});
     for (KernelGemm& gemm : gemms) {
         CAPTURE(name_of(gemm));
         const numerics::RevealedOrder order = reveal(gemm);
@@ -246,6 +268,12 @@ TEST_CASE("Our kernels give the bits of their plans on hard inputs") {
     gemms.push_back({simt(ElementType::f32), {35, 21, 50, 2, true, false, 0}, 16});
     gemms.push_back({simt(ElementType::f64), {19, 11, 37, 1, true, true, 0}, 0, ElementType::f64});
     gemms.push_back({simt(ElementType::f64), {19, 11, 37, 1, false, true, 2}, 16, ElementType::f64});
+    for (const unsigned warps : {1u, 4u, 8u, 16u}) {
+        gemms.push_back({gemv(ElementType::bf16, warps), {2, 7, 1235, 1, false, true, 0}});
+        gemms.push_back({gemv(ElementType::f16, warps, 70), {1, 6, 700, 2, false, true, 1}});
+        gemms.push_back({gemv(ElementType::f32, warps), {1, 5, 333, 1, false, true, 0}});
+    }
+    gemms.push_back({gemv(ElementType::f64, 4), {1, 3, 301, 1, false, true, 0}, 0, ElementType::f64});
     std::uint64_t seed = 100;
     for (KernelGemm& gemm : gemms) {
         for (const numerics::Distribution distribution : numerics::kDistributions) {

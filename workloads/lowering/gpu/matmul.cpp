@@ -10,6 +10,7 @@
 #include "workloads/kernels/gemm_mma.h"
 #include "workloads/kernels/gemm_simt.h"
 #include "workloads/kernels/gemm_wgmma.h"
+#include "workloads/kernels/gemv.h"
 #include "workloads/kernels/split_k.h"
 #include "workloads/lowering/gpu/builder.h"
 
@@ -161,7 +162,7 @@ void take_tile(kernels::GemmChoice& choice, const kernels::GemmTile& tile, const
     const auto fits = [](unsigned extent, unsigned least) {
         return extent >= least && std::has_single_bit(extent);
     };
-    if (!choice.tensor_cores || alignment.copy_elements != 8) return;
+    if (!choice.tensor_cores || choice.gemv_warps != 0 || alignment.copy_elements != 8) return;
     if (!fits(tile.m, 64) || !fits(tile.n, 64) || !fits(tile.k, 32) || tile.k > 64) return;
     choice.tile = kernels::complete_tile(tile.m, tile.n, tile.k, b.target());
     choice.splits = 1;
@@ -202,6 +203,7 @@ kernels::GemmAlignment alignment_of(const GpuProgramBuilder& b, const Product& p
     const kernels::ElementType type = kernel_type(b.input(0).type), output = kernel_type(b.output(0).type);
     kernels::GemmAlignment alignment;
     alignment.copy_elements = copy_elements;
+    alignment.rows_along_k = !p.transpose_a && p.transpose_b;
     alignment.tensor_maps = aligned(b.input_pointer("a", 0), type, {p.lda, p.stride_a}) &&
                             aligned(b.input_pointer("b", 1), type, {p.ldb, p.stride_b});
     alignment.k_contiguous = !p.transpose_a && p.transpose_b;
@@ -331,7 +333,16 @@ void lower_matmul(GpuProgramBuilder& b) {
             spec.epilogue = epilogue.spec;
         }
     };
-    if (choice.wgmma) {
+    if (choice.gemv_warps != 0) {
+        kernels::GemvSpec spec;
+        spec.compute_capability = b.compute_capability();
+        spec.type = type;
+        spec.warps = choice.gemv_warps;
+        spec.vector = std::min(copy_a, copy_b);
+        spec.batched = p.batch > 1;
+        spec.epilogue = epilogue.spec;
+        b.launch(kernels::generate_gemv(spec), kernels::gemv_grid(spec, p.m, p.n, p.batch), arguments);
+    } else if (choice.wgmma) {
         launch_wgmma(b, p, choice, epilogue, workspace, alignment.tensor_store);
     } else if (choice.tensor_cores) {
         kernels::GemmMmaSpec spec;
