@@ -20,7 +20,10 @@ inline constexpr InstructionForm kFloatForms[] = {
     {div, "approx ftz f32", "=0 0 0", P::fp32, 2},
     {div, "approx f32", "=0 0 0", P::fp32, 5},
     {div, "full ftz? f32", "=0 0 0", P::fp32, 8},
-    {div, "rn|rz|rm|rp ftz? f32", "=0 0 0", P::fp32, 10},
+    // A V100 does 12.55 multiplications in the time of a division (measured; NVIDIA developer forum, topic
+    // 168371): MUFU.RCP and FCHK, which are slow, five FFMA, and the branch around the
+    // rare cases.
+    {div, "rn|rz|rm|rp ftz? f32", "=0 0 0", P::fp32, 13},
     {div, "rn|rz|rm|rp f64", "=0 0 0", P::fp64, 14},
     {abs, "ftz? f32", "=0 0", P::fp32},
     {abs, "f64", "=0 0", P::fp64},

@@ -91,3 +91,25 @@ TEST_CASE("what does not fit is named") {
     CHECK(message(trace).find("impossible shape") != std::string::npos);
     CHECK_THROWS_AS(test::specimen().ops[0].integer("note", 0), heddle::Error);
 }
+
+TEST_CASE("norms, dropout, quantisation and top-k: sizes that fit, and sizes that do not") {
+    CHECK(message(one_op(OpKind::rms_norm, 2, {{4, 6}, {6}, {4, 6}, {4}})) == "no error");
+    CHECK(message(one_op(OpKind::rms_norm, 2, {{4, 6}, {5}, {4, 6}})).find("gamma") != std::string::npos);
+    const std::map<std::string, Attribute> groups{{"groups", std::int64_t{3}}};
+    CHECK(message(one_op(OpKind::group_norm, 3, {{2, 6, 5}, {6}, {6}, {2, 6, 5}, {2, 3}, {2, 3}}, groups)) ==
+          "no error");
+    CHECK(message(one_op(OpKind::group_norm, 3, {{2, 5, 5}, {5}, {5}, {2, 5, 5}}, groups)).find("3 groups") !=
+          std::string::npos);
+    CHECK(message(one_op(OpKind::batch_norm, 4, {{2, 6}, {6}, {6}, {6}, {2, 6}})).find("come together") !=
+          std::string::npos);
+    CHECK(message(one_op(OpKind::batch_norm_grad, 5, {{2, 6}, {2, 6}, {6}, {6}, {6}, {2, 6}, {6}, {6}})) ==
+          "no error");
+    CHECK(message(one_op(OpKind::dropout, 1, {{9}, {9}}, {{"probability", 1.0}})).find("[0, 1)") !=
+          std::string::npos);
+    CHECK(message(one_op(OpKind::quantise, 1, {{9}, {9}})).find("not e4m3 or e5m2") != std::string::npos);
+    CHECK(message(one_op(OpKind::top_k, 1, {{4, 6}, {4, 2}, {4, 2}})) == "no error");
+    CHECK(message(one_op(OpKind::top_k, 1, {{4, 6}, {4, 7}, {4, 7}})).find("no 7 largest") !=
+          std::string::npos);
+    CHECK(message(one_op(OpKind::layer_norm, 2, {{4, 6}, {6}, {4, 6}})).find("come together") !=
+          std::string::npos);
+}
