@@ -22,4 +22,10 @@ float philox_uniform(std::uint64_t seed, std::uint64_t offset, std::uint64_t i) 
     return static_cast<float>(words[i % 4] >> 8) * 0x1p-24f;
 }
 
+float philox_by_counter(std::uint64_t seed, std::uint64_t i) {
+    const auto words = philox({static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32), 0, 0},
+                              {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)});
+    return static_cast<float>(words[0] >> 8) * 0x1p-24f;
+}
+
 }  // namespace heddle::numerics

@@ -18,4 +18,7 @@ std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter, std::a
 /// with the counter {offset, i / 4} and the key `seed`, low words first.
 float philox_uniform(std::uint64_t seed, std::uint64_t offset, std::uint64_t i);
 
+/// A number by a counter of its own: 24 bits of word 0 of philox({i, 0}, seed), uniform in [0, 1).
+float philox_by_counter(std::uint64_t seed, std::uint64_t i);
+
 }  // namespace heddle::numerics

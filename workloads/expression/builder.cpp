@@ -25,6 +25,10 @@ int Builder::random(unsigned stream) {
     return intern({.op = Operator::random, .index = stream});
 }
 
+int Builder::philox(unsigned key) {
+    return intern({.op = Operator::philox, .index = key});
+}
+
 int Builder::position() {
     return intern({.op = Operator::position});
 }
@@ -124,6 +128,7 @@ unsigned operand_count(Operator op) {
         case Operator::scalar:
         case Operator::constant:
         case Operator::random:
+        case Operator::philox:
         case Operator::position:
             return 0;
         case Operator::select:

@@ -14,6 +14,7 @@ class Builder {
     int scalar(unsigned index);
     int constant(double value);
     int random(unsigned stream);
+    int philox(unsigned key);
     int position();
     /// An operator over earlier nodes, exactly as written (only a negated constant becomes a constant).
     int apply(Operator op, int a, int b = -1, int c = -1);

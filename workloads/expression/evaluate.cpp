@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "isa/common/error.h"
+#include "isa/numerics/philox.h"
 #include "workloads/expression/builder.h"
 #include "workloads/expression/expression.h"
 
@@ -148,6 +149,9 @@ void evaluate(const Expression& expression, std::span<const double> inputs, std:
                 break;
             case Operator::random:
                 value[i] = random_uniform(node.index, element);
+                break;
+            case Operator::philox:
+                value[i] = numerics::philox_by_counter(node.index, element);
                 break;
             case Operator::position:
                 value[i] = static_cast<double>(element);

@@ -7,7 +7,8 @@
 //     "y0 = x1 > 0 ? x0 : 0"                              gradient of ReLU
 //     "y0 = s1 * x0 + x1; y1 = x2 - s0 * y0"              momentum SGD (y0 may be used after its definition)
 // Functions: min max abs exp log sqrt rsqrt reciprocal tanh sigmoid erf floor select random (a counter-based
-// uniform number in [0,1) of the element's index; its argument is the stream number). Operators: + - * /
+// uniform number in [0,1) of the element's index; its argument is the stream number). philox (the same by
+// Philox4x32-10, a counter for each element, as Triton's rand). Operators: + - * /
 // unary -, > >= < <= == != (1 or 0), ?:, parentheses. `inf` is a number, `position` the element's index.
 // Temporaries t0, t1, ... may be assigned and used like outputs:
 //     "t0 = tanh(x0); y0 = x1 * (1 - t0 * t0)"            gradient of tanh
@@ -50,6 +51,7 @@ enum class Operator : std::uint8_t {
     not_equal,
     select,    ///< a != 0 ? b : c
     random,    ///< uniform [0, 1) from (stream `index`, element index)
+    philox,    ///< uniform [0, 1): word 0 of Philox with the element's index as counter and `index` as key
     position,  ///< the element's index
 };
 

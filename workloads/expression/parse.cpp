@@ -218,7 +218,8 @@ class Parser {
         }
         if (name == "inf") return builder_.constant(std::numeric_limits<double>::infinity());
         if (name == "position") return builder_.position();
-        if (name == "random") return random();
+        if (name == "random") return builder_.random(stream_of("random"));
+        if (name == "philox") return builder_.philox(stream_of("philox"));
         for (const Function& function : functions) {
             if (function.name == name) return call(function.op);
         }
@@ -237,21 +238,22 @@ class Parser {
         return builder_.apply(op, operands[0], operands[1], operands[2]);
     }
 
-    int random() {
+    /// The number in parentheses after random or philox.
+    unsigned stream_of(const std::string& function) {
         expect("(");
         skip_space();
         unsigned stream = 0;
         const std::string_view digits = word();
         const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), stream);
         if (error != std::errc{} || end != digits.data() + digits.size()) {
-            fail("random() takes the number of its stream", "write for example random(0)");
+            fail(function + "() takes the number of its stream", "write for example " + function + "(0)");
         }
         expect(")");
-        return builder_.random(stream);
+        return stream;
     }
 
     [[noreturn]] void unknown(const std::string& name) const {
-        std::vector<std::string> names{"random", "inf", "position"};
+        std::vector<std::string> names{"random", "philox", "inf", "position"};
         for (const Function& function : functions) names.emplace_back(function.name);
         const std::string near = nearest_word(name, names.data(), names.size());
         fail("unknown name '" + name + "'",

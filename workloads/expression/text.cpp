@@ -142,6 +142,8 @@ class Printer {
                 return number(node.value);
             case Operator::random:
                 return "random(" + std::to_string(node.index) + ")";
+            case Operator::philox:
+                return "philox(" + std::to_string(node.index) + ")";
             case Operator::position:
                 return "position";
             case Operator::negate:

@@ -83,7 +83,7 @@ void add_dropout(Builder& builder, Op& op, const Launch& launch, std::vector<Rec
     const double keep = 1 - dropout_probability(launch.recording, op);
     const std::string bias = tensors.size() == 3 ? "x1 + x2" : "x1";
     if (tensors.size() < 2 || tensors.size() > 3) throw NotUnderstood{"operands of the fused dropout"};
-    op.attributes["expression"] = "t0 = random(0) < " + number_text(keep) + "; y0 = t0; y1 = x0 + t0 * (" +
+    op.attributes["expression"] = "t0 = philox(0) < " + number_text(keep) + "; y0 = t0; y1 = x0 + t0 * (" +
                                   bias + ") * " + number_text(1 / keep);
     for (const RecordedTensor& tensor : tensors) builder.input(op, tensor);
     builder.input(op, seed);  // steers the generator; not read by the expression

@@ -1,6 +1,7 @@
 #include "workloads/kernels/expression_code.h"
 
 #include "isa/common/error.h"
+#include "workloads/kernels/philox_code.h"
 
 namespace heddle::kernels {
 
@@ -17,7 +18,8 @@ bool ExpressionCode::reads_input(const Expression& expression, unsigned index) {
 
 bool ExpressionCode::uses_element(const Expression& expression) {
     for (const Node& node : expression.nodes) {
-        if (node.op == Operator::random || node.op == Operator::position) return true;
+        if (node.op == Operator::random || node.op == Operator::philox || node.op == Operator::position)
+            return true;
     }
     return false;
 }
@@ -208,6 +210,15 @@ std::vector<Reg> ExpressionCode::emit(const std::vector<Reg>& inputs, const Reg&
             case Operator::random:
                 value.reg = random(node.index, element);
                 break;
+            case Operator::philox: {
+                need_element(element);
+                const Reg zero = w_.constant_b32(0);
+                const auto words =
+                    emit_philox(w_, {element, zero, zero, zero}, {w_.constant_b32(node.index), zero});
+                const Reg uniform = emit_uniform(w_, words[0]);
+                value.reg = compute_ == ComputeType::f32 ? uniform : w_.make_f64("cvt.f64.f32", uniform);
+                break;
+            }
             case Operator::position:
                 need_element(element);
                 value.reg = make("cvt.rn" + type + ".u32", element);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "isa/common/error.h"
+#include "isa/numerics/philox.h"
 #include "launcher.h"
 
 using namespace heddle::kernels;
@@ -451,4 +452,20 @@ TEST_CASE("Casting kernels convert between every two types") {
             check_equal(run_contiguous(spec, {x}, {}), x);
         }
     }
+}
+
+TEST_CASE("Philox in an expression: a counter for each element") {
+    ElementwiseSpec spec;
+    spec.expression = expression::parse("y0 = philox(9) + 0 * x0");
+    CHECK(expression::to_text(spec.expression).find("philox(9)") != std::string::npos);
+    spec.inputs = {{ElementType::f32}};
+    spec.outputs = {ElementType::f32};
+    spec.vector_width = 4;
+    std::vector<double> expected;
+    for (std::uint64_t i = 0; i < 1204; ++i)
+        expected.push_back(
+            static_cast<float>(
+                heddle::numerics::philox({static_cast<std::uint32_t>(i), 0, 0, 0}, {9, 0})[0] >> 8) *
+            0x1p-24);
+    check_equal(run_contiguous(spec, {std::vector<double>(1204, 1.0)}, {}), expected);
 }

@@ -65,6 +65,7 @@ VectorOp vector_op(Operator op) {
         case Operator::scalar:
         case Operator::constant:
         case Operator::random:
+        case Operator::philox:
         case Operator::position:
             break;
     }
@@ -144,6 +145,8 @@ std::vector<KernelBuilder::Node> KernelBuilder::expression(const expression::Exp
             case Operator::random:
                 values.push_back(random(node.index));
                 break;
+            case Operator::philox:
+                throw Unsupported{"Philox in an expression"};
             case Operator::position:
                 throw Unsupported{"the position of an element in an expression"};
             default:
