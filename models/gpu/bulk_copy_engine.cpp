@@ -127,14 +127,14 @@ void BulkCopyEngine::send_prefetches(const ptx::AsyncOperation& operation, std::
     ended.push_back({id, leave, leave});
 }
 
-void BulkCopyEngine::respond(MemoryRequest& response, Cycle now, std::vector<Ended>& ended) {
+void BulkCopyEngine::respond(MemoryRequest& response, Cycle arrival, Cycle now, std::vector<Ended>& ended) {
     const std::uint32_t index = response.tag & ~kTag;
     const unsigned sectors = sector_count(response.sectors);
     Copy& copy = copies_[index];
-    Cycle landed = port_.receive(sectors, now);
+    Cycle landed = port_.receive(sectors, arrival);
     const Cycle place = landed;
     for (ClusterNeighbour* other : copy.others) {
-        landed = std::max(landed, other->receive_multicast(sectors, now));
+        landed = std::max(landed, other->receive_multicast(sectors, arrival));
         statistics_.multicast_sectors += sectors;
     }
     load_store_.pass_fill(now);

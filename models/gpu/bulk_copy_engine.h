@@ -23,8 +23,10 @@ struct BulkCopyStatistics {
 /// values was settled when the instruction issued (isa/ptx): here it is only a matter of when they end.
 ///
 /// Every line, or part of one, that a row of a box touches is a request of its own to L2, in whole sectors;
-/// neighbours in one line are joined. When an answer has passed the SM's port, the line that takes its place
-/// leaves.
+/// neighbours in one line are joined.
+///
+/// No line wakes the SM. A line's answer is told as soon as it is certain, ahead of its arrival: it books the
+/// ports for then, and the line that takes its place leaves then.
 class BulkCopyEngine {
   public:
     /// Tags of its requests have this bit, those of the load-store unit do not.
@@ -45,8 +47,8 @@ class BulkCopyEngine {
                Cycle now, std::vector<Ended>& ended);
     /// Copies between shared memories pass through the cluster's network: when one may leave.
     Cycle begin_shared_copy(std::uint32_t bytes, Cycle now);
-    /// A response with kTag that arrives in cycle `now`.
-    void respond(MemoryRequest& response, Cycle now, std::vector<Ended>& ended);
+    /// A response with kTag that will arrive in cycle `arrival`.
+    void respond(MemoryRequest& response, Cycle arrival, Cycle now, std::vector<Ended>& ended);
 
     const BulkCopyStatistics& statistics() const { return statistics_; }
 

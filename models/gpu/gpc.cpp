@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <utility>
 
 #include "models/gpu/lookahead.h"
 
@@ -34,7 +33,8 @@ Gpc::Gpc(const sc_core::sc_module_name& name, ClockDomain& clock, const GpuConfi
     if (config.crossbar.coalescer >= kWays) {
         const std::uint64_t sets = std::bit_floor(config.crossbar.coalescer / kWays);
         set_mask_ = sets - 1;
-        flights_.resize(sets * kWays);
+        flights_.resize(sets);
+        joined_.resize(sets * kWays);
     }
 }
 
@@ -50,7 +50,7 @@ void Gpc::reset() {
     out_.reset();
     in_.reset();
     translation_.reset();
-    std::fill(flights_.begin(), flights_.end(), Flight{});
+    std::fill(flights_.begin(), flights_.end(), Flights{});
     statistics_ = {};
 }
 
@@ -68,8 +68,7 @@ void Gpc::prefetch(Cycle now, unsigned stage) const {
     if (stage > 2) return;
     for (const ArrivalWindows::Arrival& arrival : inbox_.peek(now - 1)) {
         __builtin_prefetch(arrival.request);
-        const auto* const set = reinterpret_cast<const std::byte*>(flights_.data() + arrival.hint * kWays);
-        for (std::size_t i = 0; i < kWays * sizeof(Flight); i += 64) __builtin_prefetch(set + i);
+        __builtin_prefetch(flights_.data() + arrival.hint);
     }
 }
 
@@ -85,17 +84,18 @@ Cycle Gpc::tick(Cycle now) {
             arrivals[place] = arrivals[place - 1];
         arrivals[place] = arrival;
     }
-    for (const ArrivalWindows::Arrival& arrival : arrivals) pass_on(*arrival.request, arrival.at);
+    for (const ArrivalWindows::Arrival& arrival : arrivals)
+        pass_on(*arrival.request, arrival.hint, arrival.at);
     const Cycle next = inbox_.next(now - 1);
     return next == kNever ? kNever : next + 1;
 }
 
-void Gpc::pass_on(MemoryRequest& request, Cycle leave) {
+void Gpc::pass_on(MemoryRequest& request, std::uint32_t set, Cycle leave) {
     ++statistics_.requests;
     request.port = static_cast<std::uint8_t>(position_);
     const bool load = request.kind == RequestKind::load;
     const Cycle at = leave + near_latency_;
-    if (load && request.wants_data && !flights_.empty() && join(request, at)) return;
+    if (load && request.wants_data && !flights_.empty() && join(request, set, at)) return;
     const PartitionedHash::Place place = hash_.place(request.line);
     request.key = hash_.key(place);
     const std::uint32_t partition = load ? partition_ : place.home;
@@ -109,25 +109,34 @@ void Gpc::pass_on(MemoryRequest& request, Cycle leave) {
 }
 
 /// True: the load is answered together with one under way. False: it goes to L2, and others may join it.
-bool Gpc::join(MemoryRequest& request, Cycle at) {
-    Flight* const set = set_of(request.line);
-    Flight* place = nullptr;
-    for (Flight* flight = set; flight != set + kWays; ++flight) {
-        if (flight->answered <= at) {
-            place = flight;
-        } else if (flight->line == request.line && (request.sectors & ~flight->sectors) == 0) {
+bool Gpc::join(MemoryRequest& request, std::uint32_t set, Cycle at) {
+    Flights& flights = flights_[set];
+    unsigned place = kWays;
+    for (unsigned way = 0; way < kWays; ++way) {
+        const std::uint32_t answered = flights.answered[way];
+        if (answered <= at) {
+            place = way;
+        } else if (flights.lines[way] == request.line && (request.sectors & ~flights.sectors[way]) == 0) {
             ++statistics_.joined;
             statistics_.joined_sectors += sector_count(request.sectors);
-            if (flight->answered != kNever) {
-                answer(request, flight->answered);
-            } else {
-                request.next = flight->joined;
-                flight->joined = &request;
+            if (answered != kUnknown) {
+                answer(request, answered);
+                return true;
             }
+            const auto bit = static_cast<std::uint8_t>(1u << way);
+            MemoryRequest*& joined = joined_[set * kWays + way];
+            request.next = (flights.joined & bit) != 0 ? joined : nullptr;
+            joined = &request;
+            flights.joined |= bit;
             return true;
         }
     }
-    if (place != nullptr) *place = Flight{request.line, &request, nullptr, kNever, request.sectors};
+    request.arrival = kNobody;
+    if (place == kWays) return false;
+    flights.lines[place] = request.line;
+    flights.answered[place] = kUnknown;
+    flights.sectors[place] = request.sectors;
+    request.arrival = set * kWays + place + 1;
     return false;
 }
 
@@ -138,21 +147,22 @@ void Gpc::respond(MemoryRequest& request, Cycle arrival) {
         pool_.give_back(request);
         return;
     }
-    if (request.kind == RequestKind::load && !flights_.empty()) {
-        Flight* const set = set_of(request.line);
-        for (Flight* flight = set; flight != set + kWays; ++flight) {
-            if (flight->leader != &request) continue;
-            flight->leader = nullptr;
-            flight->answered = at;
-            for (MemoryRequest* joined = std::exchange(flight->joined, nullptr); joined != nullptr;) {
-                MemoryRequest* const following = joined->next;
-                answer(*joined, at);
-                joined = following;
-            }
-            break;
-        }
-    }
+    if (request.kind == RequestKind::load && request.arrival != kNobody) answer_joined(request, at);
     answer(request, at);
+}
+
+void Gpc::answer_joined(MemoryRequest& leader, Cycle at) {
+    const std::uint32_t place = leader.arrival - 1;
+    Flights& flights = flights_[place / kWays];
+    const auto bit = static_cast<std::uint8_t>(1u << place % kWays);
+    flights.answered[place % kWays] = static_cast<std::uint32_t>(at);
+    if ((flights.joined & bit) == 0) return;
+    flights.joined &= static_cast<std::uint8_t>(~bit);
+    for (MemoryRequest* joined = joined_[place]; joined != nullptr;) {
+        MemoryRequest* const following = joined->next;
+        answer(*joined, at);
+        joined = following;
+    }
 }
 
 /// Data that reach the GPC's port in cycle `at`, or wait there since.

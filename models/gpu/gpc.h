@@ -1,6 +1,7 @@
 // The crossbar's port of a graphics processing cluster (GPC), which its SMs share, and the coalescer at it.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <systemc>
 #include <vector>
@@ -66,20 +67,21 @@ class Gpc : public Block, public CrossbarInterface, public ResponseInterface {
     GpcStatistics statistics() const;
 
   private:
-    /// A load under way, which others may join until its answer has passed.
-    struct Flight {
-        std::uint32_t line = 0;
-        MemoryRequest* leader = nullptr;
-        MemoryRequest* joined = nullptr;  // newest first
-        Cycle answered = 0;  // cycle in which the answer passes the GPC's port; kNever: not known
-        SectorMask sectors = 0;
-    };
     static constexpr unsigned kWays = 4;
+    /// Loads under way, which others may join until their answers have passed. One cache line of the host.
+    struct alignas(64) Flights {
+        std::array<std::uint32_t, kWays> lines{};
+        std::array<std::uint32_t, kWays> answered{};  // cycle in which the answer passes the GPC's port
+        std::array<SectorMask, kWays> sectors{};
+        std::uint8_t joined = 0;  // one bit per way: others have joined
+    };
+    static constexpr std::uint32_t kUnknown = ~std::uint32_t{0};  // when it is answered
+    static constexpr std::uint32_t kNobody = 0;  // MemoryRequest::arrival of who cannot be joined
 
     void end_of_elaboration() override;
-    void pass_on(MemoryRequest& request, Cycle leave);
-    bool join(MemoryRequest& request, Cycle at);
-    Flight* set_of(std::uint64_t line) { return &flights_[(mix_bits(line) & set_mask_) * kWays]; }
+    void pass_on(MemoryRequest& request, std::uint32_t set, Cycle leave);
+    bool join(MemoryRequest& request, std::uint32_t set, Cycle at);
+    void answer_joined(MemoryRequest& leader, Cycle at);
     void answer(MemoryRequest& request, Cycle at);
 
     const std::uint32_t position_, partition_;
@@ -94,7 +96,8 @@ class Gpc : public Block, public CrossbarInterface, public ResponseInterface {
     ArrivalWindows inbox_;              // by the cycle in which they leave the SM
     BandwidthCalendar out_, in_;
     GpcTranslation translation_;
-    std::vector<Flight> flights_;
+    std::vector<Flights> flights_;        // sets, by hash of the line
+    std::vector<MemoryRequest*> joined_;  // by set and way, newest first
     std::uint64_t set_mask_ = 0;
     GpcStatistics statistics_;
 };

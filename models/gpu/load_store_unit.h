@@ -90,6 +90,9 @@ class LoadStoreUnit {
         LoadOwner owner;
         Cycle ready;
     };
+    /// Whether a tag is of its requests; others use the upper bits (line_fetch.h, cluster_port.h,
+    /// bulk_copy_engine.h).
+    static bool owns(std::uint32_t tag) { return tag >> 28 == 0; }
     /// Brings what a response with this tag will need into the caches of the host, in two stages.
     void prefetch(std::uint32_t tag, unsigned stage) const {
         if (tag >= mshrs_.size()) return;

@@ -132,7 +132,14 @@ void Sm::due(Cycle at) {
     if (!performing_) wake(end_of(at));
 }
 
+// Bulk copies are told of their lines ahead of time.
 void Sm::respond(MemoryRequest& request, Cycle arrival) {
+    if ((request.tag & BulkCopyEngine::kTag) != 0) {
+        bulk_copies_.respond(request, arrival, clock().now(), ended_);
+        for (const BulkCopyEngine::Ended& ended : ended_) end_copy(ended, clock().now());
+        ended_.clear();
+        return;
+    }
     wake(inbox_.push(request, arrival, request.tag));
 }
 
@@ -149,20 +156,24 @@ void Sm::start_cta(std::uint64_t index, Cycle first_instruction, ClusterPlace pl
 
 void Sm::prefetch(Cycle now, unsigned stage) const {
     if (stage < 2) inbox_.prefetch(now, stage);
-    if (stage == 0) __builtin_prefetch(&load_store_);
-    for (unsigned i = 0; i < kSubCores; ++i) {
-        const SubCore& sub_core = sub_cores_[i];
-        if (stage == 0) {
-            sub_core.prefetch();
-            continue;
+    if (stage == 0) {
+        __builtin_prefetch(&load_store_);
+        for (const SubCore& sub_core : sub_cores_) sub_core.prefetch();
+        return;
+    }
+    if (stage < 3) {
+        for (unsigned i = 0; i < kSubCores; ++i) {
+            const WarpSlot& slot = warps_[sub_cores_[i].next_slot() * kSubCores + i];
+            if (stage == 1)
+                __builtin_prefetch(&slot);
+            else
+                prefetch_warp(slot);
         }
-        const WarpSlot& slot = warps_[sub_core.next_slot() * kSubCores + i];
-        if (stage == 1) __builtin_prefetch(&slot);
-        if (stage == 2) prefetch_warp(slot);
     }
     if (stage < 2) return;
     for (const ArrivalWindows::Arrival& arrival : inbox_.peek(now)) {
         if (stage == 2) __builtin_prefetch(arrival.request);
+        if (!LoadStoreUnit::owns(arrival.hint)) continue;
         if (stage < 4)
             load_store_.prefetch(arrival.hint, stage - 2);
         else
@@ -185,8 +196,9 @@ void Sm::drain_acknowledgements(Cycle now) {
 
 Cycle Sm::tick(Cycle now) {
     arrivals_ = inbox_.take(now);
-    for (const ArrivalWindows::Arrival& arrival : arrivals_)
-        prefetch_warp(warps_[load_store_.waiting_warp(arrival.hint)]);
+    for (const ArrivalWindows::Arrival& arrival : arrivals_) {
+        if (LoadStoreUnit::owns(arrival.hint)) prefetch_warp(warps_[load_store_.waiting_warp(arrival.hint)]);
+    }
     performing_ = true;
     for (;;) {
         now_ = arrivals_.empty() ? next_ : std::min<Cycle>(next_, arrivals_.front().at);
@@ -274,8 +286,6 @@ void Sm::take_arrivals(Cycle now) {
         MemoryRequest& message = *arrivals_.front().request;
         if ((message.tag & ClusterPort::kTag) != 0)
             take_cluster_message(message, now);
-        else if ((message.tag & BulkCopyEngine::kTag) != 0)
-            bulk_copies_.respond(message, now, ended_);
         else if (LineFetch::owns(message))
             take_lines(message, now);
         else

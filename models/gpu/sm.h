@@ -204,7 +204,7 @@ class Sm : public Block,
     void begin_operations(unsigned warp, Cycle now);
     void begin_arrival(std::uint32_t index, Cycle now);
     void end_copies(Cycle now);
-    void end_copy(const BulkCopyEngine::Ended& ended);
+    void end_copy(const BulkCopyEngine::Ended& ended, Cycle now);
     std::vector<ClusterNeighbour*> other_destinations(const Operation& operation);
     void end_arrivals(unsigned warp, Cycle now);
     void end_operations(Cycle now);

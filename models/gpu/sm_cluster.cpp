@@ -49,7 +49,7 @@ void Sm::deliver(MemoryRequest& message, Cycle arrival) {
 }
 
 Cycle Sm::receive_multicast(unsigned sectors, Cycle arrival) {
-    load_store_.pass_wavefronts(1, arrival);
+    load_store_.pass_wavefronts(1, clock().now());
     return port_.receive(sectors, arrival);
 }
 

@@ -98,7 +98,7 @@ std::vector<ClusterNeighbour*> Sm::other_destinations(const Operation& operation
 }
 
 // Loads end when their data are in place, stores when L2 has them.
-void Sm::end_copy(const BulkCopyEngine::Ended& ended) {
+void Sm::end_copy(const BulkCopyEngine::Ended& ended, Cycle now) {
     Operation& operation = operations_[ended.id];
     side_work_ = true;
     if (operation.what.in_bulk_group) work_[operation.warp].bulk_reads.finish(operation.group, ended.sent);
@@ -106,7 +106,7 @@ void Sm::end_copy(const BulkCopyEngine::Ended& ended) {
         operation.stores = load_store_.stores_sent();
         storing_.push_back(ended.id);
     } else {
-        operation.at = std::max(ended.ready, now_ + 1);
+        operation.at = std::max(ended.ready, now + 1);
         ending_.push_back(ended.id);
         due(operation.at);
     }
@@ -114,7 +114,7 @@ void Sm::end_copy(const BulkCopyEngine::Ended& ended) {
 
 void Sm::end_copies(Cycle now) {
     for (const BulkCopyEngine::Ended& ended : ended_) {
-        end_copy(ended);
+        end_copy(ended, now);
         const Operation& operation = operations_[ended.id];
         const WarpSlot& slot = warps_[operation.warp];
         if (operation.what.in_bulk_group && slot.state == WarpState::running && !slot.waits_for_fence)

@@ -23,15 +23,16 @@ class BandwidthCalendar {
 
     /// Books `bytes` from cycle `at` on; returns the cycle in which the last of them passes.
     Cycle take(Cycle at, std::uint32_t bytes) {
-        std::uint64_t number = at / kWindow;
+        auto number = static_cast<std::uint32_t>(at / kWindow);
         booked_ += bytes;
-        const std::uint64_t end = number + kWindows - 1;
+        const std::uint32_t end = number + kWindows - 1;
         for (;;) {
             Window& window = find(number, end);
             const std::uint32_t room = capacity_ - window.used;
             if (bytes <= room || number >= end) {
                 window.used += std::min(bytes, room);
-                return std::max<Cycle>(at, number * kWindow + (window.used - 1) * kWindow / capacity_);
+                constexpr auto kLength = static_cast<std::uint32_t>(kWindow);
+                return std::max<Cycle>(at, number * kWindow + (window.used - 1) * kLength / capacity_);
             }
             bytes -= room;
             window.used = capacity_;
@@ -39,32 +40,33 @@ class BandwidthCalendar {
     }
     std::uint64_t booked_bytes() const { return booked_; }
     void reset() {
+        if (booked_ == 0) return;
         windows_.fill(Window{});
         booked_ = 0;
     }
 
   private:
-    static constexpr std::uint64_t kWindows = kReach / kWindow;
+    static constexpr auto kWindows = static_cast<std::uint32_t>(kReach / kWindow);
     struct Window {
-        std::uint64_t number = 0;
+        std::uint32_t number = 0;
         std::uint32_t used = 0;
         std::uint32_t full = 0;  ///< so many windows from this one on are full; 0: not known
     };
-    Window& at(std::uint64_t number) {
+    Window& at(std::uint32_t number) {
         Window& window = windows_[number % kWindows];
         if (window.number != number) window = Window{number, 0, 0};
         return window;
     }
     /// The first window from `number` on that has room; `number` becomes its number.
-    Window& find(std::uint64_t& number, std::uint64_t end) {
+    Window& find(std::uint32_t& number, std::uint32_t end) {
         Window* window = &at(number);
-        const std::uint64_t start = number;
+        const std::uint32_t start = number;
         while (window->used == capacity_ && number < end) {
-            number += std::max<std::uint64_t>(1, window->full);
+            number += std::max(1u, window->full);
             number = std::min(number, end);
             window = &at(number);
         }
-        if (number != start) at(start).full = static_cast<std::uint32_t>(number - start);
+        if (number != start) at(start).full = number - start;
         return *window;
     }
 

@@ -46,9 +46,10 @@ struct MemoryRequest {
     MemoryRequest* next = nullptr;  ///< link of whichever queue holds it
     std::uint32_t line = 0;         ///< low bits of address / kLineBytes: lines of 512 GiB are told apart
     std::uint32_t key = 0;          ///< on the way to L2: PartitionedHash::key(); else the sender's own
-    std::uint32_t arrival = 0;      ///< cycle, at the block that it is on its way to
-    std::uint32_t tag = 0;          ///< the issuer's own
-    std::uint16_t issuer = 0;       ///< SM, or L2 slice on the way to memory or another partition
+    std::uint32_t arrival =
+        0;  ///< cycle, in a DelayQueue; between a GPC and L2: its place there that others may join
+    std::uint32_t tag = 0;     ///< the issuer's own
+    std::uint16_t issuer = 0;  ///< SM, or L2 slice on the way to memory or another partition
     RequestKind kind = RequestKind::load;
     SectorMask sectors = 0;
     SectorMask missing = 0;             ///< L2: sectors that memory still has to deliver

@@ -36,6 +36,11 @@ class EvictionOrder {
         insert(way, first_++);
     }
     void use(unsigned way, unsigned ways) {
+        if ((order_ & 15u) == way && last_ == 0) {  // the next to go, mostly since it was replaced
+            first_ -= first_ != 0;
+            order_ = order_ >> 4 | std::uint64_t{way} << 4 * (ways - 1);
+            return;
+        }
         leave(way, ways);
         insert(way, ways - 1 - last_);
     }
