@@ -74,12 +74,14 @@ void Gpc::prefetch(Cycle now, unsigned stage) const {
 
 Cycle Gpc::tick(Cycle now) {
     const std::span<ArrivalWindows::Arrival> arrivals = inbox_.take(now - 1);
-    // What leaves in the same cycle comes by SM, whenever it was sent.
+    // What leaves in the same cycle comes by SM, whenever it was sent: a cycle later another one is first.
+    const auto turn = [this](const ArrivalWindows::Arrival& arrival) {
+        return (local_[arrival.request->issuer] + arrival.at) % static_cast<std::uint32_t>(members_.size());
+    };
     for (std::size_t i = 1; i < arrivals.size(); ++i) {
         const ArrivalWindows::Arrival arrival = arrivals[i];
         std::size_t place = i;
-        for (; place > 0 && arrivals[place - 1].at == arrival.at &&
-               arrivals[place - 1].request->issuer > arrival.request->issuer;
+        for (; place > 0 && arrivals[place - 1].at == arrival.at && turn(arrivals[place - 1]) > turn(arrival);
              --place)
             arrivals[place] = arrivals[place - 1];
         arrivals[place] = arrival;
