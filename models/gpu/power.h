@@ -21,22 +21,22 @@ struct PowerConfig {
     double limit = 700;              ///< W, board
     double minimum_clock = 345e6;    ///< Hz, the lowest that the governor sets
     double idle = 70;                ///< W, board without work
-    double active = 308;             ///< W beyond idle while a kernel runs, whatever it does
+    double active = 18;              ///< W beyond idle while a kernel runs, whatever it does
     double nominal_clock = 1.98e9;   ///< Hz, for which the energies hold
-    double allowance = 0.195;        ///< part of the limit that a short time may take beyond it
+    double allowance = 0.38;         ///< part of the limit that a short time may take beyond it
     double allowance_time = 3.1e-3;  ///< s, in which that decays
     double data_toggling = 1;        ///< switching of data relative to random numbers; zeros about 0.5
     // Joules.
-    double instruction = 100e-12;  ///< per machine instruction of a warp: fetch, decode, registers
-    double fp32 = 50e-12;          ///< beyond that, per machine instruction of a warp and pipeline
-    double integer = 30e-12;
-    double fp64 = 200e-12;
-    double half = 60e-12;
-    double special = 100e-12;
-    double tensor = 766e-12;  ///< per cycle in which a sub-core's tensor core works at its full rate
+    double instruction = 250e-12;  ///< per machine instruction of a warp: fetch, decode, registers
+    double fp32 = 130e-12;         ///< beyond that, per machine instruction of a warp and pipeline
+    double integer = 45e-12;
+    double fp64 = 300e-12;
+    double half = 90e-12;
+    double special = 150e-12;
+    double tensor = 1370e-12;  ///< per cycle in which a sub-core's tensor core works at its full rate
     double shared_wavefront = 120e-12;  ///< 128 bytes between shared memory or L1 and registers
     double l2_sector = 64e-12;          ///< 32 bytes between L2 and an SM, the crossbar included
-    double dram_byte = 20e-12;
+    double dram_byte = 112e-12;
 };
 void describe(PowerConfig& config, ParameterList& list);
 

@@ -2,11 +2,13 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/paragraph.h"
 
 namespace heddle::cli {
 namespace {
@@ -21,6 +23,17 @@ int complain(const std::string& text, int code) {
     std::fprintf(stderr, "%s\n", line.c_str());
     return code;
 }
+
+/// Help in lines that fit the terminal.
+class HelpLayout : public CLI::Formatter {
+  public:
+    std::string make_option_desc(const CLI::Option* option) const override {
+        const unsigned column = static_cast<unsigned>(get_column_width());
+        std::string text = wrap(CLI::Formatter::make_option_desc(option), terminal_width() - column, 0);
+        if (!text.empty()) text.pop_back();
+        return text;
+    }
+};
 
 /// The subcommand that the user had reached, for "see `heddle hardware diff --help`".
 std::string chosen_command(const CLI::App& app) {
@@ -67,6 +80,7 @@ int run(int argument_count, const char* const* arguments) {
     // libsystemc greets on stderr otherwise, where scripts look for errors.
     setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 1);
     CLI::App app("Runs machine-learning training on hardware that exists only as a YAML file.", "heddle");
+    app.formatter(std::make_shared<HelpLayout>());  // subcommands take it over
     app.require_subcommand(1);
     app.set_version_flag("--version", "heddle " HEDDLE_VERSION);
     app.footer(

@@ -37,6 +37,8 @@ kernels::GemmMachine gemm_machine(const models::gpu::GpuConfig& config, kernels:
         power.tensor * models::gpu::kSubCores * config.sm.count * power.nominal_clock / power.limit;
     machine.memory_power = power.dram_byte * config.hbm.bandwidth / power.limit;
     machine.minimum_clock = power.minimum_clock;
+    machine.boost = power.allowance;
+    machine.boost_seconds = power.allowance_time;
     if (power.governor == 0) machine.tensor_power = 0;
     return machine;
 }

@@ -60,6 +60,18 @@ TEST_CASE("board power of an A100, streaming to multiplying") {
                  {670, 17.58, 228, 247},
                  {370, 18.6, 200, 218}});
 }
+TEST_CASE("board power of an H200, streaming to multiplying") {
+    check_board("h200-sxm", 1.98e9,
+                {{3759, 0.94, 572, 572},
+                 {3779, 4.724, 597, 597},
+                 {3735, 15.874, 650, 650},
+                 {3629, 22.683, 675, 675},
+                 {2323, 28.456, 558, 558},
+                 {2204, 35.812, 583, 583},
+                 {1303, 39.404, 495, 495},
+                 {642, 41.232, 428, 428},
+                 {415, 42.442, 396, 396}});
+}
 TEST_CASE("board power of an A40, the A6000's chip, as far as its limit allows") {
     check_board("rtx-a6000", 1.74e9,
                 {{679, 0.17, 204, 211},

@@ -118,6 +118,31 @@ TEST_CASE("the kernel examples compute what they should") {
     }
 }
 
+TEST_CASE("the scheduling pass changes no bit of an example") {
+    for (const std::string& name : example_names()) {
+        CAPTURE(name);
+        Folder folder;
+        fs::copy(kExamples + name, folder.path());
+        std::string launch = folder.read("launch.yaml");
+        REQUIRE(launch.find("\noutputs:") == std::string::npos);
+        const std::string key = "- {buffer: ";
+        const std::size_t at = launch.find(key, launch.find("\ncompare:")) + key.size();
+        const std::string buffer = launch.substr(at, launch.find(',', at) - at);
+        folder.write("launch.yaml", launch + "\noutputs:\n  - {buffer: " + buffer + ", file: bits.npy}\n");
+        std::vector<std::string> bits;
+        for (const char* schedule : {"on", "off"}) {
+            const Outcome outcome =
+                heddle(folder, std::string("kernel launch.yaml --hardware h100-sxm --numerics --schedule ") +
+                                   schedule);
+            CAPTURE(outcome.err);
+            REQUIRE(outcome.code == 0);
+            bits.push_back(folder.read("bits.npy"));
+        }
+        CHECK(bits[0].size() > 128);
+        CHECK(bits[0] == bits[1]);
+    }
+}
+
 TEST_CASE("looking at every cycle changes no cycle of an example") {
     for (const std::string hardware : {"h100-sxm", "a100-sxm"}) {
         for (const std::string& name : example_names()) {
