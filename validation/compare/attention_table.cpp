@@ -135,18 +135,25 @@ class Program {
         kernels::RotarySpec spec;
         spec.compute_capability = target_.compute_capability;
         spec.head_dim = s_.head_dim;
+        spec.rotary_dim = 128;  // of every row, as the recording program says
+        spec.paged = true;
         const kernels::GeneratedKernel kernel = kernels::generate_rotary(spec);
         const std::uint32_t tokens = s_.batch * s_.sequence;
         const std::uint64_t head = std::uint64_t{2} * tokens * s_.head_dim;
         std::vector<kernels::KernelArgument> arguments{
             pointer("q", head * s_.heads),
-            pointer("k_cache", head * s_.kv_heads),
-            pointer("v_cache", head * s_.kv_heads),
-            pointer("qkv", head * (s_.heads + 2 * s_.kv_heads)),
-            pointer("angles", std::uint64_t{4} * s_.sequence * s_.head_dim),
+            pointer("k_cache", cache_bytes()),
+            pointer("v_cache", cache_bytes()),
+            pointer("qkv", head * (s_.heads + 2 * s_.kv_heads) + 2 * s_.head_dim),
+            pointer("angles", std::uint64_t{4} * s_.sequence * spec.rotary_dim),
             kernels::integer_argument("tokens", tokens),
             kernels::integer_argument("heads", s_.heads),
             kernels::integer_argument("kv_heads", s_.kv_heads)};
+        const std::uint32_t pages = kernels::divide_up(s_.sequence, kPage);
+        arguments.push_back(index("positions", tokens, s_.sequence));
+        arguments.push_back(index("entries", tokens, s_.batch));
+        arguments.push_back(index("pages", s_.batch * pages, s_.batch * pages));
+        arguments.push_back(kernels::integer_argument("pages_per_entry", pages));
         kernels::add_divider_arguments(arguments, "heads_per_kv_head", s_.heads / s_.kv_heads);
         kernels::add_divider_arguments(arguments, "sequence", s_.sequence);
         program::KernelLaunch launch;
@@ -164,6 +171,19 @@ class Program {
                     program::ScalarArgument{ordered[i].bits, kernel.parameters[i].bytes});
         }
         program_.launches.push_back(std::move(launch));
+    }
+    std::uint64_t cache_bytes() const {
+        return std::uint64_t{2} * s_.batch * kernels::divide_up(s_.sequence, kPage) * kPage * s_.kv_heads *
+               s_.head_dim;
+    }
+    /// Any values below `limit`: where they point does not matter to the time, that they are read does.
+    kernels::KernelArgument index(const std::string& name, std::uint64_t count, std::uint32_t limit) {
+        const kernels::KernelArgument argument = pointer(name, 4 * count);
+        program::SteeringFill fill;
+        fill.kind = program::SteeringFill::Kind::uniform_integers;
+        fill.high = limit;
+        program_.buffers[argument.buffer].steering = fill;
+        return argument;
     }
     kernels::KernelArgument pointer(const std::string& name, std::uint64_t bytes) {
         program_.buffers.push_back({name, bytes, std::nullopt});

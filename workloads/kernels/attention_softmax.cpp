@@ -56,8 +56,8 @@ Reg AttentionDropout::bits(const Start& start, unsigned offset) {
 }
 
 Reg AttentionDropout::kept(const Reg& bits, unsigned byte) {
-    const Reg value =
-        byte == 3 ? w_.make_b32("shr.u32", bits, 24) : w_.make_b32("bfe.u32", bits, byte * 8, 8);
+    // The threshold is in the highest byte: what lies below this one in the bits does not matter.
+    const Reg value = byte == 3 ? bits : w_.make_b32("shl.b32", bits, 24 - byte * 8);
     return w_.make_predicate("setp.ge.u32", value, threshold_);
 }
 
@@ -70,7 +70,7 @@ void add_dropout_arguments(std::vector<KernelArgument>& arguments, double probab
     const std::uint32_t key = mixed(static_cast<std::uint32_t>(stream) +
                                     0x9e3779b9u * (static_cast<std::uint32_t>(stream >> 32) + 1));
     arguments.push_back(integer_argument("dropout_key", key));
-    arguments.push_back(integer_argument("dropout_threshold", dropout.threshold));
+    arguments.push_back(integer_argument("dropout_threshold", dropout.threshold << 24));
     arguments.push_back(f32_argument("dropout_scale", static_cast<float>(dropout.scale)));
 }
 

@@ -12,28 +12,39 @@ class Rotary {
     explicit Rotary(const RotarySpec& spec)
         : spec_(spec),
           vectors_(spec.head_dim / kElements),
-          w_("rotary_" + name_of(spec.type) + "_d" + std::to_string(spec.head_dim), spec.compute_capability) {
-    }
+          half_((spec.rotary_dim == 0 ? spec.head_dim : spec.rotary_dim) / 2),
+          w_("rotary_" + name_of(spec.type) + "_d" + std::to_string(spec.head_dim) +
+                 (spec.rotary_dim == 0 ? "" : "_turn" + std::to_string(spec.rotary_dim)) +
+                 (spec.paged ? "_paged" : ""),
+             spec.compute_capability) {}
 
     GeneratedKernel write() {
         parameters();
         const std::string end = w_.new_label("end");
         w_.jump_if(w_.make_predicate("setp.ge.u32", token_, tokens_), end);
-        const Reg entry = w_.divide_fast(token_, sequence_);
-        const Reg position = w_.remainder_fast(token_, entry, sequence_);
+        Reg entry, position;
+        if (spec_.paged) {
+            entry = load_index(entries_, token_);
+            position = load_index(positions_, token_);
+        } else {
+            entry = w_.divide_fast(token_, sequence_);
+            position = w_.remainder_fast(token_, entry, sequence_);
+        }
         const Reg kv_head = w_.divide_fast(head_, ratio_);
         // Elements of the token's row: heads, key heads, value heads.
         const Reg all = w_.make_b32("mad.lo.u32", kv_heads_, 2, heads_);
         const Reg row = w_.make_b64("mul.wide.u32", token_, w_.multiply_by(all, spec_.head_dim));
         const Reg key_head = w_.make_b32("add.u32", heads_, kv_head);
         const Reg value_head = w_.make_b32("add.u32", key_head, kv_heads_);
-        const Reg half = w_.make_b32("xor.b32", column_, spec_.head_dim / 2);
+        // In the same head the partner of the second half lies before it, else always after it.
+        const Reg half = half_ < spec_.head_dim ? w_.make_b32("xor.b32", column_, half_)
+                                                : w_.make_b32("add.u32", column_, half_);
         const std::vector<Reg> q = load(row, head_, column_), k = load(row, key_head, column_),
                                v = load(row, value_head, column_), q_pair = load(row, head_, half),
                                k_pair = load(row, key_head, half);
-        const Reg first = w_.make_predicate("setp.lt.u32", column_, spec_.head_dim / 2);
-        const Reg angle = w_.make_b32("and.b32", column_, spec_.head_dim / 2 - 1);
-        const Reg angle_row = w_.make_b32("mad.lo.u32", position, spec_.head_dim / 2, angle);
+        const Reg first = w_.make_predicate("setp.lt.u32", column_, half_);
+        const Reg angle = w_.make_b32("and.b32", column_, half_ - 1);
+        const Reg angle_row = w_.make_b32("mad.lo.u32", position, half_, angle);
         const Reg angles = w_.element_address(angles_, angle_row, 8);
         std::vector<Reg> cosine, sine;
         for (unsigned e = 0; e < kElements; ++e) {
@@ -45,9 +56,15 @@ class Rotary {
         const Reg q_place = w_.make_b32("mad.lo.u32", token_, heads_, head_);
         store(q_, w_.make_b64("mul.wide.u32", q_place, spec_.head_dim), turned(q, q_pair, cosine, sine), {});
         const Reg leads = w_.make_predicate("setp.eq.u32", w_.remainder_fast(head_, kv_head, ratio_), 0);
-        const Reg plane = w_.make_b32("mad.lo.u32", entry, kv_heads_, kv_head);
-        const Reg line =
-            w_.make_b64("mad.wide.u32", plane, sequence_.divisor, w_.make_b64("cvt.u64.u32", position));
+        Reg outer = entry, extent = sequence_.divisor, inner = position;
+        if (spec_.paged) {
+            const Reg number = w_.divide_by(position, kRotaryPage);
+            outer = load_index(pages_, w_.make_b32("mad.lo.u32", entry, pages_per_entry_, number));
+            extent = w_.constant_b32(kRotaryPage);
+            inner = w_.remainder_by(position, kRotaryPage);
+        }
+        const Reg plane = w_.make_b32("mad.lo.u32", outer, kv_heads_, kv_head);
+        const Reg line = w_.make_b64("mad.wide.u32", plane, extent, w_.make_b64("cvt.u64.u32", inner));
         const Reg cache = w_.make_b64("mul.lo.u64", line, spec_.head_dim);
         store(k_, cache, turned(k, k_pair, cosine, sine), leads);
         store(v_, cache, v, leads);
@@ -67,11 +84,22 @@ class Rotary {
         kv_heads_ = w_.b32_parameter("kv_heads");
         ratio_ = w_.divider_parameter("heads_per_kv_head");
         sequence_ = w_.divider_parameter("sequence");
+        if (spec_.paged) {
+            positions_ = w_.pointer_parameter("positions");
+            entries_ = w_.pointer_parameter("entries");
+            pages_ = w_.pointer_parameter("pages");
+            pages_per_entry_ = w_.b32_parameter("pages_per_entry");
+        }
         const Reg tid = w_.tid();
         column_ = w_.multiply_by(w_.remainder_by(tid, vectors_), kElements);
         const Reg in_block = w_.divide_by(tid, vectors_);
         token_ = w_.make_b32("mad.lo.u32", w_.cta_x(), kThreads / vectors_, in_block);
         head_ = w_.cta_y();
+    }
+    Reg load_index(const Reg& base, const Reg& index) {
+        const Reg value = w_.b32();
+        w_.op("ld.global.nc.b32", value, at(w_.element_address(base, index, 4)));
+        return value;
     }
     std::vector<Reg> load(const Reg& row, const Reg& head, const Reg& column) {
         const Reg element = w_.make_b32("mad.lo.u32", head, spec_.head_dim, column);
@@ -107,9 +135,10 @@ class Rotary {
     }
 
     const RotarySpec& spec_;
-    unsigned vectors_;
+    unsigned vectors_, half_;
     PtxWriter w_;
     Reg q_, k_, v_, qkv_, angles_, tokens_, heads_, kv_heads_, column_, token_, head_;
+    Reg positions_, entries_, pages_, pages_per_entry_;
     PtxWriter::Divider ratio_, sequence_;
 };
 
@@ -121,6 +150,9 @@ GeneratedKernel generate_rotary(const RotarySpec& spec) {
         throw Error("rotary embedding takes heads of 64 or 128 in f16 or bf16, not of " +
                     std::to_string(spec.head_dim) + " in " + name_of(spec.type));
     }
+    if (spec.rotary_dim != 0 && spec.rotary_dim != spec.head_dim && spec.rotary_dim != 2 * spec.head_dim)
+        throw Error("rotary embedding of " + std::to_string(spec.rotary_dim) + " elements of heads of " +
+                    std::to_string(spec.head_dim));
     return Rotary(spec).write();
 }
 

@@ -1,5 +1,5 @@
-// Positions turned into angles (RoPE, Su et al., arXiv 2104.09864), and keys and values written to their cache:
-// what stands before attention when a model reads a prompt. As TensorRT-LLM does it
+// Positions turned into angles (RoPE, Su et al., arXiv 2104.09864), and keys and values written to their
+// cache: what stands before attention when a model reads a prompt. As TensorRT-LLM does it
 // (applyBiasRopeUpdateKVCacheV2): a thread has 16 bytes of a query head of a token and of the key head that
 // it belongs to; each query head reads keys and values, the first of a group writes them.
 #pragma once
@@ -12,12 +12,21 @@ namespace heddle::kernels {
 struct RotarySpec {
     unsigned compute_capability = 80;
     ElementType type = ElementType::bf16;  ///< f16 or bf16
-    unsigned head_dim = 64;                ///< 64 or 128; element i turns with element i + head_dim / 2
+    unsigned head_dim = 64;                ///< 64 or 128
+    /// Element i turns with element i + rotary_dim / 2; 0: head_dim. Twice head_dim: with that of the next
+    /// head, as TensorRT-LLM does when it is told that heads are wider than they are.
+    unsigned rotary_dim = 0;
+    /// Sequences of any lengths with a cache in pages: positions and entries (of the batch) of [tokens],
+    /// and pages [batch, pages_per_entry], all u32, are read. The cache is then [pages, kv_heads,
+    /// kRotaryPage, head_dim].
+    bool paged = false;
 };
+constexpr unsigned kRotaryPage = 64;  ///< tokens
 
 /// Parameters: q [tokens, heads, head_dim], k_cache, v_cache [batch, kv_heads, sequence, head_dim], qkv
-/// [tokens, heads + 2 kv_heads, head_dim], angles [sequence, head_dim / 2, 2] (f32, cosine and sine)
-/// (pointers); tokens, heads, kv_heads (u32); the dividers heads_per_kv_head and sequence.
+/// [tokens, heads + 2 kv_heads, head_dim], angles [sequence, rotary_dim / 2, 2] (f32, cosine and sine)
+/// (pointers); tokens, heads, kv_heads (u32); the dividers heads_per_kv_head and sequence. Paged: positions,
+/// entries, pages (pointers), pages_per_entry (u32).
 GeneratedKernel generate_rotary(const RotarySpec& spec);
 Extent3 rotary_grid(const RotarySpec& spec, std::uint32_t tokens, std::uint32_t heads);
 

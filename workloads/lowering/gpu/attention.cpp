@@ -192,7 +192,7 @@ void lower_attention(GpuProgramBuilder& b) {
     spec.head_dim = p.head_dim;
     spec.causal = p.causal;
     spec.dropout = p.dropout > 0;
-    const std::vector<std::int64_t> block = b.op().integers("block");  // of a recorded kernel: queries, keys
+    const std::vector<std::int64_t> block = b.op().integers("tile");  // of a recorded kernel: queries, keys
     if (block.size() >= 2) {
         if (block[0] == 64 || block[0] == 128) spec.block_m = static_cast<unsigned>(block[0]);
         if (block[1] == 64 || block[1] == 128) spec.block_n = static_cast<unsigned>(block[1]);
@@ -220,7 +220,7 @@ void lower_attention_grad(GpuProgramBuilder& b) {
     spec.head_dim = p.head_dim;
     spec.causal = p.causal;
     spec.dropout = p.dropout > 0;
-    const std::vector<std::int64_t> block = b.op().integers("block");
+    const std::vector<std::int64_t> block = b.op().integers("tile");
     if (block.size() >= 2 && (block[1] == 64 || block[1] == 128))
         spec.block_n = static_cast<unsigned>(block[1]);
     spec.full_blocks = p.queries % 64 == 0 && p.keys % spec.block_n == 0;
