@@ -36,9 +36,15 @@ class LeapProgram {
         stop,        ///< not in a leap: it ends the warp, or values would pass between warps
     };
     std::span<const Action> actions() const { return actions_; }
+    /// The loop that begins with this instruction lies in another one.
+    bool in_loop(std::uint32_t head) const;
 
   private:
+    struct BackwardBranch {
+        std::uint32_t from, to;
+    };
     std::vector<Action> actions_;
+    std::vector<BackwardBranch> backward_;
     std::string obstacle_;
     bool waits_for_states_ = false, blocks_depend_ = false;
 };

@@ -181,12 +181,14 @@ void Gpu::preload(const std::vector<L2Residency>& resident) {
 }
 
 // Sampling: L2 as it is after these accesses.
-LeftOutMemory Gpu::pass(const LeftOutTraffic& traffic) {
+LeftOutMemory Gpu::pass(const LeftOutTraffic& traffic, double gone) {
     std::vector<std::uint32_t> partition_of(sms.size());
     for (const Gpc& gpc : gpcs)
         for (const std::uint32_t sm : gpc.members()) partition_of[sm] = gpc.partition();
     LeftOutMemory memory;
     memory.used = traffic.accesses() != 0;
+    if (gone > 0)
+        for (L2Slice& slice : slices) slice.age(gone);
     for (const std::vector<LeftOutAccess>& turn : traffic.turns()) {
         for (const LeftOutAccess& one : turn) {
             const PartitionedHash::Place place = hash_.place(one.line);
@@ -291,7 +293,7 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
         scheduler.watch(plan.left_out);
         sampler->begin(
             plan, config_, [&] { return tally(plan, clock.now() + 1); },
-            [this](const LeftOutTraffic& traffic) { return pass(traffic); });
+            [this](const LeftOutTraffic& traffic, double gone) { return pass(traffic, gone); });
     }
     if (options.series.interval != 0)
         series->begin(

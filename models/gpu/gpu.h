@@ -97,7 +97,7 @@ class Gpu : public sc_core::sc_module {
     bool resume_stalled();
     KernelSummary tally(const LaunchPlan& plan, Cycle until);
     KernelResult run_in_full(LaunchSource& source, const RunOptions& options);
-    LeftOutMemory pass(const LeftOutTraffic& traffic);
+    LeftOutMemory pass(const LeftOutTraffic& traffic, double gone);
     /// Runs until nothing is due. Throws heddle::Error when the kernel goes round in loops for ever.
     void advance(Cycle limit, ProgressWatch& watch, const std::string& kernel);
     [[noreturn]] void report_deadlock(const std::string& kernel, const std::string& problem);

@@ -52,6 +52,8 @@ void KernelSummary::add_growth(const KernelSummary& before, const KernelSummary&
             grow(result_.*level.*counter, from.*level.*counter, to.*level.*counter, factor);
     }
     l2_busy_ += factor * (after.l2_busy_ - before.l2_busy_);
+    l2_copied_ += factor * (after.l2_copied_ - before.l2_copied_);
+    l2_dirtied_ += factor * (after.l2_dirtied_ - before.l2_dirtied_);
 }
 
 void KernelSummary::add(const KernelSummary& other) {
@@ -195,6 +197,8 @@ void KernelSummary::add(const L2SliceStatistics& s) {
     result_.l2.hit_sectors += s.hit_sectors;
     result_.l2_store_sectors += s.store_sectors;
     l2_busy_ += s.busy_cycles;
+    l2_copied_ += static_cast<double>(s.copy_sectors * kSectorBytes);
+    l2_dirtied_ += static_cast<double>(s.dirtied_sectors * kSectorBytes);
 }
 
 void KernelSummary::add(const MemoryChannelStatistics& s) {

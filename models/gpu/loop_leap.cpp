@@ -129,9 +129,7 @@ Leap leap_together(const ptx::LeapProgram& program, const std::vector<LeapingWar
             return leap;
         }
         const double remembered = static_cast<double>(limits.accesses) / std::max(1.0, rehearsal.accesses);
-        traffic.begin(turns, remembered >= static_cast<double>(turns)
-                                 ? 0
-                                 : turns - static_cast<std::uint64_t>(remembered));
+        traffic.begin(turns, turns - std::min(turns, static_cast<std::uint64_t>(remembered)));
         possible = perform(program, warps, turns, rehearsal.ring, leap.performed, traffic);
         if (possible != turns) continue;
         leap.turns = turns;

@@ -15,7 +15,9 @@ constexpr double kBusyMemory = 0.4;     // part of the memory's bandwidth from w
 constexpr unsigned kQuietLooks = 8000;  // without an instruction: the kernel hangs
 /// Part of what was left out by which it may be wrong beyond its spread: slow trends, state of L2.
 /// Assumption; the tests compare with full runs.
-constexpr double kSystematic = 0.01;
+constexpr double kSystematic = 0.008;
+/// Part of the whole: leaps disturb what comes after them. Assumption, likewise.
+constexpr double kDisturbance = 0.007;
 
 }  // namespace
 
@@ -38,7 +40,7 @@ void Sampler::reset() {
     batch_start_ = inner_not_before_ = 0;
     outer_turns_ = outer_attempted_ = 0;
     history_.clear();
-    history_interval_ = kBatch;
+    history_interval_ = kLook;
     leaping_.clear();
     around_.clear();
     places_.clear();
@@ -51,6 +53,11 @@ void Sampler::reset() {
     unsure_ = {};
     around_guess_ = around_seen_ = around_turns_ = correction_ = 0;
     steps_left_out_ = 0;
+    earlier_visit_.reset();
+    rates_.clear();
+    early_.clear();
+    flow_.clear();
+    writes_lag_ = false;
     waves_seen_ = 0;
     wave_snapshots_.clear();
     waves_done_ = false;
@@ -61,7 +68,7 @@ void Sampler::reset() {
 }
 
 void Sampler::begin(const LaunchPlan& plan, const GpuConfig& config, std::function<KernelSummary()> tally,
-                    std::function<LeftOutMemory(const LeftOutTraffic&)> pass) {
+                    std::function<LeftOutMemory(const LeftOutTraffic&, double)> pass) {
     plan_ = &plan;
     config_ = &config;
     tally_ = std::move(tally);
@@ -111,7 +118,7 @@ Sampler::Snapshot Sampler::snapshot() const {
 }
 
 void Sampler::remember() {
-    constexpr std::size_t kRemembered = 64;
+    constexpr std::size_t kRemembered = 256;
     if (!history_.empty() && time() - history_.back().at < history_interval_) return;
     history_.push_back(snapshot());
     if (history_.size() < kRemembered) return;
@@ -256,8 +263,11 @@ void Sampler::add(double cycles, double relative_error, const Snapshot& from, co
     left_out.performed = std::move(performed);
     left_out.ctas = ctas;
     left_out.memory = memory;
+    mark_flow();
     extra_->add_left_out(from.counts, to.counts, left_out);
     steps_left_out_ += steps;
+    writes_lag_ = writes_lag_ || (!traffic_.complete() && !memory_is_full(from));
+    mark_flow();
     variance_ += relative_error * relative_error * cycles * cycles;
     left_out_ += static_cast<Cycle>(std::llround(cycles));
 }
@@ -271,7 +281,31 @@ void Sampler::finish(KernelSummary& summary) {
         extra_->add_left_out(history_.front().counts, history_.back().counts, later);
         left_out_ += static_cast<Cycle>(std::llround(correction_));
     }
+    if (left_out_ != 0) mark_flow();
     summary.add(*extra_);
+    const auto written = static_cast<std::uint64_t>(expected_written());
+    if (writes_lag_ && written > summary.dram_written())
+        summary.add_written(written - summary.dram_written());
+}
+
+void Sampler::mark_flow() {
+    const Snapshot now = snapshot();
+    flow_.push_back({now.counts.l2_inflow(), now.counts.l2_dirtied()});
+}
+
+// L2 writes back what was stored before as much has come to it as it holds.
+double Sampler::expected_written() const {
+    if (flow_.empty()) return 0;
+    const double at = flow_.back().taken_in - static_cast<double>(config_->l2.bytes);
+    Flow before;
+    for (const Flow& after : flow_) {
+        if (after.taken_in >= at) {
+            const double part = (at - before.taken_in) / std::max(1.0, after.taken_in - before.taken_in);
+            return before.dirtied + std::max(0.0, part) * (after.dirtied - before.dirtied);
+        }
+        before = after;
+    }
+    return 0;
 }
 
 Sampling Sampler::result(Cycle cycles) const {
@@ -286,7 +320,7 @@ Sampling Sampler::result(Cycle cycles) const {
     }
     const auto whole = static_cast<double>(cycles), part = static_cast<double>(left_out_);
     sampling.simulated = 1 - part / whole;
-    sampling.error = (2 * std::sqrt(variance_) + kSystematic * part) / whole;
+    sampling.error = (2 * std::sqrt(variance_) + kSystematic * part) / whole + kDisturbance;
     const auto name = [&](std::uint64_t count, const char* what) {
         if (count == 0) return;
         sampling.note += (sampling.note.empty() ? "left out: " : ", ") + std::to_string(count) + " " + what;

@@ -37,9 +37,10 @@ class Sampler : public Block {
     /// Cycles that have been left out: added to all times. Valid before begin().
     const Cycle& left_out() const { return left_out_; }
     /// After reset(), before a run. `tally` counts what all blocks have counted up to now.
-    /// `pass` lets L2 see accesses that are left out.
+    /// `pass` lets L2 see accesses that are left out; before them, so much was that this part of what it
+    /// holds has gone.
     void begin(const LaunchPlan& plan, const GpuConfig& config, std::function<KernelSummary()> tally,
-               std::function<LeftOutMemory(const LeftOutTraffic&)> pass);
+               std::function<LeftOutMemory(const LeftOutTraffic&, double)> pass);
     /// The clock was stopped so that something can be left out.
     bool has_decided() const { return decision_ != Decision::none; }
     /// After the clock has stopped: leaves something out if that was why. Returns whether it was.
@@ -97,11 +98,15 @@ class Sampler : public Block {
     bool look_at_waves();
     bool look_at_outer_loop();
     bool look_at_inner_loop();
-    bool find_multiples(const std::vector<double>& periods);
-    void find_rates();
+    bool find_multiples(std::map<std::uint32_t, Batch>& visit);
+    bool find_rates();
     bool turn_ends();
+    bool traffic_settled() const;
+    Batch measure_batch() const;
+    void use_present_traffic(std::uint64_t steps);
     std::uint64_t place() const;
     std::map<std::uint32_t, double> positions() const;
+    std::optional<LeftOutMemory> pass_left_out(std::uint64_t steps, const Snapshot& from, const Snapshot& to);
     double most_turns() const;
     bool uniform_blocks();
     bool memory_is_busy(const Snapshot& from, const Snapshot& to) const;
@@ -113,7 +118,7 @@ class Sampler : public Block {
     bool find_turn_around();
     void settle_guess();
     void correct(double turns, double difference);
-    std::uint64_t find_turning(std::vector<double>& periods);
+    std::uint64_t find_turning();
     void resolve(const LoopTimes* times);
     void leave_visit();
     std::uint64_t leave_out_turns(const std::vector<LeapingWarp>& warps, double period, double error,
@@ -130,6 +135,8 @@ class Sampler : public Block {
              const std::optional<LeftOutMemory>& memory = {});
     Snapshot snapshot() const;
     void remember();
+    void mark_flow();
+    double expected_written() const;
     const Snapshot& snapshot_near(Cycle at) const;
     Cycle time() const { return clock().now() + left_out_; }
 
@@ -138,7 +145,7 @@ class Sampler : public Block {
     const LaunchPlan* plan_ = nullptr;  // nullptr: not begun
     const GpuConfig* config_ = nullptr;
     std::function<KernelSummary()> tally_;
-    std::function<LeftOutMemory(const LeftOutTraffic&)> pass_;
+    std::function<LeftOutMemory(const LeftOutTraffic&, double)> pass_;
     LeftOutTraffic traffic_;
     std::unique_ptr<ptx::LeapProgram> program_;
     std::unique_ptr<KernelSummary> extra_;
@@ -157,12 +164,16 @@ class Sampler : public Block {
     std::map<std::uint32_t, LoopTimes> known_;  // by the loop's head
     std::map<std::uint32_t, double> early_;     // positions() at the end of the visit's first batch
     double batch_turns_ = 0;                    // of the batch, at the last look
+    Cycle early_time_ = 0;                      // on the clock
+    double drift_limit_ = 0;                    // cycles of a leap
     bool behind_ = false;                       // some slot's is not 0
     std::size_t warps_ = 0;                     // that went round at the last look
     Cycle inner_not_before_ = 0;
     double period_ = 0, error_ = 0;  // of what was decided
     bool fresh_leap_ = false;
+    std::map<std::uint32_t, Batch> rates_;  // of loops by their heads, all batches of this visit
     Unsure unsure_;
+    std::optional<std::pair<Snapshot, Snapshot>> earlier_visit_;  // the last stretch but this
 
     std::uint64_t outer_turns_ = 0, outer_attempted_ = 0;
     std::deque<Snapshot> history_;  // of the whole run, at growing distances
@@ -178,6 +189,13 @@ class Sampler : public Block {
     double around_seen_ = 0, correction_ = 0;     // cycles
     std::uint64_t steps_left_out_ = 0;
     std::vector<std::uint64_t> probed_;  // by instruction, of kProbes thread blocks
+
+    /// What had come to L2, and what of it was to be written back, before and after each leap: bytes.
+    struct Flow {
+        double taken_in = 0, dirtied = 0;
+    };
+    std::vector<Flow> flow_;
+    bool writes_lag_ = false;  // something was extrapolated from before L2 wrote back
 
     std::size_t waves_seen_ = 0;
     std::deque<Snapshot> wave_snapshots_;

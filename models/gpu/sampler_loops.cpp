@@ -1,7 +1,9 @@
 // Sampler: turns of the innermost loop that all warps are in, and of the loop around it.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -15,20 +17,28 @@ constexpr std::uint64_t kManyTurns = 8;
 constexpr double kOuterAlike = 0.02;  // turns of the loop around that differ by less are alike
 constexpr double kFirstAlike = 0.06;  // ... of the first, with what goes before it, and the second
 constexpr double kScatter = 0.1;      // of the same turn in different warps, at most
-constexpr double kUneven = 0.04;      // difference of the rates of thread blocks that matters
+/// Turns by which thread blocks may drift apart further in a leap: what they share in step they do not share
+/// later, and leaps leave them as they are.
+constexpr double kDrift = 0.1;
+constexpr double kUneven = 0.04;  // difference of the rates of thread blocks that matters
 /// Relative error of what was left out last in a loop, for trends that nothing simulated later shows.
 /// Assumption.
 constexpr double kTrend = 0.004;
 constexpr double kUniform = 0.29;         // deviation of what lies anywhere between two values
 constexpr std::size_t kLongStretch = 24;  // batches from which the traffic of a turn is taken, at most
 constexpr double kBatchesAfter = 3;       // that are simulated before a loop ends
+constexpr std::size_t kSureRates = 4;     // batches from which different rates are known
+/// Leaps disturb what comes after them: cycles of one at least, and per cycle simulated up to then.
+constexpr double kLeastPart = 0.2;
+constexpr double kLeastPartOfMany = 0.5;  // while thread blocks wait for those that leap
 constexpr double kLeastLeap = 12000;      // cycles
-/// Accesses that L2 is shown of what is left out, at most: so many times its lines.
-constexpr std::uint64_t kMemories = 2;
+/// Accesses of a leap that L2 is shown: at least so many, or as many as it has lines.
+constexpr std::uint64_t kAccesses = 500'000;
 constexpr std::uint64_t kMostTurns = 1u << 16;
 /// Cycles of one leap within a loop, per cycle simulated up to then: slow trends show only in what is
 /// simulated.
-constexpr double kMostBeyond = 3;
+constexpr double kMostBeyond = 5;
+constexpr std::uint64_t kFewOuterTurns = 3;    // where memory is busy: tiles differ in what they find in L2
 constexpr std::uint64_t kMostOuterTurns = 32;  // before another one is simulated and compared
 
 }  // namespace
@@ -173,29 +183,41 @@ bool Sampler::turn_ends() {
     return std::floor(turns) > std::floor(before);
 }
 
-// Finds out how many turns each warp makes while those of the slowest loop make one; false: no whole numbers.
-// Warps in the same loop scatter, and count by their mean.
-bool Sampler::find_multiples(const std::vector<double>& periods) {
-    constexpr double kMostMultiple = 64, kRemainder = 0.1;
-    struct Group {
-        double sum = 0, count = 0;
-        double mean() const { return sum / count; }
-    };
-    std::map<std::uint32_t, Group> groups;  // by the loop's head
-    const auto head = [&](std::size_t i) { return leaping_[i].watch->loops()[leaping_[i].loop].head; };
-    for (std::size_t i = 0; i < periods.size(); ++i) {
-        Group& group = groups[head(i)];
-        group.sum += periods[i];
-        ++group.count;
+// Finds out how many turns each warp makes while those of the slowest loop make one, in this batch and those
+// before it in this visit; false: no whole numbers. Warps in the same loop scatter, and count by their mean.
+bool Sampler::find_multiples(std::map<std::uint32_t, Batch>& visit) {
+    constexpr double kMostMultiple = 64, kRemainder = 0.2;
+    visit = rates_;
+    for (std::size_t i = 0; i < leaping_.size(); ++i) {
+        const WarpWatch::Loop& loop = leaping_[i].watch->loops()[leaping_[i].loop];
+        const Slot& start = slots_[places_[i]];
+        Batch& group = visit[loop.head];
+        group.time += static_cast<double>(loop.last - start.last);
+        group.turns += static_cast<double>(loop.turns - start.turns);
     }
+    const auto period = [](const Batch& group) { return group.time / group.turns; };
     double slowest = 0;
-    for (const auto& [at, group] : groups) slowest = std::max(slowest, group.mean());
-    for (std::size_t i = 0; i < periods.size(); ++i) {
-        const double ratio = slowest / groups[head(i)].mean(), multiple = std::round(ratio);
-        if (multiple > kMostMultiple || std::abs(ratio - multiple) > kRemainder * multiple) return false;
-        leaping_[i].multiple = static_cast<std::uint64_t>(multiple);
+    for (const auto& [head, group] : visit) slowest = std::max(slowest, period(group));
+    for (LeapingWarp& one : leaping_) {
+        const double ratio = slowest / period(visit[one.watch->loops()[one.loop].head]);
+        const double multiple = std::round(ratio);
+        if (multiple > kMostMultiple || std::abs(ratio - multiple) > kRemainder) return false;
+        one.multiple = static_cast<std::uint64_t>(multiple);
     }
     return true;
+}
+
+// From the last turn that ended before it to the last that ended in it, in the mean of all warps.
+Batch Sampler::measure_batch() const {
+    Batch batch;
+    for (std::size_t i = 0; i < leaping_.size(); ++i) {
+        const LeapingWarp& one = leaping_[i];
+        const WarpWatch::Loop& loop = one.watch->loops()[one.loop];
+        const Slot& start = slots_[places_[i]];
+        batch.time += static_cast<double>(loop.last - start.last);
+        batch.turns += static_cast<double>(loop.turns - start.turns) / static_cast<double>(one.multiple);
+    }
+    return batch;
 }
 
 // Turns that each thread block has made.
@@ -216,9 +238,13 @@ std::map<std::uint32_t, double> Sampler::positions() const {
 
 // Thread blocks that share an SM with more others go slower, and of those of one SM the older go first:
 // blocks of the same place in an SM with as many others are alike.
-void Sampler::find_rates() {
+bool Sampler::find_rates() {
     struct Class {
-        double turns = 0, blocks = 0;
+        double turns = 0, squares = 0, blocks = 0;
+        double mean() const { return turns / blocks; }
+        double spread() const {
+            return std::sqrt(std::max(0.0, squares / blocks - mean() * mean())) / mean();
+        }
     };
     const std::map<std::uint32_t, double> now = positions();
     std::map<std::uint32_t, std::vector<std::pair<double, std::uint32_t>>> by_sm;  // positions and blocks
@@ -234,24 +260,41 @@ void Sampler::find_rates() {
             const double turns = now.at(block) - early_[block];
             class_of[block] = kind;
             classes[kind].turns += turns;
+            classes[kind].squares += turns * turns;
             ++classes[kind].blocks;
             mean += turns / static_cast<double>(now.size());
         }
     }
-    bool uneven = false;
+    bool uneven = false, drift = false;
+    for (const auto& [kind, one] : classes) {
+        const double first = classes[kind & ~0xffu].mean();
+        uneven = uneven || std::abs(one.mean() / mean - 1) > kUneven;
+        drift = drift || std::abs(one.mean() / first - 1) > kUneven || one.spread() > kUneven;
+    }
+    if (mean <= 0) return false;  // the next batch shows more
+    // Drift goes on as in a random walk, with the root of the time.
+    double squares = 0;
     for (const auto& [kind, one] : classes)
-        uneven = uneven || std::abs(one.turns / one.blocks / mean - 1) > kUneven;
-    if (!uneven || classes.size() == 1) return;
+        squares += one.blocks * std::pow(one.spread() * one.mean(), 2) / static_cast<double>(now.size());
+    const double grow = 1 + kDrift / std::max(1e-9, std::sqrt(squares));
+    drift_limit_ = static_cast<double>(clock().now() - early_time_) * (grow * grow - 1);
+    if (!uneven) return true;
+    if (drift) {
+        obstacle_ = "its thread blocks drift apart";
+        return false;
+    }
+    if (batches_.size() < kSureRates + 1) return false;
     for (std::size_t i = 0; i < leaping_.size(); ++i) {
         const Class& one = classes[class_of[leaping_[i].block]];
-        leaping_[i].rate = one.turns / one.blocks / mean;
+        leaping_[i].rate = one.mean() / mean;
         leaping_[i].behind = slots_[places_[i]].behind;
     }
+    return true;
 }
 
 // The warps that go round, and since the start of the batch how often the slowest did; 0: not all that move
 // go round.
-std::uint64_t Sampler::find_turning(std::vector<double>& periods) {
+std::uint64_t Sampler::find_turning() {
     leaping_.clear();
     places_.clear();
     std::uint64_t fewest = ~std::uint64_t{0};
@@ -266,7 +309,6 @@ std::uint64_t Sampler::find_turning(std::vector<double>& periods) {
             return 0;
         }
         fewest = std::min(fewest, gone);
-        periods.push_back(static_cast<double>(loop.last - live.slot->last) / static_cast<double>(gone));
         leaping_.push_back({live.warp, live.watch, latest, live.block, 1, loop.steps});
         places_.push_back(static_cast<std::uint32_t>(live.slot - slots_.data()));
     }
@@ -282,16 +324,17 @@ std::uint64_t Sampler::place() const {
 
 bool Sampler::look_at_inner_loop() {
     if (!program_->obstacle().empty() || live_.empty()) return false;
-    std::vector<double> periods;
-    const std::uint64_t fewest = find_turning(periods);
+    const std::uint64_t fewest = find_turning();
     if (time() < inner_not_before_ || fewest < kBatchTurns || time() - batch_start_ < kBatch) return false;
-    if (!find_multiples(periods)) {
+    std::map<std::uint32_t, Batch> visit;
+    if (!find_multiples(visit)) {
         // A few turns may come in bursts; many may not.
         obstacle_ = "the loops of its warps do not go round in step";
         if (fewest >= kManyTurns) start_batch();
         return false;
     }
     if (!turn_ends()) return false;
+    rates_ = std::move(visit);
     if (fresh_leap_) {
         // Warps that lag behind others miss the lines that those would have fetched meanwhile.
         fresh_leap_ = false;
@@ -300,19 +343,38 @@ bool Sampler::look_at_inner_loop() {
         return false;
     }
     LoopTimes& times = known_[place()];
-    times.add({static_cast<double>(time() - batch_start_), batch_turns_});
+    times.add(measure_batch());
     batches_.push_back(snapshot());
     if (batches_.size() > kLongStretch + 1) batches_.pop_front();
-    if (early_.size() != positions().size()) early_ = positions();
+    if (early_.size() != positions().size()) {
+        early_ = positions();
+        early_time_ = clock().now();
+    }
     start_batch();
     const Settled settled = times.settled();
     if (!memory_settled(batches_.front(), batches_.back()) || settled.used == 0) return false;
+    if (!traffic_settled()) return false;
     period_ = settled.mean;
     error_ = settled.error;
-    if (ptx::cluster_size(*plan_->launch) == 1) find_rates();
+    drift_limit_ = std::numeric_limits<double>::infinity();
+    if (ptx::cluster_size(*plan_->launch) == 1 && !find_rates()) return false;
     if (!find_turn_around()) around_.clear();
     decision_ = Decision::inner_loop;
     return true;
+}
+
+// What comes to L2 for an instruction is the same in both halves of the stretch, where it has many batches.
+bool Sampler::traffic_settled() const {
+    constexpr std::size_t kEnough = 4;
+    constexpr double kTrafficAlike = 0.04;
+    const std::size_t batches = batches_.size() - 1;
+    if (batches < kEnough) return true;
+    const auto traffic = [&](std::size_t from, std::size_t to) {
+        return static_cast<double>(batches_[to].counts.l2_sectors() - batches_[from].counts.l2_sectors()) /
+               static_cast<double>(batches_[to].steps - batches_[from].steps);
+    };
+    const double first = traffic(0, batches / 2), second = traffic(batches - batches / 2, batches);
+    return std::abs(first - second) <= kTrafficAlike * second;
 }
 
 // What was left out last lay between what was simulated before and what was simulated after it.
@@ -348,8 +410,10 @@ void Sampler::leave_visit() {
     const auto times = known_.find(unsure_.place);
     resolve(times == known_.end() ? nullptr : &times->second);
     for (auto& [head, one] : known_) one.begin_stretch();
+    if (batches_.size() >= 2) earlier_visit_.emplace(batches_.front(), batches_.back());
     batches_.clear();
     early_.clear();
+    rates_.clear();
     if (std::exchange(behind_, false))
         for (Slot& slot : slots_) slot.behind = 0;
     inner_not_before_ = 0;
@@ -365,16 +429,19 @@ std::uint64_t Sampler::leave_out_turns(const std::vector<LeapingWarp>& warps, do
     LeapLimits limits;
     limits.margin = margin;
     limits.most = most;
-    limits.least = static_cast<std::uint64_t>(kLeastLeap / period);
-    limits.accesses = kMemories * config_->l2.bytes / kLineBytes;
+    const double part = scheduler_.waiting() == 0 ? kLeastPart : kLeastPartOfMany;
+    const double least = std::max(kLeastLeap, part * static_cast<double>(clock().now()));
+    limits.least = static_cast<std::uint64_t>(least / period);
+    limits.accesses = std::max(kAccesses, config_->l2.bytes / kLineBytes);
     Leap leap = leap_together(*program_, warps, limits, traffic_);
     if (leap.turns == 0) {
         obstacle_ = leap.obstacle;
         return 0;
     }
     const Cycle before = left_out_;
-    std::optional<LeftOutMemory> memory = pass_(traffic_);
-    if (!traffic_.complete()) memory.reset();
+    const std::uint64_t steps =
+        std::accumulate(leap.performed.begin(), leap.performed.end(), std::uint64_t{0});
+    const std::optional<LeftOutMemory> memory = pass_left_out(steps, from, to);
     add(period * static_cast<double>(leap.turns), error, from, to, std::move(leap.performed), 0, memory);
     for (const LeapingWarp& one : warps)
         one.watch->leap(one.loop, one.turn_steps, one.turns_of(leap.turns) * one.multiple,
@@ -382,15 +449,26 @@ std::uint64_t Sampler::leave_out_turns(const std::vector<LeapingWarp>& warps, do
     return leap.turns;
 }
 
+// Shows L2 what of the accesses is remembered. Returns what memory did of what was left out; none: not known.
+std::optional<LeftOutMemory> Sampler::pass_left_out(std::uint64_t steps, const Snapshot& from,
+                                                    const Snapshot& to) {
+    if (traffic_.complete()) return pass_(traffic_, 0);
+    const double work = static_cast<double>(steps) / static_cast<double>(to.steps - from.steps);
+    const double inflow =
+        work * (to.counts.l2_inflow() - from.counts.l2_inflow()) / static_cast<double>(config_->l2.bytes);
+    pass_(traffic_, std::min(1.0, inflow));
+    return {};
+}
+
 double Sampler::most_turns() const {
-    return std::max(2.0, kMostBeyond * static_cast<double>(clock().now()) / period_);
+    return std::min(drift_limit_, kMostBeyond * static_cast<double>(clock().now())) / period_;
 }
 
 void Sampler::leave_out_inner_turns() {
     const Snapshot from = batches_.front(), to = batches_.back();
     const std::uint64_t steps = steps_left_out_;
     // What comes after it shows whether it went on so; of tiles, the next one does.
-    const bool tiles = leaping_.front().watch->around() != nullptr;
+    const bool tiles = program_->in_loop(leaping_.front().watch->loops()[leaping_.front().loop].head);
     const auto margin =
         tiles ? 0 : static_cast<std::uint64_t>(kBatchesAfter * static_cast<double>(kBatch) / period_) + 1;
     const std::uint64_t turns =
@@ -432,6 +510,7 @@ void Sampler::leave_out_outer_turns() {
     outer_attempted_ = outer_turns_ = outer_turns_ + turns;
     outer_left_out_ += turns;
     entries_.assign(entries_.size(), {});
+    early_.clear();
     if (turns != 0) after_leap();
 }
 
@@ -441,8 +520,10 @@ bool Sampler::leave_out_turns_around() {
     const Snapshot& from = snapshot_near(time() - static_cast<Cycle>(around_period_));
     if (!memory_settled(from, history_.back())) return false;
     const Cycle before = left_out_;
-    const std::uint64_t turns =
-        leave_out_turns(around_, around_period_, around_error_, kMostOuterTurns, 0, from, history_.back());
+    const std::uint64_t steps = steps_left_out_;
+    const std::uint64_t turns = leave_out_turns(
+        around_, around_period_, around_error_,
+        memory_is_busy(from, history_.back()) ? kFewOuterTurns : kMostOuterTurns, 0, from, history_.back());
     if (turns == 0) return false;
     for (std::size_t i = 0; i < around_.size(); ++i) {
         Entry& entry = entries_[places_[i]];
@@ -451,15 +532,31 @@ bool Sampler::leave_out_turns_around() {
         entry.steps += turns * around_[i].turn_steps;
     }
     outer_left_out_ += turns;
+    use_present_traffic(steps_left_out_ - steps);
     around_guess_ = around_period_;
     around_turns_ = static_cast<double>(turns);
     outer_turns_ += turns;
+    early_.clear();
     after_leap();
     return true;
 }
 
+// The loop within goes now as it went in the tile before, or not: tiles go on somewhere between the two.
+void Sampler::use_present_traffic(std::uint64_t steps) {
+    if (!earlier_visit_ || batches_.size() < 2) return;
+    const auto add = [&](const Snapshot& from, const Snapshot& to, double part) {
+        extra_->add_growth(
+            from.counts, to.counts,
+            part * static_cast<double>(steps) / static_cast<double>(to.steps - from.steps),
+            traffic_.complete() ? KernelSummary::Growth::all_but_memory : KernelSummary::Growth::all);
+    };
+    add(batches_.front(), batches_.back(), 0.5);
+    add(earlier_visit_->first, earlier_visit_->second, -0.5);
+}
+
 void Sampler::after_leap() {
     for (auto& [head, times] : known_) times.begin_stretch();
+    if (batches_.size() >= 2) earlier_visit_.emplace(batches_.front(), batches_.back());
     batches_.clear();
     fresh_leap_ = true;
     gather();

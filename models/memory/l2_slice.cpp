@@ -1,6 +1,7 @@
 #include "models/memory/l2_slice.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace heddle::models {
 namespace {
@@ -242,6 +243,7 @@ bool L2Slice::serve(MemoryRequest& request, std::uint32_t set, Cycle now) {
 /// A store, or an atomic whose old value is here, is performed.
 void L2Slice::store(MemoryRequest& request, SectoredCache::Sectors& sectors, Cycle begin, Cycle now) {
     if (request.kind == RequestKind::store) statistics_.store_sectors += sector_count(request.sectors);
+    statistics_.dirtied_sectors += sector_count(request.sectors & static_cast<SectorMask>(~sectors.dirty));
     sectors.valid |= request.sectors;
     sectors.dirty |= request.sectors;
     Cycle done = begin + config_.latency;
@@ -426,6 +428,10 @@ void L2Slice::pass(std::uint32_t line, SectorMask sectors, bool write, std::uint
     if (home) absent = filled(absent) & static_cast<SectorMask>(~(state.valid | state.pending));
     if (home) read += sector_count(absent);
     state.valid |= absent;
+}
+
+void L2Slice::age(double part) {
+    cache_.forget_oldest(static_cast<unsigned>(std::lround(part * config_.ways)));
 }
 
 L2SliceStatistics L2Slice::statistics() const {

@@ -24,6 +24,7 @@ struct L2SliceStatistics {
     std::uint64_t copy_sectors = 0;    ///< read from the home in another partition
     std::uint64_t invalidations = 0;   ///< copies that a store or an atomic made old
     std::uint64_t write_back_sectors = 0;
+    std::uint64_t dirtied_sectors = 0;  ///< stored to, and not dirty before
     std::uint64_t stalls = 0;  ///< requests that found no line, MSHR or write-back buffer
     double busy_cycles = 0;
     Cycle last_store = 0;  ///< cycle in which the last store or atomic was performed
@@ -66,6 +67,9 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     /// Sampling: an access that takes no time and is not counted. Sectors that memory would have been asked
     /// for, and, of what it evicts, sent: `read` and `written`.
     void pass(std::uint32_t line, SectorMask sectors, bool write, std::uint64_t& read, std::uint64_t& written);
+    /// Sampling: so much has come and gone, of what it holds, that this part of its lines is no longer there.
+    /// Dirty ones stand for others that are.
+    void age(double part);
     /// Puts a line into the cache as the most recently used, before a run. `spare_dirty`: not in place of a
     /// line that memory has to be told of, so that it may be called during a run.
     void preload(std::uint32_t line, bool dirty, bool spare_dirty = false);

@@ -33,6 +33,15 @@ void SectoredCache::clear() {
     }
 }
 
+void SectoredCache::forget_oldest(unsigned ways) {
+    for (std::uint32_t set = 0; set < sets_; ++set) {
+        for (unsigned place = 0; place < std::min(ways, ways_); ++place) {
+            Sectors& line = sectors(set * kMostWays + order_of(set).way(place));
+            line.valid &= line.dirty;
+        }
+    }
+}
+
 SectoredCache::Index SectoredCache::victim_in(std::uint32_t set, unsigned most_pending) const {
     if (sets_ == 0) return kNone;
     const Index first = set * kMostWays;

@@ -163,6 +163,8 @@ class SectoredCache {
     void limit_last(unsigned ways) {
         most_last_ = ways;
     }
+    /// Of each set, the `ways` lines that go first lose what is valid and not dirty.
+    void forget_oldest(unsigned ways);
     std::size_t lines() const {
         return std::size_t{sets_} * ways_;
     }

@@ -1,5 +1,6 @@
 #include "isa/ptx/leap.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <memory>
@@ -84,12 +85,20 @@ LeapProgram::LeapProgram(const LoadedKernel& kernel) {
     for (std::size_t i = 0; i < program.code.size(); ++i) {
         actions_.push_back(action_of(loaded.kernel.instructions[i], loaded.information[i], program.code[i],
                                      loaded.steers[i]));
+        if (loaded.kernel.instructions[i].opcode == Opcode::bra && program.code[i].target <= i)
+            backward_.push_back({static_cast<std::uint32_t>(i), program.code[i].target});
         const InstructionInfo& info = loaded.information[i];
         blocks_depend_ = blocks_depend_ || (loaded.steers[i] && (info.writes_memory || info.atomic) &&
                                             loaded.kernel.instructions[i].space != StateSpace::shared &&
                                             loaded.kernel.instructions[i].space != StateSpace::local);
         waits_for_states_ = waits_for_states_ || actions_.back() == Action::wait_state;
     }
+}
+
+bool LeapProgram::in_loop(std::uint32_t head) const {
+    return std::any_of(backward_.begin(), backward_.end(), [head](const BackwardBranch& branch) {
+        return branch.to < head && branch.from > head;
+    });
 }
 
 std::uint64_t count_steps(const LaunchContext& launch, std::uint64_t linear_index, std::uint64_t most,
