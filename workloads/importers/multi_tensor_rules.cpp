@@ -23,6 +23,7 @@ std::size_t most_tensors(std::int64_t depth) {
 /// One launch: elements in all, and the tensor and element that it starts with.
 struct Piece {
     std::int64_t elements = 0;
+    std::int64_t largest_chunk = 0;
     std::size_t first_tensor = 0;
     std::int64_t first_element = 0;
 };
@@ -36,9 +37,11 @@ std::vector<Piece> launches(const std::vector<RecordedTensor>& tensors, std::int
         const std::int64_t elements = tensors[t].elements();
         ++table;
         for (std::int64_t at = 0; at < elements; at += chunk_elements) {
-            if (!open) piece = {0, t, at};
+            if (!open) piece = {0, 0, t, at};
             open = true;
-            piece.elements += std::min(chunk_elements, elements - at);
+            const std::int64_t chunk = std::min(chunk_elements, elements - at);
+            piece.elements += chunk;
+            piece.largest_chunk = std::max(piece.largest_chunk, chunk);
             const bool ends = at + chunk_elements >= elements;
             const bool last = ends && t + 1 == tensors.size();
             if (++chunks == most_chunks || (ends && table == most_tensors(depth)) || last) {
@@ -263,7 +266,9 @@ bool multi_tensor_rule(Builder& builder, const Launch& launch) {
     } else {
         foreach_op(builder, op, launch, call, plan, turn.index);
     }
-    op.attributes["chunk_elements"] = chunk_elements;
+    // Small tensors make small chunks; a CTA takes whole turns of 2,048 elements.
+    const std::int64_t largest = plan.pieces[turn.index].largest_chunk;
+    op.attributes["chunk_elements"] = std::max<std::int64_t>(1, (largest + 2047) / 2048) * 2048;
     // Blocks of 512 threads; a turn is four elements of a thread, in one vector but for Apex's Adam.
     op.attributes["threads"] = std::int64_t{512};
     op.attributes["elements_per_thread"] = std::int64_t{4};

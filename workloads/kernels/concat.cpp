@@ -48,6 +48,13 @@ GeneratedKernel generate_concat(const ConcatSpec& spec) {
         w.op("selp.b32", extent, extents[i], extent, chosen);
         w.op("selp.b32", begin, begins[i], begin, chosen);
     }
+    // Sizes do not change in the loop: the compiler keeps their reciprocals, and a quotient in it is a
+    // product and two corrections.
+    std::vector<Reg> divisors, reciprocals;
+    for (unsigned d = 0; d + 1 < spec.dimensions; ++d) {
+        divisors.push_back(d == spec.axis ? extent : sizes[d]);
+        reciprocals.push_back(w.make_b32("div.u32", "0xffffffff", divisors.back()));
+    }
     const Reg index = w.make_b32("mad.lo.u32", w.cta_x(), kThreads, w.tid());
     const Reg step = w.make_b32("mul.lo.u32", w.make_b32("mov.u32", "%nctaid.x"), kThreads);
     const std::string loop = w.new_label("element"), done = w.new_label("done");
@@ -57,9 +64,13 @@ GeneratedKernel generate_concat(const ConcatSpec& spec) {
     for (unsigned d = 0; d < spec.dimensions; ++d) {
         Reg along = rest;
         if (d + 1 < spec.dimensions) {
-            const Reg size = d == spec.axis ? extent : sizes[d];
-            const Reg quotient = w.make_b32("div.u32", rest, size);
-            along = w.make_b32("sub.u32", rest, w.make_b32("mul.lo.u32", quotient, size));
+            const Reg quotient = w.make_b32("mul.hi.u32", rest, reciprocals[d]);
+            along = w.make_b32("sub.u32", rest, w.make_b32("mul.lo.u32", quotient, divisors[d]));
+            for (unsigned correction = 0; correction < 2; ++correction) {
+                const Reg more = w.make_predicate("setp.ge.u32", along, divisors[d]);
+                w.op_if(more, "sub.u32", along, along, divisors[d]);
+                w.op_if(more, "add.u32", quotient, quotient, 1);
+            }
             rest = quotient;
         }
         target = w.make_b32("mad.lo.u32", along, strides[d], target);

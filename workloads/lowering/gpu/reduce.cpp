@@ -93,6 +93,7 @@ void launch_rows(GpuProgramBuilder& b, const Pass& pass, kernels::KernelArgument
     spec.output = pass.output;
     spec.vector_width = width_for(pass.input, columns, elements, x.byte_offset);
     spec.warp_per_row = columns <= 1024 && rows >= 64;
+    if (b.op().integer("chunk_elements", 0) != 0) spec.threads = 512;
     x.parameter = "x";
     y.parameter = "y";
     b.launch(kernels::generate_reduce_rows(spec),
@@ -234,7 +235,10 @@ void lower_one_reduction(GpuProgramBuilder& b, std::size_t result) {
         }
     } else if (e.outer == 1 && e.reduced > 16384) {
         const std::int64_t chunk = (e.reduced + 4 * b.target().sm_count - 1) / (4 * b.target().sm_count);
-        const std::int64_t columns = std::max<std::int64_t>(4096, (chunk + 7) / 8 * 8);
+        // A recorded kernel over lists of tensors gives each CTA a chunk.
+        const std::int64_t recorded = b.op().integer("chunk_elements", 0);
+        const std::int64_t columns =
+            recorded > 0 ? recorded : std::max<std::int64_t>(4096, (chunk + 7) / 8 * 8);
         const std::int64_t rows = (e.reduced + columns - 1) / columns;
         const program::BufferId partial =
             b.workspace("partial reductions", static_cast<std::uint64_t>(rows) * 4);
