@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <bit>
 #include <optional>
 #include <regex>
 
@@ -64,6 +66,22 @@ kernels::GemmAlignment alignment_of(const GemmQuestion& question) {
     alignment.k_contiguous = !question.transpose_a && question.transpose_b;
     alignment.rows_along_k = !question.transpose_a && question.transpose_b;
     return alignment;
+}
+
+/// Stages and cluster of the recorded kernel, as far as ours can be built so.
+void follow(kernels::GemmChoice& choice, const kernels::RecordedGemm& recorded) {
+    if (!choice.wgmma) return;
+    kernels::WgmmaTile& tile = *choice.wgmma;
+    if (recorded.tile.stages >= 2) {
+        tile.stages = std::min(tile.stages, recorded.tile.stages);
+        choice.tile.stages = tile.stages;
+    }
+    const unsigned m = recorded.cluster_m, n = recorded.cluster_n;
+    if (!std::has_single_bit(m) || !std::has_single_bit(n) || m * n > 8 || tile.n / m % 8 != 0 ||
+        tile.m / n % 8 != 0)
+        return;
+    tile.cluster_m = m;
+    tile.cluster_n = n;
 }
 
 }  // namespace
@@ -152,20 +170,27 @@ kernels::GemmChoice forced_choice(const GemmQuestion& question, const models::gp
                                   const kernels::GemmSurroundings& surroundings, const std::string& name) {
     static const std::regex bare("([0-9]{1,3})x([0-9]{1,3})");
     std::smatch match;
-    std::optional<kernels::GemmTile> tile;
+    std::optional<kernels::RecordedGemm> recorded;
     if (std::regex_match(name, match, bare)) {
-        tile = kernels::GemmTile{};
-        tile->m = static_cast<unsigned>(std::stoul(match[1].str()));
-        tile->n = static_cast<unsigned>(std::stoul(match[2].str()));
+        recorded = kernels::RecordedGemm{};
+        recorded->tile.m = static_cast<unsigned>(std::stoul(match[1].str()));
+        recorded->tile.n = static_cast<unsigned>(std::stoul(match[2].str()));
     } else {
-        tile = kernels::tile_from_kernel_name(name);
+        recorded = kernels::gemm_from_kernel_name(name);
     }
-    if (!tile)
+    if (!recorded)
         throw Error("`" + name + "` carries no tile", {"--tile", 0, ""},
                     "write MxN, or the name of a recorded GEMM kernel");
-    for (const kernels::GemmChoice& choice : candidates(question, config, surroundings))
-        if (choice.tile.m == tile->m && choice.tile.n == tile->n) return choice;
-    throw Error(fmt::format("no kernel for {} has a tile of {}x{}", name_of(question), tile->m, tile->n),
+    const kernels::GemmTile& tile = recorded->tile;
+    std::optional<kernels::GemmChoice> other;
+    for (kernels::GemmChoice& choice : candidates(question, config, surroundings)) {
+        if (choice.tile.m != tile.m || choice.tile.n != tile.n) continue;
+        follow(choice, *recorded);
+        if (!recorded->split_k || *recorded->split_k == (choice.splits > 1)) return choice;
+        if (!other) other = choice;
+    }
+    if (other) return *other;
+    throw Error(fmt::format("no kernel for {} has a tile of {}x{}", name_of(question), tile.m, tile.n),
                 {"--tile", 0, ""}, "see the candidates with --autotune 20");
 }
 

@@ -45,9 +45,9 @@ std::vector<kernels::GemmChoice> candidates(const GemmQuestion& question,
                                             const models::gpu::GpuConfig& config,
                                             const kernels::GemmSurroundings& surroundings);
 
-/// The best candidate with the tile of `name`: "128x256" or a recorded kernel's name, with its slices of K
-/// and cluster where it tells them. Throws heddle::Error when the name carries no tile or no candidate has
-/// it.
+/// The best candidate with the tile of `name`: "128x256" or a recorded kernel's name; with its stages and
+/// cluster, and with slices of K or without, where it tells them and ours can be built so. Throws
+/// heddle::Error when the name carries no tile or no candidate has it.
 kernels::GemmChoice forced_choice(const GemmQuestion& question, const models::gpu::GpuConfig& config,
                                   const kernels::GemmSurroundings& surroundings, const std::string& name);
 

@@ -75,7 +75,7 @@ class Worker : public sim::JobRunner {
   public:
     Worker(const models::gpu::GpuConfig& config, const GemmTableOptions& options,
            const std::vector<GemmRow>& rows, const std::vector<Job>& jobs)
-        : timer_(config, {options.surroundings, options.sample}),
+        : timer_(config, {options.surroundings, options.sample, options.cache}),
           question_(question_of(options, {})),
           rows_(rows),
           jobs_(jobs) {}

@@ -41,6 +41,7 @@ struct GemmTableOptions {
     unsigned workers = 0;   ///< 0: one for each core
     bool simulate = true;   ///< else the closed forms alone
     bool sample = true;     ///< of each kernel as much as it takes to settle
+    bool cache = true;      ///< answers on disk
     unsigned autotune = 1;  ///< candidates that are simulated; the fastest counts
     std::function<void(double fraction, const std::string& what)> progress = [](double, const std::string&) {
     };

@@ -77,9 +77,13 @@ GeneratedKernel generate_quantise(const Fp8QuantiseSpec& spec) {
     const StridedLoop loop = elements_of(w, spec, kDivideThreads, elements,
                                          {{x, bytes_of(spec.input)}, {y, bytes_of(spec.output)}});
     emit_strided_loop(w, loop, [&](unsigned count) {
-        const std::vector<Reg> values = load_places(w, spec.input, loop, count);
+        // One element after the other: 8-bit floats are characters, which may lie anywhere, so a compiler
+        // loads nothing ahead of the store before it.
         for (unsigned i = 0; i < count; ++i) {
-            const Reg divided = w.make_f32("div.rn.f32", values[i], scale);
+            const RawVector raw = load_raw(w, "ld.global", spec.input, 1, loop.pointers[0].first,
+                                           std::int64_t{i} * loop.step * bytes_of(spec.input));
+            const Reg value = convert_raw(w, raw, ComputeType::f32)[0];
+            const Reg divided = w.make_f32("div.rn.f32", value, scale);
             store_elements(w, "st.global", spec.output, {divided}, loop.pointers[1].first,
                            std::int64_t{i} * loop.step, ComputeType::f32);
         }

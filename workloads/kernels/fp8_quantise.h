@@ -3,7 +3,8 @@
 // As libraries quantise the activations of a linear layer (TensorRT-LLM's per-tensor kernels): the scale is
 // cleared; 1,024 thread blocks of 1,024 threads find the largest magnitude, one element after the other, and
 // join by an atomic maximum of the scale's bits; 1,024 thread blocks of 256 threads divide. Loops are
-// unrolled four times, as the compiler does.
+// unrolled four times, as compilers do. quantise.h has the kernels of another library, whose scale is known
+// beforehand.
 #pragma once
 
 #include "workloads/kernels/kernel.h"

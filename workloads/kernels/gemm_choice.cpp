@@ -183,20 +183,40 @@ GemmChoice choose_gemm(const GemmShape& shape, ElementType type, const target::G
     return gemm_candidates(shape, type, target, alignment, allow_split_k).front();
 }
 
-std::optional<GemmTile> tile_from_kernel_name(const std::string& name) {
+std::optional<RecordedGemm> gemm_from_kernel_name(const std::string& name) {
     std::smatch match;
     const auto number = [&match](int i) { return static_cast<unsigned>(std::stoul(match[i].str())); };
     static const std::regex ours("(?:^|_)([0-9]{2,3})x([0-9]{2,3})x([0-9]{1,3})(?:_|$)");
+    static const std::regex nvjet(
+        "^nvjet_.*?_([0-9]{1,3})x([0-9]{1,3})_([0-9]{1,3})x([0-9]{1,2})_([0-9]{1,2})x([0-9]{1,2})_");
+    static const std::regex xmma("_tilesize([0-9]{1,3})x([0-9]{1,3})x([0-9]{1,3})(?:_|$)");
     static const std::regex stages(
         "(?:^|_)([0-9]{2,3})x([0-9]{2,3})_.*stages_([0-9]{1,3})x([0-9]{1,2})(?:_|$)");
-    static const std::regex cutlass("(?:^|_)([0-9]{2,3})x([0-9]{2,3})_([0-9]{1,3})x([0-9]{1,2})(?:_|$)");
+    static const std::regex cutlass("(?:^|_)([0-9]{1,3})x([0-9]{1,3})_([0-9]{1,3})x([0-9]{1,2})(?:_|$)");
     static const std::regex bare("gemm.*_([0-9]{2,3})x([0-9]{2,3})(?:_|$)");
-    if (std::regex_search(name, match, ours)) return GemmTile{number(1), number(2), number(3), 0, 0, 0};
-    if (std::regex_search(name, match, stages) || std::regex_search(name, match, cutlass)) {
-        return GemmTile{number(2), number(1), number(3), 0, 0, number(4)};
+    RecordedGemm gemm;
+    if (std::regex_search(name, match, ours)) {
+        gemm.tile = {number(1), number(2), number(3), 0, 0, 0};
+    } else if (std::regex_search(name, match, nvjet)) {
+        gemm.tile = {number(2), number(1), number(3), 0, 0, number(4)};
+        gemm.cluster_n = number(5);
+        gemm.cluster_m = number(6);
+        gemm.split_k = name.find("_splitK") != std::string::npos;
+    } else if (std::regex_search(name, match, xmma)) {
+        gemm.tile = {number(2), number(1), number(3), 0, 0, 0};
+    } else if (std::regex_search(name, match, stages) || std::regex_search(name, match, cutlass)) {
+        gemm.tile = {number(2), number(1), number(3), 0, 0, number(4)};
+    } else if (std::regex_search(name, match, bare)) {
+        gemm.tile = {number(2), number(1), 0, 0, 0, 0};
+    } else {
+        return std::nullopt;
     }
-    if (std::regex_search(name, match, bare)) return GemmTile{number(2), number(1), 0, 0, 0, 0};
-    return std::nullopt;
+    return gemm;
+}
+
+std::optional<GemmTile> tile_from_kernel_name(const std::string& name) {
+    const std::optional<RecordedGemm> gemm = gemm_from_kernel_name(name);
+    return gemm ? std::optional(gemm->tile) : std::nullopt;
 }
 
 }  // namespace heddle::kernels

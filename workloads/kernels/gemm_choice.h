@@ -65,10 +65,18 @@ GemmChoice choose_gemm(const GemmShape& shape, ElementType type, const target::G
 /// stages do not fit in shared memory.
 GemmTile complete_tile(unsigned m, unsigned n, unsigned k, const target::GpuTarget& target);
 
-/// The tile that a recorded kernel's name carries, or nothing: "..._128x256_64x3_..." (CUTLASS, nvjet),
-/// "..._128x64_ldg8_f2f_stages_64x4_..." (cuBLAS), "128x128x64" (ours). Libraries that think in columns write
-/// the extent along our n first; `m` and `n` here are ours. warps are left at 0 and stages at 0 when the name
-/// does not tell.
+/// What the name of a recorded kernel tells of a GEMM; `m` and `n` are ours.
+struct RecordedGemm {
+    GemmTile tile;                          ///< warps 0; k and stages 0 when the name does not tell
+    unsigned cluster_m = 0, cluster_n = 0;  ///< 0: it does not tell
+    std::optional<bool> split_k;
+};
+
+/// Or nothing, when it carries no tile: "nvjet_..._128x256_64x3_2x1_...", "..._128x256_64x3_..." (CUTLASS),
+/// "..._128x64_ldg8_f2f_stages_64x4_..." (cuBLAS), "sm90_xmma_gemm_..._tilesize128x128x64_...", "128x128x64"
+/// (ours). Libraries that think in columns write the extent along our n first.
+std::optional<RecordedGemm> gemm_from_kernel_name(const std::string& name);
+/// Its tile alone.
 std::optional<GemmTile> tile_from_kernel_name(const std::string& name);
 
 }  // namespace heddle::kernels

@@ -105,7 +105,8 @@ TEST_CASE("Times of a table do not depend on the workers, and lie near those of 
     const heddle::sim::Hardware hardware = heddle::sim::load_hardware("h100-sxm");
     std::vector<GemmRow> one = read_gemm_table(path, "us"), three = one;
     GemmTableOptions options;
-    options.surroundings = {6, true};
+    options.surroundings = {5, true};
+    options.cache = false;
     options.workers = 1;
     time_gemm_table(one, hardware, options);
     options.workers = 3;

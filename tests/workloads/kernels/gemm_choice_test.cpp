@@ -138,6 +138,17 @@ TEST_CASE("Recorded kernel names carry their tile") {
     CHECK(tile("cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_256x128_32x3_nn_align8") ==
           GemmTile{128, 256, 32, 0, 0, 3});
     CHECK(tile("nvjet_sm90_tst_128x192_64x4_1x2_h_bz_coopA_NNT") == GemmTile{192, 128, 64, 0, 0, 4});
+    CHECK(tile("nvjet_tst_64x8_64x16_4x1_v_bz_splitK_TNT") == GemmTile{8, 64, 64, 0, 0, 16});
+    CHECK(
+        tile(
+            "sm90_xmma_gemm_bf16bf16_bf16f32_f32_nt_n_tilesize64x128x64_warpgroupsize1x1x1_execute_segment_k_"
+            "off_kernel__5x_cublas") == GemmTile{128, 64, 64, 0, 0, 0});
+    const RecordedGemm decode = gemm_from_kernel_name("nvjet_tst_64x8_64x16_4x1_v_bz_splitK_TNT").value();
+    CHECK(decode.cluster_n == 4);
+    CHECK(decode.cluster_m == 1);
+    CHECK(decode.split_k == true);
+    CHECK(gemm_from_kernel_name("nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_NNN")->split_k == false);
+    CHECK_FALSE(gemm_from_kernel_name("volta_sgemm_128x64_nn")->split_k.has_value());
     CHECK(tile("volta_sgemm_128x64_nn") == GemmTile{64, 128, 0, 0, 0, 0});
     CHECK(tile("128x64x32") == GemmTile{128, 64, 32, 0, 0, 0});
     CHECK_FALSE(tile_from_kernel_name("vectorized_elementwise_kernel").has_value());

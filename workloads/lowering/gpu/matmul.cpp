@@ -132,12 +132,13 @@ Epilogue epilogue_of(const GpuProgramBuilder& b, const Product& p) {
     return epilogue;
 }
 
-/// Tile of the recorded kernel, when the trace carries one.
+/// Tile of the recorded kernel, when the trace carries one. Names of libraries that think in columns, and
+/// these are the ones that are recorded, begin with the extent along our n.
 std::optional<kernels::GemmTile> recorded_tile(const GpuProgramBuilder& b) {
     const std::vector<std::int64_t> tile = b.op().integers("tile");
     if (tile.size() != 3) return std::nullopt;
     kernels::GemmTile result;
-    unsigned* const extents[] = {&result.m, &result.n, &result.k};
+    unsigned* const extents[] = {&result.n, &result.m, &result.k};
     for (std::size_t i = 0; i < 3; ++i) {
         if (tile[i] < 8 || tile[i] > 256) return std::nullopt;
         *extents[i] = static_cast<unsigned>(tile[i]);
