@@ -1,7 +1,9 @@
 // A of a linear layer of 8-bit floats comes as bf16.
 #include <algorithm>
+#include <array>
 
 #include "sim/gemm/gemm_question.h"
+#include "workloads/kernels/elementwise.h"
 #include "workloads/kernels/fp8_quantise.h"
 #include "workloads/lowering/gpu/builder.h"
 
@@ -26,14 +28,23 @@ program::BufferId quantise_first(program::GpuProgram& program, const GemmQuestio
     const auto x = static_cast<program::BufferId>(program.buffers.size()), scale = x + 1;
     program.buffers.push_back({"x", elements * kernels::bytes_of(spec.input), {}});
     program.buffers.push_back({"scale", 4, {}});
+    program.buffers.push_back({"scale for the product", 4, {}});
     const auto pointer_x = kernels::pointer_argument("x", x),
                pointer_scale = kernels::pointer_argument("scale", scale),
                pointer_y = kernels::pointer_argument("y", kA),
                count = kernels::integer_argument("elements", elements);
-    const std::vector<program::KernelLaunch> first{
+    kernels::ElementwiseSpec cast;
+    cast.compute_capability = spec.compute_capability;
+    cast.expression = expression::parse("y0 = x0");
+    cast.inputs = {{kernels::ElementType::f32}};
+    cast.outputs = {kernels::ElementType::f32};
+    const std::array<program::KernelLaunch, kQuantiseLaunches> first{
         launch(kernels::generate_clear_scale(spec.compute_capability), 1, {pointer_scale}),
         launch(kernels::generate_amax_scale(spec), spec.ctas, {pointer_x, pointer_scale, count}),
-        launch(kernels::generate_quantise(spec), spec.ctas, {pointer_x, pointer_scale, pointer_y, count})};
+        launch(kernels::generate_quantise(spec), spec.ctas, {pointer_x, pointer_scale, pointer_y, count}),
+        launch(kernels::generate_elementwise(cast), 1,
+               {kernels::pointer_argument("x0", scale), kernels::pointer_argument("y0", scale + 1),
+                kernels::integer_argument("elements", 1)})};
     program.launches.insert(program.launches.begin(), first.begin(), first.end());
     return x;
 }

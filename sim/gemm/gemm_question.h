@@ -51,12 +51,14 @@ std::vector<kernels::GemmChoice> candidates(const GemmQuestion& question,
 kernels::GemmChoice forced_choice(const GemmQuestion& question, const models::gpu::GpuConfig& config,
                                   const kernels::GemmSurroundings& surroundings, const std::string& name);
 
-/// One kernel, or with slices of K two; before them three if A is quantised. Buffers 0, 1 and 2 are A (as the
-/// product reads it), B and D; workspaces follow.
+/// One kernel, or with slices of K two; before them kQuantiseLaunches if A is quantised. Buffers 0, 1 and 2
+/// are A (as the product reads it), B and D; workspaces follow.
 program::GpuProgram gemm_program(const GemmQuestion& question, const models::gpu::GpuConfig& config,
                                  const kernels::GemmChoice& choice);
 
-/// The launches that quantise buffer 0, put before the others; returns the buffer of what they read.
+/// The launches that quantise buffer 0, put before the others, as TensorRT-LLM's linear layer has them: the
+/// scale cleared, found, used, and converted for the product. Returns the buffer of what they read.
+inline constexpr std::size_t kQuantiseLaunches = 4;
 program::BufferId quantise_first(program::GpuProgram& program, const GemmQuestion& question);
 /// Seconds that they take, in closed form: fitted by a study of H100 times (9.5 us, and by the size of A);
 /// zero for products that do not quantise.

@@ -41,7 +41,7 @@ void keep(PlannedBuffer& planned, std::uint64_t bytes, double part) {
 /// is where its kernel left it (the plan knows).
 void place_residents(std::vector<PlannedLaunch>& plan, const program::GpuProgram& program,
                      const kernels::GemmResidency& resident, std::optional<program::BufferId> quantised) {
-    const std::size_t product = quantised ? 3 : 0;
+    const std::size_t product = quantised ? kQuantiseLaunches : 0;
     for (std::size_t i = 0; i < plan.size(); ++i) {
         for (PlannedBuffer& buffer : plan[i].buffers) {
             const std::uint64_t bytes = program.buffers[buffer.buffer].bytes;
@@ -119,7 +119,7 @@ GemmTimer::Run GemmTimer::run(const GemmQuestion& question, const kernels::GemmC
     place_residents(plan, program, resident, quantised);
     if (options_.surroundings.repeated) {
         const std::vector<PlannedBuffer> earlier = earlier_work(program, resident, config_.l2);
-        std::vector<PlannedBuffer>& first = plan[quantised ? 3 : 0].buffers;
+        std::vector<PlannedBuffer>& first = plan[quantised ? kQuantiseLaunches : 0].buffers;
         first.insert(first.begin(), earlier.begin(), earlier.end());
     }
     session_.set_clock(clock);

@@ -37,7 +37,7 @@ WgmmaLayout::WgmmaLayout(const GemmWgmmaSpec& spec) {
     row_operand = 0;
     column_operand = row_operand + tile.stages * row_bytes;
     staging = column_operand + tile.stages * column_bytes;
-    full = staging + (spec.tensor_store ? tile.consumers * kStagingBuffers * kStagingBytes : 0);
+    full = staging + (spec.tensor_store ? tile.consumers * staging_buffers(tile) * kStagingBytes : 0);
     empty = full + tile.stages * 8;
     end = empty + tile.stages * 8;
 }

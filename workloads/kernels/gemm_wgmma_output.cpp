@@ -20,7 +20,7 @@ WgmmaTensorStore::WgmmaTensorStore(PtxWriter& w, const GemmWgmmaSpec& spec, cons
     : w_(w), spec_(spec), shape_(spec), map_(map), thread_(thread) {
     barrier_ = w.make_b32("add.u32", warpgroup, 3);
     elected_ = w.make_predicate("setp.eq.u32", thread, 0);
-    const Reg area = w.make_b32("mad.lo.u32", warpgroup, kStagingBuffers * kStagingBytes, shared);
+    const Reg area = w.make_b32("mad.lo.u32", warpgroup, staging_buffers(spec.tile) * kStagingBytes, shared);
     buffers_ = w.make_b32("add.u32", area, layout.staging);
     const Reg lane = w.make_b32("and.b32", thread, 31), warp = w.make_b32("shr.u32", thread, 5);
     const unsigned line = shape_.line_bytes;
@@ -123,19 +123,20 @@ void WgmmaTensorStore::store(const WgmmaAccumulators& accumulators, const WgmmaP
     const unsigned chunks = static_cast<unsigned>(accumulators.size()) * blocks / chunk_blocks;
     const std::string dimensions = place.batch.empty() ? "2d" : "3d";
     const std::string batch = place.batch.empty() ? "" : ", " + place.batch;
+    const unsigned buffers = staging_buffers(spec_.tile);
     unsigned done = 0;
     for (unsigned fragment = 0; fragment < accumulators.size(); ++fragment) {
         for (unsigned first = 0; first < blocks; first += chunk_blocks, ++done) {
-            const unsigned buffer = done % kStagingBuffers;
+            const unsigned buffer = done % buffers;
             // The store before the last may still read the other buffer; with an odd number of chunks the
             // last tile ended in the buffer that the next begins with.
-            const bool wraps = done == 0 && chunks % kStagingBuffers != 0;
+            const bool wraps = done == 0 && chunks % buffers != 0;
             std::vector<std::vector<Reg>> chunk;
             for (unsigned block = first; block < first + chunk_blocks; ++block) {
                 const std::vector<Reg>& c = accumulators[fragment][block];
                 chunk.push_back(epilogue ? epilogue->apply(fragment, block, c) : c);
             }
-            w_.op_if(elected_, "cp.async.bulk.wait_group.read", wraps ? 0 : kStagingBuffers - 1);
+            w_.op_if(elected_, "cp.async.bulk.wait_group.read", wraps ? 0 : buffers - 1);
             barrier();
             if (bytes_of(shape_.type) == 2) {
                 write_halves(chunk, buffer);

@@ -19,7 +19,10 @@ struct WgmmaLayout {
 };
 inline constexpr unsigned kSwizzleAtom = 1024;   ///< bytes: 8 lines of 128
 inline constexpr unsigned kStagingBytes = 8192;  ///< one buffer: 64 lines of 128 bytes, or narrower ones
-inline constexpr unsigned kStagingBuffers = 2;   ///< per consumer
+/// Buffers of a consumer: with three consumers one, for another stage in their place.
+inline unsigned staging_buffers(const WgmmaTile& tile) {
+    return tile.consumers >= 3 ? 1 : 2;
+}
 
 /// How D is cut into boxes for TMA.
 struct WgmmaStore {

@@ -1,0 +1,67 @@
+// `heddle gemm --numerics`: the values of whole products on the device model.
+#include "sim/gemm/gemm_numerics.h"
+
+#include <catch2/catch.hpp>
+
+#include "isa/common/error.h"
+#include "sim/config/hardware.h"
+#include "sim/run/worker_pool.h"
+
+using namespace heddle;
+using namespace heddle::sim;
+
+namespace {
+
+class Numerics : public JobRunner {
+  public:
+    Numerics(const models::gpu::GpuConfig& config, GemmQuestion question, unsigned choice)
+        : config_(config), question_(question), choice_(choice) {}
+    std::string run(std::size_t) override {
+        return to_text(compute_gemm(question_, config_, candidates(question_, config_, {}).at(choice_)));
+    }
+
+  private:
+    const models::gpu::GpuConfig& config_;
+    GemmQuestion question_;
+    unsigned choice_;
+};
+
+GemmNumerics numerics_of(const Hardware& hardware, const GemmQuestion& question, unsigned choice = 0) {
+    GemmNumerics result;
+    run_jobs(
+        1, 1, [&] { return std::make_unique<Numerics>(hardware.gpu(), question, choice); },
+        [&](std::size_t, const std::string& text) { result = gemm_numerics_from_text(text); });
+    return result;
+}
+
+}  // namespace
+
+TEST_CASE("Products have the bits of their plan and the error of their type") {
+    const Hardware h100 = load_hardware("h100-sxm");
+    for (const char* type : {"bf16", "f16", "tf32", "fp8", "i8", "f32"}) {
+        GemmQuestion question{72, 96, 208, gemm_type_from_name(type)};
+        const GemmNumerics n = numerics_of(h100, question);
+        CAPTURE(type, n.as_planned, n.worst, n.bound);
+        CHECK(n.elements == 72 * 96);
+        CHECK(n.passed());
+        // Rounding of D, and of inputs, shows; integers are exact.
+        if (question.type == trace::ElementType::i8) {
+            CHECK(n.frobenius == 0);
+        } else {
+            CHECK(n.frobenius > 1e-9);
+            CHECK(n.frobenius < (question.type == trace::ElementType::tf32 ? 2e-3 : 4e-3));
+        }
+    }
+}
+
+TEST_CASE("Slices of K and quantised operands are computed too") {
+    const Hardware h100 = load_hardware("h100-sxm");
+    const GemmQuestion deep{8, 64, 4096};
+    REQUIRE(candidates(deep, h100.gpu(), {}).front().splits > 1);
+    CHECK(numerics_of(h100, deep).passed());
+    GemmQuestion fp8{40, 64, 272, trace::ElementType::e4m3};
+    fp8.quantise = true;
+    CHECK(numerics_of(h100, fp8).passed());
+    const GemmQuestion huge{65536, 65536, 65536};
+    CHECK_THROWS_AS(numerics_of(h100, huge), Error);
+}

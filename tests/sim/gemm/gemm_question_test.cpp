@@ -1,0 +1,71 @@
+// Which kernel: forced by the names of recorded ones.
+#include "sim/gemm/gemm_question.h"
+
+#include <catch2/catch.hpp>
+
+#include "isa/common/error.h"
+#include "sim/config/hardware.h"
+
+using namespace heddle;
+using namespace heddle::sim;
+
+namespace {
+
+kernels::GemmChoice forced(const GemmQuestion& question, const std::string& name) {
+    const Hardware h100 = load_hardware("h100-sxm");
+    return forced_choice(question, h100.gpu(), {}, name);
+}
+
+}  // namespace
+
+TEST_CASE("A recorded kernel's name gives tile, stages, cluster and slices of K") {
+    // cuBLAS thinks in columns: 128 along our n, 256 along our m.
+    const kernels::GemmChoice large = forced({4096, 4096, 4096}, "nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_NNN");
+    REQUIRE(large.wgmma);
+    CHECK(large.tile.n == 128);
+    CHECK(large.tile.m == 256);
+    CHECK(large.wgmma->cluster_n == 2);
+    CHECK(large.wgmma->cluster_m == 1);
+    CHECK(large.wgmma->stages == 4);
+    CHECK(large.splits == 1);
+
+    const kernels::GemmChoice sliced = forced({16, 512, 4096}, "nvjet_tst_64x16_64x10_1x1_v_bz_splitK_TNT");
+    CHECK(sliced.tile.m == 16);
+    CHECK(sliced.tile.n == 64);
+    CHECK(sliced.splits > 1);
+    CHECK(sliced.wgmma->stages == 10);
+    const kernels::GemmChoice whole = forced({16, 512, 4096}, "nvjet_tst_64x16_64x10_1x1_v_bz_TNT");
+    CHECK(whole.splits == 1);
+    CHECK(whole.wgmma->cluster_size() == 1);
+
+    const kernels::GemmChoice old = forced(
+        {1024, 768, 4096},
+        "sm90_xmma_gemm_bf16bf16_bf16f32_f32_nt_n_tilesize64x128x64_warpgroupsize1x1x1_execute_segment_k_"
+        "off_kernel__5x_cublas");
+    CHECK(old.tile.m == 128);
+    CHECK(old.tile.n == 64);
+
+    CHECK_THROWS_AS(forced({1024, 768, 4096}, "vectorized_elementwise_kernel"), Error);
+    CHECK_THROWS_AS(forced({1024, 768, 4096}, "72x24"), Error);
+}
+
+TEST_CASE("Types of GEMM questions") {
+    CHECK(gemm_type_from_name("fp8") == trace::ElementType::e4m3);
+    CHECK(result_type_of({1, 1, 1, trace::ElementType::e5m2}) == trace::ElementType::bf16);
+    CHECK(result_type_of({1, 1, 1, trace::ElementType::i8}) == trace::ElementType::i32);
+    const Hardware h100 = load_hardware("h100-sxm"), a100 = load_hardware("a100-sxm");
+    for (const char* type : {"fp8", "e5m2", "tf32", "i8", "bf16"}) {
+        GemmQuestion question{256, 512, 1024, gemm_type_from_name(type)};
+        CAPTURE(type);
+        const kernels::GemmChoice choice = candidates(question, h100.gpu(), {}).front();
+        REQUIRE(choice.wgmma);
+        CHECK(choice.tile.k * trace::bytes_of(question.type) == 128);
+        CHECK(gemm_program(question, h100.gpu(), choice).launches.size() == (choice.splits > 1 ? 2 : 1));
+    }
+    CHECK_THROWS_AS(check({256, 512, 1024, trace::ElementType::e4m3}, a100.gpu()), Error);
+    // wgmma reads 8-bit floats only along k.
+    CHECK_THROWS_AS(check({256, 512, 1024, trace::ElementType::e4m3, true, true}, h100.gpu()), Error);
+    GemmQuestion quantised{256, 512, 1024, trace::ElementType::bf16};
+    quantised.quantise = true;
+    CHECK_THROWS_AS(check(quantised, h100.gpu()), Error);
+}
