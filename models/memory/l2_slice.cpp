@@ -71,6 +71,7 @@ void L2Slice::reset() {
     link_in_.reset();
     misses_ = copies_under_way_ = 0;
     write_backs_ = 0;
+    write_back_ends_.clear();
     statistics_ = {};
 }
 
@@ -78,7 +79,16 @@ void L2Slice::send(MemoryRequest& request, Cycle arrival) {
     wake(inbox_.push(request, arrival, cache_.set_of(request.key)));
 }
 
+// Nobody looks at the end of a write-back but requests that found no room.
 void L2Slice::respond(MemoryRequest& request, Cycle arrival) {
+    if (request.kind == RequestKind::write_back) {
+        pool_.give_back(request);
+        auto place = write_back_ends_.end();
+        while (place != write_back_ends_.begin() && *std::prev(place) > arrival) --place;
+        write_back_ends_.insert(place, arrival);
+        if (stalled()) wake(inbox_.end_of(arrival));
+        return;
+    }
     request.returning = true;
     wake(inbox_.push(request, arrival, index_of(request) / SectoredCache::kMostWays));
 }
@@ -87,6 +97,9 @@ void L2Slice::acknowledge(Cycle) {}  // memory answers write-backs with respond(
 
 bool L2Slice::can_act(Cycle now) const {
     if (inbox_.due(now)) return true;
+    if (stalled() && inbox_.end_of(now) == now && !write_back_ends_.empty() &&
+        write_back_ends_.front() <= now)
+        return true;
     if (stalled_twins_.first != nullptr && can_serve(*stalled_twins_.first)) return true;
     return stalled_.first != nullptr && can_serve(*stalled_.first);
 }
@@ -102,9 +115,9 @@ void L2Slice::prefetch(Cycle now, unsigned stage) const {
         if (stage == 2) {
             __builtin_prefetch(&request);
             cache_.prefetch_set(arrival.hint);
-        } else if (stage == 3 && request.returning && request.kind != RequestKind::write_back) {
+        } else if (stage == 3 && request.returning) {
             __builtin_prefetch(waiting_.data() + cache_.slot(index_of(request)));
-        } else if (stage == 4 && request.returning && request.kind != RequestKind::write_back) {
+        } else if (stage == 4 && request.returning) {
             __builtin_prefetch(waiting_[cache_.slot(index_of(request))]);
         }
     }
@@ -114,24 +127,39 @@ Cycle L2Slice::tick(Cycle now) {
     const std::span<const ArrivalWindows::Arrival> arrivals = inbox_.take(now);
     for (std::size_t i = 0; i < arrivals.size();) {
         const Cycle cycle = arrivals[i].at;
+        retry_before(cycle);
+        end_write_backs(cycle);
         for (; i < arrivals.size() && arrivals[i].at == cycle; ++i)
             take(*arrivals[i].request, arrivals[i].hint, cycle);
-        if (stalled_twins_.first != nullptr) retry(stalled_twins_, cycle);
-        if (stalled_.first != nullptr) retry(stalled_, cycle);
+        retry_stalled(cycle);
     }
-    return inbox_.next(now);
+    retry_before(now + 1);
+    const Cycle next = inbox_.next(now);
+    return stalled() && !write_back_ends_.empty() ? std::min(next, inbox_.end_of(write_back_ends_.front()))
+                                                  : next;
+}
+
+void L2Slice::end_write_backs(Cycle now) {
+    for (; !write_back_ends_.empty() && write_back_ends_.front() <= now; write_back_ends_.pop_front())
+        --write_backs_;
+}
+
+void L2Slice::retry_stalled(Cycle now) {
+    if (stalled_twins_.first != nullptr) retry(stalled_twins_, now);
+    if (stalled_.first != nullptr) retry(stalled_, now);
+}
+
+/// Requests that wait for room, in the cycles before `end` in which write-backs end.
+void L2Slice::retry_before(Cycle end) {
+    while (stalled() && !write_back_ends_.empty() && write_back_ends_.front() < end) {
+        const Cycle cycle = write_back_ends_.front();
+        end_write_backs(cycle);
+        retry_stalled(cycle);
+    }
 }
 
 void L2Slice::take(MemoryRequest& request, std::uint32_t set, Cycle now) {
-    if (request.returning) {
-        if (request.kind == RequestKind::write_back) {
-            --write_backs_;
-            pool_.give_back(request);
-        } else {
-            fill(request, now);
-        }
-        return;
-    }
+    if (request.returning) return fill(request, now);
     if (request.kind == RequestKind::invalidate) return invalidate(request);
     Queue& queue = request.from_slice ? stalled_twins_ : stalled_;
     if (queue.first == nullptr && serve(request, set, now)) return;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <systemc>
 #include <vector>
 
@@ -85,6 +86,10 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     bool is_home(std::uint32_t key) const { return hash_.home_of(key) == partition_; }
     void take(MemoryRequest& request, std::uint32_t set, Cycle now);
     void retry(Queue& queue, Cycle now);
+    void retry_stalled(Cycle now);
+    void retry_before(Cycle end);
+    void end_write_backs(Cycle now);
+    bool stalled() const { return stalled_.first != nullptr || stalled_twins_.first != nullptr; }
     bool serve(MemoryRequest& request, std::uint32_t set, Cycle now);
     bool has_room(const MemoryRequest& request, bool home, SectoredCache::Index index,
                   SectoredCache::Index victim) const;
@@ -125,6 +130,7 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     BandwidthServer data_, link_out_, link_in_;
     std::uint32_t misses_ = 0, copies_under_way_ = 0;
     std::uint32_t write_backs_ = 0;
+    std::deque<Cycle> write_back_ends_;  // known ones, in order of time
     L2SliceStatistics statistics_;
 };
 
