@@ -138,9 +138,12 @@ std::vector<GemmChoice> mma_candidates(const GemmShape& shape, ElementType type,
     for (const Extents& extents : kTiles) {
         if (!worth_a_look(extents, shape, copy_elements, target)) continue;
         for (const unsigned ctas_per_sm : {1u, 2u, 3u, 4u}) {
-            // Rows of 128 bytes, so that memory is asked for whole lines; of 64 where that leaves two stages.
+            // Rows of 128 bytes, so that memory is asked for whole lines; of 64 only where one CTA on an SM
+            // has no room for three stages of the others.
             const std::optional<GemmTile> wide = staged_tile(extents.m, extents.n, 64, ctas_per_sm, target);
-            const bool narrow = shape.k <= 32 || !wide || wide->stages < 3;
+            const bool deep = wide && (wide->stages >= 3 || target.compute_capability < 80);
+            const bool narrow = shape.k <= 32 || (!deep && ctas_per_sm == 1);
+            if (!deep && !narrow) break;
             consider(extents, narrow ? 32 : 64, ctas_per_sm);
         }
     }
