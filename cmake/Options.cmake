@@ -17,9 +17,11 @@ set(CMAKE_CXX_FLAGS_RELEASE "-O2")
 # Books on everything that an SM holds, in every run (models/gpu/sm_audit.h).
 add_compile_definitions($<$<CONFIG:Debug>:HEDDLE_DEBUG_CHECKS>)
 
-# A processor of 2013 or later counts and finds bits in one instruction, which simulations do all the time. No result
-# depends on it: nothing is contracted or reassociated (below).
-option(HEDDLE_X86_64_V3 "Build for processors with AVX2 and BMI (x86-64-v3) where this one has them" ON)
+# A processor of 2013 or later counts and finds bits in one instruction, which simulations do all the time: for the models and
+# the PTX machine. No result depends on it: nothing is contracted or reassociated (below), and without its fma the NaNs stay
+# those of the C library.
+option(HEDDLE_X86_64_V3 "Build the models for processors with AVX2 and BMI (x86-64-v3) where this one has them" ON)
+set(HEDDLE_HOST_FLAGS)
 if(HEDDLE_X86_64_V3)
     include(CheckCXXSourceRuns)
     set(CMAKE_REQUIRED_FLAGS -march=x86-64-v3)
@@ -27,7 +29,7 @@ if(HEDDLE_X86_64_V3)
                           HEDDLE_HOST_IS_X86_64_V3)
     unset(CMAKE_REQUIRED_FLAGS)
     if(HEDDLE_HOST_IS_X86_64_V3)
-        add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-march=x86-64-v3>)
+        set(HEDDLE_HOST_FLAGS -march=x86-64-v3 -mno-fma)
     endif()
 endif()
 

@@ -82,7 +82,8 @@ TEST_CASE("sampling leaves out turns of a loop", "[models_gpu_sampling]") {
 }
 
 TEST_CASE("sampling leaves out tiles of a persistent product with TMA and wgmma", "[models_gpu_sampling]") {
-    const Pair pair = run_both(benchmarks::gemm_wgmma(2048, 2048, 4096, 16));
+    // How many loads join those of other SMs changes from tile to tile (docs/sampling.md).
+    const Pair pair = run_both(benchmarks::gemm_wgmma(2048, 2048, 4096, 16), 0.1);
     CHECK(pair.sampled.sampling.simulated < 0.5);
     CHECK(pair.sampled.tensor_macs == std::uint64_t{2048} * 2048 * 4096);
 }

@@ -62,7 +62,7 @@ inline RunResult sample_result() {
     result.measured_total_us = 160;
     result.utilisation = {{"dram", 0.3}, {"tensor", 0.61}};
     result.notes = {"labels are drawn from a uniform distribution"};
-    result.simulation = {1.5, 2469134, 0, 4, true, 2};
+    result.simulation = {1.5, 2469134, 0, 0, 4, true, 2};
     return result;
 }
 
