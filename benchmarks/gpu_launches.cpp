@@ -152,16 +152,13 @@ LibraryKernel gemm_mma(std::uint32_t m, std::uint32_t n, std::uint32_t k) {
         .finish();
 }
 
-LibraryKernel gemm_wgmma(std::uint32_t m, std::uint32_t n, std::uint32_t k, unsigned sms) {
-    kernels::GemmWgmmaSpec spec;
-    spec.tile = {.m = 128, .n = 256, .stages = 4, .cluster_m = 2};
-    spec.transpose_b = true;
-    spec.epilogue.output = ElementType::bf16;
-    spec.raster_log2 = kernels::choose_raster_log2(n, spec.tile.n);
+LibraryKernel gemm_wgmma_product(const kernels::GemmWgmmaSpec& spec, std::uint32_t m, std::uint32_t n,
+                                 std::uint32_t k, unsigned sms) {
     kernels::GemmProblem p;
     p.m = m;
     p.n = n;
-    p.k = p.lda = p.ldb = k;
+    p.k = p.lda = k;
+    p.ldb = spec.transpose_b ? k : n;
     p.ldd = n;
     p.a = kernels::pointer_argument("a", 0);
     p.b = kernels::pointer_argument("b", 1);
@@ -174,9 +171,9 @@ LibraryKernel gemm_wgmma(std::uint32_t m, std::uint32_t n, std::uint32_t k, unsi
     return builder.finish();
 }
 
-LibraryKernel softmax(std::uint32_t rows, std::uint32_t columns) {
+LibraryKernel softmax_rows(unsigned capability, std::uint32_t rows, std::uint32_t columns) {
     kernels::SoftmaxSpec spec;
-    spec.compute_capability = kComputeCapability;
+    spec.compute_capability = capability;
     spec.columns = columns;
     spec.vector_width = 4;
     const std::uint64_t elements = std::uint64_t{rows} * columns;
@@ -186,6 +183,19 @@ LibraryKernel softmax(std::uint32_t rows, std::uint32_t columns) {
         .integer("rows", rows)
         .integer("row_stride", columns)
         .finish();
+}
+
+LibraryKernel gemm_wgmma(std::uint32_t m, std::uint32_t n, std::uint32_t k, unsigned sms) {
+    kernels::GemmWgmmaSpec spec;
+    spec.tile = {.m = 128, .n = 256, .stages = 4, .cluster_m = 2};
+    spec.transpose_b = true;
+    spec.epilogue.output = ElementType::bf16;
+    spec.raster_log2 = kernels::choose_raster_log2(n, spec.tile.n);
+    return gemm_wgmma_product(spec, m, n, k, sms);
+}
+
+LibraryKernel softmax(std::uint32_t rows, std::uint32_t columns) {
+    return softmax_rows(kComputeCapability, rows, columns);
 }
 
 LibraryKernel copy(std::uint32_t elements) {

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "isa/ptx/execution.h"
+#include "workloads/kernels/gemm_wgmma.h"
 #include "workloads/kernels/library.h"
 
 namespace heddle::benchmarks {
@@ -20,8 +21,13 @@ kernels::LibraryKernel gemm_mma(std::uint32_t m, std::uint32_t n, std::uint32_t 
 /// bf16 through TMA and wgmma, tile 128x256, persistent, clusters of 2; A and B with k contiguous. Multiples
 /// of 8.
 kernels::LibraryKernel gemm_wgmma(std::uint32_t m, std::uint32_t n, std::uint32_t k, unsigned sms = 132);
+/// Any product through TMA and wgmma.
+kernels::LibraryKernel gemm_wgmma_product(const kernels::GemmWgmmaSpec& spec, std::uint32_t m,
+                                          std::uint32_t n, std::uint32_t k, unsigned sms);
 /// f32 rows; columns: a multiple of 4.
 kernels::LibraryKernel softmax(std::uint32_t rows, std::uint32_t columns);
+/// The same for any GPU.
+kernels::LibraryKernel softmax_rows(unsigned compute_capability, std::uint32_t rows, std::uint32_t columns);
 /// f32, four elements per thread; elements: a multiple of 4.
 kernels::LibraryKernel copy(std::uint32_t elements);
 /// Each CTA, of one thread, copies 32 KiB to shared memory `trips` times: parts of memory of its own, or

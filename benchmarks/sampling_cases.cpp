@@ -54,39 +54,6 @@ LibraryKernel gemm_mma_product(unsigned capability, const Product& p, kernels::G
         spec.type);
 }
 
-LibraryKernel gemm_wgmma_product(const kernels::GemmWgmmaSpec& spec, std::uint32_t m, std::uint32_t n,
-                                 std::uint32_t k, unsigned sms) {
-    kernels::GemmProblem p;
-    p.m = m;
-    p.n = n;
-    p.k = p.lda = k;
-    p.ldb = spec.transpose_b ? k : n;
-    p.ldd = n;
-    p.a = kernels::pointer_argument("a", 0);
-    p.b = kernels::pointer_argument("b", 1);
-    p.d = kernels::pointer_argument("d", 2);
-    const kernels::GemmWgmmaLaunch launch = kernels::gemm_wgmma_launch(spec, p, sms);
-    SampleBuilder builder("gemm wgmma", kernels::generate_gemm_wgmma(spec), launch.grid);
-    builder.input("a", spec.type, std::uint64_t{m} * k).input("b", spec.type, std::uint64_t{k} * n);
-    builder.output("d", spec.epilogue.output, std::uint64_t{m} * n);
-    builder.arguments() = launch.arguments;
-    return builder.finish();
-}
-
-LibraryKernel softmax_rows(unsigned capability, std::uint32_t rows, std::uint32_t columns) {
-    kernels::SoftmaxSpec spec;
-    spec.compute_capability = capability;
-    spec.columns = columns;
-    spec.vector_width = 4;
-    const std::uint64_t elements = std::uint64_t{rows} * columns;
-    return SampleBuilder("softmax", kernels::generate_softmax(spec), kernels::softmax_grid(spec, rows))
-        .output("y", ElementType::f32, elements)
-        .input("x", ElementType::f32, elements)
-        .integer("rows", rows)
-        .integer("row_stride", columns)
-        .finish();
-}
-
 LibraryKernel layer_norm_rows(unsigned capability, std::uint32_t rows, std::uint32_t columns) {
     kernels::LayerNormSpec spec;
     spec.compute_capability = capability;

@@ -31,9 +31,6 @@ struct Product {
 kernels::LibraryKernel gemm_simt_product(unsigned compute_capability, const Product& product);
 kernels::LibraryKernel gemm_mma_product(unsigned compute_capability, const Product& product,
                                         kernels::GemmTile tile);
-kernels::LibraryKernel gemm_wgmma_product(const kernels::GemmWgmmaSpec& spec, std::uint32_t m,
-                                          std::uint32_t n, std::uint32_t k, unsigned sms);
-kernels::LibraryKernel softmax_rows(unsigned compute_capability, std::uint32_t rows, std::uint32_t columns);
 kernels::LibraryKernel layer_norm_rows(unsigned compute_capability, std::uint32_t rows,
                                        std::uint32_t columns);
 kernels::LibraryKernel sum_of_rows(unsigned compute_capability, std::uint32_t rows, std::uint32_t columns);
