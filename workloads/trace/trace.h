@@ -148,6 +148,12 @@ struct Op {
     std::vector<OpId> dependencies;     ///< earlier ops whose results or effects this one needs
     std::optional<double> measured_us;  ///< recorded duration on real hardware
     std::string kernel_name;            ///< recorded kernel, empty when not from a recording
+    /// The queue of the device that it waits in: ops of one stream run in their order, those of different
+    /// streams beside each other as far as dependencies allow.
+    std::uint32_t stream = 0;
+    /// Recorded time that the host worked until it had launched this op, since it had launched the one before;
+    /// without the time that it waited for the device.
+    std::optional<double> host_us;
 
     /// An attribute, or the fallback when absent; heddle::Error when it has another type.
     std::int64_t integer(const std::string& key, std::int64_t fallback) const;

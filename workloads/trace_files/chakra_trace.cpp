@@ -127,6 +127,8 @@ ChakraNode node_of(const Trace& trace, const Op& op, std::uint64_t id) {
     node.attributes.push_back({"heddle.outputs", widened(op.outputs)});
     if (op.measured_us) node.attributes.push_back({"heddle.measured_us", *op.measured_us});
     if (!op.kernel_name.empty()) node.attributes.push_back({"heddle.kernel_name", op.kernel_name});
+    if (op.stream != 0) node.attributes.push_back({"heddle.stream", std::int64_t{op.stream}});
+    if (op.host_us) node.attributes.push_back({"heddle.host_us", *op.host_us});
     for (const auto& [key, value] : op.attributes) {
         ChakraAttribute attribute{attribute_prefix + key, {}};
         std::visit([&attribute](const auto& held) { attribute.value = held; }, value);
@@ -234,6 +236,13 @@ class Reader {
         for (const ChakraAttribute& attribute : node.attributes) {
             if (attribute.name == "heddle.measured_us") {
                 if (const auto* value = std::get_if<double>(&attribute.value)) op.measured_us = *value;
+            } else if (attribute.name == "heddle.host_us") {
+                if (const auto* value = std::get_if<double>(&attribute.value)) op.host_us = *value;
+            } else if (attribute.name == "heddle.stream") {
+                const auto* value = std::get_if<std::int64_t>(&attribute.value);
+                if (value == nullptr || *value < 0 || *value > std::numeric_limits<std::uint32_t>::max())
+                    fail("node " + std::to_string(node.id), "heddle.stream is no number of a stream");
+                op.stream = static_cast<std::uint32_t>(*value);
             } else if (attribute.name.starts_with(attribute_prefix)) {
                 op.attributes[attribute.name.substr(attribute_prefix.size())] =
                     read_attribute(attribute, node);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -66,6 +67,8 @@ Json op_to_json(const Trace& trace, const Op& op, bool by_name) {
     if (!op.dependencies.empty()) json["dependencies"] = op.dependencies;
     if (op.measured_us) json["measured_us"] = *op.measured_us;
     if (!op.kernel_name.empty()) json["kernel_name"] = op.kernel_name;
+    if (op.stream != 0) json["stream"] = op.stream;
+    if (op.host_us) json["host_us"] = *op.host_us;
     return json;
 }
 
@@ -208,7 +211,7 @@ class Reader {
     void read_op(const Json& json, const std::string& where) {
         expect_keys(json, where,
                     {"name", "kind", "phase", "inputs", "outputs", "attributes", "dependencies",
-                     "measured_us", "kernel_name"});
+                     "measured_us", "kernel_name", "stream", "host_us"});
         Op op;
         op.name = text(member(json, where, "name"), where + ".name");
         const std::string kind = text(member(json, where, "kind"), where + ".kind");
@@ -237,6 +240,16 @@ class Reader {
         }
         if (json.contains("measured_us")) op.measured_us = real(json["measured_us"], where + ".measured_us");
         if (json.contains("kernel_name")) op.kernel_name = text(json["kernel_name"], where + ".kernel_name");
+        if (json.contains("stream")) {
+            const std::int64_t stream = integer(json["stream"], where + ".stream");
+            if (stream < 0 || stream > std::numeric_limits<std::uint32_t>::max())
+                fail(where + ".stream", "expected a number of a stream");
+            op.stream = static_cast<std::uint32_t>(stream);
+        }
+        if (json.contains("host_us")) {
+            op.host_us = real(json["host_us"], where + ".host_us");
+            if (!(*op.host_us >= 0)) fail(where + ".host_us", "expected microseconds");
+        }
         trace_.add(std::move(op));
     }
 

@@ -6,7 +6,7 @@
 //                 "attributes": {"transpose_b": 1}, "dependencies": [0], "measured_us": 18.0, "kernel_name":
 //                 "..."}, ... ] }
 // "role" (default activation), "storage" (0), "phase" (forward), "attributes", "dependencies", "measured_us",
-// "kernel_name" may be left out. Tensors are named, or numbered from 0 where names are not unique.
+// "kernel_name", "stream" (0), "host_us" may be left out. Tensors are named, or numbered from 0 where names are not unique.
 // Dependencies are positions of earlier ops. Attributes: a number written with a point is real, otherwise an
 // integer; lists alike.
 #pragma once

@@ -30,6 +30,8 @@ inline Trace specimen() {
     matmul.attributes["reals"] = std::vector<double>{1.0, 0.1, -INFINITY};
     matmul.measured_us = 18.25;
     matmul.kernel_name = "sm90_xmma_gemm";
+    matmul.stream = 7;
+    matmul.host_us = 5.5;
     trace.add(matmul);
     Op sum;
     sum.name = "sum";
@@ -61,7 +63,8 @@ inline bool same(const Tensor& a, const Tensor& b) {
 inline bool same(const Op& a, const Op& b) {
     return a.name == b.name && a.kind == b.kind && a.phase == b.phase && a.inputs == b.inputs &&
            a.outputs == b.outputs && a.attributes == b.attributes && a.dependencies == b.dependencies &&
-           a.measured_us == b.measured_us && a.kernel_name == b.kernel_name;
+           a.measured_us == b.measured_us && a.kernel_name == b.kernel_name && a.stream == b.stream &&
+           a.host_us == b.host_us;
 }
 
 inline bool same(const Trace& a, const Trace& b) {
