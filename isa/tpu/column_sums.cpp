@@ -34,7 +34,7 @@ class FlushSubnormals {
 using Columns = float __attribute__((vector_size(32)));
 static_assert(kRowGroup == 4 && kColumnGroup == 2 * 8);
 
-__attribute__((noinline, target_clones("avx2", "default"))) void sum_products(
+__attribute__((target_clones("avx2", "default"))) void sum_products(
     const float* activations, const float* weights, std::size_t depth, std::size_t stride, float* sums) {
     for (std::size_t n = 0; n < stride; n += kColumnGroup) {
         Columns sum[kRowGroup][2] = {};

@@ -44,6 +44,9 @@ void Sm::end_of_elaboration() {
 
 void Sm::reset() {
     for (SubCore& sub_core : sub_cores_) sub_core.reset(config_.sm.scheduler, config_.load_store.queue);
+    plan_ = nullptr;
+    // Without a thread block nothing else has changed: kernels of few blocks cost few SMs.
+    if (!std::exchange(used_, false)) return;
     port_.reset();
     load_store_.reset();
     line_fetch_.reset();
@@ -59,7 +62,6 @@ void Sm::reset() {
     releases_.clear();
     ends_operation_ = side_work_ = clustered_ = false;
     drain_at_ = 0;
-    plan_ = nullptr;
     warps_.fill(WarpSlot{});
     for (WarpWork& work : work_)
         if (std::exchange(work.used, false)) work = WarpWork{};
@@ -93,17 +95,22 @@ void Sm::begin(const LaunchPlan& plan) {
     plan_ = &plan;
     clustered_ = ptx::cluster_size(*plan.launch) > 1;
     window_mask_ = std::min(plan.window, sm_window(config_, clustered_)) - 1;
-    inbox_.set_lookahead(window_mask_ + 1);
-    check_registers();
-    load_store_.begin(plan.occupancy.l1_bytes);
-    instructions_.begin(config_.instruction_cache, plan.kernel.lines, kSubCores, line_fetch_);
-    constants_.begin(config_.constant_cache, config_.instruction_cache, kSubCores, line_fetch_);
-    port_.set_window(plan.launch->access_policy_window);
-    cta_slots_.resize(plan.occupancy.ctas_per_sm);
     audit_ = plan.audit ? std::make_unique<SmAudit>(name(), config_, *plan.source) : nullptr;
     profile_.assign(plan.profile ? plan.kernel.instructions.size() : 0, {});
     watches_.assign(plan.left_out != nullptr ? kWarps : 0, {});
     for (SubCore& sub_core : sub_cores_) sub_core.set_profile(plan.profile ? profile_.data() : nullptr);
+}
+
+/// What only an SM that is given a thread block needs.
+void Sm::prepare() {
+    used_ = true;
+    inbox_.set_lookahead(window_mask_ + 1);
+    check_registers();
+    load_store_.begin(plan_->occupancy.l1_bytes);
+    instructions_.begin(config_.instruction_cache, plan_->kernel.lines, kSubCores, line_fetch_);
+    constants_.begin(config_.constant_cache, config_.instruction_cache, kSubCores, line_fetch_);
+    port_.set_window(plan_->launch->access_policy_window);
+    cta_slots_.resize(plan_->occupancy.ctas_per_sm);
 }
 
 std::uint64_t Sm::events() const {
@@ -149,6 +156,7 @@ void Sm::acknowledge(Cycle at) {
 }
 
 void Sm::start_cta(std::uint64_t index, Cycle first_instruction, ClusterPlace place) {
+    if (!used_) prepare();
     arriving_ctas_.push_back({index, first_instruction, std::move(place)});
     side_work_ = true;
     due(first_instruction);

@@ -180,6 +180,7 @@ class Sm : public Block,
     Cycle run_cycle(Cycle now);
     static void prefetch_warp(const WarpSlot& slot);
     void warps_released(std::uint32_t tag, std::uint32_t warps) override;
+    void prepare();
     void place_cta(const Arrival& arrival, Cycle now);
     unsigned choose_slot() const;
     WarpWork& work_of(unsigned warp) {
@@ -254,6 +255,7 @@ class Sm : public Block,
     unsigned resident_ctas_ = 0;
     bool loads_blocked_ = false, stores_blocked_ = false;
     bool performing_ = false;      // within tick()
+    bool used_ = true;             // since reset() a thread block has come
     bool side_work_ = false;       // one of the lists of CTAs, operations and releases may hold something
     bool clustered_ = false;       // the launch has clusters
     bool ends_operation_ = false;  // the release comes from this SM

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace heddle::models {
 namespace {
@@ -59,6 +60,7 @@ void L2Slice::end_of_elaboration() {
 
 void L2Slice::reset() {
     cache_.clear();
+    if (!std::exchange(used_, false)) return;
     // At most one line for each read, from memory and from other partitions.
     waiting_.assign(2 * std::size_t{config_.mshrs}, nullptr);
     free_slots_.clear();
@@ -76,6 +78,7 @@ void L2Slice::reset() {
 }
 
 void L2Slice::send(MemoryRequest& request, Cycle arrival) {
+    used_ = true;
     wake(inbox_.push(request, arrival, cache_.set_of(request.key)));
 }
 

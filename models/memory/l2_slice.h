@@ -131,6 +131,7 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     std::uint32_t misses_ = 0, copies_under_way_ = 0;
     std::uint32_t write_backs_ = 0;
     std::deque<Cycle> write_back_ends_;  // known ones, in order of time
+    bool used_ = true;  // a request has come since reset()
     L2SliceStatistics statistics_;
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <utility>
 
 namespace heddle::models {
 namespace {
@@ -58,6 +59,8 @@ MemoryChannel::MemoryChannel(const sc_core::sc_module_name& name, ClockDomain& c
 void MemoryChannel::reset() {
     const double rate = config_.bursts_per_second();
     const double hertz = clock().hertz();
+    if (!std::exchange(used_, false) && hertz == reset_at_hertz_) return;
+    reset_at_hertz_ = hertz;
     const DramBursts timing = in_bursts(config_.timing, rate);
     slots_per_cycle_ = static_cast<std::uint64_t>(std::llround(rate / hertz * (1u << kFraction)));
     // An idle channel with a closed row answers a read of burst_bytes after `latency`.
@@ -87,6 +90,7 @@ Cycle MemoryChannel::cycle_after(Slot slot) const {
 }
 
 void MemoryChannel::send(MemoryRequest& request, Cycle arrival) {
+    used_ = true;
     const DramAddress place = map_.locate(line_in_channel(request));
     const bool write = request.kind == RequestKind::write_back;
     if (!write) ++statistics_.reads;

@@ -102,6 +102,8 @@ class MemoryChannel : public MemoryBlock {
     std::uint64_t slots_per_cycle_ = 0;  // times 2^28
     Cycle return_latency_ = 0;           // from the end of the data to L2
     Cycle window_mask_ = 0;
+    bool used_ = true;           // a request has come since reset()
+    double reset_at_hertz_ = 0;  // of the SMs, when that was
     std::vector<Bus> buses_;
 };
 

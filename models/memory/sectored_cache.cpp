@@ -1,13 +1,16 @@
 #include "models/memory/sectored_cache.h"
 
 #include <algorithm>
+#include <bit>
+#include <utility>
 
 namespace heddle::models {
 
 void SectoredCache::resize(std::uint64_t bytes, unsigned ways, bool slots) {
     const auto sets = static_cast<std::uint32_t>(bytes / kLineBytes / ways);
-    if (sets == sets_ && ways == ways_ && slots == slots_) return clear();
-    clear_ = false;
+    clear();
+    if (sets == sets_ && ways == ways_ && slots == slots_) return;
+    if (ways != ways_ || slots != slots_) fresh_ = 0;
     ways_ = ways;
     sets_ = sets;
     slots_ = slots;
@@ -17,20 +20,25 @@ void SectoredCache::resize(std::uint64_t bytes, unsigned ways, bool slots) {
     slots_at_ = sectors_at_ + 2 * ways_;
     const std::uint32_t used = slots_at_ + (slots ? ways_ : 0);
     block_shift_ = static_cast<unsigned>(std::bit_width(std::max<std::size_t>(sizeof(Chunk), used) - 1));
-    storage_.resize((std::size_t{sets_} << block_shift_) / sizeof(Chunk));
-    clear();
+    const std::size_t chunks = (std::size_t{sets_} << block_shift_) / sizeof(Chunk);
+    if (chunks > storage_.size()) storage_.resize(chunks);
+    touched_.resize((sets_ + 63) / 64);
+    for (; fresh_ < sets_; ++fresh_) clear_set(fresh_);
 }
 
+// Most kernels are small beside the caches: what was not assigned to is as it was.
 void SectoredCache::clear() {
-    if (clear_) return;
-    clear_ = true;
-    EvictionOrder order;
-    order.reset(ways_);
-    for (std::uint32_t set = 0; set < sets_; ++set) {
-        std::fill_n(tags_of(set), ways_, kUnused);
-        order_of(set) = order;
-        std::fill_n(&sectors(set * kMostWays), ways_, Sectors{});
+    for (std::size_t word = 0; word < touched_.size(); ++word) {
+        for (std::uint64_t left = std::exchange(touched_[word], 0); left != 0; left &= left - 1)
+            clear_set(static_cast<std::uint32_t>(word * 64) +
+                      static_cast<std::uint32_t>(std::countr_zero(left)));
     }
+}
+
+void SectoredCache::clear_set(std::uint32_t set) {
+    std::fill_n(tags_of(set), ways_, kUnused);
+    order_of(set).reset(ways_);
+    std::fill_n(&sectors(set * kMostWays), ways_, Sectors{});
 }
 
 void SectoredCache::forget_oldest(unsigned ways) {

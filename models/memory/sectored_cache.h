@@ -141,7 +141,7 @@ class SectoredCache {
     /// Gives line `index` to `key`, with no sector valid.
     void assign(Index index, std::uint64_t key, EvictionPolicy policy = EvictionPolicy::none) {
         const std::uint32_t set = index / kMostWays;
-        clear_ = false;
+        touched_[set / 64] |= std::uint64_t{1} << set % 64;
         tags_of(set)[index % kMostWays] = tag_of(key);
         sectors(index) = Sectors{};
         EvictionOrder& order = order_of(set);
@@ -229,14 +229,17 @@ class SectoredCache {
         return *reinterpret_cast<const EvictionOrder*>(block_of(set) + order_at_);
     }
     void touch_hinted(Index index, EvictionPolicy policy);
+    void clear_set(std::uint32_t set);
 
     SliceHash hash_{1};
     std::uint32_t sets_ = 0, ways_ = 0;
     unsigned block_shift_ = 6;
     std::uint32_t order_at_ = 0, sectors_at_ = 0, slots_at_ = 0;  // bytes from the block's beginning
     unsigned most_last_ = ~0u;
-    bool slots_ = false, clear_ = false;  // clear_: nothing was assigned since clear()
+    bool slots_ = false;
+    std::uint32_t fresh_ = 0;  // so many blocks of storage_ were cleared in the present layout, once
     std::vector<Chunk> storage_;
+    std::vector<std::uint64_t> touched_;  // sets in which a line was assigned since clear(), one bit each
 };
 
 }  // namespace heddle::models

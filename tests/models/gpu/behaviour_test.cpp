@@ -174,6 +174,12 @@ TEST_CASE("a kernel takes the same time before and after others, and after an er
     limited.limit = 300;
     REQUIRE_THROWS_AS(mixed.bench.run(mixed.text, 64, 128, {mixed.table, mixed.out}, limited), heddle::Error);
     require_same(first, mixed.run());
+    // SMs that had no thread block are as those that had one.
+    const auto one_block = [&] { return mixed.bench.run(mixed.text, 1, 128, {mixed.table, mixed.out}); };
+    const KernelResult small = one_block();
+    require_same(small, one_block());
+    require_same(first, mixed.run());
+    require_same(small, one_block());
 }
 
 TEST_CASE("every cycle of every sub-core has one reason") {

@@ -146,3 +146,43 @@ TEST_CASE("replacement by priority, then by time: sets of every size against a l
         }
     }
 }
+
+TEST_CASE("a cache that was used and cleared or resized is as a new one") {
+    std::mt19937 random(3);
+    const auto use = [](SectoredCache& cache, unsigned seed) {
+        std::mt19937 keys(seed);
+        std::vector<SectoredCache::Index> places;
+        for (int i = 0; i < 600; ++i) {
+            const std::uint64_t key = keys() % 900;
+            const auto policy = static_cast<EvictionPolicy>(keys() % 4);
+            SectoredCache::Index index = cache.find(key);
+            if (index == SectoredCache::kNone) {
+                index = cache.victim(key);
+                cache.assign(index, key, policy);
+                cache.sectors(index).valid = 3;
+            } else {
+                cache.touch(index, policy);
+            }
+            places.push_back(index);
+        }
+        return places;
+    };
+    SectoredCache cache;
+    std::uint64_t bytes = 0;
+    unsigned ways = 0;
+    bool slots = false;
+    for (unsigned turn = 0; turn < 40; ++turn) {
+        // Sizes go up and down, layouts change; little and much of it was used before.
+        if (turn != 0 && random() % 4 == 0) {
+            cache.clear();
+        } else {
+            bytes = std::uint64_t{16} << (10 + random() % 4);
+            ways = random() % 3 == 0 ? 8 : 16;
+            slots = random() % 4 == 0;
+            cache.resize(bytes, ways, slots);
+        }
+        SectoredCache fresh(bytes, ways, slots);
+        CHECK(cache.lines() == fresh.lines());
+        CHECK(use(cache, turn) == use(fresh, turn));
+    }
+}
