@@ -23,6 +23,8 @@ struct SteeringFill {
     std::uint8_t element_bytes = 4;
     std::int64_t low = 0, high = 0;  ///< uniform_integers: low <= value < high
     std::uint64_t seed = 1;
+    /// iota: element i holds i / every % modulo; modulo 0: i / every.
+    std::uint64_t every = 1, modulo = 0;
 };
 
 /// A region of device memory that launches refer to. Addresses are chosen at run time.

@@ -20,6 +20,7 @@ std::vector<KindSummary> summarise_by_kind(const RunResult& result) {
         summary.time_us += op.time_us;
         summary.flops += op.flops;
         summary.bytes += op.bytes;
+        summary.deviation_us += op.deviation_us;
         if (op.measured_us) {
             summary.measured_us = summary.measured_us.value_or(0) + *op.measured_us;
         } else {
@@ -52,6 +53,17 @@ std::vector<KindSummary> summarise_by_kind(const RunResult& result) {
     std::stable_sort(kinds.begin(), kinds.end(),
                      [](const KindSummary& a, const KindSummary& b) { return a.time_us > b.time_us; });
     return kinds;
+}
+
+std::optional<double> weighted_error(const RunResult& result) {
+    double deviation = 0, measured = 0;
+    for (const OpSummary& op : result.ops) {
+        if (!op.measured_us || op.fidelity != Fidelity::cycle || op.phase == "communication") continue;
+        deviation += op.deviation_us;
+        measured += *op.measured_us;
+    }
+    if (measured <= 0) return std::nullopt;
+    return deviation / measured;
 }
 
 }  // namespace heddle::sim

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "sim/report/kind_summary.h"
 #include "sim/report/roofline.h"
 #include "sim/report/timeline.h"
 
@@ -124,6 +125,8 @@ std::string summary_json(const RunResult& result) {
                         {"unknown", result.coverage.unknown}};
     json["measured"] =
         result.measured_total_us ? Json{{"total_us", *result.measured_total_us}} : Json(nullptr);
+    if (const std::optional<double> error = weighted_error(result); error && result.measured_total_us)
+        json["measured"]["weighted_error"] = *error;
     if (result.numerics) json["numerics"] = numerics_json(*result.numerics);
     json["simulation"] = {{"wall_s", result.simulation.wall_s},
                           {"warp_instructions", result.simulation.warp_instructions},

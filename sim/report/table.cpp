@@ -53,8 +53,8 @@ std::string kind_table(const RunResult& result, bool measured) {
                                      "FLOP/s",  "bytes/s", "bound by", "fidelity"};
     std::vector<bool> right{false, true, true, true, true, true, false, false};
     if (measured) {
-        heading.insert(heading.begin() + 3, {"measured", "difference"});
-        right.insert(right.begin() + 3, {true, true});
+        heading.insert(heading.begin() + 3, {"measured", "difference", "error"});
+        right.insert(right.begin() + 3, {true, true, true});
     }
     std::vector<std::vector<std::string>> rows{heading};
     for (const KindSummary& kind : summarise_by_kind(result)) {
@@ -68,7 +68,8 @@ std::string kind_table(const RunResult& result, bool measured) {
                                      fidelity_mark(kind)};
         if (measured) {
             row.insert(row.begin() + 3,
-                       {measured_cell(kind.measured_us), difference_cell(kind.time_us, kind.measured_us)});
+                       {measured_cell(kind.measured_us), difference_cell(kind.time_us, kind.measured_us),
+                        kind.measured_us ? format_share(share(kind.deviation_us, *kind.measured_us)) : "-"});
         }
         rows.push_back(std::move(row));
     }
@@ -146,6 +147,10 @@ std::string times(const RunResult& result) {
         text += fmt::format("measured kernels without communication {}: the simulation differs by {}\n",
                             format_microseconds(*result.measured_total_us),
                             format_difference(result.device_busy_us, *result.measured_total_us));
+    }
+    if (const std::optional<double> error = weighted_error(result)) {
+        text += fmt::format("recorded kernels one by one, weighted with their time: mean error {}\n",
+                            format_share(*error));
     }
     return text;
 }

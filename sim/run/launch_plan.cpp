@@ -40,6 +40,8 @@ std::string key_of(const program::GpuProgram& program, const PlannedLaunch& plan
             const program::SteeringFill& fill = *buffer.steering;
             key += fmt::format(" fill {} {} {} {} {}", static_cast<int>(fill.kind), fill.element_bytes,
                                fill.low, fill.high, fill.seed);
+            if (fill.every != 1 || fill.modulo != 0)
+                key += fmt::format(" every {} modulo {}", fill.every, fill.modulo);
         }
         key += '\n';
     }
@@ -112,7 +114,8 @@ std::vector<std::byte> steering_values(const program::SteeringFill& fill, std::u
     if (fill.kind == program::SteeringFill::Kind::zeros) return data;
     const std::uint64_t range = static_cast<std::uint64_t>(std::max<std::int64_t>(1, fill.high - fill.low));
     for (std::uint64_t i = 0; (i + 1) * fill.element_bytes <= bytes; ++i) {
-        std::int64_t value = static_cast<std::int64_t>(i);
+        const std::uint64_t step = i / fill.every;
+        auto value = static_cast<std::int64_t>(fill.modulo == 0 ? step : step % fill.modulo);
         if (fill.kind == program::SteeringFill::Kind::uniform_integers) {
             value = fill.low + static_cast<std::int64_t>(random_bits(fill.seed, i) % range);
         }

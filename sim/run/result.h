@@ -47,6 +47,7 @@ struct OpSummary {
     double bytes = 0;      ///< bytes of the distinct operands, all occurrences together
     std::string bound_by;  ///< what limits it: "tensor", "dram bandwidth", "latency", ...
     Fidelity fidelity = Fidelity::cycle;
+    double deviation_us = 0;  ///< |simulated - recorded|, added up over the occurrences that were recorded
 };
 
 /// One kernel (or TPU program) in the order of the step.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <tuple>
 
@@ -178,6 +179,7 @@ void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outc
         summary.bytes += bytes;
         if (op.measured_us) {
             summary.measured_us = summary.measured_us.value_or(0) + *op.measured_us;
+            summary.deviation_us += std::abs(time_us - *op.measured_us);
         } else {
             all_measured[key] = false;
         }

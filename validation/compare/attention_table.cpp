@@ -14,6 +14,7 @@
 #include "sim/run/worker_pool.h"
 #include "workloads/kernels/attention_wgmma.h"
 #include "workloads/kernels/rotary.h"
+#include "workloads/lowering/gpu/builder.h"
 #include "workloads/lowering/gpu/gpu_lowering.h"
 #include "workloads/trace/shape.h"
 #include "workloads/trace/trace.h"
@@ -88,25 +89,41 @@ class Program {
         return std::move(program_);
     }
 
-    /// Keys lie in pages of 64 tokens, of which all are read.
+    /// Keys and values lie in pages of 64 tokens.
     program::GpuProgram attention(bool longest_first) {
-        const std::int64_t keys = std::int64_t{kernels::divide_up(s_.sequence, kPage)} * kPage;
-        const trace::Shape q{s_.batch, s_.heads, s_.sequence, s_.head_dim};
-        const trace::Shape k{s_.batch, s_.kv_heads, keys, s_.head_dim};
-        trace::Trace trace;
-        Op op;
-        op.kind = OpKind::attention;
-        op.name = "attention";
-        for (const trace::Shape& shape : {q, k, k}) op.inputs.push_back(tensor(trace, shape));
-        op.outputs.push_back(tensor(trace, q));
-        op.attributes["causal"] = std::int64_t{1};
-        op.attributes["longest_first"] = std::int64_t{longest_first};
+        const std::uint32_t per_entry = kernels::divide_up(s_.sequence, kPage);
+        const std::uint64_t rows = std::uint64_t{s_.batch} * s_.sequence * s_.heads;
         // Tokens follow one another, each with all its heads.
-        const std::int64_t row = std::int64_t{s_.heads} * s_.head_dim;
-        op.attributes["input0_strides"] = op.attributes["output0_strides"] =
-            std::vector<std::int64_t>{s_.sequence * row, s_.head_dim, row, 1};
-        trace.add(std::move(op));
-        return lowered(trace);
+        const std::uint64_t row = std::uint64_t{s_.heads} * s_.head_dim;
+        const auto tokens = [&](const std::string& name) {
+            return kernels::AttentionOperand{pointer(name, 2 * rows * s_.head_dim), row, s_.head_dim,
+                                             s_.sequence * row};
+        };
+        const std::uint64_t page = std::uint64_t{kPage} * s_.head_dim;
+        const kernels::AttentionOperand cache{pointer("cache", 2 * cache_bytes()), s_.head_dim, page,
+                                              s_.kv_heads * page};
+        kernels::AttentionProblem problem;
+        problem.batch = s_.batch;
+        problem.heads = s_.heads;
+        problem.kv_heads = s_.kv_heads;
+        problem.queries = problem.keys = s_.sequence;
+        problem.scale = 1 / std::sqrt(static_cast<float>(s_.head_dim));
+        problem.q = tokens("q");
+        problem.k = problem.v = cache;
+        problem.o = tokens("o");
+        problem.lse = pointer("log-sum-exp", 4 * rows);
+        problem.counter = index("counter of tiles", 1, 1, 1);
+        problem.pages_per_entry = per_entry;
+        problem.pages = 2 * s_.batch * per_entry;
+        problem.page_list = index("pages", problem.pages, 1, 0);
+        kernels::AttentionWgmmaSpec spec = kernels::attention_wgmma_choice(
+            kernels::ElementType::bf16, s_.head_dim, true, problem, target_.l2_bytes);
+        spec.longest_first = longest_first;
+        spec.paged = true;
+        const kernels::AttentionWgmmaLaunch launch =
+            kernels::attention_wgmma_launch(spec, problem, target_.sm_count);
+        add_launch(kernels::generate_attention_wgmma(spec), launch.grid, launch.arguments);
+        return std::move(program_);
     }
 
   private:
@@ -140,48 +157,46 @@ class Program {
         const kernels::GeneratedKernel kernel = kernels::generate_rotary(spec);
         const std::uint32_t tokens = s_.batch * s_.sequence;
         const std::uint64_t head = std::uint64_t{2} * tokens * s_.head_dim;
+        // Pages of keys and of values come from one pool, those of an entry one after the other.
+        const program::BufferId pool = pointer("cache", 2 * cache_bytes()).buffer;
         std::vector<kernels::KernelArgument> arguments{
             pointer("q", head * s_.heads),
-            pointer("k_cache", cache_bytes()),
-            pointer("v_cache", cache_bytes()),
+            kernels::pointer_argument("k_cache", pool),
+            kernels::pointer_argument("v_cache", pool),
             pointer("qkv", head * (s_.heads + 2 * s_.kv_heads) + 2 * s_.head_dim),
             pointer("angles", std::uint64_t{4} * s_.sequence * spec.rotary_dim),
             kernels::integer_argument("tokens", tokens),
             kernels::integer_argument("heads", s_.heads),
             kernels::integer_argument("kv_heads", s_.kv_heads)};
         const std::uint32_t pages = kernels::divide_up(s_.sequence, kPage);
-        arguments.push_back(index("positions", tokens, s_.sequence));
-        arguments.push_back(index("entries", tokens, s_.batch));
-        arguments.push_back(index("pages", s_.batch * pages, s_.batch * pages));
+        arguments.push_back(index("entries", tokens, s_.sequence, 0));
+        arguments.push_back(index("positions", tokens, 1, s_.sequence));
+        arguments.push_back(index("lengths", s_.batch, 1, 1));  // no token was cached before: equal ones
+        arguments.push_back(index("cache_lengths", s_.batch, 1, 1));
+        arguments.push_back(index("pages", 2 * s_.batch * pages, 1, 0));
         arguments.push_back(kernels::integer_argument("pages_per_entry", pages));
         kernels::add_divider_arguments(arguments, "heads_per_kv_head", s_.heads / s_.kv_heads);
         kernels::add_divider_arguments(arguments, "sequence", s_.sequence);
-        program::KernelLaunch launch;
-        launch.kernel =
+        add_launch(kernel, kernels::rotary_grid(spec, tokens, s_.heads, target_.sm_count), arguments);
+    }
+    void add_launch(const kernels::GeneratedKernel& kernel, const kernels::Extent3& grid,
+                    const std::vector<kernels::KernelArgument>& arguments) {
+        auto text =
             std::make_shared<const program::KernelText>(program::KernelText{kernel.text, kernel.entry});
-        const kernels::Extent3 grid = kernels::rotary_grid(spec, tokens, s_.heads);
-        launch.grid = {grid[0], grid[1], grid[2]};
-        launch.block = {kernel.block[0], kernel.block[1], kernel.block[2]};
-        const std::vector<kernels::KernelArgument> ordered = kernels::order_arguments(kernel, arguments);
-        for (std::size_t i = 0; i < ordered.size(); ++i) {
-            if (ordered[i].pointer)
-                launch.arguments.push_back(program::BufferArgument{ordered[i].buffer, 0});
-            else
-                launch.arguments.push_back(
-                    program::ScalarArgument{ordered[i].bits, kernel.parameters[i].bytes});
-        }
-        program_.launches.push_back(std::move(launch));
+        program_.launches.push_back(lowering::launch_of(kernel, std::move(text), grid, arguments));
     }
     std::uint64_t cache_bytes() const {
         return std::uint64_t{2} * s_.batch * kernels::divide_up(s_.sequence, kPage) * kPage * s_.kv_heads *
                s_.head_dim;
     }
-    /// Any values below `limit`: where they point does not matter to the time, that they are read does.
-    kernels::KernelArgument index(const std::string& name, std::uint64_t count, std::uint32_t limit) {
+    /// Element i is i / every % modulo.
+    kernels::KernelArgument index(const std::string& name, std::uint64_t count, std::uint64_t every,
+                                  std::uint64_t modulo) {
         const kernels::KernelArgument argument = pointer(name, 4 * count);
         program::SteeringFill fill;
-        fill.kind = program::SteeringFill::Kind::uniform_integers;
-        fill.high = limit;
+        fill.kind = program::SteeringFill::Kind::iota;
+        fill.every = every;
+        fill.modulo = modulo;
         program_.buffers[argument.buffer].steering = fill;
         return argument;
     }
@@ -195,11 +210,11 @@ class Program {
     program::GpuProgram program_;
 };
 
-/// One per process.
+/// One per process. Each row was repeated for long: memory is hot, as it is for the recorded GEMMs.
 class Timer {
   public:
     explicit Timer(const models::gpu::GpuConfig& config)
-        : config_(models::gpu::in_graph(config)), session_(config_) {}
+        : config_(models::gpu::in_graph(models::gpu::hot(config))), session_(config_) {}
 
     AttentionAnswer time(const Shape& shape) {
         AttentionAnswer answer;

@@ -58,7 +58,8 @@ class Writer {
           w_("attention_wgmma_" + name_of(spec.type) + "_d" + std::to_string(spec.head_dim) + "_128x" +
                  std::to_string(spec.block_n) + "_stages" + std::to_string(spec.stages) +
                  (spec.causal ? "_causal" : "") + (spec.take_turns ? "" : "_free") +
-                 (spec.longest_first ? "_longest" : "") + (spec.dropout ? "_dropout" : ""),
+                 (spec.longest_first ? "_longest" : "") + (spec.paged ? "_paged" : "") +
+                 (spec.dropout ? "_dropout" : ""),
              spec.compute_capability, 90, "wgmma") {}
 
     GeneratedKernel write() {
@@ -86,6 +87,10 @@ class Writer {
         o_ = w_.pointer_parameter("o");
         lse_ = w_.pointer_parameter("lse");
         counter_ = w_.pointer_parameter("counter");
+        if (spec_.paged) {
+            page_list_ = w_.pointer_parameter("page_list");
+            pages_per_entry_ = w_.b32_parameter("pages_per_entry");
+        }
         queries_ = w_.b32_parameter("queries");
         keys_ = w_.b32_parameter("keys");
         heads_ = w_.b32_parameter("heads");
@@ -178,6 +183,37 @@ class Writer {
         }
     }
 
+    /// A block of keys and one of values, page by page.
+    void copy_pages(const Reg& area, const Reg& first_key, const Reg& kv_head, const Reg& barrier) {
+        for (const unsigned full : {layout_.k_full, layout_.v_full})
+            w_.op("mbarrier.arrive.expect_tx.shared::cta.b64", "_", at(barrier, full), layout_.block_bytes);
+        const Reg last = w_.make_b32("shr.u32", w_.make_b32("sub.u32", keys_, 1), 6);
+        const Reg number = w_.make_b32("shr.u32", first_key, 6), place = w_.make_b32("mov.u32", area),
+                  left = w_.constant_b32(spec_.block_n / kAttentionPage);
+        const Reg list = w_.element_address(
+            page_list_, w_.make_b32("mul.lo.u32", batch_, w_.make_b32("shl.b32", pages_per_entry_, 1)), 4);
+        const std::string next = w_.new_label("produce_page");
+        w_.place(next);
+        const Reg own = w_.element_address(list, w_.make_b32("min.u32", number, last), 4);
+        const Reg k_page = w_.make_b32("ld.global.u32", at(own));
+        const Reg v_page = w_.make_b32("ld.global.u32", at(w_.element_address(own, pages_per_entry_, 4)));
+        const auto copy_page = [&](const Reg& map, const Reg& page, unsigned part, unsigned full) {
+            for (unsigned panel = 0; panel < layout_.panels; ++panel) {
+                w_.op("cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
+                      at(place, part + panel * spec_.block_n * kLine),
+                      "[" + map + ", {" + w_.constant_b32(panel * kLineElements) + ", " + w_.constant_b32(0) +
+                          ", " + kv_head + ", " + page + "}]",
+                      at(barrier, full));
+            }
+        };
+        copy_page(k_map_, k_page, layout_.k, layout_.k_full);
+        copy_page(v_map_, v_page, layout_.v, layout_.v_full);
+        w_.op("add.u32", number, number, 1);
+        w_.op("add.u32", place, place, kAttentionPage * kLine);
+        w_.op("sub.u32", left, left, 1);
+        w_.jump_if(w_.make_predicate("setp.ne.u32", left, 0), next);
+    }
+
     void produce(const std::string& end) {
         w_.jump_if(w_.make_predicate("setp.ne.u32", thread_, 0), end);
         for (const Reg& map : {q_map_, k_map_, v_map_}) w_.op("prefetch.tensormap", at(map));
@@ -209,8 +245,12 @@ class Writer {
             w_.op("mbarrier.arrive.expect_tx.shared::cta.b64", "_", at(barrier, full), layout_.block_bytes);
             copy(map, spec_.block_n, w_.make_b32("add.u32", area, place), key, kv_head, barrier, full);
         };
-        copy_block(k_map_, layout_.k_full, layout_.k);
-        copy_block(v_map_, layout_.v_full, layout_.v);
+        if (spec_.paged) {
+            copy_pages(area, key, kv_head, barrier);
+        } else {
+            copy_block(k_map_, layout_.k_full, layout_.k);
+            copy_block(v_map_, layout_.v_full, layout_.v);
+        }
         w_.op("add.u32", key, key, spec_.block_n);
         w_.op("add.u32", stage, stage, 1);
         const Reg wraps = w_.make_predicate("setp.eq.u32", stage, spec_.stages);
@@ -414,6 +454,7 @@ class Writer {
     PtxWriter w_;
     std::optional<OnlineSoftmax> softmax_;
     std::optional<AttentionDropout> dropout_;
+    Reg page_list_, pages_per_entry_;
     Reg q_map_, k_map_, v_map_, o_, lse_, counter_, queries_, keys_, heads_, tiles_, o_row_, o_head_,
         o_batch_;
     PtxWriter::Divider outer_, inner_, ratio_;
@@ -452,13 +493,17 @@ AttentionWgmmaLaunch attention_wgmma_launch(const AttentionWgmmaSpec& spec, cons
     AttentionWgmmaLaunch launch;
     std::vector<KernelArgument>& arguments = launch.arguments;
     const auto map = [&](const char* name, const AttentionOperand& operand, std::uint32_t rows,
-                         std::uint32_t heads, unsigned lines) {
-        arguments.push_back(tensor_map_argument(name, operand.memory,
-                                                operand_map(spec, operand, rows, heads, p.batch, lines)));
+                         std::uint32_t heads, std::uint32_t batch, unsigned lines) {
+        arguments.push_back(
+            tensor_map_argument(name, operand.memory, operand_map(spec, operand, rows, heads, batch, lines)));
     };
-    map("tensor_q", p.q, p.queries, p.heads, kGroupRows);
-    map("tensor_k", p.k, p.keys, p.kv_heads, spec.block_n);
-    map("tensor_v", p.v, p.keys, p.kv_heads, spec.block_n);
+    map("tensor_q", p.q, p.queries, p.heads, p.batch, kGroupRows);
+    const auto map_keys = [&](const char* name, const AttentionOperand& operand) {
+        if (!spec.paged) return map(name, operand, p.keys, p.kv_heads, p.batch, spec.block_n);
+        map(name, operand, kAttentionPage, p.kv_heads, p.pages, kAttentionPage);
+    };
+    map_keys("tensor_k", p.k);
+    map_keys("tensor_v", p.v);
     const auto pointer = [&](const char* name, KernelArgument argument) {
         argument.parameter = name;
         arguments.push_back(std::move(argument));
@@ -466,6 +511,10 @@ AttentionWgmmaLaunch attention_wgmma_launch(const AttentionWgmmaSpec& spec, cons
     pointer("o", p.o.memory);
     pointer("lse", p.lse);
     pointer("counter", p.counter);
+    if (spec.paged) {
+        pointer("page_list", p.page_list);
+        arguments.push_back(integer_argument("pages_per_entry", p.pages_per_entry));
+    }
     const std::uint32_t blocks = divide_up(p.queries, kAttentionWgmmaQueries);
     const std::uint64_t tiles = std::uint64_t{blocks} * p.heads * p.batch;
     if (tiles + sm_count >= std::uint64_t{1} << 31)

@@ -26,8 +26,14 @@ struct AttentionWgmmaSpec {
     /// work share a head's keys in L2.
     bool longest_first = true;
     bool dropout = false;
+    /// Keys and values lie in a cache of pages of kAttentionPage tokens: [pages, kv_heads, kAttentionPage,
+    /// head_dim]. Each copy of a block is one for each page, whose number is read just before, and a block
+    /// always has its whole number of pages: beyond the last one that one is read again (as fmha_v2's
+    /// load_paged_kv does). What a page holds after the last key must be finite.
+    bool paged = false;
 };
 constexpr unsigned kAttentionWgmmaQueries = 128;  ///< of a tile
+constexpr unsigned kAttentionPage = 64;           ///< tokens
 
 /// Where an operand lies: elements, all strides multiples of 8; base addresses multiples of 16 bytes.
 struct AttentionOperand {
@@ -42,6 +48,10 @@ struct AttentionProblem {
     KernelArgument counter;  ///< u32 that is 0 before the first launch; each launch leaves it 0
     double dropout = 0;
     std::uint64_t stream = 0;
+    /// Paged: u32 [batch, 2, pages_per_entry], pages of keys, then of values; k.batch and v.batch are the
+    /// distance of pages, k.row and v.row of tokens within one. `pages`: in the cache.
+    KernelArgument page_list;
+    std::uint32_t pages_per_entry = 0, pages = 0;
 };
 
 /// Throws heddle::Error for what it cannot do.

@@ -39,17 +39,28 @@ void add_wgmma(std::vector<LibraryKernel>& samples, const AttentionWgmmaSpec& sp
                std::uint32_t keys) {
     constexpr unsigned kSms = 3;
     const std::uint64_t rows = kBatch * kHeads * queries, key_rows = kBatch * kHeads * keys;
+    const std::uint32_t per_entry = divide_up(keys, kAttentionPage), pages = 2 * kBatch * per_entry;
     SampleBuilder sample("attention wgmma d" + std::to_string(spec.head_dim) + " " +
                              std::to_string(spec.block_n) + " keys" + (spec.causal ? " causal" : "") +
-                             (spec.dropout ? " dropout" : ""),
+                             (spec.paged ? " paged" : "") + (spec.dropout ? " dropout" : ""),
                          generate_attention_wgmma(spec), {1, 1, 1});
     sample.output("o", spec.type, rows * spec.head_dim).output("lse", ElementType::f32, rows);
     sample.input("q", spec.type, rows * spec.head_dim);
-    for (const char* name : {"k", "v"}) sample.input(name, spec.type, key_rows * spec.head_dim);
+    for (const char* name : {"k", "v"}) {
+        sample.input(name, spec.type,
+                     spec.paged ? std::uint64_t{pages} * kHeads * kAttentionPage * spec.head_dim
+                                : key_rows * spec.head_dim);
+    }
     sample.index("counter", ElementType::i32, 1, 1);  // 0
+    if (spec.paged) sample.index("page_list", ElementType::i32, pages, pages);
     const auto operand = [&](std::uint32_t buffer, std::uint32_t sequence) {
         return AttentionOperand{pointer_argument("", buffer), std::uint64_t{kHeads} * spec.head_dim,
                                 spec.head_dim, std::uint64_t{sequence} * kHeads * spec.head_dim};
+    };
+    const auto cached = [&](std::uint32_t buffer) {
+        return AttentionOperand{pointer_argument("", buffer), spec.head_dim,
+                                std::uint64_t{kAttentionPage} * spec.head_dim,
+                                std::uint64_t{kHeads} * kAttentionPage * spec.head_dim};
     };
     const AttentionProblem problem{kBatch,
                                    kHeads,
@@ -58,13 +69,16 @@ void add_wgmma(std::vector<LibraryKernel>& samples, const AttentionWgmmaSpec& sp
                                    keys,
                                    0.125f,
                                    operand(2, queries),
-                                   operand(3, keys),
-                                   operand(4, keys),
+                                   spec.paged ? cached(3) : operand(3, keys),
+                                   spec.paged ? cached(4) : operand(4, keys),
                                    operand(0, queries),
                                    pointer_argument("", 1),
                                    pointer_argument("", 5),
                                    0.1,
-                                   1};
+                                   1,
+                                   pointer_argument("", 6),
+                                   per_entry,
+                                   pages};
     AttentionWgmmaLaunch launch = attention_wgmma_launch(spec, problem, kSms);
     sample.arguments() = launch.arguments;
     LibraryKernel finished = sample.finish();
@@ -131,6 +145,9 @@ void add_attention_samples(std::vector<LibraryKernel>& samples, unsigned compute
         hopper.longest_first = false;
         hopper.dropout = true;
         add_wgmma(samples, hopper, 70, 90);
+        hopper.dropout = false;
+        hopper.paged = true;
+        add_wgmma(samples, hopper, 70, 200);
     }
     AttentionSpec full;
     full.compute_capability = compute_capability;

@@ -1,17 +1,21 @@
 #include "workloads/kernels/rotary.h"
 
+#include <cmath>
+
 #include "isa/common/error.h"
 
 namespace heddle::kernels {
 namespace {
 
-constexpr unsigned kThreads = 256, kElements = 8;  // of 16 bytes
+constexpr unsigned kThreads = 256, kWaveThreads = 1024;
+constexpr unsigned kElements = 8;  // of 16 bytes
 
 class Rotary {
   public:
     explicit Rotary(const RotarySpec& spec)
         : spec_(spec),
           vectors_(spec.head_dim / kElements),
+          tokens_per_cta_(kThreads / vectors_),
           half_((spec.rotary_dim == 0 ? spec.head_dim : spec.rotary_dim) / 2),
           w_("rotary_" + name_of(spec.type) + "_d" + std::to_string(spec.head_dim) +
                  (spec.rotary_dim == 0 ? "" : "_turn" + std::to_string(spec.rotary_dim)) +
@@ -20,54 +24,53 @@ class Rotary {
 
     GeneratedKernel write() {
         parameters();
-        const std::string end = w_.new_label("end");
-        w_.jump_if(w_.make_predicate("setp.ge.u32", token_, tokens_), end);
-        Reg entry, position;
-        if (spec_.paged) {
-            entry = load_index(entries_, token_);
-            position = load_index(positions_, token_);
-        } else {
-            entry = w_.divide_fast(token_, sequence_);
-            position = w_.remainder_fast(token_, entry, sequence_);
-        }
+        const std::string next = w_.new_label("tokens"), end = w_.new_label("end");
+        const Reg last_token = w_.make_b32("sub.u32", tokens_, 1);
+        const Reg step = w_.multiply_by(w_.make_b32("mov.u32", "%nctaid.x"), tokens_per_cta_);
         const Reg kv_head = w_.divide_fast(head_, ratio_);
         // Elements of the token's row: heads, key heads, value heads.
-        const Reg all = w_.make_b32("mad.lo.u32", kv_heads_, 2, heads_);
-        const Reg row = w_.make_b64("mul.wide.u32", token_, w_.multiply_by(all, spec_.head_dim));
+        const Reg row_elements =
+            w_.multiply_by(w_.make_b32("mad.lo.u32", kv_heads_, 2, heads_), spec_.head_dim);
         const Reg key_head = w_.make_b32("add.u32", heads_, kv_head);
         const Reg value_head = w_.make_b32("add.u32", key_head, kv_heads_);
         // In the same head the partner of the second half lies before it, else always after it.
         const Reg half = half_ < spec_.head_dim ? w_.make_b32("xor.b32", column_, half_)
                                                 : w_.make_b32("add.u32", column_, half_);
+        const Reg first = w_.make_predicate("setp.lt.u32", column_, half_);
+        const Reg angle = w_.make_b32("and.b32", column_, half_ - 1);
+        const Reg leads = w_.make_predicate("setp.eq.u32", w_.remainder_fast(head_, kv_head, ratio_), 0);
+        w_.place(next);
+        // The whole CTA meets at the barrier: threads without a token repeat the last one and write nothing.
+        w_.jump_if(w_.make_predicate("setp.ge.u32", first_token_, tokens_), end);
+        const Reg own = w_.make_b32("add.u32", first_token_, in_block_);
+        const Reg token = w_.make_b32("min.u32", own, last_token);
+        const Reg row = w_.make_b64("mul.wide.u32", token, row_elements);
+        const Cached place = position_of(token);
         const std::vector<Reg> q = load(row, head_, column_), k = load(row, key_head, column_),
                                v = load(row, value_head, column_), q_pair = load(row, head_, half),
                                k_pair = load(row, key_head, half);
-        const Reg first = w_.make_predicate("setp.lt.u32", column_, half_);
-        const Reg angle = w_.make_b32("and.b32", column_, half_ - 1);
-        const Reg angle_row = w_.make_b32("mad.lo.u32", position, half_, angle);
-        const Reg angles = w_.element_address(angles_, angle_row, 8);
+        const Reg angles =
+            w_.element_address(angles_, w_.make_b32("mad.lo.u32", place.position, half_, angle), 8);
         std::vector<Reg> cosine, sine;
         for (unsigned e = 0; e < kElements; ++e) {
             const std::vector<Reg> pair = w_.f32s(2);
-            w_.op("ld.global.nc.v2.f32", vector_of(pair), at(angles, e * 8));
+            w_.op("ld.global.v2.f32", vector_of(pair), at(angles, e * 8));
             cosine.push_back(pair[0]);
             sine.push_back(w_.make_f32("selp.f32", w_.make_f32("neg.f32", pair[1]), pair[1], first));
         }
-        const Reg q_place = w_.make_b32("mad.lo.u32", token_, heads_, head_);
-        store(q_, w_.make_b64("mul.wide.u32", q_place, spec_.head_dim), turned(q, q_pair, cosine, sine), {});
-        const Reg leads = w_.make_predicate("setp.eq.u32", w_.remainder_fast(head_, kv_head, ratio_), 0);
-        Reg outer = entry, extent = sequence_.divisor, inner = position;
-        if (spec_.paged) {
-            const Reg number = w_.divide_by(position, kRotaryPage);
-            outer = load_index(pages_, w_.make_b32("mad.lo.u32", entry, pages_per_entry_, number));
-            extent = w_.constant_b32(kRotaryPage);
-            inner = w_.remainder_by(position, kRotaryPage);
-        }
-        const Reg plane = w_.make_b32("mad.lo.u32", outer, kv_heads_, kv_head);
-        const Reg line = w_.make_b64("mad.wide.u32", plane, extent, w_.make_b64("cvt.u64.u32", inner));
-        const Reg cache = w_.make_b64("mul.lo.u64", line, spec_.head_dim);
-        store(k_, cache, turned(k, k_pair, cosine, sine), leads);
-        store(v_, cache, v, leads);
+        const std::vector<Reg> new_q = turned(q, q_pair, cosine, sine),
+                               new_k = turned(k, k_pair, cosine, sine);
+        const Reg key_line = cache_line(place, kv_head, 0), value_line = cache_line(place, kv_head, 1);
+        // In place, what a pair needs must have been read before it is written.
+        w_.cta_barrier();
+        const Reg valid = w_.make_predicate("setp.lt.u32", own, tokens_);
+        const Reg q_place = w_.make_b32("mad.lo.u32", token, heads_, head_);
+        store(q_, w_.make_b64("mul.wide.u32", q_place, spec_.head_dim), new_q, valid);
+        const Reg writes = w_.make_predicate("and.pred", valid, leads);
+        store(k_, key_line, new_k, writes);
+        store(v_, value_line, v, writes);
+        w_.op("add.u32", first_token_, first_token_, step);
+        w_.jump(next);
         w_.place(end);
         return w_.finish({kThreads, 1, 1});
     }
@@ -85,28 +88,58 @@ class Rotary {
         ratio_ = w_.divider_parameter("heads_per_kv_head");
         sequence_ = w_.divider_parameter("sequence");
         if (spec_.paged) {
-            positions_ = w_.pointer_parameter("positions");
             entries_ = w_.pointer_parameter("entries");
+            positions_ = w_.pointer_parameter("positions");
+            lengths_ = w_.pointer_parameter("lengths");
+            cache_lengths_ = w_.pointer_parameter("cache_lengths");
             pages_ = w_.pointer_parameter("pages");
             pages_per_entry_ = w_.b32_parameter("pages_per_entry");
         }
         const Reg tid = w_.tid();
         column_ = w_.multiply_by(w_.remainder_by(tid, vectors_), kElements);
-        const Reg in_block = w_.divide_by(tid, vectors_);
-        token_ = w_.make_b32("mad.lo.u32", w_.cta_x(), kThreads / vectors_, in_block);
+        in_block_ = w_.divide_by(tid, vectors_);
+        first_token_ = w_.multiply_by(w_.cta_x(), tokens_per_cta_);
         head_ = w_.cta_y();
     }
     Reg load_index(const Reg& base, const Reg& index) {
         const Reg value = w_.b32();
-        w_.op("ld.global.nc.b32", value, at(w_.element_address(base, index, 4)));
+        w_.op("ld.global.b32", value, at(w_.element_address(base, index, 4)));
         return value;
+    }
+
+    /// Where a token belongs: entry of the batch, position in it.
+    struct Cached {
+        Reg entry, position;
+    };
+    Cached position_of(const Reg& token) {
+        if (!spec_.paged) {
+            const Reg entry = w_.divide_fast(token, sequence_);
+            return {entry, w_.remainder_fast(token, entry, sequence_)};
+        }
+        const Reg entry = load_index(entries_, token), position = load_index(positions_, token);
+        const Reg cached = load_index(cache_lengths_, entry), length = load_index(lengths_, entry);
+        return {entry, w_.make_b32("add.u32", w_.make_b32("sub.u32", cached, length), position)};
+    }
+    /// The first element of a position's line in the cache of keys (0) or values (1).
+    Reg cache_line(const Cached& place, const Reg& kv_head, unsigned values) {
+        Reg outer = place.entry, extent = sequence_.divisor, inner = place.position;
+        if (spec_.paged) {
+            const Reg list = w_.make_b32("mad.lo.u32", place.entry, 2, values);
+            const Reg number = w_.divide_by(place.position, kRotaryPage);
+            outer = load_index(pages_, w_.make_b32("mad.lo.u32", list, pages_per_entry_, number));
+            extent = w_.constant_b32(kRotaryPage);
+            inner = w_.remainder_by(place.position, kRotaryPage);
+        }
+        const Reg plane = w_.make_b32("mad.lo.u32", outer, kv_heads_, kv_head);
+        const Reg line = w_.make_b64("mad.wide.u32", plane, extent, w_.make_b64("cvt.u64.u32", inner));
+        return w_.make_b64("mul.lo.u64", line, spec_.head_dim);
     }
     std::vector<Reg> load(const Reg& row, const Reg& head, const Reg& column) {
         const Reg element = w_.make_b32("mad.lo.u32", head, spec_.head_dim, column);
         const Reg place = w_.make_b64("add.s64", row, w_.make_b64("cvt.u64.u32", element));
         const std::vector<Reg> words = w_.b32s(4);
         const Reg address = w_.make_b64("add.s64", qkv_, w_.make_b64("shl.b64", place, 1));
-        w_.op("ld.global.nc.v4.b32", vector_of(words), at(address));
+        w_.op("ld.global.v4.b32", vector_of(words), at(address));
         return words;
     }
     std::vector<Reg> turned(const std::vector<Reg>& own, const std::vector<Reg>& pair,
@@ -127,18 +160,14 @@ class Rotary {
     void store(const Reg& base, const Reg& elements, const std::vector<Reg>& words, const Reg& guard) {
         const Reg place = w_.make_b64("add.s64", elements, w_.make_b64("cvt.u64.u32", column_));
         const Reg address = w_.make_b64("add.s64", base, w_.make_b64("shl.b64", place, 1));
-        if (guard.empty()) {
-            w_.op("st.global.v4.b32", at(address), vector_of(words));
-        } else {
-            w_.op_if(guard, "st.global.v4.b32", at(address), vector_of(words));
-        }
+        w_.op_if(guard, "st.global.v4.b32", at(address), vector_of(words));
     }
 
     const RotarySpec& spec_;
-    unsigned vectors_, half_;
+    unsigned vectors_, tokens_per_cta_, half_;
     PtxWriter w_;
-    Reg q_, k_, v_, qkv_, angles_, tokens_, heads_, kv_heads_, column_, token_, head_;
-    Reg positions_, entries_, pages_, pages_per_entry_;
+    Reg q_, k_, v_, qkv_, angles_, tokens_, heads_, kv_heads_, column_, in_block_, first_token_, head_;
+    Reg entries_, positions_, lengths_, cache_lengths_, pages_, pages_per_entry_;
     PtxWriter::Divider ratio_, sequence_;
 };
 
@@ -156,8 +185,20 @@ GeneratedKernel generate_rotary(const RotarySpec& spec) {
     return Rotary(spec).write();
 }
 
-Extent3 rotary_grid(const RotarySpec& spec, std::uint32_t tokens, std::uint32_t heads) {
-    return {divide_up(tokens, kThreads / (spec.head_dim / kElements)), heads, 1};
+/// As TensorRT-LLM's calGridSizeWithBestEfficiency: the first number of CTAs whose last wave is the fullest.
+Extent3 rotary_grid(const RotarySpec& spec, std::uint32_t tokens, std::uint32_t heads, unsigned sm_count) {
+    const std::uint32_t needed = divide_up(tokens, kThreads / (spec.head_dim / kElements));
+    const auto wave = static_cast<float>(kWaveThreads / kThreads * sm_count);
+    float best = 0;
+    std::uint32_t chosen = 1;
+    for (std::uint32_t x = 1; x <= needed && best < 1; ++x) {
+        const float waves = static_cast<float>(x) * static_cast<float>(heads) / wave;
+        const float filled = waves / std::ceil(waves);
+        if (filled <= best) continue;
+        best = filled;
+        chosen = x;
+    }
+    return {chosen, heads, 1};
 }
 
 }  // namespace heddle::kernels

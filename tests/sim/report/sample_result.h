@@ -17,9 +17,9 @@ inline RunResult sample_result() {
     result.ops = {
         // 2 x 4096^3 x 2 = 274.9 GFLOP in 100 us: 2.749 PFLOP/s. Made up, so that the arithmetic is easy.
         {"matmul 4096x4096x4096 bf16", "matmul", "forward", 2, 100, 90.0, 274877906944.0, 2e8, "tensor",
-         Fidelity::cycle},
+         Fidelity::cycle, 14},
         {"matmul 1x4096x4096 bf16", "matmul", "backward", 1, 50, 60.0, 33554432.0, 1e8, "dram bandwidth",
-         Fidelity::cycle},
+         Fidelity::cycle, 10},
         {"relu <4096> & \"more\"", "elementwise", "forward", 3, 30, std::nullopt, 0, 6e7, "dram bandwidth",
          Fidelity::estimated},
         {"all-reduce", "collective", "communication", 1, 20, 20.0, 0, 4e6, "recorded", Fidelity::unknown},

@@ -78,11 +78,13 @@ TEST_CASE("the table shows rates, shares and the measured time") {
           "step time 200 us = device busy 170 us + gaps between kernels 10.0 us + communication 20.0 us");
     // 274.9 GFLOP in 150 us is 1.83 PFLOP/s; 0.3 GB in 150 us is 2 TB/s; 150 us of 200 us are 75 %.
     CHECK(line_of(text, "matmul ") ==
-          "matmul 3 150 us 150 us +0.0 % 75.0 % 1.83 PFLOP/s 2.00 TB/s tensor cycle");
+          "matmul 3 150 us 150 us +0.0 % 16.0 % 75.0 % 1.83 PFLOP/s 2.00 TB/s tensor cycle");
     CHECK(line_of(text, "elementwise") ==
-          "elementwise 3 30.0 us - - 15.0 % - 2.00 TB/s dram bandwidth estimated");
+          "elementwise 3 30.0 us - - - 15.0 % - 2.00 TB/s dram bandwidth estimated");
     CHECK(line_of(text, "measured kernels") ==
           "measured kernels without communication 160 us: the simulation differs by +6.2 %");
+    CHECK(line_of(text, "recorded kernels") ==
+          "recorded kernels one by one, weighted with their time: mean error 16.0 %");
     CHECK(line_of(text, "matmul 4096") ==
           "matmul 4096x4096x4096 bf16 forward 2 100 us 90.0 us +11.1 % 50.0 % tensor");
     CHECK(line_of(text, "utilisation") == "utilisation: dram 30.0 %, tensor 61.0 %");

@@ -76,3 +76,14 @@ TEST_CASE("steering values are integers in their range, and always the same") {
     fill.seed = 2;
     CHECK(a != steering_values(fill, 8 * 1000));
 }
+
+TEST_CASE("counting steering values repeat as told") {
+    program::SteeringFill fill;
+    fill.kind = program::SteeringFill::Kind::iota;
+    fill.every = 3;
+    fill.modulo = 2;
+    const std::vector<std::byte> bytes = steering_values(fill, 4 * 8);
+    std::vector<std::uint32_t> values(8);
+    std::memcpy(values.data(), bytes.data(), bytes.size());
+    CHECK(values == std::vector<std::uint32_t>{0, 0, 0, 1, 1, 1, 0, 0});
+}

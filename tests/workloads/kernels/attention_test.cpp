@@ -165,6 +165,31 @@ void check_forward(AttentionWgmmaSpec spec, const AttentionCase& c, unsigned sm_
     };
     const std::uint32_t o = device.add_untouched(spec.type, in.q.size());
     const std::uint32_t lse = device.add_untouched(ElementType::f32, reference.lse.size());
+    const std::uint32_t per_entry = divide_up(c.keys, kAttentionPage), pages = 2 * c.batch * per_entry;
+    std::vector<double> page_list;
+    for (std::uint32_t i = 0; i < pages; ++i) page_list.push_back((i * 7 + 3) % pages);  // 7: no divisor
+    // Keys and values in pages of one pool; what lies behind the last key is 0.
+    std::vector<double> pool(std::size_t{pages} * c.kv_heads * kAttentionPage * c.dim, 0);
+    for (std::uint32_t b = 0; b < c.batch && spec.paged; ++b) {
+        for (std::uint32_t values = 0; values < 2; ++values) {
+            for (std::uint32_t key = 0; key < c.keys; ++key) {
+                const auto page =
+                    static_cast<std::size_t>(page_list[(b * 2 + values) * per_entry + key / kAttentionPage]);
+                for (std::uint32_t h = 0; h < c.kv_heads; ++h) {
+                    for (std::uint32_t i = 0; i < c.dim; ++i) {
+                        const std::size_t from =
+                            ((std::size_t{b} * c.keys + key) * c.kv_heads + h) * c.dim + i;
+                        pool[((page * c.kv_heads + h) * kAttentionPage + key % kAttentionPage) * c.dim + i] =
+                            values == 0 ? in.k[from] : in.v[from];
+                    }
+                }
+            }
+        }
+    }
+    const auto cached = [&](std::uint32_t buffer) {
+        return AttentionOperand{pointer_argument("", buffer), c.dim, std::uint64_t{kAttentionPage} * c.dim,
+                                std::uint64_t{c.kv_heads} * kAttentionPage * c.dim};
+    };
     AttentionProblem problem{c.batch,
                              c.heads,
                              c.kv_heads,
@@ -178,7 +203,16 @@ void check_forward(AttentionWgmmaSpec spec, const AttentionCase& c, unsigned sm_
                              pointer_argument("", lse),
                              pointer_argument("", device.add(ElementType::i32, {0})),
                              c.dropout,
-                             c.stream};
+                             c.stream,
+                             {},
+                             0,
+                             0};
+    if (spec.paged) {
+        problem.k = problem.v = cached(device.add(spec.type, pool));
+        problem.page_list = pointer_argument("", device.add(ElementType::i32, page_list));
+        problem.pages_per_entry = per_entry;
+        problem.pages = pages;
+    }
     const AttentionWgmmaLaunch launch = attention_wgmma_launch(spec, problem, sm_count);
     INFO("queries " << c.queries << " keys " << c.keys << " dim " << c.dim << (c.causal ? " causal" : ""));
     for (unsigned time = 0; time < 2; ++time) {
@@ -300,6 +334,10 @@ TEST_CASE("Attention on Hopper, two warpgroups that take turns") {
         spec.block_n = 256;
         spec.longest_first = true;
         check_forward(spec, {2, 2, 1, 270, 270, 64, causal, 0.125}, 3);
+        spec.paged = true;
+        check_forward(spec, {2, 2, 1, 70, 270, 64, causal, 0.125}, 3);
+        spec.block_n = 128;
+        check_forward(spec, {2, 2, 2, 130, 130, 128, causal, 0.09}, 2);
     }
 }
 
