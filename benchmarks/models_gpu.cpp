@@ -24,13 +24,16 @@ double lines_and_levels(const models::gpu::KernelResult& result) {
            static_cast<double>(result.dram_read_bytes + result.dram_write_bytes) / 128;
 }
 
-void run(benchmark::State& state, const kernels::LibraryKernel& kernel, ptx::Mode mode) {
+void run(benchmark::State& state, const kernels::LibraryKernel& kernel, ptx::Mode mode,
+         unsigned threads = 1) {
     const PreparedLaunch launch(kernel, mode);
     models::gpu::Gpu& gpu = h100();
+    models::gpu::RunOptions options;
+    options.threads = threads;
     std::uint64_t instructions = 0, cycles = 0, activations = 0;
     double line_levels = 0;
     for (auto _ : state) {
-        const models::gpu::KernelResult result = gpu.run(launch.context());
+        const models::gpu::KernelResult result = gpu.run(launch.context(), options);
         instructions += result.warp_instructions;
         cycles += result.cycles;
         activations += result.activations;
@@ -49,6 +52,10 @@ void run(benchmark::State& state, const kernels::LibraryKernel& kernel, ptx::Mod
 
 void gpu_timing(benchmark::State& state, const kernels::LibraryKernel& kernel) {
     run(state, kernel, ptx::Mode::timing);
+}
+/// The same on four threads of the host: by the clock on the wall, unlike the others.
+void gpu_timing_4_threads(benchmark::State& state, const kernels::LibraryKernel& kernel) {
+    run(state, kernel, ptx::Mode::timing, 4);
 }
 void gpu_functional(benchmark::State& state, const kernels::LibraryKernel& kernel) {
     run(state, kernel, ptx::Mode::functional);
@@ -69,6 +76,26 @@ BENCHMARK_CAPTURE(gpu_timing, copy_8Mi, copy(8u << 20))->Unit(benchmark::kMillis
 BENCHMARK_CAPTURE(gpu_timing, bulk_load_dram, bulk_load(132, 16, false))->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(gpu_timing, bulk_load_l2, bulk_load(132, 16, true))->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(gpu_timing, ffma_loop, ffma_loop(1056, 16))->Unit(benchmark::kMillisecond);
+
+BENCHMARK_CAPTURE(gpu_timing_4_threads, gemm_simt_1536x1408x64, gemm_simt(1536, 1408, 64))
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(gpu_timing_4_threads, gemm_mma_1536x1408x1024, gemm_mma(1536, 1408, 1024))
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(gpu_timing_4_threads, gemm_wgmma_2048, gemm_wgmma(2048, 2048, 2048))
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(gpu_timing_4_threads, gemm_wgmma_8192, gemm_wgmma(8192, 8192, 8192))
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime()
+    ->Iterations(1);
+BENCHMARK_CAPTURE(gpu_timing_4_threads, softmax_4096x1024, softmax(4096, 1024))
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+BENCHMARK_CAPTURE(gpu_timing_4_threads, copy_8Mi, copy(8u << 20))
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 BENCHMARK_CAPTURE(gpu_functional, gemm_simt_1536x1408x64, gemm_simt(1536, 1408, 64))
     ->Unit(benchmark::kMillisecond);

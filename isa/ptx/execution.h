@@ -249,6 +249,8 @@ class LoadedKernel {
     /// which stores go whose values are not computed.
     std::span<const std::uint32_t> steering_reads() const;
     std::span<const std::uint32_t> skipped_writes() const;
+    /// Timing mode: values are written to global memory, where other thread blocks may read them.
+    bool steering_writes() const;
     /// The CUDA source of an instruction: "blas.cu:12 (dot(float*) inlined at blas.cu:30)"; "" when the
     /// module was compiled without -lineinfo.
     std::string describe_source(std::size_t instruction) const;

@@ -94,17 +94,12 @@ const Allocation* GlobalMemory::find(std::uint64_t address, std::uint64_t count)
         const Allocation* block = find_heap(address);
         return block != nullptr && block->contains(address, count) ? block : nullptr;
     }
-    if (last_found_ < allocations_.size() && allocations_[last_found_].contains(address, count)) {
-        return &allocations_[last_found_];
-    }
     const auto after = std::upper_bound(
         allocations_.begin(), allocations_.end(), address,
         [](std::uint64_t value, const Allocation& allocation) { return value < allocation.base; });
     if (after == allocations_.begin()) return nullptr;
     const Allocation& candidate = *(after - 1);
-    if (!candidate.contains(address, count)) return nullptr;
-    last_found_ = static_cast<std::size_t>(after - 1 - allocations_.begin());
-    return &candidate;
+    return candidate.contains(address, count) ? &candidate : nullptr;
 }
 
 Allocation* GlobalMemory::find(std::uint64_t address, std::uint64_t count) {

@@ -60,7 +60,6 @@ class GlobalMemory {
     std::uint64_t next_ = 0x7f0000000000ull;
     std::uint64_t next_heap_ = 0x7f8000000000ull;
     std::uint64_t heap_bytes_ = 0;
-    mutable std::size_t last_found_ = 0;
 };
 
 }  // namespace heddle::ptx

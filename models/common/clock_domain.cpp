@@ -1,8 +1,10 @@
 #include "models/common/clock_domain.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <string>
+#include <utility>
 
 #include "isa/common/error.h"
 
@@ -14,6 +16,23 @@ Block::Block(const sc_core::sc_module_name& name, ClockDomain& clock) : sc_modul
 
 void Block::schedule(Cycle at) {
     clock_.schedule(*this, at);
+}
+
+void Block::join_group(std::uint32_t group, std::uint32_t phase) {
+    group_ = group;
+    phase_ = phase;
+    clock_.group_count_ = std::max(clock_.group_count_, group + 1);
+}
+
+void Block::post(const Block* to, Delivery deliver, void* receiver, void* what, Cycle at) {
+    ClockDomain::Group& group = clock_.groups_[group_];
+    const ClockDomain::Post post{deliver, receiver, what, at};
+    if (to == nullptr || to->group_ == kAlone) {
+        group.posts_alone.emplace_back(index_, post);
+    } else {
+        group.posts[to->group_].push_back(post);
+        group.posted = true;
+    }
 }
 
 ClockDomain::ClockDomain(const sc_core::sc_module_name& name, double hertz) : sc_module(name), hertz_(hertz) {
@@ -45,13 +64,31 @@ void ClockDomain::schedule(Block& block, Cycle at) {
                     ", which is not after the present cycle " + std::to_string(now_));
     }
     block.due_ = at;
+    if (apart_)
+        groups_[block.group_].wakes.emplace_back(at, block.index_);
+    else
+        plan(block.index_, at);
+}
+
+void ClockDomain::plan(std::uint32_t index, Cycle at) {
     if (at < now_ + kWheelSize) {
         const std::size_t bucket = at % kWheelSize;
-        wheel_[bucket * words_ + block.index_ / 64] |= 1ull << (block.index_ % 64);
+        wheel_[bucket * words_ + index / 64] |= 1ull << (index % 64);
         bucket_used_[bucket / 64] |= 1ull << (bucket % 64);
     } else {
-        later_.emplace(at, block.index_);
+        later_.emplace(at, index);
     }
+}
+
+void ClockDomain::set_threads(unsigned threads) {
+    grouped_ = threads > 1;
+    if (grouped_ && (threads_ == nullptr || threads_->count() != threads))
+        threads_ = std::make_unique<HostThreads>(threads);
+}
+
+void ClockDomain::make_groups() {
+    groups_ = std::vector<Group>(group_count_);
+    for (Group& group : groups_) group.posts.resize(group_count_);
 }
 
 void ClockDomain::restart() {
@@ -61,6 +98,8 @@ void ClockDomain::restart() {
     wheel_.assign(kWheelSize * words_, 0);
     bucket_used_.assign(kWheelSize / 64, 0);
     later_ = {};
+    make_groups();
+    apart_ = false;
     for (Block* block : blocks_) block->due_ = kNever;
 }
 
@@ -111,6 +150,8 @@ bool ClockDomain::run_and_plan() {
     try {
         if (tick_every_cycle_) {
             run_cycle_looking_at_every_block();
+        } else if (grouped_) {
+            run_cycle_in_groups();
         } else {
             run_cycle();
         }
@@ -137,8 +178,8 @@ bool ClockDomain::run_and_plan() {
     }
 }
 
-void ClockDomain::run_cycle() {
-    running_cycle_ = true;
+// Of those that were too late for the wheel.
+void ClockDomain::take_later() {
     while (!later_.empty() && later_.top().first <= now_) {
         Block& block = *blocks_[later_.top().second];
         later_.pop();
@@ -148,7 +189,18 @@ void ClockDomain::run_cycle() {
     }
     const std::size_t bucket = now_ % kWheelSize;
     bucket_used_[bucket / 64] &= ~(1ull << (bucket % 64));
-    std::uint64_t* const words = &wheel_[bucket * words_];
+}
+
+void ClockDomain::perform(Block& block) {
+    block.due_ = kNever;
+    const Cycle next = block.tick(now_);
+    if (next != kNever) schedule(block, next);
+}
+
+void ClockDomain::run_cycle() {
+    running_cycle_ = true;
+    take_later();
+    std::uint64_t* const words = &wheel_[now_ % kWheelSize * words_];
     for (std::size_t word = 0; word < words_; ++word) {
         std::uint64_t bits = words[word];
         words[word] = 0;
@@ -161,13 +213,102 @@ void ClockDomain::run_cycle() {
             bits &= bits - 1;
             Block& block = *blocks_[word * 64 + bit];
             if (block.due_ != now_) continue;  // it was woken earlier in the meantime, and has run
-            block.due_ = kNever;
             ++activations_;
-            const Cycle next = block.tick(now_);
-            if (next != kNever) schedule(block, next);
+            perform(block);
         }
     }
     running_cycle_ = false;
+}
+
+void ClockDomain::run_cycle_in_groups() {
+    running_cycle_ = true;
+    take_later();
+    std::uint64_t* const words = &wheel_[now_ % kWheelSize * words_];
+    for (std::size_t word = 0; word < words_; ++word) {
+        for (std::uint64_t bits = std::exchange(words[word], 0); bits != 0; bits &= bits - 1) {
+            Block& block = *blocks_[word * 64 + static_cast<std::size_t>(std::countr_zero(bits))];
+            if (block.due_ != now_) continue;
+            const bool alone = block.group_ == Block::kAlone;
+            if (!gathered_.empty() && (alone || block.phase_ != gathered_.back()->phase_)) perform_gathered();
+            if (alone) {
+                ++activations_;
+                perform(block);
+            } else {
+                gathered_.push_back(&block);
+            }
+        }
+    }
+    perform_gathered();
+    running_cycle_ = false;
+}
+
+void ClockDomain::perform_gathered() {
+    constexpr std::size_t kWorthwhile = 8;  // blocks for which threads are called together
+    if (gathered_.size() >= kWorthwhile) return perform_apart();
+    activations_ += gathered_.size();
+    for (unsigned stage = 0; stage < Block::kPrefetchStages; ++stage)
+        for (const Block* block : gathered_) block->prefetch(now_, stage);
+    for (Block* block : gathered_) perform(*block);
+    gathered_.clear();
+}
+
+void ClockDomain::perform_apart() {
+    for (Block* block : gathered_) groups_[block->group_].due.push_back(block);
+    activations_ += gathered_.size();
+    gathered_.clear();
+    apart_ = true;
+    const auto performing = [this](unsigned group) { perform_group(groups_[group]); };
+    const auto delivering = [this](unsigned group) { deliver_to(group); };
+    threads_->run(group_count_, performing);
+    rethrow_failure();
+    if (std::any_of(groups_.begin(), groups_.end(), [](const Group& group) { return group.posted; }))
+        threads_->run(group_count_, delivering);
+    apart_ = false;
+    posts_alone_.clear();
+    for (Group& group : groups_) {
+        for (const auto& [at, index] : group.wakes) plan(index, at);
+        group.wakes.clear();
+        group.posted = false;
+        posts_alone_.insert(posts_alone_.end(), group.posts_alone.begin(), group.posts_alone.end());
+        group.posts_alone.clear();
+    }
+    std::stable_sort(posts_alone_.begin(), posts_alone_.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
+    for (const auto& [sender, post] : posts_alone_) post.deliver(post.receiver, post.what, post.at);
+}
+
+// Of several failures one thread would have met that of the first block.
+void ClockDomain::rethrow_failure() {
+    const Group* first = nullptr;
+    for (const Group& group : groups_)
+        if (group.failure && (first == nullptr || group.failed < first->failed)) first = &group;
+    if (first == nullptr) return;
+    apart_ = false;
+    std::rethrow_exception(first->failure);
+}
+
+void ClockDomain::perform_group(Group& group) {
+    std::uint32_t index = 0;
+    try {
+        for (unsigned stage = 0; stage < Block::kPrefetchStages; ++stage)
+            for (const Block* block : group.due) block->prefetch(now_, stage);
+        for (Block* block : group.due) {
+            index = block->index_;
+            perform(*block);
+        }
+        group.due.clear();
+    } catch (...) {
+        group.failure = std::current_exception();
+        group.failed = index;
+    }
+}
+
+void ClockDomain::deliver_to(std::uint32_t receiver) {
+    for (Group& sender : groups_) {
+        std::vector<Post>& posts = sender.posts[receiver];
+        for (const Post& post : posts) post.deliver(post.receiver, post.what, post.at);
+        posts.clear();
+    }
 }
 
 void ClockDomain::run_cycle_looking_at_every_block() {
@@ -185,10 +326,8 @@ void ClockDomain::run_cycle_looking_at_every_block() {
                         (block->due_ == kNever ? std::string("never") : std::to_string(block->due_)));
         }
         if (!due && !able) continue;
-        block->due_ = kNever;
         ++activations_;
-        const Cycle next = block->tick(now_);
-        if (next != kNever) schedule(*block, next);
+        perform(*block);
     }
     running_cycle_ = false;
 }

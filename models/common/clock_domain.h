@@ -4,12 +4,14 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <queue>
 #include <string>
 #include <systemc>
 #include <vector>
 
 #include "models/common/cycle.h"
+#include "models/common/host_threads.h"
 
 namespace heddle::models {
 
@@ -27,6 +29,11 @@ class ClockDomain;
 ///  - can_act() recomputes from the block's state alone, never from a stored wake-up time, whether tick() in
 ///  this cycle
 ///    would change anything.
+///
+/// Several threads of the host may share the blocks of a cycle. What belongs together is a group: its blocks
+/// may call one another and are performed by one thread, in their order. Whatever else they do to other
+/// blocks goes through post(). What one block of the group tells it and what is posted to it come in either
+/// order, so they may not share a queue in which that matters. The result is that of one thread, bit for bit.
 class Block : public sc_core::sc_module {
   public:
     Block(const sc_core::sc_module_name& name, ClockDomain& clock);
@@ -48,11 +55,27 @@ class Block : public sc_core::sc_module {
         if (at < due_) schedule(at);
     }
 
+    /// Puts it into group `group` (0, 1, ...). In a cycle, blocks of a later `phase` come after all of an
+    /// earlier one have been performed and what they posted has been delivered. Blocks without a group are
+    /// performed while no other is. Before the first run.
+    void join_group(std::uint32_t group, std::uint32_t phase);
+    std::uint32_t group() const { return group_; }
+    static constexpr std::uint32_t kAlone = ~std::uint32_t{0};
+
+    /// Something that a block tells another: `deliver(receiver, what, at)`.
+    using Delivery = void (*)(void* receiver, void* what, Cycle at);
+    /// Has it delivered when all groups have performed the cycle's blocks, in the order of the groups and,
+    /// from one group, in the order of posting; to blocks without a group in the order of the senders. So of
+    /// the blocks that post, those of a later group must have been made later. Only while groups are apart,
+    /// see ClockDomain. `to` may be nullptr: no block.
+    void post(const Block* to, Delivery deliver, void* receiver, void* what, Cycle at);
+
   private:
     void schedule(Cycle at);
     friend class ClockDomain;
     ClockDomain& clock_;
     std::uint32_t index_ = 0;
+    std::uint32_t group_ = kAlone, phase_ = 0;
     Cycle due_ = kNever;
 };
 
@@ -72,6 +95,12 @@ class ClockDomain : public sc_core::sc_module {
     /// Ignore stored wake-up times: look at every block in every cycle, and fail when one could have acted
     /// earlier than it was due. The cycle counts must be the same.
     void set_tick_every_cycle(bool enabled) { tick_every_cycle_ = enabled; }
+
+    /// Threads of the host that perform the groups of blocks, the caller's among them; 1 at first.
+    /// Only between runs. Changes no result.
+    void set_threads(unsigned threads);
+    /// Several threads are performing groups: blocks of different groups may not call one another.
+    bool apart() const { return apart_; }
 
     /// Starts counting at cycle 0 with no block due. Call reset() of the blocks yourself.
     void restart();
@@ -93,12 +122,41 @@ class ClockDomain : public sc_core::sc_module {
     static constexpr std::size_t kWheelSize =
         1024;  // cycles ahead that the wheel covers; later ones wait in a heap
 
+    using Later = std::pair<Cycle, std::uint32_t>;
+    struct Post {
+        Block::Delivery deliver;
+        void* receiver;
+        void* what;
+        Cycle at;
+    };
+    // What the thread that performs a group writes.
+    struct alignas(64) Group {
+        std::vector<Block*> due;               // in the present cycle
+        std::vector<std::vector<Post>> posts;  // by receiving group
+        std::vector<std::pair<std::uint32_t, Post>>
+            posts_alone;           // with the sender, to blocks without a group
+        std::vector<Later> wakes;  // of its blocks
+        bool posted = false;       // something to another group
+        std::exception_ptr failure;
+        std::uint32_t failed = 0;  // the block that threw it
+    };
+
     void enroll(Block& block);
     void schedule(Block& block, Cycle at);
+    void plan(std::uint32_t index, Cycle at);
+    void make_groups();
     void process();
     /// Runs the present cycle and plans the next; false: there is none.
     bool run_and_plan();
     void run_cycle();
+    void take_later();
+    void run_cycle_in_groups();
+    void perform(Block& block);
+    void perform_gathered();
+    void perform_apart();
+    void perform_group(Group& group);
+    void rethrow_failure();
+    void deliver_to(std::uint32_t group);
     void run_cycle_looking_at_every_block();
     Cycle next_due() const;
 
@@ -115,11 +173,18 @@ class ClockDomain : public sc_core::sc_module {
     std::size_t words_ = 0;                   // 64-block words per bucket
     std::vector<std::uint64_t> wheel_;        // [bucket][word]: blocks due in that cycle
     std::vector<std::uint64_t> bucket_used_;  // one bit per bucket
-    using Later = std::pair<Cycle, std::uint32_t>;
     std::priority_queue<Later, std::vector<Later>, std::greater<>> later_;
     sc_core::sc_event go_;
     sc_core::sc_time run_start_;
     std::exception_ptr failure_;
+
+    std::uint32_t group_count_ = 0;
+    std::vector<Group> groups_;
+    std::unique_ptr<HostThreads> threads_;  // made when first needed
+    std::vector<Block*> gathered_;          // of one phase of the present cycle
+    std::vector<std::pair<std::uint32_t, Post>> posts_alone_;
+    bool grouped_ = false;
+    bool apart_ = false;
 };
 
 }  // namespace heddle::models

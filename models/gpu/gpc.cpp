@@ -41,7 +41,7 @@ Gpc::Gpc(const sc_core::sc_module_name& name, ClockDomain& clock, const GpuConfi
 void Gpc::end_of_elaboration() {
     slices_.clear();
     sms_.clear();
-    for (int i = 0; i < slices.size(); ++i) slices_.push_back(slices[i]);
+    for (int i = 0; i < slices.size(); ++i) slices_.emplace_back(slices[i]);
     for (int i = 0; i < sms.size(); ++i) sms_.push_back(sms[i]);
 }
 
@@ -107,7 +107,7 @@ void Gpc::pass_on(MemoryRequest& request, std::uint32_t set, Cycle leave) {
         request.crosses = true;
         arrival += link_latency_;
     }
-    slices_[hash_.slice(place.position, partition)]->send(request, arrival);
+    slices_[hash_.slice(place.position, partition)].send(*this, request, arrival);
 }
 
 /// True: the load is answered together with one under way. False: it goes to L2, and others may join it.

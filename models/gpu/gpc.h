@@ -90,7 +90,7 @@ class Gpc : public Block, public CrossbarInterface, public ResponseInterface {
         link_latency_;  // SM to port, port to slice, to another partition
     const PartitionedHash hash_;
     MemoryRequestPool& pool_;
-    std::vector<RequestInterface*> slices_;
+    std::vector<Peer<RequestInterface>> slices_;
     std::vector<ResponseInterface*> sms_;
     std::vector<std::uint16_t> local_;  // by SM: its place in members_
     ArrivalWindows inbox_;              // by the cycle in which they leave the SM

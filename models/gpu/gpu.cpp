@@ -20,6 +20,14 @@ namespace {
 /// Times that a kernel in which nothing goes on is given another chance.
 constexpr unsigned kVainAttempts = 1000;
 
+/// Groups of L2 slices, and of memory channels, that threads of the host may take: a few more than threads
+/// are likely.
+constexpr std::uint32_t kMemoryGroups = 8;
+
+std::uint32_t memory_group(std::size_t position, std::size_t count) {
+    return static_cast<std::uint32_t>(position * kMemoryGroups / count);
+}
+
 GpuConfig checked(GpuConfig config) {
     config.hbm.interleave_bytes = config.l2.interleave_bytes;
     const std::vector<std::string> problems = check(config);
@@ -55,12 +63,18 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const GpuConfig& config)
     constexpr std::size_t kUsualBytes = std::size_t{192} << 20;  // of a GPU and its thread blocks
     prefer_huge_pages(kUsualBytes);
     const std::uint32_t slices_per_channel = config.l2.slices / config.hbm.channels;
+    const std::vector<std::vector<std::uint32_t>> members = members_of_gpcs(config_);
+    pools_ = std::vector<MemoryRequestPool>(members.size() + kMemoryGroups);
+    std::vector<std::size_t> gpc_of_sm(config.sm.count);
+    for (std::size_t i = 0; i < members.size(); ++i)
+        for (const std::uint32_t sm : members[i]) gpc_of_sm[sm] = i;
     sms.init(config.sm.count, [&](const char* sm_name, std::size_t i) {
-        return new Sm(sm_name, clock, config_, static_cast<std::uint32_t>(i), pool_);
+        return new Sm(sm_name, clock, config_, static_cast<std::uint32_t>(i), pools_[gpc_of_sm[i]]);
     });
     slices.init(config.l2.slices, [&](const char* slice_name, std::size_t i) {
         return new L2Slice(slice_name, clock, config_.l2, config_.crossbar.latency,
-                           static_cast<std::uint32_t>(i), config_.hbm.burst_bytes, pool_);
+                           static_cast<std::uint32_t>(i), config_.hbm.burst_bytes,
+                           pools_[members.size() + memory_group(i, config_.l2.slices)]);
     });
     make_dram();
     channels.init(config.hbm.channels, [&](const char* channel_name, std::size_t i) -> MemoryBlock* {
@@ -73,15 +87,28 @@ Gpu::Gpu(const sc_core::sc_module_name& name, const GpuConfig& config)
         scheduler.sms.bind(sm.ctas);
         sm.scheduler.bind(scheduler.reports);
     }
-    const std::vector<std::vector<std::uint32_t>> members = members_of_gpcs(config_);
     gpcs.init(members.size(), [&](const char* gpc_name, std::size_t i) {
-        return new Gpc(gpc_name, clock, config_, static_cast<std::uint32_t>(i), members[i], pool_);
+        return new Gpc(gpc_name, clock, config_, static_cast<std::uint32_t>(i), members[i], pools_[i]);
     });
     connect_memory();
+    make_groups();
     if (config.cluster.size != 0) connect_clusters();
     sampler = std::make_unique<Sampler>("sampler", clock, sms, scheduler);
     series = std::make_unique<SeriesRecorder>(
         "series", clock, sms, scheduler, gpc_layout(config.sm.count, config.sm.gpcs, config.sm.gpc_sizes));
+}
+
+// GPCs with their SMs, then slices of L2, then memory channels. Within a cycle a GPC acts after all others.
+void Gpu::make_groups() {
+    const auto gpc_count = static_cast<std::uint32_t>(gpcs.size());
+    for (std::uint32_t i = 0; i < gpc_count; ++i) {
+        gpcs[i].join_group(i, 1);
+        for (const std::uint32_t sm : gpcs[i].members()) sms[sm].join_group(i, 0);
+    }
+    for (std::size_t i = 0; i < slices.size(); ++i)
+        slices[i].join_group(gpc_count + memory_group(i, slices.size()), 0);
+    for (std::size_t i = 0; i < channels.size(); ++i)
+        channels[i].join_group(gpc_count + kMemoryGroups + memory_group(i, channels.size()), 0);
 }
 
 void Gpu::connect_memory() {
@@ -159,7 +186,7 @@ void Gpu::reset_blocks() {
     if (dram_ != nullptr) dram_->reset();
     sampler->reset();
     series->reset();
-    pool_.reset();
+    for (MemoryRequestPool& pool : pools_) pool.reset();
 }
 
 KernelSummary Gpu::tally(const LaunchPlan& plan, Cycle until) {
@@ -260,9 +287,12 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     if (sc_core::sc_get_status() == sc_core::SC_ELABORATION) sc_core::sc_start(sc_core::SC_ZERO_TIME);
     reset_blocks();
     check_clusters(source);
-    AccessPatterns patterns;
     LaunchPlan plan;
-    plan.patterns = &patterns;
+    const auto parts = static_cast<std::uint32_t>(gpcs.size());
+    const bool divided = options.threads > 1 && parts > 1 && dram_ == nullptr && source.divide(parts);
+    if (!divided) source.divide(1);
+    clock.set_threads(divided ? options.threads : 1);
+    plan.patterns.resize(divided ? parts : 1);
     plan.source = &source;
     plan.launch = &launch;
     plan.kernel = time_kernel(source, config_);
@@ -332,6 +362,7 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     if (options.sample) result.sampling = sampler->result(result.cycles);
     if (result.sampling.error > Sampler::kWidest) return run_in_full(source, options);
     result.activations = clock.activations() - activations;
+    result.host_threads = divided ? options.threads : 1;
     return result;
 }
 
@@ -347,7 +378,7 @@ KernelResult Gpu::run_in_full(LaunchSource& source, const RunOptions& options) {
 
 Ledger Gpu::ledger(const KernelResult& result, std::uint64_t ctas) const {
     Ledger ledger;
-    ledger.requests_under_way = pool_.in_use();
+    for (const MemoryRequestPool& pool : pools_) ledger.requests_under_way += pool.in_use();
     for (const Sm& sm : sms) {
         ledger.sm_requested_sectors += sm.load_store().statistics().requested_sectors;
         ledger.sm_received_sectors += sm.load_store().statistics().received_sectors;

@@ -34,6 +34,10 @@ struct L2Residency {
 struct RunOptions {
     /// Recompute readiness in every cycle; slow; must give the same result.
     bool tick_every_cycle = false;
+    /// Threads of the host that share the work of a cycle; changes no result. Only launches whose thread
+    /// blocks have nothing to do with one another but for their timing are divided, others run on one thread:
+    /// see LaunchSource::divide().
+    unsigned threads = 1;
     /// SMs run at most so many cycles at once (lookahead.h). The result is the same, but where it depends on
     /// the order in which SMs that share a window hand each other values.
     Cycle window = kNever;
@@ -84,6 +88,7 @@ class Gpu : public sc_core::sc_module {
 
   private:
     void connect_memory();
+    void make_groups();
     void connect_clusters();
     void make_dram();
     MemoryBlock* make_bridge(const char* name, std::uint32_t channel, std::uint32_t slices_per_channel);
@@ -104,8 +109,8 @@ class Gpu : public sc_core::sc_module {
 
     GpuConfig config_;
     const PartitionedHash hash_;
-    std::shared_ptr<DramModel> dram_;  // in place of Heddle's own
-    MemoryRequestPool pool_;
+    std::shared_ptr<DramModel> dram_;       // in place of Heddle's own
+    std::vector<MemoryRequestPool> pools_;  // of each GPC, then of each group of slices
 };
 
 }  // namespace heddle::models::gpu

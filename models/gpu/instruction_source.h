@@ -88,8 +88,12 @@ class LaunchSource {
     /// Of an instruction, in the user's file, for messages.
     virtual SourceLocation place_of(const ptx::InstructionInfo& info) const = 0;
 
+    /// Before a run: its blocks will be made for `groups` groups. True: those of different groups touch
+    /// nothing in common that changes, so that several threads of the host may perform them at a time.
+    virtual bool divide(std::uint32_t groups) { return groups == 1; }
     /// `observer`, `tag`: see ptx::Cta::set_observer(). Both outlive the block.
-    virtual std::unique_ptr<BlockSource> make_block(ptx::CtaObserver& observer, std::uint32_t tag) = 0;
+    virtual std::unique_ptr<BlockSource> make_block(ptx::CtaObserver& observer, std::uint32_t tag,
+                                                    std::uint32_t group) = 0;
 
   protected:
     void table_has_grown() const {

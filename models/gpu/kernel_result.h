@@ -103,6 +103,7 @@ struct KernelResult {
     std::uint64_t warp_instructions = 0;     ///< PTX instructions that warps performed
     std::uint64_t machine_instructions = 0;  ///< issue slots that they took
     std::uint64_t activations = 0;           ///< calls of tick(), for benchmarks
+    unsigned host_threads = 1;               ///< that shared the work: RunOptions::threads, or one
     std::array<std::uint64_t, ptx::kPipelineCount>
         pipeline_instructions{};                                     ///< machine instructions by pipeline
     std::array<std::uint64_t, kCycleReasonCount> sub_core_cycles{};  ///< by CycleReason
@@ -111,7 +112,7 @@ struct KernelResult {
     std::uint64_t l1_store_sectors = 0, l2_store_sectors = 0, atomic_sectors = 0;
     std::uint64_t crossbar_sectors = 0;  ///< load data that L2 sent to SMs, code and constants too
     std::uint64_t code_lines = 0, constant_lines = 0;  ///< that SMs fetched from L2 while the kernel ran
-    std::uint64_t shared_accesses = 0;   ///< warp instructions
+    std::uint64_t shared_accesses = 0;                 ///< warp instructions
     std::uint64_t shared_wavefronts =
         0;  ///< cycles of the shared-memory data path: accesses plus bank conflicts
     /// Sectors of local memory that stands in for registers (isa/ptx/schedule/spill.h); in `l1` too.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <vector>
 
 #include "models/gpu/access_pattern.h"
 #include "models/gpu/instruction_source.h"
@@ -16,11 +17,13 @@ struct LaunchPlan {
     const ptx::LaunchContext* launch = nullptr;  ///< of `source`
     TimedKernel kernel;
     Occupancy occupancy;
-    AccessPatterns* patterns = nullptr;  ///< remembered by all SMs; no result depends on what is in it
-    bool profile = false;                ///< count cycles by instruction
-    bool audit = false;                  ///< see sm_audit.h
-    Cycle window = kNever;               ///< cycles that an SM may run at once, at most (lookahead.h)
-    Cycle dependency_release = 0;        ///< cycle from which griddepcontrol.wait passes
+    /// Remembered by the SMs of a group of blocks, or, with one element, by all. No result depends on what is
+    /// in it.
+    mutable std::vector<AccessPatterns> patterns = std::vector<AccessPatterns>(1);
+    bool profile = false;          ///< count cycles by instruction
+    bool audit = false;            ///< see sm_audit.h
+    Cycle window = kNever;         ///< cycles that an SM may run at once, at most (lookahead.h)
+    Cycle dependency_release = 0;  ///< cycle from which griddepcontrol.wait passes
     /// Sampling: the cycles that have been left out so far; nullptr: loops are not watched.
     const Cycle* left_out = nullptr;
 };

@@ -64,8 +64,17 @@ SourceLocation PtxSource::place_of(const ptx::InstructionInfo& info) const {
     return {"PTX of kernel " + name(), info.line, ""};
 }
 
-std::unique_ptr<BlockSource> PtxSource::make_block(ptx::CtaObserver& observer, std::uint32_t tag) {
-    return std::make_unique<PtxBlock>(launch_, scratch_, observer, tag);
+// Blocks reach one another through global memory, but in timing mode the values that they leave there mostly
+// steer nobody and are not computed.
+bool PtxSource::divide(std::uint32_t groups) {
+    if (groups > 1 && (launch_.mode != ptx::Mode::timing || launch_.kernel->steering_writes())) return false;
+    scratches_.resize(groups);
+    return true;
+}
+
+std::unique_ptr<BlockSource> PtxSource::make_block(ptx::CtaObserver& observer, std::uint32_t tag,
+                                                   std::uint32_t group) {
+    return std::make_unique<PtxBlock>(launch_, scratches_[group].of_steps, observer, tag);
 }
 
 }  // namespace heddle::models::gpu

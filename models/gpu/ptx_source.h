@@ -27,11 +27,16 @@ class PtxSource final : public LaunchSource {
     std::size_t scoreboard_size() const override { return launch_.kernel->scoreboard_size(); }
     bool reads_clock() const override { return launch_.kernel->reads_clock(); }
     SourceLocation place_of(const ptx::InstructionInfo& info) const override;
-    std::unique_ptr<BlockSource> make_block(ptx::CtaObserver& observer, std::uint32_t tag) override;
+    bool divide(std::uint32_t groups) override;
+    std::unique_ptr<BlockSource> make_block(ptx::CtaObserver& observer, std::uint32_t tag,
+                                            std::uint32_t group) override;
 
   private:
     const ptx::LaunchContext& launch_;
-    ptx::StepScratch scratch_;              // of all blocks
+    struct alignas(64) Scratch {
+        ptx::StepScratch of_steps;
+    };
+    std::vector<Scratch> scratches_{1};     // by group
     std::vector<std::uint64_t> positions_;  // of instructions, in machine instructions
 };
 

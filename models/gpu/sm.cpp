@@ -93,6 +93,8 @@ void Sm::reset() {
 
 void Sm::begin(const LaunchPlan& plan) {
     plan_ = &plan;
+    part_ = plan.patterns.size() > 1 ? group() : 0;
+    patterns_ = &plan.patterns[part_];
     clustered_ = ptx::cluster_size(*plan.launch) > 1;
     window_mask_ = std::min(plan.window, sm_window(config_, clustered_)) - 1;
     audit_ = plan.audit ? std::make_unique<SmAudit>(name(), config_, *plan.source) : nullptr;
@@ -349,7 +351,8 @@ void Sm::place_cta(const Arrival& arrival, Cycle now) {
         throw Error("internal: " + std::string(name()) + " was given a CTA too many");
     CtaSlot& cta = *place;
     if (cta.cta == nullptr)
-        cta.cta = plan_->source->make_block(*this, static_cast<std::uint32_t>(place - cta_slots_.begin()));
+        cta.cta =
+            plan_->source->make_block(*this, static_cast<std::uint32_t>(place - cta_slots_.begin()), part_);
     cta.cluster = arrival.place.run;
     cta.rank = arrival.place.rank;
     cta.cta->start(arrival.index, position_, cta.cluster == nullptr ? nullptr : &cta.cluster->cluster);
@@ -620,7 +623,7 @@ void Sm::use_load_store(unsigned warp, const TimedInstruction& row, const ptx::S
 LoadStoreUnit::Outcome Sm::access(unsigned warp, const TimedInstruction& row, const ptx::MemoryAccess& access,
                                   Cycle now) {
     const WarpSlot& slot = warps_[warp];
-    AccessPattern& pattern = plan_->patterns->of(row.pattern);
+    AccessPattern& pattern = patterns_->of(row.pattern);
     LoadOwner owner{static_cast<std::uint16_t>(warp), row.kind == TimingKind::async_copy, false,
                     slot.instruction};
     const bool own = access.space == ptx::StateSpace::local;  // in the warp's fingerprint
@@ -721,7 +724,15 @@ void Sm::finish_cta_if_done(CtaSlot& cta, Cycle now) {
     trigger(cta, now + 1);
     cta.cluster.reset();
     if (--resident_ctas_ == 0) statistics_.cta_cycles += now + 1 - busy_since_;
-    reporter_->cta_finished(position_, now + 1);
+    report_finished(now + 1);
+}
+
+void Sm::report_finished(Cycle at) {
+    if (!clock().apart()) return reporter_->cta_finished(position_, at);
+    const auto deliver = [](void* reporter, void* sm, Cycle free) {
+        static_cast<CtaReporter*>(reporter)->cta_finished(static_cast<Sm*>(sm)->position_, free);
+    };
+    post(nullptr, deliver, reporter_, this, at);
 }
 
 // For sampling. A wait for an mbarrier that has to wait is performed again: it does not count.

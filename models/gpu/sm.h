@@ -228,6 +228,7 @@ class Sm : public Block,
     void count_steps(const CtaSlot& cta);
     void watch_step(unsigned warp, std::uint32_t instruction, TimingKind kind, Cycle now);
     void finish_cta_if_done(CtaSlot& cta, Cycle now);
+    void report_finished(Cycle at);
     void complete(const LoadStoreUnit::Completed& done, Cycle now);
     void update_room(Cycle now);
     void take_arrivals(Cycle now);
@@ -244,6 +245,7 @@ class Sm : public Block,
 
     // Hot members first, in the order in which a cycle comes to them.
     alignas(64) const LaunchPlan* plan_ = nullptr;
+    AccessPatterns* patterns_ = nullptr;
     const GpuConfig& config_;
     Cycle next_ = kNever;                      // the first cycle in which something is to happen
     Cycle now_ = 0;                            // the cycle that is performed, or was last
@@ -286,6 +288,7 @@ class Sm : public Block,
     ClusterPort cluster_port_;
     WarpgroupUnit warpgroup_unit_;
     const std::uint32_t position_;
+    std::uint32_t part_ = 0;  // of the launch: LaunchSource::divide()
     std::vector<std::uint16_t> places_;
     CtaReporter* reporter_ = nullptr;
 

@@ -18,7 +18,7 @@ LoadStoreUnit::Outcome Sm::access_cluster(unsigned warp, const TimedInstruction&
                                           Cycle now) {
     const CtaSlot& cta = cta_slots_[warps_[warp].cta];
     const LoadStoreUnit::Outcome local =
-        load_store_.access_shared(access, plan_->patterns->of(row.pattern), now);
+        load_store_.access_shared(access, patterns_->of(row.pattern), now);
     const Cycle leave = local.ready - config_.shared.latency;
     const bool answered = !access.write || (access.atomic && row.written != 0);
     const RequestKind kind = access.atomic  ? RequestKind::atomic

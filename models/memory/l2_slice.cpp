@@ -52,10 +52,10 @@ void L2Slice::end_of_elaboration() {
     issuers_.clear();
     twins_.clear();
     twin_issuers_.clear();
-    for (int i = 0; i < responses.size(); ++i) issuers_.push_back(responses[i]);
-    for (int i = 0; i < twin_requests.size(); ++i) twins_.push_back(twin_requests[i]);
-    for (int i = 0; i < twin_responses.size(); ++i) twin_issuers_.push_back(twin_responses[i]);
-    memory_ = memory_requests[0];
+    for (int i = 0; i < responses.size(); ++i) issuers_.emplace_back(responses[i]);
+    for (int i = 0; i < twin_requests.size(); ++i) twins_.emplace_back(twin_requests[i]);
+    for (int i = 0; i < twin_responses.size(); ++i) twin_issuers_.emplace_back(twin_responses[i]);
+    memory_ = Peer<RequestInterface>(memory_requests[0]);
 }
 
 void L2Slice::reset() {
@@ -293,7 +293,7 @@ void L2Slice::invalidate_copies(const MemoryRequest& request, SectoredCache::Sec
         message.key = request.key;
         message.sectors = kWholeLine;
         ++statistics_.invalidations;
-        twins_[partition]->send(message, at + config_.link_latency);
+        twins_[partition].send(*this, message, at + config_.link_latency);
     }
     sectors.copied = false;
 }
@@ -330,7 +330,7 @@ void L2Slice::write_back(SectoredCache::Index index, std::uint32_t row, Cycle no
     request.tag = row;
     statistics_.write_back_sectors += sector_count(request.sectors);
     ++write_backs_;
-    memory_->send(request, now + config_.miss_latency);
+    memory_.send(*this, request, now + config_.miss_latency);
 }
 
 /// What memory reads when it is asked for these sectors.
@@ -357,7 +357,7 @@ void L2Slice::fetch(SectoredCache::Index index, const MemoryRequest& request, Se
         read.tag = hash_.row_of(request.key);
         ++misses_;
         statistics_.fill_sectors += sector_count(sectors);
-        memory_->send(read, at);
+        memory_.send(*this, read, at);
     } else {
         read.key = request.key;
         read.tag = index;
@@ -366,7 +366,7 @@ void L2Slice::fetch(SectoredCache::Index index, const MemoryRequest& request, Se
         read.policy = request.policy;
         ++copies_under_way_;
         statistics_.copy_sectors += sector_count(sectors);
-        twins_[hash_.home_of(request.key)]->send(read, at + config_.link_latency);
+        twins_[hash_.home_of(request.key)].send(*this, read, at + config_.link_latency);
     }
 }
 
@@ -410,12 +410,12 @@ void L2Slice::finish(MemoryRequest& request, Cycle at, Cycle now) {
         at += link_out_.take(now, sector_count(request.sectors) * link_sector_time_) - now;
     }
     if (request.from_slice) {
-        twin_issuers_[hash_.partition_of(request.issuer)]->respond(request, at + config_.link_latency);
+        twin_issuers_[hash_.partition_of(request.issuer)].respond(*this, request, at + config_.link_latency);
         return;
     }
     ++statistics_.answers;
     if (request.crosses) at += config_.link_latency;
-    issuers_[request.port]->respond(request, at + crossbar_latency_);
+    issuers_[request.port].respond(*this, request, at + crossbar_latency_);
 }
 
 void L2Slice::preload(std::uint32_t line, bool dirty, bool spare_dirty) {

@@ -26,7 +26,7 @@ struct L2SliceStatistics {
     std::uint64_t invalidations = 0;   ///< copies that a store or an atomic made old
     std::uint64_t write_back_sectors = 0;
     std::uint64_t dirtied_sectors = 0;  ///< stored to, and not dirty before
-    std::uint64_t stalls = 0;  ///< requests that found no line, MSHR or write-back buffer
+    std::uint64_t stalls = 0;           ///< requests that found no line, MSHR or write-back buffer
     double busy_cycles = 0;
     Cycle last_store = 0;  ///< cycle in which the last store or atomic was performed
 };
@@ -67,7 +67,8 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
 
     /// Sampling: an access that takes no time and is not counted. Sectors that memory would have been asked
     /// for, and, of what it evicts, sent: `read` and `written`.
-    void pass(std::uint32_t line, SectorMask sectors, bool write, std::uint64_t& read, std::uint64_t& written);
+    void pass(std::uint32_t line, SectorMask sectors, bool write, std::uint64_t& read,
+              std::uint64_t& written);
     /// Sampling: so much has come and gone, of what it holds, that this part of its lines is no longer there.
     /// Dirty ones stand for others that are.
     void age(double part);
@@ -116,10 +117,10 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     const PartitionedHash hash_;
     const std::uint32_t chunk_lines_;
     MemoryRequestPool& pool_;
-    std::vector<ResponseInterface*> issuers_;
-    std::vector<RequestInterface*> twins_;
-    std::vector<ResponseInterface*> twin_issuers_;
-    RequestInterface* memory_ = nullptr;
+    std::vector<Peer<ResponseInterface>> issuers_;
+    std::vector<Peer<RequestInterface>> twins_;
+    std::vector<Peer<ResponseInterface>> twin_issuers_;
+    Peer<RequestInterface> memory_;
     FineCycles sector_time_, write_sector_time_, atomic_time_, link_sector_time_;
 
     SectoredCache cache_;

@@ -27,7 +27,7 @@ MemoryBlock::MemoryBlock(const sc_core::sc_module_name& name, ClockDomain& clock
 
 void MemoryBlock::end_of_elaboration() {
     receivers_.clear();
-    for (int i = 0; i < responses.size(); ++i) receivers_.push_back(responses[i]);
+    for (int i = 0; i < responses.size(); ++i) receivers_.emplace_back(responses[i]);
 }
 
 std::uint32_t MemoryBlock::bytes_moved(const MemoryRequest& request) const {
@@ -46,7 +46,7 @@ void MemoryBlock::answer(MemoryRequest& request, Cycle arrival) {
         statistics_.read_sectors += sectors;
         statistics_.read_bytes += bytes_moved(request);
     }
-    receivers_[request.issuer - first_issuer_]->respond(request, arrival);
+    receivers_[request.issuer - first_issuer_].respond(*this, request, arrival);
 }
 
 MemoryChannel::MemoryChannel(const sc_core::sc_module_name& name, ClockDomain& clock,

@@ -52,7 +52,7 @@ class MemoryBlock : public Block, public RequestInterface {
     MemoryChannelStatistics statistics_;
 
   private:
-    std::vector<ResponseInterface*> receivers_;
+    std::vector<Peer<ResponseInterface>> receivers_;
 };
 
 /// Heddle's own DRAM. Its pseudo channels count bursts; this block counts cycles.

@@ -4,6 +4,7 @@
 
 #include <systemc>
 
+#include "models/common/clock_domain.h"
 #include "models/memory/memory_request.h"
 
 namespace heddle::models {
@@ -23,6 +24,37 @@ class ResponseInterface : public virtual sc_core::sc_interface {
     /// A store (or an atomic without result) is performed in cycle `at`, in the future. The receiver counts
     /// it as performed in that cycle, not in the present one.
     virtual void acknowledge(Cycle at) = 0;
+};
+
+/// Who is behind a port: found when elaboration ends. Blocks of different groups reach one another through
+/// this.
+template <class Interface>
+class Peer {
+  public:
+    Peer() = default;
+    explicit Peer(Interface* interface)
+        : interface_(interface), block_(dynamic_cast<const Block*>(interface)) {}
+
+    /// RequestInterface::send().
+    void send(Block& sender, MemoryRequest& request, Cycle arrival) const {
+        if (!sender.clock().apart()) return interface_->send(request, arrival);
+        const auto deliver = [](void* receiver, void* what, Cycle at) {
+            static_cast<Interface*>(receiver)->send(*static_cast<MemoryRequest*>(what), at);
+        };
+        sender.post(block_, deliver, interface_, &request, arrival);
+    }
+    /// ResponseInterface::respond().
+    void respond(Block& sender, MemoryRequest& request, Cycle arrival) const {
+        if (!sender.clock().apart()) return interface_->respond(request, arrival);
+        const auto deliver = [](void* receiver, void* what, Cycle at) {
+            static_cast<Interface*>(receiver)->respond(*static_cast<MemoryRequest*>(what), at);
+        };
+        sender.post(block_, deliver, interface_, &request, arrival);
+    }
+
+  private:
+    Interface* interface_ = nullptr;
+    const Block* block_ = nullptr;
 };
 
 }  // namespace heddle::models

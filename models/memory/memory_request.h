@@ -63,8 +63,9 @@ struct MemoryRequest {
 };
 static_assert(sizeof(MemoryRequest) == 32);
 
-/// Hands out requests without allocating on each; one pool per device.
-class MemoryRequestPool {
+/// Hands out requests without allocating on each. Every group of blocks has one; requests may go back to
+/// another one than they came from.
+class alignas(64) MemoryRequestPool {
   public:
     MemoryRequest& take() {
         if (free_ == nullptr) grow();
@@ -82,6 +83,7 @@ class MemoryRequestPool {
         free_ = &request;
         --in_use_;
     }
+    /// Handed out, less those that came back: of all pools together, those under way.
     std::size_t in_use() const { return in_use_; }
     /// Takes every request back, wherever it is: only when all blocks are reset as well.
     void reset();

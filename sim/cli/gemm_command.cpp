@@ -47,9 +47,11 @@ std::vector<sim::GemmAnswer> time_all(const models::gpu::GpuConfig& config, cons
     std::vector<sim::GemmAnswer> answers(choices.size());
     Progress progress;
     std::size_t done = 0;
+    const unsigned cores = options.workers != 0 ? options.workers : sim::available_cores();
+    sim::GemmTimerOptions shared = timer;
+    shared.threads = sim::threads_per_worker(choices.size(), cores);
     sim::run_jobs(
-        choices.size(), options.workers != 0 ? options.workers : sim::available_cores(),
-        [&] { return std::make_unique<Jobs>(config, timer, question, choices); },
+        choices.size(), cores, [&] { return std::make_unique<Jobs>(config, shared, question, choices); },
         [&](std::size_t job, const std::string& text) {
             answers[job] = sim::gemm_answer_from_text(text);
             progress.update(static_cast<double>(++done) / static_cast<double>(choices.size()),
@@ -195,8 +197,7 @@ void add_gemm_command(CLI::App& app) {
                       "compute it too, with random numbers: bits beside the plan of summation, error beside "
                       "doubles, and the same cycles");
     command->add_flag("--full", options->full, "simulate every cycle, without sampling");
-    command->add_option("-j,--jobs", options->workers, "workers (default: one for each core)")
-        ->type_name("N");
+    command->add_option("-j,--jobs", options->workers, "cores to use (default: all)")->type_name("N");
     command->add_flag("--json", options->json, "print JSON");
     command->footer(
         "Without --cold the product is taken as one of many: A and D are in L2 as far as they fit, B comes\n"

@@ -14,6 +14,7 @@
 #include "sim/kernel/module_source.h"
 #include "sim/kernel/report.h"
 #include "sim/kernel/run.h"
+#include "sim/run/worker_pool.h"
 
 namespace heddle::cli {
 namespace {
@@ -25,6 +26,7 @@ struct Options {
     ptx::Assembly assembly = ptx::Assembly::scheduled;
     std::string registers = "allocation", timeline;
     models::gpu::SeriesSettings series;
+    unsigned jobs = 0;
     bool tick_every_cycle = false, check = false, lines = false, sample = false;
 };
 
@@ -69,6 +71,7 @@ void run_launches(const Options& options) {
     run_options.device = device_of(options, heading);
     run_options.tick_every_cycle = options.tick_every_cycle;
     run_options.assembly = options.assembly;
+    run_options.threads = options.jobs != 0 ? options.jobs : sim::available_cores();
     run_options.registers_of_ptxas = options.registers == "ptxas";
     run_options.check = options.check;
     run_options.sample = options.sample;
@@ -178,6 +181,9 @@ void add_kernel_command(CLI::App& app) {
                      "it is installed (default: allocation)")
         ->type_name("allocation|ptxas")
         ->check(CLI::IsMember({"allocation", "ptxas"}));
+    command->add_option("-j,--jobs", options->jobs, "cores to use; the result is the same (default: all)")
+        ->type_name("N")
+        ->check(CLI::Range(0u, 4096u));
     command->add_flag("--tick-every-cycle", options->tick_every_cycle,
                       "look at every block in every cycle: slow, and must give the same cycles");
     command->add_flag("--json", options->json, "print JSON instead of tables");

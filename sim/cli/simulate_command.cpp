@@ -180,7 +180,9 @@ void add_simulate_command(CLI::App& app) {
                       "GPU: each kernel begins while the one before ends, and waits for it with "
                       "griddepcontrol.wait");
     add_series_options(*command, options->simulate.series);
-    command->add_option("-j,--jobs", options->simulate.jobs, "worker processes; 0: one per core")
+    command
+        ->add_option("-j,--jobs", options->simulate.jobs,
+                     "cores to use, for kernels beside each other or for one on several; 0: all")
         ->check(CLI::Range(0u, 4096u))
         ->type_name("N")
         ->capture_default_str();

@@ -107,7 +107,9 @@ GemmTimer::GemmTimer(const models::gpu::GpuConfig& config, const GemmTimerOption
     : config_(models::gpu::in_graph(options.surroundings.repeated ? models::gpu::hot(config) : config)),
       options_(options),
       cache_(options.cache ? KernelCache::standard() : KernelCache::disabled()),
-      session_(config_, false, options.sample) {}
+      session_(config_, false, options.sample) {
+    session_.set_threads(options.threads);
+}
 
 GemmTimer::Run GemmTimer::run(const GemmQuestion& question, const kernels::GemmChoice& choice, double clock) {
     program::GpuProgram program = gemm_program(question, config_, choice);

@@ -284,6 +284,7 @@ class Runner {
     models::gpu::RunOptions gpu_options(const LaunchDeclaration& launch) {
         models::gpu::RunOptions options;
         options.tick_every_cycle = options_.tick_every_cycle;
+        options.threads = options_.threads;
         options.profile = options_.lines;
         options.sample = options_.sample;
         options.series = options_.series;

@@ -29,9 +29,10 @@ struct RunOptions {
     bool tick_every_cycle = false;
     /// Functional mode runs kernels as written, whatever this says.
     ptx::Assembly assembly = ptx::Assembly::scheduled;
-    bool registers_of_ptxas = false;  ///< registers per thread: what ptxas counts, not the own allocation
+    unsigned threads = 1;                ///< of the host, for one kernel: models::gpu::RunOptions::threads
+    bool registers_of_ptxas = false;     ///< registers per thread: what ptxas counts, not the own allocation
     models::gpu::SeriesSettings series;  ///< what is recorded over time
-    bool sample = false;              ///< leave out what repeats; timing mode only
+    bool sample = false;                 ///< leave out what repeats; timing mode only
     /// Where the output of the kernels' printf goes; none: standard output.
     std::function<void(std::string_view)> print;
     std::string record_trace;  ///< folder for a trace of each launch (sim/sass/trace_recorder.h); "": none

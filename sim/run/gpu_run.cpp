@@ -52,10 +52,13 @@ double expected_cost(const program::GpuProgram& program, const PlannedLaunch& pl
 class GpuJobs : public JobRunner {
   public:
     GpuJobs(const models::gpu::GpuConfig& config, const SimulateOptions& options,
-            const program::GpuProgram& program, const std::vector<const PlannedLaunch*>& jobs)
+            const program::GpuProgram& program, const std::vector<const PlannedLaunch*>& jobs,
+            unsigned threads)
         : session_(config, options.tick_every_cycle, options.sample, options.series),
           program_(program),
-          jobs_(jobs) {}
+          jobs_(jobs) {
+        session_.set_threads(threads);
+    }
     std::string run(std::size_t job) override { return to_text(session_.run(program_, *jobs_[job])); }
 
   private:
@@ -142,7 +145,8 @@ std::map<std::string, LaunchOutcome> simulate_distinct(
     run_jobs(
         jobs.size(), workers,
         [&]() -> std::unique_ptr<JobRunner> {
-            return std::make_unique<GpuJobs>(config, options, program, jobs);
+            return std::make_unique<GpuJobs>(config, options, program, jobs,
+                                             threads_per_worker(jobs.size(), workers));
         },
         [&](std::size_t job, const std::string& text) {
             const PlannedLaunch& planned = *jobs[job];

@@ -48,6 +48,7 @@ LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedL
     std::vector<std::uint64_t> bases;
     models::gpu::RunOptions options;
     options.tick_every_cycle = tick_every_cycle_;
+    options.threads = threads_;
     options.sample = sample_ && values == nullptr;
     options.dependency_release = planned.dependency_release;
     options.series = series_;

@@ -32,12 +32,15 @@ class GpuSession {
 
     /// Of the runs that follow.
     void set_clock(double hertz) { gpu_.set_clock(hertz); }
+    /// Of the host, for each of the runs that follow: models::gpu::RunOptions::threads.
+    void set_threads(unsigned threads) { threads_ = threads; }
 
   private:
     const ptx::LoadedKernel& load(const program::KernelText& text, ptx::Assembly assembly);
 
     models::gpu::Gpu gpu_;
     bool tick_every_cycle_, sample_;
+    unsigned threads_ = 1;
     models::gpu::SeriesSettings series_;
     /// By entry and text, and what becomes of it.
     std::map<std::pair<std::string, ptx::Assembly>, std::shared_ptr<ptx::LoadedKernel>> kernels_;

@@ -129,6 +129,11 @@ class Workers {
 
 }  // namespace
 
+unsigned threads_per_worker(std::size_t count, unsigned cores) {
+    return std::max(1u,
+                    cores / static_cast<unsigned>(std::clamp<std::size_t>(count, 1, std::max(1u, cores))));
+}
+
 unsigned available_cores() {
     cpu_set_t set;
     if (::sched_getaffinity(0, sizeof set, &set) == 0) return std::max(1, CPU_COUNT(&set));

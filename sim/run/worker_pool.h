@@ -28,4 +28,7 @@ void run_jobs(std::size_t count, unsigned workers,
 /// Cores that this process may use.
 unsigned available_cores();
 
+/// Threads that each worker of run_jobs(count, cores, ...) may use when there are fewer jobs than cores.
+unsigned threads_per_worker(std::size_t count, unsigned cores);
+
 }  // namespace heddle::sim

@@ -67,7 +67,7 @@ SourceLocation TraceLaunch::place_of(const ptx::InstructionInfo& info) const {
 }
 
 std::unique_ptr<models::gpu::BlockSource> TraceLaunch::make_block(ptx::CtaObserver& observer,
-                                                                  std::uint32_t tag) {
+                                                                  std::uint32_t tag, std::uint32_t) {
     return std::make_unique<TraceBlock>(*this, observer, tag);
 }
 

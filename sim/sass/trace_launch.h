@@ -48,8 +48,8 @@ class TraceLaunch final : public models::gpu::LaunchSource {
     std::size_t scoreboard_size() const override { return table_.scoreboard_size(); }
     bool reads_clock() const override { return false; }
     SourceLocation place_of(const ptx::InstructionInfo& info) const override;
-    std::unique_ptr<models::gpu::BlockSource> make_block(ptx::CtaObserver& observer,
-                                                         std::uint32_t tag) override;
+    std::unique_ptr<models::gpu::BlockSource> make_block(ptx::CtaObserver& observer, std::uint32_t tag,
+                                                         std::uint32_t group) override;
 
     const KernelHeader& header() const { return reader_.header(); }
     const TraceTable& table() const { return table_; }

@@ -289,8 +289,9 @@ RecordingSource::RecordingSource(models::gpu::LaunchSource& inner, std::string p
 RecordingSource::~RecordingSource() = default;
 
 std::unique_ptr<models::gpu::BlockSource> RecordingSource::make_block(ptx::CtaObserver& observer,
-                                                                      std::uint32_t tag) {
-    return std::make_unique<RecordingBlock>(*this, inner_.make_block(observer, tag));
+                                                                      std::uint32_t tag,
+                                                                      std::uint32_t group) {
+    return std::make_unique<RecordingBlock>(*this, inner_.make_block(observer, tag, group));
 }
 
 std::uint32_t RecordingSource::variant(std::uint32_t instruction, std::int64_t immediate) {

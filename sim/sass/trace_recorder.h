@@ -55,8 +55,8 @@ class RecordingSource final : public models::gpu::LaunchSource {
     std::size_t scoreboard_size() const override { return inner_.scoreboard_size(); }
     bool reads_clock() const override { return inner_.reads_clock(); }
     SourceLocation place_of(const ptx::InstructionInfo& info) const override { return inner_.place_of(info); }
-    std::unique_ptr<models::gpu::BlockSource> make_block(ptx::CtaObserver& observer,
-                                                         std::uint32_t tag) override;
+    std::unique_ptr<models::gpu::BlockSource> make_block(ptx::CtaObserver& observer, std::uint32_t tag,
+                                                         std::uint32_t group) override;
 
     /// After the run: completes the file. Without it nothing is left.
     void finish();

@@ -421,6 +421,7 @@ LoadedKernel::LoadedKernel(std::shared_ptr<const Module> module, const std::stri
     loaded.steering_instructions = analysis.steering.count;
     loaded.steering_reads = analysis.steering.steering_reads;
     loaded.skipped_writes = analysis.steering.skipped_writes;
+    loaded.steering_writes = analysis.steering.writes_global;
     loaded.shared_memory_steers = analysis.steering.shared_memory;
     loaded.steers = analysis.steering.evaluated;
     loaded.constant_bank = build_constant_bank(kernel);
@@ -495,6 +496,10 @@ std::span<const std::uint32_t> LoadedKernel::steering_reads() const {
 
 std::span<const std::uint32_t> LoadedKernel::skipped_writes() const {
     return implementation_->skipped_writes;
+}
+
+bool LoadedKernel::steering_writes() const {
+    return implementation_->steering_writes;
 }
 
 std::vector<std::byte> pack_parameters(const LoadedKernel& kernel,

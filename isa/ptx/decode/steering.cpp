@@ -405,6 +405,9 @@ class Slicer {
         for (std::size_t i = 0; i < uses_.size(); ++i) {
             slice_.count += slice_.evaluated[i] ? 1 : 0;
             if (!slice_.evaluated[i]) skipped |= writes_[i].roots;
+            const bool global =
+                writes_[i].space == StateSpace::global || writes_[i].space == StateSpace::generic;
+            if (slice_.evaluated[i] && writes_[i].exists && global) slice_.writes_global = true;
         }
         slice_.steering_reads = roots_.parameter_offsets(read);
         slice_.skipped_writes = roots_.parameter_offsets(skipped);
@@ -451,7 +454,7 @@ bool needs_everything(const Kernel& kernel) {
 SteeringSlice find_steering(const Kernel& kernel, std::span<const RegisterUse> uses) {
     if (needs_everything(kernel)) {
         SteeringSlice slice;
-        slice.everything = slice.shared_memory = true;
+        slice.everything = slice.shared_memory = slice.writes_global = true;
         slice.evaluated.assign(uses.size(), true);
         slice.registers.assign(kernel.registers.size() + 1, true);
         slice.count = uses.size();

@@ -20,6 +20,7 @@ struct SteeringSlice {
     /// which instructions write that are not evaluated. Sound as long as these do not point into the same
     /// allocation.
     std::vector<std::uint32_t> steering_reads, skipped_writes;
+    bool writes_global = false;  ///< evaluated instructions write, or may write, global memory
 };
 
 /// shfl, vote, bar.warp.sync and the like: their lanes wait for one another, whether or not the values that

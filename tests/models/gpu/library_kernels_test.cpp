@@ -1,112 +1,13 @@
 // Every kernel of the library on the model: values or none, skipping cycles or not, the cycles are the same.
 #include <catch2/catch.hpp>
-#include <cmath>
-#include <cstring>
-#include <memory>
-#include <string>
 
-#include "isa/numerics/formats.h"
-#include "isa/ptx/parser.h"
-#include "isa/ptx/tensor_map.h"
-#include "models/gpu/gpu.h"
-#include "workloads/kernels/library.h"
+#include "library_runner.h"
 
 using namespace heddle;
-using kernels::LibraryKernel;
-using kernels::SampleBuffer;
+using library_test::LibraryKernel;
+using library_test::Runner;
 
 namespace {
-
-/// Small integers are exact in every type, so that nothing overflows; indices stay below their limit.
-std::vector<std::byte> content(const SampleBuffer& buffer) {
-    std::vector<std::byte> bytes(buffer.bytes, std::byte{0});
-    if (buffer.content == SampleBuffer::Content::zeros) return bytes;
-    const unsigned size = kernels::bytes_of(buffer.type);
-    std::uint32_t state = 12345;
-    for (std::size_t at = 0; at + size <= bytes.size(); at += size) {
-        state = state * 1664525u + 1013904223u;
-        const bool index = buffer.content == SampleBuffer::Content::index;
-        const std::uint32_t number =
-            index ? (state >> 8) % static_cast<std::uint32_t>(buffer.limit) : (state >> 28);
-        const float real = static_cast<float>(number) / 16;
-        std::uint64_t bits = number;
-        switch (buffer.type) {
-            case kernels::ElementType::f64:
-                bits = std::bit_cast<std::uint64_t>(static_cast<double>(real));
-                break;
-            case kernels::ElementType::f32:
-                bits = std::bit_cast<std::uint32_t>(real);
-                break;
-            case kernels::ElementType::f16:
-                bits = numerics::fp32_to_fp16(real);
-                break;
-            case kernels::ElementType::bf16:
-                bits = numerics::fp32_to_bf16(real);
-                break;
-            case kernels::ElementType::boolean:
-                bits = number & 1;
-                break;
-            default:
-                break;
-        }
-        std::memcpy(&bytes[at], &bits, size);
-    }
-    return bytes;
-}
-
-struct Runner {
-    models::gpu::Gpu gpu;
-    explicit Runner(const models::gpu::GpuConfig& config) : gpu("gpu", config) {}
-
-    models::gpu::KernelResult run(const LibraryKernel& sample, ptx::Mode mode, bool tick_every_cycle,
-                                  ptx::Assembly assembly = ptx::Assembly::as_written,
-                                  models::Cycle window = models::kNever) {
-        const auto module = std::make_shared<const ptx::Module>(ptx::parse(sample.kernel.text, sample.name));
-        const unsigned capability = gpu.config().compute_capability;
-        const ptx::LoadedKernel kernel(module, sample.kernel.entry, capability, assembly);
-        ptx::GlobalMemory memory;
-        std::vector<std::uint64_t> bases;
-        for (const SampleBuffer& buffer : sample.buffers) {
-            const bool backed =
-                mode == ptx::Mode::functional || buffer.content == SampleBuffer::Content::index;
-            bases.push_back(memory.allocate(buffer.name, buffer.bytes, backed));
-            if (backed) memory.write(bases.back(), content(buffer));
-        }
-        std::vector<std::vector<std::byte>> values;
-        for (std::size_t i = 0; i < sample.arguments.size(); ++i) {
-            const kernels::KernelArgument& argument = sample.arguments[i];
-            if (argument.tensor_map) {
-                const std::uint64_t address = bases[argument.buffer] + argument.byte_offset;
-                const auto map = ptx::make_tensor_map(*argument.tensor_map, address).encode();
-                values.emplace_back(map.begin(), map.end());
-                continue;
-            }
-            std::uint64_t bits = argument.bits;
-            if (argument.pointer) {
-                bits =
-                    argument.buffer == kernels::kNoBuffer ? 0 : bases[argument.buffer] + argument.byte_offset;
-            }
-            std::vector<std::byte> bytes(sample.kernel.parameters[i].bytes);
-            std::memcpy(bytes.data(), &bits, bytes.size());
-            values.push_back(bytes);
-        }
-        ptx::LaunchContext launch;
-        launch.kernel = &kernel;
-        launch.grid = {sample.grid[0], sample.grid[1], sample.grid[2]};
-        launch.block = {sample.kernel.block[0], sample.kernel.block[1], sample.kernel.block[2]};
-        const kernels::Extent3& cluster = sample.kernel.cluster;
-        launch.cluster = {cluster[0], cluster[1], cluster[2]};
-        launch.dynamic_shared_bytes = sample.kernel.dynamic_shared_bytes;
-        launch.parameters = ptx::pack_parameters(kernel, values);
-        launch.memory = &memory;
-        launch.mode = mode;
-        launch.compute_capability = gpu.config().compute_capability;
-        models::gpu::RunOptions options;
-        options.tick_every_cycle = options.audit = tick_every_cycle;
-        options.window = window;
-        return gpu.run(launch, options);
-    }
-};
 
 void compare_all(Runner& runner) {
     const std::vector<LibraryKernel> samples =
@@ -114,20 +15,23 @@ void compare_all(Runner& runner) {
     REQUIRE(samples.size() > 50);
     for (const LibraryKernel& sample : samples) {
         CAPTURE(sample.name);
-        const models::gpu::KernelResult timing = runner.run(sample, ptx::Mode::timing, false);
+        const models::gpu::KernelResult timing = runner.run(sample, ptx::Mode::timing);
         CHECK(timing.cycles > 0);
         CHECK(timing.warp_instructions > 0);
-        const models::gpu::KernelResult functional = runner.run(sample, ptx::Mode::functional, false);
+        const models::gpu::KernelResult functional = runner.run(sample, ptx::Mode::functional);
         CHECK(functional.cycles == timing.cycles);
         CHECK(functional.warp_instructions == timing.warp_instructions);
         CHECK(functional.sub_core_cycles == timing.sub_core_cycles);
-        const models::gpu::KernelResult every_cycle = runner.run(sample, ptx::Mode::timing, true);
+        models::gpu::RunOptions looking;
+        looking.tick_every_cycle = looking.audit = true;
+        const models::gpu::KernelResult every_cycle = runner.run(sample, ptx::Mode::timing, looking);
         CHECK(every_cycle.cycles == timing.cycles);
         CHECK(every_cycle.sub_core_cycles == timing.sub_core_cycles);
         // Within a cluster's window the order is that of the SMs.
         if (sample.kernel.cluster[0] * sample.kernel.cluster[1] * sample.kernel.cluster[2] > 1) continue;
-        const models::gpu::KernelResult one_by_one =
-            runner.run(sample, ptx::Mode::timing, false, ptx::Assembly::as_written, 1);
+        models::gpu::RunOptions cycle_by_cycle;
+        cycle_by_cycle.window = 1;
+        const models::gpu::KernelResult one_by_one = runner.run(sample, ptx::Mode::timing, cycle_by_cycle);
         CHECK(one_by_one.cycles == timing.cycles);
         CHECK(one_by_one.sub_core_cycles == timing.sub_core_cycles);
     }
@@ -167,7 +71,7 @@ TEST_CASE("the scheduling pass makes library kernels faster, and few of them a l
     double logarithms = 0;
     for (const LibraryKernel& sample : samples) {
         const auto cycles = [&](ptx::Assembly assembly) {
-            return static_cast<double>(runner.run(sample, ptx::Mode::timing, false, assembly).cycles);
+            return static_cast<double>(runner.run(sample, ptx::Mode::timing, {}, assembly).cycles);
         };
         const double written = cycles(ptx::Assembly::as_written),
                      scheduled = cycles(ptx::Assembly::scheduled);
