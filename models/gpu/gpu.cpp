@@ -186,7 +186,8 @@ void Gpu::reset_blocks() {
     if (dram_ != nullptr) dram_->reset();
     sampler->reset();
     series->reset();
-    for (MemoryRequestPool& pool : pools_) pool.reset();
+    if (requests_under_way() != 0)
+        for (MemoryRequestPool& pool : pools_) pool.reset();
 }
 
 KernelSummary Gpu::tally(const LaunchPlan& plan, Cycle until) {
@@ -376,9 +377,15 @@ KernelResult Gpu::run_in_full(LaunchSource& source, const RunOptions& options) {
     return result;
 }
 
+std::size_t Gpu::requests_under_way() const {
+    std::size_t count = 0;  // a pool may have more back than it handed out
+    for (const MemoryRequestPool& pool : pools_) count += pool.in_use();
+    return count;
+}
+
 Ledger Gpu::ledger(const KernelResult& result, std::uint64_t ctas) const {
     Ledger ledger;
-    for (const MemoryRequestPool& pool : pools_) ledger.requests_under_way += pool.in_use();
+    ledger.requests_under_way = requests_under_way();
     for (const Sm& sm : sms) {
         ledger.sm_requested_sectors += sm.load_store().statistics().requested_sectors;
         ledger.sm_received_sectors += sm.load_store().statistics().received_sectors;

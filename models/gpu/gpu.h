@@ -93,6 +93,7 @@ class Gpu : public sc_core::sc_module {
     void make_dram();
     MemoryBlock* make_bridge(const char* name, std::uint32_t channel, std::uint32_t slices_per_channel);
     void reset_blocks();
+    std::size_t requests_under_way() const;
     Ledger ledger(const KernelResult& result, std::uint64_t ctas) const;
     void preload(const std::vector<L2Residency>& resident);
     void preload_line(std::uint64_t number, bool dirty, bool spare_dirty = false);
