@@ -30,13 +30,27 @@ bool is_optimizer(const Recording& recording, const Call& kernel) {
 
 }  // namespace
 
+const Call* Launch::enclosing(const std::vector<std::string>& names) const {
+    if (!kernel.on_gpu && std::find(names.begin(), names.end(), kernel.name) != names.end()) return &kernel;
+    return recording.enclosing(kernel, names);
+}
+
+std::optional<double> Launch::measured_us() const {
+    if (!kernel.on_gpu) return std::nullopt;
+    double sum = kernel.duration_us;
+    for (const Call* other : group) sum += other->duration_us;
+    return sum;
+}
+
 Launch::Turn Launch::turn_in(const Call& scope) const {
     Turn turn;
     std::vector<std::size_t> pending = scope.children;
+    std::set<std::size_t> seen{scope.position};
     while (!pending.empty()) {
         const Call& call = recording.call(pending.back());
         pending.pop_back();
-        if (call.on_gpu && parse_kernel_name(call.node->name).function == name.function) {
+        if (!seen.insert(call.position).second) continue;
+        if (call.on_gpu && parse_kernel_name(call.full_name).function == name.function) {
             ++turn.count;
             if (call.position < kernel.position) ++turn.index;
         }
@@ -143,7 +157,7 @@ const std::vector<trace::OpId>& Builder::nearest_kernels(const Call& call) {
         }
         std::set<trace::OpId> found;
         bool waiting = false;
-        for (const std::uint64_t id : current.node->data_dependencies) {
+        for (const std::uint64_t id : current.data_dependencies) {
             const Call* before = recording_.find(id);
             if (before == nullptr || before->position >= current.position) continue;
             if (before->on_gpu) {
@@ -168,7 +182,7 @@ const std::vector<trace::OpId>& Builder::nearest_kernels(const Call& call) {
 }
 
 void Builder::recorded_dependencies(std::vector<trace::OpId>& dependencies, const Call& kernel) {
-    for (const std::uint64_t id : kernel.node->data_dependencies) {
+    for (const std::uint64_t id : kernel.data_dependencies) {
         const Call* before = recording_.find(id);
         if (before == nullptr || before->position >= kernel.position) continue;
         if (before->on_gpu) {
@@ -185,9 +199,21 @@ void Builder::recorded_dependencies(std::vector<trace::OpId>& dependencies, cons
 void Builder::add(Op op, const Launch& launch, const Call* subject) {
     const auto id = static_cast<trace::OpId>(trace_.ops.size());
     if (subject == nullptr) subject = launch.recording.parent(launch.kernel);
-    op.name = subject != nullptr ? subject->node->name : launch.name.function;
-    op.measured_us = static_cast<double>(launch.kernel.node->duration_us);
-    op.kernel_name = launch.kernel.node->name;
+    op.name = subject != nullptr ? subject->full_name : launch.name.function;
+    op.measured_us = launch.measured_us();
+    if (launch.kernel.on_gpu) {
+        // The longest kernel of a group gives its name.
+        const Call* longest = &launch.kernel;
+        for (const Call* other : launch.group)
+            if (other->duration_us > longest->duration_us) longest = other;
+        op.kernel_name = longest->full_name;
+        if (!launch.group.empty())
+            op.attributes["kernels"] = static_cast<std::int64_t>(launch.group.size() + 1);
+        if (launch.kernel.stream >= 0)
+            op.stream =
+                streams_.try_emplace(launch.kernel.stream, static_cast<std::uint32_t>(streams_.size()))
+                    .first->second;
+    }
     trace_.ops.push_back(op);
     try {
         trace_.check_op(id);
@@ -217,7 +243,21 @@ void Builder::add(Op op, const Launch& launch, const Call* subject) {
     dependencies.erase(std::unique(dependencies.begin(), dependencies.end()), dependencies.end());
     trace_.ops[id].dependencies = std::move(dependencies);
     op_of_call_[launch.kernel.position] = id;
+    for (const Call* other : launch.group) op_of_call_[other->position] = id;
+    if (subject != nullptr) op_of_subject_[subject->position] = id;
     call_of_op_.push_back(launch.kernel.position);
+}
+
+std::optional<trace::OpId> Builder::last_op_of(const Call& subject) const {
+    const auto found = op_of_subject_.find(subject.position);
+    return found == op_of_subject_.end() ? std::nullopt : std::optional(found->second);
+}
+
+void Builder::join_kernel(trace::OpId op, const Call& kernel) {
+    Op& joined = trace_.ops[op];
+    joined.measured_us = joined.measured_us.value_or(0) + kernel.duration_us;
+    joined.attributes["kernels"] = joined.integer("kernels", 1) + 1;
+    op_of_call_[kernel.position] = op;
 }
 
 void Builder::add_unknown(const Launch& launch, const std::string& reason) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -20,12 +21,14 @@ using trace::TensorId;
 /// One recorded kernel with its name taken apart.
 struct Launch {
     const Recording& recording;
-    const Call& kernel;
+    const Call& kernel;  ///< or, where no kernels were recorded, the call that stands for them
     KernelName name;
+    std::vector<const Call*> group;  ///< other kernels of the same op
 
-    const Call* enclosing(const std::vector<std::string>& names) const {
-        return recording.enclosing(kernel, names);
-    }
+    /// The nearest call around the kernel with one of these names (the call itself where there is no kernel).
+    const Call* enclosing(const std::vector<std::string>& names) const;
+    /// Microseconds of all kernels; nothing where none were recorded.
+    std::optional<double> measured_us() const;
     /// Earlier (or all) launches of the same function under one call: which of them this one is, and how many
     /// there are.
     struct Turn {
@@ -62,6 +65,11 @@ class Builder {
     /// not pass Trace::check_op it is added as unknown, with the reason.
     void add(Op op, const Launch& launch, const Call* subject);
     void add_unknown(const Launch& launch, const std::string& reason);
+    /// The last op that was added with this call as its subject, if any.
+    std::optional<trace::OpId> last_op_of(const Call& subject) const;
+    /// Adds another kernel's time to an op.
+    void join_kernel(trace::OpId op, const Call& kernel);
+    std::size_t ops() const { return trace_.ops.size(); }
 
     /// The last op so far that wrote this place, if any.
     const Op* writer_of(const RecordedTensor& tensor) const;
@@ -92,6 +100,9 @@ class Builder {
     std::map<std::size_t, trace::OpId> op_of_call_;
     std::map<std::size_t, std::vector<trace::OpId>> nearest_;
     std::vector<std::size_t> call_of_op_;
+    std::map<std::size_t, trace::OpId> op_of_subject_;
+    std::map<std::int64_t, std::uint32_t> streams_;
+    double last_launch_us_ = -1;
     static constexpr std::uint64_t first_invented = std::uint64_t{1} << 48;
     std::uint64_t next_storage_ = first_invented;
     std::vector<trace::OpId> wrote_unrecorded_;

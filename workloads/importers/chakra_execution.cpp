@@ -1,31 +1,11 @@
 #include "workloads/importers/chakra_execution.h"
 
 #include <algorithm>
-#include <array>
 
-#include "isa/common/error.h"
-#include "workloads/importers/rules.h"
+#include "workloads/importers/import_recording.h"
 
 namespace heddle::importers {
 namespace {
-
-using Rule = bool (*)(Builder&, const Launch&);
-
-/// In order: the first that knows the kernel takes it.
-constexpr std::array<Rule, 11> rules{collective_rule,    convolution_rule, matmul_rule,       attention_rule,
-                                     normalisation_rule, triton_rule,      multi_tensor_rule, reduce_rule,
-                                     lookup_rule,        copy_rule,        elementwise_rule};
-
-void import_kernel(Builder& builder, const Launch& launch) {
-    try {
-        for (const Rule rule : rules) {
-            if (rule(builder, launch)) return;
-        }
-        builder.add_unknown(launch, "no rule for this kernel");
-    } catch (const NotUnderstood& missing) {
-        builder.add_unknown(launch, missing.reason);
-    }
-}
 
 std::string padded(const std::string& text, std::size_t width, bool right = false) {
     const std::string space(width > text.size() ? width - text.size() : 0, ' ');
@@ -49,31 +29,20 @@ std::vector<std::pair<Key, Coverage::Line>> longest_first(const std::map<Key, Co
 }  // namespace
 
 trace::Trace import_chakra_execution(const trace::ChakraGraph& graph, const std::string& name) {
-    const Recording recording(graph);
-    if (recording.kernels().empty()) {
-        throw Error("the recording has no kernels", {.file = name},
-                    "record with the CUDA activities of the profiler, and link both traces");
-    }
-    Builder builder(recording);
-    for (const std::size_t position : recording.kernels()) {
-        const Call& kernel = recording.call(position);
-        import_kernel(builder, {recording, kernel, parse_kernel_name(kernel.node->name)});
-    }
-    trace::Trace trace = builder.finish(name);
-    trace.check();
-    return trace;
+    return import_recording(Recording(graph), name);
 }
 
 Coverage coverage_of(const trace::Trace& trace) {
     Coverage coverage;
-    const auto count = [](Coverage::Line& line, const Op& op) {
+    const auto count = [](Coverage::Line& line, const trace::Op& op) {
         ++line.ops;
+        line.kernels += static_cast<std::size_t>(op.integer("kernels", 1));
         line.microseconds += op.measured_us.value_or(0);
     };
-    for (const Op& op : trace.ops) {
+    for (const trace::Op& op : trace.ops) {
         count(coverage.kinds[op.kind], op);
         count(coverage.total, op);
-        if (op.kind == OpKind::unknown) count(coverage.reasons[op.text("reason", "not said")], op);
+        if (op.kind == trace::OpKind::unknown) count(coverage.reasons[op.text("reason", "not said")], op);
     }
     return coverage;
 }

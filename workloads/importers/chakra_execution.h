@@ -11,21 +11,12 @@
 
 namespace heddle::importers {
 
-/// Every kernel and memory copy of the recording (is_cpu_op == false) becomes one op, in recorded order, with
-/// its measured duration and kernel name. What is not understood becomes OpKind::unknown with attribute
-/// "reason".
-///
-/// Attributes beside those of the kind: "tile" (of the kernel's name), "layout", "vector_width",
-/// "elements_per_thread", "strided" (1: addresses go through offset calculators), "casting" (1: element types
-/// are switched at run time), "assumed" (what the recording did not say and where it was taken from).
-///
-/// Tensors are places in memory: storages are the recording's, so dependencies follow from what each op reads
-/// and overwrites there, together with the recorded ones between kernels.
+/// import_recording() of a graph in Chakra's form; kernels are nodes with is_cpu_op == false.
 trace::Trace import_chakra_execution(const trace::ChakraGraph& graph, const std::string& name = "recording");
 
 struct Coverage {
     struct Line {
-        std::size_t ops = 0;
+        std::size_t ops = 0, kernels = 0;
         double microseconds = 0;
     };
     std::map<trace::OpKind, Line> kinds;

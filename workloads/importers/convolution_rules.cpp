@@ -11,11 +11,9 @@ bool contains_any(const KernelName& name, std::initializer_list<const char*> par
     return std::any_of(parts.begin(), parts.end(), [&](const char* part) { return name.contains(part); });
 }
 
-/// Which gradient a kernel of convolution_backward makes; cuDNN's names say it.
-enum class Gradient : std::uint8_t { data, weight };
+using Gradient = ConvolutionGradient;
 Gradient gradient_of(const KernelName& name) {
-    if (contains_any(name, {"wgrad", "Wgrad", "splitK"})) return Gradient::weight;
-    if (contains_any(name, {"dgrad", "stridedB", "Dgrad"})) return Gradient::data;
+    if (const auto named = named_gradient(name)) return *named;
     throw NotUnderstood{"the kernel does not say which gradient of a convolution it makes"};
 }
 
@@ -96,33 +94,19 @@ void operands(Builder& builder, Op& op, std::vector<RecordedTensor> inputs, Reco
     builder.output(op, result);
 }
 
-bool forward_convolution(Builder& builder, const Launch& launch) {
-    for (const Arguments& at : forward_calls) {
-        const Call* call = launch.enclosing({at.name});
-        if (call == nullptr) continue;
-        Op op;
-        op.kind = OpKind::convolution;
-        describe(op, *call, at);
-        std::vector<RecordedTensor> inputs{need(call->gpu_tensor(0), "x of a convolution"),
-                                           need(call->gpu_tensor(1), "weight of a convolution")};
-        operands(builder, op, std::move(inputs), need(call->output_tensor(0), "result of a convolution"));
-        builder.add(std::move(op), launch, call);
-        return true;
-    }
-    return false;
-}
-
-void backward_convolution(Builder& builder, const Launch& launch, const Call& call, Gradient gradient) {
-    Op op;
-    describe(op, call, backward_call);
-    const RecordedTensor& dy = need(call.gpu_tensor(0), "incoming gradient of a convolution");
-    const RecordedTensor& x = need(call.gpu_tensor(1), "x of a convolution");
-    const RecordedTensor& w = need(call.gpu_tensor(2), "weight of a convolution");
-    const bool data = gradient == Gradient::data;
-    op.kind = data ? OpKind::convolution_data_grad : OpKind::convolution_weight_grad;
-    operands(builder, op, {dy, data ? w : x},
-             need(call.output_tensor(data ? 0 : 1), "gradient that a convolution makes"));
-    builder.add(std::move(op), launch, &call);
+/// Arguments from `first` on: window, stride (none: the window), padding, dilation, whether to round up.
+void describe_pooling(Op& op, const Call& call, std::size_t first) {
+    op.attributes["pooling"] = std::string("max");
+    const std::vector<std::int64_t> window = integers(call, first, "window of a pooling");
+    op.attributes["window"] = window;
+    const Literal* stride = call.literal(first + 1);
+    const std::vector<std::int64_t> strides =
+        stride != nullptr ? stride->integers() : std::vector<std::int64_t>{};
+    op.attributes["strides"] = strides.empty() ? window : strides;
+    op.attributes["padding"] = integers(call, first + 2, "padding of a pooling");
+    op.attributes["dilation"] = integers(call, first + 3, "dilation of a pooling");
+    if (const Literal* round_up = call.literal(first + 4))
+        op.attributes["round_up"] = static_cast<std::int64_t>(round_up->number(0));
 }
 
 /// Non-fused Winograd: transforms around one product; the product stands for the convolution.
@@ -132,7 +116,7 @@ bool is_winograd_product(const Launch& launch, const Call& call, Gradient& gradi
     std::size_t nearest = 0;
     for (const Call* made : launch.recording.inside(call, launch.kernel)) {
         if (!made->on_gpu || (transformed && made->position < nearest)) continue;
-        const std::string& name = made->node->name;
+        const std::string& name = made->full_name;
         const bool data = name.find("winogradForwardData") != std::string::npos;
         if (!data && name.find("winogradWgradD") == std::string::npos) continue;
         transformed = true;
@@ -200,24 +184,47 @@ bool batch_norm(Builder& builder, const Launch& launch) {
     return true;
 }
 
-/// Arguments from `first` on: window, stride (none: the window), padding, dilation, whether to round up.
-void describe_pooling(Op& op, const Call& call, std::size_t first) {
-    op.attributes["pooling"] = std::string("max");
-    const std::vector<std::int64_t> window = integers(call, first, "window of a pooling");
-    op.attributes["window"] = window;
-    const Literal* stride = call.literal(first + 1);
-    const std::vector<std::int64_t> strides =
-        stride != nullptr ? stride->integers() : std::vector<std::int64_t>{};
-    op.attributes["strides"] = strides.empty() ? window : strides;
-    op.attributes["padding"] = integers(call, first + 2, "padding of a pooling");
-    op.attributes["dilation"] = integers(call, first + 3, "dilation of a pooling");
-    if (const Literal* round_up = call.literal(first + 4))
-        op.attributes["round_up"] = static_cast<std::int64_t>(round_up->number(0));
+}  // namespace
+
+std::optional<Gradient> named_gradient(const KernelName& name) {
+    if (contains_any(name, {"wgrad", "Wgrad", "splitK"})) return Gradient::weight;
+    if (contains_any(name, {"dgrad", "stridedB", "Dgrad"})) return Gradient::data;
+    return std::nullopt;
 }
 
-bool max_pooling(Builder& builder, const Launch& launch) {
-    const bool backward = launch.name.contains("max_pool_backward");
-    if (!backward && !launch.name.contains("max_pool_forward")) return false;
+bool forward_convolution(Builder& builder, const Launch& launch) {
+    for (const Arguments& at : forward_calls) {
+        const Call* call = launch.enclosing({at.name});
+        if (call == nullptr) continue;
+        Op op;
+        op.kind = OpKind::convolution;
+        describe(op, *call, at);
+        std::vector<RecordedTensor> inputs{need(call->gpu_tensor(0), "x of a convolution"),
+                                           need(call->gpu_tensor(1), "weight of a convolution")};
+        // Kernels add the bias in a launch of its own.
+        const RecordedTensor* bias = call->name != "cudnn_convolution" ? call->gpu_tensor(2) : nullptr;
+        if (!launch.kernel.on_gpu && bias != nullptr) inputs.push_back(*bias);
+        operands(builder, op, std::move(inputs), need(call->output_tensor(0), "result of a convolution"));
+        builder.add(std::move(op), launch, call);
+        return true;
+    }
+    return false;
+}
+
+void backward_convolution(Builder& builder, const Launch& launch, const Call& call, Gradient gradient) {
+    Op op;
+    describe(op, call, backward_call);
+    const RecordedTensor& dy = need(call.gpu_tensor(0), "incoming gradient of a convolution");
+    const RecordedTensor& x = need(call.gpu_tensor(1), "x of a convolution");
+    const RecordedTensor& w = need(call.gpu_tensor(2), "weight of a convolution");
+    const bool data = gradient == Gradient::data;
+    op.kind = data ? OpKind::convolution_data_grad : OpKind::convolution_weight_grad;
+    operands(builder, op, {dy, data ? w : x},
+             need(call.output_tensor(data ? 0 : 1), "gradient that a convolution makes"));
+    builder.add(std::move(op), launch, &call);
+}
+
+void max_pooling(Builder& builder, const Launch& launch, bool backward) {
     const Call& call =
         need(launch.enclosing({backward ? "max_pool2d_with_indices_backward" : "max_pool2d_with_indices",
                                backward ? "max_pool2d_with_indices_backward" : "max_pool2d"}),
@@ -238,13 +245,14 @@ bool max_pooling(Builder& builder, const Launch& launch) {
     if (const RecordedTensor* positions = backward ? nullptr : call.output_tensor(1))
         builder.output(op, last ? channels_last(*positions) : *positions);
     builder.add(std::move(op), launch, &call);
-    return true;
 }
 
-}  // namespace
-
 bool convolution_rule(Builder& builder, const Launch& launch) {
-    return max_pooling(builder, launch) || batch_norm(builder, launch) || convolution(builder, launch);
+    if (contains_any(launch.name, {"max_pool_backward", "max_pool_forward"})) {
+        max_pooling(builder, launch, launch.name.contains("max_pool_backward"));
+        return true;
+    }
+    return batch_norm(builder, launch) || convolution(builder, launch);
 }
 
 }  // namespace heddle::importers

@@ -88,7 +88,7 @@ void concatenate(Builder& builder, const Launch& launch) {
 /// Source and target of a memory copy: copy_(target, source), a scalar read back, or a list copied piece by
 /// piece.
 void memory_copy(Builder& builder, const Launch& launch) {
-    const std::string& name = launch.kernel.node->name;
+    const std::string& name = launch.kernel.full_name;
     const bool to_device = name.find("HtoD") != std::string::npos,
                to_host = name.find("DtoH") != std::string::npos;
     Op op;
@@ -137,7 +137,7 @@ void memory_set(Builder& builder, const Launch& launch) {
 }  // namespace
 
 bool copy_rule(Builder& builder, const Launch& launch) {
-    const std::string& name = launch.kernel.node->name;
+    const std::string& name = launch.kernel.full_name;
     if (name.rfind("Memcpy", 0) == 0) {
         memory_copy(builder, launch);
     } else if (name.rfind("Memset", 0) == 0) {
@@ -153,7 +153,7 @@ bool copy_rule(Builder& builder, const Launch& launch) {
 }
 
 bool collective_rule(Builder& builder, const Launch& launch) {
-    const std::string& name = launch.kernel.node->name;
+    const std::string& name = launch.kernel.full_name;
     if (name.rfind("nccl", 0) != 0) return false;
     static constexpr std::pair<const char*, const char*> kinds[] = {
         {"AllReduce", "all_reduce"}, {"ReduceScatter", "reduce_scatter"},
@@ -185,7 +185,7 @@ bool collective_rule(Builder& builder, const Launch& launch) {
             builder.output(op, tensor);
         }
     }
-    bytes = launch.kernel.node->integer("comm_size", bytes);
+    bytes = launch.kernel.collective_bytes >= 0 ? launch.kernel.collective_bytes : bytes;
     if (bytes <= 0) throw NotUnderstood{"the size of the collective was not recorded"};
     op.attributes["bytes"] = bytes;
     if (comms != nullptr && !comms->inputs.empty()) {

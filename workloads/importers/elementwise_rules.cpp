@@ -291,58 +291,9 @@ class Functor {
     std::vector<std::size_t> tensors_;
 };
 
-/// How the kernel walks over memory.
-void describe_access(Op& op, const KernelName& name) {
-    if (name.function == "vectorized_elementwise_kernel") {
-        op.attributes["vector_width"] = name.integer(0).value_or(1);
-    } else if (name.function == "unrolled_elementwise_kernel") {
-        op.attributes["vector_width"] = std::int64_t{1};
-        op.attributes["elements_per_thread"] = std::int64_t{4};
-        const bool trivial = name.contains("TrivialOffsetCalculator");
-        op.attributes["strided"] = std::int64_t{!trivial};
-        op.attributes["casting"] = std::int64_t{name.contains("LoadWithCast")};
-    } else if (name.function == "elementwise_kernel") {
-        op.attributes["vector_width"] = std::int64_t{1};
-        op.attributes["elements_per_thread"] = name.integer(1).value_or(1);
-        op.attributes["strided"] = std::int64_t{1};
-        op.attributes["in_turn"] = std::int64_t{1};
-    }
-}
-
 bool is_pointwise(const KernelName& name) {
     return name.function == "vectorized_elementwise_kernel" ||
            name.function == "unrolled_elementwise_kernel" || name.function == "elementwise_kernel";
-}
-
-void fill(Builder& builder, const Launch& launch) {
-    const Call& call =
-        need(launch.enclosing({"fill", "zero", "full", "ones", "zeros", "ones_like", "zeros_like"}), "fill");
-    Op op;
-    op.kind = OpKind::fill;
-    const Literal* value = call.name == "fill" ? call.literal(1) : nullptr;
-    op.attributes["value"] = value != nullptr                  ? value->number(0)
-                             : call.name.rfind("ones", 0) == 0 ? 1.0
-                                                               : 0.0;
-    const RecordedTensor* target = call.gpu_tensor(0) != nullptr ? call.gpu_tensor(0) : call.output_tensor(0);
-    builder.output(op, need(target, "filled tensor"));
-    describe_access(op, launch.name);
-    builder.add(std::move(op), launch, &call);
-}
-
-bool arange(Builder& builder, const Launch& launch) {
-    if (!launch.name.contains("arange_cuda")) return false;
-    // arange(start, end, step, out)
-    const Call& call = need(launch.enclosing({"arange"}), "arange");
-    const auto number = [&call](std::size_t index, double fallback) {
-        return call.literal(index) != nullptr ? call.literal(index)->number(fallback) : fallback;
-    };
-    Op op;
-    op.kind = OpKind::fill;
-    op.attributes["value"] = number(0, 0);
-    op.attributes["step"] = number(2, 1);
-    builder.output(op, need(call.output_tensor(0), "result of arange"));
-    builder.add(std::move(op), launch, &call);
-    return true;
 }
 
 bool random_numbers(Builder& builder, const Launch& launch) {
@@ -363,8 +314,56 @@ bool random_numbers(Builder& builder, const Launch& launch) {
     return true;
 }
 
-bool dropout(Builder& builder, const Launch& launch) {
-    if (launch.name.function.rfind("fused_dropout_kernel", 0) != 0) return false;
+}  // namespace
+
+/// How the kernel walks over memory.
+void describe_access(Op& op, const KernelName& name) {
+    if (name.function == "vectorized_elementwise_kernel") {
+        op.attributes["vector_width"] = name.integer(0).value_or(1);
+    } else if (name.function == "unrolled_elementwise_kernel") {
+        op.attributes["vector_width"] = std::int64_t{1};
+        op.attributes["elements_per_thread"] = std::int64_t{4};
+        const bool trivial = name.contains("TrivialOffsetCalculator");
+        op.attributes["strided"] = std::int64_t{!trivial};
+        op.attributes["casting"] = std::int64_t{name.contains("LoadWithCast")};
+    } else if (name.function == "elementwise_kernel") {
+        op.attributes["vector_width"] = std::int64_t{1};
+        op.attributes["elements_per_thread"] = name.integer(1).value_or(1);
+        op.attributes["strided"] = std::int64_t{1};
+        op.attributes["in_turn"] = std::int64_t{1};
+    }
+}
+
+void fill_operation(Builder& builder, const Launch& launch) {
+    const Call& call =
+        need(launch.enclosing({"fill", "zero", "full", "ones", "zeros", "ones_like", "zeros_like"}), "fill");
+    Op op;
+    op.kind = OpKind::fill;
+    const Literal* value = call.name == "fill" ? call.literal(1) : nullptr;
+    op.attributes["value"] = value != nullptr                  ? value->number(0)
+                             : call.name.rfind("ones", 0) == 0 ? 1.0
+                                                               : 0.0;
+    const RecordedTensor* target = call.gpu_tensor(0) != nullptr ? call.gpu_tensor(0) : call.output_tensor(0);
+    builder.output(op, need(target, "filled tensor"));
+    describe_access(op, launch.name);
+    builder.add(std::move(op), launch, &call);
+}
+
+void arange_operation(Builder& builder, const Launch& launch) {
+    // arange(start, end, step, out)
+    const Call& call = need(launch.enclosing({"arange"}), "arange");
+    const auto number = [&call](std::size_t index, double fallback) {
+        return call.literal(index) != nullptr ? call.literal(index)->number(fallback) : fallback;
+    };
+    Op op;
+    op.kind = OpKind::fill;
+    op.attributes["value"] = number(0, 0);
+    op.attributes["step"] = number(2, 1);
+    builder.output(op, need(call.output_tensor(0), "result of arange"));
+    builder.add(std::move(op), launch, &call);
+}
+
+void dropout_operation(Builder& builder, const Launch& launch) {
     const Call& call = need(launch.enclosing({"native_dropout", "_fused_dropout"}), "dropout");
     const double drop = call.literal(1) != nullptr ? call.literal(1)->number(0.5) : 0.5;
     const double keep = call.name == "_fused_dropout" ? drop : 1 - drop;
@@ -377,16 +376,21 @@ bool dropout(Builder& builder, const Launch& launch) {
     builder.output(op, need(call.output_tensor(0), "result of dropout"));
     builder.output(op, need(call.output_tensor(1), "mask of dropout"));
     builder.add(std::move(op), launch, &call);
-    return true;
 }
 
-}  // namespace
-
 bool elementwise_rule(Builder& builder, const Launch& launch) {
-    if (arange(builder, launch) || random_numbers(builder, launch) || dropout(builder, launch)) return true;
+    if (launch.name.contains("arange_cuda")) {
+        arange_operation(builder, launch);
+        return true;
+    }
+    if (launch.name.function.rfind("fused_dropout_kernel", 0) == 0) {
+        dropout_operation(builder, launch);
+        return true;
+    }
+    if (random_numbers(builder, launch)) return true;
     if (!is_pointwise(launch.name) || launch.name.contains("direct_copy_kernel")) return false;
     if (launch.name.contains("FillFunctor")) {
-        fill(builder, launch);
+        fill_operation(builder, launch);
         return true;
     }
     const Call& call = launching_call(launch);
@@ -396,7 +400,8 @@ bool elementwise_rule(Builder& builder, const Launch& launch) {
     op.kind = OpKind::elementwise;
     op.attributes["expression"] = meaning->expression;
     if (!meaning->assumed.empty()) assume(op, meaning->assumed);
-    for (const std::size_t operand : meaning->operands) builder.input(op, *call.gpu_tensor(operand));
+    for (const std::size_t operand : meaning->operands)
+        builder.input(op, need(call.gpu_tensor(operand), "operand of " + call.name));
     builder.output(op, need(call.output_tensor(0), "result of " + call.name));
     describe_access(op, launch.name);
     builder.add(std::move(op), launch, &call);

@@ -107,6 +107,23 @@ void along(Builder& builder, const Launch& launch, bool scatter) {
 
 }  // namespace
 
+void lookup_operation(Builder& builder, const Launch& launch) {
+    // The first of these around the kernel, or the call itself.
+    const Call& call =
+        need(launch.enclosing({"index_select", "embedding", "embedding_dense_backward", "index",
+                               "_index_put_impl", "index_put", "gather", "scatter", "scatter_add"}),
+             "lookup");
+    if (call.name == "index_select" || call.name == "embedding") {
+        embedding_forward(builder, launch);
+    } else if (call.name == "embedding_dense_backward") {
+        embedding_backward(builder, launch);
+    } else if (call.name == "gather" || call.name.rfind("scatter", 0) == 0) {
+        along(builder, launch, call.name != "gather");
+    } else {
+        index(builder, launch, call.name != "index");
+    }
+}
+
 bool lookup_rule(Builder& builder, const Launch& launch) {
     const KernelName& name = launch.name;
     if (name.function.rfind("indexSelect", 0) == 0) {

@@ -79,6 +79,16 @@ void transformer_engine(Builder& builder, Op& op, const Call& call) {
     if (gradient && has_bias) op.attributes["bias_gradient"] = std::int64_t{1};
 }
 
+/// "tn" of "..._tn_n_tilesize...": how cuBLAS reads its (column-major) A and B.
+std::string layout_of(const std::string& name) {
+    for (const char* layout : {"tn", "nt", "nn", "tt"}) {
+        if (name.find("_" + std::string(layout) + "_") != std::string::npos) return layout;
+    }
+    return {};
+}
+
+}  // namespace
+
 void torch_product(Builder& builder, Op& op, const Call& call) {
     const RecordedTensor& result = need(call.output_tensor(0), "result of " + call.name);
     if (call.name == "mm" || call.name == "bmm" || call.name == "matmul") {
@@ -101,15 +111,15 @@ void torch_product(Builder& builder, Op& op, const Call& call) {
     builder.output(op, result);
 }
 
-/// "tn" of "..._tn_n_tilesize...": how cuBLAS reads its (column-major) A and B.
-std::string layout_of(const std::string& name) {
-    for (const char* layout : {"tn", "nt", "nn", "tt"}) {
-        if (name.find("_" + std::string(layout) + "_") != std::string::npos) return layout;
-    }
-    return {};
+void describe_product(Op& op, const KernelName& name) {
+    if (const auto tile = tile_of(name.full); !tile.empty()) op.attributes["tile"] = tile;
+    if (const std::string layout = layout_of(name.full); !layout.empty()) op.attributes["layout"] = layout;
+    // On Ampere and later, s1688 and s16816 of f32 operands are tf32 instructions; "tf32" may not be spelt
+    // out.
+    const bool tensor_cores = name.contains("s1688") || name.contains("s16816") || name.contains("xmma");
+    if (name.contains("tf32") || (tensor_cores && !name.contains("f16") && !name.contains("h16816")))
+        op.attributes["compute_type"] = std::string("tf32");
 }
-
-}  // namespace
 
 bool matmul_rule(Builder& builder, const Launch& launch) {
     if (!is_matrix_kernel(launch.name)) return false;
@@ -129,10 +139,7 @@ bool matmul_rule(Builder& builder, const Launch& launch) {
         op.attributes["m"] = result.shape[result.shape.size() - 2];
         op.attributes["n"] = result.shape.back();
     }
-    if (const auto tile = tile_of(launch.name.full); !tile.empty()) op.attributes["tile"] = tile;
-    if (const std::string layout = layout_of(launch.name.full); !layout.empty())
-        op.attributes["layout"] = layout;
-    if (launch.name.contains("tf32")) op.attributes["compute_type"] = std::string("tf32");
+    describe_product(op, launch.name);
     builder.add(std::move(op), launch, &call);
     return true;
 }

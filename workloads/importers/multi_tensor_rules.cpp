@@ -102,8 +102,8 @@ Plan find_plan(const Launch& launch, const Call& call, std::size_t count, std::i
             for (const auto& groups : {together, by_storage(argument.tensors)}) {
                 Plan plan = plan_of(groups, depth);
                 if (plan.pieces.size() != count) continue;
-                plan.source = "tensor list of node " + std::to_string(candidate.node->id) + " (" +
-                              candidate.node->name + ", " + std::to_string(argument.tensors.size()) +
+                plan.source = "tensor list of node " + std::to_string(candidate.id) + " (" +
+                              candidate.full_name + ", " + std::to_string(argument.tensors.size()) +
                               " tensors in " + std::to_string(groups.size()) +
                               (groups.size() == 1 ? " group)" : " groups)");
                 return plan;
@@ -240,7 +240,7 @@ void foreach_op(Builder& builder, Op& op, const Launch& launch, const Call& call
         assume(op, "value 1 of a number that was not recorded");
     }
     const bool in_place =
-        call.node->name.ends_with("_") || call.outputs.empty() || call.outputs[0].tensors.empty();
+        call.full_name.ends_with("_") || call.outputs.empty() || call.outputs[0].tensors.empty();
     builder.output(op, in_place ? list : beside(call.outputs[0].tensors, first, start, elements));
 }
 

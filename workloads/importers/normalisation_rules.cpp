@@ -48,10 +48,10 @@ RecordedTensor as_rows(const RecordedTensor& tensor, std::int64_t columns) {
 
 const Call* forward_kernel(const Launch& launch, const Call& scope) {
     std::vector<std::size_t> pending = scope.children;
-    while (!pending.empty()) {
+    for (std::size_t steps = 0; !pending.empty() && steps < launch.recording.calls().size(); ++steps) {
         const Call& call = launch.recording.call(pending.back());
         pending.pop_back();
-        if (call.on_gpu && call.node->name.find("ln_fwd") != std::string::npos) return &call;
+        if (call.on_gpu && call.full_name.find("ln_fwd") != std::string::npos) return &call;
         pending.insert(pending.end(), call.children.begin(), call.children.end());
     }
     return nullptr;
@@ -77,7 +77,7 @@ Forward forward_of(const Launch& launch, const Call& scope, std::int64_t columns
     result.beta = vectors[1];
     const std::int64_t rows = result.x.shape[0];
     const Call& kernel = need(forward_kernel(launch, scope), "forward kernel");
-    const Launch then{launch.recording, kernel, {}};
+    const Launch then{launch.recording, kernel, {}, {}};
     const auto made = allocated(then, scope);
     result.y = last_with(made, {rows, columns}, x->type, 1, "normalised tensor")[0];
     const auto statistics = last_with(made, {rows}, ElementType::f32, 2, "mean and reciprocal deviation");

@@ -1,29 +1,77 @@
 #include "workloads/importers/open_trace.h"
 
+#include <filesystem>
+#include <iterator>
+
+#include "isa/common/error.h"
 #include "workloads/hlo/module.h"
 #include "workloads/importers/chakra_execution.h"
+#include "workloads/importers/execution_trace.h"
+#include "workloads/importers/import_recording.h"
+#include "workloads/importers/kineto.h"
+#include "workloads/trace_files/byte_stream.h"
 #include "workloads/trace_files/file.h"
 #include "workloads/trace_files/json.h"
 #include "workloads/trace_files/read.h"
 
 namespace heddle::importers {
+namespace {
+
+std::string base_name(const std::string& path) {
+    const std::size_t slash = path.find_last_of("/:");
+    return path.substr(slash == std::string::npos ? 0 : slash + 1);
+}
+
+std::string rest_of(trace::ByteStream& stream) {
+    return {std::istreambuf_iterator<char>(*stream.bytes), std::istreambuf_iterator<char>()};
+}
+
+trace::Trace open_whole(const std::string& bytes, const std::string& name, trace::FileKind kind) {
+    if (kind == trace::FileKind::heddle_json) return trace::from_json(bytes, name);
+    trace::ChakraGraph graph = kind == trace::FileKind::chakra ? trace::parse_chakra(bytes, name)
+                                                               : trace::parse_chakra_json(bytes, name);
+    if (trace::holds_heddle_trace(graph)) return trace::from_chakra(graph, name);
+    return trace::in_file(name, [&] { return import_chakra_execution(graph, base_name(name)); });
+}
+
+/// Two recordings of one run: Kineto's and an execution trace, in either order.
+trace::Trace open_joined(const std::string& one, const std::string& other) {
+    trace::ByteStream first = trace::open_stream(one), second = trace::open_stream(other);
+    trace::FileKind first_kind = trace::recognise(first.head, one),
+                    second_kind = trace::recognise(second.head, other);
+    if (first_kind == trace::FileKind::execution_trace) {
+        std::swap(first, second);
+        std::swap(first_kind, second_kind);
+    }
+    if (first_kind != trace::FileKind::kineto || second_kind != trace::FileKind::execution_trace) {
+        throw Error("only a trace of the profiler and an execution trace are joined",
+                    {.file = one + "+" + other}, "give one of each, of the same run");
+    }
+    RecordedOperands operands = read_operands(*second.bytes, second.name);
+    Recording recording = read_kineto(*first.bytes, first.name, &operands);
+    operands = {};
+    return trace::in_file(first.name,
+                          [&] { return import_recording(std::move(recording), base_name(first.name)); });
+}
+
+}  // namespace
 
 trace::Trace open_trace(const std::string& path) {
-    const trace::FileContent content = trace::read_file(path);
-    if (hlo::is_hlo_text(content.bytes)) return hlo::to_trace(hlo::parse_hlo(content.bytes, content.name));
-    if (hlo::is_stablehlo_text(content.bytes))
-        return hlo::to_trace(hlo::parse_stablehlo(content.bytes, content.name));
-    const trace::FileKind kind = trace::recognise(content.bytes, content.name);
-    if (kind == trace::FileKind::heddle_json) return trace::from_json(content.bytes, content.name);
-    const trace::ChakraGraph graph = kind == trace::FileKind::chakra
-                                         ? trace::parse_chakra(content.bytes, content.name)
-                                         : trace::parse_chakra_json(content.bytes, content.name);
-    if (trace::holds_heddle_trace(graph)) return trace::from_chakra(graph, content.name);
-    return trace::in_file(content.name, [&] {
-        const std::size_t slash = content.name.find_last_of("/:");
-        return import_chakra_execution(graph,
-                                       content.name.substr(slash == std::string::npos ? 0 : slash + 1));
-    });
+    std::error_code ignored;
+    if (const std::size_t plus = path.find('+', 1);
+        plus != std::string::npos && !std::filesystem::exists(path, ignored))
+        return open_joined(path.substr(0, plus), path.substr(plus + 1));
+    trace::ByteStream stream = trace::open_stream(path);
+    if (hlo::is_hlo_text(stream.head)) return hlo::to_trace(hlo::parse_hlo(rest_of(stream), stream.name));
+    if (hlo::is_stablehlo_text(stream.head))
+        return hlo::to_trace(hlo::parse_stablehlo(rest_of(stream), stream.name));
+    const trace::FileKind kind = trace::recognise(stream.head, stream.name);
+    if (kind != trace::FileKind::kineto && kind != trace::FileKind::execution_trace)
+        return open_whole(rest_of(stream), stream.name, kind);
+    Recording recording = kind == trace::FileKind::kineto ? read_kineto(*stream.bytes, stream.name)
+                                                          : read_execution_trace(*stream.bytes, stream.name);
+    return trace::in_file(stream.name,
+                          [&] { return import_recording(std::move(recording), base_name(stream.name)); });
 }
 
 }  // namespace heddle::importers

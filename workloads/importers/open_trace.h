@@ -7,7 +7,8 @@
 
 namespace heddle::importers {
 
-/// A Trace of our own (.json, .et) or a recorded PyTorch execution in Chakra form, plain, gzip or the only
+/// A Trace of our own (.json, .et), a program of XLA, or a recorded PyTorch execution: Chakra (.et or JSON),
+/// Kineto, an execution trace, or "kineto.json+execution.json", both of one run. Plain, gzip or the only
 /// member of a .tar.gz ("archive.tar.gz:member" names one of several); recognised by content.
 trace::Trace open_trace(const std::string& path);
 

@@ -38,13 +38,6 @@ constexpr std::array<TypeName, 18> type_names{{
 
 constexpr std::int64_t largest_tensor = std::int64_t{1} << 44;
 
-std::optional<ElementType> element_type(const std::string& name) {
-    for (const TypeName& entry : type_names) {
-        if (name == entry.name) return entry.type;
-    }
-    return std::nullopt;
-}
-
 /// The types of "Tensor(float)" or "GenericList[Tensor(float),Tensor(long int)]"; empty when no tensors are
 /// named.
 std::vector<std::string> tensor_types(const std::string& text) {
@@ -59,10 +52,63 @@ std::vector<std::string> tensor_types(const std::string& text) {
     return result;
 }
 
-/// A tensor's tuple, or nothing when the literal is not one or its type is unknown.
+const Literal* item(const Literal& list, std::size_t i) {
+    return list.list() != nullptr && i < list.list()->size() ? &(*list.list())[i] : nullptr;
+}
+
+/// Chakra writes operands as texts.
+std::vector<Argument> arguments_of(const trace::ChakraOperands& operands) {
+    if (operands.values.empty()) return {};
+    const auto literal = [](const std::string& text) {
+        return text.empty() ? Literal{LiteralList{}} : parse_literal(text);
+    };
+    return importers::arguments_of(parse_literal(operands.values), literal(operands.shapes),
+                                   literal(operands.types));
+}
+
+Call call_of(const trace::ChakraNode& node) {
+    Call call;
+    call.id = node.id;
+    call.full_name = node.name;
+    call.on_gpu = !node.boolean("is_cpu_op", true);
+    if (!node.control_dependencies.empty()) call.caller = node.control_dependencies[0];
+    call.data_dependencies = node.data_dependencies;
+    call.sequence = node.integer("seq_id", -1);
+    call.stream = node.integer("stream", -1);
+    call.collective_bytes = node.integer("comm_size", -1);
+    call.duration_us = static_cast<double>(node.duration_us);
+    if (!node.inputs.values.empty()) call.operand_digest = std::hash<std::string>{}(node.inputs.values) | 1;
+    try {
+        call.inputs = arguments_of(node.inputs);
+        call.outputs = arguments_of(node.outputs);
+    } catch (const Error& error) {
+        throw Error("operands are not readable: " + std::string(error.what()),
+                    {.key = "node " + std::to_string(node.id) + " (" + node.name.substr(0, 60) + ")"});
+    }
+    return call;
+}
+
+}  // namespace
+
+std::optional<ElementType> torch_element_type(const std::string& name) {
+    for (const TypeName& entry : type_names) {
+        if (name == entry.name) return entry.type;
+    }
+    return std::nullopt;
+}
+
+bool possible_shape(const Shape& shape) {
+    std::int64_t elements = 1;
+    for (const std::int64_t extent : shape) {
+        if (extent < 0 || __builtin_mul_overflow(elements, extent, &elements) || elements > largest_tensor)
+            return false;
+    }
+    return true;
+}
+
 std::optional<RecordedTensor> tensor_of(const Literal& value, const Literal* shape, const std::string& type) {
     const LiteralList* fields = value.list();
-    const auto known = element_type(type);
+    const auto known = torch_element_type(type);
     if (fields == nullptr || fields->size() < 5 || !known) return std::nullopt;
     for (std::size_t i = 0; i < 5; ++i) {
         if (!std::holds_alternative<std::int64_t>((*fields)[i].value)) return std::nullopt;
@@ -76,53 +122,41 @@ std::optional<RecordedTensor> tensor_of(const Literal& value, const Literal* sha
     if (fields->size() > 5 && (*fields)[5].text() != nullptr) tensor.device = *(*fields)[5].text();
     tensor.shape = shape != nullptr ? shape->integers() : Shape{field(3)};
     // Damaged recordings name impossible tensors; they count as not recorded.
-    std::int64_t elements = 1;
-    for (const std::int64_t extent : tensor.shape) {
-        if (extent < 0 || __builtin_mul_overflow(elements, extent, &elements) || elements > largest_tensor) {
-            return std::nullopt;
-        }
-    }
+    if (!possible_shape(tensor.shape)) return std::nullopt;
     if (tensor.offset < 0 || tensor.offset > largest_tensor) return std::nullopt;
     tensor.strides = trace::broadcast_strides(tensor.shape, tensor.shape);
     return tensor;
 }
 
-std::vector<Argument> arguments_of(const trace::ChakraOperands& operands) {
+std::vector<Argument> arguments_of(Literal values, const Literal& shapes, const Literal& types) {
     std::vector<Argument> result;
-    if (operands.values.empty()) return result;
-    const Literal values = parse_literal(operands.values);
-    const Literal shapes = operands.shapes.empty() ? Literal{LiteralList{}} : parse_literal(operands.shapes);
-    const Literal types = operands.types.empty() ? Literal{LiteralList{}} : parse_literal(operands.types);
-    if (values.list() == nullptr) return result;
-    const auto item = [](const Literal& list, std::size_t i) -> const Literal* {
-        return list.list() != nullptr && i < list.list()->size() ? &(*list.list())[i] : nullptr;
-    };
-    for (std::size_t i = 0; i < values.list()->size(); ++i) {
+    auto* list = std::get_if<LiteralList>(&values.value);
+    if (list == nullptr) return result;
+    result.reserve(list->size());
+    for (std::size_t i = 0; i < list->size(); ++i) {
         Argument argument;
-        argument.value = (*values.list())[i];
+        Literal& value = (*list)[i];
         const Literal* type = item(types, i);
         const Literal* shape = item(shapes, i);
-        const std::vector<std::string> named = type != nullptr && type->text() != nullptr
-                                                   ? tensor_types(*type->text())
-                                                   : std::vector<std::string>{};
-        const bool is_list =
-            type != nullptr && type->text() != nullptr && type->text()->rfind("GenericList", 0) == 0;
-        if (!named.empty() && is_list && argument.value.list() != nullptr) {
-            for (std::size_t k = 0; k < argument.value.list()->size(); ++k) {
+        const bool typed = type != nullptr && type->text() != nullptr;
+        const std::vector<std::string> named =
+            typed ? tensor_types(*type->text()) : std::vector<std::string>{};
+        const bool is_list = typed && type->text()->rfind("GenericList", 0) == 0;
+        if (!named.empty() && is_list && value.list() != nullptr) {
+            for (std::size_t k = 0; k < value.list()->size(); ++k) {
                 const Literal* part = shape != nullptr ? item(*shape, k) : nullptr;
-                const auto tensor =
-                    tensor_of((*argument.value.list())[k], part, named[std::min(k, named.size() - 1)]);
+                const auto tensor = tensor_of((*value.list())[k], part, named[std::min(k, named.size() - 1)]);
                 if (tensor) argument.tensors.push_back(*tensor);
             }
         } else if (!named.empty()) {
-            argument.tensor = tensor_of(argument.value, shape, named[0]);
+            argument.tensor = tensor_of(value, shape, named[0]);
         }
+        // A tensor's numbers are in `tensor`; the rest may be asked for again.
+        if (!argument.tensor) argument.value = std::move(value);
         result.push_back(std::move(argument));
     }
     return result;
 }
-
-}  // namespace
 
 bool RecordedTensor::is_contiguous() const {
     std::int64_t expected = 1;
@@ -163,28 +197,18 @@ const Literal* Call::literal(std::size_t index) const {
 
 Recording::Recording(const trace::ChakraGraph& graph) {
     calls_.reserve(graph.nodes.size());
-    for (const ChakraNode& node : graph.nodes) read_call(node, calls_.size());
-    link();
+    for (const trace::ChakraNode& node : graph.nodes) add(call_of(node));
+    finish();
 }
 
-void Recording::read_call(const ChakraNode& node, std::size_t position) {
-    Call call;
-    call.node = &node;
-    call.position = position;
-    call.name = plain_name(node.name);
-    call.on_gpu = !node.boolean("is_cpu_op", true);
-    try {
-        call.inputs = arguments_of(node.inputs);
-        call.outputs = arguments_of(node.outputs);
-    } catch (const Error& error) {
-        throw Error("operands are not readable: " + std::string(error.what()),
-                    {.key = "node " + std::to_string(node.id) + " (" + node.name.substr(0, 60) + ")"});
-    }
+void Recording::add(Call call) {
+    call.position = calls_.size();
+    call.name = plain_name(call.full_name);
     for (auto* arguments : {&call.inputs, &call.outputs}) {
         for (Argument& argument : *arguments) apply_strides(argument);
     }
     learn_strides(call);
-    by_id_[node.id] = position;
+    by_id_[call.id] = call.position;
     calls_.push_back(std::move(call));
 }
 
@@ -236,23 +260,21 @@ std::optional<std::size_t> Recording::launcher_of(const Call& call) const {
         const auto found = by_id_.find(id);
         return found == by_id_.end() ? std::nullopt : std::optional(found->second);
     };
-    const auto& parents = call.node->control_dependencies;
-    const auto recorded = parents.empty() ? std::nullopt : position(parents[0]);
+    const auto recorded = call.caller == 0 ? std::nullopt : position(call.caller);
     const auto same_operands = [&](std::size_t at) {
-        return calls_[at].node->inputs.values == call.node->inputs.values && !calls_[at].on_gpu;
+        return calls_[at].operand_digest == call.operand_digest && !calls_[at].on_gpu;
     };
-    if (!call.on_gpu || call.node->inputs.values.empty() || (recorded && same_operands(*recorded)))
-        return recorded;
+    if (!call.on_gpu || call.operand_digest == 0 || (recorded && same_operands(*recorded))) return recorded;
     // Kernels carry the operands of the call that launched them. Converters that split calls in parts
     // renumber nodes and leave kernels under a stranger; the call is then among the data dependencies.
-    for (const std::uint64_t id : call.node->data_dependencies) {
+    for (const std::uint64_t id : call.data_dependencies) {
         const auto at = position(id);
         if (at && same_operands(*at)) return at;
     }
     return recorded && calls_[*recorded].on_gpu ? std::nullopt : recorded;
 }
 
-void Recording::link() {
+void Recording::finish() {
     for (Call& call : calls_) {
         const auto parent = launcher_of(call);
         if (parent && *parent != call.position) {
@@ -260,9 +282,24 @@ void Recording::link() {
             calls_[*parent].children.push_back(call.position);
         }
         if (call.on_gpu) kernels_.push_back(call.position);
-        const std::int64_t sequence = call.node->integer("seq_id", -1);
-        if (sequence >= 0) by_sequence_[sequence].push_back(call.position);
+        if (call.sequence >= 0) by_sequence_[call.sequence].push_back(call.position);
     }
+}
+
+void Recording::place_on_device() {
+    const auto each = [this](const auto& change) {
+        for (Call& call : calls_) {
+            for (auto* arguments : {&call.inputs, &call.outputs}) {
+                for (Argument& argument : *arguments) {
+                    if (argument.tensor) change(*argument.tensor);
+                    for (RecordedTensor& tensor : argument.tensors) change(tensor);
+                }
+            }
+        }
+    };
+    bool any = false;
+    each([&any](const RecordedTensor& tensor) { any = any || tensor.on_gpu(); });
+    if (!any) each([](RecordedTensor& tensor) { tensor.device = "cuda:0"; });
 }
 
 const Call* Recording::find(std::uint64_t id) const {
@@ -300,7 +337,7 @@ std::vector<const Call*> Recording::inside(const Call& scope, const Call& before
 }
 
 const Call* Recording::forward_of(const Call& backward) const {
-    const std::int64_t sequence = backward.node->integer("seq_id", -1);
+    const std::int64_t sequence = backward.sequence;
     const auto found = by_sequence_.find(sequence);
     if (sequence < 0 || found == by_sequence_.end()) return nullptr;
     // Several calls carry the number (views before the call take that of the next): the named one, or the

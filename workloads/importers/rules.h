@@ -23,4 +23,20 @@ bool multi_tensor_rule(Builder& builder,
 bool copy_rule(Builder& builder, const Launch& launch);  ///< copies, casts, concatenation, memcpy, memset
 bool collective_rule(Builder& builder, const Launch& launch);  ///< NCCL
 
+/// Parts of these rules that go by the enclosing call and not by the kernel; operations.h uses them too.
+void torch_product(Builder& builder, Op& op, const Call& call);  ///< mm, addmm, bmm, linear, ...
+void describe_product(Op& op, const KernelName& name);           ///< m, n, tile and layout
+void describe_access(Op& op, const KernelName& name);            ///< how a pointwise kernel walks over memory
+void fill_operation(Builder& builder, const Launch& launch);     ///< fill_, zero_, full
+void arange_operation(Builder& builder, const Launch& launch);
+void dropout_operation(Builder& builder, const Launch& launch);
+void lookup_operation(Builder& builder, const Launch& launch);  ///< embedding, index, gather, scatter
+bool forward_convolution(Builder& builder, const Launch& launch);
+enum class ConvolutionGradient : std::uint8_t { data, weight };
+void backward_convolution(Builder& builder, const Launch& launch, const Call& call,
+                          ConvolutionGradient gradient);
+/// What a kernel's name says; nothing when it is silent.
+std::optional<ConvolutionGradient> named_gradient(const KernelName& name);
+void max_pooling(Builder& builder, const Launch& launch, bool backward);
+
 }  // namespace heddle::importers

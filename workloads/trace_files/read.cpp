@@ -17,23 +17,32 @@ FileKind recognise(const std::string& bytes, const std::string& file) {
         return static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\r' && c != '\n';
     };
     const std::string first = bytes.substr(0, 64);
-    const bool json = bytes[start] == '{' && std::none_of(first.begin(), first.end(), control);
+    const bool json =
+        (bytes[start] == '{' || bytes[start] == '[') && std::none_of(first.begin(), first.end(), control);
     if (!json) return FileKind::chakra;
     const std::string head = bytes.substr(0, 4096);
     if (head.find("\"heddle_trace\"") != std::string::npos) return FileKind::heddle_json;
     if (head.find("\"workload_graph\"") != std::string::npos) return FileKind::chakra_json;
-    throw Error("this JSON is neither a Heddle trace nor a Chakra graph", {.file = file},
-                "a Heddle trace starts with \"heddle_trace\": 1");
+    const std::string far = bytes.substr(0, std::size_t{1} << 16);
+    const auto holds = [&far](const char* word) { return far.find(word) != std::string::npos; };
+    if (holds("\"traceEvents\"") || holds("\"deviceProperties\"") || holds("\"ph\"")) return FileKind::kineto;
+    if (holds("\"nodes\"") || holds("\"rf_id\"")) return FileKind::execution_trace;
+    throw Error(
+        "this JSON is no trace that is known", {.file = file},
+        "known are traces of PyTorch's profiler (traceEvents) and its execution traces (nodes), Chakra "
+        "graphs (workload_graph) and Heddle's own (heddle_trace: 1)");
 }
 
 Trace read_trace(const std::string& path) {
     const FileContent content = read_file(path);
-    if (recognise(content.bytes, content.name) == FileKind::heddle_json) {
-        return from_json(content.bytes, content.name);
+    const FileKind kind = recognise(content.bytes, content.name);
+    if (kind == FileKind::heddle_json) return from_json(content.bytes, content.name);
+    if (kind == FileKind::kineto || kind == FileKind::execution_trace) {
+        throw Error("this is a recording of another tool, not a trace written by Heddle",
+                    {.file = content.name}, "import it first");
     }
-    const ChakraGraph graph = recognise(content.bytes, content.name) == FileKind::chakra_json
-                                  ? parse_chakra_json(content.bytes, content.name)
-                                  : parse_chakra(content.bytes, content.name);
+    const ChakraGraph graph = kind == FileKind::chakra_json ? parse_chakra_json(content.bytes, content.name)
+                                                            : parse_chakra(content.bytes, content.name);
     if (!holds_heddle_trace(graph)) {
         throw Error("this is a recording of another tool, not a trace written by Heddle",
                     {.file = content.name}, "import it first");
@@ -48,6 +57,9 @@ ChakraGraph read_chakra(const std::string& path) {
             return parse_chakra(content.bytes, content.name);
         case FileKind::chakra_json:
             return parse_chakra_json(content.bytes, content.name);
+        case FileKind::kineto:
+        case FileKind::execution_trace:
+            throw Error("this is a recording of PyTorch, not a Chakra graph", {.file = content.name});
         case FileKind::heddle_json:
             break;
     }

@@ -8,9 +8,10 @@
 
 namespace heddle::trace {
 
-enum class FileKind : std::uint8_t { heddle_json, chakra_json, chakra };
+enum class FileKind : std::uint8_t { heddle_json, chakra_json, chakra, kineto, execution_trace };
 
-/// What uncompressed content is, by its first bytes; throws heddle::Error when it is none of these.
+/// What uncompressed content is, by its first bytes (64 KiB are enough); throws heddle::Error when it is none
+/// of these.
 FileKind recognise(const std::string& bytes, const std::string& file);
 
 /// A Trace that Heddle wrote: .json or .et, plain, .gz or inside a .tar.gz, recognised by content. Recordings

@@ -1,0 +1,285 @@
+#include "workloads/importers/kineto.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "isa/common/error.h"
+#include "workloads/importers/kineto_operands.h"
+#include "workloads/trace_files/json_stream.h"
+
+namespace heddle::importers {
+namespace {
+
+using trace::JsonView;
+
+enum class Kind : std::uint8_t { other, call, launch, kernel };
+
+bool starts_with(std::string_view text, std::string_view start) {
+    return text.substr(0, start.size()) == start;
+}
+
+/// What an event is, by its category in any case, or, where it has none, by what it carries.
+Kind kind_of(const JsonView& event) {
+    std::string category(event["cat"].text());
+    std::transform(category.begin(), category.end(), category.begin(),
+                   [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+    if (category == "kernel" || category == "gpu_memcpy" || category == "gpu_memset" ||
+        category == "memcpy" || category == "memset")
+        return Kind::kernel;
+    if (category == "cpu_op" || category == "operator" || category == "user_annotation") return Kind::call;
+    if (category == "cuda_runtime" || category == "cuda_driver" || category == "runtime" ||
+        category == "driver")
+        return Kind::launch;
+    if (!category.empty()) return Kind::other;
+    const JsonView arguments = event["args"];
+    const std::string_view name = event["name"].text();
+    if (!arguments.is_object()) return Kind::other;
+    if (arguments["stream"].exists() && arguments["correlation"].exists()) return Kind::kernel;
+    if (arguments["correlation"].exists() && starts_with(name, "cu")) return Kind::launch;
+    return arguments["External id"].exists() || arguments["Input Dims"].exists() ? Kind::call : Kind::other;
+}
+
+JsonView first_of(const JsonView& object, std::initializer_list<const char*> keys) {
+    for (const char* key : keys) {
+        if (const JsonView found = object[key]; found.exists()) return found;
+    }
+    return {};
+}
+
+/// A thread of a process, both of which may be named by texts.
+std::size_t thread_of(const JsonView& event) {
+    const auto code = [](const JsonView& value) {
+        return value.is_text() ? std::hash<std::string_view>{}(value.text())
+                               : static_cast<std::size_t>(value.integer(0));
+    };
+    return code(event["pid"]) * 0x9e3779b97f4a7c15ull + code(event["tid"]);
+}
+
+struct HostCall {
+    Call call;
+    double begin = 0, end = 0;
+    std::size_t thread = 0;
+    std::int64_t external = -1;
+};
+struct Launched {
+    double at = 0;
+    std::size_t thread = 0;
+};
+struct Kernel {
+    Call call;
+    std::int64_t external = -1, correlation = -1;
+};
+
+class Reader {
+  public:
+    Reader(const std::string& file, RecordedOperands* operands) : file_(file), operands_(operands) {}
+
+    void member(std::string_view key, const JsonView& value, bool element) {
+        if (key == "traceEvents" || (key.empty() && element)) {
+            if (!element) throw Error("traceEvents is not a list", {.file = file_, .key = "traceEvents"});
+            event(value);
+        } else if (key == "deviceProperties" && recording_.device.empty()) {
+            recording_.device = value["name"].text();
+        }
+    }
+
+    Recording finish() {
+        if (calls_.empty() && kernels_.empty()) {
+            throw Error("the recording has neither calls nor kernels", {.file = file_},
+                        "record with the activities CPU and CUDA of the profiler");
+        }
+        check_operands();
+        link_and_order();
+        return std::move(recording_);
+    }
+
+  private:
+    [[noreturn]] void fail(const std::string& problem) const {
+        throw Error(problem, {.file = file_, .key = "traceEvents[" + std::to_string(events_ - 1) + "]"});
+    }
+
+    void event(const JsonView& value) {
+        ++events_;
+        if (!value.is_object()) fail("an event is not an object");
+        if (value["ph"].text() != "X") return;
+        const Kind kind = kind_of(value);
+        if (kind == Kind::other) return;
+        const JsonView arguments = value["args"];
+        const double at = value["ts"].number(NAN), duration = value["dur"].number(0);
+        if (!std::isfinite(at)) fail("the event has no time `ts`");
+        if (!(duration >= 0) || duration > 1e15) fail("the event has an impossible duration `dur`");
+        if (kind == Kind::launch) {
+            const std::int64_t correlation = arguments["correlation"].integer(-1);
+            if (correlation >= 0) launches_[correlation] = {at, thread_of(value)};
+        } else if (kind == Kind::kernel) {
+            kernel(value, arguments, at, duration);
+        } else {
+            call(value, arguments, at, duration);
+        }
+    }
+
+    void call(const JsonView& value, const JsonView& arguments, double at, double duration) {
+        HostCall host;
+        host.call.full_name = value["name"].text();
+        host.begin = at;
+        host.end = at + duration;
+        host.thread = thread_of(value);
+        host.external = first_of(arguments, {"External id", "external id"}).integer(-1);
+        host.call.duration_us = duration;
+        host.call.launched_us = at;
+        // Number 0 stands for calls that autograd does not follow in some versions, as -1 does.
+        host.call.sequence = arguments["Sequence number"].integer(-1);
+        const std::int64_t number = arguments["Record function id"].integer(-1);
+        if (operands_ != nullptr) {
+            take_operands(host.call, number);
+        } else {
+            host.call.inputs = kineto_inputs(arguments);
+        }
+        calls_.push_back(std::move(host));
+    }
+
+    void take_operands(Call& call, std::int64_t number) {
+        if (number <= 0) return;
+        ++numbered_;
+        const auto found = operands_->calls.find(number);
+        if (found == operands_->calls.end() || found->second.name != call.full_name) return;
+        ++matched_;
+        call.inputs = std::move(found->second.inputs);
+        call.outputs = std::move(found->second.outputs);
+        call.collective = found->second.collective;
+        call.collective_bytes = found->second.collective_bytes;
+        call.ranks = found->second.ranks;
+    }
+
+    void check_operands() const {
+        if (operands_ == nullptr) return;
+        if (numbered_ == 0) {
+            throw Error("calls have no `Record function id`, so no other recording can be joined",
+                        {.file = file_}, "record with PyTorch 2.1 or later");
+        }
+        if (matched_ * 2 < numbered_) {
+            throw Error("only " + std::to_string(matched_) + " of " + std::to_string(numbered_) +
+                            " calls have the same number and name in " + operands_->file,
+                        {.file = file_}, "join two recordings of the same run");
+        }
+    }
+
+    void kernel(const JsonView& value, const JsonView& arguments, double at, double duration) {
+        Kernel kernel;
+        kernel.call.full_name = value["name"].text();
+        kernel.call.on_gpu = true;
+        kernel.call.start_us = at;
+        kernel.call.duration_us = duration;
+        kernel.call.stream =
+            arguments["stream"].exists() ? arguments["stream"].integer(-1) : value["tid"].integer(-1);
+        kernel.correlation = arguments["correlation"].integer(-1);
+        kernel.external = first_of(arguments, {"External id", "external id"}).integer(-1);
+        kernel.call.ranks = arguments["Group size"].integer(-1);
+        kernel.call.collective_bytes =
+            collective_bytes(arguments["In msg nelems"].integer(-1), arguments["Out msg nelems"].integer(-1),
+                             std::string(arguments["dtype"].text()));
+        const JsonView bytes = arguments["bytes"];
+        if (bytes.exists()) kernel.call.copied_bytes = bytes.integer(-1);
+        for (const JsonView extent : arguments["grid"]) kernel.call.grid.push_back(extent.integer(1));
+        for (const JsonView extent : arguments["block"]) kernel.call.block.push_back(extent.integer(1));
+        kernels_.push_back(std::move(kernel));
+    }
+
+    /// In old traces every kernel's external id repeats its correlation.
+    bool external_ids_name_calls() const {
+        return std::any_of(kernels_.begin(), kernels_.end(), [](const Kernel& kernel) {
+            return kernel.external >= 0 && kernel.external != kernel.correlation;
+        });
+    }
+
+    struct Moment {
+        double at, length;
+        std::int64_t number;  ///< calls that begin together are recorded in the order in which they began
+        bool kernel;
+        std::size_t index;
+        bool operator<(const Moment& other) const {
+            if (at != other.at) return at < other.at;
+            if (kernel != other.kernel) return other.kernel;
+            if (length != other.length) return length > other.length;
+            return number < other.number;
+        }
+    };
+
+    void link_and_order() {
+        std::unordered_map<std::int64_t, std::size_t> by_external;
+        if (external_ids_name_calls()) {
+            for (std::size_t i = 0; i < calls_.size(); ++i)
+                if (calls_[i].external >= 0) by_external.emplace(calls_[i].external, i);
+        }
+        std::vector<Moment> moments;
+        moments.reserve(calls_.size() + kernels_.size());
+        for (std::size_t i = 0; i < calls_.size(); ++i) {
+            calls_[i].call.id = i + 1;
+            moments.push_back(
+                {calls_[i].begin, calls_[i].end - calls_[i].begin, calls_[i].external, false, i});
+        }
+        for (std::size_t i = 0; i < kernels_.size(); ++i) {
+            Kernel& kernel = kernels_[i];
+            kernel.call.id = calls_.size() + i + 1;
+            const auto launch = launches_.find(kernel.correlation);
+            const auto caller = by_external.find(kernel.external);
+            if (caller != by_external.end()) kernel.call.caller = caller->second + 1;
+            kernel.call.launched_us = launch != launches_.end()     ? launch->second.at
+                                      : caller != by_external.end() ? calls_[caller->second].end
+                                                                    : kernel.call.start_us;
+            moments.push_back({kernel.call.launched_us, 0, kernel.correlation, true, i});
+        }
+        std::sort(moments.begin(), moments.end());
+        walk(moments);
+    }
+
+    /// In order of time, with the stack of open calls of every thread.
+    void walk(const std::vector<Moment>& moments) {
+        std::unordered_map<std::size_t, std::vector<std::size_t>> stacks;
+        // Times are rounded: what begins where a call ends is after it, unless both begin together.
+        const auto closed = [](const HostCall& call, double at) {
+            return call.end < at || (call.end == at && call.begin < at);
+        };
+        const auto innermost = [&](std::size_t thread, double at) -> std::uint64_t {
+            std::vector<std::size_t>& stack = stacks[thread];
+            while (!stack.empty() && closed(calls_[stack.back()], at)) stack.pop_back();
+            return stack.empty() ? 0 : stack.back() + 1;
+        };
+        for (const Moment& moment : moments) {
+            if (moment.kernel) {
+                Kernel& kernel = kernels_[moment.index];
+                const auto launch = launches_.find(kernel.correlation);
+                if (kernel.call.caller == 0 && launch != launches_.end())
+                    kernel.call.caller = innermost(launch->second.thread, launch->second.at);
+                recording_.add(std::move(kernel.call));
+                continue;
+            }
+            HostCall& host = calls_[moment.index];
+            host.call.caller = innermost(host.thread, host.begin);
+            stacks[host.thread].push_back(moment.index);
+            recording_.add(std::move(host.call));
+        }
+        recording_.finish();
+        if (operands_ == nullptr) infer_results(recording_);
+    }
+
+    const std::string& file_;
+    RecordedOperands* operands_;
+    Recording recording_;
+    std::vector<HostCall> calls_;
+    std::vector<Kernel> kernels_;
+    std::unordered_map<std::int64_t, Launched> launches_;
+    std::size_t events_ = 0, numbered_ = 0, matched_ = 0;
+};
+
+}  // namespace
+
+Recording read_kineto(std::istream& text, const std::string& file, RecordedOperands* operands) {
+    Reader reader(file, operands);
+    trace::read_json_members(text, file, [&reader](std::string_view key, JsonView value, bool element) {
+        reader.member(key, value, element);
+    });
+    return reader.finish();
+}
+
+}  // namespace heddle::importers

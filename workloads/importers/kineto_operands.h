@@ -1,0 +1,22 @@
+// Operands as Kineto records them: shapes and types of inputs, seldom numbers, never results or addresses.
+#pragma once
+
+#include <vector>
+
+#include "workloads/importers/recording.h"
+#include "workloads/trace_files/json_stream.h"
+
+namespace heddle::importers {
+
+/// "Input Dims", "Input type", and where present "Concrete Inputs" and "Input Strides" of an event's args.
+std::vector<Argument> kineto_inputs(const trace::JsonView& arguments);
+
+/// Gives every tensor a place in memory, and every call whose schema is known its results. An operand is the
+/// last result of its shape and type if there is one, otherwise memory of its own.
+void infer_results(Recording& recording);
+
+/// Shapes and types of the results of a call, by its schema; empty when they do not follow. `consumer` finds
+/// the shape of a later operand that a reduction of `from` can have made.
+std::vector<RecordedTensor> results_of(const Call& call);
+
+}  // namespace heddle::importers

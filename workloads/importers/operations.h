@@ -1,0 +1,35 @@
+// Ops of PyTorch by their schema: what a call computes, whichever kernels carry it out. Used where no kernels
+// were recorded, and where kernels are not known by name: all kernels of a call then count as one op.
+#pragma once
+
+#include "workloads/importers/builder.h"
+
+namespace heddle::importers {
+
+/// Whether ops of this (plain) name can be understood from their operands.
+bool is_operation(const std::string& name);
+/// Whether a call is only a frame around others that do the work (linear, matmul), so that those are looked
+/// at first.
+bool is_frame(const std::string& name);
+/// Views, allocations and questions: they do no work on the device.
+bool does_nothing(const std::string& name);
+/// Whether `name` maps elements to elements (broadcasting), and its results have the type boolean.
+bool is_pointwise_operation(const std::string& name);
+bool makes_booleans(const std::string& name);
+bool is_window_operation(const std::string& name);
+bool is_list_operation(const std::string& name);
+
+/// Adds the op or ops of a call. `launch.kernel` is its first kernel, or the call itself; `launch.group` its
+/// other kernels. Throws NotUnderstood when operands are missing.
+void add_operation(Builder& builder, const Launch& launch, const Call& call);
+
+/// Families, in files of their own; false when the call is of another one.
+bool pointwise_operation(Builder& builder, const Launch& launch, const Call& call);
+bool list_operation(Builder& builder, const Launch& launch, const Call& call);
+bool window_operation(Builder& builder, const Launch& launch, const Call& call);
+
+/// A number among the operands, or `fallback`. Axes count from the front; none recorded: all of them.
+double number_operand(const Call& call, std::size_t index, double fallback);
+std::vector<std::int64_t> axes_operand(const Call& call, std::size_t index, std::size_t rank);
+
+}  // namespace heddle::importers

@@ -1,0 +1,65 @@
+// JSON objects of which some lists are long: every element of a list is shown and forgotten, so that memory
+// does not grow with the file.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <istream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heddle::trace {
+
+class JsonTape;
+
+/// A value that was read; it and all texts in it hold until the function that it is given to returns.
+class JsonView {
+  public:
+    enum class Kind : std::uint8_t { nothing, boolean, integer, real, text, list, object };
+
+    JsonView() = default;
+    Kind kind() const;
+    bool exists() const { return tape_ != nullptr; }
+    bool is_object() const { return kind() == Kind::object; }
+    bool is_list() const { return kind() == Kind::list; }
+    bool is_text() const { return kind() == Kind::text; }
+    std::string_view text() const;  ///< empty when it is no text
+    std::string_view key() const;   ///< of a member of an object
+    std::int64_t integer(
+        std::int64_t fallback) const;  ///< numbers, and texts of digits; fractions are cut off
+    double number(double fallback) const;
+    bool truth() const;
+    /// A member of an object; what is not there, or no object, gives a view that does not exist.
+    JsonView operator[](std::string_view key) const;
+    std::size_t size() const;  ///< of a list or object
+
+    class Iterator {
+      public:
+        Iterator(const JsonTape* tape, std::size_t index) : tape_(tape), index_(index) {}
+        JsonView operator*() const { return {tape_, index_}; }
+        Iterator& operator++();
+        bool operator!=(const Iterator& other) const { return index_ != other.index_; }
+
+      private:
+        const JsonTape* tape_;
+        std::size_t index_;
+    };
+    Iterator begin() const;
+    Iterator end() const;
+
+  private:
+    friend class JsonTape;
+    JsonView(const JsonTape* tape, std::size_t index) : tape_(tape), index_(index) {}
+    const JsonTape* tape_ = nullptr;
+    std::size_t index_ = 0;
+};
+
+/// Reads an object, or a bare list (whose key is then ""). `found(key, value, element)` is told of each
+/// member, and of each element of a member that is a list (element: true). NaN and infinities, which are not
+/// JSON but which PyTorch writes, read as null. Throws heddle::Error naming the byte where the text is
+/// malformed, nests more than 64 deep, or ends early.
+void read_json_members(std::istream& text, const std::string& file,
+                       const std::function<void(std::string_view key, JsonView value, bool element)>& found);
+
+}  // namespace heddle::trace
