@@ -119,6 +119,9 @@ void execute_op(const trace::Trace& trace, const trace::Op& op, TensorValues& va
         case OpKind::top_k:
             run_top_k(context);
             break;
+        case OpKind::expert_slots:
+            run_expert_slots(context);
+            break;
         case OpKind::attention:
             run_attention(context);
             break;

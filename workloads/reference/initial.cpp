@@ -1,4 +1,5 @@
 #include <cmath>
+#include <cstdlib>
 
 #include "workloads/expression/expression.h"
 #include "workloads/reference/values.h"
@@ -46,6 +47,22 @@ double coarse_uniform(std::uint64_t stream, std::uint64_t element) {
     return std::floor(expression::random_uniform(stream, element) * 256) / 128 - 1;
 }
 
+/// Rotary embedding (Su et al., RoFormer, 2021) of heads seen as [sequence, 2, half]: the factors of a head's
+/// first half (cos, sin) and of its second half (-sin, cos) in both halves of the result; angle position *
+/// theta^(-i / half).
+std::vector<double> rotary_table(const Tensor& tensor, double theta, bool first) {
+    const auto half = static_cast<std::size_t>(tensor.shape.back());
+    std::vector<double> values(static_cast<std::size_t>(tensor.elements()));
+    for (std::size_t e = 0; e < values.size(); ++e) {
+        const auto position = static_cast<double>(e / (2 * half));
+        const bool second_row = e / half % 2 != 0;
+        const double angle =
+            position * std::pow(theta, -static_cast<double>(e % half) / static_cast<double>(half));
+        values[e] = first != second_row ? std::cos(angle) : first ? std::sin(angle) : -std::sin(angle);
+    }
+    return values;
+}
+
 }  // namespace
 
 std::vector<double> initial_values(const trace::Trace& trace, TensorId id, std::uint64_t seed) {
@@ -58,6 +75,11 @@ std::vector<double> initial_values(const trace::Trace& trace, TensorId id, std::
     if (is_integer(tensor.type) && tensor.name.ends_with("positions")) {
         fill([](std::size_t i) { return static_cast<double>(i); });
         return values;
+    }
+    if (const auto mark = tensor.name.find("theta");
+        mark != std::string::npos && tensor.name.find(".rotary_") != std::string::npos) {
+        const double theta = std::strtod(tensor.name.c_str() + mark + 5, nullptr);
+        return rotary_table(tensor, theta, tensor.name.ends_with("first"));
     }
     if (is_integer(tensor.type)) {
         const auto count = static_cast<double>(choices(trace, id));
@@ -80,9 +102,15 @@ std::vector<double> initial_values(const trace::Trace& trace, TensorId id, std::
         case trace::TensorRole::activation:
             fill([&](std::size_t i) { return coarse_uniform(stream, i); });
             break;
-        case trace::TensorRole::gradient:
         case trace::TensorRole::optimizer_state:
         case trace::TensorRole::other:
+            if (tensor.name.ends_with("loss_scale")) {
+                fill([](std::size_t) { return 65536.0; });
+            } else if (tensor.name.ends_with("scale") || tensor.name.ends_with("running_variance")) {
+                fill([](std::size_t) { return 1.0; });
+            }
+            break;
+        case trace::TensorRole::gradient:
             break;
     }
     return values;

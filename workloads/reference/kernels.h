@@ -54,6 +54,7 @@ void run_channel_norm_grad(const Context& context);  ///< group and batch norm
 void run_dropout(const Context& context);
 void run_quantise(const Context& context);
 void run_top_k(const Context& context);
+void run_expert_slots(const Context& context);
 void run_attention(const Context& context);
 void run_attention_grad(const Context& context);
 void run_convolution(const Context& context);

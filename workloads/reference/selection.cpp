@@ -54,4 +54,18 @@ void run_top_k(const Context& c) {
     c.scatter_output(1, indices);
 }
 
+void run_expert_slots(const Context& c) {
+    const std::int64_t experts = c.op.integer("experts", 1), capacity = c.op.integer("capacity", 1);
+    const std::vector<double> chosen = c.gathered_input(0);
+    std::vector<std::int64_t> taken(static_cast<std::size_t>(experts), 0);
+    std::vector<double> slots;
+    for (const double index : chosen) {
+        const std::size_t expert = checked_index(c, index, experts);
+        const std::int64_t place = taken[expert]++;
+        slots.push_back(static_cast<double>(
+            place < capacity ? static_cast<std::int64_t>(expert) * capacity + place : experts * capacity));
+    }
+    c.scatter_output(0, slots);
+}
+
 }  // namespace heddle::reference

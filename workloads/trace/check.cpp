@@ -104,6 +104,12 @@ class OpCheck {
             case OpKind::top_k:
                 top_k();
                 break;
+            case OpKind::expert_slots:
+                operands(1, 1, 1, 1);
+                same_count("slots", out(0), in(0).elements());
+                if (op_.integer("experts", 0) < 1 || op_.integer("capacity", 0) < 1)
+                    fail("experts and capacity must be at least 1");
+                break;
             case OpKind::attention:
                 operands(3, 3, 1, 2);
                 attention(in(0), in(1), in(2));

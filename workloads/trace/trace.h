@@ -72,6 +72,9 @@ enum class OpKind : std::uint8_t {
                ///< value and rounded to nearest even; amax = max |x|
     top_k,     ///< x [rows, columns] -> values, indices [rows, k]: the k largest of each row, the largest first;
                ///< of equal ones the first
+    expert_slots,  ///< expert indices [N] -> slot [N] (i32), attributes "experts", "capacity": index i is the
+                   ///< r-th (from 0) of those that chose expert e: slot e * capacity + r, or experts *
+                   ///< capacity when r is capacity or more (the expert is full)
     attention,        ///< q, k, v [batch, heads, sequence, head_dim] -> out [, log-sum-exp [batch, heads,
                 ///< sequence]]; attributes causal, "scale" (default 1/sqrt(head_dim)); k and v may have fewer
                 ///< heads (grouped). "dropout" (probability) and "stream":

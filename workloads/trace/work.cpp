@@ -101,6 +101,7 @@ double floating_point_operations(const Trace& trace, const Op& op) {
         case OpKind::quantise:
             return 4 * input_elements(0);
         case OpKind::embedding_grad:
+        case OpKind::expert_slots:
             return input_elements(0);
         default:
             return 0;

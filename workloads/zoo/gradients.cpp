@@ -3,20 +3,23 @@
 
 #include "isa/common/error.h"
 #include "workloads/expression/derivative.h"
-#include "workloads/zoo/tape.h"
+#include "workloads/zoo/gradient_context.h"
 
 namespace heddle::zoo {
 namespace {
 
-using Upstream = std::vector<std::optional<Gradient>>;
-using Result = std::vector<std::optional<Gradient>>;
-
+/// Rules of algebra and of what moves data; those of layers are in gradients_layers.cpp.
 class Rule {
   public:
-    Rule(Tape& tape, const Op& op, const Upstream& upstream, const std::vector<bool>& needed)
-        : tape_(tape), op_(op), upstream_(upstream), needed_(needed), result_(op.inputs.size()) {}
+    explicit Rule(GradientContext& context)
+        : c_(context),
+          tape_(context.tape),
+          op_(context.op),
+          upstream_(context.upstream),
+          needed_(context.needed),
+          result_(context.result) {}
 
-    Result run() {
+    void run() {
         switch (op_.kind) {
             case OpKind::matmul:
                 matmul();
@@ -30,19 +33,8 @@ class Rule {
             case OpKind::softmax_cross_entropy:
                 cross_entropy();
                 break;
-            case OpKind::softmax: {
-                const TensorId y = op_.outputs[0];
-                single(op_kind(OpKind::softmax_grad, {y, upstream_tensor(0)}, {0}), 0);
-                break;
-            }
-            case OpKind::layer_norm:
-                layer_norm();
-                break;
-            case OpKind::attention:
-                attention();
-                break;
             case OpKind::embedding:
-                single(op_kind(OpKind::embedding_grad, {upstream_tensor(0), op_.inputs[1]}, {0}), 0);
+                single(c_.gradient_op(OpKind::embedding_grad, {upstream_tensor(0), op_.inputs[1]}, {0}), 0);
                 break;
             case OpKind::copy:
                 copy();
@@ -51,53 +43,19 @@ class Rule {
                 concat();
                 break;
             default:
+                if (layer_gradient(c_)) return;
                 throw Error("there is no gradient rule for " + name_of(op_.kind), {.key = "op " + op_.name});
         }
-        return result_;
     }
 
   private:
-    const Tensor& in(std::size_t i) const { return tape_.tensor(op_.inputs[i]); }
-    const Tensor& out(std::size_t i) const { return tape_.tensor(op_.outputs[i]); }
-    std::string gradient_name(std::size_t input) const { return "d " + in(input).name + " of " + op_.name; }
+    const Tensor& in(std::size_t i) const { return c_.in(i); }
+    const Tensor& out(std::size_t i) const { return c_.out(i); }
+    std::string gradient_name(std::size_t input) const { return c_.gradient_name(input); }
+    TensorId upstream_tensor(std::size_t output) { return c_.upstream_tensor(output); }
+    Gradient sum_to(TensorId gradient, std::size_t input) { return c_.sum_to(gradient, input); }
     void single(const std::vector<TensorId>& results, std::size_t input) {
         result_[input] = Gradient{results[0], 0};
-    }
-
-    TensorId upstream_tensor(std::size_t output) {
-        const Gradient gradient = upstream_[output].value_or(Gradient{});
-        return tape_.materialise(gradient, "d " + out(output).name, op_.outputs[output]);
-    }
-
-    /// Records a gradient op that makes one result like each of the given inputs of the forward op.
-    std::vector<TensorId> op_kind(OpKind kind, const std::vector<TensorId>& operands,
-                                  const std::vector<std::size_t>& like) {
-        Op op;
-        op.kind = kind;
-        op.name = op_.name + ".gradient";
-        op.inputs = operands;
-        for (const char* key : {"causal", "scale", "epsilon", "dropout", "stream"}) {
-            if (op_.attributes.contains(key)) op.attributes[key] = op_.attributes.at(key);
-        }
-        std::vector<Tensor> outputs;
-        for (const std::size_t input : like)
-            outputs.push_back(Tensor{gradient_name(input), in(input).type, in(input).shape});
-        return tape_.record(std::move(op), outputs);
-    }
-
-    /// Sums a gradient over the axes along which the input was repeated, so that it has the input's shape.
-    Gradient sum_to(TensorId gradient, std::size_t input) {
-        const Shape& from = tape_.tensor(gradient).shape;
-        const Shape& to = in(input).shape;
-        if (from == to) return {gradient, 0};
-        const std::size_t missing = from.size() - to.size();
-        std::vector<std::int64_t> axes;
-        for (std::size_t axis = 0; axis < from.size(); ++axis) {
-            if (axis < missing || (to[axis - missing] == 1 && from[axis] != 1))
-                axes.push_back(static_cast<std::int64_t>(axis));
-        }
-        if (axes.empty()) return {tape_.view(gradient_name(input), gradient, to), 0};
-        return {tape_.reduce(gradient_name(input) + ".sum", gradient, "sum", axes, to), 0};
     }
 
     void matmul() {
@@ -240,22 +198,6 @@ class Rule {
         single(tape_.record(std::move(op), {Tensor{gradient_name(0), in(0).type, in(0).shape}}), 0);
     }
 
-    void layer_norm() {
-        const TensorId dy = upstream_tensor(0);
-        const auto results =
-            op_kind(OpKind::layer_norm_grad,
-                    {dy, op_.inputs[0], op_.outputs.at(1), op_.outputs.at(2), op_.inputs[1]}, {0, 1, 2});
-        for (std::size_t i = 0; i < 3; ++i) result_[i] = Gradient{results[i], 0};
-    }
-
-    void attention() {
-        const TensorId dy = upstream_tensor(0);
-        const auto results = op_kind(
-            OpKind::attention_grad,
-            {dy, op_.inputs[0], op_.inputs[1], op_.inputs[2], op_.outputs[0], op_.outputs.at(1)}, {0, 1, 2});
-        for (std::size_t i = 0; i < 3; ++i) result_[i] = Gradient{results[i], 0};
-    }
-
     void copy() {
         const Gradient upstream = *upstream_[0];
         if (!upstream.tensor && out(0).elements() == in(0).elements()) {
@@ -303,18 +245,57 @@ class Rule {
         }
     }
 
+    GradientContext& c_;
     Tape& tape_;
-    const Op op_;  // a copy: recording ops moves the list that it came from
+    const Op& op_;
     const Upstream& upstream_;
     const std::vector<bool>& needed_;
-    Result result_;
+    std::vector<std::optional<Gradient>>& result_;
 };
 
 }  // namespace
 
-std::vector<std::optional<Gradient>> gradient_rule(Tape& tape, trace::OpId index, const Upstream& upstream,
+TensorId GradientContext::upstream_tensor(std::size_t output) {
+    const Gradient gradient = upstream[output].value_or(Gradient{});
+    return tape.materialise(gradient, "d " + out(output).name, op.outputs[output]);
+}
+
+std::vector<TensorId> GradientContext::gradient_op(OpKind kind, const std::vector<TensorId>& operands,
+                                                   const std::vector<std::size_t>& like) {
+    Op made;
+    made.kind = kind;
+    made.name = op.name + ".gradient";
+    made.inputs = operands;
+    for (const char* key :
+         {"causal", "scale", "epsilon", "dropout", "stream", "groups", "logarithm", "strides", "padding",
+          "dilation", "layout", "pooling", "window", "round_up", "padding_counts"}) {
+        if (op.attributes.contains(key)) made.attributes[key] = op.attributes.at(key);
+    }
+    std::vector<Tensor> outputs;
+    for (const std::size_t input : like)
+        outputs.push_back(Tensor{gradient_name(input), in(input).type, in(input).shape});
+    return tape.record(std::move(made), outputs);
+}
+
+Gradient GradientContext::sum_to(TensorId gradient, std::size_t input) {
+    const Shape from = tape.tensor(gradient).shape;
+    const Shape to = in(input).shape;
+    if (from == to) return {gradient, 0};
+    const std::size_t missing = from.size() - to.size();
+    std::vector<std::int64_t> axes;
+    for (std::size_t axis = 0; axis < from.size(); ++axis) {
+        if (axis < missing || (to[axis - missing] == 1 && from[axis] != 1))
+            axes.push_back(static_cast<std::int64_t>(axis));
+    }
+    if (axes.empty()) return {tape.view(gradient_name(input), gradient, to), 0};
+    return {tape.reduce(gradient_name(input) + ".sum", gradient, "sum", axes, to), 0};
+}
+
+std::vector<std::optional<Gradient>> gradient_rule(Tape& tape, const Op& op, const Upstream& upstream,
                                                    const std::vector<bool>& needed) {
-    return Rule(tape, tape.trace().ops.at(index), upstream, needed).run();
+    GradientContext context(tape, op, upstream, needed);
+    Rule(context).run();
+    return context.result;
 }
 
 }  // namespace heddle::zoo
