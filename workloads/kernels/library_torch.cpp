@@ -5,6 +5,7 @@
 #include "workloads/kernels/concat.h"
 #include "workloads/kernels/dropout.h"
 #include "workloads/kernels/elementwise.h"
+#include "workloads/kernels/expert_slots.h"
 #include "workloads/kernels/layer_norm.h"
 #include "workloads/kernels/library_builder.h"
 #include "workloads/kernels/quantise.h"
@@ -196,6 +197,13 @@ void add_selection(std::vector<LibraryKernel>& samples, unsigned capability) {
     SampleBuilder largest("three largest of 70", generate_top_k(top), top_k_grid(top, 6));
     largest.output("values", ElementType::f32, 18).output("indices", ElementType::i64, 18);
     samples.push_back(largest.input("x", ElementType::f32, 420).integer("rows", 6).finish());
+
+    ExpertSlotsSpec places;
+    places.compute_capability = capability;
+    places.threads = 64;
+    SampleBuilder slots("places in three experts", generate_expert_slots(places), {3, 1, 1});
+    slots.output("slots", ElementType::i32, 150).index("indices", ElementType::i32, 150, 3);
+    samples.push_back(slots.integer("rows", 150).integer("capacity", 40).integer("none", 120).finish());
 
     ConcatSpec concat;
     concat.compute_capability = capability;

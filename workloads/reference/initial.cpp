@@ -47,18 +47,18 @@ double coarse_uniform(std::uint64_t stream, std::uint64_t element) {
     return std::floor(expression::random_uniform(stream, element) * 256) / 128 - 1;
 }
 
-/// Rotary embedding (Su et al., RoFormer, 2021) of heads seen as [sequence, 2, half]: the factors of a head's
-/// first half (cos, sin) and of its second half (-sin, cos) in both halves of the result; angle position *
-/// theta^(-i / half).
-std::vector<double> rotary_table(const Tensor& tensor, double theta, bool first) {
+/// Rotary embedding (Su et al., RoFormer, 2021) of [sequence, 2, 2, half]: what element i of a head's half h
+/// is multiplied by for half g of the result, at [position, h, g, i]; the angle is position * theta^(-i /
+/// half).
+std::vector<double> rotary_table(const Tensor& tensor, double theta) {
     const auto half = static_cast<std::size_t>(tensor.shape.back());
     std::vector<double> values(static_cast<std::size_t>(tensor.elements()));
     for (std::size_t e = 0; e < values.size(); ++e) {
-        const auto position = static_cast<double>(e / (2 * half));
-        const bool second_row = e / half % 2 != 0;
+        const auto position = static_cast<double>(e / (4 * half));
+        const std::size_t to = e / half % 2, from = e / half / 2 % 2;
         const double angle =
             position * std::pow(theta, -static_cast<double>(e % half) / static_cast<double>(half));
-        values[e] = first != second_row ? std::cos(angle) : first ? std::sin(angle) : -std::sin(angle);
+        values[e] = from == to ? std::cos(angle) : from == 0 ? std::sin(angle) : -std::sin(angle);
     }
     return values;
 }
@@ -77,9 +77,9 @@ std::vector<double> initial_values(const trace::Trace& trace, TensorId id, std::
         return values;
     }
     if (const auto mark = tensor.name.find("theta");
-        mark != std::string::npos && tensor.name.find(".rotary_") != std::string::npos) {
+        mark != std::string::npos && tensor.name.ends_with(".rotary")) {
         const double theta = std::strtod(tensor.name.c_str() + mark + 5, nullptr);
-        return rotary_table(tensor, theta, tensor.name.ends_with("first"));
+        return rotary_table(tensor, theta);
     }
     if (is_integer(tensor.type)) {
         const auto count = static_cast<double>(choices(trace, id));

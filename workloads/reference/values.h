@@ -37,8 +37,7 @@ class TensorValues {
 ///   inputs and other activations: uniform in [-1, 1)
 ///   labels and indices (integer types that an op looks up with): uniform over the classes or rows of that op
 ///   integers whose name ends in "positions": 0, 1, 2, ...
-///   names like "theta10000.rotary_first" and "...rotary_second" [sequence, 2, half]: factors of a rotary
-///     embedding with this base
+///   names like "theta10000.rotary" [sequence, 2, 2, half]: factors of a rotary embedding with this base
 ///   optimizer state, other: 65536 when the name ends in "loss_scale", 1 when it ends in "scale" or
 ///     "running_variance", otherwise 0; gradients: 0
 /// Uniform numbers are multiples of 2^-7 of their bound, so that f32, f16 and bf16 hold them exactly.

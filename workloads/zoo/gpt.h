@@ -4,16 +4,9 @@
 #pragma once
 
 #include "workloads/trace/trace.h"
-#include "workloads/zoo/optimizer.h"
+#include "workloads/zoo/step.h"
 
 namespace heddle::zoo {
-
-/// How attention is recorded.
-enum class AttentionForm : std::uint8_t {
-    automatic,  ///< fused where a GPU kernel for it exists (16 bits, heads of 64 or 128), else composed
-    fused,      ///< one op forward and one backward
-    composed,   ///< scores, mask, softmax, product: an op each
-};
 
 struct GptOptions {
     std::int64_t layers = 2, hidden = 128, heads = 2;

@@ -1,4 +1,4 @@
-// How gradients change parameters: SGD with momentum, and AdamW.
+// How gradients change parameters: SGD with momentum, Adam, AdamW; with a loss scale that adapts itself.
 #pragma once
 
 #include "workloads/zoo/tape.h"
@@ -6,12 +6,16 @@
 namespace heddle::zoo {
 
 struct OptimizerOptions {
-    enum class Kind : std::uint8_t { sgd, adamw } kind = Kind::sgd;
+    enum class Kind : std::uint8_t { sgd, adamw, adam } kind = Kind::sgd;
     double learning_rate = 0.1;
     double momentum = 0;                        ///< SGD; 0: no state
-    double beta1 = 0.9, beta2 = 0.999;          ///< AdamW
-    double epsilon = 1e-8, weight_decay = 0.1;  ///< AdamW; decay of parameters with two axes or more
+    double beta1 = 0.9, beta2 = 0.999;          ///< Adam and AdamW
+    double epsilon = 1e-8, weight_decay = 0.1;  ///< the same; decay of parameters with two axes or more
     double loss_scale = 1;                      ///< gradients were multiplied by it
+    /// The scale is kept on the device, begins at 65,536 and halves when a gradient is not finite, which
+    /// leaves the step out; after `growth_interval` steps without, it doubles (Micikevicius et al., 2018).
+    bool dynamic_loss_scale = false;
+    double growth_interval = 2000;
 };
 
 /// Throws heddle::Error naming "<model> option <key>" when a number makes no sense.
@@ -22,9 +26,17 @@ class Optimizer {
   public:
     Optimizer(Tape& tape, const OptimizerOptions& options) : tape_(tape), options_(options) {}
 
+    /// Gradients to look at before the first update, with dynamic_loss_scale: one op for each that finds an
+    /// element that is not finite, one that joins what they found. `scale` is the number that the loss was
+    /// multiplied by.
+    void look_for_infinities(const std::vector<TensorId>& gradients, TensorId scale);
+    /// After the last update, with dynamic_loss_scale.
+    void adapt_scale();
+
     /// Call in Phase::optimizer. SGD: p -= rate (momentum v + g). AdamW (Loshchilov and Hutter, Decoupled
     /// Weight Decay Regularization, 2019): m and v are running means of g and g^2, divided by 1 - beta^t to
-    /// correct their bias; p -= rate (m / (sqrt(v) + epsilon) + decay p).
+    /// correct their bias; p -= rate (m / (sqrt(v) + epsilon) + decay p). Adam (Kingma and Ba, 2015) takes
+    /// g + decay p for the gradient instead.
     void update(TensorId parameter, const Gradient& gradient);
 
   private:
@@ -33,8 +45,15 @@ class Optimizer {
     TensorId state(const std::string& name, Shape shape);
     void count_step();
 
+    /// Records "target = formula" for each target, or the target as it was when a gradient was not finite.
+    /// Formulas read x0 ..., s0 ... and, as `g`, the unscaled gradient, which is operand `gradient`.
+    void change(const std::string& name, const std::vector<std::string>& formulas,
+                std::vector<TensorId> operands, std::size_t gradient, const std::vector<TensorId>& targets,
+                std::vector<double> scalars);
+
     Tape& tape_;
     OptimizerOptions options_;
+    std::optional<TensorId> scale_, found_;
     /// 1 - beta1^t and 1 - beta2^t: kept on the device, as every step is the same trace.
     std::optional<TensorId> correction1_, correction2_;
 };

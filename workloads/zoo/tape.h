@@ -55,9 +55,8 @@ struct Composite {
 
 /// Where a backward pass begins and how far back it goes.
 struct BackwardOptions {
-    double scale = 1;                      ///< gradient of the loss
-    std::optional<TensorId> scale_tensor;  ///< further factor of it, a number on the device
-    trace::OpId first = 0;                 ///< ops before this one are not differentiated
+    double scale = 1;       ///< gradient of the loss
+    trace::OpId first = 0;  ///< ops before this one are not differentiated
 };
 
 struct ConvolutionOptions {
@@ -132,8 +131,8 @@ class Tape {
     };
     TopK top_k(const std::string& name, TensorId x, std::int64_t k);
     TensorId quantise(const std::string& name, TensorId x, ElementType type, TensorId scale);
-    /// Rows of x: y[i] = x[indices[i]].
-    TensorId gather(const std::string& name, TensorId x, TensorId indices);
+    /// Rows of x: y[i] = x[indices[i]]. `distinct`: no index repeats, so gradients need not be added up.
+    TensorId gather(const std::string& name, TensorId x, TensorId indices, bool distinct = false);
     /// x with rows indices[i] replaced by updates[i]. Where indices repeat, the last one stays, yet every
     /// update gets the row's gradient: repeated rows must have none.
     TensorId scatter(const std::string& name, TensorId x, TensorId indices, TensorId updates);
@@ -150,7 +149,7 @@ class Tape {
     /// each of `wanted`. Ops on no path from a wanted tensor to the loss are not differentiated.
     std::map<TensorId, Gradient> backward(TensorId loss, const std::vector<TensorId>& wanted,
                                           double scale = 1) {
-        return backward(loss, wanted, BackwardOptions{scale, {}, 0});
+        return backward(loss, wanted, BackwardOptions{scale, 0});
     }
     std::map<TensorId, Gradient> backward(TensorId loss, const std::vector<TensorId>& wanted,
                                           const BackwardOptions& options);

@@ -160,12 +160,6 @@ std::map<TensorId, Gradient> Tape::backward(TensorId loss, const std::vector<Ten
     // differently.
     std::map<TensorId, Gradient> gradients;
     gradients[root(loss)] = {{}, options.scale};
-    if (options.scale_tensor) {
-        const TensorId seen = view("d loss", *options.scale_tensor, tensor(root(loss)).shape);
-        gradients[root(loss)] = {
-            options.scale == 1 ? seen : elementwise("d loss", "y0 = s0 * x0", {seen}, {}, {options.scale}),
-            0};
-    }
     const auto flow = [&](const std::vector<TensorId>& inputs, const std::vector<bool>& needed,
                           const std::vector<std::optional<Gradient>>& results) {
         for (std::size_t k = 0; k < inputs.size(); ++k) {

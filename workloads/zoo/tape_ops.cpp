@@ -295,12 +295,13 @@ TensorId Tape::quantise(const std::string& name, TensorId x, ElementType type, T
     return record(std::move(op), {Tensor{name, type, tensor(x).shape}})[0];
 }
 
-TensorId Tape::gather(const std::string& name, TensorId x, TensorId indices) {
+TensorId Tape::gather(const std::string& name, TensorId x, TensorId indices, bool distinct) {
     Op op;
     op.name = name;
     op.kind = OpKind::gather;
     op.inputs = {x, indices};
     op.attributes["axis"] = std::int64_t{0};
+    if (distinct) op.attributes["distinct"] = std::int64_t{1};
     Shape shape = tensor(indices).shape;
     shape.insert(shape.end(), tensor(x).shape.begin() + 1, tensor(x).shape.end());
     return record(std::move(op), {Tensor{name, tensor(x).type, shape}})[0];

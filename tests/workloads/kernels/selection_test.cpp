@@ -8,6 +8,7 @@
 #include "isa/numerics/philox.h"
 #include "launcher.h"
 #include "workloads/kernels/dropout.h"
+#include "workloads/kernels/expert_slots.h"
 #include "workloads/kernels/quantise.h"
 #include "workloads/kernels/top_k.h"
 
@@ -113,5 +114,30 @@ TEST_CASE("The k largest of each row, the first of equals first") {
         INFO(columns << " columns");
         check_equal(device.read(values), best);
         check_equal(device.read(indices), places);
+    }
+}
+
+TEST_CASE("Places in experts, in the order of the tokens, until the expert is full") {
+    for (const std::uint32_t rows : {1u, 40u, 1000u}) {
+        for (const unsigned threads : {32u, 256u, 1024u}) {
+            const std::uint32_t experts = 5, capacity = rows / 5 + 1;
+            ExpertSlotsSpec spec;
+            spec.threads = threads;
+            const std::vector<double> chosen = random_integers(rows, 0, experts - 1, rows);
+            Device device(spec.compute_capability);
+            const std::uint32_t slots = device.add_untouched(ElementType::i32, rows);
+            device.run(generate_expert_slots(spec), {experts, 1, 1},
+                       {pointer_argument("slots", slots),
+                        pointer_argument("indices", device.add(ElementType::i32, chosen)),
+                        integer_argument("rows", rows), integer_argument("capacity", capacity),
+                        integer_argument("none", experts * capacity)});
+            std::vector<double> taken(experts, 0), expected;
+            for (const double expert : chosen) {
+                const double place = taken[static_cast<std::size_t>(expert)]++;
+                expected.push_back(place < capacity ? expert * capacity + place : experts * capacity);
+            }
+            INFO(rows << " tokens, " << threads << " threads");
+            check_equal(device.read(slots), expected);
+        }
     }
 }

@@ -81,6 +81,8 @@ void lower_op(GpuProgramBuilder& b) {
             return lower_quantise(b);
         case OpKind::top_k:
             return lower_top_k(b);
+        case OpKind::expert_slots:
+            return lower_expert_slots(b);
         case OpKind::unknown:
             throw Unsupported{"not understood"};
     }

@@ -10,7 +10,7 @@
 namespace heddle::lowering {
 namespace {
 
-constexpr std::uint32_t kMostColumns = 16384;      // that the generators keep in registers
+constexpr std::uint32_t kMostColumns = 16384;  // that the generators keep in registers
 constexpr std::uint32_t kMostGradColumns = 8192;
 constexpr std::uint32_t kMostInPieces = 1u << 30;  // columns that are read in pieces
 

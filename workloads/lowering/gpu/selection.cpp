@@ -1,5 +1,6 @@
 // Dropout, quantisation to 8-bit floats, the largest of a row.
 #include "workloads/kernels/dropout.h"
+#include "workloads/kernels/expert_slots.h"
 #include "workloads/kernels/quantise.h"
 #include "workloads/kernels/top_k.h"
 #include "workloads/lowering/gpu/builder.h"
@@ -96,6 +97,25 @@ void lower_top_k(GpuProgramBuilder& b) {
     b.launch(kernels::generate_top_k(spec), kernels::top_k_grid(spec, rows),
              {b.output_pointer("values", 0), b.output_pointer("indices", 1), b.input_pointer("x", 0),
               kernels::integer_argument("rows", rows)});
+}
+
+void lower_expert_slots(GpuProgramBuilder& b) {
+    const std::uint32_t rows = elements_of(b);
+    if (rows == 0) return;
+    if (b.input(0).type != trace::ElementType::i32 || b.output(0).type != trace::ElementType::i32)
+        throw Unsupported{"no kernel for slots of experts that are not i32"};
+    const std::int64_t experts = b.op().integer("experts", 1), capacity = b.op().integer("capacity", 1);
+    if (experts * capacity >= (std::int64_t{1} << 31))
+        throw Unsupported{"no kernel for 2^31 slots of experts or more"};
+    kernels::ExpertSlotsSpec spec;
+    spec.compute_capability = b.compute_capability();
+    while (spec.threads > 32 && spec.threads / 2 >= rows) spec.threads /= 2;
+    b.steer_by_input(0, 0, experts);
+    b.launch(
+        kernels::generate_expert_slots(spec), {static_cast<std::uint32_t>(experts), 1, 1},
+        {b.output_pointer("slots", 0), b.input_pointer("indices", 0), kernels::integer_argument("rows", rows),
+         kernels::integer_argument("capacity", static_cast<std::uint64_t>(capacity)),
+         kernels::integer_argument("none", static_cast<std::uint64_t>(experts * capacity))});
 }
 
 }  // namespace heddle::lowering

@@ -88,6 +88,7 @@ void lower_kind(ProgramBuilder& program, const TpuLoweringOptions& options) {
         case OpKind::dropout:
         case OpKind::quantise:
         case OpKind::top_k:
+        case OpKind::expert_slots:
             throw Unsupported{"no program for " + trace::name_of(program.op().kind)};
         case OpKind::unknown:
             throw Unsupported{"nobody knows what this op computes"};

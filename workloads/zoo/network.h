@@ -1,0 +1,125 @@
+// The layers that models are written in. A Network records one training step; parameters are declared by name
+// where they are first read.
+#pragma once
+
+#include "workloads/zoo/step.h"
+
+namespace heddle::zoo {
+
+/// Where the heads of an operand of attention lie: row t of [tokens, width] holds head h at
+/// offset + h * head_dim.
+struct Heads {
+    TensorId rows = 0;
+    std::int64_t width = 0, offset = 0;
+};
+
+struct AttentionSizes {
+    std::int64_t batch = 1, queries = 1, keys = 1;  ///< tokens are batch * queries and batch * keys
+    std::int64_t heads = 1, key_heads = 1, head_dim = 64;
+    bool causal = false;
+    double scale = 0;  ///< of scores; 0: 1 / sqrt(head_dim)
+    /// Added to the scores: [heads, queries, keys]. Needs composed attention.
+    std::optional<TensorId> bias;
+};
+
+class Network {
+  public:
+    Network(const std::string& name, const StepOptions& options);
+
+    Tape& tape() { return tape_; }
+    const StepOptions& options() const { return options_; }
+    ElementType type() const { return type_; }  ///< of activations in memory
+    const Shape& shape(TensorId id) const { return tape_.tensor(id).shape; }
+
+    /// Data of one micro-batch.
+    TensorId input(const std::string& name, ElementType type, Shape shape, TensorRole role);
+    /// Numbers that every step reads; the same name is the same tensor. See reference::initial_values().
+    TensorId constant(const std::string& name, ElementType type, const Shape& shape);
+    /// What layers read: a copy in their type, or the master itself.
+    TensorId parameter(const std::string& name, const Shape& shape);
+    /// Ops until the next block or end_block() may be computed again (StepOptions::recompute).
+    void begin_block() { tape_.begin_segment(options_.recompute); }
+    void end_block() { tape_.end_segment(); }
+
+    /// [rows, in] -> [rows, out]; parameters name.weight [out, in] and name.bias [out].
+    TensorId linear(const std::string& name, TensorId x, std::int64_t out, bool bias = true);
+    /// The same with a weight that is there already.
+    TensorId linear_with(const std::string& name, TensorId x, TensorId weight,
+                         std::optional<TensorId> bias = {});
+    TensorId layer_norm(const std::string& name, TensorId x, double epsilon = 1e-5);
+    TensorId rms_norm(const std::string& name, TensorId x, double epsilon = 1e-5);
+    /// x [rows, channels], or [N, C, ...]; with running statistics.
+    TensorId batch_norm(const std::string& name, TensorId x);
+    /// relu, gelu (by erf), gelu_tanh, silu, tanh, sigmoid.
+    TensorId activation(const std::string& name, TensorId x, const std::string& function);
+    TensorId add(const std::string& name, TensorId x, TensorId y);
+    /// Identity when the step has no dropout.
+    TensorId dropout(const std::string& name, TensorId x);
+    TensorId dropout(const std::string& name, TensorId x, double probability);
+    TensorId embedding(const std::string& name, TensorId tokens, std::int64_t rows, std::int64_t width);
+
+    bool fused(const AttentionSizes& sizes) const;
+    /// Query, key and value heads of x [batch * sequence, hidden]: one product for all three where attention
+    /// is fused and not grouped, else three. Parameters name.qkv or name.query, name.key, name.value.
+    struct QueryKeyValue {
+        Heads q, k, v;
+    };
+    QueryKeyValue query_key_value(const std::string& name, TensorId x, const AttentionSizes& sizes,
+                                  bool bias);
+    /// Turns the heads by their position (RoPE, in halves).
+    Heads rotary(const std::string& name, const Heads& x, std::int64_t batch, std::int64_t sequence,
+                 std::int64_t heads, std::int64_t head_dim, double theta);
+    /// [batch * queries, heads * head_dim]
+    TensorId attention(const std::string& name, const Heads& q, const Heads& k, const Heads& v,
+                       const AttentionSizes& sizes);
+
+    /// One LSTM layer over x [time * batch, in]; the result is [time * batch, width]. Parameters name.input
+    /// [4 width, in], name.recurrent [4 width, width], name.bias [4 width]. All products with x are one, as
+    /// are the gradients of both weights.
+    TensorId lstm(const std::string& name, TensorId x, std::int64_t time, std::int64_t width);
+
+    struct MixtureOptions {
+        std::int64_t experts = 8, feed_forward = 0;
+        double capacity = 1.25;  ///< slots of an expert over tokens / experts
+        double balance = 0.01;   ///< weight of the loss that spreads tokens evenly
+        std::string function = "relu";
+    };
+    /// Switch layer (Fedus et al., 2022): each token goes to the expert that its router likes best, in the
+    /// order of the tokens until the expert is full; the rest get 0. Its loss is added by loss().
+    TensorId mixture(const std::string& name, TensorId x, const MixtureOptions& options);
+
+    /// Row first + i * step of x for each i < count.
+    TensorId every(const std::string& name, TensorId x, std::int64_t count, std::int64_t step);
+    /// Mean cross-entropy of logits [rows, classes], in f32, and what mixtures add.
+    TensorId loss(TensorId logits, TensorId labels);
+
+  private:
+    friend trace::Trace record_step(const std::string& name, const StepOptions& options,
+                                    const std::function<TensorId(Network&)>& forward);
+
+    TensorId fused_attention(const std::string& name, const Heads& q, const Heads& k, const Heads& v,
+                             const AttentionSizes& sizes);
+    TensorId composed_attention(const std::string& name, const Heads& q, const Heads& k, const Heads& v,
+                                const AttentionSizes& sizes);
+    TensorId to_heads(const std::string& name, const Heads& x, std::int64_t batch, std::int64_t sequence,
+                      std::int64_t heads, std::int64_t head_dim);
+    TensorId dispatch(const std::string& name, TensorId x, TensorId slots, std::int64_t experts,
+                      std::int64_t capacity);
+    TensorId combine(const std::string& name, TensorId y, TensorId slots, TensorId gates);
+    TensorId linear_in_8_bits(const std::string& name, TensorId x, TensorId weight,
+                              std::optional<TensorId> bias);
+    /// The same in f32 with the gradient times the loss scale that is kept on the device.
+    TensorId scaled(const std::string& name, TensorId x);
+    TensorId loss_scale();
+
+    Tape tape_;
+    StepOptions options_;
+    ElementType type_;
+    std::int64_t micro_batch_ = 0, dropouts_ = 0;
+    std::vector<TensorId> masters_;
+    std::map<std::string, TensorId> read_, constants_;
+    std::vector<TensorId> more_losses_;
+    std::optional<TensorId> loss_scale_;
+};
+
+}  // namespace heddle::zoo

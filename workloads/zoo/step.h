@@ -1,0 +1,44 @@
+// How a model is trained: precision, optimizer, micro-batches, what is computed again. The same for all
+// models.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "workloads/zoo/optimizer.h"
+
+namespace heddle::zoo {
+
+/// How attention is recorded.
+enum class AttentionForm : std::uint8_t {
+    automatic,  ///< fused where a GPU kernel for it exists (16 bits, heads of 64 or 128), else composed
+    fused,      ///< one op forward and one backward
+    composed,   ///< scores, mask, softmax, product: an op each
+};
+
+struct StepOptions {
+    /// Of activations, their gradients and the weights that ops read. Below f32, master weights stay f32 and
+    /// are cast when they are first read; logits and loss are always f32. tf32 is a format of the tensor
+    /// cores' inputs; in memory it is f32.
+    ElementType type = ElementType::f32;
+    /// Products of linear layers in 8 bits: e4m3 forward, e5m2 for gradients, a scale for each tensor from
+    /// the largest values of the last 16 steps (delayed scaling, as in NVIDIA's Transformer Engine).
+    bool fp8 = false;
+    Recompute recompute = Recompute::none;
+    std::int64_t micro_batches = 1;  ///< the batch in as many parts, whose gradients are added up in f32
+    AttentionForm attention = AttentionForm::automatic;
+    double dropout = 0;
+    OptimizerOptions optimizer;
+};
+
+/// Throws heddle::Error naming "<model> option <key>".
+void check(const StepOptions& options, const std::string& model);
+
+class Network;
+
+/// One training step: `forward` records a micro-batch and returns its loss, a scalar; it is called once for
+/// each. Then the optimizer changes every parameter that was read.
+trace::Trace record_step(const std::string& name, const StepOptions& options,
+                         const std::function<TensorId(Network&)>& forward);
+
+}  // namespace heddle::zoo
