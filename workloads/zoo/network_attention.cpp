@@ -1,5 +1,7 @@
 // Attention of a Network: projections, rotary positions, one op or several.
+#include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include "isa/common/error.h"
 #include "workloads/zoo/network.h"

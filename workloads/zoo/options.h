@@ -26,6 +26,8 @@ class Options {
     /// "784,512,10"
     std::vector<std::int64_t> integers(const std::string& name) const;
     trace::ElementType type(const std::string& name) const;
+    bool has(const std::string& name) const { return values_.contains(name); }
+    const std::string& text(const std::string& name) const { return values_.at(name); }
     /// 0 or 1.
     bool flag(const std::string& name) const;
     /// The position of the value among `words`.

@@ -3,6 +3,7 @@
 #include "isa/common/error.h"
 #include "workloads/zoo/gpt.h"
 #include "workloads/zoo/mlp.h"
+#include "workloads/zoo/presets.h"
 
 namespace heddle::zoo {
 namespace {
@@ -33,7 +34,8 @@ trace::Trace build_gpt(const Options& options) {
     gpt_options.tied = options.flag("tied");
     gpt_options.deterministic = options.flag("deterministic");
     OptimizerOptions& optimizer = gpt_options.optimizer;
-    optimizer.kind = static_cast<OptimizerOptions::Kind>(options.choice("optimizer", {"sgd", "adamw"}));
+    optimizer.kind =
+        static_cast<OptimizerOptions::Kind>(options.choice("optimizer", {"sgd", "adamw", "adam"}));
     optimizer.learning_rate = options.real("learning_rate");
     optimizer.momentum = options.real("momentum");
     optimizer.beta1 = options.real("beta1");
@@ -46,7 +48,7 @@ trace::Trace build_gpt(const Options& options) {
 }  // namespace
 
 std::vector<Model> models() {
-    return {
+    std::vector<Model> all{
         {"mlp",
          "multi-layer perceptron classifier: linear layers, ReLU, softmax cross-entropy, SGD",
          {{"batch", "256", "rows per step"},
@@ -70,7 +72,7 @@ std::vector<Model> models() {
            "fused (16 bits, heads of 64 or 128), composed, or auto: fused where it goes"},
           {"tied", "0", "1: the head is the token embedding transposed"},
           {"deterministic", "0", "1: every sum in an order that the step alone decides"},
-          {"optimizer", "sgd", "sgd or adamw"},
+          {"optimizer", "sgd", "sgd, adamw or adam"},
           {"learning_rate", "0.1", "step of the update"},
           {"momentum", "0", "of sgd; 0 has no state"},
           {"beta1", "0.9", "of adamw: forgetting of the mean"},
@@ -79,6 +81,8 @@ std::vector<Model> models() {
           {"loss_scale", "1", "factor on the loss before the backward pass, divided out in the update"}},
          build_gpt},
     };
+    add_presets(all);
+    return all;
 }
 
 trace::Trace build(const std::string& name, const std::map<std::string, std::string>& options) {

@@ -246,7 +246,7 @@ TEST_CASE("AdamW is what the paper writes") {
 TEST_CASE("options of a GPT that make no sense are named") {
     using Catch::Matchers::Contains;
     CHECK_THAT(message({{"heads", "3"}}), Contains("heads") && Contains("divide"));
-    CHECK_THAT(message({{"optimizer", "adam"}}), Contains("sgd or adamw"));
+    CHECK_THAT(message({{"optimizer", "lion"}}), Contains("sgd, adamw or adam"));
     CHECK_THAT(message({{"attention", "fused"}, {"deterministic", "1"}}), Contains("attention"));
     CHECK_THAT(message({{"tied", "yes"}}), Contains("0 or 1"));
     CHECK_THAT(message({{"beta2", "1"}}), Contains("beta2"));

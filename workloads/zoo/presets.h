@@ -1,0 +1,12 @@
+// Published models by name.
+#pragma once
+
+#include <vector>
+
+#include "workloads/zoo/registry.h"
+
+namespace heddle::zoo {
+
+void add_presets(std::vector<Model>& models);
+
+}  // namespace heddle::zoo

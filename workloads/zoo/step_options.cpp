@@ -1,0 +1,64 @@
+// Options of a training step as people write them.
+#include <fmt/format.h>
+
+#include "isa/common/error.h"
+#include "workloads/zoo/registry.h"
+
+namespace heddle::zoo {
+namespace {
+
+const std::vector<std::string> kOptimizers{"sgd", "adamw", "adam"};
+const std::vector<std::string> kRecompute{"none", "selective", "full"};
+const std::vector<std::string> kAttention{"auto", "fused", "composed"};
+
+std::string number(double value) {
+    return fmt::format("{}", value);
+}
+
+}  // namespace
+
+std::vector<OptionDescription> step_options(const StepOptions& d) {
+    const OptimizerOptions& o = d.optimizer;
+    return {
+        {"type", name_of(d.type), "f32, tf32, f16 or bf16; below f32 with f32 master weights"},
+        {"fp8", d.fp8 ? "1" : "0", "1: products of linear layers in e4m3, of gradients in e5m2"},
+        {"recompute", kRecompute[static_cast<std::size_t>(d.recompute)],
+         "none; selective: all but products with weights and fused attention; full: whole blocks"},
+        {"micro_batches", std::to_string(d.micro_batches),
+         "parts of the batch, whose gradients are added up"},
+        {"attention", kAttention[static_cast<std::size_t>(d.attention)],
+         "fused (16 bits, heads of 64 or 128), composed, or auto: fused where it goes"},
+        {"dropout", number(d.dropout), "probability of a zero, where the model has dropout"},
+        {"optimizer", kOptimizers[static_cast<std::size_t>(o.kind)], "sgd, adamw or adam"},
+        {"learning_rate", number(o.learning_rate), "step of the update"},
+        {"momentum", number(o.momentum), "of sgd; 0 has no state"},
+        {"beta1", number(o.beta1), "of adam: forgetting of the mean"},
+        {"beta2", number(o.beta2), "of adam: forgetting of the mean square"},
+        {"weight_decay", number(o.weight_decay), "of adam, on parameters of two axes or more"},
+        {"loss_scale", o.dynamic_loss_scale ? "dynamic" : number(o.loss_scale),
+         "factor on the loss, divided out in the update; dynamic: adapts itself, leaves out steps that are "
+         "not finite"},
+    };
+}
+
+StepOptions read_step_options(const Options& options) {
+    StepOptions step;
+    step.type = options.type("type");
+    step.fp8 = options.flag("fp8");
+    step.recompute = static_cast<Recompute>(options.choice("recompute", kRecompute));
+    step.micro_batches = options.integer("micro_batches");
+    step.attention = static_cast<AttentionForm>(options.choice("attention", kAttention));
+    step.dropout = options.real("dropout");
+    OptimizerOptions& o = step.optimizer;
+    o.kind = static_cast<OptimizerOptions::Kind>(options.choice("optimizer", kOptimizers));
+    o.learning_rate = options.real("learning_rate");
+    o.momentum = options.real("momentum");
+    o.beta1 = options.real("beta1");
+    o.beta2 = options.real("beta2");
+    o.weight_decay = options.real("weight_decay");
+    o.dynamic_loss_scale = options.text("loss_scale") == "dynamic";
+    if (!o.dynamic_loss_scale) o.loss_scale = options.real("loss_scale");
+    return step;
+}
+
+}  // namespace heddle::zoo
