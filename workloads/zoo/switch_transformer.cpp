@@ -95,8 +95,8 @@ class Recorder {
         const auto heads = [&](const char* what, TensorId rows) {
             return Heads{n_.linear(name + "." + what, rows, width, false), width, 0};
         };
-        const TensorId y =
-            n_.attention(name + ".attention", heads("query", x), heads("key", from), heads("value", from), s);
+        const Heads q = heads("query", x), k = heads("key", from), v = heads("value", from);
+        const TensorId y = n_.attention(name + ".attention", q, k, v, s);
         return n_.linear(name + ".projection", y, o_.sizes.hidden, false);
     }
 

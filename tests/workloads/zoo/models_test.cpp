@@ -278,15 +278,18 @@ TEST_CASE("a mixture's experts compute as many rows as they have slots") {
     const double attention = 4 * d * d;
     // Per stack: two blocks, one of them with 8 experts of ceil(tokens * 1.25 / 8) slots.
     const double slots = 8 * (20 + 10);
-    const double scores =
-        2 * 2 * 2 * d * (64 * 64 + 32 * 32 + 32 * 64);  // two products, two layers, two pairs
+    // Two products, two layers, two pairs of sequences. Cross attention has no relative positions and is
+    // fused: its gradient computes the scores again.
+    const double own = 2 * 2 * 2 * d * (64 * 64 + 32 * 32), cross = 2 * 2 * 2 * d * 32 * 64;
     const double keys_of_encoder =
         2 * 2 * d * d * (source - target);  // of cross attention, not of the target
     const double forward =
         2 * (2 * source * attention + 2 * target * 2 * attention + keys_of_encoder +
              (source + target) * 2 * d * f + slots * 2 * d * f + (source + target) * d * 8 + target * d * v) +
-        2 * scores;
+        2 * own;
     CHECK(products(zoo::build("switch-base-8", options)) == 3 * forward);
+    CHECK(products(zoo::build("switch-base-8", options), {OpKind::attention, OpKind::attention_grad}) ==
+          3.5 * 2 * cross);
 }
 
 TEST_CASE("what is computed again changes no gradient") {
