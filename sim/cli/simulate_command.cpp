@@ -15,6 +15,7 @@
 #include "sim/run/simulate.h"
 #include "sim/run/tpu_program.h"
 #include "sim/sass/entry_text.h"
+#include "sim/sass/run_result.h"
 #include "sim/sass/run_traces.h"
 
 namespace heddle::cli {
@@ -55,14 +56,17 @@ void refuse_options_of_steps(const Options& options, const std::string& instead)
     refuse(!options.widths.empty(), "--widths");
     refuse(!options.model_options.empty(), "--option");
     refuse(options.simulate.steps != 1, "--steps");
+    refuse(options.simulate.programmatic, "--programmatic-launches");
+    refuse(!options.simulate.dump_programs.empty(), "--dump-program");
 }
 
-// Recorded machine code: no model, no values, no folder of results.
-void run_recorded(const Options& options) {
+// Recorded machine code: no model, no values.
+void run_recorded(Options options) {
     refuse_options_of_steps(options, "recorded kernels");
     sass::TraceRunOptions run;
     run.jobs = options.simulate.jobs;
     run.tick_every_cycle = options.simulate.tick_every_cycle;
+    run.series = options.simulate.series;
     if (!options.unknown_as.empty()) {
         run.unknown_as = sass::operation_named(options.unknown_as);
         if (!run.unknown_as)
@@ -70,6 +74,9 @@ void run_recorded(const Options& options) {
                         "the classes are " + sass::operation_names());
     }
     const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides);
+    if (options.out.empty())
+        options.out = "heddle-run-" + sass::workload_name(options.workload) + "-" + hardware.name;
+    if (!options.no_out) sim::check_run_directory(options.out);
     sass::TraceRun result;
     {
         Progress progress;
@@ -79,8 +86,13 @@ void run_recorded(const Options& options) {
         result = sass::run_traces(options.workload, hardware, run);
     }
     const std::string json = sass::trace_run_json(result);
-    if (!options.out.empty()) write_file(options.out, json);
-    print(options.json ? json : sass::format_trace_run(result));
+    if (!options.no_out)
+        sim::write_run_directory(sass::run_result(result, hardware), options.out, {{"entries.json", json}});
+    if (options.json) return print(json);
+    print(sass::format_trace_run(result) +
+          (options.no_out
+               ? ""
+               : "written to " + options.out + ": open report.html, or timeline.json in Perfetto\n"));
 }
 
 /// A TPU program as text: no model, no folder of results.
@@ -191,10 +203,8 @@ void add_simulate_command(CLI::App& app) {
                      "of recorded kernels: the class that opcodes Heddle does not know are taken for")
         ->type_name("CLASS");
     command
-        ->add_option(
-            "--out", options->out,
-            "folder to write (default: heddle-run-WORKLOAD-HARDWARE); of recorded kernels and TPU programs a "
-            "JSON file")
+        ->add_option("--out", options->out,
+                     "folder to write (default: heddle-run-WORKLOAD-HARDWARE); of TPU programs a JSON file")
         ->type_name("DIR");
     command
         ->add_option("--dump-program", options->simulate.dump_programs,

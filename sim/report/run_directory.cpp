@@ -79,7 +79,8 @@ void check_run_directory(const std::string& path) {
     }
 }
 
-void write_run_directory(const RunResult& result, const std::string& path) {
+void write_run_directory(const RunResult& result, const std::string& path,
+                         const std::map<std::string, std::string>& more) {
     check_run_directory(path);
     const fs::path folder = fs::absolute(without_trailing_slash(path));
     const TemporaryFolder fresh(beside(folder, "partial"));
@@ -88,6 +89,7 @@ void write_run_directory(const RunResult& result, const std::string& path) {
     write_file(fresh.path() / "timeline.json", timeline_json(result));
     write_file(fresh.path() / "report.html", report_html(result));
     write_database(result, (fresh.path() / "stats.sqlite").string());
+    for (const auto& [name, text] : more) write_file(fresh.path() / name, text);
     std::error_code ignored;
     if (!fs::exists(folder, ignored)) {
         rename_folder(fresh.path(), folder);

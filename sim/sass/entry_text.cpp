@@ -8,6 +8,8 @@
 #include <numeric>
 
 #include "sim/report/table.h"
+#include "sim/run/series_text.h"
+#include "sim/sass/kernel_name.h"
 
 namespace heddle::sass {
 namespace {
@@ -55,8 +57,12 @@ Json to_json(const TraceEntry& e) {
             {"energy", e.energy}};
 }
 
-std::string short_name(const std::string& name) {
+/// From the function's own name on.
+std::string short_name(const std::string& recorded) {
     constexpr std::size_t kLongest = 48;
+    const std::string readable = readable_name(recorded);
+    const std::string name =
+        readable.substr(std::min(readable.find(function_name(recorded)), readable.size()));
     return name.size() <= kLongest ? name : name.substr(0, kLongest - 3) + "...";
 }
 
@@ -128,6 +134,8 @@ std::string to_text(const TraceEntry& entry) {
     json["forced_releases"] = entry.forced_releases;
     json["undescribed_copies"] = entry.undescribed_copies;
     json["wall"] = entry.read_and_run_seconds;
+    for (const auto& [name, t] : entry.throughputs) json["throughputs"][name] = {t.unit, t.amount, t.ceiling};
+    if (entry.series) json["series"] = sim::series_json(*entry.series);
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -162,6 +170,12 @@ TraceEntry entry_from_text(const std::string& text) {
     json.at("forced_releases").get_to(e.forced_releases);
     json.at("undescribed_copies").get_to(e.undescribed_copies);
     json.at("wall").get_to(e.read_and_run_seconds);
+    if (json.contains("throughputs")) {
+        for (const auto& [name, t] : json.at("throughputs").items())
+            e.throughputs[name] = {t.at(0).get<std::string>(), t.at(1).get<double>(), t.at(2).get<double>()};
+    }
+    if (json.contains("series"))
+        e.series = std::make_shared<const models::gpu::Series>(sim::series_from_json(json.at("series")));
     return e;
 }
 
@@ -204,7 +218,8 @@ std::string format_trace_run(const TraceRun& run, bool all) {
     text +=
         sim::align_columns(rows, {true, false, true, true, true, true, true, true, true, true, false, false});
     if (left_out)
-        text += fmt::format("the {} longest of {} entries; --json has all\n", kMostRows, run.entries.size());
+        text += fmt::format("the {} longest of {} entries; entries.json and --json have all\n", kMostRows,
+                            run.entries.size());
     const std::uint64_t instructions = sum(run, &TraceEntry::warp_instructions);
     text += fmt::format("\n{} entries, {:.3f} us, {} cycles, {} warp instructions\n", run.entries.size(),
                         run.seconds * 1e6, sum(run, &TraceEntry::cycles), instructions);

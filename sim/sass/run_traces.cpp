@@ -73,6 +73,8 @@ void describe(const models::gpu::KernelResult& result, TraceEntry& entry) {
             static_cast<double>(result.sub_core_cycles[i]) / total;
     for (const auto& [resource, fraction] : result.utilisation) entry.utilisation[resource] = fraction;
     for (const auto& [part, joules] : result.energy.parts()) entry.energy[part] = joules;
+    for (const models::gpu::Throughput& one : result.throughputs)
+        entry.throughputs[one.name] = {one.unit, one.amount, one.ceiling};
 }
 
 TraceEntry run_kernel(models::gpu::Gpu& gpu, const Job& job, const TraceRunOptions& options) {
@@ -80,8 +82,9 @@ TraceEntry run_kernel(models::gpu::Gpu& gpu, const Job& job, const TraceRunOptio
     TraceLaunch launch(TraceReader(job.path), job.path, options.unknown_as);
     models::gpu::RunOptions run;
     run.tick_every_cycle = options.tick_every_cycle;
+    run.series = options.series;
     run.resident = job.resident;
-    const models::gpu::KernelResult result = gpu.run(launch, run);
+    models::gpu::KernelResult result = gpu.run(launch, run);
     launch.finish();
     TraceEntry entry;
     const KernelHeader& header = launch.header();
@@ -97,6 +100,8 @@ TraceEntry run_kernel(models::gpu::Gpu& gpu, const Job& job, const TraceRunOptio
     put(entry.block, header.block);
     entry.shared_bytes = header.shared_bytes;
     describe(result, entry);
+    if (!result.series.points.empty())
+        entry.series = std::make_shared<const models::gpu::Series>(std::move(result.series));
     entry.forced_releases = launch.forced_releases;
     entry.undescribed_copies = launch.undescribed_copies;
     entry.read_and_run_seconds = seconds_since(start);

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,13 +12,16 @@
 #include "isa/ptx/execution.h"
 #include "models/gpu/gpu_config.h"
 #include "models/gpu/kernel_result.h"
+#include "models/gpu/series.h"
 #include "sim/config/hardware.h"
+#include "sim/run/result.h"
 
 namespace heddle::sass {
 
 struct TraceRunOptions {
     unsigned jobs = 0;  ///< worker processes; 0: one per core
     bool tick_every_cycle = false;
+    models::gpu::SeriesSettings series;        ///< with an interval: of every kernel, for its timeline
     std::optional<ptx::Operation> unknown_as;  ///< see TraceTable
     std::function<void(double fraction, const std::string& what)> progress;
 };
@@ -50,6 +54,8 @@ struct TraceEntry {
     std::map<std::string, double> utilisation;
     std::map<std::string, double> energy;                       ///< joules
     std::uint64_t forced_releases = 0, undescribed_copies = 0;  ///< see TraceLaunch
+    std::map<std::string, sim::Throughput> throughputs;         ///< what was done beside what can be
+    std::shared_ptr<const models::gpu::Series> series;          ///< of TraceRunOptions::series
     double read_and_run_seconds = 0;                            ///< on this machine
 };
 

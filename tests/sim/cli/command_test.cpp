@@ -238,6 +238,16 @@ TEST_CASE("recorded kernels run, and a run of PTX becomes a trace") {
     // after 7.
     CHECK(kept["warp_instructions"] == 157 * 16 + 3 * 7 + 1);
     CHECK(kept["entries"][0]["name"] == "saxpy");
+    // The folder of every run, and all figures of the trace beside it.
+    const auto run = folder.path() / "heddle-run-saxpy-a100-sxm";
+    const Json summary = Json::parse(text_of(run / "summary.json"));
+    CHECK(summary["workload"] == "saxpy");
+    CHECK(summary["step_time_us"].get<double>() == Approx(kept["total_time_us"].get<double>()));
+    CHECK(summary["simulation"]["warp_instructions"] == kept["warp_instructions"]);
+    CHECK(Json::parse(text_of(run / "entries.json"))["entries"] == kept["entries"]);
+    CHECK_THAT(text_of(run / "kernels.csv"), Catch::Contains("saxpy 20x256"));
+    CHECK(Json::parse(text_of(run / "timeline.json"))["traceEvents"].size() >= 2);
+    CHECK_THAT(text_of(run / "report.html"), Catch::Contains("saxpy"));
     REQUIRE(heddle(folder, "kernel " + examples + "kernels/saxpy/launch.yaml --record-trace new" + on).code ==
             0);
     const Json again = Json::parse(heddle(folder, "simulate new/kernelslist.g" + on).out);

@@ -1,4 +1,4 @@
-// libFuzzer: reads any text as a trace. Build with clang++ and -DHEDDLE_FUZZ=ON, then
+// libFuzzer: reads any text as a trace and performs it. Build with clang++ and -DHEDDLE_FUZZ=ON, then
 //   fuzz_traces -max_len=20000 -timeout=10 corpus
 #include <cstdint>
 #include <cstring>
@@ -8,7 +8,7 @@
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-    heddle::sass::test::read_all({reinterpret_cast<const char*>(data), size});
+    heddle::sass::test::replay_all({reinterpret_cast<const char*>(data), size});
     return 0;
 }
 

@@ -101,6 +101,50 @@ bool read_all(std::string_view text) {
     }
 }
 
+namespace {
+
+class NoObserver : public ptx::CtaObserver {
+  public:
+    void warps_released(std::uint32_t, std::uint32_t) override {}
+};
+
+void replay(models::gpu::BlockSource& block, std::uint64_t index) {
+    constexpr unsigned kMostTurns = 4000;
+    block.start(index, 0, nullptr);
+    for (unsigned turn = 0; turn < kMostTurns; ++turn) {
+        bool any = false, left = false;
+        for (unsigned i = 0; i < block.warp_count(); ++i) {
+            models::gpu::WarpSource& warp = block.warp(i);
+            left = left || !warp.finished();
+            if (warp.finished() || warp.blocked()) continue;
+            const ptx::StepResult result = warp.step(turn);
+            const auto started = block.started().first(result.started_operations);
+            const std::vector<ptx::AsyncOperation> operations(started.begin(), started.end());
+            for (const ptx::AsyncOperation& operation : operations) block.complete(operation);
+            any = true;
+        }
+        if (!left || (!any && block.resume_stalled() == 0)) return;
+    }
+}
+
+}  // namespace
+
+bool replay_all(std::string_view text) {
+    constexpr std::uint64_t kMostBlocks = 64;
+    try {
+        TraceLaunch launch(TraceReader(std::make_unique<TextBytes>(text), "mutant.traceg"), "mutant.traceg");
+        if (launch.header().grid.count() > kMostBlocks) return read_all(text);
+        launch.register_reads({}, 0);
+        NoObserver observer;
+        for (std::uint64_t index = 0; index < launch.header().grid.count(); ++index)
+            replay(*launch.make_block(observer, 0), index);
+        launch.finish();
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
+}
+
 Outcome run_all(models::gpu::Gpu& gpu, const std::string& text, std::uint64_t cycles) {
     try {
         TraceLaunch launch(TraceReader(std::make_unique<TextBytes>(text), "mutant.traceg"), "mutant.traceg");

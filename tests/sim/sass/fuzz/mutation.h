@@ -16,6 +16,10 @@ std::string mutate(const std::string& text, const std::string& other, std::mt199
 /// Reads a trace to its end. False: heddle::Error says what is wrong. Any other exception passes.
 bool read_all(std::string_view text);
 
+/// The same, and performs the instructions of all thread blocks, one warp after another and without time; at
+/// most a few thousand of each.
+bool replay_all(std::string_view text);
+
 enum class Outcome { ran, refused };
 /// Runs a trace on the GPU, for at most `cycles` cycles: what takes longer is refused.
 Outcome run_all(models::gpu::Gpu& gpu, const std::string& text, std::uint64_t cycles);
