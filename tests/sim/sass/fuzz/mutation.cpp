@@ -137,7 +137,7 @@ bool replay_all(std::string_view text) {
         launch.register_reads({}, 0);
         NoObserver observer;
         for (std::uint64_t index = 0; index < launch.header().grid.count(); ++index)
-            replay(*launch.make_block(observer, 0), index);
+            replay(*launch.make_block(observer, 0, 0), index);
         launch.finish();
         return true;
     } catch (const Error&) {
