@@ -30,8 +30,8 @@ GemmAnswer gemm_answer_from_text(const std::string& text);
 struct GemmTimerOptions {
     kernels::GemmSurroundings surroundings;
     bool sample = true;    ///< leave out what repeats (docs/sampling.md)
-    unsigned threads = 1;  ///< of the host, for one kernel
     bool cache = true;  ///< answers are kept on disk, under a key of all that they depend on (kernel_cache.h)
+    unsigned threads = 1;  ///< of the host, for one kernel
 };
 
 /// One per process. The answer does not depend on what was asked before; processes share what is on disk.
