@@ -45,7 +45,7 @@ void Sampler::reset() {
     around_.clear();
     places_.clear();
     entries_.clear();
-    fresh_leap_ = false;
+    fresh_leap_ = at_entry_ = in_step_ = forgotten_ = false;
     early_.clear();
     batch_turns_ = 0;
     behind_ = false;
@@ -55,6 +55,7 @@ void Sampler::reset() {
     steps_left_out_ = 0;
     earlier_visit_.reset();
     rates_.clear();
+    turns_.clear();
     early_.clear();
     flow_.clear();
     writes_lag_ = false;
@@ -247,7 +248,12 @@ bool Sampler::leap() {
         leave_out_outer_turns();
     } else {
         resolve(&known_[place()]);
-        if (around_.empty() || !leave_out_turns_around()) leave_out_inner_turns();
+        const bool seen = batches_.size() >= 2;
+        const Snapshot from = seen ? batches_.front() : earlier_visit_->first,
+                       to = seen ? batches_.back() : earlier_visit_->second;
+        // After whole tiles the loop goes on as it did in this one, unless memory decides how fast.
+        if (around_.empty() || !leave_out_turns_around() || !memory_is_busy(from, to))
+            leave_out_inner_turns(from, to);
     }
     return true;
 }

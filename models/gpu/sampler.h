@@ -74,6 +74,10 @@ class Sampler : public Block {
         std::uint64_t steps;  // of all warps
         KernelSummary counts;
     };
+    /// Of a loop: as in LeapingWarp.
+    struct Turn {
+        std::uint64_t multiple = 1, steps = 0;
+    };
     /// When a warp came into the loop that it is in.
     struct Entry {
         Cycle started = kNever;    // the warp
@@ -98,6 +102,7 @@ class Sampler : public Block {
     bool look_at_waves();
     bool look_at_outer_loop();
     bool look_at_inner_loop();
+    bool look_at_entry();
     bool find_multiples(std::map<std::uint32_t, Batch>& visit);
     bool find_rates();
     bool turn_ends();
@@ -105,9 +110,10 @@ class Sampler : public Block {
     Batch measure_batch() const;
     void use_present_traffic(std::uint64_t steps);
     std::uint64_t place() const;
+    bool begins_with_fewer();
     std::map<std::uint32_t, double> positions() const;
     std::optional<LeftOutMemory> pass_left_out(std::uint64_t steps, const Snapshot& from, const Snapshot& to);
-    double most_turns() const;
+    double most_turns(bool tiles) const;
     bool uniform_blocks();
     bool memory_is_busy(const Snapshot& from, const Snapshot& to) const;
     bool memory_is_full(const Snapshot& at) const;
@@ -115,6 +121,7 @@ class Sampler : public Block {
     std::size_t first_wave() const;
     void leave_out_waves();
     bool others_wait_since(Cycle cycles) const;
+    static std::uint64_t entry_steps(const LeapingWarp& one);
     bool find_turn_around();
     void settle_guess();
     void correct(double turns, double difference);
@@ -124,7 +131,7 @@ class Sampler : public Block {
     std::uint64_t leave_out_turns(const std::vector<LeapingWarp>& warps, double period, double error,
                                   std::uint64_t most, std::uint64_t margin, const Snapshot& from,
                                   const Snapshot& to);
-    void leave_out_inner_turns();
+    void leave_out_inner_turns(const Snapshot& from, const Snapshot& to);
     void leave_out_outer_turns();
     bool leave_out_turns_around();
     void after_leap();
@@ -161,7 +168,7 @@ class Sampler : public Block {
     // The present batch of turns, and those before it in the same loops.
     Cycle batch_start_ = 0;
     std::deque<Snapshot> batches_;              // at the ends of the last ones of this stretch
-    std::map<std::uint32_t, LoopTimes> known_;  // by the loop's head
+    std::map<std::uint64_t, LoopTimes> known_;  // by place()
     std::map<std::uint32_t, double> early_;     // positions() at the end of the visit's first batch
     double batch_turns_ = 0;                    // of the batch, at the last look
     Cycle early_time_ = 0;                      // on the clock
@@ -171,7 +178,11 @@ class Sampler : public Block {
     Cycle inner_not_before_ = 0;
     double period_ = 0, error_ = 0;  // of what was decided
     bool fresh_leap_ = false;
+    bool at_entry_ = false;   // not all warps have been in the loop in this visit
+    bool forgotten_ = false;  // L2 was aged in this visit: what it misses then is not what it would
+    bool in_step_ = false;    // thread blocks, as far as seen
     std::map<std::uint32_t, Batch> rates_;  // of loops by their heads, all batches of this visit
+    std::map<std::uint32_t, Turn> turns_;   // ... as they were in the last batch
     Unsure unsure_;
     std::optional<std::pair<Snapshot, Snapshot>> earlier_visit_;  // the last stretch but this
 

@@ -38,6 +38,7 @@ constexpr std::uint64_t kMostTurns = 1u << 16;
 /// Cycles of one leap within a loop, per cycle simulated up to then: slow trends show only in what is
 /// simulated.
 constexpr double kMostBeyond = 5;
+constexpr double kMostBeyondOfTile = 8;        // the next tile shows more
 constexpr std::uint64_t kFewOuterTurns = 3;    // where memory is busy: tiles differ in what they find in L2
 constexpr std::uint64_t kMostOuterTurns = 32;  // before another one is simulated and compared
 
@@ -94,6 +95,12 @@ bool Sampler::others_wait_since(Cycle cycles) const {
 
 // ---- the loop around, by the times at which the loop within was entered
 
+// Instructions that the warp had performed when it came into the loop that it is in.
+std::uint64_t Sampler::entry_steps(const LeapingWarp& one) {
+    const WarpWatch::Loop& inner = one.watch->loops()[one.loop];
+    return inner.last_step - inner.alike * inner.steps;
+}
+
 // When all warps are in the loop within for the second time, the time between is a turn of the loop around:
 // nobody needs to come to its end.
 bool Sampler::find_turn_around() {
@@ -107,7 +114,7 @@ bool Sampler::find_turn_around() {
         const auto alike = static_cast<double>(inner.alike);
         const double turn = period_ / static_cast<double>(one.multiple);
         const Entry now{one.watch->started(), loop == nullptr ? ~0u : loop->head,
-                        loop == nullptr ? 0 : loop->turns, inner.last_step - inner.alike * inner.steps,
+                        loop == nullptr ? 0 : loop->turns, entry_steps(one),
                         static_cast<double>(inner.last) - alike * turn};
         Entry& before = entries_[places_[i]];
         if (before.started == now.started && before.steps == now.steps) {
@@ -322,9 +329,45 @@ std::uint64_t Sampler::place() const {
     return std::uint64_t{leaping_.front().watch->loops()[leaping_.front().loop].head} << 32 | leaping_.size();
 }
 
+// When some warps have ended, the others may go on as before: what is known of most of them stands beside
+// what is seen of these, but for their first batch. Returns whether this is the first.
+bool Sampler::begins_with_fewer() {
+    const auto [here, is_new] = known_.try_emplace(place());
+    const auto more = std::next(here);
+    if (!is_new || more == known_.end() || more->first >> 32 != here->first >> 32) return false;
+    here->second = more->second;
+    here->second.begin_stretch();
+    return true;
+}
+
+// All warps have come into a loop that is known. The time since they came into it before is a turn of the
+// loop around it; so nothing more of this visit needs to be seen.
+bool Sampler::look_at_entry() {
+    if (leaping_.empty() || !at_entry_ || !in_step_ || !earlier_visit_) return false;
+    const auto times = known_.find(place());
+    if (times == known_.end()) return false;  // or some have not moved yet
+    for (std::size_t i = 0; i < leaping_.size(); ++i)
+        if (entries_[places_[i]].steps == entry_steps(leaping_[i])) return false;
+    at_entry_ = false;
+    const Settled before = times->second.before();
+    if (before.used == 0) return false;
+    for (LeapingWarp& one : leaping_) {
+        const auto turn = turns_.find(one.watch->loops()[one.loop].head);
+        if (turn == turns_.end()) return false;
+        one.multiple = turn->second.multiple;
+        one.turn_steps = turn->second.steps;
+    }
+    period_ = before.mean;
+    error_ = before.error;
+    if (!find_turn_around()) return false;
+    decision_ = Decision::inner_loop;
+    return true;
+}
+
 bool Sampler::look_at_inner_loop() {
     if (!program_->obstacle().empty() || live_.empty()) return false;
     const std::uint64_t fewest = find_turning();
+    if (look_at_entry()) return true;
     if (time() < inner_not_before_ || fewest < kBatchTurns || time() - batch_start_ < kBatch) return false;
     std::map<std::uint32_t, Batch> visit;
     if (!find_multiples(visit)) {
@@ -334,8 +377,11 @@ bool Sampler::look_at_inner_loop() {
         return false;
     }
     if (!turn_ends()) return false;
+    at_entry_ = false;
     rates_ = std::move(visit);
-    if (fresh_leap_) {
+    for (const LeapingWarp& one : leaping_)
+        turns_[one.watch->loops()[one.loop].head] = {one.multiple, one.turn_steps};
+    if (fresh_leap_ || begins_with_fewer()) {
         // Warps that lag behind others miss the lines that those would have fetched meanwhile.
         fresh_leap_ = false;
         batches_.clear();
@@ -357,7 +403,8 @@ bool Sampler::look_at_inner_loop() {
     period_ = settled.mean;
     error_ = settled.error;
     drift_limit_ = std::numeric_limits<double>::infinity();
-    if (ptx::cluster_size(*plan_->launch) == 1 && !find_rates()) return false;
+    in_step_ = ptx::cluster_size(*plan_->launch) != 1;
+    if (!in_step_ && !find_rates()) return false;
     if (!find_turn_around()) around_.clear();
     decision_ = Decision::inner_loop;
     return true;
@@ -417,7 +464,8 @@ void Sampler::leave_visit() {
     if (std::exchange(behind_, false))
         for (Slot& slot : slots_) slot.behind = 0;
     inner_not_before_ = 0;
-    fresh_leap_ = false;
+    fresh_leap_ = forgotten_ = false;
+    at_entry_ = true;
     if (plan_ != nullptr) start_batch();
 }
 
@@ -452,27 +500,32 @@ std::uint64_t Sampler::leave_out_turns(const std::vector<LeapingWarp>& warps, do
 // Shows L2 what of the accesses is remembered. Returns what memory did of what was left out; none: not known.
 std::optional<LeftOutMemory> Sampler::pass_left_out(std::uint64_t steps, const Snapshot& from,
                                                     const Snapshot& to) {
-    if (traffic_.complete()) return pass_(traffic_, 0);
+    if (traffic_.complete()) {
+        const LeftOutMemory memory = pass_(traffic_, 0);
+        if (forgotten_) return {};
+        return memory;
+    }
     const double work = static_cast<double>(steps) / static_cast<double>(to.steps - from.steps);
     const double inflow =
         work * (to.counts.l2_inflow() - from.counts.l2_inflow()) / static_cast<double>(config_->l2.bytes);
     pass_(traffic_, std::min(1.0, inflow));
+    forgotten_ = true;
     return {};
 }
 
-double Sampler::most_turns() const {
-    return std::min(drift_limit_, kMostBeyond * static_cast<double>(clock().now())) / period_;
+double Sampler::most_turns(bool tiles) const {
+    const double beyond = tiles ? kMostBeyondOfTile : kMostBeyond;
+    return std::min(drift_limit_, beyond * static_cast<double>(clock().now())) / period_;
 }
 
-void Sampler::leave_out_inner_turns() {
-    const Snapshot from = batches_.front(), to = batches_.back();
+void Sampler::leave_out_inner_turns(const Snapshot& from, const Snapshot& to) {
     const std::uint64_t steps = steps_left_out_;
     // What comes after it shows whether it went on so; of tiles, the next one does.
     const bool tiles = program_->in_loop(leaping_.front().watch->loops()[leaping_.front().loop].head);
     const auto margin =
         tiles ? 0 : static_cast<std::uint64_t>(kBatchesAfter * static_cast<double>(kBatch) / period_) + 1;
-    const std::uint64_t turns =
-        leave_out_turns(leaping_, period_, 0, static_cast<std::uint64_t>(most_turns()), margin, from, to);
+    const std::uint64_t turns = leave_out_turns(
+        leaping_, period_, 0, static_cast<std::uint64_t>(most_turns(tiles)), margin, from, to);
     inner_left_out_ += turns;
     if (turns == 0) {
         inner_not_before_ = time() + 8 * kBatch;
@@ -496,7 +549,7 @@ void Sampler::leave_out_inner_turns() {
                place(),
                from,
                to,
-               !traffic_.complete()       ? KernelSummary::Growth::all
+               forgotten_                 ? KernelSummary::Growth::all
                : traffic_.accesses() == 0 ? KernelSummary::Growth::units
                                           : KernelSummary::Growth::all_but_memory};
     after_leap();
@@ -545,10 +598,9 @@ bool Sampler::leave_out_turns_around() {
 void Sampler::use_present_traffic(std::uint64_t steps) {
     if (!earlier_visit_ || batches_.size() < 2) return;
     const auto add = [&](const Snapshot& from, const Snapshot& to, double part) {
-        extra_->add_growth(
-            from.counts, to.counts,
-            part * static_cast<double>(steps) / static_cast<double>(to.steps - from.steps),
-            traffic_.complete() ? KernelSummary::Growth::all_but_memory : KernelSummary::Growth::all);
+        extra_->add_growth(from.counts, to.counts,
+                           part * static_cast<double>(steps) / static_cast<double>(to.steps - from.steps),
+                           forgotten_ ? KernelSummary::Growth::all : KernelSummary::Growth::all_but_memory);
     };
     add(batches_.front(), batches_.back(), 0.5);
     add(earlier_visit_->first, earlier_visit_->second, -0.5);

@@ -121,6 +121,12 @@ Settled LoopTimes::settled() const {
     return {time_per_turn(all), error, all.size()};
 }
 
+Settled LoopTimes::before() const {
+    if (earlier_.size() < 2) return {};
+    const double error = error_of(earlier_);
+    return error < kKnown ? Settled{time_per_turn(earlier_), error, earlier_.size()} : Settled{};
+}
+
 Settled LoopTimes::present() const {
     if (present_.empty()) return {};
     return {time_per_turn(present_), scatter() / std::sqrt(static_cast<double>(present_.size())),

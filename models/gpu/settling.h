@@ -7,7 +7,7 @@
 namespace heddle::models::gpu {
 
 inline constexpr double kAlike = 0.015;      ///< batches whose times differ by less are alike
-inline constexpr double kVeryAlike = 0.003;  ///< two that differ by less are enough
+inline constexpr double kVeryAlike = 0.004;  ///< two that differ by less are enough
 inline constexpr double kKnown = 0.006;      ///< error of a mean that is known well
 inline constexpr std::size_t kFew = 3;       ///< batches that must be alike
 inline constexpr std::size_t kMany = 24;     ///< batches whose mean counts when they scatter, at most
@@ -38,6 +38,8 @@ class LoopTimes {
     void add(const Batch& batch);
     /// Of the present stretch; and, where that goes on as those before it, of all.
     Settled settled() const;
+    /// Of those before the present stretch.
+    Settled before() const;
     /// Of the present stretch alone; `used` is 0 when it has no batch.
     Settled present() const;
 
