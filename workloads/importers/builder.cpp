@@ -267,6 +267,17 @@ void Builder::add_unknown(const Launch& launch, const std::string& reason) {
     add(std::move(op), launch, nullptr);
 }
 
+void Builder::remember(const Call& call, const RecordedTensor& tensor, RecordedTensor made) {
+    const Place place{tensor.storage, tensor.offset, tensor.type, tensor.shape};
+    remembered_.insert_or_assign({call.position, place}, std::move(made));
+}
+
+const RecordedTensor* Builder::remembered(const Call& call, const RecordedTensor& tensor) const {
+    const Place place{tensor.storage, tensor.offset, tensor.type, tensor.shape};
+    const auto found = remembered_.find({call.position, place});
+    return found == remembered_.end() ? nullptr : &found->second;
+}
+
 const Op* Builder::writer_of(const RecordedTensor& tensor) const {
     const auto found = accesses_.find(tensor.storage);
     if (found == accesses_.end()) return nullptr;

@@ -71,6 +71,11 @@ class Builder {
     void join_kernel(trace::OpId op, const Call& kernel);
     std::size_t ops() const { return trace_.ops.size(); }
 
+    /// What a kernel of `call` has made of a tensor for the call's other kernels: the same in another layout,
+    /// or parts that are yet to be added up.
+    void remember(const Call& call, const RecordedTensor& tensor, RecordedTensor made);
+    const RecordedTensor* remembered(const Call& call, const RecordedTensor& tensor) const;
+
     /// The last op so far that wrote this place, if any.
     const Op* writer_of(const RecordedTensor& tensor) const;
     trace::Trace finish(const std::string& name);
@@ -96,6 +101,7 @@ class Builder {
     const Recording& recording_;
     trace::Trace trace_;
     std::map<Place, TensorId> tensors_;
+    std::map<std::pair<std::size_t, Place>, RecordedTensor> remembered_;
     std::map<std::uint64_t, std::vector<Access>> accesses_;
     std::map<std::size_t, trace::OpId> op_of_call_;
     std::map<std::size_t, std::vector<trace::OpId>> nearest_;

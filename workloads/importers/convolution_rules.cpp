@@ -19,16 +19,18 @@ Gradient gradient_of(const KernelName& name) {
 
 /// Kernels of which a convolution has more than one: what goes before or after the products.
 bool is_step_of_convolution(const KernelName& name) {
-    return contains_any(name, {"winograd_nonfused", "scalePackedTensor", "nchwToNhwc", "nhwcToNchw",
-                               "nchwToFoldedNhwc", "kern_precompute_indices", "computeOffsetsKernel",
-                               "computeWgradSplitKOffsets", "computeWgradBOffsets", "generateWinogradTiles",
-                               "flip_filter", "im2col", "fft2d", "compute_gemm_pointers"});
+    return contains_any(
+        name, {"winograd_nonfused", "scalePackedTensor", "nchwToNhwc", "nhwcToNchw", "nchwToFoldedNhwc",
+               "kern_precompute_indices", "computeOffsetsKernel", "computeWgradSplitKOffsets",
+               "computeWgradBOffsets", "generateWinogradTiles", "flip_filter", "ReduceSplitK", "reduce_wgrad",
+               "im2col", "fft2d", "compute_gemm_pointers"});
 }
 
 bool is_convolution(const KernelName& name) {
-    return contains_any(name, {"scudnn", "hcudnn", "h884cudnn", "s884cudnn", "i8816cudnn", "wgrad", "dgrad",
-                               "fprop", "implicit_convolve", "convolve_sgemm", "conv2d_grouped_direct",
-                               "conv_depthwise", "winograd", "cudnn::cnn"});
+    return contains_any(
+        name, {"scudnn", "hcudnn", "h884cudnn", "s884cudnn", "i8816cudnn", "wgrad", "dgrad", "fprop",
+               "dgrad_engine", "cutlass_cudnn", "ImplicitGemmConvolution", "implicit_convolve",
+               "convolve_sgemm", "conv2d_grouped_direct", "conv_depthwise", "winograd", "cudnn::cnn"});
 }
 
 /// A tensor [N, C, ...] whose channels lie last in memory, as [N, ..., C].
@@ -81,8 +83,40 @@ void describe(Op& op, const Call& call, const Arguments& at) {
         op.attributes["groups"] = static_cast<std::int64_t>(groups->number(1));
 }
 
+/// f32 through tensor cores, as the name of the kernel says; cuDNN's default where there is no kernel to ask.
+void describe_type(Op& op, const Launch& launch, ElementType type) {
+    if (type != ElementType::f32) return;
+    const bool tensor_cores = contains_any(launch.name, {"tf32", "s1688", "s16816"});
+    if (tensor_cores || !launch.kernel.on_gpu) op.attributes["compute_type"] = std::string("tf32");
+}
+
+/// Operands and result with channels last, where a kernel of the same call has laid them out so.
+bool relaid_operands(Builder& builder, Op& op, const Call& call, const std::vector<RecordedTensor>& inputs,
+                     const RecordedTensor& result) {
+    const bool any = std::any_of(inputs.begin(), inputs.begin() + 2, [&](const RecordedTensor& input) {
+        return builder.remembered(call, input) != nullptr;
+    });
+    if (!any) return false;
+    op.attributes["layout"] = std::string("nhwc");
+    const auto dense = [](RecordedTensor tensor) {
+        std::rotate(tensor.shape.begin() + 1, tensor.shape.begin() + 2, tensor.shape.end());
+        tensor.strides = trace::broadcast_strides(tensor.shape, tensor.shape);
+        return tensor;
+    };
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const RecordedTensor* laid = builder.remembered(call, inputs[i]);
+        builder.input(op, laid != nullptr ? *laid : i < 2 ? dense(inputs[i]) : inputs[i]);
+    }
+    const RecordedTensor made = dense(builder.invented(result.type, result.shape));
+    builder.remember(call, result, made);
+    builder.output(op, made);
+    return true;
+}
+
 /// Operands and result with channels first or last, as the pictures lie.
-void operands(Builder& builder, Op& op, std::vector<RecordedTensor> inputs, RecordedTensor result) {
+void operands(Builder& builder, Op& op, const Call& call, std::vector<RecordedTensor> inputs,
+              RecordedTensor result) {
+    if (relaid_operands(builder, op, call, inputs, result)) return;
     const bool last =
         std::any_of(inputs.begin(), inputs.begin() + 2, lies_channels_last) || lies_channels_last(result);
     if (last) {
@@ -127,9 +161,7 @@ bool is_winograd_product(const Launch& launch, const Call& call, Gradient& gradi
 }
 
 bool convolution(Builder& builder, const Launch& launch) {
-    std::vector<std::string> names{backward_call.name};
-    for (const Arguments& at : forward_calls) names.push_back(at.name);
-    const Call* call = launch.enclosing(names);
+    const Call* call = convolving_call(launch);
     if (call == nullptr) {
         if (!is_convolution(launch.name)) return false;
         throw NotUnderstood{"a convolution's kernel under a call that does not convolve"};
@@ -186,9 +218,23 @@ bool batch_norm(Builder& builder, const Launch& launch) {
 
 }  // namespace
 
+const Call* convolving_call(const Launch& launch) {
+    std::vector<std::string> names{backward_call.name};
+    for (const Arguments& at : forward_calls) names.push_back(at.name);
+    return launch.enclosing(names);
+}
+
 std::optional<Gradient> named_gradient(const KernelName& name) {
     if (contains_any(name, {"wgrad", "Wgrad", "splitK"})) return Gradient::weight;
     if (contains_any(name, {"dgrad", "stridedB", "Dgrad"})) return Gradient::data;
+    // cuDNN 8 keeps the gradients of weights, which inference does not need, in a library of their own.
+    if (name.contains("cutlass_cudnn_train")) return Gradient::weight;
+    if (name.contains("cutlass_cudnn_infer")) return Gradient::data;
+    // On each picture, column by column: dx = dy w^T reads w transposed, dw = x^T dy reads x transposed.
+    if (contains_any(name, {"gemm"})) {
+        if (contains_any(name, {"_nt_", "_nt"})) return Gradient::data;
+        if (contains_any(name, {"_tn_", "_tn"})) return Gradient::weight;
+    }
     return std::nullopt;
 }
 
@@ -204,7 +250,9 @@ bool forward_convolution(Builder& builder, const Launch& launch) {
         // Kernels add the bias in a launch of its own.
         const RecordedTensor* bias = call->name != "cudnn_convolution" ? call->gpu_tensor(2) : nullptr;
         if (!launch.kernel.on_gpu && bias != nullptr) inputs.push_back(*bias);
-        operands(builder, op, std::move(inputs), need(call->output_tensor(0), "result of a convolution"));
+        describe_type(op, launch, inputs[0].type);
+        operands(builder, op, *call, std::move(inputs),
+                 need(call->output_tensor(0), "result of a convolution"));
         builder.add(std::move(op), launch, call);
         return true;
     }
@@ -219,7 +267,8 @@ void backward_convolution(Builder& builder, const Launch& launch, const Call& ca
     const RecordedTensor& w = need(call.gpu_tensor(2), "weight of a convolution");
     const bool data = gradient == Gradient::data;
     op.kind = data ? OpKind::convolution_data_grad : OpKind::convolution_weight_grad;
-    operands(builder, op, {dy, data ? w : x},
+    describe_type(op, launch, dy.type);
+    operands(builder, op, call, {dy, data ? w : x},
              need(call.output_tensor(data ? 0 : 1), "gradient that a convolution makes"));
     builder.add(std::move(op), launch, &call);
 }
@@ -252,7 +301,8 @@ bool convolution_rule(Builder& builder, const Launch& launch) {
         max_pooling(builder, launch, launch.name.contains("max_pool_backward"));
         return true;
     }
-    return batch_norm(builder, launch) || convolution(builder, launch);
+    return batch_norm(builder, launch) || convolution_step_rule(builder, launch) ||
+           convolution(builder, launch);
 }
 
 }  // namespace heddle::importers

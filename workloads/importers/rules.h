@@ -31,6 +31,11 @@ void fill_operation(Builder& builder, const Launch& launch);     ///< fill_, zer
 void arange_operation(Builder& builder, const Launch& launch);
 void dropout_operation(Builder& builder, const Launch& launch);
 void lookup_operation(Builder& builder, const Launch& launch);  ///< embedding, index, gather, scatter
+/// The call that convolves around a kernel, forward or backward; nullptr when there is none.
+const Call* convolving_call(const Launch& launch);
+/// cuDNN's changes of layout around its products (nchwToNhwc, nhwcToNchw), products of convolutions whose
+/// window is one position (GEMM kernels on each picture), and the sums that follow them.
+bool convolution_step_rule(Builder& builder, const Launch& launch);
 bool forward_convolution(Builder& builder, const Launch& launch);
 enum class ConvolutionGradient : std::uint8_t { data, weight };
 void backward_convolution(Builder& builder, const Launch& launch, const Call& call,
