@@ -11,6 +11,12 @@
 namespace heddle::models::gpu {
 namespace {
 
+/// Part of a type's rate that an instruction reaches. FP64 has no other form than mma.sync, on Hopper too.
+double efficiency_of(const ptx::InstructionInfo& info, const GpuConfig& config) {
+    return info.asynchronous_tensor || info.tensor_type == ptx::Type::f64 ? 1.0
+                                                                          : config.tensor.mma_sync_efficiency;
+}
+
 double tensor_rate(const ptx::InstructionInfo& info, const GpuConfig& config, const LaunchSource& source) {
     double rate = 0;
     switch (info.tensor_type) {
@@ -51,7 +57,7 @@ double tensor_rate(const ptx::InstructionInfo& info, const GpuConfig& config, co
             source.place_of(info),
             "choose another kernel, or set tensor.macs_per_cycle in the hardware file");
     }
-    return rate * (info.asynchronous_tensor ? 1.0 : config.tensor.mma_sync_efficiency) / kSubCores;
+    return rate * efficiency_of(info, config) / kSubCores;
 }
 
 bool reaches_beyond_the_sm(ptx::StateSpace space) {
@@ -131,12 +137,10 @@ TimedInstruction time_instruction(const ptx::InstructionInfo& info, const GpuCon
             const double cycles = info.tensor_macs / tensor_rate(info, config, source);
             row.interval = fine(
                 info.asynchronous_tensor ? cycles : std::max<double>(cycles, config.tensor.mma_sync_minimum));
-            row.tensor_full_time =
-                fine(info.asynchronous_tensor ? cycles : cycles * config.tensor.mma_sync_efficiency);
+            row.tensor_full_time = fine(cycles * efficiency_of(info, config));
             row.latency = config.tensor.latency +
-                          static_cast<std::uint32_t>(std::ceil(
-                              config.tensor.latency_growth * cycles *
-                              (info.asynchronous_tensor ? 1.0 : config.tensor.mma_sync_efficiency)));
+                          static_cast<std::uint32_t>(
+                              std::ceil(config.tensor.latency_growth * cycles * efficiency_of(info, config)));
             row.unit = Unit::tensor;
             row.slots = 1;
             if (info.asynchronous_tensor) {  // WarpgroupUnit takes it from there

@@ -79,7 +79,6 @@ Extent3 copy_rows_grid(const CopyRowsSpec& spec, std::uint32_t rows, std::uint32
 
 GeneratedKernel generate_transpose(const TransposeSpec& spec) {
     const unsigned size = bytes_of(spec.type);
-    if (size == 1) throw Error("transpose moves elements of 2, 4 or 8 bytes, not " + name_of(spec.type));
     PtxWriter w("transpose_" + std::to_string(size) + "byte", spec.compute_capability);
     const Reg y = w.pointer_parameter("y"), x = w.pointer_parameter("x");
     const Reg rows = w.b32_parameter("rows"), columns = w.b32_parameter("columns");
@@ -94,10 +93,12 @@ GeneratedKernel generate_transpose(const TransposeSpec& spec) {
     const Reg x_batch = w.make_b64("add.s64", x, batch_bytes),
               y_batch = w.make_b64("add.s64", y, batch_bytes);
     // One column more than 32 keeps the transposed reads out of each other's banks.
-    const unsigned stride = (kTile + (size == 2 ? 2 : 1)) * size;
+    const unsigned stride = (kTile + (size < 4 ? 4 / size : 1)) * size;
     const Reg shared = w.make_b32("mov.u32", w.shared("tile", kTile * stride));
-    const std::string bits = ".b" + std::to_string(size * 8);
-    const auto reg = [&w, size] { return size == 2 ? w.b16() : size == 4 ? w.b32() : w.b64(); };
+    const std::string bits = size == 1 ? ".u8" : ".b" + std::to_string(size * 8);
+    const auto reg = [&w, size] {
+        return size == 1 ? w.b32() : size == 2 ? w.b16() : size == 4 ? w.b32() : w.b64();
+    };
 
     const Reg column = w.make_b32("add.u32", column_first, tx), row = w.make_b32("add.u32", row_first, ty);
     const Reg column_inside = w.make_predicate("setp.lt.u32", column, columns);

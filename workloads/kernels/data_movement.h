@@ -28,8 +28,8 @@ struct CopyRowsSpec {
 GeneratedKernel generate_copy_rows(const CopyRowsSpec& spec);
 Extent3 copy_rows_grid(const CopyRowsSpec& spec, std::uint32_t rows, std::uint32_t columns);
 
-/// y[b, c, r] = x[b, r, c] through a 32x32 tile of shared memory. Elements of 2, 4 or 8 bytes, copied bit by
-/// bit. Parameters: y, x (pointers); rows, columns (u32, of x). Grid z is the batch.
+/// y[b, c, r] = x[b, r, c] through a 32x32 tile of shared memory. Elements of 1, 2, 4 or 8 bytes, copied bit
+/// by bit. Parameters: y, x (pointers); rows, columns (u32, of x). Grid z is the batch.
 struct TransposeSpec {
     unsigned compute_capability = 80;
     ElementType type = ElementType::f32;

@@ -125,11 +125,12 @@ std::vector<GemmChoice> gemv_candidates(const GemmShape& shape, ElementType type
 
 }  // namespace
 
-GemmTile complete_tile(unsigned m, unsigned n, unsigned k, const target::GpuTarget& target) {
+GemmTile complete_tile(unsigned m, unsigned n, unsigned k, const target::GpuTarget& target,
+                       ElementType type) {
     // Two CTAs per SM where registers allow it, else one.
     for (const unsigned ctas_per_sm : {2u, 1u}) {
-        const std::optional<GemmTile> tile = staged_tile(m, n, k, ctas_per_sm, target);
-        if (tile && resident_mma_ctas(*tile, target) >= ctas_per_sm) return *tile;
+        const std::optional<GemmTile> tile = staged_tile(m, n, k, ctas_per_sm, target, type);
+        if (tile && resident_mma_ctas(*tile, target, type) >= ctas_per_sm) return *tile;
     }
     throw Error("a GEMM tile of " + std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k) +
                     " does not fit into the " + std::to_string(target.shared_bytes_per_cta) +
@@ -145,24 +146,28 @@ std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type
     if (!half && !eight && type != ElementType::f32 && type != ElementType::f64) {
         throw Error("no GEMM kernel for " + name_of(type), {}, "cast to f16, bf16, f32 or f64");
     }
-    const unsigned needed = type == ElementType::bf16 ? 80 : type == ElementType::f16 ? 75 : 0;
-    if (target.compute_capability < needed) {
+    const bool tensor = type != ElementType::f32 || shape.tf32;  // may use the tensor cores
+    const bool along_k = (eight || type == ElementType::f32) && alignment.k_contiguous &&
+                         (type != ElementType::i8 || alignment.tensor_store);
+    const bool wgmma = (half || (tensor && along_k)) && target.compute_capability == 90 &&
+                       alignment.tensor_maps && shape.k > 0;
+    const unsigned copy_bytes = alignment.copy_elements * bytes_of(type);
+    const bool mma = tensor && has_mma(type, target) &&
+                     (!eight || (alignment.k_contiguous && copy_bytes >= 4 && shape.k > 0));
+    if (half && !mma) {
         throw Error(target.name + " has no tensor-core kernel for " + name_of(type), {},
                     "use f32 on this device");
     }
-    const bool along_k = (eight || (type == ElementType::f32 && shape.tf32)) && alignment.k_contiguous &&
-                         (type != ElementType::i8 || alignment.tensor_store);
-    const bool wgmma =
-        (half || along_k) && target.compute_capability == 90 && alignment.tensor_maps && shape.k > 0;
-    if (eight && !wgmma)
+    if (eight && !wgmma && !mma)
         throw Error("no GEMM kernel for " + name_of(type) + " on " + target.name + " with these operands", {},
-                    "it takes compute capability 9.0, k contiguous in both, and rows of whole 16 bytes");
+                    "k contiguous in both, and rows of whole 16 bytes on Hopper, of whole 4 bytes elsewhere; "
+                    "8-bit floats take compute capability 8.9 or 9.0");
     const GemmConditions usual{gemm_machine(target, type), {}};
     const GemmConditions& all = conditions != nullptr ? *conditions : usual;
     std::vector<GemmChoice> choices =
-        wgmma  ? wgmma_candidates(shape, type, target, all, allow_split_k, alignment.tensor_store)
-        : half ? mma_candidates(shape, type, target, all, alignment.copy_elements, allow_split_k)
-               : simt_candidates(shape, type, target, allow_split_k);
+        wgmma ? wgmma_candidates(shape, type, target, all, allow_split_k, alignment.tensor_store)
+        : mma ? mma_candidates(shape, type, target, all, copy_bytes, allow_split_k)
+              : simt_candidates(shape, type, target, allow_split_k);
     // Recorded times of a single row are those of such a kernel; of two rows on, of tiles.
     if (shape.m == 1 && alignment.rows_along_k && !wgmma)
         for (const GemmChoice& choice : gemv_candidates(shape, type, all)) choices.push_back(choice);

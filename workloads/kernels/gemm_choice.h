@@ -47,12 +47,12 @@ struct GemmShape {
     bool tf32 = false;  ///< operands of f32 may be read as tf32
 };
 
-/// Every kernel that could do it, the lowest estimate first, for callers that measure some. Copies of one
-/// element rule out tiles whose copies would not fit in registers. Deterministic. f16 and bf16 use wgmma on
-/// Hopper where tensor maps can be made, else mma.sync where the device has it for them
-/// (7.5 for f16, 8.0 for bf16); e4m3, e5m2, i8 (with sums of i32) and f32 read as tf32 use wgmma alone; f32
-/// and f64 the CUDA cores; anything else is an error.
-/// `conditions`: of the device at hand; nullptr: what is usual for its generation.
+/// Every kernel that could do it, the lowest estimate first, for callers that measure some. Copies of few
+/// bytes rule out tiles whose copies would not fit in registers. Deterministic. On Hopper wgmma where tensor
+/// maps can be made (all but 16-bit types: with k contiguous in both); else mma.sync where the device
+/// multiplies the type by it at full rate (f16 since 7.0; bf16, i8, f32 read as tf32 since 8.0; f64 on 8.0
+/// and 9.0; e4m3 and e5m2 on 8.9; 8 bits with k contiguous); else f32 and f64 on the CUDA cores; anything
+/// else is an error. `conditions`: of the device at hand; nullptr: what is usual for its generation.
 std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type,
                                         const target::GpuTarget& target, const GemmAlignment& alignment = {},
                                         bool allow_split_k = true,
@@ -63,7 +63,8 @@ GemmChoice choose_gemm(const GemmShape& shape, ElementType type, const target::G
 
 /// Warps and stages for a tile of given extents on a device. Throws heddle::Error when its two smallest
 /// stages do not fit in shared memory.
-GemmTile complete_tile(unsigned m, unsigned n, unsigned k, const target::GpuTarget& target);
+GemmTile complete_tile(unsigned m, unsigned n, unsigned k, const target::GpuTarget& target,
+                       ElementType type = ElementType::bf16);
 
 /// What the name of a recorded kernel tells of a GEMM; `m` and `n` are ours.
 struct RecordedGemm {

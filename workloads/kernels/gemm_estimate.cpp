@@ -149,8 +149,9 @@ GemmMachine gemm_machine(const target::GpuTarget& target, ElementType type) {
         machine.result_bytes = 0.146 * static_cast<double>(target.l2_bytes);
     } else if (target.compute_capability == 90) {
         // Operands without tensor maps.
-        machine.efficiency = 0.66;
+        machine.efficiency = type == ElementType::f64 ? 1 : 0.66;
     }
+    if (type == ElementType::f64) machine.macs_per_cycle = target.compute_capability == 90 ? 128 : 64;
     return machine;
 }
 

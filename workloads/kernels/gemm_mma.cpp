@@ -22,29 +22,38 @@ std::uint32_t staging_bytes(const GemmTile& tile) {
 
 void check(const GemmMmaSpec& spec) {
     const GemmTile& t = spec.tile;
+    const unsigned bytes = bytes_of(spec.type);
     const auto fail = [&t](const std::string& problem, const std::string& remedy) {
         throw Error(problem,
                     {.key = "gemm_mma tile " + std::to_string(t.m) + "x" + std::to_string(t.n) + "x" +
                             std::to_string(t.k)},
                     remedy);
     };
-    if (spec.type != ElementType::f16 && spec.type != ElementType::bf16) {
-        fail("gemm_mma multiplies f16 or bf16, not " + name_of(spec.type), "use gemm_simt for f32 and f64");
+    const unsigned since = mma_since(spec.type);
+    if (since == 0) fail("mma.sync does not multiply " + name_of(spec.type), "cast to f16, bf16 or f32");
+    if (spec.compute_capability < since) {
+        fail("mma.sync of " + name_of(spec.type) + " needs compute capability " + std::to_string(since / 10) +
+                 "." + std::to_string(since % 10),
+             "use f16, or gemm_simt for f32 and f64");
     }
-    if (spec.type == ElementType::bf16 && spec.compute_capability < 80) {
-        fail("bf16 tensor-core instructions need compute capability 8.0", "use f16");
-    }
+    if (bytes == 1 && (spec.transpose_a || !spec.transpose_b))
+        fail("mma.sync reads " + name_of(spec.type) + " only where k is contiguous", "transpose the operand");
+    if (spec.type == ElementType::i8 &&
+        (spec.epilogue.output != ElementType::i32 || spec.epilogue.expression || spec.partition.split_k))
+        fail("products of i8 are stored as i32, as they are", "");
     if (!std::has_single_bit(t.m) || !std::has_single_bit(t.n) || t.m < 16 * t.warps_m ||
         t.n < 16 * t.warps_n || t.m % (16 * t.warps_m) != 0 || t.n % (16 * t.warps_n) != 0) {
         fail("each warp needs a multiple of 16 rows and columns, in tiles of powers of two",
              "use fewer warps");
     }
-    if (t.k != 32 && t.k != 64) fail("the tile's k must be 32 or 64", "");
+    const unsigned k_bytes = t.k * bytes;
+    if (k_bytes != 128 && (k_bytes != 64 || bytes == 8)) fail("the tile's k must be 64 or 128 bytes", "");
     if (t.stages < 2 || t.stages > 8) fail("a ring of 2 to 8 stages is needed", "");
     if (t.warps_m * t.warps_n > 16) fail("more than 16 warps", "use fewer warps");
     if (t.m * t.n / t.threads() > 256) fail("more than 256 accumulators per thread", "use more warps");
     for (const unsigned copy : {spec.copy_a, spec.copy_b}) {
-        if (copy != 8 && copy != 4 && copy != 2 && copy != 1) fail("copies take 8, 4, 2 or 1 elements", "");
+        if (!std::has_single_bit(copy) || copy * bytes < 2 || copy * bytes > 16)
+            fail("copies take 2, 4, 8 or 16 bytes", "");
     }
 }
 
@@ -59,55 +68,107 @@ std::string name_for(const GemmMmaSpec& spec) {
            "_raster" + std::to_string(spec.raster_log2) + epilogue_name(spec.epilogue);
 }
 
-/// The accumulators and the two buffers of fragments of one warp.
+/// The accumulators and the two buffers of fragments of one warp. Volta: the eight sums of a block of 16x16
+/// are those of two neighbouring n.
 struct WarpTile {
     unsigned fragments_m, fragments_n;                        // 16 rows; 8 columns
     std::vector<std::vector<std::vector<Reg>>> accumulators;  // [m][n][4]
     std::array<std::vector<std::vector<Reg>>, 2> a, b;        // [buffer][16 rows or 16 columns][4]
 };
 
-WarpTile make_warp_tile(PtxWriter& w, unsigned warp_m, unsigned warp_n) {
+WarpTile make_warp_tile(PtxWriter& w, ElementType type, unsigned warp_m, unsigned warp_n) {
     WarpTile warp{warp_m / 16, warp_n / 8, {}, {}, {}};
+    const ElementType sums = mma_accumulator(type);
+    const auto zero = [&] {
+        return sums == ElementType::f32   ? w.constant_f32(0)
+               : sums == ElementType::f64 ? w.make_f64("mov.f64", f64_immediate(0))
+                                          : w.constant_b32(0);
+    };
+    const auto fragment = [&] {
+        if (type != ElementType::f64) return w.b32s(4);
+        std::vector<Reg> four;
+        for (unsigned e = 0; e < 4; ++e) four.push_back(w.f64());
+        return four;
+    };
     for (unsigned i = 0; i < warp.fragments_m; ++i) {
         warp.accumulators.emplace_back();
         for (unsigned j = 0; j < warp.fragments_n; ++j) {
             std::vector<Reg> four;
-            for (unsigned e = 0; e < 4; ++e) four.push_back(w.constant_f32(0));
+            for (unsigned e = 0; e < 4; ++e) four.push_back(zero());
             warp.accumulators.back().push_back(four);
         }
     }
     for (unsigned buffer = 0; buffer < 2; ++buffer) {
-        for (unsigned i = 0; i < warp.fragments_m; ++i) warp.a[buffer].push_back(w.b32s(4));
-        for (unsigned j = 0; j < warp.fragments_n / 2; ++j) warp.b[buffer].push_back(w.b32s(4));
+        for (unsigned i = 0; i < warp.fragments_m; ++i) warp.a[buffer].push_back(fragment());
+        for (unsigned j = 0; j < warp.fragments_n / 2; ++j) warp.b[buffer].push_back(fragment());
     }
     return warp;
 }
 
 using Action = std::function<void()>;
 
+/// "m16n8k16.row.col.f32.bf16.bf16.f32"
+std::string shape_and_types(ElementType type, unsigned depth) {
+    const ElementType sums = mma_accumulator(type);
+    const std::string t = type == ElementType::f32 ? "tf32" : type == ElementType::i8 ? "s8" : name_of(type);
+    const std::string c = sums == ElementType::i32 ? "s32" : name_of(sums);
+    return "m16n8k" + std::to_string(depth) + ".row.col." + c + "." + t + "." + t + "." + c;
+}
+
+/// One fragment of 16 rows times one of 8 columns.
+void multiply_fragments(PtxWriter& w, ElementType type, const std::vector<Reg>& c, const std::vector<Reg>& a,
+                        const std::vector<Reg>& b) {
+    const std::string mma = "mma.sync.aligned.";
+    const unsigned capability = w.compute_capability();
+    if (type == ElementType::f64 && capability < 90) {
+        // Rows 0 to 7, then 8 to 15; k 0 to 3, then 4 to 7.
+        for (unsigned half = 0; half < 2; ++half) {
+            for (unsigned k = 0; k < 2; ++k) {
+                const std::string sums = vector_of({c[2 * half], c[2 * half + 1]});
+                w.op(mma + "m8n8k4.row.col.f64.f64.f64.f64", sums, "{" + a[2 * k + half] + "}",
+                     "{" + b[k] + "}", sums);
+            }
+        }
+    } else if (capability >= 80) {
+        const unsigned depth = type == ElementType::f64 ? 8 : 32 / bytes_of(type);
+        w.op(mma + shape_and_types(type, depth), vector_of(c), vector_of(a), vector_of(b), vector_of(c));
+    } else {
+        const std::string opcode = mma + shape_and_types(type, 8);
+        w.op(opcode, vector_of(c), vector_of({a[0], a[1]}), "{" + b[0] + "}", vector_of(c));
+        w.op(opcode, vector_of(c), vector_of({a[2], a[3]}), "{" + b[1] + "}", vector_of(c));
+    }
+}
+
+/// Volta: 16 rows times 16 columns, a block of 8x8 for each quad pair, k 0 to 3, then 4 to 7.
+void multiply_quads(PtxWriter& w, const GemmMmaSpec& spec, std::vector<Reg> c, const std::vector<Reg>& second,
+                    const std::vector<Reg>& a, const std::vector<Reg>& b) {
+    c.insert(c.end(), second.begin(), second.end());
+    const std::string opcode = std::string("mma.sync.aligned.m8n8k4.") + (spec.transpose_a ? "col" : "row") +
+                               (spec.transpose_b ? ".col" : ".row") + ".f32.f16.f16.f32";
+    for (unsigned k = 0; k < 4; k += 2)
+        w.op(opcode, vector_of(c), vector_of({a[k], a[k + 1]}), vector_of({b[k], b[k + 1]}), vector_of(c));
+}
+
 /// All products of one k step, with the `actions` (loads) spread evenly among them, so that neither the
 /// load-store unit nor the tensor core waits for a burst of the other's instructions to pass.
-void multiply(PtxWriter& w, ElementType type, const WarpTile& warp, unsigned buffer,
+void multiply(PtxWriter& w, const GemmMmaSpec& spec, const WarpTile& warp, unsigned buffer,
               const std::vector<Action>& actions) {
-    const std::string t = name_of(type);
-    const unsigned products = warp.fragments_n * warp.fragments_m;
+    const bool quads = w.compute_capability() < 75;
+    const unsigned products = warp.fragments_n * warp.fragments_m / (quads ? 2 : 1);
     std::size_t done = 0;
     for (unsigned product = 0; product < products; ++product) {
         for (; done < actions.size() && done * products <= product * actions.size(); ++done) actions[done]();
         const unsigned j = product / warp.fragments_m, place = product % warp.fragments_m;
         // Back and forth, so that neighbouring instructions share an operand.
         const unsigned i = j % 2 == 0 ? place : warp.fragments_m - 1 - place;
-        const std::vector<Reg>&a = warp.a[buffer][i], &b = warp.b[buffer][j / 2];
-        const Reg &b0 = b[j % 2 * 2], &b1 = b[j % 2 * 2 + 1];
-        const std::string c = vector_of(warp.accumulators[i][j]);
-        if (w.compute_capability() >= 80) {
-            w.op("mma.sync.aligned.m16n8k16.row.col.f32." + t + "." + t + ".f32", c, vector_of(a),
-                 vector_of({b0, b1}), c);
-        } else {
-            const std::string opcode = "mma.sync.aligned.m16n8k8.row.col.f32." + t + "." + t + ".f32";
-            w.op(opcode, c, vector_of({a[0], a[1]}), "{" + b0 + "}", c);
-            w.op(opcode, c, vector_of({a[2], a[3]}), "{" + b1 + "}", c);
+        const std::vector<Reg>& a = warp.a[buffer][i];
+        if (quads) {
+            multiply_quads(w, spec, warp.accumulators[i][2 * j], warp.accumulators[i][2 * j + 1], a,
+                           warp.b[buffer][j]);
+            continue;
         }
+        const std::vector<Reg>& b = warp.b[buffer][j / 2];
+        multiply_fragments(w, spec.type, warp.accumulators[i][j], a, {b[j % 2 * 2], b[j % 2 * 2 + 1]});
     }
     for (; done < actions.size(); ++done) actions[done]();
 }
@@ -115,7 +176,8 @@ void multiply(PtxWriter& w, ElementType type, const WarpTile& warp, unsigned buf
 /// Fills the ring and runs over k.
 void write_main_loop(PtxWriter& w, const GemmMmaSpec& spec, MmaOperand& a, MmaOperand& b, WarpTile& warp,
                      const Reg& tiles) {
-    const unsigned stages = spec.tile.stages, steps = spec.tile.k / 16;
+    const unsigned stages = spec.tile.stages;
+    const unsigned steps = spec.tile.k / MmaOperand::step_k(spec.compute_capability, bytes_of(spec.type));
     const bool asynchronous = !a.through_registers() || !b.through_registers();
     const auto commit = [&] {
         if (asynchronous) w.op("cp.async.commit_group");
@@ -169,13 +231,13 @@ void write_main_loop(PtxWriter& w, const GemmMmaSpec& spec, MmaOperand& a, MmaOp
         for (unsigned step = 0; step + 1 < steps; ++step) {
             std::vector<Action> actions = fragment_loads((step + 1) % 2, stage, step + 1);
             for (const Action& part : copies(step)) actions.push_back(part);
-            multiply(w, spec.type, warp, step % 2, actions);
+            multiply(w, spec, warp, step % 2, actions);
         }
         commit();
         a.finish_copy(refill);
         b.finish_copy(refill);
         wait();
-        multiply(w, spec.type, warp, (steps - 1) % 2, fragment_loads(0, (stage + 1) % stages, 0));
+        multiply(w, spec, warp, (steps - 1) % 2, fragment_loads(0, (stage + 1) % stages, 0));
         w.jump_if(w.make_predicate("setp.le.s32", tiles, stage + 1), done);
     }
     a.advance(stages);
@@ -185,6 +247,25 @@ void write_main_loop(PtxWriter& w, const GemmMmaSpec& spec, MmaOperand& a, MmaOp
     w.place(done);
     if (asynchronous) w.op("cp.async.wait_all");
     w.cta_barrier();
+}
+
+/// Sums of Volta's quad pairs to where their place in a block of 16x16 is (gemm_mma_fragments.cpp).
+void stage_quads(PtxWriter& w, const WarpTile& warp, unsigned i, const Reg& area, const Reg& lane,
+                 unsigned stride) {
+    const Reg row4 = w.make_b32("bfe.u32", lane, 2, 1), half = w.make_b32("shr.u32", lane, 4);
+    const Reg odd = w.make_b32("and.b32", lane, 1);
+    const Reg row = w.make_b32("mad.lo.u32", half, 8, w.make_b32("mad.lo.u32", row4, 4, odd));
+    const Reg column =
+        w.make_b32("mad.lo.u32", w.make_b32("bfe.u32", lane, 3, 1), 4, w.make_b32("and.b32", lane, 2));
+    const Reg start = w.make_b32("mad.lo.u32", row, stride, area);
+    const Reg address = w.make_b32("mad.lo.u32", column, 4, start);
+    for (unsigned j = 0; j < warp.fragments_n; ++j) {
+        // Sums 0 to 3 of eight: columns 0 and 1 of this row and of the second after it; 4 to 7: eight columns
+        // further.
+        const std::vector<Reg>& c = warp.accumulators[i][j];
+        w.op("st.shared.v2.f32", at(address, j * 32), vector_of({c[0], c[1]}));
+        w.op("st.shared.v2.f32", at(address, j * 32 + 2 * stride), vector_of({c[2], c[3]}));
+    }
 }
 
 /// Accumulators to shared memory, 16 rows of a warp at a time, and from there by rows through the epilogue.
@@ -204,14 +285,18 @@ void write_epilogue(PtxWriter& w, const GemmMmaSpec& spec, const GemmParameters&
     const Reg read_row = w.make_b32("mad.lo.u32", lane_row, stride, area);
     const Reg read_address = w.make_b32("mad.lo.u32", lane_column, 4, read_row);
 
-    GemmOutput output(w, p, spec.epilogue, spec.partition.split_k, ComputeType::f32,
+    const bool integers = spec.type == ElementType::i8;
+    const char* store = integers ? "st.shared.v2.b32" : "st.shared.v2.f32";
+    // Integers pass as the words that they are.
+    GemmOutput output(w, p, spec.epilogue, spec.partition.split_k || integers, ComputeType::f32,
                       w.make_b32("add.u32", row, lane_row), w.make_b32("add.u32", column, lane_column));
     for (unsigned i = 0; i < warp.fragments_m; ++i) {
         if (i != 0) w.warp_barrier();
-        for (unsigned j = 0; j < warp.fragments_n; ++j) {
+        if (w.compute_capability() < 75) stage_quads(w, warp, i, area, lane, stride);
+        for (unsigned j = 0; j < warp.fragments_n && w.compute_capability() >= 75; ++j) {
             const std::vector<Reg>& c = warp.accumulators[i][j];
-            w.op("st.shared.v2.f32", at(write_address, j * 32), vector_of({c[0], c[1]}));
-            w.op("st.shared.v2.f32", at(write_address, j * 32 + 8 * stride), vector_of({c[2], c[3]}));
+            w.op(store, at(write_address, j * 32), vector_of({c[0], c[1]}));
+            w.op(store, at(write_address, j * 32 + 8 * stride), vector_of({c[2], c[3]}));
         }
         w.warp_barrier();
         for (unsigned pass = 0; pass < 16 / rows_per_pass; ++pass) {
@@ -223,10 +308,49 @@ void write_epilogue(PtxWriter& w, const GemmMmaSpec& spec, const GemmParameters&
     }
 }
 
+/// Sums of f64 straight to memory: a lane has two neighbours of a row, and of the eighth after it.
+void write_wide_epilogue(PtxWriter& w, const GemmMmaSpec& spec, const GemmParameters& p, const WarpTile& warp,
+                         const Reg& lane, const Reg& row, const Reg& column) {
+    const Reg group = w.make_b32("shr.u32", lane, 2), pair = w.make_b32("and.b32", lane, 3);
+    GemmOutput output(w, p, spec.epilogue, spec.partition.split_k, ComputeType::f64,
+                      w.make_b32("add.u32", row, group), w.make_b32("mad.lo.u32", pair, 2, column));
+    for (unsigned i = 0; i < 2 * warp.fragments_m; ++i) {
+        if (i != 0) output.advance_rows(8);
+        for (unsigned j = 0; j < warp.fragments_n; ++j) {
+            const std::vector<Reg>& c = warp.accumulators[i / 2][j];
+            output.store(j * 8, {c[i % 2 * 2], c[i % 2 * 2 + 1]});
+        }
+    }
+}
+
 }  // namespace
 
-std::uint32_t gemm_mma_shared_bytes(const GemmTile& tile) {
-    return std::max((tile.m + tile.n) * tile.k * 2 * tile.stages, staging_bytes(tile));
+ElementType mma_accumulator(ElementType type) {
+    return type == ElementType::f64  ? ElementType::f64
+           : type == ElementType::i8 ? ElementType::i32
+                                     : ElementType::f32;
+}
+
+unsigned mma_since(ElementType type) {
+    switch (type) {
+        case ElementType::f16:
+            return 70;
+        case ElementType::bf16:
+        case ElementType::f32:
+        case ElementType::f64:
+        case ElementType::i8:
+            return 80;
+        case ElementType::e4m3:
+        case ElementType::e5m2:
+            return 89;
+        default:
+            return 0;
+    }
+}
+
+std::uint32_t gemm_mma_shared_bytes(const GemmTile& tile, unsigned element_bytes) {
+    const std::uint32_t ring = (tile.m + tile.n) * tile.k * element_bytes * tile.stages;
+    return element_bytes == 8 ? ring : std::max(ring, staging_bytes(tile));
 }
 
 Extent3 gemm_mma_grid(const GemmMmaSpec& spec, std::uint32_t m, std::uint32_t n,
@@ -236,21 +360,27 @@ Extent3 gemm_mma_grid(const GemmMmaSpec& spec, std::uint32_t m, std::uint32_t n,
 
 GeneratedKernel generate_gemm_mma(const GemmMmaSpec& spec) {
     check(spec);
-    PtxWriter w(name_for(spec), spec.compute_capability, 75, "mma.sync with f16 inputs and f32 accumulators");
+    const ElementType sums = mma_accumulator(spec.type);
+    const bool wide = sums == ElementType::f64;
+    PtxWriter w(name_for(spec), spec.compute_capability, mma_since(spec.type),
+                "mma.sync of " + name_of(spec.type));
+    if (mma_since(spec.type) == 89) w.require_version("8.4");
     Reg k_begin;
-    const GemmParameters p = emit_gemm_parameters(
-        w, spec.partition, spec.epilogue, spec.type, spec.type,
-        spec.partition.split_k ? ElementType::f32 : spec.epilogue.output, ComputeType::f32, k_begin);
+    const GemmParameters p = emit_gemm_parameters(w, spec.partition, spec.epilogue, spec.type, spec.type,
+                                                  spec.partition.split_k ? sums : spec.epilogue.output,
+                                                  wide ? ComputeType::f64 : ComputeType::f32, k_begin);
     const TilePosition tile = emit_tile_position(w, p.n, spec.tile.m, spec.tile.n, spec.raster_log2);
     const Reg tid = w.tid();
     const Reg lane = w.make_b32("and.b32", tid, 31), warp_index = w.make_b32("shr.u32", tid, 5);
     const unsigned warp_m = spec.tile.m / spec.tile.warps_m, warp_n = spec.tile.n / spec.tile.warps_n;
     const Reg warp_row = w.multiply_by(w.divide_by(warp_index, spec.tile.warps_n), warp_m);
     const Reg warp_column = w.multiply_by(w.remainder_by(warp_index, spec.tile.warps_n), warp_n);
-    const Reg shared = w.make_b32("mov.u32", w.dynamic_shared(gemm_mma_shared_bytes(spec.tile)));
+    const Reg shared =
+        w.make_b32("mov.u32", w.dynamic_shared(gemm_mma_shared_bytes(spec.tile, bytes_of(spec.type))));
 
     MmaOperandShape shape;
     shape.tile_k = spec.tile.k;
+    shape.element_bytes = bytes_of(spec.type);
     shape.threads = spec.tile.threads();
     shape.stages = spec.tile.stages;
     shape.full_k = spec.full_k;
@@ -271,10 +401,15 @@ GeneratedKernel generate_gemm_mma(const GemmMmaSpec& spec) {
 
     const Reg extent = k_begin.empty() ? p.k : w.make_b32("sub.u32", p.k, k_begin);
     const Reg tiles = w.divide_by(w.make_b32("add.u32", extent, spec.tile.k - 1), spec.tile.k);
-    WarpTile warp = make_warp_tile(w, warp_m, warp_n);
+    WarpTile warp = make_warp_tile(w, spec.type, warp_m, warp_n);
     write_main_loop(w, spec, a, b, warp, tiles);
-    write_epilogue(w, spec, p, warp, shared, warp_index, lane, w.make_b32("add.u32", tile.row, warp_row),
-                   w.make_b32("add.u32", tile.column, warp_column));
+    const Reg row = w.make_b32("add.u32", tile.row, warp_row);
+    const Reg column = w.make_b32("add.u32", tile.column, warp_column);
+    if (wide) {
+        write_wide_epilogue(w, spec, p, warp, lane, row, column);
+    } else {
+        write_epilogue(w, spec, p, warp, shared, warp_index, lane, row, column);
+    }
     return w.finish({spec.tile.threads(), 1, 1});
 }
 

@@ -1,11 +1,15 @@
-// GEMM on the tensor cores, as built for Ampere: f16 or bf16 inputs, f32 accumulators, mma.sync m16n8k16.
+// GEMM on the tensor cores by mma.sync, as built before Hopper, and on Hopper for what wgmma does not read:
+// f16 and bf16, f32 read as tf32 and f64 in every layout; i8 and 8-bit floats with k contiguous in both.
 //
 // A ring of `stages` tiles of A and B in shared memory is filled by cp.async; 16-byte chunks are XOR-swizzled
-// so that neither the copies nor ldmatrix meet bank conflicts. The loop over k is unrolled by the ring, so
-// that every shared address is a register plus a constant. Fragments are double-buffered in registers. Each
-// output is one chain over k in ascending order (per slice with split-K). Accumulators leave through shared
-// memory so that rows are stored in 16-byte pieces. On compute capability 7.5 (f16 only) tiles travel through
-// registers, and mma.sync is m16n8k8.
+// so that neither the copies nor the loads of fragments meet bank conflicts. The loop over k is unrolled by
+// the ring, so that every shared address is a register plus a constant. Fragments are double-buffered in
+// registers. Each output is one chain over k in ascending order (per slice with split-K). Accumulators leave
+// through shared memory so that rows are stored in 16-byte pieces; those of f64 go straight to memory.
+//
+// Instructions: m16n8k16 (f16, bf16), m16n8k8 (tf32, read towards zero; f64 on Hopper), m16n8k32 (8 bits),
+// m8n8k4 (f64 on Ampere). Before compute capability 8.0 tiles travel through registers; f16 is m16n8k8 on
+// Turing, m8n8k4 for each quad pair on Volta.
 #pragma once
 
 #include "workloads/kernels/gemm_common.h"
@@ -23,11 +27,12 @@ struct GemmTile {
 
 struct GemmMmaSpec {
     unsigned compute_capability = 80;
-    ElementType type = ElementType::bf16;  ///< of A and B: f16 or bf16
-    GemmTile tile;                         ///< m, n: warps times a multiple of 16, powers of two; k: 32 or 64
+    /// Of A and B: f16, bf16, f32 (as tf32), f64, i8 (D is i32, without an epilogue), e4m3 or e5m2.
+    ElementType type = ElementType::bf16;
+    GemmTile tile;  ///< m, n: warps times a multiple of 16, powers of two; k: 64 or 128 bytes, f64 128
     bool transpose_a = false, transpose_b = false;
-    /// Elements per copy, 8, 4, 2 or 1: must divide the contiguous extent, leading dimension and batch stride
-    /// of the operand. 1 goes through registers, 16 bits at a time.
+    /// Elements per copy, 16 bytes' worth or a divisor of that: must divide the contiguous extent, leading
+    /// dimension and batch stride of the operand. Two bytes go through registers; one byte is too few.
     unsigned copy_a = 8, copy_b = 8;
     /// K (and k_per_split) is a multiple of tile.k: no zero fill.
     bool full_k = false;
@@ -41,6 +46,10 @@ GeneratedKernel generate_gemm_mma(const GemmMmaSpec& spec);
 Extent3 gemm_mma_grid(const GemmMmaSpec& spec, std::uint32_t m, std::uint32_t n,
                       std::uint32_t batch_times_splits = 1);
 /// Dynamic shared memory that a tile takes, for choosing `stages`.
-std::uint32_t gemm_mma_shared_bytes(const GemmTile& tile);
+std::uint32_t gemm_mma_shared_bytes(const GemmTile& tile, unsigned element_bytes = 2);
+/// Of the sums: f32, f64 or i32.
+ElementType mma_accumulator(ElementType type);
+/// The first compute capability that multiplies a type by mma.sync; 0: none does.
+unsigned mma_since(ElementType type);
 
 }  // namespace heddle::kernels

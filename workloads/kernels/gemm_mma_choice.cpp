@@ -16,8 +16,13 @@ struct Extents {
 constexpr std::array<Extents, 8> kTiles{
     {{128, 256}, {256, 128}, {128, 128}, {64, 256}, {256, 64}, {64, 128}, {128, 64}, {64, 64}}};
 
-/// Four warps at least, of 64x64 at most, and of 16 columns at least.
-void place_warps(GemmTile& tile) {
+/// Four warps at least, of 64x64 at most (f64: 32x32), and of 16 columns at least.
+void place_warps(GemmTile& tile, ElementType type) {
+    if (type == ElementType::f64) {
+        tile.warps_m = std::max(1u, tile.m / 32);
+        tile.warps_n = std::max(1u, tile.n / 32);
+        return;
+    }
     tile.warps_m = std::max(1u, tile.m / 64);
     tile.warps_n = std::max(1u, tile.n / 64);
     while (tile.warps_m * tile.warps_n < 4) {
@@ -33,10 +38,11 @@ void place_warps(GemmTile& tile) {
 }
 
 /// Registers of a thread: sums, two sets of fragments, and about forty for addresses.
-unsigned registers_of(const GemmTile& tile) {
+unsigned registers_of(const GemmTile& tile, ElementType type) {
     const unsigned rows = tile.m / tile.warps_m, columns = tile.n / tile.warps_n;
+    const unsigned words = type == ElementType::f64 ? 2 : 1;
     const unsigned sums = rows * columns / 32, fragments = 2 * (rows + columns) / 4;
-    return std::min(255u, (sums + fragments + 40 + 7) / 8 * 8);
+    return std::min(255u, (words * (sums + fragments) + 40 + 7) / 8 * 8);
 }
 
 /// Slices of K: while tiles alone leave SMs without work, of at least two stages each, equal up to the last.
@@ -50,10 +56,10 @@ std::vector<unsigned> slices_for(unsigned k_tiles, std::uint64_t tiles, unsigned
     return slices;
 }
 
-bool worth_a_look(const Extents& tile, const GemmShape& shape, unsigned copy_elements,
+bool worth_a_look(const Extents& tile, const GemmShape& shape, unsigned copy_bytes,
                   const target::GpuTarget& target) {
     const unsigned outputs = tile.m * tile.n;
-    if (outputs > (copy_elements == 1 ? 64u * 64 : copy_elements < 8 ? 128u * 128 : 128u * 256)) return false;
+    if (outputs > (copy_bytes <= 2 ? 64u * 64 : copy_bytes < 16 ? 128u * 128 : 128u * 256)) return false;
     // Tiles that travel through registers need as many again.
     if (target.compute_capability < 80 && outputs > 128 * 64) return false;
     // Half empty tiles: a smaller one does the same.
@@ -69,6 +75,8 @@ GemmWork work_of(const GemmShape& shape, ElementType type) {
     work.k = shape.k;
     work.batch = shape.batch;
     work.element_bytes = bytes_of(type);
+    work.result_bytes = type == ElementType::f64 ? 8 : bytes_of(type) == 2 || bytes_of(type) == 1 ? 2 : 4;
+    if (type == ElementType::i8) work.result_bytes = 4;
     return work;
 }
 
@@ -87,40 +95,51 @@ GemmShapeOfTile shape_of(const GemmTile& tile, unsigned ctas_per_sm, unsigned sp
 
 }  // namespace
 
-unsigned resident_mma_ctas(const GemmTile& tile, const target::GpuTarget& target) {
-    const std::uint64_t shared = gemm_mma_shared_bytes(tile) + 1024;
+bool has_mma(ElementType type, const target::GpuTarget& target) {
+    const unsigned capability = target.compute_capability, since = mma_since(type);
+    if (since == 0 || capability < since) return false;
+    if (type == ElementType::f64) return capability == 80 || capability == 90;
+    return since != 89 || capability == 89;
+}
+
+unsigned resident_mma_ctas(const GemmTile& tile, const target::GpuTarget& target, ElementType type) {
+    const std::uint64_t shared = gemm_mma_shared_bytes(tile, bytes_of(type)) + 1024;
     const auto by_shared = static_cast<unsigned>(target.shared_bytes_per_sm / shared);
-    const unsigned by_registers = target.registers_per_sm / (registers_of(tile) * tile.threads());
+    const unsigned by_registers = target.registers_per_sm / (registers_of(tile, type) * tile.threads());
     return std::max(1u, std::min({by_shared, by_registers, target.max_threads_per_sm / tile.threads()}));
 }
 
 std::optional<GemmTile> staged_tile(unsigned m, unsigned n, unsigned k, unsigned ctas_per_sm,
-                                    const target::GpuTarget& target) {
+                                    const target::GpuTarget& target, ElementType type) {
+    const unsigned bytes = bytes_of(type);
     GemmTile tile{m, n, k, 1, 1, 2};
-    place_warps(tile);
-    const std::uint64_t stage = std::uint64_t{m + n} * k * 2;
+    place_warps(tile, type);
+    const std::uint64_t stage = std::uint64_t{m + n} * k * bytes;
     const std::uint64_t room =
         std::min<std::uint64_t>(target.shared_bytes_per_cta, target.shared_bytes_per_sm / ctas_per_sm - 1024);
     // More stages than latency needs only make the loop longer, which is unrolled by them.
-    const unsigned most = target.compute_capability < 80 ? 2 : m * n <= 64 * 128 ? 6 : k >= 64 ? 4 : 5;
+    const unsigned most = target.compute_capability < 80 ? 2
+                          : m * n <= 64 * 128            ? 6
+                          : k * bytes >= 128             ? 4
+                                                         : 5;
     tile.stages = static_cast<unsigned>(std::min<std::uint64_t>(most, room / stage));
-    if (tile.stages < 2 || gemm_mma_shared_bytes(tile) > room) return std::nullopt;
+    if (tile.stages < 2 || gemm_mma_shared_bytes(tile, bytes) > room) return std::nullopt;
     return tile;
 }
 
 std::vector<GemmChoice> mma_candidates(const GemmShape& shape, ElementType type,
                                        const target::GpuTarget& target, const GemmConditions& conditions,
-                                       unsigned copy_elements, bool allow_split_k) {
+                                       unsigned copy_bytes, bool allow_split_k) {
     const GemmWork work = work_of(shape, type);
     std::vector<GemmChoice> choices;
     const auto consider = [&](const Extents& extents, unsigned k, unsigned ctas_per_sm) {
-        const std::optional<GemmTile> tile = staged_tile(extents.m, extents.n, k, ctas_per_sm, target);
-        if (!tile || resident_mma_ctas(*tile, target) != ctas_per_sm) return;
+        const std::optional<GemmTile> tile = staged_tile(extents.m, extents.n, k, ctas_per_sm, target, type);
+        if (!tile || resident_mma_ctas(*tile, target, type) != ctas_per_sm) return;
         const unsigned k_tiles = divide_up(shape.k, k);
         const std::uint64_t tiles =
             std::uint64_t{divide_up(shape.m, tile->m)} * divide_up(shape.n, tile->n) * shape.batch;
         for (const unsigned splits : slices_for(k_tiles, tiles, target.sm_count)) {
-            if (splits > 1 && !allow_split_k) break;
+            if (splits > 1 && (!allow_split_k || type == ElementType::i8)) break;
             GemmChoice choice;
             choice.tensor_cores = true;
             choice.tile = *tile;
@@ -135,16 +154,21 @@ std::vector<GemmChoice> mma_candidates(const GemmShape& shape, ElementType type,
             choices.push_back(choice);
         }
     };
+    const unsigned line = 128 / bytes_of(type);  // elements
     for (const Extents& extents : kTiles) {
-        if (!worth_a_look(extents, shape, copy_elements, target)) continue;
+        if (!worth_a_look(extents, shape, copy_bytes, target)) continue;
+        // Sums of f64 take twice the registers.
+        if (type == ElementType::f64 && extents.m * extents.n > 64 * 128) continue;
         for (const unsigned ctas_per_sm : {1u, 2u, 3u, 4u}) {
             // Rows of 128 bytes, so that memory is asked for whole lines; of 64 only where one CTA on an SM
             // has no room for three stages of the others.
-            const std::optional<GemmTile> wide = staged_tile(extents.m, extents.n, 64, ctas_per_sm, target);
+            const std::optional<GemmTile> wide =
+                staged_tile(extents.m, extents.n, line, ctas_per_sm, target, type);
             const bool deep = wide && (wide->stages >= 3 || target.compute_capability < 80);
-            const bool narrow = shape.k <= 32 || (!deep && ctas_per_sm == 1);
+            const bool narrow =
+                type != ElementType::f64 && (shape.k <= line / 2 || (!deep && ctas_per_sm == 1));
             if (!deep && !narrow) break;
-            consider(extents, narrow ? 32 : 64, ctas_per_sm);
+            consider(extents, narrow ? line / 2 : line, ctas_per_sm);
         }
     }
     return choices;

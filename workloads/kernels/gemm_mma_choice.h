@@ -8,18 +8,23 @@
 
 namespace heddle::kernels {
 
-/// Every kernel worth a look, in no order, with its estimate. Copies of few elements rule out tiles whose
+/// Every kernel worth a look, in no order, with its estimate. Copies of few bytes rule out tiles whose
 /// addresses would not fit in registers.
 std::vector<GemmChoice> mma_candidates(const GemmShape& shape, ElementType type,
                                        const target::GpuTarget& target, const GemmConditions& conditions,
-                                       unsigned copy_elements, bool allow_split_k);
+                                       unsigned copy_bytes, bool allow_split_k);
 
 /// The same with the k of a stage and the number of stages chosen for `ctas_per_sm` of them on an SM: nothing
 /// when two stages do not fit.
 std::optional<GemmTile> staged_tile(unsigned m, unsigned n, unsigned k, unsigned ctas_per_sm,
-                                    const target::GpuTarget& target);
+                                    const target::GpuTarget& target, ElementType type = ElementType::bf16);
 
 /// CTAs of a tile that an SM has room for. Registers of a thread: its sums, two sets of fragments, addresses.
-unsigned resident_mma_ctas(const GemmTile& tile, const target::GpuTarget& target);
+unsigned resident_mma_ctas(const GemmTile& tile, const target::GpuTarget& target,
+                           ElementType type = ElementType::bf16);
+
+/// Whether mma.sync multiplies the type on the device at its peak, or as near as it comes: f64 on 8.0
+/// and 9.0, 8-bit floats on 8.9 (Hopper's assembler unpacks them).
+bool has_mma(ElementType type, const target::GpuTarget& target);
 
 }  // namespace heddle::kernels

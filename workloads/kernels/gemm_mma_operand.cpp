@@ -1,18 +1,32 @@
 #include "workloads/kernels/gemm_mma_operand.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "isa/common/error.h"
 
 namespace heddle::kernels {
+namespace {
+
+FragmentLoad load_of(unsigned compute_capability, const MmaOperandShape& shape) {
+    if (compute_capability < 75) return FragmentLoad::quads;
+    if (shape.element_bytes == 8) return FragmentLoad::elements;
+    if (shape.contiguous_in_k) return FragmentLoad::matrix;
+    return shape.element_bytes == 2 ? FragmentLoad::transposed_matrix : FragmentLoad::elements;
+}
+
+}  // namespace
 
 MmaOperand::MmaOperand(PtxWriter& w, const MmaOperandShape& shape)
     : w_(w),
       shape_(shape),
-      chunks_((shape.contiguous_in_k ? shape.tile_k : shape.extent) / 8),
+      load_(load_of(w.compute_capability(), shape)),
+      chunks_((shape.contiguous_in_k ? shape.tile_k : shape.extent) / shape.chunk_elements()),
       rows_per_pass_(shape.threads / chunks_),
-      slots_(shape.extent * shape.tile_k / 8 / shape.threads),
-      swizzle_(chunks_),
-      through_registers_(w.compute_capability() < 80 || shape.copy_elements == 1) {
-    if (shape.threads % chunks_ != 0 || slots_ * shape.threads * 8 != shape.extent * shape.tile_k) {
+      slots_(shape.extent * shape.tile_k / shape.chunk_elements() / shape.threads),
+      swizzle_(chunks_, load_ == FragmentLoad::elements),
+      through_registers_(w.compute_capability() < 80 || copy_bytes() < 4) {
+    if (shape.threads % chunks_ != 0 || slots_ * shape.threads * 16 != shape.stage_bytes()) {
         throw Error("a tile of " + std::to_string(shape.extent) + "x" + std::to_string(shape.tile_k) +
                         " does not divide into 16-byte copies of " + std::to_string(shape.threads) +
                         " threads",
@@ -28,8 +42,11 @@ void MmaOperand::set_up(const Reg& shared_base, const Reg& tid, const Reg& lane,
     warp_first_ = warp_first;
     const Reg row0 = w_.divide_by(tid, chunks_);
     const Reg chunk = w_.remainder_by(tid, chunks_);
-    const Reg column = w_.multiply_by(chunk, 8);
-    const unsigned row_bytes = chunks_ * 16;
+    const Reg column = w_.multiply_by(chunk, shape_.chunk_elements());
+    const unsigned element = shape_.element_bytes;
+    const auto bytes_of = [&](const Reg& elements) {
+        return element == 1 ? elements : w_.make_b64("shl.b64", elements, std::countr_zero(element));
+    };
     const bool constant_swizzle = rows_per_pass_ % ((swizzle_.mask + 1) << swizzle_.shift) == 0;
     const bool along_k = shape_.contiguous_in_k;
     const Reg k_local = along_k ? column : row0;
@@ -38,33 +55,33 @@ void MmaOperand::set_up(const Reg& shared_base, const Reg& tid, const Reg& lane,
     const unsigned clamp = along_k ? 1 : shape_.copy_elements;
     const Reg last = w_.make_b32("sub.u32", extent, clamp);
     if (!along_k) {
-        step_ = w_.make_b64("mul.wide.u32", leading, shape_.tile_k * 2);
+        step_ = w_.make_b64("mul.wide.u32", leading, shape_.tile_k * element);
         const Reg here = w_.make_b32("add.u32", first, column);
-        for (unsigned piece = 0; piece < 8; piece += shape_.copy_elements) {
-            const Reg element = piece == 0 ? here : w_.make_b32("add.u32", here, piece);
-            const Reg safe = w_.make_b32("min.u32", element, last);
-            piece_offsets_.push_back(w_.make_b64("mul.wide.u32", safe, 2));
+        for (unsigned piece = 0; piece < shape_.chunk_elements(); piece += shape_.copy_elements) {
+            const Reg place = piece == 0 ? here : w_.make_b32("add.u32", here, piece);
+            const Reg safe = w_.make_b32("min.u32", place, last);
+            piece_offsets_.push_back(w_.make_b64("mul.wide.u32", safe, element));
         }
     }
     for (unsigned i = 0; i < slots_; ++i) {
         const Reg row = i == 0 ? row0 : w_.make_b32("add.u32", row0, i * rows_per_pass_);
         if (i == 0 || !constant_swizzle) {
             const Reg swizzled = w_.make_b32("xor.b32", chunk, swizzle_.of_row(w_, row));
-            const Reg row_part = w_.make_b32("mad.lo.u32", row, row_bytes, shared_base);
+            const Reg row_part = w_.make_b32("mad.lo.u32", row, row_bytes(), shared_base);
             targets_.emplace_back(w_.make_b32("mad.lo.u32", swizzled, 16, row_part), 0);
         } else {
-            targets_.emplace_back(targets_[0].first, i * rows_per_pass_ * row_bytes);
+            targets_.emplace_back(targets_[0].first, i * rows_per_pass_ * row_bytes());
         }
         // Rows and columns beyond the matrix read its last element: what comes of them is never stored.
         if (along_k) {
             const Reg safe = w_.make_b32("min.u32", w_.make_b32("add.u32", first, row), last);
             const Reg row_start = w_.make_b64("mul.wide.u32", safe, leading);
             const Reg elements = w_.make_b64("add.s64", row_start, w_.make_b64("cvt.u64.u32", k_first));
-            pointers_.push_back(w_.make_b64("add.s64", base, w_.make_b64("shl.b64", elements, 1)));
+            pointers_.push_back(w_.make_b64("add.s64", base, bytes_of(elements)));
         } else {
             const Reg k = i == 0 ? k_first : w_.make_b32("add.u32", k_first, i * rows_per_pass_);
             const Reg row_start = w_.make_b64("mul.wide.u32", k, leading);
-            Reg pointer = w_.make_b64("add.s64", base, w_.make_b64("shl.b64", row_start, 1));
+            Reg pointer = w_.make_b64("add.s64", base, bytes_of(row_start));
             if (piece_offsets_.size() == 1) pointer = w_.make_b64("add.s64", pointer, piece_offsets_[0]);
             pointers_.push_back(pointer);
         }
@@ -81,7 +98,7 @@ Reg MmaOperand::piece_guard(unsigned slot, unsigned piece, unsigned ahead) {
 
 std::string MmaOperand::piece_address(unsigned slot, unsigned piece, unsigned ahead, std::int64_t& offset) {
     if (shape_.contiguous_in_k) {
-        offset = 2 * (std::int64_t{ahead} * shape_.tile_k + piece * shape_.copy_elements);
+        offset = shape_.element_bytes * (std::int64_t{ahead} * shape_.tile_k + piece * shape_.copy_elements);
         return pointers_[slot];
     }
     offset = 0;
@@ -108,7 +125,7 @@ std::size_t MmaOperand::guard_of(unsigned slot, unsigned piece) {
     if (index == guards_.size()) {
         guards_.push_back(piece_guard(shape_.full_k ? 0 : slot, piece, ahead_));
         if (!shape_.full_k && !through_registers_) {
-            sizes_.push_back(w_.make_b32("selp.b32", shape_.copy_elements * 2, 0, guards_.back()));
+            sizes_.push_back(w_.make_b32("selp.b32", copy_bytes(), 0, guards_.back()));
         }
     }
     return index;
@@ -116,7 +133,7 @@ std::size_t MmaOperand::guard_of(unsigned slot, unsigned piece) {
 
 void MmaOperand::copy_slot(unsigned slot) {
     staged_[slot].clear();
-    for (unsigned piece = 0; piece < 8 / shape_.copy_elements; ++piece) {
+    for (unsigned piece = 0; piece < pieces(); ++piece) {
         const std::size_t guard = guard_of(slot, piece);
         std::int64_t offset = 0;
         const std::string address = piece_address(slot, piece, ahead_, offset);
@@ -130,7 +147,7 @@ void MmaOperand::copy_slot(unsigned slot) {
 }
 
 void MmaOperand::copy_piece(unsigned slot, unsigned piece, std::size_t guard, const std::string& source) {
-    const unsigned bytes = shape_.copy_elements * 2;
+    const unsigned bytes = copy_bytes();
     const std::string target = at(targets_[slot].first, shape_.shared_offset + stage_ * shape_.stage_bytes() +
                                                             targets_[slot].second + piece * bytes);
     // Copies of 16 bytes go past L1, whose lines they would only displace.
@@ -144,14 +161,14 @@ void MmaOperand::copy_piece(unsigned slot, unsigned piece, std::size_t guard, co
 
 void MmaOperand::load_piece(unsigned slot, const Reg& guard, const std::string& source) {
     std::vector<Reg>& words = staged_[slot];
-    if (shape_.copy_elements == 1) {
+    if (copy_bytes() == 2) {
         words.push_back(w_.b16());
         w_.op("mov.b16", words.back(), 0);
         w_.op_if(guard, "ld.global.nc.b16", words.back(), source);
         return;
     }
     std::vector<Reg> loaded;
-    const unsigned count = shape_.copy_elements / 2;
+    const unsigned count = copy_bytes() / 4;
     for (unsigned i = 0; i < count; ++i) loaded.push_back(w_.make_b32("mov.b32", 0));
     const std::string opcode =
         std::string("ld.global.nc") + (count > 1 ? ".v" + std::to_string(count) : "") + ".b32";
@@ -179,52 +196,10 @@ void MmaOperand::finish_copy(unsigned stage) {
 
 void MmaOperand::advance(unsigned tiles) {
     if (shape_.contiguous_in_k) {
-        for (const Reg& pointer : pointers_) w_.op("add.s64", pointer, pointer, tiles * shape_.tile_k * 2);
+        for (const Reg& pointer : pointers_)
+            w_.op("add.s64", pointer, pointer, tiles * shape_.tile_k * shape_.element_bytes);
     }
     w_.op("sub.s32", remaining_, remaining_, tiles * shape_.tile_k);
-}
-
-void MmaOperand::set_up_fragments(unsigned warp_extent) {
-    const Reg low3 = w_.make_b32("and.b32", lane_, 7);
-    const Reg bit3 = w_.make_b32("bfe.u32", lane_, 3, 1), bit4 = w_.make_b32("bfe.u32", lane_, 4, 1);
-    const unsigned row_bytes = chunks_ * 16;
-    // Which of the four 8x8 matrices a lane's address belongs to: lanes 8i ... 8i + 7 name the rows of matrix
-    // i. A: (m 0, k 0) (m 8, k 0) (m 0, k 8) (m 8, k 8); B: (n 0, k 0) (n 0, k 8) (n 8, k 0) (n 8, k 8).
-    const Reg outer_half = shape_.is_b ? bit4 : bit3;  // second 8 along m or n
-    const Reg k_half = shape_.is_b ? bit3 : bit4;      // second 8 along k
-    if (shape_.contiguous_in_k) {
-        const Reg row = w_.make_b32("mad.lo.u32", outer_half, 8, low3);
-        const Reg placed = w_.make_b32("add.u32", row, warp_first_);
-        const Reg row_part = w_.make_b32("mad.lo.u32", placed, row_bytes, shared_base_);
-        const Reg swizzled = w_.make_b32("xor.b32", k_half, swizzle_.of_row(w_, row));
-        for (unsigned step = 0; step < shape_.tile_k / 16; ++step) {
-            const Reg chunk = step == 0 ? swizzled : w_.make_b32("xor.b32", swizzled, step * 2);
-            fragment_addresses_.push_back(w_.make_b32("mad.lo.u32", chunk, 16, row_part));
-        }
-        return;
-    }
-    const Reg row = w_.make_b32("mad.lo.u32", k_half, 8, low3);
-    const Reg row_part = w_.make_b32("mad.lo.u32", row, row_bytes, shared_base_);
-    const Reg first_chunk = w_.make_b32("add.u32", w_.make_b32("shr.u32", warp_first_, 3), outer_half);
-    const Reg pattern = swizzle_.of_row(w_, row);
-    for (unsigned index = 0; index < warp_extent / 16; ++index) {
-        const Reg chunk = index == 0 ? first_chunk : w_.make_b32("add.u32", first_chunk, index * 2);
-        fragment_addresses_.push_back(
-            w_.make_b32("mad.lo.u32", w_.make_b32("xor.b32", chunk, pattern), 16, row_part));
-    }
-}
-
-void MmaOperand::load_fragment(const std::vector<Reg>& into, unsigned stage, unsigned index,
-                               unsigned k_step) {
-    const unsigned row_bytes = chunks_ * 16;
-    const std::int64_t stage_offset = shape_.shared_offset + stage * shape_.stage_bytes();
-    if (shape_.contiguous_in_k) {
-        w_.op("ldmatrix.sync.aligned.m8n8.x4.shared.b16", vector_of(into),
-              at(fragment_addresses_[k_step], stage_offset + index * 16 * row_bytes));
-    } else {
-        w_.op("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16", vector_of(into),
-              at(fragment_addresses_[index], stage_offset + k_step * 16 * row_bytes));
-    }
 }
 
 }  // namespace heddle::kernels

@@ -1,4 +1,8 @@
 // One operand of the tensor-core GEMM: global memory -> ring in shared memory -> fragments in registers.
+//
+// Shared memory holds rows of 16-byte chunks, permuted by the row so that what a warp reads together lies in
+// different banks. Fragments cover 16 along m (or n) by one step of k: 32 bytes of it, with f64 and on Volta
+// 8 elements.
 #pragma once
 
 #include <array>
@@ -9,25 +13,36 @@
 
 namespace heddle::kernels {
 
-/// 16-byte chunks of a row of `chunks` chunks, permuted by the row so that 8 consecutive rows of one chunk
-/// column lie in different banks: chunk ^ (row / rows_per_line % period).
+/// How fragments leave shared memory.
+enum class FragmentLoad : std::uint8_t {
+    matrix,             ///< ldmatrix: k contiguous
+    transposed_matrix,  ///< ldmatrix.trans: 16-bit elements in rows along m (or n)
+    elements,           ///< one load each: f64, and f32 in rows along m (or n)
+    quads,              ///< for the four quad pairs of Volta's m8n8k4
+};
+
+/// 16-byte chunks of a row of `chunks` chunks, permuted by the row: chunk ^ ((row >> shift & mask) <<
+/// spread). Rows of 8 read at one chunk go to different banks; with `pairs` 4 rows read at two neighbouring
+/// ones.
 struct ChunkSwizzle {
-    unsigned shift = 0, mask = 7;
-    explicit ChunkSwizzle(unsigned chunks) {
+    unsigned shift = 0, mask = 7, spread = 0;
+    explicit ChunkSwizzle(unsigned chunks, bool pairs = false) {
         if (chunks == 4) shift = 1, mask = 3;
         if (chunks == 2) shift = 2, mask = 1;
         if (chunks == 1) mask = 0;
+        if (pairs) mask >>= 1, spread = 1;
     }
-    /// (row >> shift) & mask
     Reg of_row(PtxWriter& w, const Reg& row) const {
         const Reg shifted = shift == 0 ? row : w.make_b32("shr.u32", row, shift);
-        return w.make_b32("and.b32", shifted, mask);
+        const Reg low = w.make_b32("and.b32", shifted, mask);
+        return spread == 0 ? low : w.make_b32("shl.b32", low, spread);
     }
 };
 
 struct MmaOperandShape {
     unsigned extent = 128;  ///< of the tile along m (or n)
     unsigned tile_k = 32;
+    unsigned element_bytes = 2;   ///< 1, 2, 4 or 8
     bool contiguous_in_k = true;  ///< rows of k in global (and shared) memory; else rows along m (or n)
     unsigned copy_elements = 8;
     unsigned threads = 128;
@@ -36,7 +51,8 @@ struct MmaOperandShape {
     bool is_b = false;  ///< order of the four matrices of an ldmatrix
     std::uint32_t shared_offset = 0;
 
-    std::uint32_t stage_bytes() const { return extent * tile_k * 2; }
+    unsigned chunk_elements() const { return 16 / element_bytes; }
+    std::uint32_t stage_bytes() const { return extent * tile_k * element_bytes; }
 };
 
 class MmaOperand {
@@ -62,13 +78,27 @@ class MmaOperand {
     /// Moves the pointers by a number of tiles.
     void advance(unsigned tiles);
 
-    /// Loads the four registers that cover 16 along m (or n) by 16 along k. `index`: which 16 of the warp's
-    /// extent; A: a0 ... a3 of one m16k16 fragment; B: b0, b1 of two n8 tiles.
+    /// Loads the four registers that cover 16 along m (or n) by one step of k. `index`: which 16 of the
+    /// warp's extent; A: a0 ... a3 of one fragment of 16 rows; B: b0, b1 of two n8 tiles. Volta: two
+    /// products.
     void load_fragment(const std::vector<Reg>& into, unsigned stage, unsigned index, unsigned k_step);
-    /// Number of distinct shared addresses; call set_up_fragments once with the warp's extent.
+    /// Shared addresses; call it once with the warp's extent.
     void set_up_fragments(unsigned warp_extent);
+    /// k of one step.
+    static unsigned step_k(unsigned compute_capability, unsigned element_bytes) {
+        return element_bytes == 8 || compute_capability < 75 ? 8 : 32 / element_bytes;
+    }
 
   private:
+    void set_up_matrices(unsigned warp_extent);
+    void set_up_elements(unsigned warp_extent);
+    void set_up_quads(unsigned warp_extent);
+    void load_elements_of(const std::vector<Reg>& into, std::int64_t stage_offset, unsigned index,
+                          unsigned k_step);
+    void load_quads(const std::vector<Reg>& into, std::int64_t stage_offset, unsigned index, unsigned k_step);
+    unsigned row_bytes() const { return chunks_ * 16; }
+    unsigned pieces() const { return shape_.chunk_elements() / shape_.copy_elements; }
+    unsigned copy_bytes() const { return shape_.copy_elements * shape_.element_bytes; }
     std::size_t guard_of(unsigned slot, unsigned piece);
     void copy_piece(unsigned slot, unsigned piece, std::size_t guard, const std::string& source);
     void load_piece(unsigned slot, const Reg& guard, const std::string& source);
@@ -77,6 +107,7 @@ class MmaOperand {
 
     PtxWriter& w_;
     MmaOperandShape shape_;
+    FragmentLoad load_;
     unsigned chunks_, rows_per_pass_, slots_;
     ChunkSwizzle swizzle_;
     bool through_registers_;
@@ -89,7 +120,7 @@ class MmaOperand {
     unsigned stage_ = 0, ahead_ = 0;  // of the copy under way, with its guards and source sizes
     std::vector<Reg> guards_, sizes_;
     std::vector<std::vector<Reg>> staged_;  // per slot, four words
-    std::vector<Reg> fragment_addresses_;   // per k step, or per 16 along m or n
+    std::vector<Reg> fragment_addresses_;   // per k step, or along m or n: see set_up_...()
 };
 
 }  // namespace heddle::kernels

@@ -64,12 +64,28 @@ ReductionPlan plan_of(const GemmSimtSpec& spec, unsigned k_per_split, const Gemm
 
 ReductionPlan plan_of(const GemmMmaSpec& spec, unsigned k_per_split, const GemmEpilogue& reduced) {
     ReductionPlan plan;
-    plan.a = plan.b = element_of(spec.type);
+    plan.block_k = spec.tile.k;
+    if (spec.type == ElementType::i8) {
+        plan.a = plan.b = Element::int8;
+        plan.accumulator = plan.d = Element::int32;
+        plan.arithmetic = numerics::Arithmetic::integer;
+        return plan;
+    }
+    if (spec.type == ElementType::f64) {
+        plan.a = plan.b = plan.accumulator = Element::fp64;
+        plan.arithmetic = numerics::Arithmetic::fused_multiply_add;
+        plan.zero_fill = true;
+        set_split(plan, spec.partition, k_per_split, spec.epilogue, reduced);
+        return plan;
+    }
+    plan.a = plan.b = spec.type == ElementType::f32 ? Element::tf32 : element_of(spec.type);
     plan.accumulator = Element::fp32;
     plan.tensor_core = numerics::parameters_for(numerics::generation_of(spec.compute_capability),
                                                 numerics::format_of(plan.a), numerics::Format::fp32);
-    plan.instruction_k = spec.compute_capability < 80 ? 8 : 16;
-    plan.block_k = spec.tile.k;
+    // f16 takes 8 on Turing and 4 on Volta.
+    plan.instruction_k = spec.compute_capability < 75   ? 4
+                         : spec.compute_capability < 80 ? 8
+                                                        : 32 / bytes_of(spec.type);
     set_split(plan, spec.partition, k_per_split, spec.epilogue, reduced);
     return plan;
 }

@@ -12,6 +12,7 @@ std::vector<LibraryKernel> library_samples(unsigned compute_capability) {
     add_attention_samples(samples, compute_capability);
     add_convolution_samples(samples, compute_capability);
     add_torch_samples(samples, compute_capability);
+    add_gemm_type_samples(samples, compute_capability);
     return samples;
 }
 

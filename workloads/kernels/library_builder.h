@@ -66,5 +66,7 @@ void add_row_samples(std::vector<LibraryKernel>& samples, unsigned compute_capab
 void add_torch_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability);
 void add_convolution_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability);
 void add_attention_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability);
+/// Products by mma.sync of types other than 16 bits.
+void add_gemm_type_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability);
 
 }  // namespace heddle::kernels

@@ -304,10 +304,35 @@ void add_fp8_quantise(std::vector<LibraryKernel>& samples, unsigned capability) 
 void add_gemm_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability) {
     add_simt(samples, compute_capability);
     add_gemv(samples, compute_capability);
-    if (compute_capability >= 75) add_mma(samples, compute_capability);
+    add_mma(samples, compute_capability);
     if (compute_capability == 90) add_wgmma(samples);
     add_split_k_reduce(samples, compute_capability);
     if (compute_capability >= 89) add_fp8_quantise(samples, compute_capability);
+}
+
+void add_gemm_type_samples(std::vector<LibraryKernel>& samples, unsigned capability) {
+    for (const ElementType type : {ElementType::f32, ElementType::f64, ElementType::i8, ElementType::e4m3}) {
+        // Hopper's assembler unpacks 8-bit floats: never chosen there.
+        if (capability < mma_since(type) || (type == ElementType::e4m3 && capability != 89)) continue;
+        const unsigned bytes = bytes_of(type);
+        for (const bool transpose_a : {false, true}) {
+            for (const bool transpose_b : {false, true}) {
+                if (bytes == 1 && (transpose_a || !transpose_b)) continue;
+                GemmMmaSpec spec;
+                spec.compute_capability = capability;
+                spec.type = type;
+                spec.tile = {64, 64, 128 / bytes, 2, 2, 3};
+                spec.transpose_a = transpose_a;
+                spec.transpose_b = transpose_b;
+                spec.copy_a = spec.copy_b = 16 / bytes;
+                spec.epilogue.output = mma_accumulator(type);
+                const Problem p{72, 88, 208, 1, 1, 0, transpose_a, transpose_b};
+                add_gemm(samples, "gemm mma " + name_of(type) + " " + layout_name(transpose_a, transpose_b),
+                         generate_gemm_mma(spec), gemm_mma_grid(spec, p.m, p.n), p, type,
+                         spec.epilogue.output, spec.epilogue, false);
+            }
+        }
+    }
 }
 
 }  // namespace heddle::kernels

@@ -152,7 +152,9 @@ Reg PtxWriter::remainder_fast(const Reg& value, const Reg& quotient, const Divid
 }
 
 GeneratedKernel PtxWriter::finish(Extent3 block, unsigned minimum_ctas_per_sm) {
-    std::string text = ".version 8.0\n.target sm_" + std::to_string(compute_capability_) +
+    // 8-bit floats came to Ada later than to Hopper: conversions with 8.1, mma.sync with 8.4.
+    const std::string version = compute_capability_ == 89 ? "8.4" : version_;
+    std::string text = ".version " + version + "\n.target sm_" + std::to_string(compute_capability_) +
                        (architecture_specific_ ? "a" : "") + "\n.address_size 64\n\n";
     if (dynamic_shared_bytes_ != 0) text += ".extern .shared .align 128 .b8 dynamic_shared[];\n\n";
     text += ".visible .entry " + entry_ + "(\n" + parameter_text_ + ")\n";

@@ -44,6 +44,8 @@ class PtxWriter {
 
     /// Instructions of an "a" target (wgmma, setmaxnreg), which exist for one compute capability alone.
     void use_architecture_specific() { architecture_specific_ = true; }
+    /// Of the module; 8.0 unless told.
+    void require_version(const std::string& version) { version_ = version; }
     /// .reqnctapercluster
     void set_cluster(Extent3 cluster) { cluster_ = cluster; }
     /// .maxnreg; 0: as many as it takes.
@@ -157,7 +159,7 @@ class PtxWriter {
     void operand(Integer value) { operand(std::to_string(value)); }
     void end();
 
-    std::string entry_;
+    std::string entry_, version_ = "8.0";
     unsigned compute_capability_;
     std::vector<KernelParameter> parameters_;
     std::string parameter_text_, shared_text_, body_;

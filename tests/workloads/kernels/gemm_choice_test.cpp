@@ -81,8 +81,18 @@ TEST_CASE("Every choice can be written and fits the device") {
     }
     GpuTarget volta = a100();
     volta.compute_capability = 70;
-    CHECK_THROWS_AS(choose_gemm({64, 64, 64}, ElementType::f16, volta), heddle::Error);
-    CHECK_THROWS_AS(choose_gemm({64, 64, 64}, ElementType::i8, a100()), heddle::Error);
+    CHECK(choose_gemm({64, 64, 64}, ElementType::f16, volta).tensor_cores);
+    CHECK_THROWS_AS(choose_gemm({64, 64, 64}, ElementType::bf16, volta), heddle::Error);
+    CHECK_THROWS_AS(choose_gemm({64, 64, 64}, ElementType::i8, volta), heddle::Error);
+    CHECK(choose_gemm({64, 64, 64}, ElementType::i8, a100()).tensor_cores);
+    CHECK_THROWS_AS(choose_gemm({64, 64, 64}, ElementType::e4m3, a100()), heddle::Error);
+    // f64 on the tensor cores of the A100 and the H100 alone; f32 only where it may be read as tf32.
+    GpuTarget ga102 = a100();
+    ga102.compute_capability = 86;
+    CHECK(choose_gemm({64, 64, 64}, ElementType::f64, a100()).tensor_cores);
+    CHECK_FALSE(choose_gemm({64, 64, 64}, ElementType::f64, ga102).tensor_cores);
+    CHECK_FALSE(choose_gemm({64, 64, 64}, ElementType::f32, a100()).tensor_cores);
+    CHECK(choose_gemm({.m = 64, .n = 64, .k = 64, .tf32 = true}, ElementType::f32, a100()).tensor_cores);
     CHECK_THROWS_AS(complete_tile(512, 512, 64, a100()), heddle::Error);
 }
 

@@ -13,7 +13,7 @@
 
 using namespace heddle;
 
-TEST_CASE("library kernels with too few registers spill as many bytes as with ptxas, within a fifth") {
+TEST_CASE("library kernels with too few registers spill as many bytes as with ptxas, within a quarter") {
     const std::string ptxas = test::find_assembler(HEDDLE_PTXAS_FOUND);
     if (ptxas.empty()) {
         std::cout << "skipped: no ptxas\n";
@@ -53,6 +53,6 @@ TEST_CASE("library kernels with too few registers spill as many bytes as with pt
     }
     std::filesystem::remove_all(folder);
     CHECK(beyond <= 3);  // the allocations differ by a few registers
-    CHECK(stores == Approx(sass_stores).epsilon(0.2));
-    CHECK(loads == Approx(sass_loads).epsilon(0.2));
+    CHECK(stores == Approx(sass_stores).epsilon(0.25));
+    CHECK(loads == Approx(sass_loads).epsilon(0.25));
 }

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "workloads/expression/expression.h"
+#include "workloads/kernels/data_movement.h"
 #include "workloads/kernels/gemm_choice.h"
 #include "workloads/kernels/gemm_mma.h"
 #include "workloads/kernels/gemm_simt.h"
@@ -24,6 +25,7 @@ struct Product {
     bool transpose_a = false, transpose_b = false;
     std::uint64_t stride_a = 0, stride_b = 0, stride_d = 0;  // elements between batch entries
     std::uint32_t lda = 0, ldb = 0;
+    KernelArgument a, b;  ///< where the kernel reads them
 };
 
 std::uint64_t batch_stride(const trace::Tensor& operand, const trace::Tensor& result) {
@@ -52,6 +54,8 @@ Product product_of(const GpuProgramBuilder& b) {
     p.stride_d = std::uint64_t{p.m} * p.n;
     p.lda = p.transpose_a ? p.m : p.k;
     p.ldb = p.transpose_b ? p.k : p.n;
+    p.a = b.input_pointer("a", 0);
+    p.b = b.input_pointer("b", 1);
     // [batch, m, k] times one [k, n] is one tall product.
     if (p.batch > 1 && p.stride_b == 0 && !p.transpose_a && !b.has_input(2)) {
         p.m *= p.batch;
@@ -132,6 +136,34 @@ Epilogue epilogue_of(const GpuProgramBuilder& b, const Product& p) {
     return epilogue;
 }
 
+/// Tensor cores read 8-bit types only where k is contiguous: an operand that lies otherwise is transposed
+/// into a workspace first, as libraries do for the products of a backward pass.
+void transpose_operands(GpuProgramBuilder& b, Product& p, kernels::ElementType type) {
+    const auto transpose = [&](const char* purpose, KernelArgument& operand, std::uint32_t extent,
+                               std::uint64_t& stride) {
+        const std::uint32_t entries = stride != 0 ? p.batch : 1;
+        const std::uint64_t bytes = std::uint64_t{extent} * p.k * kernels::bytes_of(type);
+        const program::BufferId workspace = b.workspace(purpose, bytes * entries);
+        KernelArgument from = operand;
+        from.parameter = "x";
+        const kernels::TransposeSpec spec{b.compute_capability(), type};
+        b.launch(kernels::generate_transpose(spec), kernels::transpose_grid(spec, p.k, extent, entries),
+                 {kernels::pointer_argument("y", workspace), from, kernels::integer_argument("rows", p.k),
+                  kernels::integer_argument("columns", extent)});
+        operand = kernels::pointer_argument(operand.parameter, workspace);
+    };
+    if (p.transpose_a) {
+        transpose("transposed a", p.a, p.m, p.stride_a);
+        p.transpose_a = false;
+        p.lda = p.k;
+    }
+    if (!p.transpose_b) {
+        transpose("transposed b", p.b, p.n, p.stride_b);
+        p.transpose_b = true;
+        p.ldb = p.k;
+    }
+}
+
 /// Tile of the recorded kernel, when the trace carries one. Names of libraries that think in columns, and
 /// these are the ones that are recorded, begin with the extent along our n.
 std::optional<kernels::GemmTile> recorded_tile(const GpuProgramBuilder& b) {
@@ -149,10 +181,10 @@ std::optional<kernels::GemmTile> recorded_tile(const GpuProgramBuilder& b) {
 /// Changes the choice to the recorded kernel's tile where one of our generators can build it.
 void take_tile(kernels::GemmChoice& choice, const kernels::GemmTile& tile, const GpuProgramBuilder& b,
                const Product& p, const kernels::GemmAlignment& alignment) {
+    const kernels::ElementType type = kernel_type(b.input(0).type);
     if (choice.wgmma) {
-        const std::vector<kernels::GemmChoice> candidates =
-            kernels::gemm_candidates({p.m, p.n, p.k, p.batch, b.op().text("compute_type") == "tf32"},
-                                     kernel_type(b.input(0).type), b.target(), alignment);
+        const std::vector<kernels::GemmChoice> candidates = kernels::gemm_candidates(
+            {p.m, p.n, p.k, p.batch, b.op().text("compute_type") == "tf32"}, type, b.target(), alignment);
         for (const kernels::GemmChoice& candidate : candidates) {
             if (!candidate.wgmma || candidate.tile.m != tile.m || candidate.tile.n != tile.n) continue;
             choice = candidate;
@@ -163,9 +195,10 @@ void take_tile(kernels::GemmChoice& choice, const kernels::GemmTile& tile, const
     const auto fits = [](unsigned extent, unsigned least) {
         return extent >= least && std::has_single_bit(extent);
     };
-    if (!choice.tensor_cores || choice.gemv_warps != 0 || alignment.copy_elements != 8) return;
-    if (!fits(tile.m, 64) || !fits(tile.n, 64) || !fits(tile.k, 32) || tile.k > 64) return;
-    choice.tile = kernels::complete_tile(tile.m, tile.n, tile.k, b.target());
+    const unsigned bytes = kernels::bytes_of(type), k_bytes = tile.k * bytes;
+    if (!choice.tensor_cores || choice.gemv_warps != 0 || alignment.copy_elements * bytes < 16) return;
+    if (!fits(tile.m, 64) || !fits(tile.n, 64) || !fits(k_bytes, 64) || k_bytes > 128 || bytes == 8) return;
+    choice.tile = kernels::complete_tile(tile.m, tile.n, tile.k, b.target(), type);
     choice.splits = 1;
     choice.raster_log2 = kernels::choose_raster_log2(p.n, tile.n);
 }
@@ -205,8 +238,8 @@ kernels::GemmAlignment alignment_of(const GpuProgramBuilder& b, const Product& p
     kernels::GemmAlignment alignment;
     alignment.copy_elements = copy_elements;
     alignment.rows_along_k = !p.transpose_a && p.transpose_b;
-    alignment.tensor_maps = aligned(b.input_pointer("a", 0), type, {p.lda, p.stride_a}) &&
-                            aligned(b.input_pointer("b", 1), type, {p.ldb, p.stride_b});
+    alignment.tensor_maps =
+        aligned(p.a, type, {p.lda, p.stride_a}) && aligned(p.b, type, {p.ldb, p.stride_b});
     alignment.k_contiguous = !p.transpose_a && p.transpose_b;
     alignment.tensor_store = aligned(b.output_pointer("d", 0), output, {p.n, p.stride_d});
     return alignment;
@@ -244,8 +277,8 @@ void launch_wgmma(GpuProgramBuilder& b, const Product& p, const kernels::GemmCho
     problem.stride_a = p.stride_a;
     problem.stride_b = p.stride_b;
     problem.stride_c = problem.stride_d = p.stride_d;
-    problem.a = b.input_pointer("a", 0);
-    problem.b = b.input_pointer("b", 1);
+    problem.a = p.a;
+    problem.b = p.b;
     problem.d = split ? kernels::pointer_argument("d", workspace) : b.output_pointer("d", 0);
     problem.splits = choice.splits;
     problem.k_per_split = choice.k_per_split;
@@ -267,7 +300,7 @@ void lower_matmul(GpuProgramBuilder& b) {
     b.require_dense_input(0);
     b.require_dense_input(1);
     const bool tf32 = b.op().text("compute_type") == "tf32";
-    const Product p = product_of(b);
+    Product p = product_of(b);
     const kernels::ElementType type = kernel_type(b.input(0).type);
     if (kernel_type(b.input(1).type) != type) throw Unsupported{"no matmul kernel for two input types"};
     const bool half = type == kernels::ElementType::f16 || type == kernels::ElementType::bf16;
@@ -279,6 +312,9 @@ void lower_matmul(GpuProgramBuilder& b) {
     if (type == kernels::ElementType::i8 && kernel_type(b.output(0).type) != kernels::ElementType::i32)
         throw Unsupported{"no matmul kernel that stores products of i8 as anything but i32"};
     const Epilogue epilogue = epilogue_of(b, p);
+    if (type == kernels::ElementType::i8 && epilogue.spec.expression)
+        throw Unsupported{"no matmul kernel of i8 with an epilogue"};
+    if (eight) transpose_operands(b, p, type);
 
     const unsigned widest_copy = 16 / kernels::bytes_of(type);
     const unsigned copy_a = common_width(widest_copy, {p.lda, p.stride_a});
@@ -287,7 +323,6 @@ void lower_matmul(GpuProgramBuilder& b) {
     const kernels::GemmShape shape{p.m, p.n, p.k, p.batch, tf32};
     kernels::GemmChoice choice = b.pick_gemm() ? b.pick_gemm()(shape, type, b.target(), alignment)
                                                : kernels::choose_gemm(shape, type, b.target(), alignment);
-    if (tf32 && !choice.wgmma) throw Unsupported{"no tf32 matmul kernel for these operands"};
     const std::optional<kernels::GemmTile> tile = recorded_tile(b);
     if (tile && !b.pick_gemm()) take_tile(choice, *tile, b, p, alignment);
 
@@ -304,8 +339,8 @@ void lower_matmul(GpuProgramBuilder& b) {
         arguments = epilogue.arguments;
         arguments.push_back(b.output_pointer("d", 0));
     }
-    arguments.push_back(b.input_pointer("a", 0));
-    arguments.push_back(b.input_pointer("b", 1));
+    arguments.push_back(p.a);
+    arguments.push_back(p.b);
     arguments.push_back(kernels::integer_argument("m", p.m));
     arguments.push_back(kernels::integer_argument("n", p.n));
     arguments.push_back(kernels::integer_argument("k", p.k));

@@ -10,6 +10,7 @@
 #include "isa/ptx/execution.h"
 #include "isa/ptx/parser.h"
 #include "isa/ptx/tensor_map.h"
+#include "workloads/reference/elements.h"
 #include "workloads/reference/execute.h"
 #include "workloads/zoo/mlp.h"
 
@@ -22,49 +23,6 @@ using trace::TensorId;
 using trace::TensorRole;
 
 namespace {
-
-void store(ElementType type, double value, std::byte* to) {
-    const auto put = [&](auto bits) { std::memcpy(to, &bits, sizeof bits); };
-    switch (type) {
-        case ElementType::f64:
-            return put(value);
-        case ElementType::f32:
-            return put(static_cast<float>(value));
-        case ElementType::f16:
-            return put(numerics::fp32_to_fp16(static_cast<float>(value)));
-        case ElementType::bf16:
-            return put(numerics::fp32_to_bf16(static_cast<float>(value)));
-        case ElementType::i64:
-            return put(static_cast<std::int64_t>(value));
-        case ElementType::i32:
-            return put(static_cast<std::int32_t>(value));
-        default:
-            return put(static_cast<std::uint8_t>(value));
-    }
-}
-
-double load(ElementType type, const std::byte* from) {
-    const auto get = [&]<class T>(T bits) {
-        std::memcpy(&bits, from, sizeof bits);
-        return bits;
-    };
-    switch (type) {
-        case ElementType::f64:
-            return get(double{});
-        case ElementType::f32:
-            return get(float{});
-        case ElementType::f16:
-            return numerics::fp16_to_fp32(get(std::uint16_t{}));
-        case ElementType::bf16:
-            return numerics::bf16_to_fp32(get(std::uint16_t{}));
-        case ElementType::i64:
-            return static_cast<double>(get(std::int64_t{}));
-        case ElementType::i32:
-            return get(std::int32_t{});
-        default:
-            return get(std::uint8_t{});
-    }
-}
 
 /// A trace under construction: tensors by shape and type, one op.
 struct Builder {
@@ -105,11 +63,12 @@ double worst_error(const trace::Trace& trace, unsigned compute_capability = 90) 
         base.push_back(memory.allocate(buffer.name, buffer.bytes, true));
     }
     for (const TensorId id : reference::external_tensors(trace)) {
+        // What the type holds is what both begin with.
         const auto values = truth[id];
-        const unsigned size = trace::bytes_of(trace.tensor(id).type);
-        std::vector<std::byte> bytes(values.size() * size);
-        for (std::size_t i = 0; i < values.size(); ++i)
-            store(trace.tensor(id).type, values[i], &bytes[i * size]);
+        const trace::ElementType type = trace.tensor(id).type;
+        const std::vector<std::byte> bytes = reference::encode_elements(type, {values.begin(), values.end()});
+        const std::vector<double> held = reference::decode_elements(type, bytes.data(), values.size());
+        std::copy(held.begin(), held.end(), values.begin());
         memory.write(base[lowered.buffer_of_tensor[id]], bytes);
     }
     std::map<std::string, std::shared_ptr<ptx::LoadedKernel>> kernels;
@@ -152,9 +111,9 @@ double worst_error(const trace::Trace& trace, unsigned compute_capability = 90) 
             const auto expected = truth[id];
             std::vector<std::byte> bytes(expected.size() * size);
             memory.read(base[lowered.buffer_of_tensor[id]], bytes);
+            const std::vector<double> found = reference::decode_elements(type, bytes.data(), expected.size());
             for (std::size_t i = 0; i < expected.size(); ++i) {
-                const double found = load(type, &bytes[i * size]);
-                const double error = std::abs(found - expected[i]) / std::max(1.0, std::abs(expected[i]));
+                const double error = std::abs(found[i] - expected[i]) / std::max(1.0, std::abs(expected[i]));
                 worst = std::max(worst, std::isnan(error) ? 1e30 : error);
             }
         }
@@ -166,7 +125,8 @@ double worst_error(const trace::Trace& trace, unsigned compute_capability = 90) 
 
 TEST_CASE("matrix products of every layout and type match the reference") {
     const auto product = [](ElementType in, ElementType out, bool ta, bool tb, std::int64_t m, std::int64_t n,
-                            std::int64_t k, std::int64_t batch = 1) {
+                            std::int64_t k, std::int64_t batch = 1, unsigned capability = 90,
+                            bool tf32 = false) {
         Builder b;
         const auto shape = [&](std::int64_t rows, std::int64_t columns) {
             return batch > 1 ? std::vector<std::int64_t>{batch, rows, columns}
@@ -178,7 +138,8 @@ TEST_CASE("matrix products of every layout and type match the reference") {
         Op& op = b.op(OpKind::matmul, {x, w}, {y});
         op.attributes["transpose_a"] = std::int64_t{ta};
         op.attributes["transpose_b"] = std::int64_t{tb};
-        return worst_error(b.trace);
+        if (tf32) op.attributes["compute_type"] = std::string("tf32");
+        return worst_error(b.trace, capability);
     };
     // Initial values are multiples of 2^-7 in [-1, 1): products are exact in fp32, sums over k <= 200 nearly
     // so.
@@ -188,6 +149,18 @@ TEST_CASE("matrix products of every layout and type match the reference") {
             CHECK(product(ElementType::f32, ElementType::f32, ta, tb, 70, 45, 33) < 1e-5);
             CHECK(product(ElementType::bf16, ElementType::f32, ta, tb, 72, 136, 96) < 1e-5);
             CHECK(product(ElementType::f16, ElementType::f32, ta, tb, 33, 57, 21) < 1e-5);
+            CHECK(product(ElementType::f16, ElementType::f32, ta, tb, 72, 56, 40, 1, 70) < 1e-5);
+            for (const unsigned capability : {70u, 80u, 90u}) {
+                CAPTURE(capability);
+                CHECK(product(ElementType::f32, ElementType::f32, ta, tb, 72, 44, 36, 1, capability, true) <
+                      1e-5);
+                CHECK(product(ElementType::f64, ElementType::f64, ta, tb, 35, 38, 42, 1, capability) < 1e-13);
+            }
+            // What is not contiguous along k is transposed first.
+            CHECK(product(ElementType::e4m3, ElementType::f32, ta, tb, 48, 80, 64, 2) < 1e-3);
+            CHECK(product(ElementType::e4m3, ElementType::f32, ta, tb, 48, 80, 64, 1, 89) < 1e-3);
+            CHECK(product(ElementType::i8, ElementType::i32, ta, tb, 48, 80, 64, 2, 80) == 0);
+            CHECK(product(ElementType::i8, ElementType::i32, ta, tb, 48, 80, 64) == 0);
         }
     }
     CHECK(product(ElementType::bf16, ElementType::bf16, false, true, 64, 64, 64) < 0x1p-8);
