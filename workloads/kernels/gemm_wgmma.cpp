@@ -204,7 +204,7 @@ class Writer {
 
     Operand a_, b_;
     GemmParameters p_;
-    Reg map_d_, tiles_, tiles_n_, k_tiles_, k_tiles_per_split_;
+    Reg map_d_, map_d_tail_, tiles_, tiles_n_, k_tiles_, k_tiles_per_split_;
     PtxWriter::Divider tiles_per_entry_, tiles_m_;
     Reg shared_, warpgroup_, thread_, rank_m_, rank_n_;
     Reg id_, id_step_;
@@ -223,6 +223,7 @@ void Writer::parameters() {
     a_.map = w_.tensor_map_parameter("tensor_a");
     b_.map = w_.tensor_map_parameter("tensor_b");
     if (staged_) map_d_ = w_.tensor_map_parameter("tensor_d");
+    if (staged_ && WgmmaStore(spec_).tail != 0) map_d_tail_ = w_.tensor_map_parameter("tensor_d_tail");
     p_.c = w_.pointer_parameter("c");
     p_.bias = w_.pointer_parameter("bias");
     p_.d = w_.pointer_parameter("d");
@@ -630,7 +631,7 @@ void Writer::consume() {
     remaining_ = w_.b32();
     accumulate_ = w_.predicate();
     std::optional<WgmmaTensorStore> output;
-    if (staged_) output.emplace(w_, spec_, layout_, shared_, map_d_, warpgroup_, thread_);
+    if (staged_) output.emplace(w_, spec_, layout_, shared_, map_d_, map_d_tail_, warpgroup_, thread_);
     Reg turn;
     if (ping_pong) {
         // The second consumer lets the first begin.

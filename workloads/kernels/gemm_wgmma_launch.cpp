@@ -39,13 +39,13 @@ TensorMapSpec operand_map(ElementType type, bool along_k, std::uint64_t rows, st
     return map;
 }
 
-TensorMapSpec result_map(const GemmWgmmaSpec& spec, const GemmProblem& p) {
+TensorMapSpec result_map(const GemmWgmmaSpec& spec, const GemmProblem& p, unsigned outer) {
     const WgmmaStore store(spec);
     const bool batched = spec.partition.batched || spec.partition.split_k;
     TensorMapSpec map = matrix_map(store.type, p.n, p.m, p.ldd, std::uint64_t{p.batch} * p.splits,
                                    p.stride_d == 0 ? p.ldd * p.m : p.stride_d, batched);
     map.box[0] = store.inner;
-    map.box[1] = store.outer;
+    map.box[1] = outer;
     map.swizzle = swizzle_of(store.line_bytes);
     return map;
 }
@@ -66,7 +66,10 @@ GemmWgmmaLaunch gemm_wgmma_launch(const GemmWgmmaSpec& spec, const GemmProblem& 
                                             operand_map(spec.type, b_along_k, p.n, p.k, p.ldb, tile.n,
                                                         tile.cluster_m, p.batch, p.stride_b, batched)));
     if (spec.tensor_store) {
-        arguments.push_back(tensor_map_argument("tensor_d", p.d, result_map(spec, p)));
+        const WgmmaStore store(spec);
+        arguments.push_back(tensor_map_argument("tensor_d", p.d, result_map(spec, p, store.outer)));
+        if (store.tail != 0)
+            arguments.push_back(tensor_map_argument("tensor_d_tail", p.d, result_map(spec, p, store.tail)));
     }
     arguments.push_back(pointer_argument("d", p.d.buffer, p.d.byte_offset));
 

@@ -13,14 +13,6 @@ unsigned operand_bytes(unsigned extent, bool along_k, ElementType type) {
     return along_k ? extent * kLine : divide_up(extent, kLine / bytes_of(type)) * tile_k * kLine;
 }
 
-/// The largest multiple of 8, at most `most`, that divides `columns`.
-unsigned whole_chunks(unsigned columns, unsigned most) {
-    for (unsigned chunk = most; chunk > 8; chunk -= 8) {
-        if (columns % chunk == 0) return chunk;
-    }
-    return 8;
-}
-
 }  // namespace
 
 unsigned wgmma_tile_k(ElementType type) {
@@ -64,13 +56,15 @@ WgmmaStore::WgmmaStore(const GemmWgmmaSpec& spec)
         line_bytes = kLine;
         inner = kLine / size;
         boxes = 64 / inner;
-        outer = chunk = whole_chunks(columns, 64 / boxes);
+        outer = chunk = std::min(columns, 64 / boxes);
+        tail = columns % chunk;
         return;
     }
     line_bytes = kLine;
     while (columns % (line_bytes / size) != 0) line_bytes /= 2;
     inner = chunk = line_bytes / size;
     outer = 64;
+    tail = 0;
 }
 
 }  // namespace heddle::kernels

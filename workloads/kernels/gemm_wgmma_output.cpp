@@ -16,8 +16,9 @@ Reg swizzle_of(PtxWriter& w, const Reg& line_address, unsigned line_bytes) {
 }  // namespace
 
 WgmmaTensorStore::WgmmaTensorStore(PtxWriter& w, const GemmWgmmaSpec& spec, const WgmmaLayout& layout,
-                                   const Reg& shared, const Reg& map, const Reg& warpgroup, const Reg& thread)
-    : w_(w), spec_(spec), shape_(spec), map_(map), thread_(thread) {
+                                   const Reg& shared, const Reg& map, const Reg& tail_map,
+                                   const Reg& warpgroup, const Reg& thread)
+    : w_(w), spec_(spec), shape_(spec), map_(map), tail_map_(tail_map), thread_(thread) {
     barrier_ = w.make_b32("add.u32", warpgroup, 3);
     elected_ = w.make_predicate("setp.eq.u32", thread, 0);
     const Reg area = w.make_b32("mad.lo.u32", warpgroup, staging_buffers(spec.tile) * kStagingBytes, shared);
@@ -120,7 +121,7 @@ void WgmmaTensorStore::store(const WgmmaAccumulators& accumulators, const WgmmaP
     std::optional<WgmmaEpilogue> epilogue;
     if (spec_.epilogue.expression && !spec_.partition.split_k) epilogue.emplace(w_, spec_, parameters, place);
     const unsigned blocks = spec_.tile.columns() / 8, chunk_blocks = shape_.chunk / 8;
-    const unsigned chunks = static_cast<unsigned>(accumulators.size()) * blocks / chunk_blocks;
+    const unsigned chunks = static_cast<unsigned>(accumulators.size()) * divide_up(blocks, chunk_blocks);
     const std::string dimensions = place.batch.empty() ? "2d" : "3d";
     const std::string batch = place.batch.empty() ? "" : ", " + place.batch;
     const unsigned buffers = staging_buffers(spec_.tile);
@@ -131,8 +132,10 @@ void WgmmaTensorStore::store(const WgmmaAccumulators& accumulators, const WgmmaP
             // The store before the last may still read the other buffer; with an odd number of chunks the
             // last tile ended in the buffer that the next begins with.
             const bool wraps = done == 0 && chunks % buffers != 0;
+            const unsigned end = std::min(blocks, first + chunk_blocks);
+            const Reg& map = end - first < chunk_blocks ? tail_map_ : map_;
             std::vector<std::vector<Reg>> chunk;
-            for (unsigned block = first; block < first + chunk_blocks; ++block) {
+            for (unsigned block = first; block < end; ++block) {
                 const std::vector<Reg>& c = accumulators[fragment][block];
                 chunk.push_back(epilogue ? epilogue->apply(fragment, block, c) : c);
             }
@@ -155,8 +158,8 @@ void WgmmaTensorStore::store(const WgmmaAccumulators& accumulators, const WgmmaP
                 const Reg from = w_.make_b32("add.u32", buffers_,
                                              buffer * kStagingBytes + box * shape_.chunk * shape_.line_bytes);
                 w_.op("cp.async.bulk.tensor." + dimensions + ".global.shared::cta.tile.bulk_group",
-                      "[" + map_ + ", {" + (shape_.swap ? row : column) + ", " +
-                          (shape_.swap ? column : row) + batch + "}]",
+                      "[" + map + ", {" + (shape_.swap ? row : column) + ", " + (shape_.swap ? column : row) +
+                          batch + "}]",
                       at(from));
             }
             w_.op("cp.async.bulk.commit_group");

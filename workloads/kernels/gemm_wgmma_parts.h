@@ -33,6 +33,7 @@ struct WgmmaStore {
     unsigned line_bytes;    ///< inner, in bytes: 32, 64 or 128, the width of the swizzle
     unsigned boxes;  ///< side by side along n in one buffer: more than one with 4-byte elements and swap
     unsigned chunk;  ///< columns of wgmma that fill a buffer
+    unsigned tail;   ///< columns in the last, narrower box; 0: all boxes are alike
 };
 
 /// Accumulators of one consumer: [fragment][8 columns of wgmma][4].
@@ -88,9 +89,9 @@ class WgmmaEpilogue {
 /// Through shared memory and TMA: emit once before the loop over tiles, then for every tile.
 class WgmmaTensorStore {
   public:
-    /// `shared`: b32 address of the layout; `map`: of D.
+    /// `shared`: b32 address of the layout; `map`: of D, `tail_map`: with boxes of the tail's size.
     WgmmaTensorStore(PtxWriter& w, const GemmWgmmaSpec& spec, const WgmmaLayout& layout, const Reg& shared,
-                     const Reg& map, const Reg& warpgroup, const Reg& thread);
+                     const Reg& map, const Reg& tail_map, const Reg& warpgroup, const Reg& thread);
     void store(const WgmmaAccumulators& accumulators, const WgmmaPlace& place,
                const GemmParameters& parameters);
     /// Before the CTA may end: its shared memory is still being read.
@@ -105,7 +106,7 @@ class WgmmaTensorStore {
     PtxWriter& w_;
     const GemmWgmmaSpec& spec_;
     WgmmaStore shape_;
-    Reg map_, thread_, barrier_, elected_, buffers_;
+    Reg map_, tail_map_, thread_, barrier_, elected_, buffers_;
     std::vector<Reg> lanes_;  // addresses at which this lane writes, before the step along the columns
     unsigned next_buffer_ = 0;
 };

@@ -156,6 +156,10 @@ TEST_CASE("Tiles, schedules and clusters of Hopper GEMMs give the same bits") {
         {.m = 48, .n = 128, .stages = 6, .swap = true},
         {.m = 80, .n = 192, .stages = 4, .schedule = ping_pong, .swap = true},
         {.m = 8, .n = 128, .stages = 8, .swap = true},
+        // Results that leave in whole boxes and a narrower one.
+        {.m = 176, .n = 192, .stages = 3, .consumers = 3, .swap = true},
+        {.m = 208, .n = 128, .stages = 3, .swap = true},
+        {.m = 56, .n = 128, .stages = 3, .swap = true},
         {.m = 128, .n = 128, .stages = 3, .cluster_m = 2},
         {.m = 128, .n = 128, .stages = 3, .cluster_n = 2},
         {.m = 128, .n = 64, .stages = 3, .cluster_m = 2, .cluster_n = 2},
