@@ -24,6 +24,7 @@ struct Options {
     std::string type = "bf16", hardware, layout = "nt", tile;
     std::vector<std::string> overrides;
     unsigned autotune = 1, workers = 0;
+    std::uint32_t batch = 1;
     double weight_copies = 5;
     bool full = false, json = false, cold = false, quantise = false, numerics = false;
 };
@@ -85,9 +86,12 @@ sim::GemmNumerics numerics_of(const models::gpu::GpuConfig& config, const sim::G
 
 std::string describe_answer(const sim::GemmQuestion& question, const models::gpu::GpuConfig& config,
                             const sim::GemmAnswer& answer) {
-    const double work = 2.0 * question.m * question.n * question.k;
-    const double peak = 2 * sim::gemm_machine(config, kernel_type_of(question)).macs_per_cycle *
-                        config.sm.count * answer.clock;
+    const double work = 2.0 * question.m * question.n * question.k * question.batch;
+    // f32 is multiplied on the CUDA cores.
+    const double macs = question.type == trace::ElementType::f32
+                            ? (config.compute_capability >= 86 ? 128 : 64)
+                            : sim::gemm_machine(config, kernel_type_of(question)).macs_per_cycle;
+    const double peak = 2 * macs * config.sm.count * answer.clock;
     std::string text = fmt::format(
         "{:.2f} us: {:.1f} TFLOP/s, {:.1f} % of the peak at {:.0f} MHz, {:.0f} W\n", answer.seconds * 1e6,
         work / answer.seconds / 1e12, 100 * work / answer.seconds / peak, answer.clock / 1e6, answer.power);
@@ -115,6 +119,7 @@ void run_command(const Options& options) {
     const models::gpu::GpuConfig& config = hardware.gpu();
     sim::GemmQuestion question{options.m, options.n, options.k, sim::gemm_type_from_name(options.type)};
     question.quantise = options.quantise;
+    question.batch = options.batch;
     question.transpose_a = options.layout[0] == 't';
     question.transpose_b = options.layout[1] == 't';
     check(question, config);
@@ -173,6 +178,9 @@ void add_gemm_command(CLI::App& app) {
     command->add_option("--set", options->overrides, "change a parameter of the device")
         ->type_name("PATH=VALUE")
         ->allow_extra_args(false);
+    command
+        ->add_option("--batch", options->batch, "so many products of these sizes in one launch (default: 1)")
+        ->type_name("N");
     command
         ->add_option("--layout", options->layout,
                      "n or t for A, then for B: nt (default) has k contiguous in both")

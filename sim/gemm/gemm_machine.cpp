@@ -11,7 +11,7 @@ kernels::GemmMachine gemm_machine(const models::gpu::GpuConfig& config, kernels:
             machine.macs_per_cycle = config.tensor.f16;
             break;
         case kernels::ElementType::f32:
-            machine.macs_per_cycle = machine.warpgroups ? config.tensor.tf32 : 128;
+            machine.macs_per_cycle = config.tensor.tf32 > 0 ? config.tensor.tf32 : 128;
             break;
         case kernels::ElementType::e4m3:
         case kernels::ElementType::e5m2:

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstring>
 #include <nlohmann/json.hpp>
+#include <span>
 
 #include "isa/common/error.h"
 #include "isa/numerics/counter_random.h"
@@ -117,12 +118,61 @@ void compare(GemmNumerics& result, const GemmQuestion& question, const Bytes& a,
                    static_cast<double>(k + 1) * step_of(question.type);
 }
 
+kernels::ElementType stored_type(trace::ElementType output) {
+    switch (output) {
+        case trace::ElementType::bf16:
+            return kernels::ElementType::bf16;
+        case trace::ElementType::f16:
+            return kernels::ElementType::f16;
+        case trace::ElementType::f64:
+            return kernels::ElementType::f64;
+        case trace::ElementType::i32:
+            return kernels::ElementType::i32;
+        default:
+            return kernels::ElementType::f32;
+    }
+}
+
+/// One product of a batch, beside its plan and beside doubles.
+void compare_entry(GemmNumerics& result, const GemmQuestion& question, unsigned compute_capability,
+                   const kernels::GemmChoice& choice, const BufferValues& values, std::uint64_t entry) {
+    const std::uint64_t m = question.m, n = question.n, k = question.k;
+    const kernels::ElementType type = kernel_type_of(question);
+    const trace::ElementType output = result_type_of(question);
+    const unsigned size = kernels::bytes_of(type), out = trace::bytes_of(output);
+    const auto part = [entry](const Bytes& all, std::uint64_t bytes) {
+        return std::span(all).subspan(entry * bytes, bytes);
+    };
+    const auto whole = [](std::span<const std::byte> bytes) { return Bytes(bytes.begin(), bytes.end()); };
+    const auto stored_a = part(values[kA], m * k * size), stored_b = part(values[kB], n * k * size);
+    const Bytes a = question.transpose_a ? numerics::transposed(stored_a, k, m, size) : whole(stored_a);
+    const Bytes b = question.transpose_b ? whole(stored_b) : numerics::transposed(stored_b, k, n, size);
+    numerics::PlanOperands operands;
+    operands.m = m;
+    operands.n = n;
+    operands.k = k;
+    operands.a = a;
+    operands.b = b;
+    const Bytes planned =
+        numerics::evaluate(kernels::plan_of(choice, type, stored_type(output), compute_capability), operands);
+    const auto d = part(values[kD], m * n * out);
+    result.elements += m * n;
+    for (std::size_t i = 0; i < m * n; ++i)
+        result.as_planned += std::memcmp(planned.data() + i * out, d.data() + i * out, out) == 0;
+    const trace::ElementType plain = output == trace::ElementType::tf32 ? trace::ElementType::f32 : output;
+    GemmNumerics one;
+    compare(one, question, a, b, reference::decode_elements(plain, d.data(), m * n));
+    result.worst = std::max(result.worst, one.worst);
+    result.frobenius = std::max(result.frobenius, one.frobenius);
+    result.bound = one.bound;
+}
+
 }  // namespace
 
 GemmNumerics compute_gemm(const GemmQuestion& question, const models::gpu::GpuConfig& config,
                           const kernels::GemmChoice& choice) {
-    const std::uint64_t m = question.m, n = question.n, k = question.k;
-    if (static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) > kMostNumericWork)
+    const std::uint64_t m = question.m, n = question.n, k = question.k, batch = question.batch;
+    if (static_cast<double>(m * batch) * static_cast<double>(n) * static_cast<double>(k) > kMostNumericWork)
         throw Error("the values of " + name_of(question) + " would take hours to compute",
                     {"--numerics", 0, ""}, "ask for a smaller product, or leave out --numerics");
     program::GpuProgram program = gemm_program(question, config, choice);
@@ -134,9 +184,9 @@ GemmNumerics compute_gemm(const GemmQuestion& question, const models::gpu::GpuCo
     if (x) {
         values[*x] = random_operand(kernels::ElementType::bf16, m * k, 0);
     } else {
-        values[kA] = random_operand(type, m * k, 0);
+        values[kA] = random_operand(type, m * k * batch, 0);
     }
-    values[kB] = random_operand(type, n * k, 1);
+    values[kB] = random_operand(type, n * k * batch, 1);
 
     GpuSession session(models::gpu::in_graph(config));
     GemmNumerics result;
@@ -145,29 +195,8 @@ GemmNumerics compute_gemm(const GemmQuestion& question, const models::gpu::GpuCo
         result.cycles_with_values += session.run(program, planned, &values).cycles;
     }
 
-    const unsigned size = kernels::bytes_of(type);
-    const Bytes a = question.transpose_a ? numerics::transposed(values[kA], k, m, size) : values[kA];
-    const Bytes b = question.transpose_b ? values[kB] : numerics::transposed(values[kB], k, n, size);
-    const trace::ElementType output = result_type_of(question);
-    kernels::ElementType stored = kernels::ElementType::f32;
-    if (output == trace::ElementType::bf16) stored = kernels::ElementType::bf16;
-    if (output == trace::ElementType::f16) stored = kernels::ElementType::f16;
-    if (output == trace::ElementType::f64) stored = kernels::ElementType::f64;
-    if (output == trace::ElementType::i32) stored = kernels::ElementType::i32;
-    numerics::PlanOperands operands;
-    operands.m = m;
-    operands.n = n;
-    operands.k = k;
-    operands.a = a;
-    operands.b = b;
-    const Bytes planned =
-        numerics::evaluate(kernels::plan_of(choice, type, stored, config.compute_capability), operands);
-    result.elements = m * n;
-    const std::size_t out = trace::bytes_of(output);
-    for (std::size_t i = 0; i < m * n; ++i)
-        result.as_planned += std::memcmp(planned.data() + i * out, values[kD].data() + i * out, out) == 0;
-    const trace::ElementType plain = output == trace::ElementType::tf32 ? trace::ElementType::f32 : output;
-    compare(result, question, a, b, reference::decode_elements(plain, values[kD].data(), m * n));
+    for (std::uint64_t entry = 0; entry < batch; ++entry)
+        compare_entry(result, question, config.compute_capability, choice, values, entry);
     return result;
 }
 

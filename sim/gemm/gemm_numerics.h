@@ -13,7 +13,8 @@ struct GemmNumerics {
     std::uint64_t elements = 0;
     std::uint64_t as_planned = 0;  ///< elements of D with the bits of the kernel's plan of summation
     /// Against the product in doubles of the same operands: relative in the Frobenius norm; the largest error
-    /// of an element relative to |A||B|, and what it may be: the rounding of D, and of K sums.
+    /// of an element relative to |A||B|, and what it may be: the rounding of D, and of K sums. Of a batch the
+    /// worst product.
     double frobenius = 0, worst = 0, bound = 0;
     std::uint64_t cycles = 0, cycles_with_values = 0;  ///< of all kernels; the same, or the model is wrong
     bool passed() const { return as_planned == elements && worst <= bound && cycles == cycles_with_values; }

@@ -28,6 +28,7 @@ trace::Trace trace_of(const GemmQuestion& question) {
         tensor.name = name;
         tensor.type = stored(role == TensorRole::activation ? result_type_of(question) : question.type);
         tensor.shape = {rows, columns};
+        if (question.batch > 1) tensor.shape.insert(tensor.shape.begin(), question.batch);
         tensor.role = role;
         return trace.add(std::move(tensor));
     };
@@ -49,8 +50,9 @@ trace::Trace trace_of(const GemmQuestion& question) {
 /// Whether TMA can read A and B and write D: rows of whole 16 bytes.
 kernels::GemmAlignment alignment_of(const GemmQuestion& question) {
     const unsigned bytes = trace::bytes_of(question.type);
-    const std::uint32_t row_a = question.transpose_a ? question.m : question.k;
-    const std::uint32_t row_b = question.transpose_b ? question.k : question.n;
+    // 8-bit types are transposed where k is not contiguous (lowering/gpu/matmul.cpp).
+    const std::uint32_t row_a = question.transpose_a && bytes > 1 ? question.m : question.k;
+    const std::uint32_t row_b = question.transpose_b || bytes == 1 ? question.k : question.n;
     const auto aligned = [&](std::uint32_t elements) {
         return elements * std::uint64_t{bytes} % kernels::kTensorAlignment == 0;
     };
@@ -63,7 +65,7 @@ kernels::GemmAlignment alignment_of(const GemmQuestion& question) {
     alignment.tensor_store =
         question.n * std::uint64_t{trace::bytes_of(result_type_of(question))} % kernels::kTensorAlignment ==
         0;
-    alignment.k_contiguous = !question.transpose_a && question.transpose_b;
+    alignment.k_contiguous = bytes == 1 || (!question.transpose_a && question.transpose_b);
     alignment.rows_along_k = !question.transpose_a && question.transpose_b;
     return alignment;
 }
@@ -87,9 +89,11 @@ void follow(kernels::GemmChoice& choice, const kernels::RecordedGemm& recorded) 
 }  // namespace
 
 std::string name_of(const GemmQuestion& question) {
-    return fmt::format("{}x{}x{} {} {}{}{}", question.m, question.n, question.k,
+    return fmt::format("{}x{}x{} {} {}{}{}{}", question.m, question.n, question.k,
                        trace::name_of(question.type), question.transpose_a ? "t" : "n",
-                       question.transpose_b ? "t" : "n", question.quantise ? ", A quantised" : "");
+                       question.transpose_b ? "t" : "n",
+                       question.batch > 1 ? fmt::format(", batch of {}", question.batch) : std::string(),
+                       question.quantise ? ", A quantised" : "");
 }
 
 trace::ElementType gemm_type_from_name(const std::string& name) {
@@ -137,6 +141,7 @@ kernels::GemmWork work_of(const GemmQuestion& question) {
     work.m = question.m;
     work.n = question.n;
     work.k = question.k;
+    work.batch = question.batch;
     work.element_bytes = trace::bytes_of(question.type);
     work.result_bytes = trace::bytes_of(result_type_of(question));
     return work;
@@ -149,6 +154,11 @@ void check(const GemmQuestion& question, const models::gpu::GpuConfig& config) {
             throw Error(fmt::format("an extent of {} is out of range", extent), {"M N K", 0, ""},
                         fmt::format("1 to {}", kLimit));
     }
+    if (question.batch == 0 || question.batch > 65535)
+        throw Error(fmt::format("a batch of {} is out of range", question.batch), {"--batch", 0, ""},
+                    "1 to 65535");
+    if (question.quantise && question.batch > 1)
+        throw Error("only single products are quantised", {"--quantise", 0, ""}, "leave out --batch");
     const bool fp8 = question.type == trace::ElementType::e4m3 || question.type == trace::ElementType::e5m2;
     if (question.quantise && !fp8)
         throw Error("only 8-bit floats are quantised", {"--quantise", 0, ""}, "add --type fp8");
@@ -160,7 +170,7 @@ std::vector<kernels::GemmChoice> candidates(const GemmQuestion& question,
                                             const kernels::GemmSurroundings& surroundings) {
     const kernels::ElementType type = kernel_type_of(question);
     const kernels::GemmConditions conditions{gemm_machine(config, type), surroundings};
-    const kernels::GemmShape shape{question.m, question.n, question.k, 1,
+    const kernels::GemmShape shape{question.m, question.n, question.k, question.batch,
                                    question.type == trace::ElementType::tf32};
     return kernels::gemm_candidates(shape, type, models::gpu::target_of(config), alignment_of(question), true,
                                     &conditions);

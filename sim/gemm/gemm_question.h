@@ -20,10 +20,11 @@ struct GemmQuestion {
     bool transpose_a = false, transpose_b = true;
     /// A comes as bf16 and is quantised to `type` first, as in a linear layer of 8-bit floats.
     bool quantise = false;
+    std::uint32_t batch = 1;  ///< products of the same sizes, one after the other in A, B and D
     bool operator==(const GemmQuestion&) const = default;
 };
 
-/// "1024x4096x512 bf16 nt"
+/// "1024x4096x512 bf16 nt", "64x64x128 f16 nt, batch of 96"
 std::string name_of(const GemmQuestion& question);
 /// Throws heddle::Error for types that no kernel multiplies, and sizes beyond those of the kernels.
 void check(const GemmQuestion& question, const models::gpu::GpuConfig& config);

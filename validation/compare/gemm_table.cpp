@@ -45,17 +45,18 @@ std::size_t column_of(const std::vector<std::string>& names, const std::string& 
 /// 2.5 us, 750 TFLOP/s and 2.7 TB/s on an H100 in 16 bits; the same parts of the peaks elsewhere.
 double roofline(const GemmRow& row, const models::gpu::GpuConfig& config, const kernels::GemmMachine& machine,
                 double element_bytes) {
-    const double m = row.m, n = row.n, k = row.k;
+    const double m = double(row.m) * row.batch, n = row.n, k = row.k;
     const double rate = 0.7006 * 2 * machine.macs_per_cycle * config.sm.count * config.clock;
     const double bandwidth = 0.806 * config.hbm.bandwidth;
-    const double bytes = (m * k + n * k) * element_bytes + m * n * 2;
+    const double bytes = (m * k + row.batch * n * k) * element_bytes + m * n * 2;
     const double launch = config.launch.graph_before + config.launch.after + 1.07e-6;
     return 1e6 * (launch + std::max(2 * m * n * k / rate, bytes / bandwidth));
 }
 
 /// Warp instructions, very roughly: long ones begin first.
 double cost(const GemmRow& row) {
-    return std::min(1e12, static_cast<double>(row.m) * row.n * row.k) + 1e4 * (double(row.m) + row.n);
+    return std::min(1e12, static_cast<double>(row.m) * row.n * row.k * row.batch) +
+           1e4 * (double(row.m) + row.n);
 }
 
 const std::string kFailed = "failed: ";
@@ -68,6 +69,7 @@ struct Job {
 sim::GemmQuestion question_of(const GemmTableOptions& options, const GemmRow& row) {
     sim::GemmQuestion question{row.m, row.n, row.k, options.type};
     question.quantise = options.quantise;
+    question.batch = row.batch;
     return question;
 }
 
@@ -87,6 +89,7 @@ class Worker : public sim::JobRunner {
             question.m = row.m;
             question.n = row.n;
             question.k = row.k;
+            question.batch = row.batch;
             return to_text(timer_.time(question, jobs_[job].choice));
         } catch (const Error& error) {
             return kFailed + std::string(error.what());
@@ -137,6 +140,8 @@ std::vector<GemmRow> read_gemm_table(const fs::path& file, const std::string& co
     const std::vector<std::string> names = fields_of(text);
     const std::size_t m = column_of(names, "m", file), n = column_of(names, "n", file),
                       k = column_of(names, "k", file), time = column_of(names, column, file);
+    const auto batch =
+        static_cast<std::size_t>(std::find(names.begin(), names.end(), "batch") - names.begin());
     std::vector<GemmRow> rows;
     for (unsigned line = 2; std::getline(stream, text); ++line) {
         const std::vector<std::string> fields = fields_of(text);
@@ -149,6 +154,8 @@ std::vector<GemmRow> read_gemm_table(const fs::path& file, const std::string& co
         row.m = number_of<std::uint32_t>(fields[m], file, line, "m");
         row.n = number_of<std::uint32_t>(fields[n], file, line, "n");
         row.k = number_of<std::uint32_t>(fields[k], file, line, "k");
+        if (batch < names.size() && batch < fields.size())
+            row.batch = number_of<std::uint32_t>(fields[batch], file, line, "batch");
         row.recorded = number_of<double>(fields[time], file, line, column);
         rows.push_back(std::move(row));
     }

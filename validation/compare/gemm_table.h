@@ -15,7 +15,7 @@
 namespace heddle::validation {
 
 struct GemmRow {
-    std::uint32_t m = 0, n = 0, k = 0;
+    std::uint32_t m = 0, n = 0, k = 0, batch = 1;
     double recorded = 0;   ///< microseconds, this and the others
     double roofline = 0;   ///< launch + max(work / rate, bytes / bandwidth)
     double estimated = 0;  ///< closed form, of the kernel that was chosen (gemm_estimate.h)
@@ -24,7 +24,7 @@ struct GemmRow {
     double simulated_us() const { return simulated->seconds * 1e6; }
 };
 
-/// Lines of m,n,k and figures under a heading that names them. Rows without a figure in `column` are left
+/// Lines of m,n,k and figures under a heading that names them; `batch` may be a column too. Rows without a figure in `column` are left
 /// out. Throws heddle::Error for a damaged file and for a column that it lacks.
 std::vector<GemmRow> read_gemm_table(const std::filesystem::path& file, const std::string& column);
 

@@ -22,6 +22,11 @@ nlohmann::json json_of(const GemmErrors& errors) {
             {"p90", errors.p90}, {"bias", errors.bias}, {"r", errors.r}};
 }
 
+std::string name_of(const GemmRow& row) {
+    return fmt::format("{} {} {}", row.m, row.n, row.k) +
+           (row.batch > 1 ? fmt::format(" x{}", row.batch) : std::string());
+}
+
 }  // namespace
 
 std::string format_gemm_table(const std::vector<GemmRow>& rows, const std::string& heading, bool simulated) {
@@ -44,15 +49,14 @@ std::string format_gemm_table(const std::vector<GemmRow>& rows, const std::strin
                         simulated ? "simulated" : "estimated", "error", "closed", "roofline");
     for (const GemmRow* row : worst_of(rows, main)) {
         const double value = simulated ? row->simulated_us() : row->estimated;
-        text += fmt::format("{:<20} {:>9.2f} {:>9.2f} {:>+6.1f} % {:>9.2f} {:>9.2f}",
-                            fmt::format("{} {} {}", row->m, row->n, row->k), row->recorded, value,
-                            100 * (value / row->recorded - 1), row->estimated, row->roofline);
+        text += fmt::format("{:<20} {:>9.2f} {:>9.2f} {:>+6.1f} % {:>9.2f} {:>9.2f}", name_of(*row),
+                            row->recorded, value, 100 * (value / row->recorded - 1), row->estimated,
+                            row->roofline);
         if (simulated) text += "  " + reason_of(*row->simulated) + "; " + row->simulated->choice;
         text += "\n";
     }
     for (const GemmRow& row : rows)
-        if (!row.failure.empty())
-            text += fmt::format("not simulated: {} {} {}: {}\n", row.m, row.n, row.k, row.failure);
+        if (!row.failure.empty()) text += fmt::format("not simulated: {}: {}\n", name_of(row), row.failure);
     return text;
 }
 
@@ -79,6 +83,7 @@ std::string gemm_table_json(const std::vector<GemmRow>& rows, bool simulated) {
                               {"recorded_us", row.recorded},
                               {"roofline_us", row.roofline},
                               {"closed_form_us", row.estimated}};
+        if (row.batch > 1) one["batch"] = row.batch;
         if (!row.failure.empty()) one["failure"] = row.failure;
         if (simulated && !row.simulated) return one;
         if (simulated) {

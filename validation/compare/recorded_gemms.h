@@ -8,10 +8,9 @@
 
 namespace heddle::validation {
 
-/// `data`/gemm/h100_sxm_bf16.csv and a100_sxm_bf16.csv (m,n,k, microseconds of one or more software stacks;
-/// the first that has a figure counts): an even sample of the shapes that are simulated in seconds. One
-/// Comparison for each file that is there; options.hardware selects one device. Throws heddle::Error for a
-/// damaged file.
+/// `data`/gemm/h100_sxm_bf16.csv, h100_sxm_fp8.csv and a100_sxm_bf16.csv: a few shapes of each class of size,
+/// timed as `heddle validate gemm` times them. One Comparison for each file that is there; options.hardware
+/// selects one device. Throws heddle::Error for a damaged file.
 std::vector<Comparison> compare_recorded_gemms(const std::filesystem::path& data,
                                                const CompareOptions& options);
 

@@ -54,6 +54,20 @@ TEST_CASE("Products have the bits of their plan and the error of their type") {
     }
 }
 
+TEST_CASE(
+    "Products by mma.sync of every type have the bits of their plan, in layouts that wgmma does not read") {
+    const Hardware h100 = load_hardware("h100-sxm"), a100 = load_hardware("a100-sxm"),
+                   v100 = load_hardware("v100-sxm");
+    for (const char* type : {"tf32", "f64", "i8", "f16"}) {
+        CAPTURE(type);
+        CHECK(numerics_of(a100, {72, 96, 208, gemm_type_from_name(type)}).passed());
+    }
+    CHECK(numerics_of(v100, {72, 96, 208, gemm_type_from_name("f16")}).passed());
+    CHECK(numerics_of(h100, {72, 96, 208, gemm_type_from_name("tf32"), true, false}).passed());
+    CHECK(numerics_of(h100, {72, 96, 208, gemm_type_from_name("f64"), true, true}).passed());
+    CHECK(numerics_of(h100, {80, 96, 208, gemm_type_from_name("fp8"), true, false}).passed());
+}
+
 TEST_CASE("Slices of K and quantised operands are computed too") {
     const Hardware h100 = load_hardware("h100-sxm");
     const GemmQuestion deep{8, 64, 4096};
@@ -62,6 +76,10 @@ TEST_CASE("Slices of K and quantised operands are computed too") {
     GemmQuestion fp8{40, 64, 272, trace::ElementType::e4m3};
     fp8.quantise = true;
     CHECK(numerics_of(h100, fp8).passed());
+    GemmQuestion several{40, 48, 96};
+    several.batch = 3;
+    CHECK(numerics_of(h100, several).elements == 3 * 40 * 48);
+    CHECK(numerics_of(h100, several).passed());
     const GemmQuestion huge{65536, 65536, 65536};
     CHECK_THROWS_AS(numerics_of(h100, huge), Error);
 }

@@ -63,8 +63,22 @@ TEST_CASE("Types of GEMM questions") {
         CHECK(gemm_program(question, h100.gpu(), choice).launches.size() == (choice.splits > 1 ? 2 : 1));
     }
     CHECK_THROWS_AS(check({256, 512, 1024, trace::ElementType::e4m3}, a100.gpu()), Error);
-    // wgmma reads 8-bit floats only along k.
-    CHECK_THROWS_AS(check({256, 512, 1024, trace::ElementType::e4m3, true, true}, h100.gpu()), Error);
+    // wgmma reads 8-bit floats only along k: what lies otherwise is transposed first.
+    const GemmQuestion across{256, 512, 1024, trace::ElementType::e4m3, true, false};
+    CHECK(gemm_program(across, h100.gpu(), candidates(across, h100.gpu(), {}).front()).launches.size() == 3);
+    // Integers and tf32 have mma.sync on Ampere; f64 is multiplied on the tensor cores of both.
+    for (const char* type : {"tf32", "i8", "f64"}) {
+        const GemmQuestion question{256, 512, 1024, gemm_type_from_name(type)};
+        CHECK(candidates(question, a100.gpu(), {}).front().tensor_cores);
+    }
+    CHECK(candidates({256, 512, 1024, trace::ElementType::f64}, h100.gpu(), {}).front().tensor_cores);
+    CHECK_FALSE(candidates({256, 512, 1024, trace::ElementType::f32}, a100.gpu(), {}).front().tensor_cores);
+    GemmQuestion several{64, 64, 128};
+    several.batch = 96;
+    CHECK(name_of(several) == "64x64x128 bf16 nt, batch of 96");
+    CHECK(work_of(several).batch == 96);
+    several.batch = 0;
+    CHECK_THROWS_AS(check(several, h100.gpu()), Error);
     GemmQuestion quantised{256, 512, 1024, trace::ElementType::bf16};
     quantised.quantise = true;
     CHECK_THROWS_AS(check(quantised, h100.gpu()), Error);

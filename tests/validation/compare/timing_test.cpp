@@ -137,7 +137,7 @@ TEST_CASE("recorded times of GEMMs stand beside simulated ones; a damaged table 
     fs::create_directories(folder.path() / "gemm");
     const fs::path file = folder.path() / "gemm" / "h100_sxm_bf16.csv";
     std::ofstream(file)
-        << "m,n,k,first_us,second_us\n1,32,32,2.581,2.6\n64,128,128,,3.5\n8192,8192,8192,1500,1400\n";
+        << "m,n,k,trtllm_us,vllm_us\n1,32,32,2.581,2.6\n64,128,128,3.5,\n8192,8192,8192,1500,1400\n";
     CompareOptions options;
     options.workers = 1;
     CHECK(compare_recorded_gemms("", options).empty());
