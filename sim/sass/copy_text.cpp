@@ -108,6 +108,23 @@ std::vector<ptx::AsyncOperation> operations_from_text(const std::string& text) {
     return result;
 }
 
+ptx::AsyncOperation operation_of(const BulkCopy& copy) {
+    using Kind = ptx::AsyncOperation::Kind;
+    ptx::AsyncOperation o;
+    const bool load = copy.kind == BulkCopy::Kind::load, prefetch = copy.kind == BulkCopy::Kind::prefetch;
+    o.kind = load ? Kind::bulk_load : prefetch ? Kind::prefetch : Kind::bulk_store;
+    o.reduces = copy.kind == BulkCopy::Kind::reduction;
+    o.in_bulk_group = !load && !prefetch;
+    o.bytes = copy.bytes;
+    for (const std::uint64_t offset : copy.offsets) o.pieces.push_back({offset, copy.piece_bytes});
+    if (!load) return o;
+    o.destinations = copy.ranks;
+    if (copy.ranks == 0) o.signals.push_back({kOwnRank, copy.barrier, 0, copy.bytes});
+    for (std::uint16_t rank = 0; rank < 16; ++rank)
+        if ((copy.ranks >> rank & 1) != 0) o.signals.push_back({rank, copy.barrier, 0, copy.bytes});
+    return o;
+}
+
 std::uint64_t base_of(std::span<const ptx::AsyncOperation> operations) {
     for (const ptx::AsyncOperation& operation : operations)
         if (!operation.pieces.empty()) return operation.pieces.front().address;

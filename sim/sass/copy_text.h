@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "isa/ptx/execution.h"
+#include "workloads/sass_traces/kernel_trace.h"
 
 namespace heddle::sass {
 
@@ -19,6 +20,11 @@ namespace heddle::sass {
 std::string to_text(std::span<const ptx::AsyncOperation> operations, std::uint64_t base);
 /// Throws heddle::Error when the text is not what to_text() wrote.
 std::vector<ptx::AsyncOperation> operations_from_text(const std::string& text);
+
+/// What a tracer wrote down of a copy. Ranks and destinations are those of the own thread block where it goes
+/// to no others: kOwnRank, and 0.
+ptx::AsyncOperation operation_of(const BulkCopy& copy);
+inline constexpr std::uint16_t kOwnRank = 0xFFFF;
 
 /// The address that a line of the trace holds for them: of the first piece; 0 without one.
 std::uint64_t base_of(std::span<const ptx::AsyncOperation> operations);

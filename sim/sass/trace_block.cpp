@@ -7,7 +7,8 @@
 
 #include "isa/common/error.h"
 #include "sim/sass/address_spaces.h"
-#include "sim/sass/arrivals.h"
+#include "sim/sass/copy_text.h"
+#include "workloads/sass_traces/arrivals.h"
 
 namespace heddle::sass {
 
@@ -235,6 +236,10 @@ void TraceBlock::start_copy(const TraceWarp& warp, const TraceRow& row) {
         ptx::AsyncOperation& operation = started_.back();
         operation.warp = static_cast<std::uint16_t>(warp.index());
         for (ptx::AsyncOperation::Piece& piece : operation.pieces) piece.address += base;
+        for (ptx::AsyncOperation::Signal& signal : operation.signals)
+            if (signal.rank == kOwnRank) signal.rank = static_cast<std::uint16_t>(rank_);
+        if (operation.kind == ptx::AsyncOperation::Kind::bulk_load && operation.destinations == 0)
+            operation.destinations = static_cast<std::uint16_t>(1u << rank_);
     }
 }
 

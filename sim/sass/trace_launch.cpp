@@ -8,6 +8,7 @@
 #include "models/gpu/instruction_fetch.h"
 #include "sim/sass/copy_text.h"
 #include "sim/sass/trace_block.h"
+#include "workloads/sass_traces/values.h"
 
 namespace heddle::sass {
 namespace {
@@ -30,6 +31,7 @@ TraceLaunch::TraceLaunch(TraceReader reader, std::string path, std::optional<ptx
     launch_.cluster = extent(reader_.header().cluster);
     launch_.dynamic_shared_bytes = reader_.header().shared_bytes;
     launch_.mode = ptx::Mode::timing;
+    says_groups_ = reader_.header().tracer_version >= kFirstVersionWithValues;
     read_block();  // mostly all of the code
 }
 
@@ -98,6 +100,9 @@ void TraceLaunch::read_block() {
                         std::to_string(number),
                     {path_, 0, "-grid dim"}, "the file is cut off, or the kernel was recorded in part");
     const bool grew = table_.extend(reader_.instructions());
+    for (std::size_t i = described_; i < reader_.copies().size(); ++i)
+        copies_.push_back({operation_of(reader_.copies()[i])});
+    described_ = reader_.copies().size();
     const Dimensions& at = block->position;
     const std::uint64_t index =
         launch_.cluster.count() == 1 ? number : (std::uint64_t{at.z} * grid.y + at.y) * grid.x + at.x;
@@ -129,6 +134,7 @@ PackedBlock TraceLaunch::pack(const ThreadBlock& block) {
 void TraceLaunch::pack_warp(const WarpTrace& warp, unsigned index, PackedBlock& block) {
     PackedWarp& packed = block.warps[index];
     const auto ends_group = [&](std::size_t step) {
+        if (says_groups_) return reader_.instructions()[warp.steps[step].instruction].ends_group;
         for (++step; step < warp.steps.size(); ++step) {
             const Behaviour next = table_[table_.row_of(warp.steps[step].instruction)].machine.behaviour;
             if (next == Behaviour::warpgroup) return true;

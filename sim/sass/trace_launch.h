@@ -53,7 +53,7 @@ class TraceLaunch final : public models::gpu::LaunchSource {
 
     const KernelHeader& header() const { return reader_.header(); }
     const TraceTable& table() const { return table_; }
-    /// KernelHeader::copies, read.
+    /// KernelHeader::copies, read, or those that the reader found.
     const std::vector<std::vector<ptx::AsyncOperation>>& copies() const { return copies_; }
     /// Number `index` of the grid; of a grid without clusters that is its number in the file. Reads on as far
     /// as needed.
@@ -87,6 +87,8 @@ class TraceLaunch final : public models::gpu::LaunchSource {
     const std::string path_;
     TraceTable table_;
     std::vector<std::vector<ptx::AsyncOperation>> copies_;
+    std::size_t described_ = 0;  // of the reader's copies, those among copies_
+    bool says_groups_ = false;   // products of warpgroups say whether they end a group
     ptx::LaunchContext launch_;
     std::map<std::uint64_t, PackedBlock> waiting_;  // read, not started
     std::map<ptx::Cluster*, std::unique_ptr<ClusterRendezvous>> clusters_;

@@ -11,7 +11,7 @@
 
 #include "isa/common/error.h"
 #include "isa/ptx/inspection.h"
-#include "sim/sass/arrivals.h"
+#include "workloads/sass_traces/arrivals.h"
 #include "sim/sass/copy_text.h"
 #include "sim/sass/recorded_windows.h"
 

@@ -45,6 +45,15 @@ bool may_be_global(ptx::StateSpace space) {
     return space == ptx::StateSpace::global || space == ptx::StateSpace::generic;
 }
 
+/// The pages of a copy that is described.
+void touch_copy(const TraceReader& reader, const WarpTrace& warp, const Step& step, RecentPages& pages) {
+    const Instruction& instruction = reader.instructions()[step.instruction];
+    const auto number = static_cast<std::uint64_t>(instruction.immediate);
+    if (instruction.bytes_per_lane == 0 || number >= reader.copies().size()) return;
+    for (const std::uint64_t offset : reader.copies()[number].offsets)
+        pages.touch(global_place(warp.addresses[step.addresses] + offset) / RecentPages::kBytes);
+}
+
 }  // namespace
 
 TraceScan scan(TraceReader& reader, const std::optional<ptx::Operation>& unknown_as, std::uint64_t l2_bytes) {
@@ -59,6 +68,7 @@ TraceScan scan(TraceReader& reader, const std::optional<ptx::Operation>& unknown
             for (const Step& step : warp.steps) {
                 const TraceRow& row = table[table.row_of(step.instruction)];
                 if (table.is_unknown(step.instruction)) ++result.unknown[row.opcode];
+                if (row.machine.info.bulk_copy && step.lanes != 0) touch_copy(reader, warp, step, pages);
                 if (row.machine.bytes_per_lane == 0 || step.lanes == 0 ||
                     reader.instructions()[step.instruction].bytes_per_lane == 0 ||
                     !may_be_global(row.machine.info.space))

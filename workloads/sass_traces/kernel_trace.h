@@ -27,7 +27,8 @@ struct KernelHeader {
     unsigned tracer_version = 0;
     bool line_numbers = false;  ///< instruction lines begin with a line of the source
     Dimensions cluster;         ///< in thread blocks; Heddle's own key, which other readers pass over
-    /// Heddle's own too: the trace says of mbarriers and bulk copies what they need to be performed again.
+    /// The trace says of mbarriers and bulk copies what they need to be performed again: tracer version 6,
+    /// Heddle's own.
     bool complete = false;
     /// "program counter written / read": identifiers of the scoreboard, where the trace says them.
     std::vector<std::string> registers_of;
@@ -45,9 +46,27 @@ struct Instruction {
     bool writes = false;
     std::uint8_t destination = kZeroRegister;
     std::uint8_t source_count = 0;
-    std::array<std::uint8_t, 4> sources{};
+    static constexpr unsigned kMostSources = 5;
+    std::array<std::uint8_t, kMostSources> sources{};
     std::uint8_t bytes_per_lane = 0;  ///< of its memory access; 0: none
-    std::int64_t immediate = 0;       ///< its last word: the first immediate operand, 0 when there is none
+    /// The first immediate operand, 0 when there is none; of a bulk copy that is described its number, of an
+    /// mbarrier what arrivals.h says, of a barrier its number.
+    std::int64_t immediate = 0;
+    bool ends_group = false;  ///< of products of a warpgroup, where the trace says it
+};
+
+/// What the copy engine moves, where the trace says it: offsets from the address that the instruction's step
+/// has.
+struct BulkCopy {
+    enum class Kind : std::uint8_t { load, store, reduction, prefetch };
+    Kind kind = Kind::load;
+    std::uint32_t barrier = 0;  ///< in shared memory: learns of its end
+    std::uint16_t ranks =
+        0;  ///< thread blocks of the cluster that receive it, a bit for each; 0: the own one
+    std::uint32_t bytes = 0;  ///< that the barrier is told of
+    std::uint32_t piece_bytes = 0;
+    std::vector<std::uint64_t> offsets;  ///< of the pieces in global memory
+    bool operator==(const BulkCopy&) const = default;
 };
 
 /// One instruction performed by one warp.

@@ -18,6 +18,7 @@ class LineTokens {
         skip();
     }
     bool more() const { return at_ != end_; }
+    char peek() const { return *at_; }  ///< the next character; there is more()
     std::string_view word(const char* meaning) {
         if (at_ == end_) source_.fail("the line ends before " + std::string(meaning));
         const char* const first = at_;

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "workloads/sass_traces/line_tokens.h"
+#include "workloads/sass_traces/values.h"
 
 namespace heddle::sass {
 namespace {
 
 /// Before this version of the tracer each instruction names its thread block and warp.
 constexpr unsigned kFirstVersionWithoutPlaces = 3;
-constexpr unsigned kMostSources = 4;
 constexpr unsigned kMostWarps = 32;
 constexpr std::size_t kMostInstructions = 1u << 20;
 constexpr std::uint32_t kReserved = 1u << 16;
@@ -33,15 +33,19 @@ std::optional<std::string_view> value_of(std::string_view line, std::string_view
     return trim(line.substr(1));
 }
 
-std::uint8_t read_register(LineTokens& tokens, const LineSource& lines, const char* meaning) {
+/// Uniform registers and predicates, which only some versions write down, count as none.
+std::uint8_t read_register(LineTokens& tokens, const LineSource& lines, const char* meaning, bool all_kinds) {
     const std::string_view word = tokens.word(meaning);
     unsigned number = 0;
     const char* const end = word.data() + word.size();
-    const bool named = word.size() > 1 && word.front() == 'R';
-    const auto [stop, error] = std::from_chars(word.data() + (named ? 1 : 0), end, number);
+    const std::size_t digits = word.find_first_of("0123456789");
+    const std::string_view kind = word.substr(0, std::min(digits, word.size()));
+    const bool other = all_kinds && (kind == "UR" || kind == "P" || kind == "UP");
+    const bool named = digits != std::string_view::npos && (kind == "R" || other);
+    const auto [stop, error] = std::from_chars(word.data() + (named ? kind.size() : 0), end, number);
     if (!named || error != std::errc{} || stop != end || number > kZeroRegister)
         lines.fail("is no register R0 to R255, " + std::string(meaning), std::string(word));
-    return static_cast<std::uint8_t>(number);
+    return other ? kZeroRegister : static_cast<std::uint8_t>(number);
 }
 
 /// Tracers print immediates of all types: what is no integer says nothing here.
@@ -76,6 +80,7 @@ void TraceReader::read_header() {
             if (header_.grid.count() == 0 || header_.block.count() == 0)
                 lines_.fail("the grid or the thread block is empty", "-grid dim, -block dim");
             check_geometry();
+            if (header_.tracer_version >= kFirstVersionWithValues) header_.complete = true;
             return;
         }
         if (line.front() != '-')
@@ -180,7 +185,8 @@ ThreadBlock TraceReader::read_thread_block() {
             if ((seen & bit) != 0)
                 lines_.fail("the warp stands twice in its thread block", std::string(*warp));
             seen |= bit;
-        } else {
+        } else if (!value_of(line, "cluster id") && !value_of(line, "cluster cta") &&
+                   !value_of(line, "cluster rank")) {
             lines_.fail("is neither \"warp = \" nor #END_TB", std::string(line.substr(0, 40)));
         }
     }
@@ -220,22 +226,107 @@ void TraceReader::read_step(std::string_view line, WarpTrace& warp) {
     Step step;
     instruction.program_counter = tokens.number<std::uint32_t>("a program counter", 16);
     step.lanes = tokens.number<std::uint32_t>("a mask of lanes", 16);
+    const bool values = header_.tracer_version >= kFirstVersionWithValues;
     const auto destinations = tokens.number<unsigned>("the number of destinations");
-    if (destinations > 1) lines_.fail("more than one destination", std::to_string(destinations));
-    instruction.writes = destinations == 1;
-    if (instruction.writes) instruction.destination = read_register(tokens, lines_, "the destination");
+    if (destinations > (values ? 2u : 1u))
+        lines_.fail("more than one destination", std::to_string(destinations));
+    for (unsigned i = 0; i < destinations; ++i) {
+        const std::uint8_t destination = read_register(tokens, lines_, "the destination", values);
+        if (instruction.writes && destination == kZeroRegister) continue;
+        instruction.writes = true;
+        instruction.destination = destination;
+    }
     const std::string_view opcode = tokens.word("an opcode");
     const auto sources = tokens.number<unsigned>("the number of sources");
-    if (sources > kMostSources) lines_.fail("more than four sources", std::to_string(sources));
+    if (sources > Instruction::kMostSources) lines_.fail("more than five sources", std::to_string(sources));
     instruction.source_count = static_cast<std::uint8_t>(sources);
-    for (unsigned i = 0; i < sources; ++i) instruction.sources[i] = read_register(tokens, lines_, "a source");
-    instruction.bytes_per_lane = tokens.number<std::uint8_t>("the width of a memory access");
+    for (unsigned i = 0; i < sources; ++i)
+        instruction.sources[i] = read_register(tokens, lines_, "a source", values);
+    if (values && opcode.find("GMMA") != std::string_view::npos)
+        instruction.ends_group = tokens.number<unsigned>("whether a group of products ends") != 0;
     step.addresses = static_cast<std::uint32_t>(warp.addresses.size());
-    if (instruction.bytes_per_lane != 0) read_addresses(tokens, step.lanes, warp.addresses);
-    if (tokens.more()) instruction.immediate = read_immediate(tokens.word("an immediate"));
+    if (values && is_bulk_copy(opcode)) {
+        read_copy(tokens, opcode, instruction, step, warp);
+    } else {
+        instruction.bytes_per_lane = tokens.number<std::uint8_t>("the width of a memory access");
+        if (instruction.bytes_per_lane != 0) read_addresses(tokens, step.lanes, warp.addresses);
+        if (tokens.more()) instruction.immediate = read_immediate(tokens.word("an immediate"));
+    }
+    if (values) {
+        read_end_with_values(tokens, opcode, destinations + sources, instruction, step);
+        if (opcode.substr(0, 5) == "SYNCS")
+            for (std::size_t i = step.addresses; i < warp.addresses.size(); ++i)
+                warp.addresses[i] = barrier_address(opcode, warp.addresses[i], header_.shared_base);
+    }
     step.instruction = find_instruction(instruction, opcode);
     if (tokens.more()) lines_.fail("stands after the end of the instruction", std::string(tokens.word("")));
+    if (is_other_side(instruction, opcode, step, warp)) {
+        warp.addresses.erase(warp.addresses.begin() + warp.steps.back().addresses,
+                             warp.addresses.begin() + step.addresses);
+        return;
+    }
     warp.steps.push_back(step);
+}
+
+// Tracers write a line for each of the two addresses of LDGSTS, that in shared memory first. It was performed
+// once: the second line takes the first one's place.
+bool TraceReader::is_other_side(const Instruction& instruction, std::string_view opcode, const Step& step,
+                                const WarpTrace& warp) const {
+    if (instruction.bytes_per_lane == 0 || opcode.substr(0, 6) != "LDGSTS" || warp.steps.empty())
+        return false;
+    const Step& before = warp.steps.back();
+    if (before.instruction != step.instruction || before.lanes != step.lanes || step.lanes == 0) return false;
+    const std::uint64_t address = warp.addresses[before.addresses];
+    return address <= 0xFFFFFFFF && warp.addresses[step.addresses] > 0xFFFFFFFF;
+}
+
+void TraceReader::read_copy(LineTokens& tokens, std::string_view opcode, Instruction& instruction, Step& step,
+                            WarpTrace& warp) {
+    tokens.number<std::uint32_t>("the width of a memory access");
+    std::uint64_t first = 0;
+    BulkCopy copy = read_bulk_copy(tokens, lines_, opcode, first);
+    if (tokens.more()) tokens.word("an immediate");
+    step.lanes &= 0u - step.lanes;  // it is begun once
+    if (step.lanes != 0 && !copy.offsets.empty()) {
+        instruction.bytes_per_lane = 16;
+        warp.addresses.push_back(first);
+    }
+    std::uint64_t hash = copy.barrier * 31u + copy.bytes;
+    for (const std::uint64_t offset : copy.offsets) hash = hash * 1099511628211u + offset;
+    std::vector<std::uint32_t>& alike = copies_by_hash_[hash];
+    for (const std::uint32_t number : alike) {
+        if (copies_[number] == copy) {
+            instruction.immediate = number;
+            return;
+        }
+    }
+    if (copies_.size() == kMostInstructions)
+        lines_.fail("is one of more than " + std::to_string(kMostInstructions) + " different copies",
+                    std::string(opcode), "is the file damaged?");
+    alike.push_back(static_cast<std::uint32_t>(copies_.size()));
+    instruction.immediate = static_cast<std::int64_t>(copies_.size());
+    copies_.push_back(std::move(copy));
+}
+
+void TraceReader::read_end_with_values(LineTokens& tokens, std::string_view opcode, unsigned registers,
+                                       Instruction& instruction, const Step& step) {
+    bool second = false;
+    if (tokens.more() && tokens.peek() != 'V' && tokens.peek() != 'N')
+        second = read_immediate(tokens.word("an immediate")) != 0;
+    if (!tokens.more()) return;
+    const RegisterValues values = read_values(tokens, lines_, registers, step.lanes);
+    if (opcode.substr(0, 5) == "SYNCS") {
+        // The register behind the address.
+        const unsigned destinations = registers - instruction.source_count;
+        if (values.known && instruction.source_count > 1)
+            instruction.immediate = barrier_immediate(opcode, values.of[destinations + 1]);
+        else if (opcode.find("A1T0") != std::string_view::npos)
+            instruction.immediate = barrier_immediate(opcode, 0);
+    } else if (opcode.substr(0, 3) == "BAR" && values.known && registers > instruction.source_count &&
+               !second) {
+        instruction.immediate =
+            static_cast<std::int64_t>(values.of[0] & 15);  // its number stood in a register
+    }
 }
 
 /// Its position in the table, where it is put when it occurs for the first time.
@@ -245,7 +336,8 @@ std::uint32_t TraceReader::find_instruction(const Instruction& instruction, std:
         return known.program_counter == instruction.program_counter && known.opcode == opcode &&
                known.writes == instruction.writes && known.destination == instruction.destination &&
                known.source_count == instruction.source_count && known.sources == instruction.sources &&
-               known.bytes_per_lane == instruction.bytes_per_lane && known.immediate == instruction.immediate;
+               known.bytes_per_lane == instruction.bytes_per_lane &&
+               known.immediate == instruction.immediate && known.ends_group == instruction.ends_group;
     };
     std::uint32_t index = last_found_ + 1;  // mostly the next one
     if (index < instructions_.size() && is_known(index)) return last_found_ = index;

@@ -8,8 +8,9 @@
 //     n instructions
 //     #END_TB
 // An instruction: [line] PC mask n [destination] OPCODE m [sources] width [mode addresses] [immediate];
-// before tracer version 3 "x y z w" stand in front. PC and mask are hexadecimal; mode 0: an address per lane;
-// 1: base and stride over one run of lanes; 2: base and the difference of each lane to the lane before.
+// before tracer version 3 "x y z w" stand in front; version 6 has more (values.h). PC and mask are
+// hexadecimal; mode 0: an address per lane; 1: base and stride over one run of lanes; 2: base and the
+// difference of each lane to the lane before.
 #pragma once
 
 #include <memory>
@@ -37,6 +38,8 @@ class TraceReader {
     std::optional<ThreadBlock> next();
     /// The instructions that have occurred so far; Step::instruction is a position in it.
     const std::vector<Instruction>& instructions() const { return instructions_; }
+    /// What Instruction::immediate of a bulk copy numbers, in traces of tracer version 6.
+    const std::vector<BulkCopy>& copies() const { return copies_; }
     std::uint64_t thread_blocks() const { return thread_blocks_; }  ///< read so far
     std::uint64_t text_bytes() const { return lines_.bytes(); }     ///< read so far, decompressed
 
@@ -51,6 +54,12 @@ class TraceReader {
     std::uint32_t find_instruction(const Instruction& instruction, std::string_view opcode);
     std::uint32_t add_instruction(const Instruction& instruction, std::string_view opcode);
     void read_addresses(LineTokens& tokens, std::uint32_t lanes, std::vector<std::uint64_t>& addresses);
+    void read_copy(LineTokens& tokens, std::string_view opcode, Instruction& instruction, Step& step,
+                   WarpTrace& warp);
+    void read_end_with_values(LineTokens& tokens, std::string_view opcode, unsigned registers,
+                              Instruction& instruction, const Step& step);
+    bool is_other_side(const Instruction& instruction, std::string_view opcode, const Step& step,
+                       const WarpTrace& warp) const;
     Dimensions read_dimensions(std::string_view text, const char* key) const;
 
     LineSource lines_;
@@ -58,6 +67,8 @@ class TraceReader {
     std::vector<Instruction> instructions_;
     std::unordered_map<std::uint32_t, std::uint32_t> by_program_counter_;  // the first of each
     std::vector<std::uint32_t> others_;  // by instruction: the next one at the same program counter
+    std::vector<BulkCopy> copies_;
+    std::unordered_map<std::uint64_t, std::vector<std::uint32_t>> copies_by_hash_;
     std::uint32_t last_found_ = 0;
     std::uint64_t thread_blocks_ = 0;
     bool header_read_ = false;

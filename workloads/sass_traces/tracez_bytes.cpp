@@ -34,6 +34,7 @@ class TracezBytes : public ByteSource {
         at(index_);
         blocks_ = number<std::uint32_t>("the number of thread blocks");
         index_ += sizeof(std::uint32_t);
+        add_cluster();
     }
 
     std::size_t read(char* to, std::size_t capacity) override {
@@ -76,6 +77,32 @@ class TracezBytes : public ByteSource {
         if (dictionary > kLargestDictionary || dictionary > size_) damaged("the dictionary");
         dictionary_.resize(dictionary);
         bytes(dictionary_.data(), dictionary, "the dictionary");
+    }
+
+    // The index has the place of every thread block in its cluster, the header nothing of clusters.
+    void add_cluster() {
+        constexpr std::uint32_t kMostBlocks = 4096;
+        constexpr std::size_t kPlaceInCluster = 6;
+        if (text_.find("-cluster dim") != std::string::npos) return;
+        std::array<std::uint32_t, 3> extent{1, 1, 1};
+        std::uint64_t place = index_;
+        for (std::uint32_t block = 0; block < std::min(blocks_, kMostBlocks); ++block) {
+            at(place);
+            std::array<std::uint32_t, 11> words{};
+            bytes(words.data(), sizeof(words), "a thread block of the index");
+            place += sizeof(words);
+            for (std::size_t d = 0; d < 3; ++d)
+                extent[d] = std::max(extent[d], std::min(words[kPlaceInCluster + d], 15u) + 1);
+            for (std::uint32_t warp = 0; warp < words.back(); ++warp) {
+                at(place + sizeof(std::uint32_t));
+                const auto chunks = number<std::uint32_t>("a warp of the index");
+                place += 2 * sizeof(std::uint32_t) + sizeof(std::uint64_t) +
+                         std::uint64_t{chunks} * sizeof(std::uint32_t);
+            }
+        }
+        if (extent[0] * extent[1] * extent[2] == 1) return;
+        text_ = "-cluster dim = (" + std::to_string(extent[0]) + "," + std::to_string(extent[1]) + "," +
+                std::to_string(extent[2]) + ")\n" + text_;
     }
 
     // The next piece of the text: of a thread block, of a warp, or a chunk.

@@ -108,6 +108,52 @@ TEST_CASE("Old versions name the place of every instruction, and lines of the so
     CHECK(reader.instructions()[0].program_counter == 0x10);
 }
 
+TEST_CASE("Version 6: uniform registers, values, groups of products, what the copy engine moves") {
+    TraceReader reader = reader_of(
+        header("-accelsim tracer version = 6\n-enable lineinfo = 0\n") +
+        "#BEGIN_TB\nthread block = 1,0,0\ncluster id = 0,0,0\ncluster cta = 1,0,0\ncluster rank = 1\nwarp = "
+        "1\ninsts = 8\n"
+        "0000 ffffffff 1 UR4 S2UR 0 0 0 0 NoVal\n"
+        "0010 0000000f 1 R2 IMAD 3 R4 UR5 R6 0 7 0 Val 1 2a 1 1 1 2 1 3\n"
+        "0020 ffffffff 1 R24 HGMMA.64x64x16.F32 2 UR4 R24 1 0 0 0 NoVal\n"
+        "0030 00000001 0 SYNCS.EXCH.64 2 UR4 UR6 8 1 0x408 0 0 0 Val 1 408 1 7ffff800001ffff8\n"
+        "0040 00000002 0 SYNCS.ARRIVE.TRANS64.RED.A1T0 2 R2 R255 8 1 0x3000408 0 0 0 Val 1 3000408 1 0\n"
+        "0050 ffffffff 1 P0 SYNCS.PHASECHK.TRANS64.TRYWAIT 2 R2 R3 8 1 0x408 0 0 0 Val 1 0 1 408 1 80000000\n"
+        "0060 ffffffff 0 UTMALDG.2D.MULTICAST 2 UR8 UR4 128 408 1 5 400 100 3 3 7f0000001000 7f0000003000 "
+        "7f0000004000 0 0 "
+        "NoVal\n"
+        "0070 ffffffff 1 R9 BAR.ARV 0 0 128 0 Val 1 3\n"
+        "#END_TB\n");
+    CHECK(reader.header().complete);
+    const auto block = reader.next();
+    REQUIRE(block);
+    const WarpTrace& warp = block->warps[0];
+    REQUIRE(warp.steps.size() == 8);
+    const auto instruction = [&](std::size_t i) { return reader.instructions()[warp.steps[i].instruction]; };
+    CHECK(instruction(0).destination == kZeroRegister);
+    CHECK(instruction(1).destination == 2);
+    CHECK(instruction(1).sources[1] == kZeroRegister);
+    CHECK(instruction(1).sources[2] == 6);
+    CHECK(instruction(1).immediate == 7);
+    CHECK(instruction(2).ends_group);
+    CHECK(instruction(3).immediate == 4);  // arrivals: 2^20 less what is kept
+    CHECK(warp.addresses[warp.steps[3].addresses] == 0x00007fb139000408);
+    CHECK(instruction(4).immediate == 1);  // one arrival, no transactions
+    CHECK(warp.addresses[warp.steps[4].addresses] == 0x00007fb139000408 + (4ull << 24));  // in thread block 3
+    CHECK(instruction(5).immediate == 1);
+    CHECK(warp.steps[6].lanes == 1);
+    CHECK(warp.addresses[warp.steps[6].addresses] == 0x7f0000001000);
+    REQUIRE(reader.copies().size() == 1);
+    const BulkCopy& copy = reader.copies()[static_cast<std::size_t>(instruction(6).immediate)];
+    CHECK(copy.kind == BulkCopy::Kind::load);
+    CHECK(copy.barrier == 0x408);
+    CHECK(copy.ranks == 5);
+    CHECK(copy.bytes == 400);
+    CHECK(copy.piece_bytes == 100);
+    CHECK(copy.offsets == std::vector<std::uint64_t>{0, 0x2000, 0x3000});
+    CHECK(instruction(7).immediate == 3);
+}
+
 TEST_CASE("Functions that are called have program counters of their own") {
     TraceReader reader =
         reader_of(header() + one_warp("0000 f 1 R1 MOV 0 0 0\n0000 f 1 R1 FADD 0 0 0\n0000 f 1 R1 MOV 0 0 0\n"

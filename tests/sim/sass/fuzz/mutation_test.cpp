@@ -48,7 +48,19 @@ std::vector<std::string> samples() {
         const std::string warps = warp(0, instructions) + warp(1, instructions);
         return header(geometry) + block(0, warps) + block(1, warps);
     };
-    return {both(plain, code), both(hopper, producer)};
+    // The tracer's version 6: values of registers, what the copy engine moves.
+    std::string values =
+        both({2, 64, 2048, 64, 90, ""},
+             {all + "0 SYNCS.EXCH.64 2 UR4 UR6 8 1 0x40 0 0 0 Val 1 40 1 7ffff800001ffffe",
+              "00000001 0 SYNCS.ARRIVE.TRANS64 2 R2 R3 8 1 0x40 0 0 0 Val 1 40 1 200",
+              "00000001 0 UTMALDG.2D 2 UR8 UR4 128 40 0 512 0 4 7f0000001000 4 8192 8192 8192 0 0 NoVal",
+              all + "1 P0 SYNCS.PHASECHK.TRANS64.TRYWAIT 2 R2 R3 8 1 0x40 0 0 0 Val 1 0 1 40 1 0",
+              all + "1 R24 HGMMA.64x64x16.F32 2 UR4 R24 1 0 0 0 NoVal",
+              "00000001 0 UTMASTG.2D 2 UR8 UR4 128 0 0 256 0 3 2 7f0000001000 7f0000002000 0 0 NoVal",
+              all + "0 BAR.SYNC 0 0 0 0 NoVal", all + "0 EXIT 0 0 0 0 NoVal"});
+    const std::string key = "tracer version = ";
+    values[values.find(key) + key.size()] = '6';
+    return {both(plain, code), both(hopper, producer), values};
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What an instruction does to an mbarrier, in the immediate of its line: Heddle's own use of that field.
+// What an instruction does to an mbarrier, as an immediate: traces that Heddle writes have it there, for
+// those with values of registers it follows from them.
 #pragma once
 
 #include <cstdint>
