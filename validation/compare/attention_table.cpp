@@ -119,7 +119,7 @@ class Program {
         kernels::AttentionWgmmaSpec spec = kernels::attention_wgmma_choice(
             kernels::ElementType::bf16, s_.head_dim, true, problem, target_.l2_bytes);
         spec.longest_first = longest_first;
-        spec.paged = true;
+        spec.paged = spec.store_words = true;
         const kernels::AttentionWgmmaLaunch launch =
             kernels::attention_wgmma_launch(spec, problem, target_.sm_count);
         add_launch(kernels::generate_attention_wgmma(spec), launch.grid, launch.arguments);

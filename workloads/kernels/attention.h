@@ -23,7 +23,8 @@ struct AttentionSpec {
     unsigned warps = 4;      ///< block_m / warps is 16 or 32
     /// Queries are a multiple of block_m and keys of block_n: no checks of the edges.
     bool full_blocks = false;
-    bool dropout = false;  ///< of weights; see add_dropout_arguments() (attention_softmax.h)
+    bool dropout = false;         ///< of weights; see add_dropout_arguments() (attention_softmax.h)
+    bool narrow_dropout = false;  ///< as narrow_dropout() says
 };
 
 /// Parameters, in order:
@@ -49,6 +50,7 @@ struct AttentionGradSpec {
     unsigned stages = 2;    ///< buffers for queries and dO: 2 loads the next block early
     bool full_blocks = false;  ///< queries are a multiple of 64 and keys of block_n
     bool dropout = false;      ///< the same weights as in the forward kernel
+    bool narrow_dropout = false;
 };
 
 /// delta[batch, head, query] = sum over head_dim of o * d_o, f32. Parameters: delta, o, d_o (pointers);

@@ -45,7 +45,8 @@ class AttentionForward {
           w_("attention_forward_" + name_of(spec.type) + "_d" + std::to_string(d_) + "_" +
                  std::to_string(spec.block_m) + "x" + std::to_string(spec.block_n) + "_w" +
                  std::to_string(spec.warps) + (spec.causal ? "_causal" : "") +
-                 (spec.dropout ? "_dropout" : "") + (spec.full_blocks ? "_full" : ""),
+                 (spec.dropout ? spec.narrow_dropout ? "_dropout32" : "_dropout" : "") +
+                 (spec.full_blocks ? "_full" : ""),
              spec.compute_capability, 80, "cp.async and mma.sync m16n8k16") {}
 
     GeneratedKernel write() {
@@ -63,7 +64,6 @@ class AttentionForward {
         wait();
         copy_next_keys();
         softmax_->update(scores_, output_);
-        drop();
         multiply_by_values();
         w_.op("add.s32", keys_left_, keys_left_, spec_.block_n);
         w_.op("sub.s64", v_pointer_, v_pointer_, v_step_);
@@ -105,7 +105,7 @@ class AttentionForward {
         const Reg q_batch = w_.b64_parameter("q_batch"), k_batch = w_.b64_parameter("k_batch");
         const Reg v_batch = w_.b64_parameter("v_batch"), o_batch = w_.b64_parameter("o_batch");
         softmax_.emplace(w_);
-        if (spec_.dropout) dropout_.emplace(w_);
+        if (spec_.dropout) dropout_.emplace(w_, spec_.narrow_dropout);
 
         const Reg tid = w_.tid();
         lane_ = w_.make_b32("and.b32", tid, 31);
@@ -227,18 +227,18 @@ class AttentionForward {
         w_.place(skip);
     }
 
-    void drop() {
-        if (!dropout_) return;
+    void drop(std::vector<std::vector<std::vector<Reg>>>& weights) {
         // Eight numbers of the generator for 32 keys, two of them this thread's.
         const Reg first = w_.make_b32("add.u32", w_.make_b32("shr.u32", first_key_, 2), pair_column_);
         const Reg column = w_.make_b64("cvt.u64.u32", first);
         std::vector<Reg> elements;
         for (const Reg& row : weights_of_row_) elements.push_back(w_.make_b64("add.s64", row, column));
-        softmax_->drop(scores_, *dropout_, elements);
+        softmax_->drop(weights, *dropout_, elements);
     }
 
     void multiply_by_values() {
-        const auto probabilities = pack_accumulators(w_, spec_.type, scores_);
+        auto probabilities = pack_accumulators(w_, spec_.type, scores_);
+        if (dropout_) drop(probabilities);
         emit_warp_multiply(
             w_, spec_.type, output_, spec_.block_n / 16,
             [&](unsigned m, unsigned step, std::vector<Reg>& into) { into = probabilities[m][step]; },

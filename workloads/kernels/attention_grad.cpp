@@ -40,7 +40,8 @@ class AttentionGrad {
           ds_offset_(do_offset_ + spec.stages * kBlockM * d_ * 2),
           w_("attention_grad_" + name_of(spec.type) + "_d" + std::to_string(d_) + "_" +
                  std::to_string(spec.block_n) + "_stages" + std::to_string(spec.stages) +
-                 (spec.causal ? "_causal" : "") + (spec.dropout ? "_dropout" : "") +
+                 (spec.causal ? "_causal" : "") +
+                 (spec.dropout ? spec.narrow_dropout ? "_dropout32" : "_dropout" : "") +
                  (spec.full_blocks ? "_full" : ""),
              spec.compute_capability, 80, "cp.async and mma.sync m16n8k16") {}
 
@@ -111,7 +112,7 @@ class AttentionGrad {
         const Reg dk_batch = w_.b64_parameter("dk_batch"), dv_batch = w_.b64_parameter("dv_batch");
         scale_ = w_.f32_parameter("scale");
         scale_log2_ = w_.make_f32("mul.rn.f32", scale_, f32_immediate(kLog2E));
-        if (spec_.dropout) dropout_.emplace(w_);
+        if (spec_.dropout) dropout_.emplace(w_, spec_.narrow_dropout);
 
         const Reg tid = w_.tid();
         lane_ = w_.make_b32("and.b32", tid, 31);
@@ -149,7 +150,12 @@ class AttentionGrad {
             const Reg first = w_.make_b32("add.u32", w_.make_b32("add.u32", block, half), pair);
             weight_ = w_.make_b64("mad.lo.u64", column, w_.make_b64("cvt.u64.u32", row_elements_),
                                   w_.make_b64("cvt.u64.u32", first));
-            odd_key_ = w_.make_b32("shl.b32", w_.make_b32("and.b32", group_, 1), 3);
+            const Reg odd = w_.make_b32("and.b32", group_, 1);
+            odd_key_ = w_.make_b32("shl.b32", odd, 3);
+            is_odd_ = w_.make_predicate("setp.ne.u32", odd, 0);
+            // The lane of the key beside this one needs the same numbers: each makes those of one query of
+            // two.
+            weight_ = w_.make_b64("mad.wide.u32", row_elements_, odd, weight_);
         }
         lse_ = w_.make_b64("add.s64", lse_, column_bytes);
         delta_ = w_.make_b64("add.s64", delta_, column_bytes);
@@ -329,10 +335,11 @@ class AttentionGrad {
         }
         const auto delta = load_per_query(delta_);
         multiply_rows(gradients_, v_offset_, do_tile(stage));
-        const auto probabilities = dropout_ ? drop() : pack_accumulators(w_, spec_.type, scores_);
+        const auto probabilities = dropout_ ? drop(delta) : pack_accumulators(w_, spec_.type, scores_);
         for (unsigned j = 0; j < kBlockM / 8; ++j) {
             const std::vector<Reg>& block = gradients_[0][j];
-            for (unsigned e = 0; e < 4; ++e) w_.op("sub.rn.f32", block[e], block[e], delta[j][e % 2]);
+            for (unsigned e = 0; e < 4 && !dropout_; ++e)
+                w_.op("sub.rn.f32", block[e], block[e], delta[j][e % 2]);
             for (unsigned e = 0; e < 4; ++e) w_.op("mul.rn.f32", block[e], block[e], scores_[0][j][e]);
         }
         const auto packed = pack_accumulators(w_, spec_.type, gradients_);
@@ -349,22 +356,25 @@ class AttentionGrad {
         add_to_dq();
     }
 
-    /// The weights that were kept, packed; gradients of weights that were not become 0, the others are
-    /// scaled.
-    std::vector<std::vector<std::vector<Reg>>> drop() {
+    /// The weights that were kept, packed. Gradients of weights that were not become 0, the others are
+    /// scaled; delta is subtracted.
+    std::vector<std::vector<std::vector<Reg>>> drop(const std::vector<std::vector<Reg>>& delta) {
         AccumulatorTile weights = make_accumulators(w_, 1, kBlockM / 8, false);
         for (unsigned j = 0; j < kBlockM / 8; ++j) {
+            const Reg element = w_.make_b64("mad.wide.u32", row_elements_, j * 8, weight_);
+            const Reg own = dropout_->bits(dropout_->start(element), 0);
+            const Reg other = w_.make_b32("shfl.sync.bfly.b32", own, 4, 31, "0xffffffff");
             for (unsigned e = 0; e < 2; ++e) {
-                const Reg element = w_.make_b64("mad.wide.u32", row_elements_, j * 8 + e, weight_);
-                const Reg bits =
-                    w_.make_b32("shr.u32", dropout_->bits(dropout_->start(element), 0), odd_key_);
+                const Reg number =
+                    w_.make_b32("selp.b32", e == 0 ? other : own, e == 0 ? own : other, is_odd_);
+                const Reg bits = w_.make_b32("shr.u32", number, odd_key_);
                 for (unsigned r = 0; r < 2; ++r) {
                     const unsigned at = r * 2 + e;
                     const Reg kept = dropout_->kept(bits, r * 2);
                     w_.op("selp.f32", weights[0][j][at], scores_[0][j][at], f32_immediate(0), kept);
                     const Reg& gradient = gradients_[0][j][at];
                     const Reg scale = w_.make_f32("selp.f32", dropout_->scale(), f32_immediate(0), kept);
-                    w_.op("mul.rn.f32", gradient, gradient, scale);
+                    w_.op("fma.rn.f32", gradient, gradient, scale, w_.make_f32("neg.f32", delta[j][e]));
                 }
             }
         }
@@ -432,6 +442,7 @@ class AttentionGrad {
         first_key_, first_query_, batch_, offset_, keys_left_, group_, pair_column_, dq_local_row_, shared_,
         ds_write_, weight_, row_elements_, odd_key_;
     std::optional<AttentionDropout> dropout_;
+    Reg is_odd_;
     Reg k_pointer_, v_pointer_, q_pointer_, do_pointer_, k_pass_, v_pass_, q_pass_, do_pass_, q_step_,
         do_step_;
     std::optional<TileCopier> copier_;

@@ -29,17 +29,23 @@ Reg emit_mixed(PtxWriter& w, Reg x) {
 
 }  // namespace
 
-AttentionDropout::AttentionDropout(PtxWriter& w)
+AttentionDropout::AttentionDropout(PtxWriter& w, bool narrow)
     : w_(w),
+      narrow_(narrow),
       key_(w.b32_parameter("dropout_key")),
       threshold_(w.b32_parameter("dropout_threshold")),
-      scale_(w.f32_parameter("dropout_scale")) {}
+      scale_(w.f32_parameter("dropout_scale")),
+      threshold_pair_(w.make_b32("mul.lo.u32", w.make_b32("shr.u32", threshold_, 24), 0x10001)) {}
 
 AttentionDropout::Start AttentionDropout::start(const Reg& element) {
     Start start;
     start.low = w_.b32();
     const Reg high = w_.b32();
     w_.op("mov.b64", vector_of({start.low, high}), element);
+    if (narrow_) {
+        start.key = start.next_key = key_;
+        return start;
+    }
     start.key = w_.make_b32("mad.lo.u32", high, kHighFactor, key_);
     start.next_key = w_.make_b32("add.u32", start.key, kHighFactor);
     return start;
@@ -49,8 +55,10 @@ Reg AttentionDropout::bits(const Start& start, unsigned offset) {
     Reg low = start.low, key = start.key;
     if (offset != 0) {
         low = w_.make_b32("add.u32", start.low, offset);
-        const Reg carries = w_.make_predicate("setp.lt.u32", low, start.low);
-        key = w_.make_b32("selp.b32", start.next_key, start.key, carries);
+        if (!narrow_) {
+            const Reg carries = w_.make_predicate("setp.lt.u32", low, start.low);
+            key = w_.make_b32("selp.b32", start.next_key, start.key, carries);
+        }
     }
     return emit_mixed(w_, w_.make_b32("add.u32", emit_mixed(w_, low), key));
 }
@@ -61,8 +69,19 @@ Reg AttentionDropout::kept(const Reg& bits, unsigned byte) {
     return w_.make_predicate("setp.ge.u32", value, threshold_);
 }
 
+Reg AttentionDropout::keep_pair(const Reg& pair, const Reg& bits, unsigned byte) {
+    // Bytes are small numbers of f16, which one instruction compares two by two, as FlashAttention-2 does.
+    const Reg two = w_.make_b32("prmt.b32", bits, 0, byte == 0 ? "0x4140" : "0x4342");
+    const Reg mask = w_.make_b32("set.ge.u32.f16x2", two, threshold_pair_);
+    return w_.make_b32("and.b32", pair, mask);
+}
+
 Reg AttentionDropout::row_elements(const Reg& keys) {
     return w_.make_b32("and.b32", w_.make_b32("shr.u32", w_.make_b32("add.u32", keys, 31), 2), -8);
+}
+
+bool narrow_dropout(std::uint64_t rows, std::uint64_t keys) {
+    return rows * (8 * ((keys + 31) / 32)) <= std::uint64_t{1} << 32;
 }
 
 void add_dropout_arguments(std::vector<KernelArgument>& arguments, double probability, std::uint64_t stream) {
@@ -157,17 +176,16 @@ void OnlineSoftmax::update(AccumulatorTile& scores, AccumulatorTile& output) {
     }
 }
 
-void OnlineSoftmax::drop(AccumulatorTile& weights, AttentionDropout& dropout,
+void OnlineSoftmax::drop(std::vector<std::vector<std::vector<Reg>>>& weights, AttentionDropout& dropout,
                          const std::vector<Reg>& elements) {
     std::vector<AttentionDropout::Start> starts;
     for (const Reg& element : elements) starts.push_back(dropout.start(element));
-    const auto blocks = static_cast<unsigned>(weights[0].size());
-    for (unsigned pair = 0; pair < blocks / 2; ++pair) {  // of blocks of 8 keys
+    for (unsigned pair = 0; pair < weights[0].size(); ++pair) {  // of blocks of 8 keys
         for (unsigned r = 0; r < rows(); ++r) {
             const Reg bits = dropout.bits(starts[r], pair / 2 * 8 + pair % 2);
-            for (unsigned byte = 0; byte < 4; ++byte) {
-                const Reg& weight = weights[r / 2][pair * 2 + byte / 2][r % 2 * 2 + byte % 2];
-                w_.op("selp.f32", weight, weight, f32_immediate(0), dropout.kept(bits, byte));
+            for (unsigned block = 0; block < 2; ++block) {
+                Reg& two = weights[r / 2][pair][block * 2 + r % 2];
+                two = dropout.keep_pair(two, bits, block * 2);
             }
         }
     }

@@ -9,8 +9,9 @@ namespace heddle::kernels {
 /// Which weights dropout keeps: see expression::WeightDropout. Integer arithmetic, the same on every device.
 class AttentionDropout {
   public:
-    /// Declares the parameters dropout_key, dropout_threshold (u32) and dropout_scale (f32).
-    explicit AttentionDropout(PtxWriter& w);
+    /// Declares the parameters dropout_key, dropout_threshold (u32) and dropout_scale (f32). `narrow`: all
+    /// elements of the generator that the kernel asks for are below 2^32.
+    AttentionDropout(PtxWriter& w, bool narrow);
 
     /// Numbers of the generator from a 64-bit element onwards.
     struct Start {
@@ -21,14 +22,19 @@ class AttentionDropout {
     Reg bits(const Start& start, unsigned offset);
     /// Predicate: the weight with this byte of the bits is kept.
     Reg kept(const Reg& bits, unsigned byte);
+    /// `pair`: two 16-bit weights, those of bytes `byte` and `byte` + 1; what is not kept becomes 0.
+    Reg keep_pair(const Reg& pair, const Reg& bits, unsigned byte);
     const Reg& scale() const { return scale_; }  ///< f32, 1 / (1 - probability)
     /// Elements per row of weights (b32).
     Reg row_elements(const Reg& keys);
 
   private:
     PtxWriter& w_;
-    Reg key_, threshold_, scale_;
+    bool narrow_;
+    Reg key_, threshold_, scale_, threshold_pair_;
 };
+/// Whether all elements of the generator for so many weights are below 2^32.
+bool narrow_dropout(std::uint64_t rows, std::uint64_t keys);
 /// Throws heddle::Error for a probability outside of [0, 1).
 void add_dropout_arguments(std::vector<KernelArgument>& arguments, double probability, std::uint64_t stream);
 
@@ -47,9 +53,10 @@ class OnlineSoftmax {
     void hide(const AccumulatorTile& scores, const std::vector<Reg>& limits, const Reg& column);
     /// Maxima and sums go on; scores become weights; `output`, made of earlier blocks, is rescaled.
     void update(AccumulatorTile& scores, AccumulatorTile& output);
-    /// Sets weights to 0 that dropout does not keep. `elements` (b64): of the generator, for each row, of the
-    /// thread's first weight.
-    void drop(AccumulatorTile& weights, AttentionDropout& dropout, const std::vector<Reg>& elements);
+    /// Sets weights to 0 that dropout does not keep. `weights`: from pack_accumulators(). `elements` (b64):
+    /// of the generator, for each row, of the thread's first weight.
+    void drop(std::vector<std::vector<std::vector<Reg>>>& weights, AttentionDropout& dropout,
+              const std::vector<Reg>& elements);
     /// Divides by the sums (and by the part that dropout keeps).
     void normalise(AccumulatorTile& output, const AttentionDropout* dropout);
     /// Log-sum-exp of a row; +infinity when it saw no key. After normalise().

@@ -59,7 +59,8 @@ class Writer {
                  std::to_string(spec.block_n) + "_stages" + std::to_string(spec.stages) +
                  (spec.causal ? "_causal" : "") + (spec.take_turns ? "" : "_free") +
                  (spec.longest_first ? "_longest" : "") + (spec.paged ? "_paged" : "") +
-                 (spec.dropout ? "_dropout" : ""),
+                 (spec.store_words ? "_words" : "") +
+                 (spec.dropout ? spec.narrow_dropout ? "_dropout32" : "_dropout" : ""),
              spec.compute_capability, 90, "wgmma") {}
 
     GeneratedKernel write() {
@@ -102,7 +103,7 @@ class Writer {
         inner_ = w_.divider_parameter("inner");
         ratio_ = w_.divider_parameter("heads_per_kv_head");
         softmax_.emplace(w_);
-        if (spec_.dropout) dropout_.emplace(w_);
+        if (spec_.dropout) dropout_.emplace(w_, spec_.narrow_dropout);
         const Reg tid = w_.tid();
         group_ = w_.divide_by(tid, kGroupThreads);
         thread_ = w_.make_b32("and.b32", tid, kGroupThreads - 1);
@@ -305,8 +306,9 @@ class Writer {
         finish_products();
     }
 
-    void multiply_by_values() {
-        const auto weights = pack_accumulators(w_, spec_.type, scores_);
+    void multiply_by_values(const Reg& first_key) {
+        auto weights = pack_accumulators(w_, spec_.type, scores_);
+        if (dropout_) drop(weights, first_key);
         wait(barrier_, layout_.v_full, parity_);
         w_.op("wgmma.fence.sync.aligned");
         const Reg values = w_.make_b32("mad.lo.u32", stage_, layout_.block_bytes / 16, v_low_);
@@ -379,14 +381,13 @@ class Writer {
         w_.place(skip);
     }
 
-    void drop(const Reg& first_key) {
-        if (!dropout_) return;
+    void drop(std::vector<std::vector<std::vector<Reg>>>& weights, const Reg& first_key) {
         // Eight numbers of the generator for 32 keys, two of them this thread's.
         const Reg first = w_.make_b32("add.u32", w_.make_b32("shr.u32", first_key, 2), pair_column_);
         const Reg column = w_.make_b64("cvt.u64.u32", first);
         std::vector<Reg> elements;
         for (const Reg& row : weights_of_row_) elements.push_back(w_.make_b64("add.s64", row, column));
-        softmax_->drop(scores_, *dropout_, elements);
+        softmax_->drop(weights, *dropout_, elements);
     }
 
     void consume(const std::string& end) {
@@ -418,8 +419,7 @@ class Writer {
         if (spec_.take_turns) w_.op("bar.arrive", other_turn_, kGroups * kGroupThreads);
         mask(first_key);
         softmax_->update(scores_, output_);
-        drop(first_key);
-        multiply_by_values();
+        multiply_by_values(first_key);
         arrive(elected_, barrier_, layout_.empty);
         w_.op("add.u32", first_key, first_key, spec_.block_n);
         w_.op("add.u32", stage_, stage_, 1);
@@ -445,7 +445,24 @@ class Writer {
         const Reg base = w_.make_b64("add.s64", o_, w_.make_b64("shl.b64", elements, 1));
         const Reg first_row =
             w_.make_b32("add.u32", w_.make_b32("mad.lo.u32", group_, kGroupRows, first_query_), warp_row_);
+        if (spec_.store_words) return store_words(base);
         emit_row_store(w_, spec_.type, output_, {lane_, own_, first_row, queries_, base, o_row_});
+    }
+
+    void store_words(const Reg& base) {
+        const std::string done = w_.new_label("stored");
+        for (unsigned r = 0; r < 2; ++r) {
+            w_.jump_if(w_.make_predicate("setp.ge.u32", rows_[r], queries_), done);
+            const Reg element =
+                w_.make_b64("mad.wide.u32", rows_[r], o_row_, w_.make_b64("cvt.u64.u32", pair_column_));
+            const Reg address = w_.make_b64("add.s64", base, w_.make_b64("shl.b64", element, 1));
+            for (unsigned j = 0; j < d_ / 8; ++j) {
+                const std::vector<Reg>& four = output_[0][j];
+                w_.op("st.global.b32", at(address, j * 16),
+                      pack_pair(w_, spec_.type, four[2 * r], four[2 * r + 1]));
+            }
+        }
+        w_.place(done);
     }
 
     const AttentionWgmmaSpec& spec_;
@@ -548,6 +565,8 @@ AttentionWgmmaSpec attention_wgmma_choice(ElementType type, unsigned head_dim, b
     const std::uint64_t bytes = std::uint64_t{4} * p.batch * p.heads * p.keys * head_dim;
     spec.longest_first = causal && bytes <= l2_bytes;
     spec.dropout = p.dropout > 0;
+    spec.narrow_dropout =
+        spec.dropout && narrow_dropout(std::uint64_t{p.batch} * p.heads * p.queries, p.keys);
     return spec;
 }
 

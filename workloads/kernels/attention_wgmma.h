@@ -26,11 +26,15 @@ struct AttentionWgmmaSpec {
     /// work share a head's keys in L2.
     bool longest_first = true;
     bool dropout = false;
+    bool narrow_dropout = false;  ///< as narrow_dropout() of attention_softmax.h says
     /// Keys and values lie in a cache of pages of kAttentionPage tokens: [pages, kv_heads, kAttentionPage,
     /// head_dim]. Each copy of a block is one for each page, whose number is read just before, and a block
     /// always has its whole number of pages: beyond the last one that one is read again (as fmha_v2's
     /// load_paged_kv does). What a page holds after the last key must be finite.
     bool paged = false;
+    /// Results leave in words of 4 bytes, as accumulators lie in registers (fmha_v2's
+    /// Gmem_tile_o_hopper_16bits); else in 16 bytes by way of shared memory.
+    bool store_words = false;
 };
 constexpr unsigned kAttentionWgmmaQueries = 128;  ///< of a tile
 constexpr unsigned kAttentionPage = 64;           ///< tokens

@@ -41,6 +41,9 @@ void check(const ConvolutionSpec& spec) {
             fail("accesses take 1, 2 or 4 elements, or 8 of 16 bits", "");
         if (vector != 1 && !spec.channels_last) fail("wide accesses need channels last", "");
     }
+    if (spec.stages != 2 &&
+        (spec.stages < 2 || spec.stages > 4 || !half || spec.vector_a < 2 || spec.vector_b < 2))
+        fail("3 or 4 stages take 16-bit operands, 2 elements at a time or more", "set stages to 2");
     if (spec.bias && (spec.pass != ConvolutionPass::forward || spec.split_k))
         fail("a bias is added by the forward kernel alone", "");
 }
@@ -51,10 +54,11 @@ std::string name_for(const ConvolutionSpec& spec) {
            "_" + name_of(spec.output) + (spec.channels_last ? "_nhwc" : "_nchw") + std::to_string(spec.axes) +
            "d_" + std::to_string(spec.tile_m) + "x" + std::to_string(spec.tile_n) + "_a" +
            std::to_string(spec.vector_a) + "_b" + std::to_string(spec.vector_b) +
+           (spec.stages == 2 ? "" : "_stages" + std::to_string(spec.stages)) +
            (spec.strided ? "_strided" : "") + (spec.bias ? "_bias" : "") + (spec.split_k ? "_splitk" : "");
 }
 
-/// One operand on its way to shared memory, by way of registers.
+/// One operand on its way to shared memory, by way of registers or by cp.async.
 class Loader {
   public:
     struct Shape {
@@ -112,19 +116,19 @@ class Loader {
 
     void load() {
         values_.clear();
-        Part k;
-        Reg inside;
-        for (unsigned slot = 0; slot < slots_; ++slot) {
-            const Reg& index = ks_[s_.along_k ? 0 : slot];
-            if (!s_.along_k || slot == 0) {
-                inside = w_.make_predicate("setp.lt.u32", index, k_end_);
-                k = k_part_(index);
-            }
-            const auto [address, guard] = locate_(rows_[s_.along_k ? slot : 0], k);
-            const Reg both = guard.empty() ? inside : w_.make_predicate("and.pred", inside, guard);
-            values_.push_back(load_raw(w_, "ld.global.nc", s_.type, s_.vector, address, 0, both));
-        }
-        for (const Reg& index : ks_) w_.op("add.u32", index, index, s_.tile_k);
+        for_each_slot([this](unsigned, const Reg& address, const Reg& guard) {
+            values_.push_back(load_raw(w_, "ld.global.nc", s_.type, s_.vector, address, 0, guard));
+        });
+    }
+
+    /// The same without registers: what lies outside becomes 0.
+    void copy(unsigned stage) {
+        const std::uint32_t offset = s_.shared_offset + stage * stage_bytes();
+        const unsigned bytes = s_.vector * bytes_of(s_.type);
+        for_each_slot([&](unsigned slot, const Reg& address, const Reg& guard) {
+            w_.op(bytes == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global",
+                  at(places_[slot], offset), at(address), bytes, w_.make_b32("selp.b32", bytes, 0, guard));
+        });
     }
 
     void store(unsigned stage) {
@@ -140,6 +144,22 @@ class Loader {
     }
 
   private:
+    /// visit(slot, address, guard) for what this thread has of the next tile of k.
+    void for_each_slot(const std::function<void(unsigned, const Reg&, const Reg&)>& visit) {
+        Part k;
+        Reg inside;
+        for (unsigned slot = 0; slot < slots_; ++slot) {
+            const Reg& index = ks_[s_.along_k ? 0 : slot];
+            if (!s_.along_k || slot == 0) {
+                inside = w_.make_predicate("setp.lt.u32", index, k_end_);
+                k = k_part_(index);
+            }
+            const auto [address, guard] = locate_(rows_[s_.along_k ? slot : 0], k);
+            visit(slot, address, guard.empty() ? inside : w_.make_predicate("and.pred", inside, guard));
+        }
+        for (const Reg& index : ks_) w_.op("add.u32", index, index, s_.tile_k);
+    }
+
     Reg place(const Reg& shared, const Reg& row, const Reg& k) {
         if (!on_tensor_cores(s_.type))
             return w_.make_b32("mad.lo.u32", k, row_bytes(), w_.make_b32("mad.lo.u32", row, 4, shared));
@@ -179,13 +199,16 @@ class Writer {
         parameters();
         positions();
         Loader a = loader(true, 0);
-        Loader b = loader(false, 2 * a.stage_bytes());
-        const std::uint32_t bytes = 2 * (a.stage_bytes() + b.stage_bytes());
+        Loader b = loader(false, spec_.stages * a.stage_bytes());
+        const std::uint32_t bytes = spec_.stages * (a.stage_bytes() + b.stage_bytes());
         shared_ = w_.make_b32("mov.u32", w_.dynamic_shared(bytes));
         a.set_up(shared_, tid_, first_row_, m_, k_begin_, k_end_);
         b.set_up(shared_, tid_, first_column_, n_, k_begin_, k_end_);
         set_up_products(a, b);
-        main_loop(a, b);
+        if (spec_.stages == 2)
+            main_loop(a, b);
+        else
+            ring_loop(a, b);
         store();
         return w_.finish({threads_, 1, 1});
     }
@@ -417,7 +440,7 @@ class Writer {
 
     void multiply(const Loader& a, const Loader& b, unsigned stage) {
         const std::uint32_t a_tile = stage * a.stage_bytes();
-        const std::uint32_t b_tile = 2 * a.stage_bytes() + stage * b.stage_bytes();
+        const std::uint32_t b_tile = spec_.stages * a.stage_bytes() + stage * b.stage_bytes();
         if (tensor_) {
             emit_warp_multiply(
                 w_, spec_.type, sums_, tile_k_ / 16,
@@ -485,6 +508,35 @@ class Writer {
             multiply(a, b, stage);
             w_.jump(done);
             w_.place(next);
+        }
+        w_.jump(loop);
+        w_.place(done);
+    }
+
+    /// A ring of stages that cp.async fills: all but one are under way while one is multiplied.
+    void ring_loop(Loader& a, Loader& b) {
+        const Reg extent = w_.make_b32("sub.u32", k_end_, k_begin_);
+        const Reg tiles = w_.divide_by(w_.make_b32("add.u32", extent, tile_k_ - 1), tile_k_);
+        const Reg left = w_.make_b32("mov.u32", tiles), to_copy = w_.make_b32("mov.u32", tiles);
+        const auto copy_next = [&](unsigned stage) {
+            const std::string none = w_.new_label("no_more_tiles");
+            w_.jump_if(w_.make_predicate("setp.eq.u32", to_copy, 0), none);
+            a.copy(stage);
+            b.copy(stage);
+            w_.op("sub.u32", to_copy, to_copy, 1);
+            w_.place(none);
+            w_.op("cp.async.commit_group");
+        };
+        for (unsigned stage = 0; stage + 1 < spec_.stages; ++stage) copy_next(stage);
+        const std::string loop = w_.new_label("tiles"), done = w_.new_label("multiplied");
+        w_.place(loop);
+        for (unsigned stage = 0; stage < spec_.stages; ++stage) {
+            w_.op("cp.async.wait_group", spec_.stages - 2);
+            w_.cta_barrier();
+            copy_next((stage + spec_.stages - 1) % spec_.stages);
+            multiply(a, b, stage);
+            w_.op("sub.u32", left, left, 1);
+            w_.jump_if(w_.make_predicate("setp.eq.u32", left, 0), done);
         }
         w_.jump(loop);
         w_.place(done);

@@ -46,6 +46,9 @@ struct ConvolutionSpec {
     /// Elements per access of each operand: 1, 2, 4 or 8 (f32: 1, 2 or 4); must divide the channels (and
     /// filters) that follow one another in memory. More than 1 with channels last only.
     unsigned vector_a = 1, vector_b = 1;
+    /// Tiles in shared memory. 2: the next one comes by way of registers. 3 or 4: cp.async, tensor cores and
+    /// accesses of 2 elements and more, as cuDNN's kernels for Ampere.
+    unsigned stages = 2;
     bool strided = false;  ///< data_grad: strides other than 1
     bool bias = false;     ///< forward; of `type`
     /// Sums of slices go to [group][slice][m][n] in f32, for split_k_reduce.

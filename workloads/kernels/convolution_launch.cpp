@@ -142,6 +142,10 @@ ConvolutionChoice choose_convolution(unsigned compute_capability, unsigned sm_co
     spec.tile_m = spec.tile_n = 128;
     if (gemm.n <= 64 || tiles() < sm_count) spec.tile_n = 64;
     if (gemm.m <= 64 || tiles() < sm_count) spec.tile_m = 64;
+    // Narrower accesses, and a single tile of k, gain nothing from a ring.
+    const bool half = type == ElementType::f16 || type == ElementType::bf16;
+    if (half && spec.vector_a >= 2 && spec.vector_b >= 2 && gemm.k > convolution_tile_k(type))
+        spec.stages = 3;
     // Two waves of CTAs, each with at least eight tiles of k.
     const std::uint32_t tile_k = convolution_tile_k(type), k_tiles = divide_up(gemm.k, tile_k);
     const std::uint64_t wanted = 2 * sm_count / std::max<std::uint64_t>(1, tiles());

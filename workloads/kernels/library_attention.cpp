@@ -133,7 +133,7 @@ void add_attention_samples(std::vector<LibraryKernel>& samples, unsigned compute
     add_forward(samples, dropped, 70, 90);
     AttentionGradSpec dropped_grad;
     dropped_grad.compute_capability = compute_capability;
-    dropped_grad.dropout = true;
+    dropped_grad.dropout = dropped_grad.narrow_dropout = true;
     add_grad(samples, dropped_grad, 70, 90);
     if (compute_capability == 90) {
         AttentionWgmmaSpec hopper;
@@ -146,7 +146,7 @@ void add_attention_samples(std::vector<LibraryKernel>& samples, unsigned compute
         hopper.dropout = true;
         add_wgmma(samples, hopper, 70, 90);
         hopper.dropout = false;
-        hopper.paged = true;
+        hopper.paged = hopper.store_words = true;
         add_wgmma(samples, hopper, 70, 200);
     }
     AttentionSpec full;

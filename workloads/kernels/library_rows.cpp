@@ -156,6 +156,19 @@ void add_rows_by_index(std::vector<LibraryKernel>& samples, unsigned capability)
                               .integer("y_stride", columns)
                               .divider("row_vectors", columns / 4)
                               .finish());
+        if (move != RowMove::scatter_add) continue;
+        spec.x = spec.y = capability >= 90 ? ElementType::bf16 : ElementType::f16;
+        samples.push_back(SampleBuilder("scatter and add 16-bit rows", generate_rows_by_index(spec),
+                                        rows_by_index_grid(spec, rows, columns))
+                              .output("y", spec.y, limit * columns)
+                              .input("x", spec.x, rows * columns)
+                              .index("index", spec.index, rows, limit)
+                              .integer("rows", rows)
+                              .integer("limit", limit)
+                              .integer("x_stride", columns)
+                              .integer("y_stride", columns)
+                              .divider("row_vectors", columns / 4)
+                              .finish());
     }
 }
 

@@ -16,19 +16,43 @@ Reg element_of_row(PtxWriter& w, const Reg& base, const Reg& row, const Reg& str
     return w.make_b64("add.s64", base, size == 1 ? element : w.make_b64("mul.lo.u64", element, size));
 }
 
+/// 16-bit values in pairs, where there are pairs.
+void add_values(PtxWriter& w, const RowsByIndexSpec& spec, const std::vector<Reg>& values,
+                const Reg& target) {
+    if (spec.y == ElementType::f32) {
+        for (unsigned e = 0; e < values.size(); ++e) w.op("red.global.add.f32", at(target, e * 4), values[e]);
+        return;
+    }
+    const std::string opcode = "red.global.add.noftz." + name_of(spec.y);
+    if (values.size() == 1) {
+        const Reg half = w.b16();
+        w.op("cvt.rn." + name_of(spec.y) + ".f32", half, values[0]);
+        w.op(opcode, at(target), half);
+        return;
+    }
+    for (unsigned e = 0; e < values.size(); e += 2)
+        w.op(opcode + "x2", at(target, e * 2), pack_pair(w, spec.y, values[e], values[e + 1]));
+}
+
 bool copies_bits(const RowsByIndexSpec& spec) {
     return spec.move != RowMove::scatter_add && spec.x == spec.y;
 }
 
 }  // namespace
 
+bool adds_atomically(ElementType type, unsigned compute_capability) {
+    return type == ElementType::f32 || type == ElementType::f16 ||
+           (type == ElementType::bf16 && compute_capability >= 90);
+}
+
 GeneratedKernel generate_rows_by_index(const RowsByIndexSpec& spec) {
     if (spec.index != ElementType::i32 && spec.index != ElementType::i64) {
         throw Error("row indices are i32 or i64, not " + name_of(spec.index));
     }
-    if (spec.move == RowMove::scatter_add && spec.y != ElementType::f32) {
-        throw Error("scatter_add accumulates in f32, not " + name_of(spec.y), {},
-                    "add into an f32 buffer and convert it afterwards");
+    if (spec.move == RowMove::scatter_add && !adds_atomically(spec.y, spec.compute_capability)) {
+        throw Error(
+            "scatter_add adds to f32, f16 and, from compute capability 9.0, bf16, not " + name_of(spec.y), {},
+            "add into an f32 buffer and convert it afterwards");
     }
     static constexpr const char* kNames[] = {"gather_rows", "scatter_rows", "scatter_add_rows"};
     PtxWriter w(std::string(kNames[static_cast<int>(spec.move)]) + "_" + name_of(spec.x) + "_" +
@@ -60,9 +84,7 @@ GeneratedKernel generate_rows_by_index(const RowsByIndexSpec& spec) {
     if (copies_bits(spec)) {
         store_raw(w, "st.global", raw, target, 0);
     } else if (spec.move == RowMove::scatter_add) {
-        const std::vector<Reg> values = convert_raw(w, raw, ComputeType::f32);
-        for (unsigned e = 0; e < spec.vector_width; ++e)
-            w.op("red.global.add.f32", at(target, e * 4), values[e]);
+        add_values(w, spec, convert_raw(w, raw, ComputeType::f32), target);
     } else {
         const bool wide = bytes_of(spec.x) == 8 || bytes_of(spec.y) == 8;
         const ComputeType compute = wide ? ComputeType::f64 : ComputeType::f32;

@@ -9,8 +9,11 @@ namespace heddle::kernels {
 enum class RowMove : std::uint8_t {
     gather,       ///< y[i, :] = x[index[i], :]
     scatter,      ///< y[index[i], :] = x[i, :]
-    scatter_add,  ///< y[index[i], :] += x[i, :] by atomics; y is f32, and the order of additions is not fixed
+    scatter_add,  ///< y[index[i], :] += x[i, :] by atomics; the order of additions is not fixed. y is f32, or
+                  ///< f16 or bf16, where each sum is rounded (bf16: compute capability 9.0 onward)
 };
+/// Whether an atomic addition to this type exists.
+bool adds_atomically(ElementType type, unsigned compute_capability);
 
 /// Rows whose index lies outside [0, limit) are left alone (gather: filled with zeros).
 struct RowsByIndexSpec {

@@ -337,6 +337,7 @@ TEST_CASE("Attention on Hopper, two warpgroups that take turns") {
         spec.paged = true;
         check_forward(spec, {2, 2, 1, 70, 270, 64, causal, 0.125}, 3);
         spec.block_n = 128;
+        spec.store_words = true;
         check_forward(spec, {2, 2, 2, 130, 130, 128, causal, 0.09}, 2);
     }
 }
@@ -348,16 +349,24 @@ TEST_CASE("Attention with dropout drops the weights that the generator says, for
         AttentionSpec forward;
         forward.block_m = 64;
         check_forward(forward, small);
+        forward.narrow_dropout = true;
         check_forward(forward, wide);
+        forward.type = ElementType::f16;
+        check_forward(forward, small);
         AttentionWgmmaSpec hopper;
         check_forward(hopper, small, 2);
+        hopper.narrow_dropout = true;
         check_forward(hopper, wide, 2);
         AttentionGradSpec grad;
         check_gradient(grad, small);
+        grad.narrow_dropout = true;
         grad.block_n = 128;
         check_gradient(grad, small);
         check_gradient(grad, {1, 2, 2, 90, 70, 128, false, 0.09, 0.5, 7});
     }
+    // 2^27 rows of up to 128 keys, of 32 numbers each, are 2^32.
+    CHECK(narrow_dropout(std::uint64_t{1} << 27, 128));
+    CHECK_FALSE(narrow_dropout(std::uint64_t{1} << 27, 129));
     std::vector<KernelArgument> none;
     CHECK_THROWS_AS(add_dropout_arguments(none, 1, 0), heddle::Error);
 }

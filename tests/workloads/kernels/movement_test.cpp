@@ -129,5 +129,42 @@ TEST_CASE("Rows by index: gather, scatter, scatter and add") {
     RowsByIndexSpec spec;
     spec.move = RowMove::scatter_add;
     spec.y = ElementType::bf16;
-    CHECK_THROWS_AS(generate_rows_by_index(spec), heddle::Error);
+    CHECK_THROWS_AS(generate_rows_by_index(spec), heddle::Error);  // compute capability 8.0
+}
+
+TEST_CASE("Rows are added to 16-bit rows by atomics, alone and in pairs") {
+    const std::uint32_t rows = 29, limit = 5;
+    for (const ElementType type : {ElementType::f16, ElementType::bf16}) {
+        for (const unsigned width : {1u, 2u, 8u}) {
+            const std::uint32_t columns = width * 3;
+            RowsByIndexSpec spec;
+            spec.compute_capability = 90;
+            spec.move = RowMove::scatter_add;
+            spec.index = ElementType::i32;
+            spec.x = ElementType::f32;
+            spec.y = type;
+            spec.vector_width = width;
+            // Whole numbers up to 10 + 29 * 4: exact in bf16, whatever the order.
+            std::vector<double> reference(limit * columns, 10);
+            const std::vector<double> index = random_integers(rows, 0, limit - 1, 7),
+                                      x = random_integers(rows * columns, -4, 4, 8);
+            Device device(90);
+            const std::uint32_t y = device.add(type, reference);
+            std::vector<KernelArgument> arguments{
+                pointer_argument("y", y),
+                pointer_argument("x", device.add(ElementType::f32, x)),
+                pointer_argument("index", device.add(ElementType::i32, index)),
+                integer_argument("rows", rows),
+                integer_argument("limit", limit),
+                integer_argument("x_stride", columns),
+                integer_argument("y_stride", columns)};
+            add_divider_arguments(arguments, "row_vectors", columns / width);
+            device.run(generate_rows_by_index(spec), rows_by_index_grid(spec, rows, columns), arguments);
+            for (std::uint32_t r = 0; r < rows; ++r) {
+                for (std::uint32_t c = 0; c < columns; ++c)
+                    reference[static_cast<std::size_t>(index[r]) * columns + c] += x[r * columns + c];
+            }
+            check_equal(device.read(y), reference);
+        }
+    }
 }

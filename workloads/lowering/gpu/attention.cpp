@@ -91,6 +91,10 @@ std::vector<KernelArgument> sizes(const Problem& p) {
     return arguments;
 }
 
+bool narrow(const Problem& p) {
+    return p.dropout > 0 && kernels::narrow_dropout(std::uint64_t{p.batch} * p.heads * p.queries, p.keys);
+}
+
 /// Which kernel a recording names decides; else the newest that the device has.
 bool takes_wgmma(const GpuProgramBuilder& b) {
     if (b.compute_capability() != 90) return false;
@@ -192,6 +196,7 @@ void lower_attention(GpuProgramBuilder& b) {
     spec.head_dim = p.head_dim;
     spec.causal = p.causal;
     spec.dropout = p.dropout > 0;
+    spec.narrow_dropout = narrow(p);
     const std::vector<std::int64_t> block = b.op().integers("tile");  // of a recorded kernel: queries, keys
     if (block.size() >= 2) {
         if (block[0] == 64 || block[0] == 128) spec.block_m = static_cast<unsigned>(block[0]);
@@ -220,6 +225,7 @@ void lower_attention_grad(GpuProgramBuilder& b) {
     spec.head_dim = p.head_dim;
     spec.causal = p.causal;
     spec.dropout = p.dropout > 0;
+    spec.narrow_dropout = narrow(p);
     const std::vector<std::int64_t> block = b.op().integers("tile");
     if (block.size() >= 2 && (block[1] == 64 || block[1] == 128))
         spec.block_n = static_cast<unsigned>(block[1]);

@@ -173,8 +173,29 @@ void lower_scatter(GpuProgramBuilder& b) {
     const std::size_t updates = b.op().inputs.size() - 1;
     b.require_dense_input(updates);
     const bool accumulate = b.op().integer("accumulate", 0) != 0;
-    if (accumulate && b.output(0).type != trace::ElementType::f32) {
+    // Where no atomic addition to the type exists, sums are made in f32 and rounded at the end.
+    const bool direct =
+        !accumulate || kernels::adds_atomically(kernel_type(b.output(0).type), b.compute_capability());
+    if (!direct && b.output(0).type != trace::ElementType::bf16) {
         throw Unsupported{"no scatter kernel that adds to " + trace::name_of(b.output(0).type)};
+    }
+    if (!direct) {
+        const std::vector<std::int64_t>& shape = b.output(0).shape;
+        const auto elements = static_cast<std::uint64_t>(b.output(0).elements());
+        const ElementwiseOperand sums{trace::ElementType::f32,
+                                      kernels::pointer_argument("y", b.workspace("sums", elements * 4)),
+                                      dense_strides(shape)};
+        launch_elementwise(b, expression::parse("y0 = x0"), {}, shape, {input_operand(b, 0, shape)}, {sums});
+        RowsByIndex r;
+        index_leading_axes(b, updates - 1, r);
+        r.move = kernels::RowMove::scatter_add;
+        r.y = sums.pointer;
+        r.y_type = trace::ElementType::f32;
+        r.x = b.input_pointer("x", updates);
+        r.x_type = b.input(updates).type;
+        launch_rows_by_index(b, r);
+        launch_elementwise(b, expression::parse("y0 = x0"), {}, shape, {sums}, {output_operand(b, 0)});
+        return;
     }
     if (b.buffer_of(b.op().inputs[0]) != b.buffer_of(b.op().outputs[0])) {
         const ElementwiseOperand x = input_operand(b, 0, b.output(0).shape);

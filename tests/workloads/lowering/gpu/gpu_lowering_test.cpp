@@ -289,6 +289,19 @@ TEST_CASE("rows by index and concatenation") {
     CHECK(worst_error(b.trace) < 0x1p-8);
 }
 
+TEST_CASE("rows are added to 16-bit rows, by atomics where the device has them") {
+    Builder b;
+    for (const ElementType type : {ElementType::f16, ElementType::bf16}) {
+        const TensorId table = b.tensor({50, 18}, type), updates = b.tensor({31, 18}, type),
+                       indices = b.tensor({31}, ElementType::i64, TensorRole::label),
+                       sum = b.tensor({50, 18}, type);
+        b.op(OpKind::scatter, {table, indices, updates}, {sum}).attributes["accumulate"] = std::int64_t{1};
+    }
+    // A few sums of numbers below 1, each rounded to 8 bits at worst.
+    CHECK(worst_error(b.trace, 90) < 0x1p-6);
+    CHECK(worst_error(b.trace, 80) < 0x1p-6);
+}
+
 TEST_CASE("attention and its gradient, causal and not, ragged and strided") {
     for (const bool causal : {false, true}) {
         CAPTURE(causal);
