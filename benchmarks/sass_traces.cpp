@@ -63,8 +63,10 @@ void read(benchmark::State& state, const kernels::LibraryKernel& kernel) {
 }
 
 /// `ahead`: the trace has been read when the time begins.
-void run(benchmark::State& state, const kernels::LibraryKernel& kernel, bool ahead) {
+void run(benchmark::State& state, const kernels::LibraryKernel& kernel, bool ahead, unsigned threads = 1) {
     const Trace trace(kernel);
+    models::gpu::RunOptions options;
+    options.threads = threads;
     std::int64_t instructions = 0;
     for (auto _ : state) {
         if (ahead) state.PauseTiming();
@@ -73,7 +75,7 @@ void run(benchmark::State& state, const kernels::LibraryKernel& kernel, bool ahe
             launch.read_all();
             state.ResumeTiming();
         }
-        instructions += static_cast<std::int64_t>(gpu().run(launch, {}).warp_instructions);
+        instructions += static_cast<std::int64_t>(gpu().run(launch, options).warp_instructions);
     }
     state.SetItemsProcessed(instructions);
     state.counters["peak_MB"] = peak_megabytes();
@@ -90,5 +92,8 @@ BENCHMARK_CAPTURE(run, mma_once_read, benchmarks::gemm_mma(1024, 1024, 512), tru
 BENCHMARK_CAPTURE(run, softmax_once_read, benchmarks::softmax(2048, 1024), true)
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(run, copy_once_read, benchmarks::copy(1 << 22), true)->Unit(benchmark::kMillisecond);
+BENCHMARK_CAPTURE(run, copy_once_read_4_threads, benchmarks::copy(1 << 22), true, 4)
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
 
 }  // namespace

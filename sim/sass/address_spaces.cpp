@@ -24,9 +24,11 @@ void place_in_space(const KernelHeader& header, std::uint64_t local, ptx::Memory
         throw Error("a memory access of " + std::to_string(width) + " bytes for each lane",
                     {"trace of kernel " + header.name, 0, ""}, "a lane moves 1, 2, 4, 8 or 16 bytes");
     if (access.space == StateSpace::generic) {
-        access.space = space_of(header, access.address[static_cast<unsigned>(std::countr_zero(access.lanes))]);
+        access.space =
+            space_of(header, access.address[static_cast<unsigned>(std::countr_zero(access.lanes))]);
         // Lanes that reach their own block beside those that reach others.
-        for (std::uint32_t left = access.lanes; left != 0 && access.space == StateSpace::shared; left &= left - 1)
+        for (std::uint32_t left = access.lanes; left != 0 && access.space == StateSpace::shared;
+             left &= left - 1)
             access.space = space_of(header, access.address[static_cast<unsigned>(std::countr_zero(left))]);
     }
     for (std::uint32_t left = access.lanes; left != 0; left &= left - 1) {

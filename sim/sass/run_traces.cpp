@@ -77,10 +77,19 @@ void describe(const models::gpu::KernelResult& result, TraceEntry& entry) {
         entry.throughputs[one.name] = {one.unit, one.amount, one.ceiling};
 }
 
-TraceEntry run_kernel(models::gpu::Gpu& gpu, const Job& job, const TraceRunOptions& options) {
+TraceEntry run_kernel(models::gpu::Gpu& gpu, const Job& job, const TraceRunOptions& options,
+                      unsigned threads) {
     const auto start = std::chrono::steady_clock::now();
     TraceLaunch launch(TraceReader(job.path), job.path, options.unknown_as);
+    // Reading twice costs less than it brings.
+    if (threads > 1) {
+        TraceReader ahead(job.path);
+        while (ahead.next()) {
+        }
+        launch.know(ahead);
+    }
     models::gpu::RunOptions run;
+    run.threads = threads;
     run.tick_every_cycle = options.tick_every_cycle;
     run.series = options.series;
     run.resident = job.resident;
@@ -111,13 +120,16 @@ TraceEntry run_kernel(models::gpu::Gpu& gpu, const Job& job, const TraceRunOptio
 class RunJobs : public sim::JobRunner {
   public:
     RunJobs(const std::vector<Job>& jobs, const TraceRunOptions& options,
-            const models::gpu::GpuConfig& config)
-        : jobs_(jobs), options_(options), gpu_("gpu", config) {}
-    std::string run(std::size_t job) override { return to_text(run_kernel(gpu_, jobs_[job], options_)); }
+            const models::gpu::GpuConfig& config, unsigned threads)
+        : jobs_(jobs), options_(options), threads_(threads), gpu_("gpu", config) {}
+    std::string run(std::size_t job) override {
+        return to_text(run_kernel(gpu_, jobs_[job], options_, threads_));
+    }
 
   private:
     const std::vector<Job>& jobs_;
     const TraceRunOptions& options_;
+    const unsigned threads_;
     models::gpu::Gpu gpu_;
 };
 
@@ -207,7 +219,11 @@ TraceRun run_traces(const std::string& path, const sim::Hardware& hardware, cons
     std::vector<TraceEntry> kernels(jobs.size());
     std::size_t done = 0;
     sim::run_jobs(
-        jobs.size(), run.workers, [&] { return std::make_unique<RunJobs>(jobs, options, config); },
+        jobs.size(), run.workers,
+        [&] {
+            return std::make_unique<RunJobs>(jobs, options, config,
+                                             sim::threads_per_worker(jobs.size(), run.workers));
+        },
         [&](std::size_t job, const std::string& text) {
             kernels[job] = entry_from_text(text);
             if (options.progress)

@@ -73,7 +73,21 @@ std::unique_ptr<models::gpu::BlockSource> TraceLaunch::make_block(ptx::CtaObserv
     return std::make_unique<TraceBlock>(*this, observer, tag);
 }
 
+void TraceLaunch::describe_copies(const TraceReader& reader) {
+    for (; described_ < reader.copies().size(); ++described_)
+        copies_.push_back({operation_of(reader.copies()[described_])});
+}
+
+void TraceLaunch::know(const TraceReader& ahead) {
+    table_.extend(ahead.instructions());
+    table_.complete();
+    describe_copies(ahead);
+    complete_ = true;
+    table_has_grown();
+}
+
 PackedBlock TraceLaunch::take_block(std::uint64_t index) {
+    const std::lock_guard lock(mutex_);
     while (waiting_.count(index) == 0) read_block();
     const auto found = waiting_.find(index);
     PackedBlock block = std::move(found->second);
@@ -89,6 +103,7 @@ unsigned TraceLaunch::rank_of(std::uint64_t index) const {
 
 void TraceLaunch::read_all() {
     while (reader_.thread_blocks() < reader_.header().grid.count()) read_block();
+    know(reader_);
 }
 
 void TraceLaunch::read_block() {
@@ -100,9 +115,8 @@ void TraceLaunch::read_block() {
                         std::to_string(number),
                     {path_, 0, "-grid dim"}, "the file is cut off, or the kernel was recorded in part");
     const bool grew = table_.extend(reader_.instructions());
-    for (std::size_t i = described_; i < reader_.copies().size(); ++i)
-        copies_.push_back({operation_of(reader_.copies()[i])});
-    described_ = reader_.copies().size();
+    if (grew && complete_) throw Error("the file has changed while it was read", {path_, 0, ""}, "run again");
+    describe_copies(reader_);
     const Dimensions& at = block->position;
     const std::uint64_t index =
         launch_.cluster.count() == 1 ? number : (std::uint64_t{at.z} * grid.y + at.y) * grid.x + at.x;
@@ -171,13 +185,20 @@ void TraceLaunch::report_all_unknown() {
     throw Error("internal: no opcode is unknown after all");
 }
 
+void TraceLaunch::block_ended() {
+    const std::lock_guard lock(mutex_);
+    --held_;
+}
+
 ClusterRendezvous& TraceLaunch::rendezvous(ptx::Cluster* cluster) {
+    const std::lock_guard lock(mutex_);
     std::unique_ptr<ClusterRendezvous>& shared = clusters_[cluster];
     if (!shared) shared = std::make_unique<ClusterRendezvous>(ptx::cluster_size(launch_));
     return *shared;
 }
 
 void TraceLaunch::forget(ptx::Cluster* cluster) {
+    const std::lock_guard lock(mutex_);
     clusters_.erase(cluster);
 }
 

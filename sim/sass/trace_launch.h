@@ -4,8 +4,10 @@
 // is bounded by the thread blocks that run at the same time.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 
@@ -48,6 +50,8 @@ class TraceLaunch final : public models::gpu::LaunchSource {
     std::size_t scoreboard_size() const override { return table_.scoreboard_size(); }
     bool reads_clock() const override { return false; }
     SourceLocation place_of(const ptx::InstructionInfo& info) const override;
+    /// Once all instructions are known: thread blocks have nothing in common then but the file.
+    bool divide(std::uint32_t groups) override { return groups == 1 || complete_; }
     std::unique_ptr<models::gpu::BlockSource> make_block(ptx::CtaObserver& observer, std::uint32_t tag,
                                                          std::uint32_t group) override;
 
@@ -55,6 +59,9 @@ class TraceLaunch final : public models::gpu::LaunchSource {
     const TraceTable& table() const { return table_; }
     /// KernelHeader::copies, read, or those that the reader found.
     const std::vector<std::vector<ptx::AsyncOperation>>& copies() const { return copies_; }
+    /// All that the file has for every thread block: what a reader knows that has read it to its end. Before
+    /// a run.
+    void know(const TraceReader& ahead);
     /// Number `index` of the grid; of a grid without clusters that is its number in the file. Reads on as far
     /// as needed.
     PackedBlock take_block(std::uint64_t index);
@@ -72,13 +79,14 @@ class TraceLaunch final : public models::gpu::LaunchSource {
     std::uint64_t text_bytes() const { return reader_.text_bytes(); }
     /// Thread blocks that were read and had not ended, at most.
     std::uint64_t most_held() const { return most_held_; }
-    void block_ended() { --held_; }
+    void block_ended();
     /// Warps that were let go from barriers at which the others could not come, and copies of which the trace
     /// does not say what they move.
-    std::uint64_t forced_releases = 0, undescribed_copies = 0;
+    std::atomic<std::uint64_t> forced_releases = 0, undescribed_copies = 0;
 
   private:
     void read_block();
+    void describe_copies(const TraceReader& reader);
     PackedBlock pack(const ThreadBlock& block);
     void pack_warp(const WarpTrace& warp, unsigned index, PackedBlock& block);
     [[noreturn]] void report_all_unknown();
@@ -86,6 +94,8 @@ class TraceLaunch final : public models::gpu::LaunchSource {
     TraceReader reader_;
     const std::string path_;
     TraceTable table_;
+    bool complete_ = false;  // so is the table
+    std::mutex mutex_;       // of what blocks of different groups share: the members below, and the reader
     std::vector<std::vector<ptx::AsyncOperation>> copies_;
     std::size_t described_ = 0;  // of the reader's copies, those among copies_
     bool says_groups_ = false;   // products of warpgroups say whether they end a group

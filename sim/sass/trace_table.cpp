@@ -45,7 +45,7 @@ TraceTable::TraceTable(std::optional<ptx::Operation> unknown_as, const std::vect
 }
 
 bool TraceTable::extend(const std::vector<Instruction>& instructions) {
-    if (rows_of_.size() == instructions.size()) return false;
+    if (rows_of_.size() >= instructions.size()) return false;
     while (rows_of_.size() < instructions.size()) {
         const Instruction& next = instructions[rows_of_.size()];
         const WrittenInstruction written{next.opcode,         next.writes,
@@ -63,6 +63,11 @@ bool TraceTable::extend(const std::vector<Instruction>& instructions) {
         rows_.push_back({std::move(*machine), next.program_counter, next.opcode, next.immediate});
     }
     return true;
+}
+
+void TraceTable::complete() {
+    for (const std::uint32_t row : rows_of_)
+        if (rows_[row].machine.behaviour == Behaviour::warpgroup_matrix) ending_group(row);
 }
 
 std::uint32_t TraceTable::ending_group(std::uint32_t row) {

@@ -37,6 +37,8 @@ class TraceTable {
     /// By position in the reader's table.
     std::uint32_t row_of(std::uint32_t instruction) const { return rows_of_[instruction]; }
     bool is_unknown(std::uint32_t instruction) const { return unknown_[instruction]; }
+    /// The reader's table is that of the whole file: makes all rows that may be asked for.
+    void complete();
     /// The same instruction as `row`, a product of a warpgroup, where it also ends its group of products.
     std::uint32_t ending_group(std::uint32_t row);
 

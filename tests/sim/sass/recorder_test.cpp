@@ -35,6 +35,27 @@ struct Twice {
     std::uint64_t written = 0, forced = 0, undescribed = 0;
 };
 
+/// One thread of the host or several, and whether the code is known before the run: the same figures.
+void check_threads(models::gpu::Gpu& gpu, const std::string& path,
+                   const models::gpu::KernelResult& streamed) {
+    TraceReader ahead(path);
+    while (ahead.next()) {
+    }
+    for (const unsigned threads : {1u, 3u}) {
+        TraceLaunch launch(TraceReader(path), path);
+        launch.know(ahead);
+        models::gpu::RunOptions options;
+        options.threads = threads;
+        const models::gpu::KernelResult result = gpu.run(launch, options);
+        launch.finish();
+        CHECK(result.host_threads == threads);
+        CHECK(result.cycles == streamed.cycles);
+        CHECK(result.sub_core_cycles == streamed.sub_core_cycles);
+        CHECK(result.l2.hit_sectors == streamed.l2.hit_sectors);
+        CHECK(result.dram_read_bytes == streamed.dram_read_bytes);
+    }
+}
+
 Twice record_and_run(models::gpu::Gpu& gpu, const kernels::LibraryKernel& kernel) {
     const Folder folder;
     const benchmarks::PreparedLaunch prepared(kernel, ptx::Mode::timing);
@@ -58,6 +79,7 @@ Twice record_and_run(models::gpu::Gpu& gpu, const kernels::LibraryKernel& kernel
     launch.finish();
     result.forced = launch.forced_releases;
     result.undescribed = launch.undescribed_copies;
+    check_threads(gpu, path, result.again);
     return result;
 }
 
