@@ -2,6 +2,7 @@
 #include "workloads/kernels/attention.h"
 
 #include <cmath>
+#include <utility>
 
 #include "workloads/expression/expression.h"
 #include "workloads/kernels/attention_softmax.h"
@@ -142,7 +143,17 @@ void add_query_heads(GpuProgramBuilder& b, const Problem& p, const KernelArgumen
     const std::uint32_t ratio = p.heads / p.kv_heads;
     if (ratio > 16) throw Unsupported{"no attention gradient kernel for more than 16 queries per key head"};
     const std::int64_t head = std::int64_t{p.keys} * p.head_dim;
-    const std::vector<std::int64_t> strides{p.heads * head, ratio * head, p.head_dim, 1};
+    std::vector<std::int64_t> strides{p.heads * head, ratio * head, p.head_dim, 1};
+    // Heads lie one after the other, or side by side in each row.
+    std::vector<std::int64_t> shape = b.output(output).shape;
+    const View view = output_view(b, output);
+    if (view.row != p.head_dim) {
+        const std::int64_t row = std::int64_t{p.kv_heads} * p.head_dim;
+        if (view.row != row || view.head != p.head_dim || view.batch != row * p.keys)
+            throw Unsupported{"no attention gradient kernel for grouped heads with gaps between them"};
+        std::swap(shape[1], shape[2]);
+        std::swap(strides[1], strides[2]);
+    }
     std::vector<ElementwiseOperand> inputs;
     std::string sum = "y0 = x0";
     for (std::uint32_t i = 0; i < ratio; ++i) {
@@ -151,8 +162,7 @@ void add_query_heads(GpuProgramBuilder& b, const Problem& p, const KernelArgumen
         inputs.push_back({b.output(output).type, part, strides});
         if (i > 0) sum += " + x" + std::to_string(i);
     }
-    launch_elementwise(b, expression::parse(sum), {}, b.output(output).shape, inputs,
-                       {output_operand(b, output)});
+    launch_elementwise(b, expression::parse(sum), {}, shape, inputs, {output_operand(b, output)});
 }
 
 }  // namespace
@@ -259,7 +269,6 @@ void lower_attention_grad(GpuProgramBuilder& b) {
     std::vector<KernelArgument> key_gradients;
     View dk = output_view(b, 1), dv = output_view(b, 2);
     if (grouped) {
-        b.require_dense_outputs();
         const std::int64_t row = p.head_dim, head = row * p.keys;
         dk = dv = {head * p.heads, head, row};
         const std::uint64_t bytes = std::uint64_t{2} * p.batch * p.heads * p.keys * p.head_dim;

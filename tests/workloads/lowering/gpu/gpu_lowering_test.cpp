@@ -332,6 +332,39 @@ TEST_CASE("attention with grouped heads and dropout, and its gradient") {
     CHECK(worst_error(b.trace, 80) < 0.03);
 }
 
+TEST_CASE("attention with grouped heads that lie side by side in rows, and its gradient") {
+    Builder b;
+    const auto of_heads = [&](std::int64_t heads) { return b.tensor({2, heads, 70, 64}, ElementType::bf16); };
+    const TensorId q = of_heads(6), k = of_heads(2), v = of_heads(2), out = of_heads(6),
+                   lse = b.tensor({2, 6, 70}), d_out = of_heads(6), dq = of_heads(6), dk = of_heads(2),
+                   dv = of_heads(2);
+    const auto in_rows = [](Op& op, const char* operand, std::int64_t heads) {
+        op.attributes[std::string(operand) + "_strides"] =
+            std::vector<std::int64_t>{70 * heads * 64, 64, heads * 64, 1};
+    };
+    Op& forward = b.op(OpKind::attention, {q, k, v}, {out, lse});
+    in_rows(forward, "input0", 6);
+    in_rows(forward, "input1", 2);
+    in_rows(forward, "input2", 2);
+    in_rows(forward, "output0", 6);
+    Op& backward = b.op(OpKind::attention_grad, {d_out, q, k, v, out, lse}, {dq, dk, dv});
+    for (const char* operand : {"input0", "input1", "input4", "output0"}) in_rows(backward, operand, 6);
+    for (const char* operand : {"input2", "input3", "output1", "output2"}) in_rows(backward, operand, 2);
+    CHECK(worst_error(b.trace) < 0.03);
+    CHECK(worst_error(b.trace, 80) < 0.03);
+}
+
+TEST_CASE("places of tokens in experts of limited capacity") {
+    Builder b;
+    const TensorId chosen = b.tensor({300}, ElementType::i32, TensorRole::label), table = b.tensor({4, 8}),
+                   rows = b.tensor({300, 8}), slots = b.tensor({300}, ElementType::i32);
+    b.op(OpKind::gather, {table, chosen}, {rows});  // indices below 4
+    Op& op = b.op(OpKind::expert_slots, {chosen}, {slots});
+    op.attributes["experts"] = std::int64_t{4};
+    op.attributes["capacity"] = std::int64_t{60};
+    CHECK(worst_error(b.trace, 80) == 0);
+}
+
 TEST_CASE("a training step of an MLP gives the reference's gradients and weights") {
     zoo::MlpOptions options;
     options.batch = 24;
