@@ -23,7 +23,7 @@ namespace {
 
 struct Options {
     std::string workload, hardware;
-    std::string batch, widths;
+    std::string batch, sequence, widths;
     std::vector<std::string> model_options, overrides;
     std::string out;
     sim::SimulateOptions simulate;
@@ -34,6 +34,7 @@ struct Options {
 Workload open(const Options& options) {
     std::map<std::string, std::string> model_options;
     if (!options.batch.empty()) add_model_option(model_options, "batch=" + options.batch);
+    if (!options.sequence.empty()) add_model_option(model_options, "sequence=" + options.sequence);
     if (!options.widths.empty()) add_model_option(model_options, "widths=" + options.widths);
     for (const std::string& assignment : options.model_options) add_model_option(model_options, assignment);
     return open_workload(options.workload, model_options);
@@ -53,6 +54,7 @@ void refuse_options_of_steps(const Options& options, const std::string& instead)
     refuse(options.simulate.numerics, "--numerics");
     refuse(options.simulate.sample, "--sample");
     refuse(!options.batch.empty(), "--batch");
+    refuse(!options.sequence.empty(), "--sequence");
     refuse(!options.widths.empty(), "--widths");
     refuse(!options.model_options.empty(), "--option");
     refuse(options.simulate.steps != 1, "--steps");
@@ -158,10 +160,12 @@ void add_simulate_command(CLI::App& app) {
     CLI::App* command = app.add_subcommand(
         "simulate", "Says how long a training step takes on a device, and what it is waiting for.");
     command
-        ->add_option("WORKLOAD", options->workload,
-                     "a model (`heddle trace models` lists them), a trace file, XLA's text of a step, "
-                     "recorded kernels "
-                     "(kernelslist.g, .traceg, .tracez), or a TPU program as text")
+        ->add_option(
+            "WORKLOAD", options->workload,
+            "a model (`heddle trace models` lists them), a model's layers (.yaml), a trace file, XLA's text "
+            "of a step, "
+            "recorded kernels "
+            "(kernelslist.g, .traceg, .tracez), or a TPU program as text")
         ->required();
     command->add_option("--hardware", options->hardware, "a device's name, or a hardware file")
         ->type_name("NAME|FILE")
@@ -170,6 +174,8 @@ void add_simulate_command(CLI::App& app) {
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
     command->add_option("--batch", options->batch, "rows of the model's input")->type_name("N");
+    command->add_option("--sequence", options->sequence, "tokens of each sequence of the model's input")
+        ->type_name("N");
     command->add_option("--widths", options->widths, "widths of the model's layers: 784,4096,10")
         ->type_name("N,N,...");
     command
@@ -215,6 +221,8 @@ void add_simulate_command(CLI::App& app) {
     command->footer(
         "Examples:\n"
         "  heddle simulate mlp --hardware h100-sxm\n"
+        "  heddle simulate gpt2-small --batch 8 --sequence 1024 --hardware h100-sxm --sample\n"
+        "  heddle simulate examples/models/small-decoder.yaml --hardware h100-sxm\n"
         "  heddle simulate mlp --batch 256 --widths 784,4096,4096,10 --hardware tpu-v3 --json\n"
         "  heddle simulate step.et --hardware h100-sxm --set sm.count=144 --out wider\n"
         "  heddle simulate step.mlir --hardware tpu-v5e --numerics\n"

@@ -2,6 +2,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "isa/common/error.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/cli/trace_inspection.h"
@@ -28,10 +29,19 @@ Workload open(const Options& options) {
     return open_workload(options.workload, model_options);
 }
 
+/// All models in a table; or one with its options.
 void list_models(const Options& options) {
     Json json = Json::array();
     std::string text;
+    std::vector<std::vector<std::string>> table{{"model", "parameters", "what it is"}};
+    std::vector<std::string> names;
     for (const zoo::Model& model : zoo::models()) {
+        names.push_back(model.name);
+        table.push_back(
+            {model.name,
+             model.parameters == 0 ? "-" : sim::format_count(static_cast<std::uint64_t>(model.parameters)),
+             model.description});
+        if (!options.workload.empty() && model.name != options.workload) continue;
         Json described = Json::array();
         std::vector<std::vector<std::string>> rows{{"  option", "default", "meaning"}};
         for (const zoo::OptionDescription& option : model.options) {
@@ -39,10 +49,19 @@ void list_models(const Options& options) {
             described.push_back(
                 {{"name", option.name}, {"default", option.default_value}, {"meaning", option.meaning}});
         }
-        json.push_back({{"name", model.name}, {"description", model.description}, {"options", described}});
-        text += (text.empty() ? "" : "\n") + model.name + ": " + model.description + "\n" +
-                sim::align_columns(rows, {});
+        json.push_back({{"name", model.name},
+                        {"description", model.description},
+                        {"parameters", model.parameters},
+                        {"options", described}});
+        text = model.name + ": " + model.description + "\n" + sim::align_columns(rows, {});
     }
+    if (json.empty()) {
+        const std::string near = nearest_word(options.workload, names.data(), names.size());
+        throw Error("there is no model '" + options.workload + "'", {},
+                    near.empty() ? "heddle trace models lists them" : "did you mean " + near + "?");
+    }
+    if (options.workload.empty())
+        text = sim::align_columns(table, {false, true, false}) + "heddle trace models NAME lists a model's options\n";
     print(options.json ? json.dump(2) + "\n" : text);
 }
 
@@ -75,8 +94,9 @@ void add_trace_command(CLI::App& app) {
 
     CLI::App* models =
         trace->add_subcommand("models", "Lists the models that can be simulated, and their options.");
+    models->add_option("NAME", options->workload, "one model, with its options");
     models->add_flag("--json", options->json, "print JSON");
-    models->footer("Example: heddle trace models");
+    models->footer("Examples:\n  heddle trace models\n  heddle trace models gpt2-small");
     models->callback([options] { list_models(*options); });
 
     CLI::App* inspect_app =

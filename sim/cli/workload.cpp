@@ -4,6 +4,7 @@
 
 #include "isa/common/error.h"
 #include "workloads/importers/open_trace.h"
+#include "workloads/model_files/read_model.h"
 #include "workloads/zoo/registry.h"
 
 namespace heddle::cli {
@@ -32,7 +33,8 @@ void add_model_option(std::map<std::string, std::string>& options, const std::st
 
 std::string workload_name_of_file(const std::string& path) {
     std::string name = fs::path(path).filename().string();
-    for (const char* ending : {".gz", ".tar", ".json", ".et", ".traceg", ".hlo", ".mlir", ".txt"}) {
+    for (const char* ending :
+         {".gz", ".tar", ".yaml", ".yml", ".json", ".et", ".traceg", ".hlo", ".mlir", ".txt"}) {
         const std::string text = ending;
         if (name.size() > text.size() && name.compare(name.size() - text.size(), text.size(), text) == 0) {
             name.resize(name.size() - text.size());
@@ -43,6 +45,10 @@ std::string workload_name_of_file(const std::string& path) {
 
 Workload open_workload(const std::string& workload, const std::map<std::string, std::string>& options) {
     if (!names_a_file(workload)) return {workload, zoo::build(workload, options)};
+    if (model_files::is_model_file(workload)) {
+        const zoo::LayerModel model = model_files::read_model(workload);
+        return {model.name, zoo::build(model, options)};
+    }
     if (!options.empty()) {
         throw Error("a recorded step has no option `" + options.begin()->first + "`", {workload, 0, ""},
                     "options are for models, such as `mlp`");

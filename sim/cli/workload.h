@@ -1,4 +1,5 @@
-// What a user may name as a workload: a model of the zoo with options, or a file with a training step.
+// What a user may name as a workload: a model of the zoo with options, a file with a model, or one with a
+// training step.
 #pragma once
 
 #include <map>
@@ -14,8 +15,9 @@ struct Workload {
     trace::Trace trace;
 };
 
-/// Builds a model, or reads a file when `workload` names one (it exists, or it has a `/` or a `.`). Options
-/// belong to models: with a file they are a heddle::Error, as are unknown ones.
+/// Builds a model, or reads a file when `workload` names one (it exists, or it has a `/` or a `.`): a model's
+/// layers (.yaml, .yml) or a training step. Options belong to models: with a step they are a heddle::Error,
+/// as are unknown ones.
 Workload open_workload(const std::string& workload, const std::map<std::string, std::string>& options);
 
 /// Splits "key=value". Throws heddle::Error when there is no `=`, and for a key that was given already.

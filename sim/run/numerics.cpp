@@ -23,15 +23,29 @@ double distance(const std::vector<double>& a, const std::vector<double>& b) {
     return std::sqrt(sum);
 }
 
-/// Relative error that one pass through all matrix products of the step may gather.
+/// Terms of each sum of a matrix product or a convolution; 0 for other ops.
+double terms(const trace::Trace& trace, const trace::Op& op) {
+    const trace::Tensor& a = trace.tensor(op.inputs[0]);
+    switch (op.kind) {
+        case trace::OpKind::matmul:
+            return static_cast<double>(a.shape[a.shape.size() - (op.integer("transpose_a", 0) != 0 ? 2 : 1)]);
+        case trace::OpKind::convolution:
+        case trace::OpKind::convolution_data_grad:
+        case trace::OpKind::convolution_weight_grad:
+            // Two operations each.
+            return trace::floating_point_operations(trace, op) /
+                   (2 * static_cast<double>(trace.tensor(op.outputs[0]).elements()));
+        default:
+            return 0;
+    }
+}
+
+/// Relative error that one pass through all matrix products and convolutions of the step may gather.
 double product_error(const trace::Trace& trace, const TrainingDevice& device) {
     double error = 0;
     for (const trace::Op& op : trace.ops) {
-        if (op.kind != trace::OpKind::matmul) continue;
-        const trace::Tensor& a = trace.tensor(op.inputs[0]);
-        const double k =
-            static_cast<double>(a.shape[a.shape.size() - (op.integer("transpose_a", 0) != 0 ? 2 : 1)]);
-        error += 3 * device.input_roundoff(a.type) + k * 0x1p-23;
+        const double k = op.inputs.empty() ? 0 : terms(trace, op);
+        if (k > 0) error += 3 * device.input_roundoff(trace.tensor(op.inputs[0]).type) + k * 0x1p-23;
     }
     return error;
 }
