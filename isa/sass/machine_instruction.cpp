@@ -113,6 +113,25 @@ void describe_access(const WrittenInstruction& written, const Words& words, cons
         add(info.reads, operands.sources[i], i == 0 ? (wide_address ? 2 : 1) : load ? 1 : registers);
 }
 
+// Texels: four registers, as the mask of those that are wanted is not in a trace. Surfaces move what their
+// modifiers say.
+void describe_texture(const WrittenInstruction& written, const Words& words, const Operands& operands,
+                      MachineInstruction& result) {
+    ptx::InstructionInfo& info = result.info;
+    const std::string_view name = words.name();
+    const bool surface = name.substr(0, 2) == "SU";
+    info.atomic = name == "SUATOM" || name == "SURED";
+    info.writes_memory = info.atomic || name == "SUST";
+    info.reads_memory = info.atomic || !info.writes_memory;
+    const unsigned bytes = surface ? bytes_by_modifiers(words) : 4;
+    result.bytes_per_lane =
+        written.bytes_per_lane != 0 ? written.bytes_per_lane : static_cast<std::uint8_t>(bytes);
+    if (info.reads_memory && name != "SURED")
+        add(info.writes, operands.destination, surface ? registers_for(bytes) : 4);
+    for (std::size_t i = 0; i < operands.sources.size(); ++i)
+        add(info.reads, operands.sources[i], name == "SUST" && i != 0 ? registers_for(bytes) : 1);
+}
+
 void describe_async_copy(const WrittenInstruction& written, const Words& words, const Operands& operands,
                          MachineInstruction& result) {
     ptx::InstructionInfo& info = result.info;
@@ -296,6 +315,9 @@ std::optional<MachineInstruction> decode(const WrittenInstruction& written) {
             break;
         case Behaviour::async_copy:
             describe_async_copy(written, words, operands, result);
+            break;
+        case Behaviour::texture:
+            describe_texture(written, words, operands, result);
             break;
         case Behaviour::constant_load:
             result.info.reads_memory = true;

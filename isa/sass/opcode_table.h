@@ -3,7 +3,7 @@
 //
 // Source of the names: CUDA Binary Utilities, "Instruction Set Reference", for Volta, Turing, Ampere and Ada,
 // Hopper; a few that it leaves out are those that nvdisasm prints for what ptxas makes. Texture and surface
-// instructions are not among them: Heddle models no texture unit.
+// instructions are taken for accesses through L1: Heddle models no texture unit.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,7 @@ enum class Behaviour : std::uint8_t {
     async_copy,         ///< LDGSTS
     shuffle,            ///< through the crossbar of shared memory, without an address
     constant_load,      ///< LDC: the trace holds no address
+    texture,            ///< TEX, SULD and the like: the trace holds no address
     matrix,             ///< HMMA and the like
     warpgroup_matrix,   ///< HGMMA and the like
     block_barrier,      ///< BAR: SYNC, ARV, RED

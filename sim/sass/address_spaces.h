@@ -15,6 +15,9 @@ inline constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 24;
 /// addresses are taken modulo that; more blocks than places share them.
 inline constexpr std::uint64_t kLocalBlocks = 8192, kLocalBytes = 16384;
 
+/// Where texels and elements of surfaces are taken to lie: a trace does not say it.
+inline constexpr std::uint64_t kTexturePlace = (std::uint64_t{1} << 38) - (std::uint64_t{1} << 20);
+
 /// Settles the space of a generic access by its first lane, and changes the addresses of its lanes: offsets
 /// in shared memory; local memory, which begins at `local` for this warp, interleaved so that lanes at the
 /// same place of theirs touch neighbouring words; global memory within what tags of caches tell apart. All

@@ -133,6 +133,7 @@ std::string to_text(const TraceEntry& entry) {
     json["seconds"] = entry.seconds;
     json["forced_releases"] = entry.forced_releases;
     json["undescribed_copies"] = entry.undescribed_copies;
+    json["guessed_textures"] = entry.guessed_textures;
     json["wall"] = entry.read_and_run_seconds;
     for (const auto& [name, t] : entry.throughputs) json["throughputs"][name] = {t.unit, t.amount, t.ceiling};
     if (entry.series) json["series"] = sim::series_json(*entry.series);
@@ -169,6 +170,7 @@ TraceEntry entry_from_text(const std::string& text) {
     json.at("energy").get_to(e.energy);
     json.at("forced_releases").get_to(e.forced_releases);
     json.at("undescribed_copies").get_to(e.undescribed_copies);
+    json.at("guessed_textures").get_to(e.guessed_textures);
     json.at("wall").get_to(e.read_and_run_seconds);
     if (json.contains("throughputs")) {
         for (const auto& [name, t] : json.at("throughputs").items())

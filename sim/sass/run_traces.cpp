@@ -113,6 +113,7 @@ TraceEntry run_kernel(models::gpu::Gpu& gpu, const Job& job, const TraceRunOptio
         entry.series = std::make_shared<const models::gpu::Series>(std::move(result.series));
     entry.forced_releases = launch.forced_releases;
     entry.undescribed_copies = launch.undescribed_copies;
+    entry.guessed_textures = launch.guessed_textures;
     entry.read_and_run_seconds = seconds_since(start);
     return entry;
 }
@@ -167,11 +168,12 @@ void prepare(const std::vector<TracedEvent>& events, const models::gpu::GpuConfi
 }
 
 void add_notes(const models::gpu::GpuConfig& config, TraceRun& run) {
-    std::uint64_t forced = 0, copies = 0;
+    std::uint64_t forced = 0, copies = 0, textures = 0;
     bool copied = false;
     for (const TraceEntry& entry : run.entries) {
         forced += entry.forced_releases;
         copies += entry.undescribed_copies;
+        textures += entry.guessed_textures;
         copied = copied || entry.kind == TraceEntry::Kind::host_to_device;
     }
     if (copied)
@@ -186,6 +188,10 @@ void add_notes(const models::gpu::GpuConfig& config, TraceRun& run) {
                         "trace does not say how "
                         "many warps a barrier is for",
                         forced));
+    if (textures != 0)
+        run.notes.push_back(fmt::format(
+            "{} texture and surface instructions are taken to hit L1: the trace does not say what they read",
+            textures));
     if (copies != 0)
         run.notes.push_back(fmt::format(
             "{} bulk copies moved nothing: the trace does not say what they move (docs/sass-traces.md)",

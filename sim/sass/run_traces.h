@@ -52,11 +52,11 @@ struct TraceEntry {
     std::uint64_t shared_accesses = 0, shared_wavefronts = 0, atomic_sectors = 0;
     std::map<std::string, double> time_by_reason;  ///< fractions of sub-core cycles, adding up to 1
     std::map<std::string, double> utilisation;
-    std::map<std::string, double> energy;                       ///< joules
-    std::uint64_t forced_releases = 0, undescribed_copies = 0;  ///< see TraceLaunch
-    std::map<std::string, sim::Throughput> throughputs;         ///< what was done beside what can be
-    std::shared_ptr<const models::gpu::Series> series;          ///< of TraceRunOptions::series
-    double read_and_run_seconds = 0;                            ///< on this machine
+    std::map<std::string, double> energy;                                             ///< joules
+    std::uint64_t forced_releases = 0, undescribed_copies = 0, guessed_textures = 0;  ///< see TraceLaunch
+    std::map<std::string, sim::Throughput> throughputs;  ///< what was done beside what can be
+    std::shared_ptr<const models::gpu::Series> series;   ///< of TraceRunOptions::series
+    double read_and_run_seconds = 0;                     ///< on this machine
 };
 
 struct TraceRun {

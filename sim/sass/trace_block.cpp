@@ -119,6 +119,7 @@ bool TraceBlock::perform(TraceWarp& warp, const TraceRow& row, ptx::StepResult& 
         case Behaviour::atomic:
         case Behaviour::reduction:
         case Behaviour::async_copy:
+        case Behaviour::texture:
         case Behaviour::constant_load:
             access_memory(warp, row, result);
             return true;
@@ -167,6 +168,14 @@ void TraceBlock::access_memory(const TraceWarp& warp, const TraceRow& row, ptx::
     access_.zero_filled_lanes = 0;
     if (machine.behaviour == Behaviour::constant_load) {  // from one address: the trace does not say which
         access_.address.fill(0);
+        result.access = &access_;
+        return;
+    }
+    if (machine.behaviour == Behaviour::texture && !step_.accesses) {
+        // Lane beside lane in one place: texels are taken to lie in L1.
+        ++launch_.guessed_textures;
+        for (unsigned lane = 0; lane < kWarpSize; ++lane)
+            access_.address[lane] = kTexturePlace + std::uint64_t{lane} * machine.bytes_per_lane;
         result.access = &access_;
         return;
     }

@@ -83,6 +83,7 @@ class TraceLaunch final : public models::gpu::LaunchSource {
     /// Warps that were let go from barriers at which the others could not come, and copies of which the trace
     /// does not say what they move.
     std::atomic<std::uint64_t> forced_releases = 0, undescribed_copies = 0;
+    std::atomic<std::uint64_t> guessed_textures = 0;  ///< instructions whose addresses are not in the trace
 
   private:
     void read_block();

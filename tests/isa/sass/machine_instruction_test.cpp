@@ -87,7 +87,7 @@ TEST_CASE("Classes and widths follow from mnemonic and modifiers") {
     }
     const auto add = decode({"UIADD3", false, kNoGeneralRegister, {}, 0, 0});
     CHECK(add->info.uniform);
-    CHECK_FALSE(decode({"TEX.B", true, 4, {}, 0, 0}));
+    CHECK_FALSE(decode({"FSWZ.B", true, 4, {}, 0, 0}));
     CHECK_FALSE(decode({"HMMA.777", true, 4, {}, 0, 0}));
     CHECK_FALSE(decode({"", false, 4, {}, 0, 0}));
 }

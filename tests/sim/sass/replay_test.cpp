@@ -112,16 +112,30 @@ TEST_CASE("Unknown opcodes are one error with all of them, or a class that the u
         header({2, 32}) +
         block(0, warp(0, {"ffffffff 1 R4 FADD 2 R4 R5 0 0", "ffffffff 1 R4 XMAD.H1 2 R4 R5 0 0",
                           "ffffffff 0 EXIT 0 0 0"})) +
-        block(1, warp(0, {"ffffffff 1 R4 TEX.B 2 R4 R5 0 0", "ffffffff 1 R4 XMAD.H1 2 R4 R5 0 0",
+        block(1, warp(0, {"ffffffff 1 R4 FSWZ.B 2 R4 R5 0 0", "ffffffff 1 R4 XMAD.H1 2 R4 R5 0 0",
                           "ffffffff 0 EXIT 0 0 0"}));
     CHECK_THROWS_WITH(run(gpu, text),
-                      Catch::Contains("2 opcodes are not known: TEX.B (1 times), XMAD.H1 (2 times)") &&
+                      Catch::Contains("2 opcodes are not known: FSWZ.B (1 times), XMAD.H1 (2 times)") &&
                           Catch::Contains("--unknown-as"));
     CHECK(run(gpu, text, {}, ptx::Operation::fp32).warp_instructions == 6);
     // The class decides the time: a chain of divisions of MUFU's kind is slower.
     const auto chain = one_warp(repeat("ffffffff 1 R4 XMAD 2 R4 R5 0 0", 64));
     CHECK(run(gpu, chain, {}, ptx::Operation::special).cycles >
           run(gpu, chain, {}, ptx::Operation::fp32).cycles + 600);
+}
+
+TEST_CASE("Texels come at the latency of L1, and what reads them waits") {
+    models::gpu::Gpu gpu("gpu", a100());
+    const auto chain = [&](const std::string& opcode, unsigned count) {
+        return run(gpu, one_warp(repeat("ffffffff 1 R4 " + opcode + " 1 R4 0 0", count))).cycles;
+    };
+    // An A100's L1 answers after 33 cycles or so (RRZE gpu-benches); the first texel comes from further away.
+    const double each = static_cast<double>(chain("TEX.SCR.LL", 96) - chain("TEX.SCR.LL", 32)) / 64;
+    CHECK(each > 28);
+    CHECK(each < 42);
+    const models::gpu::KernelResult store = run(
+        gpu, one_warp({"ffffffff 0 SUST.D.BA.2D.STRONG.SM.TRAP.U32 2 R2 R4 0 0", "ffffffff 0 EXIT 0 0 0"}));
+    CHECK(store.l1_store_sectors == 4);
 }
 
 TEST_CASE("Copies to shared memory wait where their group is waited for") {
