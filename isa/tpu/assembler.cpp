@@ -318,8 +318,10 @@ class Assembler {
         if (operands > 0) node.a = line_->to_number<std::uint32_t>(line_->take("an operand"));
         if (operands > 1) node.b = line_->to_number<std::uint32_t>(line_->take("an operand"));
         if (operands > 2) node.c = line_->to_number<std::uint32_t>(line_->take("an operand"));
-        if (*op == VectorOp::input || *op == VectorOp::scalar || *op == VectorOp::random) {
+        if (*op == VectorOp::input || *op == VectorOp::scalar || *op == VectorOp::random ||
+            *op == VectorOp::philox || *op == VectorOp::philox_counter) {
             node.index = line_->to_number<std::uint32_t>(line_->take("a number"));
+            if (*op == VectorOp::philox) node.bits = line_->to_number<std::uint32_t>(line_->take("a number"));
         } else if (*op == VectorOp::constant) {
             node.bits = std::bit_cast<std::uint32_t>(line_->to_real(line_->take("a number")));
         } else if (*op == VectorOp::integer_constant) {

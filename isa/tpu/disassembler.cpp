@@ -81,7 +81,11 @@ void print(const VectorKernel& kernel, std::string& text) {
             case VectorOp::input:
             case VectorOp::scalar:
             case VectorOp::random:
+            case VectorOp::philox_counter:
                 text += " " + std::to_string(node.index);
+                break;
+            case VectorOp::philox:
+                text += " " + std::to_string(node.index) + " " + std::to_string(node.bits);
                 break;
             case VectorOp::constant:
                 text += " " + to_text(std::bit_cast<float>(node.bits));

@@ -29,7 +29,12 @@ class Walk {
         if (indexed) vmem(dma.indices, 1, std::uint64_t{dma.rows} * 4, 0);
         const std::uint64_t rows = indexed ? dma.table_rows : dma.rows;
         const auto begin = static_cast<std::uint64_t>(dma.hbm.at(counters_));
-        result.hbm_bytes = std::max(result.hbm_bytes, begin + span(rows, dma.row_bytes, dma.hbm_stride));
+        const std::uint64_t end = begin + span(rows, dma.row_bytes, dma.hbm_stride);
+        if (begin >= kCommonMemoryBase) {
+            result.common_bytes = std::max(result.common_bytes, end - kCommonMemoryBase);
+        } else {
+            result.hbm_bytes = std::max(result.hbm_bytes, end);
+        }
         result.accessed += std::uint64_t{dma.rows} * dma.row_bytes;
     }
     void touch(const PushWeights& push) {

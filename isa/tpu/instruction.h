@@ -44,6 +44,9 @@ struct Affine {
     bool operator==(const Affine&) const = default;
 };
 
+/// Addresses from here on lie in the cores' common on-chip memory (CMEM), below it in HBM.
+inline constexpr std::uint64_t kCommonMemoryBase = 1ull << 44;
+
 enum class DmaKind : std::uint8_t {
     load,         ///< HBM -> VMEM
     store,        ///< VMEM -> HBM
@@ -66,6 +69,23 @@ struct Dma {
     bool host = false;  ///< load or store: the other side is the host's memory, over its link
     bool operator==(const Dma&) const = default;
 };
+
+/// Rows by index: gather and scatter.
+constexpr bool is_indexed(const Dma& dma) {
+    return dma.kind != DmaKind::load && dma.kind != DmaKind::store;
+}
+
+/// The way of a transfer: the memory at its other end, and whether it moves rows by index, which SparseCores
+/// do where there are any. Transfers of one direction are done in the order of their starts only where they
+/// go the same way: one from CMEM overtakes one from HBM.
+enum class DmaPath : std::uint8_t { device, common, host, rows, common_rows };
+inline constexpr std::size_t kDmaPaths = 5;
+constexpr DmaPath path_of(const Dma& dma) {
+    if (dma.host) return DmaPath::host;
+    const bool common = dma.hbm.base >= static_cast<std::int64_t>(kCommonMemoryBase);
+    if (is_indexed(dma)) return common ? DmaPath::common_rows : DmaPath::rows;
+    return common ? DmaPath::common : DmaPath::device;
+}
 
 /// Cycles for which one activation row occupies the array's edge. Its cells multiply 8 x 8 bits (or one bf16
 /// pair): 8 x 16 bits go at half speed, 16 x 16 at a quarter (ISCA 2017, section 2).

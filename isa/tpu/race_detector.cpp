@@ -18,14 +18,24 @@ void join(std::vector<std::uint32_t>& into, const std::vector<std::uint32_t>& ot
 RaceDetector::RaceDetector(const Program& program, const Limits& limits, bool strict)
     : limits_(limits),
       strict_(strict),
-      units_(program.cores.size() * unit_count(limits)),
+      units_per_core_(unit_count(limits) + 2 * (kDmaPaths - 1)),
+      units_(program.cores.size() * units_per_core_),
       known_(units_, Clock(units_, 0)),
       done_(units_, 0),
       at_issue_(program.cores.size()),
       vmem_(program.cores.size(), std::vector<Cell>((limits.vmem_bytes + 3) / 4)) {}
 
 void RaceDetector::issued(std::size_t core, std::uint64_t sequence) {
-    at_issue_[core][sequence] = known_[core * unit_count(limits_) + unit_count(limits_) - 1];
+    at_issue_[core][sequence] = known_[core * units_per_core_ + unit_count(limits_) - 1];
+}
+
+std::size_t RaceDetector::unit_of_core(const Operation& operation) const {
+    const std::size_t unit = unit_number(operation, limits_);
+    const auto* dma = std::get_if<Dma>(&operation);
+    const DmaPath path = dma != nullptr ? path_of(*dma) : DmaPath::device;
+    // Loads and stores are units 0 and 1.
+    return path == DmaPath::device ? unit
+                                   : unit_count(limits_) + 2 * (static_cast<std::size_t>(path) - 1) + unit;
 }
 
 void RaceDetector::learn(Clock& clock, std::size_t core, const FlagWait& wait) {
@@ -42,7 +52,7 @@ void RaceDetector::learn(Clock& clock, std::size_t core, const FlagWait& wait) {
 void RaceDetector::performs(std::size_t core, const Instruction& instruction, const LoopCounters& counters,
                             std::uint64_t sequence, std::span<const std::byte> vmem) {
     core_ = core;
-    unit_ = core * unit_count(limits_) + unit_number(instruction.operation, limits_);
+    unit_ = core * units_per_core_ + unit_of_core(instruction.operation);
     const bool sequencer = unit_of(instruction.operation) == UnitKind::sequencer;
     const bool dma = unit_of(instruction.operation) == UnitKind::dma_load ||
                      unit_of(instruction.operation) == UnitKind::dma_store;

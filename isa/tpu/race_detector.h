@@ -6,8 +6,9 @@
 // tracked with vector clocks: a unit knows what it has done itself, what the sequencer knew when it issued
 // the instruction, and what the signaller of each flag that it waited for knew when it was done.
 //
-// Tokens of a flag that only one unit signals are told apart. Where several units signal a flag, a wait
-// learns only from taking all tokens that there are.
+// DMA of one direction counts as a unit for each memory at its other end, since transfers to different
+// memories overtake each other. Tokens of a flag that only one unit signals are told apart. Where several
+// units signal a flag, a wait learns only from taking all tokens that there are.
 #pragma once
 
 #include <cstdint>
@@ -53,6 +54,9 @@ class RaceDetector : public ExecutionListener {
         bool early = false;  ///< happens from the start of the instruction on, not in the order of its end
     };
 
+    /// Number of the unit, among those whose instructions are done in the order of their starts.
+    std::size_t unit_of_core(const Operation& operation) const;
+
     void learn(Clock& clock, std::size_t core, const FlagWait& wait);
     void visit_vmem(std::uint64_t address, std::uint64_t rows, std::uint64_t row_bytes, std::uint64_t stride,
                     Access access);
@@ -64,6 +68,7 @@ class RaceDetector : public ExecutionListener {
 
     Limits limits_;
     bool strict_;
+    std::size_t units_per_core_;
     std::size_t units_;                                     ///< of all cores
     std::vector<Clock> known_;                              ///< [unit]: at the end of its last instruction
     std::vector<std::uint32_t> done_;                       ///< [unit]

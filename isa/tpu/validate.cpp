@@ -117,6 +117,9 @@ class CoreValidator {
             fail("copies nothing", "give rows and row_bytes of at least 1");
         check_vmem(dma.vmem, dma.rows, dma.row_bytes, dma.vmem_stride, 1);
         if (range_of(dma.hbm).low < 0) fail("the HBM address is negative");
+        constexpr auto common = static_cast<std::int64_t>(kCommonMemoryBase);
+        if (range_of(dma.hbm).low < common && range_of(dma.hbm).high >= common)
+            fail("the repeats take the address from HBM into CMEM", "use an instruction for each memory");
         if (dma.host && dma.kind != DmaKind::load && dma.kind != DmaKind::store)
             fail("the host link only loads and stores");
         if (dma.kind == DmaKind::scatter_add && (dma.row_bytes % 4 != 0 || dma.vmem_stride % 4 != 0)) {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <limits>
 
+#include "isa/numerics/philox.h"
 #include "isa/numerics/systolic.h"
 #include "isa/tpu/elementary_functions.h"
 
@@ -277,6 +278,26 @@ class Execution {
         for (std::size_t i = 0; i < count; ++i) to[i] = load_element(from + i * size, operand.type);
     }
 
+    /// What follows from the elements' indices, from `first` on.
+    static void numbers(const VectorNode& node, Word* y, std::uint64_t first, std::size_t count) {
+        for (std::size_t j = 0; j < count; ++j) {
+            const std::uint64_t element = first + j;
+            switch (node.op) {
+                case VectorOp::random:
+                    y[j] = as_word(random_uniform(node.index, element));
+                    break;
+                case VectorOp::philox:
+                    y[j] = as_word(numerics::philox_uniform(node.index, node.bits, element));
+                    break;
+                case VectorOp::philox_counter:
+                    y[j] = as_word(numerics::philox_by_counter(node.index, element));
+                    break;
+                default:
+                    y[j] = static_cast<Word>(element);
+            }
+        }
+    }
+
     void compute(std::uint32_t row, std::uint32_t column, std::size_t count) {
         for (std::size_t i = 0; i < kernel_.nodes.size(); ++i) {
             const VectorNode& node = kernel_.nodes[i];
@@ -297,14 +318,15 @@ class Execution {
                     for (std::size_t j = 0; j < count; ++j)
                         y[j] = static_cast<Word>(column_index + static_cast<std::int64_t>(j));
                     break;
-                case VectorOp::random: {
-                    const std::uint64_t first =
-                        static_cast<std::uint64_t>(row_index) * vector_.element_stride +
-                        static_cast<std::uint64_t>(column_index);
-                    for (std::size_t j = 0; j < count; ++j)
-                        y[j] = as_word(random_uniform(node.index, first + j));
+                case VectorOp::random:
+                case VectorOp::philox:
+                case VectorOp::philox_counter:
+                case VectorOp::element_index:
+                    numbers(node, y,
+                            static_cast<std::uint64_t>(row_index) * vector_.element_stride +
+                                static_cast<std::uint64_t>(column_index),
+                            count);
                     break;
-                }
                 default:
                     apply(node.op, y, value(node.a), value(node.b), value(node.c), count);
             }

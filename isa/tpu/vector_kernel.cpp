@@ -8,7 +8,7 @@
 namespace heddle::tpu {
 namespace {
 
-constexpr std::array<VectorOpTraits, 39> kTraits{{
+constexpr std::array<VectorOpTraits, 42> kTraits{{
     {VectorOp::input, "input", 0, 0, 0},
     {VectorOp::scalar, "scalar", 0, 0, 0},
     {VectorOp::constant, "constant", 0, 0, 0},
@@ -16,6 +16,11 @@ constexpr std::array<VectorOpTraits, 39> kTraits{{
     {VectorOp::row_index, "row_index", 0, 1, 0},
     {VectorOp::column_index, "column_index", 0, 1, 0},
     {VectorOp::random, "random", 0, 12, 0},  // two rounds of multiply and xor-shift over a counter
+    // Ten rounds of two 32 x 32 products, whose upper halves take eight operations each, and six others make
+    // four numbers.
+    {VectorOp::philox, "philox", 0, 62, 0},
+    {VectorOp::philox_counter, "philox_counter", 0, 242, 0},
+    {VectorOp::element_index, "element_index", 0, 2, 0},
     {VectorOp::add, "add", 2, 1, 0},
     {VectorOp::subtract, "subtract", 2, 1, 0},
     {VectorOp::multiply, "multiply", 2, 1, 0},
@@ -180,6 +185,7 @@ std::vector<ValueType> check(const VectorKernel& kernel, std::span<const Element
             case VectorOp::integer_constant:
             case VectorOp::row_index:
             case VectorOp::column_index:
+            case VectorOp::element_index:
                 type = ValueType::integer;
                 break;
             case VectorOp::select:

@@ -30,6 +30,9 @@ enum class VectorOp : std::uint8_t {
     row_index,         ///< int32: row origin of the instruction + row
     column_index,      ///< int32: column origin of the instruction + column
     random,            ///< fp32 in [0, 1) from stream `index` and the element's index
+    philox,            ///< the same by Philox4x32-10: number of seed `index` and offset `bits`
+    philox_counter,    ///< Philox with a counter for each element and `index` as key
+    element_index,     ///< int32: the element's index, as random counts it
     // fp32
     add,
     subtract,

@@ -5,16 +5,19 @@
 namespace heddle::models {
 
 DmaEngine::DmaEngine(const sc_core::sc_module_name& name, ClockDomain& clock, const DmaConfig& config,
-                     unsigned access_bytes, unsigned queue_depth, unsigned first_hbm_queue)
+                     unsigned access_bytes, unsigned queue_depth, unsigned first_hbm_queue,
+                     RowCycles row_cycles)
     : Block(name, clock),
       flags("flags"),
       memory("memory"),
       hbm("hbm"),
+      common("common"),
       host("host"),
       instructions("instructions"),
       config_(config),
       access_bytes_(access_bytes),
       first_hbm_queue_(first_hbm_queue),
+      row_cycles_(std::move(row_cycles)),
       load_(queue_depth),
       store_(queue_depth) {
     instructions.bind(*this);
@@ -74,7 +77,7 @@ std::uint64_t DmaEngine::bus_bytes(const tpu::Dma& dma, std::uint64_t hbm_addres
     const auto pieces = [&](std::uint64_t address, std::uint64_t bytes) {
         return (address % access_bytes_ + bytes + access_bytes_ - 1) / access_bytes_ * access_bytes_;
     };
-    const bool indexed = dma.kind != tpu::DmaKind::load && dma.kind != tpu::DmaKind::store;
+    const bool indexed = tpu::is_indexed(dma);
     std::uint64_t bytes = 0;
     if (dma.hbm_stride % access_bytes_ == 0 || dma.rows == 1) {
         bytes = dma.rows * pieces(hbm_address, dma.row_bytes);
@@ -92,8 +95,7 @@ std::uint64_t DmaEngine::bus_bytes(const tpu::Dma& dma, std::uint64_t hbm_addres
 }
 
 void DmaEngine::check_bounds(const tpu::Dma& dma, std::uint64_t hbm_address) const {
-    const bool indexed = dma.kind != tpu::DmaKind::load && dma.kind != tpu::DmaKind::store;
-    const std::uint64_t rows = indexed ? dma.table_rows : dma.rows;
+    const std::uint64_t rows = tpu::is_indexed(dma) ? dma.table_rows : dma.rows;
     hbm_values_->check(hbm_address, (rows - 1) * dma.hbm_stride + dma.row_bytes);
 }
 
@@ -112,16 +114,24 @@ void DmaEngine::begin(Direction& direction, Cycle now) {
     request.number = next_number_++;
     request.bytes = bus_bytes(dma, address);
     // Rows of a gather or scatter lie anywhere, and so do pieces of rows: each is a strip of its own.
-    const bool indexed = dma.kind != tpu::DmaKind::load && dma.kind != tpu::DmaKind::store;
+    const bool indexed = tpu::is_indexed(dma);
     const bool pieces = dma.row_bytes < 2 * tpu::kLanes;
     const unsigned together = indexed || pieces ? 1 : config_.strip_rows;
     const std::uint64_t strips = (std::uint64_t{dma.rows} + together - 1) / together;
-    const bool one_piece = dma.hbm_stride == dma.row_bytes && dma.vmem_stride == dma.row_bytes;
+    const bool one_piece = !indexed && dma.hbm_stride == dma.row_bytes && dma.vmem_stride == dma.row_bytes;
     request.least_cycles =
         std::max<std::uint64_t>((request.bytes + config_.bytes_per_cycle - 1) / config_.bytes_per_cycle,
                                 one_piece ? 1ull : strips * config_.cycles_per_strip);
+    if (indexed && row_cycles_) {
+        const unsigned passes = dma.kind == tpu::DmaKind::scatter_add ? 2 : 1;
+        request.least_cycles = row_cycles_(dma.rows, dma.row_bytes, passes);
+    }
     request.write = &direction == &store_;
-    (dma.host ? host : hbm)
+    const tpu::DmaPath path = tpu::path_of(dma);
+    const bool in_common = path == tpu::DmaPath::common || path == tpu::DmaPath::common_rows;
+    (path == tpu::DmaPath::host ? host
+     : in_common                ? common
+                                : hbm)
         ->request(first_hbm_queue_ + (request.write ? 1 : 0), request, now + config_.issue_cycles);
     direction.under_way.push_back({issued, now, kNever, request.number});
     direction.free_at = now + 1;

@@ -1,6 +1,7 @@
 // A core's DMA engine: loads and stores, each direction in order of starting, several under way at a time.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "isa/tpu/core_state.h"
@@ -24,12 +25,17 @@ class DmaEngine : public Block, public InstructionSink, public HbmClient {
   public:
     sc_core::sc_port<SyncFlagInterface> flags;
     sc_core::sc_port<OnChipMemoryInterface> memory;
-    sc_core::sc_port<HbmInterface> hbm, host;
+    sc_core::sc_port<HbmInterface> hbm, common, host;  ///< common: CMEM
     sc_core::sc_export<InstructionSink> instructions;
 
-    /// Requests go to HBM queues `first_hbm_queue` (loads) and the one behind it (stores).
+    /// How long the engine itself takes for rows by index: rows, bytes of each, passes over them.
+    using RowCycles = std::function<std::uint64_t(std::uint64_t, std::uint64_t, unsigned)>;
+
+    /// Requests go to HBM queues `first_hbm_queue` (loads) and the one behind it (stores). Without
+    /// `row_cycles` each row by index is a strip.
     DmaEngine(const sc_core::sc_module_name& name, ClockDomain& clock, const DmaConfig& config,
-              unsigned access_bytes, unsigned queue_depth, unsigned first_hbm_queue);
+              unsigned access_bytes, unsigned queue_depth, unsigned first_hbm_queue,
+              RowCycles row_cycles = {});
     /// `memory` holds the bounds of HBM in both modes, `state` values in functional mode.
     void set_values(tpu::CoreState* state, tpu::Memory* memory) {
         values_ = state;
@@ -82,6 +88,7 @@ class DmaEngine : public Block, public InstructionSink, public HbmClient {
     DmaConfig config_;
     unsigned access_bytes_;
     unsigned first_hbm_queue_;
+    RowCycles row_cycles_;
     Direction load_, store_;
     std::uint64_t next_number_ = 0;
     tpu::CoreState* values_ = nullptr;

@@ -76,13 +76,19 @@ OnChipRate MatrixUnit::rate_of(const tpu::Operation& operation) const {
         return {std::uint64_t{config_.columns} * config_.weight_rows_per_cycle * bytes_of(push->type), 0};
     }
     if (const auto* matmul = std::get_if<tpu::Matmul>(&operation)) {
-        return {std::uint64_t{config_.rows} * bytes_of(matmul->type), 0};
+        const std::uint64_t row = std::uint64_t{config_.rows} * bytes_of(matmul->type);
+        return {matmul->type == tpu::ElementType::int8 ? row * config_.int8_rows_per_cycle : row, 0};
     }
     return {0, std::uint64_t{config_.columns} * bytes_of(std::get<tpu::Pop>(operation).type)};
 }
 
 Cycle MatrixUnit::drained_at() const {
     return streamed_ ? last_stream_end_ + config_.rows + config_.columns - 2 : 0;
+}
+
+MatrixUnit::StreamRate MatrixUnit::stream_rate(tpu::ElementType activations) const {
+    const bool bytes = activations == tpu::ElementType::int8 && present_weights_ == tpu::ElementType::int8;
+    return {tpu::cycles_per_row(activations, present_weights_), bytes ? config_.int8_rows_per_cycle : 1u};
 }
 
 UnitState MatrixUnit::common_obstacle(const Stream& stream, OnChipRate rate, Cycle now) const {
@@ -150,8 +156,8 @@ Cycle MatrixUnit::end_of_pop() const {
         if (matmul.sequence > pop_.present.sequence) break;
         if (!overlap(pop.accumulator, pop.rows, matmul.first, matmul.rows)) continue;
         const std::uint32_t last = std::min(matmul.first + matmul.rows, pop_end) - 1;
-        const Cycle ready = matmul.begin + config_.rows + config_.columns +
-                            Cycle{last - matmul.first + 1} * matmul.cycles_per_row - 1;
+        const Cycle ready =
+            matmul.begin + config_.rows + config_.columns + matmul.rate.cycles(last - matmul.first + 1) - 1;
         end = std::max(end, ready + (pop_end - 1 - last));
     }
     return end;
@@ -176,15 +182,14 @@ void MatrixUnit::begin(Stream& stream, Cycle now) {
             present_weights_ = tiles_ready_.front().type;
             tiles_ready_.pop_front();
         }
-        const unsigned per_row = tpu::cycles_per_row(matmul.type, present_weights_);
-        const Cycle length = Cycle{matmul.rows} * per_row;
+        const StreamRate rate = stream_rate(matmul.type);
+        const Cycle length = rate.cycles(matmul.rows);
         stream.end = now + length - 1;
         streamed_ = true;
         last_stream_end_ = now + length;
-        recent_.push_back({stream.present.sequence, matmul.accumulator, matmul.rows, now, per_row});
+        recent_.push_back({stream.present.sequence, matmul.accumulator, matmul.rows, now, rate});
         // What has left the array delays no pop that begins from now on.
-        while (!pop_.active && recent_.front().begin +
-                                       Cycle{recent_.front().rows} * recent_.front().cycles_per_row +
+        while (!pop_.active && recent_.front().begin + recent_.front().rate.cycles(recent_.front().rows) +
                                        config_.rows + config_.columns <
                                    now) {
             recent_.pop_front();

@@ -78,11 +78,18 @@ class MatrixUnit : public Block, public InstructionSink {
         Cycle free_at = 0;   ///< first cycle in which the next may begin
         OnChipRate rate;
     };
+    /// How fast activation rows enter the array.
+    struct StreamRate {
+        unsigned cycles_per_row = 1, rows_per_cycle = 1;  ///< at most one of them is more than 1
+        Cycle cycles(std::uint32_t rows) const {
+            return (Cycle{rows} * cycles_per_row + rows_per_cycle - 1) / rows_per_cycle;
+        }
+    };
     struct RecentMatmul {
         std::uint64_t sequence = 0;
         std::uint32_t first = 0, rows = 0;
         Cycle begin = 0;
-        unsigned cycles_per_row = 1;
+        StreamRate rate;
     };
     /// A tile of weights that is shifted in, or being so.
     struct WeightTile {
@@ -95,6 +102,8 @@ class MatrixUnit : public Block, public InstructionSink {
     UnitState obstacle_to_matmul(Cycle now) const;
     UnitState obstacle_to_pop(Cycle now) const;
     UnitState common_obstacle(const Stream& stream, OnChipRate rate, Cycle now) const;
+    /// Of activations of this type with the present weights.
+    StreamRate stream_rate(tpu::ElementType activations) const;
     OnChipRate rate_of(const tpu::Operation& operation) const;
     /// The last cycle of the active pop, when all matmuls before it have begun; else kNever.
     Cycle end_of_pop() const;

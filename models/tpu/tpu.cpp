@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isa/common/error.h"
+#include "isa/tpu/assembler.h"
 
 namespace heddle::models {
 namespace {
@@ -10,6 +11,17 @@ namespace {
 TpuConfig checked(const TpuConfig& config) {
     config.check();
     return config;
+}
+
+void refuse_common_memory(const tpu::Program& program) {
+    for (const tpu::CoreProgram& core : program.cores) {
+        for (const tpu::Instruction& instruction : core.instructions) {
+            const auto* dma = std::get_if<tpu::Dma>(&instruction.operation);
+            if (dma == nullptr || dma->hbm.base < static_cast<std::int64_t>(tpu::kCommonMemoryBase)) continue;
+            throw Error("`" + tpu::disassemble(instruction) + "` names CMEM, which this chip does not have",
+                        {"", instruction.line, "cmem.size"}, "use an address in HBM, below 2^44");
+        }
+    }
 }
 
 }  // namespace
@@ -29,16 +41,19 @@ class Tpu::Recorder : public UnitObserver {
 
 Tpu::Tpu(const sc_core::sc_module_name& name, const TpuConfig& config)
     : sc_module(name),
+      links("links", config.links.count),
       config_(checked(config)),
       limits_(limits_of(config)),
       clock_("clock", config.clock_hertz),
-      hbm_("hbm", clock_, config.hbm, 2 * config.cores),
-      host_("host", clock_, host_memory_of(config), 2 * config.cores) {
+      hbm_("hbm", clock_, config.hbm, TpuCore::kMemoryQueues * config.cores),
+      common_("common", clock_, common_memory_of(config), TpuCore::kMemoryQueues * config.cores),
+      host_("host", clock_, host_memory_of(config), TpuCore::kMemoryQueues * config.cores) {
     std::vector<SyncFlags*> flags;
     for (unsigned index = 0; index < config.cores; ++index) {
         const std::string core_name = "core_" + std::to_string(index);
         cores_.push_back(std::make_unique<TpuCore>(core_name.c_str(), clock_, config_, index));
         cores_.back()->hbm(hbm_.requests);
+        cores_.back()->common(common_.requests);
         cores_.back()->host(host_.requests);
         flags.push_back(&cores_.back()->flags);
     }
@@ -47,9 +62,11 @@ Tpu::Tpu(const sc_core::sc_module_name& name, const TpuConfig& config)
 
 TpuResult Tpu::run(const tpu::Program& program, tpu::Memory& memory, const TpuRunOptions& options) {
     validate(program, limits_);
+    if (config_.cmem.bytes == 0) refuse_common_memory(program);
     clock_.restart();
     clock_.set_tick_every_cycle(options.tick_every_cycle);
     hbm_.reset();
+    common_.reset();
     host_.reset();
     TpuResult result;
     Recorder recorder(result.events);
@@ -90,6 +107,7 @@ TpuResult Tpu::run(const tpu::Program& program, tpu::Memory& memory, const TpuRu
         for (const auto& unit : core->matrix_units) part.matrix.push_back(unit->statistics());
         part.vector = core->vector_unit.statistics();
         part.dma = core->dma.statistics();
+        part.sparse_cores = core->sparse_cores.statistics();
         result.cores.push_back(std::move(part));
     }
     summarise(result);
@@ -104,10 +122,12 @@ void Tpu::summarise(TpuResult& result) const {
             result.macs += unit.macs;
             streamed += unit.rows_streamed;
         }
-        result.host_bytes += core.dma.host_bytes;
         vector += core.vector.times[static_cast<std::size_t>(UnitState::working)];
-        result.bytes_loaded += core.dma.bytes_loaded;
-        result.bytes_stored += core.dma.bytes_stored;
+        result.host_bytes += core.dma.host_bytes;
+        for (const DmaStatistics* const engine : {&core.dma, &core.sparse_cores}) {
+            result.bytes_loaded += engine->bytes_loaded;
+            result.bytes_stored += engine->bytes_stored;
+        }
     }
     const auto cycles = static_cast<double>(result.cycles);
     const double units = static_cast<double>(config_.cores) * config_.matrix.per_core;

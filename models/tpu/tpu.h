@@ -14,6 +14,12 @@
 
 namespace heddle::models {
 
+/// A way to a neighbouring chip: `bytes` handed over in a cycle arrive after the link's latency.
+class ChipLink : public virtual sc_core::sc_interface {
+  public:
+    virtual void send(Cycle now, std::uint64_t bytes) = 0;
+};
+
 enum class TpuMode : std::uint8_t {
     functional,  ///< VMEM and HBM hold values
     timing,      ///< only time; HBM needs bounds but no values. The cycles are the same
@@ -29,6 +35,10 @@ struct TpuRunOptions {
 /// Elaborate one per process, run many programs on it.
 class Tpu : public sc_core::sc_module {
   public:
+    /// Links to other chips, TpuConfig::links.count of them. Left unbound on a chip alone; nothing is sent
+    /// over them yet.
+    sc_core::sc_vector<sc_core::sc_port<ChipLink, 1, sc_core::SC_ZERO_OR_MORE_BOUND>> links;
+
     /// Throws heddle::Error when the configuration is impossible.
     Tpu(const sc_core::sc_module_name& name, const TpuConfig& config);
 
@@ -48,7 +58,7 @@ class Tpu : public sc_core::sc_module {
     TpuConfig config_;
     tpu::Limits limits_;
     ClockDomain clock_;
-    TpuHbm hbm_, host_;
+    TpuHbm hbm_, common_, host_;
     std::vector<std::unique_ptr<TpuCore>> cores_;
     std::vector<std::unique_ptr<tpu::CoreState>> values_;
     std::uint64_t activations_ = 0;

@@ -22,6 +22,8 @@ void TpuConfig::describe(ParameterList& list) {
              "columns of the array: outputs of a weight tile");
     list.add_choice("matrix.weight_buffering", matrix.weight_buffering, {"single", "double"},
                     "double: the next weight tile is shifted in while the array computes");
+    list.add("matrix.int8_rows", matrix.int8_rows_per_cycle, Q::count, 1, 4,
+             "rows of int8 activations that enter the array in a cycle, with int8 weights");
     list.add("matrix.weight_rows", matrix.weight_rows_per_cycle, Q::count, 1, 4,
              "rows of a weight tile that are shifted in per cycle");
     list.add("matrix.accumulator_rows", matrix.accumulator_rows, Q::count, 8, 65536,
@@ -79,6 +81,16 @@ void TpuConfig::describe(ParameterList& list) {
     list.add("hbm.arbitration", hbm.arbitration_bytes, Q::bytes, 64, 1 << 24,
              "served to one DMA queue before the next gets its turn");
 
+    list.add("cmem.size", cmem.bytes, Q::bytes, 0, 1ull << 36,
+             "on-chip memory that the cores share; 0: none");
+    list.add("cmem.bandwidth", cmem.bandwidth, Q::bandwidth, 1e9, 1e15, "of it, for all cores together");
+    list.add("cmem.latency", cmem.latency_cycles, Q::cycles, 1, 100000, "from request to data, unloaded");
+
+    sparse.describe(list);
+    list.add("links.count", links.count, Q::count, 0, 16, "links to other chips");
+    list.add("links.bandwidth", links.bandwidth, Q::bandwidth, 1e6, 1e13, "of one link, each direction");
+    list.add("links.latency", links.latency_seconds, Q::time, 0, 1e-2, "of a hop to the next chip");
+
     list.add("host.bandwidth", host.bandwidth, Q::bandwidth, 1e6, 1e13,
              "of the link to the host, each direction");
     list.add("host.efficiency", host.efficiency, Q::ratio, 0.01, 1, "share of it that payload reaches");
@@ -112,6 +124,14 @@ void TpuConfig::check() const {
                  " bytes holds less than eight fp32 weight tiles",
              "vmem.size", "give at least " + std::to_string(8 * tile) + " bytes");
     }
+    const auto in_steps = [&](std::uint64_t value, unsigned step, const std::string& key, const char* what) {
+        if (value % step == 0) return;
+        fail(std::to_string(value) + " is no multiple of " + what, key,
+             "give a multiple of " + std::to_string(step) + ", or 0: searched");
+    };
+    in_steps(compiler.tile_rows, 8, "compiler.tile_rows", "the 8 sublanes");
+    in_steps(compiler.tile_columns, matrix.columns, "compiler.tile_columns", "the array's columns");
+    in_steps(compiler.tile_depth, matrix.rows, "compiler.tile_depth", "the array's rows");
     const std::uint64_t widest = 4ull * (matrix.rows > matrix.columns ? matrix.rows : matrix.columns);
     const std::uint64_t vector_load = 4096ull * vector.load_slots,
                         vector_store = 4096ull * vector.store_slots;
@@ -132,6 +152,33 @@ void TpuConfig::check() const {
              "compiler.fp32_passes", "choose one of these");
     if (vmem.bytes > hbm.bytes)
         fail("on-chip memory is larger than device memory", "vmem.size", "swap vmem.size and hbm.size?");
+}
+
+void SparseCoreConfig::describe(ParameterList& list) {
+    using Q = Quantity;
+    list.add("sparse.cores", cores, Q::count, 0, 64, "SparseCores of the chip; 0: rows by index move by DMA");
+    list.add("sparse.tiles", tiles, Q::count, 1, 256, "compute tiles of a SparseCore");
+    list.add("sparse.words", words_per_cycle, Q::count, 1, 64,
+             "32-bit words that a tile moves or adds per cycle");
+    list.add("sparse.row", row_cycles, Q::cycles, 0, 10000, "of a tile for each row, beside moving it");
+    list.add("sparse.outstanding", outstanding, Q::count, 1, 256, "gathers or scatters under way");
+}
+
+std::uint64_t SparseCoreConfig::cycles(std::uint64_t rows, std::uint64_t row_bytes, unsigned passes,
+                                       unsigned tensor_cores) const {
+    const std::uint64_t share = std::max(1u, cores * tiles / tensor_cores), step = 4ull * words_per_cycle;
+    return (rows + share - 1) / share * (row_cycles + passes * ((row_bytes + step - 1) / step));
+}
+
+HbmConfig common_memory_of(const TpuConfig& config) {
+    HbmConfig memory;
+    memory.bytes = config.cmem.bytes;
+    memory.bandwidth = config.cmem.bandwidth;
+    memory.efficiency = 1;
+    memory.latency_cycles = config.cmem.latency_cycles;
+    memory.access_bytes = config.hbm.access_bytes;
+    memory.arbitration_bytes = config.hbm.arbitration_bytes;
+    return memory;
 }
 
 HbmConfig host_memory_of(const TpuConfig& config) {

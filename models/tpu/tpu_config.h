@@ -26,6 +26,7 @@ struct MatrixUnitConfig {
     unsigned columns = 128;
     WeightBuffering weight_buffering = WeightBuffering::dual;
     unsigned weight_rows_per_cycle = 1;  ///< shifted in side by side
+    unsigned int8_rows_per_cycle = 1;    ///< activation rows of int8 by int8 weights
     unsigned accumulator_rows = 2048;    ///< unpublished for v2 and later; v1 has halves of 2,048
 };
 
@@ -77,6 +78,39 @@ struct HbmConfig {
     unsigned arbitration_bytes = 16384;  ///< served to one queue before the next gets its turn
 };
 
+/// SparseCores: processors for embeddings, beside the TensorCores. Sixteen tiles each fetch rows by index
+/// from memory, add, and write them back ("TPU v4", ISCA 2023, section 3.5). Where a chip has none, the DMA
+/// engine moves such rows, one strip each.
+struct SparseCoreConfig {
+    unsigned cores = 0;  ///< of the chip, dealt out evenly to its TensorCores
+    unsigned tiles = 16;
+    unsigned words_per_cycle = 8;  ///< that a tile moves or adds
+    unsigned row_cycles = 8;       ///< of a tile for each row, beside moving it
+    unsigned outstanding = 4;      ///< instructions under way
+
+    /// What `rows` rows occupy one TensorCore's share of the tiles; `passes`: 2 where rows are read and
+    /// written.
+    std::uint64_t cycles(std::uint64_t rows, std::uint64_t row_bytes, unsigned passes,
+                         unsigned tensor_cores) const;
+    /// Bytes per cycle of one TensorCore's share.
+    unsigned rate(unsigned tensor_cores) const { return cores * tiles * words_per_cycle * 4 / tensor_cores; }
+    void describe(ParameterList& list);
+};
+
+/// On-chip memory that the cores share (CMEM of v4): between HBM and VMEM, reached by DMA.
+struct CommonMemoryConfig {
+    std::uint64_t bytes = 0;  ///< 0: the chip has none
+    double bandwidth = 5e12;  ///< bytes per second
+    unsigned latency_cycles = 100;
+};
+
+/// Links to other chips. Nothing is sent over them yet: they are ports (Tpu::links).
+struct LinkConfig {
+    unsigned count = 4;
+    double bandwidth = 82e9;        ///< bytes per second of one link, each direction
+    double latency_seconds = 1e-6;  ///< of a hop
+};
+
 /// The link to the host's memory.
 struct HostLinkConfig {
     double bandwidth = 16e9;        ///< bytes per second, either direction
@@ -108,6 +142,9 @@ struct TpuConfig {
     SequencerConfig sequencer;
     DmaConfig dma;
     HbmConfig hbm;
+    CommonMemoryConfig cmem;
+    LinkConfig links;
+    SparseCoreConfig sparse;
     HostLinkConfig host;
     TpuCompilerConfig compiler;
     double launch_seconds = 2e-6;  ///< host to first instruction, once per program that the host starts
@@ -118,6 +155,8 @@ struct TpuConfig {
     void check() const;
 };
 
+/// CMEM as a memory of its own.
+HbmConfig common_memory_of(const TpuConfig& config);
 /// The host's memory behind its link, as a memory of its own.
 HbmConfig host_memory_of(const TpuConfig& config);
 /// What the compiler must know of it.

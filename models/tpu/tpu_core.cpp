@@ -5,15 +5,36 @@
 #include "isa/tpu/assembler.h"
 
 namespace heddle::models {
+namespace {
+
+DmaConfig sparse_engine(const TpuConfig& config) {
+    DmaConfig engine = config.dma;
+    engine.outstanding = config.sparse.outstanding;
+    engine.bytes_per_cycle = std::max(1u, config.sparse.rate(config.cores));
+    return engine;
+}
+
+DmaEngine::RowCycles row_cycles_of(const TpuConfig& config) {
+    return [sparse = config.sparse, cores = config.cores](std::uint64_t rows, std::uint64_t bytes,
+                                                          unsigned passes) {
+        return sparse.cycles(rows, bytes, passes, cores);
+    };
+}
+
+}  // namespace
 
 TpuCore::TpuCore(const sc_core::sc_module_name& name, ClockDomain& clock, const TpuConfig& config,
                  unsigned index)
     : sc_module(name),
       hbm("hbm"),
+      common("common"),
       host("host"),
-      sequencer("sequencer", clock, config.sequencer),
+      sequencer("sequencer", clock, config.sequencer, config.sparse.cores > 0),
       vector_unit("vector_unit", clock, config.vector, config.sequencer.queue_depth),
-      dma("dma", clock, config.dma, config.hbm.access_bytes, config.sequencer.queue_depth, 2 * index),
+      dma("dma", clock, config.dma, config.hbm.access_bytes, config.sequencer.queue_depth,
+          kMemoryQueues * index),
+      sparse_cores("sparse_cores", clock, sparse_engine(config), config.hbm.access_bytes,
+                   config.sequencer.queue_depth, kMemoryQueues * index + 2, row_cycles_of(config)),
       flags("flags", config.sequencer.sync_flags, config.sequencer.remote_signal_cycles),
       memory("memory", {config.vmem.read_bytes_per_cycle, config.vmem.write_bytes_per_cycle}) {
     for (unsigned unit = 0; unit < config.matrix.per_core; ++unit) {
@@ -26,13 +47,17 @@ TpuCore::TpuCore(const sc_core::sc_module_name& name, ClockDomain& clock, const 
     }
     sequencer.flags(flags);
     sequencer.dma(dma.instructions);
+    sequencer.sparse_cores(sparse_cores.instructions);
     sequencer.vector(vector_unit.instructions);
     vector_unit.flags(flags);
     vector_unit.memory(memory);
-    dma.flags(flags);
-    dma.memory(memory);
-    dma.hbm(hbm);
-    dma.host(host);
+    for (DmaEngine* const engine : {&dma, &sparse_cores}) {
+        engine->flags(flags);
+        engine->memory(memory);
+        engine->hbm(hbm);
+        engine->common(common);
+        engine->host(host);
+    }
 }
 
 void TpuCore::reset() {
@@ -40,6 +65,7 @@ void TpuCore::reset() {
     for (const auto& unit : matrix_units) unit->reset();
     vector_unit.reset();
     dma.reset();
+    sparse_cores.reset();
     flags.reset();
     memory.reset();
 }
@@ -48,16 +74,18 @@ void TpuCore::set_values(tpu::CoreState* state, tpu::Memory* hbm_values) {
     for (const auto& unit : matrix_units) unit->set_values(state, hbm_values);
     vector_unit.set_values(state, hbm_values);
     dma.set_values(state, hbm_values);
+    sparse_cores.set_values(state, hbm_values);
 }
 
 void TpuCore::set_observer(UnitObserver* observer) {
     for (const auto& unit : matrix_units) unit->set_observer(observer);
     vector_unit.set_observer(observer);
     dma.set_observer(observer);
+    sparse_cores.set_observer(observer);
 }
 
 bool TpuCore::is_done() const {
-    return sequencer.halted() && vector_unit.is_idle() && dma.is_idle() &&
+    return sequencer.halted() && vector_unit.is_idle() && dma.is_idle() && sparse_cores.is_idle() &&
            std::all_of(matrix_units.begin(), matrix_units.end(),
                        [](const auto& unit) { return unit->is_idle(); });
 }
@@ -66,12 +94,13 @@ void TpuCore::close_accounts(Cycle cycles) {
     sequencer.close_accounts(cycles);
     vector_unit.close_accounts(cycles);
     dma.close_accounts(cycles);
+    sparse_cores.close_accounts(cycles);
     for (const auto& unit : matrix_units) unit->close_accounts(cycles);
 }
 
 Cycle TpuCore::last_cycle() {
     Cycle last = std::max({sequencer.statistics().last_cycle, vector_unit.statistics().last_cycle,
-                           dma.statistics().last_cycle});
+                           dma.statistics().last_cycle, sparse_cores.statistics().last_cycle});
     for (const auto& unit : matrix_units) last = std::max(last, unit->statistics().last_cycle);
     return last;
 }
@@ -102,6 +131,7 @@ std::string TpuCore::describe_waiting() const {
     for (const auto& matrix : matrix_units) unit(matrix->basename(), *matrix);
     unit("the vector unit", vector_unit);
     unit("the DMA engine", dma);
+    unit("the SparseCores", sparse_cores);
     return text;
 }
 

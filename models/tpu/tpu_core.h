@@ -13,15 +13,18 @@ namespace heddle::models {
 
 class TpuCore : public sc_core::sc_module {
   public:
-    sc_core::sc_port<HbmInterface> hbm, host;
+    sc_core::sc_port<HbmInterface> hbm, common, host;
 
-    /// `index` decides which HBM queues are this core's: 2 index (loads) and 2 index + 1 (stores).
+    /// Queues of each memory that a core uses: loads and stores of its DMA engine, then of its SparseCores.
+    static constexpr unsigned kMemoryQueues = 4;
+    /// `index` decides which queues are this core's.
     TpuCore(const sc_core::sc_module_name& name, ClockDomain& clock, const TpuConfig& config, unsigned index);
 
     TpuSequencer sequencer;
     std::vector<std::unique_ptr<MatrixUnit>> matrix_units;
     VectorUnit vector_unit;
     DmaEngine dma;
+    DmaEngine sparse_cores;  ///< this core's share of them; idle where the chip has none
     SyncFlags flags;
     OnChipMemory memory;
 

@@ -1,7 +1,9 @@
 // What came of running a program on a TPU.
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "models/tpu/dma_engine.h"
@@ -16,7 +18,7 @@ struct TpuCoreResult {
     SequencerStatistics sequencer;
     std::vector<MatrixUnitStatistics> matrix;
     VectorUnitStatistics vector;
-    DmaStatistics dma;
+    DmaStatistics dma, sparse_cores;
 };
 
 /// One piece of work of one unit, for timelines. Cycles are those of the run, both included.
@@ -43,6 +45,13 @@ struct MatrixBreakdown {
     void add(const MatrixUnitStatistics& unit);
     void divide(double cycles);
 };
+
+struct TpuResult;
+/// What the units did with their time: shares of the run by state (name_of(UnitState); for the matrix units
+/// by MatrixBreakdown), over all units of a kind. The shares of each kind add up to 1.
+std::map<std::string, std::map<std::string, double>> time_by_unit(const TpuResult& result);
+/// The same of the matrix units alone, in the order in which people read it.
+std::vector<std::pair<std::string, double>> shares_of(const MatrixBreakdown& where);
 
 struct TpuResult {
     Cycle cycles = 0;    ///< from the first to the last, both included

@@ -3,8 +3,15 @@
 namespace heddle::models {
 
 TpuSequencer::TpuSequencer(const sc_core::sc_module_name& name, ClockDomain& clock,
-                           const SequencerConfig& config)
-    : Block(name, clock), flags("flags"), dma("dma"), vector("vector"), matrix("matrix"), config_(config) {}
+                           const SequencerConfig& config, bool has_sparse_cores)
+    : Block(name, clock),
+      flags("flags"),
+      dma("dma"),
+      sparse_cores("sparse_cores"),
+      vector("vector"),
+      matrix("matrix"),
+      config_(config),
+      has_sparse_cores_(has_sparse_cores) {}
 
 void TpuSequencer::reset() {
     cursor_ = {};
@@ -37,6 +44,8 @@ InstructionSink& TpuSequencer::sink_for(const tpu::Operation& operation) {
         case tpu::UnitKind::vector:
             return *vector.operator->();
         default:
+            if (has_sparse_cores_ && is_indexed(std::get<tpu::Dma>(operation)))
+                return *sparse_cores.operator->();
             return *dma.operator->();
     }
 }

@@ -19,10 +19,12 @@ class TpuSequencer : public Block {
   public:
     sc_core::sc_port<SyncFlagInterface> flags;
     sc_core::sc_port<InstructionSink> dma;
+    sc_core::sc_port<InstructionSink> sparse_cores;  ///< for rows by index, where there are any
     sc_core::sc_port<InstructionSink> vector;
     sc_core::sc_port<InstructionSink, 0> matrix;  ///< one per matrix unit
 
-    TpuSequencer(const sc_core::sc_module_name& name, ClockDomain& clock, const SequencerConfig& config);
+    TpuSequencer(const sc_core::sc_module_name& name, ClockDomain& clock, const SequencerConfig& config,
+                 bool has_sparse_cores);
 
     /// Begins in cycle 0. nullptr: nothing to do. The program must outlive the run.
     void start(const tpu::CoreProgram* program);
@@ -44,6 +46,7 @@ class TpuSequencer : public Block {
     UnitState obstacle(Cycle now) const;
 
     SequencerConfig config_;
+    bool has_sparse_cores_;
     tpu::ProgramCursor cursor_;
     bool halted_ = true;
     std::uint64_t sequence_ = 0;

@@ -13,6 +13,7 @@ namespace {
 std::string verdict(const std::string& text) {
     Memory memory;
     memory.allocate_at("all", 0, 1 << 20, true);
+    memory.allocate_at("CMEM", kCommonMemoryBase, 1 << 20, true);
     const Program program = assemble("kernel copy inputs 1 scalars 0 {\n0 = input 0\noutput 0\n}\n" + text);
     Limits limits;
     limits.vmem_bytes = 1 << 16;
@@ -57,6 +58,11 @@ TEST_CASE("races are found in all forms") {
     CHECK_THAT(verdict("core {\n" + kLoad +
                        "dma.load vmem 0x400 hbm 0 rows 1 row_bytes 512 signals 0\n"
                        "push unit 0 vmem 0x400 rows 1 columns 128 type fp32 after 0\nhalt\n}"),
+               Contains("race"));
+    // A load from CMEM overtakes one from HBM: one of two tokens tells nothing of either.
+    CHECK_THAT(verdict("core {\n" + kLoad +
+                       "dma.load vmem 0x400 hbm 0x100000000000 rows 1 row_bytes 512 signals 0\n"
+                       "push unit 0 vmem 0 rows 1 columns 128 type fp32 after 0\nhalt\n}"),
                Contains("race"));
     // One token of two units: it is not known whose.
     CHECK_THAT(verdict("core {\n" + kLoad +

@@ -111,6 +111,113 @@ TEST_CASE("cores and directions share the bandwidth of HBM") {
     CHECK(last.rbegin()->second > 32000);
 }
 
+namespace {
+
+Cycle end_of(const TpuResult& result, const std::string& what, std::size_t which = 0) {
+    for (const TpuEvent& event : result.events)
+        if (what == event.what && which-- == 0) return event.end;
+    FAIL("no " << what);
+    return 0;
+}
+
+}  // namespace
+
+TEST_CASE("CMEM is a memory of its own: its transfers overtake those of HBM") {
+    TpuConfig config = round_numbers();
+    config.cmem = {1 << 20, 1024e9, 10};
+    Tpu tpu("tpu", config);
+    tpu::Memory memory;
+    memory.allocate_at("far", 4096, 1 << 20, false);
+    memory.allocate_at("near", tpu::kCommonMemoryBase, 1 << 20, false);
+    const TpuResult result = run(
+        tpu,
+        "core {\n" + load(0, 4096, 51200, "") + load(65536, tpu::kCommonMemoryBase, 51200, "") + "halt\n}\n",
+        memory);
+    // Begun in 1 and 2, there 20 later; 100 cycles of bus and 100 of latency, 50 and 10.
+    std::map<std::size_t, Cycle> ends;
+    for (const TpuEvent& event : result.events) ends[event.begin] = event.end;
+    CHECK(ends.at(1) == 221);
+    CHECK(ends.at(2) == 82);
+    CHECK(config.links.count == 4);
+    CHECK(tpu.links.size() == 4);  // ports that nothing uses yet
+}
+
+namespace {
+
+void check_rows_by_index(unsigned sparse_cores) {
+    // 64 rows of 128 bytes: 8 rows for each of 8 tiles, each 8 cycles and 128 bytes at 32 a cycle.
+    TpuConfig config = round_numbers();
+    config.cores = 1;
+    config.sparse.cores = sparse_cores;
+    config.sparse.tiles = 4;
+    Tpu tpu("tpu", config);
+    tpu::Memory memory;
+    const std::uint64_t base = memory.allocate("all", 1 << 20, false);
+    const std::string rows = " vmem 4096 hbm " + std::to_string(base) +
+                             " rows 64 row_bytes 128 vmem_stride 128 hbm_stride 128 indices 0 table_rows 64 ";
+    const TpuResult result =
+        run(tpu,
+            "core {\n" + load(0, base, 256, "signals 0") + "wait 0\ndma.gather" + rows + "signals 1\n" +
+                load(65536, base, 512, "") + "wait 1\ndma.scatter_add" + rows + "\nhalt\n}\n",
+            memory);
+    Cycle begin = 0, add = 0;
+    for (const TpuEvent& event : result.events) {
+        if (std::string(event.what) == "dma.gather") begin = event.begin;
+        if (std::string(event.what) == "dma.scatter_add") add = event.begin;
+    }
+    const bool sparse = config.sparse.cores > 0;
+    // 20 to HBM, 100 of latency; without SparseCores a cycle for each row.
+    CHECK(end_of(result, "dma.gather") - begin == 120 + (sparse ? 8 * (8 + 4) : 64));
+    CHECK(end_of(result, "dma.scatter_add") - add == 120 + (sparse ? 8 * (8 + 2 * 4) : 64));
+    // The plain load behind it waits only where the DMA engine itself gathers.
+    CHECK((end_of(result, "dma.load", 1) < end_of(result, "dma.gather")) == sparse);
+    CHECK(result.bytes_loaded == 256 + 64 * 128 + 512);
+    for (const auto& [unit, shares] : time_by_unit(result)) {
+        double sum = 0;
+        for (const auto& [state, share] : shares) sum += share;
+        INFO(unit);
+        CHECK(sum == Approx(1));
+    }
+    CHECK(time_by_unit(result).count("SparseCore loads") == (sparse ? 1 : 0));
+}
+
+void check_stream_rates(unsigned int8_rows) {
+    TpuConfig config = round_numbers();
+    config.matrix.int8_rows_per_cycle = int8_rows;
+    Tpu tpu("tpu", config);
+    tpu::Memory memory;
+    const auto cycles = [&](const std::string& activations, const std::string& weights) {
+        const TpuResult result =
+            run(tpu,
+                "core {\npush unit 0 vmem 0 rows 128 columns 128 stride 512 type " + weights +
+                    "\nmatmul unit 0 vmem 0x20000 rows 200 depth 128 columns 128 stride 512 type " +
+                    activations + "\nhalt\n}\n",
+                memory);
+        for (const TpuEvent& event : result.events)
+            if (std::string(event.what) == "matmul") return event.end + 1 - event.begin;
+        return Cycle{0};
+    };
+    CHECK(cycles("int8", "int8") == 200 / config.matrix.int8_rows_per_cycle);
+    CHECK(cycles("bf16", "bf16") == 200);
+    CHECK(cycles("int16", "int8") == 400);
+    CHECK(cycles("int16", "int16") == 800);
+}
+
+}  // namespace
+
+TEST_CASE("SparseCores gather rows with all their tiles, beside the DMA engine") {
+    check_rows_by_index(2);
+}
+TEST_CASE("without SparseCores the DMA engine takes a cycle for each row") {
+    check_rows_by_index(0);
+}
+TEST_CASE("rows of int8 enter two at a time where the chip says so, others one by one") {
+    check_stream_rates(2);
+}
+TEST_CASE("rows of 8 bits enter as fast as bf16 where nothing else is said") {
+    check_stream_rates(1);
+}
+
 TEST_CASE("short rows cost whole pieces of memory, and their own time") {
     Tpu tpu("tpu", round_numbers());
     tpu::Memory memory;

@@ -5,7 +5,13 @@
 namespace heddle::lowering::on_tpu {
 namespace {
 
-constexpr std::size_t kSequencer = 0, kLoad = 1, kStore = 2, kVector = 3, kFirstMatrix = 4;
+// Loads and stores count as a unit for each memory, since transfers to different memories overtake each
+// other.
+constexpr std::size_t kSequencer = 0, kLoad = 1, kStore = kLoad + tpu::kDmaPaths,
+                      kVector = kStore + tpu::kDmaPaths, kFirstMatrix = kVector + 1;
+constexpr bool is_dma(std::size_t unit) {
+    return unit >= kLoad && unit < kVector;
+}
 constexpr std::uint64_t kAlignment = 512;
 
 tpu::VectorOperand operand(const Tile& tile) {
@@ -69,9 +75,9 @@ std::size_t CoreBuilder::unit_index(const tpu::Operation& operation) {
         case tpu::UnitKind::sequencer:
             return kSequencer;
         case tpu::UnitKind::dma_load:
-            return kLoad;
+            return kLoad + static_cast<std::size_t>(tpu::path_of(std::get<tpu::Dma>(operation)));
         case tpu::UnitKind::dma_store:
-            return kStore;
+            return kStore + static_cast<std::size_t>(tpu::path_of(std::get<tpu::Dma>(operation)));
         case tpu::UnitKind::vector:
             return kVector;
         case tpu::UnitKind::push:
@@ -138,7 +144,7 @@ void CoreBuilder::emit(tpu::Operation operation, const std::vector<Access>& acce
     std::vector<Region::Stamp> needed;
     for (const Region::Stamp& earlier : reads_after) {
         // A unit works in order, but DMA transfers overlap: a gather must wait for the load of its indices.
-        if (earlier.unit != unit || unit == kLoad || unit == kStore) stamp(needed, earlier);
+        if (earlier.unit != unit || is_dma(unit)) stamp(needed, earlier);
     }
     for (const Region::Stamp& earlier : writes_after) {
         if (earlier.unit != unit) stamp(needed, earlier);
