@@ -41,29 +41,23 @@ class Convolver {
           weights_(weights),
           backward_(backward),
           bias_(std::move(bias)) {
-        const bool integers = source.type == ElementType::int8 && weights.type == ElementType::int8;
-        const auto floating = [](ElementType type) {
-            return type == ElementType::fp32 || type == ElementType::bf16;
-        };
-        if (!integers && !(floating(source.type) && floating(weights.type)))
-            throw Unsupported{"matrix units multiply bf16 (from fp32 or bf16) or int8"};
-        const bool wide = source.type == ElementType::fp32 && weights.type == ElementType::fp32;
-        passes_ = parts_of(wide ? options.matmul_passes : 1);
-        popped_ = integers ? ElementType::int32 : ElementType::fp32;
+        const ProductTypes types = product_types(source.type, weights.type, options.matmul_passes);
+        popped_ = types.popped;
+        passes_ = types.passes;
         const bool rounds = popped_ == ElementType::fp32 && result.type == ElementType::bf16;
         if (!bias_ && (result.type == popped_ || rounds)) {
             popped_ = result.type;
             return;
         }
         KernelBuilder builder;
-        std::vector<ElementType> types{popped_};
+        std::vector<ElementType> operands{popped_};
         auto value = builder.input(popped_);
         if (bias_) {
-            types.push_back(bias_->type);
+            operands.push_back(bias_->type);
             value = builder.apply(tpu::VectorOp::add, value, builder.input(bias_->type));
         }
         builder.output(value, result.type);
-        epilogue_ = program.kernel(builder.finish(), types);
+        epilogue_ = program.kernel(builder.finish(), operands);
     }
 
     void run(const Task& task) {

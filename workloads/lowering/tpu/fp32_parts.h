@@ -1,10 +1,11 @@
-// Which parts of fp32 operands are multiplied in which pass.
+// What matrix units make of operands of given types, and which parts of fp32 operands in which pass.
 #pragma once
 
 #include <utility>
 #include <vector>
 
 #include "isa/tpu/instruction.h"
+#include "workloads/lowering/tpu/core_builder.h"
 
 namespace heddle::lowering::on_tpu {
 
@@ -15,6 +16,26 @@ inline std::vector<std::pair<tpu::Bf16Part, tpu::Bf16Part>> parts_of(unsigned pa
     if (passes == 6)
         return {{middle, middle}, {low, high}, {high, low}, {middle, high}, {high, middle}, {high, high}};
     return {{high, high}};
+}
+
+struct ProductTypes {
+    tpu::ElementType popped = tpu::ElementType::fp32;  ///< as results leave the matrix units
+    std::vector<std::pair<tpu::Bf16Part, tpu::Bf16Part>> passes;
+};
+
+/// Of a product; `passes`: of two fp32 operands, others have one. Throws Unsupported for types that do not go
+/// together.
+inline ProductTypes product_types(tpu::ElementType activations, tpu::ElementType weights, unsigned passes) {
+    using tpu::ElementType;
+    const auto integer = [](ElementType type) {
+        return type == ElementType::int8 || type == ElementType::int16;
+    };
+    const auto floating = [](ElementType type) { return value_type_of(type) == tpu::ValueType::floating; };
+    if (integer(activations) && integer(weights)) return {ElementType::int32, parts_of(1)};
+    if (!floating(activations) || !floating(weights))
+        throw Unsupported{"matrix units multiply bf16 (from fp32, bf16 or fp8), or int8 and int16"};
+    const bool wide = activations == ElementType::fp32 && weights == ElementType::fp32;
+    return {ElementType::fp32, parts_of(wide ? passes : 1)};
 }
 
 }  // namespace heddle::lowering::on_tpu

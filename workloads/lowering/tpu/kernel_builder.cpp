@@ -146,9 +146,11 @@ std::vector<KernelBuilder::Node> KernelBuilder::expression(const expression::Exp
                 values.push_back(random(node.index));
                 break;
             case Operator::philox:
-                throw Unsupported{"Philox in an expression"};
+                values.push_back(leaf(VectorOp::philox_counter, node.index));
+                break;
             case Operator::position:
-                throw Unsupported{"the position of an element in an expression"};
+                values.push_back(apply(VectorOp::integer_to_float, leaf(VectorOp::element_index)));
+                break;
             default:
                 values.push_back(apply(vector_op(node.op), value(node.a), value(node.b), value(node.c)));
         }

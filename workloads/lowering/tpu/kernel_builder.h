@@ -23,6 +23,9 @@ class KernelBuilder {
     Node row_index() { return leaf(tpu::VectorOp::row_index); }
     Node column_index() { return leaf(tpu::VectorOp::column_index); }
     Node random(std::uint32_t stream);
+    Node philox(std::uint32_t seed, std::uint32_t offset) {
+        return leaf(tpu::VectorOp::philox, seed, offset);
+    }
     Node apply(tpu::VectorOp op, Node a, Node b = 0, Node c = 0);
 
     /// The values of an expression's outputs; `inputs` are fp32 nodes for x0, x1, ..., `scalars` for s0, s1,

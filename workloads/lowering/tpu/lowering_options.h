@@ -38,6 +38,7 @@ struct TpuLoweringOptions {
     // What the search expects of the device; nothing is timed with it.
     double hbm_bytes_per_cycle = 430;  ///< of one core: a TPU v3's 900 GB/s as far as streaming reaches it
     double hbm_latency_cycles = 600;   ///< from a transfer's issue to its data
+    unsigned int8_rows_per_cycle = 1;
     unsigned weight_rows_per_cycle = 1;
 };
 

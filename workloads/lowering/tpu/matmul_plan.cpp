@@ -43,7 +43,8 @@ double estimate(const MatmulPlan& plan, const MatmulShape& shape, const target::
         std::min(plan.rows_per_unit, std::max<std::uint64_t>(1, divide_up(work.m, plan.units_along_m))));
     const double tiles_k = static_cast<double>(divide_up(shape.k, target.array_rows)) * shape.passes;
     const double stream =
-        std::max(rows, static_cast<double>(divide_up(target.array_rows, options.weight_rows_per_cycle)));
+        std::max(rows / shape.rows_per_cycle,
+                 static_cast<double>(divide_up(target.array_rows, options.weight_rows_per_cycle)));
     const double tiles_n = static_cast<double>(std::min(
         plan.tiles_per_unit, divide_up(divide_up(work.n, target.array_columns), plan.units_along_n)));
     const double matrix = batches * blocks_m * blocks_n * tiles_k * tiles_n * stream;
@@ -94,8 +95,50 @@ std::uint64_t vmem_bytes(const MatmulPlan& plan, const MatmulShape& shape, const
 
 namespace {
 
-bool allowed(std::uint64_t wanted, std::uint64_t value) {
-    return wanted == 0 || wanted == value;
+/// Rows of a block that a unit gets: halves of the result buffer, or what was asked for (all rows of a
+/// product that has fewer).
+std::vector<std::uint64_t> row_choices(const TpuLoweringOptions& options, unsigned along_m,
+                                       std::uint64_t most_rows, const target::TpuTarget& target) {
+    if (options.tile_rows != 0) {
+        const std::uint64_t rows = std::min(options.tile_rows / along_m, most_rows);
+        const bool even = options.tile_rows % along_m == 0 && rows % 8 == 0 && rows > 0;
+        return even && rows <= target.accumulator_rows ? std::vector{rows} : std::vector<std::uint64_t>{};
+    }
+    std::vector<std::uint64_t> choices;
+    for (std::uint64_t rows = target.accumulator_rows; rows >= 8; rows /= 2) {
+        choices.push_back(std::min(rows, most_rows));
+        if (rows < most_rows && rows <= target.array_rows) break;  // shorter streams only waste the array
+    }
+    return choices;
+}
+
+/// Column tiles that a unit gets: powers of two, or what was asked for.
+std::vector<std::uint64_t> tile_choices(const TpuLoweringOptions& options, unsigned along_n,
+                                        std::uint64_t most_tiles, std::uint64_t fitting, unsigned columns) {
+    if (options.tile_columns != 0) {
+        const std::uint64_t step = std::uint64_t{along_n} * columns;
+        const std::uint64_t tiles = std::min(options.tile_columns / step, most_tiles);
+        const bool even = options.tile_columns % step == 0 && tiles > 0;
+        return even && tiles <= fitting ? std::vector{tiles} : std::vector<std::uint64_t>{};
+    }
+    std::vector<std::uint64_t> choices;
+    for (std::uint64_t tiles = 1; tiles <= fitting; tiles *= 2) {
+        choices.push_back(std::min(tiles, most_tiles));
+        if (tiles >= most_tiles) break;
+    }
+    return choices;
+}
+
+/// Contraction elements that are loaded at a time.
+std::vector<std::uint64_t> chunk_choices(const TpuLoweringOptions& options, std::uint64_t k, unsigned rows) {
+    if (options.tile_depth != 0) {
+        const std::uint64_t chunk = std::min(options.tile_depth, rounded(k, rows));
+        return options.tile_depth % rows == 0 ? std::vector{chunk} : std::vector<std::uint64_t>{};
+    }
+    std::vector<std::uint64_t> choices;
+    for (std::uint64_t chunk = 8; chunk >= 1; chunk /= 2)
+        if (chunk == 1 || (chunk / 2) * rows < k) choices.push_back(chunk * rows);
+    return choices;
 }
 
 std::optional<MatmulPlan> search(const MatmulShape& shape, const target::TpuTarget& target,
@@ -130,21 +173,14 @@ std::optional<MatmulPlan> search(const MatmulShape& shape, const target::TpuTarg
                 rounded(std::max<std::uint64_t>(1, divide_up(work.m, along_m)), 8);
             const std::uint64_t most_tiles =
                 divide_up(divide_up(work.n, target.array_columns), plan.units_along_n);
-            for (std::uint64_t rows = target.accumulator_rows; rows >= 8; rows /= 2) {
-                plan.rows_per_unit = std::min(rows, most_rows);
-                for (std::uint64_t tiles = 1; tiles <= target.accumulator_rows / plan.rows_per_unit;
-                     tiles *= 2) {
-                    plan.tiles_per_unit = std::min(tiles, most_tiles);
-                    if (!allowed(options.tile_rows, plan.block_rows()) ||
-                        !allowed(options.tile_columns, plan.block_columns(target))) {
-                        if (tiles >= most_tiles) break;
-                        continue;
-                    }
-                    for (std::uint64_t chunk = 8; chunk >= 1; chunk /= 2) {
-                        if (!allowed(options.tile_depth, chunk * target.array_rows)) continue;
-                        if (options.tile_depth == 0)
-                            if (chunk > 1 && (chunk / 2) * target.array_rows >= shape.k) continue;
-                        plan.chunk = chunk * target.array_rows;
+            for (const std::uint64_t rows : row_choices(options, along_m, most_rows, target)) {
+                plan.rows_per_unit = rows;
+                for (const std::uint64_t tiles :
+                     tile_choices(options, plan.units_along_n, most_tiles,
+                                  target.accumulator_rows / plan.rows_per_unit, target.array_columns)) {
+                    plan.tiles_per_unit = tiles;
+                    for (const std::uint64_t chunk : chunk_choices(options, shape.k, target.array_rows)) {
+                        plan.chunk = chunk;
                         for (const unsigned keep : {0u, 1u, 2u}) {
                             if (whole && keep != 0) continue;
                             if (options.loop_order == LoopOrder::rows_outer && keep == 2) continue;
@@ -160,10 +196,7 @@ std::optional<MatmulPlan> search(const MatmulShape& shape, const target::TpuTarg
                             }
                         }
                     }
-                    if (tiles >= most_tiles) break;
                 }
-                if (rows < most_rows && rows <= target.array_rows)
-                    break;  // shorter streams only waste the array
             }
         }
     }
@@ -183,7 +216,7 @@ MatmulPlan searched(const MatmulShape& shape, const target::TpuTarget& target,
     if (!best) best = search(shape, target, options, false);
     if (best) return *best;
     if (options.tile_rows != 0 || options.tile_columns != 0 || options.tile_depth != 0)
-        throw Unsupported{"no block of the asked tile sizes is possible"};
+        throw Unsupported{"no block of the asked tile sizes fits on-chip memory and the result buffers"};
     throw Unsupported{"no block of the product fits on-chip memory"};
 }
 
@@ -195,7 +228,7 @@ std::string key_of(const MatmulShape& shape, const target::TpuTarget& target,
     key << "tiling of a product\n"
         << shape.batches << ' ' << shape.m << ' ' << shape.n << ' ' << shape.k << ' ' << shape.a_bytes << ' '
         << shape.b_bytes << ' ' << shape.y_bytes << ' ' << shape.a_turned << ' ' << shape.passes << ' '
-        << shape.epilogue_tiles << '\n'
+        << shape.epilogue_tiles << ' ' << shape.rows_per_cycle << '\n'
         << target.cores << ' ' << target.matrix_units_per_core << ' ' << target.array_rows << ' '
         << target.array_columns << ' ' << target.vmem_bytes << ' ' << target.accumulator_rows << '\n'
         << options.whole_operands << ' ' << options.operand_window << ' ' << options.result_window << ' '

@@ -18,6 +18,7 @@ struct MatmulShape {
     std::uint64_t batches = 1, m = 0, n = 0, k = 0;
     unsigned a_bytes = 4, b_bytes = 4, y_bytes = 4;  ///< per element in HBM
     bool a_turned = false;        ///< a's rows lie along k: tiles pass through the transpose unit
+    double rows_per_cycle = 1;    ///< activation rows that enter an array
     unsigned passes = 1;          ///< bf16 passes per product
     unsigned epilogue_tiles = 0;  ///< further tiles of the result's size that an epilogue reads or writes
 };

@@ -1,6 +1,7 @@
 #include "workloads/lowering/tpu/program_builder.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "isa/common/error.h"
 #include "workloads/trace/shape.h"
@@ -9,34 +10,34 @@ namespace heddle::lowering::on_tpu {
 
 ProgramBuilder::ProgramBuilder(const trace::Trace& trace, trace::OpId op, const target::TpuTarget& target,
                                const TensorPlacement& placement)
-    : trace_(trace), op_(trace.ops.at(op)), target_(target), placement_(placement) {
+    : trace_(&trace), op_(&trace.ops.at(op)), target_(target), placement_(placement) {
     for (unsigned core = 0; core < target.cores; ++core) cores_.emplace_back(target, core);
 }
 
 HbmView ProgramBuilder::view(trace::TensorId id, const std::string& operand) const {
-    const trace::Tensor& tensor = trace_.tensor(id);
+    const trace::Tensor& tensor = trace_->tensor(id);
     const auto type = tpu_type(tensor.type);
     if (!type) throw Unsupported{"a TPU has no " + trace::name_of(tensor.type)};
     HbmView view;
     view.type = *type;
     view.boolean = tensor.type == trace::ElementType::boolean;
     view.shape = tensor.shape;
-    view.strides = op_.integers(operand + "_strides");
+    view.strides = op_->integers(operand + "_strides");
     if (view.strides.empty()) view.strides = trace::broadcast_strides(tensor.shape, tensor.shape);
     // A stride along an axis of one element says nothing.
     for (std::size_t axis = 0; axis < view.shape.size(); ++axis) {
         if (view.strides[axis] < 0) throw Unsupported{operand + " has a negative stride"};
     }
-    view.address = placement_.address(id) +
-                   static_cast<std::uint64_t>(op_.integer(operand + "_offset", 0)) * bytes_of(view.type);
+    view.address = (addresses_ != nullptr ? addresses_->at(id) : placement_.address(id)) +
+                   static_cast<std::uint64_t>(op_->integer(operand + "_offset", 0)) * bytes_of(view.type);
     return view;
 }
 
 HbmView ProgramBuilder::input_view(std::size_t i) const {
-    return view(op_.inputs.at(i), "input" + std::to_string(i));
+    return view(op_->inputs.at(i), "input" + std::to_string(i));
 }
 HbmView ProgramBuilder::output_view(std::size_t i) const {
-    return view(op_.outputs.at(i), "output" + std::to_string(i));
+    return view(op_->outputs.at(i), "output" + std::to_string(i));
 }
 
 HbmView ProgramBuilder::input_view(std::size_t i, const std::vector<std::int64_t>& shape) const {
@@ -131,9 +132,20 @@ void ProgramBuilder::meet() {
     }
 }
 
+void ProgramBuilder::part(const trace::Trace& parts, trace::OpId op,
+                          const std::vector<std::uint64_t>& addresses,
+                          const std::function<void(ProgramBuilder&)>& lower) {
+    const auto whole = std::tuple(trace_, op_, addresses_);
+    trace_ = &parts;
+    op_ = &parts.ops.at(op);
+    addresses_ = &addresses;
+    lower(*this);
+    std::tie(trace_, op_, addresses_) = whole;
+}
+
 tpu::Program ProgramBuilder::finish() {
     tpu::Program program;
-    program.name = op_.name.empty() ? trace::name_of(op_.kind) : op_.name;
+    program.name = op_->name.empty() ? trace::name_of(op_->kind) : op_->name;
     // A name is one word of the text form.
     std::replace(program.name.begin(), program.name.end(), ' ', '_');
     for (CoreBuilder& core : cores_) program.cores.push_back(core.finish());

@@ -27,11 +27,11 @@ class ProgramBuilder {
     ProgramBuilder(const trace::Trace& trace, trace::OpId op, const target::TpuTarget& target,
                    const TensorPlacement& placement);
 
-    const trace::Trace& trace() const { return trace_; }
-    const trace::Op& op() const { return op_; }
+    const trace::Trace& trace() const { return *trace_; }
+    const trace::Op& op() const { return *op_; }
     const target::TpuTarget& target() const { return target_; }
-    const trace::Tensor& input(std::size_t i) const { return trace_.tensor(op_.inputs.at(i)); }
-    const trace::Tensor& output(std::size_t i) const { return trace_.tensor(op_.outputs.at(i)); }
+    const trace::Tensor& input(std::size_t i) const { return trace_->tensor(op_->inputs.at(i)); }
+    const trace::Tensor& output(std::size_t i) const { return trace_->tensor(op_->outputs.at(i)); }
 
     /// The operand as it lies in HBM, following "input<i>_strides" and "input<i>_offset". Throws Unsupported
     /// for types that a TPU does not have.
@@ -58,13 +58,18 @@ class ProgramBuilder {
 
     /// No core goes on before all have done everything emitted so far.
     void meet();
+    /// Emits an op of another trace as a part of this program: while `lower` runs, the operands are those of
+    /// `op`, whose tensors lie at `addresses`, by number.
+    void part(const trace::Trace& parts, trace::OpId op, const std::vector<std::uint64_t>& addresses,
+              const std::function<void(ProgramBuilder&)>& lower);
     tpu::Program finish();
 
   private:
     HbmView view(trace::TensorId id, const std::string& operand) const;
 
-    const trace::Trace& trace_;
-    const trace::Op& op_;
+    const trace::Trace* trace_;
+    const trace::Op* op_;
+    const std::vector<std::uint64_t>* addresses_ = nullptr;  ///< of a part's tensors; else `placement_` says
     target::TpuTarget target_;
     const TensorPlacement& placement_;
     std::deque<CoreBuilder> cores_;

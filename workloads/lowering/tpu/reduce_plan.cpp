@@ -67,6 +67,29 @@ class Planner {
         } else {
             plan_.pattern = ReducePattern::rows;
         }
+        if (plan_.pattern != ReducePattern::all) let_neighbours_differ();
+    }
+
+    /// Of the two innermost axes one stays and one vanishes. Where operands keep axes of one kind apart,
+    /// another axis takes the place before the last: the innermost that stays, since results lie side by side
+    /// along it, or the longest that vanishes.
+    void let_neighbours_differ() {
+        const std::size_t column = plan_.axes.shape.size() - 1, row = column - 1;
+        const bool vanishes = plan_.axes.marked[column];
+        if (plan_.axes.marked[row] != vanishes) return;
+        std::optional<std::size_t> best;
+        for (std::size_t axis = 0; axis < row && !plan_.position; ++axis) {
+            if (plan_.axes.marked[axis] == vanishes) continue;
+            if (!best || vanishes || plan_.axes.shape[axis] > plan_.axes.shape[*best]) best = axis;
+        }
+        if (!best) return insert_axis(column, !vanishes);
+        const auto move_back = [&](auto& list) {
+            const auto at = [&](std::size_t i) { return list.begin() + static_cast<std::ptrdiff_t>(i); };
+            std::rotate(at(*best), at(*best + 1), at(column));
+        };
+        move_back(plan_.axes.shape);
+        move_back(plan_.axes.marked);
+        for (auto& strides : plan_.axes.strides) move_back(strides);
     }
 
     /// The index of the extremum is found by a second look at the values.
@@ -91,8 +114,9 @@ class Planner {
     }
     void plan() {
         for (const expression::Node& node : plan_.expression.nodes) {
-            if (node.op == expression::Operator::random)
-                throw Unsupported{"random numbers inside a reduction"};
+            if (node.op == expression::Operator::random || node.op == expression::Operator::philox ||
+                node.op == expression::Operator::position)
+                throw Unsupported{"numbers by an element's position inside a reduction"};
         }
         if (total_ == 0) {
             if (plan_.outputs[0].shape[0] == 0) return;

@@ -119,6 +119,23 @@ void join_sums(ProgramBuilder& program, const RowwisePlan& plan, unsigned busy,
 
 }  // namespace
 
+Rows rows_of(const trace::Tensor& tensor) {
+    const auto columns = static_cast<std::uint64_t>(tensor.shape.back());
+    return {columns == 0 ? 0 : static_cast<std::uint64_t>(tensor.elements()) / columns, columns};
+}
+
+std::shared_ptr<const tpu::VectorKernel> made(ProgramBuilder& program, KernelBuilder& builder,
+                                              const std::vector<Tile>& inputs) {
+    std::vector<tpu::ElementType> types;
+    for (const Tile& tile : inputs) types.push_back(tile.type);
+    return program.kernel(builder.finish(), types);
+}
+
+Tile broadcast(Tile tile) {
+    tile.broadcast_columns = true;
+    return tile;
+}
+
 void for_each_row_chunk(ProgramBuilder& program, const RowwisePlan& plan,
                         const std::function<void(CoreBuilder&, const RowChunk&)>& body) {
     if (plan.rows == 0) return;

@@ -38,11 +38,24 @@ struct RowwisePlan {
 void for_each_row_chunk(ProgramBuilder& program, const RowwisePlan& plan,
                         const std::function<void(CoreBuilder&, const RowChunk&)>& body);
 
+/// A tensor's extents: all but the last axis, the last axis.
+struct Rows {
+    std::uint64_t rows = 0, columns = 0;
+};
+Rows rows_of(const trace::Tensor& tensor);
+/// Finishes a kernel whose inputs are the given tiles.
+std::shared_ptr<const tpu::VectorKernel> made(ProgramBuilder& program, KernelBuilder& builder,
+                                              const std::vector<Tile>& inputs);
+/// The tile with one number per row, repeated along it.
+Tile broadcast(Tile tile);
+
 void lower_softmax(ProgramBuilder& program);
 void lower_softmax_grad(ProgramBuilder& program);
 void lower_cross_entropy(ProgramBuilder& program);
 void lower_cross_entropy_grad(ProgramBuilder& program);
 void lower_layer_norm(ProgramBuilder& program);
 void lower_layer_norm_grad(ProgramBuilder& program);
+void lower_rms_norm(ProgramBuilder& program);
+void lower_rms_norm_grad(ProgramBuilder& program);
 
 }  // namespace heddle::lowering::on_tpu

@@ -6,6 +6,8 @@
 
 #include "isa/common/error.h"
 #include "isa/numerics/systolic.h"
+#include "isa/tpu/instruction.h"
+#include "workloads/lowering/tpu/common_memory.h"
 
 namespace heddle::lowering {
 namespace {
@@ -130,7 +132,7 @@ std::optional<tpu::ElementType> tpu_type(trace::ElementType type) {
 }
 
 TensorPlacement::TensorPlacement(const trace::Trace& trace, const target::TpuTarget& target,
-                                 std::span<const trace::OpId> ops)
+                                 std::span<const trace::OpId> ops, const std::set<std::uint64_t>& common)
     : hbm_bytes_(target.hbm_bytes) {
     std::map<std::uint64_t, std::size_t> by_storage;
     bool half = false, narrowed = false, doubles = false;
@@ -145,7 +147,10 @@ TensorPlacement::TensorPlacement(const trace::Trace& trace, const target::TpuTar
         } else if (tensor.storage != 0) {
             index = by_storage.try_emplace(tensor.storage, places_.size()).first->second;
         }
-        if (index == places_.size()) places_.push_back({tensor.name, 0, 0});
+        if (index == places_.size()) {
+            const std::uint64_t storage = common_memory_storage(tensor, id);
+            places_.push_back({tensor.name, 0, 0, common.contains(storage)});
+        }
         place_of_[id] = index;
         const auto type = tpu_type(tensor.type);
         const std::uint64_t size = type ? tpu::bytes_of(*type) : 1;
@@ -165,11 +170,12 @@ TensorPlacement::TensorPlacement(const trace::Trace& trace, const target::TpuTar
     } else {
         for (const trace::OpId id : ops) place_operands(trace.ops.at(id));
     }
-    std::uint64_t next = kAlignment;
+    std::uint64_t next = kAlignment, next_common = tpu::kCommonMemoryBase + kAlignment;
     for (Place& one : places_) {
-        one.address = next;
-        next = align(next + one.bytes) +
-               kAlignment;  // the gap keeps a run past the end from landing in the next
+        std::uint64_t& here = one.common ? next_common : next;
+        one.address = here;
+        // The gap keeps a run past the end from landing in the next.
+        here = align(here + one.bytes) + kAlignment;
     }
     workspace_ = next;
     if (next > hbm_bytes_) {

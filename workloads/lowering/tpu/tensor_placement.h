@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -26,8 +27,10 @@ class TensorPlacement {
   public:
     /// All tensors that the given ops use (none given: all ops). Throws heddle::Error when they do not fit
     /// HBM.
+    /// Storages that are named in `common` lie in CMEM (their lives may overlap as common_memory_storages()
+    /// allows; here each has a place of its own).
     TensorPlacement(const trace::Trace& trace, const target::TpuTarget& target,
-                    std::span<const trace::OpId> ops = {});
+                    std::span<const trace::OpId> ops = {}, const std::set<std::uint64_t>& common = {});
 
     bool holds(trace::TensorId id) const { return place_of_.contains(id); }
     /// HBM address of the tensor's first element (of its storage, when operands have offsets).
@@ -53,6 +56,7 @@ class TensorPlacement {
     struct Place {
         std::string name;
         std::uint64_t address = 0, bytes = 0;
+        bool common = false;
     };
     std::vector<Place> places_;
     std::map<trace::TensorId, std::size_t> place_of_;

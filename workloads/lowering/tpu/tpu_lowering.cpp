@@ -4,6 +4,7 @@
 
 #include "isa/common/error.h"
 #include "workloads/lowering/tpu/attention_common.h"
+#include "workloads/lowering/tpu/channel_norm.h"
 #include "workloads/lowering/tpu/convolution.h"
 #include "workloads/lowering/tpu/lstm_cell.h"
 #include "workloads/lowering/tpu/map.h"
@@ -13,6 +14,7 @@
 #include "workloads/lowering/tpu/reduce.h"
 #include "workloads/lowering/tpu/rows_by_index.h"
 #include "workloads/lowering/tpu/rowwise.h"
+#include "workloads/lowering/tpu/selection.h"
 
 namespace heddle::lowering {
 namespace {
@@ -80,14 +82,21 @@ void lower_kind(ProgramBuilder& program, const TpuLoweringOptions& options) {
         case OpKind::collective:
             throw Unsupported{"a collective is the network's work"};
         case OpKind::rms_norm:
+            return on_tpu::lower_rms_norm(program);
         case OpKind::rms_norm_grad:
+            return on_tpu::lower_rms_norm_grad(program);
         case OpKind::group_norm:
-        case OpKind::group_norm_grad:
         case OpKind::batch_norm:
+            return on_tpu::lower_channel_norm(program);
+        case OpKind::group_norm_grad:
         case OpKind::batch_norm_grad:
+            return on_tpu::lower_channel_norm_grad(program);
         case OpKind::dropout:
+            return on_tpu::lower_dropout(program);
         case OpKind::quantise:
+            return on_tpu::lower_quantise(program);
         case OpKind::top_k:
+            return on_tpu::lower_top_k(program);
         case OpKind::expert_slots:
             throw Unsupported{"no program for " + trace::name_of(program.op().kind)};
         case OpKind::unknown:

@@ -129,6 +129,62 @@ TEST_CASE("epilogues and result types and int8") {
               check);
 }
 
+TEST_CASE("products of fp8, of 8 x 16 and of 16 x 16 bits, and of quantised weights with an epilogue") {
+    models::TpuConfig config = small_tpu();
+    models::Tpu tpu("tpu", config);
+    OpCheck check;
+    check.tolerance = 1e-6;
+    const auto run = [&](ElementType a, ElementType b, ElementType y, bool ta, bool tb) {
+        OpBuilder builder(OpKind::matmul);
+        builder.input(ta ? std::vector<std::int64_t>{40, 70} : std::vector<std::int64_t>{70, 40}, a);
+        builder.input(tb ? std::vector<std::int64_t>{90, 40} : std::vector<std::int64_t>{40, 90}, b);
+        builder.output({70, 90}, y)
+            .with("transpose_a", std::int64_t{ta})
+            .with("transpose_b", std::int64_t{tb});
+        return check_ops(tpu, builder.done().trace, check);
+    };
+    for (const bool turned : {false, true}) {
+        run(ElementType::e4m3, ElementType::e4m3, ElementType::f32, turned, turned);
+        run(ElementType::e5m2, ElementType::e4m3, ElementType::f32, false, turned);
+        run(ElementType::bf16, ElementType::e4m3, ElementType::f32, turned, false);
+    }
+    check.tolerance = 0;
+    check.classes = 120;
+    for (const ElementType a : {ElementType::i8, ElementType::i16})
+        for (const ElementType b : {ElementType::i8, ElementType::i16})
+            run(a, b, ElementType::i32, false, a != b);
+    check.tolerance = 1e-6;
+    check_ops(tpu,
+              OpBuilder(OpKind::matmul)
+                  .input({70, 40}, ElementType::i8)
+                  .input({40, 90}, ElementType::i8)
+                  .input({90})
+                  .output({70, 90})
+                  .with("epilogue", std::string("y0 = x0 * x1"))
+                  .done()
+                  .trace,
+              check);
+}
+
+TEST_CASE("operands and results in CMEM: transfers overtake those of HBM") {
+    models::Tpu tpu("tpu", small_tpu());
+    OpCheck check;
+    check.tolerance = 1e-5;
+    check.common_memory = true;
+    for (const bool ta : {false, true}) {
+        const auto a = ta ? std::vector<std::int64_t>{300, 130} : std::vector<std::int64_t>{130, 300};
+        check_ops(tpu, product(a, {300, 90}, {130, 90}, ta, false, ElementType::bf16).done().trace, check);
+    }
+    check_ops(tpu,
+              product({70, 40}, {40, 90}, {70, 90}, false, false, ElementType::bf16)
+                  .input({90})
+                  .output({70, 90})
+                  .with("epilogue", std::string("y0 = x0 + x1; y1 = tanh(y0)"))
+                  .done()
+                  .trace,
+              check);
+}
+
 TEST_CASE("a product too large for the result buffers and for VMEM") {
     models::Tpu tpu("tpu", small_tpu());
     OpCheck check;
@@ -178,9 +234,19 @@ TEST_CASE("tile sizes and loop order can be asked for") {
         check.options.loop_order = order;
         check_ops(tpu, product({256, 50}, {50, 128}, {256, 128}, false, false, bf16).done().trace, check);
     }
-    const trace::Trace trace = product({256, 50}, {50, 128}, {256, 128}, false, false, bf16).done().trace;
     const auto target = target_of(tpu.config());
-    check.options.tile_rows = 100000;
+    // What was asked for is done, also where the search would not look; a smaller product takes what it has.
+    check.options.tile_rows = 24;
+    const trace::Trace small = product({256, 50}, {50, 128}, {256, 128}, false, false, bf16).done().trace;
+    CHECK_THAT(lowering::lower(small, 0, target, check.options).schedule,
+               Catch::Contains("blocks of 24 rows x 32 columns, 16 deep"));
+    check_ops(tpu, small, check);
+    const trace::Trace short_one = product({16, 50}, {50, 128}, {16, 128}, false, false, bf16).done().trace;
+    CHECK_THAT(lowering::lower(short_one, 0, target, check.options).schedule,
+               Catch::Contains("x 32 columns, 16 deep"));
+    const trace::Trace trace = product({4096, 50}, {50, 2048}, {4096, 2048}, false, false, bf16).done().trace;
+    check.options.tile_rows = 4096;
+    check.options.tile_columns = 2048;
     const lowering::LoweredOp impossible = lowering::lower(trace, 0, target, check.options);
     CHECK_FALSE(impossible.supported);
     CHECK_THAT(impossible.reason_if_not, Catch::Contains("tile sizes"));

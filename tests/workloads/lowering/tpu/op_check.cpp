@@ -8,6 +8,7 @@
 
 #include "isa/tpu/assembler.h"
 #include "isa/tpu/race_detector.h"
+#include "workloads/lowering/tpu/common_memory.h"
 #include "workloads/reference/execute.h"
 
 namespace heddle::test {
@@ -25,6 +26,7 @@ models::TpuConfig small_tpu() {
     config.matrix.rows = config.matrix.columns = 16;
     config.matrix.accumulator_rows = 128;
     config.vmem.bytes = 256 << 10;
+    config.cmem.bytes = 64 << 20;  // for OpCheck::common_memory
     return config;
 }
 
@@ -58,7 +60,10 @@ OpBuilder& OpBuilder::done() {
 
 models::Cycle check_ops(models::Tpu& tpu, const trace::Trace& trace, const OpCheck& check) {
     const target::TpuTarget target = target_of(tpu.config());
-    const lowering::TensorPlacement placement(trace, target);
+    std::set<std::uint64_t> common;
+    for (trace::TensorId id = 0; id < trace.tensors.size() && check.common_memory; id += 2)
+        common.insert(lowering::common_memory_storage(trace.tensor(id), id));
+    const lowering::TensorPlacement placement(trace, target, {}, common);
     std::vector<lowering::LoweredOp> lowered;
     std::uint64_t workspace = 0;
     for (trace::OpId op = 0; op < trace.ops.size(); ++op) {
@@ -129,6 +134,12 @@ models::Cycle check_ops(models::Tpu& tpu, const trace::Trace& trace, const OpChe
         REQUIRE(functional.cycles == timing.cycles);
         REQUIRE(functional.cycles == every.cycles);
         total += functional.cycles;
+        for (const auto& [unit, shares] : models::time_by_unit(timing)) {
+            INFO(unit);
+            double sum = 0;
+            for (const auto& [state, share] : shares) sum += share;
+            REQUIRE(sum == Approx(1).epsilon(1e-9));
+        }
     }
     for (std::size_t i = 0; i < timed.allocations().size(); ++i) {
         INFO(timed.allocations()[i].name);

@@ -35,6 +35,8 @@ struct OpCheck {
     /// Inputs are positive: logarithms, square roots.
     bool positive = false;
     unsigned seed = 1;
+    /// Every other tensor lies in CMEM, whose transfers overtake those of HBM.
+    bool common_memory = false;
     lowering::TpuLoweringOptions options;
 };
 

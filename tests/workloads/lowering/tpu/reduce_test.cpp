@@ -118,3 +118,29 @@ TEST_CASE("over axes of one element nothing is combined") {
         CHECK(cycles < 5000);
     }
 }
+
+TEST_CASE("axes that operands keep apart: another one takes the place before the last") {
+    models::Tpu tpu("tpu", small_tpu());
+    OpCheck check;
+    check.tolerance = 3e-6;
+    const auto run = [&](const std::vector<std::int64_t>& beside, const std::vector<std::int64_t>& axes,
+                         const std::vector<std::int64_t>& result) {
+        check_ops(tpu,
+                  OpBuilder(OpKind::reduce)
+                      .input({4, 3, 5, 70})
+                      .input(beside)
+                      .output(result)
+                      .with("reduction", std::string("sum"))
+                      .with("axes", axes)
+                      .with("expression", std::string("y0 = x0 * x1"))
+                      .done()
+                      .trace,
+                  check);
+    };
+    run({1, 3, 5, 1}, {2, 3}, {4, 3});
+    run({4, 3, 1, 1}, {0, 3}, {3, 5});
+    run({1, 3, 5, 1}, {0}, {3, 5, 70});
+    run({1, 3, 5, 1}, {0, 1}, {5, 70});
+    run({4, 1, 5, 1}, {0, 1, 2, 3}, {});
+    run({4, 1, 5, 1}, {}, {4, 3, 5, 70});
+}

@@ -1,4 +1,4 @@
-// Softmax, cross-entropy, layer normalisation.
+// Softmax, cross-entropy, layer and RMS normalisation.
 #include <catch2/catch.hpp>
 
 #include "op_check.h"
@@ -108,6 +108,64 @@ TEST_CASE("layer normalisation and its gradient") {
                       .input({columns})
                       .output(shape)
                       .output({columns})
+                      .output({columns})
+                      .done()
+                      .trace,
+                  check);
+    }
+}
+
+TEST_CASE("the logarithm of a softmax and its gradient") {
+    models::Tpu tpu("tpu", small_tpu());
+    OpCheck check;
+    check.tolerance = 2e-6;
+    for (const std::vector<std::int64_t>& shape :
+         std::vector<std::vector<std::int64_t>>{{37, 301}, {400, 2}}) {
+        check_ops(tpu,
+                  OpBuilder(OpKind::softmax)
+                      .input(shape)
+                      .output(shape)
+                      .with("logarithm", std::int64_t{1})
+                      .done()
+                      .trace,
+                  check);
+        check_ops(tpu,
+                  OpBuilder(OpKind::softmax_grad)
+                      .input(shape)
+                      .input(shape)
+                      .output(shape)
+                      .with("logarithm", std::int64_t{1})
+                      .done()
+                      .trace,
+                  check);
+    }
+}
+
+TEST_CASE("a layer normalisation without gamma, and RMS normalisation with its gradient") {
+    models::Tpu tpu("tpu", small_tpu());
+    OpCheck check;
+    check.tolerance = 3e-6;
+    for (const std::vector<std::int64_t>& shape :
+         std::vector<std::vector<std::int64_t>>{{37, 301}, {1000, 33}, {2, 700}}) {
+        const std::int64_t rows = shape[0], columns = shape[1];
+        check_ops(tpu, OpBuilder(OpKind::layer_norm).input(shape).output(shape).done().trace, check);
+        check_ops(tpu,
+                  OpBuilder(OpKind::rms_norm)
+                      .input(shape)
+                      .input({columns})
+                      .output(shape)
+                      .output({rows})
+                      .with("epsilon", 1e-3)
+                      .done()
+                      .trace,
+                  check);
+        check_ops(tpu,
+                  OpBuilder(OpKind::rms_norm_grad)
+                      .input(shape)
+                      .input(shape)
+                      .input({rows})
+                      .input({columns})
+                      .output(shape)
                       .output({columns})
                       .done()
                       .trace,

@@ -1,0 +1,12 @@
+// Norms of channels, as XLA makes them: reductions of the whole tensor, then one pass over its elements.
+#pragma once
+
+#include "workloads/lowering/tpu/program_builder.h"
+
+namespace heddle::lowering::on_tpu {
+
+/// Group norm and batch norm.
+void lower_channel_norm(ProgramBuilder& program);
+void lower_channel_norm_grad(ProgramBuilder& program);
+
+}  // namespace heddle::lowering::on_tpu

@@ -1,0 +1,67 @@
+#include "workloads/lowering/tpu/parts.h"
+
+#include <utility>
+
+#include "workloads/lowering/tpu/map.h"
+#include "workloads/lowering/tpu/reduce.h"
+
+namespace heddle::lowering::on_tpu {
+
+Parts::Tensor Parts::add(trace::ElementType type, const Shape& shape, std::uint64_t address) {
+    trace::Tensor tensor;
+    tensor.type = type;
+    tensor.shape = shape;
+    addresses_.push_back(address);
+    return parts_.add(std::move(tensor));
+}
+
+Parts::Tensor Parts::input(std::size_t i, const Shape& shape) {
+    return add(program_.input(i).type, shape, program_.dense_input(i).address);
+}
+
+Parts::Tensor Parts::output(std::size_t i, const Shape& shape) {
+    return add(program_.output(i).type, shape, program_.dense_output(i).address);
+}
+
+Parts::Tensor Parts::temporary(const Shape& shape) {
+    return add(trace::ElementType::f32, shape, program_.workspace(shape).address);
+}
+
+Parts::Tensor Parts::reshaped(Tensor tensor, const Shape& shape) {
+    const trace::ElementType type = parts_.tensor(tensor).type;
+    const std::uint64_t address = addresses_.at(tensor);
+    return add(type, shape, address);
+}
+
+void Parts::run(trace::Op op, void (*lower)(ProgramBuilder&)) {
+    if (!parts_.ops.empty()) program_.meet();
+    const trace::OpId id = parts_.add(std::move(op));
+    parts_.check_op(id);
+    program_.part(parts_, id, addresses_, lower);
+}
+
+void Parts::reduce(const std::string& reduction, const std::vector<std::int64_t>& axes,
+                   const std::string& expression, const std::vector<Tensor>& inputs,
+                   const std::vector<Tensor>& outputs) {
+    trace::Op op;
+    op.kind = trace::OpKind::reduce;
+    op.inputs = inputs;
+    op.outputs = outputs;
+    op.attributes["reduction"] = reduction;
+    op.attributes["axes"] = axes;
+    op.attributes["expression"] = expression;
+    run(std::move(op), lower_reduce);
+}
+
+void Parts::elementwise(const std::string& expression, const std::vector<double>& scalars,
+                        const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs) {
+    trace::Op op;
+    op.kind = trace::OpKind::elementwise;
+    op.inputs = inputs;
+    op.outputs = outputs;
+    op.attributes["expression"] = expression;
+    op.attributes["scalars"] = scalars;
+    run(std::move(op), lower_elementwise);
+}
+
+}  // namespace heddle::lowering::on_tpu

@@ -1,0 +1,45 @@
+// An op carried out as several simpler ones, one after the other in one program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "workloads/lowering/tpu/program_builder.h"
+
+namespace heddle::lowering::on_tpu {
+
+/// Each part waits until all cores are through with the one before.
+class Parts {
+  public:
+    using Tensor = trace::TensorId;
+    using Shape = std::vector<std::int64_t>;
+
+    explicit Parts(ProgramBuilder& program) : program_(program) {}
+
+    /// The op's operands, dense, seen with another shape of as many elements. Throws Unsupported when they
+    /// are not dense.
+    Tensor input(std::size_t i, const Shape& shape);
+    Tensor output(std::size_t i, const Shape& shape);
+    bool has_output(std::size_t i) const { return i < program_.op().outputs.size(); }
+    /// fp32, in HBM.
+    Tensor temporary(const Shape& shape);
+    /// The tensor with another shape of as many elements.
+    Tensor reshaped(Tensor tensor, const Shape& shape);
+
+    /// Result i reduces y<i> of `expression` over `axes`; inputs broadcast to the first.
+    void reduce(const std::string& reduction, const std::vector<std::int64_t>& axes,
+                const std::string& expression, const std::vector<Tensor>& inputs,
+                const std::vector<Tensor>& outputs);
+    void elementwise(const std::string& expression, const std::vector<double>& scalars,
+                     const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs);
+
+  private:
+    Tensor add(trace::ElementType type, const Shape& shape, std::uint64_t address);
+    void run(trace::Op op, void (*lower)(ProgramBuilder&));
+
+    ProgramBuilder& program_;
+    trace::Trace parts_;
+    std::vector<std::uint64_t> addresses_;
+};
+
+}  // namespace heddle::lowering::on_tpu

@@ -1,0 +1,103 @@
+#include "workloads/lowering/tpu/selection.h"
+
+#include <limits>
+
+#include "workloads/lowering/tpu/map.h"
+#include "workloads/lowering/tpu/parts.h"
+#include "workloads/lowering/tpu/rowwise.h"
+#include "workloads/trace/shape.h"
+
+namespace heddle::lowering::on_tpu {
+namespace {
+
+using tpu::Reduction;
+using tpu::VectorOp;
+using Node = KernelBuilder::Node;
+
+std::uint32_t word(const trace::Op& op, const std::string& name) {
+    const std::int64_t value = op.integer(name, 0);
+    if (value < 0 || value > std::int64_t{UINT32_MAX})
+        throw Unsupported{"a " + name + " of Philox beyond 32 bits"};
+    return static_cast<std::uint32_t>(value);
+}
+
+}  // namespace
+
+void lower_dropout(ProgramBuilder& program) {
+    const double probability = program.op().real("probability", 0.5);
+    const HbmView x = program.dense_input(0);
+    std::vector<HbmView> outputs{program.dense_output(0)};
+    KernelBuilder builder;
+    const Node value = builder.input(x.type);
+    const Node kept = builder.apply(VectorOp::greater_equal,
+                                    builder.philox(word(program.op(), "seed"), word(program.op(), "offset")),
+                                    builder.constant(static_cast<float>(probability)));
+    const Node scaled = builder.apply(VectorOp::multiply, value, builder.constant(1 / (1 - probability)));
+    builder.output(builder.apply(VectorOp::select, kept, scaled, builder.constant(0)), outputs[0].type);
+    if (program.op().outputs.size() > 1) {
+        outputs.push_back(program.dense_output(1));
+        builder.output(kept, outputs[1].type, outputs[1].boolean);
+    }
+    map_elements(program, program.kernel(builder.finish(), {x.type}), {x}, outputs);
+}
+
+void lower_quantise(ProgramBuilder& program) {
+    const Parts::Shape shape{program.input(0).elements()};
+    const bool scaled = program.op().inputs.size() > 1;
+    Parts parts(program);
+    const auto x = parts.input(0, shape);
+    std::vector<Parts::Tensor> inputs{x};
+    if (scaled) inputs.push_back(parts.input(1, {1}));
+    const double largest = program.output(0).type == trace::ElementType::e4m3 ? 448 : 57344;
+    parts.elementwise(scaled ? "y0 = max(min(x0 * x1, s0), 0 - s0)" : "y0 = max(min(x0, s0), 0 - s0)",
+                      {largest}, inputs, {parts.output(0, shape)});
+    if (parts.has_output(1)) parts.reduce("max", {0}, "y0 = abs(x0)", {x}, {parts.output(1, {})});
+}
+
+void lower_top_k(ProgramBuilder& program) {
+    const auto columns = static_cast<std::uint64_t>(program.input(0).shape.back());
+    const auto k = static_cast<std::uint64_t>(program.output(0).shape.back());
+    if (columns >= (1u << 24)) throw Unsupported{"a position among more than 2^24 elements"};
+    RowwisePlan plan;
+    plan.rows = rows_of(program.input(0)).rows;
+    plan.inputs = {{program.dense_input(0), columns}};
+    plan.outputs = {{program.dense_output(0), k}, {program.dense_output(1), k}};
+    plan.temporaries = {columns, 1, 1};
+    const double nothing = -std::numeric_limits<double>::infinity();
+    for_each_row_chunk(program, plan, [&](CoreBuilder& core, const RowChunk& chunk) {
+        const Tile &x = chunk.inputs[0], &left = chunk.temporaries[0];
+        const Tile &largest = chunk.temporaries[1], &position = chunk.temporaries[2];
+        KernelBuilder copy;
+        copy.raw_output(copy.input(x.type));
+        core.vector(made(program, copy, {x}), chunk.rows, columns, {x}, {left});
+        for (std::uint64_t i = 0; i < k; ++i) {
+            KernelBuilder maximum;
+            maximum.reduce(maximum.raw_input(), Reduction::lanes_maximum);
+            core.vector(made(program, maximum, {left}), chunk.rows, columns, {left}, {largest});
+            // The smallest position is the largest negative one.
+            KernelBuilder find;
+            const Node hit = find.apply(VectorOp::equal, find.raw_input(), find.raw_input());
+            const Node column = find.apply(VectorOp::integer_to_float, find.column_index());
+            find.reduce(find.apply(VectorOp::select, hit, find.apply(VectorOp::negate, column),
+                                   find.constant(nothing)),
+                        Reduction::lanes_maximum);
+            core.vector(made(program, find, {left, largest}), chunk.rows, columns, {left, broadcast(largest)},
+                        {position});
+            KernelBuilder take;
+            const Node value = take.raw_input(), where = take.apply(VectorOp::negate, take.raw_input());
+            const Node here = take.apply(VectorOp::integer_to_float, take.column_index());
+            take.raw_output(take.apply(VectorOp::select, take.apply(VectorOp::equal, here, where),
+                                       take.constant(nothing), value));
+            core.vector(made(program, take, {left, position}), chunk.rows, columns,
+                        {left, broadcast(position)}, {left});
+            KernelBuilder results;
+            const Node found = results.raw_input(), negative = results.raw_input();
+            results.output(found, chunk.outputs[0].type);
+            results.output(results.apply(VectorOp::negate, negative), chunk.outputs[1].type);
+            core.vector(made(program, results, {largest, position}), chunk.rows, 1, {largest, position},
+                        {chunk.outputs[0].at(0, i), chunk.outputs[1].at(0, i)});
+        }
+    });
+}
+
+}  // namespace heddle::lowering::on_tpu
