@@ -4,8 +4,8 @@
 For each step:
     NAME.mlir             StableHLO, what JAX hands to XLA:  jax.jit(step).lower(...).as_text()
     NAME.hlo              HLO before XLA's optimisations:    lowered.compiler_ir("hlo").as_hlo_text()
-    NAME.optimized.hlo    HLO as XLA compiled it for a CPU:  lowered.compile().as_text(); that of gpt_block without
-                          metadata
+    NAME.optimized.hlo    HLO as XLA compiled it for a CPU:  lowered.compile().as_text(); those of LONG
+                          without metadata
     NAME.values.json      what JAX computed on a CPU in fp32 from the inputs below: samples of every result
 
 Inputs follow a formula that the reader of the values repeats (see `numbers`). Needs JAX (pip install jax; made
@@ -176,7 +176,116 @@ GPT = ({name: uniform(shape, 0.3, 1.0 if name.startswith("gain") else 0.0) for n
        uniform((), 0.0, 10.0), index((2, LENGTH), WORDS), index((2, LENGTH), WORDS))
 
 
-STEPS = {"mlp": (mlp_step, MLP), "conv": (conv_step, CONV), "lstm": (lstm_step, LSTM), "gpt_block": (gpt_step, GPT)}
+# ---- A residual block of a ResNet: batch norm, a projected shortcut, max pooling, global mean ----
+
+def batch_norm(x, gain, shift, running):
+    mean = jnp.mean(x, (0, 1, 2))
+    variance = jnp.mean((x - mean) ** 2, (0, 1, 2))
+    new = (0.9 * running[0] + 0.1 * mean, 0.9 * running[1] + 0.1 * variance)
+    return (x - mean) * lax.rsqrt(variance + 1e-5) * gain + shift, new
+
+
+def resnet_loss(p, running, x, labels):
+    h, r0 = batch_norm(conv(x, p["stem"], 2), p["gain0"], p["shift0"], running[0])
+    h = lax.reduce_window(jax.nn.relu(h), -jnp.inf, lax.max, (1, 3, 3, 1), (1, 2, 2, 1), "SAME")
+    y, r1 = batch_norm(conv(h, p["w1"], 2), p["gain1"], p["shift1"], running[1])
+    y, r2 = batch_norm(conv(jax.nn.relu(y), p["w2"]), p["gain2"], p["shift2"], running[2])
+    h = jax.nn.relu(y + conv(h, p["shortcut"], 2))
+    return cross_entropy(jnp.mean(h, (1, 2)) @ p["out"], labels), [r0, r1, r2]
+
+
+def resnet_step(p, running, x, labels):
+    (loss, running), gradients = jax.value_and_grad(resnet_loss, has_aux=True)(p, running, x, labels)
+    return sgd(p, gradients, 0.05), running, loss
+
+
+RESNET_SHAPES = {"stem": (7, 7, 3, 8), "w1": (3, 3, 8, 16), "w2": (3, 3, 16, 16), "shortcut": (1, 1, 8, 16),
+                 "out": (16, 10), **{name + str(i): (8 if i == 0 else 16,) for i in (0, 1, 2)
+                                     for name in ("gain", "shift")}}
+RESNET = ({name: uniform(shape, 0.3, 1.0 if name.startswith("gain") else 0.0)
+           for name, shape in RESNET_SHAPES.items()},
+          [(uniform((n,), 0.1), uniform((n,), 0.1, 1.0)) for n in (8, 16, 16)],
+          uniform((4, 24, 24, 3)), index((4,), 10))
+
+
+# ---- A block of a Llama: RMS norm, rotary positions, grouped heads, SwiGLU ----
+
+KV_HEADS, Q_HEADS, HEAD = 2, 4, 8
+
+
+def rms_norm(x, gain):
+    return x * lax.rsqrt(jnp.mean(x * x, -1, keepdims=True) + 1e-5) * gain
+
+
+def rotated(x):  # [batch, length, heads, HEAD]
+    angle = jnp.arange(x.shape[1])[:, None] / 10000 ** (jnp.arange(0, HEAD, 2) / HEAD)
+    cosine, sine = jnp.cos(angle)[:, None, :], jnp.sin(angle)[:, None, :]
+    a, b = jnp.split(x, 2, axis=-1)
+    return jnp.concatenate([a * cosine - b * sine, b * cosine + a * sine], axis=-1)
+
+
+def llama_loss(p, tokens, targets):
+    x = p["tokens"][tokens]
+    batch, length, width = x.shape
+    h = rms_norm(x, p["gain1"])
+    q = rotated((h @ p["wq"]).reshape(batch, length, Q_HEADS, HEAD))
+    k = rotated((h @ p["wk"]).reshape(batch, length, KV_HEADS, HEAD))
+    v = (h @ p["wv"]).reshape(batch, length, KV_HEADS, HEAD)
+    q = q.reshape(batch, length, KV_HEADS, Q_HEADS // KV_HEADS, HEAD)
+    scores = jnp.einsum("bqgrd,bkgd->bgrqk", q, k) / np.sqrt(HEAD)
+    mask = jnp.tril(jnp.ones((length, length), bool))
+    weights = jax.nn.softmax(jnp.where(mask, scores, -1e9), axis=-1)
+    mixed = jnp.einsum("bgrqk,bkgd->bqgrd", weights, v).reshape(batch, length, Q_HEADS * HEAD)
+    x = x + mixed @ p["wo"]
+    h = rms_norm(x, p["gain2"])
+    x = x + (jax.nn.silu(h @ p["w_gate"]) * (h @ p["w_up"])) @ p["w_down"]
+    logits = rms_norm(x, p["gain3"]) @ p["out"]
+    return cross_entropy(logits.reshape(-1, logits.shape[-1]), targets.reshape(-1))
+
+
+def llama_step(p, tokens, targets):
+    loss, gradients = jax.value_and_grad(llama_loss)(p, tokens, targets)
+    return sgd(p, gradients), loss
+
+
+LLAMA_SHAPES = {"tokens": (WORDS, WIDTH), "wq": (WIDTH, Q_HEADS * HEAD), "wk": (WIDTH, KV_HEADS * HEAD),
+                "wv": (WIDTH, KV_HEADS * HEAD), "wo": (Q_HEADS * HEAD, WIDTH), "w_gate": (WIDTH, 48),
+                "w_up": (WIDTH, 48), "w_down": (48, WIDTH), "out": (WIDTH, WORDS),
+                **{f"gain{i}": (WIDTH,) for i in (1, 2, 3)}}
+LLAMA = ({name: uniform(shape, 0.3, 1.0 if name.startswith("gain") else 0.0)
+          for name, shape in LLAMA_SHAPES.items()}, index((2, LENGTH), WORDS), index((2, LENGTH), WORDS))
+
+
+# ---- A mixture of experts: a router, the two best experts of each row, weighted ----
+
+EXPERTS = 4
+
+
+def moe_loss(p, x, target):
+    share = jax.nn.softmax(x @ p["router"])
+    best = jnp.zeros(share.shape, bool)
+    for _ in range(2):  # the best of those that are left
+        left = jnp.where(best, -1.0, share)
+        best = best | (left == jnp.max(left, -1, keepdims=True))
+    weight = jnp.where(best, share, 0.0)
+    weight = weight / jnp.sum(weight, -1, keepdims=True)
+    hidden = jax.nn.gelu(jnp.einsum("nd,edh->neh", x, p["up"]))
+    y = jnp.einsum("neh,ehd,ne->nd", hidden, p["down"], weight)
+    return jnp.mean((y - target) ** 2)
+
+
+def moe_step(p, x, target):
+    loss, gradients = jax.value_and_grad(moe_loss)(p, x, target)
+    return sgd(p, gradients), loss
+
+
+MOE = ({"router": uniform((WIDTH, EXPERTS), 0.3), "up": uniform((EXPERTS, WIDTH, 48), 0.3),
+        "down": uniform((EXPERTS, 48, WIDTH), 0.3)}, uniform((24, WIDTH)), uniform((24, WIDTH)))
+
+
+STEPS = {"mlp": (mlp_step, MLP), "conv": (conv_step, CONV), "lstm": (lstm_step, LSTM), "gpt_block": (gpt_step, GPT),
+         "resnet_block": (resnet_step, RESNET), "llama_block": (llama_step, LLAMA), "moe": (moe_step, MOE)}
+LONG = {"gpt_block", "resnet_block", "llama_block", "moe"}  # as long again with metadata
 
 
 def is_recipe(node):
@@ -195,7 +304,7 @@ def main():
         (folder / f"{name}.mlir").write_text(lowered.as_text())
         (folder / f"{name}.hlo").write_text(lowered.compiler_ir("hlo").as_hlo_text())
         optimized = compiled.as_text().replace(str(pathlib.Path(__file__).resolve()), pathlib.Path(__file__).name)
-        if name == "gpt_block":  # as long again with them
+        if name in LONG:
             optimized = re.sub(r", metadata=\{[^}]*\}", "", optimized)
         (folder / f"{name}.optimized.hlo").write_text(optimized)
         with jax.default_matmul_precision("highest"):

@@ -233,6 +233,22 @@ std::string Converter::text_of(Value& value, Value& into) {
     return value.kind == Value::Kind::pending ? renumbered(value.text, to) : "x" + std::to_string(to[0]);
 }
 
+Value Converter::sinusoid(const Instruction& at, Operands& operands) {
+    if (operands.empty()) fail(at, "has too few operands");
+    const std::string angle = at.opcode == "cosine" ? "($0 + 1.5707963267948966)" : "$0";
+    const std::string turns = "floor(" + angle + " * 0.15915494309189535 + 0.5)";
+    // A turn in two parts, of which the first times the number of turns is exact in fp32.
+    Value turned = apply(
+        at, "((" + angle + " - 6.28125 * " + turns + ") - 0.0019353071795864769 * " + turns + ")", operands);
+    if (!is_number(turned)) written(turned, at.name);
+    // t - t^3 / 3! + ... + t^21 / 21!: 4e-12 off at pi.
+    std::string rest = "1";
+    for (int power = 20; power >= 2; power -= 2)
+        rest = "(1 - $0 * $0 * " + number_text(1.0 / (power * (power + 1))) + " * " + rest + ")";
+    Operands one{turned};
+    return apply(at, "($0 * " + rest + ")", one);
+}
+
 Value Converter::compare(const Instruction& at, Operands& operands) {
     static const std::map<std::string, std::string> directions{{"EQ", "=="}, {"NE", "!="}, {"LT", "<"},
                                                                {"LE", "<="}, {"GT", ">"},  {"GE", ">="}};

@@ -92,6 +92,9 @@ class Converter {
     View matrix_operand(const TraceWriter::Label& label, const View& view, const std::string& key,
                         TraceWriter::Attributes& attributes);
     Value dot(const Instruction& at, Operands& operands);
+    /// Sine and cosine, which no device has: the angle is brought to [-pi, pi], then a polynomial.
+    Value sinusoid(const Instruction& at, Operands& operands);
+
     // convolution.cpp: what slides
     Window window(const Instruction& at, std::size_t axes) const;
     Value convolution(const Instruction& at, Operands& operands);

@@ -1,6 +1,7 @@
 // Reading text piece by piece, with errors that name the line.
 #pragma once
 
+#include <algorithm>
 #include <cctype>
 #include <string>
 #include <vector>
@@ -16,8 +17,10 @@ class Cursor {
         : text_(text), file_(file), line_(line) {}
 
     [[noreturn]] void fail(const std::string& expected) const {
-        throw Error("expected " + expected + " at `" + text_.substr(position_, 24) + "`", {file_, line_, ""},
-                    "give text as XLA or JAX prints it");
+        const std::string found = text_.substr(std::min(position_, text_.size()), 24);
+        const bool ends = found.find_first_not_of(" \t\r\n") == std::string::npos;
+        throw Error("expected " + expected + (ends ? ", but the text ends here" : " at `" + found + "`"),
+                    {file_, line_, ""}, "give text as XLA or JAX prints it");
     }
     void skip_blanks() {
         while (position_ < text_.size() && std::isspace(static_cast<unsigned char>(text_[position_])) != 0)

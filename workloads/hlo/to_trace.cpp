@@ -188,6 +188,8 @@ Value Converter::evaluate(const Instruction& at, Operands& operands, const Opera
         {"concatenate", &Converter::concatenate},
         {"pad", &Converter::pad},
         {"compare", &Converter::compare},
+        {"sine", &Converter::sinusoid},
+        {"cosine", &Converter::sinusoid},
         {"dynamic-slice", &Converter::dynamic_slice},
         {"dynamic-update-slice", &Converter::dynamic_update_slice},
         {"rng", &Converter::random},

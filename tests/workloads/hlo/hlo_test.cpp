@@ -4,6 +4,7 @@
 // step of an MLP of 32 - 16 - 4 with ReLU, mean squared error and SGD at 0.1, on 8 rows. jax_test.cpp reads
 // what JAX printed.
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <fstream>
 #include <random>
 #include <sstream>
@@ -200,4 +201,46 @@ TEST_CASE("cut text gives a trace or an error, never a crash") {
         }
     }
     SUCCEED();
+}
+
+TEST_CASE("an error at the end of the text says so") {
+    try {
+        hlo::parse_hlo("HloModule m\nENTRY e {\n  ROOT a = f32[4]{0} add(", "cut.hlo");
+        FAIL("no error");
+    } catch (const Error& error) {
+        CHECK_THAT(std::string(error.what()), Catch::Contains("cut.hlo") && !Catch::Contains("``"));
+    }
+}
+
+TEST_CASE("sine and cosine, also of angles of many turns") {
+    const trace::Trace trace = hlo::to_trace(hlo::parse_hlo(R"(HloModule m
+ENTRY e {
+  a = f32[7]{0} parameter(0)
+  s = f32[7]{0} sine(a)
+  c = f32[7]{0} cosine(a)
+  ROOT r = (f32[7]{0}, f32[7]{0}) tuple(s, c)
+}
+)",
+                                                            "m.hlo"));
+    const std::vector<double> angles{0, 0.5, -1.5707963267948966, 3.0, -3.1, 100, 2047};
+    for (const bool cosine : {false, true}) {
+        reference::TensorValues held(trace);
+        for (const trace::Op& op : trace.ops) REQUIRE(op.kind == trace::OpKind::elementwise);
+        std::copy(angles.begin(), angles.end(), held.storage(trace.ops[0].inputs[0]).begin());
+        reference::execute(trace, held);
+        std::vector<std::vector<double>> results;
+        for (const trace::Op& op : trace.ops) {
+            const auto values = held[op.outputs[0]];
+            results.emplace_back(values.begin(), values.end());
+        }
+        std::size_t found = 0;
+        for (const auto& result : results) {
+            bool same = true;
+            for (std::size_t i = 0; i < angles.size(); ++i)
+                same =
+                    same && std::abs(result[i] - (cosine ? std::cos(angles[i]) : std::sin(angles[i]))) < 1e-9;
+            found += same ? 1 : 0;
+        }
+        CHECK(found == 1);
+    }
 }

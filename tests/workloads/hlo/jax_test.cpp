@@ -19,6 +19,8 @@ using namespace heddle;
 
 namespace {
 
+constexpr const char* kModels[] = {"mlp", "conv", "lstm", "gpt_block", "resnet_block", "llama_block", "moe"};
+
 std::string text_of(const std::string& name) {
     std::ifstream file(std::string(HEDDLE_SOURCE_DIR) + "/examples/xla/" + name);
     REQUIRE(file.good());
@@ -114,15 +116,15 @@ void check_against_jax(const std::string& model, const std::string& form) {
 }  // namespace
 
 TEST_CASE("JAX's StableHLO computes what JAX computed") {
-    for (const char* model : {"mlp", "conv", "lstm", "gpt_block"}) check_against_jax(model, ".mlir");
+    for (const char* model : kModels) check_against_jax(model, ".mlir");
 }
 
 TEST_CASE("XLA's HLO before optimisation computes what JAX computed") {
-    for (const char* model : {"mlp", "conv", "lstm", "gpt_block"}) check_against_jax(model, ".hlo");
+    for (const char* model : kModels) check_against_jax(model, ".hlo");
 }
 
 TEST_CASE("XLA's HLO after optimisation computes what JAX computed") {
-    for (const char* model : {"mlp", "conv", "lstm", "gpt_block"}) check_against_jax(model, ".optimized.hlo");
+    for (const char* model : kModels) check_against_jax(model, ".optimized.hlo");
 }
 
 namespace {
@@ -152,7 +154,7 @@ TEST_CASE("TPU programs of JAX's steps compute what JAX computed") {
     models::TpuConfig config;
     models::Tpu tpu("tpu", config);
     const target::TpuTarget target = models::target_of(config);
-    for (const std::string model : {"mlp", "conv", "lstm", "gpt_block"}) {
+    for (const std::string model : kModels) {
         INFO(model);
         const nlohmann::json values = nlohmann::json::parse(text_of(model + ".values.json"));
         const hlo::Program program = program_of(model + ".mlir");
