@@ -53,12 +53,15 @@ Json kernels_json(const RunResult& result) {
     Json list = Json::array();
     std::set<std::pair<std::string, std::string>> seen;
     for (const KernelResult& kernel : result.kernels) {
-        if (kernel.throughputs.empty() || !seen.insert({kernel.name, kernel.op_name}).second) continue;
+        const bool tpu = !kernel.time_by_unit.empty();
+        if ((kernel.throughputs.empty() && !tpu) || !seen.insert({kernel.name, kernel.op_name}).second)
+            continue;
         Json one{{"name", kernel.name},
                  {"op", kernel.op_name},
                  {"time_us", kernel.time_us},
-                 {"time_by_reason", kernel.time_by_reason},
-                 {"roofline", throughputs_json(kernel.throughputs, kernel.time_us + kernel.gap_us)}};
+                 {"time_by_reason", kernel.time_by_reason}};
+        if (tpu) one["time_by_unit"] = kernel.time_by_unit;
+        if (!tpu) one["roofline"] = throughputs_json(kernel.throughputs, kernel.time_us + kernel.gap_us);
         if (kernel.sampled) {
             one["sampled"] = {{"simulated", kernel.sampled->simulated},
                               {"error", kernel.sampled->error},

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "sim/report/kind_summary.h"
 #include "sim/report/numbers.h"
@@ -74,6 +75,33 @@ std::string kind_table(const RunResult& result, bool measured) {
         rows.push_back(std::move(row));
     }
     return align_columns(rows, right);
+}
+
+/// A line for each kind of unit of a TPU: its time by what it did, over the kernels that were simulated.
+std::string units_table(const RunResult& result) {
+    std::map<std::string, std::map<std::string, double>> sums;
+    double time = 0;
+    for (const KernelResult& kernel : result.kernels) {
+        if (kernel.time_by_unit.empty()) continue;
+        time += kernel.time_us;
+        for (const auto& [unit, shares] : kernel.time_by_unit)
+            for (const auto& [reason, share] : shares) sums[unit][reason] += share * kernel.time_us;
+    }
+    std::string text;
+    for (const auto& [unit, reasons] : sums) {
+        double told = 0;
+        for (const auto& [reason, sum] : reasons) told += sum;
+        std::vector<std::pair<double, std::string>> falling;
+        for (const auto& [reason, sum] : reasons) falling.emplace_back(sum, reason);
+        // Programs in which the unit does not occur leave it without an instruction.
+        if (time - told > 1e-9 * time) falling.emplace_back(time - told, "not used");
+        std::sort(falling.rbegin(), falling.rend());
+        text += "time of the " + unit + ":";
+        for (const auto& [sum, reason] : falling)
+            if (sum > 0) text += " " + reason + " " + format_share(sum / time) + ",";
+        text.back() = '\n';
+    }
+    return text;
 }
 
 std::string slowest_table(const RunResult& result, bool measured) {
@@ -213,6 +241,7 @@ std::string format_report(const RunResult& result) {
         }
         text += "\n";
     }
+    text += units_table(result);
     text += fmt::format("coverage of the time: {} cycle by cycle, {} estimated, {} unknown\n",
                         format_share(result.coverage.cycle), format_share(result.coverage.estimated),
                         format_share(result.coverage.unknown));

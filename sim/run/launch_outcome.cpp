@@ -21,6 +21,7 @@ std::string to_text(const LaunchOutcome& o) {
         {"bound_by", o.bound_by},
         {"unsupported", o.unsupported},
         {"time_by_reason", o.time_by_reason},
+        {"time_by_unit", o.time_by_unit},
         {"utilisation", o.utilisation},
         {"energy", o.energy},
     };
@@ -46,6 +47,7 @@ LaunchOutcome outcome_from_text(const std::string& text) {
     json.at("bound_by").get_to(o.bound_by);
     json.at("unsupported").get_to(o.unsupported);
     json.at("time_by_reason").get_to(o.time_by_reason);
+    json.at("time_by_unit").get_to(o.time_by_unit);
     json.at("utilisation").get_to(o.utilisation);
     json.at("energy").get_to(o.energy);
     if (json.contains("throughputs")) {

@@ -23,6 +23,7 @@ struct LaunchOutcome {
     std::string bound_by;
     std::string unsupported;  ///< why there was nothing to run; empty when there was
     std::map<std::string, double> time_by_reason;
+    std::map<std::string, std::map<std::string, double>> time_by_unit;  ///< TPU: of each kind of unit
     std::map<std::string, double> utilisation;
     std::map<std::string, Throughput> throughputs;
     std::optional<SampledKernel> sampled;

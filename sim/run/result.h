@@ -71,6 +71,8 @@ struct KernelResult {
     Fidelity fidelity = Fidelity::cycle;
     /// Fractions of unit-cycles by reason, adding up to 1: "issued", "memory", ... Empty when estimated.
     std::map<std::string, double> time_by_reason;
+    /// TPU: the same for each kind of unit; "matrix units" is time_by_reason.
+    std::map<std::string, std::map<std::string, double>> time_by_unit;
     /// Of each resource over the kernel's time, 0..1. Empty when estimated.
     std::map<std::string, double> utilisation;
     /// Joules by where they went. Empty when estimated, and on devices whose power is not modelled.

@@ -26,6 +26,7 @@ lowering::TpuLoweringOptions lowering_options_of(const models::TpuConfig& config
     options.hbm_bytes_per_cycle =
         config.hbm.bandwidth * config.hbm.efficiency / (config.clock_hertz * config.cores);
     options.hbm_latency_cycles = config.hbm.latency_cycles + config.dma.issue_cycles;
+    options.int8_rows_per_cycle = config.matrix.int8_rows_per_cycle;
     options.weight_rows_per_cycle = config.matrix.weight_rows_per_cycle;
     return options;
 }

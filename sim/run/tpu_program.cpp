@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -37,19 +38,6 @@ auto in_program(const std::string& path, Run run) {
     }
 }
 
-std::vector<std::pair<std::string, double>> times_of(const models::MatrixBreakdown& where) {
-    const double told = where.raw_stall + where.input_stall + where.dma_wait + where.result_stall;
-    return {{"useful", where.useful},
-            {"unused", where.unused},
-            {"weight stall", where.weight_stall},
-            {"weight shift", where.weight_shift},
-            {"RAW stall", where.raw_stall},
-            {"input stall", where.input_stall},
-            {"DMA wait", where.dma_wait},
-            {"results", where.result_stall},
-            {"no instruction", std::max(0.0, where.non_matrix - told)}};
-}
-
 }  // namespace
 
 bool is_tpu_program(const std::string& path) {
@@ -77,12 +65,14 @@ TpuProgramRun run_tpu_program(const std::string& path, const Hardware& hardware,
     run.hardware = hardware.name;
     run.vmem_bytes = footprint.vmem_bytes;
     run.hbm_bytes = footprint.hbm_bytes;
-    run.checked = footprint.accessed <= kMostChecked && footprint.hbm_bytes <= kMostChecked;
+    run.checked =
+        footprint.accessed <= kMostChecked && footprint.hbm_bytes + footprint.common_bytes <= kMostChecked;
     return in_program(path, [&] {
         tpu::Memory timed, untimed;
-        if (footprint.hbm_bytes > 0) {
-            timed.allocate_at("HBM", 0, footprint.hbm_bytes, run.checked);
-            untimed.allocate_at("HBM", 0, footprint.hbm_bytes, run.checked);
+        for (tpu::Memory* const memory : {&timed, &untimed}) {
+            if (footprint.hbm_bytes > 0) memory->allocate_at("HBM", 0, footprint.hbm_bytes, run.checked);
+            if (footprint.common_bytes > 0)
+                memory->allocate_at("CMEM", tpu::kCommonMemoryBase, footprint.common_bytes, run.checked);
         }
         if (run.checked) {
             tpu::Limits small = limits;
@@ -95,8 +85,10 @@ TpuProgramRun run_tpu_program(const std::string& path, const Hardware& hardware,
         options.mode = run.checked ? models::TpuMode::functional : models::TpuMode::timing;
         options.tick_every_cycle = tick_every_cycle;
         run.result = device.run(program, timed, options);
-        if (run.checked && footprint.hbm_bytes > 0 &&
-            timed.allocations()[0].data != untimed.allocations()[0].data)
+        const bool same = std::equal(
+            timed.allocations().begin(), timed.allocations().end(), untimed.allocations().begin(),
+            [](const tpu::Allocation& a, const tpu::Allocation& b) { return a.data == b.data; });
+        if (run.checked && !same)
             throw Error("the timed run left other values than the untimed one", {path, 0, ""});
         return run;
     });
@@ -113,10 +105,14 @@ std::string format_tpu_program(const TpuProgramRun& run) {
         run.hbm_bytes);
     text += fmt::format("busy: matrix units {:.1f} %, vector unit {:.1f} %, HBM {:.1f} %\n",
                         100 * result.matrix_busy, 100 * result.vector_busy, 100 * result.hbm_busy);
-    text += "time of the matrix units:";
-    for (const auto& [name, share] : times_of(result.where))
-        text += fmt::format(" {} {:.1f} %,", name, 100 * share);
-    text.back() = '\n';
+    const auto line = [&](const std::string& unit, const auto& shares) {
+        text += "time of the " + unit + ":";
+        for (const auto& [name, share] : shares) text += fmt::format(" {} {:.1f} %,", name, 100 * share);
+        text.back() = '\n';
+    };
+    line("matrix units", models::shares_of(result.where));
+    for (const auto& [unit, shares] : models::time_by_unit(result))
+        if (unit != "matrix units") line(unit, shares);
     text += run.checked ? "no race, no use before a load; the same values without time\n"
                         : "too large to look for races and uses before a load\n";
     return text;
@@ -136,7 +132,9 @@ std::string tpu_program_json(const TpuProgramRun& run) {
                                 {"vmem_bytes", run.vmem_bytes},
                                 {"hbm_bytes", run.hbm_bytes},
                                 {"checked", run.checked}};
-    for (const auto& [name, share] : times_of(run.result.where)) json["time_by_reason"][name] = share;
+    for (const auto& [name, share] : models::shares_of(run.result.where))
+        json["time_by_reason"][name] = share;
+    json["time_by_unit"] = models::time_by_unit(run.result);
     return json.dump(2) + "\n";
 }
 

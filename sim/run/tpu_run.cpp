@@ -15,6 +15,7 @@
 #include "sim/run/tpu_dump.h"
 #include "sim/run/tpu_options.h"
 #include "sim/run/worker_pool.h"
+#include "workloads/lowering/tpu/common_memory.h"
 #include "workloads/lowering/tpu/tpu_lowering.h"
 
 namespace heddle::sim {
@@ -45,7 +46,7 @@ struct AttributeText {
 
 /// Everything that the program of an op depends on: what it computes on which shapes, and which operands
 /// share memory.
-std::string op_key(const trace::Trace& trace, const trace::Op& op) {
+std::string op_key(const trace::Trace& trace, const trace::Op& op, const std::set<std::uint64_t>& common) {
     std::string key = trace::name_of(op.kind) + "\n";
     for (const auto& [name, value] : op.attributes)
         key += name + "=" + std::visit(AttributeText{}, value) + "\n";
@@ -54,11 +55,11 @@ std::string op_key(const trace::Trace& trace, const trace::Op& op) {
         for (const trace::TensorId id : ids) {
             const trace::Tensor& tensor = trace.tensor(id);
             // Tensors without a shared storage are told apart by their number.
-            const std::uint64_t storage =
-                tensor.storage != 0 ? tensor.storage : (std::uint64_t{1} << 40) + id;
+            const std::uint64_t storage = lowering::common_memory_storage(tensor, id);
             const std::size_t place = storages.try_emplace(storage, storages.size()).first->second;
-            key += fmt::format("{} {} {} @{}\n", side, trace::name_of(tensor.type),
-                               fmt::join(tensor.shape, "x"), place);
+            key +=
+                fmt::format("{} {} {} @{}{}\n", side, trace::name_of(tensor.type),
+                            fmt::join(tensor.shape, "x"), place, common.contains(storage) ? " common" : "");
         }
     };
     add("in", op.inputs);
@@ -77,17 +78,9 @@ LaunchOutcome outcome_of(const models::TpuResult& result) {
                            {"hbm", result.hbm_busy},
                            {"multiply-accumulates", result.mac_utilisation}};
     // All time of the matrix units, in the terms of the TPU v1 paper.
-    const models::MatrixBreakdown& where = result.where;
-    const double told = where.raw_stall + where.input_stall + where.dma_wait + where.result_stall;
-    outcome.time_by_reason = {{"useful", where.useful},
-                              {"unused", where.unused},
-                              {"weight stall", where.weight_stall},
-                              {"weight shift", where.weight_shift},
-                              {"RAW stall", where.raw_stall},
-                              {"input stall", where.input_stall},
-                              {"DMA wait", where.dma_wait},
-                              {"results", where.result_stall},
-                              {"no instruction", std::max(0.0, where.non_matrix - told)}};
+    for (const auto& [reason, share] : models::shares_of(result.where))
+        outcome.time_by_reason[reason] = share;
+    outcome.time_by_unit = models::time_by_unit(result);
     return outcome;
 }
 
@@ -100,12 +93,13 @@ bool is_empty(const tpu::Program& program) {
 class TpuJobs : public JobRunner {
   public:
     TpuJobs(const trace::Trace& trace, const models::TpuConfig& config, bool tick_every_cycle,
-            const std::vector<trace::OpId>& jobs)
+            const std::vector<trace::OpId>& jobs, const std::set<std::uint64_t>& common)
         : trace_(trace),
           tpu_("tpu", config),
           target_(models::target_of(config)),
           lowering_(lowering_options_of(config)),
-          jobs_(jobs) {
+          jobs_(jobs),
+          common_(common) {
         options_.tick_every_cycle = tick_every_cycle;
         lowering_.tilings = &tilings_;
     }
@@ -113,7 +107,7 @@ class TpuJobs : public JobRunner {
     std::string run(std::size_t job) override {
         const trace::OpId op = jobs_[job];
         const std::uint64_t searched = tilings_.searched();
-        const lowering::TensorPlacement placement(trace_, target_, std::span(&op, 1));
+        const lowering::TensorPlacement placement(trace_, target_, std::span(&op, 1), common_);
         const lowering::LoweredOp lowered = lowering::lower(trace_, op, target_, placement, lowering_);
         LaunchOutcome outcome;
         if (!lowered.supported) {
@@ -134,6 +128,7 @@ class TpuJobs : public JobRunner {
     TilingCache tilings_;
     lowering::TpuLoweringOptions lowering_;
     const std::vector<trace::OpId>& jobs_;
+    const std::set<std::uint64_t>& common_;
     models::TpuRunOptions options_;
 };
 
@@ -165,7 +160,10 @@ KernelResult estimate_on_tpu(const trace::Trace& trace, const trace::Op& op, con
 class TpuTraining : public TrainingDevice {
   public:
     TpuTraining(const trace::Trace& trace, const models::TpuConfig& config, bool tick_every_cycle)
-        : trace_(trace), tpu_("tpu", config), placement_(trace, models::target_of(config)) {
+        : trace_(trace),
+          tpu_("tpu", config),
+          placement_(trace, models::target_of(config), {},
+                     lowering::common_memory_storages(trace, config.cmem.bytes)) {
         const target::TpuTarget target = models::target_of(config);
         std::uint64_t workspace = 0;
         TilingCache tilings;
@@ -225,7 +223,8 @@ class TrainingJob : public JobRunner {
 
 /// One file for each distinct program, in the order of the step.
 void dump_programs(const trace::Trace& trace, const models::TpuConfig& config,
-                   const std::vector<std::string>& keys, const std::string& directory) {
+                   const std::vector<std::string>& keys, const std::set<std::uint64_t>& common,
+                   const std::string& directory) {
     const target::TpuTarget target = models::target_of(config);
     TilingCache tilings;
     lowering::TpuLoweringOptions options = lowering_options_of(config);
@@ -233,7 +232,8 @@ void dump_programs(const trace::Trace& trace, const models::TpuConfig& config,
     std::set<std::string> seen;
     for (trace::OpId op = 0; op < trace.ops.size(); ++op) {
         if (keys[op].empty() || !seen.insert(keys[op]).second) continue;
-        const lowering::LoweredOp lowered = lowering::lower(trace, op, target, options);
+        const lowering::TensorPlacement placement(trace, target, std::span(&op, 1), common);
+        const lowering::LoweredOp lowered = lowering::lower(trace, op, target, placement, options);
         const std::string name = fmt::format("{:04}-{}.tpu", op, trace::name_of(trace.ops[op].kind));
         write_program(directory, name,
                       lowered.supported ? program_text(trace, trace.ops[op], lowered, target)
@@ -253,6 +253,7 @@ std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& har
     const std::string device = device_key(config);
     const KernelCache cache = options.tick_every_cycle ? KernelCache::disabled() : KernelCache::standard();
 
+    const std::set<std::uint64_t> common = lowering::common_memory_storages(trace, config.cmem.bytes);
     std::vector<std::string> keys(trace.ops.size());
     std::map<std::string, LaunchOutcome> outcomes;
     std::map<std::string, trace::OpId> open;
@@ -260,7 +261,7 @@ std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& har
         const trace::Op& op = trace.ops[i];
         if (is_communication(op) || op.kind == trace::OpKind::host_copy || op.kind == trace::OpKind::unknown)
             continue;
-        keys[i] = op_key(trace, op);
+        keys[i] = op_key(trace, op, common);
         if (outcomes.count(keys[i]) != 0 || open.count(keys[i]) != 0) continue;
         if (const auto stored = cache.find(device + keys[i])) {
             outcomes[keys[i]] = outcome_from_text(*stored);
@@ -279,7 +280,7 @@ std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& har
     run_jobs(
         jobs.size(), workers,
         [&]() -> std::unique_ptr<JobRunner> {
-            return std::make_unique<TpuJobs>(trace, config, options.tick_every_cycle, jobs);
+            return std::make_unique<TpuJobs>(trace, config, options.tick_every_cycle, jobs, common);
         },
         [&](std::size_t job, const std::string& text) {
             const std::string& key = keys[jobs[job]];
@@ -294,7 +295,7 @@ std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& har
             }
         });
 
-    if (!options.dump_programs.empty()) dump_programs(trace, config, keys, options.dump_programs);
+    if (!options.dump_programs.empty()) dump_programs(trace, config, keys, common, options.dump_programs);
 
     std::vector<OpOutcome> per_op(trace.ops.size());
     bool launched = false;
@@ -327,6 +328,7 @@ std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& har
         kernel.bound_by = found.bound_by;
         kernel.utilisation = found.utilisation;
         kernel.time_by_reason = found.time_by_reason;
+        kernel.time_by_unit = found.time_by_unit;
         outcome.kernels.push_back(kernel);
     }
     if (std::any_of(trace.ops.begin(), trace.ops.end(),

@@ -216,3 +216,26 @@ TEST_CASE("a tiling is searched once: the second run knows it, also in another p
     CHECK(second.simulation.kernels_simulated == first.simulation.kernels_simulated);
     CHECK(cycles_of(first) == cycles_of(second));
 }
+
+TEST_CASE("a v4 keeps what the step itself makes in CMEM, and computes the same") {
+    ::setenv("HEDDLE_CACHE", "off", 1);
+    const auto run_on = [](const trace::Trace& trace, bool common, bool numerics) {
+        SimulateOptions options;
+        options.numerics = numerics;  // checks that every program takes the cycles that it took alone
+        options.jobs = 2;
+        const std::vector<std::string> without{"cmem.size=0 B"};
+        return simulate(trace, "test", load_hardware("tpu-v4", common ? std::vector<std::string>{} : without),
+                        options);
+    };
+    zoo::MlpOptions large;
+    large.batch = 4096;
+    large.widths = {256, 1024, 1024, 10};
+    const trace::Trace trace = zoo::mlp(large);
+    CHECK(run_on(trace, true, false).device_busy_us < 0.97 * run_on(trace, false, false).device_busy_us);
+    const trace::Trace small = small_mlp(trace::ElementType::f32);
+    const RunResult with = run_on(small, true, true), plain = run_on(small, false, true);
+    REQUIRE(with.numerics);
+    CHECK(with.numerics->reference_loss == plain.numerics->reference_loss);
+    CHECK(with.numerics->loss_error <= with.numerics->loss_error_bound);
+    CHECK(with.numerics->device_loss == plain.numerics->device_loss);
+}
