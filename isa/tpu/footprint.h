@@ -10,9 +10,9 @@ namespace heddle::tpu {
 struct Footprint {
     std::uint64_t vmem_bytes = 0;  ///< of the core that uses most
     std::uint64_t hbm_bytes =
-        0;                       ///< one past the last byte; gathers and scatters may reach their whole table
+        0;  ///< one past the last byte; gathers and scatters may reach their whole table
     std::uint64_t common_bytes = 0;  ///< the same of CMEM
-    std::uint64_t accessed = 0;  ///< bytes of all accesses, repeats included
+    std::uint64_t accessed = 0;      ///< bytes of all accesses, repeats included
 };
 
 /// The program must have passed validate().
