@@ -53,9 +53,10 @@ void SubCore::block(Unit unit, std::uint32_t until) {
 void SubCore::choose_next(std::uint32_t earliest) {
     std::uint32_t soonest = able(last_slot_);
     unsigned slot = last_slot_;
-    if (policy_ == SchedulerPolicy::greedy_then_oldest) {
-        for (unsigned left = known_; left != 0 && soonest > earliest; left &= left - 1) {
-            const unsigned other = oldest(left);
+    if (policy_ != SchedulerPolicy::round_robin) {
+        for (unsigned left = known_; left != 0 && soonest > earliest;) {
+            const unsigned other =
+                policy_ == SchedulerPolicy::greedy_then_oldest ? take_oldest(left) : take_youngest(left);
             if (able(other) >= soonest) continue;
             slot = other;
             soonest = able(other);
@@ -73,7 +74,7 @@ void SubCore::choose_next(std::uint32_t earliest) {
     if (cycle > accounted_) find_reasons();
     next_cycle_ = cycle;
     next_slot_ =
-        static_cast<std::uint8_t>(policy_ == SchedulerPolicy::greedy_then_oldest ? slot : choose(cycle));
+        static_cast<std::uint8_t>(policy_ == SchedulerPolicy::round_robin ? next_in_round(cycle) : slot);
     if (queued_for(unit_[next_slot_], cycle)) next_slot_ = static_cast<std::uint8_t>(first_in_line(cycle));
 }
 
@@ -115,26 +116,14 @@ void SubCore::find_reasons() {
     change_ = 0;
 }
 
-/// Of the other policies.
-unsigned SubCore::choose(std::uint32_t cycle) const {
-    unsigned best = kSlots;
-    if (policy_ == SchedulerPolicy::round_robin) {
-        unsigned best_distance = kSlots + 1;
-        for (unsigned left = known_; left != 0; left &= left - 1) {
-            const unsigned slot = oldest(left);
-            const unsigned distance = (slot + kSlots - last_slot_ - 1) % kSlots;
-            if (able(slot) <= cycle && distance < best_distance) {
-                best = slot;
-                best_distance = distance;
-            }
-        }
-        return best;
-    }
-    if (able(last_slot_) <= cycle) return last_slot_;
-    if (policy_ == SchedulerPolicy::greedy_then_youngest) {
-        for (unsigned left = known_; left != 0; left &= left - 1) {
-            const unsigned slot = oldest(left);
-            if (able(slot) <= cycle) best = slot;
+unsigned SubCore::next_in_round(std::uint32_t cycle) const {
+    unsigned best = kSlots, best_distance = kSlots + 1;
+    for (unsigned left = known_; left != 0; left &= left - 1) {
+        const unsigned slot = oldest(left);
+        const unsigned distance = (slot + kSlots - last_slot_ - 1) % kSlots;
+        if (able(slot) <= cycle && distance < best_distance) {
+            best = slot;
+            best_distance = distance;
         }
     }
     return best;

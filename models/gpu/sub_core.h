@@ -87,7 +87,17 @@ class alignas(64) SubCore {
     unsigned oldest(unsigned positions) const {
         return order_[static_cast<std::size_t>(std::countr_zero(positions))];
     }
-    unsigned choose(std::uint32_t cycle) const;
+    unsigned take_oldest(unsigned& positions) const {
+        const unsigned slot = oldest(positions);
+        positions &= positions - 1;
+        return slot;
+    }
+    unsigned take_youngest(unsigned& positions) const {
+        const auto position = static_cast<unsigned>(std::bit_width(positions) - 1);
+        positions &= ~(1u << position);
+        return order_[position];
+    }
+    unsigned next_in_round(std::uint32_t cycle) const;
     /// The load-store unit had no room until now: warps may have waited for it.
     bool queued_for(Unit unit, std::uint32_t cycle) const {
         return port_of(unit) == Port::load_store && free_at(unit) >= cycle;
@@ -113,7 +123,7 @@ class alignas(64) SubCore {
     bool planned_ = false;
     bool launched_ = false;  // it has had a warp
     CycleReason before_ = CycleReason::not_launched, after_ = CycleReason::not_launched;
-    SchedulerPolicy policy_ = SchedulerPolicy::greedy_then_oldest;
+    SchedulerPolicy policy_ = SchedulerPolicy::greedy_then_youngest;
     std::uint8_t queue_size_ = 4, queue_position_ = 0;
 
     std::array<std::uint32_t, kSlots> ready_{};  // cycle, kPendingCycle when not known; empty slots likewise
