@@ -113,7 +113,8 @@ std::optional<ReductionPlan> plan_of_own_kernel(const GemmProblem& problem, cons
     ReductionPlan plan = plan_for(problem);
     plan.accumulator = problem.a == Type::f64 ? numerics::Element::fp64 : numerics::Element::fp32;
     plan.block_k = static_cast<unsigned>(algorithm.inner_shape);
-    if (algorithm.id == capture::kSimtAlgorithm) {
+    // DMMA multiplies and adds in the order of k, each with one rounding.
+    if (algorithm.id == capture::kSimtAlgorithm || problem.a == Type::f64) {
         plan.arithmetic = Arithmetic::fused_multiply_add;
         plan.instruction_k = 1;
     } else {

@@ -84,7 +84,9 @@ kernels::GeneratedKernel generate_timed_loop(const TimedBody& body, unsigned com
     kernels::GeneratedKernel kernel = w.finish({body.threads, 1, 1});
     if (!body.module_variables.empty())
         kernel.text.insert(kernel.text.find(".visible .entry"), body.module_variables);
-    if (!body.version.empty()) kernel.text.replace(kernel.text.find("8.0"), 3, body.version);
+    constexpr std::string_view kVersion = ".version ";
+    if (!body.version.empty())
+        kernel.text.replace(kernel.text.find(kVersion) + kVersion.size(), body.version.size(), body.version);
     return body.specific_target ? for_specific_target(std::move(kernel)) : kernel;
 }
 
