@@ -157,7 +157,7 @@ TEST_CASE("products of integers are exact for every type and layout") {
                 const Outcome outcome = multiply(*device, problem, numerics::Distribution::integers);
                 INFO(name_of(type) << " " << transpose_a << transpose_b);
                 CHECK(outcome.worst == 0);
-                CHECK(outcome.algorithm.id == (bytes_of(type) == 2   ? kWgmmaAlgorithm
+                CHECK(outcome.algorithm.id == (bytes_of(type) == 2 ? kWgmmaAlgorithm
                                                : type == Type::f64 ? kMmaAlgorithm
                                                                    : kSimtAlgorithm));
             }

@@ -13,7 +13,9 @@
 
 using namespace heddle;
 
-TEST_CASE("library kernels with too few registers spill as many bytes as with ptxas, within a quarter") {
+TEST_CASE(
+    "the library with too few registers stores as many spilled bytes as with ptxas within a quarter, and "
+    "loads two fifths more at most") {
     const std::string ptxas = test::find_assembler(HEDDLE_PTXAS_FOUND);
     if (ptxas.empty()) {
         std::cout << "skipped: no ptxas\n";
@@ -27,7 +29,7 @@ TEST_CASE("library kernels with too few registers spill as many bytes as with pt
         // A convolution has forty parameters, which ptxas reads from the constant bank as operands and the
         // model keeps in registers: it spills where ptxas need not.
         if (sample.name.starts_with("convolution")) continue;
-        if (number++ % 4 != 0) continue;
+        ++number;
         for (const unsigned limit : {64u, 128u}) {
             std::string text = sample.kernel.text;
             text.insert(text.find("\n{", text.find(".visible .entry")) + 1,
@@ -52,7 +54,8 @@ TEST_CASE("library kernels with too few registers spill as many bytes as with pt
         }
     }
     std::filesystem::remove_all(folder);
-    CHECK(beyond <= 3);  // the allocations differ by a few registers
+    CHECK(number > 100);
+    CHECK(beyond * 10 <= 2 * number);  // of two limits each: the allocations differ by a few registers
     CHECK(stores == Approx(sass_stores).epsilon(0.25));
-    CHECK(loads == Approx(sass_loads).epsilon(0.25));
+    CHECK(loads == Approx(sass_loads).epsilon(0.4));
 }
