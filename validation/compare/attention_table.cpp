@@ -34,6 +34,8 @@ constexpr double kReplay = 5.5e-6;
 /// Blocks of keys per SM up to which a kernel is simulated whole. Of longer ones two shorter versions are,
 /// and the rest goes on at the rate between them.
 constexpr double kWholeSteps = 24, kFirstSteps = 10, kSecondSteps = 20;
+/// Tiles per SM that the two have at least: with fewer, more tiles would take no longer.
+constexpr double kFirstTiles = 0.9, kSecondTiles = 1.8;
 constexpr double kWholeElements = 12e6;  ///< of the preparation, likewise
 
 template <typename Number>
@@ -279,9 +281,12 @@ class Timer {
         return along(less, more, (shape.elements() - more_elements) / (more_elements - less_elements));
     }
 
-    /// Fewer heads or batch entries, about `steps` blocks of keys per SM, with whole waves of tiles left out.
-    Shape shorter(const Shape& shape, double steps) const {
-        const double part = steps * config_.sm.count / shape.steps();
+    /// Fewer heads or batch entries, about `steps` blocks of keys and at least `tiles` tiles per SM, with
+    /// whole waves of tiles left out.
+    Shape shorter(const Shape& shape, double steps, double tiles) const {
+        const double all_tiles = double(shape.batch) * shape.heads * shape.tiles_per_head();
+        const double part =
+            std::min(1.0, std::max(steps / shape.steps(), tiles / all_tiles) * config_.sm.count);
         const auto cut = [&](std::uint32_t count, std::uint32_t tiles_each) {
             const std::uint32_t wave = config_.sm.count / std::gcd(config_.sm.count, tiles_each);
             const auto wanted = static_cast<std::uint32_t>(std::max(1.0, part * count));
@@ -291,14 +296,14 @@ class Timer {
         Shape result = shape;
         if (part * shape.batch >= 1) {
             result.batch = cut(shape.batch, shape.heads * shape.tiles_per_head());
-            if (result.steps() <= 2 * steps * config_.sm.count) return result;
+            if (result.steps() <= 2 * part * shape.steps()) return result;
         }
         const std::uint32_t ratio = shape.heads / shape.kv_heads;
         result.batch = 1;
         const double heads = part * shape.batch * shape.heads;
-        result.kv_heads = std::max(1u, static_cast<std::uint32_t>(heads / ratio));
+        result.kv_heads = static_cast<std::uint32_t>(std::ceil(heads / ratio));
         result.heads =
-            heads >= ratio ? result.kv_heads * ratio : static_cast<std::uint32_t>(std::max(1.0, heads));
+            heads >= ratio ? result.kv_heads * ratio : static_cast<std::uint32_t>(std::ceil(heads));
         return result;
     }
 
@@ -311,7 +316,8 @@ class Timer {
         };
         simulated = 1;
         if (shape.steps() <= kWholeSteps * config_.sm.count) return of(shape);
-        const Shape first = shorter(shape, kFirstSteps), second = shorter(shape, kSecondSteps);
+        const Shape first = shorter(shape, kFirstSteps, kFirstTiles),
+                    second = shorter(shape, kSecondSteps, kSecondTiles);
         if (second.steps() >= shape.steps() || second.steps() <= first.steps()) return of(shape);
         simulated = second.steps() / shape.steps();
         return along(of(first), of(second),

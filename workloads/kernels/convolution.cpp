@@ -48,12 +48,17 @@ void check(const ConvolutionSpec& spec) {
         fail("a bias is added by the forward kernel alone", "");
 }
 
+bool wide_results(const ConvolutionSpec& spec) {
+    return spec.vector_d == 8 && on_tensor_cores(spec.type) && bytes_of(spec.output) == 2 && !spec.split_k;
+}
+
 std::string name_for(const ConvolutionSpec& spec) {
     const char* passes[] = {"forward", "data_grad", "weight_grad"};
     return std::string("convolution_") + passes[static_cast<unsigned>(spec.pass)] + "_" + name_of(spec.type) +
            "_" + name_of(spec.output) + (spec.channels_last ? "_nhwc" : "_nchw") + std::to_string(spec.axes) +
            "d_" + std::to_string(spec.tile_m) + "x" + std::to_string(spec.tile_n) + "_a" +
            std::to_string(spec.vector_a) + "_b" + std::to_string(spec.vector_b) +
+           (wide_results(spec) ? "_d8" : "") +
            (spec.stages == 2 ? "" : "_stages" + std::to_string(spec.stages)) +
            (spec.strided ? "_strided" : "") + (spec.bias ? "_bias" : "") + (spec.split_k ? "_splitk" : "");
 }
@@ -548,6 +553,16 @@ class Writer {
             const Reg row = w_.make_b32("add.u32", warp_row_, w_.make_b32("shr.u32", lane_, 2));
             const Reg column = w_.make_b32("mad.lo.u32", w_.make_b32("and.b32", lane_, 3), 2, warp_column_);
             set_columns(column, {0, 1, 8, 9, 16, 17, 24, 25});
+            if (wide_results(spec_)) {
+                const Reg quad_lane = w_.make_b32("and.b32", lane_, 3);
+                for (const unsigned bit : {1u, 2u})
+                    lane_bits_.push_back(
+                        w_.make_predicate("setp.ne.u32", w_.make_b32("and.b32", quad_lane, bit), 0));
+                const Reg first = w_.make_b32("add.u32", first_column_, warp_column_);
+                const Reg own = w_.make_b32("mad.lo.u32", quad_lane, 8, first);
+                wide_guard_ = w_.make_predicate("setp.lt.u32", own, n_);
+                wide_column_ = w_.make_b64("cvt.u64.u32", own);
+            }
             for (unsigned i = 0; i < sums_.size(); ++i) {
                 for (unsigned below = 0; below < 2; ++below) {
                     std::vector<Reg> values;
@@ -582,18 +597,51 @@ class Writer {
         }
     }
 
+    /// Elements from d to a row's first column.
+    Reg row_start(const Reg& row) {
+        if (spec_.split_k) return w_.make_b64("mul.wide.u32", row, n_);
+        const Reg item = w_.divide_fast(row, plane_);
+        const Reg position = w_.remainder_fast(row, item, plane_);
+        return w_.make_b64("mad.wide.u32", position, d_position_, w_.make_b64("mul.wide.u32", item, d_item_));
+    }
+
+    /// words[i ^ quad_lane] for i = 0 ... 3.
+    std::vector<Reg> permuted_by_lane(const std::vector<Reg>& words) {
+        std::vector<Reg> result = words;
+        for (unsigned bit = 0; bit < 2; ++bit) {
+            const std::vector<Reg> from = result;
+            for (unsigned i = 0; i < 4; ++i)
+                result[i] = w_.make_b32("selp.b32", from[i ^ (1u << bit)], from[i], lane_bits_[bit]);
+        }
+        return result;
+    }
+
+    /// The four lanes that have a row's 32 columns, 2 of each 8, exchange them: each stores 8 that follow one
+    /// another.
+    void store_wide_row(const Reg& local, const std::vector<Reg>& values) {
+        std::vector<Reg> words;
+        for (unsigned j = 0; j < values.size(); j += 2) {
+            std::vector<Reg> two(values.begin() + j, values.begin() + j + 2);
+            for (unsigned e = 0; e < 2 && spec_.bias; ++e)
+                two[e] = w_.make_f32("add.rn.f32", two[e], biases_[j + e]);
+            words.push_back(pack_pair(w_, spec_.output, two[0], two[1]));
+        }
+        words = permuted_by_lane(words);
+        for (unsigned i = 1; i < 4; ++i)
+            words[i] = w_.make_b32("shfl.sync.bfly.b32", words[i], i, 31, "0xffffffff");
+        words = permuted_by_lane(words);
+        const Reg row = w_.make_b32("add.u32", first_row_, local);
+        const Reg guard = w_.make_predicate("setp.lt.and.u32", row, m_, wide_guard_);
+        const Reg element = w_.make_b64("add.s64", row_start(row), wide_column_);
+        const Reg address = w_.make_b64("add.s64", d_, w_.make_b64("shl.b64", element, 1));
+        w_.op_if(guard, "st.global.v4.b32", at(address), vector_of(words));
+    }
+
     void store_row(const Reg& local, const std::vector<Reg>& values) {
+        if (wide_results(spec_)) return store_wide_row(local, values);
         const Reg row = w_.make_b32("add.u32", first_row_, local);
         const Reg inside = w_.make_predicate("setp.lt.u32", row, m_);
-        Reg start;
-        if (spec_.split_k) {
-            start = w_.make_b64("mul.wide.u32", row, n_);
-        } else {
-            const Reg item = w_.divide_fast(row, plane_);
-            const Reg position = w_.remainder_fast(row, item, plane_);
-            start = w_.make_b64("mad.wide.u32", position, d_position_,
-                                w_.make_b64("mul.wide.u32", item, d_item_));
-        }
+        const Reg start = row_start(row);
         const ElementType type = spec_.split_k ? ElementType::f32 : spec_.output;
         for (unsigned j = 0; j < values.size(); ++j) {
             const Reg place = w_.make_b64("add.s64", start, column_offsets_[j]);
@@ -620,6 +668,8 @@ class Writer {
     std::optional<FragmentPattern> a_pattern_, b_pattern_;
     AccumulatorTile sums_;
     Reg thread_row_, thread_column_, a_read_, b_read_;
+    Reg wide_guard_, wide_column_;  // of the 8 columns that this lane stores
+    std::vector<Reg> lane_bits_;    // predicates: bits of the lane within its quad
     std::vector<Reg> plain_sums_, column_guards_, column_offsets_, biases_;
 };
 

@@ -46,6 +46,9 @@ struct ConvolutionSpec {
     /// Elements per access of each operand: 1, 2, 4 or 8 (f32: 1, 2 or 4); must divide the channels (and
     /// filters) that follow one another in memory. More than 1 with channels last only.
     unsigned vector_a = 1, vector_b = 1;
+    /// 16-bit results of tensor cores leave 8 at a time when this is 8: their columns (n, a multiple of 8) must
+    /// follow one another in memory and d be a multiple of 16 bytes. Else 1.
+    unsigned vector_d = 1;
     /// Tiles in shared memory. 2: the next one comes by way of registers. 3 or 4: cp.async, tensor cores and
     /// accesses of 2 elements and more, as cuDNN's kernels for Ampere.
     unsigned stages = 2;

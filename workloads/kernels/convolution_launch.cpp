@@ -142,6 +142,7 @@ ConvolutionChoice choose_convolution(unsigned compute_capability, unsigned sm_co
     spec.tile_m = spec.tile_n = 128;
     if (gemm.n <= 64 || tiles() < sm_count) spec.tile_n = 64;
     if (gemm.m <= 64 || tiles() < sm_count) spec.tile_m = 64;
+    if ((channels_last || pass == ConvolutionPass::weight_grad) && gemm.n % 8 == 0) spec.vector_d = 8;
     // Narrower accesses, and a single tile of k, gain nothing from a ring.
     const bool half = type == ElementType::f16 || type == ElementType::bf16;
     if (half && spec.vector_a >= 2 && spec.vector_b >= 2 && gemm.k > convolution_tile_k(type))

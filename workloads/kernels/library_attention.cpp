@@ -3,6 +3,7 @@
 #include "workloads/kernels/attention_softmax.h"
 #include "workloads/kernels/attention_wgmma.h"
 #include "workloads/kernels/library_builder.h"
+#include "workloads/kernels/rotary.h"
 
 namespace heddle::kernels {
 namespace {
@@ -86,6 +87,34 @@ void add_wgmma(std::vector<LibraryKernel>& samples, const AttentionWgmmaSpec& sp
     samples.push_back(std::move(finished));
 }
 
+/// With pages one token: any two could fall to one place of the cache.
+void add_rotary(std::vector<LibraryKernel>& samples, const RotarySpec& spec) {
+    constexpr std::uint32_t kKvHeads = 1;
+    const std::uint32_t sequence = spec.paged ? 1 : 45, tokens = spec.paged ? 1 : 90, dim = spec.head_dim;
+    const std::uint64_t cache = std::uint64_t{tokens} * kKvHeads * dim;
+    SampleBuilder sample("rotary embedding d" + std::to_string(dim) + (spec.paged ? " paged" : ""),
+                         generate_rotary(spec), {2, kHeads, 1});
+    sample.output("q", spec.type, std::uint64_t{tokens} * kHeads * dim)
+        .output("k_cache", spec.type, cache)
+        .output("v_cache", spec.type, cache)
+        .input("qkv", spec.type, std::uint64_t{tokens} * (kHeads + 2 * kKvHeads) * dim)
+        .input("angles", ElementType::f32, std::uint64_t{sequence} * dim)
+        .integer("tokens", tokens)
+        .integer("heads", kHeads)
+        .integer("kv_heads", kKvHeads)
+        .divider("heads_per_kv_head", kHeads / kKvHeads)
+        .divider("sequence", sequence);
+    if (spec.paged) {
+        sample.index("entries", ElementType::i32, tokens, 1)
+            .index("positions", ElementType::i32, tokens, sequence)
+            .index("lengths", ElementType::i32, 1, 1)
+            .index("cache_lengths", ElementType::i32, 1, 1)
+            .index("pages", ElementType::i32, 2, 1)
+            .integer("pages_per_entry", 1);
+    }
+    samples.push_back(sample.finish());
+}
+
 void add_grad(std::vector<LibraryKernel>& samples, const AttentionGradSpec& spec, std::uint32_t queries,
               std::uint32_t keys) {
     const std::uint64_t rows = kBatch * kHeads * queries, key_rows = kBatch * kHeads * keys;
@@ -135,6 +164,12 @@ void add_attention_samples(std::vector<LibraryKernel>& samples, unsigned compute
     dropped_grad.compute_capability = compute_capability;
     dropped_grad.dropout = dropped_grad.narrow_dropout = true;
     add_grad(samples, dropped_grad, 70, 90);
+    RotarySpec rotary;
+    rotary.compute_capability = compute_capability;
+    add_rotary(samples, rotary);
+    rotary.head_dim = 128;
+    rotary.paged = true;
+    add_rotary(samples, rotary);
     if (compute_capability == 90) {
         AttentionWgmmaSpec hopper;
         hopper.block_n = 256;

@@ -189,7 +189,7 @@ TEST_CASE("Convolutions of sizes that are multiples of nothing") {
     }
 }
 
-TEST_CASE("Convolutions through a ring of stages give the bits of those by way of registers") {
+TEST_CASE("Convolutions through a ring of stages and wide results give the bits of those by way of registers") {
     const Case c = make_case(2, 72, 80, 1, {9, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, true);
     for (const ConvolutionPass pass :
          {ConvolutionPass::forward, ConvolutionPass::data_grad, ConvolutionPass::weight_grad}) {
@@ -199,11 +199,14 @@ TEST_CASE("Convolutions through a ring of stages give the bits of those by way o
             random_reals(ElementType::bf16, forward || data ? c.w_size() : c.x_size(), -1, 1, 2);
         ConvolutionChoice choice = choose_convolution(80, 4, ElementType::bf16, pass, true, c.g);
         CHECK(choice.spec.stages == 3);
+        CHECK(choice.spec.vector_d == 8);
         choice.spec.stages = 2;
+        choice.spec.vector_d = 1;
         const std::vector<double> plain = run(choice, c, first, second).computed;
         for (const unsigned width : {8u, 4u, 2u}) {
             choice.spec.stages = width == 4 ? 4 : 3;
             choice.spec.vector_a = choice.spec.vector_b = width;
+            choice.spec.vector_d = width == 2 ? 1 : 8;
             CHECK(run(choice, c, first, second).computed == plain);
         }
     }

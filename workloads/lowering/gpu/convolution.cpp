@@ -95,6 +95,7 @@ void lower(GpuProgramBuilder& b, ConvolutionPass pass) {
     }
     if (!choice.spec.split_k) {
         arguments.push_back(b.output_pointer("d", 0));
+        if (arguments.back().byte_offset % 16 != 0) choice.spec.vector_d = 1;
         b.launch(kernels::generate_convolution(choice.spec), launch.grid, arguments);
         return;
     }
