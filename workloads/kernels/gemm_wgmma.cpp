@@ -44,6 +44,8 @@ void check(const GemmWgmmaSpec& spec) {
     const bool half = spec.type == ElementType::f16 || spec.type == ElementType::bf16;
     const bool integers = spec.type == ElementType::i8;
     const bool eight = spec.type == ElementType::e4m3 || spec.type == ElementType::e5m2;
+    if (spec.type_b && (!eight || (*spec.type_b != ElementType::e4m3 && *spec.type_b != ElementType::e5m2)))
+        fail("gemm_wgmma multiplies two types only where both are 8-bit floats", "convert one operand");
     if (!half && !integers && !eight && spec.type != ElementType::f32) {
         fail("gemm_wgmma multiplies f16, bf16, e4m3, e5m2, f32 (as tf32) or i8, not " + name_of(spec.type),
              "use another generator");
@@ -95,10 +97,11 @@ std::string input_name(ElementType type) {
 std::string name_for(const GemmWgmmaSpec& spec) {
     const WgmmaTile& t = spec.tile;
     std::string name =
-        "gemm_wgmma_" + name_of(spec.type) + "_" + name_of(spec.epilogue.output) + "_" + std::to_string(t.m) +
-        "x" + std::to_string(t.n) + "x" + std::to_string(wgmma_tile_k(spec.type)) + "_stages" +
-        std::to_string(t.stages) + "_" + std::to_string(t.cluster_m) + "x" + std::to_string(t.cluster_n) +
-        "_" + (t.schedule == WgmmaSchedule::ping_pong ? "pingpong" : "coop") + std::to_string(t.consumers);
+        "gemm_wgmma_" + name_of(spec.type) + (spec.type_b ? "_" + name_of(*spec.type_b) : "") + "_" +
+        name_of(spec.epilogue.output) + "_" + std::to_string(t.m) + "x" + std::to_string(t.n) + "x" +
+        std::to_string(wgmma_tile_k(spec.type)) + "_stages" + std::to_string(t.stages) + "_" +
+        std::to_string(t.cluster_m) + "x" + std::to_string(t.cluster_n) + "_" +
+        (t.schedule == WgmmaSchedule::ping_pong ? "pingpong" : "coop") + std::to_string(t.consumers);
     if (t.swap) name += "_swap";
     if (t.ctas_per_sm != 1) name += "_ctas" + std::to_string(t.ctas_per_sm);
     name += "_" + layout_name(spec.transpose_a, spec.transpose_b);
@@ -477,11 +480,12 @@ void Writer::make_ready(const Reg& row_low, const Reg& column_low, unsigned s) {
 }
 
 void Writer::multiply(unsigned s, bool first_round) {
-    const std::string t = input_name(spec_.type);
+    const std::string a = input_name(spec_.type), b = input_name(spec_.type_b.value_or(spec_.type));
     const unsigned depth = kInstructionBytes / bytes_of(spec_.type);
     const bool integers = spec_.type == ElementType::i8;
     const std::string opcode = "wgmma.mma_async.sync.aligned.m64n" + std::to_string(tile_.columns()) + "k" +
-                               std::to_string(depth) + (integers ? ".s32." : ".f32.") + t + "." + t;
+                               std::to_string(depth) + (integers ? ".s32." : ".f32.") +
+                               (tile_.swap ? b + "." + a : a + "." + b);
     for (unsigned step = 0; step < kSteps; ++step) {
         const std::size_t place = std::size_t{s} * kSteps + step;
         const Reg right = !ready_columns_.empty()       ? ready_columns_[step]

@@ -43,6 +43,8 @@ struct GemmWgmmaSpec {
     /// Of A and B: f16, bf16; with k contiguous in both e4m3, e5m2, f32, of which the tensor core reads tf32
     /// (towards zero), and i8, whose sums are stored as i32.
     ElementType type = ElementType::bf16;
+    /// Of B where it is another 8-bit float than A's.
+    std::optional<ElementType> type_b;
     WgmmaTile tile;
     bool transpose_a = false, transpose_b = false;
     unsigned raster_log2 = 0;  ///< see TilePosition

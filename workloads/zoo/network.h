@@ -108,6 +108,8 @@ class Network {
     TensorId combine(const std::string& name, TensorId y, TensorId slots, TensorId gates);
     TensorId linear_in_8_bits(const std::string& name, TensorId x, TensorId weight,
                               std::optional<TensorId> bias);
+    /// Scales of the next step from the largest values of the last ones.
+    void adapt_scales();
     /// The same in f32 with the gradient times the loss scale that is kept on the device.
     TensorId scaled(const std::string& name, TensorId x);
     TensorId loss_scale();
@@ -120,6 +122,22 @@ class Network {
     std::map<std::string, TensorId> read_, constants_;
     std::vector<TensorId> more_losses_;
     std::optional<TensorId> loss_scale_;
+
+    /// Scales of all tensors that are rounded to one 8-bit type, by place.
+    struct Scales {
+        std::string name;
+        ElementType type = ElementType::e4m3;
+        double largest = 448;
+        std::int64_t count = 0;
+        /// [count]: kept from step to step, as this step reads them, largest values; [16, count]
+        TensorId state = 0, scale = 0, largest_now = 0, history = 0;
+    };
+    std::int64_t place_in(Scales& scales);
+    static TensorId in_8_bits(Tape& tape, const std::string& name, TensorId x, const Scales& scales,
+                              std::int64_t place);
+    Scales forward_scales_{"fp8_forward", ElementType::e4m3, 448, 0, 0, 0, 0, 0};
+    Scales gradient_scales_{"fp8_gradient", ElementType::e5m2, 57344, 0, 0, 0, 0, 0};
+    std::map<TensorId, std::pair<TensorId, std::int64_t>> weights_in_8_bits_;
 };
 
 }  // namespace heddle::zoo

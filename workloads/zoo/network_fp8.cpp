@@ -1,11 +1,133 @@
-// Linear layers of a Network in 8-bit floats.
+// Linear layers of a Network in 8-bit floats, with delayed scaling: every tensor that is rounded has a scale
+// that follows from the largest values of the last 16 steps (Micikevicius et al., FP8 Formats for Deep
+// Learning, 2022; NVIDIA's Transformer Engine).
 #include "isa/common/error.h"
 #include "workloads/zoo/network.h"
 
 namespace heddle::zoo {
+namespace {
 
-TensorId Network::linear_in_8_bits(const std::string& name, TensorId, TensorId, std::optional<TensorId>) {
-    throw Error("not there yet", {.key = name});
+constexpr std::int64_t kHistory = 16;
+
+/// One over the product of two scales, for each column of a product: its epilogue multiplies by it.
+TensorId unscale(Tape& tape, const std::string& name, TensorId scale_a, std::int64_t place_a,
+                 TensorId scale_b, std::int64_t place_b, std::int64_t columns) {
+    Op op;
+    op.name = name;
+    op.kind = OpKind::elementwise;
+    op.inputs = {tape.part_of(name + ".a", scale_a, {1}), tape.part_of(name + ".b", scale_b, {1})};
+    op.attributes["expression"] = std::string("y0 = 1 / (x0 * x1)");
+    op.attributes["input0_offset"] = place_a;
+    op.attributes["input1_offset"] = place_b;
+    return tape.record(std::move(op), {Tensor{name, ElementType::f32, {columns}}})[0];
+}
+
+TensorId product(Tape& tape, const std::string& name, TensorId a, TensorId b, bool transpose_a,
+                 bool transpose_b, TensorId factors, ElementType type) {
+    const Shape &left = tape.tensor(a).shape, &right = tape.tensor(b).shape;
+    const Shape shape{left[transpose_a ? 1 : 0], right[transpose_b ? 0 : 1]};
+    Op op;
+    op.name = name;
+    op.kind = OpKind::matmul;
+    op.inputs = {a, b, factors};
+    op.attributes["transpose_a"] = std::int64_t{transpose_a};
+    op.attributes["transpose_b"] = std::int64_t{transpose_b};
+    op.attributes["epilogue"] = std::string("y0 = x0 * x1");
+    return tape.record(std::move(op), {Tensor{name, type, shape}})[0];
+}
+
+}  // namespace
+
+std::int64_t Network::place_in(Scales& scales) {
+    if (scales.count == 0) {
+        scales.state =
+            tape_.external(scales.name + ".scale", ElementType::f32, {1}, TensorRole::optimizer_state);
+        scales.scale = tape_.outside_segments(
+            [&] { return tape_.cast(scales.name + ".scale.now", scales.state, ElementType::f32); });
+        scales.largest_now =
+            tape_.external(scales.name + ".largest", ElementType::f32, {1}, TensorRole::other);
+        scales.history = tape_.external(scales.name + ".history", ElementType::f32, {kHistory, 1},
+                                        TensorRole::optimizer_state);
+    }
+    return scales.count++;
+}
+
+TensorId Network::in_8_bits(Tape& tape, const std::string& name, TensorId x, const Scales& scales,
+                            std::int64_t place) {
+    Op op;
+    op.name = name;
+    op.kind = OpKind::quantise;
+    op.inputs = {x, tape.part_of(name + ".scale", scales.scale, {1})};
+    op.attributes["input1_offset"] = place;
+    op.attributes["output1_offset"] = place;
+    const Tensor source = tape.tensor(x);
+    return tape.record(std::move(op), {Tensor{name, scales.type, source.shape},
+                                       Tensor{name + ".largest",
+                                              ElementType::f32,
+                                              {1},
+                                              TensorRole::other,
+                                              tape.storage_number(scales.largest_now)}})[0];
+}
+
+TensorId Network::linear_in_8_bits(const std::string& name, TensorId x, TensorId weight,
+                                   std::optional<TensorId> bias) {
+    if (!weights_in_8_bits_.contains(weight)) {
+        const std::int64_t place = place_in(forward_scales_);
+        const TensorId rounded = tape_.outside_segments(
+            [&] { return in_8_bits(tape_, name + ".weight.fp8", weight, forward_scales_, place); });
+        weights_in_8_bits_[weight] = {rounded, place};
+    }
+    const auto [w8, place_w] = weights_in_8_bits_.at(weight);
+    const std::int64_t place_x = place_in(forward_scales_), place_d = place_in(gradient_scales_);
+    const Scales forward = forward_scales_, gradient = gradient_scales_;
+    const TensorId x8 = in_8_bits(tape_, name + ".x.fp8", x, forward, place_x);
+    const std::int64_t out = shape(weight)[0], in = shape(weight)[1];
+    const TensorId factors =
+        unscale(tape_, name + ".unscale", forward.scale, place_x, forward.scale, place_w, out);
+    const TensorId y = product(tape_, name, x8, w8, false, true, factors, type_);
+    tape_.differentiate_as_one(
+        {{x, weight},
+         y,
+         [=, w8 = w8, place_w = place_w, type = type_](Tape& tape, TensorId dy,
+                                                       const std::vector<bool>& needed) {
+             const TensorId d8 = in_8_bits(tape, "d " + name + ".fp8", dy, gradient, place_d);
+             std::vector<std::optional<Gradient>> result(2);
+             if (needed[0]) {
+                 const TensorId unscaled = unscale(tape, "d " + name + ".x.unscale", gradient.scale, place_d,
+                                                   forward.scale, place_w, in);
+                 result[0] =
+                     Gradient{product(tape, "d " + name + ".x", d8, w8, false, false, unscaled, type), 0};
+             }
+             if (needed[1]) {
+                 const TensorId unscaled = unscale(tape, "d " + name + ".weight.unscale", gradient.scale,
+                                                   place_d, forward.scale, place_x, in);
+                 result[1] =
+                     Gradient{product(tape, "d " + name + ".weight", d8, x8, true, false, unscaled, type), 0};
+             }
+             return result;
+         }});
+    // A product's epilogue has room for one vector of columns, which the scales take.
+    return bias ? add(name + ".biased", y, *bias) : y;
+}
+
+void Network::adapt_scales() {
+    const TensorId steps = tape_.external("fp8.steps", ElementType::f32, {1}, TensorRole::optimizer_state);
+    for (Scales* scales : {&forward_scales_, &gradient_scales_}) {
+        if (scales->count == 0) continue;
+        tape_.set_shape(scales->state, {scales->count});
+        tape_.set_shape(scales->scale, {scales->count});
+        tape_.set_shape(scales->largest_now, {scales->count});
+        tape_.set_shape(scales->history, {kHistory, scales->count});
+        const TensorId rows = constant("fp8_history_positions", ElementType::i32, {kHistory, 1});
+        const TensorId history =
+            tape_.update_in_place(scales->name + ".remember", "y0 = x1 == x2 - s0 * floor(x2 / s0) ? x3 : x0",
+                                  {scales->history, rows, steps, scales->largest_now}, {scales->history},
+                                  {static_cast<double>(kHistory)})[0];
+        const TensorId largest = tape_.reduce(scales->name + ".most", history, "max", {0}, {scales->count});
+        tape_.update_in_place(scales->name + ".adapt", "y0 = x1 > 0 ? (x1 < inf ? s0 / x1 : x0) : x0",
+                              {scales->state, largest}, {scales->state}, {scales->largest});
+    }
+    tape_.update_in_place("fp8.count", "y0 = x0 + 1", {steps}, {steps}, {});
 }
 
 }  // namespace heddle::zoo

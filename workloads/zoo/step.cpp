@@ -94,6 +94,7 @@ trace::Trace record_step(const std::string& name, const StepOptions& options,
     }
     for (const TensorId id : network.masters_) optimizer.update(id, sums.at(id));
     if (options.optimizer.dynamic_loss_scale) optimizer.adapt_scale();
+    if (options.fp8) network.adapt_scales();
     trace::Trace trace = tape.finish();
     if (options.type == ElementType::tf32) {
         for (Op& op : trace.ops) {

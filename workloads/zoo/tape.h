@@ -138,6 +138,8 @@ class Tape {
     TensorId scatter(const std::string& name, TensorId x, TensorId indices, TensorId updates);
     TensorId embedding(const std::string& name, TensorId table, TensorId indices);
     TensorId fill(const std::string& name, ElementType type, Shape shape, double value);
+    /// Of a tensor from outside whose extent is known only at the end.
+    void set_shape(TensorId id, Shape shape) { trace_.tensors.at(id).shape = std::move(shape); }
 
     /// Overwrites parameters or state: outputs are new tensors that share the storage of `targets`.
     std::vector<TensorId> update_in_place(const std::string& name, const std::string& expression,

@@ -491,3 +491,62 @@ TEST_CASE("options of models that make no sense are named") {
     CHECK_THAT(message("resnet50", {{"image", "0"}}), Contains("at least 1"));
     CHECK_THAT(message("switch-base-8", {{"attention", "fused"}}), Contains("relative positions"));
 }
+
+TEST_CASE("linear layers in 8 bits: formats, scales, and the same gradients but for the rounding") {
+    // The double reference scales and does not round.
+    const auto small = small_models();
+    for (const char* name : {"gpt2-small", "llama3-8b", "bert-base"}) {
+        const auto model = std::find_if(small.begin(), small.end(),
+                                        [&](const Small& s) { return s.name == std::string(name); });
+        const Options options = changed(model->options, {{"type", "bf16"}});
+        const Trace plain = zoo::build(name, options),
+                    eight = zoo::build(name, changed(options, {{"fp8", "1"}}));
+        CHECK(products(eight) == products(plain));
+        std::size_t forward = 0, backward = 0;
+        for (const auto& op : eight.ops) {
+            if (op.kind != OpKind::matmul || bytes_of(eight.tensor(op.inputs[0]).type) != 1) continue;
+            CHECK(eight.tensor(op.inputs[1]).type == trace::ElementType::e4m3);
+            const auto first = eight.tensor(op.inputs[0]).type;
+            CHECK(first ==
+                  (op.phase == Phase::forward ? trace::ElementType::e4m3 : trace::ElementType::e5m2));
+            ++(op.phase == Phase::forward ? forward : backward);
+        }
+        CHECK(forward > 4);
+        CHECK(backward == 2 * forward);
+        reference::TensorValues a(plain), b(eight);
+        disturb(plain, a);
+        std::map<std::string, trace::TensorId> by_name;
+        for (const trace::TensorId id : reference::external_tensors(plain))
+            by_name[plain.tensor(id).name] = id;
+        for (const trace::TensorId id : reference::external_tensors(eight)) {
+            const auto from = by_name.find(eight.tensor(id).name);
+            if (from != by_name.end())
+                std::copy(a[from->second].begin(), a[from->second].end(), b[id].begin());
+        }
+        const auto named = [&](const std::string& wanted) {
+            for (trace::TensorId id = 0; id < eight.tensors.size(); ++id) {
+                if (eight.tensor(id).name == wanted) return id;
+            }
+            FAIL("no tensor " << wanted);
+            return trace::TensorId{0};
+        };
+        // Later, what outgrows the scale of the step before is cut off.
+        for (int step = 0; step < 3; ++step) {
+            reference::execute(plain, a);
+            reference::execute(eight, b);
+            CAPTURE(name, step);
+            CHECK(b[trace::loss_of(eight)][0] ==
+                  Approx(a[trace::loss_of(plain)][0]).epsilon(step == 0 ? 1e-9 : 0.02));
+            const auto largest = b[named("fp8_forward.largest")], scale = b[named("fp8_forward.scale")];
+            for (std::size_t i = 0; step == 0 && i < scale.size(); ++i) {
+                CHECK(largest[i] > 0);
+                CHECK(scale[i] == Approx(448 / largest[i]));
+            }
+        }
+        for (const char* recompute : {"selective", "full"}) {
+            check_equal(
+                gradients(zoo::build(name, changed(options, {{"fp8", "1"}, {"recompute", recompute}}))),
+                gradients(eight), 0);
+        }
+    }
+}

@@ -252,6 +252,7 @@ void launch_wgmma(GpuProgramBuilder& b, const Product& p, const kernels::GemmCho
     kernels::GemmWgmmaSpec spec;
     spec.compute_capability = b.compute_capability();
     spec.type = kernel_type(b.input(0).type);
+    if (b.input(1).type != b.input(0).type) spec.type_b = kernel_type(b.input(1).type);
     spec.tile = *choice.wgmma;
     spec.transpose_a = p.transpose_a;
     spec.transpose_b = p.transpose_b;
@@ -302,7 +303,13 @@ void lower_matmul(GpuProgramBuilder& b) {
     const bool tf32 = b.op().text("compute_type") == "tf32";
     Product p = product_of(b);
     const kernels::ElementType type = kernel_type(b.input(0).type);
-    if (kernel_type(b.input(1).type) != type) throw Unsupported{"no matmul kernel for two input types"};
+    const kernels::ElementType type_b = kernel_type(b.input(1).type);
+    const auto is_float8 = [](kernels::ElementType t) {
+        return t == kernels::ElementType::e4m3 || t == kernels::ElementType::e5m2;
+    };
+    const bool mixed = type_b != type;  // gradients in e5m2 with weights and activations in e4m3
+    if (mixed && (!is_float8(type) || !is_float8(type_b)))
+        throw Unsupported{"no matmul kernel for two input types"};
     const bool half = type == kernels::ElementType::f16 || type == kernels::ElementType::bf16;
     const bool eight = type == kernels::ElementType::e4m3 || type == kernels::ElementType::e5m2 ||
                        type == kernels::ElementType::i8;
@@ -323,6 +330,7 @@ void lower_matmul(GpuProgramBuilder& b) {
     const kernels::GemmShape shape{p.m, p.n, p.k, p.batch, tf32};
     kernels::GemmChoice choice = b.pick_gemm() ? b.pick_gemm()(shape, type, b.target(), alignment)
                                                : kernels::choose_gemm(shape, type, b.target(), alignment);
+    if (mixed && !choice.wgmma) throw Unsupported{"no matmul kernel for two input types without wgmma"};
     const std::optional<kernels::GemmTile> tile = recorded_tile(b);
     if (tile && !b.pick_gemm()) take_tile(choice, *tile, b, p, alignment);
 

@@ -354,6 +354,18 @@ TEST_CASE("attention with grouped heads that lie side by side in rows, and its g
     CHECK(worst_error(b.trace, 80) < 0.03);
 }
 
+TEST_CASE("gradients in e5m2 times weights and activations in e4m3, with a factor for each column") {
+    Builder b;
+    const TensorId dy = b.tensor({64, 128}, ElementType::e5m2), w = b.tensor({128, 96}, ElementType::e4m3),
+                   x = b.tensor({64, 96}, ElementType::e4m3), factors = b.tensor({96}, ElementType::f32),
+                   dx = b.tensor({64, 96}, ElementType::bf16), dw = b.tensor({128, 96}, ElementType::bf16);
+    b.op(OpKind::matmul, {dy, w, factors}, {dx}).attributes["epilogue"] = std::string("y0 = x0 * x1");
+    Op& weights = b.op(OpKind::matmul, {dy, x, factors}, {dw});
+    weights.attributes["epilogue"] = std::string("y0 = x0 * x1");
+    weights.attributes["transpose_a"] = std::int64_t{1};
+    CHECK(worst_error(b.trace) < 0x1p-7);
+}
+
 TEST_CASE("places of tokens in experts of limited capacity") {
     Builder b;
     const TensorId chosen = b.tensor({300}, ElementType::i32, TensorRole::label), table = b.tensor({4, 8}),
