@@ -290,9 +290,13 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     check_clusters(source);
     LaunchPlan plan;
     const auto parts = static_cast<std::uint32_t>(gpcs.size());
-    const bool divided = options.threads > 1 && parts > 1 && dram_ == nullptr && source.divide(parts);
-    if (!divided) source.divide(1);
-    clock.set_threads(divided ? options.threads : 1);
+    unsigned threads = std::min(options.threads, parts);
+    const bool divided = threads > 1 && dram_ == nullptr && source.divide(parts);
+    if (!divided) {
+        threads = 1;
+        source.divide(1);
+    }
+    clock.set_threads(threads);
     plan.patterns.resize(divided ? parts : 1);
     plan.source = &source;
     plan.launch = &launch;
@@ -363,7 +367,7 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     if (options.sample) result.sampling = sampler->result(result.cycles);
     if (result.sampling.error > Sampler::kWidest) return run_in_full(source, options);
     result.activations = clock.activations() - activations;
-    result.host_threads = divided ? options.threads : 1;
+    result.host_threads = threads;
     return result;
 }
 

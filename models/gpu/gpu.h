@@ -34,9 +34,9 @@ struct L2Residency {
 struct RunOptions {
     /// Recompute readiness in every cycle; slow; must give the same result.
     bool tick_every_cycle = false;
-    /// Threads of the host that share the work of a cycle; changes no result. Only launches whose thread
-    /// blocks have nothing to do with one another but for their timing are divided, others run on one thread:
-    /// see LaunchSource::divide().
+    /// Threads of the host that share the work of a cycle, at most one for each GPC; changes no result. Only
+    /// launches whose thread blocks have nothing to do with one another but for their timing are divided,
+    /// others run on one thread: see LaunchSource::divide().
     unsigned threads = 1;
     /// SMs run at most so many cycles at once (lookahead.h). The result is the same, but where it depends on
     /// the order in which SMs that share a window hand each other values.
