@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "workloads/lowering/tpu/map.h"
+#include "workloads/lowering/tpu/matmul.h"
 #include "workloads/lowering/tpu/reduce.h"
 
 namespace heddle::lowering::on_tpu {
@@ -23,8 +24,8 @@ Parts::Tensor Parts::output(std::size_t i, const Shape& shape) {
     return add(program_.output(i).type, shape, program_.dense_output(i).address);
 }
 
-Parts::Tensor Parts::temporary(const Shape& shape) {
-    return add(trace::ElementType::f32, shape, program_.workspace(shape).address);
+Parts::Tensor Parts::temporary(const Shape& shape, trace::ElementType type) {
+    return add(type, shape, program_.workspace(shape, *tpu_type(type)).address);
 }
 
 Parts::Tensor Parts::reshaped(Tensor tensor, const Shape& shape) {
@@ -33,7 +34,7 @@ Parts::Tensor Parts::reshaped(Tensor tensor, const Shape& shape) {
     return add(type, shape, address);
 }
 
-void Parts::run(trace::Op op, void (*lower)(ProgramBuilder&)) {
+void Parts::run(trace::Op op, const std::function<void(ProgramBuilder&)>& lower) {
     if (!parts_.ops.empty()) program_.meet();
     const trace::OpId id = parts_.add(std::move(op));
     parts_.check_op(id);
@@ -51,6 +52,17 @@ void Parts::reduce(const std::string& reduction, const std::vector<std::int64_t>
     op.attributes["axes"] = axes;
     op.attributes["expression"] = expression;
     run(std::move(op), lower_reduce);
+}
+
+void Parts::matmul(Tensor a, Tensor b, Tensor y) {
+    trace::Op op;
+    op.kind = trace::OpKind::matmul;
+    op.inputs = {a, b};
+    op.outputs = {y};
+    run(std::move(op), [](ProgramBuilder& program) {
+        for (unsigned core = 0; core < program.cores(); ++core) program.core(core).start_over();
+        lower_matmul(program, {});
+    });
 }
 
 void Parts::elementwise(const std::string& expression, const std::vector<double>& scalars,

@@ -1,6 +1,7 @@
 // An op carried out as several simpler ones, one after the other in one program.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -21,8 +22,8 @@ class Parts {
     Tensor input(std::size_t i, const Shape& shape);
     Tensor output(std::size_t i, const Shape& shape);
     bool has_output(std::size_t i) const { return i < program_.op().outputs.size(); }
-    /// fp32, in HBM.
-    Tensor temporary(const Shape& shape);
+    /// In HBM.
+    Tensor temporary(const Shape& shape, trace::ElementType type = trace::ElementType::f32);
     /// The tensor with another shape of as many elements.
     Tensor reshaped(Tensor tensor, const Shape& shape);
 
@@ -30,12 +31,14 @@ class Parts {
     void reduce(const std::string& reduction, const std::vector<std::int64_t>& axes,
                 const std::string& expression, const std::vector<Tensor>& inputs,
                 const std::vector<Tensor>& outputs);
+    /// y = a b
+    void matmul(Tensor a, Tensor b, Tensor y);
     void elementwise(const std::string& expression, const std::vector<double>& scalars,
                      const std::vector<Tensor>& inputs, const std::vector<Tensor>& outputs);
 
   private:
     Tensor add(trace::ElementType type, const Shape& shape, std::uint64_t address);
-    void run(trace::Op op, void (*lower)(ProgramBuilder&));
+    void run(trace::Op op, const std::function<void(ProgramBuilder&)>& lower);
 
     ProgramBuilder& program_;
     trace::Trace parts_;

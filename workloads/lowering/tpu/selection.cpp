@@ -54,6 +54,29 @@ void lower_quantise(ProgramBuilder& program) {
     if (parts.has_output(1)) parts.reduce("max", {0}, "y0 = abs(x0)", {x}, {parts.output(1, {})});
 }
 
+void lower_expert_slots(ProgramBuilder& program) {
+    const std::int64_t tokens = program.input(0).elements(), experts = program.op().integer("experts", 1);
+    const auto capacity = static_cast<double>(program.op().integer("capacity", 1));
+    // Positions pass through fp32.
+    if (tokens * std::max(tokens, experts) >= (1 << 24))
+        throw Unsupported{"places in experts of more than 4,096 tokens"};
+    const auto count = static_cast<double>(experts), rows = static_cast<double>(tokens);
+    Parts parts(program);
+    const auto chosen = parts.input(0, {tokens, 1});
+    const auto choice = parts.temporary({tokens, experts}, trace::ElementType::bf16);
+    const auto earlier = parts.temporary({tokens, tokens}, trace::ElementType::bf16);
+    const auto before = parts.temporary({tokens, experts});
+    parts.elementwise("y0 = x0 == position - s0 * floor((position + 0.5) / s0)", {count}, {chosen}, {choice});
+    parts.elementwise("t0 = floor((position + 0.5) / s0); y0 = position - s0 * t0 < t0", {rows}, {},
+                      {earlier});
+    parts.matmul(earlier, choice, before);
+    // Each row has one choice: its sum is that one's slot.
+    parts.reduce("sum", {1},
+                 "y0 = x0 == 0 ? 0 : x1 < " + std::to_string(capacity) + " ? x2 * " +
+                     std::to_string(capacity) + " + x1 : " + std::to_string(count * capacity),
+                 {choice, before, chosen}, {parts.output(0, {tokens})});
+}
+
 void lower_top_k(ProgramBuilder& program) {
     const auto columns = static_cast<std::uint64_t>(program.input(0).shape.back());
     const auto k = static_cast<std::uint64_t>(program.output(0).shape.back());

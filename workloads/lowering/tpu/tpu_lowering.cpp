@@ -98,7 +98,7 @@ void lower_kind(ProgramBuilder& program, const TpuLoweringOptions& options) {
         case OpKind::top_k:
             return on_tpu::lower_top_k(program);
         case OpKind::expert_slots:
-            throw Unsupported{"no program for " + trace::name_of(program.op().kind)};
+            return on_tpu::lower_expert_slots(program);
         case OpKind::unknown:
             throw Unsupported{"nobody knows what this op computes"};
     }

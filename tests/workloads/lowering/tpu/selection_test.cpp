@@ -78,3 +78,21 @@ TEST_CASE("the k largest of each row, of equal ones the first") {
     top(40, 500, 3, ElementType::bf16);  // with equal ones
     top(3, 1, 1, ElementType::f32);
 }
+
+TEST_CASE("places of tokens in their experts, until these are full") {
+    models::Tpu tpu("tpu", small_tpu());
+    OpCheck check;
+    check.tolerance = 0;
+    for (const std::int64_t tokens : {7, 100, 300}) {
+        check.classes = 5;
+        check_ops(tpu,
+                  OpBuilder(OpKind::expert_slots)
+                      .input({tokens}, ElementType::i64)
+                      .output({tokens}, ElementType::i32)
+                      .with("experts", std::int64_t{5})
+                      .with("capacity", tokens / 6 + 1)
+                      .done()
+                      .trace,
+                  check);
+    }
+}
