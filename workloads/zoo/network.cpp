@@ -49,7 +49,9 @@ TensorId Network::linear(const std::string& name, TensorId x, std::int64_t out, 
 
 TensorId Network::linear_with(const std::string& name, TensorId x, TensorId weight,
                               std::optional<TensorId> bias) {
-    if (options_.fp8) return linear_in_8_bits(name, x, weight, bias);
+    // As in Transformer Engine: every one of the three products reads whole groups of 16.
+    const bool whole = shape(x)[0] % 16 == 0 && shape(weight)[0] % 16 == 0 && shape(weight)[1] % 16 == 0;
+    if (options_.fp8 && whole) return linear_in_8_bits(name, x, weight, bias);
     MatmulOptions options;
     options.transpose_b = true;
     options.bias = bias;

@@ -21,8 +21,9 @@ struct StepOptions {
     /// are cast when they are first read; logits and loss are always f32. tf32 is a format of the tensor
     /// cores' inputs; in memory it is f32.
     ElementType type = ElementType::f32;
-    /// Products of linear layers in 8 bits: e4m3 forward, e5m2 for gradients, a scale for each tensor from
-    /// the largest values of the last 16 steps (delayed scaling, as in NVIDIA's Transformer Engine).
+    /// Products of linear layers in 8 bits, where rows, inputs and outputs are multiples of 16: e4m3 forward,
+    /// e5m2 for gradients, a scale for each tensor from the largest values of the last 16 steps (delayed
+    /// scaling, as in NVIDIA's Transformer Engine).
     bool fp8 = false;
     Recompute recompute = Recompute::none;
     std::int64_t micro_batches = 1;  ///< the batch in as many parts, whose gradients are added up in f32

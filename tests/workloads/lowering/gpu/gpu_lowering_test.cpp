@@ -13,6 +13,7 @@
 #include "workloads/reference/elements.h"
 #include "workloads/reference/execute.h"
 #include "workloads/zoo/mlp.h"
+#include "workloads/zoo/registry.h"
 
 using namespace heddle;
 using trace::ElementType;
@@ -558,5 +559,82 @@ TEST_CASE("an LSTM cell and its gradient match the reference") {
         b.op(OpKind::lstm_cell, {x, h, c, bias, second}, {new_h, new_c, gates});
         b.op(OpKind::lstm_cell_grad, {dh, dc, c, new_c, gates}, {d_gates, d_old});
         CHECK(worst_error(b.trace, 80) < (type == ElementType::f32 ? 1e-5 : 0x1p-6));
+    }
+}
+
+namespace {
+
+using ModelOptions = std::map<std::string, std::string>;
+
+/// Small shapes of the zoo's models; heads of 64, so that 16-bit steps have fused attention.
+std::map<std::string, ModelOptions> small_models() {
+    const ModelOptions decoder{{"batch", "2"},    {"sequence", "16"}, {"vocabulary", "64"},   {"layers", "1"},
+                               {"hidden", "128"}, {"heads", "2"},     {"feed_forward", "128"}};
+    ModelOptions llama = decoder;
+    llama["key_heads"] = "1";
+    return {{"lstm",
+             {{"layers", "2"}, {"hidden", "16"}, {"vocabulary", "32"}, {"batch", "4"}, {"sequence", "3"}}},
+            {"resnet18", {{"batch", "4"}, {"image", "32"}, {"classes", "8"}, {"width", "4"}}},
+            {"bert-base", decoder},
+            {"gpt2-small", decoder},
+            {"llama3-8b", llama},
+            {"vit-b16",
+             {{"batch", "2"},
+              {"image", "16"},
+              {"patch", "8"},
+              {"classes", "8"},
+              {"layers", "1"},
+              {"hidden", "128"},
+              {"heads", "2"},
+              {"feed_forward", "128"}}},
+            {"switch-base-8",
+             {{"batch", "2"},
+              {"sequence", "16"},
+              {"target", "8"},
+              {"vocabulary", "64"},
+              {"layers", "2"},
+              {"hidden", "128"},
+              {"heads", "2"},
+              {"head_dim", "64"},
+              {"feed_forward", "128"},
+              {"experts", "4"}}}};
+}
+
+}  // namespace
+
+TEST_CASE("every op of every model of the zoo has kernels, whatever the options") {
+    target::GpuTarget hopper;
+    hopper.compute_capability = 90;
+    const std::vector<ModelOptions> variants{{},
+                                             {{"type", "f32"}},
+                                             {{"type", "f16"}, {"loss_scale", "dynamic"}},
+                                             {{"recompute", "selective"}, {"dropout", "0.1"}},
+                                             {{"recompute", "full"}, {"micro_batches", "2"}},
+                                             {{"fp8", "1"}, {"recompute", "full"}},
+                                             {{"optimizer", "adam"}},
+                                             {{"optimizer", "sgd"}, {"momentum", "0.9"}}};
+    for (const auto& [model, options] : small_models()) {
+        for (const ModelOptions& variant : variants) {
+            ModelOptions all = options;
+            for (const auto& [key, value] : variant) all[key] = value;
+            if (model == "lstm" && !all.contains("type")) all["type"] = "bf16";
+            const trace::Trace trace = zoo::build(model, all);
+            const lowering::GpuLowering lowered = lowering::lower_for_gpu(trace, hopper);
+            for (std::size_t i = 0; i < lowered.ops.size(); ++i) {
+                CAPTURE(model, variant, trace.ops[i].name);
+                CHECK(lowered.ops[i].unsupported == "");
+            }
+        }
+    }
+}
+
+TEST_CASE("training steps of the zoo's models compute what the reference does") {
+    for (const char* model : {"lstm", "gpt2-small", "llama3-8b", "vit-b16", "switch-base-8"}) {
+        ModelOptions options = small_models().at(model);
+        for (const auto& [key, value] : ModelOptions{
+                 {"type", "f32"}, {"optimizer", "sgd"}, {"learning_rate", "0.1"}, {"recompute", "full"}})
+            options[key] = value;
+        CAPTURE(model);
+        CHECK(worst_error(zoo::build(model, options)) < 1e-4);
     }
 }
