@@ -84,7 +84,14 @@ void finish_output(ProgramBuilder& program, std::size_t i, bool channels_last, c
     const HbmView view = channels_last_view(program.output_view(i), channels_last);
     if (has_channels_side_by_side(view)) return;
     program.meet();
-    copy_view(program, view_of(image), view);
+    // In the order of the result's own axes, channels before space, so that runs of it are stored and the
+    // image is what is turned.
+    const auto channels_first = [](HbmView from) {
+        for (auto* const list : {&from.shape, &from.strides})
+            std::rotate(list->begin() + 1, list->end() - 1, list->end());
+        return from;
+    };
+    copy_view(program, channels_first(view_of(image)), channels_first(view));
 }
 
 SlabRing::SlabRing(ProgramBuilder& program, CoreBuilder& core, tpu::ElementType type, std::uint64_t elements,
