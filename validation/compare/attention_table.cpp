@@ -28,8 +28,8 @@ using trace::OpKind;
 using trace::TensorId;
 
 /// From the end of a replay's last kernel to the begin of the next one's first, beyond what lies between two
-/// kernels of one graph. Set by hand after about five short rows of the H100's table; the same for every row.
-constexpr double kReplay = 5.5e-6;
+/// kernels of one graph. Set by hand after six short rows of the H100's table; the same for every row.
+constexpr double kReplay = 3.6e-6;
 
 /// Blocks of keys per SM up to which a kernel is simulated whole. Of longer ones two shorter versions are,
 /// and the rest goes on at the rate between them.
