@@ -217,8 +217,8 @@ std::vector<std::string> check(const GpuConfig& c) {
             "tlb.page_size must be a power of two of at least 4 KiB, or 0");
     require(c.crossbar.gpc_latency < c.crossbar.latency,
             "crossbar.gpc_latency is a part of crossbar.latency and must be shorter");
-    require(c.power.idle + c.power.active < c.power.limit,
-            "power.idle and power.active together must be below power.limit");
+    require(c.power.constant(c.sm.count) < c.power.limit,
+            "power.idle, power.active and power.leakage of all SMs together must be below power.limit");
     require(c.launch.graph_before <= c.launch.before,
             "launch.graph_before must not be longer than launch.before");
     check_gpc_sizes(c.sm, problems);

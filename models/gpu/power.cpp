@@ -16,7 +16,9 @@ void describe(PowerConfig& c, ParameterList& list) {
              "Part of the limit that work of a short time may take beyond it.");
     list.add("power.allowance_time", c.allowance_time, Quantity::time, 1e-6, 10,
              "Time in which that allowance decays.");
-    list.add("power.idle", c.idle, power, 0, 1e5, "Of the board without work.");
+    list.add("power.idle", c.idle, power, 0, 1e5, "Of the board without work, but for what its SMs leak.");
+    list.add("power.leakage", c.leakage, power, 0, 1e3,
+             "Of each SM at nominal voltage, with work or without.");
     list.add("power.active", c.active, power, 0, 1e5, "Beyond idle while a kernel runs, whatever it does.");
     list.add("power.nominal_clock", c.nominal_clock, Quantity::frequency, 1e8, 1e10,
              "Clock for which the energies hold; they go with the square of the clock.");
@@ -37,8 +39,9 @@ void describe(PowerConfig& c, ParameterList& list) {
     list.add("power.dram_byte", c.dram_byte, energy, 0, 1e-6, "A byte between L2 and memory.");
 }
 
-std::array<std::pair<const char*, double>, 7> KernelEnergy::parts() const {
+std::array<std::pair<const char*, double>, 8> KernelEnergy::parts() const {
     return {{{"idle", idle},
+             {"leakage", leakage},
              {"active", active},
              {"instructions", instructions},
              {"tensor cores", tensor},
@@ -57,6 +60,7 @@ KernelEnergy energy_of(const KernelResult& result, const GpuConfig& config) {
     };
     KernelEnergy energy;
     energy.idle = power.idle * result.seconds;
+    energy.leakage = power.leakage * config.sm.count * result.seconds;
     energy.active = power.active * result.seconds;
     energy.instructions =
         dynamic * power.instruction * static_cast<double>(result.machine_instructions) +

@@ -20,7 +20,8 @@ struct PowerConfig {
     std::uint32_t governor = 1;      ///< 1: the clock is lowered until a step stays within the limit
     double limit = 700;              ///< W, board
     double minimum_clock = 345e6;    ///< Hz, the lowest that the governor sets
-    double idle = 70;                ///< W, board without work
+    double idle = 37;                ///< W, board without work, but for what the SMs leak
+    double leakage = 0.25;           ///< W, of each SM, whatever it does
     double active = 18;              ///< W beyond idle while a kernel runs, whatever it does
     double nominal_clock = 1.98e9;   ///< Hz, for which the energies hold
     double allowance = 0.38;         ///< part of the limit that a short time may take beyond it
@@ -37,12 +38,16 @@ struct PowerConfig {
     double shared_wavefront = 120e-12;  ///< 128 bytes between shared memory or L1 and registers
     double l2_sector = 64e-12;          ///< 32 bytes between L2 and an SM, the crossbar included
     double dram_byte = 112e-12;
+
+    /// W that a board with so many SMs draws while a kernel runs, whatever that does.
+    double constant(std::uint32_t sms) const { return idle + active + leakage * sms; }
 };
 void describe(PowerConfig& config, ParameterList& list);
 
 /// Where the energy of a kernel went, joules.
 struct KernelEnergy {
     double idle = 0;          ///< idle power over the kernel's time
+    double leakage = 0;       ///< of the SMs, over the kernel's time
     double active = 0;        ///< active power over the kernel's time
     double instructions = 0;  ///< of every pipeline but tensor
     double tensor = 0;
@@ -50,9 +55,11 @@ struct KernelEnergy {
     double l2 = 0;             ///< and crossbar
     double dram = 0;
 
-    double total() const { return idle + active + instructions + tensor + shared_memory + l2 + dram; }
+    double total() const {
+        return idle + leakage + active + instructions + tensor + shared_memory + l2 + dram;
+    }
     /// Name and joules of each part, in the order above.
-    std::array<std::pair<const char*, double>, 7> parts() const;
+    std::array<std::pair<const char*, double>, 8> parts() const;
 };
 
 /// From the counters of a kernel that ran at `config.clock`.

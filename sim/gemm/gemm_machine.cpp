@@ -31,7 +31,7 @@ kernels::GemmMachine gemm_machine(const models::gpu::GpuConfig& config, kernels:
     machine.launch =
         config.launch.graph_before + config.launch.after + (machine.warpgroups ? 0.89e-6 : 1.08e-6);
     const models::gpu::PowerConfig& power = config.power;
-    machine.static_power = (power.idle + power.active) / power.limit;
+    machine.static_power = power.constant(config.sm.count) / power.limit;
     machine.power_clock = power.nominal_clock;
     machine.tensor_power =
         power.tensor * models::gpu::kSubCores * config.sm.count * power.nominal_clock / power.limit;

@@ -159,7 +159,7 @@ GemmAnswer GemmTimer::simulate(const GemmQuestion& question, const kernels::Gemm
     const auto allowed = [&](double seconds) {
         return power.limit * (1 + power.allowance * std::exp(-seconds / power.allowance_time));
     };
-    const double constant = power.idle + power.active;
+    const double constant = power.constant(config_.sm.count);
     // The clock at which a run's power would be what is allowed: energy for each event goes with the square
     // of the clock, and how often it happens with the clock.
     const auto settled = [&](const Run& run) {

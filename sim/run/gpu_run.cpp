@@ -229,7 +229,7 @@ Simulated simulate_at_settled_clock(const trace::Trace& trace, const program::Gp
     } else {
         const ClockRange range{std::min(config.power.minimum_clock, config.clock), config.clock};
         const SettledClock settled =
-            settle_clock(range, config.power.limit, config.power.idle + config.power.active, power_at);
+            settle_clock(range, config.power.limit, config.power.constant(config.sm.count), power_at);
         if (settled.clock < config.clock) {
             result.notes.push_back(
                 fmt::format("the clock settles at {:.0f} MHz, where the step draws {:.0f} W of {:.0f} W "

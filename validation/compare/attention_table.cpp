@@ -326,7 +326,7 @@ class Timer {
 
     double settled(const Cost& cost, double clock) const {
         const models::gpu::PowerConfig& power = config_.power;
-        const double constant = power.idle + power.active;
+        const double constant = power.constant(config_.sm.count);
         const double allowed =
             power.limit * (1 + power.allowance * std::exp(-cost.seconds / power.allowance_time));
         const double beside = cost.joules / cost.seconds - constant;

@@ -62,8 +62,7 @@ TEST_CASE("a step under a low power limit runs at the clock that it allows, and 
     for (const auto& [part, amount] : free.energy) joules += amount;
     const double power = joules / (free.energy_time_us * 1e-6);
     // Halfway between what flows anyway and what the step draws.
-    const models::gpu::PowerConfig board = load_hardware("h100-sxm").gpu().power;
-    const double constant = board.idle + board.active;
+    const double constant = load_hardware("h100-sxm").gpu().power.constant(132);
     const double limit = constant + (power - constant) / 2;
     const RunResult limited = run({"power.limit=" + std::to_string(limit) + " W"});
     CHECK(limited.clock_hz < 1980e6);
