@@ -15,6 +15,11 @@ struct ComparisonFailed {
     std::string finding;
 };
 
+/// A step needs more memory than the device has: exit code 4. The answer has been printed.
+struct TooLarge {
+    std::string finding;
+};
+
 void add_simulate_command(CLI::App& app);
 void add_hardware_command(CLI::App& app);
 void add_trace_command(CLI::App& app);
@@ -32,7 +37,7 @@ void add_schedule_option(CLI::App& command, ptx::Assembly& assembly);
 void add_series_options(CLI::App& command, models::gpu::SeriesSettings& series);
 
 /// Parses and runs. Returns the exit code: 0 done, 1 the comparison asked for did not hold, 2 bad usage or
-/// bad input, 3 internal error. Every error is one line on stderr.
+/// bad input, 3 internal error, 4 the step does not fit the device's memory. Every error is one line on stderr.
 int run(int argument_count, const char* const* arguments);
 
 }  // namespace heddle::cli

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -9,11 +11,12 @@
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/paragraph.h"
+#include "sim/run/worker_pool.h"
 
 namespace heddle::cli {
 namespace {
 
-constexpr int kDone = 0, kComparisonFailed = 1, kBadInput = 2, kInternalError = 3;
+constexpr int kDone = 0, kComparisonFailed = 1, kBadInput = 2, kInternalError = 3, kTooLarge = 4;
 
 /// Errors are one line, whatever they quote.
 int complain(const std::string& text, int code) {
@@ -91,7 +94,7 @@ int run(int argument_count, const char* const* arguments) {
         "  heddle trace inspect step.et\n"
         "  heddle validate all --report validation.html\n"
         "Exit codes: 0 done, 1 the comparison asked for did not hold, 2 bad usage or bad input, 3 internal "
-        "error.");
+        "error, 4 the step does not fit the device's memory, 130 interrupted.");
     add_simulate_command(app);
     add_hardware_command(app);
     add_trace_command(app);
@@ -113,6 +116,14 @@ int run(int argument_count, const char* const* arguments) {
         return complain(std::string(error.what()) + "; see `" + chosen_command(app) + " --help`", kBadInput);
     } catch (const ComparisonFailed& failure) {
         return complain(failure.finding, kComparisonFailed);
+    } catch (const sim::Interrupted& interrupted) {
+        return complain(
+            fmt::format("interrupted: {} of {} kernels were done and are kept; the same command goes on "
+                        "from there",
+                        interrupted.finished, interrupted.count),
+            128 + interrupted.signal);
+    } catch (const TooLarge& answer) {
+        return complain(answer.finding, kTooLarge);
     } catch (const Error& error) {
         return complain(error.what(), kBadInput);
     } catch (const std::exception& error) {

@@ -14,6 +14,7 @@
 #include "sim/report/table.h"
 #include "sim/run/simulate.h"
 #include "sim/run/tpu_program.h"
+#include "sim/run/worker_pool.h"
 #include "sim/sass/entry_text.h"
 #include "sim/sass/run_result.h"
 #include "sim/sass/run_traces.h"
@@ -123,6 +124,14 @@ void simulate(Options options) {
     if (options.simulate.steps != 1 && !options.simulate.numerics) {
         throw Error("several steps differ only in their values", {"--steps", 0, ""}, "add --numerics");
     }
+    const auto needs_numerics = [&](bool given, const char* option) {
+        if (given && !options.simulate.numerics)
+            throw Error("is for training with real values", {option, 0, ""}, "add --numerics");
+    };
+    needs_numerics(!options.simulate.data.empty(), "--data");
+    needs_numerics(!options.simulate.checkpoint.empty(), "--checkpoint");
+    if (options.simulate.resume && options.simulate.checkpoint.empty())
+        throw Error("needs the file to go on from", {"--resume", 0, ""}, "add --checkpoint FILE");
     if (options.simulate.sample && options.simulate.numerics) {
         throw Error("a sampled run computes no values", {"--sample", 0, ""}, "leave out --numerics");
     }
@@ -135,14 +144,23 @@ void simulate(Options options) {
     if (!options.no_out) sim::check_run_directory(options.out);
 
     sim::RunResult result;
-    {
+    try {
         Progress progress;
         options.simulate.progress = [&progress](double fraction, const std::string& what) {
             progress.update(fraction, what);
         };
         result = sim::simulate(workload.trace, workload.name, hardware, options.simulate);
+    } catch (const sim::DoesNotFit& answer) {
+        print(options.json
+                  ? sim::memory_json_text(answer.memory)
+                  : workload.name + " on " + hardware.name + "\n" + sim::format_does_not_fit(answer.memory));
+        throw TooLarge{"does not fit: " + answer.memory.sentence() +
+                       "; --ignore-memory simulates it all the same"};
     }
-    if (!options.no_out) sim::write_run_directory(result, options.out);
+    if (!options.no_out) {
+        const sim::SignalsHeld whole;
+        sim::write_run_directory(result, options.out);
+    }
     if (options.json) {
         print(sim::summary_json(result));
     } else {
@@ -188,6 +206,19 @@ void add_simulate_command(CLI::App& app) {
         ->check(CLI::Range(1u, 100000u))
         ->type_name("N")
         ->capture_default_str();
+    command
+        ->add_option(
+            "--data", options->simulate.data,
+            "with --numerics: fresh inputs in every step: `spirals` for an MLP of two inputs, or a file "
+            "whose bytes are the tokens of a GPT")
+        ->type_name("spirals|FILE");
+    command
+        ->add_option(
+            "--checkpoint", options->simulate.checkpoint,
+            "with --numerics: write the state of the training into a file, at the end and on the way")
+        ->type_name("FILE");
+    command->add_flag("--resume", options->simulate.resume,
+                      "go on from --checkpoint until --steps are done, as if never interrupted");
     add_schedule_option(*command, options->simulate.assembly);
     command->add_flag("--tick-every-cycle", options->simulate.tick_every_cycle,
                       "look at every block in every cycle: slow, and must give the same cycles");
@@ -197,7 +228,21 @@ void add_simulate_command(CLI::App& app) {
     command->add_flag("--programmatic-launches", options->simulate.programmatic,
                       "GPU: each kernel begins while the one before ends, and waits for it with "
                       "griddepcontrol.wait");
+    command
+        ->add_option_function<std::string>(
+            "--fusion",
+            [&fuse = options->simulate.fuse](const std::string& mode) { fuse = mode == "compile"; },
+            "none: a kernel for each op; compile: elementwise chains are one, as torch.compile makes them")
+        ->check(CLI::IsMember({"none", "compile"}))
+        ->default_str("none")
+        ->type_name("none|compile");
+    command->add_flag("--graph", options->simulate.graph,
+                      "GPU: the step is launched as one CUDA graph instead of kernel by kernel");
+    command->add_flag("--ignore-memory", options->simulate.ignore_memory,
+                      "simulate a step though the device has too little memory for it");
     add_series_options(*command, options->simulate.series);
+    command->add_flag("!--no-cache", options->simulate.cache,
+                      "simulate every kernel anew, and keep no result on disk");
     command
         ->add_option("-j,--jobs", options->simulate.jobs,
                      "cores to use, for kernels beside each other or for one on several; 0: all")
@@ -219,6 +264,9 @@ void add_simulate_command(CLI::App& app) {
     command->add_flag("--no-out", options->no_out, "write no folder")->excludes("--out");
     command->add_flag("--json", options->json, "print summary.json instead of tables");
     command->footer(
+        "A step that does not fit the device's memory is not simulated: the answer is what takes the memory, "
+        "and exit "
+        "code 4.\n"
         "Examples:\n"
         "  heddle simulate mlp --hardware h100-sxm\n"
         "  heddle simulate gpt2-small --batch 8 --sequence 1024 --hardware h100-sxm --sample\n"

@@ -2,6 +2,7 @@
 
 #include <sqlite3.h>
 
+#include <algorithm>
 #include <memory>
 #include <type_traits>
 
@@ -18,7 +19,9 @@ CREATE TABLE kernels(id INTEGER PRIMARY KEY, name TEXT, op TEXT, kind TEXT, phas
                      gap_us REAL, start_us REAL, time_us REAL, measured_us REAL, cycles INTEGER, warp_instructions INTEGER,
                      grid_x INTEGER, grid_y INTEGER, grid_z INTEGER, block_x INTEGER, block_y INTEGER,
                      block_z INTEGER, registers_per_thread INTEGER, shared_bytes INTEGER, ctas_per_sm INTEGER,
-                     dram_bytes REAL, l2_bytes REAL, flops REAL, bytes REAL, bound_by TEXT, fidelity TEXT);
+                     dram_bytes REAL, l2_bytes REAL, flops REAL, bytes REAL, bound_by TEXT, fidelity TEXT,
+                     stream INTEGER, launched_us REAL, end_us REAL);
+CREATE TABLE memory(op INTEGER, start_us REAL, part TEXT, bytes REAL, PRIMARY KEY(op, part)) WITHOUT ROWID;
 CREATE TABLE kernel_time(kernel INTEGER REFERENCES kernels(id), reason TEXT, fraction REAL,
                          PRIMARY KEY(kernel, reason)) WITHOUT ROWID;
 CREATE TABLE kernel_utilisation(kernel INTEGER REFERENCES kernels(id), resource TEXT, fraction REAL,
@@ -116,6 +119,9 @@ void insert_run(Database& database, const RunResult& result) {
     run.row(std::string("device_busy_us"), result.device_busy_us);
     run.row(std::string("launch_gap_us"), result.launch_gap_us);
     run.row(std::string("communication_us"), result.communication_us);
+    run.row(std::string("waiting_for_host_us"), result.division.host_us);
+    run.row(std::string("overlapped_us"), result.division.overlapped_us);
+    if (result.memory) run.row(std::string("memory_peak_bytes"), result.memory->peak());
     run.row(std::string("coverage_cycle"), result.coverage.cycle);
     run.row(std::string("coverage_estimated"), result.coverage.estimated);
     run.row(std::string("coverage_unknown"), result.coverage.unknown);
@@ -138,7 +144,7 @@ void insert_ops(Database& database, const RunResult& result) {
 }
 
 void insert_kernels(Database& database, const RunResult& result) {
-    Insert kernels(database, "kernels", 27);
+    Insert kernels(database, "kernels", 30);
     Insert times(database, "kernel_time", 3);
     Insert utilisation(database, "kernel_utilisation", 3);
     std::size_t id = 0;
@@ -148,10 +154,19 @@ void insert_kernels(Database& database, const RunResult& result) {
                     kernel.warp_instructions, kernel.grid[0], kernel.grid[1], kernel.grid[2], kernel.block[0],
                     kernel.block[1], kernel.block[2], kernel.registers_per_thread, kernel.shared_bytes,
                     kernel.ctas_per_sm, kernel.dram_bytes, kernel.l2_bytes, kernel.flops, kernel.bytes,
-                    kernel.bound_by, name_of(kernel.fidelity));
+                    kernel.bound_by, name_of(kernel.fidelity), kernel.stream, kernel.launched_us,
+                    kernel.end_us);
         for (const auto& [reason, fraction] : kernel.time_by_reason) times.row(id, reason, fraction);
         for (const auto& [resource, fraction] : kernel.utilisation) utilisation.row(id, resource, fraction);
         ++id;
+    }
+}
+
+void insert_memory(Database& database, const MemoryReport& memory) {
+    Insert rows(database, "memory", 4);
+    for (std::size_t op = 0; op < std::min(memory.during.size(), memory.starts_us.size()); ++op) {
+        for (std::size_t part = 0; part < memory.parts.size(); ++part)
+            rows.row(op, memory.starts_us[op], memory.parts[part], memory.during[op][part]);
     }
 }
 
@@ -181,6 +196,7 @@ void write_database(const RunResult& result, const std::string& path) {
     insert_run(database, result);
     insert_ops(database, result);
     insert_kernels(database, result);
+    if (result.memory) insert_memory(database, *result.memory);
     insert_rest(database, result);
     database.execute("COMMIT");
 }

@@ -10,7 +10,9 @@
 #include "sim/report/kind_summary.h"
 #include "sim/report/numbers.h"
 #include "sim/report/page.h"
+#include "sim/report/plot.h"
 #include "sim/report/roofline.h"
+#include "sim/report/step_section.h"
 
 namespace heddle::sim {
 namespace {
@@ -28,9 +30,12 @@ std::string rate(double amount, double microseconds, const std::string& unit) {
 std::string head_figures(const RunResult& result) {
     std::string html = "<div class=\"figures\">\n";
     html += html_figure("step time", format_microseconds(result.step_time_us));
-    html += html_figure("device busy", format_microseconds(result.device_busy_us));
+    html += html_figure("kernels", format_microseconds(result.device_busy_us));
     html += html_figure("gaps between kernels", format_microseconds(result.launch_gap_us));
     html += html_figure("communication", format_microseconds(result.communication_us));
+    if (result.division.host_us > 0)
+        html += html_figure("waiting for the host", format_microseconds(result.division.host_us));
+    if (result.memory) html += html_figure("memory", format_binary(result.memory->peak()));
     if (result.measured_total_us) {
         html +=
             html_figure("measured, without communication", format_microseconds(*result.measured_total_us));
@@ -199,12 +204,22 @@ std::string numerics_section(const RunResult& result) {
     if (!result.numerics) return {};
     const NumericsResult& numerics = *result.numerics;
     HtmlTable table({"step", "loss on the device", "loss in double precision"}, {true, true, true});
-    for (std::size_t i = 0; i < numerics.device_loss.size(); ++i) {
+    const std::size_t steps = numerics.device_loss.size();
+    std::vector<double> numbers;
+    for (std::size_t i = 0; i < steps; ++i) {
+        numbers.push_back(static_cast<double>(i + 1));
+        const std::size_t shown = 40;
+        if (steps > shown && i >= shown / 2 && i + shown / 2 < steps) continue;
         table.row(
             {std::to_string(i + 1), fmt::format("{:.9g}", numerics.device_loss[i]),
              i < numerics.reference_loss.size() ? fmt::format("{:.9g}", numerics.reference_loss[i]) : ""});
     }
-    return "<h2>Numerics</h2>\n" + table.html() +
+    return "<h2>Training with real values</h2>\n" +
+           line_plot(numbers,
+                     {{"loss on the device", numerics.device_loss},
+                      {"loss in double precision", numerics.reference_loss}},
+                     "step") +
+           table.html() +
            fmt::format(
                "<p>Worst relative loss error {:.3g} (bound {:.3g}). Worst weight error {:.3g} (bound "
                "{:.3g}), in "
@@ -229,6 +244,7 @@ std::string report_html(const RunResult& result) {
             format_share(result.simulated_fraction), format_microseconds(*result.sampling_error_us));
     }
     for (const std::string& note : result.notes) html += "<p>Note: " + escape_html(note) + "</p>\n";
+    html += step_section(result) + memory_section(result);
     html += time_by_kind(result) + where_time_goes(kernels) + roofline(result, kernels) +
             utilisation(result) + numerics_section(result);
     html += ops_table(result) + kernels_table(kernels);

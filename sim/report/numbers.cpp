@@ -33,6 +33,14 @@ std::string format_si(double value, const std::string& unit) {
     return three_digits(value) + " " + kPrefixes[step] + unit;
 }
 
+std::string format_binary(double bytes) {
+    constexpr std::array kUnits{"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+    if (bytes == 0) return "0 B";
+    std::size_t unit = 0;
+    for (; bytes >= 999.5 && unit + 1 < kUnits.size(); ++unit) bytes /= 1024;
+    return (unit == 0 ? fmt::format("{:.0f}", bytes) : three_digits(bytes)) + " " + kUnits[unit];
+}
+
 std::string format_microseconds(double microseconds) {
     if (microseconds == 0) return "0 us";
     if (std::abs(microseconds) < 0.9995) return three_digits(microseconds * 1e3) + " ns";

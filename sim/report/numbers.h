@@ -9,6 +9,9 @@ namespace heddle::sim {
 /// Three to four significant digits and a prefix of the SI: format_si(9.87e14, "FLOP/s") is "987 TFLOP/s".
 std::string format_si(double value, const std::string& unit);
 
+/// Bytes: "79.6 GiB", "520 MiB".
+std::string format_binary(double bytes);
+
 /// A duration given in microseconds: "812 ns", "41.3 us", "25.1 ms", "3.20 s".
 std::string format_microseconds(double microseconds);
 

@@ -5,6 +5,7 @@
 
 #include "sim/report/kind_summary.h"
 #include "sim/report/roofline.h"
+#include "sim/report/step_section.h"
 #include "sim/report/timeline.h"
 
 namespace heddle::sim {
@@ -25,11 +26,16 @@ Json op_json(const OpSummary& op) {
 }
 
 Json numerics_json(const NumericsResult& numerics) {
-    return Json{
-        {"device_loss", numerics.device_loss},        {"reference_loss", numerics.reference_loss},
-        {"loss_error", numerics.loss_error},          {"loss_error_bound", numerics.loss_error_bound},
-        {"weight_error", numerics.weight_error},      {"weight_error_bound", numerics.weight_error_bound},
-        {"worst_parameter", numerics.worst_parameter}};
+    return Json{{"data", numerics.data},
+                {"resumed_at", numerics.resumed_at},
+                {"weights", numerics.weights},
+                {"device_loss", numerics.device_loss},
+                {"reference_loss", numerics.reference_loss},
+                {"loss_error", numerics.loss_error},
+                {"loss_error_bound", numerics.loss_error_bound},
+                {"weight_error", numerics.weight_error},
+                {"weight_error_bound", numerics.weight_error_bound},
+                {"worst_parameter", numerics.worst_parameter}};
 }
 
 /// Achieved rates and ceilings per second, and which comes nearest.
@@ -97,12 +103,45 @@ Json kernel_arguments(const KernelResult& kernel) {
     return arguments;
 }
 
+Json memory_json(const MemoryReport& memory) {
+    Json json{{"capacity", memory.capacity},
+              {"peak", memory.peak()},
+              {"fits", memory.fits()},
+              {"peak_op", memory.peak_op}};
+    for (const MemoryPart& part : memory.at_peak) json["at_peak"][part.name] = part.bytes;
+    Json& over_time = json["over_time"] = Json::array();
+    for (const auto& [start, bytes] : memory_over_time(memory, 400)) {
+        Json point{{"start_us", start}};
+        for (std::size_t i = 0; i < bytes.size(); ++i)
+            if (bytes[i] > 0) point[memory.parts[i]] = bytes[i];
+        over_time.push_back(std::move(point));
+    }
+    return json;
+}
+
+Json division_json(const RunResult& result) {
+    const StepDivision& parts = result.division;
+    return Json{{"kernels_us", parts.kernels_us},
+                {"communication_us", parts.communication_us},
+                {"copies_us", parts.copies_us},
+                {"gaps_us", parts.gaps_us},
+                {"waiting_for_host_us", parts.host_us},
+                {"overlapped_us", parts.overlapped_us},
+                {"host", result.graph           ? "graph"
+                         : result.recorded_host ? "recorded"
+                                                : "eager"}};
+}
+
 /// Names in recordings may hold any bytes: replace what is not UTF-8 instead of failing.
 std::string dump(const Json& json, int indent) {
     return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace
+
+std::string memory_json_text(const MemoryReport& memory) {
+    return dump(memory_json(memory), 2);
+}
 
 std::string summary_json(const RunResult& result) {
     Json json;
@@ -112,6 +151,8 @@ std::string summary_json(const RunResult& result) {
     json["device_busy_us"] = result.device_busy_us;
     json["launch_gap_us"] = result.launch_gap_us;
     json["communication_us"] = result.communication_us;
+    json["division"] = division_json(result);
+    if (result.memory) json["memory"] = memory_json(*result.memory);
     if (!result.energy.empty())
         json["energy"] = {{"joules", result.energy}, {"of_time_us", result.energy_time_us}};
     if (result.clock_hz > 0) json["clock_hz"] = result.clock_hz;
@@ -132,6 +173,8 @@ std::string summary_json(const RunResult& result) {
         json["measured"]["weighted_error"] = *error;
     if (result.numerics) json["numerics"] = numerics_json(*result.numerics);
     json["simulation"] = {{"wall_s", result.simulation.wall_s},
+                          {"processor_s", result.simulation.processor_s},
+                          {"kernels_simulated", result.simulation.kernels_simulated},
                           {"warp_instructions", result.simulation.warp_instructions},
                           {"tpu_cycles", result.simulation.tpu_cycles},
                           {"tilings_searched", result.simulation.tilings_searched},
@@ -142,9 +185,13 @@ std::string summary_json(const RunResult& result) {
 
 std::string timeline_json(const RunResult& result) {
     Timeline timeline(result.hardware);
+    double handed_out = 0;
     for (const KernelResult& kernel : result.kernels) {
-        timeline.add_kernel(kernel.name, kernel.kind, kernel.start_us, kernel.time_us,
-                            kernel_arguments(kernel));
+        timeline.add_kernel(kernel.name, kernel.kind, kernel.start_us, kernel.end_us - kernel.start_us,
+                            kernel_arguments(kernel), kernel.stream);
+        if (kernel.launched_us > handed_out)
+            timeline.add_launch("launch " + kernel.op_name, handed_out, kernel.launched_us - handed_out);
+        handed_out = std::max(handed_out, kernel.launched_us);
         if (kernel.series) timeline.add_series(*kernel.series, kernel.start_us - kernel.gap_us);
     }
     return timeline.text({{"workload", result.workload}, {"hardware", result.hardware}});

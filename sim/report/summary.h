@@ -11,11 +11,16 @@ namespace heddle::sim {
 ///   workload, hardware, step_time_us, device_busy_us, launch_gap_us, communication_us,
 ///   ops: [{name, kind, phase, count, time_us, measured_us|null, flops, bytes, bound_by,
 ///          fidelity: "cycle"|"estimated"|"unknown"}],
-///   coverage {cycle, estimated, unknown}, measured {total_us}|null,
-///   numerics {device_loss[], reference_loss[], ...}: only of a run with real values,
-///   simulation {wall_s, warp_instructions, tpu_cycles, tilings_searched, workers}.
+///   division {kernels_us, communication_us, copies_us, gaps_us, waiting_for_host_us, overlapped_us, host}:
+///   of the step's time; memory {capacity, peak, fits, peak_op, at_peak{}, over_time[]}: bytes, coverage
+///   {cycle, estimated, unknown}, measured {total_us}|null, numerics {device_loss[], reference_loss[], ...}:
+///   only of a run with real values, simulation {wall_s, warp_instructions, tpu_cycles, tilings_searched,
+///   workers}.
 /// Everything outside `simulation` is the same bytes in every run of the same thing. Ends with a newline.
 std::string summary_json(const RunResult& result);
+
+/// The part `memory` of summary.json, alone: the answer to a step that does not fit.
+std::string memory_json_text(const MemoryReport& memory);
 
 /// timeline.json in the Chrome trace format (Perfetto and chrome://tracing open it): one slice per kernel,
 /// and counters over time where they were recorded.

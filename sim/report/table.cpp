@@ -7,6 +7,7 @@
 
 #include "sim/report/kind_summary.h"
 #include "sim/report/numbers.h"
+#include "sim/report/plot.h"
 #include "sim/report/roofline.h"
 
 namespace heddle::sim {
@@ -158,11 +159,45 @@ std::string throughput_line(const RunResult& result) {
     return text + "\n";
 }
 
+/// Who waits for the host, when it matters.
+std::string host_line(const RunResult& result) {
+    const double waiting = share(result.division.host_us, result.division.total_us);
+    if (waiting < 0.005) return {};
+    const char* const how = result.graph           ? "one CUDA graph"
+                            : result.recorded_host ? "the host's times as recorded"
+                                                   : "launched one by one; --graph launches all at once";
+    return fmt::format("device idle, waiting for the host: {} of the step ({})\n", format_share(waiting),
+                       how);
+}
+
+std::string memory_line(const MemoryReport& memory) {
+    std::string text = fmt::format("memory {} (", memory.sentence());
+    const char* separator = "";
+    for (const MemoryPart& part : memory.at_peak) {
+        text += separator + part.name + " " + format_binary(part.bytes);
+        separator = ", ";
+    }
+    text += ")";
+    if (!memory.peak_op.empty()) text += " at its peak, in " + memory.peak_op;
+    return text + "\n";
+}
+
 std::string times(const RunResult& result) {
     std::string text = fmt::format("step time {}", format_microseconds(result.step_time_us));
-    text += fmt::format(" = device busy {} + gaps between kernels {} + communication {}\n",
-                        format_microseconds(result.device_busy_us), format_microseconds(result.launch_gap_us),
-                        format_microseconds(result.communication_us));
+    const StepDivision& parts = result.division;
+    text += fmt::format(" = device busy {} + gaps between kernels {} + communication {}",
+                        format_microseconds(parts.kernels_us + parts.copies_us),
+                        format_microseconds(parts.gaps_us), format_microseconds(parts.communication_us));
+    if (parts.host_us > 0)
+        text += fmt::format(" + waiting for the host {}", format_microseconds(parts.host_us));
+    text += "\n" + host_line(result);
+    if (parts.overlapped_us > 0.001 * parts.total_us) {
+        text += fmt::format(
+            "side by side: kernels {}, copies and collectives {} in all, {} of it beside other work\n",
+            format_microseconds(result.device_busy_us), format_microseconds(result.communication_us),
+            format_microseconds(parts.overlapped_us));
+    }
+    if (result.memory) text += memory_line(*result.memory);
     if (result.sampling_error_us) {
         text += fmt::format(
             "sampled: {} of the kernels' cycles were simulated, the rest extrapolated; the step may "
@@ -195,7 +230,11 @@ std::string numerics(const NumericsResult& numerics) {
         rows.push_back({std::to_string(i + 1), fmt::format("{:.9g}", device),
                         fmt::format("{:.9g}", reference), fmt::format("{:+.2e}", device - reference)});
     }
-    return "\n" + align_columns(rows, {true, true, true, true}) +
+    std::string head = "\n";
+    if (!numerics.data.empty()) head += "trained on " + numerics.data + "\n";
+    if (numerics.resumed_at > 0) head += fmt::format("resumed after step {}\n", numerics.resumed_at);
+    if (steps > kShownSteps) head += "loss by step\n" + text_plot(numerics.device_loss) + "\n";
+    return head + align_columns(rows, {true, true, true, true}) +
            fmt::format(
                "worst relative error of a loss {:.3g} (bound {:.3g}), of a weight {:.3g} (bound {:.3g}) in "
                "{}\n",
@@ -223,6 +262,16 @@ std::string align_columns(const std::vector<std::vector<std::string>>& rows, con
         text += line + "\n";
     }
     return text;
+}
+
+std::string format_does_not_fit(const MemoryReport& memory) {
+    std::vector<std::vector<std::string>> rows{{"memory", "size", "share"}};
+    for (const MemoryPart& part : memory.at_peak)
+        rows.push_back(
+            {part.name, format_binary(part.bytes), format_share(share(part.bytes, memory.peak()))});
+    return "does not fit: " + memory.sentence() + "\n" +
+           (memory.peak_op.empty() ? "" : "most is held during " + memory.peak_op + "\n") + "\n" +
+           align_columns(rows, {false, true, true});
 }
 
 std::string format_report(const RunResult& result) {
@@ -275,8 +324,11 @@ std::string format_simulation(const RunResult& result) {
         text += fmt::format(", {} TPU cycles", format_count(simulation.tpu_cycles));
     if (simulation.tilings_searched > 0)
         text += fmt::format(", {} tilings searched", format_count(simulation.tilings_searched));
-    return text + fmt::format(" in {:.1f} s with {} worker{}", simulation.wall_s, simulation.workers,
-                              simulation.workers == 1 ? "" : "s");
+    text += fmt::format(" in {:.1f} s with {} worker{}", simulation.wall_s, simulation.workers,
+                        simulation.workers == 1 ? "" : "s");
+    return simulation.processor_s >= 1
+               ? text + fmt::format(", {:.0f} s of processor time", simulation.processor_s)
+               : text;
 }
 
 }  // namespace heddle::sim

@@ -16,6 +16,9 @@ std::string align_columns(const std::vector<std::vector<std::string>>& rows, con
 /// Everything in it is the same in every run of the same thing.
 std::string format_report(const RunResult& result);
 
+/// The answer to a step that does not fit: "does not fit: 83.1 of 79.6 GiB, activations 61 %", and the parts.
+std::string format_does_not_fit(const MemoryReport& memory);
+
 /// What is wrong when values left the bounds that the number formats allow (or are no numbers); empty when
 /// all is well.
 std::string numerics_failure(const NumericsResult& numerics);

@@ -12,7 +12,7 @@ using models::gpu::SeriesGroup;
 using models::gpu::SeriesPoint;
 
 constexpr unsigned kSubCores = 4;
-constexpr unsigned kKernels = 0, kLeftOut = 1;  // threads of the device
+constexpr unsigned kKernels = 0, kLeftOut = 1, kHost = 2, kStreams = 10;  // threads of the device
 
 double ratio(double part, double whole) {
     return whole > 0 ? part / whole : 0;
@@ -33,11 +33,12 @@ nlohmann::ordered_json reasons(const SeriesGroup& group) {
 
 Timeline::Timeline(const std::string& device) {
     name_process(0, device);
-    events_.push_back({{"ph", "M"},
-                       {"pid", 0},
-                       {"tid", kKernels},
-                       {"name", "thread_name"},
-                       {"args", {{"name", "kernels"}}}});
+    name_thread(kKernels, "kernels");
+}
+
+void Timeline::name_thread(unsigned thread, const std::string& name) {
+    events_.push_back(
+        {{"ph", "M"}, {"pid", 0}, {"tid", thread}, {"name", "thread_name"}, {"args", {{"name", name}}}});
 }
 
 void Timeline::name_process(unsigned process, const std::string& name) {
@@ -45,15 +46,30 @@ void Timeline::name_process(unsigned process, const std::string& name) {
 }
 
 void Timeline::add_kernel(const std::string& name, const std::string& kind, double start_us, double time_us,
-                          Json arguments) {
+                          Json arguments, std::uint32_t stream) {
+    const unsigned thread = stream == 0 ? kKernels : kStreams + stream;
+    if (streams_.insert(stream).second) name_thread(thread, "stream " + std::to_string(stream));
     events_.push_back({{"ph", "X"},
                        {"cat", kind},
                        {"name", name},
                        {"pid", 0},
-                       {"tid", kKernels},
+                       {"tid", thread},
                        {"ts", start_us},
                        {"dur", time_us},
                        {"args", std::move(arguments)}});
+}
+
+void Timeline::add_launch(const std::string& name, double start_us, double time_us) {
+    if (!has_host_) name_thread(kHost, "host");
+    has_host_ = true;
+    events_.push_back({{"ph", "X"},
+                       {"cat", "host"},
+                       {"name", name},
+                       {"pid", 0},
+                       {"tid", kHost},
+                       {"ts", start_us},
+                       {"dur", time_us},
+                       {"args", Json::object()}});
 }
 
 void Timeline::counter(unsigned process, const char* name, double at_us, Json values) {

@@ -17,12 +17,23 @@
 
 namespace heddle::sim {
 
+namespace {
+
+/// The host and the capacity of memory decide about steps, not about kernels.
+bool matters_for_time(const std::string& path) {
+    return !path.starts_with("host.") && path != "hbm.size" && path != "hbm.context" &&
+           path != "hbm.fragmentation";
+}
+
+}  // namespace
+
 std::string device_key(const models::gpu::GpuConfig& config) {
     models::gpu::GpuConfig copy = config;
     models::ParameterList list;
     describe(copy, list);
     std::string key = "gpu\n";
     for (const models::Parameter& parameter : list.parameters()) {
+        if (!matters_for_time(parameter.path)) continue;
         key += fmt::format("{} {:.17g}", parameter.path, parameter.get());
         if (parameter.list != nullptr)
             for (const std::uint32_t value : *parameter.list) key += fmt::format(" {}", value);
@@ -59,7 +70,12 @@ class GpuJobs : public JobRunner {
           jobs_(jobs) {
         session_.set_threads(threads);
     }
-    std::string run(std::size_t job) override { return to_text(session_.run(program_, *jobs_[job])); }
+    std::string run(std::size_t job) override {
+        const double before = processor_seconds();
+        LaunchOutcome outcome = session_.run(program_, *jobs_[job]);
+        outcome.host_seconds = processor_seconds() - before;
+        return to_text(outcome);
+    }
 
   private:
     GpuSession session_;
@@ -67,15 +83,23 @@ class GpuJobs : public JobRunner {
     const std::vector<const PlannedLaunch*>& jobs_;
 };
 
+/// Part of the thread blocks that the GPU has room for, which a launch has.
+double places_of(const program::KernelLaunch& launch, const LaunchOutcome& outcome, std::uint32_t sms) {
+    const double blocks = static_cast<double>(launch.grid.x) * launch.grid.y * launch.grid.z;
+    return outcome.ctas_per_sm == 0
+               ? 1
+               : std::min(1.0, blocks / (static_cast<double>(outcome.ctas_per_sm) * sms));
+}
+
 /// `overlap`: cycles of the launch that lie beside the one before.
 KernelResult kernel_result(const PlannedLaunch& planned, const LaunchOutcome& outcome, std::uint64_t overlap,
-                           double gap_seconds) {
+                           const models::gpu::GpuConfig& config) {
     const program::KernelLaunch& launch = *planned.launch;
     KernelResult kernel;
     kernel.name = launch.kernel->entry;
     const double beside_us = outcome.seconds * 1e6 * static_cast<double>(overlap) /
                              std::max(1.0, static_cast<double>(outcome.cycles));
-    kernel.gap_us = std::max(0.0, gap_seconds * 1e6 - beside_us);
+    kernel.gap_us = std::max(0.0, config.launch.gap * 1e6 - beside_us);
     kernel.time_us = outcome.seconds * 1e6 - beside_us - kernel.gap_us;
     kernel.overlap_cycles = overlap;
     kernel.dependency_release = planned.dependency_release;
@@ -90,6 +114,7 @@ KernelResult kernel_result(const PlannedLaunch& planned, const LaunchOutcome& ou
     kernel.registers_per_thread = outcome.registers_per_thread;
     kernel.shared_bytes = outcome.shared_bytes;
     kernel.ctas_per_sm = outcome.ctas_per_sm;
+    kernel.places = places_of(launch, outcome, config.sm.count);
     kernel.dram_bytes = outcome.dram_bytes;
     kernel.l2_bytes = outcome.l2_bytes;
     kernel.bound_by = outcome.bound_by;
@@ -115,7 +140,7 @@ std::map<std::string, LaunchOutcome> simulate_distinct(
     const std::map<std::string, LaunchOutcome>& known, RunResult& result) {
     const std::string device =
         device_key(config) + (options.sample ? "sampled\n" : "") + series_key(options.series);
-    const KernelCache cache = options.tick_every_cycle ? KernelCache::disabled() : KernelCache::standard();
+    KernelCache cache = KernelCache::standard_if(options.cache && !options.tick_every_cycle);
     std::map<std::string, LaunchOutcome> outcomes;
     std::map<std::string, const PlannedLaunch*> open;
     for (const PlannedLaunch& planned : plan) {
@@ -152,6 +177,7 @@ std::map<std::string, LaunchOutcome> simulate_distinct(
             const PlannedLaunch& planned = *jobs[job];
             const LaunchOutcome outcome = outcome_from_text(text);
             cache.store(device + planned.key, text);
+            result.simulation.processor_s += outcome.host_seconds;
             result.simulation.warp_instructions += outcome.warp_instructions;
             outcomes[planned.key] = outcome;
             done_cost += cost[&planned];
@@ -244,13 +270,27 @@ Simulated simulate_at_settled_clock(const trace::Trace& trace, const program::Gp
     return by_clock.at(config.clock);
 }
 
+/// Of the buffers that no tensor lies in.
+double workspace_bytes(const lowering::GpuLowering& lowered) {
+    std::vector<bool> of_tensor(lowered.program.buffers.size());
+    for (const program::BufferId buffer : lowered.buffer_of_tensor) of_tensor[buffer] = true;
+    double bytes = 0;
+    for (std::size_t i = 0; i < of_tensor.size(); ++i)
+        if (!of_tensor[i]) bytes += static_cast<double>(lowered.program.buffers[i].bytes);
+    return bytes;
+}
+
 }  // namespace
 
 std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& hardware,
                                   const SimulateOptions& options, RunResult& result) {
-    models::gpu::GpuConfig config = hardware.gpu();
+    models::gpu::GpuConfig config = options.graph ? in_graph(hardware.gpu()) : hardware.gpu();
     lowering::GpuLowering lowered = lowering::lower_for_gpu(trace, target_of(config));
     if (options.programmatic) lowering::make_programmatic(lowered.program, config.compute_capability);
+    check_memory(trace,
+                 {static_cast<double>(config.hbm.bytes), static_cast<double>(config.hbm.context_bytes),
+                  config.hbm.fragmentation},
+                 workspace_bytes(lowered), options, result);
     const std::vector<PlannedLaunch> plan =
         plan_launches(lowered.program, config.l2.bytes_per_partition(), options.assembly);
     const Simulated simulated =
@@ -264,6 +304,9 @@ std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& har
         if (op.kind == trace::OpKind::collective) {
             outcome = communication_outcome(op, result);
         } else if (!op_lowering.unsupported.empty()) {
+            outcome.copy = op.kind == trace::OpKind::host_copy;
+            outcome.blocks_host =
+                outcome.copy && op.integer("blocking", op.text("direction") == "device_to_host" ? 1 : 0) != 0;
             outcome.kernels.push_back(estimate_on_gpu(trace, op, config, op_lowering.unsupported));
         } else if (op_lowering.launch_count == 0) {
             outcome.view = true;
@@ -271,7 +314,7 @@ std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& har
         for (std::uint32_t k = 0; k < op_lowering.launch_count; ++k) {
             const std::size_t launch = op_lowering.first_launch + k;
             outcome.kernels.push_back(kernel_result(simulated.plan[launch], simulated.outcome(launch),
-                                                    simulated.overlaps[launch], config.launch.gap));
+                                                    simulated.overlaps[launch], config));
         }
     }
     return per_op;

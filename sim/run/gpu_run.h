@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "models/gpu/gpu_config.h"
+#include "sim/run/numerics.h"
 #include "sim/run/simulate.h"
 #include "sim/run/step.h"
 
@@ -15,6 +16,8 @@ std::string device_key(const models::gpu::GpuConfig& config);
 /// One outcome per op of the trace. Adds to `result.simulation` and `result.notes`.
 std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& hardware,
                                   const SimulateOptions& options, RunResult& result);
+
+TrainingPlan training_plan(const SimulateOptions& options, const std::string& device_identity);
 
 /// Trains with real values in a process of its own, and checks that every launch takes the cycles that the
 /// timing run found (`outcomes`); a difference is an internal error.

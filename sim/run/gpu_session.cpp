@@ -37,34 +37,10 @@ void add_residents(models::gpu::RunOptions& options, const PlannedBuffer& planne
     options.resident.push_back({base + bytes - last, last, planned.dirty});
 }
 
-}  // namespace
-
-LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedLaunch& planned,
-                              BufferValues* values) {
-    const program::KernelLaunch& launch = *planned.launch;
-    const ptx::LoadedKernel& kernel = load(*launch.kernel, planned.assembly);
-
-    ptx::GlobalMemory memory;
-    std::vector<std::uint64_t> bases;
-    models::gpu::RunOptions options;
-    options.tick_every_cycle = tick_every_cycle_;
-    options.threads = threads_;
-    options.sample = sample_ && values == nullptr;
-    options.dependency_release = planned.dependency_release;
-    options.series = series_;
-    for (const PlannedBuffer& planned_buffer : planned.buffers) {
-        const program::Buffer& buffer = program.buffers[planned_buffer.buffer];
-        const bool backed = values != nullptr || buffer.steering.has_value();
-        const std::uint64_t base = memory.allocate(buffer.name, buffer.bytes, backed);
-        bases.push_back(base);
-        if (values != nullptr) {
-            memory.find(base, 1)->data.swap((*values)[planned_buffer.buffer]);
-        } else if (buffer.steering) {
-            memory.write(base, steering_values(*buffer.steering, buffer.bytes));
-        }
-        add_residents(options, planned_buffer, base, buffer.bytes);
-    }
-
+/// Arguments as bytes, buffers at their addresses.
+std::vector<std::vector<std::byte>> argument_values(const program::KernelLaunch& launch,
+                                                    const PlannedLaunch& planned,
+                                                    const std::vector<std::uint64_t>& bases) {
     std::vector<std::vector<std::byte>> arguments;
     for (const program::Argument& argument : launch.arguments) {
         std::uint64_t address = 0;
@@ -80,24 +56,83 @@ LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedL
             arguments.push_back(program::argument_bytes(argument, address));
         }
     }
+    return arguments;
+}
 
+/// Device memory of one launch, in the canonical layout. Values lie in it while this lives.
+class LaunchMemory {
+  public:
+    LaunchMemory(const program::GpuProgram& program, const PlannedLaunch& planned, BufferValues* values)
+        : planned_(planned), values_(values) {
+        for (const PlannedBuffer& planned_buffer : planned.buffers) {
+            const program::Buffer& buffer = program.buffers[planned_buffer.buffer];
+            const bool backed = values != nullptr || buffer.steering.has_value();
+            const std::uint64_t base = memory.allocate(buffer.name, buffer.bytes, backed);
+            bases.push_back(base);
+            if (values == nullptr && buffer.steering)
+                memory.write(base, steering_values(*buffer.steering, buffer.bytes));
+        }
+        swap_values();
+    }
+    ~LaunchMemory() { swap_values(); }
+    LaunchMemory(const LaunchMemory&) = delete;
+    LaunchMemory& operator=(const LaunchMemory&) = delete;
+
+    ptx::GlobalMemory memory;
+    std::vector<std::uint64_t> bases;
+
+  private:
+    void swap_values() {
+        if (values_ == nullptr) return;
+        for (std::size_t i = 0; i < bases.size(); ++i)
+            memory.find(bases[i], 1)->data.swap((*values_)[planned_.buffers[i].buffer]);
+    }
+    const PlannedLaunch& planned_;
+    BufferValues* values_;
+};
+
+ptx::LaunchContext context_of(const PlannedLaunch& planned, const ptx::LoadedKernel& kernel,
+                              LaunchMemory& memory, bool functional, unsigned compute_capability) {
+    const program::KernelLaunch& launch = *planned.launch;
     ptx::LaunchContext context;
     context.kernel = &kernel;
     context.grid = launch.grid;
     context.block = launch.block;
     context.cluster = launch.cluster;
     context.dynamic_shared_bytes = launch.dynamic_shared_bytes;
-    context.parameters = ptx::pack_parameters(kernel, arguments);
-    context.memory = &memory;
-    context.mode = values != nullptr ? ptx::Mode::functional : ptx::Mode::timing;
-    context.compute_capability = gpu_.config().compute_capability;
-    models::gpu::KernelResult result = gpu_.run(context, options);
+    context.parameters = ptx::pack_parameters(kernel, argument_values(launch, planned, memory.bases));
+    context.memory = &memory.memory;
+    context.mode = functional ? ptx::Mode::functional : ptx::Mode::timing;
+    context.compute_capability = compute_capability;
+    return context;
+}
 
-    if (values != nullptr) {
-        for (std::size_t i = 0; i < bases.size(); ++i) {
-            memory.find(bases[i], 1)->data.swap((*values)[planned.buffers[i].buffer]);
-        }
-    }
+}  // namespace
+
+void GpuSession::compute(const program::GpuProgram& program, const PlannedLaunch& planned,
+                         BufferValues& values) {
+    const ptx::LoadedKernel& kernel = load(*planned.launch->kernel, planned.assembly);
+    LaunchMemory memory(program, planned, &values);
+    ptx::run_functionally(context_of(planned, kernel, memory, true, gpu_.config().compute_capability));
+}
+
+LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedLaunch& planned,
+                              BufferValues* values) {
+    const program::KernelLaunch& launch = *planned.launch;
+    const ptx::LoadedKernel& kernel = load(*launch.kernel, planned.assembly);
+    models::gpu::RunOptions options;
+    options.tick_every_cycle = tick_every_cycle_;
+    options.threads = threads_;
+    options.sample = sample_ && values == nullptr;
+    options.dependency_release = planned.dependency_release;
+    options.series = series_;
+    LaunchMemory memory(program, planned, values);
+    for (std::size_t i = 0; i < planned.buffers.size(); ++i)
+        add_residents(options, planned.buffers[i], memory.bases[i],
+                      program.buffers[planned.buffers[i].buffer].bytes);
+    const ptx::LaunchContext context =
+        context_of(planned, kernel, memory, values != nullptr, gpu_.config().compute_capability);
+    models::gpu::KernelResult result = gpu_.run(context, options);
 
     LaunchOutcome outcome;
     outcome.cycles = result.cycles;

@@ -34,11 +34,14 @@ class GpuTraining : public TrainingDevice {
                                           values_[lowered_.buffer_of_tensor[id]].data(),
                                           static_cast<std::size_t>(trace_.tensor(id).elements()));
     }
-    std::vector<std::uint64_t> run_step() override {
+    void run_step() override {
+        for (const PlannedLaunch& planned : plan_) session_.compute(lowered_.program, planned, values_);
+    }
+    std::vector<std::uint64_t> time_step() override {
+        BufferValues copies = values_;
         std::vector<std::uint64_t> cycles;
-        for (const PlannedLaunch& planned : plan_) {
-            cycles.push_back(session_.run(lowered_.program, planned, &values_).cycles);
-        }
+        for (const PlannedLaunch& planned : plan_)
+            cycles.push_back(session_.run(lowered_.program, planned, &copies).cycles);
         return cycles;
     }
     double input_roundoff(trace::ElementType type) const override {
@@ -81,7 +84,20 @@ bool depends_on_values(const program::GpuProgram& program, const PlannedLaunch& 
     });
 }
 
+/// What the kernels compute and in which order they add follows from their texts and launches.
+std::string text_of_kernels(const std::vector<PlannedLaunch>& plan) {
+    std::string text;
+    for (const PlannedLaunch& planned : plan)
+        text += fmt::format("{}\n{} {} {}\n", planned.launch->kernel->text, planned.launch->grid.x,
+                            planned.launch->grid.y, planned.launch->grid.z);
+    return text;
+}
+
 }  // namespace
+
+TrainingPlan training_plan(const SimulateOptions& options, const std::string& device_identity) {
+    return {options.steps, options.data, options.checkpoint, options.resume, device_identity};
+}
 
 NumericsResult train_on_gpu(const trace::Trace& trace, const Hardware& hardware,
                             const SimulateOptions& options, const std::vector<OpOutcome>& outcomes) {
@@ -108,12 +124,13 @@ NumericsResult train_on_gpu(const trace::Trace& trace, const Hardware& hardware,
         [&]() -> std::unique_ptr<JobRunner> {
             return std::make_unique<TrainingJob>([&] {
                 GpuTraining device(trace, config, lowered, plan, options.tick_every_cycle);
-                return to_text(train_beside_reference(trace, device, options.steps));
+                return to_text(train_beside_reference(
+                    trace, device, training_plan(options, device_key(config) + text_of_kernels(plan))));
             });
         },
         [&](std::size_t, const std::string& text) { report = training_report_from_text(text); });
 
-    for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    for (std::size_t i = 0; i < trace.ops.size() && !report.cycles.empty(); ++i) {
         for (std::uint32_t k = 0; k < lowered.ops[i].launch_count; ++k) {
             const std::uint64_t with_values = report.cycles.at(lowered.ops[i].first_launch + k);
             const KernelResult& kernel = outcomes[i].kernels.at(k);

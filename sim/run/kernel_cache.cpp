@@ -3,13 +3,17 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <system_error>
+#include <vector>
+
+#include "isa/common/error.h"
 
 namespace heddle::sim {
 namespace {
@@ -23,8 +27,36 @@ std::uint64_t mix(std::uint64_t x) {
 }
 
 std::string read_file(const std::string& path) {
-    std::ifstream in(path, std::ios::binary);
-    return {std::istreambuf_iterator<char>(in), {}};
+    std::string bytes;
+    std::FILE* const file = std::fopen(path.c_str(), "rb");
+    if (file == nullptr) return bytes;
+    std::size_t got = 0;
+    do {
+        const std::size_t before = bytes.size();
+        bytes.resize(before + std::max<std::size_t>(1 << 16, before));
+        got = std::fread(bytes.data() + before, 1, bytes.size() - before, file);
+        bytes.resize(before + got);
+    } while (got > 0);
+    std::fclose(file);
+    return bytes;
+}
+
+/// Files that are no results, and how old they must be before nobody can be writing them any more.
+constexpr std::chrono::hours kAbandoned{1};
+/// The folder is looked through after so many stored bytes, at the first use of a process too.
+constexpr std::uint64_t kLookAfter = 64ull << 20;
+/// The time of last use is renewed at most so often.
+constexpr std::chrono::hours kRenewAfter{6};
+
+std::uint64_t bound_from_environment() {
+    constexpr std::uint64_t fallback = 1024;
+    const char* const text = std::getenv("HEDDLE_CACHE_SIZE");
+    char* end = nullptr;
+    const unsigned long long given = text == nullptr ? fallback : std::strtoull(text, &end, 10);
+    const bool good = text == nullptr || (end != text && *end == 0 && *text != '-' && given < (1ull << 40));
+    if (!good)
+        throw Error("`" + std::string(text) + "` is no size", {"HEDDLE_CACHE_SIZE", 0, ""}, "give MiB: 1024");
+    return given << 20;
 }
 
 /// Hash of the running executable: models, kernel generators and number formats are all in it.
@@ -70,7 +102,7 @@ KernelCache KernelCache::standard() {
     std::error_code failed;
     std::filesystem::create_directories(folder, failed);
     if (failed || ::access(folder.c_str(), W_OK) != 0) return disabled();
-    return KernelCache(folder);
+    return KernelCache(folder, bound_from_environment());
 }
 
 std::string KernelCache::path_of(const std::string& key) const {
@@ -79,30 +111,76 @@ std::string KernelCache::path_of(const std::string& key) const {
 
 std::optional<std::string> KernelCache::find(const std::string& key) const {
     if (!enabled()) return std::nullopt;
-    std::ifstream in(path_of(key), std::ios::binary);
-    if (!in) return std::nullopt;
-    std::string stored{std::istreambuf_iterator<char>(in), {}};
-    // The file holds the whole key's second hash first, so that a collision of names cannot pass.
+    const std::string path = path_of(key), stored = read_file(path);
+    // The file holds the whole key's second hash first, so that a collision of names cannot pass, and then
+    // that of the result.
     const std::string check = hash_text(key);
-    if (stored.compare(0, check.size(), check) != 0) return std::nullopt;
-    return stored.substr(check.size());
+    if (stored.size() < 2 * check.size() || stored.compare(0, check.size(), check) != 0) return std::nullopt;
+    std::string result = stored.substr(2 * check.size());
+    if (stored.compare(check.size(), check.size(), hash_text(result)) != 0) return std::nullopt;
+    namespace fs = std::filesystem;
+    std::error_code ignored;
+    const fs::file_time_type now = fs::file_time_type::clock::now(),
+                             used = fs::last_write_time(path, ignored);
+    if (!ignored && now - used > kRenewAfter) fs::last_write_time(path, now, ignored);
+    return result;
 }
 
-void KernelCache::store(const std::string& key, const std::string& result) const {
+void KernelCache::store(const std::string& key, const std::string& result) {
     if (!enabled()) return;
     const std::string path = path_of(key);
-    const std::string aside = path + "." + std::to_string(::getpid());
+    std::string aside = path + ".XXXXXX";
+    const int file = ::mkstemp(aside.data());
+    if (file < 0) return;
     std::error_code ignored;
-    {
-        std::ofstream out(aside, std::ios::binary);
-        out << hash_text(key) << result;
-        if (!out.flush()) {
-            std::filesystem::remove(aside, ignored);
-            return;
-        }
+    const std::string text = hash_text(key) + hash_text(result) + result;
+    const bool written = ::write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+    if (::close(file) != 0 || !written) {
+        std::filesystem::remove(aside, ignored);
+        return;
     }
     std::filesystem::rename(aside, path, ignored);
     if (ignored) std::filesystem::remove(aside, ignored);
+    if (stored_ == 0 || stored_ + text.size() > kLookAfter) {
+        make_room();
+        stored_ = 0;
+    }
+    stored_ += text.size();
+}
+
+void KernelCache::make_room() {
+    if (!enabled()) return;
+    namespace fs = std::filesystem;
+    struct File {
+        fs::path path;
+        fs::file_time_type used;
+        std::uint64_t bytes;
+    };
+    std::vector<File> files;
+    std::uint64_t total = 0;
+    const fs::file_time_type now = fs::file_time_type::clock::now();
+    std::error_code failed;
+    for (fs::directory_iterator it(folder_, failed), end; !failed && it != end; it.increment(failed)) {
+        std::error_code gone;
+        const std::string name = it->path().filename().string();
+        File file{it->path(), it->last_write_time(gone), 0};
+        if (!gone) file.bytes = it->file_size(gone);
+        if (gone || name.find(".json") == std::string::npos) continue;
+        if (!name.ends_with(".json")) {
+            if (now - file.used > kAbandoned) fs::remove(file.path, gone);
+            continue;
+        }
+        total += file.bytes;
+        files.push_back(std::move(file));
+    }
+    if (total <= bound_) return;
+    std::sort(files.begin(), files.end(), [](const File& a, const File& b) { return a.used < b.used; });
+    for (const File& file : files) {
+        if (total <= bound_ / 10 * 9) break;
+        std::error_code gone;
+        fs::remove(file.path, gone);
+        total -= file.bytes;
+    }
 }
 
 }  // namespace heddle::sim

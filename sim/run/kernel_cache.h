@@ -3,6 +3,7 @@
 // executable, so a changed model never reads an old result.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -11,20 +12,28 @@ namespace heddle::sim {
 class KernelCache {
   public:
     /// The folder is $HEDDLE_CACHE, else $XDG_CACHE_HOME/heddle, else $HOME/.cache/heddle. HEDDLE_CACHE=off,
-    /// or a folder that cannot be written, makes a cache that holds nothing.
+    /// or a folder that cannot be written, makes a cache that holds nothing. It holds at most
+    /// $HEDDLE_CACHE_SIZE MiB (1024 where that is not set).
     static KernelCache standard();
-    static KernelCache disabled() { return KernelCache(""); }
+    /// standard(), or disabled() when `wanted` is false.
+    static KernelCache standard_if(bool wanted) { return wanted ? standard() : disabled(); }
+    static KernelCache disabled() { return KernelCache("", 0); }
 
     bool enabled() const { return !folder_.empty(); }
+    /// Nothing for a file that is damaged or that another key left: both carry hashes.
     std::optional<std::string> find(const std::string& key) const;
     /// Written aside and renamed, so that parallel runs never see half a result. Failures are ignored: it is
-    /// a cache.
-    void store(const std::string& key, const std::string& result) const;
+    /// a cache. When many bytes have been stored, the files that were used longest ago make room.
+    void store(const std::string& key, const std::string& result);
+    /// Removes the files that were used longest ago until at most nine tenths of the bound are left, and what
+    /// interrupted runs left behind. Does nothing while the folder is within its bound.
+    void make_room();
 
   private:
-    explicit KernelCache(std::string folder) : folder_(std::move(folder)) {}
+    KernelCache(std::string folder, std::uint64_t bound) : folder_(std::move(folder)), bound_(bound) {}
     std::string path_of(const std::string& key) const;
     std::string folder_;
+    std::uint64_t bound_ = 0, stored_ = 0;  ///< bytes
 };
 
 /// 128-bit hash as 32 hexadecimal digits; for file names and for naming texts in keys.

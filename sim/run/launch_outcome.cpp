@@ -1,10 +1,17 @@
 #include "sim/run/launch_outcome.h"
 
+#include <ctime>
 #include <nlohmann/json.hpp>
 
 #include "sim/run/series_text.h"
 
 namespace heddle::sim {
+
+double processor_seconds() {
+    timespec time{};
+    ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
 
 std::string to_text(const LaunchOutcome& o) {
     nlohmann::json json = {
@@ -12,6 +19,7 @@ std::string to_text(const LaunchOutcome& o) {
         {"dependents_start", o.dependents_start},
         {"seconds", o.seconds},
         {"tilings_searched", o.tilings_searched},
+        {"host_seconds", o.host_seconds},
         {"warp_instructions", o.warp_instructions},
         {"registers_per_thread", o.registers_per_thread},
         {"shared_bytes", o.shared_bytes},
@@ -38,6 +46,7 @@ LaunchOutcome outcome_from_text(const std::string& text) {
     json.at("dependents_start").get_to(o.dependents_start);
     json.at("seconds").get_to(o.seconds);
     json.at("tilings_searched").get_to(o.tilings_searched);
+    json.at("host_seconds").get_to(o.host_seconds);
     json.at("warp_instructions").get_to(o.warp_instructions);
     json.at("registers_per_thread").get_to(o.registers_per_thread);
     json.at("shared_bytes").get_to(o.shared_bytes);

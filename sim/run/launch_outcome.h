@@ -28,9 +28,13 @@ struct LaunchOutcome {
     std::map<std::string, Throughput> throughputs;
     std::optional<SampledKernel> sampled;
     std::map<std::string, double> energy;  ///< joules by where they went; empty where no power is modelled
+    double host_seconds = 0;               ///< processor time that simulating it took
     std::uint64_t tilings_searched = 0;    ///< TPU: of its program, when it was made; 0: known from before
     std::shared_ptr<const models::gpu::Series> series;  ///< of SimulateOptions::series
 };
+/// Of this process so far.
+double processor_seconds();
+
 std::string to_text(const LaunchOutcome& outcome);
 /// Throws std::exception when the text is not what to_text() wrote.
 LaunchOutcome outcome_from_text(const std::string& text);

@@ -16,18 +16,30 @@ class TrainingDevice {
     virtual ~TrainingDevice() = default;
     virtual void write(trace::TensorId id, const std::vector<double>& values) = 0;
     virtual std::vector<double> read(trace::TensorId id) = 0;
-    /// Returns the cycles of each program of the step, in order.
-    virtual std::vector<std::uint64_t> run_step() = 0;
+    /// Runs the whole step on the tensors.
+    virtual void run_step() = 0;
+    /// The cycles that each program of the next step takes with the values at hand, in order. Changes no
+    /// tensor.
+    virtual std::vector<std::uint64_t> time_step() = 0;
     /// Unit roundoff of what its matrix products read, for inputs of the given type: 2^-8 for bf16.
     virtual double input_roundoff(trace::ElementType type) const = 0;
 };
 
-struct TrainingReport {
-    NumericsResult numerics;
-    std::vector<std::uint64_t> cycles;  ///< of the first step's programs
+struct TrainingPlan {
+    unsigned steps = 1;           ///< at the end, those of a resumed run included
+    std::string data;             ///< of open_training_data(); empty: the same numbers in every step
+    std::string checkpoint;       ///< file that is written at the end, and ten times on the way; empty: none
+    bool resume = false;          ///< begin with that file
+    std::string device_identity;  ///< everything that values on the device depend on
 };
 
-/// Trains both for `steps` steps from the same initial values.
+struct TrainingReport {
+    NumericsResult numerics;
+    std::vector<std::uint64_t> cycles;  ///< of the programs of the first step; empty when a run was resumed
+};
+
+/// Trains both from the same initial values, or on from a checkpoint: then every bit is as if the training
+/// had never been interrupted.
 ///
 /// The bounds are first-order: a matrix product whose operands have unit roundoff u and whose sum over k
 /// truncates in fp32 is wrong by at most 3 u + k 2^-23 relative to |A||B|; a gradient passes through every
@@ -36,7 +48,8 @@ struct TrainingReport {
 /// leaves room for what wrong weights do to later gradients), plus one rounding of the update per step. The
 /// terms of some gradients cancel (the bias of keys, to which a softmax is blind): a parameter that does not
 /// move in exact arithmetic is measured by the longest path of the others.
-TrainingReport train_beside_reference(const trace::Trace& trace, TrainingDevice& device, unsigned steps);
+TrainingReport train_beside_reference(const trace::Trace& trace, TrainingDevice& device,
+                                      const TrainingPlan& plan);
 
 std::string to_text(const TrainingReport& report);
 TrainingReport training_report_from_text(const std::string& text);

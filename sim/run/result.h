@@ -9,6 +9,8 @@
 #include <vector>
 
 #include "models/gpu/kernel_result.h"
+#include "sim/run/memory_report.h"
+#include "sim/run/streams.h"
 
 namespace heddle::sim {
 
@@ -56,8 +58,13 @@ struct KernelResult {
     std::string op_name;
     std::string kind, phase;
     std::string recorded_kernel;  ///< name in the recording, empty when there is none
-    double start_us = 0, time_us = 0;
-    double gap_us = 0;                  ///< before start_us, since the kernel before ended
+    /// time_us: alone on the device. It ends later than that when other work ran beside it.
+    double start_us = 0, time_us = 0, end_us = 0;
+    double gap_us = 0;       ///< before start_us: launch overhead that a profiler does not count
+    double launched_us = 0;  ///< when the host had handed it out
+    std::uint32_t stream = 0;
+    double places =
+        1;  ///< GPU: part of the thread blocks that fit the device, which it has; StreamWork::places
     std::optional<double> measured_us;  ///< of the op; on its first kernel only when the op became several
     std::uint64_t cycles = 0;           ///< 0 when estimated
     std::uint64_t overlap_cycles = 0;  ///< of them, while the launch before was still running; not in time_us
@@ -90,23 +97,30 @@ struct Coverage {
 
 /// Training with real values beside a double-precision reference.
 struct NumericsResult {
-    std::vector<double> device_loss;  ///< per step
+    std::vector<double> device_loss;  ///< per step, from the first, of the run that was resumed too
     std::vector<double> reference_loss;
     double weight_error = 0;        ///< |w_device - w_reference|_F / |w_reference|_F, worst parameter
     double weight_error_bound = 0;  ///< what the number formats allow; see docs
     std::string worst_parameter;
     double loss_error = 0, loss_error_bound = 0;  ///< worst relative error of a loss
+    unsigned resumed_at = 0;                      ///< steps that an earlier run had done
+    std::string data;     ///< "two spirals, fresh points in every step"; empty: one batch for all steps
+    std::string weights;  ///< hash of all parameters' bits on the device, at the end
 };
 
 struct RunResult {
     std::string workload, hardware;
     std::string hardware_description;  ///< one line for people: "132 SMs at 1755 MHz, ..."
-    /// device_busy_us + launch_gap_us + communication_us: one stream, nothing overlaps yet.
-    double step_time_us = 0;
-    double device_busy_us = 0;  ///< kernels without communication, as a profiler counts them
-    double launch_gap_us = 0;   ///< between kernels: launch overhead that a profiler counts for none of them
-    double communication_us = 0;  ///< collectives: recorded time, or 0 on a single device
-    std::vector<OpSummary> ops;   ///< by falling time
+    double step_time_us = 0;  ///< from the host's first work to the end of the last: division.total_us
+    double device_busy_us =
+        0;                     ///< sum of kernels and copies without communication, as a profiler counts them
+    double launch_gap_us = 0;  ///< nothing runs and a kernel is being started
+    double communication_us = 0;  ///< sum of collectives: recorded time, or 0 on a single device
+    StepDivision division;        ///< of the step time
+    bool graph = false;           ///< launched as one CUDA graph
+    bool recorded_host = false;   ///< the host's times are those of the recording
+    std::optional<MemoryReport> memory;
+    std::vector<OpSummary> ops;  ///< by falling time
     std::vector<KernelResult> kernels;
     Coverage coverage;
     std::optional<double> measured_total_us;    ///< recorded kernels without communication
@@ -127,6 +141,7 @@ struct RunResult {
     /// The only part that differs between two runs of the same thing.
     struct Simulation {
         double wall_s = 0;
+        double processor_s = 0;  ///< of the workers
         std::uint64_t warp_instructions = 0;
         std::uint64_t tpu_cycles = 0;
         std::uint64_t tilings_searched = 0;  ///< the others were known from earlier runs

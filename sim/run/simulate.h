@@ -14,20 +14,28 @@ namespace heddle::sim {
 struct SimulateOptions {
     bool numerics = false;          ///< real values, compared with a double-precision reference
     unsigned steps = 1;             ///< training steps with numerics
+    std::string data;               ///< with numerics: what the model learns; sim/run/training_data.h
+    std::string checkpoint;         ///< with numerics: file with the state after the last step; empty: none
+    bool resume = false;            ///< begin with that file
     bool tick_every_cycle = false;  ///< slow proof that skipping cycles changed nothing
     ptx::Assembly assembly = ptx::Assembly::scheduled;  ///< of a GPU's kernels
     bool sample = false;  ///< GPU: leave out what repeats in a kernel; not with numerics
     /// GPU: every kernel is a programmatic dependent launch of the one before (lowering/gpu/programmatic.h).
     bool programmatic = false;
+    bool fuse = false;           ///< as torch.compile: workloads/fusion
+    bool graph = false;                  ///< GPU: the step is launched as one CUDA graph
+    bool ignore_memory = false;          ///< simulate though the step does not fit the device's memory
     models::gpu::SeriesSettings series;  ///< GPU: what of each kernel is recorded over time
     std::string dump_programs;  ///< TPU: folder that gets the text of every distinct program; empty: none
+    bool cache = true;          ///< results of kernels are kept on disk and looked for there
     unsigned jobs = 0;          ///< worker processes; 0: as many as there are cores
     /// Called from the parent process with the fraction of the expected work done, 0..1.
     std::function<void(double fraction, const std::string& what)> progress;
 };
 
 /// Simulates every op of the trace on the device. Throws heddle::Error for bad input, such as a kernel that
-/// reads out of bounds.
+/// reads out of bounds, and DoesNotFit before anything is simulated when the device has too little memory.
+/// Recordings are simulated anyway: they did fit somewhere.
 RunResult simulate(const trace::Trace& trace, const std::string& workload, const Hardware& hardware,
                    const SimulateOptions& options);
 

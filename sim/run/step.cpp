@@ -61,6 +61,80 @@ class ThroughputSums {
     double sampled_us_ = 0, simulated_us_ = 0;
 };
 
+/// Resources that kernels share, and how much of each this one needs when it is alone.
+std::map<std::string, double> demand_of(const KernelResult& kernel) {
+    std::map<std::string, double> demand;
+    for (const char* resource :
+         {"tensor", "fp32", "issue", "shared memory", "l2 bandwidth", "dram bandwidth"}) {
+        const auto found = kernel.utilisation.find(resource);
+        if (found != kernel.utilisation.end() && found->second > 0)
+            demand[resource] = std::min(1.0, found->second);
+    }
+    return demand;
+}
+
+/// Start and end of every kernel, and what the step's time consists of.
+void set_times(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes, double launch_latency_us,
+               RunResult& result) {
+    std::vector<StreamWork> work;
+    std::vector<std::size_t> last_of_op(outcomes.size(), 0), first_of_op(outcomes.size(), 0);
+    constexpr std::size_t none = ~std::size_t{0};
+    double host_before = 0;  // of ops without work of their own
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+        const OpOutcome& outcome = outcomes[i];
+        last_of_op[i] = first_of_op[i] = none;
+        host_before += outcome.host_us;
+        const std::size_t kernels = outcome.view ? 0 : outcome.kernels.size();
+        for (std::size_t k = 0; k < kernels; ++k) {
+            const KernelResult& kernel = result.kernels[work.size()];
+            StreamWork one;
+            one.stream = kernel.stream;
+            one.engine = outcome.communication ? Engine::network
+                         : outcome.copy        ? Engine::copy
+                                               : Engine::kernels;
+            one.host_us = k == 0 ? host_before : outcome.host_again_us;
+            one.gap_us = kernel.gap_us;
+            one.time_us = kernel.time_us;
+            one.places = kernel.places;
+            one.demand = demand_of(kernel);
+            one.blocks_host = outcome.blocks_host && k + 1 == kernels;
+            if (k == 0) {
+                first_of_op[i] = work.size();
+                host_before = 0;
+                for (const trace::OpId before : trace.ops[i].dependencies)
+                    if (last_of_op[before] != none) one.after.push_back(last_of_op[before]);
+            }
+            last_of_op[i] = work.size();
+            work.push_back(std::move(one));
+        }
+        // A view passes on what it waits for.
+        if (kernels == 0) {
+            for (const trace::OpId before : trace.ops[i].dependencies) {
+                if (last_of_op[before] != none &&
+                    (last_of_op[i] == none || last_of_op[before] > last_of_op[i]))
+                    last_of_op[i] = last_of_op[before];
+            }
+        }
+    }
+    const StreamSchedule schedule = schedule_streams(work, launch_latency_us);
+    for (std::size_t i = 0; i < work.size(); ++i) {
+        result.kernels[i].start_us = schedule.work[i].start_us;
+        result.kernels[i].end_us = schedule.work[i].end_us;
+        result.kernels[i].launched_us = schedule.work[i].launched_us;
+    }
+    result.division = schedule.division;
+    result.step_time_us = schedule.division.total_us + host_before;
+    result.division.total_us = result.step_time_us;
+    result.division.host_us += host_before;
+    result.launch_gap_us = schedule.division.gaps_us;
+    if (!result.memory) return;
+    double at = 0;
+    for (const std::size_t first : first_of_op) {
+        if (first != none) at = schedule.work[first].start_us;
+        result.memory->starts_us.push_back(at);
+    }
+}
+
 }  // namespace
 
 std::string name_of(Fidelity fidelity) {
@@ -119,11 +193,35 @@ OpOutcome communication_outcome(const trace::Op& op, RunResult& result) {
     return outcome;
 }
 
-void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes, RunResult& result) {
+bool add_host_times(const trace::Trace& trace, const HostCosts& costs, std::vector<OpOutcome>& outcomes) {
+    const bool recorded =
+        !costs.graph && std::any_of(trace.ops.begin(), trace.ops.end(),
+                                    [](const trace::Op& op) { return op.host_us.has_value(); });
+    bool launched = false;
+    for (std::size_t i = 0; i < outcomes.size(); ++i) {
+        OpOutcome& outcome = outcomes[i];
+        outcome.host_us = outcome.host_again_us = 0;
+        if (recorded) {
+            outcome.host_us = trace.ops[i].host_us.value_or(0);
+        } else if (outcome.view || outcome.kernels.empty()) {
+            continue;
+        } else if (costs.graph) {
+            if (!launched) outcome.host_us = costs.graph_launch_us;
+        } else {
+            outcome.host_us = costs.dispatch_us + costs.launch_us;
+            outcome.host_again_us = costs.launch_us;
+        }
+        launched = true;
+    }
+    return recorded;
+}
+
+void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes, RunResult& result,
+                   double launch_latency_us) {
     using Key = std::tuple<std::string, std::string, std::string, Fidelity>;
     std::map<Key, OpSummary> groups;
     std::map<Key, bool> all_measured;
-    double clock_us = 0, measured_total = 0;
+    double measured_total = 0;
     bool anything_measured = false, everything_measured = true;
     double weight_by_fidelity[3] = {0, 0, 0};
     std::map<std::string, double> utilisation_sums;
@@ -150,10 +248,7 @@ void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outc
                 kernel.flops = flops;
                 kernel.bytes = bytes;
             }
-            clock_us += kernel.gap_us;
-            result.launch_gap_us += kernel.gap_us;
-            kernel.start_us = clock_us;
-            clock_us += kernel.time_us;
+            kernel.stream = op.stream;
             time_us += kernel.time_us;
             fidelity = least_certain(fidelity, kernel.fidelity);
             if (!outcome.communication) add_weighted(utilisation_sums, kernel.utilisation, kernel.time_us);
@@ -204,7 +299,7 @@ void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outc
     }
     std::stable_sort(result.ops.begin(), result.ops.end(),
                      [](const OpSummary& a, const OpSummary& b) { return a.time_us > b.time_us; });
-    result.step_time_us = result.device_busy_us + result.launch_gap_us + result.communication_us;
+    set_times(trace, outcomes, launch_latency_us, result);
     if (anything_measured && everything_measured) result.measured_total_us = measured_total;
     const double weight = weight_by_fidelity[0] + weight_by_fidelity[1] + weight_by_fidelity[2];
     if (weight > 0) {

@@ -8,6 +8,7 @@
 
 #include "isa/common/error.h"
 #include "models/tpu/tpu.h"
+#include "sim/run/gpu_run.h"
 #include "sim/run/kernel_cache.h"
 #include "sim/run/launch_outcome.h"
 #include "sim/run/numerics.h"
@@ -17,6 +18,7 @@
 #include "sim/run/worker_pool.h"
 #include "workloads/lowering/tpu/common_memory.h"
 #include "workloads/lowering/tpu/tpu_lowering.h"
+#include "workloads/reference/values.h"
 
 namespace heddle::sim {
 namespace {
@@ -105,6 +107,7 @@ class TpuJobs : public JobRunner {
     }
 
     std::string run(std::size_t job) override {
+        const double before = processor_seconds();
         const trace::OpId op = jobs_[job];
         const std::uint64_t searched = tilings_.searched();
         const lowering::TensorPlacement placement(trace_, target_, std::span(&op, 1), common_);
@@ -118,6 +121,7 @@ class TpuJobs : public JobRunner {
             outcome = outcome_of(tpu_.run(lowered.program, memory, options_));
         }
         outcome.tilings_searched = tilings_.searched() - searched;
+        outcome.host_seconds = processor_seconds() - before;
         return to_text(outcome);
     }
 
@@ -187,17 +191,27 @@ class TpuTraining : public TrainingDevice {
         placement_.write(memory_, trace_, id, values);
     }
     std::vector<double> read(trace::TensorId id) override { return placement_.read(memory_, trace_, id); }
-    std::vector<std::uint64_t> run_step() override {
-        std::vector<std::uint64_t> cycles;
-        for (const lowering::LoweredOp& op : lowered_) {
-            cycles.push_back(is_empty(op.program) ? 0 : tpu_.run(op.program, memory_, options_).cycles);
-        }
+    void run_step() override { run(); }
+    std::vector<std::uint64_t> time_step() override {
+        // What the step overwrites is put back.
+        std::map<trace::TensorId, std::vector<double>> before;
+        for (const trace::TensorId id : reference::external_tensors(trace_)) before[id] = read(id);
+        const std::vector<std::uint64_t> cycles = run();
+        for (const auto& [id, values] : before) write(id, values);
         return cycles;
     }
     /// Matrix products read bf16, whatever the tensors are.
     double input_roundoff(trace::ElementType) const override { return 0x1p-8; }
 
   private:
+    std::vector<std::uint64_t> run() {
+        std::vector<std::uint64_t> cycles;
+        for (const lowering::LoweredOp& op : lowered_) {
+            cycles.push_back(is_empty(op.program) ? 0 : tpu_.run(op.program, memory_, options_).cycles);
+        }
+        return cycles;
+    }
+
     const trace::Trace& trace_;
     models::Tpu tpu_;
     lowering::TensorPlacement placement_;
@@ -212,7 +226,7 @@ class TrainingJob : public JobRunner {
         : trace_(trace), config_(config), options_(options) {}
     std::string run(std::size_t) override {
         TpuTraining device(trace_, config_, options_.tick_every_cycle);
-        return to_text(train_beside_reference(trace_, device, options_.steps));
+        return to_text(train_beside_reference(trace_, device, training_plan(options_, device_key(config_))));
     }
 
   private:
@@ -250,8 +264,10 @@ bool is_communication(const trace::Op& op) {
 std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& hardware,
                                   const SimulateOptions& options, RunResult& result) {
     const models::TpuConfig& config = hardware.tpu();
+    // XLA lays out all of a program's memory ahead: no allowance.
+    check_memory(trace, {static_cast<double>(config.hbm.bytes), 0, 0, 1024}, 0, options, result);
     const std::string device = device_key(config);
-    const KernelCache cache = options.tick_every_cycle ? KernelCache::disabled() : KernelCache::standard();
+    KernelCache cache = KernelCache::standard_if(options.cache && !options.tick_every_cycle);
 
     const std::set<std::uint64_t> common = lowering::common_memory_storages(trace, config.cmem.bytes);
     std::vector<std::string> keys(trace.ops.size());
@@ -286,6 +302,7 @@ std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& har
             const std::string& key = keys[jobs[job]];
             cache.store(device + key, text);
             outcomes[key] = outcome_from_text(text);
+            result.simulation.processor_s += outcomes[key].host_seconds;
             result.simulation.tpu_cycles += outcomes[key].cycles;
             result.simulation.tilings_searched += outcomes[key].tilings_searched;
             ++done;
@@ -309,6 +326,7 @@ std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& har
         if (keys[i].empty() || !outcomes.at(keys[i]).unsupported.empty()) {
             const std::string reason =
                 keys[i].empty() ? trace::name_of(op.kind) : outcomes.at(keys[i]).unsupported;
+            outcome.copy = op.kind == trace::OpKind::host_copy;
             outcome.kernels.push_back(estimate_on_tpu(trace, op, config, reason));
             continue;
         }
@@ -347,7 +365,7 @@ NumericsResult train_on_tpu(const trace::Trace& trace, const Hardware& hardware,
             return std::make_unique<TrainingJob>(trace, hardware.tpu(), options);
         },
         [&](std::size_t, const std::string& text) { report = training_report_from_text(text); });
-    for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+    for (std::size_t i = 0; i < trace.ops.size() && !report.cycles.empty(); ++i) {
         const std::uint64_t alone = outcomes[i].kernels.empty() ? 0 : outcomes[i].kernels[0].cycles;
         if (report.cycles.at(i) != alone) {
             throw std::runtime_error(fmt::format("op {} ({}) takes {} cycles with values and {} without", i,

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,7 +102,8 @@ class Workers {
         }
     }
 
-    void start(const std::function<std::unique_ptr<JobRunner>()>& make_runner) {
+    /// `signals`: the worker's, those that its parent had.
+    void start(const std::function<std::unique_ptr<JobRunner>()>& make_runner, const sigset_t& signals) {
         int jobs[2], answers[2];
         if (::pipe(jobs) != 0 || ::pipe(answers) != 0)
             throw std::runtime_error("cannot make a pipe for a worker");
@@ -110,6 +112,10 @@ class Workers {
         if (process < 0) throw std::runtime_error("cannot start a worker process");
         if (process == 0) {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+            // Only the parent hears of an interrupt; it ends its workers.
+            ::signal(SIGINT, SIG_IGN);
+            ::signal(SIGTERM, SIG_DFL);
+            ::sigprocmask(SIG_SETMASK, &signals, nullptr);
             if (::getppid() != parent) ::_exit(0);
             ::close(jobs[1]);
             ::close(answers[0]);
@@ -127,11 +133,49 @@ class Workers {
     std::vector<Worker> list;
 };
 
+sigset_t interrupts() {
+    sigset_t set;
+    ::sigemptyset(&set);
+    ::sigaddset(&set, SIGINT);
+    ::sigaddset(&set, SIGTERM);
+    return set;
+}
+
+/// Becomes readable when an interrupt waits.
+class InterruptDescriptor {
+  public:
+    InterruptDescriptor() {
+        const sigset_t set = interrupts();
+        descriptor_ = ::signalfd(-1, &set, SFD_CLOEXEC);
+        if (descriptor_ < 0) throw std::runtime_error("cannot listen for interrupts");
+    }
+    ~InterruptDescriptor() { ::close(descriptor_); }
+    InterruptDescriptor(const InterruptDescriptor&) = delete;
+    InterruptDescriptor& operator=(const InterruptDescriptor&) = delete;
+
+    int descriptor() const { return descriptor_; }
+    int signal() const {
+        signalfd_siginfo info{};
+        return read_all(descriptor_, &info, sizeof info) ? static_cast<int>(info.ssi_signo) : SIGINT;
+    }
+
+  private:
+    int descriptor_;
+};
+
 }  // namespace
 
 unsigned threads_per_worker(std::size_t count, unsigned cores) {
     return std::max(1u,
                     cores / static_cast<unsigned>(std::clamp<std::size_t>(count, 1, std::max(1u, cores))));
+}
+
+SignalsHeld::SignalsHeld() {
+    const sigset_t set = interrupts();
+    ::sigprocmask(SIG_BLOCK, &set, &before_);
+}
+SignalsHeld::~SignalsHeld() {
+    ::sigprocmask(SIG_SETMASK, &before_, nullptr);
 }
 
 unsigned available_cores() {
@@ -150,9 +194,11 @@ void run_jobs(std::size_t count, unsigned workers,
     ignore.sa_handler = SIG_IGN;
     ::sigaction(SIGPIPE, &ignore, &before);
 
+    const SignalsHeld held;
+    const InterruptDescriptor interrupt;
     Workers pool;
     for (std::size_t i = 0; i < std::min<std::size_t>(std::max(1u, workers), count); ++i)
-        pool.start(make_runner);
+        pool.start(make_runner, held.before());
 
     std::size_t next = 0, finished = 0;
     bool failed = false;
@@ -172,11 +218,13 @@ void run_jobs(std::size_t count, unsigned workers,
     while (finished < count && any_busy()) {
         std::vector<pollfd> waiting;
         for (Worker& worker : pool.list) waiting.push_back({worker.busy ? worker.answers : -1, POLLIN, 0});
+        waiting.push_back({interrupt.descriptor(), POLLIN, 0});
         if (::poll(waiting.data(), waiting.size(), -1) < 0) {
             if (errno == EINTR) continue;
             throw std::runtime_error(std::string("poll failed: ") + std::strerror(errno));
         }
-        for (std::size_t i = 0; i < waiting.size(); ++i) {
+        if ((waiting.back().revents & POLLIN) != 0) throw Interrupted{interrupt.signal(), finished, count};
+        for (std::size_t i = 0; i < pool.list.size(); ++i) {
             if ((waiting[i].revents & (POLLIN | POLLHUP)) == 0) continue;
             Worker& worker = pool.list[i];
             Answer answer{};

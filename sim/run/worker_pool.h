@@ -2,6 +2,8 @@
 // worker is a forked child that elaborates its own device; only the parent gathers results.
 #pragma once
 
+#include <signal.h>
+
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -17,13 +19,33 @@ class JobRunner {
     virtual std::string run(std::size_t job) = 0;
 };
 
+/// SIGINT or SIGTERM came while jobs ran. What `done` was called for stays done.
+struct Interrupted {
+    int signal = 0;
+    std::size_t finished = 0, count = 0;  ///< jobs
+};
+
 /// Runs jobs 0 .. count-1, in that order of dispatch, on `workers` processes. `done` is called in the parent
 /// for each result, in order of completion. The first error ends all workers and is thrown; of several errors
-/// that arrive, the one of the lowest job number counts. An interrupt (SIGINT, SIGTERM) ends the workers too,
-/// by the process group.
+/// that arrive, the one of the lowest job number counts. SIGINT and SIGTERM end the workers, and Interrupted
+/// is thrown: never in the middle of `done`.
 void run_jobs(std::size_t count, unsigned workers,
               const std::function<std::unique_ptr<JobRunner>()>& make_runner,
               const std::function<void(std::size_t job, const std::string& result)>& done);
+
+/// While it lives, SIGINT and SIGTERM wait; then they do what they would have done.
+class SignalsHeld {
+  public:
+    SignalsHeld();
+    ~SignalsHeld();
+    SignalsHeld(const SignalsHeld&) = delete;
+    SignalsHeld& operator=(const SignalsHeld&) = delete;
+
+    const sigset_t& before() const { return before_; }
+
+  private:
+    sigset_t before_;
+};
 
 /// Cores that this process may use.
 unsigned available_cores();

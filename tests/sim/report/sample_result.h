@@ -14,6 +14,7 @@ inline RunResult sample_result() {
     result.device_busy_us = 170;
     result.launch_gap_us = 10;
     result.communication_us = 20;
+    result.division = {200, 170, 20, 0, 10, 0, 0};
     result.ops = {
         // 2 x 4096^3 x 2 = 274.9 GFLOP in 100 us: 2.749 PFLOP/s. Made up, so that the arithmetic is easy.
         {"matmul 4096x4096x4096 bf16", "matmul", "forward", 2, 100, 90.0, 274877906944.0, 2e8, "tensor",
@@ -30,7 +31,7 @@ inline RunResult sample_result() {
     matmul.kind = "matmul";
     matmul.phase = "forward";
     matmul.recorded_kernel = "sm90_gemm<128, \"x\">";
-    matmul.time_us = 50;
+    matmul.time_us = matmul.end_us = 50;
     matmul.measured_us = 45;
     matmul.cycles = 99000;
     matmul.warp_instructions = 1234567;
@@ -46,6 +47,7 @@ inline RunResult sample_result() {
     matmul.utilisation = {{"tensor", 0.8}};
     KernelResult second = matmul;
     second.start_us = 50;
+    second.end_us = 100;
     second.gap_us = 1.25;
     second.measured_us.reset();
     KernelResult relu;
@@ -54,6 +56,7 @@ inline RunResult sample_result() {
     relu.kind = "elementwise";
     relu.phase = "forward";
     relu.start_us = 100;
+    relu.end_us = 110;
     relu.time_us = 10;
     relu.fidelity = Fidelity::estimated;
     relu.bound_by = "dram bandwidth";
@@ -62,7 +65,7 @@ inline RunResult sample_result() {
     result.measured_total_us = 160;
     result.utilisation = {{"dram", 0.3}, {"tensor", 0.61}};
     result.notes = {"labels are drawn from a uniform distribution"};
-    result.simulation = {1.5, 2469134, 0, 0, 4, true, 2};
+    result.simulation = {1.5, 0, 2469134, 0, 0, 4, true, 2};
     return result;
 }
 

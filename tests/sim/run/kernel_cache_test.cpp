@@ -1,12 +1,15 @@
 #include "sim/run/kernel_cache.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 using namespace heddle::sim;
 
@@ -15,7 +18,7 @@ TEST_CASE("the cache gives back what was stored under the whole key, and survive
         std::filesystem::temp_directory_path() / ("heddle-kernel-cache-test-" + std::to_string(getpid()));
     std::filesystem::remove_all(folder);
     ::setenv("HEDDLE_CACHE", folder.c_str(), 1);
-    const KernelCache cache = KernelCache::standard();
+    KernelCache cache = KernelCache::standard();
     REQUIRE(cache.enabled());
     REQUIRE_FALSE(cache.find("gemm 1").has_value());
     cache.store("gemm 1", "12345 cycles");
@@ -28,6 +31,109 @@ TEST_CASE("the cache gives back what was stored under the whole key, and survive
     ::setenv("HEDDLE_CACHE", "off", 1);
     REQUIRE_FALSE(KernelCache::standard().enabled());
     std::filesystem::remove_all(folder);
+}
+
+namespace {
+
+/// A folder of its own for the standard cache, gone at the end.
+class Folder {
+  public:
+    explicit Folder(const std::string& megabytes) {
+        std::filesystem::remove_all(path);
+        ::setenv("HEDDLE_CACHE", path.c_str(), 1);
+        ::setenv("HEDDLE_CACHE_SIZE", megabytes.c_str(), 1);
+    }
+    ~Folder() {
+        std::filesystem::remove_all(path);
+        ::setenv("HEDDLE_CACHE", "off", 1);
+        ::unsetenv("HEDDLE_CACHE_SIZE");
+    }
+    const std::filesystem::path path =
+        std::filesystem::temp_directory_path() / ("heddle-kernel-cache-folder-" + std::to_string(getpid()));
+};
+
+}  // namespace
+
+TEST_CASE("a result with one changed byte, or cut short, is no result") {
+    const Folder folder("1024");
+    KernelCache cache = KernelCache::standard();
+    const std::string result = "cycles: 123456789";
+    cache.store("kernel", result);
+    const std::filesystem::path file = std::filesystem::directory_iterator(folder.path)->path();
+    const auto size = std::filesystem::file_size(file);
+    for (std::uint64_t at = 0; at < size; ++at) {
+        CAPTURE(at);
+        char byte = 0;
+        {
+            std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+            stream.seekg(static_cast<std::streamoff>(at)).get(byte);
+            stream.seekp(static_cast<std::streamoff>(at)).put(static_cast<char>(byte ^ 1));
+        }
+        CHECK_FALSE(cache.find("kernel").has_value());
+        std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+        stream.seekp(static_cast<std::streamoff>(at)).put(byte);
+    }
+    CHECK(cache.find("kernel") == result);
+    for (std::uint64_t left = 0; left < size; ++left) {
+        std::filesystem::resize_file(file, left);
+        CHECK_FALSE(cache.find("kernel").has_value());
+        cache.store("kernel", result);
+    }
+}
+
+TEST_CASE("the cache stays within its bound and keeps what was used last") {
+    const Folder folder("1");
+    const std::string result(100 << 10, 'x');
+    KernelCache cache = KernelCache::standard();
+    const auto hour = std::chrono::hours(1);
+    const auto now = std::filesystem::file_time_type::clock::now();
+    for (int i = 0; i < 20; ++i) {
+        cache.store("kernel " + std::to_string(i), result);
+        // The newest files are those that have not been dated back: number 19 is the oldest.
+        for (const auto& entry : std::filesystem::directory_iterator(folder.path)) {
+            if (now - entry.last_write_time() < hour)
+                std::filesystem::last_write_time(entry.path(), now - hour * (i + 2));
+        }
+    }
+    std::ofstream(folder.path / "0123.json.abandoned") << "half a result";
+    std::filesystem::last_write_time(folder.path / "0123.json.abandoned", now - 2 * hour);
+    cache.make_room();
+    std::uint64_t bytes = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path)) bytes += entry.file_size();
+    CHECK(bytes <= (1u << 20));
+    CHECK(bytes >= (700u << 10));
+    CHECK(cache.find("kernel 0").has_value());
+    CHECK_FALSE(cache.find("kernel 19").has_value());
+    CHECK_FALSE(std::filesystem::exists(folder.path / "0123.json.abandoned"));
+}
+
+TEST_CASE("processes that write the same keys at the same time leave whole results") {
+    const Folder folder("1024");
+    const auto result = [](int key) { return std::string(static_cast<std::size_t>(1000 + 500 * key), 'a'); };
+    std::vector<pid_t> children;
+    for (int child = 0; child < 4; ++child) {
+        const pid_t process = ::fork();
+        if (process == 0) {
+            KernelCache cache = KernelCache::standard();
+            bool good = true;
+            for (int round = 0; round < 25; ++round) {
+                for (int key = 0; key < 8; ++key) {
+                    cache.store("key " + std::to_string(key), result(key));
+                    good = good && cache.find("key " + std::to_string(key)) == result(key);
+                }
+            }
+            ::_exit(good ? 0 : 1);
+        }
+        children.push_back(process);
+    }
+    for (const pid_t child : children) {
+        int status = -1;
+        ::waitpid(child, &status, 0);
+        CHECK(status == 0);
+    }
+    std::size_t files = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder.path)) ++files;
+    CHECK(files == 8);
 }
 
 TEST_CASE("one changed character changes the hash") {

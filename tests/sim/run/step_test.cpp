@@ -93,3 +93,56 @@ TEST_CASE("communication is apart and says where its time is from") {
     CHECK(result.measured_total_us == 10);
     CHECK(result.coverage.cycle == 1);
 }
+
+TEST_CASE("tiny kernels wait for the host, a graph does not, and recorded times count where there are any") {
+    trace::Trace trace;
+    for (int i = 0; i < 100; ++i) add_product(trace, std::nullopt);
+    const auto run = [&](const HostCosts& costs) {
+        std::vector<OpOutcome> outcomes(100, outcome(2, Fidelity::cycle, 1));
+        RunResult result;
+        result.recorded_host = add_host_times(trace, costs, outcomes);
+        assemble_step(trace, outcomes, result, 1.5);
+        return result;
+    };
+    // Host: 7 us for each op. The device starts the last 1.5 + 1 us after its launch.
+    const RunResult eager = run({5, 2, 10, false});
+    CHECK(eager.step_time_us == Approx(100 * 7 + 1.5 + 1 + 2));
+    CHECK(eager.division.kernels_us == Approx(200));
+    CHECK(eager.division.gaps_us == Approx(100));
+    CHECK(eager.division.host_us == Approx(7 + 1.5 + 99 * (7 - 3)));
+    CHECK(eager.kernels[50].launched_us == Approx(51 * 7));
+    // One call, then kernel after kernel.
+    const RunResult graph = run({5, 2, 10, true});
+    CHECK(graph.step_time_us == Approx(10 + 1.5 + 100 * 3));
+    CHECK(graph.division.host_us == Approx(11.5));
+    // Recorded: 1 us each, less than the kernels take; nothing declared is added.
+    for (trace::Op& op : trace.ops) op.host_us = 1.0;
+    const RunResult recorded = run({5, 2, 10, false});
+    CHECK(recorded.recorded_host);
+    CHECK(recorded.step_time_us == Approx(1 + 1.5 + 100 * 3));
+}
+
+TEST_CASE("a collective on a stream of its own hides behind kernels that do not need it") {
+    trace::Trace trace;
+    add_product(trace, std::nullopt);
+    trace::Op op;
+    op.kind = trace::OpKind::collective;
+    op.measured_us = 50.0;
+    op.stream = 1;
+    op.dependencies = {0};
+    trace.add(op);
+    add_product(trace, std::nullopt);
+    add_product(trace, std::nullopt);
+    trace.ops[3].dependencies = {1};
+    RunResult result;
+    const OpOutcome collective = communication_outcome(trace.ops[1], result);
+    assemble_step(
+        trace,
+        {outcome(10, Fidelity::cycle), collective, outcome(30, Fidelity::cycle), outcome(5, Fidelity::cycle)},
+        result);
+    CHECK(result.step_time_us == 65);  // 10, then 50 beside 30, then 5
+    CHECK(result.communication_us == 50);
+    CHECK(result.division.communication_us == 20);
+    CHECK(result.division.kernels_us == 45);
+    CHECK(result.division.overlapped_us == 30);
+}

@@ -64,3 +64,25 @@ TEST_CASE("a worker that dies is an internal error, not a hang") {
             2, 1, [] { return std::make_unique<Dying>(); }, [](std::size_t, const std::string&) {}),
         Catch::Contains("died"));
 }
+
+TEST_CASE("an interrupt ends the workers between two results, and the caller hears of it") {
+    std::size_t done = 0;
+    try {
+        run_jobs(
+            40, 4, [] { return std::make_unique<Squarer>(); },
+            [&](std::size_t, const std::string&) {
+                if (++done == 5) ::kill(::getpid(), SIGINT);
+            });
+        FAIL("nobody noticed");
+    } catch (const Interrupted& interrupted) {
+        CHECK(interrupted.signal == SIGINT);
+        CHECK(interrupted.finished == done);
+        CHECK(interrupted.count == 40);
+        CHECK(done >= 5);
+    }
+    // Nothing is left of it: the next run works.
+    std::size_t after = 0;
+    run_jobs(
+        8, 2, [] { return std::make_unique<Squarer>(); }, [&](std::size_t, const std::string&) { ++after; });
+    CHECK(after == 8);
+}

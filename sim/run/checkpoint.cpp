@@ -1,0 +1,141 @@
+#include "sim/run/checkpoint.h"
+
+#include <unistd.h>
+
+#include <bit>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "isa/common/error.h"
+#include "sim/run/kernel_cache.h"
+
+namespace heddle::sim {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "checkpoints hold numbers of this order of bytes");
+
+constexpr const char* kMagic = "heddle checkpoint 1\n";
+constexpr std::size_t kHash = 32;
+
+class Writer {
+  public:
+    void text(const std::string& value) {
+        number(value.size());
+        bytes_ += value;
+    }
+    void number(std::uint64_t value) { bytes_.append(reinterpret_cast<const char*>(&value), sizeof value); }
+    void list(const std::vector<double>& values) {
+        number(values.size());
+        bytes_.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double));
+    }
+    void lists(const std::map<trace::TensorId, std::vector<double>>& all) {
+        number(all.size());
+        for (const auto& [id, values] : all) {
+            number(id);
+            list(values);
+        }
+    }
+    const std::string& bytes() const { return bytes_; }
+
+  private:
+    std::string bytes_;
+};
+
+/// The hash of the whole has been checked: what is wrong here was written so.
+class Reader {
+  public:
+    Reader(const std::string& bytes, std::size_t at) : bytes_(bytes), at_(at) {}
+    std::string text() {
+        const std::uint64_t size = number();
+        need(size);
+        at_ += size;
+        return bytes_.substr(at_ - size, size);
+    }
+    std::uint64_t number() {
+        need(sizeof(std::uint64_t));
+        std::uint64_t value;
+        std::memcpy(&value, bytes_.data() + at_, sizeof value);
+        at_ += sizeof value;
+        return value;
+    }
+    std::vector<double> list() {
+        const std::uint64_t count = number();
+        if (count > bytes_.size()) need(bytes_.size() + 1);
+        need(count * sizeof(double));
+        std::vector<double> values(count);
+        if (count > 0) std::memcpy(values.data(), bytes_.data() + at_, count * sizeof(double));
+        at_ += count * sizeof(double);
+        return values;
+    }
+    std::map<trace::TensorId, std::vector<double>> lists() {
+        std::map<trace::TensorId, std::vector<double>> all;
+        for (std::uint64_t left = number(); left > 0; --left) {
+            const auto id = static_cast<trace::TensorId>(number());
+            all[id] = list();
+        }
+        return all;
+    }
+
+  private:
+    void need(std::uint64_t bytes) const {
+        if (bytes > bytes_.size() - at_) throw std::runtime_error("a checkpoint ends too early");
+    }
+    const std::string& bytes_;
+    std::size_t at_;
+};
+
+}  // namespace
+
+void write_checkpoint(const Checkpoint& checkpoint, const std::string& path) {
+    Writer writer;
+    writer.text(checkpoint.identity);
+    writer.number(checkpoint.steps);
+    writer.list(checkpoint.device_loss);
+    writer.list(checkpoint.reference_loss);
+    writer.lists(checkpoint.device);
+    writer.lists(checkpoint.reference);
+    std::map<trace::TensorId, std::vector<double>> paths;
+    for (const auto& [id, length] : checkpoint.path) paths[id] = {length};
+    writer.lists(paths);
+
+    const std::string aside = path + "." + std::to_string(::getpid());
+    std::ofstream out(aside, std::ios::binary);
+    out << kMagic << hash_text(writer.bytes()) << writer.bytes();
+    out.close();
+    std::error_code failure;
+    if (out) std::filesystem::rename(aside, path, failure);
+    if (!out || failure) {
+        std::error_code ignored;
+        std::filesystem::remove(aside, ignored);
+        throw Error("cannot write the checkpoint", {path, 0, ""},
+                    "is the folder there, and the disk not full?");
+    }
+}
+
+Checkpoint read_checkpoint(const std::string& path, const std::string& identity) {
+    std::ifstream in(path, std::ios::binary);
+    if (!in)
+        throw Error("cannot open the checkpoint", {path, 0, ""}, "leave --resume out to begin a training");
+    const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+    const std::size_t magic = std::strlen(kMagic);
+    if (bytes.compare(0, magic, kMagic) != 0) throw Error("this is no checkpoint", {path, 0, ""}, "");
+    if (bytes.size() < magic + kHash || bytes.substr(magic, kHash) != hash_text(bytes.substr(magic + kHash)))
+        throw Error("the checkpoint is damaged", {path, 0, ""}, "leave --resume out to begin anew");
+    Reader reader(bytes, magic + kHash);
+    Checkpoint checkpoint;
+    checkpoint.identity = reader.text();
+    if (checkpoint.identity != identity)
+        throw Error("the checkpoint is of another training", {path, 0, ""},
+                    "give the model, its options, the device and the data of the run that wrote it");
+    checkpoint.steps = static_cast<unsigned>(reader.number());
+    checkpoint.device_loss = reader.list();
+    checkpoint.reference_loss = reader.list();
+    checkpoint.device = reader.lists();
+    checkpoint.reference = reader.lists();
+    for (const auto& [id, length] : reader.lists()) checkpoint.path[id] = length.at(0);
+    return checkpoint;
+}
+
+}  // namespace heddle::sim

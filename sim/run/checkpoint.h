@@ -1,0 +1,28 @@
+// A training that goes on later: the state after a step, in one file.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "workloads/trace/trace.h"
+
+namespace heddle::sim {
+
+struct Checkpoint {
+    std::string identity;  ///< of model, device and data: another training cannot go on from here
+    unsigned steps = 0;    ///< done
+    std::vector<double> device_loss, reference_loss;
+    /// By tensor: what the device holds (every number format fits a double exactly), what the reference
+    /// holds, and how far the reference's parameters have travelled.
+    std::map<trace::TensorId, std::vector<double>> device, reference;
+    std::map<trace::TensorId, double> path;
+};
+
+/// Written aside and renamed. Throws heddle::Error when that cannot be done.
+void write_checkpoint(const Checkpoint& checkpoint, const std::string& path);
+
+/// Throws heddle::Error when there is no such file, when it is damaged, or when its identity is another.
+Checkpoint read_checkpoint(const std::string& path, const std::string& identity);
+
+}  // namespace heddle::sim

@@ -1,0 +1,160 @@
+// The fused step computes what the step computed, in the double-precision reference.
+#include "workloads/fusion/fuse.h"
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <random>
+
+#include "workloads/reference/execute.h"
+#include "workloads/trace/training.h"
+#include "workloads/zoo/gpt.h"
+#include "workloads/zoo/tape.h"
+
+using namespace heddle;
+using trace::ElementType;
+using trace::OpKind;
+using trace::TensorId;
+using trace::Trace;
+
+namespace {
+
+std::size_t count(const Trace& trace, OpKind kind) {
+    return static_cast<std::size_t>(std::count_if(trace.ops.begin(), trace.ops.end(),
+                                                  [&](const trace::Op& op) { return op.kind == kind; }));
+}
+
+/// All tensors that the fused step still makes must have the values of the plain one.
+void check_same_values(const Trace& plain, const Trace& fused) {
+    reference::TensorValues expected(plain), found(fused);
+    reference::execute(plain, expected);
+    reference::execute(fused, found);
+    std::size_t compared = 0;
+    for (const trace::Op& op : fused.ops) {
+        for (const TensorId id : op.outputs) {
+            const auto a = expected[id], b = found[id];
+            REQUIRE(a.size() == b.size());
+            for (std::size_t i = 0; i < a.size(); ++i) {
+                if (b[i] != Approx(a[i]).epsilon(1e-12).margin(1e-12)) {
+                    CAPTURE(op.name, i);
+                    CHECK(b[i] == Approx(a[i]).epsilon(1e-12).margin(1e-12));
+                    return;
+                }
+            }
+            ++compared;
+        }
+    }
+    CHECK(compared > 0);
+}
+
+class Chain {
+  public:
+    TensorId input(trace::Shape shape) {
+        return tape.external("x" + std::to_string(number++), ElementType::f32, std::move(shape),
+                             trace::TensorRole::input);
+    }
+    zoo::Tape tape{"chain"};
+    int number = 0;
+};
+
+}  // namespace
+
+TEST_CASE("a chain becomes one op that writes only what somebody reads") {
+    Chain c;
+    const TensorId x = c.input({6, 8}), bias = c.input({8}), w = c.input({8, 8});
+    const TensorId a = c.tape.elementwise("bias", "y0 = x0 + x1", {x, bias});
+    const TensorId b = c.tape.elementwise("gelu", "y0 = s0 * x0 * (1 + erf(x0))", {a}, {}, {0.5});
+    const TensorId half = c.tape.cast("half", b, ElementType::bf16);
+    const TensorId d = c.tape.elementwise("scaled", "y0 = s0 * x0 + x1", {half, a}, ElementType::f32, {3});
+    c.tape.matmul("product", d, w);
+    const Trace plain = c.tape.finish();
+    fusion::FusionCount counted;
+    const Trace fused = fusion::fuse(plain, {}, &counted);
+    REQUIRE(fused.ops.size() == 2);
+    CHECK(counted.before == 5);
+    CHECK(counted.dropped == 3);
+    CHECK(fused.ops[0].inputs == std::vector<TensorId>{x, bias});
+    CHECK(fused.ops[0].outputs == std::vector<TensorId>{d});
+    check_same_values(plain, fused);
+}
+
+TEST_CASE("a product in between ends a chain, and a result that it needs is still written") {
+    Chain c;
+    const TensorId x = c.input({8, 8}), w = c.input({8, 8});
+    const TensorId a = c.tape.elementwise("a", "y0 = 2 * x0", {x});
+    const TensorId b = c.tape.elementwise("b", "y0 = x0 + 1", {a});
+    const TensorId p = c.tape.matmul("p", a, w);
+    const TensorId d = c.tape.elementwise("d", "y0 = x0 + x1", {b, p});
+    c.tape.elementwise("e", "y0 = x0 * x0", {d});
+    const Trace plain = c.tape.finish();
+    const Trace fused = fusion::fuse(plain);
+    REQUIRE(fused.ops.size() == 3);
+    CHECK(fused.ops[0].outputs == std::vector<TensorId>{a, b});
+    CHECK(fused.ops[1].kind == OpKind::matmul);
+    check_same_values(plain, fused);
+}
+
+TEST_CASE("a sum takes the chain before it into its kernel") {
+    Chain c;
+    const TensorId x = c.input({6, 8}), y = c.input({8});
+    const TensorId a = c.tape.elementwise("square", "y0 = x0 * x0", {x});
+    const TensorId b = c.tape.elementwise("scaled", "y0 = x0 * x1", {a, y});
+    c.tape.reduce("sum", b, "sum", {1}, {6});
+    const Trace plain = c.tape.finish();
+    const Trace fused = fusion::fuse(plain);
+    REQUIRE(fused.ops.size() == 1);
+    CHECK(fused.ops[0].kind == OpKind::reduce);
+    check_same_values(plain, fused);
+}
+
+TEST_CASE("a training step keeps its losses, its products and its updates") {
+    zoo::GptOptions options;
+    options.layers = 2;
+    options.hidden = 32;
+    options.heads = 2;
+    options.batch = 2;
+    options.sequence = 16;
+    options.vocabulary = 40;
+    options.attention = zoo::AttentionForm::composed;
+    const Trace plain = zoo::gpt(options);
+    const Trace fused = fusion::fuse(plain);
+    CHECK(fused.ops.size() < plain.ops.size());
+    for (const OpKind kind : {OpKind::matmul, OpKind::layer_norm, OpKind::softmax, OpKind::embedding})
+        CHECK(count(fused, kind) == count(plain, kind));
+    check_same_values(plain, fused);
+}
+
+TEST_CASE("random graphs of elementwise ops, sums and products keep their values") {
+    std::mt19937 random(11);
+    const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+    std::size_t before = 0, after = 0;
+    for (int round = 0; round < 60; ++round) {
+        Chain c;
+        std::vector<TensorId> values{c.input({8, 8}), c.input({8, 8}), c.input({8})};
+        for (int i = 0; i < 25; ++i) {
+            const auto whole = [&] {
+                TensorId id = values[below(values.size())];
+                while (c.tape.tensor(id).shape != trace::Shape{8, 8}) id = values[below(values.size())];
+                return id;
+            };
+            const TensorId x = whole(), y = values[below(values.size())];
+            switch (below(8)) {
+                case 0:
+                    values.push_back(c.tape.matmul("p", x, whole()));
+                    break;
+                case 1:
+                    values.push_back(c.tape.reduce("r", x, below(2) == 0 ? "mean" : "max", {0}, {8}));
+                    break;
+                default:
+                    values.push_back(c.tape.elementwise(
+                        "e", below(2) == 0 ? "y0 = tanh(x0 - s0 * x1)" : "y0 = 0.5 * (x0 + x1)", {x, y}, {},
+                        {0.25}));
+            }
+        }
+        const Trace plain = c.tape.finish();
+        const Trace fused = fusion::fuse(plain);
+        before += plain.ops.size();
+        after += fused.ops.size();
+        check_same_values(plain, fused);
+    }
+    CHECK(after < before * 8 / 10);
+}
