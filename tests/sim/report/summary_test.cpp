@@ -28,7 +28,7 @@ using Keys = std::vector<std::string>;
 TEST_CASE("summary.json has the documented schema") {
     const Json json = Json::parse(summary_json(sample_result()));
     CHECK(keys_of(json) == Keys{"workload", "hardware", "step_time_us", "device_busy_us", "launch_gap_us",
-                                "communication_us", "ops", "coverage", "measured", "simulation"});
+                                "communication_us", "division", "ops", "coverage", "measured", "simulation"});
     CHECK(json["workload"] == "mlp");
     CHECK(json["hardware"] == "h100-sxm");
     CHECK(json["step_time_us"] == 200.0);
@@ -50,8 +50,9 @@ TEST_CASE("summary.json has the documented schema") {
     CHECK(json["coverage"] == Json({{"cycle", 0.75}, {"estimated", 0.25}, {"unknown", 0.0}}));
     // 14 us of 90 and 10 of 60; what was not simulated cycle by cycle does not count.
     CHECK(json["measured"] == Json({{"total_us", 160.0}, {"weighted_error", 0.16}}));
-    CHECK(keys_of(json["simulation"]) ==
-          Keys{"wall_s", "warp_instructions", "tpu_cycles", "tilings_searched", "workers", "schedule"});
+    CHECK(keys_of(json["simulation"]) == Keys{"wall_s", "processor_s", "kernels_simulated",
+                                              "warp_instructions", "tpu_cycles", "tilings_searched",
+                                              "workers", "schedule"});
     CHECK(json["simulation"]["warp_instructions"] == 2469134);
 }
 
@@ -65,9 +66,30 @@ TEST_CASE("what is not known is null, and numerics appear only when values were 
     CHECK(json["numerics"]["device_loss"] == Json({2.25, 1.5}));
 }
 
+TEST_CASE("the parts of the step's time and its memory are told with the time at which it was held") {
+    RunResult result = sample_result();
+    result.memory.emplace();
+    result.memory->capacity = 100;
+    result.memory->parts = {"weights", "activations"};
+    result.memory->during = {{10, 0}, {10, 40}, {10, 20}};
+    result.memory->starts_us = {0, 5, 9};
+    result.memory->at_peak = {{"activations", 40}, {"weights", 10}};
+    result.memory->peak_op = "loss";
+    const Json json = Json::parse(summary_json(result));
+    CHECK(json["division"]["kernels_us"] == 170.0);
+    CHECK(json["division"]["gaps_us"] == 10.0);
+    CHECK(json["division"]["host"] == "eager");
+    CHECK(json["memory"]["peak"] == 50.0);
+    CHECK(json["memory"]["fits"] == true);
+    CHECK(json["memory"]["at_peak"] == Json({{"activations", 40.0}, {"weights", 10.0}}));
+    REQUIRE(json["memory"]["over_time"].size() == 3);
+    CHECK(json["memory"]["over_time"][1] ==
+          Json({{"start_us", 5.0}, {"weights", 10.0}, {"activations", 40.0}}));
+}
+
 TEST_CASE("two runs of the same thing differ in `simulation` alone") {
     RunResult other = sample_result();
-    other.simulation = {97.25, 0, 5, 1, 0};
+    other.simulation = {97.25, 3, 0, 5, 1, 0};
     Json first = Json::parse(summary_json(sample_result())), second = Json::parse(summary_json(other));
     CHECK(first["simulation"] != second["simulation"]);
     first.erase("simulation");
