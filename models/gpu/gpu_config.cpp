@@ -136,12 +136,6 @@ void describe(GpuConfig& c, ParameterList& list) {
              "Large copies between host and device, one direction.");
     list.add("host.latency", c.host.latency, Quantity::time, 0, 1e-3,
              "Of a copy of a few bytes between host and device.");
-    list.add("host.dispatch", c.host.dispatch, Quantity::time, 0, 1,
-             "Work of a framework for an op, in eager mode, before it launches kernels.");
-    list.add("host.launch", c.host.launch, Quantity::time, 0, 1,
-             "The driver's call that launches a kernel or starts a copy.");
-    list.add("host.graph_launch", c.host.graph_launch, Quantity::time, 0, 1,
-             "The driver's call that launches a CUDA graph.");
     describe(c.power, list);
     list.add("launch.before", c.launch.before, time, 0, 1e-3,
              "From the end of earlier work in the stream to the first thread block.");

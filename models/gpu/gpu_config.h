@@ -122,13 +122,10 @@ struct LaunchConfig {
     std::uint32_t warp_interval = 8;  ///< cycles between the starts of two warps of an SM
 };
 
-/// The host: its link, for copies that are not simulated but estimated, and what it takes to hand out work.
+/// The link to the host, for copies between host and device. They are not simulated but estimated.
 struct HostConfig {
     double bandwidth = 55e9;  ///< bytes per second that large copies from pinned memory reach (PCIe 5.0 x16)
-    double latency = 1.5e-6;  ///< seconds of a copy of a few bytes; also from a launch's call to its start
-    double dispatch = 5e-6;   ///< seconds of a framework's work for an op, in eager mode
-    double launch = 2e-6;     ///< seconds of the driver's call that launches a kernel or starts a copy
-    double graph_launch = 2.5e-6;  ///< seconds of the call that launches a CUDA graph
+    double latency = 1.5e-6;  ///< seconds of a copy of a few bytes
 };
 
 struct GpuConfig {

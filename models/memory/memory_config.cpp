@@ -8,12 +8,6 @@
 namespace heddle::models {
 
 void describe(MemoryConfig& c, ParameterList& list) {
-    list.add("hbm.size", c.bytes, Quantity::bytes, 1ull << 20, 1ull << 50,
-             "What programs can ask for, their contexts included.");
-    list.add("hbm.context", c.context_bytes, Quantity::bytes, 0, 1ull << 40,
-             "Taken by a process before it has a tensor: context, code of kernels, libraries.");
-    list.add("hbm.fragmentation", c.fragmentation, Quantity::ratio, 0, 1,
-             "Allowance for free memory that an allocator cannot use, as a part of the memory in use.");
     list.add("hbm.channels", c.channels, Quantity::count, 1, 256,
              "Channels that are simulated as blocks; L2 slices divide among them.");
     list.add("hbm.bandwidth", c.bandwidth, Quantity::bandwidth, 1e9, 1e14,

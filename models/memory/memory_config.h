@@ -30,10 +30,6 @@ inline constexpr std::uint32_t kBurstBytes =
 
 /// Device memory. The defaults describe the five HBM3 stacks of an H100 SXM.
 struct MemoryConfig {
-    std::uint64_t bytes = 81559ull << 20;        ///< what a program can ask for, its own context included
-    std::uint64_t context_bytes = 520ull << 20;  ///< taken by a process before it has a tensor
-    double fragmentation =
-        0.05;  ///< allowance: free memory that an allocator cannot use, as a part of what is used
     std::uint32_t channels = 40;  ///< simulated as one block each
     double bandwidth = 3.35e12;   ///< bytes per second, all channels, of the bare data bus (datasheet)
     /// From the arrival of a read of `burst_bytes` at an idle channel with a closed row to its data leaving

@@ -29,13 +29,14 @@ std::optional<Problem> problem_of(const models::TpuConfig& config) {
     return std::nullopt;
 }
 
-models::ParameterList parameters_of(models::gpu::GpuConfig& config) {
+models::ParameterList parameters_of(models::gpu::GpuConfig& config, StepConfig& step) {
     models::ParameterList list;
     describe(config, list);
+    describe(step, list);
     return list;
 }
 
-models::ParameterList parameters_of(models::TpuConfig& config) {
+models::ParameterList parameters_of(models::TpuConfig& config, StepConfig&) {
     models::ParameterList list;
     config.describe(list);
     return list;
@@ -60,10 +61,10 @@ SourceLocation location_of(const Problem& problem, const std::map<std::string, V
 
 /// Fills one model's configuration.
 template <class Config>
-Config configured(const HardwareText& text, const std::vector<Setting>& overrides,
+Config configured(const HardwareText& text, const std::vector<Setting>& overrides, StepConfig& step,
                   std::map<std::string, ValueOrigin>& origins) {
     Config config;
-    origins = apply_settings(text, overrides, parameters_of(config));
+    origins = apply_settings(text, overrides, parameters_of(config, step));
     if (const std::optional<Problem> problem = problem_of(config)) {
         throw Error("impossible machine: " + problem->sentence, location_of(*problem, origins, text),
                     problem->remedy);
@@ -88,9 +89,9 @@ Hardware load_hardware(const std::string& name_or_file, const std::vector<std::s
     hardware.description = text.description;
     hardware.files = text.files;
     if (text.kind == "gpu") {
-        hardware.device = configured<models::gpu::GpuConfig>(text, settings, hardware.origins);
+        hardware.device = configured<models::gpu::GpuConfig>(text, settings, hardware.step, hardware.origins);
     } else if (text.kind == "tpu") {
-        auto config = configured<models::TpuConfig>(text, settings, hardware.origins);
+        auto config = configured<models::TpuConfig>(text, settings, hardware.step, hardware.origins);
         config.name = text.name;
         hardware.device = std::move(config);
     } else if (text.kind.empty()) {
@@ -104,7 +105,9 @@ Hardware load_hardware(const std::string& name_or_file, const std::vector<std::s
 std::vector<ParameterDescription> describe_parameters(const Hardware& hardware) {
     // A copy: describe() lists fields by reference, ready to be set.
     auto device = hardware.device;
-    const models::ParameterList list = std::visit([](auto& config) { return parameters_of(config); }, device);
+    StepConfig step = hardware.step;
+    const models::ParameterList list =
+        std::visit([&step](auto& config) { return parameters_of(config, step); }, device);
     std::vector<ParameterDescription> descriptions;
     for (const models::Parameter& parameter : list.parameters()) {
         const auto origin = hardware.origins.find(parameter.path);

@@ -10,6 +10,7 @@
 #include "models/tpu/tpu_config.h"
 #include "sim/config/hardware_file.h"
 #include "sim/config/settings.h"
+#include "sim/config/step_config.h"
 
 namespace heddle::sim {
 
@@ -18,6 +19,7 @@ struct Hardware {
     std::string kind;         ///< "gpu" or "tpu"
     std::string description;  ///< one line for people, from the file
     std::variant<models::gpu::GpuConfig, models::TpuConfig> device;
+    StepConfig step;                             ///< of a GPU
     std::map<std::string, ValueOrigin> origins;  ///< by parameter path
     std::vector<std::string> files;              ///< the file, then what it extends
 

@@ -17,23 +17,12 @@
 
 namespace heddle::sim {
 
-namespace {
-
-/// The host and the capacity of memory decide about steps, not about kernels.
-bool matters_for_time(const std::string& path) {
-    return !path.starts_with("host.") && path != "hbm.size" && path != "hbm.context" &&
-           path != "hbm.fragmentation";
-}
-
-}  // namespace
-
 std::string device_key(const models::gpu::GpuConfig& config) {
     models::gpu::GpuConfig copy = config;
     models::ParameterList list;
     describe(copy, list);
     std::string key = "gpu\n";
     for (const models::Parameter& parameter : list.parameters()) {
-        if (!matters_for_time(parameter.path)) continue;
         key += fmt::format("{} {:.17g}", parameter.path, parameter.get());
         if (parameter.list != nullptr)
             for (const std::uint32_t value : *parameter.list) key += fmt::format(" {}", value);
@@ -287,10 +276,11 @@ std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& har
     models::gpu::GpuConfig config = options.graph ? in_graph(hardware.gpu()) : hardware.gpu();
     lowering::GpuLowering lowered = lowering::lower_for_gpu(trace, target_of(config));
     if (options.programmatic) lowering::make_programmatic(lowered.program, config.compute_capability);
-    check_memory(trace,
-                 {static_cast<double>(config.hbm.bytes), static_cast<double>(config.hbm.context_bytes),
-                  config.hbm.fragmentation},
-                 workspace_bytes(lowered), options, result);
+    const StepConfig& step = hardware.step;
+    check_memory(
+        trace,
+        {static_cast<double>(step.memory_bytes), static_cast<double>(step.context_bytes), step.fragmentation},
+        workspace_bytes(lowered), options, result);
     const std::vector<PlannedLaunch> plan =
         plan_launches(lowered.program, config.l2.bytes_per_partition(), options.assembly);
     const Simulated simulated =

@@ -80,11 +80,11 @@ RunResult simulate(const trace::Trace& given, const std::string& workload, const
                                                         : run_on_tpu(trace, hardware, options, result);
     double launch_latency_us = 0;
     if (hardware.is_gpu()) {
-        const models::gpu::HostConfig& host = hardware.gpu().host;
-        const HostCosts costs{host.dispatch * 1e6, host.launch * 1e6, host.graph_launch * 1e6, options.graph};
+        const StepConfig& step = hardware.step;
+        const HostCosts costs{step.dispatch * 1e6, step.launch * 1e6, step.graph_launch * 1e6, options.graph};
         result.recorded_host = add_host_times(trace, costs, outcomes);
         result.graph = options.graph;
-        launch_latency_us = host.latency * 1e6;
+        launch_latency_us = hardware.gpu().host.latency * 1e6;
     }
     assemble_step(trace, outcomes, result, launch_latency_us);
     note_estimates(trace, outcomes, result);

@@ -1,0 +1,46 @@
+#!/usr/bin/env bash
+# A training step of each model of the zoo on a GPU and on TPUs, side by side: time of a step, how much of the peak its
+# products reach, what memory it needs. A table in Markdown.
+#
+#   GPU=h100-sxm TPUS="tpu-v5e" MODELS="mlp gpt" examples/zoo-table.sh
+set -euo pipefail
+cd "$(dirname "$0")/.."
+heddle=${HEDDLE:-./heddle}
+gpu=${GPU:-h100-sxm} tpus=${TPUS:-tpu-v5e}
+# What each model is asked for, in bf16; models that this build does not know are left out.
+declare -A options=(
+    [mlp]="--batch 4096 --widths 1024,4096,4096,1000 --option type=bf16"
+    [gpt]="--option layers=12 --option hidden=768 --option heads=12 --option batch=8 --option sequence=1024
+           --option vocabulary=50304 --option type=bf16 --option tied=1 --option optimizer=adamw"
+)
+known=$("$heddle" trace models --json | python3 -c 'import json, sys; print(*(m["name"] for m in json.load(sys.stdin)))')
+models=${MODELS:-$known}
+
+measure() {  # DEVICE MODEL: cells of the row
+    local device=$1 model=$2 sample=""
+    [[ $device == tpu-* ]] || sample=--sample
+    # shellcheck disable=SC2086
+    ("$heddle" simulate "$model" ${options[$model]:-} --hardware "$device" $sample --no-out --json || true) |
+        python3 -c '
+import json, sys
+step = json.load(sys.stdin)
+if "step_time_us" not in step:
+    print("does not fit: %.1f of %.1f GiB" % (step["peak"] / 2**30, step["capacity"] / 2**30), "", "", "", sep=" | ")
+    sys.exit()
+flops = sum(op["flops"] for op in step["ops"])
+waiting = step["division"]["waiting_for_host_us"] / step["step_time_us"]
+print("%.2f ms" % (step["step_time_us"] / 1e3), "%.0f TFLOP/s" % (flops / step["step_time_us"] / 1e6),
+      "%.1f GiB" % (step["memory"]["peak"] / 2**30), "%.0f %%" % (100 * waiting), sep=" | ")
+' || echo "not simulated | | |"
+}
+
+printf '| model |'
+for device in $gpu $tpus; do printf ' %s, a step | rate | memory | waiting for the host |' "$device"; done
+printf '\n|---|'
+for device in $gpu $tpus; do printf -- '---|---|---|---|'; done
+printf '\n'
+for model in $models; do
+    printf '| %s |' "$model"
+    for device in $gpu $tpus; do printf ' %s |' "$(measure "$device" "$model")"; done
+    printf '\n'
+done

@@ -1,0 +1,23 @@
+// What decides about a step but not about a kernel: the host, and how much memory there is. Of GPUs.
+#pragma once
+
+#include <cstdint>
+
+#include "models/common/parameter.h"
+
+namespace heddle::sim {
+
+struct StepConfig {
+    std::uint64_t memory_bytes = 81559ull << 20;  ///< what programs can ask for, their contexts included
+    std::uint64_t context_bytes = 520ull << 20;   ///< taken by a process before it has a tensor
+    /// Allowance: free memory that an allocator cannot use, as a part of what is used.
+    double fragmentation = 0.05;
+    double dispatch = 5e-6;        ///< seconds of a framework's work for an op, in eager mode
+    double launch = 2e-6;          ///< seconds of the driver's call that launches a kernel or starts a copy
+    double graph_launch = 2.5e-6;  ///< seconds of the call that launches a CUDA graph
+};
+
+/// Lists every field with its path, unit, range and meaning.
+void describe(StepConfig& config, models::ParameterList& list);
+
+}  // namespace heddle::sim
