@@ -221,11 +221,14 @@ std::string numerics_section(const RunResult& result) {
                      "step") +
            table.html() +
            fmt::format(
-               "<p>Worst relative loss error {:.3g} (bound {:.3g}). Worst weight error {:.3g} (bound "
-               "{:.3g}), in "
-               "{}.</p>\n",
-               numerics.loss_error, numerics.loss_error_bound, numerics.weight_error,
-               numerics.weight_error_bound, escape_html(numerics.worst_parameter));
+               "<p>Each step beside the reference, from the same numbers: worst loss error {:.3g} (bound "
+               "{:.3g}), gradient "
+               "error {:.3g} (bound {:.3g}, {}), update error {:.3g} (bound {:.3g}, {}). After all steps the "
+               "parameters "
+               "of both trainings differ by {:.3g}.</p>\n",
+               numerics.loss_error, numerics.loss_error_bound, numerics.gradient_error,
+               numerics.gradient_error_bound, escape_html(numerics.worst_gradient), numerics.weight_error,
+               numerics.weight_error_bound, escape_html(numerics.worst_parameter), numerics.drift);
 }
 
 }  // namespace

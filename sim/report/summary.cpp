@@ -33,6 +33,10 @@ Json numerics_json(const NumericsResult& numerics) {
                 {"reference_loss", numerics.reference_loss},
                 {"loss_error", numerics.loss_error},
                 {"loss_error_bound", numerics.loss_error_bound},
+                {"gradient_error", numerics.gradient_error},
+                {"gradient_error_bound", numerics.gradient_error_bound},
+                {"worst_gradient", numerics.worst_gradient},
+                {"drift", numerics.drift},
                 {"weight_error", numerics.weight_error},
                 {"weight_error_bound", numerics.weight_error_bound},
                 {"worst_parameter", numerics.worst_parameter}};

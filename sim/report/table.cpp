@@ -236,10 +236,14 @@ std::string numerics(const NumericsResult& numerics) {
     if (steps > kShownSteps) head += "loss by step\n" + text_plot(numerics.device_loss) + "\n";
     return head + align_columns(rows, {true, true, true, true}) +
            fmt::format(
-               "worst relative error of a loss {:.3g} (bound {:.3g}), of a weight {:.3g} (bound {:.3g}) in "
-               "{}\n",
-               numerics.loss_error, numerics.loss_error_bound, numerics.weight_error,
-               numerics.weight_error_bound, numerics.worst_parameter);
+               "each step beside the reference, from the same numbers: worst error of a loss {:.3g} (bound "
+               "{:.3g}), of a "
+               "gradient {:.3g} (bound {:.3g}, {}), of an update {:.3g} (bound {:.3g}, {})\n"
+               "both trainings after {} steps: parameters differ by {:.3g}; parameters of the device: {}\n",
+               numerics.loss_error, numerics.loss_error_bound, numerics.gradient_error,
+               numerics.gradient_error_bound, numerics.worst_gradient, numerics.weight_error,
+               numerics.weight_error_bound, numerics.worst_parameter, steps, numerics.drift,
+               numerics.weights);
 }
 
 }  // namespace
@@ -304,6 +308,11 @@ std::string numerics_failure(const NumericsResult& numerics) {
     if (!(numerics.loss_error <= numerics.loss_error_bound)) {
         return fmt::format("the loss differs from the reference by {:.3g}, more than the bound of {:.3g}",
                            numerics.loss_error, numerics.loss_error_bound);
+    }
+    if (!(numerics.gradient_error <= numerics.gradient_error_bound)) {
+        return fmt::format(
+            "the gradient of {} differs from the reference by {:.3g}, more than the bound of {:.3g}",
+            numerics.worst_gradient, numerics.gradient_error, numerics.gradient_error_bound);
     }
     if (!(numerics.weight_error <= numerics.weight_error_bound)) {
         return fmt::format("{} differs from the reference by {:.3g}, more than the bound of {:.3g}",

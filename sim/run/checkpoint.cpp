@@ -96,9 +96,6 @@ void write_checkpoint(const Checkpoint& checkpoint, const std::string& path) {
     writer.list(checkpoint.reference_loss);
     writer.lists(checkpoint.device);
     writer.lists(checkpoint.reference);
-    std::map<trace::TensorId, std::vector<double>> paths;
-    for (const auto& [id, length] : checkpoint.path) paths[id] = {length};
-    writer.lists(paths);
 
     const std::string aside = path + "." + std::to_string(::getpid());
     std::ofstream out(aside, std::ios::binary);
@@ -134,7 +131,6 @@ Checkpoint read_checkpoint(const std::string& path, const std::string& identity)
     checkpoint.reference_loss = reader.list();
     checkpoint.device = reader.lists();
     checkpoint.reference = reader.lists();
-    for (const auto& [id, length] : reader.lists()) checkpoint.path[id] = length.at(0);
     return checkpoint;
 }
 

@@ -16,7 +16,6 @@ struct Checkpoint {
     /// By tensor: what the device holds (every number format fits a double exactly), what the reference
     /// holds, and how far the reference's parameters have travelled.
     std::map<trace::TensorId, std::vector<double>> device, reference;
-    std::map<trace::TensorId, double> path;
 };
 
 /// Written aside and renamed. Throws heddle::Error when that cannot be done.

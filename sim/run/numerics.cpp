@@ -7,6 +7,7 @@
 #include <future>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "sim/run/checkpoint.h"
 #include "sim/run/kernel_cache.h"
@@ -92,7 +93,9 @@ class Training {
           loss_(trace::loss_of(trace)),
           state_(reference::external_tensors(trace)),
           parameters_(trace::parameters_of(trace)),
-          truth_(trace) {
+          truth_(trace),
+          alone_(trace) {
+        find_gradients();
         if (!plan.data.empty()) data_ = open_training_data(plan.data, trace);
         done_.identity =
             hash_text(describe(trace) + plan.device_identity) + (data_ ? " " + data_->identity() : "");
@@ -102,7 +105,7 @@ class Training {
                 const std::vector<double>& kept = done_.reference.at(id);
                 std::copy(kept.begin(), kept.end(), truth_[id].begin());
             }
-            device_.write(id, plan.resume ? done_.device.at(id) : truth_of(id));
+            device_.write(id, plan.resume ? done_.device.at(id) : values_of(truth_, id));
         }
         resumed_at_ = done_.steps;
     }
@@ -117,14 +120,35 @@ class Training {
             if (!plan_.checkpoint.empty() && (done_.steps % between == 0 || done_.steps == plan_.steps))
                 save();
         }
-        compare(report.numerics);
+        report.numerics = finish();
         return report;
     }
 
   private:
-    std::vector<double> truth_of(trace::TensorId id) {
-        const auto values = truth_[id];
-        return {values.begin(), values.end()};
+    static std::vector<double> values_of(reference::TensorValues& values, trace::TensorId id) {
+        const auto elements = values[id];
+        return {elements.begin(), elements.end()};
+    }
+    static void write_truth(reference::TensorValues& values, trace::TensorId id,
+                            const std::vector<double>& elements) {
+        std::copy(elements.begin(), elements.end(), values[id].begin());
+    }
+
+    /// What optimizers read of the rest of the step.
+    void find_gradients() {
+        std::set<trace::TensorId> made;
+        for (const trace::Op& op : trace_.ops) {
+            if (op.phase != trace::Phase::optimizer) {
+                made.insert(op.outputs.begin(), op.outputs.end());
+                continue;
+            }
+            for (const trace::TensorId id : op.inputs)
+                if (made.contains(id)) handed_over_.insert(id);
+        }
+        for (const trace::TensorId id : parameters_) {
+            const std::optional<trace::TensorId> gradient = trace::gradient_of(trace_, id);
+            if (gradient && handed_over_.contains(*gradient)) gradients_[id] = *gradient;
+        }
     }
 
     void read_batch() {
@@ -136,60 +160,93 @@ class Training {
     }
 
     void step() {
+        for (const trace::TensorId id : state_) write_truth(alone_, id, device_.read(id));
         std::map<trace::TensorId, std::vector<double>> before;
-        for (const trace::TensorId id : parameters_) before[id] = truth_of(id);
-        // The two do not know of each other.
+        for (const trace::TensorId id : parameters_) before[id] = values_of(alone_, id);
+        // Device and references do not know of each other.
         auto reference = std::async(std::launch::async, [&] { reference::execute(trace_, truth_); });
+        auto alone = std::async(std::launch::async, [&] { execute_phases(false); });
         device_.run_step();
         reference.get();
-        for (const trace::TensorId id : parameters_) done_.path[id] += distance(before[id], truth_of(id));
+        alone.get();
         done_.reference_loss.push_back(truth_[loss_][0]);
         done_.device_loss.push_back(device_.read(loss_).at(0));
         ++done_.steps;
+        compare_loss(done_.device_loss.back(), alone_[loss_][0]);
+        compare_gradients();
+        for (const trace::TensorId id : handed_over_) write_truth(alone_, id, device_.read(id));
+        execute_phases(true);
+        for (const trace::TensorId id : parameters_) compare_update(id, before[id]);
+    }
+
+    /// Of the reference that does each step on its own.
+    void execute_phases(bool optimizer) {
+        for (const trace::Op& op : trace_.ops)
+            if ((op.phase == trace::Phase::optimizer) == optimizer) reference::execute_op(trace_, op, alone_);
+    }
+
+    /// What is no number is the worst.
+    static bool is_worse(double error, double than) { return !std::isnan(than) && !(error <= than); }
+
+    void compare_loss(double found, double expected) {
+        const double error = std::abs(found - expected) / std::max(1.0, std::abs(expected));
+        if (is_worse(error, result_.loss_error)) result_.loss_error = error;
+    }
+
+    void compare_gradients() {
+        double largest = 0;
+        for (const auto& [parameter, gradient] : gradients_)
+            largest = std::max(largest, norm(values_of(alone_, gradient)));
+        for (const auto& [parameter, gradient] : gradients_) {
+            const std::vector<double> expected = values_of(alone_, gradient);
+            const double size = norm(expected);
+            const double error = distance(device_.read(gradient), expected) /
+                                 std::max(size > 1e-6 * largest ? size : largest, 1e-300);
+            if (!is_worse(error, result_.gradient_error)) continue;
+            result_.gradient_error = error;
+            result_.worst_gradient = trace_.tensor(parameter).name;
+        }
+    }
+
+    void compare_update(trace::TensorId id, const std::vector<double>& before) {
+        const std::vector<double> expected = values_of(alone_, id);
+        const double size = norm(expected) + distance(before, expected);
+        const double error = distance(device_.read(id), expected) / std::max(size, 1e-300);
+        const double bound = std::max(0x1p-19, 2 * device_.input_roundoff(trace_.tensor(id).type));
+        // The parameter that comes nearest to its bound, or passes it by most.
+        if (!result_.worst_parameter.empty() &&
+            !is_worse(error * result_.weight_error_bound, result_.weight_error * bound))
+            return;
+        result_.worst_parameter = trace_.tensor(id).name;
+        result_.weight_error = error;
+        result_.weight_error_bound = bound;
     }
 
     void save() {
         for (const trace::TensorId id : state_) {
             done_.device[id] = device_.read(id);
-            done_.reference[id] = truth_of(id);
+            done_.reference[id] = values_of(truth_, id);
         }
         write_checkpoint(done_, plan_.checkpoint);
     }
 
-    void compare(NumericsResult& result) {
-        result.device_loss = done_.device_loss;
-        result.reference_loss = done_.reference_loss;
-        result.resumed_at = resumed_at_;
-        if (data_) result.data = data_->description();
-        const double error = product_error(trace_, device_);
-        for (std::size_t i = 0; i < result.device_loss.size(); ++i) {
-            const double scale = std::max(1.0, std::abs(result.reference_loss[i]));
-            const double found = std::abs(result.device_loss[i] - result.reference_loss[i]) / scale;
-            // Written so that what is no number counts as the worst.
-            if (!(found <= result.loss_error)) result.loss_error = found;
-        }
-        result.loss_error_bound = 2 * error;
-        double longest = 0;
-        for (const auto& [id, length] : done_.path) longest = std::max(longest, length);
+    NumericsResult finish() {
+        result_.device_loss = done_.device_loss;
+        result_.reference_loss = done_.reference_loss;
+        result_.resumed_at = resumed_at_;
+        if (data_) result_.data = data_->description();
+        result_.loss_error_bound = result_.gradient_error_bound = 2 * product_error(trace_, device_);
         std::string bits;
+        double apart = 0, size = 0;
         for (const trace::TensorId id : parameters_) {
-            const std::vector<double> expected = truth_of(id), found_values = device_.read(id);
-            bits.append(reinterpret_cast<const char*>(found_values.data()),
-                        found_values.size() * sizeof(double));
-            const double path = done_.path[id];
-            const double length = path > 1e-9 * longest ? path : longest;
-            const double size = std::max({norm(expected), length, 1e-30});
-            const double found = distance(found_values, expected) / size;
-            const double bound = 2 * error * length / size + done_.steps * 0x1p-23;
-            // The parameter that comes nearest to its bound, or passes it by most.
-            if (result.worst_parameter.empty() ||
-                found * result.weight_error_bound > result.weight_error * bound) {
-                result.worst_parameter = trace_.tensor(id).name;
-                result.weight_error = found;
-                result.weight_error_bound = bound;
-            }
+            const std::vector<double> expected = values_of(truth_, id), found = device_.read(id);
+            bits.append(reinterpret_cast<const char*>(found.data()), found.size() * sizeof(double));
+            apart += std::pow(distance(found, expected), 2);
+            size += std::pow(norm(expected), 2);
         }
-        result.weights = hash_text(bits);
+        if (size > 0) result_.drift = std::sqrt(apart / size);
+        result_.weights = hash_text(bits);
+        return result_;
     }
 
     const trace::Trace& trace_;
@@ -197,8 +254,12 @@ class Training {
     const TrainingPlan& plan_;
     trace::TensorId loss_;
     std::vector<trace::TensorId> state_, parameters_;
-    reference::TensorValues truth_;
+    std::set<trace::TensorId> handed_over_;
+    std::map<trace::TensorId, trace::TensorId> gradients_;  ///< by parameter
+    reference::TensorValues truth_;                         ///< trains on its own
+    reference::TensorValues alone_;                         ///< begins each step with the device's numbers
     std::unique_ptr<TrainingData> data_;
+    NumericsResult result_;
     Checkpoint done_;
     unsigned resumed_at_ = 0;
 };
@@ -220,6 +281,10 @@ std::string to_text(const TrainingReport& report) {
                           {"loss_error", n.loss_error},
                           {"loss_error_bound", n.loss_error_bound},
                           {"cycles", report.cycles},
+                          {"gradient_error", n.gradient_error},
+                          {"gradient_error_bound", n.gradient_error_bound},
+                          {"worst_gradient", n.worst_gradient},
+                          {"drift", n.drift},
                           {"resumed_at", n.resumed_at},
                           {"data", n.data},
                           {"weights", n.weights}}
@@ -246,6 +311,10 @@ TrainingReport training_report_from_text(const std::string& text) {
     n.worst_parameter = json.at("worst_parameter").get<std::string>();
     n.loss_error = number("loss_error");
     n.loss_error_bound = number("loss_error_bound");
+    n.gradient_error = number("gradient_error");
+    n.gradient_error_bound = number("gradient_error_bound");
+    json.at("worst_gradient").get_to(n.worst_gradient);
+    n.drift = number("drift");
     json.at("resumed_at").get_to(n.resumed_at);
     json.at("data").get_to(n.data);
     json.at("weights").get_to(n.weights);

@@ -41,13 +41,14 @@ struct TrainingReport {
 /// Trains both from the same initial values, or on from a checkpoint: then every bit is as if the training
 /// had never been interrupted.
 ///
-/// The bounds are first-order: a matrix product whose operands have unit roundoff u and whose sum over k
-/// truncates in fp32 is wrong by at most 3 u + k 2^-23 relative to |A||B|; a gradient passes through every
-/// matrix product of the step at most once, so its relative error is at most d = products * (3 u + k 2^-23);
-/// the weights then differ by at most 2 d times the length of the path that they travelled (the factor 2
-/// leaves room for what wrong weights do to later gradients), plus one rounding of the update per step. The
-/// terms of some gradients cancel (the bias of keys, to which a softmax is blind): a parameter that does not
-/// move in exact arithmetic is measured by the longest path of the others.
+/// Both losses are kept. They drift apart as any two trainings do that round differently, so the bounds are
+/// those of single steps, which the reference does once more, beginning with the device's numbers. They are
+/// first-order: a matrix product whose operands have unit roundoff u and whose sum over k truncates in fp32
+/// is wrong by at most 3 u + k 2^-23 relative to |A||B|; a loss or a gradient passes through every product of
+/// the step at most once, so its relative error is at most d = products * (3 u + k 2^-23), and twice that is
+/// allowed. The terms of some gradients cancel (the bias of keys, to which a softmax is blind): one that is 0
+/// in exact arithmetic is measured by the largest of the others. Updates are done by the reference with the
+/// device's gradients, and must agree to 2^-19 of |w| + |dw|, or to the roundoff of the parameter's type.
 TrainingReport train_beside_reference(const trace::Trace& trace, TrainingDevice& device,
                                       const TrainingPlan& plan);
 

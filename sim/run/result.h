@@ -99,13 +99,21 @@ struct Coverage {
 struct NumericsResult {
     std::vector<double> device_loss;  ///< per step, from the first, of the run that was resumed too
     std::vector<double> reference_loss;
-    double weight_error = 0;        ///< |w_device - w_reference|_F / |w_reference|_F, worst parameter
-    double weight_error_bound = 0;  ///< what the number formats allow; see docs
+    /// Each step is also compared on its own: the reference begins it with the device's numbers. Worst of all
+    /// steps, and what the number formats allow (sim/run/numerics.h).
+    double loss_error = 0, loss_error_bound = 0;  ///< of a loss, relative
+    double gradient_error = 0,
+           gradient_error_bound = 0;  ///< |g - g_reference| / |g_reference|, worst parameter
+    std::string worst_gradient;
+    double weight_error = 0,
+           weight_error_bound = 0;  ///< of an update with the device's gradients, |dw| / |w|
     std::string worst_parameter;
-    double loss_error = 0, loss_error_bound = 0;  ///< worst relative error of a loss
-    unsigned resumed_at = 0;                      ///< steps that an earlier run had done
-    std::string data;     ///< "two spirals, fresh points in every step"; empty: one batch for all steps
-    std::string weights;  ///< hash of all parameters' bits on the device, at the end
+    /// |w - w_reference| / |w_reference| of all parameters together, after all steps: two trainings that
+    /// round differently drift apart, the faster the nearer they learn to where they would diverge. No bound.
+    double drift = 0;
+    unsigned resumed_at = 0;  ///< steps that an earlier run had done
+    std::string data;         ///< "two spirals, fresh points in every step"; empty: one batch for all steps
+    std::string weights;      ///< hash of all parameters' bits on the device, at the end
 };
 
 struct RunResult {

@@ -45,9 +45,17 @@ void check_training(trace::ElementType type, const std::string& hardware) {
     const NumericsResult& n = *result.numerics;
     REQUIRE(n.device_loss.size() == 20);
     CHECK(n.loss_error <= n.loss_error_bound);
+    CHECK(n.gradient_error <= n.gradient_error_bound);
+    CHECK(n.gradient_error > 0);        // the device rounds, so it cannot be the reference itself
+    CHECK(n.gradient_error_bound < 1);  // a bound that says nothing is none
     CHECK(n.weight_error <= n.weight_error_bound);
-    CHECK(n.weight_error > 0);              // the device rounds, so it cannot be the reference itself
-    CHECK(n.weight_error_bound < 1);        // a bound that says nothing is none
+    CHECK(n.weight_error > 0);
+    CHECK(n.weight_error_bound < 1e-5);
+    // Whole trainings stay together this long: the bound of a step, passed on by as many steps.
+    CHECK(n.drift <= 20 * n.gradient_error_bound);
+    for (std::size_t i = 0; i < n.device_loss.size(); ++i)
+        CHECK(std::abs(n.device_loss[i] - n.reference_loss[i]) <=
+              n.loss_error_bound * std::max(1.0, n.reference_loss[i]));
     CHECK(n.reference_loss.front() > 2.2);  // ln 10 = 2.30 before training
     CHECK(n.device_loss.back() < 0.9 * n.device_loss.front());
     CHECK(result.coverage.cycle == 1);

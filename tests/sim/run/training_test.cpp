@@ -58,6 +58,8 @@ NumericsResult train(const trace::Trace& trace, const std::string& hardware, Sim
     REQUIRE(result.numerics.has_value());
     CHECK(result.numerics->loss_error <= result.numerics->loss_error_bound);
     CHECK(result.numerics->weight_error <= result.numerics->weight_error_bound);
+    CHECK(result.numerics->gradient_error <= result.numerics->gradient_error_bound);
+    CHECK(result.numerics->gradient_error > 0);  // the device rounds
     return *result.numerics;
 }
 
@@ -91,7 +93,7 @@ void check_resumed(const trace::Trace& trace, const std::string& hardware, const
     CHECK(resumed.reference_loss == whole.reference_loss);
     CHECK(resumed.weights == whole.weights);
     CHECK(resumed.weights != first.weights);
-    CHECK(resumed.weight_error == whole.weight_error);
+    CHECK(resumed.drift == whole.drift);
 }
 
 }  // namespace
@@ -138,13 +140,11 @@ TEST_CASE("a checkpoint of another training, or a damaged one, is refused with o
     checkpoint.identity = "one";
     checkpoint.steps = 7;
     checkpoint.device[3] = {1.5, -0.0, 1e-310};
-    checkpoint.path[3] = 0.25;
     write_checkpoint(checkpoint, path);
     const Checkpoint read = read_checkpoint(path, "one");
     CHECK(read.steps == 7);
     CHECK(read.device == checkpoint.device);
     CHECK(std::signbit(read.device.at(3)[1]));
-    CHECK(read.path == checkpoint.path);
     CHECK_THROWS_WITH(read_checkpoint(path, "two"), Catch::Contains("another training"));
     const auto size = std::filesystem::file_size(path);
     for (std::uint64_t left = 0; left < size; ++left) {
