@@ -83,6 +83,11 @@ std::string describe(const trace::Trace& trace) {
     return text;
 }
 
+/// Of numbers that are kept in a type.
+double roundoff_of(trace::ElementType type) {
+    return type == trace::ElementType::bf16 ? 0x1p-8 : type == trace::ElementType::f16 ? 0x1p-11 : 0x1p-24;
+}
+
 /// One training, step by step.
 class Training {
   public:
@@ -194,14 +199,12 @@ class Training {
     }
 
     void compare_gradients() {
-        double largest = 0;
+        double whole = 0;
         for (const auto& [parameter, gradient] : gradients_)
-            largest = std::max(largest, norm(values_of(alone_, gradient)));
+            whole += std::pow(norm(values_of(alone_, gradient)), 2);
+        whole = std::max(std::sqrt(whole), 1e-300);
         for (const auto& [parameter, gradient] : gradients_) {
-            const std::vector<double> expected = values_of(alone_, gradient);
-            const double size = norm(expected);
-            const double error = distance(device_.read(gradient), expected) /
-                                 std::max(size > 1e-6 * largest ? size : largest, 1e-300);
+            const double error = distance(device_.read(gradient), values_of(alone_, gradient)) / whole;
             if (!is_worse(error, result_.gradient_error)) continue;
             result_.gradient_error = error;
             result_.worst_gradient = trace_.tensor(parameter).name;
@@ -212,7 +215,7 @@ class Training {
         const std::vector<double> expected = values_of(alone_, id);
         const double size = norm(expected) + distance(before, expected);
         const double error = distance(device_.read(id), expected) / std::max(size, 1e-300);
-        const double bound = std::max(0x1p-19, 2 * device_.input_roundoff(trace_.tensor(id).type));
+        const double bound = std::max(0x1p-19, roundoff_of(trace_.tensor(id).type));
         // The parameter that comes nearest to its bound, or passes it by most.
         if (!result_.worst_parameter.empty() &&
             !is_worse(error * result_.weight_error_bound, result_.weight_error * bound))
