@@ -46,9 +46,9 @@ struct TrainingReport {
 /// first-order: a matrix product whose operands have unit roundoff u and whose sum over k truncates in fp32
 /// is wrong by at most 3 u + k 2^-23 relative to |A||B|; a loss or a gradient passes through every product of
 /// the step at most once, so its relative error is at most d = products * (3 u + k 2^-23), and twice that is
-/// allowed. The terms of some gradients cancel (the bias of keys, to which a softmax is blind): one that is 0
-/// in exact arithmetic is measured by the largest of the others. Updates are done by the reference with the
-/// device's gradients, and must agree to 2^-19 of |w| + |dw|, or to the roundoff of the parameter's type.
+/// allowed: of a parameter's gradient relative to the whole gradient, as the terms of single ones may cancel
+/// (the bias of keys, to which a softmax is blind). Updates are done by the reference with the device's
+/// gradients, and must agree to 2^-19 of |w| + |dw|, or to the roundoff of the parameter's type.
 TrainingReport train_beside_reference(const trace::Trace& trace, TrainingDevice& device,
                                       const TrainingPlan& plan);
 

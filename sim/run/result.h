@@ -103,7 +103,7 @@ struct NumericsResult {
     /// steps, and what the number formats allow (sim/run/numerics.h).
     double loss_error = 0, loss_error_bound = 0;  ///< of a loss, relative
     double gradient_error = 0,
-           gradient_error_bound = 0;  ///< |g - g_reference| / |g_reference|, worst parameter
+           gradient_error_bound = 0;  ///< |g - g_reference| of a parameter / |whole g|
     std::string worst_gradient;
     double weight_error = 0,
            weight_error_bound = 0;  ///< of an update with the device's gradients, |dw| / |w|

@@ -124,7 +124,7 @@ TEST_CASE("a GPT learns the bytes of a text") {
 }
 
 TEST_CASE("a resumed training is bit by bit the one that was never interrupted: MLP, H100") {
-    check_resumed(spiral_mlp(64), "h100-sxm", "spirals", 3);
+    check_resumed(spiral_mlp(128), "h100-sxm", "spirals", 3);
 }
 TEST_CASE("a resumed training is bit by bit the one that was never interrupted: GPT, A100") {
     check_resumed(tiny_gpt(), "a100-sxm", "", 5);
