@@ -70,9 +70,26 @@ kernels::GemmAlignment alignment_of(const GemmQuestion& question) {
     return alignment;
 }
 
+/// k of a stage and stages of a recorded kernel of mma.sync, where they fit in shared memory.
+void follow_stages(kernels::GemmChoice& choice, const kernels::GemmTile& recorded, unsigned element_bytes,
+                   const models::gpu::GpuConfig& config) {
+    if (!choice.tensor_cores || recorded.stages < 2 || recorded.stages > 8) return;
+    kernels::GemmTile tile = choice.tile;
+    tile.k = recorded.k;
+    tile.stages = recorded.stages;
+    const unsigned k_bytes = tile.k * element_bytes;
+    if (k_bytes != 128 && (k_bytes != 64 || element_bytes == 8)) return;
+    if (choice.k_per_split % tile.k != 0) return;
+    if (kernels::gemm_mma_shared_bytes(tile, element_bytes) >
+        models::gpu::target_of(config).shared_bytes_per_cta)
+        return;
+    choice.tile = tile;
+}
+
 /// Stages and cluster of the recorded kernel, as far as ours can be built so.
-void follow(kernels::GemmChoice& choice, const kernels::RecordedGemm& recorded) {
-    if (!choice.wgmma) return;
+void follow(kernels::GemmChoice& choice, const kernels::RecordedGemm& recorded, unsigned element_bytes,
+            const models::gpu::GpuConfig& config) {
+    if (!choice.wgmma) return follow_stages(choice, recorded.tile, element_bytes, config);
     kernels::WgmmaTile& tile = *choice.wgmma;
     if (recorded.tile.stages >= 2) {
         tile.stages = std::min(tile.stages, recorded.tile.stages);
@@ -195,7 +212,7 @@ kernels::GemmChoice forced_choice(const GemmQuestion& question, const models::gp
     std::optional<kernels::GemmChoice> other;
     for (kernels::GemmChoice& choice : candidates(question, config, surroundings)) {
         if (choice.tile.m != tile.m || choice.tile.n != tile.n) continue;
-        follow(choice, *recorded);
+        follow(choice, *recorded, trace::bytes_of(question.type), config);
         if (!recorded->split_k || *recorded->split_k == (choice.splits > 1)) return choice;
         if (!other) other = choice;
     }

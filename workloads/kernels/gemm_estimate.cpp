@@ -42,6 +42,14 @@ double step_cycles(const GemmMachine& machine, const GemmShapeOfTile& tile, doub
     return std::max(products, instructions * (machine.fetch_floor + tile.columns / machine.wgmma_columns));
 }
 
+/// What nothing hides of a further wave's first and last latencies, and of its store. A persistent CTA copies
+/// ahead while it stores; one of mma.sync does one tile, and only others on the same SM work meanwhile.
+double exposed_ends(const GemmMachine& machine, const GemmShapeOfTile& tile, double store) {
+    constexpr double kOfPersistent = 0.35;
+    const double ends = machine.ends + store;
+    return tile.warps_m == 0 ? kOfPersistent * ends : ends / tile.ctas_per_sm;
+}
+
 /// Everything at one clock.
 GemmEstimate at_clock(const GemmMachine& machine, const GemmSurroundings& surroundings, const GemmWork& work,
                       const GemmShapeOfTile& tile, double clock) {
@@ -66,7 +74,7 @@ GemmEstimate at_clock(const GemmMachine& machine, const GemmSurroundings& surrou
     estimate.clock = clock;
     estimate.waves = ctas / slots;
     const double whole = std::floor(ctas / slots), rest = ctas - whole * slots;
-    const double ends = machine.ends + tile.ctas_per_sm * result / machine.sm_store_bytes / clock;
+    const double store = tile.ctas_per_sm * result / machine.sm_store_bytes / clock;
     const auto wave = [&](double count, double share) {
         const double per_sm = std::ceil(count / machine.sm_count);
         // A stage cannot come sooner than all others have been asked for and have come.
@@ -83,7 +91,7 @@ GemmEstimate at_clock(const GemmMachine& machine, const GemmSurroundings& surrou
     double busy = whole > 0 ? wave(slots, whole) : 0;
     if (rest > 0) busy += wave(rest, 1);
     const double waves = whole + (rest > 0 ? 1 : 0);
-    estimate.ends = ends * (1 + 0.35 * (waves - 1));
+    estimate.ends = machine.ends + store + (waves - 1) * exposed_ends(machine, tile, store);
     estimate.memory = memory;
     estimate.launch = machine.launch;
     estimate.seconds = machine.launch + estimate.ends + busy + machine.ramp * std::min(1.0, memory / busy);
@@ -109,7 +117,7 @@ void use_mma_sync(GemmMachine& machine) {
     machine.step_bytes = 64;
     machine.l2_load_bytes = 3620;
     machine.l2_store_bytes = 1890;
-    machine.sm_store_bytes = 17.6;
+    machine.sm_store_bytes = 24;
     machine.memory_read = 1.58e12;
     machine.memory_write = 1.85e12;
     machine.launch = 2.08e-6;

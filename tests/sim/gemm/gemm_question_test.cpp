@@ -45,6 +45,18 @@ TEST_CASE("A recorded kernel's name gives tile, stages, cluster and slices of K"
     CHECK(old.tile.m == 128);
     CHECK(old.tile.n == 64);
 
+    // Before Hopper k of a stage and stages too, where they fit.
+    const Hardware a100 = load_hardware("a100-sxm");
+    const auto ampere = [&](const char* name) {
+        return forced_choice({1024, 1024, 4096}, a100.gpu(), {}, name).tile;
+    };
+    const kernels::GemmTile deep = ampere("ampere_bf16_s16816gemm_bf16_128x64_ldg8_f2f_stages_32x6_tn");
+    CHECK(deep.m == 64);
+    CHECK(deep.n == 128);
+    CHECK(deep.k == 32);
+    CHECK(deep.stages == 6);
+    CHECK(ampere("ampere_bf16_s16816gemm_bf16_128x128_ldg8_f2f_stages_64x3_tn").stages == 3);
+
     CHECK_THROWS_AS(forced({1024, 768, 4096}, "vectorized_elementwise_kernel"), Error);
     CHECK_THROWS_AS(forced({1024, 768, 4096}, "72x24"), Error);
 }
