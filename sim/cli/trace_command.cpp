@@ -1,4 +1,4 @@
-// heddle trace models | inspect | import | export
+// heddle trace models | inspect | import | export | diff
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -18,7 +18,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct Options {
-    std::string workload, out;
+    std::string workload, other, out;
     std::vector<std::string> model_options;
     bool json = false;
 };
@@ -70,9 +70,16 @@ void inspect(const Options& options) {
     print(options.json ? inspect_as_json(workload.trace) : inspect_for_people(workload.trace));
 }
 
+void diff(const Options& options) {
+    const Workload first = open_workload(options.workload, {}), second = open_workload(options.other, {});
+    print(options.json ? difference_as_json(first.trace, second.trace)
+                       : difference_for_people(first.trace, second.trace));
+}
+
 void write(const Options& options) {
     const Workload workload = open(options);
     trace::write_trace(workload.trace, options.out);
+    print(coverage_for_people(workload.trace));
     print("wrote " + sim::format_count(workload.trace.ops.size()) + " ops to " + options.out + "\n");
 }
 
@@ -111,11 +118,22 @@ void add_trace_command(CLI::App& app) {
     inspect_app->callback([options] { inspect(*options); });
 
     CLI::App* import_app = trace->add_subcommand("import", "Turns a recorded execution into a trace of ops.");
-    import_app->add_option("RECORDING", options->workload, "a Chakra or PyTorch recording")->required();
+    import_app
+        ->add_option("RECORDING", options->workload,
+                     "a recording of PyTorch's profiler, an execution trace, both of one run as "
+                     "profiler.json+execution.json, or Chakra")
+        ->required();
     import_app->add_option("OUT", options->out, "the file to write: .json or .et, either with .gz")
         ->required();
-    import_app->footer("Example: heddle trace import recording.et.gz step.json");
+    import_app->footer("Example: heddle trace import profiler.json.gz+execution.json.gz step.et");
     import_app->callback([options] { write(*options); });
+
+    CLI::App* diff_app = trace->add_subcommand("diff", "Says in what two training steps differ.");
+    diff_app->add_option("WORKLOAD", options->workload, "a model, or a trace file")->required();
+    diff_app->add_option("OTHER", options->other, "another one")->required();
+    diff_app->add_flag("--json", options->json, "print JSON");
+    diff_app->footer("Example: heddle trace diff before.et after.et");
+    diff_app->callback([options] { diff(*options); });
 
     CLI::App* export_app =
         trace->add_subcommand("export", "Writes a model's training step, or a trace, to a file.");

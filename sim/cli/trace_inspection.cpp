@@ -9,6 +9,9 @@
 
 #include "sim/report/numbers.h"
 #include "sim/report/table.h"
+#include "sim/run/step.h"
+#include "workloads/trace/names.h"
+#include "workloads/trace/structure.h"
 
 namespace heddle::cli {
 namespace {
@@ -30,10 +33,35 @@ struct Group {
     }
 };
 
+/// Recorded microseconds, communication apart. Estimated: ops on operands that were made up or whose numbers
+/// were not recorded (attribute "assumed").
+struct Coverage {
+    double understood = 0, estimated = 0, unknown = 0, communication = 0;
+    double total() const { return understood + estimated + unknown; }
+};
+
+Coverage coverage_of(const trace::Trace& trace) {
+    Coverage coverage;
+    for (const trace::Op& op : trace.ops) {
+        const double time = op.measured_us.value_or(0);
+        if (op.kind == trace::OpKind::collective) {
+            coverage.communication += time;
+        } else if (op.kind == trace::OpKind::unknown) {
+            coverage.unknown += time;
+        } else {
+            (op.attributes.contains("assumed") ? coverage.estimated : coverage.understood) += time;
+        }
+    }
+    return coverage;
+}
+
 struct Inspection {
     std::vector<Group> kinds, phases;  ///< by falling recorded time, then operations, then name
     Group all;
     std::uint64_t parameters = 0, parameter_bytes = 0;
+    Coverage coverage;
+    std::vector<trace::RepeatedLayers> layers;
+    trace::PeakMemory memory;
     std::vector<std::pair<std::string, std::uint64_t>>
         unknown;  ///< recorded kernels of ops that were not understood
 };
@@ -67,6 +95,9 @@ Inspection inspect(const trace::Trace& trace) {
         inspection.parameters += static_cast<std::uint64_t>(tensor.elements());
         inspection.parameter_bytes += tensor.bytes();
     }
+    inspection.coverage = coverage_of(trace);
+    inspection.layers = trace::find_layers(trace);
+    inspection.memory = trace::peak_memory(trace);
     inspection.kinds = sorted(kinds);
     inspection.phases = sorted(phases);
     inspection.unknown.assign(unknown.begin(), unknown.end());
@@ -87,6 +118,37 @@ std::string table(const std::string& heading, const std::vector<Group>& groups, 
     return sim::align_columns(rows, {false, true, true, true, true, true});
 }
 
+std::string layers_text(const trace::Trace& trace, const std::vector<trace::RepeatedLayers>& all) {
+    std::string text;
+    for (const trace::RepeatedLayers& layers : all) {
+        text += fmt::format(
+            "\n{}: {} times {} ops, from op {} of the phase on, {}{}\n", trace::name_of(layers.phase),
+            layers.count, layers.period, layers.first, sim::format_si(layers.flops, "FLOP"),
+            layers.measured_us > 0 ? ", " + sim::format_microseconds(layers.measured_us) : "");
+        constexpr std::size_t most_lines = 24;
+        for (std::size_t i = 0; i < std::min(layers.ops.size(), most_lines); ++i)
+            text += "  " + sim::describe_op(trace, trace.ops[layers.ops[i]]) + "\n";
+        if (layers.ops.size() > most_lines)
+            text += fmt::format("  ... and {} more\n", layers.ops.size() - most_lines);
+    }
+    return text.empty() ? text : "\nlayers, by repetition" + text;
+}
+
+std::string memory_text(const trace::Trace& trace, const trace::PeakMemory& memory) {
+    if (memory.bytes == 0) return {};
+    std::string text =
+        fmt::format("\npeak memory {} at op {} ({}): ", sim::format_si(double(memory.bytes), "B"), memory.at,
+                    sim::describe_op(trace, trace.ops[memory.at]));
+    std::string parts;
+    for (std::size_t role = 0; role < memory.by_role.size(); ++role) {
+        if (memory.by_role[role] == 0) continue;
+        parts += fmt::format("{}{} {}", parts.empty() ? "" : ", ",
+                             trace::name_of(static_cast<trace::TensorRole>(role)),
+                             sim::format_si(double(memory.by_role[role]), "B"));
+    }
+    return text + parts + "\n";
+}
+
 Json group_json(const Group& group) {
     Json json;
     if (!group.name.empty()) json["name"] = group.name;
@@ -99,6 +161,28 @@ Json group_json(const Group& group) {
 }
 
 }  // namespace
+
+std::string coverage_for_people(const trace::Trace& trace) {
+    const Coverage coverage = coverage_of(trace);
+    const double total = coverage.total();
+    std::string text;
+    if (total > 0) {
+        text = fmt::format(
+            "coverage of {} of recorded time: {:.1f} % understood, {:.1f} % estimated (operands or numbers "
+            "assumed), "
+            "{:.1f} % unknown\n",
+            sim::format_microseconds(total), 100 * coverage.understood / total,
+            100 * coverage.estimated / total, 100 * coverage.unknown / total);
+    }
+    if (coverage.communication > 0)
+        text += "communication, apart: " + sim::format_microseconds(coverage.communication) + "\n";
+    std::size_t unknown = 0;
+    for (const trace::Op& op : trace.ops) unknown += op.kind == trace::OpKind::unknown ? 1 : 0;
+    if (total == 0 && coverage.communication == 0 && unknown > 0)
+        text +=
+            fmt::format("{} of {} ops are not understood; no time was recorded\n", unknown, trace.ops.size());
+    return text;
+}
 
 std::string inspect_for_people(const trace::Trace& trace) {
     const Inspection inspection = inspect(trace);
@@ -116,6 +200,8 @@ std::string inspect_for_people(const trace::Trace& trace) {
     }
     text += "\n" + table("op kind", inspection.kinds, recorded) + "\n" +
             table("phase", inspection.phases, recorded);
+    text += layers_text(trace, inspection.layers) + memory_text(trace, inspection.memory);
+    if (recorded) text += "\n" + coverage_for_people(trace);
     if (!inspection.unknown.empty()) text += "\nnot understood:\n";
     for (const auto& [kernel, count] : inspection.unknown) text += fmt::format("  {} x {}\n", count, kernel);
     return text;
@@ -133,6 +219,26 @@ std::string inspect_as_json(const trace::Trace& trace) {
     for (const Group& group : inspection.kinds) json["kinds"].push_back(group_json(group));
     json["phases"] = Json::array();
     for (const Group& group : inspection.phases) json["phases"].push_back(group_json(group));
+    json["coverage"] = {{"understood_us", inspection.coverage.understood},
+                        {"estimated_us", inspection.coverage.estimated},
+                        {"unknown_us", inspection.coverage.unknown},
+                        {"communication_us", inspection.coverage.communication}};
+    json["layers"] = Json::array();
+    for (const trace::RepeatedLayers& layers : inspection.layers) {
+        json["layers"].push_back({{"phase", trace::name_of(layers.phase)},
+                                  {"first", layers.first},
+                                  {"ops", layers.period},
+                                  {"count", layers.count},
+                                  {"flops", layers.flops},
+                                  {"bytes", layers.bytes},
+                                  {"measured_us", layers.measured_us}});
+    }
+    json["peak_memory"] = {{"bytes", inspection.memory.bytes},
+                           {"op", inspection.memory.at},
+                           {"resident", inspection.memory.resident}};
+    for (std::size_t role = 0; role < inspection.memory.by_role.size(); ++role)
+        json["peak_memory"][trace::name_of(static_cast<trace::TensorRole>(role))] =
+            inspection.memory.by_role[role];
     json["unknown"] = Json::array();
     for (const auto& [kernel, count] : inspection.unknown) {
         json["unknown"].push_back({{"kernel", kernel}, {"count", count}});

@@ -36,7 +36,9 @@ KernelResult estimate_on_gpu(const trace::Trace& trace, const trace::Op& op,
         kernel.gap_us = 0;
         return kernel;
     }
-    if (op.kind == trace::OpKind::unknown || (op.inputs.empty() && op.outputs.empty())) {
+    // What nobody understands takes its recorded time; without one, the time that its operands take to move.
+    const bool nothing_known = op.inputs.empty() && op.outputs.empty();
+    if (nothing_known || (op.kind == trace::OpKind::unknown && op.measured_us)) {
         kernel.fidelity = Fidelity::unknown;
         kernel.bound_by = op.measured_us ? "recorded time" : "launch";
         kernel.time_us = op.measured_us ? *op.measured_us : 1e6 * overhead;

@@ -209,6 +209,11 @@ void Builder::add(Op op, const Launch& launch, const Call* subject) {
         op.kernel_name = longest->full_name;
         if (!launch.group.empty())
             op.attributes["kernels"] = static_cast<std::int64_t>(launch.group.size() + 1);
+        if (launch.kernel.launched_us >= 0) {
+            const double since = launch.kernel.launched_us - last_launch_us_ - launch.kernel.waited_us;
+            if (last_launch_us_ >= 0) op.host_us = std::max(0.0, since);
+            last_launch_us_ = launch.kernel.launched_us;
+        }
         if (launch.kernel.stream >= 0)
             op.stream =
                 streams_.try_emplace(launch.kernel.stream, static_cast<std::uint32_t>(streams_.size()))
@@ -264,6 +269,15 @@ void Builder::add_unknown(const Launch& launch, const std::string& reason) {
     Op op;
     op.kind = OpKind::unknown;
     op.attributes["reason"] = reason;
+    if (!launch.kernel.on_gpu) {
+        // A call without kernels: what it reads and makes says how many bytes move.
+        for (std::size_t i = 0; i < launch.kernel.inputs.size(); ++i) {
+            if (const RecordedTensor* tensor = launch.kernel.gpu_tensor(i)) input(op, *tensor);
+            for (const RecordedTensor& tensor : launch.kernel.inputs[i].tensors) input(op, tensor);
+        }
+        for (std::size_t i = 0; i < launch.kernel.outputs.size(); ++i)
+            if (const RecordedTensor* tensor = launch.kernel.output_tensor(i)) output(op, *tensor);
+    }
     add(std::move(op), launch, nullptr);
 }
 

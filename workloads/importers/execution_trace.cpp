@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "isa/common/error.h"
+#include "workloads/trace_files/file.h"
 #include "workloads/trace_files/json_stream.h"
 
 namespace heddle::importers {
@@ -187,6 +188,7 @@ Recording read_execution_trace(std::istream& text, const std::string& file) {
         made = {};
     }
     recording.finish();
+    trace::in_file(file, [&recording] { recording.check_callers(); });
     return recording;
 }
 

@@ -111,6 +111,8 @@ class Reader {
         if (kind == Kind::launch) {
             const std::int64_t correlation = arguments["correlation"].integer(-1);
             if (correlation >= 0) launches_[correlation] = {at, thread_of(value)};
+            if (value["name"].text().find("Synchronize") != std::string_view::npos)
+                waits_.emplace_back(at, duration);
         } else if (kind == Kind::kernel) {
             kernel(value, arguments, at, duration);
         } else {
@@ -230,7 +232,16 @@ class Reader {
             moments.push_back({kernel.call.launched_us, 0, kernel.correlation, true, i});
         }
         std::sort(moments.begin(), moments.end());
+        std::sort(waits_.begin(), waits_.end());
         walk(moments);
+    }
+
+    /// Kernels come in order of their launch; each is told what the host waited since the one before.
+    double waited_until(double at) {
+        double sum = 0;
+        for (; next_wait_ < waits_.size() && waits_[next_wait_].first <= at; ++next_wait_)
+            sum += waits_[next_wait_].second;
+        return sum;
     }
 
     /// In order of time, with the stack of open calls of every thread.
@@ -251,6 +262,7 @@ class Reader {
                 const auto launch = launches_.find(kernel.correlation);
                 if (kernel.call.caller == 0 && launch != launches_.end())
                     kernel.call.caller = innermost(launch->second.thread, launch->second.at);
+                kernel.call.waited_us = waited_until(kernel.call.launched_us);
                 recording_.add(std::move(kernel.call));
                 continue;
             }
@@ -269,6 +281,8 @@ class Reader {
     std::vector<HostCall> calls_;
     std::vector<Kernel> kernels_;
     std::unordered_map<std::int64_t, Launched> launches_;
+    std::vector<std::pair<double, double>> waits_;  ///< begin and length of waits for the device
+    std::size_t next_wait_ = 0;
     std::size_t events_ = 0, numbered_ = 0, matched_ = 0;
 };
 

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <iterator>
+#include <optional>
 
 #include "isa/common/error.h"
 #include "workloads/hlo/module.h"
@@ -28,10 +29,27 @@ std::string rest_of(trace::ByteStream& stream) {
 
 trace::Trace open_whole(const std::string& bytes, const std::string& name, trace::FileKind kind) {
     if (kind == trace::FileKind::heddle_json) return trace::from_json(bytes, name);
-    trace::ChakraGraph graph = kind == trace::FileKind::chakra ? trace::parse_chakra(bytes, name)
-                                                               : trace::parse_chakra_json(bytes, name);
-    if (trace::holds_heddle_trace(graph)) return trace::from_chakra(graph, name);
+    const trace::ChakraGraph graph = trace::parse_chakra_json(bytes, name);
     return trace::in_file(name, [&] { return import_chakra_execution(graph, base_name(name)); });
+}
+
+trace::Trace open_chakra(trace::ByteStream& stream) {
+    trace::ChakraGraph graph;
+    Recording recording;
+    std::optional<bool> ours;
+    trace::read_chakra(*stream.bytes, stream.name, graph, [&](trace::ChakraNode&& node) {
+        if (!ours) ours = trace::holds_heddle_trace(graph);
+        if (*ours) {
+            graph.nodes.push_back(std::move(node));
+        } else {
+            trace::in_file(stream.name, [&] { recording.add(node); });
+        }
+    });
+    if (ours.value_or(trace::holds_heddle_trace(graph))) return trace::from_chakra(graph, stream.name);
+    return trace::in_file(stream.name, [&] {
+        recording.finish();
+        return import_recording(std::move(recording), base_name(stream.name));
+    });
 }
 
 /// Two recordings of one run: Kineto's and an execution trace, in either order.
@@ -66,6 +84,7 @@ trace::Trace open_trace(const std::string& path) {
     if (hlo::is_stablehlo_text(stream.head))
         return hlo::to_trace(hlo::parse_stablehlo(rest_of(stream), stream.name));
     const trace::FileKind kind = trace::recognise(stream.head, stream.name);
+    if (kind == trace::FileKind::chakra) return open_chakra(stream);
     if (kind != trace::FileKind::kineto && kind != trace::FileKind::execution_trace)
         return open_whole(rest_of(stream), stream.name, kind);
     Recording recording = kind == trace::FileKind::kineto ? read_kineto(*stream.bytes, stream.name)

@@ -351,6 +351,49 @@ void join(Builder& builder, const Launch& launch, const Call& call) {
     builder.add(std::move(op), launch, &call);
 }
 
+/// Tensors of one shape along a new axis.
+void stack(Builder& builder, const Launch& launch, const Call& call) {
+    if (call.inputs.empty() || call.inputs[0].tensors.empty())
+        throw NotUnderstood{"the tensors that are joined were not recorded"};
+    const RecordedTensor& result = need(call.output_tensor(0), "result of " + call.name);
+    auto axis = static_cast<std::int64_t>(number_operand(call, 1, 0));
+    if (axis < 0) axis += static_cast<std::int64_t>(result.shape.size());
+    Op op;
+    op.kind = OpKind::concat;
+    op.attributes["axis"] = axis;
+    for (const RecordedTensor& tensor : call.inputs[0].tensors) {
+        if (axis < 0 || axis > static_cast<std::int64_t>(tensor.shape.size()))
+            throw NotUnderstood{"an axis that tensors do not have"};
+        Shape shape = tensor.shape;
+        shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 1);
+        builder.input(op, seen_as(tensor, shape));
+    }
+    builder.output(op, result);
+    builder.add(std::move(op), launch, &call);
+}
+
+/// clone, contiguous, _to_copy where no call within them does the work.
+void whole_copy(Builder& builder, const Launch& launch, const Call& call) {
+    const RecordedTensor& from = operand(call, 0, "source");
+    const RecordedTensor& to = need(call.output_tensor(0), "result of " + call.name);
+    if (from.storage == to.storage) throw NotUnderstood{"a copy onto itself"};
+    Op op;
+    op.kind = OpKind::copy;
+    builder.input(op, from);
+    builder.output(op, to);
+    builder.add(std::move(op), launch, &call);
+}
+
+/// New tensors of one value; gradients of slices are zero but for the slice.
+void whole_fill(Builder& builder, const Launch& launch, const Call& call) {
+    Op op;
+    op.kind = OpKind::fill;
+    op.attributes["value"] = call.name.rfind("ones", 0) == 0 ? 1.0 : 0.0;
+    if (call.name.ends_with("_backward")) assume(op, "the slice is written by the same kernel");
+    builder.output(op, need(call.output_tensor(0), "result of " + call.name));
+    builder.add(std::move(op), launch, &call);
+}
+
 void largest(Builder& builder, const Launch& launch, const Call& call) {
     const RecordedTensor& x = operand(call, 0, "operand");
     last_axis_only(call, 2, x);
@@ -416,6 +459,11 @@ const std::unordered_map<std::string, Family>& families() {
         made["copy"] = copy;
         made["_local_scalar_dense"] = read_back;
         made["cat"] = join;
+        made["stack"] = stack;
+        for (const char* name : {"clone", "contiguous", "_to_copy"}) made[name] = whole_copy;
+        for (const char* name : {"zeros", "zeros_like", "ones_like", "full_like", "new_zeros",
+                                 "select_backward", "slice_backward"})
+            made[name] = whole_fill;
         made["topk"] = largest;
         made["_thnn_fused_lstm_cell"] = lstm;
         for (const char* name : {"uniform", "normal", "bernoulli", "random", "exponential", "randn", "rand"})
@@ -539,9 +587,28 @@ bool is_operation(const std::string& name) {
 }
 
 bool is_frame(const std::string& name) {
-    return name == "linear" || name == "embedding" || name == "full" || name == "ones" || name == "arange" ||
-           name == "index_put" || name == "randn" || name == "rand" || name == "record_param_comms" ||
-           name == "square";
+    static const std::unordered_set<std::string> frames{"linear",
+                                                        "embedding",
+                                                        "full",
+                                                        "ones",
+                                                        "arange",
+                                                        "index_put",
+                                                        "randn",
+                                                        "rand",
+                                                        "record_param_comms",
+                                                        "square",
+                                                        "stack",
+                                                        "clone",
+                                                        "contiguous",
+                                                        "_to_copy",
+                                                        "zeros",
+                                                        "zeros_like",
+                                                        "ones_like",
+                                                        "full_like",
+                                                        "new_zeros",
+                                                        "select_backward",
+                                                        "slice_backward"};
+    return frames.contains(name);
 }
 
 bool does_nothing(const std::string& name) {

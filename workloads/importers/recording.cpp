@@ -66,6 +66,24 @@ std::vector<Argument> arguments_of(const trace::ChakraOperands& operands) {
                                    literal(operands.types));
 }
 
+/// Texts such as "[[64, 1], []]": strides of each operand, as heddle_trace records them.
+void take_strides(std::vector<Argument>& arguments, const std::string& text) {
+    if (text.empty()) return;
+    const Literal recorded = parse_literal(text);
+    const auto take = [](RecordedTensor& tensor, const Literal* strides) {
+        if (strides == nullptr) return;
+        const Shape values = strides->integers();
+        if (values.size() == tensor.shape.size() && !values.empty() && possible_shape(values))
+            tensor.strides = values;
+    };
+    for (std::size_t i = 0; i < arguments.size(); ++i) {
+        const Literal* one = item(recorded, i);
+        if (arguments[i].tensor) take(*arguments[i].tensor, one);
+        for (std::size_t k = 0; k < arguments[i].tensors.size() && one != nullptr; ++k)
+            take(arguments[i].tensors[k], item(*one, k));
+    }
+}
+
 Call call_of(const trace::ChakraNode& node) {
     Call call;
     call.id = node.id;
@@ -76,11 +94,15 @@ Call call_of(const trace::ChakraNode& node) {
     call.sequence = node.integer("seq_id", -1);
     call.stream = node.integer("stream", -1);
     call.collective_bytes = node.integer("comm_size", -1);
-    call.duration_us = static_cast<double>(node.duration_us);
+    const std::int64_t nanoseconds = node.integer("duration_ns", 0);
+    call.duration_us =
+        nanoseconds > 0 ? 1e-3 * static_cast<double>(nanoseconds) : static_cast<double>(node.duration_us);
     if (!node.inputs.values.empty()) call.operand_digest = std::hash<std::string>{}(node.inputs.values) | 1;
     try {
         call.inputs = arguments_of(node.inputs);
         call.outputs = arguments_of(node.outputs);
+        take_strides(call.inputs, node.text("input_strides"));
+        take_strides(call.outputs, node.text("output_strides"));
     } catch (const Error& error) {
         throw Error("operands are not readable: " + std::string(error.what()),
                     {.key = "node " + std::to_string(node.id) + " (" + node.name.substr(0, 60) + ")"});
@@ -197,8 +219,12 @@ const Literal* Call::literal(std::size_t index) const {
 
 Recording::Recording(const trace::ChakraGraph& graph) {
     calls_.reserve(graph.nodes.size());
-    for (const trace::ChakraNode& node : graph.nodes) add(call_of(node));
+    for (const trace::ChakraNode& node : graph.nodes) add(node);
     finish();
+}
+
+void Recording::add(const trace::ChakraNode& node) {
+    add(call_of(node));
 }
 
 void Recording::add(Call call) {
@@ -283,6 +309,27 @@ void Recording::finish() {
         }
         if (call.on_gpu) kernels_.push_back(call.position);
         if (call.sequence >= 0) by_sequence_[call.sequence].push_back(call.position);
+    }
+}
+
+void Recording::check_callers() const {
+    // 0: not looked at; 1: on the way up from the call at hand; 2: leads to a call without a caller.
+    std::vector<std::uint8_t> state(calls_.size());
+    std::vector<std::size_t> way;
+    for (const Call& call : calls_) {
+        way.clear();
+        const Call* up = &call;
+        while (up != nullptr && state[up->position] == 0) {
+            state[up->position] = 1;
+            way.push_back(up->position);
+            up = parent(*up);
+        }
+        if (up != nullptr && state[up->position] == 1) {
+            throw Error("callers form a circle",
+                        {.key = "node " + std::to_string(up->id) + " (" + up->full_name.substr(0, 60) + ")"},
+                        "the recording is damaged");
+        }
+        for (const std::size_t position : way) state[position] = 2;
     }
 }
 

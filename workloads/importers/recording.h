@@ -61,6 +61,7 @@ struct Call {
     std::vector<std::int64_t> grid, block;  ///< of a kernel, where recorded
     double start_us = -1;                   ///< of a kernel, on the GPU; below 0: not recorded
     double launched_us = -1;                ///< when the host launched it
+    double waited_us = 0;                   ///< by the host for the device, since the launch before
     double duration_us = 0;
     bool on_gpu = false;
 
@@ -83,9 +84,12 @@ class Recording {
 
     /// Appends a call; calls come in order. After the last one, finish() ties them together.
     void add(Call call);
+    void add(const trace::ChakraNode& node);
     void finish();
     /// Whether anything says how long kernels took.
     bool has_kernels() const { return !kernels_.empty(); }
+    /// Throws heddle::Error when calls call each other in a circle.
+    void check_callers() const;
     /// Of a run on a host alone: takes all its tensors as if they were on the device.
     void place_on_device();
     std::string device;  ///< the GPU's name, empty where it was not recorded

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <iosfwd>
 #include <string>
 #include <variant>
 #include <vector>
@@ -64,6 +66,10 @@ struct ChakraGraph {
 /// Both throw heddle::Error naming file, byte offset and what was expected there when input is cut or
 /// corrupt. `bytes` is the uncompressed stream; `file` is for messages.
 ChakraGraph parse_chakra(const std::string& bytes, const std::string& file);
+/// The same node by node, so that the file is never held whole: `head` has version and attributes before the
+/// first node.
+void read_chakra(std::istream& bytes, const std::string& file, ChakraGraph& head,
+                 const std::function<void(ChakraNode&&)>& found);
 /// The JSON form that some Chakra tools write: {"workload_graph": [{"Id", "Name", "NodeType", "runtime",
 /// ...}]}.
 ChakraGraph parse_chakra_json(const std::string& text, const std::string& file);

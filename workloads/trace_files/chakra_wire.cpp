@@ -2,7 +2,12 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include <algorithm>
+#include <functional>
+#include <istream>
+
 #include "isa/common/error.h"
+#include "workloads/trace_files/byte_stream.h"
 #include "workloads/trace_files/chakra.h"
 #include "workloads/trace_files/chakra.pb.h"
 
@@ -115,27 +120,28 @@ ChakraNode node_of(const wire::Node& in) {
 /// Walks length-delimited messages and knows the byte offset for error messages.
 class Stream {
   public:
-    Stream(const std::string& bytes, const std::string& file) : bytes_(bytes), file_(file) {}
+    Stream(std::istream& bytes, const std::string& file) : bytes_(bytes), file_(file) {}
 
-    bool at_end() const { return position_ >= bytes_.size(); }
+    bool at_end() const { return bytes_.rdbuf()->sgetc() == std::char_traits<char>::eof(); }
 
     template <class Message>
     void next(Message& message, const std::string& what) {
         const std::size_t start = position_;
         const std::uint64_t length = varint(what);
-        if (length > bytes_.size() - position_) {
+        const std::size_t body = position_;
+        fetch(length);
+        if (buffer_.size() < length) {
             fail(start, what + " says it is " + std::to_string(length) + " bytes long, but only " +
-                            std::to_string(bytes_.size() - position_) + " bytes follow");
+                            std::to_string(buffer_.size()) + " bytes follow");
         }
-        google::protobuf::io::CodedInputStream coded(
-            reinterpret_cast<const std::uint8_t*>(bytes_.data() + position_), static_cast<int>(length));
+        google::protobuf::io::CodedInputStream coded(reinterpret_cast<const std::uint8_t*>(buffer_.data()),
+                                                     static_cast<int>(length));
         // Attributes nest two deep; a deeper message is not of this schema.
         coded.SetRecursionLimit(8);
         if (!message.ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage()) {
-            fail(position_, what + " of " + std::to_string(length) +
-                                " bytes is not a valid message of the Chakra schema");
+            fail(body, what + " of " + std::to_string(length) +
+                           " bytes is not a valid message of the Chakra schema");
         }
-        position_ += length;
     }
 
     [[noreturn]] void fail(std::size_t offset, const std::string& problem) const {
@@ -144,12 +150,31 @@ class Stream {
     }
 
   private:
+    /// Up to `length` bytes, in pieces: a length that is a lie asks for no more memory than the file has.
+    void fetch(std::uint64_t length) {
+        constexpr std::uint64_t piece = std::uint64_t{1} << 20;
+        buffer_.clear();
+        while (buffer_.size() < length) {
+            const std::size_t before = buffer_.size();
+            const auto wanted = static_cast<std::size_t>(std::min(piece, length - before));
+            buffer_.resize(before + wanted);
+            const auto count = static_cast<std::size_t>(std::max<std::streamsize>(
+                bytes_.rdbuf()->sgetn(buffer_.data() + before, static_cast<std::streamsize>(wanted)), 0));
+            position_ += count;
+            buffer_.resize(before + count);
+            if (count < wanted) return;
+        }
+    }
+
     std::uint64_t varint(const std::string& what) {
         const std::size_t start = position_;
         std::uint64_t value = 0;
         for (unsigned shift = 0; shift < 35; shift += 7) {
-            if (at_end()) fail(start, "the file ends inside the length of " + what);
-            const auto byte = static_cast<std::uint8_t>(bytes_[position_++]);
+            const int next = bytes_.rdbuf()->sbumpc();
+            if (next == std::char_traits<char>::eof())
+                fail(start, "the file ends inside the length of " + what);
+            ++position_;
+            const auto byte = static_cast<std::uint8_t>(next);
             value |= std::uint64_t{byte & 0x7fu} << shift;
             if (byte < 0x80) {
                 if (value > 0x7fffffff) break;
@@ -159,8 +184,9 @@ class Stream {
         fail(start, "expected the length of " + what + ", a varint below 2 GiB");
     }
 
-    const std::string& bytes_;
+    std::istream& bytes_;
     const std::string& file_;
+    std::string buffer_;
     std::size_t position_ = 0;
 };
 
@@ -214,20 +240,26 @@ void append(const Message& message, std::string& bytes) {
 }  // namespace
 
 ChakraGraph parse_chakra(const std::string& bytes, const std::string& file) {
+    ChakraGraph graph;
+    read_chakra(*memory_stream(bytes), file, graph,
+                [&graph](ChakraNode&& node) { graph.nodes.push_back(std::move(node)); });
+    return graph;
+}
+
+void read_chakra(std::istream& bytes, const std::string& file, ChakraGraph& head,
+                 const std::function<void(ChakraNode&&)>& found) {
     Stream stream(bytes, file);
     if (stream.at_end()) stream.fail(0, "the file is empty where the metadata message was expected");
     wire::GlobalMetadata metadata;
     stream.next(metadata, "the metadata message");
-    ChakraGraph graph;
-    graph.version = metadata.version();
-    graph.attributes = attributes_of(metadata.attributes());
+    head.version = metadata.version();
+    head.attributes = attributes_of(metadata.attributes());
     wire::Node node;
-    while (!stream.at_end()) {
+    for (std::size_t number = 1; !stream.at_end(); ++number) {
         node.Clear();
-        stream.next(node, "node number " + std::to_string(graph.nodes.size() + 1));
-        graph.nodes.push_back(node_of(node));
+        stream.next(node, "node number " + std::to_string(number));
+        found(node_of(node));
     }
-    return graph;
 }
 
 std::string serialize_chakra(const ChakraGraph& graph) {
