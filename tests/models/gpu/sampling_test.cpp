@@ -1,6 +1,7 @@
 // Sampled runs against full ones: the same kernel, every cycle simulated.
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <deque>
 
 #include "gpu_launches.h"
 #include "gpu_test_bench.h"
@@ -158,6 +159,39 @@ TEST_CASE("a ring between warps is left out at its own rate", "[models_gpu_sampl
     options.sample = true;
     const KernelResult sampled = gpu.run(launch.context(), options);
     CHECK(static_cast<double>(sampled.cycles) == Approx(1591642).epsilon(0.03));  // in full, when written
+}
+
+TEST_CASE("a sampled run is the same when every cycle is looked at, and after other kernels",
+          "[models_gpu_sampling]") {
+    // Workers run kernels one after another, in an order that depends on their number.
+    Gpu gpu("gpu", eighth());
+    std::deque<benchmarks::PreparedLaunch> launches;
+    launches.emplace_back(benchmarks::ffma_loop(16, 1500), ptx::Mode::timing);
+    launches.emplace_back(benchmarks::gemm_wgmma(1024, 1024, 6144, 16), ptx::Mode::timing);
+    launches.emplace_back(benchmarks::ffma_loop(16 * 8 * 16, 4), ptx::Mode::timing);
+    RunOptions options;
+    options.sample = true;
+    std::vector<KernelResult> forwards, backwards, looking;
+    for (const benchmarks::PreparedLaunch& launch : launches)
+        forwards.push_back(gpu.run(launch.context(), options));
+    for (std::size_t i = launches.size(); i-- != 0;)
+        backwards.insert(backwards.begin(), gpu.run(launches[i].context(), options));
+    options.tick_every_cycle = true;
+    for (const benchmarks::PreparedLaunch& launch : launches)
+        looking.push_back(gpu.run(launch.context(), options));
+    CHECK(forwards[0].sampling.simulated < 1);
+    CHECK(forwards[1].sampling.simulated < 1);
+    for (std::size_t i = 0; i < launches.size(); ++i) {
+        CAPTURE(i, forwards[i].sampling.note);
+        for (const KernelResult& other : {backwards[i], looking[i]}) {
+            CHECK(other.cycles == forwards[i].cycles);
+            CHECK(other.sampling.simulated == forwards[i].sampling.simulated);
+            CHECK(other.sampling.error == forwards[i].sampling.error);
+            CHECK(other.sub_core_cycles == forwards[i].sub_core_cycles);
+            CHECK(other.l2.sectors == forwards[i].l2.sectors);
+            CHECK(other.dram.bytes == forwards[i].dram.bytes);
+        }
+    }
 }
 
 TEST_CASE("a run with values cannot be sampled", "[models_gpu_sampling]") {

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -25,14 +26,16 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr double kAllowed = 1.01;
-/// Bulk copies by more SMs are more copies at once: with the GPCs' ports and the memory's rate as they were,
-/// they wait longer for each other, which costs the whole up to 2.5 %. Their threads' stall table has all of
-/// it under memory. A stream over all of memory by more SMs is read at more places at once, up to 1.2 %
-/// slower; that fewer of its requests meet an open row is the likely reason. Nothing else is excepted.
-constexpr double kAllowedMoreCopies = 1.03;
-/// Whole kernels: another order in which loads return is another order in which warps take their turns. The
-/// stall table printed with a failure says what they wait for.
-constexpr double kAllowedKernels = 1.02;
+/// What three streams lose when more SMs read: 1.2 % of a read of 128 MiB, up to 2.0 % of bulk copies (those
+/// "from L2" read 16 MiB, more than a quarter of a machine holds). Their threads only wait for memory. That
+/// fewer requests meet an open row, or a line that L2 still holds, is likely and not shown. Nothing else is
+/// excepted.
+constexpr double kAllowedMoreReaders = 1.025;
+const char* const kMoreReaders[] = {"bandwidth/gpu/read/128MiB", "tma/bulk/l2/bytes=8192/stages=4/ctas=1",
+                                    "tma/bulk/dram/bytes=8192/stages=4/ctas=3"};
+/// Whole kernels: another order in which loads return is another order in which warps take their turns, which
+/// costs one kernel 1.2 %. The stall table printed with a failure says what they wait for.
+constexpr double kAllowedKernels = 1.015;
 
 class HardwareFile {
   public:
@@ -198,10 +201,10 @@ void check_benchmarks(const std::vector<std::string>& steps) {
         for (std::size_t i = 0; i < now.size() && !before.empty(); ++i) {
             INFO(subjects()[i] << " with " << step);
             if (now[i].is_null()) continue;
-            const bool more_copies =
-                step.rfind("sm.count", 0) == 0 &&
-                (subjects()[i].rfind("tma/", 0) == 0 || subjects()[i].rfind("bandwidth/gpu/", 0) == 0);
-            const double allowed = more_copies ? kAllowedMoreCopies : kAllowed;
+            const bool more_readers =
+                step.rfind("sm.count", 0) == 0 && std::find(std::begin(kMoreReaders), std::end(kMoreReaders),
+                                                            subjects()[i]) != std::end(kMoreReaders);
+            const double allowed = more_readers ? kAllowedMoreReaders : kAllowed;
             CHECK(now[i].get<double>() <= before[i].get<double>() * allowed);
         }
         before = now;
