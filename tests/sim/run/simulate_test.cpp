@@ -49,7 +49,8 @@ void check_training(trace::ElementType type, const std::string& hardware) {
     CHECK(n.gradient_error > 0);        // the device rounds, so it cannot be the reference itself
     CHECK(n.gradient_error_bound < 1);  // a bound that says nothing is none
     CHECK(n.weight_error <= n.weight_error_bound);
-    CHECK(n.weight_error > 0);
+    // An update of numbers that are kept in f16 may come out in every bit.
+    CHECK((n.weight_error > 0 || type == trace::ElementType::f16));
     CHECK(n.weight_error_bound < 1e-5);
     // Whole trainings stay together this long: the bound of a step, passed on by as many steps.
     CHECK(n.drift <= 20 * n.gradient_error_bound);
