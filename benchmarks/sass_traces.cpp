@@ -81,6 +81,29 @@ void run(benchmark::State& state, const kernels::LibraryKernel& kernel, bool ahe
     state.counters["peak_MB"] = peak_megabytes();
 }
 
+/// All kernels of a folder of recorded ones, each read before its time begins; others' recordings are no part
+/// of Heddle.
+void recorded_step(benchmark::State& state) {
+    const std::filesystem::path folder =
+        HEDDLE_SOURCE_DIR "/../shared/data/traces/accelsim/nn_onestep/traces";
+    if (!std::filesystem::exists(folder))
+        return state.SkipWithError("no recorded step beside the source tree");
+    std::int64_t instructions = 0;
+    for (auto _ : state) {
+        for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+            const std::string path = entry.path();
+            if (entry.path().extension() != ".xz") continue;
+            state.PauseTiming();
+            sass::TraceLaunch launch(sass::TraceReader(path), path);
+            launch.read_all();
+            state.ResumeTiming();
+            instructions += static_cast<std::int64_t>(gpu().run(launch, {}).warp_instructions);
+        }
+    }
+    state.SetItemsProcessed(instructions);
+}
+
+BENCHMARK(recorded_step)->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(read, sgemm, benchmarks::gemm_simt(1024, 1024, 256))->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(read, copy, benchmarks::copy(1 << 22))->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(run, sgemm_once_read, benchmarks::gemm_simt(1024, 1024, 256), true)

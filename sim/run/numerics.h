@@ -47,8 +47,10 @@ struct TrainingReport {
 /// is wrong by at most 3 u + k 2^-23 relative to |A||B|; a loss or a gradient passes through every product of
 /// the step at most once, so its relative error is at most d = products * (3 u + k 2^-23), and twice that is
 /// allowed: of a parameter's gradient relative to the whole gradient, as the terms of single ones may cancel
-/// (the bias of keys, to which a softmax is blind). Updates are done by the reference with the device's
-/// gradients, and must agree to 2^-19 of |w| + |dw|, or to the roundoff of the parameter's type.
+/// (the bias of keys, to which a softmax is blind). Backward passes read the device's activations where these
+/// are within the bound, so that units at a threshold are on or off for both. Updates are done by the
+/// reference with the device's gradients, and must agree to 2^-19 of |w| + |dw|, or to the roundoff of the
+/// parameter's type.
 TrainingReport train_beside_reference(const trace::Trace& trace, TrainingDevice& device,
                                       const TrainingPlan& plan);
 
