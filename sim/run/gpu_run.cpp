@@ -269,6 +269,20 @@ double workspace_bytes(const lowering::GpuLowering& lowered) {
     return bytes;
 }
 
+bool is_run(const trace::Op& op, const SimulateOptions& options) {
+    return options.only_kinds.empty() || std::find(options.only_kinds.begin(), options.only_kinds.end(),
+                                                   trace::name_of(op.kind)) != options.only_kinds.end();
+}
+
+KernelResult left_out(const trace::Op& op) {
+    KernelResult kernel;
+    kernel.name = "left out";
+    kernel.fidelity = Fidelity::unknown;
+    kernel.bound_by = "recorded time";
+    kernel.time_us = op.measured_us.value_or(0);
+    return kernel;
+}
+
 }  // namespace
 
 std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& hardware,
@@ -281,8 +295,14 @@ std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& har
         trace,
         {static_cast<double>(step.memory_bytes), static_cast<double>(step.context_bytes), step.fragmentation},
         workspace_bytes(lowered), options, result);
-    const std::vector<PlannedLaunch> plan =
+    const std::vector<PlannedLaunch> whole =
         plan_launches(lowered.program, config.l2.bytes_per_partition(), options.assembly);
+    std::vector<PlannedLaunch> plan;
+    std::vector<std::size_t> place(whole.size());  // of a launch of the program in the plan
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+        place[i] = plan.size();
+        if (is_run(trace.ops[whole[i].launch->op], options)) plan.push_back(whole[i]);
+    }
     const Simulated simulated =
         simulate_at_settled_clock(trace, lowered.program, plan, config, options, result);
 
@@ -293,6 +313,9 @@ std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& har
         OpOutcome& outcome = per_op[i];
         if (op.kind == trace::OpKind::collective) {
             outcome = communication_outcome(op, result);
+        } else if (!is_run(op, options)) {
+            outcome.kernels.push_back(left_out(op));
+            continue;
         } else if (!op_lowering.unsupported.empty()) {
             outcome.copy = op.kind == trace::OpKind::host_copy;
             outcome.blocks_host =
@@ -302,7 +325,7 @@ std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& har
             outcome.view = true;
         }
         for (std::uint32_t k = 0; k < op_lowering.launch_count; ++k) {
-            const std::size_t launch = op_lowering.first_launch + k;
+            const std::size_t launch = place[op_lowering.first_launch + k];
             outcome.kernels.push_back(kernel_result(simulated.plan[launch], simulated.outcome(launch),
                                                     simulated.overlaps[launch], config));
         }

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "isa/ptx/execution.h"
 #include "sim/config/hardware.h"
@@ -22,7 +23,11 @@ struct SimulateOptions {
     bool sample = false;  ///< GPU: leave out what repeats in a kernel; not with numerics
     /// GPU: every kernel is a programmatic dependent launch of the one before (lowering/gpu/programmatic.h).
     bool programmatic = false;
-    bool fuse = false;           ///< as torch.compile: workloads/fusion
+    /// GPU: only ops of these kinds (trace::name_of) are run, the others count as unknown and keep their
+    /// recorded time. What lies in L2 is as in the whole step; the clock is settled for those that run.
+    /// Empty: all.
+    std::vector<std::string> only_kinds;
+    bool fuse = false;                   ///< as torch.compile: workloads/fusion
     bool graph = false;                  ///< GPU: the step is launched as one CUDA graph
     bool ignore_memory = false;          ///< simulate though the step does not fit the device's memory
     models::gpu::SeriesSettings series;  ///< GPU: what of each kernel is recorded over time

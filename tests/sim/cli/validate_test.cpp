@@ -105,6 +105,13 @@ TEST_CASE("bad usage of validate ends with code 2 and one line") {
         {"all --data nowhere", "nowhere"},
         {"all --jobs many", "many"},
         {"numerics --no-such-option", "--no-such-option"},
+        {"trace", "TRACE is required"},
+        {"trace nowhere.et --hardware a100-sxm", "nowhere.et"},
+        {"trace '" HEDDLE_SOURCE_DIR "/examples/recorded/mlp.et.gz' --hardware tpu-v4", "is a TPU"},
+        {"trace '" HEDDLE_SOURCE_DIR "/examples/recorded/mlp.et.gz' --hardware a100-sxm --kind pooling",
+         "no ops of the kind `pooling`"},
+        {"trace '" HEDDLE_SOURCE_DIR "/examples/recorded/mlp.et.gz' --hardware a100-sxm",
+         "no recorded times"},
     };
     for (const Case& test : cases) {
         CAPTURE(test.arguments);
