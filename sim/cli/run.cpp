@@ -97,6 +97,7 @@ int run(int argument_count, const char* const* arguments) {
         "error, 4 the step does not fit the device's memory, 130 interrupted.");
     add_simulate_command(app);
     add_hardware_command(app);
+    add_cluster_command(app);
     add_trace_command(app);
     add_kernel_command(app);
     add_gemm_command(app);

@@ -10,6 +10,8 @@
 #include <set>
 #include <sstream>
 
+#include "sim/config/file_chain.h"
+
 namespace heddle::sim {
 namespace {
 
@@ -154,12 +156,13 @@ std::string text_of(const std::string& path) {
     return text.str();
 }
 
-std::string find_extended(const Setting& extends, const std::string& file) {
+std::string find_extended(const Setting& extends, const std::string& file,
+                          const std::function<std::string(const std::string&)>& find) {
     const fs::path beside = fs::path(file).parent_path() / extends.text;
     std::error_code ignored;
     if (fs::is_regular_file(beside, ignored)) return beside.string();
     try {
-        return find_hardware_file(extends.text);
+        return find(extends.text);
     } catch (const Error& failure) {
         throw Error(failure.problem(), extends.where, failure.remedy());
     }
@@ -168,6 +171,11 @@ std::string find_extended(const Setting& extends, const std::string& file) {
 }  // namespace
 
 HardwareText read_hardware_file(const std::string& path) {
+    return read_file_chain(path, find_hardware_file);
+}
+
+HardwareText read_file_chain(const std::string& path,
+                             const std::function<std::string(const std::string&)>& find) {
     HardwareText result;
     result.name = fs::path(path).stem().string();
     std::map<std::string, Setting> settings;
@@ -194,7 +202,7 @@ HardwareText read_hardware_file(const std::string& path) {
         for (Setting& setting : reader.settings()) settings.insert({setting.path, std::move(setting)});
         file.clear();
         if (extends) {
-            file = find_extended(*extends, result.files.back());
+            file = find_extended(*extends, result.files.back(), find);
             const std::string extended = fs::weakly_canonical(file, ignored).string();
             if (visited.count(extended) != 0) {
                 throw Error("`extends` goes round in a circle: " + chain + " -> " +
