@@ -11,7 +11,9 @@ namespace heddle::zoo {
 Network::Network(const std::string& name, const StepOptions& options)
     : tape_(name),
       options_(options),
-      type_(options.type == ElementType::tf32 ? ElementType::f32 : options.type) {}
+      type_(options.type == ElementType::tf32 ? ElementType::f32 : options.type) {
+    if (options.parts) tape_.mark_parts();
+}
 
 TensorId Network::input(const std::string& name, ElementType type, Shape shape, TensorRole role) {
     const std::string own = micro_batch_ == 0 ? name : name + " of part " + std::to_string(micro_batch_);
@@ -35,6 +37,7 @@ TensorId Network::parameter(const std::string& name, const Shape& shape) {
     }
     const TensorId master = tape_.external(name, ElementType::f32, shape, TensorRole::parameter);
     masters_.push_back(master);
+    part_of_master_[master] = tape_.part();
     const TensorId read = type_ == ElementType::f32 ? master : tape_.outside_segments([&] {
         return tape_.cast(name + ".copy", master, type_);
     });
@@ -139,7 +142,13 @@ TensorId Network::scaled(const std::string& name, TensorId x) {
 }
 
 TensorId Network::loss(TensorId logits, TensorId labels) {
-    const TensorId rows = tape_.softmax_cross_entropy("cross_entropy", scaled("logits", logits), labels).loss;
+    TensorId rows = tape_.softmax_cross_entropy("cross_entropy", scaled("logits", logits), labels).loss;
+    if (options_.tensor > 1) {
+        // Of a shared vocabulary: the largest logit, its sum of exponentials, and the logit of the label.
+        for (const char* what : {"largest", "sum", "label"})
+            rows = pair(std::string("cross_entropy.") + what, rows, shape(rows), "all_reduce", "none",
+                        "tensor", options_.tensor);
+    }
     const bool more = !more_losses_.empty(), parts = options_.micro_batches > 1;
     const std::string part = parts ? "loss of part " + std::to_string(micro_batch_) : "loss";
     TensorId loss = tape_.reduce(more ? "mean cross_entropy" : part, rows, "mean", {0}, {});

@@ -88,6 +88,14 @@ class Network {
     /// order of the tokens until the expert is full; the rest get 0. Its loss is added by loss().
     TensorId mixture(const std::string& name, TensorId x, const MixtureOptions& options);
 
+    /// One device's part of `count` heads, columns or tokens (StepOptions::tensor). Throws heddle::Error when
+    /// they cannot be shared evenly.
+    std::int64_t share(const std::string& what, std::int64_t count) const;
+    /// Around layers that devices share: before the first (its columns are shared), after the last (its rows
+    /// are). The same tensor where nothing is shared.
+    TensorId enter_shared(const std::string& name, TensorId x);
+    TensorId leave_shared(const std::string& name, TensorId x);
+
     /// Row first + i * step of x for each i < count.
     TensorId every(const std::string& name, TensorId x, std::int64_t count, std::int64_t step);
     /// Mean cross-entropy of logits [rows, classes], in f32, and what mixtures add.
@@ -106,6 +114,14 @@ class Network {
     TensorId dispatch(const std::string& name, TensorId x, TensorId slots, std::int64_t experts,
                       std::int64_t capacity);
     TensorId combine(const std::string& name, TensorId y, TensorId slots, TensorId gates);
+    /// [experts, capacity, width] of this device's tokens <-> [experts / n, n * capacity, width] of its
+    /// experts.
+    TensorId to_experts(const std::string& name, TensorId x);
+    TensorId from_experts(const std::string& name, TensorId x);
+    static TensorId collective(Tape& tape, const std::string& name, const std::string& kind,
+                               const std::string& group, std::int64_t size, TensorId x, Shape result);
+    TensorId pair(const std::string& name, TensorId x, const Shape& result, const std::string& forward,
+                  const std::string& backward, const std::string& group, std::int64_t size);
     TensorId linear_in_8_bits(const std::string& name, TensorId x, TensorId weight,
                               std::optional<TensorId> bias);
     /// Scales of the next step from the largest values of the last ones.
@@ -119,6 +135,7 @@ class Network {
     ElementType type_;
     std::int64_t micro_batch_ = 0, dropouts_ = 0;
     std::vector<TensorId> masters_;
+    std::map<TensorId, std::int64_t> part_of_master_;
     std::map<std::string, TensorId> read_, constants_;
     std::vector<TensorId> more_losses_;
     std::optional<TensorId> loss_scale_;

@@ -89,14 +89,22 @@ TensorId Network::mixture(const std::string& name, TensorId x, const MixtureOpti
     const TensorId slots =
         tape_.record(std::move(op), {Tensor{name + ".slots", ElementType::i32, {tokens}}})[0];
 
-    const TensorId up = parameter(name + ".up.weight", {experts, o.feed_forward, width}),
-                   down = parameter(name + ".down.weight", {experts, width, o.feed_forward});
+    const bool shared = options_.expert > 1;
+    if (shared && experts % options_.expert != 0)
+        throw Error(std::to_string(options_.expert) + " devices cannot share " + std::to_string(experts) +
+                        " experts evenly",
+                    {.key = "option expert"}, "choose a divisor");
+    const std::int64_t own = experts / options_.expert;
+    const TensorId up = parameter(name + ".up.weight", {own, o.feed_forward, width}),
+                   down = parameter(name + ".down.weight", {own, width, o.feed_forward});
     MatmulOptions transposed;
     transposed.transpose_b = true;
-    TensorId y =
-        tape_.matmul(name + ".up", dispatch(name + ".dispatch", x, slots, experts, capacity), up, transposed);
+    TensorId places = dispatch(name + ".dispatch", x, slots, experts, capacity);
+    if (shared) places = to_experts(name + ".to_experts", places);
+    TensorId y = tape_.matmul(name + ".up", places, up, transposed);
     y = activation(name + "." + o.function, y, o.function);
     y = tape_.matmul(name + ".down", y, down, transposed);
+    if (shared) y = from_experts(name + ".from_experts", y);
     y = combine(name, y, slots, chosen.values);
 
     if (o.balance > 0) {

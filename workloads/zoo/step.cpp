@@ -54,6 +54,8 @@ void check(const StepOptions& options, const std::string& model) {
     if (!(options.dropout >= 0 && options.dropout < 1)) bad("dropout", "must be from 0 to below 1");
     if (options.attention == AttentionForm::fused && bytes_of(options.type) != 2 && options.dropout > 0)
         bad("attention", "fused attention with dropout needs f16 or bf16");
+    if (options.tensor < 1) bad("tensor", "must be at least 1");
+    if (options.expert < 1) bad("expert", "must be at least 1");
     check(options.optimizer, model);
 }
 
@@ -71,6 +73,7 @@ trace::Trace record_step(const std::string& name, const StepOptions& options,
         network.more_losses_.clear();
         const auto first = static_cast<trace::OpId>(tape.trace().ops.size());
         tape.set_phase(Phase::forward);
+        tape.set_part(0);
         const TensorId loss = forward(network);
         tape.end_segment();
         if (options.micro_batches > 1) {
@@ -92,7 +95,10 @@ trace::Trace record_step(const std::string& name, const StepOptions& options,
             gradients.push_back(tape.materialise(sums.at(id), "d " + tape.tensor(id).name, id));
         optimizer.look_for_infinities(gradients, network.loss_scale());
     }
-    for (const TensorId id : network.masters_) optimizer.update(id, sums.at(id));
+    for (const TensorId id : network.masters_) {
+        tape.set_part(network.part_of_master_.at(id));
+        optimizer.update(id, sums.at(id));
+    }
     if (options.optimizer.dynamic_loss_scale) optimizer.adapt_scale();
     if (options.fp8) network.adapt_scales();
     trace::Trace trace = tape.finish();

@@ -30,6 +30,18 @@ struct StepOptions {
     AttentionForm attention = AttentionForm::automatic;
     double dropout = 0;
     OptimizerOptions optimizer;
+    /// Of transformers: one device's part of layers that `tensor` devices share (Shoeybi et al., Megatron-LM,
+    /// 2019): heads, the width of MLPs and the vocabulary are divided, and collectives of the group "tensor"
+    /// are ops of the trace.
+    std::int64_t tensor = 1;
+    /// With `tensor`: norms, dropout and sums between the shared layers see a part of the tokens (Korthikanti
+    /// et al., 2022).
+    bool sequence_parallel = false;
+    /// Devices that share the experts of every mixture; collectives of the group "expert".
+    std::int64_t expert = 1;
+    /// Every op has an attribute "part": 0 before the first block, then one number for each block and for
+    /// what lies between, in order.
+    bool parts = false;
 };
 
 /// Throws heddle::Error naming "<model> option <key>".

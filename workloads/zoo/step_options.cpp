@@ -38,6 +38,12 @@ std::vector<OptionDescription> step_options(const StepOptions& d) {
         {"loss_scale", o.dynamic_loss_scale ? "dynamic" : number(o.loss_scale),
          "factor on the loss, divided out in the update; dynamic: adapts itself, leaves out steps that are "
          "not finite"},
+        {"tensor", std::to_string(d.tensor),
+         "transformers: one device's part of layers that so many devices share"},
+        {"sequence_parallel", d.sequence_parallel ? "1" : "0",
+         "1: with tensor, what lies between the shared layers sees a part of the tokens"},
+        {"expert", std::to_string(d.expert), "devices that share the experts of every mixture"},
+        {"parts", d.parts ? "1" : "0", "1: ops carry the number of the block that they belong to"},
     };
 }
 
@@ -58,6 +64,10 @@ StepOptions read_step_options(const Options& options) {
     o.weight_decay = options.real("weight_decay");
     o.dynamic_loss_scale = options.text("loss_scale") == "dynamic";
     if (!o.dynamic_loss_scale) o.loss_scale = options.real("loss_scale");
+    step.tensor = options.integer("tensor");
+    step.sequence_parallel = options.flag("sequence_parallel");
+    step.expert = options.integer("expert");
+    step.parts = options.flag("parts");
     return step;
 }
 

@@ -162,7 +162,15 @@ class Tape {
     /// Ops recorded until end_segment() may run again in the backward pass. Segments do not nest; none opens
     /// a segment.
     void begin_segment(Recompute recompute);
-    void end_segment() { open_segment_ = -1; }
+    void end_segment() {
+        open_segment_ = -1;
+        ++part_;
+    }
+    /// From now on ops carry the number of their part (StepOptions::parts): it grows with each begin and end
+    /// of a segment; ops of the backward pass have the number of what they differentiate.
+    void mark_parts() { marks_parts_ = true; }
+    std::int64_t part() const { return part_; }
+    void set_part(std::int64_t part) { part_ = part; }
     /// Records outside of the open segment, for what belongs to the step as a whole (casts of weights).
     template <class Record>
     auto outside_segments(Record record) {
@@ -222,6 +230,9 @@ class Tape {
     std::map<TensorId, TensorId> now_;
     std::set<trace::OpId> remade_;
     int open_segment_ = -1;
+    bool marks_parts_ = false;
+    std::int64_t part_ = 0;
+    std::vector<std::int64_t> part_of_op_;
 };
 
 /// The gradient rule of an op: one entry per input, absent where nothing flows back. `upstream` holds the

@@ -37,6 +37,7 @@ void Tape::differentiate_as_one(Composite composite) {
 
 void Tape::begin_segment(Recompute recompute) {
     open_segment_ = -1;
+    ++part_;
     if (recompute == Recompute::none) return;
     open_segment_ = static_cast<int>(segments_.size());
     segments_.push_back({recompute, {}, false});
@@ -189,6 +190,7 @@ std::map<TensorId, Gradient> Tape::backward(TensorId loss, const std::vector<Ten
         std::vector<bool> needed;
         for (const TensorId id : inputs) needed.push_back(reached.contains(root(id)));
         if (!flows || std::find(needed.begin(), needed.end(), true) == needed.end()) continue;
+        part_ = part_of_op_[i];
         remake_segment_of(index);
         if (as_one) {
             const TensorId dy = materialise(*upstream[0], "d " + tensor(outputs[0]).name, outputs[0]);

@@ -42,8 +42,9 @@ TensorId attend(Network& network, const std::string& name, TensorId x, std::int6
     AttentionSizes sizes;
     sizes.batch = batch;
     sizes.queries = sizes.keys = sequence;
-    sizes.heads = o.sizes.heads;
-    sizes.key_heads = o.sizes.key_heads != 0 ? o.sizes.key_heads : o.sizes.heads;
+    sizes.heads = network.share("heads", o.sizes.heads);
+    sizes.key_heads = network.share("key heads", o.sizes.key_heads != 0 ? o.sizes.key_heads : o.sizes.heads);
+    x = network.enter_shared(name + ".attention.enter", x);
     sizes.head_dim = head_dim(o.sizes);
     sizes.causal = o.causal;
     Network::QueryKeyValue heads;
@@ -63,12 +64,16 @@ TensorId attend(Network& network, const std::string& name, TensorId x, std::int6
         heads = network.query_key_value(name, x, sizes, o.bias);
     }
     const TensorId attended = network.attention(name + ".attention", heads.q, heads.k, heads.v, sizes);
-    return network.dropout(name + ".attention.dropped",
-                           network.linear(name + ".projection", attended, o.sizes.hidden, o.bias));
+    return network.dropout(
+        name + ".attention.dropped",
+        network.leave_shared(name + ".attention.leave",
+                             network.linear(name + ".projection", attended, o.sizes.hidden, o.bias)));
 }
 
 TensorId feed_forward(Network& network, const std::string& name, TensorId x, const BlockOptions& o) {
-    const std::int64_t width = o.sizes.feed_forward != 0 ? o.sizes.feed_forward : 4 * o.sizes.hidden;
+    const std::int64_t width =
+        network.share("columns", o.sizes.feed_forward != 0 ? o.sizes.feed_forward : 4 * o.sizes.hidden);
+    x = network.enter_shared(name + ".mlp.enter", x);
     TensorId y;
     if (o.gated) {
         const TensorId gate = network.linear(name + ".gate", x, width, o.bias);
@@ -83,20 +88,31 @@ TensorId feed_forward(Network& network, const std::string& name, TensorId x, con
         y = network.activation(name + "." + o.function, network.linear(name + ".up", x, width, o.bias),
                                o.function);
     }
-    return network.dropout(name + ".down.dropped", network.linear(name + ".down", y, o.sizes.hidden, o.bias));
+    return network.dropout(
+        name + ".down.dropped",
+        network.leave_shared(name + ".mlp.leave", network.linear(name + ".down", y, o.sizes.hidden, o.bias)));
+}
+
+/// Rows of this device's part of the table: made evenly divisible as Megatron-LM does, by whole tiles of 128.
+std::int64_t vocabulary_of(const Network& network, const LanguageModelOptions& o) {
+    const std::int64_t tensor = network.options().tensor, whole = 128 * tensor;
+    return tensor == 1 ? o.vocabulary : (o.vocabulary + whole - 1) / whole * 128;
 }
 
 /// tokens -> rows of the table, plus what `positions` says of their place in the sequence.
 TensorId embed(Network& network, TensorId tokens, const LanguageModelOptions& o, std::int64_t batch) {
     const std::int64_t width = o.block.sizes.hidden;
-    TensorId x = network.embedding("token_embedding", tokens, o.vocabulary, width);
+    TensorId x = network.embedding("token_embedding", tokens, vocabulary_of(network, o), width);
+    x = network.leave_shared("tokens.leave", x);
     if (o.positions == 0) return x;
-    const TensorId numbers = network.constant("first_" + std::to_string(o.sequence) + "_positions",
-                                              ElementType::i32, {o.sequence});
+    const bool some = network.options().tensor > 1 && network.options().sequence_parallel;
+    const std::int64_t sequence = some ? network.share("tokens", o.sequence) : o.sequence;
+    const TensorId numbers =
+        network.constant("first_" + std::to_string(sequence) + "_positions", ElementType::i32, {sequence});
     const TensorId places = network.embedding("position_embedding", numbers, o.positions, width);
-    const TensorId seen = network.tape().view("tokens.by_sequence", x, {batch, o.sequence, width});
+    const TensorId seen = network.tape().view("tokens.by_sequence", x, {batch, sequence, width});
     x = network.add("embedded", seen, places);
-    return network.tape().view("embedded.rows", x, {batch * o.sequence, width});
+    return network.tape().view("embedded.rows", x, {batch * sequence, width});
 }
 
 TensorId blocks(Network& network, TensorId x, std::int64_t batch, std::int64_t sequence,
@@ -147,7 +163,8 @@ trace::Trace decoder(const std::string& name, const LanguageModelOptions& o) {
         const TensorId labels = network.input("labels", ElementType::i32, {rows}, TensorRole::label);
         TensorId x = network.dropout("embedded.dropped", embed(network, tokens, o, batch));
         x = norm(network, "final_norm", blocks(network, x, batch, o.sequence, o.block), o.block);
-        const Shape table{o.vocabulary, o.block.sizes.hidden};
+        x = network.enter_shared("head.enter", x);
+        const Shape table{vocabulary_of(network, o), o.block.sizes.hidden};
         MatmulOptions head;
         head.transpose_b = true;
         const TensorId weight = network.parameter(o.tied ? "token_embedding.weight" : "head.weight", table);

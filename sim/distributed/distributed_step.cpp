@@ -1,0 +1,152 @@
+#include "sim/distributed/distributed_step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "isa/common/error.h"
+#include "workloads/zoo/registry.h"
+
+namespace heddle::sim {
+namespace {
+
+using parallel::DataParallel;
+using parallel::ParallelPlan;
+
+constexpr std::uint32_t kAnotherNode = 1u << 30;
+
+ModelOptions with_plan(const ModelOptions& given, const ParallelPlan& plan) {
+    ModelOptions options = given;
+    const auto set = [&](const char* key, const std::string& value, const char* instead) {
+        if (given.contains(key))
+            throw Error(std::string("option ") + key + " is the plan's", {"--option", 0, ""},
+                        std::string("give ") + instead);
+        options[key] = value;
+    };
+    set("batch", std::to_string(plan.micro_batch), "--micro-batch");
+    set("micro_batches", "1", "--micro-batches");
+    set("recompute", parallel::name_of(plan.recompute), "--recompute");
+    if (plan.tensor > 1) set("tensor", std::to_string(plan.tensor), "--tensor");
+    if (plan.sequence_parallel) set("sequence_parallel", "1", "--sequence-parallel");
+    if (plan.expert > 1) set("expert", std::to_string(plan.expert), "--expert");
+    set("parts", "1", "nothing");
+    return options;
+}
+
+void note_memory(DistributedResult& result, const DistributedOptions& how) {
+    if (result.fits()) return;
+    double most = 0;
+    for (const StageResult& stage : result.stages) most = std::max(most, stage.memory.total());
+    const std::string text = fmt::format("does not fit: a device needs {:.1f} GiB of {:.1f}",
+                                         (most + result.reserved) / (1 << 30), result.capacity / (1 << 30));
+    if (!how.ignore_memory) result.notes.push_back(text);
+}
+
+/// Nobody waits: a device's own step and its turn at the servers, or the servers' whole work for one step of each.
+void asynchronous(const TimedStep& step, const ParallelPlan& plan, const NetworkModel& network,
+                  DistributedResult& result) {
+    double parameters = 0;
+    for (const TimedPart& part : step.parts) parameters += part.parameters;
+    const double bytes = plan.gradient_bytes * parameters / static_cast<double>(plan.servers);
+    // A server is a host of its own: as far as a device of another node.
+    const double alone = network.seconds(CollectiveKind::push, bytes, {0, kAnotherNode});
+    const double all = alone * static_cast<double>(plan.data);
+    const double own = result.seconds + alone;
+    result.seconds = std::max(own, all);
+    // While one device works, every other one updates the weights once.
+    result.staleness = static_cast<double>(plan.data) - 1;
+    result.notes.push_back(fmt::format(
+        "asynchronous: an update follows the weights it was made of after {:.0f} others", result.staleness));
+    if (all > own) result.notes.push_back("the servers' links are the bottleneck");
+}
+
+}  // namespace
+
+bool DistributedResult::fits() const {
+    return std::all_of(stages.begin(), stages.end(), [&](const StageResult& stage) {
+        return capacity == 0 || stage.memory.total() + reserved <= capacity;
+    });
+}
+
+trace::Trace trace_of(const std::string& model, const ModelOptions& options, const ParallelPlan& plan) {
+    return zoo::build(model, with_plan(options, plan));
+}
+
+double model_flops_of(const std::string& model, const ModelOptions& options, const ParallelPlan& plan) {
+    ModelOptions whole = options;
+    whole["batch"] = std::to_string(plan.micro_batch);
+    const trace::Trace trace = zoo::build(model, whole);
+    double flops = 0;
+    for (const trace::Op& op : trace.ops) {
+        switch (op.kind) {
+            case trace::OpKind::matmul:
+            case trace::OpKind::attention:
+            case trace::OpKind::attention_grad:
+            case trace::OpKind::convolution:
+            case trace::OpKind::convolution_data_grad:
+            case trace::OpKind::convolution_weight_grad:
+                flops += trace::floating_point_operations(trace, op);
+                break;
+            default:
+                break;
+        }
+    }
+    return flops * static_cast<double>(plan.data * plan.micro_batches);
+}
+
+DistributedResult simulate_distributed(const std::string& model, const ModelOptions& options,
+                                       const ParallelPlan& plan, const ClusterModel& cluster,
+                                       const Hardware& hardware, OpTimes& times, const DistributedOptions& how) {
+    parallel::check(plan);
+    if (plan.devices() > cluster.devices())
+        throw Error(fmt::format("the plan needs {} devices, {} has {}", plan.devices(), cluster.name,
+                                cluster.devices()),
+                    {"--nodes", 0, ""}, "add nodes");
+    const TimedStep step = time_parts(trace_of(model, options, plan), plan, times, cluster.host);
+    DistributedResult result;
+    result.model = model;
+    result.cluster = cluster.name;
+    result.hardware = hardware.name;
+    result.plan = parallel::describe(plan);
+    result.kernels = times.name();
+    result.devices = static_cast<double>(plan.devices());
+    result.batch = static_cast<double>(plan.batch());
+    result.simulated = step.simulated;
+    result.price_per_hour = cluster.price_per_hour * result.devices;
+    for (const TimedPart& part : step.parts)
+        result.parameters += part.parameters * static_cast<double>(plan.tensor);
+
+    const bool alone = plan.data_parallel == DataParallel::asynchronous;
+    ParallelPlan own = plan;
+    if (alone) own.data = 1;
+    const Machine whole = machine_of(step, own, cluster.host);
+    const Machine machine = how.fold ? fold(whole, *cluster.network) : whole;
+    const ManyDevicesResult run = simulate_devices(machine, *cluster.network);
+    result.seconds = run.seconds;
+    result.work_simulated = run.work_simulated;
+    if (alone) asynchronous(step, plan, *cluster.network, result);
+    double devices = 0;
+    for (std::size_t i = 0; i < machine.devices.size(); ++i) {
+        StageResult stage;
+        stage.devices = machine.stands_for.empty() ? 1 : machine.stands_for[i];
+        const std::uint32_t program = machine.devices[i].program;
+        stage.name = machine.programs[program]->name;
+        stage.account = run.devices[i];
+        stage.memory = memory_of(step, plan, program);
+        result.bubble += stage.devices * stage.account.bubble / run.seconds;
+        devices += stage.devices;
+        result.stages.push_back(std::move(stage));
+    }
+    result.bubble /= devices;
+    if (hardware.is_gpu()) {
+        result.capacity = static_cast<double>(hardware.step.memory_bytes) / (1 + hardware.step.fragmentation);
+        result.reserved = static_cast<double>(hardware.step.context_bytes);
+        const auto& gpu = hardware.gpu();
+        result.peak_flops = result.devices * 2.0 * gpu.tensor.f16 * gpu.sm.count * gpu.clock;
+    }
+    result.model_flops = model_flops_of(model, options, plan);
+    note_memory(result, how);
+    return result;
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,76 @@
+// How long the ops of one device's part of a step take: in closed form, or simulated cycle by cycle.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "models/common/parameter.h"
+#include "sim/config/hardware.h"
+#include "workloads/trace/trace.h"
+
+namespace heddle::sim {
+
+struct OpTime {
+    double seconds = 0;     ///< of the device
+    unsigned launches = 0;  ///< of the host: ops that it hands out
+    bool simulated = false;
+};
+
+class OpTimes {
+  public:
+    virtual ~OpTimes() = default;
+    /// Of every op of the trace, by number. Collectives and views take nothing.
+    virtual std::vector<OpTime> times_of(const trace::Trace& trace) = 0;
+    virtual std::string name() const = 0;  ///< "closed form", "simulated, sampled"
+};
+
+/// What the closed form of everything but products knows of a GPU, as parts of the peaks.
+struct ClosedFormConfig {
+    double memory = 0.86;              ///< of the memory's rate, long streams
+    double attention = 0.55;           ///< of the tensor cores' rate, fused attention forward
+    double attention_gradient = 0.45;  ///< the same, backward
+    double optimizer_memory =
+        0.80;  ///< of the memory's rate, optimizers that change all tensors in one launch
+};
+
+/// Products by the closed form that also chooses their kernels (docs/gemm.md); fused attention by its
+/// operations over a part of the peak; everything else by bytes over a part of the memory's rate, and the
+/// launch. Masks and scales between a product and a softmax are taken as part of the softmax's kernel, as
+/// Megatron-LM has it.
+class ClosedForm : public OpTimes {
+  public:
+    explicit ClosedForm(const Hardware& hardware, const ClosedFormConfig& config = {})
+        : hardware_(hardware), config_(config) {}
+    std::vector<OpTime> times_of(const trace::Trace& trace) override;
+    std::string name() const override { return "closed form"; }
+
+  private:
+    OpTime time_of(const trace::Trace& trace, const trace::Op& op);
+    double product(const trace::Trace& trace, const trace::Op& op);
+
+    const Hardware& hardware_;
+    ClosedFormConfig config_;
+    std::map<std::string, OpTime> known_;  ///< by content
+};
+
+/// Each distinct part of the trace simulated by the device's model (sim/run), with its cache on disk.
+struct SimulatedOptions {
+    bool sample = true;
+    bool cache = true;
+    unsigned jobs = 0;
+};
+class Simulated : public OpTimes {
+  public:
+    Simulated(const Hardware& hardware, const SimulatedOptions& options)
+        : hardware_(hardware), options_(options) {}
+    std::vector<OpTime> times_of(const trace::Trace& trace) override;
+    std::string name() const override { return options_.sample ? "simulated, sampled" : "simulated"; }
+
+  private:
+    const Hardware& hardware_;
+    SimulatedOptions options_;
+    std::map<std::string, OpTime> known_;
+};
+
+}  // namespace heddle::sim

@@ -1,0 +1,499 @@
+#include "sim/distributed/step_programs.h"
+
+#include <algorithm>
+
+#include "isa/common/error.h"
+#include "workloads/parallel/pipeline.h"
+
+namespace heddle::sim {
+namespace {
+
+using parallel::ParallelPlan;
+using parallel::Pass;
+using parallel::PipelineWork;
+
+Slot slot_of(const std::string& group) {
+    if (group == "expert") return Slot::expert;
+    if (group == "context") return Slot::context;
+    return Slot::tensor;
+}
+
+Purpose purpose_of(Slot slot) {
+    switch (slot) {
+        case Slot::tensor:
+            return Purpose::tensor;
+        case Slot::expert:
+            return Purpose::expert;
+        case Slot::context:
+            return Purpose::context;
+        case Slot::data:
+        case Slot::shared_weights:
+            return Purpose::data;
+        default:
+            return Purpose::pipeline;
+    }
+}
+
+std::vector<TimedSegment> time_segments(const trace::Trace& trace,
+                                        const std::vector<parallel::Segment>& segments,
+                                        const std::vector<OpTime>& times, const HostConfig& host) {
+    std::vector<TimedSegment> timed;
+    for (const parallel::Segment& segment : segments) {
+        TimedSegment t;
+        t.weights_only = segment.weights_only;
+        if (segment.collective) {
+            const trace::Op& op = trace.ops[segment.ops[0]];
+            const std::string kind = op.text("collective");
+            if (kind == "none") continue;
+            t.collective = true;
+            t.kind = collective_from_name(kind);
+            t.slot = slot_of(op.text("group"));
+            t.bytes = static_cast<double>(op.integer("bytes", 0));
+            t.host = host.collective;
+        } else {
+            for (const trace::OpId id : segment.ops) {
+                t.device += times[id].seconds;
+                t.host += times[id].launches * host.dispatch;
+            }
+            t.seconds = t.device;
+            const bool joins =
+                !timed.empty() && !timed.back().collective && timed.back().weights_only == t.weights_only;
+            if (joins) {
+                timed.back().device += t.device;
+                timed.back().host += t.host;
+                timed.back().seconds = timed.back().device;
+                continue;
+            }
+        }
+        timed.push_back(t);
+    }
+    return timed;
+}
+
+/// The host hands out a part's ops while the device works; if it takes longer, the difference is spread over
+/// the part.
+void wait_for_host(std::vector<TimedSegment>& segments) {
+    double device = 0, host = 0;
+    for (const TimedSegment& segment : segments) {
+        device += segment.device;
+        host += segment.host;
+    }
+    if (host <= device || segments.empty()) return;
+    double own = 0;
+    for (const TimedSegment& segment : segments)
+        if (!segment.collective) own += segment.host;
+    for (TimedSegment& segment : segments)
+        if (!segment.collective && own > 0) segment.seconds += (host - device) * segment.host / own;
+}
+
+/// Builds the program of one stage.
+class Builder {
+  public:
+    Builder(const TimedStep& step, const ParallelPlan& plan, const HostConfig& host, std::int64_t stage)
+        : step_(step), plan_(plan), host_(host), stage_(stage) {
+        program_.name = "stage " + std::to_string(stage);
+    }
+
+    DeviceProgram run() {
+        const std::vector<PipelineWork> order = parallel::pipeline_order(plan_, stage_);
+        post_receives(order);
+        for (const PipelineWork& work : order) {
+            switch (work.pass) {
+                case Pass::forward:
+                    forward(work);
+                    break;
+                case Pass::backward:
+                    backward(work, plan_.schedule == parallel::PipelineSchedule::zero_bubble);
+                    break;
+                case Pass::weight_gradient:
+                    weight_gradients(work);
+                    break;
+            }
+        }
+        finish_data();
+        optimise();
+        return std::move(program_);
+    }
+
+  private:
+    using Key = std::pair<std::int64_t, std::int64_t>;  ///< micro-batch, virtual stage
+
+    std::int64_t virtual_stage(std::int64_t chunk) const { return chunk * plan_.pipeline + stage_; }
+    std::int64_t last_virtual_stage() const { return plan_.pipeline * plan_.chunks - 1; }
+    const parallel::StageRange& range(std::int64_t chunk) const {
+        return step_.chunks[static_cast<std::size_t>(virtual_stage(chunk))];
+    }
+
+    std::uint32_t add(Work work, std::vector<std::uint32_t> after = {}) {
+        for (const std::uint32_t id : pending_) after.push_back(id);
+        if (work.lane == Lane::compute) pending_.clear();
+        work.after = std::move(after);
+        program_.work.push_back(std::move(work));
+        return static_cast<std::uint32_t>(program_.work.size() - 1);
+    }
+    Work message(Lane lane, Slot slot, double bytes) const {
+        Work work;
+        work.lane = lane;
+        work.purpose = Purpose::pipeline;
+        work.collective = true;
+        work.kind = CollectiveKind::send;
+        work.slot = slot;
+        work.bytes = bytes;
+        return work;
+    }
+    /// Between virtual stage v and the next: of one device of a tensor group.
+    double message_bytes(std::int64_t v) const {
+        const auto& r = step_.chunks[static_cast<std::size_t>(v)];
+        const double bytes = step_.parts[r.last - 1].result_bytes;
+        const bool parted = plan_.tensor > 1 && plan_.scatter_gather && !plan_.sequence_parallel;
+        return parted ? bytes / static_cast<double>(plan_.tensor) : bytes;
+    }
+
+    /// Receives are posted ahead, so that they wait for nothing but the sender, in the order in which they
+    /// are needed.
+    void post_receives(const std::vector<PipelineWork>& order) {
+        for (const PipelineWork& work : order) {
+            const std::int64_t v = virtual_stage(work.chunk);
+            const Key key{work.micro_batch, v};
+            if (work.pass == Pass::forward && v > 0)
+                received_[key] = post(message(Lane::forward_receive, Slot::forward_in, message_bytes(v - 1)));
+            if (work.pass == Pass::backward && v < last_virtual_stage())
+                gradient_received_[key] =
+                    post(message(Lane::backward_receive, Slot::backward_in, message_bytes(v)));
+        }
+    }
+    std::uint32_t post(Work work) {
+        program_.work.push_back(std::move(work));
+        return static_cast<std::uint32_t>(program_.work.size() - 1);
+    }
+
+    void segments(const std::vector<TimedSegment>& list, bool inputs, bool weights) {
+        for (const TimedSegment& segment : list) {
+            if (segment.weights_only ? !weights : !inputs) continue;
+            Work work;
+            work.lane = Lane::compute;
+            if (segment.collective) {
+                work.collective = true;
+                work.kind = segment.kind;
+                work.slot = segment.slot;
+                work.purpose = purpose_of(segment.slot);
+                work.bytes = segment.bytes;
+            } else {
+                work.seconds = segment.seconds;
+            }
+            last_ = add(std::move(work));
+        }
+    }
+
+    /// ZeRO 3: the weights of a part, before it is needed: after the part `prefetch` + 1 before has begun.
+    void gather_weights(const TimedPart& part) {
+        if (plan_.zero < 3 || plan_.data == 1 || part.parameters == 0) return;
+        Work work;
+        work.lane = Lane::data;
+        work.purpose = Purpose::data;
+        work.collective = true;
+        work.kind = CollectiveKind::all_gather;
+        work.slot = Slot::data;
+        work.bytes = 2 * part.parameters;
+        std::vector<std::uint32_t> after;
+        const auto ahead = static_cast<std::size_t>(plan_.prefetch);
+        if (begun_.size() > ahead) after.push_back(begun_[begun_.size() - 1 - ahead]);
+        work.after = std::move(after);
+        program_.work.push_back(std::move(work));
+        pending_.push_back(static_cast<std::uint32_t>(program_.work.size() - 1));
+    }
+
+    void forward(const PipelineWork& work) {
+        const std::int64_t v = virtual_stage(work.chunk);
+        if (const auto found = received_.find({work.micro_batch, v}); found != received_.end())
+            arrive(found->second, v - 1);
+        for (std::size_t i = range(work.chunk).first; i < range(work.chunk).last; ++i) {
+            gather_weights(step_.parts[i]);
+            segments(step_.parts[i].forward, true, true);
+            begun_.push_back(last_);
+        }
+        if (v < last_virtual_stage()) send(message(Lane::forward_send, Slot::forward_out, message_bytes(v)));
+    }
+
+    void send(Work work) {
+        work.after = {last_};
+        program_.work.push_back(std::move(work));
+    }
+
+    /// What came is first put together from the parts of a tensor group.
+    void arrive(std::uint32_t message_id, std::int64_t v) {
+        pending_.push_back(message_id);
+        if (plan_.tensor == 1 || !plan_.scatter_gather || plan_.sequence_parallel) return;
+        Work work;
+        work.lane = Lane::compute;
+        work.collective = true;
+        work.kind = CollectiveKind::all_gather;
+        work.slot = Slot::tensor;
+        work.purpose = Purpose::tensor;
+        work.bytes = message_bytes(v) * static_cast<double>(plan_.tensor);
+        last_ = add(std::move(work));
+    }
+
+    void backward(const PipelineWork& work, bool inputs_alone) {
+        const std::int64_t v = virtual_stage(work.chunk);
+        if (const auto found = gradient_received_.find({work.micro_batch, v});
+            found != gradient_received_.end())
+            arrive(found->second, v);
+        const bool final = work.micro_batch == plan_.micro_batches - 1;
+        for (std::size_t i = range(work.chunk).last; i-- > range(work.chunk).first;) {
+            gather_weights(step_.parts[i]);
+            segments(step_.parts[i].backward, true, !inputs_alone);
+            begun_.push_back(last_);
+            if (!inputs_alone) gradients_of(step_.parts[i], final);
+        }
+        if (v > 0) send(message(Lane::backward_send, Slot::backward_out, message_bytes(v - 1)));
+    }
+
+    void weight_gradients(const PipelineWork& work) {
+        const bool final = work.micro_batch == plan_.micro_batches - 1;
+        for (std::size_t i = range(work.chunk).last; i-- > range(work.chunk).first;) {
+            segments(step_.parts[i].backward, false, true);
+            gradients_of(step_.parts[i], final);
+        }
+    }
+
+    /// Gradients of a part are there: they are added up, and sent after the last micro-batch (ZeRO 3: after
+    /// each).
+    void gradients_of(const TimedPart& part, bool final) {
+        if (plan_.data_parallel == parallel::DataParallel::local_sgd) return;
+        if (!final && plan_.zero < 3) return;
+        waiting_ += part.parameters;
+        if (!plan_.overlap) return;
+        if (plan_.gradient_bytes * waiting_ >= plan_.bucket_bytes || plan_.zero == 3) send_gradients();
+    }
+
+    void send_gradients() {
+        if (waiting_ == 0) return;
+        const bool central = plan_.data_parallel == parallel::DataParallel::parameter_server;
+        data_collective(
+            central          ? CollectiveKind::push
+            : plan_.zero > 0 ? CollectiveKind::reduce_scatter
+                             : CollectiveKind::all_reduce,
+            plan_.gradient_bytes * waiting_ / (central ? static_cast<double>(plan_.servers) : 1.0));
+        waiting_ = 0;
+    }
+
+    std::uint32_t data_collective(CollectiveKind kind, double bytes, double repeats = 1) {
+        Work work;
+        work.lane = Lane::data;
+        work.purpose = Purpose::data;
+        work.collective = true;
+        work.kind = kind;
+        work.slot = Slot::data;
+        work.bytes = bytes;
+        work.repeats = repeats;
+        if (last_ != kNoGroup) work.after = {last_};
+        program_.work.push_back(std::move(work));
+        sent_.push_back(static_cast<std::uint32_t>(program_.work.size() - 1));
+        return sent_.back();
+    }
+
+    double stage_parameters() const {
+        double sum = 0;
+        for (std::int64_t c = 0; c < plan_.chunks; ++c)
+            for (std::size_t i = range(c).first; i < range(c).last; ++i) sum += step_.parts[i].parameters;
+        return sum;
+    }
+
+    void finish_data() {
+        if (plan_.data > 1) send_gradients();
+        const bool ends = stage_ == 0 || stage_ == plan_.pipeline - 1;
+        if (plan_.pipeline > 1 && ends && step_.shared_parameters > 0) {
+            Work work;
+            work.lane = Lane::data;
+            work.purpose = Purpose::data;
+            work.collective = true;
+            work.slot = Slot::shared_weights;
+            work.bytes = plan_.gradient_bytes * step_.shared_parameters;
+            if (last_ != kNoGroup) work.after = {last_};
+            program_.work.push_back(std::move(work));
+            sent_.push_back(static_cast<std::uint32_t>(program_.work.size() - 1));
+        }
+        pending_.insert(pending_.end(), sent_.begin(), sent_.end());
+    }
+
+    void optimise() {
+        double seconds = 0;
+        for (std::int64_t c = 0; c < plan_.chunks; ++c)
+            for (std::size_t i = range(c).first; i < range(c).last; ++i) seconds += step_.parts[i].update;
+        const double own = plan_.zero > 0 ? 1 / static_cast<double>(plan_.data) : 1;
+        const double parameters = stage_parameters();
+        if (plan_.offload_optimizer) {
+            // Gradients down, an update at the rate of the host's memory (28 bytes for each weight), weights
+            // up.
+            std::uint32_t before = host_copy(plan_.gradient_bytes * parameters * own, {});
+            Work update;
+            update.lane = Lane::compute;
+            update.purpose = Purpose::offload;
+            update.seconds = 28 * parameters * own / host_.memory_bandwidth;
+            before = add(std::move(update), {before});
+            pending_.push_back(host_copy(2 * parameters * own, {before}));
+            Work rest;
+            rest.lane = Lane::compute;
+            rest.purpose = Purpose::optimizer;
+            last_ = add(std::move(rest));
+        } else {
+            Work work;
+            work.lane = Lane::compute;
+            work.purpose = Purpose::optimizer;
+            work.seconds = seconds * own;
+            last_ = add(std::move(work));
+        }
+        if (plan_.data > 1 && (plan_.zero == 1 || plan_.zero == 2))
+            data_collective(CollectiveKind::all_gather, 2 * parameters);
+        if (plan_.data > 1 && plan_.data_parallel == parallel::DataParallel::local_sgd)
+            data_collective(CollectiveKind::all_reduce, 4 * parameters,
+                            1 / static_cast<double>(plan_.local_steps));
+    }
+    std::uint32_t host_copy(double bytes, std::vector<std::uint32_t> after) {
+        constexpr double kHostLink = 25e9;  // PCIe 4.0 x16, large copies
+        Work work;
+        work.lane = Lane::host_link;
+        work.purpose = Purpose::offload;
+        work.seconds = bytes / kHostLink;
+        if (last_ != kNoGroup) after.push_back(last_);
+        for (const std::uint32_t id : pending_) after.push_back(id);
+        work.after = std::move(after);
+        program_.work.push_back(std::move(work));
+        return static_cast<std::uint32_t>(program_.work.size() - 1);
+    }
+
+    const TimedStep& step_;
+    const ParallelPlan& plan_;
+    const HostConfig& host_;
+    std::int64_t stage_;
+    DeviceProgram program_;
+    std::map<Key, std::uint32_t> received_, gradient_received_;
+    std::vector<std::uint32_t> pending_;  ///< that the next work of the compute lane waits for
+    std::vector<std::uint32_t> begun_;    ///< last work of each part's passes
+    std::vector<std::uint32_t> sent_;
+    std::uint32_t last_ = kNoGroup;
+    double waiting_ = 0;  ///< gradients that were not sent yet
+};
+
+}  // namespace
+
+TimedStep time_parts(const trace::Trace& trace, const ParallelPlan& plan, OpTimes& times,
+                     const HostConfig& host) {
+    const parallel::PartedStep step = parallel::part_step(trace);
+    const std::vector<OpTime> op_times = times.times_of(trace);
+    TimedStep timed;
+    double simulated = 0, all = 0;
+    for (const OpTime& time : op_times) {
+        all += time.seconds;
+        if (time.simulated) simulated += time.seconds;
+    }
+    timed.simulated = all > 0 ? simulated / all : 0;
+    for (const parallel::Part& part : step.parts) {
+        TimedPart t;
+        t.forward = time_segments(trace, part.forward, op_times, host);
+        t.backward = time_segments(trace, part.backward, op_times, host);
+        wait_for_host(t.forward);
+        wait_for_host(t.backward);
+        for (const trace::OpId id : part.update) t.update += op_times[id].seconds;
+        t.parameters = part.parameter_count;
+        t.kept_bytes = part.kept_bytes;
+        t.result_bytes = part.result_bytes;
+        t.workspace_bytes = part.workspace_bytes;
+        timed.parts.push_back(std::move(t));
+    }
+    timed.chunks = parallel::share_parts(step, static_cast<std::size_t>(plan.pipeline * plan.chunks));
+    if (plan.pipeline > 1) {
+        // What the last stage reads of others' weights: a tied head.
+        const parallel::StageRange& last = timed.chunks.back();
+        for (const auto& [part, parameters] : step.shared_parameters)
+            if (part >= last.first) timed.shared_parameters += parameters;
+    }
+    return timed;
+}
+
+StageMemory memory_of(const TimedStep& step, const ParallelPlan& plan, std::int64_t stage) {
+    StageMemory memory;
+    double parameters = 0, kept = 0, workspace = 0;
+    for (std::int64_t c = 0; c < plan.chunks; ++c) {
+        const parallel::StageRange& range = step.chunks[static_cast<std::size_t>(c * plan.pipeline + stage)];
+        for (std::size_t i = range.first; i < range.last; ++i) {
+            parameters += step.parts[i].parameters;
+            kept += step.parts[i].kept_bytes;
+            workspace = std::max(workspace, step.parts[i].workspace_bytes);
+        }
+    }
+    if (plan.pipeline > 1 && stage == plan.pipeline - 1) parameters += step.shared_parameters;
+    const auto shared = [&](int from) { return plan.zero >= from ? static_cast<double>(plan.data) : 1.0; };
+    memory.weights = 2 * parameters / shared(3);
+    // Added up over micro-batches in 32 bits, else sent as they were made.
+    memory.gradients = (plan.micro_batches > 1 ? 4 : plan.gradient_bytes) * parameters / shared(2);
+    memory.optimizer = plan.offload_optimizer ? 0 : 12 * parameters / shared(1);
+    memory.activations = kept * parallel::held_micro_batches(plan, stage);
+    memory.workspace = workspace;
+    return memory;
+}
+
+DeviceProgram program_of(const TimedStep& step, const ParallelPlan& plan, const HostConfig& host,
+                         std::int64_t stage) {
+    return Builder(step, plan, host, stage).run();
+}
+
+Machine machine_of(const TimedStep& step, const ParallelPlan& plan, const HostConfig& host) {
+    Machine machine;
+    const std::int64_t p = plan.pipeline, d = plan.data, c = plan.context, t = plan.tensor;
+    for (std::int64_t stage = 0; stage < p; ++stage) {
+        machine.programs.push_back(std::make_shared<DeviceProgram>(program_of(step, plan, host, stage)));
+        for (std::int64_t i = 0; i < d * c * t; ++i) machine.add_device(static_cast<std::uint32_t>(stage));
+    }
+    const auto device = [&](std::int64_t stage, std::int64_t data, std::int64_t context,
+                            std::int64_t tensor) {
+        return static_cast<std::uint32_t>(((stage * d + data) * c + context) * t + tensor);
+    };
+    using Members = std::vector<Machine::Member>;
+    for (std::int64_t s = 0; s < p; ++s) {
+        for (std::int64_t x = 0; x < c; ++x) {
+            for (std::int64_t i = 0; i < d; ++i) {
+                Members members;
+                for (std::int64_t k = 0; k < t; ++k) members.push_back({device(s, i, x, k), Slot::tensor});
+                machine.add_group(members);
+            }
+            for (std::int64_t k = 0; k < t; ++k) {
+                for (std::int64_t first = 0; plan.expert > 1 && first < d; first += plan.expert) {
+                    Members members;
+                    for (std::int64_t i = first; i < first + plan.expert; ++i)
+                        members.push_back({device(s, i, x, k), Slot::expert});
+                    machine.add_group(members);
+                }
+            }
+        }
+        for (std::int64_t k = 0; k < t; ++k) {
+            Members same;
+            for (std::int64_t i = 0; i < d; ++i) {
+                Members members;
+                for (std::int64_t x = 0; x < c; ++x) {
+                    members.push_back({device(s, i, x, k), Slot::context});
+                    same.push_back({device(s, i, x, k), Slot::data});
+                }
+                machine.add_group(members);
+            }
+            machine.add_group(same);
+        }
+    }
+    for (std::int64_t rank = 0; p > 1 && rank < d * c * t; ++rank) {
+        const auto at = [&](std::int64_t stage) {
+            return static_cast<std::uint32_t>(stage * d * c * t + rank);
+        };
+        for (std::int64_t s = 0; s < p; ++s) {
+            // From the last stage to the first only where devices have several chunks.
+            if (s + 1 == p && plan.chunks == 1) break;
+            const std::uint32_t next = at((s + 1) % p);
+            machine.add_group({{at(s), Slot::forward_out}, {next, Slot::forward_in}});
+            machine.add_group({{next, Slot::backward_out}, {at(s), Slot::backward_in}});
+        }
+        machine.add_group({{at(0), Slot::shared_weights}, {at(p - 1), Slot::shared_weights}});
+    }
+    return machine;
+}
+
+}  // namespace heddle::sim

@@ -1,0 +1,55 @@
+// A training step of one device seen as a row of parts (embedding, blocks, head): what a pipeline cuts
+// between, and what sharded weights are gathered for.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "workloads/trace/trace.h"
+
+namespace heddle::parallel {
+
+/// A run of ops without a collective, or one collective.
+struct Segment {
+    std::vector<trace::OpId> ops;  ///< one op for a collective
+    bool collective = false;
+    /// Of backward passes: only gradients of weights come of it, so it may wait.
+    bool weights_only = false;
+};
+
+struct Part {
+    std::int64_t number = 0;  ///< as the ops say
+    std::vector<Segment> forward, backward;
+    std::vector<trace::OpId> update;  ///< casts of weights, optimizer
+    std::vector<trace::TensorId> parameters;
+    double parameter_count = 0;
+    double kept_bytes = 0;       ///< made by the forward pass, or read by it, for the backward pass
+    double result_bytes = 0;     ///< what goes on to later parts
+    double workspace_bytes = 0;  ///< most that is held for a while beside what is kept
+    /// Of the same content: parts with equal keys have the same ops on the same shapes.
+    std::string key;
+};
+
+/// A step's parts in order, from a trace whose ops have an attribute "part" (zoo::StepOptions::parts). A
+/// trace without has one part. Empty parts are left out.
+struct PartedStep {
+    std::vector<Part> parts;
+    /// Weights that several parts read (a tied head): of another part's parameters, by part index.
+    std::map<std::size_t, double> shared_parameters;
+};
+PartedStep part_step(const trace::Trace& trace);
+
+/// What an op computes, without names: kind, attributes, types, shapes, strides. Equal for equal work.
+std::string content_of(const trace::Trace& trace, const trace::Op& op);
+
+/// Stages of a pipeline: [first, last) of the parts for each of `stages` consecutive groups, the blocks (runs
+/// of the part that comes most often) shared as evenly as can be. Throws heddle::Error when there are fewer
+/// blocks than stages.
+struct StageRange {
+    std::size_t first = 0, last = 0;
+};
+std::vector<StageRange> share_parts(const PartedStep& step, std::size_t stages);
+
+}  // namespace heddle::parallel

@@ -1,0 +1,68 @@
+// How a training step is spread over devices: every way to train, and how they combine.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace heddle::parallel {
+
+enum class PipelineSchedule : std::uint8_t {
+    gpipe,                 ///< all forward passes, then all backward (Huang et al., 2019)
+    one_forward_one_back,  ///< 1F1B (PipeDream-Flush; Narayanan et al., 2021)
+    interleaved,           ///< 1F1B over several chunks of layers for each device (Narayanan et al., 2021)
+    zero_bubble,           ///< gradients of weights fill what 1F1B leaves idle (Qi et al., 2023, ZB-H1)
+};
+
+enum class DataParallel : std::uint8_t {
+    all_reduce,        ///< gradients in buckets beside the backward pass, as PyTorch's DDP
+    parameter_server,  ///< central, synchronous: gradients there, weights back
+    asynchronous,      ///< central: nobody waits for anybody
+    local_sgd,         ///< weights are averaged every few steps
+};
+
+enum class Recomputation : std::uint8_t { none, selective, full };
+
+struct ParallelPlan {
+    std::int64_t data = 1, tensor = 1, pipeline = 1, expert = 1, context = 1;
+    bool sequence_parallel =
+        false;  ///< with tensor: between shared layers each device has a part of the tokens
+
+    std::int64_t micro_batch = 1;    ///< sequences of one micro-batch
+    std::int64_t micro_batches = 1;  ///< of one device in one step
+    PipelineSchedule schedule = PipelineSchedule::one_forward_one_back;
+    std::int64_t chunks = 1;     ///< of layers for each device: interleaved
+    bool scatter_gather = true;  ///< between stages each device of a tensor group sends its part alone
+    Recomputation recompute = Recomputation::none;
+
+    DataParallel data_parallel = DataParallel::all_reduce;
+    /// What devices with the same weights share instead of holding each its own (Rajbhandari et al., 2020): 0
+    /// nothing, 1 the optimizer's state, 2 and gradients, 3 and weights (FSDP).
+    int zero = 0;
+    std::int64_t prefetch = 1;       ///< ZeRO 3: blocks whose weights are gathered ahead
+    bool overlap = true;             ///< gradients are sent beside the backward pass
+    double bucket_bytes = 25 << 20;  ///< of gradients that are sent together (PyTorch's default)
+    int gradient_bytes = 2;          ///< of an element, as it is sent
+    std::int64_t local_steps = 1;    ///< local SGD: steps between two averages
+    std::int64_t servers = 1;        ///< parameter servers: devices' hosts that hold a part each
+    bool offload_optimizer = false;  ///< state and update on the host (ZeRO-Offload, Ren et al., 2021)
+
+    std::int64_t devices() const { return data * tensor * pipeline * context; }
+    /// Sequences of one step, of all devices.
+    std::int64_t batch() const { return data * micro_batch * micro_batches; }
+};
+
+std::string name_of(PipelineSchedule schedule);
+std::string name_of(DataParallel data);
+std::string name_of(Recomputation recompute);
+/// Throw heddle::Error listing the words that are known.
+PipelineSchedule pipeline_schedule_from_name(const std::string& name);
+DataParallel data_parallel_from_name(const std::string& name);
+Recomputation recomputation_from_name(const std::string& name);
+
+/// Throws heddle::Error naming the option that does not fit the others.
+void check(const ParallelPlan& plan);
+
+/// "data 4, tensor 2, pipeline 4 (1f1b), ZeRO 1, 8 micro-batches of 2"
+std::string describe(const ParallelPlan& plan);
+
+}  // namespace heddle::parallel
