@@ -1,9 +1,13 @@
-// heddle hardware list | describe | diff
+// heddle hardware list | describe | diff | area
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "isa/common/error.h"
+#include "sim/area/die_area.h"
+#include "sim/area/technology.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/cli/paragraph.h"
@@ -94,6 +98,38 @@ void diff(const Options& options) {
     }
 }
 
+void area(const Options& options) {
+    const sim::Hardware hardware = sim::load_hardware(options.first, options.overrides);
+    const sim::DieArea die = sim::die_area(hardware);
+    const double price = hardware.die.price_per_hour;
+    if (options.json) {
+        Json json{{"name", hardware.name}, {"total_mm2", die.total()}, {"price_per_hour", price}};
+        json["parts"] = Json::array();
+        for (const sim::AreaPart& part : die.parts)
+            json["parts"].push_back({{"name", part.name}, {"mm2", part.mm2}, {"holds", part.holds}});
+        json["densities"] = Json::array();
+        for (const sim::Coefficient& c : sim::coefficients())
+            json["densities"].push_back(
+                {{"name", c.name}, {"value", c.value}, {"unit", c.unit}, {"source", c.source}});
+        print(json.dump(2) + "\n");
+        return;
+    }
+    std::vector<std::vector<std::string>> rows{{"part", "mm2", "share", "holds"}};
+    for (const sim::AreaPart& part : die.parts)
+        rows.push_back({part.name, fmt::format("{:.1f}", part.mm2),
+                        fmt::format("{:.1f} %", 100 * part.mm2 / die.total()), part.holds});
+    rows.push_back({"total", fmt::format("{:.1f}", die.total()), "100.0 %",
+                    "in " + sim::node_of(hardware.die.process).name});
+    std::string text = hardware.name + ": " + hardware.description + "\n\n" +
+                       sim::align_columns(rows, {false, true, true, false}) + "\n";
+    if (price > 0) {
+        text += wrap(
+            fmt::format("price: {:g} $ for an hour ({})", price, hardware.origins.at("price.hour").source),
+            terminal_width(), 0);
+    }
+    print(text + wrap("The densities behind these areas and their sources: --json.", terminal_width(), 0));
+}
+
 }  // namespace
 
 void add_hardware_command(CLI::App& app) {
@@ -119,6 +155,16 @@ void add_hardware_command(CLI::App& app) {
     describe_app->add_flag("--json", options->json, "print JSON");
     describe_app->footer("Example: heddle hardware describe h100-sxm --set sm.count=144");
     describe_app->callback([options] { describe(*options); });
+
+    CLI::App* area_app =
+        hardware->add_subcommand("area", "Says how large the die is, what takes it, and what an hour costs.");
+    area_app->add_option("NAME", options->first, "a device's name, or a hardware file")->required();
+    area_app->add_option("--set", options->overrides, "change a parameter: --set sm.count=144")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    area_app->add_flag("--json", options->json, "print JSON, with every density and its source");
+    area_app->footer("Example: heddle hardware area h100-sxm --set l2.size=100MiB");
+    area_app->callback([options] { area(*options); });
 
     CLI::App* diff_app =
         hardware->add_subcommand("diff", "Lists the parameters in which two devices differ.");

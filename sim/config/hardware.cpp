@@ -29,16 +29,18 @@ std::optional<Problem> problem_of(const models::TpuConfig& config) {
     return std::nullopt;
 }
 
-models::ParameterList parameters_of(models::gpu::GpuConfig& config, StepConfig& step) {
+models::ParameterList parameters_of(models::gpu::GpuConfig& config, Hardware& hardware) {
     models::ParameterList list;
     describe(config, list);
-    describe(step, list);
+    describe(hardware.step, list);
+    describe(hardware.die, true, list);
     return list;
 }
 
-models::ParameterList parameters_of(models::TpuConfig& config, StepConfig&) {
+models::ParameterList parameters_of(models::TpuConfig& config, Hardware& hardware) {
     models::ParameterList list;
     config.describe(list);
+    describe(hardware.die, false, list);
     return list;
 }
 
@@ -59,14 +61,15 @@ SourceLocation location_of(const Problem& problem, const std::map<std::string, V
     return found != nullptr ? found->where : SourceLocation{text.files.front(), 0, problem.key};
 }
 
-/// Fills one model's configuration.
+/// Fills one model's configuration, and what stands beside it.
 template <class Config>
-Config configured(const HardwareText& text, const std::vector<Setting>& overrides, StepConfig& step,
-                  std::map<std::string, ValueOrigin>& origins) {
+Config configured(const HardwareText& text, const std::vector<Setting>& overrides, Hardware& hardware,
+                  bool checked) {
     Config config;
-    origins = apply_settings(text, overrides, parameters_of(config, step));
+    hardware.origins = apply_settings(text, overrides, parameters_of(config, hardware));
+    if (!checked) return config;
     if (const std::optional<Problem> problem = problem_of(config)) {
-        throw Error("impossible machine: " + problem->sentence, location_of(*problem, origins, text),
+        throw Error("impossible machine: " + problem->sentence, location_of(*problem, hardware.origins, text),
                     problem->remedy);
     }
     return config;
@@ -80,7 +83,15 @@ std::string file_and_line(const SourceLocation& where) {
 }  // namespace
 
 Hardware load_hardware(const std::string& name_or_file, const std::vector<std::string>& overrides) {
-    const HardwareText text = read_hardware_file(find_hardware_file(name_or_file));
+    return configure_hardware(read_hardware_file(find_hardware_file(name_or_file)), overrides);
+}
+
+models::ParameterList parameter_list(Hardware& hardware) {
+    return std::visit([&hardware](auto& config) { return parameters_of(config, hardware); }, hardware.device);
+}
+
+Hardware configure_hardware(const HardwareText& text, const std::vector<std::string>& overrides,
+                            bool checked) {
     std::vector<Setting> settings;
     for (const std::string& assignment : overrides) settings.push_back(parse_override(assignment));
     Hardware hardware;
@@ -89,9 +100,9 @@ Hardware load_hardware(const std::string& name_or_file, const std::vector<std::s
     hardware.description = text.description;
     hardware.files = text.files;
     if (text.kind == "gpu") {
-        hardware.device = configured<models::gpu::GpuConfig>(text, settings, hardware.step, hardware.origins);
+        hardware.device = configured<models::gpu::GpuConfig>(text, settings, hardware, checked);
     } else if (text.kind == "tpu") {
-        auto config = configured<models::TpuConfig>(text, settings, hardware.step, hardware.origins);
+        auto config = configured<models::TpuConfig>(text, settings, hardware, checked);
         config.name = text.name;
         hardware.device = std::move(config);
     } else if (text.kind.empty()) {
@@ -104,10 +115,8 @@ Hardware load_hardware(const std::string& name_or_file, const std::vector<std::s
 
 std::vector<ParameterDescription> describe_parameters(const Hardware& hardware) {
     // A copy: describe() lists fields by reference, ready to be set.
-    auto device = hardware.device;
-    StepConfig step = hardware.step;
-    const models::ParameterList list =
-        std::visit([&step](auto& config) { return parameters_of(config, step); }, device);
+    Hardware copy = hardware;
+    const models::ParameterList list = parameter_list(copy);
     std::vector<ParameterDescription> descriptions;
     for (const models::Parameter& parameter : list.parameters()) {
         const auto origin = hardware.origins.find(parameter.path);

@@ -8,6 +8,7 @@
 
 #include "models/gpu/gpu_config.h"
 #include "models/tpu/tpu_config.h"
+#include "sim/config/die_config.h"
 #include "sim/config/hardware_file.h"
 #include "sim/config/settings.h"
 #include "sim/config/step_config.h"
@@ -20,6 +21,7 @@ struct Hardware {
     std::string description;  ///< one line for people, from the file
     std::variant<models::gpu::GpuConfig, models::TpuConfig> device;
     StepConfig step;                             ///< of a GPU
+    DieConfig die;                               ///< area and price
     std::map<std::string, ValueOrigin> origins;  ///< by parameter path
     std::vector<std::string> files;              ///< the file, then what it extends
 
@@ -32,6 +34,15 @@ struct Hardware {
 /// "sm.count=144". Throws heddle::Error for everything that read_hardware_file() and apply_settings() find,
 /// for an unknown `kind`, and for an impossible machine (the model's own check()).
 Hardware load_hardware(const std::string& name_or_file, const std::vector<std::string>& overrides = {});
+
+/// The same of a file that was read already, for whoever needs many devices of one file. Without `checked`
+/// the machine may be impossible.
+Hardware configure_hardware(const HardwareText& text, const std::vector<std::string>& overrides,
+                            bool checked = true);
+
+/// Every parameter of the device, ready to be read and set. `hardware` must outlive the list. Setting one
+/// checks nothing.
+models::ParameterList parameter_list(Hardware& hardware);
 
 /// One parameter of a device, for people.
 struct ParameterDescription {

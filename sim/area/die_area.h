@@ -1,0 +1,42 @@
+// How large is a die, and what takes the area? A model of few densities (technology.h) over what the hardware
+// file says there is: what is built, enabled or not.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/config/hardware.h"
+
+namespace heddle::sim {
+
+struct AreaPart {
+    std::string name;   ///< "tensor", "l2", ...: `area.NAME` in constraints
+    double mm2 = 0;     ///< of the whole die
+    std::string holds;  ///< what was counted: "144 SMs of 2048 fp16 multiply-accumulates"
+};
+
+struct DieArea {
+    std::vector<AreaPart> parts;
+    double total() const;
+    double of(const std::string& part) const;  ///< 0 where there is none of it
+};
+
+/// What there is of a GPU's die, as the model counts it; die_area() makes it of a device. Published dies that
+/// have no hardware file can be described so, too.
+struct GpuDie {
+    Process process = Process::nm5;
+    double sms = 0;                                       ///< built, as are all numbers here
+    double fp32 = 0, integer = 0, fp64 = 0, special = 0;  ///< lanes of an SM
+    double tensor_f16 = 0, tensor_f64 = 0;                ///< multiply-accumulates per cycle of an SM
+    double registers_bytes = 0, l1_bytes = 0, instruction_bytes = 0;  ///< of an SM
+    double l2_bytes = 0;
+    MemoryInterface memory = MemoryInterface::hbm;
+    double stacks = 0, links = 0;
+    bool graphics = false;
+};
+
+GpuDie die_of(const models::gpu::GpuConfig& config, const DieConfig& die);
+DieArea area_of(const GpuDie& die);
+DieArea die_area(const Hardware& hardware);
+
+}  // namespace heddle::sim
