@@ -48,6 +48,12 @@ bool uses(const ElementwiseSpec& spec, AccessPattern access) {
                        [access](const ElementwiseInput& input) { return input.access == access; });
 }
 
+/// elementwise_kernel of PyTorch: results have offset calculators too, and the number of dimensions is an
+/// argument.
+bool counts_dimensions(const ElementwiseSpec& spec) {
+    return spec.form == ElementwiseForm::in_turn && uses(spec, AccessPattern::strided);
+}
+
 void check(const ElementwiseSpec& spec) {
     const SourceLocation where{.key = expression::to_text(spec.expression)};
     if (spec.inputs.size() < spec.expression.input_count ||
@@ -85,30 +91,76 @@ void check(const ElementwiseSpec& spec) {
         throw Error("only kernels that do their elements together loop over the tensor", where);
 }
 
-/// Types that an access of a casting kernel tells apart, by number.
-constexpr std::array kCastTypes{ElementType::f64,  ElementType::f32, ElementType::f16,
-                                ElementType::bf16, ElementType::i64, ElementType::i32,
-                                ElementType::i8,   ElementType::u8,  ElementType::boolean};
+/// A type that an access of a casting kernel tells apart, by PyTorch's number (c10::ScalarType).
+struct CastType {
+    unsigned number;
+    std::optional<ElementType> type;  ///< nothing: a type that kernels here do not have
+};
+constexpr std::array<CastType, 15> kCastTypes{{{0, ElementType::u8},
+                                               {1, ElementType::i8},
+                                               {2, {}},
+                                               {3, ElementType::i32},
+                                               {4, ElementType::i64},
+                                               {5, ElementType::f16},
+                                               {6, ElementType::f32},
+                                               {7, ElementType::f64},
+                                               {8, {}},
+                                               {9, {}},
+                                               {10, {}},
+                                               {11, ElementType::boolean},
+                                               {15, ElementType::bf16},
+                                               {23, {}},
+                                               {24, {}}}};
 
-/// Jumps to the code of the type whose number is in `type`, through a table as nvcc makes it of a switch.
+/// Goes to the code of the type whose number is in `type`. nvcc makes a tree of comparisons of the switch,
+/// each of which sends a warp to code far away: PyTorch 2.1 for sm_90, LoadWithCast.
+class TypeSwitch {
+  public:
+    TypeSwitch(PtxWriter& w, const Reg& type, const std::function<void(ElementType)>& code)
+        : w_(w), type_(type), code_(code), done_(w.new_label("typed")), other_(w.new_label("other_type")) {}
+
+    void emit() {
+        among(0, kCastTypes.size());
+        w_.place(other_);
+        w_.place(done_);
+    }
+
+  private:
+    void among(std::size_t begin, std::size_t end) {
+        if (end - begin > 3) {
+            const std::size_t middle = begin + (end - begin) / 2;
+            const std::string right = w_.new_label("types");
+            w_.jump_if(w_.make_predicate("setp.gt.s32", type_, kCastTypes[middle - 1].number), right);
+            among(begin, middle);
+            w_.place(right);
+            among(middle, end);
+            return;
+        }
+        std::vector<std::string> labels;
+        for (std::size_t i = begin; i + 1 < end; ++i) {
+            labels.push_back(w_.new_label("type"));
+            w_.jump_if(w_.make_predicate("setp.eq.s32", type_, kCastTypes[i].number), labels.back());
+        }
+        w_.jump_if(w_.make_predicate("setp.ne.s32", type_, kCastTypes[end - 1].number), other_);
+        body(kCastTypes[end - 1]);
+        for (std::size_t i = end - 1; i-- > begin;) {
+            w_.place(labels[i - begin]);
+            body(kCastTypes[i]);
+        }
+    }
+    void body(const CastType& each) {
+        if (each.type) code_(*each.type);
+        w_.jump(done_);
+    }
+
+    PtxWriter& w_;
+    const Reg& type_;
+    const std::function<void(ElementType)>& code_;
+    std::string done_, other_;
+};
+
 void emit_by_type(PtxWriter& w, const Reg& type, const std::function<void(ElementType)>& code) {
-    std::vector<std::string> labels;
-    std::string list;
-    for (const ElementType each : kCastTypes) {
-        labels.push_back(w.new_label("type_" + name_of(each)));
-        list += (list.empty() ? "" : ", ") + labels.back();
-    }
-    const std::string table = w.new_label("types"), done = w.new_label("typed");
-    w.jump_if(w.make_predicate("setp.ge.u32", type, kCastTypes.size()), done);
-    w.place(table);
-    w.op(".branchtargets", list);
-    w.op("brx.idx", type, table);
-    for (std::size_t i = 0; i < kCastTypes.size(); ++i) {
-        w.place(labels[i]);
-        code(kCastTypes[i]);
-        w.jump(done);
-    }
-    w.place(done);
+    TypeSwitch(w, type, code).emit();
 }
 
 /// Everything that stays the same while a thread works through its vectors.
@@ -132,10 +184,11 @@ class ElementwiseWriter {
             columns_ = w.divider_parameter("columns");
         }
         if (uses(spec, AccessPattern::strided)) {
-            for (unsigned d = 0; d + 1 < spec.dimensions; ++d) {
+            for (unsigned d = 0; d + (counts_dimensions(spec) ? 0 : 1) < spec.dimensions; ++d) {
                 sizes_.push_back(w.divider_parameter("size" + std::to_string(d)));
             }
         }
+        if (counts_dimensions(spec)) dimensions_ = w.b32_parameter("dimensions");
         strides_.resize(spec.inputs.size());
         for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
             if (spec.inputs[i].access != AccessPattern::strided) continue;
@@ -144,11 +197,17 @@ class ElementwiseWriter {
                     w.b32_parameter("x" + std::to_string(i) + "_stride" + std::to_string(d)));
             }
         }
+        output_strides_.resize(spec.outputs.size());
+        for (std::size_t o = 0; o < spec.outputs.size() && counts_dimensions(spec); ++o) {
+            for (unsigned d = 0; d < spec.dimensions; ++d)
+                output_strides_[o].push_back(
+                    w.b32_parameter("y" + std::to_string(o) + "_stride" + std::to_string(d)));
+        }
         if (spec.form == ElementwiseForm::casting) {
             for (std::size_t i = 0; i < spec.inputs.size(); ++i)
-                input_types_.push_back(w.b32_parameter("x" + std::to_string(i) + "_type"));
+                add_type_parameters("x" + std::to_string(i), input_types_);
             for (std::size_t i = 0; i < spec.outputs.size(); ++i)
-                output_types_.push_back(w.b32_parameter("y" + std::to_string(i) + "_type"));
+                add_type_parameters("y" + std::to_string(i), output_types_);
         }
         needed_.resize(spec.inputs.size());
         for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
@@ -179,6 +238,7 @@ class ElementwiseWriter {
     struct Vector {
         Reg first, guard;
         std::vector<RawVector> raw;
+        std::vector<Reg> offsets;  ///< of inputs and outputs, where the number of dimensions is counted
     };
 
     void set_anchor(const Reg& anchor) {
@@ -200,7 +260,9 @@ class ElementwiseWriter {
             row = w_.divide_fast(vector.first, columns_);
             column = w_.remainder_fast(vector.first, row, columns_);
         }
-        const std::vector<Reg> index = split_index(vector.first);
+        const std::vector<Reg> index =
+            counts_dimensions(spec_) ? std::vector<Reg>() : split_index(vector.first);
+        if (counts_dimensions(spec_)) calculate_offsets(vector);
         for (std::size_t i = 0; i < inputs_.size(); ++i) {
             const ElementwiseInput& input = spec_.inputs[i];
             const unsigned size = bytes_of(input.type);
@@ -221,7 +283,9 @@ class ElementwiseWriter {
                     width = 1;
                     break;
                 default:
-                    address = w_.element_address(inputs_[i], offset_of(index, strides_[i]), size);
+                    address = w_.element_address(
+                        inputs_[i],
+                        counts_dimensions(spec_) ? vector.offsets[i] : offset_of(index, strides_[i]), size);
             }
             vector.raw.back() = load_raw(w_, "ld.global", input.type, width, address, offset, vector.guard);
         }
@@ -250,8 +314,12 @@ class ElementwiseWriter {
             for (std::size_t o = 0; o < outputs.size(); ++o) results[o].push_back(outputs[o]);
         }
         for (std::size_t o = 0; o < outputs_.size(); ++o) {
-            store_elements(w_, "st.global", spec_.outputs[o], results[o], anchors_out_[o],
-                           std::int64_t{distance} * bytes_of(spec_.outputs[o]), compute_, vector.guard);
+            const unsigned size = bytes_of(spec_.outputs[o]);
+            const bool own = counts_dimensions(spec_);
+            store_elements(w_, "st.global", spec_.outputs[o], results[o],
+                           own ? w_.element_address(outputs_[o], vector.offsets[inputs_.size() + o], size)
+                               : anchors_out_[o],
+                           own ? 0 : std::int64_t{distance} * size, compute_, vector.guard);
         }
     }
 
@@ -259,8 +327,15 @@ class ElementwiseWriter {
     void load_casting(const Reg& index, const std::vector<Reg>& values) {
         for (std::size_t i = 0; i < inputs_.size(); ++i) {
             if (!needed_[i] || spec_.inputs[i].access == AccessPattern::scalar) continue;
-            emit_by_type(w_, input_types_[i], [&](ElementType type) {
-                const Reg address = w_.element_address(inputs_[i], index, bytes_of(type));
+            const Reg address = address_of(inputs_[i], index, input_types_[i]);
+            emit_by_type(w_, input_types_[i].number, [&](ElementType type) {
+                // What needs no conversion is loaded into place, and nobody waits for it here.
+                const bool f32 = type == ElementType::f32 && compute_ == ComputeType::f32;
+                const bool f64 = type == ElementType::f64 && compute_ == ComputeType::f64;
+                if ((f32 || f64) && type == functor_type(type)) {
+                    w_.op(f32 ? "ld.global.f32" : "ld.global.f64", values[i], "[" + address + "]");
+                    return;
+                }
                 const Reg value = load_elements(w_, "ld.global", type, 1, address, 0, compute_)[0];
                 w_.op(compute_ == ComputeType::f32 ? "mov.f32" : "mov.f64", values[i], value);
             });
@@ -283,15 +358,58 @@ class ElementwiseWriter {
     }
     void store_casting(const Reg& index, const std::vector<Reg>& results) {
         for (std::size_t o = 0; o < outputs_.size(); ++o) {
-            emit_by_type(w_, output_types_[o], [&](ElementType type) {
+            const Reg address = address_of(outputs_[o], index, output_types_[o]);
+            emit_by_type(w_, output_types_[o].number, [&](ElementType type) {
                 if (type == ElementType::bf16 && w_.compute_capability() < 80) return;
-                const Reg address = w_.element_address(outputs_[o], index, bytes_of(type));
                 store_elements(w_, "st.global", type, {results[o]}, address, 0, compute_);
             });
         }
     }
 
   private:
+    /// The type in which a casting kernel's functor takes an operand of `type`: a copy that of its result,
+    /// everything else the widest, which is what kernels here compute in.
+    ElementType functor_type(ElementType type) const {
+        return expression::to_text(spec_.expression) == "y0 = x0" ? spec_.outputs[0] : type;
+    }
+
+    /// Of a casting kernel: what it is told of an operand's type.
+    struct TypeParameters {
+        Reg number, bytes;
+    };
+    void add_type_parameters(const std::string& operand, std::vector<TypeParameters>& types) {
+        TypeParameters one;
+        one.number = w_.b32_parameter(operand + "_type");
+        one.bytes = w_.b32_parameter(operand + "_bytes");
+        types.push_back(std::move(one));
+    }
+    Reg address_of(const Reg& base, const Reg& index, const TypeParameters& type) {
+        return w_.element_address(base, w_.make_b32("mul.lo.u32", index, type.bytes), 1);
+    }
+
+    /// PyTorch's OffsetCalculator: written for many dimensions, it leaves when it has done those that there
+    /// are.
+    void calculate_offsets(Vector& vector) {
+        std::vector<const std::vector<Reg>*> strides;
+        for (const std::vector<Reg>& each : strides_) strides.push_back(&each);
+        for (const std::vector<Reg>& each : output_strides_) strides.push_back(&each);
+        for (std::size_t k = 0; k < strides.size(); ++k) vector.offsets.push_back(w_.constant_b32(0));
+        const std::string done = w_.new_label("offsets");
+        Reg rest = vector.first;
+        for (unsigned d = 0; d < spec_.dimensions; ++d) {
+            const Reg quotient = w_.divide_fast(rest, sizes_[d]);
+            const Reg index = w_.remainder_fast(rest, quotient, sizes_[d]);
+            for (std::size_t k = 0; k < strides.size(); ++k) {
+                if (strides[k]->empty()) continue;
+                w_.op("mad.lo.u32", vector.offsets[k], index, (*strides[k])[d], vector.offsets[k]);
+            }
+            if (d + 1 < spec_.dimensions)
+                w_.jump_if(w_.make_predicate("setp.eq.u32", dimensions_, d + 1), done);
+            rest = quotient;
+        }
+        w_.place(done);
+    }
+
     /// Index along each dimension, innermost first.
     std::vector<Reg> split_index(const Reg& linear) {
         std::vector<Reg> index;
@@ -317,12 +435,12 @@ class ElementwiseWriter {
     PtxWriter& w_;
     const ElementwiseSpec& spec_;
     ComputeType compute_;
-    std::vector<Reg> outputs_, inputs_, anchors_in_, anchors_out_, scalar_values_, input_types_,
-        output_types_;
-    Reg elements_;
+    std::vector<Reg> outputs_, inputs_, anchors_in_, anchors_out_, scalar_values_;
+    std::vector<TypeParameters> input_types_, output_types_;
+    Reg elements_, dimensions_;
     PtxWriter::Divider columns_;
     std::vector<PtxWriter::Divider> sizes_;
-    std::vector<std::vector<Reg>> strides_;
+    std::vector<std::vector<Reg>> strides_, output_strides_;
     std::vector<bool> needed_;
     std::optional<ExpressionCode> code_;
 };
@@ -453,14 +571,16 @@ GeneratedKernel generate_elementwise(const ElementwiseSpec& spec) {
 }
 
 void add_type_arguments(std::vector<KernelArgument>& arguments, const ElementwiseSpec& spec) {
-    const auto number = [](ElementType type) {
-        const auto found = std::find(kCastTypes.begin(), kCastTypes.end(), type);
-        return static_cast<std::uint64_t>(found - kCastTypes.begin());
+    const auto add = [&arguments](const std::string& operand, ElementType type) {
+        const auto found = std::find_if(kCastTypes.begin(), kCastTypes.end(),
+                                        [type](const CastType& each) { return each.type == type; });
+        if (found == kCastTypes.end())
+            throw Error("casting kernels do not know the type " + name_of(type), {.key = operand});
+        arguments.push_back(integer_argument(operand + "_type", found->number));
+        arguments.push_back(integer_argument(operand + "_bytes", bytes_of(type)));
     };
-    for (std::size_t i = 0; i < spec.inputs.size(); ++i)
-        arguments.push_back(integer_argument("x" + std::to_string(i) + "_type", number(spec.inputs[i].type)));
-    for (std::size_t i = 0; i < spec.outputs.size(); ++i)
-        arguments.push_back(integer_argument("y" + std::to_string(i) + "_type", number(spec.outputs[i])));
+    for (std::size_t i = 0; i < spec.inputs.size(); ++i) add("x" + std::to_string(i), spec.inputs[i].type);
+    for (std::size_t i = 0; i < spec.outputs.size(); ++i) add("y" + std::to_string(i), spec.outputs[i]);
 }
 
 void add_offset_arguments(std::vector<KernelArgument>& arguments, const ElementwiseSpec& spec,
@@ -470,8 +590,18 @@ void add_offset_arguments(std::vector<KernelArgument>& arguments, const Elementw
         throw Error("shape and strides do not fit the kernel's " + std::to_string(spec.dimensions) +
                     " dimensions and " + std::to_string(spec.inputs.size()) + " inputs");
     }
-    for (unsigned d = 0; d + 1 < spec.dimensions; ++d) {
+    const bool counts = counts_dimensions(spec);
+    for (unsigned d = 0; d + (counts ? 0 : 1) < spec.dimensions; ++d) {
         add_divider_arguments(arguments, "size" + std::to_string(d), shape[spec.dimensions - 1 - d]);
+    }
+    if (counts) arguments.push_back(integer_argument("dimensions", spec.dimensions));
+    for (std::size_t o = 0; o < spec.outputs.size() && counts; ++o) {
+        std::uint32_t stride = 1;
+        for (unsigned d = 0; d < spec.dimensions; ++d) {
+            arguments.push_back(
+                integer_argument("y" + std::to_string(o) + "_stride" + std::to_string(d), stride));
+            stride *= shape[spec.dimensions - 1 - d];
+        }
     }
     for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
         if (spec.inputs[i].access != AccessPattern::strided) continue;

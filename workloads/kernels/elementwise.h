@@ -22,10 +22,11 @@ enum class AccessPattern : std::uint8_t {
 enum class ElementwiseForm : std::uint8_t {
     together,  ///< all loads, then all results: PyTorch's vectorised and unrolled kernels, compiled kernels
     in_turn,   ///< load, compute, store, one element after the other: elementwise_kernel, whose pointers may
-               ///< overlap and whose compiler therefore moves no load before a store
-    casting,   ///< types are known at launch only, so that each access branches to its type's code
-              ///< (LoadWithCast, StoreWithCast); all loads, then all results. Contiguous operands,
-              ///< vector_width 1
+               ///< overlap and whose compiler therefore moves no load before a store. With strided inputs the
+               ///< number of dimensions is known at launch only, and results have offset calculators too
+    casting,   ///< types are known at launch only, so that each access goes through a tree of branches to its
+              ///< type's code (LoadWithCast, StoreWithCast); all loads, then all results. Contiguous operands
+              ///< of fewer than 2^32 bytes, vector_width 1
     chunks,  ///< multi_tensor_apply: a CTA walks through a chunk of `chunk_elements`. Contiguous or scalar
              ///< operands
 };
@@ -61,8 +62,11 @@ struct ElementwiseSpec {
 ///   s0, s1, ...       scalars (f32, or f64 when the kernel computes in f64)
 ///   columns, columns_multiplier, columns_shift          when an input is per_column or per_row
 ///   size<d>, size<d>_multiplier, size<d>_shift           d = 0 (innermost) ... dimensions - 2, when an input
-///   is strided x<i>_stride<d>    u32, for each strided input, innermost first
-///   x<i>_type, y<i>_type         u32: the number of the ElementType, when the form is casting
+///   is strided; in turn also d = dimensions - 1
+///   dimensions, y<i>_stride<d>   u32, when an input is strided and the form is in_turn
+///   x<i>_stride<d>    u32, for each strided input, innermost first
+///   x<i>_type, x<i>_bytes, y<i>_type, y<i>_bytes   u32, when the form is casting: c10::ScalarType, bytes of
+///   an element; fewer than 2^32 bytes
 GeneratedKernel generate_elementwise(const ElementwiseSpec& spec);
 Extent3 elementwise_grid(const ElementwiseSpec& spec, std::uint64_t elements, unsigned sm_count = 0);
 /// The arguments for the types of a casting kernel.

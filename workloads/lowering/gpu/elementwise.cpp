@@ -83,17 +83,18 @@ unsigned vector_width_for(const kernels::ElementwiseSpec& spec, std::int64_t ele
 }
 
 /// The order in which a recorded kernel's threads do their elements (see kernels::ElementwiseForm).
-void choose_form(kernels::ElementwiseSpec& spec, const trace::Op& op) {
+void choose_form(kernels::ElementwiseSpec& spec, const trace::Op& op, std::int64_t elements) {
     using kernels::ElementwiseForm;
     const bool plain =
         std::all_of(spec.inputs.begin(), spec.inputs.end(), [](const kernels::ElementwiseInput& input) {
             return input.access == AccessPattern::contiguous || input.access == AccessPattern::scalar;
         });
+    const bool small = elements < (std::int64_t{1} << 28);  // offsets in bytes are 32 bits, also of 16 bytes
     const auto chunk = static_cast<std::uint32_t>(op.integer("chunk_elements", 0));
     if (chunk != 0 && plain && chunk % (spec.threads * spec.elements_per_thread) == 0) {
         spec.form = ElementwiseForm::chunks;
         spec.chunk_elements = chunk;
-    } else if (op.integer("casting", 0) != 0 && plain) {
+    } else if (op.integer("casting", 0) != 0 && plain && small) {
         spec.form = ElementwiseForm::casting;
         spec.vector_width = 1;
     } else if (op.integer("in_turn", 0) != 0) {
@@ -161,6 +162,11 @@ void launch_elementwise(GpuProgramBuilder& b, const expression::Expression& expr
         if (pattern.access == AccessPattern::contiguous && force_strided && shape.size() > 1) {
             pattern.access = AccessPattern::strided;
         }
+        // elementwise_kernel calculates offsets of operands with one element too.
+        if (pattern.access == AccessPattern::scalar && force_strided && op.integer("in_turn", 0) != 0 &&
+            shape.size() > 1) {
+            pattern.access = AccessPattern::strided;
+        }
         if (pattern.columns != 0 && (force_strided || (columns != 0 && columns != pattern.columns))) {
             pattern = {AccessPattern::strided, 0};
         }
@@ -183,7 +189,7 @@ void launch_elementwise(GpuProgramBuilder& b, const expression::Expression& expr
         std::max(spec.vector_width, per_thread / spec.vector_width * spec.vector_width);
     spec.threads = static_cast<unsigned>(op.integer("threads", 128));
     if (spec.threads < 32 || spec.threads > 1024 || spec.threads % 32 != 0) spec.threads = 128;
-    choose_form(spec, op);
+    choose_form(spec, op, elements);
 
     std::vector<KernelArgument> arguments;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
