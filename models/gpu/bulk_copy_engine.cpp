@@ -69,31 +69,66 @@ void BulkCopyEngine::begin(std::uint32_t id, const ptx::AsyncOperation& operatio
     copy.cache = operation.cache;
     copy.outstanding = 0;
     copy.start = copy.last = start(now);
-    split(operation, copy.lines);
-    if (copy.lines.empty()) {
+    split(operation, copy.requests);
+    join_neighbours(copy.requests, copy.cache);
+    if (copy.requests.empty()) {
         ended.push_back({id, copy.last, copy.last});
         free_.push_back(index);
         return;
     }
     queue_.push_back(index);
-    while (!queue_.empty() && place_count_ != 0) {
-        const Cycle place = places_[first_place_];
-        first_place_ = first_place_ + 1 == places_.size() ? 0 : first_place_ + 1;
-        --place_count_;
-        send_line(queue_.front(), std::max(now + 1, place));
+    send_loads(now);
+}
+
+// In place.
+void BulkCopyEngine::join_neighbours(std::vector<Line>& lines, const ptx::CachePolicy& cache) const {
+    std::size_t count = 0;
+    for (const Line& line : lines) {
+        if (count != 0 && line.line > lines[count - 1].line &&
+            port_.may_join(lines[count - 1].line, line.line, cache)) {
+            Line& first = lines[count - 1];
+            first.sectors |= at_line(sectors_of(line.sectors, 0), static_cast<unsigned>(line.line - first.line));
+        } else {
+            lines[count++] = line;
+        }
+    }
+    lines.resize(count);
+}
+
+/// As long as there are places for the next request's lines.
+void BulkCopyEngine::send_loads(Cycle now) {
+    while (!queue_.empty()) {
+        const std::uint32_t index = queue_.front();
+        Copy& copy = copies_[index];
+        const Line& next = copy.requests[copy.next];
+        const unsigned lines = line_count(next.sectors);
+        if (place_count_ < std::min<std::size_t>(lines, places_.size())) return;
+        const Cycle leave = std::max({now + 1, take_places(lines), copy.start});
+        MemoryRequest& request = port_.make(RequestKind::load, next.line, next.sectors, copy.cache);
+        request.wants_data = true;
+        request.tag = index | kTag;
+        statistics_.load_sectors += sector_count(next.sectors);
+        ++copy.outstanding;
+        if (++copy.next == copy.requests.size()) queue_.pop_front();
+        port_.send(request, leave);
     }
 }
 
-void BulkCopyEngine::send_line(std::uint32_t index, Cycle leave) {
-    Copy& copy = copies_[index];
-    const Line line = copy.lines[copy.next++];
-    if (copy.next == copy.lines.size()) queue_.pop_front();
-    ++copy.outstanding;
-    MemoryRequest& request = port_.make(RequestKind::load, line.line, line.sectors, copy.cache);
-    request.wants_data = true;
-    request.tag = index | kTag;
-    statistics_.load_sectors += sector_count(line.sectors);
-    port_.send(request, std::max(leave, copy.start));
+/// When the last of so many places is free.
+Cycle BulkCopyEngine::take_places(unsigned count) {
+    Cycle free = 0;
+    for (; count != 0 && place_count_ != 0; --count, --place_count_) {
+        free = std::max(free, places_[first_place_]);
+        first_place_ = first_place_ + 1 == places_.size() ? 0 : first_place_ + 1;
+    }
+    return free;
+}
+
+void BulkCopyEngine::free_places(unsigned count, Cycle at) {
+    for (; count != 0 && place_count_ != places_.size(); --count) {
+        const std::size_t end = first_place_ + place_count_++;
+        places_[end < places_.size() ? end : end - places_.size()] = at;
+    }
 }
 
 void BulkCopyEngine::send_stores(const ptx::AsyncOperation& operation, std::uint32_t id, Cycle now,
@@ -102,12 +137,13 @@ void BulkCopyEngine::send_stores(const ptx::AsyncOperation& operation, std::uint
     const Cycle leave = start(now);
     Cycle last = leave;
     load_store_.pass_wavefronts(static_cast<std::uint32_t>(lines_.size()), now);
+    if (!operation.reduces) join_neighbours(lines_, operation.cache);
     for (const Line& line : lines_) {
         MemoryRequest& request = port_.make(operation.reduces ? RequestKind::atomic : RequestKind::store,
                                             line.line, line.sectors, operation.cache);
         if (operation.reduces) request.atomic_conflicts = 1;
         statistics_.store_sectors += sector_count(line.sectors);
-        load_store_.count_bulk_store();
+        load_store_.count_bulk_stores(line_count(line.sectors));
         last = std::max(last, port_.send_data(request, leave));
     }
     ended.push_back({id, last, last});
@@ -117,10 +153,11 @@ void BulkCopyEngine::send_stores(const ptx::AsyncOperation& operation, std::uint
 void BulkCopyEngine::send_prefetches(const ptx::AsyncOperation& operation, std::uint32_t id, Cycle now,
                                      std::vector<Ended>& ended) {
     split(operation, lines_);
+    join_neighbours(lines_, operation.cache);
     const Cycle leave = start(now);
     for (const Line& line : lines_) {
         MemoryRequest& request = port_.make(RequestKind::load, line.line, line.sectors, operation.cache);
-        load_store_.count_bulk_store();
+        load_store_.count_bulk_stores(line_count(line.sectors));
         statistics_.prefetched_sectors += sector_count(line.sectors);
         port_.send(request, leave);
     }
@@ -129,7 +166,7 @@ void BulkCopyEngine::send_prefetches(const ptx::AsyncOperation& operation, std::
 
 void BulkCopyEngine::respond(MemoryRequest& response, Cycle arrival, Cycle now, std::vector<Ended>& ended) {
     const std::uint32_t index = response.tag & ~kTag;
-    const unsigned sectors = sector_count(response.sectors);
+    const unsigned sectors = sector_count(response.sectors), lines = line_count(response.sectors);
     Copy& copy = copies_[index];
     Cycle landed = port_.receive(sectors, arrival);
     const Cycle place = landed;
@@ -137,20 +174,16 @@ void BulkCopyEngine::respond(MemoryRequest& response, Cycle arrival, Cycle now, 
         landed = std::max(landed, other->receive_multicast(sectors, arrival));
         statistics_.multicast_sectors += sectors;
     }
-    load_store_.pass_fill(now);
+    load_store_.pass_fill(now, lines);
     copy.last = std::max(copy.last, landed + config_.l1.return_latency);
     --copy.outstanding;
     port_.give_back(response);
-    if (copy.outstanding == 0 && copy.next == copy.lines.size()) {
+    if (copy.outstanding == 0 && copy.next == copy.requests.size()) {
         ended.push_back({copy.id, copy.last, copy.last});
         free_.push_back(index);
     }
-    if (!queue_.empty()) {
-        send_line(queue_.front(), std::max(now + 1, place));
-        return;
-    }
-    const std::size_t end = first_place_ + place_count_++;
-    places_[end < places_.size() ? end : end - places_.size()] = place;
+    free_places(lines, place);
+    send_loads(now);
 }
 
 std::uint32_t BulkCopyEngine::new_copy() {

@@ -22,8 +22,8 @@ struct BulkCopyStatistics {
 /// Copies start one after another and overlap; a limited number of lines is under way. What the copies do to
 /// values was settled when the instruction issued (isa/ptx): here it is only a matter of when they end.
 ///
-/// Every line, or part of one, that a row of a box touches is a request of its own to L2, in whole sectors;
-/// neighbours in one line are joined.
+/// Every line, or part of one, that a row of a box touches is asked of L2 in whole sectors; neighbours in one
+/// line are joined, and neighbouring lines of one chunk go as one request.
 ///
 /// No line wakes the SM. A line's answer is told as soon as it is certain, ahead of its arrival: it books the
 /// ports for then, and the line that takes its place leaves then.
@@ -54,7 +54,7 @@ class BulkCopyEngine {
 
     struct Line {
         std::uint64_t line;
-        SectorMask sectors;
+        LinesMask sectors;
     };
     /// The lines of an operation's pieces in global memory.
     static void split(const ptx::AsyncOperation& operation, std::vector<Line>& lines);
@@ -63,9 +63,9 @@ class BulkCopyEngine {
     struct Copy {
         std::uint32_t id = 0;
         ptx::CachePolicy cache;
-        std::vector<Line> lines;
+        std::vector<Line> requests;
         std::vector<ClusterNeighbour*> others;
-        std::size_t next = 0;           // line to be sent
+        std::size_t next = 0;           // request to be sent
         std::uint32_t outstanding = 0;  // lines under way
         Cycle start = 0, last = 0;
     };
@@ -79,7 +79,10 @@ class BulkCopyEngine {
                      std::vector<Ended>& ended);
     void send_prefetches(const ptx::AsyncOperation& operation, std::uint32_t id, Cycle now,
                          std::vector<Ended>& ended);
-    void send_line(std::uint32_t index, Cycle leave);
+    void join_neighbours(std::vector<Line>& lines, const ptx::CachePolicy& cache) const;
+    void send_loads(Cycle now);
+    Cycle take_places(unsigned count);
+    void free_places(unsigned count, Cycle at);
     std::uint32_t new_copy();
 
     const GpuConfig& config_;
@@ -87,7 +90,7 @@ class BulkCopyEngine {
     LoadStoreUnit& load_store_;
     std::vector<Copy> copies_;
     std::vector<std::uint32_t> free_;
-    std::deque<std::uint32_t> queue_;  // copies with lines to be sent, oldest first
+    std::deque<std::uint32_t> queue_;  // copies with requests to be sent, oldest first
     std::vector<Cycle> places_;        // ring: when places for lines under way become free
     std::size_t first_place_ = 0, place_count_ = 0;
     std::vector<Line> lines_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cstdint>
 
 #include "models/gpu/eviction.h"
@@ -19,6 +20,7 @@ class CrossbarPort {
         : pool_(pool),
           sm_(sm),
           request_bytes_(static_cast<std::uint32_t>(std::max(1.0, config.crossbar.request_bytes))),
+          together_(std::min(kMostLines, config.l2.interleave_bytes / kLineBytes) - 1),
           out_(config.crossbar.request_bytes),
           in_(config.crossbar.response_bytes),
           translation_(config.translation) {}
@@ -32,27 +34,32 @@ class CrossbarPort {
     /// What the launch says of the eviction of a range of addresses.
     void set_window(const ptx::AccessPolicyWindow& window) { window_ = WindowPolicy(window); }
 
-    MemoryRequest& make(RequestKind kind, std::uint64_t line, SectorMask sectors,
+    MemoryRequest& make(RequestKind kind, std::uint64_t line, LinesMask sectors,
                         const ptx::CachePolicy& cache = {}) {
         MemoryRequest& request = pool_.take();
         request.kind = kind;
         request.line = static_cast<std::uint32_t>(line);
         request.sectors = sectors;
         request.issuer = static_cast<std::uint16_t>(sm_);
-        request.policy =
-            cache.primary != ptx::CachePriority::none ? eviction_policy(cache, line) : window_.of(line);
+        request.policy = policy_of(line, cache);
         return request;
+    }
+    /// Whether `line`, above `first`, may go with it in one request.
+    bool may_join(std::uint64_t first, std::uint64_t line, const ptx::CachePolicy& cache = {}) const {
+        return (first | together_) == (line | together_) && policy_of(first, cache) == policy_of(line, cache);
     }
     /// Sends a request that carries no data. It leaves in cycle `leave` at the earliest; returns when.
     Cycle send(MemoryRequest& request, Cycle leave) {
-        const Cycle begin = out_.take(leave, request_bytes_);
+        const Cycle begin = out_.take(leave, request_bytes_ * line_count(request.sectors));
         pass_on(request, begin);
         return begin;
     }
-    /// Sends a request that carries its sectors' data.
+    /// Sends a request that carries its sectors' data; it leaves with the last line's.
     Cycle send_data(MemoryRequest& request, Cycle leave) {
         const unsigned sectors = sector_count(request.sectors);
-        const Cycle cycles = sectors * kSectorBytes / request_bytes_;
+        const auto last_line = static_cast<unsigned>(std::bit_width(request.sectors) - 1) / kSectorsPerLine;
+        const Cycle cycles =
+            sector_count(sectors_of(request.sectors, last_line)) * kSectorBytes / request_bytes_;
         const Cycle last = out_.take(leave, sectors * kSectorBytes);
         const Cycle begin = std::max(leave, last + 1 - std::min(last, std::max<Cycle>(cycles, 1)));
         pass_on(request, begin);
@@ -64,6 +71,9 @@ class CrossbarPort {
     void give_back(MemoryRequest& response) { pool_.give_back(response); }
 
   private:
+    EvictionPolicy policy_of(std::uint64_t line, const ptx::CachePolicy& cache) const {
+        return cache.primary != ptx::CachePriority::none ? eviction_policy(cache, line) : window_.of(line);
+    }
     /// The page is known, then the request leaves for the crossbar. Others overtake it meanwhile.
     void pass_on(MemoryRequest& request, Cycle at) {
         if (translation_.enabled())
@@ -76,6 +86,7 @@ class CrossbarPort {
     MemoryRequestPool& pool_;
     const std::uint32_t sm_;
     const std::uint32_t request_bytes_;
+    const std::uint64_t together_;  // low bits of lines that may go together
     CrossbarInterface* crossbar_ = nullptr;
     BandwidthCalendar out_, in_;
     SmTranslation translation_;

@@ -15,15 +15,15 @@ namespace heddle::models::gpu {
 /// Adding costs a few instructions; only what lies more than 1,023 cycles ahead goes through a heap.
 class CycleCounter {
   public:
-    /// One more in cycle `at`, later than the last take().
-    void add(Cycle at) {
+    /// `count` more in cycle `at`, later than the last take().
+    void add(Cycle at, unsigned count = 1) {
         if (at < taken_ + kCycles) {
-            ++counts_[at % kCycles];
+            counts_[at % kCycles] = static_cast<std::uint16_t>(counts_[at % kCycles] + count);
             used_[at % kCycles / 64] |= 1ull << (at % 64);
         } else {
-            later_.push(at);
+            for (unsigned i = 0; i < count; ++i) later_.push(at);
         }
-        ++total_;
+        total_ += count;
     }
     /// Number of those up to and including cycle `now` that were not taken before.
     std::uint32_t take(Cycle now) {

@@ -93,7 +93,8 @@ Cycle Gpc::tick(Cycle now) {
 }
 
 void Gpc::pass_on(MemoryRequest& request, std::uint32_t set, Cycle leave) {
-    ++statistics_.requests;
+    const unsigned lines = line_count(request.sectors);
+    statistics_.requests += lines;
     request.port = static_cast<std::uint8_t>(position_);
     const bool load = request.kind == RequestKind::load;
     const Cycle at = leave + near_latency_;
@@ -101,7 +102,7 @@ void Gpc::pass_on(MemoryRequest& request, std::uint32_t set, Cycle leave) {
     const PartitionedHash::Place place = hash_.place(request.line);
     request.key = hash_.key(place);
     const std::uint32_t partition = load ? partition_ : place.home;
-    const unsigned sectors = load ? 1 : sector_count(request.sectors);
+    const unsigned sectors = load ? lines : sector_count(request.sectors);
     Cycle arrival = out_.take(at, sectors * kSectorBytes) + far_latency_;
     if (partition != partition_) {
         request.crosses = true;
@@ -119,7 +120,7 @@ bool Gpc::join(MemoryRequest& request, std::uint32_t set, Cycle at) {
         if (answered <= at) {
             place = way;
         } else if (flights.lines[way] == request.line && (request.sectors & ~flights.sectors[way]) == 0) {
-            ++statistics_.joined;
+            statistics_.joined += line_count(request.sectors);
             statistics_.joined_sectors += sector_count(request.sectors);
             if (answered != kUnknown) {
                 answer(request, answered);
@@ -145,7 +146,7 @@ bool Gpc::join(MemoryRequest& request, std::uint32_t set, Cycle at) {
 void Gpc::respond(MemoryRequest& request, Cycle arrival) {
     const Cycle at = arrival - near_latency_;
     if (!request.wants_data) {
-        sms_[local_[request.issuer]]->acknowledge(arrival);
+        sms_[local_[request.issuer]]->acknowledge(arrival, line_count(request.sectors));
         pool_.give_back(request);
         return;
     }
@@ -173,7 +174,7 @@ void Gpc::answer(MemoryRequest& request, Cycle at) {
     sms_[local_[request.issuer]]->respond(request, passed + near_latency_);
 }
 
-void Gpc::acknowledge(Cycle) {}  // slices answer with respond()
+void Gpc::acknowledge(Cycle, unsigned) {}  // slices answer with respond()
 
 GpcStatistics Gpc::statistics() const {
     GpcStatistics result = statistics_;

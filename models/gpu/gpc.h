@@ -28,8 +28,8 @@ class CrossbarInterface : public virtual sc_core::sc_interface {
 };
 
 struct GpcStatistics {
-    std::uint64_t requests = 0;                           ///< of SMs
-    std::uint64_t joined = 0;                             ///< loads that were answered by another SM's
+    std::uint64_t requests = 0;                           ///< of SMs, lines
+    std::uint64_t joined = 0;                             ///< of loads that were answered by another SM's
     std::uint64_t joined_sectors = 0;                     ///< of them
     std::uint64_t walks = 0;                              ///< of page tables
     std::uint64_t request_bytes = 0, response_bytes = 0;  ///< through the GPC's port
@@ -55,7 +55,7 @@ class Gpc : public Block, public CrossbarInterface, public ResponseInterface {
 
     void send(MemoryRequest& request, Cycle leave) override;
     void respond(MemoryRequest& request, Cycle arrival) override;
-    void acknowledge(Cycle at) override;
+    void acknowledge(Cycle at, unsigned lines) override;
     Cycle translate(std::uint64_t page, Cycle at) override { return translation_.translate(page, at); }
     Cycle tick(Cycle now) override;
     bool can_act(Cycle now) const override;
@@ -72,7 +72,7 @@ class Gpc : public Block, public CrossbarInterface, public ResponseInterface {
     struct alignas(64) Flights {
         std::array<std::uint32_t, kWays> lines{};
         std::array<std::uint32_t, kWays> answered{};  // cycle in which the answer passes the GPC's port
-        std::array<SectorMask, kWays> sectors{};
+        std::array<LinesMask, kWays> sectors{};
         std::uint8_t joined = 0;  // one bit per way: others have joined
     };
     static constexpr std::uint32_t kUnknown = ~std::uint32_t{0};  // when it is answered

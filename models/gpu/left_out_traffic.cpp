@@ -46,7 +46,7 @@ void LeftOutTraffic::access(const ptx::MemoryAccess& access) {
 void LeftOutTraffic::copy(const ptx::AsyncOperation& operation) {
     const bool write = operation.kind == ptx::AsyncOperation::Kind::bulk_store;
     BulkCopyEngine::split(operation, lines_);
-    for (const BulkCopyEngine::Line& line : lines_) add(line.line, line.sectors, write);
+    for (const BulkCopyEngine::Line& line : lines_) add(line.line, sectors_of(line.sectors, 0), write);
 }
 
 }  // namespace heddle::models::gpu

@@ -50,7 +50,8 @@ class LineFetch : public LineRequests {
         const unsigned count = sector_count(response.sectors);
         statistics_.received_sectors += count;
         const Answer answer{(response.tag & kConstantTag) != 0 ? FetchKind::constants : FetchKind::code,
-                            response.tag & (kConstantTag - 1), response.sectors, port_.receive(count, now)};
+                            response.tag & (kConstantTag - 1), sectors_of(response.sectors, 0),
+                            port_.receive(count, now)};
         port_.give_back(response);
         return answer;
     }

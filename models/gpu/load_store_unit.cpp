@@ -111,6 +111,9 @@ LoadStoreUnit::Outcome LoadStoreUnit::load_lines(const CacheUse& use, const Load
     const Cycle delay = start - address_cycles_ - now;
     const Cycle hit = now + delay + config_.l1.latency + std::max(1u, wavefronts) - 1;
     std::uint32_t load = kNone;
+    MemoryRequest* request = nullptr;
+    std::uint64_t first = 0;
+    Cycle leave = 0;
     for (unsigned i = 0; i < lines_.count; ++i) {
         const LineAccess& access = lines_.lines[i];
         const unsigned count = sector_count(access.sectors);
@@ -128,17 +131,28 @@ LoadStoreUnit::Outcome LoadStoreUnit::load_lines(const CacheUse& use, const Load
         if (missing == 0) continue;
         if (load == kNone) load = new_load(owner, hit);
         ++loads_[load].lines_left;
-        wait_for(access.line, missing, use, load, now + delay + config_.l1.miss_latency + i);
+        const Wanted wanted = wait_for(access.line, missing, use, load);
+        if (wanted.sectors == 0) continue;
+        if (request == nullptr || access.line < first || !port_.may_join(first, access.line, use.policy)) {
+            if (request != nullptr) port_.send(*request, leave);
+            first = access.line;
+            request = &port_.make(RequestKind::load, first, wanted.sectors, use.policy);
+            request->wants_data = true;
+            request->tag = wanted.mshr;
+        } else {
+            request->sectors |= at_line(wanted.sectors, static_cast<unsigned>(access.line - first));
+        }
+        leave = now + delay + config_.l1.miss_latency + i;
     }
+    if (request != nullptr) port_.send(*request, leave);
     return {start, load == kNone ? hit : kNever};
 }
 
-void LoadStoreUnit::wait_for(std::uint64_t line, SectorMask missing, const CacheUse& use, std::uint32_t load,
-                             Cycle leave) {
-    std::uint32_t& head = chain(line);
-    std::uint32_t index = head;
-    while (index != kNone && mshrs_[index].line != line) index = mshrs_[index].next;
+LoadStoreUnit::Wanted LoadStoreUnit::wait_for(std::uint64_t line, SectorMask missing, const CacheUse& use,
+                                              std::uint32_t load) {
+    std::uint32_t index = mshr_of(line);
     if (index == kNone) {
+        std::uint32_t& head = chain(line);
         index = free_mshr_;
         free_mshr_ = mshrs_[index].next;
         mshrs_[index] = Mshr{line, 0, false, EvictionPolicy::none, Waiter{}, head};
@@ -157,29 +171,41 @@ void LoadStoreUnit::wait_for(std::uint64_t line, SectorMask missing, const Cache
     mshr.fill_l1 |= use.fills_l1();
     mshr.l1_policy = eviction_policy(use.policy.l1);
     const SectorMask absent = missing & static_cast<SectorMask>(~mshr.pending);
-    if (absent == 0) return;
     mshr.pending |= absent;
-    MemoryRequest& request = port_.make(RequestKind::load, line, absent, use.policy);
-    request.wants_data = true;
-    request.tag = index;
     statistics_.requested_sectors += sector_count(absent);
     statistics_.loaded_sectors += sector_count(absent);
-    port_.send(request, leave);
+    return {index, absent};
+}
+
+std::uint32_t LoadStoreUnit::mshr_of(std::uint64_t line) {
+    std::uint32_t index = chain(line);
+    while (index != kNone && mshrs_[index].line != line) index = mshrs_[index].next;
+    return index;
 }
 
 LoadStoreUnit::Outcome LoadStoreUnit::store(const ptx::MemoryAccess& access, AccessPattern& pattern,
                                             const CacheUse& use, Cycle now) {
     pattern.coalesce(access, lines_);
     const Cycle start = accept(now, global_wavefronts(access, pattern, lines_));
+    MemoryRequest* request = nullptr;
+    std::uint64_t first = 0;
+    Cycle leave = 0;
     for (unsigned i = 0; i < lines_.count; ++i) {
         const LineAccess& line = lines_.lines[i];
         const unsigned count = sector_count(line.sectors);
         ++statistics_.l1_requests;
         statistics_.l1_store_sectors += count;
-        MemoryRequest& request = port_.make(RequestKind::store, line.line, line.sectors, use.policy);
         ++stores_;
-        port_.send_data(request, start - address_cycles_ + config_.l1.miss_latency + i);
+        if (request == nullptr || line.line < first || !port_.may_join(first, line.line, use.policy)) {
+            if (request != nullptr) port_.send_data(*request, leave);
+            first = line.line;
+            leave = start - address_cycles_ + config_.l1.miss_latency + i;
+            request = &port_.make(RequestKind::store, first, line.sectors, use.policy);
+        } else {
+            request->sectors |= at_line(line.sectors, static_cast<unsigned>(line.line - first));
+        }
     }
+    if (request != nullptr) port_.send_data(*request, leave);
     return {start, start};
 }
 
@@ -251,18 +277,30 @@ void LoadStoreUnit::respond(MemoryRequest& response, Cycle now, std::vector<Comp
         port_.give_back(response);
         return;
     }
-    Mshr& mshr = mshrs_[response.tag];
-    mshr.pending &= static_cast<SectorMask>(~response.sectors);
+    const std::uint64_t first = mshrs_[response.tag].line;
+    fill(response.tag, sectors_of(response.sectors, 0), ready, completed);
+    for (unsigned i = 1; i < kMostLines; ++i) {
+        const SectorMask sectors = sectors_of(response.sectors, i);
+        if (sectors != 0) fill(mshr_of(first + i), sectors, ready, completed);
+    }
+    port_.give_back(response);
+}
+
+/// Sectors of its line have come.
+void LoadStoreUnit::fill(std::uint32_t number, SectorMask sectors, Cycle ready,
+                         std::vector<Completed>& completed) {
+    Mshr& mshr = mshrs_[number];
+    mshr.pending &= static_cast<SectorMask>(~sectors);
     if (mshr.fill_l1) {
         SectoredCache::Index index = l1_.find(mshr.line);
         if (index == SectoredCache::kNone) {
             index = l1_.victim(mshr.line);
             if (index != SectoredCache::kNone) l1_.assign(index, mshr.line, mshr.l1_policy);
         }
-        if (index != SectoredCache::kNone) l1_.sectors(index).valid |= response.sectors;
+        if (index != SectoredCache::kNone) l1_.sectors(index).valid |= sectors;
     }
     const auto serve = [&](Waiter& waiter) {
-        waiter.sectors &= static_cast<SectorMask>(~response.sectors);
+        waiter.sectors &= static_cast<SectorMask>(~sectors);
         if (waiter.sectors == 0) finish_line(waiter.load, ready, completed);
         return waiter.sectors == 0;
     };
@@ -280,13 +318,12 @@ void LoadStoreUnit::respond(MemoryRequest& response, Cycle now, std::vector<Comp
     }
     if (mshr.pending == 0) {
         std::uint32_t* place = &chain(mshr.line);
-        while (*place != response.tag) place = &mshrs_[*place].next;
+        while (*place != number) place = &mshrs_[*place].next;
         *place = mshr.next;
         mshr.next = free_mshr_;
-        free_mshr_ = response.tag;
+        free_mshr_ = number;
         --mshrs_in_use_;
     }
-    port_.give_back(response);
 }
 
 void LoadStoreUnit::finish_line(std::uint32_t index, Cycle ready, std::vector<Completed>& completed) {

@@ -68,9 +68,9 @@ class LoadStoreUnit {
     void pass_wavefronts(std::uint32_t wavefronts, Cycle now) {
         unit_.take(now, wavefronts * wavefront_time_);
     }
-    /// A bulk copy writes a line: its banks are those that others want for a part of the lines
+    /// A bulk copy writes lines: their banks are those that others want for a part of the lines
     /// (bulk_copy.write_conflict).
-    void pass_fill(Cycle now) { unit_.take(now, fill_time_); }
+    void pass_fill(Cycle now, unsigned lines) { unit_.take(now, lines * fill_time_); }
     /// A load waits for one more answer from another SM. `load`: kNone for the first.
     void join_remote(std::uint32_t& load, const LoadOwner& owner, Cycle ready) {
         if (load == kNone) load = new_load(owner, ready);
@@ -115,10 +115,10 @@ class LoadStoreUnit {
         finish_line(load, ready, completed);
     }
 
-    /// The bulk copy engine has sent a store, which acknowledgements count like the others.
-    void count_bulk_store() { ++stores_; }
-    /// A store will be performed in cycle `at`.
-    void acknowledge(Cycle at) { acknowledgements_.add(at); }
+    /// The bulk copy engine has sent stores, which acknowledgements count like the others.
+    void count_bulk_stores(unsigned lines) { stores_ += lines; }
+    /// Stores of so many lines will be performed in cycle `at`.
+    void acknowledge(Cycle at, unsigned lines) { acknowledgements_.add(at, lines); }
     /// Takes the acknowledgements up to `now` into account. Returns whether there were any.
     bool drain_acknowledgements(Cycle now) {
         const std::uint32_t count = acknowledgements_.take(now);
@@ -162,8 +162,13 @@ class LoadStoreUnit {
 
     Cycle accept(Cycle now, unsigned wavefronts);
     Outcome load_lines(const CacheUse& use, const LoadOwner& owner, Cycle now, unsigned wavefronts);
-    void wait_for(std::uint64_t line, SectorMask missing, const CacheUse& use, std::uint32_t load,
-                  Cycle leave);
+    struct Wanted {
+        std::uint32_t mshr;
+        SectorMask sectors;  // that nobody has asked for
+    };
+    Wanted wait_for(std::uint64_t line, SectorMask missing, const CacheUse& use, std::uint32_t load);
+    std::uint32_t mshr_of(std::uint64_t line);
+    void fill(std::uint32_t index, SectorMask sectors, Cycle ready, std::vector<Completed>& completed);
     void finish_line(std::uint32_t load, Cycle ready, std::vector<Completed>& completed);
     std::uint32_t new_load(const LoadOwner& owner, Cycle ready);
     std::uint32_t new_waiter();

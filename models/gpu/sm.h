@@ -67,7 +67,7 @@ class Sm : public Block,
     ~Sm() override;
 
     void respond(MemoryRequest& request, Cycle arrival) override;
-    void acknowledge(Cycle at) override;
+    void acknowledge(Cycle at, unsigned lines) override;
     void deliver(MemoryRequest& message, Cycle arrival) override;
     Cycle receive_multicast(unsigned sectors, Cycle arrival) override;
     void start_cta(std::uint64_t index, Cycle first_instruction, ClusterPlace place) override;

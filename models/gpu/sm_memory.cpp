@@ -16,8 +16,8 @@ void Sm::respond(MemoryRequest& request, Cycle arrival) {
     wake(inbox_.push(request, arrival, request.tag));
 }
 
-void Sm::acknowledge(Cycle at) {
-    load_store_.acknowledge(at);
+void Sm::acknowledge(Cycle at, unsigned lines) {
+    load_store_.acknowledge(at, lines);
     if (needs_acknowledgements()) due(at);
 }
 

@@ -1,6 +1,7 @@
 #include "models/memory/l2_slice.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -35,6 +36,7 @@ L2Slice::L2Slice(const sc_core::sc_module_name& name, ClockDomain& clock, const 
       fill_bytes_(fill_bytes),
       hash_(config.slices, config.partitions, chunk_bits_of(config.interleave_bytes)),
       chunk_lines_(config.interleave_bytes / kLineBytes),
+      group_lines_(std::min(chunk_lines_, kMostLines)),
       pool_(pool),
       sector_time_(fine(kSectorBytes / config.bytes_per_cycle)),
       write_sector_time_(fine(kSectorBytes / config.bytes_per_cycle * config.write_cost)),
@@ -85,10 +87,11 @@ void L2Slice::send(MemoryRequest& request, Cycle arrival) {
 // Nobody looks at the end of a write-back but requests that found no room.
 void L2Slice::respond(MemoryRequest& request, Cycle arrival) {
     if (request.kind == RequestKind::write_back) {
+        const unsigned lines = line_count(request.sectors);
         pool_.give_back(request);
         auto place = write_back_ends_.end();
         while (place != write_back_ends_.begin() && *std::prev(place) > arrival) --place;
-        write_back_ends_.insert(place, arrival);
+        write_back_ends_.insert(place, lines, arrival);
         if (stalled()) wake(inbox_.end_of(arrival));
         return;
     }
@@ -96,7 +99,7 @@ void L2Slice::respond(MemoryRequest& request, Cycle arrival) {
     wake(inbox_.push(request, arrival, index_of(request) / SectoredCache::kMostWays));
 }
 
-void L2Slice::acknowledge(Cycle) {}  // memory answers write-backs with respond()
+void L2Slice::acknowledge(Cycle, unsigned) {}  // memory answers write-backs with respond()
 
 bool L2Slice::can_act(Cycle now) const {
     if (inbox_.due(now)) return true;
@@ -118,8 +121,15 @@ void L2Slice::prefetch(Cycle now, unsigned stage) const {
         if (stage == 2) {
             __builtin_prefetch(&request);
             cache_.prefetch_set(arrival.hint);
-        } else if (stage == 3 && request.returning) {
-            __builtin_prefetch(waiting_.data() + cache_.slot(index_of(request)));
+        } else if (stage == 3) {
+            if (request.returning) __builtin_prefetch(waiting_.data() + cache_.slot(index_of(request)));
+            if (request.sectors <= kWholeLine) continue;
+            const bool filled = request.returning && !request.from_slice;
+            const std::uint32_t key = filled ? hash_.key_of(request.tag, partition_) : request.key;
+            for (unsigned i = 1; i < kMostLines; ++i) {
+                if (sectors_of(request.sectors, i) != 0)
+                    cache_.prefetch_set(cache_.set_of(key_of_line(key, i)));
+            }
         } else if (stage == 4 && request.returning) {
             __builtin_prefetch(waiting_[cache_.slot(index_of(request))]);
         }
@@ -187,115 +197,177 @@ SectoredCache::Index L2Slice::victim(std::uint32_t set, bool home) const {
 }
 
 bool L2Slice::can_serve(const MemoryRequest& request) const {
-    const std::uint32_t set = cache_.set_of(request.key);
-    const bool home = is_home(request.key);
-    const SectoredCache::Index index = cache_.find(set, request.key);
-    return has_room(request, home, index, index == SectoredCache::kNone ? victim(set, home) : index);
+    const std::uint32_t key = key_of_line(request.key, request.done_lines);
+    const std::uint32_t set = cache_.set_of(key);
+    const bool home = is_home(key);
+    const SectoredCache::Index index = cache_.find(set, key);
+    return has_room(request.kind, sectors_of(request.sectors, request.done_lines), home, index,
+                    index == SectoredCache::kNone ? victim(set, home) : index);
 }
 
-/// `index`: the request's line, or kNone when `victim` is to become it.
-bool L2Slice::has_room(const MemoryRequest& request, bool home, SectoredCache::Index index,
+/// `index`: the line's, or kNone when `victim` is to become it.
+bool L2Slice::has_room(RequestKind kind, SectorMask sectors, bool home, SectoredCache::Index index,
                        SectoredCache::Index victim) const {
-    const bool reads = request.kind != RequestKind::store;
+    const bool reads = kind != RequestKind::store;
     const bool may_miss = (home ? misses_ : copies_under_way_) < config_.mshrs;
     if (index != SectoredCache::kNone) {
         if (!reads || may_miss) return true;
-        const SectoredCache::Sectors& sectors = cache_.sectors(index);
-        return (request.sectors & static_cast<SectorMask>(~(sectors.valid | sectors.pending))) == 0;
+        const SectoredCache::Sectors& state = cache_.sectors(index);
+        return (sectors & static_cast<SectorMask>(~(state.valid | state.pending))) == 0;
     }
     if (reads && !may_miss) return false;
     if (victim == SectoredCache::kNone) return false;
     return write_backs_ < config_.write_backs || cache_.sectors(victim).dirty == 0;
 }
 
-FineCycles L2Slice::duration(const MemoryRequest& request) const {
-    const unsigned count = sector_count(request.sectors);
-    FineCycles time = count * (request.kind == RequestKind::load ? sector_time_ : write_sector_time_);
+/// Of one line, of which so many sectors are accessed.
+FineCycles L2Slice::duration(const MemoryRequest& request, unsigned sectors) const {
+    FineCycles time = sectors * (request.kind == RequestKind::load ? sector_time_ : write_sector_time_);
     time = std::max<FineCycles>(1u << kFineBits, time);
     if (request.kind == RequestKind::atomic) time = std::max(time, request.atomic_conflicts * atomic_time_);
     return time;
 }
 
-/// False: there is no room now, and nothing has changed.
+/// Where the i-th line lies, or lies from now on; kNone: there is no room now, and nothing has changed.
+SectoredCache::Index L2Slice::place_for(const MemoryRequest& request, unsigned i, bool home,
+                                        std::uint32_t set, Cycle now) {
+    const std::uint32_t key = key_of_line(request.key, i);
+    const SectorMask sectors = sectors_of(request.sectors, i);
+    const SectoredCache::Index index = cache_.find(set, key);
+    if (index != SectoredCache::kNone) {
+        if (!has_room(request.kind, sectors, home, index, index)) return SectoredCache::kNone;
+        cache_.touch(index, request.policy);
+        return index;
+    }
+    const SectoredCache::Index replaced = victim(set, home);
+    if (!has_room(request.kind, sectors, home, SectoredCache::kNone, replaced)) return SectoredCache::kNone;
+    evict(replaced, now);
+    cache_.assign(replaced, key, request.policy);
+    return replaced;
+}
+
+/// Serves one line after the other; they are answered together. `set`: of the first. False: there is no room
+/// for one of them now, and serving goes on there.
 bool L2Slice::serve(MemoryRequest& request, std::uint32_t set, Cycle now) {
     const bool home = is_home(request.key);
-    SectoredCache::Index index = cache_.find(set, request.key);
-    if (index == SectoredCache::kNone) {
-        const SectoredCache::Index replaced = victim(set, home);
-        if (!has_room(request, home, index, replaced)) return false;
-        evict(replaced, now);
-        cache_.assign(replaced, request.key, request.policy);
-        index = replaced;
-    } else {
-        if (!has_room(request, home, index, index)) return false;
-        cache_.touch(index, request.policy);
-    }
-    request.next = nullptr;
-    Cycle begin = data_.take(now, duration(request));
-    const unsigned count = sector_count(request.sectors);
-    if (request.crosses) begin = std::max(begin, link_in_.take(now, count * link_sector_time_));
-    SectoredCache::Sectors& sectors = cache_.sectors(index);
-    if (request.from_slice) {
-        sectors.copied = true;
-    } else {
-        ++statistics_.requests;
-    }
-    if (request.kind == RequestKind::store) {
-        store(request, sectors, begin, now);
-        return true;
-    }
-    if (request.kind == RequestKind::atomic)
-        statistics_.atomic_sectors += count;
-    else if (!request.from_slice)
-        statistics_.load_sectors += count;
-    const SectorMask missing = request.sectors & static_cast<SectorMask>(~sectors.valid);
-    statistics_.hit_sectors += count - sector_count(missing);
-    if (missing == 0) {
-        if (request.kind == RequestKind::atomic)
-            store(request, sectors, begin, now);
+    unsigned i = request.done_lines;
+    const bool resumed = i != 0;
+    if (!resumed) request.missing = 0;
+    Cycle begin = now, done = now;
+    LinesMask absent = 0;  // what nobody has asked for yet
+    SectoredCache::Index first_absent = SectoredCache::kNone, first_missing = SectoredCache::kNone;
+    for (auto rest = static_cast<unsigned>(request.sectors) >> i * kSectorsPerLine; rest != 0;
+         rest >>= kSectorsPerLine, ++i) {
+        const auto wanted = static_cast<SectorMask>(rest & kWholeLine);
+        if (wanted == 0) continue;
+        const std::uint32_t key = key_of_line(request.key, i);
+        if (i != 0) set = cache_.set_of(key);
+        const SectoredCache::Index index = place_for(request, i, home, set, now);
+        if (index == SectoredCache::kNone) {
+            request.done_lines = static_cast<std::uint8_t>(i & 3u);
+            if (absent != 0) fetch(request, absent, first_absent, begin + config_.miss_latency);
+            return false;
+        }
+        const unsigned count = sector_count(wanted);
+        begin = data_.take(now, duration(request, count));
+        if (request.crosses) begin = std::max(begin, link_in_.take(now, count * link_sector_time_));
+        SectoredCache::Sectors& state = cache_.sectors(index);
+        if (request.from_slice)
+            state.copied = true;
         else
-            finish(request, begin + config_.latency, now);
-        return true;
+            ++statistics_.requests;
+        if (request.kind == RequestKind::store) {
+            statistics_.store_sectors += count;
+            done = std::max(done, store(key, wanted, state, begin));
+            continue;
+        }
+        if (request.kind == RequestKind::atomic)
+            statistics_.atomic_sectors += count;
+        else if (!request.from_slice)
+            statistics_.load_sectors += count;
+        const SectorMask missing = wanted & static_cast<SectorMask>(~state.valid);
+        statistics_.hit_sectors += count - sector_count(missing);
+        if (missing == 0) {
+            done = request.kind == RequestKind::atomic ? store(key, wanted, state, begin)
+                                                       : begin + config_.latency;
+            continue;
+        }
+        request.missing |= at_line(missing, i);
+        if (first_missing == SectoredCache::kNone) first_missing = index;
+        const SectorMask asked = miss(index, missing, home);
+        if (asked != 0 && absent == 0) first_absent = index;
+        absent |= at_line(asked, i);
     }
-    const SectorMask absent = missing & static_cast<SectorMask>(~sectors.pending);
-    statistics_.merged_sectors += sector_count(missing) - sector_count(absent);
-    request.missing = missing;
-    if (sectors.pending == 0) {
-        cache_.set_slot(index, free_slots_.back());
-        free_slots_.pop_back();
-    }
-    MemoryRequest*& waiting = waiting_[cache_.slot(index)];
-    request.next = waiting;
-    waiting = &request;
-    if (absent != 0) fetch(index, request, absent, begin + config_.miss_latency);
+    request.done_lines = 0;
+    request.next = nullptr;
+    if (absent != 0) fetch(request, absent, first_absent, begin + config_.miss_latency);
+    if (request.missing == 0)
+        finish(request, done, now);
+    else if (!resumed)
+        wait_at(first_missing, request);
+    else if (!wait(request))
+        finish(request, begin + config_.latency, now);
     return true;
 }
 
-/// A store, or an atomic whose old value is here, is performed.
-void L2Slice::store(MemoryRequest& request, SectoredCache::Sectors& sectors, Cycle begin, Cycle now) {
-    if (request.kind == RequestKind::store) statistics_.store_sectors += sector_count(request.sectors);
-    statistics_.dirtied_sectors += sector_count(request.sectors & static_cast<SectorMask>(~sectors.dirty));
-    sectors.valid |= request.sectors;
-    sectors.dirty |= request.sectors;
-    Cycle done = begin + config_.latency;
-    if (sectors.copied) {
-        invalidate_copies(request, sectors, begin + config_.miss_latency);
-        done += 2 * Cycle{config_.link_latency};
+/// Sectors are not there: the line waits for them. Returns those that are to be asked for.
+SectorMask L2Slice::miss(SectoredCache::Index index, SectorMask missing, bool home) {
+    SectoredCache::Sectors& state = cache_.sectors(index);
+    SectorMask absent = missing & static_cast<SectorMask>(~state.pending);
+    statistics_.merged_sectors += sector_count(missing) - sector_count(absent);
+    if (state.pending == 0) {
+        cache_.set_slot(index, free_slots_.back());
+        free_slots_.pop_back();
     }
-    finish(request, done, now);
+    if (absent == 0) return 0;
+    if (home) absent = filled(absent) & static_cast<SectorMask>(~(state.valid | state.pending));
+    state.pending |= absent;
+    ++(home ? misses_ : copies_under_way_);
+    return absent;
 }
 
-void L2Slice::invalidate_copies(const MemoryRequest& request, SectoredCache::Sectors& sectors, Cycle at) {
+void L2Slice::wait_at(SectoredCache::Index index, MemoryRequest& request) {
+    MemoryRequest*& waiting = waiting_[cache_.slot(index)];
+    request.next = waiting;
+    waiting = &request;
+}
+
+/// Has the request wait at the first of its lines that still lacks some of what was missing. False: none does.
+bool L2Slice::wait(MemoryRequest& request) {
+    for (unsigned i = 0; i < kMostLines; ++i) {
+        const SectorMask missing = sectors_of(request.missing, i);
+        if (missing == 0) continue;
+        const SectoredCache::Index index = cache_.find(key_of_line(request.key, i));
+        const unsigned pending = index == SectoredCache::kNone ? 0u : cache_.sectors(index).pending;
+        request.missing &= static_cast<LinesMask>(~at_line(static_cast<SectorMask>(missing & ~pending), i));
+        if ((missing & pending) == 0) continue;
+        wait_at(index, request);
+        return true;
+    }
+    return false;
+}
+
+/// A store, or an atomic whose old value is here, is performed. Returns when it is.
+Cycle L2Slice::store(std::uint32_t key, SectorMask sectors, SectoredCache::Sectors& state, Cycle begin) {
+    statistics_.dirtied_sectors += sector_count(sectors & static_cast<SectorMask>(~state.dirty));
+    state.valid |= sectors;
+    state.dirty |= sectors;
+    if (!state.copied) return begin + config_.latency;
+    invalidate_copies(key, state, begin + config_.miss_latency);
+    return begin + config_.latency + 2 * Cycle{config_.link_latency};
+}
+
+void L2Slice::invalidate_copies(std::uint32_t key, SectoredCache::Sectors& state, Cycle at) {
     for (std::uint32_t partition = 0; partition < twins_.size(); ++partition) {
         if (partition == partition_) continue;
         MemoryRequest& message = pool_.take();
         message.kind = RequestKind::invalidate;
-        message.key = request.key;
+        message.key = key;
         message.sectors = kWholeLine;
         ++statistics_.invalidations;
         twins_[partition].send(*this, message, at + config_.link_latency);
     }
-    sectors.copied = false;
+    state.copied = false;
 }
 
 void L2Slice::invalidate(MemoryRequest& request) {
@@ -311,25 +383,42 @@ void L2Slice::invalidate(MemoryRequest& request) {
 void L2Slice::evict(SectoredCache::Index index, Cycle now) {
     if (cache_.sectors(index).dirty == 0) return;
     const std::uint32_t row = hash_.row_of(cache_.key(index));
-    write_back(index, row, now);
-    for (std::uint32_t i = 1; i < chunk_lines_ && write_backs_ < config_.write_backs; ++i) {
-        const std::uint32_t neighbour = row ^ i;
-        const SectoredCache::Index found = cache_.find(hash_.key_of(neighbour, partition_));
-        if (found != SectoredCache::kNone && cache_.sectors(found).dirty != 0)
-            write_back(found, neighbour, now);
+    const std::uint32_t chunk = row & ~(chunk_lines_ - 1);
+    ++write_backs_;  // the line's own, whatever room there is for others
+    for (std::uint32_t first = chunk; first < chunk + chunk_lines_; first += group_lines_) {
+        LinesMask sectors = 0;
+        for (std::uint32_t i = 0; i < group_lines_; ++i) {
+            if (first + i == row) {
+                sectors |= take_dirty(index, i);
+                continue;
+            }
+            if (write_backs_ >= config_.write_backs) continue;
+            const SectoredCache::Index found = cache_.find(hash_.key_of(first + i, partition_));
+            if (found == SectoredCache::kNone || cache_.sectors(found).dirty == 0) continue;
+            sectors |= take_dirty(found, i);
+            ++write_backs_;
+        }
+        if (sectors != 0) write_back(first, sectors, now);
     }
 }
 
-/// `row`: the line's among those of the slice.
-void L2Slice::write_back(SectoredCache::Index index, std::uint32_t row, Cycle now) {
+/// Of the i-th line of a request.
+LinesMask L2Slice::take_dirty(SectoredCache::Index index, unsigned i) {
+    SectoredCache::Sectors& state = cache_.sectors(index);
+    const LinesMask dirty = at_line(static_cast<SectorMask>(state.dirty), i);
+    state.dirty = 0;
+    return dirty;
+}
+
+/// `row`: of the line that the mask begins with, among those of the slice.
+void L2Slice::write_back(std::uint32_t row, LinesMask sectors, Cycle now) {
+    const auto first = static_cast<unsigned>(std::countr_zero(sectors)) / kSectorsPerLine;
     MemoryRequest& request = pool_.take();
     request.kind = RequestKind::write_back;
-    request.sectors = cache_.sectors(index).dirty;
-    cache_.sectors(index).dirty = 0;
+    request.sectors = static_cast<LinesMask>(sectors >> first * kSectorsPerLine);
     request.issuer = static_cast<std::uint16_t>(position_);
-    request.tag = row;
-    statistics_.write_back_sectors += sector_count(request.sectors);
-    ++write_backs_;
+    request.tag = row + first;
+    statistics_.write_back_sectors += sector_count(sectors);
     memory_.send(*this, request, now + config_.miss_latency);
 }
 
@@ -341,66 +430,80 @@ SectorMask L2Slice::filled(SectorMask sectors) const {
     return static_cast<SectorMask>(low | (low << 1));
 }
 
-/// Asks memory, or the line's home, for `sectors`.
-void L2Slice::fetch(SectoredCache::Index index, const MemoryRequest& request, SectorMask sectors, Cycle at) {
-    SectoredCache::Sectors& state = cache_.sectors(index);
-    const bool home = is_home(request.key);
-    if (home) sectors = filled(sectors);
-    sectors &= static_cast<SectorMask>(~(state.valid | state.pending));
-    state.pending |= sectors;
+/// Asks memory, or the lines' home, for `sectors` of the request's lines. `first`: where the first line of
+/// them lies.
+void L2Slice::fetch(const MemoryRequest& request, LinesMask sectors, SectoredCache::Index first, Cycle at) {
+    const auto skipped = static_cast<unsigned>(std::countr_zero(sectors)) / kSectorsPerLine;
+    const std::uint32_t key = key_of_line(request.key, skipped);
     MemoryRequest& read = pool_.take();
     read.kind = RequestKind::load;
-    read.sectors = sectors;
+    read.sectors = static_cast<LinesMask>(sectors >> skipped * kSectorsPerLine);
     read.issuer = static_cast<std::uint16_t>(position_);
-    if (home) {
-        read.key = index;
-        read.tag = hash_.row_of(request.key);
-        ++misses_;
+    if (is_home(key)) {
+        read.key = first;
+        read.tag = hash_.row_of(key);
         statistics_.fill_sectors += sector_count(sectors);
         memory_.send(*this, read, at);
     } else {
-        read.key = request.key;
-        read.tag = index;
+        read.key = key;
+        read.tag = first;
         read.from_slice = true;
         read.wants_data = true;
         read.policy = request.policy;
-        ++copies_under_way_;
         statistics_.copy_sectors += sector_count(sectors);
-        twins_[hash_.home_of(request.key)].send(*this, read, at + config_.link_latency);
+        twins_[hash_.home_of(key)].send(*this, read, at + config_.link_latency);
     }
 }
 
 void L2Slice::fill(MemoryRequest& response, Cycle now) {
-    const SectoredCache::Index index = index_of(response);
-    SectoredCache::Sectors& sectors = cache_.sectors(index);
+    const std::uint32_t key =
+        response.from_slice ? response.key : hash_.key_of(response.tag, partition_);
+    deliver(index_of(response), response, 0, key, now);
+    for (unsigned i = 1; i < kMostLines; ++i) {
+        if (sectors_of(response.sectors, i) != 0)
+            deliver(cache_.find(key_of_line(key, i)), response, i, key, now);
+    }
+    pool_.give_back(response);
+}
+
+/// The i-th line of a response has come, whose first has `key`: whoever waits for it looks whether the
+/// response brings all that it lacks.
+void L2Slice::deliver(SectoredCache::Index index, const MemoryRequest& response, unsigned i,
+                      std::uint32_t key, Cycle now) {
+    SectoredCache::Sectors& state = cache_.sectors(index);
     const auto slot = static_cast<std::uint16_t>(cache_.slot(index));
-    sectors.valid |= response.sectors;
-    sectors.pending &= static_cast<SectorMask>(~response.sectors);
+    state.valid |= sectors_of(response.sectors, i);
+    state.pending &= static_cast<SectorMask>(~sectors_of(response.sectors, i));
     --(response.from_slice ? copies_under_way_ : misses_);
-    if (sectors.pending == 0) free_slots_.push_back(slot);
+    if (state.pending == 0) free_slots_.push_back(slot);
+    const std::uint32_t row = hash_.row_of(key);
     MemoryRequest** link = &waiting_[slot];
-    MemoryRequest* done = nullptr;  // reversed here: oldest first
+    MemoryRequest* left = nullptr;  // those that wait here no longer; reversed: oldest first
     while (*link != nullptr) {
         MemoryRequest& request = **link;
-        request.missing &= static_cast<SectorMask>(~response.sectors);
-        if (request.missing != 0) {
+        const std::uint32_t base = hash_.row_of(request.key);  // both in one group of lines
+        const LinesMask brought =
+            row >= base ? static_cast<LinesMask>(response.sectors << (row - base) * kSectorsPerLine)
+                        : static_cast<LinesMask>(response.sectors >> (base - row) * kSectorsPerLine);
+        request.missing &= static_cast<LinesMask>(~brought);
+        if (sectors_of(request.missing, row + i - base) != 0) {
             link = &request.next;
             continue;
         }
         *link = request.next;
-        request.next = done;
-        done = &request;
+        request.next = left;
+        left = &request;
     }
-    while (done != nullptr) {
-        MemoryRequest& request = *done;
-        done = request.next;
+    while (left != nullptr) {
+        MemoryRequest& request = *left;
+        left = request.next;
+        if (request.missing != 0 && wait(request)) continue;
         if (request.kind == RequestKind::atomic) {
-            sectors.dirty |= request.sectors;
-            if (sectors.copied) invalidate_copies(request, sectors, now + 1);
+            state.dirty |= sectors_of(request.sectors, 0);
+            if (state.copied) invalidate_copies(request.key, state, now + 1);
         }
         finish(request, now + config_.fill_latency, now);
     }
-    pool_.give_back(response);
 }
 
 /// The answer, which is known in cycle `now`, leaves the slice in cycle `at`.
@@ -413,7 +516,7 @@ void L2Slice::finish(MemoryRequest& request, Cycle at, Cycle now) {
         twin_issuers_[hash_.partition_of(request.issuer)].respond(*this, request, at + config_.link_latency);
         return;
     }
-    ++statistics_.answers;
+    statistics_.answers += line_count(request.sectors);
     if (request.crosses) at += config_.link_latency;
     issuers_[request.port].respond(*this, request, at + crossbar_latency_);
 }

@@ -16,8 +16,8 @@
 namespace heddle::models {
 
 struct L2SliceStatistics {
-    std::uint64_t requests = 0;  ///< of SMs
-    std::uint64_t answers = 0;   ///< to them
+    std::uint64_t requests = 0;  ///< of SMs, lines
+    std::uint64_t answers = 0;   ///< to them, lines
     std::uint64_t load_sectors = 0, store_sectors = 0, atomic_sectors = 0;
     std::uint64_t hit_sectors = 0;     ///< of loads and atomics, found valid here or, by the home, for a copy
     std::uint64_t merged_sectors = 0;  ///< of loads and atomics, already on their way
@@ -59,7 +59,7 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
 
     void send(MemoryRequest& request, Cycle arrival) override;
     void respond(MemoryRequest& request, Cycle arrival) override;
-    void acknowledge(Cycle at) override;
+    void acknowledge(Cycle at, unsigned lines) override;
     Cycle tick(Cycle now) override;
     bool can_act(Cycle now) const override;
     void prefetch(Cycle now, unsigned stage) const override;
@@ -91,31 +91,41 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     void retry_before(Cycle end);
     void end_write_backs(Cycle now);
     bool stalled() const { return stalled_.first != nullptr || stalled_twins_.first != nullptr; }
+    /// Of the i-th line of a request: lines of a chunk lie in neighbouring rows.
+    std::uint32_t key_of_line(std::uint32_t first, unsigned i) const { return first + i * hash_.partitions(); }
     bool serve(MemoryRequest& request, std::uint32_t set, Cycle now);
-    bool has_room(const MemoryRequest& request, bool home, SectoredCache::Index index,
+    SectoredCache::Index place_for(const MemoryRequest& request, unsigned i, bool home, std::uint32_t set,
+                                   Cycle now);
+    bool has_room(RequestKind kind, SectorMask sectors, bool home, SectoredCache::Index index,
                   SectoredCache::Index victim) const;
+    SectorMask miss(SectoredCache::Index index, SectorMask missing, bool home);
+    bool wait(MemoryRequest& request);
+    void wait_at(SectoredCache::Index index, MemoryRequest& request);
     SectoredCache::Index victim(std::uint32_t set, bool home) const;
     bool can_serve(const MemoryRequest& request) const;
-    void store(MemoryRequest& request, SectoredCache::Sectors& sectors, Cycle begin, Cycle now);
-    void invalidate_copies(const MemoryRequest& request, SectoredCache::Sectors& sectors, Cycle at);
+    Cycle store(std::uint32_t key, SectorMask sectors, SectoredCache::Sectors& state, Cycle begin);
+    void invalidate_copies(std::uint32_t key, SectoredCache::Sectors& state, Cycle at);
     void invalidate(MemoryRequest& request);
     void evict(SectoredCache::Index index, Cycle now);
-    void write_back(SectoredCache::Index index, std::uint32_t row, Cycle now);
-    void fetch(SectoredCache::Index index, const MemoryRequest& request, SectorMask sectors, Cycle at);
+    LinesMask take_dirty(SectoredCache::Index index, unsigned i);
+    void write_back(std::uint32_t row, LinesMask sectors, Cycle now);
+    void fetch(const MemoryRequest& request, LinesMask sectors, SectoredCache::Index first, Cycle at);
     void fill(MemoryRequest& response, Cycle now);
+    void deliver(SectoredCache::Index index, const MemoryRequest& response, unsigned i, std::uint32_t key,
+                 Cycle now);
     // Of a read that comes back. On the way to memory `tag` says the row, between twins `key` the line.
     static SectoredCache::Index index_of(const MemoryRequest& response) {
         return response.from_slice ? response.tag : response.key;
     }
     void finish(MemoryRequest& request, Cycle at, Cycle now);
-    FineCycles duration(const MemoryRequest& request) const;
+    FineCycles duration(const MemoryRequest& request, unsigned sectors) const;
 
     const L2Config config_;
     const Cycle crossbar_latency_;
     const std::uint32_t position_, partition_;
     const std::uint32_t fill_bytes_;
     const PartitionedHash hash_;
-    const std::uint32_t chunk_lines_;
+    const std::uint32_t chunk_lines_, group_lines_;  // group: of a request at most
     MemoryRequestPool& pool_;
     std::vector<Peer<ResponseInterface>> issuers_;
     std::vector<Peer<RequestInterface>> twins_;

@@ -30,21 +30,26 @@ void MemoryBlock::end_of_elaboration() {
     for (int i = 0; i < responses.size(); ++i) receivers_.emplace_back(responses[i]);
 }
 
-std::uint32_t MemoryBlock::bytes_moved(const MemoryRequest& request) const {
-    const std::uint32_t bytes = sector_count(request.sectors) * kSectorBytes;
-    return (bytes + config_.burst_bytes - 1) / config_.burst_bytes * config_.burst_bytes;
+std::uint32_t MemoryBlock::bytes_moved(LinesMask sectors) const {
+    const std::uint32_t burst = config_.burst_bytes;
+    std::uint32_t moved = 0;
+    for (unsigned rest = sectors; rest != 0; rest >>= kSectorsPerLine) {
+        const std::uint32_t bytes = sector_count(static_cast<LinesMask>(rest & kWholeLine)) * kSectorBytes;
+        moved += (bytes + burst - 1) / burst * burst;
+    }
+    return moved;
 }
 
 void MemoryBlock::answer(MemoryRequest& request, Cycle arrival) {
-    const std::uint32_t sectors = sector_count(request.sectors);
+    const std::uint32_t sectors = sector_count(request.sectors), lines = line_count(request.sectors);
     if (request.kind == RequestKind::write_back) {
-        ++statistics_.write_requests;
+        statistics_.write_requests += lines;
         statistics_.write_sectors += sectors;
-        statistics_.write_bytes += bytes_moved(request);
+        statistics_.write_bytes += bytes_moved(request.sectors);
     } else {
-        ++statistics_.read_requests;
+        statistics_.read_requests += lines;
         statistics_.read_sectors += sectors;
-        statistics_.read_bytes += bytes_moved(request);
+        statistics_.read_bytes += bytes_moved(request.sectors);
     }
     receivers_[request.issuer - first_issuer_].respond(*this, request, arrival);
 }
@@ -93,9 +98,10 @@ void MemoryChannel::send(MemoryRequest& request, Cycle arrival) {
     used_ = true;
     const DramAddress place = map_.locate(line_in_channel(request));
     const bool write = request.kind == RequestKind::write_back;
-    if (!write) ++statistics_.reads;
+    const unsigned lines = line_count(request.sectors);
+    if (!write) statistics_.reads += lines;
     buses_[place.pseudo_channel].arriving.push_back(
-        {{&request, place.row, place.bank, bytes_moved(request) / kBurstBytes, write},
+        {{&request, place.row, place.bank, bytes_moved(request.sectors) / kBurstBytes, write, lines},
          static_cast<std::uint32_t>(arrival)});
     wake(end_of(arrival));
 }
@@ -149,7 +155,8 @@ void MemoryChannel::decide(Bus& bus, Cycle end) {
 void MemoryChannel::serve(Bus& bus, Cycle now) {
     PseudoChannel::Served served{};
     while (bus.pseudo_channel.serve(slot_of(now), served)) {
-        if (served.row_hit && served.request->kind != RequestKind::write_back) ++statistics_.row_hits;
+        if (served.request->kind != RequestKind::write_back)  // further lines find the row open
+            statistics_.row_hits += line_count(served.request->sectors) - (served.row_hit ? 0 : 1);
         answer(*served.request, std::max(now + 1, cycle_after(served.end) + return_latency_));
     }
     plan(bus, now + 1);

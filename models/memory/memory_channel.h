@@ -14,7 +14,7 @@
 namespace heddle::models {
 
 struct MemoryChannelStatistics {
-    std::uint64_t read_requests = 0, write_requests = 0;  ///< answered
+    std::uint64_t read_requests = 0, write_requests = 0;  ///< answered, lines
     std::uint64_t read_sectors = 0, write_sectors = 0;    ///< asked for and answered
     std::uint64_t read_bytes = 0, write_bytes = 0;        ///< moved, whole bursts
     std::uint64_t reads = 0, row_hits = 0;                ///< row_hits: reads that found their row open
@@ -36,14 +36,14 @@ class MemoryBlock : public Block, public RequestInterface {
 
   protected:
     void end_of_elaboration() override;
-    /// Number of a request's line among the lines of this channel.
+    /// Number of a request's first line among the lines of this channel.
     std::uint64_t line_in_channel(const MemoryRequest& request) const {
         const std::uint64_t chunk = request.tag >> chunk_bits_,
                             in_chunk = request.tag & ((1u << chunk_bits_) - 1);
         return ((chunk * issuers_ + (request.issuer - first_issuer_)) << chunk_bits_) | in_chunk;
     }
-    /// Bytes that a request moves: whole bursts of `burst_bytes`.
-    std::uint32_t bytes_moved(const MemoryRequest& request) const;
+    /// Bytes that a request for these sectors moves: whole bursts of `burst_bytes`.
+    std::uint32_t bytes_moved(LinesMask sectors) const;
     void answer(MemoryRequest& request, Cycle arrival);
 
     const MemoryConfig config_;

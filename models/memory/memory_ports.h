@@ -21,9 +21,9 @@ class ResponseInterface : public virtual sc_core::sc_interface {
   public:
     /// Data for a load or an atomic, or the end of a write-back. Ownership passes to the receiver.
     virtual void respond(MemoryRequest& request, Cycle arrival) = 0;
-    /// A store (or an atomic without result) is performed in cycle `at`, in the future. The receiver counts
-    /// it as performed in that cycle, not in the present one.
-    virtual void acknowledge(Cycle at) = 0;
+    /// Stores of so many lines (or an atomic without result) are performed in cycle `at`, in the future. The
+    /// receiver counts them as performed in that cycle, not in the present one.
+    virtual void acknowledge(Cycle at, unsigned lines) = 0;
 };
 
 /// Who is behind a port: found when elaboration ends. Blocks of different groups reach one another through

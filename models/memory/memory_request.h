@@ -1,6 +1,8 @@
-// What travels between SMs, L2 slices and memory channels: one pooled object per cache line.
+// What travels between SMs, L2 slices and memory channels: one pooled object for a cache line, or for up to four
+// neighbours of one chunk, which go the same way.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -16,10 +18,27 @@ inline constexpr unsigned kSectorsPerLine = kLineBytes / kSectorBytes;
 using SectorMask = std::uint8_t;  ///< bit i: bytes 32 i .. 32 i + 31 of the line
 inline constexpr SectorMask kWholeLine = (1u << kSectorsPerLine) - 1;
 
+/// Sectors of neighbouring lines: four bits for each, the first line's lowest.
+using LinesMask = std::uint16_t;
+inline constexpr unsigned kMostLines = 4;  ///< of a request
+
 /// Number of sectors in a mask.
-inline unsigned sector_count(SectorMask mask) {
-    static constexpr std::uint8_t count[16] = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
-    return count[mask & kWholeLine];
+inline unsigned sector_count(LinesMask mask) {
+    return static_cast<unsigned>(std::popcount(mask));
+}
+/// Those of the i-th line.
+inline SectorMask sectors_of(LinesMask mask, unsigned i) {
+    return static_cast<SectorMask>(mask >> kSectorsPerLine * i & kWholeLine);
+}
+inline LinesMask at_line(SectorMask sectors, unsigned i) {
+    return static_cast<LinesMask>(sectors << kSectorsPerLine * i);
+}
+/// The lowest bit of each line that has any.
+inline LinesMask touched_lines(LinesMask mask) {
+    return static_cast<LinesMask>((mask | mask >> 1 | mask >> 2 | mask >> 3) & 0x1111);
+}
+inline unsigned line_count(LinesMask mask) {
+    return static_cast<unsigned>(std::popcount(touched_lines(mask)));
 }
 
 enum class RequestKind : std::uint8_t {
@@ -42,19 +61,26 @@ enum class EvictionPolicy : std::uint8_t {
 
 /// At any time a request belongs to exactly one block, or lies in exactly one DelayQueue. Half a cache line
 /// of the host: hundreds of thousands are under way at once.
+///
+/// Loads, stores and write-backs may be of several lines: of `line`, the first, and lines above it that lie in
+/// the same slice and DRAM row since they belong to one chunk (L2Config::interleave_bytes), and in the same
+/// aligned group of kMostLines. What a line costs, it costs in either case; they are answered together.
 struct MemoryRequest {
     MemoryRequest* next = nullptr;  ///< link of whichever queue holds it
-    std::uint32_t line = 0;         ///< low bits of address / kLineBytes: lines of 512 GiB are told apart
-    std::uint32_t key = 0;          ///< on the way to L2: PartitionedHash::key(); else the sender's own
+    union {
+        std::uint32_t line = 0;  ///< to L2: low bits of address / kLineBytes, so lines of 512 GiB are told apart
+        LinesMask missing;       ///< in L2: sectors that memory still has to deliver
+    };
+    std::uint32_t key = 0;  ///< on the way to L2: PartitionedHash::key() of the first line; else the sender's own
     std::uint32_t arrival =
         0;  ///< cycle, in a DelayQueue; between a GPC and L2: its place there that others may join
     std::uint32_t tag = 0;     ///< the issuer's own
     std::uint16_t issuer = 0;  ///< SM, or L2 slice on the way to memory or another partition
+    LinesMask sectors = 0;     ///< of the first line there is one
     RequestKind kind = RequestKind::load;
-    SectorMask sectors = 0;
-    SectorMask missing = 0;             ///< L2: sectors that memory still has to deliver
-    std::uint8_t atomic_conflicts = 0;  ///< atomics: operations on the most contended word, at most 32
-    std::uint8_t port = 0;              ///< of the crossbar: the issuer's GPC
+    std::uint8_t atomic_conflicts : 6 = 0;  ///< atomics: operations on the most contended word, at most 32
+    std::uint8_t done_lines : 2 = 0;        ///< in L2: served, while the next finds no room
+    std::uint8_t port = 0;                  ///< of the crossbar: the issuer's GPC
     bool returning : 1 = false;         ///< on its way back from memory or another partition to an L2 slice
     bool wants_data : 1 = false;        ///< loads, and atomics whose old value is used
     bool from_slice : 1 = false;        ///< asked by an L2 slice of another partition, for its copy

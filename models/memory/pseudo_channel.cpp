@@ -29,8 +29,8 @@ PseudoChannel::PseudoChannel(const MemoryConfig& config, const DramBursts& timin
         entries_[i].next = free_;
         free_ = static_cast<Index>(i);
     }
-    queues_[0].room = config.read_queue;
-    queues_[1].room = config.write_queue;
+    queues_[0].room = static_cast<std::int32_t>(config.read_queue);
+    queues_[1].room = static_cast<std::int32_t>(config.write_queue);
     banks_.resize(config.banks_in_all());
     groups_.resize(config.bank_groups);
     if (config.refresh != RefreshPolicy::none) refresh_due_ = static_cast<Slot>(std::ceil(phase * t_.refi));
@@ -42,7 +42,7 @@ void PseudoChannel::arrive(const Arrival& arrival, Slot now) {
     refresh_until(now);
     retry_ = 0;
     Queue& queue = queues_[arrival.write ? 1 : 0];
-    if (queue.room != 0) {
+    if (queue.room > 0) {
         enter(queue, arrival, now);
         return;
     }
@@ -80,7 +80,8 @@ void PseudoChannel::enter(Queue& queue, const Arrival& arrival, Slot now) {
              kNone,
              queue.youngest,
              static_cast<std::uint8_t>(arrival.bank),
-             static_cast<std::uint8_t>(arrival.bursts)};
+             static_cast<std::uint8_t>(arrival.bursts),
+             static_cast<std::uint8_t>(arrival.lines)};
     (queue.youngest != kNone ? entries_[queue.youngest].younger : queue.oldest) = index;
     queue.youngest = index;
     BankQueue& bank = queue.banks[arrival.bank];
@@ -102,8 +103,8 @@ void PseudoChannel::enter(Queue& queue, const Arrival& arrival, Slot now) {
         }
         queue.hitting |= bit;
     }
-    ++queue.count;
-    --queue.room;
+    queue.count += arrival.lines;
+    queue.room -= static_cast<std::int32_t>(arrival.lines);
 }
 
 void PseudoChannel::remove(Queue& queue, Index index) {
@@ -128,8 +129,8 @@ void PseudoChannel::remove(Queue& queue, Index index) {
         find_hit(bank, entry.next, entry.row);
     entry.next = free_;
     free_ = index;
-    --queue.count;
-    ++queue.room;
+    queue.count -= entry.lines;
+    queue.room += entry.lines;
 }
 
 /// Notes the first request for `row` from `from` on; there is one.
@@ -304,7 +305,7 @@ bool PseudoChannel::serve(Slot now, Served& served) {
     commit(write, pick);
     served = {entry.request, end, pick.plan.activate == kNoSlot};
     remove(queue, pick.entry);
-    if (queue.waiting_count != 0) enter(queue, next_waiting(queue), now);
+    while (queue.waiting_count != 0 && queue.room > 0) enter(queue, next_waiting(queue), now);
     Bank& bank = banks_[entry.bank];
     if (config_.row_policy == RowPolicy::closed && bank.row != kClosed &&
         queues_[0].banks[entry.bank].hits + queues_[1].banks[entry.bank].hits == 0)
@@ -441,7 +442,7 @@ void PseudoChannel::commit(bool write, const Pick& pick) {
         writing_ = write;
         pressed_ = queues_[1].count >= config_.write_high;
     }
-    ++since_turn_;
+    since_turn_ += entry.lines;
     statistics_.bursts += entry.bursts;
 }
 

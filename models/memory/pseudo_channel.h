@@ -38,8 +38,9 @@ class PseudoChannel {
 
     struct Arrival {
         MemoryRequest* request;
-        std::uint32_t row, bank, bursts;  ///< 1 to 4 bursts
+        std::uint32_t row, bank, bursts;  ///< 1 to 16 bursts
         bool write;
+        std::uint32_t lines = 1;  ///< of a request; the queues' sizes count lines
     };
     struct Served {
         MemoryRequest* request;
@@ -69,7 +70,7 @@ class PseudoChannel {
         std::uint32_t order, row;
         Index next;            // of its bank
         Index younger, older;  // of its queue
-        std::uint8_t bank, bursts;
+        std::uint8_t bank, bursts, lines;
     };
     struct BankQueue {  // of one bank, in order of arrival
         Index first = kNone, last = kNone;
@@ -82,7 +83,8 @@ class PseudoChannel {
         std::array<BankQueue, kMaximumBanks> banks{};
         std::uint64_t pending = 0, hitting = 0;  // one bit per bank
         Index oldest = kNone, youngest = kNone;
-        std::uint32_t count = 0, room = 0;
+        std::uint32_t count = 0;  // lines
+        std::int32_t room = 0;    // for lines; a request that finds any enters whole
         std::vector<Arrival> waiting;  // found the queue full: a ring
         std::size_t waiting_first = 0, waiting_count = 0;
     };

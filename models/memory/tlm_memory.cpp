@@ -1,6 +1,7 @@
 #include "models/memory/tlm_memory.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "isa/common/error.h"
 
@@ -82,7 +83,7 @@ bool TlmMemoryChannel::can_act(Cycle now) const {
 Cycle TlmMemoryChannel::tick(Cycle now) {
     for (MemoryRequest* request = inbox_.pop(now); request != nullptr;) {
         MemoryRequest* const following = request->next;
-        if (outstanding_++ == 0) last_progress_ = now;
+        if (outstanding_ == 0) last_progress_ = now;
         begin(*request);
         request = following;
     }
@@ -95,7 +96,7 @@ Cycle TlmMemoryChannel::tick(Cycle now) {
         if (transaction.request == nullptr)
             throw Error("the memory model behind " + std::string(name()) + " answered a transaction twice",
                         {}, "look at the library that hbm.model names");
-        answer(*transaction.request, now + 1);
+        if (--transaction.request->arrival == 0) answer(*transaction.request, now + 1);
         transaction.request = nullptr;
         transaction.release();
         --outstanding_;
@@ -105,13 +106,22 @@ Cycle TlmMemoryChannel::tick(Cycle now) {
     if (static_cast<double>(now - last_progress_) > kPatience * clock().hertz() && outstanding_ != 0) {
         throw Error("the memory model behind " + std::string(name()) +
                         " has not answered for a millisecond; " + std::to_string(outstanding_) +
-                        " requests wait",
+                        " transactions wait",
                     {}, "look at the library that hbm.model names");
     }
     return outstanding_ != 0 ? now + 1 : inbox_.next(now + 1);
 }
 
+/// A transaction for each line. `arrival` counts those under way.
 void TlmMemoryChannel::begin(MemoryRequest& request) {
+    request.arrival = line_count(request.sectors);
+    for (unsigned i = 0; i < kMostLines; ++i) {
+        if (sectors_of(request.sectors, i) != 0) begin_line(request, i);
+    }
+}
+
+void TlmMemoryChannel::begin_line(MemoryRequest& request, unsigned line) {
+    ++outstanding_;
     if (free_.empty()) {
         transactions_.push_back(std::make_unique<Transaction>(free_));
         free_.push_back(transactions_.back().get());
@@ -119,15 +129,15 @@ void TlmMemoryChannel::begin(MemoryRequest& request) {
     Transaction& transaction = *free_.back();
     free_.pop_back();
     transaction.request = &request;
-    unsigned first = 0;
-    while ((request.sectors >> first & 1) == 0) ++first;
+    const LinesMask sectors = sectors_of(request.sectors, line);
+    const auto first = static_cast<std::uint32_t>(std::countr_zero(sectors));
     const std::uint32_t from = first * kSectorBytes / config_.burst_bytes * config_.burst_bytes;
     tlm::tlm_generic_payload& payload = transaction;
     payload.acquire();
     payload.set_command(request.kind == RequestKind::write_back ? tlm::TLM_WRITE_COMMAND
                                                                 : tlm::TLM_READ_COMMAND);
-    payload.set_address(line_in_channel(request) * kLineBytes + from);
-    payload.set_data_length(std::min(bytes_moved(request), kLineBytes - from));
+    payload.set_address((line_in_channel(request) + line) * kLineBytes + from);
+    payload.set_data_length(std::min(bytes_moved(sectors), kLineBytes - from));
     payload.set_streaming_width(payload.get_data_length());
     payload.set_data_ptr(scratch_.data());
     payload.set_byte_enable_ptr(nullptr);

@@ -42,6 +42,7 @@ class TlmMemoryChannel : public MemoryBlock {
         Transaction* transaction;
     };
     void begin(MemoryRequest& request);
+    void begin_line(MemoryRequest& request, unsigned line);
     void transport();     // process of the blocking style
     void request_next();  // process of the non-blocking style
     tlm::tlm_sync_enum answered(tlm::tlm_generic_payload& payload, tlm::tlm_phase& phase,

@@ -34,11 +34,13 @@ class Requester : public Block, public ResponseInterface {
     std::vector<Cycle> acknowledgements;
 
     void respond(MemoryRequest& request, Cycle arrival) override {
-        if (!request.wants_data) return acknowledge(arrival);
+        if (!request.wants_data) return acknowledge(arrival, line_count(request.sectors));
         inbox_.push(request, arrival);
         wake(arrival);
     }
-    void acknowledge(Cycle at) override { acknowledgements.push_back(at); }
+    void acknowledge(Cycle at, unsigned lines) override {
+        acknowledgements.insert(acknowledgements.end(), lines, at);
+    }
     Cycle tick(Cycle now) override {
         for (MemoryRequest* r = inbox_.pop(now); r != nullptr; r = r->next)
             answers.push_back({now, r->tag, r->kind});
