@@ -155,6 +155,7 @@ void MemoryChannel::decide(Bus& bus, Cycle end) {
 void MemoryChannel::serve(Bus& bus, Cycle now) {
     PseudoChannel::Served served{};
     while (bus.pseudo_channel.serve(slot_of(now), served)) {
+        if (served.request == nullptr) continue;
         if (served.request->kind != RequestKind::write_back)  // further lines find the row open
             statistics_.row_hits += line_count(served.request->sectors) - (served.row_hit ? 0 : 1);
         answer(*served.request, std::max(now + 1, cycle_after(served.end) + return_latency_));

@@ -15,6 +15,13 @@ unsigned lowest_bit(Bitmap bits) {
                                           : 64 + std::countr_zero(static_cast<std::uint64_t>(bits >> 64)));
 }
 
+/// Bursts that are promised at once.
+constexpr std::uint32_t kPiece = kLineBytes / kBurstBytes;
+
+std::uint8_t piece_of(std::uint32_t bursts) {
+    return static_cast<std::uint8_t>(std::min(bursts, kPiece));
+}
+
 }  // namespace
 
 PseudoChannel::PseudoChannel(const MemoryConfig& config, const DramBursts& timing, double phase)
@@ -90,7 +97,7 @@ void PseudoChannel::enter(Queue& queue, const Arrival& arrival, Slot now) {
     } else {
         bank.first = index;
         bank.first_order = entry.order;
-        bank.first_bursts = entry.bursts;
+        bank.first_bursts = piece_of(entry.bursts);
     }
     bank.last = index;
     const std::uint64_t bit = 1ull << arrival.bank;
@@ -99,12 +106,25 @@ void PseudoChannel::enter(Queue& queue, const Arrival& arrival, Slot now) {
         if (bank.hits++ == 0) {
             bank.hit = index;
             bank.hit_order = entry.order;
-            bank.hit_bursts = entry.bursts;
+            bank.hit_bursts = piece_of(entry.bursts);
         }
         queue.hitting |= bit;
     }
     queue.count += arrival.lines;
     queue.room -= static_cast<std::int32_t>(arrival.lines);
+}
+
+/// A piece of it has been served: the row is open for the rest.
+void PseudoChannel::shorten(Queue& queue, Entry& entry, std::uint32_t bursts) {
+    entry.bursts = static_cast<std::uint8_t>(entry.bursts - bursts);
+    if (entry.lines > 1) {
+        --entry.lines;
+        --queue.count;
+        ++queue.room;
+    }
+    BankQueue& bank = queue.banks[entry.bank];
+    if (bank.hit_order == entry.order) bank.hit_bursts = piece_of(entry.bursts);
+    if (bank.first_order == entry.order) bank.first_bursts = piece_of(entry.bursts);
 }
 
 void PseudoChannel::remove(Queue& queue, Index index) {
@@ -116,7 +136,7 @@ void PseudoChannel::remove(Queue& queue, Index index) {
     if (bank.last == index) bank.last = before;
     if (before == kNone && entry.next != kNone) {
         bank.first_order = entries_[entry.next].order;
-        bank.first_bursts = entries_[entry.next].bursts;
+        bank.first_bursts = piece_of(entries_[entry.next].bursts);
     }
     (entry.older != kNone ? entries_[entry.older].younger : queue.oldest) = entry.younger;
     (entry.younger != kNone ? entries_[entry.younger].older : queue.youngest) = entry.older;
@@ -138,7 +158,7 @@ void PseudoChannel::find_hit(BankQueue& queue, Index from, std::uint32_t row) co
     while (entries_[from].row != row) from = entries_[from].next;
     queue.hit = from;
     queue.hit_order = entries_[from].order;
-    queue.hit_bursts = entries_[from].bursts;
+    queue.hit_bursts = piece_of(entries_[from].bursts);
 }
 
 void PseudoChannel::count_hits(std::uint32_t bank) {
@@ -226,13 +246,16 @@ void PseudoChannel::pass_time(Slot now) {
 
 /// Data move from slot `data` on, tCCD_L apart.
 void PseudoChannel::promise(Slot data, std::uint32_t bursts) {
-    for (std::uint32_t i = 0; i < bursts; ++i) bus_ |= Bitmap{1} << (data - base_ + i * t_.ccd_l);
+    Bitmap bits = 1;
+    for (std::uint32_t i = 1; i < bursts; ++i) bits |= bits << t_.ccd_l;
+    bus_ |= bits << (data - base_);
     promised_ += bursts;
     idle_from_ = std::max<Slot>(idle_from_, data + std::uint64_t{bursts - 1u} * t_.ccd_l + 1);
     if (promised_ < lookahead_) return;
-    Bitmap bits = bus_;
-    for (std::uint32_t count = promised_; count > lookahead_; --count) bits &= bits - 1;
-    full_until_ = base_ + lowest_bit(bits) + 1;
+    // The slot of which the end leaves less than that: not many are promised beyond.
+    Bitmap later = bus_;
+    for (std::uint32_t count = promised_; count > lookahead_; --count) later &= later - 1;
+    full_until_ = base_ + lowest_bit(later) + 1;
 }
 
 /// Where `bursts` bursts to one bank group fit, tCCD_L apart, at `from` at the earliest; far beyond the
@@ -240,23 +263,24 @@ void PseudoChannel::promise(Slot data, std::uint32_t bursts) {
 Slot PseudoChannel::first_free(Slot from, std::uint32_t bursts) const {
     if (from < base_) from = base_;
     if (from >= idle_from_) return from;
-    const std::uint32_t span = (bursts - 1) * t_.ccd_l;
-    if (idle_from_ - from + span < 64) {  // the usual case
-        const std::uint64_t free = ~static_cast<std::uint64_t>(bus_ >> (from - base_));
-        std::uint64_t fits = free;
-        for (std::uint32_t shift = t_.ccd_l; shift <= span; shift += t_.ccd_l) fits &= free >> shift;
-        return from + static_cast<std::uint64_t>(std::countr_zero(fits));
+    // Slots in which `bursts` of them cannot begin: twice as many with each step. Beyond the window all are
+    // free.
+    if (idle_from_ - from < 64) {  // the usual case
+        auto taken = static_cast<std::uint64_t>(bus_ >> (from - base_));
+        for (std::uint32_t done = 1; done < bursts;) {
+            const std::uint32_t more = std::min(done, bursts - done);
+            taken |= taken >> more * t_.ccd_l;
+            done += more;
+        }
+        return from + static_cast<std::uint64_t>(std::countr_one(taken));
     }
-    const Bitmap free = ~bus_;
-    Bitmap fits = free;
-    for (std::uint32_t i = 1; i < bursts; ++i) {
-        // Slots beyond the window are free.
-        const unsigned shift = i * t_.ccd_l;
-        const Bitmap beyond = shift >= kBusWindow ? ~Bitmap{0} : ~(~Bitmap{0} >> shift);
-        fits &= (shift >= kBusWindow ? Bitmap{0} : free >> shift) | beyond;
+    Bitmap taken = bus_ >> (from - base_);
+    for (std::uint32_t done = 1; done < bursts;) {
+        const std::uint32_t more = std::min(done, bursts - done);
+        taken |= taken >> more * t_.ccd_l;
+        done += more;
     }
-    fits >>= from - base_;
-    return fits == 0 ? base_ + kBusWindow : from + lowest_bit(fits);
+    return from + lowest_bit(~taken);
 }
 
 // ---- the scheduler
@@ -289,8 +313,9 @@ bool PseudoChannel::serve(Slot now, Served& served) {
     const bool write = to_write();
     Queue& queue = queues_[write ? 1 : 0];
     const Pick pick = choose(queue, write, now);
-    const Entry entry = entries_[pick.entry];
-    const Slot end = pick.plan.data + std::uint64_t{entry.bursts - 1u} * t_.ccd_l + 1;
+    Entry& entry = entries_[pick.entry];
+    const std::uint32_t bursts = piece_of(entry.bursts);
+    const Slot end = pick.plan.data + std::uint64_t{bursts - 1u} * t_.ccd_l + 1;
     if (end > base_ + kBusWindow) {
         // Too far ahead; or, when nothing is promised, the bus will be idle until then.
         if (bus_ != 0 || pick.plan.data - now > t_.rp + t_.rcd + std::max(t_.cl, t_.cwl)) {
@@ -302,14 +327,21 @@ bool PseudoChannel::serve(Slot now, Served& served) {
         base_ = pick.plan.data;
     }
     retry_ = 0;
-    commit(write, pick);
-    served = {entry.request, end, pick.plan.activate == kNoSlot};
-    remove(queue, pick.entry);
+    commit(write, pick, bursts);
+    entry.row_hit &= pick.plan.activate == kNoSlot;
+    const std::uint32_t index = entry.bank;
+    if (bursts < entry.bursts) {
+        served.request = nullptr;
+        shorten(queue, entry, bursts);
+    } else {
+        served = {entry.request, end, entry.row_hit};
+        remove(queue, pick.entry);
+    }
     while (queue.waiting_count != 0 && queue.room > 0) enter(queue, next_waiting(queue), now);
-    Bank& bank = banks_[entry.bank];
+    Bank& bank = banks_[index];
     if (config_.row_policy == RowPolicy::closed && bank.row != kClosed &&
-        queues_[0].banks[entry.bank].hits + queues_[1].banks[entry.bank].hits == 0)
-        close(entry.bank, bank.precharge_from);
+        queues_[0].banks[index].hits + queues_[1].banks[index].hits == 0)
+        close(index, bank.precharge_from);
     return true;
 }
 
@@ -338,29 +370,38 @@ PseudoChannel::Index PseudoChannel::oldest_hit(const Queue& queue, std::uint64_t
 }
 
 /// A bank would serve the oldest for its open row next, else the oldest. A younger request that could not
-/// begin before the best so far, and is not shorter, cannot be better.
+/// begin before the best so far, and is not shorter, cannot be better: the oldest's bank comes first, since no
+/// other row can be opened before a slot that all banks share.
 PseudoChannel::Pick PseudoChannel::first_ready(const Queue& queue, bool write, Slot now) const {
     Pick best;
     Slot best_from = 0;
     std::uint32_t best_order = 0, best_bursts = 0;
-    for (std::uint64_t banks = queue.pending; banks != 0; banks &= banks - 1) {
-        const auto index = static_cast<std::uint32_t>(std::countr_zero(banks));
+    // Data of another row move here at the earliest, whatever the bank.
+    const Slot opened = std::max(std::max({now, activate_from_, windows_[next_window_]}) + t_.rcd +
+                                     (write ? t_.cwl : t_.cl),
+                                 write ? write_from_ : read_from_);
+    std::uint64_t banks = queue.pending;
+    for (std::uint32_t index = entries_[queue.oldest].bank;;
+         index = static_cast<std::uint32_t>(std::countr_zero(banks))) {
+        banks &= ~(1ull << index);
         const BankQueue& bank = queue.banks[index];
         const bool hit = bank.hits != 0;
         const std::uint32_t order = hit ? bank.hit_order : bank.first_order;
         const std::uint32_t bursts = hit ? bank.hit_bursts : bank.first_bursts;
-        const Slot from = earliest(index, hit, write, now);
-        if (best.entry != kNone &&
-            (from > best.plan.data || (order > best_order && from >= best_from && bursts >= best_bursts)))
-            continue;
-        const Slot data = first_free(from, bursts);
-        if (best.entry != kNone && (data > best.plan.data || (data == best.plan.data && order > best_order)))
-            continue;
-        best.entry = hit ? bank.hit : bank.first;
-        best.plan.data = data;
-        best_from = from;
-        best_order = order;
-        best_bursts = bursts;
+        const bool younger = best.entry != kNone && order > best_order && bursts >= best_bursts;
+        if (hit || !younger || opened < best_from) {
+            const Slot from = earliest(index, hit, write, now);
+            const bool worse = best.entry != kNone && (from > best.plan.data || (younger && from >= best_from));
+            const Slot data = worse ? kNoSlot : first_free(from, bursts);
+            if (best.entry == kNone || data < best.plan.data || (data == best.plan.data && order < best_order)) {
+                best.entry = hit ? bank.hit : bank.first;
+                best.plan.data = data;
+                best_from = from;
+                best_order = order;
+                best_bursts = bursts;
+            }
+        }
+        if (banks == 0) break;
     }
     best.plan = plan(entries_[best.entry], write, now);
     return best;
@@ -375,7 +416,7 @@ PseudoChannel::Plan PseudoChannel::plan(const Entry& entry, bool write, Slot now
         find_activation(entry.bank, now, plan);
         column = plan.activate + t_.rcd;
     }
-    plan.data = first_free(data_from(entry.bank, column, write), entry.bursts);
+    plan.data = first_free(data_from(entry.bank, column, write), piece_of(entry.bursts));
     return plan;
 }
 
@@ -405,7 +446,7 @@ Slot PseudoChannel::earliest(std::uint32_t bank, bool hit, bool write, Slot now)
     return data_from(bank, plan.activate + t_.rcd, write);
 }
 
-void PseudoChannel::commit(bool write, const Pick& pick) {
+void PseudoChannel::commit(bool write, const Pick& pick, std::uint32_t bursts) {
     const Entry& entry = entries_[pick.entry];
     Bank& bank = banks_[entry.bank];
     last_group_ = entry.bank / config_.banks;
@@ -424,8 +465,8 @@ void PseudoChannel::commit(bool write, const Pick& pick) {
         count_hits(entry.bank);
     }
     const Slot data = pick.plan.data;
-    promise(data, entry.bursts);
-    const Slot last = data + (entry.bursts - 1u) * t_.ccd_l;
+    promise(data, bursts);
+    const Slot last = data + std::uint64_t{bursts - 1u} * t_.ccd_l;
     group.data_from = last + t_.ccd_l;
     bank.last_use = std::max(bank.last_use, last + 1);
     if (write) {
@@ -442,8 +483,8 @@ void PseudoChannel::commit(bool write, const Pick& pick) {
         writing_ = write;
         pressed_ = queues_[1].count >= config_.write_high;
     }
-    since_turn_ += entry.lines;
-    statistics_.bursts += entry.bursts;
+    ++since_turn_;
+    statistics_.bursts += bursts;
 }
 
 }  // namespace heddle::models

@@ -2,7 +2,7 @@
 // requests queued for it. No SystemC: time is counted in bursts, the time that 32 bytes take on the bus.
 //
 // The scheduler decides ahead of the bus: as long as less than tRP + tRCD + tCL of bus time is promised, it
-// takes one more request and fixes when the bank is precharged and activated and when its data moves, at the
+// takes one more piece of a request, a line's or less, and fixes when the bank is precharged and activated and when its data moves, at the
 // earliest that the timing rules allow. It takes (FR-FCFS)
 //   a request that has waited for longer than the starvation bound; else
 //   the oldest for an open row, of a bank group other than the one served last; else
@@ -45,12 +45,13 @@ class PseudoChannel {
     struct Served {
         MemoryRequest* request;
         Slot end;  ///< the slot after its last data
-        bool row_hit;
+        bool row_hit;  ///< no row was opened for it
     };
 
     /// Times given to the two functions never go back.
     void arrive(const Arrival& arrival, Slot now);
-    /// Takes one more request, if one is to be taken now.
+    /// Takes one more request, or the next piece of one, if one is to be taken now. `served.request` is nullptr
+    /// while there are more pieces of it.
     bool serve(Slot now, Served& served);
     /// The slot from which serve() may take another, if nothing arrives before; kNoSlot: none is queued.
     Slot next_decision() const;
@@ -70,14 +71,15 @@ class PseudoChannel {
         std::uint32_t order, row;
         Index next;            // of its bank
         Index younger, older;  // of its queue
-        std::uint8_t bank, bursts, lines;
+        std::uint8_t bank, bursts, lines;  // still to be served
+        bool row_hit = true;               // no row had to be opened for it so far
     };
     struct BankQueue {  // of one bank, in order of arrival
         Index first = kNone, last = kNone;
         Index hits = 0;     // requests for the open row
         Index hit = kNone;  // the oldest of them, when there is one
         std::uint32_t hit_order = 0, first_order = 0;
-        std::uint8_t hit_bursts = 0, first_bursts = 0;
+        std::uint8_t hit_bursts = 0, first_bursts = 0;  // that they would be served next
     };
     struct Queue {  // of reads, of writes
         std::array<BankQueue, kMaximumBanks> banks{};
@@ -127,7 +129,8 @@ class PseudoChannel {
     Slot data_from(std::uint32_t bank, Slot column, bool write) const;
     Slot earliest(std::uint32_t bank, bool hit, bool write, Slot now) const;
     Slot first_free(Slot from, std::uint32_t bursts) const;
-    void commit(bool write, const Pick& pick);
+    void commit(bool write, const Pick& pick, std::uint32_t bursts);
+    void shorten(Queue& queue, Entry& entry, std::uint32_t bursts);
     void remove(Queue& queue, Index index);
 
     const MemoryConfig& config_;

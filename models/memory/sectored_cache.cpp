@@ -1,10 +1,23 @@
 #include "models/memory/sectored_cache.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cstring>
 #include <utility>
 
 namespace heddle::models {
+namespace {
+
+/// Four lines as one number.
+std::uint64_t bits_of(const std::array<SectoredCache::Sectors, 4>& lines) {
+    static_assert(sizeof lines == sizeof(std::uint64_t));
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, lines.data(), sizeof bits);
+    return bits;
+}
+
+}  // namespace
 
 void SectoredCache::resize(std::uint64_t bytes, unsigned ways, bool slots) {
     const auto sets = static_cast<std::uint32_t>(bytes / kLineBytes / ways);
@@ -50,17 +63,36 @@ void SectoredCache::forget_oldest(unsigned ways) {
     }
 }
 
+/// Lines of a set with pending sectors.
+unsigned SectoredCache::pending_lines(std::uint32_t set) const {
+    unsigned count = 0;
+    if (ways_ % 4 == 0) {  // four lines at once
+        SectoredCache::Sectors waits;
+        waits.pending = kWholeLine;
+        const std::uint64_t mask = bits_of({waits, waits, waits, waits});
+        const std::byte* const at = block_of(set) + sectors_at_;
+        for (unsigned way = 0; way < ways_; way += 4) {
+            std::array<Sectors, 4> four;
+            std::memcpy(four.data(), at + way * sizeof(Sectors), sizeof four);
+            std::uint64_t pending = bits_of(four) & mask;
+            pending |= pending >> 2;
+            pending |= pending >> 1;
+            count += static_cast<unsigned>(std::popcount(pending & mask & ~(mask << 1)));
+        }
+        return count;
+    }
+    for (Index i = set * kMostWays; i < set * kMostWays + ways_; ++i)
+        count += sectors(i).pending != 0 ? 1u : 0u;
+    return count;
+}
+
 SectoredCache::Index SectoredCache::victim_in(std::uint32_t set, unsigned most_pending) const {
     if (sets_ == 0) return kNone;
     const Index first = set * kMostWays;
     const EvictionOrder& order = order_of(set);
     const Index next = first + order.way(0);
     if (key(next) == kUnused) return next;
-    if (most_pending < ways_) {
-        unsigned pending = 0;
-        for (Index i = first; i < first + ways_; ++i) pending += sectors(i).pending != 0 ? 1u : 0u;
-        if (pending > most_pending) return kNone;
-    }
+    if (most_pending < ways_ && pending_lines(set) > most_pending) return kNone;
     for (unsigned place = 0; place < ways_; ++place) {
         const Index index = first + order.way(place);
         if (sectors(index).pending == 0) return index;

@@ -230,6 +230,7 @@ class SectoredCache {
     }
     void touch_hinted(Index index, EvictionPolicy policy);
     void clear_set(std::uint32_t set);
+    unsigned pending_lines(std::uint32_t set) const;
 
     SliceHash hash_{1};
     std::uint32_t sets_ = 0, ways_ = 0;
