@@ -87,7 +87,8 @@ void BulkCopyEngine::join_neighbours(std::vector<Line>& lines, const ptx::CacheP
         if (count != 0 && line.line > lines[count - 1].line &&
             port_.may_join(lines[count - 1].line, line.line, cache)) {
             Line& first = lines[count - 1];
-            first.sectors |= at_line(sectors_of(line.sectors, 0), static_cast<unsigned>(line.line - first.line));
+            first.sectors |=
+                at_line(sectors_of(line.sectors, 0), static_cast<unsigned>(line.line - first.line));
         } else {
             lines[count++] = line;
         }

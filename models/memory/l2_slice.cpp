@@ -332,7 +332,8 @@ void L2Slice::wait_at(SectoredCache::Index index, MemoryRequest& request) {
     waiting = &request;
 }
 
-/// Has the request wait at the first of its lines that still lacks some of what was missing. False: none does.
+/// Has the request wait at the first of its lines that still lacks some of what was missing. False: none
+/// does.
 bool L2Slice::wait(MemoryRequest& request) {
     for (unsigned i = 0; i < kMostLines; ++i) {
         const SectorMask missing = sectors_of(request.missing, i);
@@ -456,8 +457,7 @@ void L2Slice::fetch(const MemoryRequest& request, LinesMask sectors, SectoredCac
 }
 
 void L2Slice::fill(MemoryRequest& response, Cycle now) {
-    const std::uint32_t key =
-        response.from_slice ? response.key : hash_.key_of(response.tag, partition_);
+    const std::uint32_t key = response.from_slice ? response.key : hash_.key_of(response.tag, partition_);
     deliver(index_of(response), response, 0, key, now);
     for (unsigned i = 1; i < kMostLines; ++i) {
         if (sectors_of(response.sectors, i) != 0)

@@ -92,7 +92,9 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     void end_write_backs(Cycle now);
     bool stalled() const { return stalled_.first != nullptr || stalled_twins_.first != nullptr; }
     /// Of the i-th line of a request: lines of a chunk lie in neighbouring rows.
-    std::uint32_t key_of_line(std::uint32_t first, unsigned i) const { return first + i * hash_.partitions(); }
+    std::uint32_t key_of_line(std::uint32_t first, unsigned i) const {
+        return first + i * hash_.partitions();
+    }
     bool serve(MemoryRequest& request, std::uint32_t set, Cycle now);
     SectoredCache::Index place_for(const MemoryRequest& request, unsigned i, bool home, std::uint32_t set,
                                    Cycle now);
@@ -142,7 +144,7 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     std::uint32_t misses_ = 0, copies_under_way_ = 0;
     std::uint32_t write_backs_ = 0;
     std::deque<Cycle> write_back_ends_;  // known ones, in order of time
-    bool used_ = true;  // a request has come since reset()
+    bool used_ = true;                   // a request has come since reset()
     L2SliceStatistics statistics_;
 };
 

@@ -1,5 +1,5 @@
-// What travels between SMs, L2 slices and memory channels: one pooled object for a cache line, or for up to four
-// neighbours of one chunk, which go the same way.
+// What travels between SMs, L2 slices and memory channels: one pooled object for a cache line, or for up to
+// four neighbours of one chunk, which go the same way.
 #pragma once
 
 #include <bit>
@@ -62,16 +62,18 @@ enum class EvictionPolicy : std::uint8_t {
 /// At any time a request belongs to exactly one block, or lies in exactly one DelayQueue. Half a cache line
 /// of the host: hundreds of thousands are under way at once.
 ///
-/// Loads, stores and write-backs may be of several lines: of `line`, the first, and lines above it that lie in
-/// the same slice and DRAM row since they belong to one chunk (L2Config::interleave_bytes), and in the same
-/// aligned group of kMostLines. What a line costs, it costs in either case; they are answered together.
+/// Loads, stores and write-backs may be of several lines: of `line`, the first, and lines above it that lie
+/// in the same slice and DRAM row since they belong to one chunk (L2Config::interleave_bytes), and in the
+/// same aligned group of kMostLines. What a line costs, it costs in either case; they are answered together.
 struct MemoryRequest {
     MemoryRequest* next = nullptr;  ///< link of whichever queue holds it
     union {
-        std::uint32_t line = 0;  ///< to L2: low bits of address / kLineBytes, so lines of 512 GiB are told apart
-        LinesMask missing;       ///< in L2: sectors that memory still has to deliver
+        std::uint32_t line =
+            0;              ///< to L2: low bits of address / kLineBytes, so lines of 512 GiB are told apart
+        LinesMask missing;  ///< in L2: sectors that memory still has to deliver
     };
-    std::uint32_t key = 0;  ///< on the way to L2: PartitionedHash::key() of the first line; else the sender's own
+    std::uint32_t key =
+        0;  ///< on the way to L2: PartitionedHash::key() of the first line; else the sender's own
     std::uint32_t arrival =
         0;  ///< cycle, in a DelayQueue; between a GPC and L2: its place there that others may join
     std::uint32_t tag = 0;     ///< the issuer's own
@@ -81,10 +83,10 @@ struct MemoryRequest {
     std::uint8_t atomic_conflicts : 6 = 0;  ///< atomics: operations on the most contended word, at most 32
     std::uint8_t done_lines : 2 = 0;        ///< in L2: served, while the next finds no room
     std::uint8_t port = 0;                  ///< of the crossbar: the issuer's GPC
-    bool returning : 1 = false;         ///< on its way back from memory or another partition to an L2 slice
-    bool wants_data : 1 = false;        ///< loads, and atomics whose old value is used
-    bool from_slice : 1 = false;        ///< asked by an L2 slice of another partition, for its copy
-    bool crosses : 1 = false;           ///< stores, atomics: the line's home is not the issuer's partition
+    bool returning : 1 = false;   ///< on its way back from memory or another partition to an L2 slice
+    bool wants_data : 1 = false;  ///< loads, and atomics whose old value is used
+    bool from_slice : 1 = false;  ///< asked by an L2 slice of another partition, for its copy
+    bool crosses : 1 = false;     ///< stores, atomics: the line's home is not the issuer's partition
     EvictionPolicy policy : 3 = EvictionPolicy::none;
 };
 static_assert(sizeof(MemoryRequest) == 32);

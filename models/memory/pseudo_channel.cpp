@@ -370,16 +370,16 @@ PseudoChannel::Index PseudoChannel::oldest_hit(const Queue& queue, std::uint64_t
 }
 
 /// A bank would serve the oldest for its open row next, else the oldest. A younger request that could not
-/// begin before the best so far, and is not shorter, cannot be better: the oldest's bank comes first, since no
-/// other row can be opened before a slot that all banks share.
+/// begin before the best so far, and is not shorter, cannot be better: the oldest's bank comes first, since
+/// no other row can be opened before a slot that all banks share.
 PseudoChannel::Pick PseudoChannel::first_ready(const Queue& queue, bool write, Slot now) const {
     Pick best;
     Slot best_from = 0;
     std::uint32_t best_order = 0, best_bursts = 0;
     // Data of another row move here at the earliest, whatever the bank.
-    const Slot opened = std::max(std::max({now, activate_from_, windows_[next_window_]}) + t_.rcd +
-                                     (write ? t_.cwl : t_.cl),
-                                 write ? write_from_ : read_from_);
+    const Slot opened =
+        std::max(std::max({now, activate_from_, windows_[next_window_]}) + t_.rcd + (write ? t_.cwl : t_.cl),
+                 write ? write_from_ : read_from_);
     std::uint64_t banks = queue.pending;
     for (std::uint32_t index = entries_[queue.oldest].bank;;
          index = static_cast<std::uint32_t>(std::countr_zero(banks))) {
@@ -391,9 +391,11 @@ PseudoChannel::Pick PseudoChannel::first_ready(const Queue& queue, bool write, S
         const bool younger = best.entry != kNone && order > best_order && bursts >= best_bursts;
         if (hit || !younger || opened < best_from) {
             const Slot from = earliest(index, hit, write, now);
-            const bool worse = best.entry != kNone && (from > best.plan.data || (younger && from >= best_from));
+            const bool worse =
+                best.entry != kNone && (from > best.plan.data || (younger && from >= best_from));
             const Slot data = worse ? kNoSlot : first_free(from, bursts);
-            if (best.entry == kNone || data < best.plan.data || (data == best.plan.data && order < best_order)) {
+            if (best.entry == kNone || data < best.plan.data ||
+                (data == best.plan.data && order < best_order)) {
                 best.entry = hit ? bank.hit : bank.first;
                 best.plan.data = data;
                 best_from = from;

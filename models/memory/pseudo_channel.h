@@ -2,8 +2,8 @@
 // requests queued for it. No SystemC: time is counted in bursts, the time that 32 bytes take on the bus.
 //
 // The scheduler decides ahead of the bus: as long as less than tRP + tRCD + tCL of bus time is promised, it
-// takes one more piece of a request, a line's or less, and fixes when the bank is precharged and activated and when its data moves, at the
-// earliest that the timing rules allow. It takes (FR-FCFS)
+// takes one more piece of a request, a line's or less, and fixes when the bank is precharged and activated
+// and when its data moves, at the earliest that the timing rules allow. It takes (FR-FCFS)
 //   a request that has waited for longer than the starvation bound; else
 //   the oldest for an open row, of a bank group other than the one served last; else
 //   the one whose data can move first, of those that the banks would serve next: for their open row, or the
@@ -44,14 +44,14 @@ class PseudoChannel {
     };
     struct Served {
         MemoryRequest* request;
-        Slot end;  ///< the slot after its last data
+        Slot end;      ///< the slot after its last data
         bool row_hit;  ///< no row was opened for it
     };
 
     /// Times given to the two functions never go back.
     void arrive(const Arrival& arrival, Slot now);
-    /// Takes one more request, or the next piece of one, if one is to be taken now. `served.request` is nullptr
-    /// while there are more pieces of it.
+    /// Takes one more request, or the next piece of one, if one is to be taken now. `served.request` is
+    /// nullptr while there are more pieces of it.
     bool serve(Slot now, Served& served);
     /// The slot from which serve() may take another, if nothing arrives before; kNoSlot: none is queued.
     Slot next_decision() const;
@@ -69,8 +69,8 @@ class PseudoChannel {
         MemoryRequest* request;
         Slot arrived;
         std::uint32_t order, row;
-        Index next;            // of its bank
-        Index younger, older;  // of its queue
+        Index next;                        // of its bank
+        Index younger, older;              // of its queue
         std::uint8_t bank, bursts, lines;  // still to be served
         bool row_hit = true;               // no row had to be opened for it so far
     };
@@ -85,8 +85,8 @@ class PseudoChannel {
         std::array<BankQueue, kMaximumBanks> banks{};
         std::uint64_t pending = 0, hitting = 0;  // one bit per bank
         Index oldest = kNone, youngest = kNone;
-        std::uint32_t count = 0;  // lines
-        std::int32_t room = 0;    // for lines; a request that finds any enters whole
+        std::uint32_t count = 0;       // lines
+        std::int32_t room = 0;         // for lines; a request that finds any enters whole
         std::vector<Arrival> waiting;  // found the queue full: a ring
         std::size_t waiting_first = 0, waiting_count = 0;
     };

@@ -1,6 +1,8 @@
 #include "models/memory/l2_slice.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <random>
 
 #include "memory_test_bench.h"
 #include "models/memory/memory_channel.h"
@@ -49,7 +51,7 @@ struct Bench {
         c.bytes = bytes;
         return c;
     }
-    void add(Cycle at, RequestKind kind, std::uint64_t line, SectorMask sectors = kWholeLine,
+    void add(Cycle at, RequestKind kind, std::uint64_t line, LinesMask sectors = kWholeLine,
              bool data = true) {
         MemoryRequest request;
         request.kind = kind;
@@ -71,6 +73,40 @@ struct Bench {
         return clock.run();
     }
 };
+
+/// The same lines, four in a request and one by one.
+void compare_requests(RequestKind kind) {
+    Bench one(1 << 20), four(1 << 20);
+    for (std::uint64_t chunk = 0; chunk < 2000; ++chunk) {
+        const std::uint64_t line = 4 * (chunk % 1500);  // again what was there
+        const Cycle at = 100 + 40 * chunk;
+        one.add(at, kind, line, 0xffff, kind == RequestKind::load);
+        for (std::uint64_t i = 0; i < 4; ++i)
+            four.add(at, kind, line + i, kWholeLine, kind == RequestKind::load);
+    }
+    one.run();
+    four.run();
+    const L2SliceStatistics a = one.slice.statistics(), b = four.slice.statistics();
+    CHECK(a.requests == b.requests);
+    CHECK(a.answers == b.answers);
+    CHECK(a.hit_sectors == b.hit_sectors);
+    CHECK(a.fill_sectors == b.fill_sectors);
+    CHECK(a.store_sectors == b.store_sectors);
+    CHECK(a.write_back_sectors == b.write_back_sectors);
+    CHECK(a.busy_cycles == b.busy_cycles);
+    CHECK(one.channel.statistics().read_bytes == four.channel.statistics().read_bytes);
+    CHECK(one.channel.statistics().write_bytes == four.channel.statistics().write_bytes);
+    CHECK(one.requester.acknowledgements.size() == four.requester.acknowledgements.size());
+    if (kind != RequestKind::load) return;
+    REQUIRE(one.requester.answers.size() == 2000);
+    std::vector<Cycle> last(2000, 0);  // by chunk
+    for (const auto& answer : four.requester.answers)
+        last[answer.tag / 4] = std::max(last[answer.tag / 4], answer.at);
+    double early = 0;
+    for (const auto& answer : one.requester.answers)
+        early += static_cast<double>(last[answer.tag]) - static_cast<double>(answer.at);
+    CHECK(std::abs(early) / 2000 < 10);
+}
 
 }  // namespace
 
@@ -120,6 +156,51 @@ TEST_CASE("dirty lines are written back when evicted, each once, and clean ones 
     REQUIRE(s.write_back_sectors / 4 <= 10 * kLines);
     REQUIRE(s.fill_sectors == 0);
     REQUIRE(bench.requester.acknowledgements.size() == 10 * kLines);
+}
+
+TEST_CASE("four lines in one load are what four loads are, answered with the last") {
+    compare_requests(RequestKind::load);
+}
+
+TEST_CASE("four lines in one store are what four stores are") {
+    compare_requests(RequestKind::store);
+}
+
+TEST_CASE("requests of some sectors of some lines are each answered once, however they meet") {
+    std::mt19937 random(1);
+    L2Config config;
+    config.mshrs = 12;
+    config.write_backs = 6;
+    config.ways = 4;
+    Bench bench(64 * kLineBytes, config);
+    constexpr std::uint64_t kRequests = 20000;
+    std::uint64_t lines = 0, loads = 0, stores = 0;
+    for (std::uint64_t i = 0; i < kRequests; ++i) {
+        const bool load = random() % 3 != 0;
+        const std::uint64_t chunk = random() % 40, first = random() % 4;
+        auto sectors = static_cast<LinesMask>(random() & (0xffffu >> 4 * first));
+        if ((sectors & kWholeLine) == 0) sectors |= 1;
+        lines += line_count(sectors);
+        (load ? loads : stores) += load ? 1 : line_count(sectors);
+        bench.add(100 + 3 * i, load ? RequestKind::load : RequestKind::store, 4 * chunk + first, sectors,
+                  load);
+    }
+    bench.run();
+    const L2SliceStatistics s = bench.slice.statistics();
+    CHECK(bench.requester.answers.size() == loads);
+    CHECK(bench.requester.acknowledgements.size() == stores);
+    CHECK(s.requests == lines);
+    CHECK(s.answers == lines);
+    CHECK(s.stalls > 100);
+    CHECK(s.merged_sectors > 100);
+    CHECK(s.fill_sectors == bench.channel.statistics().read_sectors);
+    CHECK(s.write_back_sectors == bench.channel.statistics().write_sectors);
+    CHECK(bench.pool.in_use() == 0);
+    std::vector<bool> seen(kRequests, false);
+    for (const auto& answer : bench.requester.answers) {
+        CHECK(!seen[answer.tag]);
+        seen[answer.tag] = true;
+    }
 }
 
 TEST_CASE("stores faster than memory writes are held back to its pace") {

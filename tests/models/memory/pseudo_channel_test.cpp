@@ -40,10 +40,11 @@ void compare(const MemoryConfig& config, const Kind& kind, unsigned seed) {
                 bank = random() % config.banks_in_all();
             }
             const bool write = random() % 1000 < kind.write_part * 1000;
-            const std::uint32_t bursts = 1 + random() % 4;
+            const std::uint32_t lines = random() % 4 == 0 ? 1 + random() % 4 : 1;
+            const std::uint32_t bursts = lines + random() % (3 * lines + 1);
             requests[sent].tag = sent;
-            channel.arrive({&requests[sent], row, bank, bursts, write}, now);
-            reference.arrive({sent, row, bank, bursts, write}, now);
+            channel.arrive({&requests[sent], row, bank, bursts, write, lines}, now);
+            reference.arrive({sent, row, bank, bursts, write, lines}, now);
             ++sent;
             arrives = true;
             next_arrival += random() % (2 * kind.gap + 1) + (random() % 100 == 0 ? 400 : 0);
@@ -51,6 +52,7 @@ void compare(const MemoryConfig& config, const Kind& kind, unsigned seed) {
         if (arrives || channel.next_decision() <= now) {
             PseudoChannel::Served served{};
             while (channel.serve(now, served)) {
+                if (served.request == nullptr) continue;  // a piece of it
                 ends[served.request->tag] = served.end;
                 ++answered;
             }

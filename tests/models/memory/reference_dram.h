@@ -14,6 +14,7 @@ class ReferenceDram {
     struct Job {
         std::uint32_t id, row, bank, bursts;
         bool write;
+        std::uint32_t lines = 1;
         Slot since = 0;
     };
     struct Answer {
@@ -53,12 +54,20 @@ class ReferenceDram {
 
     void admit(bool write, Slot now) {
         const std::size_t room = write ? c_.write_queue : c_.read_queue;
-        while (!outside_[write].empty() && inside_[write].size() < room) {
+        while (!outside_[write].empty() && lines(write) < room) {
             outside_[write].front().since = now;
             inside_[write].push_back(outside_[write].front());
             outside_[write].pop_front();
         }
     }
+
+    std::size_t lines(bool write) const {
+        std::size_t sum = 0;
+        for (const Job& job : inside_[write]) sum += job.lines;
+        return sum;
+    }
+    /// Bursts that are served next: a line's at most.
+    static std::uint32_t piece(const Job& job) { return std::min(job.bursts, 4u); }
 
     bool wanted(std::uint32_t bank) const {
         for (const auto& queue : inside_)
@@ -152,7 +161,7 @@ class ReferenceDram {
                 if (!job.write && at < end + t_.wtr_s + t_.cl) return false;
             }
         }
-        for (std::uint32_t i = 0; i < job.bursts; ++i)
+        for (std::uint32_t i = 0; i < piece(job); ++i)
             if (!bus_free(at + i * t_.ccd_l)) return false;
         return true;
     }
@@ -185,7 +194,7 @@ class ReferenceDram {
     }
 
     bool decide(Slot now) {
-        const std::size_t reads = inside_[0].size(), writes = inside_[1].size();
+        const std::size_t reads = lines(false), writes = lines(true);
         if (reads + writes == 0) return false;
         std::size_t promised = 0;
         for (const Slot slot : bus_) promised += slot >= now;
@@ -202,7 +211,7 @@ class ReferenceDram {
         const std::size_t chosen = choose(inside_[write], now);
         const Job job = inside_[write][chosen];
         const Plan p = plan(job, now);
-        const Slot end = p.data + (job.bursts - 1) * t_.ccd_l + 1;
+        const Slot end = p.data + (piece(job) - 1) * t_.ccd_l + 1;
         if (end > now + kBusWindow) return false;
         commit(job, p);
         if (write != writing_) {
@@ -211,8 +220,14 @@ class ReferenceDram {
         }
         writing_ = write;
         ++served_;
-        answers.push_back({job.id, end});
-        inside_[write].erase(inside_[write].begin() + static_cast<std::ptrdiff_t>(chosen));
+        if (piece(job) < job.bursts) {
+            Job& rest = inside_[write][chosen];
+            rest.bursts -= piece(job);
+            if (rest.lines > 1) --rest.lines;
+        } else {
+            answers.push_back({job.id, end});
+            inside_[write].erase(inside_[write].begin() + static_cast<std::ptrdiff_t>(chosen));
+        }
         admit(write, now);
         if (c_.row_policy == RowPolicy::closed && !wanted(job.bank))
             precharge(job.bank, may_precharge(job.bank));
@@ -227,10 +242,10 @@ class ReferenceDram {
             rows_[job.bank].last_use = 0;
         }
         const Slot latency = job.write ? t_.cwl : t_.cl;
-        const Slot last = p.data + (job.bursts - 1) * t_.ccd_l;
+        const Slot last = p.data + (piece(job) - 1) * t_.ccd_l;
         commands_.push_back(
             {job.write ? Kind::write : Kind::read, job.bank, p.data - latency, last - latency});
-        for (std::uint32_t i = 0; i < job.bursts; ++i) bus_.push_back(p.data + i * t_.ccd_l);
+        for (std::uint32_t i = 0; i < piece(job); ++i) bus_.push_back(p.data + i * t_.ccd_l);
         rows_[job.bank].last_use = std::max(rows_[job.bank].last_use, last + 1);
         last_group_ = group(job.bank);
     }

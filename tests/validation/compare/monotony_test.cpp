@@ -130,7 +130,7 @@ class StepRunner : public sim::JobRunner {
         settings.repetitions = 1;
         // Streams are long enough not to be in the shadow of the launch; loads of DRAM meet many refreshes.
         const bool stream = benchmark.id.rfind("bandwidth/gpu", 0) == 0;
-        settings.effort = benchmark.id == "latency/dram" ? 1 : stream ? 0.25 : 1.0 / 16;
+        settings.effort = stream || benchmark.id == "latency/dram" ? 1 : 1.0 / 16;
         const capture::Measurement found = benchmark.measure(*device, settings);
         // More SMs are given other amounts of work, in whole turns, and what a launch takes weighs more on
         // less: a stream's rate is that of what one launch does more than another of half its turns.
