@@ -214,6 +214,7 @@ void add_validate_command(CLI::App& app) {
         "input.");
     add_validate_attention_command(*command);
     add_validate_gemm_command(*command);
+    add_validate_training_command(*command);
     add_validate_trace_command(*command);
     command->callback([options, command] {
         if (command->get_subcommands().empty()) run_validate_command(*options);

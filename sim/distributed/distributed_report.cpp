@@ -54,7 +54,8 @@ std::string format_distributed(const DistributedResult& r) {
         text += "  beside it     " + parts_of(s.account.hidden, r.seconds) + "\n";
         const StageMemory& m = s.memory;
         text += fmt::format(
-            "  memory        {:.1f} GiB: weights {:.1f}, gradients {:.1f}, optimizer {:.1f}, activations {:.1f}, "
+            "  memory        {:.1f} GiB: weights {:.1f}, gradients {:.1f}, optimizer {:.1f}, activations "
+            "{:.1f}, "
             "workspace {:.1f}\n",
             (m.total() + r.reserved) / kGiB, m.weights / kGiB, m.gradients / kGiB, m.optimizer / kGiB,
             m.activations / kGiB, m.workspace / kGiB);

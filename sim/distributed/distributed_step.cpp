@@ -42,7 +42,8 @@ void note_memory(DistributedResult& result, const DistributedOptions& how) {
     if (!how.ignore_memory) result.notes.push_back(text);
 }
 
-/// Nobody waits: a device's own step and its turn at the servers, or the servers' whole work for one step of each.
+/// Nobody waits: a device's own step and its turn at the servers, or the servers' whole work for one step of
+/// each.
 void asynchronous(const TimedStep& step, const ParallelPlan& plan, const NetworkModel& network,
                   DistributedResult& result) {
     double parameters = 0;
@@ -96,7 +97,8 @@ double model_flops_of(const std::string& model, const ModelOptions& options, con
 
 DistributedResult simulate_distributed(const std::string& model, const ModelOptions& options,
                                        const ParallelPlan& plan, const ClusterModel& cluster,
-                                       const Hardware& hardware, OpTimes& times, const DistributedOptions& how) {
+                                       const Hardware& hardware, OpTimes& times,
+                                       const DistributedOptions& how) {
     parallel::check(plan);
     if (plan.devices() > cluster.devices())
         throw Error(fmt::format("the plan needs {} devices, {} has {}", plan.devices(), cluster.name,

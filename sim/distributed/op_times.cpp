@@ -102,6 +102,11 @@ OpTime ClosedForm::time_of(const Trace& trace, const Op& op) {
     return time;
 }
 
+double ClosedForm::streamed(double bytes) const {
+    return hardware_.is_gpu() ? bytes / (config_.memory * hardware_.gpu().hbm.bandwidth)
+                              : bytes / hardware_.tpu().hbm.bandwidth;
+}
+
 std::vector<OpTime> ClosedForm::times_of(const Trace& trace) {
     if (!hardware_.is_gpu())
         throw Error("the closed form knows GPUs alone", {"--kernels", 0, ""}, "add --kernels simulated");

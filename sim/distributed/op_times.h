@@ -22,6 +22,8 @@ class OpTimes {
     virtual ~OpTimes() = default;
     /// Of every op of the trace, by number. Collectives and views take nothing.
     virtual std::vector<OpTime> times_of(const trace::Trace& trace) = 0;
+    /// Of moving so many bytes from and to the device's memory.
+    virtual double streamed(double bytes) const = 0;
     virtual std::string name() const = 0;  ///< "closed form", "simulated, sampled"
 };
 
@@ -43,6 +45,7 @@ class ClosedForm : public OpTimes {
     explicit ClosedForm(const Hardware& hardware, const ClosedFormConfig& config = {})
         : hardware_(hardware), config_(config) {}
     std::vector<OpTime> times_of(const trace::Trace& trace) override;
+    double streamed(double bytes) const override;
     std::string name() const override { return "closed form"; }
 
   private:
@@ -65,6 +68,7 @@ class Simulated : public OpTimes {
     Simulated(const Hardware& hardware, const SimulatedOptions& options)
         : hardware_(hardware), options_(options) {}
     std::vector<OpTime> times_of(const trace::Trace& trace) override;
+    double streamed(double bytes) const override { return ClosedForm(hardware_).streamed(bytes); }
     std::string name() const override { return options_.sample ? "simulated, sampled" : "simulated"; }
 
   private:

@@ -218,6 +218,7 @@ class Builder {
     void send(Work work) {
         work.after = {last_};
         program_.work.push_back(std::move(work));
+        if (plan_.blocking_sends) pending_.push_back(static_cast<std::uint32_t>(program_.work.size() - 1));
     }
 
     /// What came is first put together from the parts of a tensor group.
@@ -260,6 +261,12 @@ class Builder {
     /// Gradients of a part are there: they are added up, and sent after the last micro-batch (ZeRO 3: after
     /// each).
     void gradients_of(const TimedPart& part, bool final) {
+        if (part.accumulate > 0) {
+            Work work;
+            work.lane = Lane::compute;
+            work.seconds = part.accumulate;
+            last_ = add(std::move(work));
+        }
         if (plan_.data_parallel == parallel::DataParallel::local_sgd) return;
         if (!final && plan_.zero < 3) return;
         waiting_ += part.parameters;
@@ -397,6 +404,9 @@ TimedStep time_parts(const trace::Trace& trace, const ParallelPlan& plan, OpTime
         wait_for_host(t.backward);
         for (const trace::OpId id : part.update) t.update += op_times[id].seconds;
         t.parameters = part.parameter_count;
+        // Gradients are added to those of earlier micro-batches: read, read, written.
+        const double moved = plan.gradient_bytes == 2 ? 6 : 10;
+        if (plan.micro_batches > 1) t.accumulate = times.streamed(moved * part.parameter_count);
         t.kept_bytes = part.kept_bytes;
         t.result_bytes = part.result_bytes;
         t.workspace_bytes = part.workspace_bytes;

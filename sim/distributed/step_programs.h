@@ -26,7 +26,8 @@ struct TimedSegment {
 
 struct TimedPart {
     std::vector<TimedSegment> forward, backward;
-    double update = 0;  ///< seconds of the optimizer, all weights
+    double update = 0;      ///< seconds of the optimizer, all weights
+    double accumulate = 0;  ///< seconds of adding gradients to those of earlier micro-batches
     double parameters = 0;
     double kept_bytes = 0, result_bytes = 0, workspace_bytes = 0;
 };

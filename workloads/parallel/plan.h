@@ -30,7 +30,9 @@ struct ParallelPlan {
     std::int64_t micro_batch = 1;    ///< sequences of one micro-batch
     std::int64_t micro_batches = 1;  ///< of one device in one step
     PipelineSchedule schedule = PipelineSchedule::one_forward_one_back;
-    std::int64_t chunks = 1;     ///< of layers for each device: interleaved
+    std::int64_t chunks = 1;  ///< of layers for each device: interleaved
+    /// Passes wait until what they sent has arrived, as Megatron-LM's do: calls of both directions are one.
+    bool blocking_sends = false;
     bool scatter_gather = true;  ///< between stages each device of a tensor group sends its part alone
     Recomputation recompute = Recomputation::none;
 

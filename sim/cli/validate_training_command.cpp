@@ -1,0 +1,80 @@
+// heddle validate training
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "isa/common/error.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/output.h"
+#include "sim/cli/progress.h"
+#include "validation/compare/training_table.h"
+
+namespace heddle::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+    std::string data, cluster, recompute, half, json;
+    std::size_t sample = 0;
+    std::uint64_t seed = 1;
+    unsigned workers = 0;
+    bool simulated = false, all = false;
+};
+
+void run_command(const Options& options) {
+    std::vector<validation::TrainingRow> rows = validation::read_training_table(options.data);
+    validation::TrainingTableOptions table;
+    table.recompute = options.recompute;
+    table.simulated = options.simulated;
+    table.workers = options.workers;
+    validation::decide_recomputation(rows, options.cluster, table);
+    if (!options.half.empty()) rows = validation::half_of(rows, options.half == "second" ? 1 : 0);
+    if (options.sample > 0) rows = validation::sample_of(std::move(rows), options.sample, options.seed);
+    {
+        Progress progress;
+        table.progress = [&progress](double fraction, const std::string& what) {
+            progress.update(fraction, what);
+        };
+        validation::time_training_table(rows, options.cluster, table);
+    }
+    if (!options.json.empty()) write_file(options.json, validation::training_table_json(rows));
+    const std::string heading =
+        fmt::format("{} on {}, kernels {}", fs::path(options.data).filename().string(), options.cluster,
+                    options.simulated ? "simulated, sampled" : "in closed form");
+    print(validation::format_training_table(rows, heading, options.all) +
+          (options.json.empty() ? "" : "\nwritten: " + options.json + "\n"));
+}
+
+}  // namespace
+
+void add_validate_training_command(CLI::App& validate) {
+    const auto options = std::make_shared<Options>();
+    CLI::App* command = validate.add_subcommand(
+        "training", "Times of training steps on many GPUs that somebody recorded, beside the model's");
+    command->add_option("--data", options->data, "a table of vTrain, of Megatron-LM or of MLPerf's logs")
+        ->type_name("FILE.csv")
+        ->required();
+    command->add_option("--cluster", options->cluster, "what it ran on (dgx-a100, dgx-h100)")
+        ->type_name("NAME")
+        ->required();
+    command
+        ->add_option("--recompute", options->recompute,
+                     "none, selective or full (default: what the table says; else full for models that would "
+                     "not fit without)")
+        ->type_name("WHAT");
+    command->add_option("--sample", options->sample, "a random choice of so many rows (default: all)")
+        ->type_name("N");
+    command->add_option("--seed", options->seed, "of the choice (default: 1)")->type_name("S");
+    command->add_option("--half", options->half, "only one half of the rows: first or second")
+        ->check(CLI::IsMember({"first", "second"}));
+    command->add_flag("--simulated", options->simulated, "simulate the kernels cycle by cycle");
+    command->add_flag("--all", options->all, "show every row");
+    command->add_option("-j,--jobs", options->workers, "workers (default: one for each core)")
+        ->type_name("N");
+    command->add_option("--json", options->json, "write n, mape, median, p90, rows")->type_name("FILE");
+    command->callback([options] { run_command(*options); });
+}
+
+}  // namespace heddle::cli
