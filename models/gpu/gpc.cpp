@@ -75,14 +75,19 @@ void Gpc::prefetch(Cycle now, unsigned stage) const {
 Cycle Gpc::tick(Cycle now) {
     const std::span<ArrivalWindows::Arrival> arrivals = inbox_.take(now - 1);
     // What leaves in the same cycle comes by SM, whenever it was sent: a cycle later another one is first.
-    const auto turn = [this](const ArrivalWindows::Arrival& arrival) {
-        return (local_[arrival.request->issuer] + arrival.at) % static_cast<std::uint32_t>(members_.size());
+    const auto members = static_cast<std::uint32_t>(members_.size());
+    std::uint32_t first = 0;  // (its place + the cycle) % members is a request's turn
+    const auto turn = [&](const ArrivalWindows::Arrival& arrival) {
+        const std::uint32_t sum = local_[arrival.request->issuer] + first;
+        return sum < members ? sum : sum - members;
     };
     for (std::size_t i = 1; i < arrivals.size(); ++i) {
         const ArrivalWindows::Arrival arrival = arrivals[i];
+        if (arrivals[i - 1].at != arrival.at) continue;
+        first = arrival.at % members;
+        const std::uint32_t own = turn(arrival);
         std::size_t place = i;
-        for (; place > 0 && arrivals[place - 1].at == arrival.at && turn(arrivals[place - 1]) > turn(arrival);
-             --place)
+        for (; place > 0 && arrivals[place - 1].at == arrival.at && turn(arrivals[place - 1]) > own; --place)
             arrivals[place] = arrivals[place - 1];
         arrivals[place] = arrival;
     }

@@ -19,7 +19,8 @@ class BandwidthCalendar {
     static constexpr Cycle kWindow = 8, kReach = 8 * 512;
 
     explicit BandwidthCalendar(double bytes_per_cycle)
-        : capacity_(static_cast<std::uint32_t>(std::llround(bytes_per_cycle * kWindow))) {}
+        : capacity_(static_cast<std::uint32_t>(std::llround(bytes_per_cycle * kWindow))),
+          reciprocal_(static_cast<std::uint32_t>((std::uint64_t{1} << 32) / capacity_ + 1)) {}
 
     /// Books `bytes` from cycle `at` on; returns the cycle in which the last of them passes.
     Cycle take(Cycle at, std::uint32_t bytes) {
@@ -31,8 +32,7 @@ class BandwidthCalendar {
             const std::uint32_t room = capacity_ - window.used;
             if (bytes <= room || number >= end) {
                 window.used += std::min(bytes, room);
-                constexpr auto kLength = static_cast<std::uint32_t>(kWindow);
-                return std::max<Cycle>(at, number * kWindow + (window.used - 1) * kLength / capacity_);
+                return std::max<Cycle>(at, number * kWindow + cycle_of(window.used - 1));
             }
             bytes -= room;
             window.used = capacity_;
@@ -47,6 +47,11 @@ class BandwidthCalendar {
 
   private:
     static constexpr auto kWindows = static_cast<std::uint32_t>(kReach / kWindow);
+    /// Of a window, in which its byte `byte` passes: byte * kWindow / capacity_, exact while a window has
+    /// less than 16 KiB.
+    std::uint32_t cycle_of(std::uint32_t byte) const {
+        return static_cast<std::uint32_t>(byte * kWindow * reciprocal_ >> 32);
+    }
     struct Window {
         std::uint32_t number = 0;
         std::uint32_t used = 0;
@@ -70,7 +75,7 @@ class BandwidthCalendar {
         return *window;
     }
 
-    std::uint32_t capacity_;
+    std::uint32_t capacity_, reciprocal_;
     std::uint64_t booked_ = 0;
     std::array<Window, kWindows> windows_{};
 };
