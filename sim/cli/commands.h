@@ -22,6 +22,7 @@ struct TooLarge {
 
 void add_simulate_command(CLI::App& app);
 void add_cluster_command(CLI::App& app);
+void add_collective_command(CLI::App& app);
 void add_hardware_command(CLI::App& app);
 void add_trace_command(CLI::App& app);
 void add_kernel_command(CLI::App& app);

@@ -98,6 +98,7 @@ int run(int argument_count, const char* const* arguments) {
     add_simulate_command(app);
     add_hardware_command(app);
     add_cluster_command(app);
+    add_collective_command(app);
     add_trace_command(app);
     add_kernel_command(app);
     add_gemm_command(app);

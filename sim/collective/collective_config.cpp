@@ -26,8 +26,11 @@ void describe_protocol(ProtocolConfig& p, const std::string& name, ParameterList
     rate(".reduce_rate", p.reduce_rate, "Payload that a channel adds to its own and sends on.");
     list.add(name + ".channel_bytes", p.channel_bytes, Quantity::bytes, 1, 1ull << 40,
              "Bytes of the message for each channel that is used; with LL, for each rank too.");
-    list.add(name + ".buffer", p.buffer, Quantity::bytes, 1, 1ull << 50,
-             "Of a channel and a neighbour: bytes that may wait for the receiver.");
+    list.add(name + ".chunk", p.chunk, Quantity::bytes, 1, 1ull << 50,
+             "Payload that a channel works on at a time.");
+    list.add(name + ".slices", p.slices, Quantity::count, 1, 64,
+             "Parts of a chunk that are handed on by themselves.");
+    list.add(name + ".slice_bytes", p.slice_bytes, Quantity::bytes, 0, 1ull << 40, "A slice is not smaller.");
     time(".believed.base", p.believed_base, "What the library believes of a collective when it chooses.");
     time(".believed.ring_hop", p.believed_ring_hop, "What it believes of a step of a ring inside a node.");
     time(".believed.tree_hop", p.believed_tree_hop, "What it believes of a step of a tree inside a node.");
@@ -49,12 +52,6 @@ void describe(CollectiveConfig& c, ParameterList& list) {
              "Thread blocks of the kernel; each has a ring or tree of its own.");
     list.add("collective.peer_channels", c.peer_channels, Quantity::count, 1, 1024,
              "Channels for one peer in send/receive and all-to-all.");
-    list.add("collective.chunk", c.chunk, Quantity::bytes, 1, 1ull << 50,
-             "That a channel works on at a time.");
-    list.add("collective.slices", c.slices, Quantity::count, 1, 64,
-             "Parts of a chunk that are handed on by themselves.");
-    list.add("collective.slice_bytes", c.slice_bytes, Quantity::bytes, 0, 1ull << 40,
-             "A slice is not smaller.");
     list.add("collective.slots", c.slots, Quantity::count, 1, 1024, "Slices that may wait for a receiver.");
     list.add("collective.believed.bandwidth", c.believed_bandwidth, Quantity::bandwidth, 0, 1e15,
              "What the library believes that rings carry inside a node.");

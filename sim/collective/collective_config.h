@@ -27,9 +27,11 @@ struct ProtocolConfig {
     double channel_rate = 1e12;  ///< payload that a channel sends, bytes per second
     double receive_rate = 1e12;  ///< payload that a channel takes out of its buffer when it sends nothing on
     double reduce_rate = 1e12;   ///< payload that a channel adds to what it has and sends on
-    std::uint64_t channel_bytes = 1;    ///< a channel more for each so many bytes of the message
-    std::uint64_t buffer = 1ull << 40;  ///< of a channel and neighbour, in `slots` parts
-    double direct_start = 0;            ///< `start` of send/receive and all-to-all
+    std::uint64_t channel_bytes = 1;   ///< a channel more for each so many bytes of the message
+    std::uint64_t chunk = 1ull << 40;  ///< payload that a channel works on at a time
+    std::uint32_t slices = 1;          ///< parts of a chunk that are handed on by themselves
+    std::uint64_t slice_bytes = 0;     ///< a slice is not smaller
+    double direct_start = 0;           ///< `start` of send/receive and all-to-all
     // What the library believes when it chooses (NCCL's tuning tables).
     double believed_base = 0, believed_ring_hop = 0, believed_tree_hop = 0;
     double believed_network_ring_hop = 0, believed_network_tree_hop = 0;
@@ -37,13 +39,10 @@ struct ProtocolConfig {
 
 struct CollectiveConfig {
     CollectiveChoice choice = CollectiveChoice::fastest;
-    double launch = 0;                 ///< seconds of an empty collective in a stream of them
-    std::uint32_t channels = 1;        ///< thread blocks of the kernel, each with a ring or tree of its own
-    std::uint32_t peer_channels = 1;   ///< channels of one peer in send/receive and all-to-all
-    std::uint64_t chunk = 1ull << 40;  ///< bytes that a channel works on at a time
-    std::uint32_t slices = 1;          ///< parts of a chunk that are handed on by themselves
-    std::uint64_t slice_bytes = 0;     ///< a slice is not smaller
-    std::uint32_t slots = 8;           ///< slices that may wait for a receiver
+    double launch = 0;                ///< seconds of an empty collective in a stream of them
+    std::uint32_t channels = 1;       ///< thread blocks of the kernel, each with a ring or tree of its own
+    std::uint32_t peer_channels = 1;  ///< channels of one peer in send/receive and all-to-all
+    std::uint32_t slots = 8;          ///< slices that may wait for a receiver
     std::array<ProtocolConfig, kProtocols> protocols;
     double believed_bandwidth = 0;      ///< of a ring inside a node, all channels
     double believed_ll_bandwidth = 0;   ///< at most, with LL

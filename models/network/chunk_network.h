@@ -1,0 +1,27 @@
+// Chunk level, in SystemC: messages are cut into chunks that queue at every link.
+//
+//   worker --chunk--> [port of link 1] --> [port of link 2] --> ... --> receiver
+//                      queue, bandwidth     queue, bandwidth
+//
+// A port sends one chunk at a time, first come first served. It passes a chunk on as soon as its head has
+// come (cut-through), and its tail never leaves before it has come. A sender has at most `window` chunks of a
+// message under way that have not left the last port, so that queues stay short and full links push back on
+// senders.
+#pragma once
+
+#include <memory>
+
+#include "models/network/schedule_run.h"
+
+namespace heddle::models::network {
+
+struct ChunkSettings {
+    double chunk = 16384;      ///< bytes
+    std::uint32_t window = 4;  ///< chunks
+};
+
+/// As run_flows(). Builds a machine of SystemC: one at a time, and sc_start() is called.
+RunOutcome run_chunks(const Schedule& schedule, const std::vector<Link>& links,
+                      const ChunkSettings& settings = {});
+
+}  // namespace heddle::models::network

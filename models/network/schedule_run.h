@@ -1,0 +1,81 @@
+// Carries out a schedule over a transport: which worker may go on, and when. Knows neither algorithms nor
+// links.
+#pragma once
+
+#include <queue>
+#include <vector>
+
+#include "models/network/schedule.h"
+#include "models/network/transport.h"
+
+namespace heddle::models::network {
+
+class ScheduleRun {
+  public:
+    ScheduleRun(const Schedule& schedule, Transport& transport);
+
+    /// Lets every worker begin, at time 0.
+    void begin();
+    /// Earliest thing to do; kNever when nothing is.
+    Cycle next() const { return timers_.empty() ? kNever : timers_.top().at; }
+    /// Does what is due at `now`.
+    void act(Cycle now);
+    /// The transport has sent the last byte of what it was given with this token.
+    void sent(std::uint32_t token, Cycle now);
+
+    bool finished() const { return busy_workers_ == 0; }
+    /// Of the last worker, and of each.
+    Cycle end() const { return end_; }
+    const std::vector<Cycle>& worker_ends() const { return worker_ends_; }
+    std::uint64_t events() const { return events_; }
+    /// A sentence about who waits for what, when nothing happens any more and workers are left.
+    std::string stuck() const;
+
+  private:
+    enum class What : std::uint8_t { arrived, credit, worked };
+    struct Timer {
+        Cycle at;
+        std::uint64_t order;
+        What what;
+        std::uint32_t which;
+        bool operator>(const Timer& other) const {
+            return at != other.at ? at > other.at : order > other.order;
+        }
+    };
+    struct WorkerState {
+        std::uint32_t operation = 0;
+        std::uint32_t pending = 0;  ///< transfers and local work of the present slice
+        std::uint64_t done = 0;     ///< bytes of the present operation
+        std::uint64_t slice = 0;    ///< bytes of the present slice
+    };
+    struct ConnectionState {
+        std::uint32_t arrived = 0, credits = 0;
+    };
+
+    void plan(Cycle at, What what, std::uint32_t which) { timers_.push({at, planned_++, what, which}); }
+    void try_start(std::uint32_t worker, Cycle now);
+    void finish_part(std::uint32_t worker, Cycle now);
+    bool may_start(const Operation& operation) const;
+
+    const Schedule& schedule_;
+    Transport& transport_;
+    std::vector<WorkerState> workers_;
+    std::vector<ConnectionState> connections_;
+    std::vector<Cycle> worker_ends_;
+    std::priority_queue<Timer, std::vector<Timer>, std::greater<>> timers_;
+    std::uint64_t planned_ = 0, events_ = 0;
+    std::size_t busy_workers_ = 0;
+    Cycle end_ = 0;
+};
+
+/// How a run went.
+struct RunOutcome {
+    double seconds = 0;
+    std::vector<double> carried;  ///< bytes by link, headers included
+    std::uint64_t events = 0;
+};
+
+/// At flow level. Throws heddle::Error when workers wait for one another for ever: the schedule is wrong.
+RunOutcome run_flows(const Schedule& schedule, const std::vector<Link>& links);
+
+}  // namespace heddle::models::network

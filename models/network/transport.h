@@ -1,0 +1,27 @@
+// What carries bytes over links. Two kinds: FlowNetwork and ChunkNetwork.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "models/common/cycle.h"
+#include "models/network/topology.h"
+
+namespace heddle::models::network {
+
+inline constexpr double kPicosecond = 1e-12;
+
+inline Cycle picoseconds(double seconds) {
+    return static_cast<Cycle>(seconds / kPicosecond + 0.5);
+}
+
+class Transport {
+  public:
+    virtual ~Transport() = default;
+    /// Starts to send at `now`. `rate`: bytes per second at most. `token` is given back when the last byte
+    /// has been sent. `links` must live until then.
+    virtual void start(std::uint32_t token, const std::vector<LinkId>& links, double bytes, double rate,
+                       Cycle now) = 0;
+};
+
+}  // namespace heddle::models::network
