@@ -9,8 +9,6 @@ namespace heddle::models::gpu {
 namespace {
 
 constexpr Cycle kLook = 256;            // cycles between two looks, each at the end of all windows
-constexpr Cycle kWaveGroup = 8000;      // cycles of a group of waves that is compared, at least
-constexpr std::uint64_t kProbes = 16;   // thread blocks that are counted before they are left out
 constexpr double kBusyMemory = 0.4;     // part of the memory's bandwidth from which its state matters
 constexpr unsigned kQuietLooks = 8000;  // without an instruction: the kernel hangs
 /// Part of what was left out by which it may be wrong beyond its spread: slow trends, state of L2.
@@ -141,6 +139,18 @@ bool Sampler::memory_is_busy(const Snapshot& from, const Snapshot& to) const {
     return bytes >= kBusyMemory * cycles * config_->hbm.bandwidth / config_->clock;
 }
 
+// Twice the standard error, with what no spread shows.
+double Sampler::bar(double sigma, double left_out, double whole) {
+    return (2 * sigma + kSystematic * left_out) / whole + kDisturbance;
+}
+
+// Whether the bar would be narrow enough with so many cycles left out, as far as is known now.
+bool Sampler::is_known_well(double cycles, double relative_error) const {
+    const double sigma = std::sqrt(variance_ + std::pow(relative_error * cycles, 2));
+    return bar(sigma, static_cast<double>(left_out_) + cycles, static_cast<double>(time()) + cycles) <
+           kWidest;
+}
+
 // L2 has begun to write back.
 bool Sampler::memory_is_full(const Snapshot& at) const {
     return at.counts.l2_bytes_taken_in() > config_->l2.bytes + config_->l2.bytes / 10;
@@ -149,91 +159,6 @@ bool Sampler::memory_is_full(const Snapshot& at) const {
 // A memory that is busy is in a lasting state only when L2 has begun to write back.
 bool Sampler::memory_settled(const Snapshot& from, const Snapshot& to) const {
     return !memory_is_busy(from, to) || memory_is_full(from);
-}
-
-// ---- waves of thread blocks
-
-// The first wave is not like the others: it finds an empty machine. Of many waves, the later part counts;
-// where memory is busy, what came after L2 was full.
-std::size_t Sampler::first_wave() const {
-    const std::size_t waves = wave_snapshots_.size();
-    std::size_t first = waves < 4 * kFew ? 0 : waves / 3;
-    if (memory_is_busy(wave_snapshots_[first], wave_snapshots_.back()))
-        while (first + 1 < waves && !memory_is_full(wave_snapshots_[first])) ++first;
-    return first;
-}
-
-bool Sampler::look_at_waves() {
-    const std::vector<Cycle>& ends = scheduler_.wave_ends();
-    if (waves_done_ || ends.size() == waves_seen_) return false;
-    const std::uint64_t wave = scheduler_.wave();
-    const Snapshot now = snapshot();
-    for (; waves_seen_ < ends.size(); ++waves_seen_) wave_snapshots_.push_back(now);
-    if (scheduler_.waiting() < 2 * wave) return false;
-    const std::size_t first = first_wave(), waves = ends.size() - 1 - first;
-    if (waves < kFew) return false;
-    const double mean = static_cast<double>(ends.back() - ends[first]) / static_cast<double>(waves);
-    const std::size_t several = std::max<std::size_t>(1, waves / (2 * kFew));
-    const auto shortest = static_cast<std::size_t>(std::ceil(kWaveGroup / mean));
-    Settled time_of_wave;
-    for (const std::size_t in_group : {shortest, std::max(shortest, several)}) {
-        std::vector<Batch> groups;
-        for (std::size_t end = ends.size() - 1; end >= first + in_group; end -= in_group)
-            groups.insert(groups.begin(), {static_cast<double>(ends[end] - ends[end - in_group]),
-                                           static_cast<double>(in_group)});
-        time_of_wave = settled(groups);
-        if (time_of_wave.used != 0) break;
-    }
-    if (time_of_wave.used == 0) return false;
-    period_ = time_of_wave.mean;
-    error_ = time_of_wave.error;
-    waves_done_ = true;
-    if (!uniform_blocks()) return false;
-    wave_snapshots_.erase(wave_snapshots_.begin(),
-                          wave_snapshots_.begin() + static_cast<std::ptrdiff_t>(first));
-    decision_ = Decision::waves;
-    return true;
-}
-
-bool Sampler::uniform_blocks() {
-    std::uint64_t fewest = ~std::uint64_t{0}, most = 0;
-    for (const Sm& sm : sms_) {
-        fewest = std::min(fewest, sm.fewest_steps());
-        most = std::max(most, sm.most_steps());
-    }
-    if (program_->blocks_depend()) {
-        obstacle_ = "what its thread blocks do depends on values that others write";
-        return false;
-    }
-    if (ptx::cluster_size(*plan_->launch) != 1) {
-        obstacle_ = "its thread blocks come in clusters";
-        return false;
-    }
-    const std::uint64_t waiting = scheduler_.waiting(), first = scheduler_.next_cta();
-    probed_.assign(plan_->kernel.instructions.size(), 0);
-    for (std::uint64_t i = 0; i < kProbes; ++i) {
-        const std::uint64_t steps =
-            ptx::count_steps(*plan_->launch, first + (waiting - 1) * i / (kProbes - 1), 2 * most, probed_);
-        fewest = std::min(fewest, steps);
-        most = std::max(most, steps);
-    }
-    if (static_cast<double>(most - fewest) <= 0.02 * static_cast<double>(most)) return true;
-    obstacle_ = "its thread blocks differ: " + std::to_string(fewest) + " to " + std::to_string(most) +
-                " warp instructions";
-    return false;
-}
-
-void Sampler::leave_out_waves() {
-    const std::uint64_t wave = scheduler_.wave();
-    const std::uint64_t waves = scheduler_.waiting() / wave - 1;
-    scheduler_.skip(waves * wave);
-    waves_left_out_ += waves;
-    std::vector<std::uint64_t> performed = probed_;  // of kProbes thread blocks
-    const double blocks = static_cast<double>(waves * wave) / static_cast<double>(kProbes);
-    for (std::uint64_t& times : performed)
-        times = static_cast<std::uint64_t>(std::llround(blocks * static_cast<double>(times)));
-    add(period_ * static_cast<double>(waves), error_, wave_snapshots_.front(), wave_snapshots_.back(),
-        std::move(performed), waves * wave);
 }
 
 // ---- leaving out
@@ -326,7 +251,7 @@ Sampling Sampler::result(Cycle cycles) const {
     }
     const auto whole = static_cast<double>(cycles), part = static_cast<double>(left_out_);
     sampling.simulated = 1 - part / whole;
-    sampling.error = (2 * std::sqrt(variance_) + kSystematic * part) / whole + kDisturbance;
+    sampling.error = bar(std::sqrt(variance_), part, whole);
     const auto name = [&](std::uint64_t count, const char* what) {
         if (count == 0) return;
         sampling.note += (sampling.note.empty() ? "left out: " : ", ") + std::to_string(count) + " " + what;

@@ -78,6 +78,10 @@ class Sampler : public Block {
     struct Turn {
         std::uint64_t multiple = 1, steps = 0;
     };
+    /// Warp instructions of a thread block in the mean, 0: not known; its relative error.
+    struct Work {
+        double mean = 0, error = 0;
+    };
     /// When a warp came into the loop that it is in.
     struct Entry {
         Cycle started = kNever;    // the warp
@@ -114,7 +118,10 @@ class Sampler : public Block {
     std::map<std::uint32_t, double> positions() const;
     std::optional<LeftOutMemory> pass_left_out(std::uint64_t steps, const Snapshot& from, const Snapshot& to);
     double most_turns(bool tiles) const;
-    bool uniform_blocks();
+    bool find_alike_blocks(std::uint64_t first);
+    Work probe(std::uint64_t first, std::uint64_t end, std::uint64_t probes);
+    bool is_known_well(double cycles, double relative_error) const;
+    static double bar(double sigma, double left_out, double whole);
     bool memory_is_busy(const Snapshot& from, const Snapshot& to) const;
     bool memory_is_full(const Snapshot& at) const;
     bool memory_settled(const Snapshot& from, const Snapshot& to) const;
@@ -199,7 +206,8 @@ class Sampler : public Block {
     double around_guess_ = 0, around_turns_ = 0;  // turns left out and their time; 0: none to be compared
     double around_seen_ = 0, correction_ = 0;     // cycles
     std::uint64_t steps_left_out_ = 0;
-    std::vector<std::uint64_t> probed_;  // by instruction, of kProbes thread blocks
+    std::vector<std::uint64_t> probed_;     // by instruction, of probes_ thread blocks
+    std::uint64_t probes_ = 0, alike_ = 0;  // alike_: thread blocks to be left out
 
     /// What had come to L2, and what of it was to be written back, before and after each leap: bytes.
     struct Flow {

@@ -11,6 +11,7 @@
 #include "sim/run/gpu_session.h"
 #include "sim/run/kernel_cache.h"
 #include "sim/run/launch_plan.h"
+#include "sim/run/settled_clock.h"
 #include "sim/run/worker_pool.h"
 #include "workloads/lowering/gpu/gpu_lowering.h"
 #include "workloads/lowering/gpu/programmatic.h"
@@ -35,18 +36,48 @@ std::string device_key(const models::gpu::GpuConfig& config) {
 
 namespace {
 
+double bytes_of(const program::GpuProgram& program, const PlannedLaunch& planned) {
+    double bytes = 0;
+    for (const PlannedBuffer& b : planned.buffers)
+        bytes += static_cast<double>(program.buffers[b.buffer].bytes);
+    return bytes;
+}
+
+bool is_tensor_op(const trace::Op& op) {
+    return op.kind == trace::OpKind::matmul || op.kind == trace::OpKind::attention ||
+           op.kind == trace::OpKind::attention_grad || op.kind == trace::OpKind::convolution ||
+           op.kind == trace::OpKind::convolution_data_grad ||
+           op.kind == trace::OpKind::convolution_weight_grad;
+}
+
 /// A rough idea of how long a kernel takes to simulate, to start the longest first and to show progress.
 double expected_cost(const program::GpuProgram& program, const PlannedLaunch& planned,
                      const trace::Trace& trace) {
     const trace::Op& op = trace.ops[planned.launch->op];
-    double bytes = 0;
-    for (const PlannedBuffer& b : planned.buffers)
-        bytes += static_cast<double>(program.buffers[b.buffer].bytes);
-    const bool tensor = op.kind == trace::OpKind::matmul || op.kind == trace::OpKind::attention ||
-                        op.kind == trace::OpKind::attention_grad || op.kind == trace::OpKind::convolution ||
-                        op.kind == trace::OpKind::convolution_data_grad ||
-                        op.kind == trace::OpKind::convolution_weight_grad;
-    return 1000 + bytes / 64 + (tensor ? trace::floating_point_operations(trace, op) / 2500 : 0);
+    return 1000 + bytes_of(program, planned) / 64 +
+           (is_tensor_op(op) ? trace::floating_point_operations(trace, op) / 2500 : 0);
+}
+
+/// What a launch takes, roughly, at the highest clock: the first guess of the governor.
+LaunchEstimate estimate_launch(const trace::Trace& trace, const program::GpuProgram& program,
+                               const PlannedLaunch& planned, const models::gpu::GpuConfig& config) {
+    constexpr double kTensorRate = 0.7, kMemoryRate = 0.85;  // parts of the peaks that large kernels reach
+    constexpr double kBesideTensor = 1.3;                    // energy of operands on their way
+    constexpr double kBesideDram = 10e-12;                   // J for a byte in L2, L1 and registers
+    const trace::Op& op = trace.ops[planned.launch->op];
+    const double macs = config.sm.count * config.tensor.f16;  // in a cycle
+    const double flops = is_tensor_op(op) ? trace::floating_point_operations(trace, op) : 0;
+    const double bytes = bytes_of(program, planned);
+    const double relative = config.clock / config.power.nominal_clock;
+    LaunchEstimate estimate;
+    estimate.cost = expected_cost(program, planned, trace);
+    estimate.fixed_seconds = config.launch.before + bytes / (kMemoryRate * config.hbm.bandwidth);
+    estimate.cycles = flops / (2 * macs * kTensorRate);
+    estimate.fixed_joules = bytes * config.power.dram_byte;
+    estimate.joules =
+        relative * relative *
+        (kBesideTensor * config.power.tensor * flops * 2 / config.tensor.f16 + bytes * kBesideDram);
+    return estimate;
 }
 
 class GpuJobs : public JobRunner {
@@ -227,11 +258,26 @@ double mean_power(const Simulated& simulated, double clock) {
     return seconds > 0 ? joules / seconds : 0;
 }
 
-/// All distinct kernels at the clock on which the board settles under its power limit. Changes `config` to
-/// it.
-Simulated simulate_at_settled_clock(const trace::Trace& trace, const program::GpuProgram& program,
-                                    const std::vector<PlannedLaunch>& plan, models::gpu::GpuConfig& config,
-                                    const SimulateOptions& options, RunResult& result) {
+void note_settled_clock(const SettledClock& settled, const models::gpu::GpuConfig& config,
+                        RunResult& result) {
+    if (settled.clock >= config.clock) return;
+    result.notes.push_back(
+        fmt::format("the clock settles at {:.0f} MHz, where the step draws {:.0f} W of {:.0f} W "
+                    "allowed; at {:.0f} MHz it "
+                    "would draw {:.0f} W",
+                    settled.clock / 1e6, settled.power, config.power.limit, config.clock / 1e6,
+                    settled.power_at_maximum));
+}
+
+ClockRange clocks_of(const models::gpu::GpuConfig& config) {
+    return {std::min(config.power.minimum_clock, config.clock), config.clock};
+}
+
+/// Programmatic launches begin at cycles that follow from those before: all is simulated at every clock that
+/// is looked at.
+Simulated simulate_at_each_clock(const trace::Trace& trace, const program::GpuProgram& program,
+                                 const std::vector<PlannedLaunch>& plan, models::gpu::GpuConfig& config,
+                                 const SimulateOptions& options, RunResult& result) {
     std::map<double, Simulated> by_clock;
     const auto power_at = [&](double clock) {
         models::gpu::GpuConfig slower = config;
@@ -239,24 +285,45 @@ Simulated simulate_at_settled_clock(const trace::Trace& trace, const program::Gp
         by_clock[clock] = simulate_program(trace, program, plan, slower, options, result);
         return mean_power(by_clock[clock], clock);
     };
-    if (config.power.governor == 0) {
-        power_at(config.clock);
-    } else {
-        const ClockRange range{std::min(config.power.minimum_clock, config.clock), config.clock};
-        const SettledClock settled =
-            settle_clock(range, config.power.limit, config.power.constant(config.sm.count), power_at);
-        if (settled.clock < config.clock) {
-            result.notes.push_back(
-                fmt::format("the clock settles at {:.0f} MHz, where the step draws {:.0f} W of {:.0f} W "
-                            "allowed; at {:.0f} MHz it "
-                            "would draw {:.0f} W",
-                            settled.clock / 1e6, settled.power, config.power.limit, config.clock / 1e6,
-                            settled.power_at_maximum));
-        }
-        config.clock = settled.clock;
-    }
-    result.clock_hz = config.clock;
+    const SettledClock settled =
+        settle_clock(clocks_of(config), config.power.limit, config.power.constant(config.sm.count), power_at);
+    note_settled_clock(settled, config, result);
+    config.clock = settled.clock;
     return by_clock.at(config.clock);
+}
+
+/// All distinct kernels, and the clock on which the board settles under its power limit. Changes `config` to
+/// it.
+Simulated simulate_at_settled_clock(const trace::Trace& trace, const program::GpuProgram& program,
+                                    const std::vector<PlannedLaunch>& plan, models::gpu::GpuConfig& config,
+                                    const SimulateOptions& options, RunResult& result) {
+    const bool programmatic = std::any_of(
+        plan.begin(), plan.end(), [](const PlannedLaunch& planned) { return planned.launch->programmatic; });
+    if (config.power.governor == 0) return simulate_program(trace, program, plan, config, options, result);
+    if (programmatic) return simulate_at_each_clock(trace, program, plan, config, options, result);
+
+    std::vector<LaunchEstimate> estimates;
+    for (const PlannedLaunch& planned : plan)
+        estimates.push_back(estimate_launch(trace, program, planned, config));
+    const auto simulate_some = [&](const std::vector<std::size_t>& launches, double clock) {
+        models::gpu::GpuConfig slower = config;
+        slower.clock = clock;
+        std::vector<PlannedLaunch> some;
+        for (const std::size_t launch : launches) some.push_back(plan[launch]);
+        return simulate_distinct(trace, program, some, slower, options, {}, result);
+    };
+    SettledStep step(plan, estimates, clocks_of(config), config.power, config.sm.count);
+    while (const std::optional<SettledStep::Round> round = step.next())
+        step.add(round->clock, simulate_some(round->launches, round->clock));
+    const SettledClock settled = step.settled();
+    note_settled_clock(settled, config, result);
+    if (step.error() > 0)
+        result.notes.push_back(
+            fmt::format("kernels were simulated at {:.0f} to {:.0f} MHz, and their times taken to the "
+                        "settled clock: within {:.2f} %",
+                        step.lowest_clock() / 1e6, step.highest_clock() / 1e6, 100 * step.error()));
+    config.clock = settled.clock;
+    return {plan, step.outcomes(), std::vector<std::uint64_t>(plan.size(), 0)};
 }
 
 /// Of the buffers that no tensor lies in.
@@ -305,6 +372,7 @@ std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& har
     }
     const Simulated simulated =
         simulate_at_settled_clock(trace, lowered.program, plan, config, options, result);
+    result.clock_hz = config.clock;
 
     std::vector<OpOutcome> per_op(trace.ops.size());
     for (std::size_t i = 0; i < trace.ops.size(); ++i) {

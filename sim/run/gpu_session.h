@@ -37,6 +37,8 @@ class GpuSession {
     void set_clock(double hertz) { gpu_.set_clock(hertz); }
     /// Of the host, for each of the runs that follow: models::gpu::RunOptions::threads.
     void set_threads(unsigned threads) { threads_ = threads; }
+    /// For each of the runs that follow.
+    void set_sample(bool sample) { sample_ = sample; }
 
   private:
     const ptx::LoadedKernel& load(const program::KernelText& text, ptx::Assembly assembly);

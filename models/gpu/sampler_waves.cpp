@@ -1,0 +1,141 @@
+// Sampler: waves of thread blocks.
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "models/gpu/sampler.h"
+
+namespace heddle::models::gpu {
+namespace {
+
+constexpr Cycle kWaveGroup = 8000;        // cycles of a group of waves that is compared, at least
+constexpr std::uint64_t kLeastWaves = 1;  // that are left out
+// Thread blocks are counted before they are left out: some from each part of those that wait.
+constexpr std::uint64_t kParts = 16, kProbesOfPart = 64;
+constexpr std::uint64_t kProbedSteps = 4'000'000;  // of all of them together, about
+constexpr double kBlocksAlike = 0.005;             // difference of their mean work that does not matter
+constexpr double kMostScatter = 0.02;              // error of a mean, at most
+
+}  // namespace
+
+// The first wave is not like the others: it finds an empty machine. Of many waves, the later part counts;
+// where memory is busy, what came after L2 was full.
+std::size_t Sampler::first_wave() const {
+    const std::size_t waves = wave_snapshots_.size();
+    std::size_t first = waves < 4 * kFew ? 0 : waves / 3;
+    if (memory_is_busy(wave_snapshots_[first], wave_snapshots_.back()))
+        while (first + 1 < waves && !memory_is_full(wave_snapshots_[first])) ++first;
+    return first;
+}
+
+bool Sampler::look_at_waves() {
+    const std::vector<Cycle>& ends = scheduler_.wave_ends();
+    if (waves_done_ || ends.size() == waves_seen_) return false;
+    const std::uint64_t wave = scheduler_.wave();
+    const Snapshot now = snapshot();
+    for (; waves_seen_ < ends.size(); ++waves_seen_) wave_snapshots_.push_back(now);
+    if (scheduler_.waiting() < 2 * wave) return false;
+    const std::size_t first = first_wave(), waves = ends.size() - 1 - first;
+    if (waves < kFew) return false;
+    const double mean = static_cast<double>(ends.back() - ends[first]) / static_cast<double>(waves);
+    const std::size_t several = std::max<std::size_t>(1, waves / (2 * kFew));
+    const auto shortest = static_cast<std::size_t>(std::ceil(kWaveGroup / mean));
+    Settled time_of_wave;
+    for (const std::size_t in_group : {shortest, std::max(shortest, several)}) {
+        std::vector<Batch> groups;
+        for (std::size_t end = ends.size() - 1; end >= first + in_group; end -= in_group)
+            groups.insert(groups.begin(), {static_cast<double>(ends[end] - ends[end - in_group]),
+                                           static_cast<double>(in_group)});
+        time_of_wave = settled(groups);
+        if (time_of_wave.used != 0) break;
+    }
+    if (time_of_wave.used == 0) return false;
+    period_ = time_of_wave.mean;
+    error_ = time_of_wave.error;
+    // More waves tell it better.
+    if (!is_known_well(period_ * static_cast<double>(scheduler_.waiting() / wave - 1), error_)) return false;
+    waves_done_ = true;
+    if (!find_alike_blocks(first * wave)) return false;
+    wave_snapshots_.erase(wave_snapshots_.begin(),
+                          wave_snapshots_.begin() + static_cast<std::ptrdiff_t>(first));
+    decision_ = Decision::waves;
+    return true;
+}
+
+// Counts `probes` thread blocks of [first, end), drawn evenly, and adds what they perform to probed_.
+Sampler::Work Sampler::probe(std::uint64_t first, std::uint64_t end, std::uint64_t probes) {
+    std::uint64_t most = 0;
+    for (const Sm& sm : sms_) most = std::max(most, 2 * sm.most_steps());
+    double sum = 0, squares = 0;
+    for (std::uint64_t i = 0; i < probes; ++i) {
+        const std::uint64_t from = first + (end - first) * i / probes,
+                            to = first + (end - first) * (i + 1) / probes;
+        // Not at even distances: what is special about some blocks often comes at such.
+        const std::uint64_t block = from + (to > from ? (from * 0x9e3779b97f4a7c15ull >> 20) % (to - from) : 0);
+        const auto steps = static_cast<double>(ptx::count_steps(*plan_->launch, block, most, probed_));
+        if (steps == 0) return {};
+        sum += steps;
+        squares += steps * steps;
+    }
+    const auto count = static_cast<double>(probes);
+    const double mean = sum / count;
+    return {mean, std::sqrt(std::max(0.0, squares / count - mean * mean) / count) / mean};
+}
+
+// Finds out how many of the thread blocks that wait do the same, in the mean, as those that were seen, which
+// begin with number `first`: at the end there are often others.
+bool Sampler::find_alike_blocks(std::uint64_t first) {
+    if (program_->blocks_depend()) {
+        obstacle_ = "what its thread blocks do depends on values that others write";
+        return false;
+    }
+    if (ptx::cluster_size(*plan_->launch) != 1) {
+        obstacle_ = "its thread blocks come in clusters";
+        return false;
+    }
+    const std::uint64_t next = scheduler_.next_cta(), waiting = scheduler_.waiting();
+    probed_.assign(plan_->kernel.instructions.size(), 0);
+    const Work one = probe(next, next + 1, 1);
+    const std::uint64_t probes = std::clamp<std::uint64_t>(
+        one.mean == 0 ? 0 : kProbedSteps / kParts / static_cast<std::uint64_t>(one.mean), 1, kProbesOfPart);
+    const Work seen = one.mean == 0 ? one : probe(first, next, kParts * probes);
+    probed_.assign(probed_.size(), 0);
+    alike_ = probes_ = 0;
+    double furthest = 0;
+    for (std::uint64_t part = 0; part < kParts && seen.mean != 0; ++part) {
+        std::vector<std::uint64_t> before = probed_;
+        const std::uint64_t from = waiting * part / kParts, to = waiting * (part + 1) / kParts;
+        const Work work = probe(next + from, next + to, probes);
+        const double difference = std::abs(work.mean / seen.mean - 1);
+        const double chance = 2 * std::hypot(work.error, seen.error);
+        if (work.mean == 0 || difference > kBlocksAlike + chance || chance > kMostScatter) {
+            probed_ = std::move(before);
+            obstacle_ = "its thread blocks differ: " + std::to_string(std::llround(seen.mean)) + " and " +
+                        std::to_string(std::llround(work.mean)) + " warp instructions";
+            break;
+        }
+        alike_ = to;
+        probes_ += probes;
+        furthest = std::max(furthest, difference);
+    }
+    const std::uint64_t wave = scheduler_.wave();
+    alike_ = std::min(alike_, waiting - wave) / wave * wave;
+    if (alike_ < kLeastWaves * wave) return false;
+    error_ = std::hypot(error_, furthest / 2);
+    return true;
+}
+
+void Sampler::leave_out_waves() {
+    const std::uint64_t waves = alike_ / scheduler_.wave();
+    scheduler_.skip(alike_);
+    waves_left_out_ += waves;
+    std::vector<std::uint64_t> performed = probed_;
+    const double blocks = static_cast<double>(alike_) / static_cast<double>(probes_);
+    for (std::uint64_t& times : performed)
+        times = static_cast<std::uint64_t>(std::llround(blocks * static_cast<double>(times)));
+    add(period_ * static_cast<double>(waves), error_, wave_snapshots_.front(), wave_snapshots_.back(),
+        std::move(performed), alike_);
+}
+
+}  // namespace heddle::models::gpu
