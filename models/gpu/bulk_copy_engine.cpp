@@ -172,7 +172,7 @@ void BulkCopyEngine::respond(MemoryRequest& response, Cycle arrival, Cycle now, 
     Cycle landed = port_.receive(sectors, arrival);
     const Cycle place = landed;
     for (ClusterNeighbour* other : copy.others) {
-        landed = std::max(landed, other->receive_multicast(sectors, arrival));
+        landed = std::max(landed, other->receive_multicast(response.sectors, arrival));
         statistics_.multicast_sectors += sectors;
     }
     load_store_.pass_fill(now, lines);

@@ -19,7 +19,7 @@ class ClusterNeighbour : public virtual sc_core::sc_interface {
     virtual void deliver(MemoryRequest& message, Cycle arrival) = 0;
     /// It receives the sectors that arrive in cycle `arrival` for another SM too; they have passed its port
     /// in the returned one.
-    virtual Cycle receive_multicast(unsigned sectors, Cycle arrival) = 0;
+    virtual Cycle receive_multicast(LinesMask sectors, Cycle arrival) = 0;
 };
 
 /// What travels between two SMs. Loads and atomics go out without data and come back with them; stores and

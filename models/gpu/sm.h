@@ -69,7 +69,7 @@ class Sm : public Block,
     void respond(MemoryRequest& request, Cycle arrival) override;
     void acknowledge(Cycle at, unsigned lines) override;
     void deliver(MemoryRequest& message, Cycle arrival) override;
-    Cycle receive_multicast(unsigned sectors, Cycle arrival) override;
+    Cycle receive_multicast(LinesMask sectors, Cycle arrival) override;
     void start_cta(std::uint64_t index, Cycle first_instruction, ClusterPlace place) override;
     /// Performs the cycles of the window that ends in cycle `now` (lookahead.h).
     Cycle tick(Cycle now) override;

@@ -48,9 +48,9 @@ void Sm::deliver(MemoryRequest& message, Cycle arrival) {
     wake(inbox_.push(message, arrival, message.tag));
 }
 
-Cycle Sm::receive_multicast(unsigned sectors, Cycle arrival) {
-    load_store_.pass_wavefronts(1, clock().now());
-    return port_.receive(sectors, arrival);
+Cycle Sm::receive_multicast(LinesMask sectors, Cycle arrival) {
+    load_store_.pass_wavefronts(line_count(sectors), clock().now());
+    return port_.receive(sector_count(sectors), arrival);
 }
 
 // A question from another SM, or the answer to one of this SM's.

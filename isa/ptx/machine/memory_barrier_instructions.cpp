@@ -113,9 +113,16 @@ std::uint32_t complete_lanes(Warp::State& warp, const DecodedInstruction& i, std
     MemoryAccess& access = begin_shared_report(warp, kBytes, false, false);
     const bool by_parity = details_of(i).parity;
     std::uint32_t complete = 0;
+    // Mostly all lanes look at one object, and nothing changes it meanwhile.
+    std::uint64_t address = ~std::uint64_t{0};
+    SharedPlace place{};
+    MemoryBarrier barrier{};
     for_each_lane(mask, [&](unsigned lane) {
-        const SharedPlace place = find_object(warp, i, i.operand[1], lane);
-        const MemoryBarrier barrier = read_object(warp, lane, place);
+        if (const std::uint64_t own = lane_address(warp, i.operand[1], lane); own != address) {
+            place = find_object(warp, i, i.operand[1], lane);
+            barrier = read_object(warp, lane, place);
+            address = own;
+        }
         bool phase = false;
         if (by_parity) {
             phase = (narrow_lane(warp, i.operand[2], lane) & 1u) != 0;
