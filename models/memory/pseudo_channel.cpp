@@ -38,8 +38,12 @@ PseudoChannel::PseudoChannel(const MemoryConfig& config, const DramBursts& timin
     }
     queues_[0].room = static_cast<std::int32_t>(config.read_queue);
     queues_[1].room = static_cast<std::int32_t>(config.write_queue);
+    for (std::size_t i = 1; i < pieces_.size(); ++i)
+        pieces_[i] = pieces_[i - 1] | 1ull << (i - 1) * timing.ccd_l;
     banks_.resize(config.banks_in_all());
     groups_.resize(config.bank_groups);
+    for (std::uint32_t bank = 0; bank < config.banks_in_all(); ++bank)
+        group_of_[bank] = static_cast<std::uint8_t>(bank / config.banks);
     if (config.refresh != RefreshPolicy::none) refresh_due_ = static_cast<Slot>(std::ceil(phase * t_.refi));
 }
 
@@ -246,9 +250,7 @@ void PseudoChannel::pass_time(Slot now) {
 
 /// Data move from slot `data` on, tCCD_L apart.
 void PseudoChannel::promise(Slot data, std::uint32_t bursts) {
-    Bitmap bits = 1;
-    for (std::uint32_t i = 1; i < bursts; ++i) bits |= bits << t_.ccd_l;
-    bus_ |= bits << (data - base_);
+    bus_ |= Bitmap{pieces_[bursts]} << (data - base_);
     promised_ += bursts;
     idle_from_ = std::max<Slot>(idle_from_, data + std::uint64_t{bursts - 1u} * t_.ccd_l + 1);
     if (promised_ < lookahead_) return;
@@ -390,13 +392,15 @@ PseudoChannel::Pick PseudoChannel::first_ready(const Queue& queue, bool write, S
         const std::uint32_t bursts = hit ? bank.hit_bursts : bank.first_bursts;
         const bool younger = best.entry != kNone && order > best_order && bursts >= best_bursts;
         if (hit || !younger || opened < best_from) {
-            const Slot from = earliest(index, hit, write, now);
+            Plan plan;
+            const Slot from = earliest(index, hit, write, now, plan);
             const bool worse =
                 best.entry != kNone && (from > best.plan.data || (younger && from >= best_from));
             const Slot data = worse ? kNoSlot : first_free(from, bursts);
             if (best.entry == kNone || data < best.plan.data ||
                 (data == best.plan.data && order < best_order)) {
                 best.entry = hit ? bank.hit : bank.first;
+                best.plan = plan;
                 best.plan.data = data;
                 best_from = from;
                 best_order = order;
@@ -405,7 +409,6 @@ PseudoChannel::Pick PseudoChannel::first_ready(const Queue& queue, bool write, S
         }
         if (banks == 0) break;
     }
-    best.plan = plan(entries_[best.entry], write, now);
     return best;
 }
 
@@ -425,7 +428,7 @@ PseudoChannel::Plan PseudoChannel::plan(const Entry& entry, bool write, Slot now
 /// For a bank whose open row is not the one wanted.
 void PseudoChannel::find_activation(std::uint32_t index, Slot now, Plan& plan) const {
     const Bank& bank = banks_[index];
-    plan.activate = std::max({now, bank.activate_from, groups_[index / config_.banks].activate_from,
+    plan.activate = std::max({now, bank.activate_from, groups_[group_of_[index]].activate_from,
                               activate_from_, windows_[next_window_]});
     if (bank.row == kClosed) return;
     const Slot timeout = timeout_of(index);
@@ -435,15 +438,15 @@ void PseudoChannel::find_activation(std::uint32_t index, Slot now, Plan& plan) c
 
 /// The first slot in which data may move, of a column command in slot `column`, as far as the bus is free.
 Slot PseudoChannel::data_from(std::uint32_t bank, Slot column, bool write) const {
-    const Group& group = groups_[bank / config_.banks];
+    const Group& group = groups_[group_of_[bank]];
     const Slot data = std::max(column + (write ? t_.cwl : t_.cl), group.data_from);
     return write ? std::max(data, write_from_) : std::max({data, read_from_, group.read_from});
 }
 
-/// The same of the request that the bank would serve next; `hit`: it is for the open row.
-Slot PseudoChannel::earliest(std::uint32_t bank, bool hit, bool write, Slot now) const {
+/// The same of the request that the bank would serve next, with its other commands; `hit`: it is for the open
+/// row.
+Slot PseudoChannel::earliest(std::uint32_t bank, bool hit, bool write, Slot now, Plan& plan) const {
     if (hit) return data_from(bank, std::max(now, banks_[bank].column_from), write);
-    Plan plan;
     find_activation(bank, now, plan);
     return data_from(bank, plan.activate + t_.rcd, write);
 }
@@ -451,7 +454,7 @@ Slot PseudoChannel::earliest(std::uint32_t bank, bool hit, bool write, Slot now)
 void PseudoChannel::commit(bool write, const Pick& pick, std::uint32_t bursts) {
     const Entry& entry = entries_[pick.entry];
     Bank& bank = banks_[entry.bank];
-    last_group_ = entry.bank / config_.banks;
+    last_group_ = group_of_[entry.bank];
     Group& group = groups_[last_group_];
     if (pick.plan.activate != kNoSlot) {
         const Slot at = pick.plan.activate;

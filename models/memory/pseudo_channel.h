@@ -127,7 +127,7 @@ class PseudoChannel {
     Plan plan(const Entry& entry, bool write, Slot now) const;
     void find_activation(std::uint32_t bank, Slot now, Plan& plan) const;
     Slot data_from(std::uint32_t bank, Slot column, bool write) const;
-    Slot earliest(std::uint32_t bank, bool hit, bool write, Slot now) const;
+    Slot earliest(std::uint32_t bank, bool hit, bool write, Slot now, Plan& plan) const;
     Slot first_free(Slot from, std::uint32_t bursts) const;
     void commit(bool write, const Pick& pick, std::uint32_t bursts);
     void shorten(Queue& queue, Entry& entry, std::uint32_t bursts);
@@ -144,8 +144,10 @@ class PseudoChannel {
     std::array<Queue, 2> queues_;
     std::vector<Bank> banks_;
     std::vector<Group> groups_;
-    Bitmap bus_ = 0;              // promised slots, from base_
-    std::uint32_t promised_ = 0;  // so many
+    std::array<std::uint8_t, kMaximumBanks> group_of_{};
+    std::array<std::uint64_t, kLineBytes / kBurstBytes + 1> pieces_{};  // slots of so many bursts
+    Bitmap bus_ = 0;                                                    // promised slots, from base_
+    std::uint32_t promised_ = 0;                                        // so many
     Slot base_ = 0;
     Slot full_until_ = 0;  // until then `lookahead_` slots or more are promised
     Slot idle_from_ = 0;   // from there on none is
