@@ -35,7 +35,7 @@ Preset dgx_h100() {
 
 }  // namespace
 
-ClusterModel load_cluster(const std::string& name, std::uint32_t nodes, std::uint32_t devices) {
+ClusterModel cluster_for(const std::string& name, std::uint32_t nodes, std::uint32_t devices) {
     for (const Preset& preset : {dgx_a100(), dgx_h100()}) {
         if (name != preset.name) continue;
         ClusterModel cluster;

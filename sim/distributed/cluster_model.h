@@ -10,11 +10,11 @@ namespace heddle::sim {
 
 /// The framework's side of a step.
 struct HostConfig {
-    /// Seconds that the host works for an op of a block, launch included, before the next can begin; a block
-    /// takes the longer of the host's and the device's time. 0: the device's hardware file says.
-    double dispatch = 0;
-    /// The same for a collective, which crosses the framework's own library as well.
-    double collective = 0;
+    /// Seconds that the host works for an op, launches included: in forward passes the model's own code runs as
+    /// well, in backward passes the framework's alone. A pass of a part takes the longer of the host's and the
+    /// device's time. Negative: as the device's hardware file says (host.dispatch, host.launch).
+    double forward_op = -1, backward_op = -1;
+    double collective = 20e-6;  ///< the same for a collective
     double memory_bandwidth = 100e9;  ///< of the host, for updates done there, bytes per second and device
 };
 
@@ -25,12 +25,12 @@ struct ClusterModel {
     std::uint32_t nodes = 1, devices_per_node = 8;
     HostConfig host;
     double price_per_hour = 0;  ///< of one device; 0: not known
-    std::shared_ptr<const NetworkModel> network;
+    std::shared_ptr<const DeviceNetwork> network;
 
     std::uint32_t devices() const { return nodes * devices_per_node; }
 };
 
 /// A cluster by name with a number of nodes; 0: as many as `devices` need.
-ClusterModel load_cluster(const std::string& name, std::uint32_t nodes, std::uint32_t devices = 0);
+ClusterModel cluster_for(const std::string& name, std::uint32_t nodes, std::uint32_t devices = 0);
 
 }  // namespace heddle::sim

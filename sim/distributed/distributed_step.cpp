@@ -44,13 +44,13 @@ void note_memory(DistributedResult& result, const DistributedOptions& how) {
 
 /// Nobody waits: a device's own step and its turn at the servers, or the servers' whole work for one step of
 /// each.
-void asynchronous(const TimedStep& step, const ParallelPlan& plan, const NetworkModel& network,
+void asynchronous(const TimedStep& step, const ParallelPlan& plan, const DeviceNetwork& network,
                   DistributedResult& result) {
     double parameters = 0;
     for (const TimedPart& part : step.parts) parameters += part.parameters;
     const double bytes = plan.gradient_bytes * parameters / static_cast<double>(plan.servers);
     // A server is a host of its own: as far as a device of another node.
-    const double alone = network.seconds(CollectiveKind::push, bytes, {0, kAnotherNode});
+    const double alone = network.seconds(Exchange::push, bytes, {0, kAnotherNode});
     const double all = alone * static_cast<double>(plan.data);
     const double own = result.seconds + alone;
     result.seconds = std::max(own, all);
@@ -59,6 +59,15 @@ void asynchronous(const TimedStep& step, const ParallelPlan& plan, const Network
     result.notes.push_back(fmt::format(
         "asynchronous: an update follows the weights it was made of after {:.0f} others", result.staleness));
     if (all > own) result.notes.push_back("the servers' links are the bottleneck");
+}
+
+/// What is not said is the device's.
+HostConfig host_of(HostConfig host, const Hardware& hardware) {
+    const double op = hardware.is_gpu() ? hardware.step.dispatch + hardware.step.launch : 0;
+    if (host.forward_op < 0) host.forward_op = op;
+    if (host.backward_op < 0) host.backward_op = op;
+    if (!hardware.is_gpu()) host.collective = 0;
+    return host;
 }
 
 }  // namespace
@@ -104,7 +113,8 @@ DistributedResult simulate_distributed(const std::string& model, const ModelOpti
         throw Error(fmt::format("the plan needs {} devices, {} has {}", plan.devices(), cluster.name,
                                 cluster.devices()),
                     {"--nodes", 0, ""}, "add nodes");
-    const TimedStep step = time_parts(trace_of(model, options, plan), plan, times, cluster.host);
+    const HostConfig host = host_of(cluster.host, hardware);
+    const TimedStep step = time_parts(trace_of(model, options, plan), plan, times, host);
     DistributedResult result;
     result.model = model;
     result.cluster = cluster.name;
@@ -121,7 +131,7 @@ DistributedResult simulate_distributed(const std::string& model, const ModelOpti
     const bool alone = plan.data_parallel == DataParallel::asynchronous;
     ParallelPlan own = plan;
     if (alone) own.data = 1;
-    const Machine whole = machine_of(step, own, cluster.host);
+    const Machine whole = machine_of(step, own, host);
     const Machine machine = how.fold ? fold(whole, *cluster.network) : whole;
     const ManyDevicesResult run = simulate_devices(machine, *cluster.network);
     result.seconds = run.seconds;

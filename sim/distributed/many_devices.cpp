@@ -48,7 +48,7 @@ Edges edges_of(const DeviceProgram& program) {
 
 class Simulator {
   public:
-    Simulator(const Machine& machine, const NetworkModel& network) : machine_(machine), network_(network) {
+    Simulator(const Machine& machine, const DeviceNetwork& network) : machine_(machine), network_(network) {
         for (const auto& program : machine.programs) edges_.push_back(edges_of(*program));
         result_.spans.resize(machine.devices.size());
         for (std::uint32_t d = 0; d < machine.devices.size(); ++d) {
@@ -122,7 +122,7 @@ class Simulator {
         for (const auto& [d, i] : done.arrived) finish(d, i, done.start, end);
     }
 
-    double time_of(std::uint32_t group, CollectiveKind kind, double bytes) {
+    double time_of(std::uint32_t group, Exchange kind, double bytes) {
         const auto [place, fresh] = times_.try_emplace(std::tuple{group, kind, bytes}, 0.0);
         if (fresh) place->second = network_.seconds(kind, bytes, machine_.groups[group].devices);
         return place->second;
@@ -203,12 +203,12 @@ class Simulator {
     }
 
     const Machine& machine_;
-    const NetworkModel& network_;
+    const DeviceNetwork& network_;
     std::vector<Edges> edges_;
     std::vector<std::vector<std::uint32_t>> waits_;
     std::vector<std::vector<double>> ready_;
     std::vector<Calls> calls_;
-    std::map<std::tuple<std::uint32_t, CollectiveKind, double>, double> times_;
+    std::map<std::tuple<std::uint32_t, Exchange, double>, double> times_;
     std::vector<std::pair<std::uint32_t, std::uint32_t>> open_;
     std::uint64_t finished_ = 0;
     ManyDevicesResult result_;
@@ -270,7 +270,7 @@ void Machine::add_group(const std::vector<Member>& members) {
     groups.push_back(std::move(group));
 }
 
-Machine fold(const Machine& machine, const NetworkModel& network) {
+Machine fold(const Machine& machine, const DeviceNetwork& network) {
     Numbering<std::string> shape_number;
     std::vector<std::uint32_t> shapes;
     for (const Machine::Group& group : machine.groups)
@@ -321,7 +321,7 @@ Machine fold(const Machine& machine, const NetworkModel& network) {
     return folded;
 }
 
-ManyDevicesResult simulate_devices(const Machine& machine, const NetworkModel& network) {
+ManyDevicesResult simulate_devices(const Machine& machine, const DeviceNetwork& network) {
     return Simulator(machine, network).run();
 }
 

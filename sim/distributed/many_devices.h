@@ -48,7 +48,7 @@ struct Work {
     Purpose purpose = Purpose::compute;
     double seconds = 0;  ///< not of collectives
     bool collective = false;
-    CollectiveKind kind = CollectiveKind::all_reduce;
+    Exchange kind = Exchange::all_reduce;
     Slot slot = Slot::tensor;
     double bytes = 0;
     double repeats = 1;  ///< of the collective, one after the other; less than 1: the share of one in a step
@@ -89,7 +89,7 @@ struct Machine {
 /// The machine with one device for each class of devices that nothing tells apart: classes are refined by
 /// program and by the classes of all whom a device's groups bring it together with, until they no longer
 /// split (colour refinement), groups by what the network says of their shape.
-Machine fold(const Machine& machine, const NetworkModel& network);
+Machine fold(const Machine& machine, const DeviceNetwork& network);
 
 struct WorkSpan {
     double start = 0, end = 0;
@@ -114,6 +114,6 @@ struct ManyDevicesResult {
 /// The longest path through everything: work starts when its lane, what it is after and, of collectives, all
 /// members are ready. Throws heddle::Error naming a device when members of a group wait for one another for
 /// ever.
-ManyDevicesResult simulate_devices(const Machine& machine, const NetworkModel& network);
+ManyDevicesResult simulate_devices(const Machine& machine, const DeviceNetwork& network);
 
 }  // namespace heddle::sim

@@ -19,13 +19,13 @@ double transfer(double bytes, double bandwidth) {
 }
 
 /// Messages of a ring that follow one another.
-double ring_steps(CollectiveKind kind, double n) {
+double ring_steps(Exchange kind, double n) {
     switch (kind) {
-        case CollectiveKind::all_reduce:
+        case Exchange::all_reduce:
             return 2 * (n - 1);
-        case CollectiveKind::send:
+        case Exchange::send:
             return 1;
-        case CollectiveKind::push:
+        case Exchange::push:
             return 2;
         default:
             return n - 1;
@@ -34,35 +34,35 @@ double ring_steps(CollectiveKind kind, double n) {
 
 }  // namespace
 
-std::string name_of(CollectiveKind kind) {
+std::string name_of(Exchange kind) {
     return kNames[static_cast<std::size_t>(kind)];
 }
 
-CollectiveKind collective_from_name(const std::string& name) {
+Exchange exchange_from_name(const std::string& name) {
     for (std::size_t i = 0; i < kNames.size(); ++i)
-        if (name == kNames[i]) return static_cast<CollectiveKind>(i);
+        if (name == kNames[i]) return static_cast<Exchange>(i);
     throw Error("there is no collective `" + name + "`", {}, "all_reduce, all_gather, reduce_scatter, ...");
 }
 
-double bytes_sent(CollectiveKind kind, double bytes, double n) {
+double bytes_sent(Exchange kind, double bytes, double n) {
     switch (kind) {
-        case CollectiveKind::all_reduce:
+        case Exchange::all_reduce:
             return 2 * (n - 1) / n * bytes;
-        case CollectiveKind::send:
-        case CollectiveKind::broadcast:
+        case Exchange::send:
+        case Exchange::broadcast:
             return bytes;
-        case CollectiveKind::push:
+        case Exchange::push:
             return 2 * bytes;
         default:
             return (n - 1) / n * bytes;
     }
 }
 
-double IdealNetwork::seconds(CollectiveKind kind, double bytes, const DeviceGroup& group) const {
+double IdealNetwork::seconds(Exchange kind, double bytes, const DeviceGroup& group) const {
     const auto n = static_cast<double>(group.size());
     if (n < 2) return 0;
     // A central server receives from all others, one after the other through its one link, and answers so.
-    const double sent = kind == CollectiveKind::push ? 2 * (n - 1) * bytes : bytes_sent(kind, bytes, n);
+    const double sent = kind == Exchange::push ? 2 * (n - 1) * bytes : bytes_sent(kind, bytes, n);
     return ring_steps(kind, n) * link_.latency + transfer(sent, link_.bandwidth);
 }
 
@@ -79,17 +79,17 @@ std::string NodeNetwork::shape_of(const DeviceGroup& group) const {
     return fmt::format("{} on {} nodes, at most {} on one", group.size(), shape.nodes, shape.most_in_a_node);
 }
 
-double NodeNetwork::seconds(CollectiveKind kind, double bytes, const DeviceGroup& group) const {
+double NodeNetwork::seconds(Exchange kind, double bytes, const DeviceGroup& group) const {
     const auto n = static_cast<double>(group.size());
     if (n < 2) return 0;
     const Shape shape = find_shape(group);
     if (shape.nodes < 2) return config_.start + IdealNetwork(config_.inside).seconds(kind, bytes, group);
     const double adapter = config_.outside.bandwidth * config_.adapters_per_device;
-    if (kind == CollectiveKind::send || kind == CollectiveKind::push) {
-        const double sent = kind == CollectiveKind::push ? 2 * (n - 1) * bytes : bytes;
+    if (kind == Exchange::send || kind == Exchange::push) {
+        const double sent = kind == Exchange::push ? 2 * (n - 1) * bytes : bytes;
         return config_.start + ring_steps(kind, n) * config_.outside.latency + transfer(sent, adapter);
     }
-    if (kind == CollectiveKind::all_to_all) {
+    if (kind == Exchange::all_to_all) {
         const double local = shape.most_in_a_node, remote = n - local;
         const double inside = transfer(bytes * (local - 1) / n, config_.inside.bandwidth);
         const double outside = transfer(bytes * remote / n, adapter);

@@ -36,7 +36,8 @@ Purpose purpose_of(Slot slot) {
 
 std::vector<TimedSegment> time_segments(const trace::Trace& trace,
                                         const std::vector<parallel::Segment>& segments,
-                                        const std::vector<OpTime>& times, const HostConfig& host) {
+                                        const std::vector<OpTime>& times, double host_op,
+                                        double host_collective) {
     std::vector<TimedSegment> timed;
     for (const parallel::Segment& segment : segments) {
         TimedSegment t;
@@ -46,14 +47,14 @@ std::vector<TimedSegment> time_segments(const trace::Trace& trace,
             const std::string kind = op.text("collective");
             if (kind == "none") continue;
             t.collective = true;
-            t.kind = collective_from_name(kind);
+            t.kind = exchange_from_name(kind);
             t.slot = slot_of(op.text("group"));
             t.bytes = static_cast<double>(op.integer("bytes", 0));
-            t.host = host.collective;
+            t.host = host_collective;
         } else {
             for (const trace::OpId id : segment.ops) {
                 t.device += times[id].seconds;
-                t.host += times[id].launches * host.dispatch;
+                t.host += times[id].launches * host_op;
             }
             t.seconds = t.device;
             const bool joins =
@@ -136,7 +137,7 @@ class Builder {
         work.lane = lane;
         work.purpose = Purpose::pipeline;
         work.collective = true;
-        work.kind = CollectiveKind::send;
+        work.kind = Exchange::send;
         work.slot = slot;
         work.bytes = bytes;
         return work;
@@ -192,7 +193,7 @@ class Builder {
         work.lane = Lane::data;
         work.purpose = Purpose::data;
         work.collective = true;
-        work.kind = CollectiveKind::all_gather;
+        work.kind = Exchange::all_gather;
         work.slot = Slot::data;
         work.bytes = 2 * part.parameters;
         std::vector<std::uint32_t> after;
@@ -228,7 +229,7 @@ class Builder {
         Work work;
         work.lane = Lane::compute;
         work.collective = true;
-        work.kind = CollectiveKind::all_gather;
+        work.kind = Exchange::all_gather;
         work.slot = Slot::tensor;
         work.purpose = Purpose::tensor;
         work.bytes = message_bytes(v) * static_cast<double>(plan_.tensor);
@@ -278,14 +279,14 @@ class Builder {
         if (waiting_ == 0) return;
         const bool central = plan_.data_parallel == parallel::DataParallel::parameter_server;
         data_collective(
-            central          ? CollectiveKind::push
-            : plan_.zero > 0 ? CollectiveKind::reduce_scatter
-                             : CollectiveKind::all_reduce,
+            central          ? Exchange::push
+            : plan_.zero > 0 ? Exchange::reduce_scatter
+                             : Exchange::all_reduce,
             plan_.gradient_bytes * waiting_ / (central ? static_cast<double>(plan_.servers) : 1.0));
         waiting_ = 0;
     }
 
-    std::uint32_t data_collective(CollectiveKind kind, double bytes, double repeats = 1) {
+    std::uint32_t data_collective(Exchange kind, double bytes, double repeats = 1) {
         Work work;
         work.lane = Lane::data;
         work.purpose = Purpose::data;
@@ -352,9 +353,9 @@ class Builder {
             last_ = add(std::move(work));
         }
         if (plan_.data > 1 && (plan_.zero == 1 || plan_.zero == 2))
-            data_collective(CollectiveKind::all_gather, 2 * parameters);
+            data_collective(Exchange::all_gather, 2 * parameters);
         if (plan_.data > 1 && plan_.data_parallel == parallel::DataParallel::local_sgd)
-            data_collective(CollectiveKind::all_reduce, 4 * parameters,
+            data_collective(Exchange::all_reduce, 4 * parameters,
                             1 / static_cast<double>(plan_.local_steps));
     }
     std::uint32_t host_copy(double bytes, std::vector<std::uint32_t> after) {
@@ -398,8 +399,8 @@ TimedStep time_parts(const trace::Trace& trace, const ParallelPlan& plan, OpTime
     timed.simulated = all > 0 ? simulated / all : 0;
     for (const parallel::Part& part : step.parts) {
         TimedPart t;
-        t.forward = time_segments(trace, part.forward, op_times, host);
-        t.backward = time_segments(trace, part.backward, op_times, host);
+        t.forward = time_segments(trace, part.forward, op_times, host.forward_op, host.collective);
+        t.backward = time_segments(trace, part.backward, op_times, host.backward_op, host.collective);
         wait_for_host(t.forward);
         wait_for_host(t.backward);
         for (const trace::OpId id : part.update) t.update += op_times[id].seconds;

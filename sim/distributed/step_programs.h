@@ -16,7 +16,7 @@ namespace heddle::sim {
 /// A run of a part's ops between collectives, or a collective.
 struct TimedSegment {
     bool collective = false;
-    CollectiveKind kind = CollectiveKind::all_reduce;
+    Exchange kind = Exchange::all_reduce;
     Slot slot = Slot::tensor;
     double bytes = 0;
     double seconds = 0;  ///< the longer of device and host

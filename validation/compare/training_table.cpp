@@ -27,7 +27,7 @@ class Worker : public sim::JobRunner {
            const TrainingTableOptions& options)
         : rows_(rows),
           name_(cluster),
-          hardware_(sim::load_hardware(sim::load_cluster(cluster, 1).hardware)),
+          hardware_(sim::load_hardware(sim::cluster_for(cluster, 1).hardware)),
           closed_(hardware_),
           simulated_(hardware_, {true, true, 1}),
           options_(options) {}
@@ -37,7 +37,7 @@ class Worker : public sim::JobRunner {
         nlohmann::json json;
         try {
             const sim::ClusterModel cluster =
-                sim::load_cluster(name_, 0, static_cast<std::uint32_t>(row.plan.devices()));
+                sim::cluster_for(name_, 0, static_cast<std::uint32_t>(row.plan.devices()));
             sim::OpTimes& times = options_.simulated ? static_cast<sim::OpTimes&>(simulated_) : closed_;
             sim::DistributedOptions how;
             how.ignore_memory = true;
@@ -96,7 +96,7 @@ void decide_recomputation(std::vector<TrainingRow>& rows, const std::string& clu
             row.plan.recompute = parallel::recomputation_from_name(options.recompute);
         return;
     }
-    const sim::Hardware hardware = sim::load_hardware(sim::load_cluster(cluster, 1).hardware);
+    const sim::Hardware hardware = sim::load_hardware(sim::cluster_for(cluster, 1).hardware);
     if (!hardware.is_gpu()) return;
     std::set<std::string> full;
     for (const TrainingRow& row : rows) {

@@ -33,7 +33,7 @@ TimedStep equal_parts(std::size_t parts, const ParallelPlan& plan, double parame
     return step;
 }
 
-double seconds_of(const TimedStep& step, const ParallelPlan& plan, const NetworkModel& network) {
+double seconds_of(const TimedStep& step, const ParallelPlan& plan, const DeviceNetwork& network) {
     return simulate_devices(machine_of(step, plan, {}), network).seconds;
 }
 
@@ -91,11 +91,11 @@ TEST_CASE("Collectives on an ideal network take the closed forms' time") {
     for (const std::uint32_t n : {2u, 4u, 8u, 1000u}) {
         DeviceGroup group(n);
         const double part = (n - 1.0) / n;
-        CHECK(network.seconds(CollectiveKind::all_reduce, bytes, group) ==
+        CHECK(network.seconds(Exchange::all_reduce, bytes, group) ==
               Approx(2 * (n - 1.0) * latency + 2 * part * bytes / bandwidth).epsilon(1e-12));
-        CHECK(network.seconds(CollectiveKind::reduce_scatter, bytes, group) +
-                  network.seconds(CollectiveKind::all_gather, bytes, group) ==
-              Approx(network.seconds(CollectiveKind::all_reduce, bytes, group)).epsilon(1e-12));
+        CHECK(network.seconds(Exchange::reduce_scatter, bytes, group) +
+                  network.seconds(Exchange::all_gather, bytes, group) ==
+              Approx(network.seconds(Exchange::all_reduce, bytes, group)).epsilon(1e-12));
     }
 }
 
