@@ -47,8 +47,7 @@ class Sender;
 /// The output of a link: a queue and a bandwidth.
 class Port : public Block {
   public:
-    Port(const sc_core::sc_module_name& name, ClockDomain& clock, double bandwidth)
-        : Block(name, clock), bandwidth_(bandwidth) {}
+    Port(const sc_core::sc_module_name& name, ClockDomain& clock) : Block(name, clock) {}
 
     void connect(const std::vector<std::unique_ptr<Port>>* ports, Sender* sender) {
         ports_ = ports;
@@ -64,6 +63,7 @@ class Port : public Block {
         const Cycle duration = picoseconds(chunk.bytes / bandwidth_);
         return chunk.tail > duration ? std::max(earliest, chunk.tail - duration) : earliest;
     }
+    void set_bandwidth(double bandwidth) { bandwidth_ = bandwidth; }
     double carried() const { return carried_; }
 
     Cycle tick(Cycle now) override;
@@ -72,12 +72,12 @@ class Port : public Block {
     }
     void reset() override {
         queue_ = {};
-        free_ = 0;
+        order_ = free_ = 0;
         carried_ = 0;
     }
 
   private:
-    double bandwidth_;
+    double bandwidth_ = 1;
     const std::vector<std::unique_ptr<Port>>* ports_ = nullptr;
     Sender* sender_ = nullptr;
     TimedChunks queue_;
@@ -89,14 +89,14 @@ class Port : public Block {
 /// All workers: cuts messages into chunks, at their rate and within their window, and runs the schedule.
 class Sender : public Block, public Transport {
   public:
-    Sender(const sc_core::sc_module_name& name, ClockDomain& clock, const Schedule& schedule,
-           const ChunkSettings& settings)
-        : Block(name, clock), settings_(settings), run_(schedule, *this) {}
+    Sender(const sc_core::sc_module_name& name, ClockDomain& clock) : Block(name, clock) {}
 
     void connect(const std::vector<std::unique_ptr<Port>>* ports) { ports_ = ports; }
-    ScheduleRun& run() { return run_; }
-    void begin() {
-        run_.begin();
+    ScheduleRun& run() { return *run_; }
+    void begin(const Schedule& schedule, const ChunkSettings& settings) {
+        settings_ = settings;
+        run_ = std::make_unique<ScheduleRun>(schedule, *this);
+        run_->begin();
         wake(0);
     }
 
@@ -114,7 +114,12 @@ class Sender : public Block, public Transport {
 
     Cycle tick(Cycle now) override;
     bool can_act(Cycle now) const override { return due() <= now; }
-    void reset() override {}
+    void reset() override {
+        messages_.clear();
+        ready_ = {};
+        arrivals_ = {};
+        order_ = 0;
+    }
 
   private:
     struct Ready {
@@ -127,7 +132,7 @@ class Sender : public Block, public Transport {
     };
     void plan(Cycle at, Message* message) { ready_.push({at, order_++, message}); }
     Cycle due() const {
-        Cycle at = run_.next();
+        Cycle at = run_ ? run_->next() : kNever;
         if (!ready_.empty()) at = std::min(at, ready_.top().at);
         if (!arrivals_.empty()) at = std::min(at, arrivals_.top().at);
         return at;
@@ -136,7 +141,7 @@ class Sender : public Block, public Transport {
     void arrive(const Chunk& chunk, Cycle now);
 
     ChunkSettings settings_;
-    ScheduleRun run_;
+    std::unique_ptr<ScheduleRun> run_;
     const std::vector<std::unique_ptr<Port>>* ports_ = nullptr;
     std::deque<Message> messages_;
     std::priority_queue<Ready, std::vector<Ready>, std::greater<>> ready_;
@@ -190,7 +195,7 @@ void Sender::arrive(const Chunk& chunk, Cycle now) {
         plan(std::max(now, message.may_send), &message);
         return;
     }
-    run_.sent(message.token, now);
+    run_->sent(message.token, now);
 }
 
 Cycle Sender::tick(Cycle now) {
@@ -204,7 +209,7 @@ Cycle Sender::tick(Cycle now) {
             ready_.pop();
             send(*message, now);
         } else {
-            run_.act(now);
+            run_->act(now);
         }
     }
     return due();
@@ -212,24 +217,41 @@ Cycle Sender::tick(Cycle now) {
 
 }  // namespace
 
-RunOutcome run_chunks(const Schedule& schedule, const std::vector<Link>& links,
-                      const ChunkSettings& settings) {
-    ClockDomain clock("network_clock", kHertz);
+struct ChunkNetwork::Machine {
+    explicit Machine(std::size_t most_links) : clock("network_clock", kHertz), sender("sender", clock) {
+        for (std::size_t i = 0; i < most_links; ++i)
+            ports.push_back(std::make_unique<Port>(("port" + std::to_string(i)).c_str(), clock));
+        for (const auto& port : ports) port->connect(&ports, &sender);
+        sender.connect(&ports);
+    }
+    ClockDomain clock;
     std::vector<std::unique_ptr<Port>> ports;
-    for (std::size_t i = 0; i < links.size(); ++i)
-        ports.push_back(
-            std::make_unique<Port>(("port" + std::to_string(i)).c_str(), clock, links[i].bandwidth));
-    Sender sender("sender", clock, schedule, settings);
-    for (const auto& port : ports) port->connect(&ports, &sender);
-    sender.connect(&ports);
-    clock.restart();
-    sender.begin();
-    clock.run();
-    if (!sender.run().finished()) throw Error("a schedule does not end: " + sender.run().stuck());
+    Sender sender;
+};
+
+ChunkNetwork::ChunkNetwork(std::size_t most_links) : machine_(std::make_unique<Machine>(most_links)) {}
+ChunkNetwork::~ChunkNetwork() = default;
+
+RunOutcome ChunkNetwork::run(const Schedule& schedule, const std::vector<Link>& links,
+                             const ChunkSettings& settings) {
+    Machine& m = *machine_;
+    if (links.size() > m.ports.size())
+        throw Error("the network has " + std::to_string(m.ports.size()) + " links, the schedule needs " +
+                    std::to_string(links.size()));
+    m.clock.restart();
+    m.sender.reset();
+    for (std::size_t i = 0; i < m.ports.size(); ++i) {
+        m.ports[i]->reset();
+        if (i < links.size()) m.ports[i]->set_bandwidth(links[i].bandwidth);
+    }
+    const std::uint64_t before = m.clock.activations();
+    m.sender.begin(schedule, settings);
+    m.clock.run();
+    if (!m.sender.run().finished()) throw Error("a schedule does not end: " + m.sender.run().stuck());
     RunOutcome outcome;
-    outcome.seconds = static_cast<double>(sender.run().end()) * kPicosecond;
-    outcome.events = clock.activations();
-    for (const auto& port : ports) outcome.carried.push_back(port->carried());
+    outcome.seconds = static_cast<double>(m.sender.run().end()) * kPicosecond;
+    outcome.events = m.clock.activations() - before;
+    for (std::size_t i = 0; i < links.size(); ++i) outcome.carried.push_back(m.ports[i]->carried());
     return outcome;
 }
 

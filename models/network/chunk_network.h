@@ -20,8 +20,19 @@ struct ChunkSettings {
     std::uint32_t window = 4;  ///< chunks
 };
 
-/// As run_flows(). Builds a machine of SystemC: one at a time, and sc_start() is called.
-RunOutcome run_chunks(const Schedule& schedule, const std::vector<Link>& links,
-                      const ChunkSettings& settings = {});
+/// A machine of SystemC with so many links, made once in a process; schedules run on it one after the other.
+class ChunkNetwork {
+  public:
+    explicit ChunkNetwork(std::size_t most_links);
+    ~ChunkNetwork();
+
+    /// As run_flows(). Throws heddle::Error for more links than the machine has.
+    RunOutcome run(const Schedule& schedule, const std::vector<Link>& links,
+                   const ChunkSettings& settings = {});
+
+  private:
+    struct Machine;
+    std::unique_ptr<Machine> machine_;
+};
 
 }  // namespace heddle::models::network

@@ -30,6 +30,7 @@ void add_gemm_command(CLI::App& app);
 void add_validate_command(CLI::App& app);
 /// Of `heddle validate`.
 void add_validate_attention_command(CLI::App& validate);
+void add_validate_collectives_command(CLI::App& validate);
 void add_validate_gemm_command(CLI::App& validate);
 void add_validate_training_command(CLI::App& validate);
 void add_validate_trace_command(CLI::App& validate);

@@ -213,6 +213,7 @@ void add_validate_command(CLI::App& app) {
         "Exit codes: 0 every bar holds (what is not yet recorded is listed), 1 a bar does not hold, 2 bad "
         "input.");
     add_validate_attention_command(*command);
+    add_validate_collectives_command(*command);
     add_validate_gemm_command(*command);
     add_validate_training_command(*command);
     add_validate_trace_command(*command);

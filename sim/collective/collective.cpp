@@ -15,6 +15,9 @@ namespace {
 
 using namespace models::network;
 
+/// Each is a module of SystemC.
+constexpr std::size_t kMostPorts = 20000;
+
 constexpr std::array kKinds{"all-reduce", "all-gather", "reduce-scatter", "broadcast",
                             "reduce",     "all-to-all", "send-receive"};
 constexpr std::array kAlgorithms{"automatic", "ring",         "tree",   "double-tree", "halving-doubling",
@@ -99,6 +102,7 @@ struct CollectiveTimer::State {
 
     Cluster cluster;
     Topology topology;
+    std::unique_ptr<ChunkNetwork> chunks;  // made when first needed: one in a process
     std::map<std::tuple<CollectiveKind, std::uint64_t, std::string, std::vector<std::uint32_t>,
                         std::vector<std::vector<std::uint32_t>>, CollectiveAlgorithm, CollectiveProtocol,
                         NetworkModel, bool>,
@@ -107,8 +111,13 @@ struct CollectiveTimer::State {
 };
 
 RunOutcome CollectiveTimer::State::simulate(const FoldedSchedule& folded, NetworkModel model) {
-    return model == NetworkModel::chunks ? run_chunks(folded.schedule, folded.links)
-                                         : run_flows(folded.schedule, folded.links);
+    if (model == NetworkModel::flows) return run_flows(folded.schedule, folded.links);
+    if (topology.links().size() > kMostPorts)
+        throw Error("the cluster has " + std::to_string(topology.links().size()) +
+                        " links, too many for --network chunks",
+                    {}, "take flows, or fewer nodes");
+    if (!chunks) chunks = std::make_unique<ChunkNetwork>(topology.links().size());
+    return chunks->run(folded.schedule, folded.links);
 }
 
 CollectiveResult CollectiveTimer::State::run(const CollectiveRequest& request, const RankLayout& layout,

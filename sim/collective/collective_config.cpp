@@ -50,8 +50,10 @@ void describe(CollectiveConfig& c, ParameterList& list) {
              "An empty collective, in a stream of them.");
     list.add("collective.channels", c.channels, Quantity::count, 1, 1024,
              "Thread blocks of the kernel; each has a ring or tree of its own.");
-    list.add("collective.peer_channels", c.peer_channels, Quantity::count, 1, 1024,
-             "Channels for one peer in send/receive and all-to-all.");
+    list.add("collective.direct_channels", c.direct_channels, Quantity::count, 1, 4096,
+             "Channels of send/receive and all-to-all, dealt to the ranks.");
+    list.add("collective.direct_efficiency", c.direct_efficiency, Quantity::ratio, 0.01, 1,
+             "Part of the links' bandwidth that send/receive and all-to-all reach.");
     list.add("collective.slots", c.slots, Quantity::count, 1, 1024, "Slices that may wait for a receiver.");
     list.add("collective.believed.bandwidth", c.believed_bandwidth, Quantity::bandwidth, 0, 1e15,
              "What the library believes that rings carry inside a node.");

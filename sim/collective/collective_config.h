@@ -39,10 +39,11 @@ struct ProtocolConfig {
 
 struct CollectiveConfig {
     CollectiveChoice choice = CollectiveChoice::fastest;
-    double launch = 0;                ///< seconds of an empty collective in a stream of them
-    std::uint32_t channels = 1;       ///< thread blocks of the kernel, each with a ring or tree of its own
-    std::uint32_t peer_channels = 1;  ///< channels of one peer in send/receive and all-to-all
-    std::uint32_t slots = 8;          ///< slices that may wait for a receiver
+    double launch = 0;                  ///< seconds of an empty collective in a stream of them
+    std::uint32_t channels = 1;         ///< thread blocks of the kernel, each with a ring or tree of its own
+    std::uint32_t direct_channels = 1;  ///< of send/receive and all-to-all, dealt to the peers
+    double direct_efficiency = 1;       ///< part of the links that those reach
+    std::uint32_t slots = 8;            ///< slices that may wait for a receiver
     std::array<ProtocolConfig, kProtocols> protocols;
     double believed_bandwidth = 0;      ///< of a ring inside a node, all channels
     double believed_ll_bandwidth = 0;   ///< at most, with LL

@@ -112,6 +112,8 @@ class Maker {
             builder_.schedule().wire =
                 std::min(1.0, n.switch_reduction_bandwidth / (n.device_bandwidth * n.device_efficiency));
         }
+        if (plan_.algorithm == CollectiveAlgorithm::direct)
+            builder_.schedule().wire *= cluster_.collective.direct_efficiency;
         for (std::uint32_t lane = first_lane; lane < end_lane; ++lane) add_lane(lane);
         return builder_.take();
     }

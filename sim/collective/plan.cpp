@@ -163,7 +163,7 @@ std::uint32_t channels_of(const CollectiveConfig& config, CollectiveAlgorithm al
     // NCCL's threshold of LL counts bytes of a rank.
     const std::uint64_t each = config.protocols[static_cast<std::size_t>(protocol)].channel_bytes *
                                (protocol == CollectiveProtocol::ll && !direct ? ranks : 1);
-    const std::uint64_t most = direct ? config.peer_channels : config.channels;
+    const std::uint64_t most = direct ? std::max(1u, config.direct_channels / ranks) : config.channels;
     return static_cast<std::uint32_t>(std::clamp<std::uint64_t>(bytes / each, 1, most));
 }
 

@@ -98,7 +98,7 @@ TEST_CASE("in-switch reduction: every port carries 1 + 1/n of the bytes") {
 TEST_CASE("a torus of d dimensions carries an all-reduce over all 2d links of a device") {
     CollectiveTimer timer(load_cluster(
         "ideal", {"inside.fabric=torus", "network.topology=none", "nodes=64", "devices_per_node=1",
-                  "nic.count=1", "torus.x=4", "torus.y=4", "torus.z=4", "simple.chunk=100 B"}));
+                  "nic.count=1", "torus.x=4", "torus.y=4", "torus.z=4", "simple.chunk=20000 B"}));
     CollectiveRequest request;
     request.bytes = 6 * 64 * 10000;
     request.type = "i8";

@@ -1,0 +1,100 @@
+// heddle validate collectives
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <memory>
+
+#include "isa/common/error.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/output.h"
+#include "validation/compare/collective_table.h"
+#include "validation/run/validation.h"
+
+namespace heddle::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Options {
+    std::string data, cluster, json;
+    std::vector<std::string> overrides;
+    double bar = 10;
+    bool all = false;
+};
+
+struct Table {
+    fs::path data;
+    std::string cluster;
+};
+
+/// The tables that are known, where they are.
+std::vector<Table> tables_of(const Options& options) {
+    if (!options.data.empty()) {
+        if (options.cluster.empty())
+            throw Error("--data needs --cluster", {"--cluster", 0, ""},
+                        "name what it was recorded on: dgx-a100, dgx-h100");
+        return {{options.data, options.cluster}};
+    }
+    std::vector<Table> tables;
+    const fs::path folder = validation::data_folder() / "collectives";
+    for (const Table& table :
+         {Table{folder / "nccl_a100_sxm.csv", "dgx-a100"}, Table{folder / "nccl_h100_sxm.csv", "dgx-h100"}})
+        if (options.cluster.empty() || options.cluster == table.cluster) tables.push_back(table);
+    return tables;
+}
+
+void run_command(const Options& options) {
+    std::string text, failure;
+    std::vector<validation::CollectiveRow> everything;
+    for (const Table& table : tables_of(options)) {
+        std::error_code ignored;
+        if (!fs::is_regular_file(table.data, ignored) && options.data.empty()) {
+            text += fmt::format("not here: {}; skipped\n", table.data.filename().string());
+            continue;
+        }
+        std::vector<validation::CollectiveRow> rows = validation::read_collective_table(table.data);
+        sim::CollectiveTimer timer(sim::load_cluster(table.cluster, options.overrides));
+        validation::time_collectives(rows, timer);
+        const std::string heading =
+            fmt::format("{} beside {}", table.data.filename().string(), table.cluster);
+        text += (text.empty() ? "" : "\n") + validation::format_collective_table(rows, heading, options.all);
+        const double median = 100 * validation::errors_of(rows).median;
+        if (median > options.bar)
+            failure = fmt::format("{}: median error {:.1f} %, the bar is {:.1f} %", table.cluster, median,
+                                  options.bar);
+        everything.insert(everything.end(), rows.begin(), rows.end());
+    }
+    if (!options.json.empty()) {
+        write_file(options.json, validation::collective_table_json(everything));
+        text += "\nwritten: " + options.json + "\n";
+    }
+    print(text);
+    if (!failure.empty()) throw ComparisonFailed{failure};
+}
+
+}  // namespace
+
+void add_validate_collectives_command(CLI::App& validate) {
+    const auto options = std::make_shared<Options>();
+    CLI::App* command = validate.add_subcommand(
+        "collectives", "Times of NCCL's collectives that somebody recorded, beside the model's");
+    command
+        ->add_option("--data", options->data,
+                     "a table with op_name, nccl_dtype, num_gpus, message_size, latency (default: those of "
+                     "the data folder)")
+        ->type_name("FILE.csv");
+    command->add_option("--cluster", options->cluster, "what it was recorded on (dgx-a100, dgx-h100)")
+        ->type_name("NAME");
+    command->add_option("--set", options->overrides, "change a parameter of the cluster")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    command->add_option("--bar", options->bar, "fail when the median error of a table is above this")
+        ->type_name("PERCENT")
+        ->capture_default_str();
+    command->add_flag("--all", options->all, "show every row");
+    command->add_option("--json", options->json, "write n, median, p90, mape, rows")->type_name("FILE");
+    command->footer("Example: heddle validate collectives --cluster dgx-h100 --all");
+    command->callback([options] { run_command(*options); });
+}
+
+}  // namespace heddle::cli
