@@ -95,8 +95,9 @@ std::vector<KRange> slices_of(const ReductionPlan& plan, std::size_t k) {
         const std::size_t chunk =
             plan.k_per_split != 0 ? plan.k_per_split
                                   : divide_up(divide_up(k, plan.split_grain), plan.splits) * plan.split_grain;
-        for (std::size_t begin = 0; begin < read; begin += chunk)
-            slices.push_back({begin, std::min(read, begin + chunk)});
+        std::size_t end = plan.k_per_split != 0 && plan.first_slice_k != 0 ? plan.first_slice_k : chunk;
+        for (std::size_t begin = 0; begin < read; begin = end, end += chunk)
+            slices.push_back({begin, std::min(read, end)});
         return slices;
     }
     const std::size_t grains = divide_up(k, plan.split_grain);
@@ -295,7 +296,8 @@ std::string describe(const ReductionPlan& plan) {
                 name_of(plan.combination);
     }
     if (plan.k_per_split != 0)
-        text += ", slices of " + number(plan.k_per_split);
+        text += ", slices of " + number(plan.k_per_split) +
+                (plan.first_slice_k != 0 ? ", the first of " + number(plan.first_slice_k) : std::string());
     else if (plan.splits > 1)
         text += ", split in " + number(plan.splits) + " by " + number(plan.split_grain);
     if (plan.k_per_split != 0 || plan.splits > 1) {

@@ -110,6 +110,7 @@ struct ReductionPlan {
     ChunkRule chunk_rule = ChunkRule::ceiling;
     unsigned split_grain = 1;
     unsigned k_per_split = 0;  ///< when not 0: instead of the rule
+    unsigned first_slice_k = 0;  ///< with k_per_split: of the first slice (stream-K); 0: as the others
     SliceMerge merge = SliceMerge::accumulators;
     /// cuBLAS, nvjet with split-K: when K / block_k is a multiple of the number of slices, and there are more
     /// slices than products in the last, short tile, that tile is never read.

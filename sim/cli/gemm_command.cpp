@@ -129,7 +129,7 @@ void run_command(const Options& options) {
                                                    ? candidates(question, config, timer.surroundings)
                                                    : std::vector<kernels::GemmChoice>{forced_choice(
                                                          question, config, timer.surroundings, options.tile)};
-    choices.resize(std::min<std::size_t>(choices.size(), std::max(1u, options.autotune)));
+    if (options.tile.empty()) sim::keep_best(choices, options.autotune, question, config);
     const std::vector<sim::GemmAnswer> answers = time_all(config, options, timer, question, choices);
     std::size_t best = 0;
     for (std::size_t i = 1; i < answers.size(); ++i)

@@ -153,8 +153,10 @@ void compare_entry(GemmNumerics& result, const GemmQuestion& question, unsigned 
     operands.k = k;
     operands.a = a;
     operands.b = b;
+    const numerics::ReductionPlan plan =
+        kernels::plan_of(choice, type, stored_type(output), compute_capability);
     const Bytes planned =
-        numerics::evaluate(kernels::plan_of(choice, type, stored_type(output), compute_capability), operands);
+        kernels::evaluate(kernels::planned_parts(choice, plan, question.m, question.n), operands);
     const auto d = part(values[kD], m * n * out);
     result.elements += m * n;
     for (std::size_t i = 0; i < m * n; ++i)

@@ -193,15 +193,30 @@ std::vector<kernels::GemmChoice> candidates(const GemmQuestion& question,
                                     &conditions);
 }
 
+std::optional<kernels::GemmChoice> streamed(const kernels::GemmChoice& choice, const GemmQuestion& question,
+                                            const models::gpu::GpuConfig& config) {
+    const kernels::GemmShape shape{question.m, question.n, question.k, question.batch,
+                                   question.type == trace::ElementType::tf32};
+    return kernels::streamed(choice, shape, kernel_type_of(question), models::gpu::target_of(config));
+}
+
+void keep_best(std::vector<kernels::GemmChoice>& choices, std::size_t count, const GemmQuestion& question,
+               const models::gpu::GpuConfig& config) {
+    choices.resize(std::min(choices.size(), std::max<std::size_t>(1, count)));
+    if (count < 2) return;
+    if (const auto stream = streamed(choices.front(), question, config)) choices.push_back(*stream);
+}
+
 kernels::GemmChoice forced_choice(const GemmQuestion& question, const models::gpu::GpuConfig& config,
                                   const kernels::GemmSurroundings& surroundings, const std::string& name) {
-    static const std::regex bare("([0-9]{1,3})x([0-9]{1,3})");
+    static const std::regex bare("([0-9]{1,3})x([0-9]{1,3})(_stream_k)?");
     std::smatch match;
     std::optional<kernels::RecordedGemm> recorded;
     if (std::regex_match(name, match, bare)) {
         recorded = kernels::RecordedGemm{};
         recorded->tile.m = static_cast<unsigned>(std::stoul(match[1].str()));
         recorded->tile.n = static_cast<unsigned>(std::stoul(match[2].str()));
+        recorded->stream_k = match[3].matched;
     } else {
         recorded = kernels::gemm_from_kernel_name(name);
     }
@@ -212,6 +227,11 @@ kernels::GemmChoice forced_choice(const GemmQuestion& question, const models::gp
     std::optional<kernels::GemmChoice> other;
     for (kernels::GemmChoice& choice : candidates(question, config, surroundings)) {
         if (choice.tile.m != tile.m || choice.tile.n != tile.n) continue;
+        if (recorded->stream_k) {
+            const std::optional<kernels::GemmChoice> stream = streamed(choice, question, config);
+            if (stream) return *stream;
+            continue;
+        }
         follow(choice, *recorded, trace::bytes_of(question.type), config);
         if (!recorded->split_k || *recorded->split_k == (choice.splits > 1)) return choice;
         if (!other) other = choice;
@@ -249,6 +269,10 @@ std::string describe(const kernels::GemmChoice& choice) {
                             choice.tile.stages);
     } else {
         text += " simt";
+    }
+    if (choice.stream) {
+        return text + fmt::format(", stream-K: {} CTAs of {} stages", choice.stream->ctas,
+                                  choice.stream->stages_per_cta);
     }
     if (choice.splits > 1) text += fmt::format(", {} slices of K", choice.splits);
     return text;

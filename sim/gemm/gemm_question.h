@@ -49,6 +49,11 @@ std::vector<kernels::GemmChoice> candidates(const GemmQuestion& question,
 /// The best candidate with the tile of `name`: "128x256" or a recorded kernel's name; with its stages and
 /// cluster, and with slices of K or without, where it tells them and ours can be built so. Throws
 /// heddle::Error when the name carries no tile or no candidate has it.
+std::optional<kernels::GemmChoice> streamed(const kernels::GemmChoice& choice, const GemmQuestion& question,
+                                            const models::gpu::GpuConfig& config);
+/// The first `count` of the candidates; of several, with stream-K by the first one's tile besides.
+void keep_best(std::vector<kernels::GemmChoice>& choices, std::size_t count, const GemmQuestion& question,
+               const models::gpu::GpuConfig& config);
 kernels::GemmChoice forced_choice(const GemmQuestion& question, const models::gpu::GpuConfig& config,
                                   const kernels::GemmSurroundings& surroundings, const std::string& name);
 

@@ -193,7 +193,7 @@ void time_gemm_table(std::vector<GemmRow>& rows, const sim::Hardware& hardware,
         row.estimated = (choices.front().estimated_seconds + sim::quantise_estimate(question)) * 1e6;
         row.roofline = roofline(row, config, sim::gemm_machine(config, kernel_type_of(question)),
                                 trace::bytes_of(options.type));
-        choices.resize(std::min<std::size_t>(choices.size(), std::max(1u, options.autotune)));
+        sim::keep_best(choices, options.autotune, question, config);
         for (const kernels::GemmChoice& choice : choices) jobs.push_back({i, choice});
     }
     if (!options.simulate) return;

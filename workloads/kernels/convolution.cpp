@@ -5,23 +5,19 @@
 #include <optional>
 
 #include "isa/common/error.h"
+#include "workloads/kernels/convolution_loader.h"
 #include "workloads/kernels/swizzled_tile.h"
 
 namespace heddle::kernels {
 namespace {
 
-constexpr unsigned kTensorTileK = 64, kVectorTileK = 8;
-constexpr unsigned kPadding = 4;  // words after each row of a CUDA-core tile
+constexpr unsigned kTensorTileK = 64, kTf32TileK = 32, kVectorTileK = 8;
+// Words after each row of a tile of f32: vectors of rows stay aligned; rows of tf32 fragments lie in banks of
+// their own.
+constexpr unsigned kVectorPadding = 4, kTf32Padding = 8;
 
-/// What an index of rows, columns or k adds to an address (s32 elements), and to the coordinates in the
-/// picture that are to lie within it.
-struct Part {
-    Reg offset;
-    std::vector<Reg> coordinates;
-};
-
-bool on_tensor_cores(ElementType type) {
-    return type != ElementType::f32;
+bool on_tensor_cores(const ConvolutionSpec& spec) {
+    return spec.type != ElementType::f32 || spec.tf32;
 }
 
 void check(const ConvolutionSpec& spec) {
@@ -31,7 +27,8 @@ void check(const ConvolutionSpec& spec) {
     const bool half = spec.type == ElementType::f16 || spec.type == ElementType::bf16;
     if (!half && spec.type != ElementType::f32) fail("convolutions take f16, bf16 or f32", "cast");
     if (spec.output != spec.type && spec.output != ElementType::f32) fail("the result has another type", "");
-    if (half && spec.compute_capability < 80)
+    if (spec.tf32 && spec.type != ElementType::f32) fail("f32 alone is read as tf32", "");
+    if (on_tensor_cores(spec) && spec.compute_capability < 80)
         fail("the tensor-core convolution needs compute capability 8.0", "use f32");
     if (spec.axes < 1 || spec.axes > 3) fail("convolutions have one to three spatial axes", "");
     for (const unsigned tile : {spec.tile_m, spec.tile_n})
@@ -49,162 +46,37 @@ void check(const ConvolutionSpec& spec) {
 }
 
 bool wide_results(const ConvolutionSpec& spec) {
-    return spec.vector_d == 8 && on_tensor_cores(spec.type) && bytes_of(spec.output) == 2 && !spec.split_k;
+    return spec.vector_d == 8 && bytes_of(spec.type) == 2 && bytes_of(spec.output) == 2 && !spec.split_k;
 }
 
 std::string name_for(const ConvolutionSpec& spec) {
     const char* passes[] = {"forward", "data_grad", "weight_grad"};
-    return std::string("convolution_") + passes[static_cast<unsigned>(spec.pass)] + "_" + name_of(spec.type) +
-           "_" + name_of(spec.output) + (spec.channels_last ? "_nhwc" : "_nchw") + std::to_string(spec.axes) +
-           "d_" + std::to_string(spec.tile_m) + "x" + std::to_string(spec.tile_n) + "_a" +
+    return std::string("convolution_") + passes[static_cast<unsigned>(spec.pass)] + "_" +
+           (spec.tf32 ? "tf32" : name_of(spec.type)) + "_" + name_of(spec.output) +
+           (spec.channels_last ? "_nhwc" : "_nchw") + std::to_string(spec.axes) + "d_" +
+           std::to_string(spec.tile_m) + "x" + std::to_string(spec.tile_n) + "_a" +
            std::to_string(spec.vector_a) + "_b" + std::to_string(spec.vector_b) +
            (wide_results(spec) ? "_d8" : "") +
            (spec.stages == 2 ? "" : "_stages" + std::to_string(spec.stages)) +
            (spec.strided ? "_strided" : "") + (spec.bias ? "_bias" : "") + (spec.split_k ? "_splitk" : "");
 }
 
-/// One operand on its way to shared memory, by way of registers or by cp.async.
-class Loader {
-  public:
-    struct Shape {
-        ElementType type;
-        unsigned extent, tile_k, threads, vector;
-        bool along_k;  ///< neighbouring threads (and the elements of an access) follow one another in k
-        std::uint32_t shared_offset;
-    };
-    using Decode = std::function<Part(const Reg& index)>;
-    /// The address of the element for a row part and a k part, and its guard (nothing: always).
-    using Locate = std::function<std::pair<Reg, Reg>(const Part& row, const Part& k)>;
-
-    Loader(PtxWriter& w, const Shape& shape, Decode row_part, Decode k_part, Locate locate)
-        : w_(w),
-          s_(shape),
-          row_part_(std::move(row_part)),
-          k_part_(std::move(k_part)),
-          locate_(std::move(locate)) {}
-
-    std::uint32_t row_bytes() const {
-        if (!on_tensor_cores(s_.type)) return (s_.extent + kPadding) * 4;
-        return (s_.along_k ? s_.tile_k : s_.extent) * 2;
-    }
-    std::uint32_t stage_bytes() const {
-        const bool rows_are_k = !on_tensor_cores(s_.type) || !s_.along_k;
-        return (rows_are_k ? s_.tile_k : s_.extent) * row_bytes();
-    }
-
-    void set_up(const Reg& shared, const Reg& tid, const Reg& first, const Reg& limit, const Reg& k_begin,
-                const Reg& k_end) {
-        k_end_ = k_end;
-        const unsigned fast = (s_.along_k ? s_.tile_k : s_.extent) / s_.vector;
-        const Reg column = w_.multiply_by(w_.remainder_by(tid, fast), s_.vector);
-        const Reg line = w_.divide_by(tid, fast);
-        const unsigned lines = s_.threads / fast;
-        slots_ = s_.extent * s_.tile_k / s_.vector / s_.threads;
-        const Reg last = w_.make_b32("sub.u32", limit, 1);
-        const auto row_of = [&](const Reg& local) {
-            // Rows beyond the edge fetch the last one: what comes of them is never stored.
-            Reg row = w_.make_b32("add.u32", first, local);
-            if (s_.vector == 1 || s_.along_k)
-                row = w_.make_b32("min.u32", row, last);
-            else
-                row = w_.make_b32("min.u32", row, w_.make_b32("sub.u32", limit, s_.vector));
-            return row_part_(row);
-        };
-        for (unsigned slot = 0; slot < slots_; ++slot) {
-            const Reg at_line = slot == 0 ? line : w_.make_b32("add.u32", line, slot * lines);
-            const Reg row = s_.along_k ? at_line : column, k = s_.along_k ? column : at_line;
-            if (s_.along_k || slot == 0) rows_.push_back(row_of(row));
-            if (!s_.along_k || slot == 0) ks_.push_back(w_.make_b32("add.u32", k, k_begin));
-            places_.push_back(place(shared, row, k));
-        }
-    }
-
-    void load() {
-        values_.clear();
-        for_each_slot([this](unsigned, const Reg& address, const Reg& guard) {
-            values_.push_back(load_raw(w_, "ld.global.nc", s_.type, s_.vector, address, 0, guard));
-        });
-    }
-
-    /// The same without registers: what lies outside becomes 0.
-    void copy(unsigned stage) {
-        const std::uint32_t offset = s_.shared_offset + stage * stage_bytes();
-        const unsigned bytes = s_.vector * bytes_of(s_.type);
-        for_each_slot([&](unsigned slot, const Reg& address, const Reg& guard) {
-            w_.op(bytes == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global",
-                  at(places_[slot], offset), at(address), bytes, w_.make_b32("selp.b32", bytes, 0, guard));
-        });
-    }
-
-    void store(unsigned stage) {
-        const std::uint32_t offset = s_.shared_offset + stage * stage_bytes();
-        for (unsigned slot = 0; slot < slots_; ++slot) {
-            if (on_tensor_cores(s_.type) || !s_.along_k || s_.vector == 1) {
-                store_raw(w_, "st.shared", values_[slot], places_[slot], offset);
-                continue;
-            }
-            for (unsigned e = 0; e < s_.vector; ++e)  // transposed
-                w_.op("st.shared.b32", at(places_[slot], offset + e * row_bytes()), values_[slot].words[e]);
-        }
-    }
-
-  private:
-    /// visit(slot, address, guard) for what this thread has of the next tile of k.
-    void for_each_slot(const std::function<void(unsigned, const Reg&, const Reg&)>& visit) {
-        Part k;
-        Reg inside;
-        for (unsigned slot = 0; slot < slots_; ++slot) {
-            const Reg& index = ks_[s_.along_k ? 0 : slot];
-            if (!s_.along_k || slot == 0) {
-                inside = w_.make_predicate("setp.lt.u32", index, k_end_);
-                k = k_part_(index);
-            }
-            const auto [address, guard] = locate_(rows_[s_.along_k ? slot : 0], k);
-            visit(slot, address, guard.empty() ? inside : w_.make_predicate("and.pred", inside, guard));
-        }
-        for (const Reg& index : ks_) w_.op("add.u32", index, index, s_.tile_k);
-    }
-
-    Reg place(const Reg& shared, const Reg& row, const Reg& k) {
-        if (!on_tensor_cores(s_.type))
-            return w_.make_b32("mad.lo.u32", k, row_bytes(), w_.make_b32("mad.lo.u32", row, 4, shared));
-        // Swizzled as swizzled_tile.h has it: 16-byte chunks by the line's low three bits.
-        const Reg& line = s_.along_k ? row : k;
-        const Reg& column = s_.along_k ? k : row;
-        const Reg chunk =
-            w_.make_b32("xor.b32", w_.make_b32("shr.u32", column, 3), w_.make_b32("and.b32", line, 7));
-        const Reg within = w_.make_b32("shl.b32", w_.make_b32("and.b32", column, 7), 1);
-        const Reg start = w_.make_b32("mad.lo.u32", line, row_bytes(), shared);
-        return w_.make_b32("add.u32", w_.make_b32("mad.lo.u32", chunk, 16, start), within);
-    }
-
-    PtxWriter& w_;
-    Shape s_;
-    Decode row_part_, k_part_;
-    Locate locate_;
-    unsigned slots_ = 0;
-    Reg k_end_;
-    std::vector<Part> rows_;
-    std::vector<Reg> ks_, places_;
-    std::vector<RawVector> values_;
-};
-
 class Writer {
   public:
     explicit Writer(const ConvolutionSpec& spec)
         : spec_(spec),
-          tensor_(on_tensor_cores(spec.type)),
-          tile_k_(convolution_tile_k(spec.type)),
+          tensor_(on_tensor_cores(spec)),
+          tile_k_(convolution_tile_k(spec.type, spec.tf32)),
           warps_m_(spec.tile_m / (spec.tile_m == 128 ? 64 : 32)),
           warps_n_(spec.tile_n / 32),
           threads_(tensor_ ? warps_m_ * warps_n_ * 32 : spec.tile_m * spec.tile_n / 64),
-          w_(name_for(spec), spec.compute_capability, tensor_ ? 80 : 70, "mma.sync m16n8k16") {}
+          w_(name_for(spec), spec.compute_capability, tensor_ ? 80 : 70, "mma.sync") {}
 
     GeneratedKernel write() {
         parameters();
         positions();
-        Loader a = loader(true, 0);
-        Loader b = loader(false, spec_.stages * a.stage_bytes());
+        ConvolutionLoader a = loader(true, 0);
+        ConvolutionLoader b = loader(false, spec_.stages * a.stage_bytes());
         const std::uint32_t bytes = spec_.stages * (a.stage_bytes() + b.stage_bytes());
         shared_ = w_.make_b32("mov.u32", w_.dynamic_shared(bytes));
         a.set_up(shared_, tid_, first_row_, m_, k_begin_, k_end_);
@@ -297,9 +169,9 @@ class Writer {
     }
 
     /// A position, as it counts in the picture.
-    Part picture_position(const Reg& index) {
+    ConvolutionPart picture_position(const Reg& index) {
         const auto [item, coordinates] = split_position(index);
-        Part part;
+        ConvolutionPart part;
         part.offset = w_.make_b32("mul.lo.s32", item, image_item_);
         for (unsigned axis = 0; axis < spec_.axes; ++axis) {
             const Reg start =
@@ -320,9 +192,9 @@ class Writer {
     }
 
     /// A position in the window and a channel, as they count in the picture.
-    Part picture_window(const Reg& index) {
+    ConvolutionPart picture_window(const Reg& index) {
         const auto [channel, position] = split_window(index);
-        Part part;
+        ConvolutionPart part;
         part.offset = w_.make_b32("mul.lo.s32", channel, image_channel_);
         std::vector<Reg> coordinates(spec_.axes);
         Reg rest = position;
@@ -345,7 +217,8 @@ class Writer {
         return part;
     }
 
-    std::pair<Reg, Reg> locate_in_picture(const Reg& base, const Part& row, const Part& k) {
+    std::pair<Reg, Reg> locate_in_picture(const Reg& base, const ConvolutionPart& row,
+                                          const ConvolutionPart& k) {
         Reg offset = w_.make_b32("add.s32", row.offset, k.offset);
         Reg guard;
         const auto require = [&](const std::string& opcode, const Reg& x, const Reg& y) {
@@ -374,55 +247,75 @@ class Writer {
         return w_.make_b64("add.s64", base, bytes);
     }
 
-    Loader loader(bool is_a, std::uint32_t shared_offset) {
+    ConvolutionLoader loader(bool is_a, std::uint32_t shared_offset) {
         const bool weight_grad = spec_.pass == ConvolutionPass::weight_grad;
         const bool picture = is_a != weight_grad;
         // Which way memory goes on: channels last along channels or filters, which are k in the forward and
         // the data's gradient; channels first along positions.
         bool along_k = picture ? !weight_grad : !weight_grad && !data_grad();
         if (!spec_.channels_last) along_k = weight_grad || !picture;
-        const Loader::Shape shape{spec_.type,   is_a ? spec_.tile_m : spec_.tile_n,     tile_k_,
-                                  threads_,     is_a ? spec_.vector_a : spec_.vector_b, along_k,
-                                  shared_offset};
+        const ConvolutionLoader::Shape shape{spec_.type,
+                                             is_a ? spec_.tile_m : spec_.tile_n,
+                                             tile_k_,
+                                             threads_,
+                                             is_a ? spec_.vector_a : spec_.vector_b,
+                                             along_k,
+                                             spec_.tf32 ? kTf32Padding : kVectorPadding,
+                                             shared_offset};
         (is_a ? a_along_k_ : b_along_k_) = along_k;
         const Reg& base = is_a ? a_ : b_;
         if (picture) {
             const auto position = [this](const Reg& index) { return picture_position(index); };
             const auto window = [this](const Reg& index) { return picture_window(index); };
-            const auto locate = [this, base](const Part& row, const Part& k) {
+            const auto locate = [this, base](const ConvolutionPart& row, const ConvolutionPart& k) {
                 return locate_in_picture(base, row, k);
             };
-            if (is_a) return Loader(w_, shape, position, window, locate);
-            return Loader(w_, shape, window, position, locate);
+            if (is_a) return ConvolutionLoader(w_, shape, position, window, locate);
+            return ConvolutionLoader(w_, shape, window, position, locate);
         }
-        const auto row = [this](const Reg& index) { return Part{multiply_add(index, other_row_, {}), {}}; };
+        const auto row = [this](const Reg& index) {
+            return ConvolutionPart{multiply_add(index, other_row_, {}), {}};
+        };
         const auto k = [this, weight_grad](const Reg& index) {
             if (weight_grad) {
                 const auto [item, coordinates] = split_position(index);
                 Reg offset = w_.make_b32("mul.lo.s32", item, other_item_);
                 for (unsigned axis = 0; axis < spec_.axes; ++axis)
                     offset = multiply_add(coordinates[axis], other_strides_[axis], offset);
-                return Part{offset, {}};
+                return ConvolutionPart{offset, {}};
             }
-            if (!data_grad()) return Part{index, {}};
+            if (!data_grad()) return ConvolutionPart{index, {}};
             const auto [channel, position] = split_window(index);
-            return Part{multiply_add(channel, other_channel_, multiply_add(position, other_window_, {})), {}};
+            return ConvolutionPart{
+                multiply_add(channel, other_channel_, multiply_add(position, other_window_, {})), {}};
         };
-        const auto locate = [this, base](const Part& r, const Part& c) {
+        const auto locate = [this, base](const ConvolutionPart& r, const ConvolutionPart& c) {
             return std::pair{address(base, w_.make_b32("add.s32", r.offset, c.offset)), Reg{}};
         };
-        return Loader(w_, shape, row, k, locate);
+        return ConvolutionLoader(w_, shape, row, k, locate);
     }
 
-    void set_up_products(const Loader& a, const Loader& b) {
+    void set_up_products(const ConvolutionLoader& a, const ConvolutionLoader& b) {
         lane_ = w_.make_b32("and.b32", tid_, 31);
         if (tensor_) {
             const Reg warp = w_.make_b32("shr.u32", tid_, 5);
             const unsigned warp_m = spec_.tile_m / warps_m_;
             warp_row_ = w_.multiply_by(w_.divide_by(warp, warps_n_), warp_m);
             warp_column_ = w_.multiply_by(w_.remainder_by(warp, warps_n_), 32);
+            sums_ = make_accumulators(w_, warp_m / 16, 4, true);
+            if (spec_.tf32) {
+                // Lane 4 g + t of a fragment: rows g and g + 8, k of t and t + 4; columns g.
+                const Reg group = w_.make_b32("shr.u32", lane_, 2), k = w_.make_b32("and.b32", lane_, 3);
+                const auto first = [&](const ConvolutionLoader& loader, const Reg& warp_first) {
+                    const Reg line = w_.make_b32("mad.lo.u32", k, loader.row_bytes(), shared_);
+                    return w_.make_b32("mad.lo.u32", w_.make_b32("add.u32", warp_first, group), 4, line);
+                };
+                a_read_ = first(a, warp_row_);
+                b_read_ = first(b, warp_column_);
+                return;
+            }
             const auto pattern = [&](bool along_k, FragmentKind along, FragmentKind across, const Reg& first,
-                                     const Loader& loader) {
+                                     const ConvolutionLoader& loader) {
                 if (along_k) return FragmentPattern(w_, along, lane_, shared_, loader.row_bytes() / 2, first);
                 return FragmentPattern(w_, across, lane_, shared_, loader.row_bytes() / 2, Reg{},
                                        w_.make_b32("shr.u32", first, 3));
@@ -431,7 +324,6 @@ class Writer {
                 pattern(a_along_k_, FragmentKind::a, FragmentKind::a_transposed, warp_row_, a));
             b_pattern_.emplace(
                 pattern(b_along_k_, FragmentKind::b, FragmentKind::b_transposed, warp_column_, b));
-            sums_ = make_accumulators(w_, warp_m / 16, 4, true);
             return;
         }
         // A thread has 8 x 8: two fours of rows and of columns, half a tile apart.
@@ -443,9 +335,10 @@ class Writer {
         for (unsigned i = 0; i < 64; ++i) plain_sums_.push_back(w_.constant_f32(0));
     }
 
-    void multiply(const Loader& a, const Loader& b, unsigned stage) {
+    void multiply(const ConvolutionLoader& a, const ConvolutionLoader& b, unsigned stage) {
         const std::uint32_t a_tile = stage * a.stage_bytes();
         const std::uint32_t b_tile = spec_.stages * a.stage_bytes() + stage * b.stage_bytes();
+        if (spec_.tf32) return multiply_tf32(a, b, a_tile, b_tile);
         if (tensor_) {
             emit_warp_multiply(
                 w_, spec_.type, sums_, tile_k_ / 16,
@@ -484,8 +377,32 @@ class Writer {
         }
     }
 
+    void multiply_tf32(const ConvolutionLoader& a, const ConvolutionLoader& b, std::uint32_t a_tile,
+                       std::uint32_t b_tile) {
+        const auto word = [this](const Reg& base, std::uint32_t offset) {
+            return w_.make_b32("ld.shared.b32", at(base, offset));
+        };
+        for (unsigned step = 0; step < tile_k_ / 8; ++step) {
+            const std::uint32_t a_step = a_tile + step * 8 * a.row_bytes(), a_half = 4 * a.row_bytes();
+            const std::uint32_t b_step = b_tile + step * 8 * b.row_bytes(), b_half = 4 * b.row_bytes();
+            std::vector<std::vector<Reg>> right;
+            for (unsigned j = 0; j < sums_[0].size(); ++j)
+                right.push_back({word(b_read_, b_step + j * 32), word(b_read_, b_step + b_half + j * 32)});
+            for (unsigned i = 0; i < sums_.size(); ++i) {
+                const std::uint32_t row = a_step + i * 64;
+                const std::vector<Reg> left{word(a_read_, row), word(a_read_, row + 32),
+                                            word(a_read_, row + a_half), word(a_read_, row + a_half + 32)};
+                for (unsigned j = 0; j < right.size(); ++j) {
+                    const Reg sum = vector_of(sums_[i][j]);
+                    w_.op("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", sum, vector_of(left),
+                          vector_of(right[j]), sum);
+                }
+            }
+        }
+    }
+
     /// Two stages: the next tile comes into registers while this one is multiplied.
-    void main_loop(Loader& a, Loader& b) {
+    void main_loop(ConvolutionLoader& a, ConvolutionLoader& b) {
         const Reg extent = w_.make_b32("sub.u32", k_end_, k_begin_);
         const Reg left = w_.divide_by(w_.make_b32("add.u32", extent, tile_k_ - 1), tile_k_);
         const Reg tiles = w_.make_b32("mov.u32", left);
@@ -519,7 +436,7 @@ class Writer {
     }
 
     /// A ring of stages that cp.async fills: all but one are under way while one is multiplied.
-    void ring_loop(Loader& a, Loader& b) {
+    void ring_loop(ConvolutionLoader& a, ConvolutionLoader& b) {
         const Reg extent = w_.make_b32("sub.u32", k_end_, k_begin_);
         const Reg tiles = w_.divide_by(w_.make_b32("add.u32", extent, tile_k_ - 1), tile_k_);
         const Reg left = w_.make_b32("mov.u32", tiles), to_copy = w_.make_b32("mov.u32", tiles);
@@ -675,8 +592,8 @@ class Writer {
 
 }  // namespace
 
-unsigned convolution_tile_k(ElementType type) {
-    return on_tensor_cores(type) ? kTensorTileK : kVectorTileK;
+unsigned convolution_tile_k(ElementType type, bool tf32) {
+    return tf32 ? kTf32TileK : type == ElementType::f32 ? kVectorTileK : kTensorTileK;
 }
 
 GeneratedKernel generate_convolution(const ConvolutionSpec& spec) {

@@ -8,7 +8,8 @@
 //   weight_grad   filters of a group           window, channels of the group batch, output positions
 //
 // With channels first, channels (or filters) come before the window in k and n. f16 and bf16 go through the
-// tensor cores (mma.sync m16n8k16, f32 sums), f32 through the CUDA cores (one chain of fused multiply-adds).
+// tensor cores (mma.sync m16n8k16, f32 sums), f32 through the CUDA cores (one chain of fused multiply-adds),
+// or read as tf32 through the tensor cores (mma.sync m16n8k8).
 // Each sum is one chain over k; slices of split-K are added first to last by split_k_reduce. Grid z is group
 // * slices + slice.
 #pragma once
@@ -37,7 +38,8 @@ struct ConvolutionGeometry {
 
 struct ConvolutionSpec {
     unsigned compute_capability = 80;
-    ElementType type = ElementType::bf16;    ///< of both operands
+    ElementType type = ElementType::bf16;  ///< of both operands
+    bool tf32 = false;  ///< f32 operands are read as tf32 (towards zero), since compute capability 8.0
     ElementType output = ElementType::bf16;  ///< `type` or f32
     ConvolutionPass pass = ConvolutionPass::forward;
     bool channels_last = true;
@@ -46,8 +48,8 @@ struct ConvolutionSpec {
     /// Elements per access of each operand: 1, 2, 4 or 8 (f32: 1, 2 or 4); must divide the channels (and
     /// filters) that follow one another in memory. More than 1 with channels last only.
     unsigned vector_a = 1, vector_b = 1;
-    /// 16-bit results of tensor cores leave 8 at a time when this is 8: their columns (n, a multiple of 8) must
-    /// follow one another in memory and d be a multiple of 16 bytes. Else 1.
+    /// 16-bit results of tensor cores leave 8 at a time when this is 8: their columns (n, a multiple of 8)
+    /// must follow one another in memory and d be a multiple of 16 bytes. Else 1.
     unsigned vector_d = 1;
     /// Tiles in shared memory. 2: the next one comes by way of registers. 3 or 4: cp.async, tensor cores and
     /// accesses of 2 elements and more, as cuDNN's kernels for Ampere.
@@ -75,7 +77,7 @@ struct ConvolutionLaunch {
 /// elements or more.
 ConvolutionLaunch convolution_launch(const ConvolutionSpec& spec, const ConvolutionGeometry& geometry,
                                      std::uint32_t k_per_slice = 0);
-unsigned convolution_tile_k(ElementType type);
+unsigned convolution_tile_k(ElementType type, bool tf32 = false);
 
 /// A kernel that fits: the widest accesses, tiles of 64 where 128 would leave SMs idle, and slices of k where
 /// there are too few tiles (weight gradients).
@@ -85,7 +87,7 @@ struct ConvolutionChoice {
 };
 ConvolutionChoice choose_convolution(unsigned compute_capability, unsigned sm_count, ElementType type,
                                      ConvolutionPass pass, bool channels_last,
-                                     const ConvolutionGeometry& geometry);
+                                     const ConvolutionGeometry& geometry, bool tf32 = false);
 
 /// The order in which a kernel (and split_k_reduce after it) adds each element's products.
 numerics::ReductionPlan plan_of(const ConvolutionSpec& spec, std::uint32_t k_per_slice = 0);

@@ -121,11 +121,13 @@ ConvolutionLaunch convolution_launch(const ConvolutionSpec& spec, const Convolut
 }
 
 ConvolutionChoice choose_convolution(unsigned compute_capability, unsigned sm_count, ElementType type,
-                                     ConvolutionPass pass, bool channels_last, const ConvolutionGeometry& g) {
+                                     ConvolutionPass pass, bool channels_last, const ConvolutionGeometry& g,
+                                     bool tf32) {
     ConvolutionChoice choice;
     ConvolutionSpec& spec = choice.spec;
     spec.compute_capability = compute_capability;
     spec.type = spec.output = type;
+    spec.tf32 = tf32 && type == ElementType::f32 && compute_capability >= 80;
     spec.pass = pass;
     spec.channels_last = channels_last;
     spec.axes = static_cast<unsigned>(g.input.size());
@@ -148,7 +150,7 @@ ConvolutionChoice choose_convolution(unsigned compute_capability, unsigned sm_co
     if (half && spec.vector_a >= 2 && spec.vector_b >= 2 && gemm.k > convolution_tile_k(type))
         spec.stages = 3;
     // Two waves of CTAs, each with at least eight tiles of k.
-    const std::uint32_t tile_k = convolution_tile_k(type), k_tiles = divide_up(gemm.k, tile_k);
+    const std::uint32_t tile_k = convolution_tile_k(type, spec.tf32), k_tiles = divide_up(gemm.k, tile_k);
     const std::uint64_t wanted = 2 * sm_count / std::max<std::uint64_t>(1, tiles());
     const std::uint64_t most =
         std::max(1u, k_tiles / (8 * kernels::convolution_tile_k(ElementType::bf16) / tile_k));
@@ -166,7 +168,7 @@ numerics::ReductionPlan plan_of(const ConvolutionSpec& spec, std::uint32_t k_per
     GemmEpilogue reduced;
     reduced.output = spec.output;
     const GemmPartition partition{.batched = false, .split_k = spec.split_k};
-    if (spec.type == ElementType::f32) {
+    if (spec.type == ElementType::f32 && !spec.tf32) {
         GemmSimtSpec simt;
         simt.partition = partition;
         simt.epilogue = reduced;
@@ -175,7 +177,7 @@ numerics::ReductionPlan plan_of(const ConvolutionSpec& spec, std::uint32_t k_per
     GemmMmaSpec mma;
     mma.compute_capability = spec.compute_capability;
     mma.type = spec.type;
-    mma.tile.k = kernels::convolution_tile_k(spec.type);
+    mma.tile.k = kernels::convolution_tile_k(spec.type, spec.tf32);
     mma.partition = partition;
     mma.epilogue = reduced;
     return plan_of(mma, k_per_slice, reduced);

@@ -216,6 +216,8 @@ std::optional<RecordedGemm> gemm_from_kernel_name(const std::string& name) {
     } else {
         return std::nullopt;
     }
+    for (const char* spelt : {"stream_k", "streamk", "streamK", "StreamK"})
+        gemm.stream_k = gemm.stream_k || name.find(spelt) != std::string::npos;
     return gemm;
 }
 

@@ -21,6 +21,7 @@ struct GemmChoice {
     unsigned gemv_warps = 0;         ///< gemv with so many warps for an output; 0: a kernel with tiles
     unsigned splits = 1;             ///< slices of K; more than one needs a workspace and split_k_reduce
     unsigned k_per_split = 0;        ///< multiple of tile.k
+    std::optional<StreamK> stream;   ///< wgmma by stream-K; `splits` and `k_per_split` say what it says
     unsigned raster_log2 = 0;
     double estimated_cycles = 0;
     double estimated_seconds = 0;  ///< of the whole product, at estimated_clock (hertz)
@@ -57,6 +58,12 @@ std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type
                                         const target::GpuTarget& target, const GemmAlignment& alignment = {},
                                         bool allow_split_k = true,
                                         const GemmConditions* conditions = nullptr);
+/// Stream-K with the tile of a wgmma candidate; nothing where it would divide nothing: k of one stage,
+/// several products, sums that a cooperative schedule has no registers for. No candidate is one by itself:
+/// kernel names of cuBLAS on Hopper tell of split-K, never of this. `--autotune` tries it, a recorded name
+/// with "stream_k" (CUTLASS) asks for it.
+std::optional<GemmChoice> streamed(const GemmChoice& choice, const GemmShape& shape, ElementType type,
+                                   const target::GpuTarget& target);
 /// The first of gemm_candidates().
 GemmChoice choose_gemm(const GemmShape& shape, ElementType type, const target::GpuTarget& target,
                        const GemmAlignment& alignment = {}, bool allow_split_k = true);
@@ -71,6 +78,7 @@ struct RecordedGemm {
     GemmTile tile;                          ///< warps 0; k and stages 0 when the name does not tell
     unsigned cluster_m = 0, cluster_n = 0;  ///< 0: it does not tell
     std::optional<bool> split_k;
+    bool stream_k = false;
 };
 
 /// Or nothing, when it carries no tile: "nvjet_..._128x256_64x3_2x1_...", "..._128x256_64x3_..." (CUTLASS),

@@ -1,5 +1,7 @@
 #include "workloads/kernels/gemm_plan.h"
 
+#include <algorithm>
+
 #include "isa/common/error.h"
 
 namespace heddle::kernels {
@@ -161,6 +163,48 @@ ReductionPlan plan_of(const GemmChoice& choice, ElementType type, ElementType ou
     spec.partition = partition;
     spec.epilogue = epilogue;
     return plan_of(spec, choice.k_per_split, epilogue);
+}
+
+std::vector<PlannedPart> planned_parts(const GemmChoice& choice, const ReductionPlan& plan, std::uint32_t m,
+                                       std::uint32_t n) {
+    if (!choice.stream) return {{0, 0, m, n, plan}};
+    std::vector<PlannedPart> parts;
+    const GemmTile& tile = choice.tile;
+    for (std::uint32_t row = 0; row < m; row += tile.m) {
+        for (std::uint32_t column = 0; column < n; column += tile.n) {
+            PlannedPart part{row, column, std::min(m - row, tile.m), std::min(n - column, tile.n), plan};
+            part.plan.first_slice_k =
+                choice.stream->first_stages(row / tile.m, column / tile.n) * plan.block_k;
+            parts.push_back(part);
+        }
+    }
+    return parts;
+}
+
+std::vector<std::byte> evaluate(const std::vector<PlannedPart>& parts,
+                                const numerics::PlanOperands& operands) {
+    std::vector<std::byte> d;
+    for (const PlannedPart& part : parts) {
+        const std::size_t size = numerics::bytes_of(part.plan.d);
+        d.resize(operands.m * operands.n * size);
+        numerics::PlanOperands own = operands;
+        own.m = part.rows;
+        own.n = part.columns;
+        const auto rows_of = [&](std::span<const std::byte> all, std::size_t extent, std::size_t first,
+                                 std::size_t count) {
+            return all.subspan(all.size() / extent * first, all.size() / extent * count);
+        };
+        own.a = rows_of(operands.a, operands.m, part.row, part.rows);
+        own.b = rows_of(operands.b, operands.n, part.column, part.columns);
+        const std::vector<std::byte> values = numerics::evaluate(part.plan, own);
+        for (std::size_t i = 0; i < part.rows; ++i) {
+            const auto from = values.begin() + static_cast<std::ptrdiff_t>(i * part.columns * size);
+            std::copy_n(
+                from, part.columns * size,
+                d.begin() + static_cast<std::ptrdiff_t>(((part.row + i) * operands.n + part.column) * size));
+        }
+    }
+    return d;
 }
 
 }  // namespace heddle::kernels

@@ -35,4 +35,16 @@ numerics::ReductionPlan plan_of(const GemvSpec& spec);
 numerics::ReductionPlan plan_of(const GemmChoice& choice, ElementType type, ElementType output,
                                 unsigned compute_capability);
 
+/// A part of D whose elements share a plan.
+struct PlannedPart {
+    std::uint32_t row = 0, column = 0, rows = 0, columns = 0;
+    numerics::ReductionPlan plan;
+};
+/// All of D: with stream-K a part for each tile, else one.
+std::vector<PlannedPart> planned_parts(const GemmChoice& choice, const numerics::ReductionPlan& plan,
+                                       std::uint32_t m, std::uint32_t n);
+/// D by the plans of its parts, [m][n].
+std::vector<std::byte> evaluate(const std::vector<PlannedPart>& parts,
+                                const numerics::PlanOperands& operands);
+
 }  // namespace heddle::kernels

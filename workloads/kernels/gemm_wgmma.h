@@ -49,6 +49,12 @@ struct GemmWgmmaSpec {
     bool transpose_a = false, transpose_b = false;
     unsigned raster_log2 = 0;  ///< see TilePosition
     GemmPartition partition;
+    /// Stream-K (Osama et al., arXiv 2301.03598): the stages of all tiles, one tile after the other, are
+    /// dealt to the CTAs in equal parts, wherever tiles begin. A CTA stores the sums of each tile that it had
+    /// a part of, f32, as a slice of a workspace [slices][m][n]: slice 0 by the CTA that began the tile, and
+    /// so on; split_k_reduce adds those that a tile has. With partition.split_k, without clusters, batches,
+    /// ping-pong and raster.
+    bool stream_k = false;
     GemmEpilogue epilogue;
     /// D leaves through shared memory and TMA. Else, and with an epilogue expression, straight from
     /// registers.
@@ -77,7 +83,7 @@ struct GemmProblem {
     std::uint64_t lda = 0, ldb = 0, ldc = 0, ldd = 0;
     std::uint64_t stride_a = 0, stride_b = 0, stride_c = 0, stride_d = 0;  ///< 0: the same for all entries
     KernelArgument a, b, d;  ///< pointer_argument()s; their names do not matter
-    unsigned splits = 1;     ///< split-K: stride_d lies between slices
+    unsigned splits = 1;     ///< split-K: stride_d lies between slices; stream-K: StreamK::slices
     unsigned k_per_split = 0;
 };
 
@@ -86,6 +92,17 @@ struct GemmWgmmaLaunch {
     std::vector<KernelArgument>
         arguments;  ///< but c, bias, auxiliary and the scalars s0, ... of the epilogue
 };
+
+/// How stream-K divides a product.
+struct StreamK {
+    std::uint32_t ctas = 1, stages_per_cta = 0, stages_per_tile = 0, tiles_m = 0;
+    std::uint32_t slices = 1;  ///< of the workspace: as many as any tile has parts
+    /// k of the first slice of a tile, which ends where a CTA's part does; the next ones have
+    /// stages_per_cta.
+    std::uint32_t first_stages(std::uint32_t tile_m, std::uint32_t tile_n) const;
+};
+/// At most as many CTAs as run at once.
+StreamK stream_k_of(const GemmWgmmaSpec& spec, const GemmProblem& problem, unsigned sm_count);
 
 /// `sm_count`: of the device; the grid has as many CTAs as run at once, or fewer.
 GemmWgmmaLaunch gemm_wgmma_launch(const GemmWgmmaSpec& spec, const GemmProblem& problem, unsigned sm_count);

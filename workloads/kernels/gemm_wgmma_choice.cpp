@@ -145,4 +145,33 @@ std::vector<GemmChoice> wgmma_candidates(const GemmShape& shape, ElementType typ
     return choices;
 }
 
+std::optional<GemmChoice> streamed(const GemmChoice& choice, const GemmShape& shape, ElementType type,
+                                   const target::GpuTarget& target) {
+    const unsigned tile_k = wgmma_tile_k(type);
+    if (!choice.wgmma || shape.batch != 1 || shape.k <= tile_k || type == ElementType::i8)
+        return std::nullopt;
+    WgmmaTile plain = *choice.wgmma;
+    plain.cluster_m = plain.cluster_n = 1;
+    const std::optional<WgmmaTile> tile = with_schedule(plain, false);
+    if (!tile) return std::nullopt;
+    GemmWgmmaSpec spec;
+    spec.type = type;
+    spec.tile = *tile;
+    spec.partition.split_k = spec.stream_k = true;
+    GemmProblem problem;
+    problem.m = shape.m;
+    problem.n = shape.n;
+    problem.k = shape.k;
+    GemmChoice result = choice;
+    result.stream = stream_k_of(spec, problem, target.sm_count);
+    if (result.stream->slices < 2) return std::nullopt;
+    spec.tile.stages = wgmma_stages(spec, target);
+    result.wgmma = spec.tile;
+    result.tile.stages = spec.tile.stages;
+    result.splits = result.stream->slices;
+    result.k_per_split = result.stream->stages_per_cta * tile_k;
+    result.raster_log2 = 0;
+    return result;
+}
+
 }  // namespace heddle::kernels

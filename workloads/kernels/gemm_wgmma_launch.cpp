@@ -52,6 +52,27 @@ TensorMapSpec result_map(const GemmWgmmaSpec& spec, const GemmProblem& p, unsign
 
 }  // namespace
 
+StreamK stream_k_of(const GemmWgmmaSpec& spec, const GemmProblem& p, unsigned sm_count) {
+    StreamK stream;
+    stream.stages_per_tile = divide_up(p.k, wgmma_tile_k(spec.type));
+    stream.tiles_m = divide_up(p.m, spec.tile.m);
+    const std::uint64_t stages = std::uint64_t{stream.stages_per_tile} * stream.tiles_m *
+                                 divide_up(p.n, spec.tile.n),
+                        at_once = std::uint64_t{sm_count} * spec.tile.ctas_per_sm;
+    if (stages >= std::uint64_t{1} << 31) throw Error("stream-K of " + std::to_string(stages) + " stages");
+    stream.stages_per_cta = divide_up(stages, std::uint32_t(std::min(stages, at_once)));
+    stream.ctas = divide_up(stages, stream.stages_per_cta);
+    // A tile that begins in the last stage of a CTA has the most parts.
+    stream.slices = 1 + divide_up(stream.stages_per_tile - 1, stream.stages_per_cta);
+    return stream;
+}
+
+std::uint32_t StreamK::first_stages(std::uint32_t tile_m, std::uint32_t tile_n) const {
+    const std::uint64_t begin = (std::uint64_t{tile_n} * tiles_m + tile_m) * stages_per_tile;
+    return static_cast<std::uint32_t>(
+        std::min<std::uint64_t>(stages_per_tile, stages_per_cta - begin % stages_per_cta));
+}
+
 GemmWgmmaLaunch gemm_wgmma_launch(const GemmWgmmaSpec& spec, const GemmProblem& p, unsigned sm_count) {
     const WgmmaTile& tile = spec.tile;
     const WgmmaLayout layout(spec);
@@ -91,7 +112,8 @@ GemmWgmmaLaunch gemm_wgmma_launch(const GemmWgmmaSpec& spec, const GemmProblem& 
     integer("ldd", p.ldd);
     integer("stride_c", p.stride_c);
     integer("stride_d", p.stride_d);
-    integer("tiles", tiles);
+    const StreamK stream = spec.stream_k ? stream_k_of(spec, p, sm_count) : StreamK{};
+    integer("tiles", spec.stream_k ? tiles / p.splits * k_tiles : tiles);
     integer("tiles_n", tiles_n);
     integer("k_tiles", k_tiles);
     integer("k_tiles_per_split", spec.partition.split_k ? p.k_per_split / wgmma_tile_k(spec.type) : k_tiles);
@@ -101,6 +123,15 @@ GemmWgmmaLaunch gemm_wgmma_launch(const GemmWgmmaSpec& spec, const GemmProblem& 
     add_divider_arguments(arguments, "tiles_per_entry", static_cast<std::uint32_t>(per_entry));
     add_divider_arguments(arguments, "tiles_m", tiles_m);
 
+    if (spec.stream_k) {
+        if (p.splits != stream.slices)
+            throw Error("stream-K of " + std::to_string(stream.slices) + " slices was given " +
+                        std::to_string(p.splits));
+        add_divider_arguments(arguments, "stages_per_tile", k_tiles);
+        add_divider_arguments(arguments, "stages_per_cta", stream.stages_per_cta);
+        launch.grid[0] = stream.ctas;
+        return launch;
+    }
     const std::uint64_t at_once = std::uint64_t{sm_count} * tile.ctas_per_sm / tile.cluster_size();
     launch.grid[0] = static_cast<std::uint32_t>(std::min(std::max<std::uint64_t>(1, at_once), tiles)) *
                      tile.cluster_size();

@@ -8,7 +8,7 @@ namespace heddle::kernels {
 namespace {
 
 void add_convolution(std::vector<LibraryKernel>& samples, unsigned compute_capability, ElementType type,
-                     ConvolutionPass pass, bool channels_last) {
+                     ConvolutionPass pass, bool channels_last, bool tf32 = false) {
     ConvolutionGeometry g;
     g.batch = 2;
     g.channels = 16;
@@ -19,11 +19,12 @@ void add_convolution(std::vector<LibraryKernel>& samples, unsigned compute_capab
     g.dilation = {1, 1};
     g.padding_low = {1, 1};
     g.output = {5, 7};
-    const ConvolutionChoice choice = choose_convolution(compute_capability, 4, type, pass, channels_last, g);
+    const ConvolutionChoice choice =
+        choose_convolution(compute_capability, 4, type, pass, channels_last, g, tf32);
     const ConvolutionLaunch launch = convolution_launch(choice.spec, g, choice.k_per_slice);
     const char* names[] = {"forward", "data gradient", "weight gradient"};
     SampleBuilder sample(std::string("convolution ") + names[static_cast<unsigned>(pass)] + " " +
-                             name_of(type) + (channels_last ? " nhwc" : " nchw"),
+                             (tf32 ? "tf32" : name_of(type)) + (channels_last ? " nhwc" : " nchw"),
                          generate_convolution(choice.spec), launch.grid);
     const std::uint64_t x = std::uint64_t{g.batch} * g.channels * g.inputs();
     const std::uint64_t y = std::uint64_t{g.batch} * g.filters * g.outputs();
@@ -106,8 +107,10 @@ void add_convolution_samples(std::vector<LibraryKernel>& samples, unsigned compu
     for (const ConvolutionPass pass :
          {ConvolutionPass::forward, ConvolutionPass::data_grad, ConvolutionPass::weight_grad}) {
         add_convolution(samples, compute_capability, ElementType::f32, pass, false);
-        if (compute_capability >= 80)
-            add_convolution(samples, compute_capability, ElementType::bf16, pass, true);
+        if (compute_capability < 80) continue;
+        add_convolution(samples, compute_capability, ElementType::bf16, pass, true);
+        for (const bool channels_last : {false, true})
+            add_convolution(samples, compute_capability, ElementType::f32, pass, channels_last, true);
     }
     PoolingSpec pooling;
     pooling.compute_capability = compute_capability;

@@ -2,6 +2,7 @@
 #include "workloads/kernels/data_movement.h"
 #include "workloads/kernels/elementwise.h"
 #include "workloads/kernels/library_builder.h"
+#include "workloads/kernels/multi_tensor.h"
 
 namespace heddle::kernels {
 namespace {
@@ -116,12 +117,63 @@ void add_movement(std::vector<LibraryKernel>& samples, unsigned capability) {
     }
 }
 
+/// Adam over a list whose tensors end within chunks, turns and thread blocks.
+void add_multi_tensor(std::vector<LibraryKernel>& samples, unsigned capability) {
+    const std::vector<std::uint64_t> sizes{1204, 4, 2048, 4100, 36};
+    constexpr std::uint32_t kChunk = 2048;
+    const MultiTensorLaunch launch = multi_tensor_launch(sizes, kChunk);
+    const auto tensors = static_cast<unsigned>(sizes.size());
+    for (const unsigned width : {1u, 4u}) {
+        MultiTensorSpec spec;
+        spec.compute_capability = capability;
+        spec.tensors = tensors;
+        spec.expression = expression::parse(
+            "t0 = x1 * x4; y1 = s0 * x2 + (1 - s0) * t0; y2 = s1 * x3 + (1 - s1) * t0 * t0; "
+            "y0 = x0 - s2 * y1 / (sqrt(y2) + s3)");
+        spec.inputs.assign(5, ElementType::f32);
+        spec.input_is_scalar = {false, false, false, false, true};
+        spec.outputs.assign(3, ElementType::f32);
+        spec.vector_width = width;
+        spec.chunk_elements = kChunk;
+        SampleBuilder sample("Adam over a list, width " + std::to_string(width), generate_multi_tensor(spec),
+                             launch.grid);
+        for (unsigned t = 0; t < tensors; ++t) {
+            const std::string name = "t" + std::to_string(t) + "_";
+            for (const char* y : {"y0", "y1", "y2"}) sample.output(name + y, ElementType::f32, sizes[t]);
+            for (const char* x : {"x0", "x1", "x2", "x3"}) sample.input(name + x, ElementType::f32, sizes[t]);
+        }
+        sample.input("x4", ElementType::f32, 1);
+        sample.real("s0", 0.9f).real("s1", 0.999f).real("s2", 0.01f).real("s3", 1e-8f);
+        sample.arguments().insert(sample.arguments().end(), launch.arguments.begin(), launch.arguments.end());
+        samples.push_back(sample.finish());
+    }
+    MultiTensorNormSpec norm;
+    norm.compute_capability = capability;
+    norm.tensors = tensors;
+    norm.vector_width = 4;
+    norm.chunk_elements = kChunk;
+    SampleBuilder sums("squares of a list", generate_multi_tensor_norm(norm), launch.grid);
+    for (unsigned t = 0; t < tensors; ++t)
+        sums.input("t" + std::to_string(t) + "_x0", ElementType::f32, sizes[t]);
+    sums.output("sums", ElementType::f32, launch.grid[0]);
+    sums.arguments().insert(sums.arguments().end(), launch.arguments.begin(), launch.arguments.end());
+    samples.push_back(sums.finish());
+    samples.push_back(SampleBuilder("clip coefficient", generate_clip_coefficient(capability), {1, 1, 1})
+                          .output("total", ElementType::f32, 1)
+                          .output("coefficient", ElementType::f32, 1)
+                          .input("sums", ElementType::f32, 777)
+                          .integer("count", 777)
+                          .real("limit", 1)
+                          .finish());
+}
+
 }  // namespace
 
 void add_elementwise_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability) {
     add_contiguous(samples, compute_capability);
     add_broadcast(samples, compute_capability);
     add_movement(samples, compute_capability);
+    add_multi_tensor(samples, compute_capability);
 }
 
 }  // namespace heddle::kernels

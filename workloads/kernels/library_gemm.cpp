@@ -187,6 +187,40 @@ void add_split_k_reduce(std::vector<LibraryKernel>& samples, unsigned capability
         .divider("row_vectors", n / split_k_reduce_width(spec))
         .real("s0", 0.5f);
     samples.push_back(sample.finish());
+
+    // The slices of the stream-K sample below.
+    spec.batched = false;
+    spec.stream_tile_m = 64;
+    spec.stream_tile_n = 128;
+    GemmWgmmaSpec product;
+    product.tile = {.m = 64, .n = 128};
+    product.partition.split_k = product.stream_k = true;
+    GemmProblem shape;
+    shape.m = 136;
+    shape.n = 264;
+    shape.k = 328;
+    const StreamK stream = stream_k_of(product, shape, 4);
+    const std::uint64_t results = std::uint64_t{shape.m} * shape.n;
+    SampleBuilder streamed("stream-K reduction, bias, ReLU and C", generate_split_k_reduce(spec),
+                           split_k_reduce_grid(spec, shape.m, shape.n));
+    streamed.input("workspace", ElementType::f32, results * stream.slices)
+        .input("c", ElementType::f16, results)
+        .input("bias", ElementType::f16, shape.n)
+        .output("d", ElementType::f16, results)
+        .integer("m", shape.m)
+        .integer("n", shape.n)
+        .integer("ldc", shape.n)
+        .integer("ldd", shape.n)
+        .integer("splits", stream.slices)
+        .integer("slice_stride", results)
+        .integer("stride_c", results)
+        .integer("stride_d", results)
+        .integer("tiles_m", stream.tiles_m)
+        .integer("stages_per_tile", stream.stages_per_tile)
+        .divider("stages_per_cta", stream.stages_per_cta)
+        .divider("row_vectors", shape.n / split_k_reduce_width(spec))
+        .real("s0", 0.5f);
+    samples.push_back(streamed.finish());
 }
 
 void add_wgmma_sample(std::vector<LibraryKernel>& samples, GemmWgmmaSpec spec, const GemmProblem& shape) {
@@ -281,6 +315,11 @@ void add_wgmma(std::vector<LibraryKernel>& samples) {
     split.splits = 3;
     split.k_per_split = 192;
     add_wgmma_sample(samples, spec, split);
+    spec.stream_k = true;
+    spec.tile = {.m = 64, .n = 128, .stages = 4, .consumers = 1};
+    GemmProblem stream = wgmma_shape(136, 264, 328);
+    stream.splits = stream_k_of(spec, stream, 4).slices;
+    add_wgmma_sample(samples, spec, stream);
 }
 
 void add_fp8_quantise(std::vector<LibraryKernel>& samples, unsigned capability) {

@@ -13,7 +13,11 @@ constexpr unsigned kUnroll = 16;  // slices in flight
 
 std::string name_for(const SplitKReduceSpec& spec) {
     return "split_k_reduce_" + name_of(spec.accumulator) + "_" + name_of(spec.epilogue.output) +
-           (spec.batched ? "_batched" : "") + epilogue_name(spec.epilogue);
+           (spec.batched ? "_batched" : "") +
+           (spec.stream_tile_m == 0
+                ? ""
+                : "_stream" + std::to_string(spec.stream_tile_m) + "x" + std::to_string(spec.stream_tile_n)) +
+           epilogue_name(spec.epilogue);
 }
 
 }  // namespace
@@ -32,6 +36,8 @@ GeneratedKernel generate_split_k_reduce(const SplitKReduceSpec& spec) {
     if (spec.accumulator != ElementType::f32 && spec.accumulator != ElementType::f64) {
         throw Error("split-K accumulators are f32 or f64, not " + name_of(spec.accumulator));
     }
+    if (spec.stream_tile_m != 0 && (spec.batched || spec.stream_tile_n % split_k_reduce_width(spec) != 0))
+        throw Error("slices of stream-K are those of one product, with tiles of whole vectors of columns");
     const ComputeType compute = spec.accumulator == ElementType::f32 ? ComputeType::f32 : ComputeType::f64;
     const bool f32 = compute == ComputeType::f32;
     const unsigned width = split_k_reduce_width(spec), size = bytes_of(spec.accumulator);
@@ -51,6 +57,14 @@ GeneratedKernel generate_split_k_reduce(const SplitKReduceSpec& spec) {
     p.stride_c = w.b64_parameter("stride_c");
     p.stride_d = w.b64_parameter("stride_d");
     const PtxWriter::Divider row_vectors = w.divider_parameter("row_vectors");
+    const bool stream = spec.stream_tile_m != 0;
+    Reg tiles_m, stages_per_tile;
+    PtxWriter::Divider stages_per_cta;
+    if (stream) {
+        tiles_m = w.b32_parameter("tiles_m");
+        stages_per_tile = w.b32_parameter("stages_per_tile");
+        stages_per_cta = w.divider_parameter("stages_per_cta");
+    }
     if (spec.epilogue.expression) {
         for (unsigned i = 0; i < spec.epilogue.expression->scalar_count; ++i) {
             const std::string name = "s" + std::to_string(i);
@@ -86,6 +100,16 @@ GeneratedKernel generate_split_k_reduce(const SplitKReduceSpec& spec) {
         sums.push_back(f32 ? w.constant_f32(0) : w.make_f64("mov.f64", f64_immediate(0)));
     }
     const Reg left = w.make_b32("mov.u32", p.splits);
+    if (stream) {
+        // CTAs from that which has the tile's first stage to that which has its last one.
+        const Reg tile_m = w.divide_by(row, spec.stream_tile_m),
+                  tile_n = w.divide_by(column, spec.stream_tile_n);
+        const Reg tile = w.make_b32("mad.lo.u32", tile_n, tiles_m, tile_m);
+        const Reg begin = w.make_b32("mul.lo.u32", tile, stages_per_tile);
+        const Reg end = w.make_b32("sub.u32", w.make_b32("add.u32", begin, stages_per_tile), 1);
+        const Reg first = w.divide_fast(begin, stages_per_cta), last = w.divide_fast(end, stages_per_cta);
+        w.op("sub.u32", left, w.make_b32("add.u32", last, 1), first);
+    }
     const std::string loop = w.new_label("slices");
     w.place(loop);
     std::vector<RawVector> slices;

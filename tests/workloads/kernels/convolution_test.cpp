@@ -148,8 +148,10 @@ Outcome run(const ConvolutionChoice& choice, const Case& c, std::vector<double> 
 }
 
 void check_pass(ElementType type, ConvolutionPass pass, const Case& c, unsigned capability = 80,
-                unsigned sms = 4) {
-    const ConvolutionChoice choice = choose_convolution(capability, sms, type, pass, c.channels_last, c.g);
+                unsigned sms = 4, bool tf32 = false) {
+    const ConvolutionChoice choice =
+        choose_convolution(capability, sms, type, pass, c.channels_last, c.g, tf32);
+    CHECK(choice.spec.tf32 == tf32);
     INFO(generate_convolution(choice.spec).entry << " slices " << choice.slices);
     const bool forward = pass == ConvolutionPass::forward, data = pass == ConvolutionPass::data_grad;
     const auto first = random_reals(type, forward ? c.x_size() : c.y_size(), -1, 1, 1);
@@ -158,8 +160,10 @@ void check_pass(ElementType type, ConvolutionPass pass, const Case& c, unsigned 
     // Each product is at most 1; a sum of k in f32 errs by at most k * 2^-23 in each of k steps (chains
     // round, tensor cores truncate), far less as signs change; then the result is rounded.
     const double u = unit_roundoff(choice.spec.output);
-    check_close(outcome.computed, outcome.exact, u, outcome.depth * 0x1p-21 + 1e-6);
-    check_norm(outcome.computed, outcome.exact, u + 1e-5);
+    // Read as tf32, each operand loses less than 2^-10 of itself.
+    const double lost = tf32 ? 0x1p-9 : 0;
+    check_close(outcome.computed, outcome.exact, u, outcome.depth * (0x1p-21 + lost) + 1e-6);
+    check_norm(outcome.computed, outcome.exact, u + lost + 1e-5);
 }
 
 }  // namespace
@@ -189,7 +193,8 @@ TEST_CASE("Convolutions of sizes that are multiples of nothing") {
     }
 }
 
-TEST_CASE("Convolutions through a ring of stages and wide results give the bits of those by way of registers") {
+TEST_CASE(
+    "Convolutions through a ring of stages and wide results give the bits of those by way of registers") {
     const Case c = make_case(2, 72, 80, 1, {9, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, true);
     for (const ConvolutionPass pass :
          {ConvolutionPass::forward, ConvolutionPass::data_grad, ConvolutionPass::weight_grad}) {
@@ -208,6 +213,22 @@ TEST_CASE("Convolutions through a ring of stages and wide results give the bits 
             choice.spec.vector_a = choice.spec.vector_b = width;
             choice.spec.vector_d = width == 2 ? 1 : 8;
             CHECK(run(choice, c, first, second).computed == plain);
+        }
+    }
+}
+
+TEST_CASE("Convolutions of f32 read as tf32, of sizes that are multiples of nothing") {
+    for (const bool last : {true, false}) {
+        for (const ConvolutionPass pass :
+             {ConvolutionPass::forward, ConvolutionPass::data_grad, ConvolutionPass::weight_grad}) {
+            const auto check = [&](const Case& c, unsigned capability, unsigned sms = 4) {
+                check_pass(ElementType::f32, pass, c, capability, sms, true);
+            };
+            check(make_case(2, 24, 40, 1, {9, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, last), 80);
+            check(make_case(3, 3, 13, 1, {11, 9}, {5, 3}, {2, 1}, {2, 0}, {1, 2}, last), 89);
+            check(make_case(1, 12, 18, 3, {8, 8}, {2, 2}, {2, 2}, {0, 1}, {1, 1}, last), 90);
+            // Tiles of 128, and slices of k.
+            check(make_case(4, 68, 132, 1, {9, 8}, {1, 3}, {1, 1}, {0, 1}, {1, 1}, last), 80, 1);
         }
     }
 }
@@ -233,10 +254,12 @@ TEST_CASE("Convolution with a bias, and weight gradients in slices") {
 }
 
 TEST_CASE("Convolutions add in the order of their plans") {
-    for (const ElementType type : {ElementType::f16, ElementType::f32}) {
+    for (const auto& [type, tf32] :
+         {std::pair{ElementType::f16, false}, {ElementType::f32, false}, {ElementType::f32, true}}) {
         for (const bool last : {true, false}) {
             const Case c = make_case(2, 20, 24, 1, {6, 5}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, last);
-            ConvolutionChoice choice = choose_convolution(80, 4, type, ConvolutionPass::forward, last, c.g);
+            ConvolutionChoice choice =
+                choose_convolution(80, 4, type, ConvolutionPass::forward, last, c.g, tf32);
             choice.spec.output = ElementType::f32;
             const auto x = random_reals(type, c.x_size(), -1, 1, 1);
             const auto w = random_reals(type, c.w_size(), -1, 1, 2);

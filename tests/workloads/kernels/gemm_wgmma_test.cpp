@@ -188,6 +188,78 @@ TEST_CASE("Tiles, schedules and clusters of Hopper GEMMs give the same bits") {
     }
 }
 
+TEST_CASE("Stream-K gives the bits of its plan, whatever the number of SMs") {
+    for (const WgmmaTile& tile : {WgmmaTile{.m = 128, .n = 64, .stages = 3},
+                                  WgmmaTile{.m = 64, .n = 128, .stages = 4, .consumers = 1},
+                                  WgmmaTile{.m = 40, .n = 128, .stages = 4, .swap = true}}) {
+        for (const unsigned sms : {1u, 3u, 5u, 7u, 40u}) {
+            // 64 stages and more, by parts of 1 ... 64.
+            const std::uint32_t m = 3 * tile.m - 3, n = 2 * tile.n + 8, k = 648;
+            GemmWgmmaSpec spec;
+            spec.tile = tile;
+            spec.transpose_b = true;
+            spec.partition.split_k = spec.stream_k = true;
+            spec.epilogue.vector_width = 4;
+            GemmProblem p;
+            p.m = m;
+            p.n = n;
+            p.k = k;
+            p.lda = p.ldb = k;
+            p.ldd = n;
+            p.stride_d = std::uint64_t{m} * n;
+            const StreamK stream = stream_k_of(spec, p, sms);
+            CAPTURE(generate_gemm_wgmma(spec).entry, sms, stream.slices, stream.stages_per_cta);
+            CHECK(stream.stages_per_cta * stream.ctas >= 3 * 3 * 11);
+            p.splits = stream.slices;
+            Device device(90);
+            const Bytes a = random_elements(spec.type, std::size_t{m} * k, 1),
+                        b = random_elements(spec.type, std::size_t{n} * k, 2);
+            p.a = pointer_argument("a", device.add_bytes(a));
+            p.b = pointer_argument("b", device.add_bytes(b));
+            const std::uint32_t workspace =
+                device.add_untouched(ElementType::f32, p.stride_d * stream.slices);
+            const std::uint32_t d = device.add_untouched(ElementType::f32, p.stride_d);
+            p.d = pointer_argument("d", workspace);
+            const GemmWgmmaLaunch launch = gemm_wgmma_launch(spec, p, sms);
+            CHECK(launch.grid[0] <= sms);
+            device.run(generate_gemm_wgmma(spec), launch.grid, launch.arguments);
+
+            SplitKReduceSpec reduce;
+            reduce.compute_capability = 90;
+            reduce.stream_tile_m = tile.m;
+            reduce.stream_tile_n = tile.n;
+            reduce.epilogue.vector_width = 4;
+            std::vector<KernelArgument> arguments{
+                pointer_argument("workspace", workspace),
+                pointer_argument("d", d),
+                integer_argument("m", m),
+                integer_argument("n", n),
+                integer_argument("ldd", n),
+                integer_argument("splits", stream.slices),
+                integer_argument("slice_stride", p.stride_d),
+                integer_argument("stride_d", p.stride_d),
+                integer_argument("tiles_m", stream.tiles_m),
+                integer_argument("stages_per_tile", stream.stages_per_tile)};
+            add_divider_arguments(arguments, "stages_per_cta", stream.stages_per_cta);
+            add_divider_arguments(arguments, "row_vectors", n / split_k_reduce_width(reduce));
+            device.run(generate_split_k_reduce(reduce), split_k_reduce_grid(reduce, m, n), arguments);
+
+            GemmChoice choice;
+            choice.stream = stream;
+            choice.tile = {tile.m, tile.n, 64, 0, 0, tile.stages};
+            GemmEpilogue epilogue;
+            const numerics::ReductionPlan plan = plan_of(spec, stream.stages_per_cta * 64, epilogue);
+            numerics::PlanOperands operands;
+            operands.m = m;
+            operands.n = n;
+            operands.k = k;
+            operands.a = a;
+            operands.b = b;
+            CHECK(device.read_bytes(d) == evaluate(planned_parts(choice, plan, m, n), operands));
+        }
+    }
+}
+
 TEST_CASE("Hopper GEMMs apply bias, ReLU and C in the epilogue, and keep what was before it") {
     for (const bool swap : {false, true}) {
         for (const bool tensor_store : {true, false}) {

@@ -77,8 +77,9 @@ void lower(GpuProgramBuilder& b, ConvolutionPass pass) {
     const kernels::ConvolutionGeometry geometry = geometry_of(sizes);
     const kernels::ConvolutionGemm gemm = kernels::gemm_of(pass, geometry);
     if (gemm.m == 0 || gemm.n == 0 || gemm.k == 0) throw Unsupported{"a convolution of nothing"};
-    kernels::ConvolutionChoice choice = kernels::choose_convolution(
-        b.compute_capability(), b.target().sm_count, type, pass, sizes.channels_last, geometry);
+    kernels::ConvolutionChoice choice =
+        kernels::choose_convolution(b.compute_capability(), b.target().sm_count, type, pass,
+                                    sizes.channels_last, geometry, b.op().text("compute_type") == "tf32");
     choice.spec.output = kernel_type(b.output(0).type);
     if (choice.spec.output != type && choice.spec.output != ElementType::f32)
         throw Unsupported{"no convolution kernel with results of another type"};

@@ -205,19 +205,26 @@ void take_tile(kernels::GemmChoice& choice, const kernels::GemmTile& tile, const
 
 void launch_split_k_reduce(GpuProgramBuilder& b, const Product& p, const Epilogue& epilogue,
                            kernels::ElementType accumulator, program::BufferId workspace,
-                           std::uint32_t splits) {
+                           const kernels::GemmChoice& choice) {
     kernels::SplitKReduceSpec spec;
     spec.compute_capability = b.compute_capability();
     spec.accumulator = accumulator;
     spec.batched = p.batch > 1;
     spec.epilogue = epilogue.spec;
     std::vector<KernelArgument> arguments = epilogue.arguments;
+    if (choice.stream) {
+        spec.stream_tile_m = choice.tile.m;
+        spec.stream_tile_n = choice.tile.n;
+        arguments.push_back(kernels::integer_argument("tiles_m", choice.stream->tiles_m));
+        arguments.push_back(kernels::integer_argument("stages_per_tile", choice.stream->stages_per_tile));
+        kernels::add_divider_arguments(arguments, "stages_per_cta", choice.stream->stages_per_cta);
+    }
     arguments.push_back(kernels::pointer_argument("workspace", workspace));
     arguments.push_back(b.output_pointer("d", 0));
     arguments.push_back(kernels::integer_argument("m", p.m));
     arguments.push_back(kernels::integer_argument("n", p.n));
     arguments.push_back(kernels::integer_argument("ldd", p.n));
-    arguments.push_back(kernels::integer_argument("splits", splits));
+    arguments.push_back(kernels::integer_argument("splits", choice.splits));
     arguments.push_back(kernels::integer_argument("slice_stride", p.stride_d));
     arguments.push_back(kernels::integer_argument("stride_d", p.stride_d));
     kernels::add_divider_arguments(arguments, "row_vectors", p.n / kernels::split_k_reduce_width(spec));
@@ -258,6 +265,7 @@ void launch_wgmma(GpuProgramBuilder& b, const Product& p, const kernels::GemmCho
     spec.transpose_b = p.transpose_b;
     spec.raster_log2 = choice.raster_log2;
     spec.partition = {p.batch > 1, split};
+    spec.stream_k = choice.stream.has_value();
     spec.tensor_store = tensor_store;
     // An operand that does not run along k is kept in whole swizzle atoms, which may leave room for fewer
     // stages.
@@ -408,7 +416,7 @@ void lower_matmul(GpuProgramBuilder& b) {
         b.launch(kernels::generate_gemm_simt(spec),
                  kernels::gemm_simt_grid(spec, p.m, p.n, p.batch * choice.splits), arguments);
     }
-    if (split) launch_split_k_reduce(b, p, epilogue, accumulator, workspace, choice.splits);
+    if (split) launch_split_k_reduce(b, p, epilogue, accumulator, workspace, choice);
 }
 
 }  // namespace heddle::lowering

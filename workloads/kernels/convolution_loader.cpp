@@ -1,0 +1,105 @@
+#include "workloads/kernels/convolution_loader.h"
+
+namespace heddle::kernels {
+
+ConvolutionLoader::ConvolutionLoader(PtxWriter& w, const Shape& shape, Decode row_part, Decode k_part,
+                                     Locate locate)
+    : w_(w),
+      s_(shape),
+      row_part_(std::move(row_part)),
+      k_part_(std::move(k_part)),
+      locate_(std::move(locate)) {}
+
+std::uint32_t ConvolutionLoader::row_bytes() const {
+    if (words()) return (s_.extent + s_.padding) * 4;
+    return (s_.along_k ? s_.tile_k : s_.extent) * 2;
+}
+std::uint32_t ConvolutionLoader::stage_bytes() const {
+    const bool rows_are_k = words() || !s_.along_k;
+    return (rows_are_k ? s_.tile_k : s_.extent) * row_bytes();
+}
+
+void ConvolutionLoader::set_up(const Reg& shared, const Reg& tid, const Reg& first, const Reg& limit,
+                               const Reg& k_begin, const Reg& k_end) {
+    k_end_ = k_end;
+    const unsigned fast = (s_.along_k ? s_.tile_k : s_.extent) / s_.vector;
+    const Reg column = w_.multiply_by(w_.remainder_by(tid, fast), s_.vector);
+    const Reg line = w_.divide_by(tid, fast);
+    const unsigned lines = s_.threads / fast;
+    slots_ = s_.extent * s_.tile_k / s_.vector / s_.threads;
+    const Reg last = w_.make_b32("sub.u32", limit, 1);
+    const auto row_of = [&](const Reg& local) {
+        // Rows beyond the edge fetch the last one: what comes of them is never stored.
+        Reg row = w_.make_b32("add.u32", first, local);
+        if (s_.vector == 1 || s_.along_k)
+            row = w_.make_b32("min.u32", row, last);
+        else
+            row = w_.make_b32("min.u32", row, w_.make_b32("sub.u32", limit, s_.vector));
+        return row_part_(row);
+    };
+    for (unsigned slot = 0; slot < slots_; ++slot) {
+        const Reg at_line = slot == 0 ? line : w_.make_b32("add.u32", line, slot * lines);
+        const Reg row = s_.along_k ? at_line : column, k = s_.along_k ? column : at_line;
+        if (s_.along_k || slot == 0) rows_.push_back(row_of(row));
+        if (!s_.along_k || slot == 0) ks_.push_back(w_.make_b32("add.u32", k, k_begin));
+        places_.push_back(place(shared, row, k));
+    }
+}
+
+void ConvolutionLoader::load() {
+    values_.clear();
+    for_each_slot([this](unsigned, const Reg& address, const Reg& guard) {
+        values_.push_back(load_raw(w_, "ld.global.nc", s_.type, s_.vector, address, 0, guard));
+    });
+}
+
+void ConvolutionLoader::copy(unsigned stage) {
+    const std::uint32_t offset = s_.shared_offset + stage * stage_bytes();
+    const unsigned bytes = s_.vector * bytes_of(s_.type);
+    for_each_slot([&](unsigned slot, const Reg& address, const Reg& guard) {
+        w_.op(bytes == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global",
+              at(places_[slot], offset), at(address), bytes, w_.make_b32("selp.b32", bytes, 0, guard));
+    });
+}
+
+void ConvolutionLoader::store(unsigned stage) {
+    const std::uint32_t offset = s_.shared_offset + stage * stage_bytes();
+    for (unsigned slot = 0; slot < slots_; ++slot) {
+        if (!words() || !s_.along_k || s_.vector == 1) {
+            store_raw(w_, "st.shared", values_[slot], places_[slot], offset);
+            continue;
+        }
+        for (unsigned e = 0; e < s_.vector; ++e)  // transposed
+            w_.op("st.shared.b32", at(places_[slot], offset + e * row_bytes()), values_[slot].words[e]);
+    }
+}
+
+/// visit(slot, address, guard) for what this thread has of the next tile of k.
+void ConvolutionLoader::for_each_slot(const std::function<void(unsigned, const Reg&, const Reg&)>& visit) {
+    ConvolutionPart k;
+    Reg inside;
+    for (unsigned slot = 0; slot < slots_; ++slot) {
+        const Reg& index = ks_[s_.along_k ? 0 : slot];
+        if (!s_.along_k || slot == 0) {
+            inside = w_.make_predicate("setp.lt.u32", index, k_end_);
+            k = k_part_(index);
+        }
+        const auto [address, guard] = locate_(rows_[s_.along_k ? slot : 0], k);
+        visit(slot, address, guard.empty() ? inside : w_.make_predicate("and.pred", inside, guard));
+    }
+    for (const Reg& index : ks_) w_.op("add.u32", index, index, s_.tile_k);
+}
+
+Reg ConvolutionLoader::place(const Reg& shared, const Reg& row, const Reg& k) {
+    if (words()) return w_.make_b32("mad.lo.u32", k, row_bytes(), w_.make_b32("mad.lo.u32", row, 4, shared));
+    // Swizzled as swizzled_tile.h has it: 16-byte chunks by the line's low three bits.
+    const Reg& line = s_.along_k ? row : k;
+    const Reg& column = s_.along_k ? k : row;
+    const Reg chunk =
+        w_.make_b32("xor.b32", w_.make_b32("shr.u32", column, 3), w_.make_b32("and.b32", line, 7));
+    const Reg within = w_.make_b32("shl.b32", w_.make_b32("and.b32", column, 7), 1);
+    const Reg start = w_.make_b32("mad.lo.u32", line, row_bytes(), shared);
+    return w_.make_b32("add.u32", w_.make_b32("mad.lo.u32", chunk, 16, start), within);
+}
+
+}  // namespace heddle::kernels
