@@ -20,7 +20,7 @@ struct Issued {
 
 struct Core {
     Core(const CoreProgram& program, const Limits& limits)
-        : cursor(program), state(limits), queues(3 + 3 * limits.matrix_units), flags(limits.sync_flags, 0) {}
+        : cursor(program), state(limits), queues(unit_count(limits) - 1), flags(limits.sync_flags, 0) {}
     ProgramCursor cursor;
     CoreState state;
     std::vector<std::deque<Issued>> queues;
@@ -194,12 +194,14 @@ std::size_t unit_number(const Operation& operation, const Limits& limits) {
             return 1;
         case UnitKind::vector:
             return 2;
+        case UnitKind::transpose:
+            return 3;
         case UnitKind::push:
-            return 3 + 3 * std::size_t{std::get<PushWeights>(operation).unit};
+            return 4 + 3 * std::size_t{std::get<PushWeights>(operation).unit};
         case UnitKind::matmul:
-            return 4 + 3 * std::size_t{std::get<Matmul>(operation).unit};
+            return 5 + 3 * std::size_t{std::get<Matmul>(operation).unit};
         case UnitKind::pop:
-            return 5 + 3 * std::size_t{std::get<Pop>(operation).unit};
+            return 6 + 3 * std::size_t{std::get<Pop>(operation).unit};
         case UnitKind::sequencer:
             break;
     }

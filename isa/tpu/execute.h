@@ -14,7 +14,8 @@ namespace heddle::tpu {
 /// matmul and pop of each matrix unit, then the sequencer.
 std::size_t unit_number(const Operation& operation, const Limits& limits);
 constexpr std::size_t unit_count(const Limits& limits) {
-    return 4 + 3 * std::size_t{limits.matrix_units};
+    return 5 +
+           3 * std::size_t{limits.matrix_units};  // loads, stores, vector, transpose, matrix units, sequencer
 }
 
 /// Told of every instruction as it is issued and as it is performed.

@@ -24,7 +24,7 @@ struct UnitOf {
     UnitKind operator()(const Matmul&) const { return UnitKind::matmul; }
     UnitKind operator()(const Pop&) const { return UnitKind::pop; }
     UnitKind operator()(const Vector&) const { return UnitKind::vector; }
-    UnitKind operator()(const Transpose&) const { return UnitKind::vector; }
+    UnitKind operator()(const Transpose&) const { return UnitKind::transpose; }
     template <class Other>
     UnitKind operator()(const Other&) const {
         return UnitKind::sequencer;

@@ -1,8 +1,8 @@
 // The instructions of a TPU core.
 //
 // A core has a sequencer that issues in order into the queues of its units: DMA loads, DMA stores, matrix
-// units (each with a push, a matmul and a pop queue), and the vector unit. Every unit starts its instructions
-// in order. What must not overtake what between units is said with sync flags: counting semaphores, one set
+// units (each with a push, a matmul and a pop queue), the vector unit, and the transpose unit. Every unit starts
+// its instructions in order. What must not overtake what between units is said with sync flags: counting semaphores, one set
 // per core. An instruction may wait for flags (it starts when each holds at least the number asked for, which
 // is then taken away) and signal one (1 is added when it is done). Inside a matrix unit no flags are needed:
 // a matmul waits for its weights, a pop for the results of earlier matmuls, and a matmul for earlier pops of
@@ -159,7 +159,7 @@ struct Vector {
     bool operator==(const Vector& other) const;
 };
 
-/// Writes the transpose of a rows x columns tile.
+/// Writes the transpose of a rows x columns tile: the transpose unit's (cross-lane) work.
 struct Transpose {
     Affine source, destination;
     std::uint32_t rows = 0, columns = 0;  ///< of the source
@@ -217,7 +217,7 @@ struct Instruction {
 
 /// The queue that an instruction goes to. Matrix unit u has queues first_matrix + 3 u + {0 push, 1 matmul, 2
 /// pop}.
-enum class UnitKind : std::uint8_t { sequencer, dma_load, dma_store, push, matmul, pop, vector };
+enum class UnitKind : std::uint8_t { sequencer, dma_load, dma_store, push, matmul, pop, vector, transpose };
 UnitKind unit_of(const Operation& operation);
 /// "dma.load", "matmul", ...
 const char* mnemonic(const Operation& operation);

@@ -106,6 +106,7 @@ TpuResult Tpu::run(const tpu::Program& program, tpu::Memory& memory, const TpuRu
         part.sequencer = core->sequencer.statistics();
         for (const auto& unit : core->matrix_units) part.matrix.push_back(unit->statistics());
         part.vector = core->vector_unit.statistics();
+        part.transposes = core->transpose_unit.statistics();
         part.dma = core->dma.statistics();
         part.sparse_cores = core->sparse_cores.statistics();
         result.cores.push_back(std::move(part));

@@ -31,6 +31,7 @@ TpuCore::TpuCore(const sc_core::sc_module_name& name, ClockDomain& clock, const 
       host("host"),
       sequencer("sequencer", clock, config.sequencer, config.sparse.cores > 0),
       vector_unit("vector_unit", clock, config.vector, config.sequencer.queue_depth),
+      transpose_unit("transpose_unit", clock, config.vector, config.sequencer.queue_depth),
       dma("dma", clock, config.dma, config.hbm.access_bytes, config.sequencer.queue_depth,
           kMemoryQueues * index),
       sparse_cores("sparse_cores", clock, sparse_engine(config), config.hbm.access_bytes,
@@ -49,8 +50,11 @@ TpuCore::TpuCore(const sc_core::sc_module_name& name, ClockDomain& clock, const 
     sequencer.dma(dma.instructions);
     sequencer.sparse_cores(sparse_cores.instructions);
     sequencer.vector(vector_unit.instructions);
-    vector_unit.flags(flags);
-    vector_unit.memory(memory);
+    sequencer.transpose(transpose_unit.instructions);
+    for (VectorUnit* const unit : {&vector_unit, &transpose_unit}) {
+        unit->flags(flags);
+        unit->memory(memory);
+    }
     for (DmaEngine* const engine : {&dma, &sparse_cores}) {
         engine->flags(flags);
         engine->memory(memory);
@@ -64,6 +68,7 @@ void TpuCore::reset() {
     sequencer.reset();
     for (const auto& unit : matrix_units) unit->reset();
     vector_unit.reset();
+    transpose_unit.reset();
     dma.reset();
     sparse_cores.reset();
     flags.reset();
@@ -73,6 +78,7 @@ void TpuCore::reset() {
 void TpuCore::set_values(tpu::CoreState* state, tpu::Memory* hbm_values) {
     for (const auto& unit : matrix_units) unit->set_values(state, hbm_values);
     vector_unit.set_values(state, hbm_values);
+    transpose_unit.set_values(state, hbm_values);
     dma.set_values(state, hbm_values);
     sparse_cores.set_values(state, hbm_values);
 }
@@ -80,12 +86,14 @@ void TpuCore::set_values(tpu::CoreState* state, tpu::Memory* hbm_values) {
 void TpuCore::set_observer(UnitObserver* observer) {
     for (const auto& unit : matrix_units) unit->set_observer(observer);
     vector_unit.set_observer(observer);
+    transpose_unit.set_observer(observer);
     dma.set_observer(observer);
     sparse_cores.set_observer(observer);
 }
 
 bool TpuCore::is_done() const {
-    return sequencer.halted() && vector_unit.is_idle() && dma.is_idle() && sparse_cores.is_idle() &&
+    return sequencer.halted() && vector_unit.is_idle() && transpose_unit.is_idle() && dma.is_idle() &&
+           sparse_cores.is_idle() &&
            std::all_of(matrix_units.begin(), matrix_units.end(),
                        [](const auto& unit) { return unit->is_idle(); });
 }
@@ -93,6 +101,7 @@ bool TpuCore::is_done() const {
 void TpuCore::close_accounts(Cycle cycles) {
     sequencer.close_accounts(cycles);
     vector_unit.close_accounts(cycles);
+    transpose_unit.close_accounts(cycles);
     dma.close_accounts(cycles);
     sparse_cores.close_accounts(cycles);
     for (const auto& unit : matrix_units) unit->close_accounts(cycles);
@@ -100,7 +109,8 @@ void TpuCore::close_accounts(Cycle cycles) {
 
 Cycle TpuCore::last_cycle() {
     Cycle last = std::max({sequencer.statistics().last_cycle, vector_unit.statistics().last_cycle,
-                           dma.statistics().last_cycle, sparse_cores.statistics().last_cycle});
+                           transpose_unit.statistics().last_cycle, dma.statistics().last_cycle,
+                           sparse_cores.statistics().last_cycle});
     for (const auto& unit : matrix_units) last = std::max(last, unit->statistics().last_cycle);
     return last;
 }
@@ -130,6 +140,7 @@ std::string TpuCore::describe_waiting() const {
     };
     for (const auto& matrix : matrix_units) unit(matrix->basename(), *matrix);
     unit("the vector unit", vector_unit);
+    unit("the transpose unit", transpose_unit);
     unit("the DMA engine", dma);
     unit("the SparseCores", sparse_cores);
     return text;

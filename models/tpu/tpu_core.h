@@ -1,4 +1,5 @@
-// A TensorCore: sequencer, matrix units, vector unit, DMA engine, sync flags and the ports of on-chip memory.
+// A TensorCore: sequencer, matrix units, vector and transpose unit, DMA engine, sync flags and the ports of
+// on-chip memory.
 #pragma once
 
 #include <memory>
@@ -23,6 +24,7 @@ class TpuCore : public sc_core::sc_module {
     TpuSequencer sequencer;
     std::vector<std::unique_ptr<MatrixUnit>> matrix_units;
     VectorUnit vector_unit;
+    VectorUnit transpose_unit;  ///< cross-lane: it works beside the vector unit's slots
     DmaEngine dma;
     DmaEngine sparse_cores;  ///< this core's share of them; idle where the chip has none
     SyncFlags flags;

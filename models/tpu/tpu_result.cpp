@@ -55,6 +55,7 @@ std::map<std::string, std::map<std::string, double>> time_by_unit(const TpuResul
     for (const TpuCoreResult& core : result.cores) {
         add("sequencer", core.sequencer.times);
         add("vector unit", core.vector.times);
+        add("transpose unit", core.transposes.times);
         add("DMA loads", core.dma.load_times);
         add("DMA stores", core.dma.store_times);
         if (core.sparse_cores.loads + core.sparse_cores.stores == 0) continue;

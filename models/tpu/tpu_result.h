@@ -17,7 +17,7 @@ namespace heddle::models {
 struct TpuCoreResult {
     SequencerStatistics sequencer;
     std::vector<MatrixUnitStatistics> matrix;
-    VectorUnitStatistics vector;
+    VectorUnitStatistics vector, transposes;
     DmaStatistics dma, sparse_cores;
 };
 

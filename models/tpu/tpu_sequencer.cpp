@@ -9,6 +9,7 @@ TpuSequencer::TpuSequencer(const sc_core::sc_module_name& name, ClockDomain& clo
       dma("dma"),
       sparse_cores("sparse_cores"),
       vector("vector"),
+      transpose("transpose"),
       matrix("matrix"),
       config_(config),
       has_sparse_cores_(has_sparse_cores) {}
@@ -43,6 +44,8 @@ InstructionSink& TpuSequencer::sink_for(const tpu::Operation& operation) {
             return *matrix[std::get<tpu::Pop>(operation).unit];
         case tpu::UnitKind::vector:
             return *vector.operator->();
+        case tpu::UnitKind::transpose:
+            return *transpose.operator->();
         default:
             if (has_sparse_cores_ && is_indexed(std::get<tpu::Dma>(operation)))
                 return *sparse_cores.operator->();

@@ -20,7 +20,7 @@ class TpuSequencer : public Block {
     sc_core::sc_port<SyncFlagInterface> flags;
     sc_core::sc_port<InstructionSink> dma;
     sc_core::sc_port<InstructionSink> sparse_cores;  ///< for rows by index, where there are any
-    sc_core::sc_port<InstructionSink> vector;
+    sc_core::sc_port<InstructionSink> vector, transpose;
     sc_core::sc_port<InstructionSink, 0> matrix;  ///< one per matrix unit
 
     TpuSequencer(const sc_core::sc_module_name& name, ClockDomain& clock, const SequencerConfig& config,

@@ -1,4 +1,5 @@
-// The vector unit: one instruction after the other, each for as long as vector_timing.h says.
+// The vector unit, or the transpose unit: one instruction after the other, each for as long as
+// vector_timing.h says.
 #pragma once
 
 #include "isa/tpu/core_state.h"

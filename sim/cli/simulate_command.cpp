@@ -231,11 +231,15 @@ void add_simulate_command(CLI::App& app) {
     command
         ->add_option_function<std::string>(
             "--fusion",
-            [&fuse = options->simulate.fuse](const std::string& mode) { fuse = mode == "compile"; },
-            "none: a kernel for each op; compile: elementwise chains are one, as torch.compile makes them")
-        ->check(CLI::IsMember({"none", "compile"}))
-        ->default_str("none")
-        ->type_name("none|compile");
+            [&fusion = options->simulate.fusion](const std::string& mode) {
+                fusion = mode == "compile" ? sim::Fusion::compile
+                         : mode == "xla"   ? sim::Fusion::xla
+                                           : sim::Fusion::none;
+            },
+            "none: a kernel for each op; compile: elementwise chains are one, as torch.compile makes them; "
+            "xla: also epilogues of products, as XLA makes them (default: none on a GPU, xla on a TPU)")
+        ->check(CLI::IsMember({"none", "compile", "xla"}))
+        ->type_name("none|compile|xla");
     command->add_flag("--graph", options->simulate.graph,
                       "GPU: the step is launched as one CUDA graph instead of kernel by kernel");
     command->add_flag("--ignore-memory", options->simulate.ignore_memory,

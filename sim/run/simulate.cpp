@@ -9,7 +9,7 @@
 #include "sim/run/gpu_run.h"
 #include "sim/run/step.h"
 #include "sim/run/tpu_run.h"
-#include "workloads/fusion/fuse.h"
+#include "workloads/fusion/xla.h"
 
 namespace heddle::sim {
 namespace {
@@ -39,6 +39,39 @@ void note_estimates(const trace::Trace& trace, const std::vector<OpOutcome>& out
     }
 }
 
+/// The step after fusion, and a note of what became of it.
+trace::Trace fused_as(Fusion fusion, const trace::Trace& given, bool gpu, std::string& note) {
+    if (fusion == Fusion::none) return given;
+    fusion::XlaCount count;
+    if (fusion == Fusion::compile) {
+        trace::Trace trace = fusion::fuse(given, {}, &count);
+        note = fmt::format("fused: {} ops became {}, {} results are never written to memory", count.before,
+                           count.after, count.dropped);
+        return trace;
+    }
+    if (gpu)
+        throw Error("only TPUs run programs of XLA", {"--fusion", 0, ""},
+                    "use compile or none; XLA for GPUs is not modelled");
+    trace::Trace trace = fusion::fuse_as_xla(given, {}, &count);
+    if (count.after == count.before) return trace;
+    note = fmt::format(
+        "fused as XLA does: {} ops became {}; {} became epilogues of products, {} casts and {} transposes "
+        "vanished",
+        count.before, count.after, count.epilogues, count.casts, count.layouts);
+    return trace;
+}
+
+/// Trains on a TPU with updates apart from the products that make their gradients, so that the gradients can
+/// be compared. The step's time is that of the step with all fused together.
+NumericsResult train_apart(const trace::Trace& given, const Hardware& hardware,
+                           const SimulateOptions& options) {
+    const trace::Trace trace = fusion::fuse_as_xla(given, {{}, false});
+    RunResult apart;
+    SimulateOptions quiet = options;
+    quiet.dump_programs.clear();
+    return train_on_tpu(trace, hardware, options, run_on_tpu(trace, hardware, quiet, apart));
+}
+
 }  // namespace
 
 void check_memory(const trace::Trace& trace, const MemoryRoom& room, double workspace,
@@ -55,8 +88,11 @@ RunResult simulate(const trace::Trace& given, const std::string& workload, const
                    const SimulateOptions& options) {
     const auto start = std::chrono::steady_clock::now();
     given.check();
-    fusion::FusionCount fused;
-    const trace::Trace trace = options.fuse ? fusion::fuse(given, {}, &fused) : given;
+    std::string fused;
+    const Fusion fusion = options.fusion != Fusion::usual ? options.fusion
+                          : hardware.is_gpu()             ? Fusion::none
+                                                          : Fusion::xla;
+    const trace::Trace trace = fused_as(fusion, given, hardware.is_gpu(), fused);
     if (options.series.interval != 0 && !hardware.is_gpu())
         throw Error("only GPUs record series", {"--series", 0, ""}, "leave it out");
     if (options.sample && !hardware.is_gpu())
@@ -72,10 +108,7 @@ RunResult simulate(const trace::Trace& given, const std::string& workload, const
     result.workload = workload;
     result.hardware = hardware.name;
     result.hardware_description = hardware.description;
-    if (options.fuse) {
-        result.notes.push_back(fmt::format("fused: {} ops became {}, {} results are never written to memory",
-                                           fused.before, fused.after, fused.dropped));
-    }
+    if (!fused.empty()) result.notes.push_back(fused);
     std::vector<OpOutcome> outcomes = hardware.is_gpu() ? run_on_gpu(trace, hardware, options, result)
                                                         : run_on_tpu(trace, hardware, options, result);
     double launch_latency_us = 0;
@@ -95,8 +128,9 @@ RunResult simulate(const trace::Trace& given, const std::string& workload, const
             if (options.graph) config = in_graph(config);
             config.clock = result.clock_hz;
         }
-        result.numerics = hardware.is_gpu() ? train_on_gpu(trace, settled, options, outcomes)
-                                            : train_on_tpu(trace, hardware, options, outcomes);
+        result.numerics = hardware.is_gpu()       ? train_on_gpu(trace, settled, options, outcomes)
+                          : fusion == Fusion::xla ? train_apart(given, hardware, options)
+                                                  : train_on_tpu(trace, hardware, options, outcomes);
     }
     result.simulation.wall_s =
         std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

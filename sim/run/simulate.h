@@ -1,6 +1,7 @@
 // A whole run: a trace, a device, a result.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -11,6 +12,14 @@
 #include "workloads/trace/trace.h"
 
 namespace heddle::sim {
+
+/// Which ops become one before anything is simulated (workloads/fusion).
+enum class Fusion : std::uint8_t {
+    usual,    ///< none on a GPU, xla on a TPU
+    none,     ///< a kernel or program for each op
+    compile,  ///< as torch.compile
+    xla,      ///< as XLA for a TPU
+};
 
 struct SimulateOptions {
     bool numerics = false;          ///< real values, compared with a double-precision reference
@@ -27,7 +36,7 @@ struct SimulateOptions {
     /// recorded time. What lies in L2 is as in the whole step; the clock is settled for those that run.
     /// Empty: all.
     std::vector<std::string> only_kinds;
-    bool fuse = false;                   ///< as torch.compile: workloads/fusion
+    Fusion fusion = Fusion::usual;
     bool graph = false;                  ///< GPU: the step is launched as one CUDA graph
     bool ignore_memory = false;          ///< simulate though the step does not fit the device's memory
     models::gpu::SeriesSettings series;  ///< GPU: what of each kernel is recorded over time

@@ -1,6 +1,9 @@
 // Scaled dot-product attention: products on the matrix units, softmax over chunks of keys on the vector unit,
-// with a running maximum and sum when the keys do not fit on-chip memory at once.
+// with a running maximum and sum when the keys do not fit on-chip memory at once. Heads go side by side, one
+// on each matrix unit; scores of the next step are computed while the vector unit works on those of this one.
 #include <algorithm>
+#include <deque>
+#include <optional>
 
 #include "workloads/lowering/tpu/attention_common.h"
 
@@ -11,8 +14,9 @@ using tpu::ElementType;
 using tpu::Reduction;
 using tpu::VectorOp;
 
-/// Stands for minus infinity: far below every score, but exp() of differences stays defined.
-constexpr double kHidden = -1e30;
+/// Queries of a causal head that are worked on together: fewer would see fewer keys that the mask hides, but
+/// streams through the arrays become short.
+constexpr std::uint64_t kCausalRows = 256;
 
 class AttentionLowering {
   public:
@@ -48,71 +52,90 @@ class AttentionLowering {
     struct Task {
         std::uint64_t batch, head, row, rows;
     };
-    /// Tasks that go through the matrix units side by side, and a chunk of keys.
+    /// A task and a chunk of keys.
     struct Step {
-        std::vector<Task> tasks;
+        Task task;
         std::uint64_t key = 0, keys = 0;
         bool first = false, last = false;
+        Tile query_tile, key_tile, value_tile, scores;
     };
-    /// Tiles of one matrix unit.
-    struct UnitRoom {
-        TileRing queries, scores, outputs, log_sums;
+    struct Lane : AttentionLane {
+        TileRing keys, values, queries, scaled, scores, outputs, log_sums;
+        const CausalMask* mask = nullptr;
         Tile weights, product, largest, sum, chunk_largest, chunk_sum, rescale, accumulated;
-        std::vector<Tile> query_tiles, score_tiles;  // of the steps loaded and multiplied ahead
+        std::vector<Step> steps;
+
+        Lane(TileRing k, TileRing v, TileRing q, TileRing qs, TileRing s, TileRing o, TileRing l)
+            : keys(std::move(k)),
+              values(std::move(v)),
+              queries(std::move(q)),
+              scaled(std::move(qs)),
+              scores(std::move(s)),
+              outputs(std::move(o)),
+              log_sums(std::move(l)) {}
     };
 
-    std::uint64_t room_needed(std::uint64_t rows, std::uint64_t chunk) const {
-        const std::uint64_t per_unit = rows * chunk * (2 * 4 + 2) + rows * sizes_.depth * 4 * 2 +
-                                       rows * sizes_.value_depth * 4 * 4 + rows * 4 * 12 + 512 * 20;
-        return per_unit * program_.target().matrix_units_per_core +
-               2 * chunk * (sizes_.depth + sizes_.value_depth) * 4 + 4096;
+    std::uint64_t room_needed(std::uint64_t rows, std::uint64_t chunk, unsigned lanes) const {
+        const std::uint64_t lane =
+            rows * chunk * (2 * 4 + 2) + 2 * chunk * (sizes_.depth + sizes_.value_depth) * 4 +
+            rows * sizes_.depth * 4 * 4 + rows * sizes_.value_depth * 4 * 4 + rows * 4 * 12 + 512 * 28;
+        return lane * lanes + (sizes_.causal ? CausalMask::bytes(rows, chunk) : 0);
     }
 
     void choose_sizes() {
+        // Small on-chip memories may have room for fewer heads than there are units.
+        for (lanes_ = program_.target().matrix_units_per_core; lanes_ > 0; lanes_ /= 2)
+            if (choose_rows()) return;
+        throw Unsupported{"a head's tiles do not fit on-chip memory"};
+    }
+
+    bool choose_rows() {
         const std::uint64_t longest = divide_up(sizes_.keys, 128) * 128;
         for (const std::uint64_t rows : {512ull, 256ull, 128ull, 64ull, 32ull, 16ull, 8ull}) {
             if (rows > program_.target().accumulator_rows) continue;
+            if (sizes_.causal && rows > kCausalRows) continue;
             for (std::uint64_t chunk = longest; chunk >= 128; chunk = chunk / 2 / 128 * 128) {
                 // Long streams over few keys are better than short ones over many, down to a point.
                 if (rows > 128 && chunk < std::min<std::uint64_t>(longest, 1024)) break;
-                if (room_needed(rows, chunk) > program_.target().vmem_bytes) continue;
+                if (room_needed(rows, chunk, lanes_) > program_.target().vmem_bytes) continue;
                 rows_ = std::min(rows, divide_up(sizes_.queries, 8) * 8);
                 // Enough tasks for all units of all cores.
-                const std::uint64_t wanted =
-                    2ull * program_.cores() * program_.target().matrix_units_per_core;
+                const std::uint64_t wanted = 2ull * program_.cores() * lanes_;
                 while (rows_ > 128 && sizes_.batch * sizes_.heads * divide_up(sizes_.queries, rows_) < wanted)
                     rows_ /= 2;
                 chunk_ = chunk;
-                return;
+                return true;
             }
         }
-        throw Unsupported{"a head's tiles do not fit on-chip memory"};
+        return false;
     }
 
     void make_kernels() {
         const auto fp32 = [](std::size_t count) {
             return std::vector<ElementType>(count, ElementType::fp32);
         };
+        KernelBuilder scale;
+        scale.raw_output(scale.apply(VectorOp::multiply, scale.input(q_.type), scale.constant(sizes_.scale)));
+        scale_ = program_.kernel(scale.finish(), {q_.type});
         for (const bool masked : {false, true}) {
+            const auto score = [&](KernelBuilder& builder) {
+                const auto given = builder.raw_input();
+                return masked ? builder.apply(VectorOp::add, given, builder.raw_input()) : given;
+            };
+            std::vector<ElementType> types{ElementType::fp32};
+            if (masked) types.push_back(ElementType::bf16);
+            // Scores are read twice: to keep them masked would take a store for each.
+            KernelBuilder maximum;
+            maximum.reduce(score(maximum), Reduction::lanes_maximum);
+            (masked ? maximum_masked_ : maximum_) = program_.kernel(maximum.finish(), types);
             KernelBuilder builder;
-            auto score =
-                builder.apply(VectorOp::multiply, builder.raw_input(), builder.constant(sizes_.scale));
-            if (masked) {
-                score = builder.apply(VectorOp::select, causal_mask(builder, sizes_), score,
-                                      builder.constant(kHidden));
-            }
-            builder.raw_output(score);
-            builder.reduce(score, Reduction::lanes_maximum);
-            (masked ? scale_masked_ : scale_) = program_.kernel(builder.finish(), fp32(1));
-        }
-        {
-            KernelBuilder builder;
-            const auto score = builder.raw_input(), largest = builder.raw_input();
-            const auto e =
-                builder.apply(VectorOp::exponential, builder.apply(VectorOp::subtract, score, largest));
+            const auto shown = score(builder);
+            types.push_back(ElementType::fp32);
+            const auto e = builder.apply(VectorOp::exponential,
+                                         builder.apply(VectorOp::subtract, shown, builder.raw_input()));
             builder.raw_output(e);
             builder.reduce(e, Reduction::lanes_sum);
-            exponential_ = program_.kernel(builder.finish(), fp32(2));
+            (masked ? exponential_masked_ : exponential_) = program_.kernel(builder.finish(), types);
         }
         {
             KernelBuilder builder;
@@ -146,105 +169,108 @@ class AttentionLowering {
         }
     }
 
-    std::vector<Step> steps_of(const std::vector<Task>& tasks) const {
+    std::vector<Step> steps_of(const std::vector<Task>& tasks, Range range) const {
         std::vector<Step> steps;
-        const std::uint64_t group = sizes_.heads_per_key_head();
-        for (std::size_t i = 0; i < tasks.size();) {
-            std::vector<Task> together;
-            while (i < tasks.size() && together.size() < program_.target().matrix_units_per_core &&
-                   (together.empty() || (tasks[i].batch == together[0].batch &&
-                                         tasks[i].head / group == together[0].head / group))) {
-                together.push_back(tasks[i++]);
-            }
-            std::uint64_t seen = 0;
-            for (const Task& task : together) seen = std::max(seen, sizes_.visible(task.row + task.rows - 1));
+        for (std::uint64_t i = range.begin; i < range.end; ++i) {
+            const Task& task = tasks[i];
+            const std::uint64_t seen = sizes_.visible(task.row + task.rows - 1);
             for (std::uint64_t key = 0; key < seen; key += chunk_) {
-                steps.push_back(
-                    {together, key, std::min(chunk_, seen - key), key == 0, key + chunk_ >= seen});
+                steps.push_back({task,
+                                 key,
+                                 std::min(chunk_, seen - key),
+                                 key == 0,
+                                 key + chunk_ >= seen,
+                                 {},
+                                 {},
+                                 {},
+                                 {}});
             }
         }
         return steps;
     }
 
-    /// Keys of a step that the task's queries see; 0: none.
-    std::uint64_t keys_for(const Step& step, const Task& task) const {
-        const std::uint64_t seen = sizes_.visible(task.row + task.rows - 1);
-        return seen <= step.key ? 0 : std::min(step.keys, seen - step.key);
-    }
-
     void emit(CoreBuilder& core, const std::vector<Task>& tasks) {
         if (tasks.empty()) return;
-        const std::vector<Step> steps = steps_of(tasks);
-        TileRing keys(core, k_.type, chunk_ * sizes_.depth, 2),
-            values(core, v_.type, chunk_ * sizes_.value_depth, 2);
-        std::vector<UnitRoom> rooms;
-        for (unsigned unit = 0; unit < program_.target().matrix_units_per_core; ++unit) {
+        std::optional<CausalMask> mask;
+        if (sizes_.causal) mask.emplace(program_, core, sizes_, rows_, chunk_);
+        std::deque<Lane> lanes;  // steps of products refer to them
+        std::size_t longest = 0;
+        for (unsigned unit = 0; unit < lanes_; ++unit) {
+            const Range range = part_of(tasks.size(), lanes_, unit);
+            if (range.size() == 0) continue;
             const auto column = [&] { return core.new_tile(ElementType::fp32, rows_, 1); };
-            rooms.push_back(UnitRoom{TileRing(core, q_.type, rows_ * sizes_.depth, 2),
-                                     TileRing(core, ElementType::fp32, rows_ * chunk_, 2),
-                                     TileRing(core, out_.type, rows_ * sizes_.value_depth, 2),
-                                     TileRing(core, log_ ? log_sum_.type : ElementType::fp32, rows_, 2),
-                                     core.new_tile(ElementType::bf16, rows_, chunk_),
-                                     core.new_tile(ElementType::fp32, rows_, sizes_.value_depth),
-                                     column(),
-                                     column(),
-                                     column(),
-                                     column(),
-                                     column(),
-                                     core.new_tile(ElementType::fp32, rows_, sizes_.value_depth),
-                                     {},
-                                     {}});
+            Lane& lane =
+                lanes.emplace_back(TileRing(core, k_.type, chunk_ * sizes_.depth, 2),
+                                   TileRing(core, v_.type, chunk_ * sizes_.value_depth, 2),
+                                   TileRing(core, q_.type, rows_ * sizes_.depth, 2),
+                                   TileRing(core, q_.type, rows_ * sizes_.depth, 2),
+                                   TileRing(core, ElementType::fp32, rows_ * chunk_, 2),
+                                   TileRing(core, out_.type, rows_ * sizes_.value_depth, 2),
+                                   TileRing(core, log_ ? log_sum_.type : ElementType::fp32, rows_, 2));
+            lane.unit = unit;
+            lane.mask = mask ? &*mask : nullptr;
+            lane.weights = core.new_tile(ElementType::bf16, rows_, chunk_);
+            lane.product = core.new_tile(ElementType::fp32, rows_, sizes_.value_depth);
+            lane.accumulated = core.new_tile(ElementType::fp32, rows_, sizes_.value_depth);
+            lane.largest = column();
+            lane.sum = column();
+            lane.chunk_largest = column();
+            lane.chunk_sum = column();
+            lane.rescale = column();
+            lane.steps = steps_of(tasks, range);
+            longest = std::max(longest, lane.steps.size());
         }
-        std::vector<Tile> key_tiles(steps.size()), value_tiles(steps.size());
-        std::vector<std::vector<Tile>> query_tiles(steps.size()), score_tiles(steps.size());
-        std::uint64_t present_keys = UINT64_MAX;
-        // Loads and score products of the next step are issued before the softmax of this one, so that the
-        // matrix units work while the vector unit does.
-        pipeline(
-            steps.size(), 1,
-            [&](std::size_t number) {
-                const Step& step = steps[number];
-                const std::uint64_t key_head = step.tasks[0].head / sizes_.heads_per_key_head();
-                // The whole chunk, for later queries see more of it; it stays where it is for them.
-                const std::uint64_t rows = std::min(chunk_, sizes_.keys - step.key);
-                const TileSource key = head_rows(k_, step.tasks[0].batch, key_head, step.key, rows);
-                const bool same = number > 0 && present_keys == key.address;
-                present_keys = key.address;
-                key_tiles[number] = same ? key_tiles[number - 1] : keys.load(core, key);
-                value_tiles[number] =
-                    same ? value_tiles[number - 1]
-                         : values.load(core, head_rows(v_, step.tasks[0].batch, key_head, step.key, rows));
-                for (std::size_t unit = 0; unit < step.tasks.size(); ++unit) {
-                    const Task& task = step.tasks[unit];
-                    query_tiles[number].push_back(
-                        step.first ? rooms[unit].queries.load(
-                                         core, head_rows(q_, task.batch, task.head, task.row, task.rows))
-                                   : query_tiles[number - 1][unit]);
-                    const std::uint64_t seen = keys_for(step, task);
-                    score_tiles[number].push_back(seen > 0 ? rooms[unit].scores.next(seen) : Tile{});
-                    if (seen == 0) continue;
-                    multiply_tiles(core, static_cast<unsigned>(unit), query_tiles[number][unit],
-                                   key_tiles[number], true, task.rows, sizes_.depth, seen,
-                                   score_tiles[number][unit]);
-                }
-            },
-            [&](std::size_t number) {
-                const Step& step = steps[number];
-                for (std::size_t unit = 0; unit < step.tasks.size(); ++unit) {
-                    const std::uint64_t seen = keys_for(step, step.tasks[unit]);
-                    if (seen > 0)
-                        softmax(core, rooms[unit], step, step.tasks[unit], seen, score_tiles[number][unit]);
-                }
-                for (std::size_t unit = 0; unit < step.tasks.size(); ++unit) {
-                    const Task& task = step.tasks[unit];
-                    const std::uint64_t seen = keys_for(step, task);
-                    if (seen > 0) {
-                        add_values(core, static_cast<unsigned>(unit), rooms[unit], step, task, seen,
-                                   value_tiles[number]);
-                    }
-                    if (step.last) finish(core, rooms[unit], task);
-                }
-            });
+        load(core, lanes, 0);
+        multiply_keys(core, lanes, 0);
+        for (std::size_t number = 0; number < longest; ++number) {
+            load(core, lanes, number + 1);
+            for (Lane& lane : lanes)
+                if (number < lane.steps.size()) softmax(core, lane, lane.steps[number]);
+            multiply_keys(core, lanes, number + 1);
+            multiply_values(core, lanes, number);
+            for (Lane& lane : lanes)
+                if (number < lane.steps.size()) finish(core, lane, lane.steps[number]);
+        }
+    }
+
+    void load(CoreBuilder& core, std::deque<Lane>& lanes, std::size_t number) const {
+        for (Lane& lane : lanes) {
+            if (number >= lane.steps.size()) continue;
+            Step& step = lane.steps[number];
+            const std::uint64_t key_head = step.task.head / sizes_.heads_per_key_head();
+            // The whole chunk, for later queries see more of it; it stays where it is for them.
+            const std::uint64_t rows = std::min(chunk_, sizes_.keys - step.key);
+            const Step* const before = number > 0 ? &lane.steps[number - 1] : nullptr;
+            const bool same = before != nullptr && before->task.batch == step.task.batch &&
+                              before->task.head / sizes_.heads_per_key_head() == key_head &&
+                              before->key == step.key;
+            step.key_tile =
+                same ? before->key_tile
+                     : lane.keys.load(core, head_rows(k_, step.task.batch, key_head, step.key, rows));
+            step.value_tile =
+                same ? before->value_tile
+                     : lane.values.load(core, head_rows(v_, step.task.batch, key_head, step.key, rows));
+            if (!step.first) {
+                step.query_tile = before->query_tile;
+            } else {
+                const Tile query = lane.queries.load(
+                    core, head_rows(q_, step.task.batch, step.task.head, step.task.row, step.task.rows));
+                step.query_tile = lane.scaled.next(sizes_.depth);
+                core.vector(scale_, step.task.rows, sizes_.depth, {query}, {step.query_tile});
+            }
+            step.scores = lane.scores.next(step.keys);
+        }
+    }
+
+    void multiply_keys(CoreBuilder& core, std::deque<Lane>& lanes, std::size_t number) const {
+        Interleaved work(lanes.size());
+        for (std::size_t i = 0; i < lanes.size(); ++i) {
+            if (number >= lanes[i].steps.size()) continue;
+            const Step& step = lanes[i].steps[number];
+            multiply_tiles(work, i, core, lanes[i], step.query_tile, step.key_tile, true, step.task.rows,
+                           sizes_.depth, step.keys, step.scores);
+        }
+        work.emit();
     }
 
     static Tile wide(Tile tile) {
@@ -252,44 +278,57 @@ class AttentionLowering {
         return tile;
     }
 
-    void softmax(CoreBuilder& core, UnitRoom& room, const Step& step, const Task& task, std::uint64_t seen,
-                 const Tile& scores) const {
+    void softmax(CoreBuilder& core, const Lane& lane, const Step& step) const {
+        const Task& task = step.task;
         // Only chunks that reach beyond what the first query sees need the mask.
-        const bool masked = sizes_.causal && step.key + seen > sizes_.visible(task.row);
-        const Tile& largest = step.first ? room.largest : room.chunk_largest;
-        core.vector(masked ? scale_masked_ : scale_, task.rows, seen, {scores}, {scores, largest}, {},
-                    static_cast<std::int64_t>(task.row), static_cast<std::int64_t>(step.key));
+        const bool masked = sizes_.causal && step.key + step.keys > sizes_.visible(task.row);
+        const Tile& largest = step.first ? lane.largest : lane.chunk_largest;
+        std::vector<Tile> scores{step.scores};
+        if (masked) scores.push_back(lane.mask->at(task.row, step.key));
+        core.vector(masked ? maximum_masked_ : maximum_, task.rows, step.keys, scores, {largest});
         if (!step.first) {
-            core.vector(join_largest_, task.rows, 1, {room.largest, room.chunk_largest},
-                        {room.rescale, room.largest});
+            core.vector(join_largest_, task.rows, 1, {lane.largest, lane.chunk_largest},
+                        {lane.rescale, lane.largest});
         }
-        Tile weights = room.weights;
-        weights.row_stride = seen * 2;
-        core.vector(exponential_, task.rows, seen, {scores, wide(room.largest)},
-                    {weights, step.first ? room.sum : room.chunk_sum});
+        scores.push_back(wide(lane.largest));
+        core.vector(masked ? exponential_masked_ : exponential_, task.rows, step.keys, scores,
+                    {weights_of(lane, step), step.first ? lane.sum : lane.chunk_sum});
         if (!step.first) {
-            core.vector(rescale_add_, task.rows, 1, {room.sum, room.rescale, room.chunk_sum}, {room.sum});
+            core.vector(rescale_add_, task.rows, 1, {lane.sum, lane.rescale, lane.chunk_sum}, {lane.sum});
         }
     }
 
-    void add_values(CoreBuilder& core, unsigned unit, UnitRoom& room, const Step& step, const Task& task,
-                    std::uint64_t seen, const Tile& values) const {
-        Tile weights = room.weights;
-        weights.row_stride = seen * 2;
-        const Tile& to = step.first ? room.accumulated : room.product;
-        multiply_tiles(core, unit, weights, values, false, task.rows, seen, sizes_.value_depth, to);
-        if (step.first) return;
-        core.vector(rescale_add_, task.rows, sizes_.value_depth,
-                    {room.accumulated, wide(room.rescale), room.product}, {room.accumulated});
+    static Tile weights_of(const Lane& lane, const Step& step) {
+        Tile weights = lane.weights;
+        weights.row_stride = step.keys * 2;
+        return weights;
     }
 
-    void finish(CoreBuilder& core, UnitRoom& room, const Task& task) const {
-        const Tile result = room.outputs.next(sizes_.value_depth);
-        core.vector(finish_, task.rows, sizes_.value_depth, {room.accumulated, wide(room.sum)}, {result});
+    void multiply_values(CoreBuilder& core, std::deque<Lane>& lanes, std::size_t number) const {
+        Interleaved work(lanes.size());
+        for (std::size_t i = 0; i < lanes.size(); ++i) {
+            if (number >= lanes[i].steps.size()) continue;
+            const Step& step = lanes[i].steps[number];
+            multiply_tiles(work, i, core, lanes[i], weights_of(lanes[i], step), step.value_tile, false,
+                           step.task.rows, step.keys, sizes_.value_depth,
+                           step.first ? lanes[i].accumulated : lanes[i].product);
+        }
+        work.emit();
+    }
+
+    void finish(CoreBuilder& core, Lane& lane, const Step& step) const {
+        const Task& task = step.task;
+        if (!step.first) {
+            core.vector(rescale_add_, task.rows, sizes_.value_depth,
+                        {lane.accumulated, wide(lane.rescale), lane.product}, {lane.accumulated});
+        }
+        if (!step.last) return;
+        const Tile result = lane.outputs.next(sizes_.value_depth);
+        core.vector(finish_, task.rows, sizes_.value_depth, {lane.accumulated, wide(lane.sum)}, {result});
         store(core, result, head_rows(out_, task.batch, task.head, task.row, task.rows));
         if (!log_) return;
-        const Tile logs = room.log_sums.next(1);
-        core.vector(log_, task.rows, 1, {room.largest, room.sum}, {logs});
+        const Tile logs = lane.log_sums.next(1);
+        core.vector(log_, task.rows, 1, {lane.largest, lane.sum}, {logs});
         const std::uint64_t first = (task.batch * sizes_.heads + task.head) * sizes_.queries + task.row;
         store(core, logs, {log_sum_.address + first * bytes_of(log_sum_.type), task.rows, 1, 1, 1});
     }
@@ -298,8 +337,9 @@ class AttentionLowering {
     AttentionSizes sizes_;
     HbmView q_, k_, v_, out_, log_sum_;
     std::uint64_t rows_ = 0, chunk_ = 0;
-    std::shared_ptr<const tpu::VectorKernel> scale_, scale_masked_, exponential_, join_largest_, rescale_add_,
-        finish_, log_;
+    unsigned lanes_ = 1;
+    std::shared_ptr<const tpu::VectorKernel> scale_, maximum_, maximum_masked_, exponential_,
+        exponential_masked_, join_largest_, rescale_add_, finish_, log_;
 };
 
 }  // namespace

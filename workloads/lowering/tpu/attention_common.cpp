@@ -34,29 +34,50 @@ TileSource head_rows(const HbmView& view, std::uint64_t batch, std::uint64_t hea
             static_cast<std::uint64_t>(view.shape[3]), view.strides[2], 1};
 }
 
-void multiply_tiles(CoreBuilder& core, unsigned unit, const Tile& a, const Tile& b, bool turned,
-                    std::uint64_t rows, std::uint64_t depth, std::uint64_t columns, const Tile& result) {
-    const target::TpuTarget& target = core.target();
-    // Column tiles take turns in the two halves of the result buffer, so that one is popped while the next
-    // computes.
-    const bool halves = 2 * rows <= target.accumulator_rows;
-    std::uint64_t turn = 0;
-    for (std::uint64_t column = 0; column < columns; column += target.array_columns, ++turn) {
-        const std::uint64_t width = std::min<std::uint64_t>(target.array_columns, columns - column);
-        const std::uint64_t accumulator = halves ? turn % 2 * rows : 0;
-        for (std::uint64_t k = 0; k < depth; k += target.array_rows) {
-            const std::uint64_t deep = std::min<std::uint64_t>(target.array_rows, depth - k);
-            core.push(unit, turned ? b.at(column, k) : b.at(k, column), deep, width, turned);
-            core.matmul(unit, a.at(0, k), rows, deep, width, accumulator, k > 0);
-        }
-        core.pop(unit, result.at(0, column), rows, width, accumulator, true);
+void Interleaved::emit() {
+    std::size_t longest = 0;
+    for (const auto& lane : steps_) longest = std::max(longest, lane.size());
+    for (std::size_t i = 0; i < longest; ++i) {
+        for (const auto& lane : steps_)
+            if (i < lane.size()) lane[i]();
     }
 }
 
-KernelBuilder::Node causal_mask(KernelBuilder& builder, const AttentionSizes& sizes) {
+void multiply_tiles(Interleaved& work, std::size_t number, CoreBuilder& core, AttentionLane& lane,
+                    const Tile& a, const Tile& b, bool turned, std::uint64_t rows, std::uint64_t depth,
+                    std::uint64_t columns, const Tile& result) {
+    const std::uint64_t step = core.target().array_columns, deepest = core.target().array_rows;
+    for (std::uint64_t column = 0; column < columns; column += step) {
+        const std::uint64_t width = std::min(step, columns - column);
+        work.add(number, [=, &core, &lane] {
+            // Results of one tile are popped while the next ones are computed.
+            if (lane.place + rows > core.target().accumulator_rows) lane.place = 0;
+            for (std::uint64_t k = 0; k < depth; k += deepest) {
+                const std::uint64_t deep = std::min(deepest, depth - k);
+                core.push(lane.unit, turned ? b.at(column, k) : b.at(k, column), deep, width, turned);
+                core.matmul(lane.unit, a.at(0, k), rows, deep, width, lane.place, k > 0);
+            }
+            core.pop(lane.unit, result.at(0, column), rows, width, lane.place, true);
+            lane.place += rows;
+        });
+    }
+}
+
+CausalMask::CausalMask(ProgramBuilder& program, CoreBuilder& core, const AttentionSizes& sizes,
+                       std::uint64_t rows, std::uint64_t keys)
+    : sizes_(sizes), keys_(keys), tile_(core.new_tile(tpu::ElementType::bf16, rows, rows + keys)) {
+    KernelBuilder builder;
     const auto limit = builder.apply(tpu::VectorOp::integer_add, builder.row_index(),
-                                     builder.integer(static_cast<std::int32_t>(sizes.shift + 1)));
-    return builder.apply(tpu::VectorOp::integer_less, builder.column_index(), limit);
+                                     builder.integer(static_cast<std::int32_t>(keys + 1)));
+    const auto seen = builder.apply(tpu::VectorOp::integer_less, builder.column_index(), limit);
+    builder.raw_output(
+        builder.apply(tpu::VectorOp::select, seen, builder.constant(0), builder.constant(kHidden)));
+    core.vector(program.kernel(builder.finish(), {}), rows, rows + keys, {}, {tile_});
+}
+
+Tile CausalMask::at(std::uint64_t row, std::uint64_t key) const {
+    // Query row + i sees keys up to row + i + shift.
+    return tile_.at(0, keys_ + key - (row + sizes_.shift));
 }
 
 }  // namespace heddle::lowering::on_tpu

@@ -1,5 +1,9 @@
-// What attention and its gradient share: sizes, places of heads in HBM, products between tiles in VMEM.
+// What attention and its gradient share: sizes, places of heads in HBM, products between tiles in VMEM, and
+// the division of the work over lanes.
 #pragma once
+
+#include <functional>
+#include <vector>
 
 #include "workloads/lowering/tpu/tile_transfer.h"
 
@@ -24,13 +28,53 @@ AttentionSizes attention_sizes(const ProgramBuilder& program, std::size_t first)
 TileSource head_rows(const HbmView& view, std::uint64_t batch, std::uint64_t head, std::uint64_t row,
                      std::uint64_t rows);
 
-/// result[rows, columns] = a[rows, depth] b, all in VMEM; b is [depth, columns], or [columns, depth] when
-/// `turned`.
-void multiply_tiles(CoreBuilder& core, unsigned unit, const Tile& a, const Tile& b, bool turned,
-                    std::uint64_t rows, std::uint64_t depth, std::uint64_t columns, const Tile& result);
+/// A matrix unit with the heads that it works on, one after the other: heads of different units go side by
+/// side, so that the matrix units work while the vector unit looks after others.
+struct AttentionLane {
+    unsigned unit = 0;
+    std::uint64_t place = 0;  ///< rows of the result buffer are used in turn
+};
 
-/// The mask of a causal product: 1 where the key of a column is seen by the query of a row.
-KernelBuilder::Node causal_mask(KernelBuilder& builder, const AttentionSizes& sizes);
+/// Instructions of several lanes, in turns: the first of each, the second of each, ... A unit's queue is
+/// short, and the sequencer waits for it; in turns, it fills the queues of all.
+class Interleaved {
+  public:
+    explicit Interleaved(std::size_t lanes) : steps_(lanes) {}
+    void add(std::size_t lane, std::function<void()> step) { steps_[lane].push_back(std::move(step)); }
+    void emit();
+
+  private:
+    std::vector<std::vector<std::function<void()>>> steps_;
+};
+
+/// result[rows, columns] = a[rows, depth] b, all in VMEM; b is [depth, columns], or [columns, depth] when
+/// `turned`. A step for each column tile. `lane` must outlive them.
+void multiply_tiles(Interleaved& work, std::size_t number, CoreBuilder& core, AttentionLane& lane,
+                    const Tile& a, const Tile& b, bool turned, std::uint64_t rows, std::uint64_t depth,
+                    std::uint64_t columns, const Tile& result);
+
+/// Added to a score that a causal mask hides: stands for minus infinity, but exp() of differences stays
+/// defined.
+inline constexpr double kHidden = -1e30;
+/// What is added to the scores of `rows` queries and up to `keys` keys: 0, and kHidden where the mask hides
+/// the key. One tile serves all places along the diagonal, read from different columns on (a Toeplitz
+/// matrix).
+class CausalMask {
+  public:
+    static std::uint64_t bytes(std::uint64_t rows, std::uint64_t keys) {
+        return rows * (rows + keys) * 2 + 512;
+    }
+    /// Fills the tile.
+    CausalMask(ProgramBuilder& program, CoreBuilder& core, const AttentionSizes& sizes, std::uint64_t rows,
+               std::uint64_t keys);
+    /// For queries from `row` and keys from `key` on.
+    Tile at(std::uint64_t row, std::uint64_t key) const;
+
+  private:
+    AttentionSizes sizes_;
+    std::uint64_t keys_;
+    Tile tile_;
+};
 
 void lower_attention(ProgramBuilder& program);
 void lower_attention_grad(ProgramBuilder& program);

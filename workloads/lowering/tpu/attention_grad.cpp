@@ -1,7 +1,10 @@
 // Gradient of attention. Weights are computed again from the scores and the saved log-sums, chunk of keys by
 // chunk of keys: with P the weights and D = rowsum(dO * O), dS = P * (dO V^T - D), dV = P^T dO, dK = dS^T Q,
-// dQ = dS K.
+// dQ = dS K. The large P and dS are never turned: dV and dK are made as dV^T = dO^T P and dK^T = Q^T dS, for
+// which the transpose unit turns dO and Q, and dV^T and dK^T once when they are complete.
 #include <algorithm>
+#include <deque>
+#include <optional>
 
 #include "workloads/lowering/tpu/attention_common.h"
 #include "workloads/lowering/tpu/map.h"
@@ -13,6 +16,9 @@ namespace {
 using tpu::ElementType;
 using tpu::Reduction;
 using tpu::VectorOp;
+
+/// Queries of a causal head that are worked on together (attention.cpp).
+constexpr std::uint64_t kCausalRows = 256;
 
 class AttentionGradLowering {
   public:
@@ -50,34 +56,54 @@ class AttentionGradLowering {
     }
 
   private:
-    struct Room {
-        TileRing keys, values, queries, d_outs, outs, log_sums, dq_before, dq_results, dk_results, dv_results;
-        Tile scores, d_weights, weights, d_scores, weights_turned, d_scores_turned, delta, dq, product_k,
-            product_v, dk, dv;
-        Region* dq_in_hbm;
+    /// Keys of a head (and of the query heads that share it), with the part of the queries that see them.
+    struct Step {
+        std::uint64_t batch = 0, key_head = 0, key = 0, keys = 0;
+        std::uint64_t head = 0, row = 0, rows = 0;
+        std::uint64_t seen = 0;            ///< of the keys, by the last of the queries
+        bool first = false, last = false;  ///< of these keys
+        Tile k, v, q, d_out, out, log_sum;
+        Tile scores, d_weights;
+    };
+    struct Lane : AttentionLane {
+        TileRing keys, values, queries, scaled, d_outs, outs, log_sums, scores, d_weights, dq_before,
+            dq_results, dk_results, dv_results;
+        Tile weights, d_scores, delta, q_turned, d_out_turned, dq, product_k, product_v, dk, dv, dk_rounded,
+            dv_rounded;
+        Region* dq_in_hbm = nullptr;
+        const CausalMask* mask = nullptr;
+        std::vector<Step> steps;
     };
 
-    std::uint64_t room_needed(std::uint64_t rows, std::uint64_t chunk) const {
+    std::uint64_t room_needed(std::uint64_t rows, std::uint64_t chunk, unsigned lanes) const {
         const std::uint64_t d = sizes_.depth, dv = sizes_.value_depth;
-        return rows * chunk * (4 + 4 + 4 * 2) + 2 * chunk * (d + dv) * 4 +
-               chunk * (d + dv) * (4 + 4 + 2 * 4) + rows * (2 * d + 4 * dv) * 4 + rows * d * 4 * 5 +
-               rows * 4 * 4 + 512 * 40;
+        const std::uint64_t lane = rows * chunk * (2 * 4 + 2 * 4 + 2 * 2) + 2 * chunk * (d + dv) * 4 +
+                                   chunk * (d + dv) * (2 * 4 + 2 * 4) + 2 * rows * (2 * d + 2 * dv) * 4 +
+                                   rows * (d + dv) * 4 + rows * d * 4 * 5 + rows * 4 * 4 + 512 * 50;
+        return lane * lanes + (sizes_.causal ? CausalMask::bytes(rows, chunk) : 0);
     }
 
     void choose_sizes() {
-        const std::uint64_t longest = std::min<std::uint64_t>(divide_up(sizes_.keys, 128) * 128,
-                                                              program_.target().accumulator_rows / 128 * 128);
+        // Small on-chip memories may have room for fewer heads than there are units.
+        for (lanes_ = program_.target().matrix_units_per_core; lanes_ > 0; lanes_ /= 2)
+            if (choose_rows()) return;
+        throw Unsupported{"a head's tiles do not fit on-chip memory"};
+    }
+
+    bool choose_rows() {
+        const std::uint64_t longest = divide_up(sizes_.keys, 128) * 128;
         for (const std::uint64_t rows : {512ull, 256ull, 128ull, 64ull, 32ull, 16ull, 8ull}) {
             if (rows > program_.target().accumulator_rows) continue;
+            if (sizes_.causal && rows > kCausalRows) continue;
             for (std::uint64_t chunk = longest; chunk >= 128; chunk = chunk / 2 / 128 * 128) {
                 if (rows > 128 && chunk < std::min<std::uint64_t>(longest, 1024)) break;
-                if (room_needed(rows, chunk) > program_.target().vmem_bytes) continue;
+                if (room_needed(rows, chunk, lanes_) > program_.target().vmem_bytes) continue;
                 rows_ = std::min(rows, divide_up(sizes_.queries, 8) * 8);
                 chunk_ = std::min(chunk, divide_up(sizes_.keys, 8) * 8);
-                return;
+                return true;
             }
         }
-        throw Unsupported{"a head's tiles do not fit on-chip memory"};
+        return false;
     }
 
     void make_kernels() {
@@ -90,183 +116,268 @@ class AttentionGradLowering {
         }
         for (const bool masked : {false, true}) {
             KernelBuilder builder;
-            const auto score =
-                builder.apply(VectorOp::multiply, builder.raw_input(), builder.constant(sizes_.scale));
+            auto score = builder.raw_input();
             const auto d_weight = builder.raw_input(), log_sum = builder.input(log_sum_.type),
                        delta = builder.raw_input();
-            auto weight =
-                builder.apply(VectorOp::exponential, builder.apply(VectorOp::subtract, score, log_sum));
+            std::vector<ElementType> types{ElementType::fp32, ElementType::fp32, log_sum_.type,
+                                           ElementType::fp32};
             if (masked) {
-                weight = builder.apply(VectorOp::select, causal_mask(builder, sizes_), weight,
-                                       builder.constant(0));
+                score = builder.apply(VectorOp::add, score, builder.raw_input());
+                types.push_back(ElementType::bf16);
             }
-            const auto difference = builder.apply(VectorOp::subtract, d_weight, delta);
-            const auto scaled = builder.apply(VectorOp::multiply, weight, builder.constant(sizes_.scale));
+            const auto weight =
+                builder.apply(VectorOp::exponential, builder.apply(VectorOp::subtract, score, log_sum));
             builder.raw_output(weight);
-            builder.raw_output(builder.apply(VectorOp::multiply, scaled, difference));
-            (masked ? gradients_masked_ : gradients_) = program_.kernel(
-                builder.finish(), {ElementType::fp32, ElementType::fp32, log_sum_.type, ElementType::fp32});
+            builder.raw_output(builder.apply(VectorOp::multiply, weight,
+                                             builder.apply(VectorOp::subtract, d_weight, delta)));
+            (masked ? gradients_masked_ : gradients_) = program_.kernel(builder.finish(), types);
         }
+        KernelBuilder scale;
+        scale.raw_output(scale.apply(VectorOp::multiply, scale.input(q_.type), scale.constant(sizes_.scale)));
+        scale_q_ = program_.kernel(scale.finish(), {q_.type});
         KernelBuilder copy;
         copy.raw_output(copy.raw_input());
         copy_ = program_.kernel(copy.finish(), {ElementType::fp32});
+        KernelBuilder scaled;
+        scaled.raw_output(
+            scaled.apply(VectorOp::multiply, scaled.raw_input(), scaled.constant(sizes_.scale)));
+        scaled_ = program_.kernel(scaled.finish(), {ElementType::fp32});
         KernelBuilder add;
         add.accumulate(add.raw_input());
         add_ = program_.kernel(add.finish(), {ElementType::fp32});
         KernelBuilder sum;
-        const auto a = sum.raw_input();
+        const auto a = sum.apply(VectorOp::multiply, sum.raw_input(), sum.constant(sizes_.scale));
         sum.raw_output(sum.apply(VectorOp::add, a, sum.input(dq_.type)));
         sum_ = program_.kernel(sum.finish(), {ElementType::fp32, dq_.type});
     }
 
-    /// Kernels store into tiles of any floating type; only the instruction knows which.
-    void emit(CoreBuilder& core, Range heads) {
+    /// The work of a lane: chunk by chunk, since all dQ of the first chunk are written before others are
+    /// added.
+    std::vector<Step> steps_of(Range heads) const {
+        std::vector<Step> steps;
+        const std::uint64_t group = sizes_.heads_per_key_head();
+        for (std::uint64_t key = 0; key < sizes_.keys; key += chunk_) {
+            for (std::uint64_t number = heads.begin; number < heads.end; ++number) {
+                Step step;
+                step.batch = number / sizes_.key_heads;
+                step.key_head = number % sizes_.key_heads;
+                step.key = key;
+                step.keys = std::min(chunk_, sizes_.keys - key);
+                const std::size_t before = steps.size();  // the last queries see every key: there are some
+                for (step.head = step.key_head * group; step.head < (step.key_head + 1) * group; ++step.head)
+                    add_rows(steps, step);
+                steps[before].first = steps.back().last = true;
+            }
+        }
+        return steps;
+    }
+
+    /// From the last queries on: they see all that others see, so that the first product covers all keys.
+    void add_rows(std::vector<Step>& steps, Step step) const {
+        for (std::uint64_t part = divide_up(sizes_.queries, rows_); part-- > 0;) {
+            step.row = part * rows_;
+            step.rows = std::min(rows_, sizes_.queries - step.row);
+            const std::uint64_t seen = sizes_.visible(step.row + step.rows - 1);
+            // Queries that see none of these keys still get a dQ from the first chunk, which all queries see.
+            if (seen <= step.key) continue;
+            step.seen = std::min(step.keys, seen - step.key);
+            steps.push_back(step);
+        }
+    }
+
+    Lane make_lane(CoreBuilder& core) const {
         const std::uint64_t d = sizes_.depth, dv = sizes_.value_depth;
         const auto tile = [&](ElementType type, std::uint64_t rows, std::uint64_t columns) {
             return core.new_tile(type, rows, columns);
         };
-        const auto ring = [&](const HbmView& view, std::uint64_t elements, std::size_t places) {
-            return TileRing(core, view.type, elements, places);
+        const auto ring = [&](ElementType type, std::uint64_t elements, std::size_t places) {
+            return TileRing(core, type, elements, places);
         };
-        Room room{ring(k_, chunk_ * d, 1),
-                  ring(v_, chunk_ * dv, 1),
-                  ring(q_, rows_ * d, 2),
-                  ring(d_out_, rows_ * dv, 2),
-                  ring(out_, rows_ * dv, 2),
-                  ring(log_sum_, rows_, 2),
-                  ring(dq_, rows_ * d, 2),
-                  ring(dq_, rows_ * d, 2),
-                  ring(dk_, chunk_ * d, 1),
-                  ring(dv_, chunk_ * dv, 1),
-                  tile(ElementType::fp32, rows_, chunk_),
-                  tile(ElementType::fp32, rows_, chunk_),
-                  tile(ElementType::bf16, rows_, chunk_),
-                  tile(ElementType::bf16, rows_, chunk_),
-                  tile(ElementType::bf16, chunk_, rows_),
-                  tile(ElementType::bf16, chunk_, rows_),
-                  tile(ElementType::fp32, rows_, 1),
-                  tile(ElementType::fp32, rows_, d),
-                  tile(ElementType::fp32, chunk_, d),
-                  tile(ElementType::fp32, chunk_, dv),
-                  tile(ElementType::fp32, chunk_, d),
-                  tile(ElementType::fp32, chunk_, dv),
-                  core.new_region()};
-        for (std::uint64_t number = heads.begin; number < heads.end; ++number) {
-            const std::uint64_t batch = number / sizes_.key_heads, key_head = number % sizes_.key_heads;
-            for (std::uint64_t key = 0; key < sizes_.keys; key += chunk_) {
-                emit_chunk(core, room, batch, key_head, key, std::min(chunk_, sizes_.keys - key));
+        return Lane{{},
+                    ring(k_.type, chunk_ * d, 2),
+                    ring(v_.type, chunk_ * dv, 2),
+                    ring(q_.type, rows_ * d, 2),
+                    ring(q_.type, rows_ * d, 2),
+                    ring(d_out_.type, rows_ * dv, 2),
+                    ring(out_.type, rows_ * dv, 2),
+                    ring(log_sum_.type, rows_, 2),
+                    ring(ElementType::fp32, rows_ * chunk_, 2),
+                    ring(ElementType::fp32, rows_ * chunk_, 2),
+                    ring(dq_.type, rows_ * d, 2),
+                    ring(dq_.type, rows_ * d, 2),
+                    ring(dk_.type, chunk_ * d, 1),
+                    ring(dv_.type, chunk_ * dv, 1),
+                    tile(ElementType::bf16, rows_, chunk_),
+                    tile(ElementType::bf16, rows_, chunk_),
+                    tile(ElementType::fp32, rows_, 1),
+                    tile(q_.type, d, rows_),
+                    tile(d_out_.type, dv, rows_),
+                    tile(ElementType::fp32, rows_, d),
+                    tile(ElementType::fp32, d, chunk_),
+                    tile(ElementType::fp32, dv, chunk_),
+                    tile(ElementType::fp32, d, chunk_),
+                    tile(ElementType::fp32, dv, chunk_),
+                    tile(dk_.type, d, chunk_),
+                    tile(dv_.type, dv, chunk_),
+                    core.new_region(),
+                    nullptr,
+                    {}};
+    }
+
+    void emit(CoreBuilder& core, Range heads) {
+        std::optional<CausalMask> mask;
+        if (sizes_.causal) mask.emplace(program_, core, sizes_, rows_, chunk_);
+        std::deque<Lane> lanes;  // steps of products refer to them
+        std::size_t longest = 0;
+        for (unsigned unit = 0; unit < lanes_; ++unit) {
+            Range range = part_of(heads.size(), lanes_, unit);
+            if (range.size() == 0) continue;
+            range = {range.begin + heads.begin, range.end + heads.begin};
+            Lane& lane = lanes.emplace_back(make_lane(core));
+            lane.unit = unit;
+            lane.mask = mask ? &*mask : nullptr;
+            lane.steps = steps_of(range);
+            longest = std::max(longest, lane.steps.size());
+        }
+        const auto each = [&](std::size_t number, const auto& visit) {
+            for (Lane& lane : lanes) {
+                if (number < lane.steps.size()) visit(lane, lane.steps[number]);
             }
+        };
+        load(core, lanes, 0);
+        multiply_scores(core, lanes, 0);
+        for (std::size_t number = 0; number < longest; ++number) {
+            load(core, lanes, number + 1);
+            each(number, [&](Lane& lane, Step& step) { differentiate(core, lane, step); });
+            multiply_scores(core, lanes, number + 1);
+            multiply_gradients(core, lanes, number);
+            each(number, [&](Lane& lane, Step& step) { add_gradients(core, lane, step); });
+            for (Lane& lane : lanes)
+                if (number < lane.steps.size() && lane.steps[number].last)
+                    write_keys(core, lane, lane.steps[number]);
         }
     }
 
-    struct Queries {
-        std::uint64_t head, row, rows;
-    };
-
-    void emit_chunk(CoreBuilder& core, Room& room, std::uint64_t batch, std::uint64_t key_head,
-                    std::uint64_t key, std::uint64_t keys) const {
-        const std::uint64_t d = sizes_.depth, dv = sizes_.value_depth;
-        const Tile k = room.keys.load(core, head_rows(k_, batch, key_head, key, keys));
-        const Tile v = room.values.load(core, head_rows(v_, batch, key_head, key, keys));
-        std::vector<Queries> work;
-        const std::uint64_t group = sizes_.heads_per_key_head();
-        for (std::uint64_t head = key_head * group; head < (key_head + 1) * group; ++head) {
-            for (std::uint64_t row = 0; row < sizes_.queries; row += rows_) {
-                const std::uint64_t rows = std::min(rows_, sizes_.queries - row);
-                // Queries that see none of these keys still get a dQ from the first chunk, which all queries
-                // see.
-                if (sizes_.visible(row + rows - 1) > key) work.push_back({head, row, rows});
-            }
+    void load(CoreBuilder& core, std::deque<Lane>& lanes, std::size_t number) const {
+        for (Lane& lane : lanes) {
+            if (number >= lane.steps.size()) continue;
+            Step& step = lane.steps[number];
+            const std::uint64_t position =
+                (step.batch * sizes_.heads + step.head) * sizes_.queries + step.row;
+            step.k = step.first
+                         ? lane.keys.load(core, head_rows(k_, step.batch, step.key_head, step.key, step.keys))
+                         : lane.steps[number - 1].k;
+            step.v = step.first ? lane.values.load(
+                                      core, head_rows(v_, step.batch, step.key_head, step.key, step.keys))
+                                : lane.steps[number - 1].v;
+            const Tile q = lane.queries.load(core, head_rows(q_, step.batch, step.head, step.row, step.rows));
+            step.q = lane.scaled.next(sizes_.depth);
+            core.vector(scale_q_, step.rows, sizes_.depth, {q}, {step.q});
+            step.d_out =
+                lane.d_outs.load(core, head_rows(d_out_, step.batch, step.head, step.row, step.rows));
+            step.out = lane.outs.load(core, head_rows(out_, step.batch, step.head, step.row, step.rows));
+            step.log_sum = lane.log_sums.load(
+                core, {log_sum_.address + position * bytes_of(log_sum_.type), step.rows, 1, 1, 1});
+            step.scores = lane.scores.next(step.seen);
+            step.d_weights = lane.d_weights.next(step.seen);
         }
-        struct Loaded {
-            Tile q, d_out, out, log_sum;
+    }
+
+    void multiply_scores(CoreBuilder& core, std::deque<Lane>& lanes, std::size_t number) const {
+        Interleaved work(lanes.size());
+        for (std::size_t i = 0; i < lanes.size(); ++i) {
+            if (number >= lanes[i].steps.size()) continue;
+            const Step& step = lanes[i].steps[number];
+            multiply_tiles(work, i, core, lanes[i], step.q, step.k, true, step.rows, sizes_.depth, step.seen,
+                           step.scores);
+            multiply_tiles(work, i, core, lanes[i], step.d_out, step.v, true, step.rows, sizes_.value_depth,
+                           step.seen, step.d_weights);
+        }
+        work.emit();
+    }
+
+    static Tile shaped(Tile tile, std::uint64_t columns) {
+        tile.row_stride = columns * bytes_of(tile.type);
+        return tile;
+    }
+
+    /// Of the weights and scores, and the turned operands of the products that follow.
+    void differentiate(CoreBuilder& core, const Lane& lane, const Step& step) const {
+        core.transpose(step.d_out, shaped(lane.d_out_turned, step.rows), step.rows, sizes_.value_depth);
+        core.transpose(step.q, shaped(lane.q_turned, step.rows), step.rows, sizes_.depth);
+        core.vector(delta_, step.rows, sizes_.value_depth, {step.d_out, step.out}, {lane.delta});
+        Tile log_sum = step.log_sum, delta = lane.delta;
+        log_sum.broadcast_columns = delta.broadcast_columns = true;
+        const bool masked = sizes_.causal && step.key + step.seen > sizes_.visible(step.row);
+        std::vector<Tile> inputs{step.scores, step.d_weights, log_sum, delta};
+        if (masked) inputs.push_back(lane.mask->at(step.row, step.key));
+        core.vector(masked ? gradients_masked_ : gradients_, step.rows, step.seen, inputs,
+                    {shaped(lane.weights, step.seen), shaped(lane.d_scores, step.seen)});
+    }
+
+    void multiply_gradients(CoreBuilder& core, std::deque<Lane>& lanes, std::size_t number) const {
+        Interleaved work(lanes.size());
+        for (std::size_t i = 0; i < lanes.size(); ++i) {
+            if (number >= lanes[i].steps.size()) continue;
+            Lane& lane = lanes[i];
+            const Step& step = lane.steps[number];
+            const Tile weights = shaped(lane.weights, step.seen), d_scores = shaped(lane.d_scores, step.seen);
+            multiply_tiles(work, i, core, lane, shaped(lane.d_out_turned, step.rows), weights, false,
+                           sizes_.value_depth, step.rows, step.seen,
+                           shaped(step.first ? lane.dv : lane.product_v, step.seen));
+            multiply_tiles(work, i, core, lane, shaped(lane.q_turned, step.rows), d_scores, false,
+                           sizes_.depth, step.rows, step.seen,
+                           shaped(step.first ? lane.dk : lane.product_k, step.seen));
+            multiply_tiles(work, i, core, lane, d_scores, step.k, false, step.rows, step.seen, sizes_.depth,
+                           lane.dq);
+        }
+        work.emit();
+    }
+
+    void add_gradients(CoreBuilder& core, Lane& lane, const Step& step) const {
+        write_dq(core, lane, step);
+        if (step.first) return;  // the products themselves
+        const auto add = [&](const Tile& product, const Tile& sum, std::uint64_t depth) {
+            core.vector(add_, depth, step.seen, {shaped(product, step.seen)}, {shaped(sum, step.keys)});
         };
-        std::vector<Loaded> loaded(work.size());
-        bool first = true;
-        pipeline(
-            work.size(), 1,
-            [&](std::size_t i) {
-                const Queries& part = work[i];
-                const std::uint64_t position = (batch * sizes_.heads + part.head) * sizes_.queries + part.row;
-                loaded[i] = {room.queries.load(core, head_rows(q_, batch, part.head, part.row, part.rows)),
-                             room.d_outs.load(core, head_rows(d_out_, batch, part.head, part.row, part.rows)),
-                             room.outs.load(core, head_rows(out_, batch, part.head, part.row, part.rows)),
-                             room.log_sums.load(core, {log_sum_.address + position * bytes_of(log_sum_.type),
-                                                       part.rows, 1, 1, 1})};
-            },
-            [&](std::size_t i) {
-                const Queries& part = work[i];
-                const Loaded& tiles = loaded[i];
-                const unsigned other = program_.target().matrix_units_per_core > 1 ? 1 : 0;
-                const auto shaped = [](Tile tile, std::uint64_t columns) {
-                    tile.row_stride = columns * bytes_of(tile.type);
-                    return tile;
-                };
-                const Tile scores = shaped(room.scores, keys), d_weights = shaped(room.d_weights, keys);
-                const Tile weights = shaped(room.weights, keys), d_scores = shaped(room.d_scores, keys);
-                const Tile weights_turned = shaped(room.weights_turned, part.rows);
-                const Tile d_scores_turned = shaped(room.d_scores_turned, part.rows);
-                multiply_tiles(core, 0, tiles.q, k, true, part.rows, d, keys, scores);
-                multiply_tiles(core, other, tiles.d_out, v, true, part.rows, dv, keys, d_weights);
-                core.vector(delta_, part.rows, dv, {tiles.d_out, tiles.out}, {room.delta});
-                Tile log_sum = tiles.log_sum, delta = room.delta;
-                log_sum.broadcast_columns = delta.broadcast_columns = true;
-                const bool masked = sizes_.causal && key + keys > sizes_.visible(part.row);
-                core.vector(masked ? gradients_masked_ : gradients_, part.rows, keys,
-                            {scores, d_weights, log_sum, delta}, {weights, d_scores}, {},
-                            static_cast<std::int64_t>(part.row), static_cast<std::int64_t>(key));
-                core.transpose(weights, weights_turned, part.rows, keys);
-                core.transpose(d_scores, d_scores_turned, part.rows, keys);
-                multiply_tiles(core, 0, d_scores, k, false, part.rows, keys, d, room.dq);
-                multiply_tiles(core, other, weights_turned, tiles.d_out, false, keys, part.rows, dv,
-                               room.product_v);
-                multiply_tiles(core, 0, d_scores_turned, tiles.q, false, keys, part.rows, d, room.product_k);
-                core.vector(first ? copy_ : add_, keys, dv, {room.product_v}, {room.dv});
-                core.vector(first ? copy_ : add_, keys, d, {room.product_k}, {room.dk});
-                first = false;
-                write_dq(core, room, batch, part, key == 0);
-            });
-        if (work.empty()) return write_zeros(core, room, batch, key_head, key, keys);
-        write(core, room.dk, room.dk_results, head_rows(dk_, batch, key_head, key, keys));
-        write(core, room.dv, room.dv_results, head_rows(dv_, batch, key_head, key, keys));
+        add(lane.product_v, lane.dv, sizes_.value_depth);
+        add(lane.product_k, lane.dk, sizes_.depth);
     }
 
-    void write(CoreBuilder& core, const Tile& from, TileRing& ring, const TileSource& to) const {
-        const Tile result = ring.next(to.columns);
-        core.vector(copy_, to.rows, to.columns, {from}, {result});
-        store(core, result, to);
-    }
-
-    /// Keys that no query sees.
-    void write_zeros(CoreBuilder& core, Room& room, std::uint64_t batch, std::uint64_t key_head,
-                     std::uint64_t key, std::uint64_t keys) const {
-        KernelBuilder builder;
-        builder.raw_output(builder.constant(0));
-        const auto zero = program_.kernel(builder.finish(), {});
-        core.vector(zero, keys, sizes_.depth, {}, {room.dk});
-        core.vector(zero, keys, sizes_.value_depth, {}, {room.dv});
-        write(core, room.dk, room.dk_results, head_rows(dk_, batch, key_head, key, keys));
-        write(core, room.dv, room.dv_results, head_rows(dv_, batch, key_head, key, keys));
-    }
-
-    void write_dq(CoreBuilder& core, Room& room, std::uint64_t batch, const Queries& part,
-                  bool first_chunk) const {
-        const TileSource place = head_rows(dq_, batch, part.head, part.row, part.rows);
-        const Tile result = room.dq_results.next(sizes_.depth);
-        if (first_chunk) {
-            core.vector(copy_, part.rows, sizes_.depth, {room.dq}, {result});
+    void write_dq(CoreBuilder& core, Lane& lane, const Step& step) const {
+        const TileSource place = head_rows(dq_, step.batch, step.head, step.row, step.rows);
+        const Tile result = lane.dq_results.next(sizes_.depth);
+        if (step.key == 0) {
+            core.vector(scaled_, step.rows, sizes_.depth, {lane.dq}, {result});
         } else {
-            const Tile before = room.dq_before.load(core, place, room.dq_in_hbm);
-            core.vector(sum_, part.rows, sizes_.depth, {room.dq, before}, {result});
+            const Tile before = lane.dq_before.load(core, place, lane.dq_in_hbm);
+            core.vector(sum_, step.rows, sizes_.depth, {lane.dq, before}, {result});
         }
-        store(core, result, place, room.dq_in_hbm);
+        store(core, result, place, lane.dq_in_hbm);
+    }
+
+    /// dK and dV are complete: to the type of the result, then turned.
+    void write_keys(CoreBuilder& core, Lane& lane, const Step& step) const {
+        const auto write = [&](const std::shared_ptr<const tpu::VectorKernel>& kernel, const Tile& sum,
+                               const Tile& narrow, std::uint64_t depth, TileRing& results,
+                               const HbmView& view) {
+            const Tile rounded = shaped(narrow, step.keys);
+            core.vector(kernel, depth, step.keys, {shaped(sum, step.keys)}, {rounded});
+            const Tile result = results.next(depth);
+            core.transpose(rounded, result, depth, step.keys);
+            store(core, result, head_rows(view, step.batch, step.key_head, step.key, step.keys));
+        };
+        write(copy_, lane.dk, lane.dk_rounded, sizes_.depth, lane.dk_results, dk_);
+        write(copy_, lane.dv, lane.dv_rounded, sizes_.value_depth, lane.dv_results, dv_);
     }
 
     ProgramBuilder& program_;
     AttentionSizes sizes_;
     HbmView d_out_, q_, k_, v_, out_, log_sum_, dq_, dk_, dv_;
     std::uint64_t rows_ = 0, chunk_ = 0;
-    std::shared_ptr<const tpu::VectorKernel> delta_, gradients_, gradients_masked_, copy_, add_, sum_;
+    unsigned lanes_ = 1;
+    std::shared_ptr<const tpu::VectorKernel> delta_, gradients_, gradients_masked_, scale_q_, copy_, scaled_,
+        add_, sum_;
 };
 
 }  // namespace

@@ -8,7 +8,8 @@ namespace {
 // Loads and stores count as a unit for each memory, since transfers to different memories overtake each
 // other.
 constexpr std::size_t kSequencer = 0, kLoad = 1, kStore = kLoad + tpu::kDmaPaths,
-                      kVector = kStore + tpu::kDmaPaths, kFirstMatrix = kVector + 1;
+                      kVector = kStore + tpu::kDmaPaths, kTranspose = kVector + 1,
+                      kFirstMatrix = kTranspose + 1;
 constexpr bool is_dma(std::size_t unit) {
     return unit >= kLoad && unit < kVector;
 }
@@ -80,6 +81,8 @@ std::size_t CoreBuilder::unit_index(const tpu::Operation& operation) {
             return kStore + static_cast<std::size_t>(tpu::path_of(std::get<tpu::Dma>(operation)));
         case tpu::UnitKind::vector:
             return kVector;
+        case tpu::UnitKind::transpose:
+            return kTranspose;
         case tpu::UnitKind::push:
             return kFirstMatrix + 3 * std::size_t{std::get<tpu::PushWeights>(operation).unit};
         case tpu::UnitKind::matmul:

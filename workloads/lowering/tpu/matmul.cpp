@@ -142,8 +142,9 @@ class MatmulLowering {
         Work work(core);
         if (plan_.whole) {
             load_whole(work, blocks);
+            const ResultWindow window = window_of(work);
             for (const Matrix& one : given_.results)
-                work.windows.emplace_back(core, one.view.type, window_rows(work) * window_columns(work), 2);
+                work.windows.emplace_back(core, one.view.type, window.rows * window.columns, 2);
         } else {
             work.a.emplace(core, given_.a.view.type, plan_.block_rows() * plan_.chunk,
                            (plan_.keep_a ? chunks : 1) + plan_.ahead, given_.shape.a_turned);
@@ -200,18 +201,8 @@ class MatmulLowering {
         load_panel(work, 0);
     }
 
-    /// Windows are as wide as the core's columns and some blocks high, or one block high.
-    std::uint64_t window_columns(const Work& work) const {
-        const std::uint64_t step = plan_.block_columns(program_.target());
-        const std::uint64_t row_bytes = plan_.block_rows() * given_.shape.y_bytes;
-        const std::uint64_t fitting = options_.result_window / (row_bytes * step) * step;
-        return std::min(std::max(fitting, step), work.columns);
-    }
-    std::uint64_t window_rows(const Work& work) const {
-        const std::uint64_t columns = window_columns(work), step = plan_.block_rows();
-        if (columns < work.columns) return step;
-        const std::uint64_t fitting = options_.result_window / (columns * given_.shape.y_bytes * step) * step;
-        return std::min(std::max(fitting, step), work.rows);
+    ResultWindow window_of(const Work& work) const {
+        return result_window(plan_, given_.shape, program_.target(), options_, work.rows, work.columns);
     }
     static bool in_window(const Window& window, const Block& block) {
         return !window.tiles.empty() && block.row >= window.row && block.row < window.row + window.rows &&
@@ -220,7 +211,7 @@ class MatmulLowering {
     void open_window(Work& work, const Block& block) const {
         if (work.windows.empty() || in_window(work.window, block)) return;
         Window& window = work.window;
-        const std::uint64_t high = window_rows(work), wide = window_columns(work);
+        const auto [high, wide] = window_of(work);
         const std::uint64_t down = (block.row - work.first_row) / high * high;
         const std::uint64_t across = (block.column - work.first_column) / wide * wide;
         window.row = work.first_row + down;
@@ -241,10 +232,7 @@ class MatmulLowering {
     }
 
     std::uint64_t panel_rows(const Work& work) const {
-        const std::uint64_t step = plan_.block_rows();
-        const std::uint64_t fitting =
-            options_.operand_window / (given_.shape.k * given_.shape.a_bytes * step) * step;
-        return std::min(std::max(fitting, step), work.rows);
+        return on_tpu::panel_rows(plan_, given_.shape, options_, work.rows);
     }
     /// When it is there and not yet loaded.
     void load_panel(Work& work, std::uint64_t number) const {

@@ -105,6 +105,7 @@ void MatmulOperands::prepare_results() {
     }
     epilogue = program_.kernel(builder.finish(), types);
     shape.epilogue_tiles = static_cast<unsigned>(operands.size() + results.size());
+    shape.results = static_cast<unsigned>(results.size());
 }
 
 /// When all batches share the second operand they are more rows of one product.

@@ -73,6 +73,24 @@ double estimate(const MatmulPlan& plan, const MatmulShape& shape, const target::
 
 }  // namespace
 
+std::uint64_t panel_rows(const MatmulPlan& plan, const MatmulShape& shape, const TpuLoweringOptions& options,
+                         std::uint64_t rows) {
+    const std::uint64_t step = plan.block_rows();
+    const std::uint64_t fitting = options.operand_window / (shape.k * shape.a_bytes * step) * step;
+    return std::min(std::max(fitting, step), rows);
+}
+
+ResultWindow result_window(const MatmulPlan& plan, const MatmulShape& shape, const target::TpuTarget& target,
+                           const TpuLoweringOptions& options, std::uint64_t rows, std::uint64_t columns) {
+    const std::uint64_t down = plan.block_rows(), across = plan.block_columns(target);
+    const std::uint64_t wide = options.result_window / (down * shape.y_bytes * across) * across;
+    ResultWindow window{down, std::min(std::max(wide, across), columns)};
+    if (window.columns < columns) return window;
+    const std::uint64_t high = options.result_window / (columns * shape.y_bytes * down) * down;
+    window.rows = std::min(std::max(high, down), rows);
+    return window;
+}
+
 std::uint64_t vmem_bytes(const MatmulPlan& plan, const MatmulShape& shape, const target::TpuTarget& target,
                          const TpuLoweringOptions& options) {
     const std::uint64_t chunks = divide_up(shape.k, plan.chunk);
@@ -82,13 +100,15 @@ std::uint64_t vmem_bytes(const MatmulPlan& plan, const MatmulShape& shape, const
     const std::uint64_t b_places = plan.keep_b ? chunks + plan.ahead : plan.ahead + 1;
     const std::uint64_t units = std::uint64_t{plan.units_along_m} * plan.units_along_n;
     const std::uint64_t result = tile(plan.rows_per_unit * target.array_columns, 4);
-    std::uint64_t results = 2 * (units + shape.epilogue_tiles) * result;
+    const std::uint64_t results = 2 * (units + shape.epilogue_tiles) * result;
     if (plan.whole) {
-        results += std::uint64_t{2} * (1 + shape.epilogue_tiles) * options.result_window;
         const std::uint64_t rows = rounded(divide_up(shape.m, plan.cores_along_m), 8);
         const std::uint64_t columns = rounded(divide_up(shape.n, plan.cores_along_n), target.array_columns);
-        return tile(rows * shape.k, shape.a_bytes) * (shape.a_turned ? 2 : 1) +
-               tile(shape.k * columns, shape.b_bytes) + tile(rows * columns, shape.y_bytes) + results;
+        const ResultWindow window = result_window(plan, shape, target, options, rows, columns);
+        return 2 * tile(panel_rows(plan, shape, options, rows) * shape.k, shape.a_bytes) *
+                   (shape.a_turned ? 2 : 1) +
+               tile(shape.k * columns, shape.b_bytes) +
+               2 * shape.results * tile(window.rows * window.columns, 4) + results;
     }
     return a_places * a_tile * (shape.a_turned ? 2 : 1) + b_places * b_tile + results;
 }
@@ -228,7 +248,7 @@ std::string key_of(const MatmulShape& shape, const target::TpuTarget& target,
     key << "tiling of a product\n"
         << shape.batches << ' ' << shape.m << ' ' << shape.n << ' ' << shape.k << ' ' << shape.a_bytes << ' '
         << shape.b_bytes << ' ' << shape.y_bytes << ' ' << shape.a_turned << ' ' << shape.passes << ' '
-        << shape.epilogue_tiles << ' ' << shape.rows_per_cycle << '\n'
+        << shape.epilogue_tiles << ' ' << shape.results << ' ' << shape.rows_per_cycle << '\n'
         << target.cores << ' ' << target.matrix_units_per_core << ' ' << target.array_rows << ' '
         << target.array_columns << ' ' << target.vmem_bytes << ' ' << target.accumulator_rows << '\n'
         << options.whole_operands << ' ' << options.operand_window << ' ' << options.result_window << ' '

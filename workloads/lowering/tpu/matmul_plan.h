@@ -21,6 +21,7 @@ struct MatmulShape {
     double rows_per_cycle = 1;    ///< activation rows that enter an array
     unsigned passes = 1;          ///< bf16 passes per product
     unsigned epilogue_tiles = 0;  ///< further tiles of the result's size that an epilogue reads or writes
+    unsigned results = 1;         ///< tensors of the result's size that leave
 };
 
 struct MatmulPlan {
@@ -50,6 +51,16 @@ MatmulPlan plan_matmul(const MatmulShape& shape, const target::TpuTarget& target
 
 /// One line for whoever reads the program: blocks, depth, order, shares of cores and units.
 std::string describe(const MatmulPlan& plan, const target::TpuTarget& target);
+
+/// With operands brought whole: rows of the panels in which a core's `rows` of the first operand come, and
+/// the windows of its `rows` x `columns` results that leave together, some blocks high, or one block.
+std::uint64_t panel_rows(const MatmulPlan& plan, const MatmulShape& shape, const TpuLoweringOptions& options,
+                         std::uint64_t rows);
+struct ResultWindow {
+    std::uint64_t rows = 0, columns = 0;
+};
+ResultWindow result_window(const MatmulPlan& plan, const MatmulShape& shape, const target::TpuTarget& target,
+                           const TpuLoweringOptions& options, std::uint64_t rows, std::uint64_t columns);
 
 /// Bytes of VMEM that the plan's tiles take.
 std::uint64_t vmem_bytes(const MatmulPlan& plan, const MatmulShape& shape, const target::TpuTarget& target,

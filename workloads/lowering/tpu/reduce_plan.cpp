@@ -6,8 +6,11 @@
 namespace heddle::lowering::on_tpu {
 namespace {
 
-/// Tiles larger than this only delay the first result.
-constexpr std::uint64_t kMostElements = 64 * 1024;
+/// Tiles larger than this only delay the first result. Two of this size in 16 bits hide the latency of HBM.
+constexpr std::uint64_t kMostElements = 256 * 1024;
+/// Width of tiles whose rows vanish: the higher a tile, the fewer of its registers are folded across
+/// sublanes.
+constexpr std::uint64_t kColumns = 1024;
 
 class Planner {
   public:
@@ -137,9 +140,13 @@ class Planner {
             row_step =
                 std::min({rows, most_elements_ / column_step, divide_up(divide_up(rows, 2 * cores), 8) * 8});
         } else {
-            column_step =
-                std::min({columns, most_elements_ / 8, divide_up(divide_up(columns, cores), 128) * 128});
-            row_step = std::min(rows, most_elements_ / column_step);
+            const std::uint64_t high = std::max<std::uint64_t>(8, divide_up(rows, 8) * 8);
+            column_step = std::min({columns, std::max(kColumns, most_elements_ / high / 128 * 128),
+                                    std::max<std::uint64_t>(1, most_elements_ / 8),
+                                    divide_up(divide_up(columns, cores), 128) * 128});
+            // Several tiles, so that loads and work overlap.
+            const std::uint64_t share = divide_up(total_, 8ull * cores * column_step);
+            row_step = std::min({rows, most_elements_ / column_step, std::max<std::uint64_t>(64, share)});
         }
         // Axes outside: those that stay number the blocks, those that vanish add pieces.
         std::vector<std::size_t> staying, vanishing;
