@@ -42,6 +42,7 @@ std::vector<OpTime> Simulated::times_of(const Trace& trace) {
         options.cache = options_.cache;
         options.jobs = options_.jobs;
         options.ignore_memory = true;
+        options.fusion = Fusion::none;  // times are asked for op by op
         const RunResult result = simulate(once, trace.name, hardware_, options);
         std::vector<OpTime> own(once.ops.size());
         for (const KernelResult& kernel : result.kernels) {

@@ -2,11 +2,12 @@
 
 namespace heddle::sim {
 
-lowering::TpuLoweringOptions lowering_options_of(const models::TpuConfig& config) {
+lowering::TpuLoweringOptions lowering_options_of(const models::TpuConfig& config, bool step) {
     lowering::TpuLoweringOptions options;
     const models::TpuCompilerConfig& compiler = config.compiler;
     options.matmul_passes = compiler.fp32_passes;
     options.whole_operands = compiler.operands == models::TpuCompilerConfig::Operands::whole;
+    options.operands_overlap = step;
     options.operand_window = compiler.operand_window;
     options.result_window = compiler.result_window;
     options.tile_rows = compiler.tile_rows;

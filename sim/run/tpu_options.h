@@ -6,6 +6,8 @@
 
 namespace heddle::sim {
 
-lowering::TpuLoweringOptions lowering_options_of(const models::TpuConfig& config);
+/// `step`: the op is one of several, so that operands can be brought while the op before runs:
+/// TpuLoweringOptions::operands_overlap.
+lowering::TpuLoweringOptions lowering_options_of(const models::TpuConfig& config, bool step = false);
 
 }  // namespace heddle::sim

@@ -69,6 +69,11 @@ std::string op_key(const trace::Trace& trace, const trace::Op& op, const std::se
     return key;
 }
 
+/// More than one op: operands can be brought while another op runs.
+bool is_step(const trace::Trace& trace) {
+    return trace.ops.size() > 1;
+}
+
 LaunchOutcome outcome_of(const models::TpuResult& result) {
     LaunchOutcome outcome;
     outcome.cycles = result.cycles;
@@ -99,7 +104,7 @@ class TpuJobs : public JobRunner {
         : trace_(trace),
           tpu_("tpu", config),
           target_(models::target_of(config)),
-          lowering_(lowering_options_of(config)),
+          lowering_(lowering_options_of(config, is_step(trace))),
           jobs_(jobs),
           common_(common) {
         options_.tick_every_cycle = tick_every_cycle;
@@ -171,7 +176,7 @@ class TpuTraining : public TrainingDevice {
         const target::TpuTarget target = models::target_of(config);
         std::uint64_t workspace = 0;
         TilingCache tilings;
-        lowering::TpuLoweringOptions options = lowering_options_of(config);
+        lowering::TpuLoweringOptions options = lowering_options_of(config, is_step(trace));
         options.tilings = &tilings;
         for (trace::OpId op = 0; op < trace.ops.size(); ++op) {
             lowered_.push_back(lowering::lower(trace, op, target, placement_, options));
@@ -241,7 +246,7 @@ void dump_programs(const trace::Trace& trace, const models::TpuConfig& config,
                    const std::string& directory) {
     const target::TpuTarget target = models::target_of(config);
     TilingCache tilings;
-    lowering::TpuLoweringOptions options = lowering_options_of(config);
+    lowering::TpuLoweringOptions options = lowering_options_of(config, is_step(trace));
     options.tilings = &tilings;
     std::set<std::string> seen;
     for (trace::OpId op = 0; op < trace.ops.size(); ++op) {
@@ -277,7 +282,7 @@ std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& har
         const trace::Op& op = trace.ops[i];
         if (is_communication(op) || op.kind == trace::OpKind::host_copy || op.kind == trace::OpKind::unknown)
             continue;
-        keys[i] = op_key(trace, op, common);
+        keys[i] = op_key(trace, op, common) + (is_step(trace) ? "in a step\n" : "");
         if (outcomes.count(keys[i]) != 0 || open.count(keys[i]) != 0) continue;
         if (const auto stored = cache.find(device + keys[i])) {
             outcomes[keys[i]] = outcome_from_text(*stored);

@@ -29,6 +29,9 @@ struct TpuLoweringOptions {
     /// alone. The first operand then comes in panels of rows of up to `operand_window` bytes, two at a time,
     /// and the results leave in transfers of up to `result_window` bytes.
     bool whole_operands = false;
+    /// In a step, XLA brings that operand while the op before runs. Modelled as if it came, block of columns
+    /// by block of columns, while the product itself begins.
+    bool operands_overlap = false;
     std::uint64_t operand_window = 4ull << 20, result_window = 2ull << 20;
     /// Block of a product that a core works on, and the contraction loaded at a time; 0: searched.
     std::uint64_t tile_rows = 0, tile_columns = 0, tile_depth = 0;

@@ -1,6 +1,8 @@
 #include "workloads/lowering/tpu/matmul.h"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
 #include <optional>
 
 #include "isa/common/error.h"
@@ -118,9 +120,9 @@ class MatmulLowering {
     struct Work {
         CoreBuilder& core;
         std::optional<TileCache> a, b;
-        Tile whole_b;                                   // when it is there from the beginning
-        std::optional<TileRing> a_panels;               // then a comes in panels of rows
-        std::vector<Tile> a_panel;                      // by number, as far as loaded
+        std::map<std::uint64_t, Tile> whole_b;  // by first column, when it is brought at the beginning
+        std::optional<TileRing> a_panels;       // then a comes in panels of rows
+        std::vector<Tile> a_panel;              // by number, as far as loaded
         std::uint64_t first_row = 0, first_column = 0;  // of the core
         std::uint64_t rows = 0, columns = 0;
         std::vector<TileRing> popped;             // per unit
@@ -189,15 +191,22 @@ class MatmulLowering {
         work.first_column = column;
         work.rows = rows;
         work.columns = columns;
-        const std::uint64_t b = given_.address(given_.b, 0, 0, column);
-        TileRing weights(work.core, given_.b.view.type, given_.shape.k * columns, 1);
-        work.whole_b = weights.load(
-            work.core,
-            given_.b_turned
-                ? TileSource{b, columns, given_.shape.k, given_.b.column_stride, given_.b.row_stride}
-                : TileSource{b, given_.shape.k, columns, given_.b.row_stride, given_.b.column_stride});
         work.a_panels.emplace(work.core, given_.a.view.type, panel_rows(work) * given_.shape.k, 2,
                               given_.shape.a_turned);
+        // What is multiplied first comes first.
+        if (options_.operands_overlap) load_panel(work, 0);
+        const std::uint64_t step =
+            options_.operands_overlap ? plan_.block_columns(program_.target()) : columns;
+        for (std::uint64_t from = column; from < column + columns; from += step) {
+            const std::uint64_t wide = std::min(step, column + columns - from);
+            const std::uint64_t b = given_.address(given_.b, 0, 0, from);
+            TileRing weights(work.core, given_.b.view.type, given_.shape.k * wide, 1);
+            work.whole_b[from] = weights.load(
+                work.core,
+                given_.b_turned
+                    ? TileSource{b, wide, given_.shape.k, given_.b.column_stride, given_.b.row_stride}
+                    : TileSource{b, given_.shape.k, wide, given_.b.row_stride, given_.b.column_stride});
+        }
         load_panel(work, 0);
     }
 
@@ -257,8 +266,9 @@ class MatmulLowering {
     /// The tile of b for a block's chunk.
     Tile b_of(const Work& work, const Block& block, std::uint64_t chunk) const {
         if (work.b) return work.b->find(b_tile(block, chunk).address);
-        const std::uint64_t k = chunk * plan_.chunk, column = block.column - work.first_column;
-        return given_.b_turned ? work.whole_b.at(column, k) : work.whole_b.at(k, column);
+        const auto panel = std::prev(work.whole_b.upper_bound(block.column));
+        const std::uint64_t k = chunk * plan_.chunk, column = block.column - panel->first;
+        return given_.b_turned ? panel->second.at(column, k) : panel->second.at(k, column);
     }
 
     TileSource a_tile(const Block& block, std::uint64_t chunk) const {
