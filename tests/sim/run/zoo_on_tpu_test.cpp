@@ -30,7 +30,7 @@ void check_model(const std::string& model, std::map<std::string, std::string> op
     CHECK(n.loss_error <= n.loss_error_bound);
     CHECK(n.gradient_error <= n.gradient_error_bound);
     CHECK(n.gradient_error > 0);  // the device rounds, so it cannot be the reference itself
-    CHECK(n.gradient_error_bound < 1);
+    CHECK(n.gradient_error < 0.25);  // of many ops the bound allows more
     CHECK(n.weight_error <= n.weight_error_bound);
 }
 
