@@ -31,16 +31,50 @@ SettledStep::SettledStep(const std::vector<PlannedLaunch>& plan, const std::vect
     }
 }
 
+bool SettledStep::is_tensor(const LaunchEstimate& estimate) {
+    return estimate.cycles != 0;
+}
+
 double SettledStep::seconds(const Kernel& kernel, double clock) const {
     if (!kernel.outcome.empty()) return kernel.outcome.seconds(clock);
-    return std::max(kernel.estimate.fixed_seconds, kernel.estimate.cycles / clock);
+    const Ratio& ratio = is_tensor(kernel.estimate) ? of_tensor_ : of_memory_;
+    return ratio.seconds * std::max(kernel.estimate.fixed_seconds, kernel.estimate.cycles / clock);
 }
 
 double SettledStep::joules(const Kernel& kernel, double clock) const {
     if (!kernel.outcome.empty()) return kernel.outcome.joules(clock);
     const double relative = clock / range_.maximum;
-    return constant_ * seconds(kernel, clock) + kernel.estimate.fixed_joules +
-           relative * relative * kernel.estimate.joules;
+    const Ratio& ratio = is_tensor(kernel.estimate) ? of_tensor_ : of_memory_;
+    return constant_ * seconds(kernel, clock) +
+           ratio.joules * (kernel.estimate.fixed_joules + relative * relative * kernel.estimate.joules);
+}
+
+// How far the estimates of kernels that have been simulated were off, those of the others are.
+void SettledStep::learn() {
+    struct Sums {
+        double seconds = 0, joules = 0, estimated_seconds = 0, estimated_joules = 0;
+        Ratio ratio() const {
+            const auto part = [](double found, double expected) {
+                return found > 0 && expected > 0 ? found / expected : 1;
+            };
+            return {part(seconds, estimated_seconds), part(joules, estimated_joules)};
+        }
+    };
+    Sums memory, tensor;
+    of_memory_ = of_tensor_ = {};
+    for (const auto& [key, kernel] : kernels_) {
+        if (kernel.outcome.empty()) continue;
+        Sums& sums = is_tensor(kernel.estimate) ? tensor : memory;
+        const Kernel estimate{kernel.launch, kernel.times, kernel.estimate, {}};
+        const double clock = settled_.clock;
+        const double found = seconds(kernel, clock), expected = seconds(estimate, clock);
+        sums.seconds += kernel.times * found;
+        sums.estimated_seconds += kernel.times * expected;
+        sums.joules += kernel.times * (joules(kernel, clock) - constant_ * found);
+        sums.estimated_joules += kernel.times * (joules(estimate, clock) - constant_ * expected);
+    }
+    of_memory_ = memory.ratio();
+    of_tensor_ = tensor.ratio();
 }
 
 SettledClock SettledStep::settle() const {
@@ -124,6 +158,7 @@ std::optional<SettledStep::Round> SettledStep::next() {
 
 void SettledStep::add(double clock, const std::map<std::string, LaunchOutcome>& outcomes) {
     for (const auto& [key, outcome] : outcomes) kernels_.at(key).outcome.add(clock, outcome);
+    learn();
 }
 
 std::map<std::string, LaunchOutcome> SettledStep::outcomes() const {

@@ -62,6 +62,12 @@ class SettledStep {
         LaunchEstimate estimate;
         ClockedOutcome outcome;
     };
+    /// What was simulated over what had been estimated, of kernels of a kind.
+    struct Ratio {
+        double seconds = 1, joules = 1;
+    };
+    static bool is_tensor(const LaunchEstimate& estimate);
+    void learn();
     double seconds(const Kernel& kernel, double clock) const;
     double joules(const Kernel& kernel, double clock) const;
     SettledClock settle() const;
@@ -73,6 +79,7 @@ class SettledStep {
     const ClockRange range_;
     const models::gpu::PowerConfig& power_;
     const double constant_, tolerance_;
+    Ratio of_memory_, of_tensor_;  ///< by is_tensor()
     SettledClock settled_;
     double error_ = 0;
     unsigned rounds_ = 0;
