@@ -8,8 +8,10 @@
 namespace heddle::sim {
 namespace {
 
-/// How far fixed_part_of() may be off, and a part that was measured between two clocks.
-constexpr double kUnsure = 0.35, kMeasuredUnsure = 0.05;
+/// How far fixed_part_of() may be off: of kernels that keep a unit of the SMs or L2 busy and memory less than
+/// kIdleMemory of its time, of others; and a part that was measured between two clocks.
+constexpr double kUnsureBusy = 0.15, kUnsure = 0.4, kMeasuredUnsure = 0.05;
+constexpr double kIdleMemory = 0.4;
 
 double of(const LaunchOutcome& outcome, const char* resource) {
     const auto found = outcome.utilisation.find(resource);
@@ -67,7 +69,9 @@ double ClockedOutcome::joules(double clock) const {
 
 double ClockedOutcome::error(double clock) const {
     const Run& run = nearest(clock);
-    const double unsure = runs_.size() > 1 ? kMeasuredUnsure : kUnsure;
+    const bool busy = of(run.outcome, "dram bandwidth") < kIdleMemory && run.outcome.bound_by != "latency" &&
+                      run.outcome.bound_by != "launch";
+    const double unsure = runs_.size() > 1 ? kMeasuredUnsure : busy ? kUnsureBusy : kUnsure;
     return unsure * std::abs(run.clock / clock - 1);
 }
 

@@ -12,6 +12,8 @@ namespace {
 constexpr double kSurelyWithin = 0.7;
 /// Of what clocks change of the energy: as much is simulated first.
 constexpr double kTelling = 0.5;
+/// Of the tolerance that simulating anew is to leave: the clock moves a little by it.
+constexpr double kEnough = 0.8;
 /// Rounds after the first of all kernels, at most.
 constexpr unsigned kMostRounds = 6;
 
@@ -117,26 +119,30 @@ std::vector<std::string> SettledStep::telling() const {
     return keys;
 }
 
-// Those whose times at the settled clock are to be known better, the most unsure first.
+// Those whose times at the settled clock are to be known better, the most unsure for what they cost first.
 std::vector<std::string> SettledStep::unsure() {
-    std::vector<std::pair<double, const std::string*>> order;
+    struct Unsure {
+        double worth, error;
+        const std::string* key;
+    };
+    std::vector<Unsure> order;
     double left = 0, time = 0;
     for (const auto& [key, kernel] : kernels_) {
         const double share = kernel.times * kernel.outcome.seconds(settled_.clock);
         const double error = share * kernel.outcome.error(settled_.clock);
         time += share;
         left += error;
-        order.push_back({-error, &key});
+        order.push_back({error / kernel.estimate.cost, error, &key});
     }
     error_ = time > 0 ? left / time : 0;
     if (error_ <= tolerance_) return {};
     std::stable_sort(order.begin(), order.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
+                     [](const Unsure& a, const Unsure& b) { return a.worth > b.worth; });
     std::vector<std::string> keys;
-    for (const auto& [error, key] : order) {
-        if (left <= tolerance_ / 2 * time) break;
-        left += error;
-        keys.push_back(*key);
+    for (const Unsure& one : order) {
+        if (left <= kEnough * tolerance_ * time || one.error == 0) break;
+        left -= one.error;
+        keys.push_back(*one.key);
     }
     return keys;
 }

@@ -47,7 +47,7 @@ struct Law {
 TEST_CASE("a step settles where simulating all of it at every clock would, with few simulations") {
     const std::map<std::string, Law> laws = {{"product", {1e-6, 90'000, 0.04}},
                                              {"stream", {60e-6, 6'000, 0.004}},
-                                             {"attention", {8e-6, 70'000, 0.025}},
+                                             {"attention", {5e-6, 70'000, 0.025}},
                                              {"small", {2e-6, 500, 1e-5}}};
     std::vector<PlannedLaunch> plan;
     for (unsigned layer = 0; layer < 12; ++layer) {
