@@ -114,6 +114,8 @@ class Maker {
         }
         if (plan_.algorithm == CollectiveAlgorithm::direct)
             builder_.schedule().wire *= cluster_.collective.direct_efficiency;
+        // Exchanges write to the peer's vector, not to a buffer.
+        if (plan_.algorithm == CollectiveAlgorithm::halving_doubling) builder_.schedule().slots = 1u << 30;
         for (std::uint32_t lane = first_lane; lane < end_lane; ++lane) add_lane(lane);
         return builder_.take();
     }

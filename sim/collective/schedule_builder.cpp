@@ -12,7 +12,8 @@ ScheduleBuilder::ScheduleBuilder(const CollectiveConfig& config, const LanePlan&
                                  const Topology& topology, const std::vector<std::uint32_t>& ranks)
     : config_(config), plan_(plan), topology_(topology), ranks_(ranks) {
     const ProtocolConfig& protocol = config.protocols[static_cast<std::size_t>(plan.protocol)];
-    schedule_.slots = config.slots;
+    // A ring sends a chunk before it takes one: with room for one only, everybody would wait for everybody.
+    schedule_.slots = std::max(config.slots, 2 * protocol.slices);
     schedule_.slices = protocol.slices;
     schedule_.slice_bytes = std::max<std::uint64_t>(1, protocol.slice_bytes * plan.width);
     schedule_.wire = protocol.wire;
