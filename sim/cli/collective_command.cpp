@@ -91,7 +91,7 @@ std::string for_people(const sim::Cluster& cluster, const sim::CollectiveRequest
     std::vector<std::vector<std::string>> rows{{"busiest link of its kind", "bytes", "busy"}};
     for (const sim::LinkUse& use : result.links)
         rows.push_back({use.name, std::to_string(use.bytes), fmt::format("{:.1f} %", 100 * use.busy)});
-    return text + "\n" + sim::align_columns(rows, {1, 2});
+    return text + "\n" + sim::align_columns(rows, {false, true, true});
 }
 
 std::string payload_text(const sim::PayloadReport& report) {
