@@ -121,6 +121,31 @@ TEST_CASE("sampling leaves out no waves of thread blocks that differ", "[models_
     CHECK(sampled.sampling.note.find("waves") == std::string::npos);
 }
 
+TEST_CASE("sampling leaves out waves of blocks that are alike before others at the end",
+          "[models_gpu_sampling]") {
+    // Each thirtieth thread block does a tenth more, the last eighth of all a quarter of the work.
+    GpuTestBench bench(eighth());
+    const std::string text = kernel_text(
+        "mov.u32 %r0, %ctaid.x; rem.u32 %r1, %r0, 30; setp.eq.u32 %p1, %r1, 0; selp.u32 %r1, 220, 200, %p1; "
+        "setp.ge.u32 %p0, %r0, 3584; selp.u32 %r0, 50, %r1, %p0; mov.f32 %f0, 0f3f800000; "
+        "loop: fma.rn.f32 %f0, %f0, %f0, %f0; sub.u32 %r0, %r0, 1; setp.ne.u32 %p0, %r0, 0; @%p0 bra loop; "
+        "ld.param.u64 %rd0, [p0]; st.global.f32 [%rd0], %f0; ret;",
+        1);
+    const std::uint64_t out = bench.memory.allocate("out", 4, false);
+    const KernelResult full = bench.run(text, 4096, 128, {out}, {}, ptx::Mode::timing);
+    RunOptions options;
+    options.sample = true;
+    const KernelResult sampled = bench.run(text, 4096, 128, {out}, options, ptx::Mode::timing);
+    CAPTURE(full.cycles, sampled.cycles, sampled.sampling.error, sampled.sampling.note);
+    CHECK(sampled.sampling.simulated < 0.8);
+    CHECK(sampled.sampling.note.find("waves") != std::string::npos);
+    CHECK(std::abs(static_cast<double>(sampled.cycles) / static_cast<double>(full.cycles) - 1) <=
+          sampled.sampling.error);
+    CHECK(static_cast<double>(sampled.warp_instructions) ==
+          Approx(static_cast<double>(full.warp_instructions)).epsilon(0.002));
+    CHECK(sampled.ctas == full.ctas);
+}
+
 TEST_CASE("error bars cover the error of kernels drawn at random", "[models_gpu_sampling]") {
     // benchmark_sampling --random runs hundreds of them, on GPUs of each generation.
     GpuConfig config = benchmarks::an_eighth(GpuConfig{});
