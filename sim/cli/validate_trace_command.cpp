@@ -10,6 +10,7 @@
 #include "sim/cli/workload.h"
 #include "sim/config/hardware.h"
 #include "validation/compare/recorded_step.h"
+#include "validation/read/recorded_capture.h"
 
 namespace heddle::cli {
 namespace {
@@ -38,12 +39,21 @@ void check_kinds(const std::vector<std::string>& kinds, const trace::Trace& trac
     }
 }
 
-void run_command(const Options& options) {
-    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides);
+sim::Hardware hardware_of(const std::string& device, const Options& options) {
+    const std::string name = options.hardware.empty() ? validation::preset_of_gpu(device) : options.hardware;
+    if (name.empty())
+        throw Error(device.empty() ? "the recording does not say on which device it was made"
+                                   : "there is no hardware file for " + device,
+                    {options.trace, 0, ""}, "name one: --hardware a100-sxm");
+    sim::Hardware hardware = sim::load_hardware(name, options.overrides);
     if (!hardware.is_gpu())
-        throw Error("`" + options.hardware + "` is a TPU", {"--hardware", 0, ""},
-                    "recorded kernels are those of GPUs");
+        throw Error("`" + name + "` is a TPU", {"--hardware", 0, ""}, "recorded kernels are those of GPUs");
+    return hardware;
+}
+
+void run_command(const Options& options) {
     const Workload workload = open_workload(options.trace, {});
+    const sim::Hardware hardware = hardware_of(workload.device, options);
     check_kinds(options.kinds, workload.trace, options.trace);
     validation::RecordedStep step;
     {
@@ -75,9 +85,10 @@ void add_validate_trace_command(CLI::App& validate) {
         ->add_option("TRACE", options->trace,
                      "a recording with the times of kernels (docs/traces.md); two recordings of one run: a+b")
         ->required();
-    command->add_option("--hardware", options->hardware, "the device that it was recorded on")
-        ->type_name("NAME|FILE")
-        ->required();
+    command
+        ->add_option("--hardware", options->hardware,
+                     "the device that it was recorded on (default: what the recording says)")
+        ->type_name("NAME|FILE");
     command
         ->add_option("--set", options->overrides, "change a parameter of the device: --set launch.gap=0.8us")
         ->type_name("KEY=VALUE")

@@ -44,16 +44,19 @@ std::string workload_name_of_file(const std::string& path) {
 }
 
 Workload open_workload(const std::string& workload, const std::map<std::string, std::string>& options) {
-    if (!names_a_file(workload)) return {workload, zoo::build(workload, options)};
+    if (!names_a_file(workload)) return {workload, zoo::build(workload, options), {}};
     if (model_files::is_model_file(workload)) {
         const zoo::LayerModel model = model_files::read_model(workload);
-        return {model.name, zoo::build(model, options)};
+        return {model.name, zoo::build(model, options), {}};
     }
     if (!options.empty()) {
         throw Error("a recorded step has no option `" + options.begin()->first + "`", {workload, 0, ""},
                     "options are for models, such as `mlp`");
     }
-    return {workload_name_of_file(workload), importers::open_trace(workload)};
+    Workload opened;
+    opened.name = workload_name_of_file(workload);
+    opened.trace = importers::open_trace(workload, &opened.device);
+    return opened;
 }
 
 }  // namespace heddle::cli

@@ -13,6 +13,7 @@ namespace heddle::cli {
 struct Workload {
     std::string name;  ///< "mlp", or the file's name without its endings
     trace::Trace trace;
+    std::string device;  ///< on which the step was recorded, where the recording says so
 };
 
 /// Builds a model, or reads a file when `workload` names one (it exists, or it has a `/` or a `.`): a model's

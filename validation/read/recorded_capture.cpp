@@ -185,8 +185,12 @@ std::string RecordedCapture::driver() const {
 
 std::string RecordedCapture::preset() const {
     const std::string device = device_name();
-    const auto has_word = [&](const char* word) { return device.find(word) != std::string::npos; };
     if (!silicon_ && device_.contains("hardware")) return text_of(device_, "hardware");
+    return preset_of_gpu(device);
+}
+
+std::string preset_of_gpu(const std::string& device) {
+    const auto has_word = [&](const char* word) { return device.find(word) != std::string::npos; };
     if (has_word("H200")) return "h200-sxm";
     if (has_word("H100")) return has_word("PCIe") || has_word("NVL") ? "" : "h100-sxm";
     if (has_word("H800")) return has_word("PCIe") ? "h800-pcie" : "";

@@ -110,6 +110,10 @@ class RecordedCapture {
     mutable std::map<std::string, CapturedSection> read_;
 };
 
+/// The hardware file of a GPU by the name that its driver gives it ("NVIDIA A100-SXM4-80GB"); empty when
+/// there is none.
+std::string preset_of_gpu(const std::string& device);
+
 /// Captures under `folder` (each a folder of its own), sorted by name; none when it does not exist.
 std::vector<std::filesystem::path> captures_in(const std::filesystem::path& folder);
 

@@ -210,9 +210,12 @@ void Builder::add(Op op, const Launch& launch, const Call* subject) {
         if (!launch.group.empty())
             op.attributes["kernels"] = static_cast<std::int64_t>(launch.group.size() + 1);
         if (launch.kernel.launched_us >= 0) {
-            const double since = launch.kernel.launched_us - last_launch_us_ - launch.kernel.waited_us;
+            const double since =
+                launch.kernel.launched_us - last_launch_us_ - launch.kernel.waited_us - waited_us_;
             if (last_launch_us_ >= 0) op.host_us = std::max(0.0, since);
             last_launch_us_ = launch.kernel.launched_us;
+            waited_us_ = 0;
+            for (const Call* other : launch.group) waited_us_ += other->waited_us;
         }
         if (launch.kernel.stream >= 0)
             op.stream =
@@ -262,6 +265,7 @@ void Builder::join_kernel(trace::OpId op, const Call& kernel) {
     Op& joined = trace_.ops[op];
     joined.measured_us = joined.measured_us.value_or(0) + kernel.duration_us;
     joined.attributes["kernels"] = joined.integer("kernels", 1) + 1;
+    waited_us_ += kernel.waited_us;
     op_of_call_[kernel.position] = op;
 }
 

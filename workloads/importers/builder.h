@@ -109,6 +109,7 @@ class Builder {
     std::map<std::size_t, trace::OpId> op_of_subject_;
     std::map<std::int64_t, std::uint32_t> streams_;
     double last_launch_us_ = -1;
+    double waited_us_ = 0;  ///< by the host since then, for kernels that became parts of ops
     static constexpr std::uint64_t first_invented = std::uint64_t{1} << 48;
     std::uint64_t next_storage_ = first_invented;
     std::vector<trace::OpId> wrote_unrecorded_;

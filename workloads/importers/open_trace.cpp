@@ -48,12 +48,13 @@ trace::Trace open_chakra(trace::ByteStream& stream) {
     if (ours.value_or(trace::holds_heddle_trace(graph))) return trace::from_chakra(graph, stream.name);
     return trace::in_file(stream.name, [&] {
         recording.finish();
+        recording.check_callers();
         return import_recording(std::move(recording), base_name(stream.name));
     });
 }
 
 /// Two recordings of one run: Kineto's and an execution trace, in either order.
-trace::Trace open_joined(const std::string& one, const std::string& other) {
+trace::Trace open_joined(const std::string& one, const std::string& other, std::string* device) {
     trace::ByteStream first = trace::open_stream(one), second = trace::open_stream(other);
     trace::FileKind first_kind = trace::recognise(first.head, one),
                     second_kind = trace::recognise(second.head, other);
@@ -68,17 +69,18 @@ trace::Trace open_joined(const std::string& one, const std::string& other) {
     RecordedOperands operands = read_operands(*second.bytes, second.name);
     Recording recording = read_kineto(*first.bytes, first.name, &operands);
     operands = {};
+    if (device != nullptr) *device = recording.device;
     return trace::in_file(first.name,
                           [&] { return import_recording(std::move(recording), base_name(first.name)); });
 }
 
 }  // namespace
 
-trace::Trace open_trace(const std::string& path) {
+trace::Trace open_trace(const std::string& path, std::string* device) {
     std::error_code ignored;
     if (const std::size_t plus = path.find('+', 1);
         plus != std::string::npos && !std::filesystem::exists(path, ignored))
-        return open_joined(path.substr(0, plus), path.substr(plus + 1));
+        return open_joined(path.substr(0, plus), path.substr(plus + 1), device);
     trace::ByteStream stream = trace::open_stream(path);
     if (hlo::is_hlo_text(stream.head)) return hlo::to_trace(hlo::parse_hlo(rest_of(stream), stream.name));
     if (hlo::is_stablehlo_text(stream.head))
@@ -89,6 +91,7 @@ trace::Trace open_trace(const std::string& path) {
         return open_whole(rest_of(stream), stream.name, kind);
     Recording recording = kind == trace::FileKind::kineto ? read_kineto(*stream.bytes, stream.name)
                                                           : read_execution_trace(*stream.bytes, stream.name);
+    if (device != nullptr) *device = recording.device;
     return trace::in_file(stream.name,
                           [&] { return import_recording(std::move(recording), base_name(stream.name)); });
 }

@@ -190,13 +190,32 @@ bool RecordedTensor::is_contiguous() const {
     return true;
 }
 
+namespace {
+
+/// "aten::add_(0)"
+bool is_part(const std::string& name) {
+    const std::size_t open = name.rfind('(');
+    return open != std::string::npos && name.back() == ')' &&
+           std::all_of(name.begin() + static_cast<std::ptrdiff_t>(open) + 1, name.end() - 1,
+                       [](char c) { return c >= '0' && c <= '9'; });
+}
+
+/// Converters to Chakra split a call in parts "name(0)", "name(1)" and number them anew, and may so turn the
+/// way to their callers into a circle.
+bool circle_of_parts(const Recording& recording, const Call& member) {
+    const Call* call = &member;
+    do {
+        if (is_part(call->full_name)) return true;
+        call = recording.parent(*call);
+    } while (call != nullptr && call != &member);
+    return false;
+}
+
+}  // namespace
+
 std::string plain_name(const std::string& name) {
     std::string result = name;
-    if (const std::size_t open = result.rfind('('); open != std::string::npos && result.back() == ')') {
-        const bool number = std::all_of(result.begin() + static_cast<std::ptrdiff_t>(open) + 1,
-                                        result.end() - 1, [](char c) { return c >= '0' && c <= '9'; });
-        if (number) result.erase(open);
-    }
+    if (is_part(result)) result.erase(result.rfind('('));
     if (result.rfind("aten::", 0) != 0) return result;
     result.erase(0, 6);
     if (result.size() > 1 && result.back() == '_' && result[result.size() - 2] != '_') result.pop_back();
@@ -221,9 +240,15 @@ Recording::Recording(const trace::ChakraGraph& graph) {
     calls_.reserve(graph.nodes.size());
     for (const trace::ChakraNode& node : graph.nodes) add(node);
     finish();
+    check_callers();
 }
 
 void Recording::add(const trace::ChakraNode& node) {
+    if (by_id_.contains(node.id)) {
+        throw Error("two nodes have this number",
+                    {.key = "node " + std::to_string(node.id) + " (" + node.name.substr(0, 60) + ")"},
+                    "the recording is damaged, or two of them were joined without renumbering");
+    }
     add(call_of(node));
 }
 
@@ -324,7 +349,7 @@ void Recording::check_callers() const {
             way.push_back(up->position);
             up = parent(*up);
         }
-        if (up != nullptr && state[up->position] == 1) {
+        if (up != nullptr && state[up->position] == 1 && !circle_of_parts(*this, *up)) {
             throw Error("callers form a circle",
                         {.key = "node " + std::to_string(up->id) + " (" + up->full_name.substr(0, 60) + ")"},
                         "the recording is damaged");

@@ -129,6 +129,8 @@ class Stream {
         const std::size_t start = position_;
         const std::uint64_t length = varint(what);
         const std::size_t body = position_;
+        // Every message has a version or a number. A run of zero bytes would be as many empty ones.
+        if (length == 0) fail(start, what + " is empty");
         fetch(length);
         if (buffer_.size() < length) {
             fail(start, what + " says it is " + std::to_string(length) + " bytes long, but only " +

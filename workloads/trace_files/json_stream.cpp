@@ -245,7 +245,7 @@ class Characters {
     using reference = const char&;
 
     Characters() = default;
-    explicit Characters(std::streambuf* source) : source_(source) { advance(); }
+    Characters(std::streambuf* source, const std::string& file) : source_(source), file_(&file) { advance(); }
     const char& operator*() const { return current_; }
     Characters& operator++() {
         advance();
@@ -268,6 +268,7 @@ class Characters {
             return;
         }
         current_ = static_cast<char>(next);
+        count();
         if (in_text_) {
             if (escaped_) {
                 escaped_ = false;
@@ -275,13 +276,30 @@ class Characters {
                 escaped_ = true;
             } else if (current_ == '"') {
                 in_text_ = false;
+                run_ = 0;
             }
         } else if (current_ == '"') {
             in_text_ = true;
+            run_ = 0;
+        } else if (current_ == ',' || current_ == ':' || current_ == '[' || current_ == '{') {
+            run_ = 0;
         } else if (current_ == '-' || current_ == 'i' || current_ == 'I' || current_ == 'N' ||
                    current_ == 'n') {
             word();
         }
+    }
+
+    /// The parser keeps a text, a number, and the space between two of them whole.
+    void count() {
+        if (++run_ <= longest_run) return;
+        if (!in_text_ && std::isspace(static_cast<unsigned char>(current_)) != 0) {
+            while (std::isspace(source_->sgetc()) != 0) source_->sbumpc();
+            run_ = 0;
+            return;
+        }
+        if (run_ > longest_text)
+            throw Error("a text or number is longer than 16 MiB", {.file = *file_},
+                        "the file is corrupt, or no recording of PyTorch");
     }
 
     /// "nan", "inf", "Infinity", any of them after '-', and null itself.
@@ -294,7 +312,11 @@ class Characters {
         pending_ = "ull";
     }
 
+    static constexpr std::size_t longest_run = 4096, longest_text = std::size_t{16} << 20;
+
     std::streambuf* source_ = nullptr;
+    const std::string* file_ = nullptr;
+    std::size_t run_ = 0;  ///< characters since the last text or separator
     const char* pending_ = "";
     char current_ = '\0';
     bool in_text_ = false, escaped_ = false;
@@ -304,7 +326,7 @@ class Characters {
 
 void read_json_members(std::istream& text, const std::string& file, const Found& found) {
     Handler handler(file, found);
-    nlohmann::json::sax_parse(Characters(text.rdbuf()), Characters(), &handler);
+    nlohmann::json::sax_parse(Characters(text.rdbuf(), file), Characters(), &handler);
 }
 
 }  // namespace heddle::trace

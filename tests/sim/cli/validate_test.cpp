@@ -112,6 +112,7 @@ TEST_CASE("bad usage of validate ends with code 2 and one line") {
          "no ops of the kind `pooling`"},
         {"trace '" HEDDLE_SOURCE_DIR "/examples/recorded/mlp.et.gz' --hardware a100-sxm",
          "no recorded times"},
+        {"trace '" HEDDLE_SOURCE_DIR "/examples/recorded/mlp.et.gz'", "does not say on which device"},
     };
     for (const Case& test : cases) {
         CAPTURE(test.arguments);
