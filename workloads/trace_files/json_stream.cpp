@@ -1,5 +1,6 @@
 #include "workloads/trace_files/json_stream.h"
 
+#include <cctype>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
