@@ -1,4 +1,4 @@
-// Ops of PyTorch by schema: products, reductions, norms, softmax, losses, attention, lookups, movement.
+// Ops of PyTorch by schema: products, reductions, norms, softmax, losses, attention, lookups.
 #include "workloads/importers/operations.h"
 
 #include <algorithm>
@@ -309,91 +309,6 @@ void attention(Builder& builder, const Launch& launch, const Call& call) {
     builder.add(std::move(op), launch, &call);
 }
 
-void copy(Builder& builder, const Launch& launch, const Call& call) {
-    // copy_(self, source)
-    const auto tensor = [&call](std::size_t i) -> const RecordedTensor* {
-        return i < call.inputs.size() && call.inputs[i].tensor ? &*call.inputs[i].tensor : nullptr;
-    };
-    const RecordedTensor& to = need(tensor(0), "target of the copy");
-    const RecordedTensor& from = need(tensor(1), "source of the copy");
-    if (!to.on_gpu() && !from.on_gpu()) throw NotUnderstood{"a copy on the host"};
-    Op op;
-    op.kind = to.on_gpu() && from.on_gpu() ? OpKind::copy : OpKind::host_copy;
-    if (op.kind == OpKind::host_copy)
-        op.attributes["direction"] = std::string(to.on_gpu() ? "host_to_device" : "device_to_host");
-    if (from.on_gpu()) builder.input(op, from);
-    if (to.on_gpu()) builder.output(op, to);
-    describe_access(op, launch.name);
-    builder.add(std::move(op), launch, &call);
-}
-
-void read_back(Builder& builder, const Launch& launch, const Call& call) {
-    Op op;
-    op.kind = OpKind::host_copy;
-    op.attributes["direction"] = std::string("device_to_host");
-    builder.input(op, operand(call, 0, "scalar"));
-    builder.add(std::move(op), launch, &call);
-}
-
-void join(Builder& builder, const Launch& launch, const Call& call) {
-    if (call.inputs.empty() || call.inputs[0].tensors.empty())
-        throw NotUnderstood{"the tensors that are joined were not recorded"};
-    const RecordedTensor& result = need(call.output_tensor(0), "result of " + call.name);
-    auto axis = static_cast<std::int64_t>(number_operand(call, 1, 0));
-    if (axis < 0) axis += static_cast<std::int64_t>(result.shape.size());
-    Op op;
-    op.kind = OpKind::concat;
-    op.attributes["axis"] = axis;
-    for (const RecordedTensor& tensor : call.inputs[0].tensors) {
-        if (tensor.elements() > 0) builder.input(op, tensor);
-    }
-    builder.output(op, result);
-    builder.add(std::move(op), launch, &call);
-}
-
-/// Tensors of one shape along a new axis.
-void stack(Builder& builder, const Launch& launch, const Call& call) {
-    if (call.inputs.empty() || call.inputs[0].tensors.empty())
-        throw NotUnderstood{"the tensors that are joined were not recorded"};
-    const RecordedTensor& result = need(call.output_tensor(0), "result of " + call.name);
-    auto axis = static_cast<std::int64_t>(number_operand(call, 1, 0));
-    if (axis < 0) axis += static_cast<std::int64_t>(result.shape.size());
-    Op op;
-    op.kind = OpKind::concat;
-    op.attributes["axis"] = axis;
-    for (const RecordedTensor& tensor : call.inputs[0].tensors) {
-        if (axis < 0 || axis > static_cast<std::int64_t>(tensor.shape.size()))
-            throw NotUnderstood{"an axis that tensors do not have"};
-        Shape shape = tensor.shape;
-        shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 1);
-        builder.input(op, seen_as(tensor, shape));
-    }
-    builder.output(op, result);
-    builder.add(std::move(op), launch, &call);
-}
-
-/// clone, contiguous, _to_copy where no call within them does the work.
-void whole_copy(Builder& builder, const Launch& launch, const Call& call) {
-    const RecordedTensor& from = operand(call, 0, "source");
-    const RecordedTensor& to = need(call.output_tensor(0), "result of " + call.name);
-    if (from.storage == to.storage) throw NotUnderstood{"a copy onto itself"};
-    Op op;
-    op.kind = OpKind::copy;
-    builder.input(op, from);
-    builder.output(op, to);
-    builder.add(std::move(op), launch, &call);
-}
-
-/// New tensors of one value; gradients of slices are zero but for the slice.
-void whole_fill(Builder& builder, const Launch& launch, const Call& call) {
-    Op op;
-    op.kind = OpKind::fill;
-    op.attributes["value"] = call.name.rfind("ones", 0) == 0 ? 1.0 : 0.0;
-    if (call.name.ends_with("_backward")) assume(op, "the slice is written by the same kernel");
-    builder.output(op, need(call.output_tensor(0), "result of " + call.name));
-    builder.add(std::move(op), launch, &call);
-}
-
 void largest(Builder& builder, const Launch& launch, const Call& call) {
     const RecordedTensor& x = operand(call, 0, "operand");
     last_axis_only(call, 2, x);
@@ -456,14 +371,6 @@ const std::unordered_map<std::string, Family>& families() {
         made["native_group_norm"] = group_norm;
         made["nll_loss_forward"] = pick_labels;
         made["nll_loss_backward"] = spread_labels;
-        made["copy"] = copy;
-        made["_local_scalar_dense"] = read_back;
-        made["cat"] = join;
-        made["stack"] = stack;
-        for (const char* name : {"clone", "contiguous", "_to_copy"}) made[name] = whole_copy;
-        for (const char* name : {"zeros", "zeros_like", "ones_like", "full_like", "new_zeros",
-                                 "select_backward", "slice_backward"})
-            made[name] = whole_fill;
         made["topk"] = largest;
         made["_thnn_fused_lstm_cell"] = lstm;
         for (const char* name : {"uniform", "normal", "bernoulli", "random", "exponential", "randn", "rand"})
@@ -583,7 +490,7 @@ std::vector<std::int64_t> axes_operand(const Call& call, std::size_t index, std:
 
 bool is_operation(const std::string& name) {
     return families().contains(name) || is_pointwise_operation(name) || is_window_operation(name) ||
-           is_list_operation(name);
+           is_list_operation(name) || is_movement(name);
 }
 
 bool is_frame(const std::string& name) {
@@ -617,7 +524,7 @@ bool does_nothing(const std::string& name) {
 
 void add_operation(Builder& builder, const Launch& launch, const Call& call) {
     if (pointwise_operation(builder, launch, call) || window_operation(builder, launch, call) ||
-        list_operation(builder, launch, call))
+        list_operation(builder, launch, call) || movement_operation(builder, launch, call))
         return;
     const auto found = families().find(call.name);
     if (found == families().end()) throw NotUnderstood{"no rule for " + call.full_name};

@@ -18,6 +18,7 @@ bool is_pointwise_operation(const std::string& name);
 bool makes_booleans(const std::string& name);
 bool is_window_operation(const std::string& name);
 bool is_list_operation(const std::string& name);
+bool is_movement(const std::string& name);
 
 /// Adds the op or ops of a call. `launch.kernel` is its first kernel, or the call itself; `launch.group` its
 /// other kernels. Throws NotUnderstood when operands are missing.
@@ -27,6 +28,7 @@ void add_operation(Builder& builder, const Launch& launch, const Call& call);
 bool pointwise_operation(Builder& builder, const Launch& launch, const Call& call);
 bool list_operation(Builder& builder, const Launch& launch, const Call& call);
 bool window_operation(Builder& builder, const Launch& launch, const Call& call);
+bool movement_operation(Builder& builder, const Launch& launch, const Call& call);
 
 /// A number among the operands, or `fallback`. Axes count from the front; none recorded: all of them.
 double number_operand(const Call& call, std::size_t index, double fallback);
