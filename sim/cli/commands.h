@@ -20,6 +20,12 @@ struct TooLarge {
     std::string finding;
 };
 
+/// SIGINT or SIGTERM ended an exploration: exit code 128 and the signal. What was evaluated is kept.
+struct ExplorationInterrupted {
+    int signal = 0;
+    std::size_t kept = 0;
+};
+
 void add_simulate_command(CLI::App& app);
 void add_cluster_command(CLI::App& app);
 void add_collective_command(CLI::App& app);
@@ -27,6 +33,7 @@ void add_hardware_command(CLI::App& app);
 void add_trace_command(CLI::App& app);
 void add_kernel_command(CLI::App& app);
 void add_gemm_command(CLI::App& app);
+void add_explore_command(CLI::App& app);
 void add_validate_command(CLI::App& app);
 /// Of `heddle validate`.
 void add_validate_attention_command(CLI::App& validate);

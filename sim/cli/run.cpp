@@ -90,6 +90,7 @@ int run(int argument_count, const char* const* arguments) {
         "Examples:\n"
         "  heddle simulate mlp --hardware h100-sxm\n"
         "  heddle hardware list\n"
+        "  heddle explore mlp --hardware h100-sxm --vary 'sm.count=66..132:33' --vary 'l2.size=25MiB,50MiB'\n"
         "  heddle kernel examples/kernels/saxpy/launch.yaml --hardware h100-sxm\n"
         "  heddle trace inspect step.et\n"
         "  heddle validate all --report validation.html\n"
@@ -102,6 +103,7 @@ int run(int argument_count, const char* const* arguments) {
     add_trace_command(app);
     add_kernel_command(app);
     add_gemm_command(app);
+    add_explore_command(app);
     add_validate_command(app);
     try {
         check_command_words(app, argument_count, arguments);
@@ -123,6 +125,11 @@ int run(int argument_count, const char* const* arguments) {
             fmt::format("interrupted: {} of {} kernels were done and are kept; the same command goes on "
                         "from there",
                         interrupted.finished, interrupted.count),
+            128 + interrupted.signal);
+    } catch (const ExplorationInterrupted& interrupted) {
+        return complain(
+            fmt::format("interrupted: {} designs are kept; the same command with --resume goes on",
+                        interrupted.kept),
             128 + interrupted.signal);
     } catch (const TooLarge& answer) {
         return complain(answer.finding, kTooLarge);

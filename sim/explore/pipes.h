@@ -1,0 +1,18 @@
+// Whole messages through pipes and sockets between processes of this machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace heddle::explore {
+
+/// False when the other end is gone.
+bool write_all(int descriptor, const void* data, std::size_t bytes);
+bool read_all(int descriptor, void* data, std::size_t bytes);
+
+/// A number and a text; the number says what the text is.
+bool send_message(int descriptor, std::uint64_t number, const std::string& text);
+bool receive_message(int descriptor, std::uint64_t& number, std::string& text);
+
+}  // namespace heddle::explore
