@@ -88,7 +88,7 @@ std::vector<explore::ExploredWorkload> open_workloads(const Options& options) {
 
 /// What tells two workloads of one name apart.
 std::string details_of(const Options& options, const std::vector<explore::ExploredWorkload>& workloads) {
-    std::string text = options.simulation.fuse ? "fused" : "";
+    std::string text = "fusion " + std::to_string(static_cast<int>(options.simulation.fusion));
     if (options.simulation.graph) text += " graph";
     for (const explore::ExploredWorkload& workload : workloads) {
         double flops = 0;
@@ -266,8 +266,7 @@ void add_search_options(CLI::App& command, Options& options) {
         ->type_name("N")
         ->capture_default_str();
     command
-        .add_option("--population", strategy.population,
-                    "of nsga2, moead and cmaes; 0: chosen by the points")
+        .add_option("--population", strategy.population, "of nsga2, moead and cmaes; 0: chosen by the points")
         ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{10000}))
         ->type_name("N")
         ->capture_default_str();
@@ -300,10 +299,14 @@ void add_workload_options(CLI::App& command, Options& options) {
     command
         .add_option_function<std::string>(
             "--fusion",
-            [&fuse = options.simulation.fuse](const std::string& mode) { fuse = mode == "compile"; },
-            "none: a kernel for each op; compile: elementwise chains are one")
-        ->check(CLI::IsMember({"none", "compile"}))
-        ->type_name("none|compile");
+            [&fusion = options.simulation.fusion](const std::string& mode) {
+                fusion = mode == "compile" ? sim::Fusion::compile
+                         : mode == "xla"   ? sim::Fusion::xla
+                                           : sim::Fusion::none;
+            },
+            "as of `heddle simulate` (default: none on a GPU, xla on a TPU)")
+        ->check(CLI::IsMember({"none", "compile", "xla"}))
+        ->type_name("none|compile|xla");
     command.add_flag("--graph", options.simulation.graph, "GPU: the step is launched as one CUDA graph");
     command.add_flag("!--no-cache", options.simulation.cache,
                      "keep no kernel's result on disk, and look for none");

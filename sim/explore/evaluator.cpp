@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "isa/common/error.h"
-#include "sim/run/simulate.h"
 
 namespace heddle::explore {
 namespace {
@@ -28,7 +27,7 @@ class Simulator : public Evaluator {
         options.jobs = 1;
         // TPU programs are quick and are always simulated in full.
         options.sample = task.fidelity == Fidelity::sampled && hardware.is_gpu();
-        options.fuse = options_.fuse;
+        options.fusion = options_.fusion;
         options.graph = options_.graph;
         options.cache = options_.cache;
         Answer answer;

@@ -9,6 +9,7 @@
 #include "sim/config/hardware.h"
 #include "sim/explore/exploration.h"
 #include "sim/run/result.h"
+#include "sim/run/simulate.h"
 #include "workloads/trace/trace.h"
 
 namespace heddle::explore {
@@ -49,7 +50,8 @@ struct ExploredWorkload {
 };
 
 struct SimulationOptions {
-    bool fuse = false, graph = false, cache = true;
+    sim::Fusion fusion = sim::Fusion::usual;
+    bool graph = false, cache = true;
 };
 
 /// Simulates every workload on the design's device, one core each. Copies nothing of what is handed in but
