@@ -192,8 +192,9 @@ Store::~Store() = default;
 Store Store::open(const std::string& path, const std::string& specification, const std::string& version,
                   const std::string& build, bool resume) {
     std::error_code ignored;
-    const bool there = fs::exists(path, ignored) && fs::file_size(path, ignored) > 0;
-    if (there && !resume)
+    const bool there = fs::exists(path, ignored);
+    // Killed before it had written anything, a run leaves an empty file.
+    if (there && fs::file_size(path, ignored) > 0 && !resume)
         throw Error("there is an exploration already", {path, 0, ""},
                     "go on with it: --resume; or choose another --out");
     if (!there && resume)

@@ -110,6 +110,10 @@ TEST_CASE("a file is begun once, resumed by the same question only, and written 
         return error_of([&] { (void)Store::open(folder.file(), question, "0.1", build, resume); });
     };
     says(open("{\"seed\":1}", "b", true), "nothing to resume");
+    // What a run leaves that was killed before it wrote anything.
+    std::ofstream(folder.file()).close();
+    CHECK(open("{\"seed\":1}", "b", true).empty());
+    fs::remove(folder.file());
     CHECK(open("{\"seed\":1}", "b", false).empty());
     says(open("{\"seed\":1}", "b", false), "--resume");
     CHECK(open("{\"seed\":1}", "b", true).empty());
