@@ -65,11 +65,15 @@ double expected_cost(const program::GpuProgram& program, const PlannedLaunch& pl
 /// What a launch takes, roughly, at the highest clock: the first guess of the governor.
 LaunchEstimate estimate_launch(const trace::Trace& trace, const program::GpuProgram& program,
                                const PlannedLaunch& planned, const models::gpu::GpuConfig& config) {
-    constexpr double kTensorRate = 0.7, kMemoryRate = 0.85;  // parts of the peaks that large kernels reach
+    constexpr double kMemoryRate = 0.85;  // part of the peak that large kernels reach
+    // The same of tensor cores. Attention: fitted to a GPT-2 step.
+    const trace::Op& op = trace.ops[planned.launch->op];
+    const double rate = op.kind == trace::OpKind::attention_grad ? 0.15
+                        : op.kind == trace::OpKind::attention    ? 0.3
+                                                                 : 0.7;
     constexpr double kBesideTensor =
         1.13;  // energy of operands on their way: fitted to products of a GPT-2 block
-    constexpr double kBesideDram = 10e-12;  // J for a byte in L2, L1 and registers
-    const trace::Op& op = trace.ops[planned.launch->op];
+    constexpr double kBesideDram = 10e-12;                    // J for a byte in L2, L1 and registers
     const double macs = config.sm.count * config.tensor.f16;  // in a cycle
     const double flops = is_tensor_op(op) ? trace::floating_point_operations(trace, op) : 0;
     const double bytes = bytes_of(program, planned);
@@ -77,7 +81,7 @@ LaunchEstimate estimate_launch(const trace::Trace& trace, const program::GpuProg
     LaunchEstimate estimate;
     estimate.cost = expected_cost(program, planned, trace);
     estimate.fixed_seconds = config.launch.before + bytes / (kMemoryRate * config.hbm.bandwidth);
-    estimate.cycles = flops / (2 * macs * kTensorRate);
+    estimate.cycles = flops / (2 * macs * rate);
     estimate.fixed_joules = bytes * config.power.dram_byte;
     estimate.joules =
         relative * relative *
