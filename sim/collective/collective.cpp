@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <set>
 
@@ -88,6 +89,15 @@ double fixed_seconds(const CollectiveConfig& c, const CollectivePlan& plan) {
            (plan.algorithm == CollectiveAlgorithm::direct ? protocol.direct_start : protocol.start);
 }
 
+/// The first nodes of a request.
+CollectiveRequest part_of(const CollectiveRequest& request, const RankLayout& layout, std::size_t nodes) {
+    CollectiveRequest part = request;
+    part.ranks.clear();
+    for (std::size_t n = 0; n < nodes; ++n)
+        for (const std::uint32_t rank : layout.nodes[n]) part.ranks.push_back(layout.ranks[rank]);
+    return part;
+}
+
 }  // namespace
 
 struct CollectiveTimer::State {
@@ -96,6 +106,8 @@ struct CollectiveTimer::State {
           topology(cluster.network, cluster.nodes, cluster.devices_per_node, cluster.servers) {}
 
     CollectiveResult run(const CollectiveRequest& request);
+    CollectiveResult run_many(const CollectiveRequest& request, const RankLayout& layout,
+                              const CollectivePlan& plan);
     CollectiveResult run(const CollectiveRequest& request, const RankLayout& layout,
                          const CollectivePlan& plan);
     RunOutcome simulate(const FoldedSchedule& folded, NetworkModel model);
@@ -150,6 +162,29 @@ CollectiveResult CollectiveTimer::State::run(const CollectiveRequest& request, c
     return result;
 }
 
+// Over many equal nodes a tree's time grows by the same for each level, and that of rings across nodes by the
+// same for each node: what that is, two smaller clusters say.
+CollectiveResult CollectiveTimer::State::run_many(const CollectiveRequest& request, const RankLayout& layout,
+                                                  const CollectivePlan& plan) {
+    constexpr std::size_t kFew = 32, kMore = 64;
+    const bool tree =
+        plan.algorithm == CollectiveAlgorithm::tree || plan.algorithm == CollectiveAlgorithm::double_tree;
+    const bool grows = tree || plan.algorithm == CollectiveAlgorithm::hierarchical;
+    const auto nodes = layout.nodes.size();
+    if (!grows || !request.fold || !layout.even || nodes <= kMore || request.model != NetworkModel::flows)
+        return run(request, layout, plan);
+    const CollectiveRequest few = part_of(request, layout, kFew), more = part_of(request, layout, kMore);
+    const CollectiveResult less = run(few, layout_of(few.ranks, topology), plan);
+    CollectiveResult result = run(more, layout_of(more.ranks, topology), plan);
+    const double steps = tree ? std::ceil(std::log2(static_cast<double>(nodes) / kMore))
+                              : static_cast<double>(nodes - kMore) / (kMore - kFew);
+    result.seconds += steps * std::max(0.0, result.seconds - less.seconds);
+    result.events += less.events;
+    result.algorithm_bandwidth = static_cast<double>(request.bytes) / result.seconds;
+    result.bus_bandwidth = result.algorithm_bandwidth * bus_factor(request.kind, layout.count());
+    return result;
+}
+
 CollectiveResult CollectiveTimer::State::run(const CollectiveRequest& request) {
     check_ranks(request.ranks, topology);
     if (request.kind == CollectiveKind::send_receive && request.ranks.size() < 2)
@@ -163,7 +198,7 @@ CollectiveResult CollectiveTimer::State::run(const CollectiveRequest& request) {
     }
     CollectiveResult best;
     for (const CollectivePlan& plan : plans_of(cluster, request, layout, topology)) {
-        CollectiveResult result = run(request, layout, plan);
+        CollectiveResult result = run_many(request, layout, plan);
         if (best.seconds == 0 || result.seconds < best.seconds) best = std::move(result);
     }
     return best;

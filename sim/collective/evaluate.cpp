@@ -23,7 +23,9 @@ LanePlan lanes_of(const Cluster& cluster, const CollectiveRequest& request, cons
     lanes.protocol = plan.protocol;
     lanes.element = element_bytes(request.type);
     // Channels of a node are alike; those that leave it go by different cards.
-    const std::uint32_t ways = layout.nodes.size() > 1 ? std::min(cluster.network.nics, plan.channels) : 1;
+    // Rings of a hierarchy go by their own devices' cards, whatever the channel.
+    const bool turned = layout.nodes.size() > 1 && plan.algorithm != CollectiveAlgorithm::hierarchical;
+    const std::uint32_t ways = turned ? std::min(cluster.network.nics, plan.channels) : 1;
     lanes.lanes = apart ? plan.channels : ways;
     lanes.width = apart ? 1 : std::max(1u, plan.channels / ways);
     lanes.chunk = std::max<std::uint64_t>(1, protocol.chunk / lanes.element);
@@ -178,8 +180,10 @@ class Maker {
                 add_direct(builder_, request_.kind == CollectiveKind::all_to_all, lane, span, shard);
                 break;
             case A::hierarchical: {
-                const std::uint64_t portion =
-                    std::max<std::uint64_t>(divide_up(span.count, 8), std::min(span.count, lanes_.chunk));
+                // Portions of at least 512 KiB in every step, as each costs all latencies again.
+                const std::uint64_t step_bytes = request_.bytes / layout_.count();
+                const std::uint64_t portions = std::clamp<std::uint64_t>(step_bytes / (512 << 10), 1, 8);
+                const std::uint64_t portion = std::max<std::uint64_t>(1, divide_up(span.count, portions));
                 add_dimensions(builder_, hierarchy(layout_), lane, span, 0, portion);
                 break;
             }

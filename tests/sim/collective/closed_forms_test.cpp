@@ -59,7 +59,7 @@ TEST_CASE("recursive halving and doubling: the bytes of a ring, 2 log2 n latenci
 }
 
 TEST_CASE("tree over nodes: a byte takes the latency of the way up and down") {
-    for (const std::uint32_t nodes : {2u, 4u, 8u, 16u, 32u, 64u}) {
+    for (const std::uint32_t nodes : {2u, 4u, 8u, 16u, 32u, 64u, 128u, 4096u}) {
         CollectiveTimer timer(
             load_cluster("ideal", {"nodes=" + std::to_string(nodes), "devices_per_node=1", "nic.count=1",
                                    "nic.latency=500 ns", "nic.bandwidth=1000 TB/s"}));
