@@ -165,11 +165,15 @@ std::vector<Argument> arguments_of(Literal values, const Literal& shapes, const 
             typed ? tensor_types(*type->text()) : std::vector<std::string>{};
         const bool is_list = typed && type->text()->rfind("GenericList", 0) == 0;
         if (!named.empty() && is_list && value.list() != nullptr) {
-            for (std::size_t k = 0; k < value.list()->size(); ++k) {
+            auto& parts = std::get<LiteralList>(value.value);
+            for (std::size_t k = 0; k < parts.size(); ++k) {
                 const Literal* part = shape != nullptr ? item(*shape, k) : nullptr;
-                const auto tensor = tensor_of((*value.list())[k], part, named[std::min(k, named.size() - 1)]);
-                if (tensor) argument.tensors.push_back(*tensor);
+                const auto tensor = tensor_of(parts[k], part, named[std::min(k, named.size() - 1)]);
+                if (!tensor) continue;
+                argument.tensors.push_back(*tensor);
+                parts[k] = Literal{std::int64_t{0}};  // its place in the list is all that is still asked for
             }
+            argument.tensors.shrink_to_fit();
         } else if (!named.empty()) {
             argument.tensor = tensor_of(value, shape, named[0]);
         }
