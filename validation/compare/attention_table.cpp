@@ -6,6 +6,7 @@
 #include <fstream>
 #include <memory>
 #include <numeric>
+#include <queue>
 #include <random>
 #include <sstream>
 
@@ -32,7 +33,7 @@ using trace::TensorId;
 constexpr double kReplay = 3.6e-6;
 
 /// Blocks of keys per SM up to which a kernel is simulated whole. Of longer ones two shorter versions are,
-/// and the rest goes on at the rate between them.
+/// and the rest goes on at the rate between them, by when tiles that are taken one after the other would end.
 constexpr double kWholeSteps = 24, kFirstSteps = 10, kSecondSteps = 20;
 /// Tiles per SM that the two have at least: with fewer, more tiles would take no longer.
 constexpr double kFirstTiles = 0.9, kSecondTiles = 1.8;
@@ -72,6 +73,37 @@ struct Shape {
         return sum * batch * heads;
     }
     double elements() const { return double(batch) * sequence * (double(heads) + 2 * kv_heads) * head_dim; }
+    /// When the last of `sms` SMs would end that take the next tile whenever they have done one, each tile
+    /// taking its blocks of keys and as long as `beside` of them for itself; in blocks of keys.
+    double makespan(unsigned sms, bool longest_first) const {
+        const unsigned block = head_dim <= 64 ? 256 : 128;
+        // A tile's first and last latencies, as simulated ones of a single block show them.
+        const double beside = head_dim <= 64 ? 0.4 : 1;
+        std::vector<double> tiles;
+        for (std::uint32_t tile = 0; tile < tiles_per_head(); ++tile) {
+            const std::uint32_t seen = std::min((tile + 1) * kernels::kAttentionWgmmaQueries, sequence);
+            tiles.push_back(kernels::divide_up(seen, block) + beside);
+        }
+        std::priority_queue<double, std::vector<double>, std::greater<>> ends;
+        for (unsigned i = 0; i < sms; ++i) ends.push(0);
+        double last = 0;
+        const auto take = [&](double tile) {
+            const double end = ends.top() + tile;
+            ends.pop();
+            ends.push(end);
+            last = std::max(last, end);
+        };
+        const std::uint32_t of_each = batch * heads;
+        if (longest_first) {
+            for (std::size_t i = tiles.size(); i-- > 0;)
+                for (std::uint32_t entry = 0; entry < of_each; ++entry) take(tiles[i]);
+        } else {
+            for (std::uint32_t entry = 0; entry < of_each; ++entry)
+                for (const double tile : tiles) take(tile);
+        }
+        return last;
+    }
+    double result_elements() const { return double(batch) * sequence * heads * head_dim; }
     double key_bytes() const { return 4.0 * batch * heads * sequence * head_dim; }
 };
 
@@ -245,11 +277,47 @@ class Timer {
         return {b.seconds + (b.seconds - a.seconds) * way, b.joules + (b.joules - a.joules) * way};
     }
 
-    Cost run(const program::GpuProgram& program, bool from_memory) {
+    /// What a replay does on its way round, in bytes: what it reads and what it writes before the kernel at
+    /// hand begins.
+    struct Before {
+        double read = 0, written = 0;
+    };
+
+    /// Chunks of L2 that hold what came before: results still to be written to memory among what was read,
+    /// which lies in every partition. (As sim/gemm does for products.)
+    std::vector<sim::PlannedBuffer> earlier_work(program::GpuProgram& program, const Before& before) const {
+        constexpr unsigned kChunks = 16;
+        constexpr double kLine = 128;
+        const double room = static_cast<double>(config_.l2.bytes);
+        const double part = std::min(1.0, room / (before.read * config_.l2.partitions + before.written));
+        std::vector<sim::PlannedBuffer> buffers;
+        const auto add = [&](double bytes, bool dirty) {
+            const auto chunk = static_cast<std::uint64_t>(bytes / kChunks / kLine * part) * 128;
+            if (chunk == 0) return;
+            buffers.push_back({static_cast<program::BufferId>(program.buffers.size()), chunk, dirty});
+            program.buffers.push_back({"earlier work " + std::to_string(buffers.size()), chunk, {}});
+        };
+        for (unsigned i = 0; i < kChunks; ++i) {
+            add(before.written, true);
+            add(before.read, false);
+        }
+        return buffers;
+    }
+
+    /// From memory: `before` lies in L2; else all that the program needs does.
+    Cost run(program::GpuProgram program, bool from_memory, const Before& before) {
         Cost cost;
-        for (sim::PlannedLaunch& planned : sim::plan_launches(program, config_.l2.bytes)) {
+        std::vector<sim::PlannedLaunch> plan = sim::plan_launches(program, config_.l2.bytes);
+        for (sim::PlannedLaunch& planned : plan) {
             for (sim::PlannedBuffer& buffer : planned.buffers)
                 buffer.resident_bytes = from_memory ? 0 : program.buffers[buffer.buffer].bytes;
+        }
+        if (from_memory) {
+            const std::vector<sim::PlannedBuffer> earlier = earlier_work(program, before);
+            std::vector<sim::PlannedBuffer>& last = plan.back().buffers;
+            last.insert(last.begin(), earlier.begin(), earlier.end());
+        }
+        for (sim::PlannedLaunch& planned : plan) {
             const sim::LaunchOutcome outcome = session_.run(program, planned);
             cost.seconds += outcome.seconds;
             for (const auto& [where, joules] : outcome.energy) cost.joules += joules;
@@ -271,7 +339,12 @@ class Timer {
             if (shape.batch * part < 1)
                 smaller.sequence =
                     static_cast<std::uint32_t>(std::max(1.0, shape.sequence * (shape.batch * part)));
-            return std::pair{run(Program(smaller, config_).preparation(), cold), smaller.elements()};
+            // Attention read queries, keys and values and wrote as much as queries are. A part of a
+            // long kernel follows other parts of it.
+            const bool whole = shape.elements() <= kWholeElements;
+            const Before before{2 * shape.elements(),
+                                2 * (whole ? shape.result_elements() : shape.elements())};
+            return std::pair{run(Program(smaller, config_).preparation(), cold, before), smaller.elements()};
         };
         const double part = kWholeElements / shape.elements();
         if (part >= 1) return of(1).first;
@@ -312,7 +385,11 @@ class Timer {
         const bool longest_first = shape.key_bytes() <= static_cast<double>(config_.l2.bytes);
         const bool cold = from_memory(shape);
         const auto of = [&](const Shape& some) {
-            return run(Program(some, config_).attention(longest_first), cold);
+            // The preparation has just read all and written it elsewhere; or other parts of this kernel.
+            const bool whole = shape.steps() <= kWholeSteps * config_.sm.count;
+            const Before before{2 * shape.elements(),
+                                2 * (whole ? shape.elements() : shape.result_elements())};
+            return run(Program(some, config_).attention(longest_first), cold, before);
         };
         simulated = 1;
         if (shape.steps() <= kWholeSteps * config_.sm.count) return of(shape);
@@ -320,8 +397,10 @@ class Timer {
                     second = shorter(shape, kSecondSteps, kSecondTiles);
         if (second.steps() >= shape.steps() || second.steps() <= first.steps()) return of(shape);
         simulated = second.steps() / shape.steps();
-        return along(of(first), of(second),
-                     (shape.steps() - second.steps()) / (second.steps() - first.steps()));
+        const auto span = [&](const Shape& some) { return some.makespan(config_.sm.count, longest_first); };
+        const double less = span(first), more = span(second);
+        if (more <= less) return of(shape);
+        return along(of(first), of(second), (span(shape) - more) / (more - less));
     }
 
     double settled(const Cost& cost, double clock) const {

@@ -4,6 +4,7 @@
 #include "workloads/kernels/reduction.h"
 #include "workloads/kernels/rows_by_index.h"
 #include "workloads/kernels/softmax.h"
+#include "workloads/kernels/spatial_softmax.h"
 
 namespace heddle::kernels {
 namespace {
@@ -172,6 +173,29 @@ void add_rows_by_index(std::vector<LibraryKernel>& samples, unsigned capability)
     }
 }
 
+void add_spatial_softmax(std::vector<LibraryKernel>& samples, unsigned capability) {
+    for (const bool gradient : {false, true}) {
+        for (const std::uint32_t columns : {5u, 70u}) {
+            constexpr std::uint32_t kOuter = 2, kAxis = 90;
+            SpatialSoftmaxSpec spec;
+            spec.compute_capability = capability;
+            spec.logarithm = gradient;
+            spec.gradient = gradient;
+            spec = spatial_softmax_shape(spec, kAxis, columns);
+            const std::uint64_t elements = std::uint64_t{kOuter} * kAxis * columns;
+            SampleBuilder sample((gradient ? "spatial log-softmax gradient, " : "spatial softmax, ") +
+                                     std::to_string(columns) + " columns",
+                                 generate_spatial_softmax(spec), spatial_softmax_grid(spec, kOuter, columns));
+            for (const char* name : {gradient ? "dy" : "x", "y"}) {
+                if (std::string(name) == "y" && !gradient) continue;
+                sample.input(name, spec.input, elements);
+            }
+            sample.output(gradient ? "dx" : "y", spec.output, elements);
+            samples.push_back(sample.integer("axis", kAxis).integer("columns", columns).finish());
+        }
+    }
+}
+
 }  // namespace
 
 void add_row_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability) {
@@ -179,6 +203,7 @@ void add_row_samples(std::vector<LibraryKernel>& samples, unsigned compute_capab
     add_softmax(samples, compute_capability);
     add_layer_norm(samples, compute_capability);
     add_rows_by_index(samples, compute_capability);
+    add_spatial_softmax(samples, compute_capability);
 }
 
 }  // namespace heddle::kernels
