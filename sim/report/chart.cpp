@@ -3,56 +3,120 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
 
+#include "sim/report/data_table.h"
+#include "sim/report/numbers.h"
 #include "sim/report/page.h"
 
 namespace heddle::sim {
 namespace {
 
-constexpr double kNameWidth = 260, kBarWidth = 480, kTextWidth = 180, kRowHeight = 22;
-constexpr std::size_t kLongestName = 38;
+using Json = nlohmann::ordered_json;
 
-std::string shortened(const std::string& name) {
-    if (name.size() <= kLongestName) return name;
-    std::size_t end = kLongestName - 1;
-    while (end > 0 && (static_cast<unsigned char>(name[end]) & 0xc0) == 0x80)
-        --end;  // not inside a character
-    return name.substr(0, end) + "\u2026";
+constexpr std::size_t kShownRows = 60;
+
+/// Every digit that two different numbers need.
+std::string exact(double value) {
+    return std::isfinite(value) ? fmt::format("{}", value) : "";
 }
 
-double length_of(const Bar& bar) {
-    double length = 0;
-    for (const Bar::Segment& segment : bar.segments) length += segment.length;
-    return length;
+std::string heading(const ChartAxis& axis) {
+    return axis.unit.empty() ? axis.name : axis.name + ", " + (axis.unit == "%" ? "fraction" : axis.unit);
+}
+
+double value_at(const std::vector<double>& values, std::size_t i) {
+    return i < values.size() ? values[i] : std::nan("");
+}
+
+Json numbers(const std::vector<double>& values) {
+    Json list = Json::array();
+    for (const double value : values) list.push_back(std::isfinite(value) ? Json(value) : Json(nullptr));
+    return list;
+}
+
+Json axis_json(const ChartAxis& axis) {
+    return Json{
+        {"name", axis.name}, {"unit", axis.unit}, {"log", axis.logarithmic}, {"zero", axis.from_zero}};
+}
+
+Json chart_json(const Chart& chart) {
+    Json json{{"kind", chart.kind == Chart::Kind::bars    ? "bars"
+                       : chart.kind == Chart::Kind::areas ? "areas"
+                                                          : "plot"},
+              {"title", chart.title},
+              {"x", axis_json(chart.x)},
+              {"y", axis_json(chart.y)},
+              {"stacked", chart.stacked},
+              {"full", chart.full}};
+    if (chart.kind == Chart::Kind::bars) json["labels"] = chart.labels;
+    if (!chart.texts.empty()) json["texts"] = chart.texts;
+    json["series"] = Json::array();
+    for (std::size_t s = 0; s < chart.series.size(); ++s) {
+        const ChartSeries& series = chart.series[s];
+        Json one{{"name", series.name}, {"y", numbers(series.y)}};
+        if (!series.x.empty()) one["x"] = numbers(series.x);
+        if (!series.points.empty()) one["points"] = series.points;
+        one["line"] = series.line;
+        one["colour"] = (series.colour < 0 ? static_cast<int>(s) : series.colour) % kPaletteSize;
+        one["faint"] = series.faint;
+        json["series"].push_back(std::move(one));
+    }
+    return json;
+}
+
+std::string data_html(const Chart& chart) {
+    const auto rows = chart_rows(chart);
+    const bool plot = chart.kind == Chart::Kind::plot;
+    std::vector<bool> right(rows.front().size(), true);
+    right[0] = chart.kind == Chart::Kind::areas;
+    if (plot) right[1] = false;
+    HtmlTable table(rows.front(), right);
+    for (std::size_t i = 1; i < rows.size() && i <= kShownRows; ++i) table.row(rows[i]);
+    std::string html = "<details><summary>Data</summary>\n";
+    if (rows.size() > kShownRows + 1)
+        html += fmt::format("<p class=\"faint\">The first {} of {} rows; the CSV file has all.</p>\n",
+                            kShownRows, rows.size() - 1);
+    return html + table.html() + "</details>\n";
+}
+
+std::string legend_of(const Chart& chart) {
+    if (chart.series.size() < 2) return {};
+    std::string text = "<p class=\"legend\">";
+    for (std::size_t s = 0; s < chart.series.size(); ++s) {
+        const ChartSeries& series = chart.series[s];
+        const int colour = (series.colour < 0 ? static_cast<int>(s) : series.colour) % kPaletteSize;
+        text += fmt::format("<span><i class=\"{}\"></i>{}</span> ",
+                            series.faint ? "cf" : "c" + std::to_string(colour), escape_html(series.name));
+    }
+    return text + "</p>\n";
 }
 
 }  // namespace
 
-std::string bar_chart(const std::vector<Bar>& bars, double full_length) {
-    for (const Bar& bar : bars) full_length = std::max(full_length, length_of(bar));
-    const double height = kRowHeight * static_cast<double>(bars.size());
-    std::string svg = fmt::format("<svg viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\">\n",
-                                  kNameWidth + kBarWidth + kTextWidth, height);
-    double top = 0;
-    for (const Bar& bar : bars) {
-        const double baseline = top + kRowHeight * 0.7;
-        svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\" class=\"name\">{}<title>{}</title></text>\n",
-                           kNameWidth - 8, baseline, escape_html(shortened(bar.name)), escape_html(bar.name));
-        double left = kNameWidth;
-        for (const Bar::Segment& segment : bar.segments) {
-            const double width = full_length > 0 ? segment.length / full_length * kBarWidth : 0;
-            svg += fmt::format(
-                "<rect x=\"{:.2f}\" y=\"{:.1f}\" width=\"{:.2f}\" height=\"{}\" "
-                "class=\"c{}\"><title>{}</title></rect>\n",
-                left, top + 3, width, kRowHeight - 6, segment.colour % kPaletteSize,
-                escape_html(segment.meaning));
-            left += width;
-        }
-        svg += fmt::format("<text x=\"{:.2f}\" y=\"{:.1f}\">{}</text>\n", left + 6, baseline,
-                           escape_html(bar.text));
-        top += kRowHeight;
+std::vector<std::vector<std::string>> chart_rows(const Chart& chart) {
+    std::vector<std::vector<std::string>> rows;
+    if (chart.kind == Chart::Kind::plot) {
+        rows.push_back({"series", "point", heading(chart.x), heading(chart.y)});
+        for (const ChartSeries& series : chart.series)
+            for (std::size_t i = 0; i < series.y.size(); ++i)
+                rows.push_back({series.name, i < series.points.size() ? series.points[i] : "",
+                                exact(value_at(series.x, i)), exact(series.y[i])});
+        return rows;
     }
-    return svg + "</svg>\n";
+    const bool bars = chart.kind == Chart::Kind::bars;
+    const ChartAxis& values = bars ? chart.x : chart.y;
+    rows.push_back({bars ? chart.y.name : heading(chart.x)});
+    for (const ChartSeries& series : chart.series)
+        rows[0].push_back(heading({series.name.empty() ? values.name : series.name, values.unit}));
+    const std::size_t count =
+        bars ? chart.labels.size() : (chart.series.empty() ? 0 : chart.series.front().x.size());
+    for (std::size_t i = 0; i < count; ++i) {
+        rows.push_back({bars ? chart.labels[i] : exact(chart.series.front().x[i])});
+        for (const ChartSeries& series : chart.series) rows.back().push_back(exact(value_at(series.y, i)));
+    }
+    return rows;
 }
 
 std::string legend(const std::vector<std::string>& names) {
@@ -61,6 +125,17 @@ std::string legend(const std::vector<std::string>& names) {
         text += fmt::format("<span><i class=\"c{}\"></i>{}</span> ", i % kPaletteSize, escape_html(names[i]));
     }
     return text + "</p>\n";
+}
+
+std::string chart_html(const Chart& chart) {
+    const std::string picture = chart_svg(chart);
+    if (picture.empty()) return {};
+    return fmt::format(
+        "<figure class=\"chart\" id=\"chart-{}\">\n<figcaption><h3>{}</h3><p "
+        "class=\"faint\">{}</p></figcaption>\n"
+        "<div class=\"plot\">{}</div>\n{}{}<script type=\"application/json\">{}</script>\n</figure>\n",
+        chart.id, escape_html(chart.title), escape_html(chart.reading), picture, legend_of(chart),
+        data_html(chart), json_for_script(chart_json(chart)));
 }
 
 }  // namespace heddle::sim

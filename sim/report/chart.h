@@ -1,4 +1,5 @@
-// Bar charts as inline SVG.
+// Charts as data. Each is declared once and shown in three ways: an SVG, which needs no script; the same
+// drawn by Chart.js, with hover, where the page holds it; and a table, which the page offers as CSV.
 #pragma once
 
 #include <string>
@@ -6,23 +7,56 @@
 
 namespace heddle::sim {
 
-/// A horizontal bar: its name, the text at its end, and its segments from left to right.
-struct Bar {
-    struct Segment {
-        double length = 0;    ///< in the chart's own unit; the longest bar fills the width
-        std::string meaning;  ///< shown when the mouse rests on it
-        int colour = 0;       ///< index into the palette of the page, taken modulo its size
-    };
+/// `unit` of values: see format_value().
+struct ChartAxis {
     std::string name;
-    std::string text;
-    std::vector<Segment> segments;
+    std::string unit = {};
+    bool logarithmic = false;  ///< values that are not above 0 are left out
+    bool from_zero = false;    ///< a linear axis begins at 0
 };
 
-/// Number of colours that bar_chart() and legend() tell apart.
+struct ChartSeries {
+    std::string name;
+    std::vector<double> y;                 ///< values that are not finite leave a hole
+    std::vector<double> x = {};            ///< bars: empty
+    std::vector<std::string> points = {};  ///< names of the points, where they have any
+    bool line = false;                     ///< plots: points are joined
+    int colour = -1;                       ///< of the palette; -1: by its place
+    bool faint = false;                    ///< drawn thin and grey: a diagonal, a limit
+};
+
+struct Chart {
+    enum class Kind {
+        bars,   ///< horizontal; series beside each other or, `stacked`, after each other
+        areas,  ///< all series over the x of the first, on top of each other; each value holds until the next
+                ///< x
+        plot,   ///< points and lines
+    };
+    Kind kind = Kind::bars;
+    std::string id;                        ///< unique in its page: letters, digits, hyphens
+    std::string title;                     ///< plain text, as everything here
+    std::string reading;                   ///< what to read from it, one or two sentences
+    ChartAxis x = {}, y = {};              ///< bars: x is the axis of the values; y names what the rows are
+    std::vector<std::string> labels = {};  ///< of bars, one for each row
+    std::vector<std::string> texts = {};   ///< at the bars' ends; empty: the value
+    bool stacked = false;
+    double full = 0;  ///< bars: what the whole width stands for at least
+    std::vector<ChartSeries> series = {};
+};
+
+/// Colours that are told apart.
 inline constexpr int kPaletteSize = 8;
 
-/// One <svg> element. `full_length` is what the whole width stands for; 0: the longest bar.
-std::string bar_chart(const std::vector<Bar>& bars, double full_length = 0);
+/// A <figure>: caption, picture, legend, table, and the data as JSON for the page's script. Empty when there
+/// is nothing to draw.
+std::string chart_html(const Chart& chart);
+
+/// The picture alone, one <svg>; empty when no value is finite.
+std::string chart_svg(const Chart& chart);
+
+/// The chart's data as a table, the heading first: bars have a row for each label, areas for each x, plots
+/// for each point. Numbers in the axes' base units, unrounded.
+std::vector<std::vector<std::string>> chart_rows(const Chart& chart);
 
 /// One line that names colours 0, 1, ...
 std::string legend(const std::vector<std::string>& names);

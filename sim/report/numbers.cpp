@@ -58,6 +58,17 @@ std::string format_difference(double simulated, double measured) {
     return fmt::format("{:+.1f} %", (simulated / measured - 1) * 100);
 }
 
+std::string format_value(double value, const std::string& unit) {
+    if (!std::isfinite(value)) return {};
+    if (unit == "us") return format_microseconds(value);
+    if (unit == "%") return format_share(value);
+    if (unit == "iB") return format_binary(value);
+    if (unit == "count")
+        return (value < 0 ? "-" : "") + format_count(static_cast<std::uint64_t>(std::abs(value) + 0.5));
+    if (unit.empty()) return fmt::format("{:.4g}", value);
+    return format_si(value, unit);
+}
+
 std::string format_count(std::uint64_t count) {
     std::string text = std::to_string(count);
     for (std::size_t i = text.size(); i > 3; i -= 3) text.insert(i - 3, 1, ',');

@@ -21,6 +21,11 @@ std::string format_share(double fraction);
 /// How far `simulated` is from `measured`: "+2.8 %". Empty when measured is not above 0.
 std::string format_difference(double simulated, double measured);
 
+/// By the name of a unit, as charts and tables of a page carry it: "us" a duration, "%" a fraction of one,
+/// "iB" bytes in powers of 1024, "count" a whole number, "" three or four digits, anything else with a prefix
+/// of the SI. Empty when the value is not finite. assets/page.js writes the same.
+std::string format_value(double value, const std::string& unit);
+
 /// "1,234,567".
 std::string format_count(std::uint64_t count);
 

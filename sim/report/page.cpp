@@ -2,30 +2,26 @@
 
 #include <fmt/format.h>
 
+#include <nlohmann/json.hpp>
+
+#include "sim/report/assets.h"
+#include "sim/report/chart_library.h"
+
 namespace heddle::sim {
 namespace {
 
-constexpr const char* kStyle = R"css(
-:root { --ink: #1c2430; --paper: #ffffff; --faint: #667085; --line: #d9dee7;
-  --c0: #2f6fde; --c1: #e08a1e; --c2: #2a9d6f; --c3: #b5475d; --c4: #7a5fc7; --c5: #2aa5b8; --c6: #8a8f3c; --c7: #9aa3b2; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e9ef; --paper: #14181f; --faint: #98a2b3; --line: #333b48;
-  --c0: #6ea0ff; --c1: #f0ad52; --c2: #58c79a; --c3: #e07a8f; --c4: #a892ea; --c5: #63cbdb; --c6: #bcc063; --c7: #737d8d; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 2rem auto;
-  max-width: 1240px; padding: 0 1rem; }
-h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-.faint { color: var(--faint); } .figures { display: flex; flex-wrap: wrap; gap: 1rem 2.5rem; margin: 1rem 0; }
-.figures div b { display: block; font-size: 1.35rem; font-weight: 600; }
-.scroll { overflow-x: auto; } table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px; }
-th, td { padding: 2px 10px; border-bottom: 1px solid var(--line); text-align: left; white-space: nowrap; }
-th { color: var(--faint); font-weight: 600; } td.r, th.r { text-align: right; }
-svg { max-width: 100%; height: auto; } svg text { font-size: 12px; fill: var(--ink); }
-svg text.name { text-anchor: end; } .legend span { margin-right: 1rem; font-size: 13px; white-space: nowrap; }
-.legend i { display: inline-block; width: 11px; height: 11px; margin-right: 5px; }
-.c0 { fill: var(--c0); background: var(--c0); } .c1 { fill: var(--c1); background: var(--c1); }
-.c2 { fill: var(--c2); background: var(--c2); } .c3 { fill: var(--c3); background: var(--c3); }
-.c4 { fill: var(--c4); background: var(--c4); } .c5 { fill: var(--c5); background: var(--c5); }
-.c6 { fill: var(--c6); background: var(--c6); } .c7 { fill: var(--c7); background: var(--c7); }
-)css";
+std::string contents(const std::vector<PageSection>& sections) {
+    std::string html = "<nav aria-label=\"Contents\"><ul>\n";
+    for (const PageSection& section : sections)
+        if (!section.html.empty())
+            html += fmt::format("<li><a href=\"#{}\">{}</a></li>\n", section.id, escape_html(section.title));
+    return html + "</ul></nav>\n";
+}
+
+constexpr const char* kNoLibrary =
+    "<p class=\"note\" id=\"no-chart-js\">Chart.js was not found where this page was made: its charts are "
+    "pictures "
+    "without hover. To have it, install libjs-chart.js and make the page again.</p>\n";
 
 }  // namespace
 
@@ -45,6 +41,9 @@ std::string escape_html(const std::string& text) {
             case '"':
                 escaped += "&quot;";
                 break;
+            case '\'':
+                escaped += "&#39;";
+                break;
             default:
                 escaped += c;
         }
@@ -52,9 +51,24 @@ std::string escape_html(const std::string& text) {
     return escaped;
 }
 
+std::string json_for_script(const nlohmann::ordered_json& json) {
+    const std::string text = json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    std::string safe;
+    safe.reserve(text.size());
+    for (const char c : text) {  // in JSON, < stands in strings only
+        if (c == '<') {
+            safe += "\\u003c";
+        } else {
+            safe += c;
+        }
+    }
+    return safe;
+}
+
 HtmlTable::HtmlTable(const std::vector<std::string>& heading, std::vector<bool> right)
-    : right_(std::move(right)), html_("<div class=\"scroll\"><table>\n") {
+    : right_(std::move(right)), html_("<div class=\"scroll\"><table><thead>\n") {
     add(heading, "th");
+    html_ += "</thead><tbody>\n";
 }
 
 void HtmlTable::add(const std::vector<std::string>& cells, const char* tag) {
@@ -71,11 +85,28 @@ std::string html_figure(const std::string& name, const std::string& value) {
            "</span></div>\n";
 }
 
-std::string html_page(const std::string& title, const std::string& body) {
+std::string html_page(const std::string& title, const std::string& subtitle, const std::string& head,
+                      const std::vector<PageSection>& sections) {
+    const std::string library = chart_library();
     std::string html = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
     html += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
-    html += "<title>" + escape_html(title) + "</title>\n<style>" + kStyle + "</style>\n</head>\n<body>\n";
-    return html + body + "</body>\n</html>\n";
+    html += "<meta name=\"color-scheme\" content=\"light dark\">\n";
+    html += "<title>" + escape_html(title) + "</title>\n<style>" + std::string(kPageStyle) +
+            "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#content\">Skip to the "
+            "content</a>\n<header>\n<h1>" +
+            escape_html(title) + "</h1>\n<p class=\"faint\">" + escape_html(subtitle) + "</p>\n</header>\n";
+    html += contents(sections) + "<main id=\"content\" tabindex=\"-1\">\n" + head;
+    if (library.empty()) html += kNoLibrary;
+    for (const PageSection& section : sections) {
+        if (section.html.empty()) continue;
+        html +=
+            fmt::format("<section id=\"{0}\" aria-labelledby=\"{0}-title\">\n<h2 id=\"{0}-title\">{1}</h2>\n",
+                        section.id, escape_html(section.title)) +
+            section.html + "</section>\n";
+    }
+    html += "</main>\n";
+    if (!library.empty()) html += "<script>" + library + "</script>\n";
+    return html + "<script>" + std::string(kPageScript) + "</script>\n</body>\n</html>\n";
 }
 
 }  // namespace heddle::sim

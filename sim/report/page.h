@@ -1,7 +1,9 @@
-// A page for a browser, in one file without links to anything outside it: its style, and the parts that every
-// report is made of.
+// A page for a browser, in one file without links to anything outside it: its style, its script, and the
+// parts that every report is made of. Everything can be read without the script, which adds sorting, filters,
+// CSV files, hover and the choice of a light or dark screen.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -10,12 +12,16 @@ namespace heddle::sim {
 /// Text with &, <, > and quotes replaced, safe between tags and in attributes.
 std::string escape_html(const std::string& text);
 
-/// A table: cells of columns marked `right` hold numbers.
+/// JSON for a <script type="application/json">: no text in it can end the element. What is not UTF-8 is
+/// replaced.
+std::string json_for_script(const nlohmann::ordered_json& json);
+
+/// A short table that needs no script: cells of columns marked `right` hold numbers.
 class HtmlTable {
   public:
     explicit HtmlTable(const std::vector<std::string>& heading, std::vector<bool> right = {});
     void row(const std::vector<std::string>& cells) { add(cells, "td"); }
-    std::string html() const { return html_ + "</table></div>\n"; }
+    std::string html() const { return html_ + "</tbody></table></div>\n"; }
 
   private:
     void add(const std::vector<std::string>& cells, const char* tag);
@@ -26,7 +32,16 @@ class HtmlTable {
 /// A large number with its name beneath; stands in a <div class="figures">.
 std::string html_figure(const std::string& name, const std::string& value);
 
-/// The whole page. `title` is text, `body` is HTML. Follows the reader's choice of a light or dark screen.
-std::string html_page(const std::string& title, const std::string& body);
+/// A part of the page with a heading, listed at its top. `id`: letters, digits, hyphens.
+struct PageSection {
+    std::string id, title;  ///< `title` is text
+    std::string html;       ///< sections without any are left out
+};
+
+/// The whole page. `title` and `subtitle` are text, `head` is HTML that stands before the sections. Follows
+/// the reader's choice of a light or dark screen. Chart.js is in it where it was found (chart_library.h);
+/// where not, the page says so and shows its charts as SVG.
+std::string html_page(const std::string& title, const std::string& subtitle, const std::string& head,
+                      const std::vector<PageSection>& sections);
 
 }  // namespace heddle::sim

@@ -5,45 +5,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "sim/report/chart.h"
 #include "sim/report/numbers.h"
-#include "sim/report/page.h"
 
 namespace heddle::sim {
-namespace {
-
-constexpr double kWidth = 760, kHeight = 360, kLeft = 90, kRight = 20, kTop = 12, kBottom = 34;
-
-/// Decades of values on an axis of `length` pixels.
-struct Axis {
-    double low = 0, high = 1, start = 0, length = 1;  // low and high: powers of ten
-    double place(double value) const { return start + (std::log10(value) - low) / (high - low) * length; }
-};
-
-std::string line(double x1, double y1, double x2, double y2, const char* colour) {
-    return fmt::format(
-        "<line x1=\"{:.1f}\" y1=\"{:.1f}\" x2=\"{:.1f}\" y2=\"{:.1f}\" stroke=\"var(--{})\"/>\n", x1, y1, x2,
-        y2, colour);
-}
-
-std::string grid(const Axis& x, const Axis& y) {
-    std::string svg;
-    for (double decade = x.low; decade <= x.high; ++decade) {
-        const double at = x.place(std::pow(10, decade));
-        svg += line(at, kTop, at, kHeight - kBottom, "line");
-        svg += fmt::format("<text x=\"{:.1f}\" y=\"{}\">{:g}</text>\n", at - 8, kHeight - 8,
-                           std::pow(10, decade));
-    }
-    for (double decade = y.low; decade <= y.high; ++decade) {
-        const double at = y.place(std::pow(10, decade));
-        svg += line(kLeft, at, kWidth - kRight, at, "line");
-        svg += fmt::format("<text x=\"{}\" y=\"{:.1f}\" class=\"name\">{}</text>\n", kLeft - 6, at + 4,
-                           format_si(std::pow(10, decade), "FLOP/s"));
-    }
-    return svg;
-}
-
-}  // namespace
 
 std::string nearest_ceiling(const std::map<std::string, Throughput>& throughputs, double microseconds) {
     std::string best;
@@ -91,39 +55,44 @@ std::vector<std::vector<std::string>> throughput_rows(const std::map<std::string
     return rows;
 }
 
-std::string roofline_chart(const std::vector<RooflinePoint>& points, double bytes_per_second,
-                           double flops_per_second) {
-    if (points.empty() || bytes_per_second <= 0 || flops_per_second <= 0) return {};
+Chart roofline_chart(const std::vector<RooflinePoint>& points, double bytes_per_second,
+                     double flops_per_second) {
+    Chart chart;
+    chart.kind = Chart::Kind::plot;
+    chart.id = "roofline";
+    chart.title = "Roofline";
+    chart.reading =
+        "Each kernel's rate over what it computes for a byte of memory. Under the slope memory is the limit, "
+        "under "
+        "the flat roof the arithmetic units; far below both, latency or too little work.";
+    chart.x = {"FLOP per byte of memory", "", true};
+    chart.y = {"FLOP per second", "FLOP/s", true};
+    if (points.empty() || bytes_per_second <= 0 || flops_per_second <= 0) return chart;
     const double ridge = flops_per_second / bytes_per_second;
     double least = ridge, most = ridge, lowest = flops_per_second;
+    ChartSeries whole{"the whole step", {}}, kernels{"kernels", {}};
     for (const RooflinePoint& point : points) {
         least = std::min(least, point.intensity);
         most = std::max(most, point.intensity);
         lowest = std::min(lowest, point.flops);
+        ChartSeries& series = &point == &points.front() ? whole : kernels;
+        series.x.push_back(point.intensity);
+        series.y.push_back(point.flops);
+        series.points.push_back(fmt::format("{}: {} of the roof; nearest ceiling: {}", point.name,
+                                            format_share(point.flops / point.ceiling), point.bound_by));
     }
-    const Axis x{std::floor(std::log10(least)), std::ceil(std::log10(most * 1.01)), kLeft,
-                 kWidth - kLeft - kRight};
-    const Axis y{std::floor(std::log10(lowest)), std::ceil(std::log10(flops_per_second)), kHeight - kBottom,
-                 -(kHeight - kBottom - kTop)};
-    std::string svg = fmt::format("<svg viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" role=\"img\">\n",
-                                  kWidth, kHeight);
-    svg += grid(x, y);
+    whole.colour = 1;
+    kernels.colour = 0;
     // The slanted roof starts where it enters the chart.
-    const double start = std::max(std::pow(10, x.low), std::pow(10, y.low) / bytes_per_second);
-    svg += line(x.place(start), y.place(start * bytes_per_second), x.place(ridge), y.place(flops_per_second),
-                "c1");
-    svg += line(x.place(ridge), y.place(flops_per_second), kWidth - kRight, y.place(flops_per_second), "c1");
-    for (const RooflinePoint& point : points) {
-        svg += fmt::format(
-            "<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"5\" class=\"c0\" "
-            "fill-opacity=\"0.7\"><title>{}</title></circle>\n",
-            x.place(point.intensity), y.place(point.flops),
-            escape_html(fmt::format("{}: {:.3g} FLOP/B, {}, {} of the roof; nearest ceiling: {}", point.name,
-                                    point.intensity, format_si(point.flops, "FLOP/s"),
-                                    format_share(point.flops / point.ceiling), point.bound_by)));
-    }
-    return svg +
-           "</svg>\n<p class=\"faint\">FLOP/s over FLOP per byte of memory. Rest the mouse on a point.</p>\n";
+    const double start = std::max(least / 2, lowest / 2 / bytes_per_second);
+    ChartSeries roof{"roof", {}};
+    roof.x = {std::min(start, ridge), ridge, std::max(2 * most, 4 * ridge)};
+    roof.y = {roof.x.front() * bytes_per_second, flops_per_second, flops_per_second};
+    roof.line = true;
+    roof.colour = 3;
+    chart.series = {whole, kernels, roof};
+    if (kernels.y.empty()) chart.series.erase(chart.series.begin() + 1);
+    return chart;
 }
 
 }  // namespace heddle::sim

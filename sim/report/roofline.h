@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/report/chart.h"
 #include "sim/run/result.h"
 
 namespace heddle::sim {
@@ -31,9 +32,9 @@ std::string nearest_ceiling(const std::map<std::string, Throughput>& throughputs
 std::vector<std::vector<std::string>> throughput_rows(const std::map<std::string, Throughput>& throughputs,
                                                       double microseconds);
 
-/// A chart with both axes logarithmic, as one <svg>: the roofs of the first point's device, and the points.
-/// Empty without points.
-std::string roofline_chart(const std::vector<RooflinePoint>& points, double bytes_per_second,
-                           double flops_per_second);
+/// Both axes logarithmic: the roofs of the first point's device, and the points. Without points it has no
+/// series.
+Chart roofline_chart(const std::vector<RooflinePoint>& points, double bytes_per_second,
+                     double flops_per_second);
 
 }  // namespace heddle::sim

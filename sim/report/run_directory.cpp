@@ -8,8 +8,9 @@
 
 #include "isa/common/error.h"
 #include "sim/report/database.h"
-#include "sim/report/html.h"
 #include "sim/report/kernels_csv.h"
+#include "sim/report/run_page.h"
+#include "sim/report/step_picture.h"
 #include "sim/report/summary.h"
 
 namespace heddle::sim {
@@ -88,6 +89,8 @@ void write_run_directory(const RunResult& result, const std::string& path,
     write_file(fresh.path() / "kernels.csv", kernels_csv(result));
     write_file(fresh.path() / "timeline.json", timeline_json(result));
     write_file(fresh.path() / "report.html", report_html(result));
+    if (const std::string picture = timeline_svg(result); !picture.empty())
+        write_file(fresh.path() / "timeline.svg", picture);
     write_database(result, (fresh.path() / "stats.sqlite").string());
     for (const auto& [name, text] : more) write_file(fresh.path() / name, text);
     std::error_code ignored;

@@ -1,4 +1,5 @@
-// The folder that a run leaves: summary.json, kernels.csv, stats.sqlite, timeline.json, report.html.
+// The folder that a run leaves: summary.json, kernels.csv, stats.sqlite, timeline.json, timeline.svg,
+// report.html.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// The step as a picture: streams over time, and memory over time.
+// The parts of a run's page about the step as a whole: what ran when, how its time divides, its memory.
 #pragma once
 
 #include <string>
@@ -9,14 +9,10 @@
 
 namespace heddle::sim {
 
-/// What ran when: a lane for the host and one for each stream, coloured by kind of op. `width` pixels. Work
-/// that is shorter than a pixel is drawn together with what follows it.
-std::string timeline_picture(const RunResult& result, double width = 1200);
-
-/// Heading, picture, and how the step's time divides.
+/// Picture of the step, and how its time divides.
 std::string step_section(const RunResult& result);
 
-/// Heading, memory over time and what takes it at the peak; empty when memory is not known.
+/// Memory over time and what takes it at the peak; empty when memory is not known.
 std::string memory_section(const RunResult& result);
 
 /// Memory over time with at most `points` points, each the largest of those that it stands for: start and

@@ -1,5 +1,6 @@
 #include "sim/report/summary.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -187,6 +188,39 @@ std::string summary_json(const RunResult& result) {
     return dump(json, 2);
 }
 
+namespace {
+
+/// Averages of a kernel as counters; kernels beside others take longer with as much to do.
+KernelRates rates_of(const KernelResult& kernel) {
+    KernelRates rates{kernel.start_us, kernel.end_us, {}, {}};
+    const double length = kernel.end_us - kernel.start_us;
+    if (!(length > 0)) return rates;
+    const auto giga_per_second = [&](double amount) { return amount / (length * 1e-6) / 1e9; };
+    double joules = 0;
+    for (const auto& [part, amount] : kernel.energy) joules += amount;
+    // A series has finer tracks of the same names.
+    if (!kernel.series) {
+        if (kernel.dram_bytes > 0) rates.sums["DRAM traffic"]["GB/s"] = giga_per_second(kernel.dram_bytes);
+        if (kernel.l2_bytes > 0) rates.sums["L2 traffic"]["GB/s"] = giga_per_second(kernel.l2_bytes);
+        if (joules > 0) rates.sums["power"]["W"] = joules / (length * 1e-6);
+    }
+    if (kernel.l2_bytes > 0)
+        rates.shares["L2 traffic that memory did not see"]["%"] =
+            100 * std::max(0.0, 1 - kernel.dram_bytes / kernel.l2_bytes);
+    for (const auto& [resource, fraction] : kernel.utilisation)
+        if (resource != "launch") rates.shares["at work: " + resource]["%"] = 100 * fraction;
+    const auto add_reasons = [&](const std::string& unit, const std::map<std::string, double>& reasons) {
+        for (const auto& [reason, fraction] : reasons) rates.shares[unit][reason] = 100 * fraction;
+    };
+    for (const auto& [unit, reasons] : kernel.time_by_unit)
+        add_reasons("cycles of the " + unit + ", %", reasons);
+    if (kernel.time_by_unit.empty() && !kernel.time_by_reason.empty())
+        add_reasons("cycles of the issue slots, %", kernel.time_by_reason);
+    return rates;
+}
+
+}  // namespace
+
 std::string timeline_json(const RunResult& result) {
     Timeline timeline(result.hardware);
     double handed_out = 0;
@@ -196,7 +230,12 @@ std::string timeline_json(const RunResult& result) {
         if (kernel.launched_us > handed_out)
             timeline.add_launch("launch " + kernel.op_name, handed_out, kernel.launched_us - handed_out);
         handed_out = std::max(handed_out, kernel.launched_us);
+        timeline.add_rates(rates_of(kernel));
         if (kernel.series) timeline.add_series(*kernel.series, kernel.start_us - kernel.gap_us);
+    }
+    if (result.clock_hz > 0) {
+        timeline.add_counter("clock", 0, "GHz", result.clock_hz / 1e9);
+        timeline.add_counter("clock", result.step_time_us, "GHz", result.clock_hz / 1e9);
     }
     return timeline.text({{"workload", result.workload}, {"hardware", result.hardware}});
 }

@@ -7,8 +7,8 @@
 
 #include "sim/report/kind_summary.h"
 #include "sim/report/numbers.h"
-#include "sim/report/plot.h"
 #include "sim/report/roofline.h"
+#include "sim/report/text_plot.h"
 
 namespace heddle::sim {
 namespace {

@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/report/chart.h"
+#include "sim/report/data_table.h"
 #include "sim/report/page.h"
 #include "validation/report/print.h"
 #include "validation/report/scatter.h"
@@ -14,8 +16,6 @@ namespace heddle::validation {
 namespace {
 
 using sim::escape_html;
-
-constexpr std::size_t kShownRows = 3000;
 
 std::string table(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right) {
     if (rows.size() < 2) return {};
@@ -28,49 +28,83 @@ std::string table(const Cells& cells) {
     return table(cells.rows, cells.right);
 }
 
-std::string histogram_chart(const Histogram& histogram) {
-    std::vector<sim::Bar> bars;
+sim::Chart histogram_chart(const Histogram& histogram, const std::string& id) {
+    sim::Chart chart;
+    chart.id = id;
+    chart.title = histogram.title;
+    chart.x = {"count", "count"};
+    chart.y.name = "bin";
+    sim::ChartSeries series{"count", {}};
+    series.colour = 2;
     for (const Histogram::Bin& bin : histogram.bins) {
-        const std::string count = std::to_string(bin.count);
-        bars.push_back({bin.label, count, {{static_cast<double>(bin.count), bin.label + ": " + count, 2}}});
+        chart.labels.push_back(bin.label);
+        series.y.push_back(static_cast<double>(bin.count));
     }
-    return bars.empty() ? "" : "<h3>" + escape_html(histogram.title) + "</h3>\n" + sim::bar_chart(bars);
+    chart.series = {series};
+    return chart;
 }
 
 std::string lines(const std::vector<std::string>& texts, const char* heading) {
     if (texts.empty()) return {};
-    std::string html = std::string("<h3>") + heading + "</h3>\n<ul>\n";
+    std::string html = *heading == '\0' ? "<ul>\n" : std::string("<h3>") + heading + "</h3>\n<ul>\n";
     for (const std::string& text : texts) html += "<li>" + escape_html(text) + "</li>\n";
     return html + "</ul>\n";
 }
 
-std::string all_rows(const Comparison& comparison) {
-    if (comparison.rows.empty()) return {};
-    std::vector<const ComparisonRow*> rows;
-    for (const ComparisonRow& row : comparison.rows) rows.push_back(&row);
-    std::string html = fmt::format("<details><summary>All {} rows</summary>\n", rows.size());
-    if (rows.size() > kShownRows) {
-        html += fmt::format("<p class=\"faint\">The first {}; all are in the JSON.</p>\n", kShownRows);
-        rows.resize(kShownRows);
-    }
-    return html + table(row_cells(rows)) + "</details>\n";
+double or_nothing(const std::optional<double>& number) {
+    return number ? *number : std::nan("");
 }
 
-std::string section(const Comparison& comparison) {
-    std::string html = "<h2>" + escape_html(comparison.title) + "</h2>\n<p class=\"faint\">" +
-                       escape_html(reference_line(comparison.reference)) + "</p>\n";
+/// Every row, to be sorted and filtered.
+std::string all_rows(const Comparison& comparison, const std::string& id) {
+    if (comparison.rows.empty()) return {};
+    sim::DataTable table{id + "-rows",
+                         "Rows of " + comparison.title,
+                         {{"row"},
+                          {"category"},
+                          {"captured", ""},
+                          {"simulated", ""},
+                          {"unit"},
+                          {"error", "%"},
+                          {"identical", "%"},
+                          {"note"}},
+                         {}};
+    for (const ComparisonRow& row : comparison.rows) {
+        const bool both = relative_error(row).has_value();
+        table.rows.push_back({row.name, row.category, or_nothing(row.captured), or_nothing(row.simulated),
+                              row.unit, both ? *row.simulated / *row.captured - 1 : std::nan(""),
+                              row.bits ? row.bits->fraction() : std::nan(""), row.note});
+    }
+    return fmt::format("<details><summary>All {} rows</summary>\n", comparison.rows.size()) +
+           sim::data_table_html(table) + "</details>\n";
+}
+
+std::string charts(const std::vector<sim::Chart>& charts) {
+    std::string html;
+    for (const sim::Chart& chart : charts) html += chart_html(chart);
+    return html;
+}
+
+sim::PageSection section(const Comparison& comparison, std::size_t number) {
+    const std::string id = fmt::format("comparison-{}", number);
+    std::string html = "<p class=\"faint\">" + escape_html(reference_line(comparison.reference)) + "</p>\n";
     const std::string simulated = simulated_line(comparison.reference);
     if (!simulated.empty()) html += "<p class=\"faint\">" + escape_html(simulated) + "</p>\n";
     html += table(bar_cells(comparison)) + table(category_cells(comparison));
-    html += scatter_charts(comparison.rows) + error_histogram(comparison.rows);
-    for (const Histogram& histogram : comparison.histograms) html += histogram_chart(histogram);
+    html += "<div class=\"charts\">\n" + charts(scatter_charts(comparison.rows, id)) +
+            charts(error_charts(comparison.rows, id)) + chart_html(error_histogram(comparison.rows, id));
+    for (std::size_t i = 0; i < comparison.histograms.size(); ++i)
+        html +=
+            chart_html(histogram_chart(comparison.histograms[i], fmt::format("{}-histogram-{}", id, i + 1)));
+    html += "</div>\n";
     for (const ResultTable& extra : comparison.tables)
         if (extra.rows.size() > 1)
             html += "<h3>" + escape_html(extra.title) + "</h3>\n" + table(extra.rows, extra.right);
     const std::vector<const ComparisonRow*> worst = worst_rows(comparison.rows);
     if (!worst.empty()) html += "<h3>The worst rows</h3>\n" + table(row_cells(worst));
-    return html + lines(comparison.notes, "Notes") + lines(comparison.missing, "Missing") +
-           all_rows(comparison);
+    html +=
+        lines(comparison.notes, "Notes") + lines(comparison.missing, "Missing") + all_rows(comparison, id);
+    return {id, comparison.title, html};
 }
 
 std::string head(const std::vector<Comparison>& comparisons) {
@@ -99,10 +133,11 @@ std::string head(const std::vector<Comparison>& comparisons) {
 
 std::string comparisons_html(const std::string& title, const std::vector<Comparison>& comparisons,
                              const std::vector<std::string>& missing) {
-    std::string html = "<h1>" + escape_html(title) + "</h1>\n" + head(comparisons);
-    html += lines(missing, "Not yet recorded");
-    for (const Comparison& comparison : comparisons) html += section(comparison);
-    return sim::html_page(title, html);
+    std::vector<sim::PageSection> sections;
+    for (const Comparison& comparison : comparisons)
+        sections.push_back(section(comparison, sections.size() + 1));
+    sections.push_back({"missing", "Not yet recorded", lines(missing, "")});
+    return sim::html_page(title, "Heddle beside what was measured", head(comparisons), sections);
 }
 
 }  // namespace heddle::validation

@@ -1,5 +1,5 @@
 // The report of a validation for a browser: one file, without links to anything outside it, readable without
-// JavaScript.
+// JavaScript, which adds hover, sorting and CSV files (sim/report/page.h).
 #pragma once
 
 #include <string>

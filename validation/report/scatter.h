@@ -1,18 +1,22 @@
-// Charts of a comparison as inline SVG, which need no JavaScript.
+// Charts of a comparison.
 #pragma once
 
 #include <string>
 #include <vector>
 
+#include "sim/report/chart.h"
 #include "validation/compare/result.h"
 
 namespace heddle::validation {
 
-/// Simulated over captured, both on logarithmic axes, with the diagonal; a colour for each category, the
-/// row's name when the mouse rests on a point. One chart for each unit; empty when no row has both figures.
-std::string scatter_charts(const std::vector<ComparisonRow>& rows);
+/// Simulated over captured, both on logarithmic axes, with the diagonal; a series for each category. One
+/// chart for each unit; none when no row has both figures. `prefix` begins the charts' ids.
+std::vector<sim::Chart> scatter_charts(const std::vector<ComparisonRow>& rows, const std::string& prefix);
 
-/// How many rows are how far off, in signed per cent. Empty when no row has both figures.
-std::string error_histogram(const std::vector<ComparisonRow>& rows);
+/// Signed error over the captured figure: are small or large ones further off? One chart for each unit.
+std::vector<sim::Chart> error_charts(const std::vector<ComparisonRow>& rows, const std::string& prefix);
+
+/// How many rows are how far off, in signed per cent. Without series when no row has both figures.
+sim::Chart error_histogram(const std::vector<ComparisonRow>& rows, const std::string& prefix);
 
 }  // namespace heddle::validation

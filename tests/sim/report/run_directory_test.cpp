@@ -12,7 +12,7 @@
 
 #include "isa/common/error.h"
 #include "sample_result.h"
-#include "sim/report/html.h"
+#include "sim/report/run_page.h"
 #include "sim/report/kernels_csv.h"
 #include "sim/report/summary.h"
 

@@ -1,0 +1,11 @@
+// The files of assets/ as text, put into the program by CMake.
+#pragma once
+
+#include <string_view>
+
+namespace heddle::sim {
+
+extern const std::string_view kPageStyle;   ///< assets/page.css
+extern const std::string_view kPageScript;  ///< assets/page.js
+
+}  // namespace heddle::sim
