@@ -9,7 +9,7 @@ fail() {
     exit "$1"
 }
 
-# packages_of build|test: their names, one per line.
+# packages_of build|test|optional: their names, one per line.
 packages_of() {
     sed -n "s/^$1 //p" "$root/scripts/packages.txt"
 }
@@ -18,7 +18,7 @@ packages_of() {
 ensure_packages() {
     # Other distributions name their packages otherwise: CMake says what it does not find.
     command -v dpkg-query >/dev/null && command -v apt-get >/dev/null || return 0
-    local installed missing=() name
+    local installed missing=() optional=() name
     # dpkg-query fails when it has never heard of one of them, and still prints the others.
     installed=" $({ dpkg-query -W -f='${db:Status-Status} ${Package}\n' "$@" 2>/dev/null || true; } |
         sed -n 's/^installed //p' | tr '\n' ' ') "
@@ -31,6 +31,9 @@ ensure_packages() {
     fi
     echo "heddle: installing ${#missing[@]} packages: ${missing[*]}" >&2
     local log="$build_directory/install.log"
+    # Optional ones come along; alone they are no reason to install anything.
+    mapfile -t optional < <(packages_of optional)
+    missing+=("${optional[@]}")
     if ! { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
         "${missing[@]}"; } </dev/null >"$log" 2>&1; then
         tail -n 15 "$log" >&2

@@ -35,6 +35,8 @@ void add_kernel_command(CLI::App& app);
 void add_gemm_command(CLI::App& app);
 void add_explore_command(CLI::App& app);
 void add_validate_command(CLI::App& app);
+void add_compare_command(CLI::App& app);
+void add_doctor_command(CLI::App& app);
 /// Of `heddle validate`.
 void add_validate_attention_command(CLI::App& validate);
 void add_validate_collectives_command(CLI::App& validate);
@@ -49,7 +51,8 @@ void add_schedule_option(CLI::App& command, ptx::Assembly& assembly);
 void add_series_options(CLI::App& command, models::gpu::SeriesSettings& series);
 
 /// Parses and runs. Returns the exit code: 0 done, 1 the comparison asked for did not hold, 2 bad usage or
-/// bad input, 3 internal error, 4 the step does not fit the device's memory. Every error is one line on stderr.
+/// bad input, 3 internal error, 4 the step does not fit the device's memory. Every error is one line on
+/// stderr.
 int run(int argument_count, const char* const* arguments);
 
 }  // namespace heddle::cli

@@ -11,6 +11,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/cli/paragraph.h"
+#include "sim/cli/terminal.h"
 #include "sim/config/hardware.h"
 #include "sim/report/table.h"
 
@@ -34,7 +35,7 @@ void list(const Options& options) {
         rows.push_back({name, text.kind, text.description});
         json.push_back({{"name", name}, {"kind", text.kind}, {"description", text.description}});
     }
-    print(options.json ? json.dump(2) + "\n" : sim::align_columns(rows, {}));
+    print(options.json ? json.dump(2) + "\n" : sim::fit_columns(rows, {}, table_width()));
 }
 
 /// Name, value with its unit, and range; meaning; source, and where it was set.

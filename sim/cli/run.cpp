@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -10,7 +11,9 @@
 
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/completion.h"
 #include "sim/cli/paragraph.h"
+#include "sim/cli/terminal.h"
 #include "sim/run/worker_pool.h"
 
 namespace heddle::cli {
@@ -20,10 +23,11 @@ constexpr int kDone = 0, kComparisonFailed = 1, kBadInput = 2, kInternalError = 
 
 /// Errors are one line, whatever they quote.
 int complain(const std::string& text, int code) {
-    std::string line = "heddle: " + text;
+    std::string line = text;
     while (!line.empty() && line.back() == '\n') line.pop_back();
     std::replace(line.begin(), line.end(), '\n', ' ');
-    std::fprintf(stderr, "%s\n", line.c_str());
+    std::fprintf(stderr, "%s %s\n", painted("heddle:", Colour::red, has_colours(STDERR_FILENO)).c_str(),
+                 line.c_str());
     return code;
 }
 
@@ -94,6 +98,7 @@ int run(int argument_count, const char* const* arguments) {
         "  heddle kernel examples/kernels/saxpy/launch.yaml --hardware h100-sxm\n"
         "  heddle trace inspect step.et\n"
         "  heddle validate all --report validation.html\n"
+        "  heddle doctor\n"
         "Exit codes: 0 done, 1 the comparison asked for did not hold, 2 bad usage or bad input, 3 internal "
         "error, 4 the step does not fit the device's memory, 130 interrupted.");
     add_simulate_command(app);
@@ -105,6 +110,10 @@ int run(int argument_count, const char* const* arguments) {
     add_gemm_command(app);
     add_explore_command(app);
     add_validate_command(app);
+    add_compare_command(app);
+    add_doctor_command(app);
+    add_completion_command(app);
+    add_man_command(app);
     try {
         check_command_words(app, argument_count, arguments);
         app.parse(argument_count, arguments);

@@ -1,12 +1,16 @@
 // heddle simulate
+#include <algorithm>
 #include <cstdio>
+#include <map>
 #include <memory>
 
 #include "isa/common/error.h"
 #include "isa/sass/opcode_table.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/configuration.h"
 #include "sim/cli/output.h"
 #include "sim/cli/progress.h"
+#include "sim/cli/terminal.h"
 #include "sim/cli/workload.h"
 #include "sim/config/hardware.h"
 #include "sim/report/run_directory.h"
@@ -42,7 +46,7 @@ Workload open(const Options& options) {
 }
 
 void print_tables(const Options& options, const sim::RunResult& result) {
-    std::string text = sim::format_report(result) + sim::format_simulation(result) + "\n";
+    std::string text = sim::format_report(result, table_width()) + sim::format_simulation(result) + "\n";
     if (!options.no_out)
         text += "written to " + options.out + ": open report.html, or timeline.json in Perfetto\n";
     print(text);
@@ -96,6 +100,30 @@ void run_recorded(Options options) {
           (options.no_out
                ? ""
                : "written to " + options.out + ": open report.html, or timeline.json in Perfetto\n"));
+}
+
+/// What decides about the result beside the hardware.
+std::map<std::string, std::string> given(const Options& options) {
+    std::map<std::string, std::string> values;
+    const auto add = [&](const char* name, const std::string& value) {
+        if (!value.empty()) values[name] = value;
+    };
+    const auto flag = [&](const char* name, bool set) {
+        if (set) values[name] = "yes";
+    };
+    add("batch", options.batch);
+    add("sequence", options.sequence);
+    add("widths", options.widths);
+    for (const std::string& assignment : options.model_options) {
+        const std::size_t equals = std::min(assignment.find('='), assignment.size() - 1);
+        values["option " + assignment.substr(0, equals)] = assignment.substr(equals + 1);
+    }
+    flag("sample", options.simulate.sample);
+    flag("graph", options.simulate.graph);
+    flag("numerics", options.simulate.numerics);
+    flag("fusion", options.simulate.fuse);
+    flag("programmatic launches", options.simulate.programmatic);
+    return values;
 }
 
 /// A TPU program as text: no model, no folder of results.
@@ -159,7 +187,9 @@ void simulate(Options options) {
     }
     if (!options.no_out) {
         const sim::SignalsHeld whole;
-        sim::write_run_directory(result, options.out);
+        sim::write_run_directory(
+            result, options.out,
+            {{"configuration.json", configuration_json(options.workload, hardware, given(options))}});
     }
     if (options.json) {
         print(sim::summary_json(result));

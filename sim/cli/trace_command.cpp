@@ -5,6 +5,7 @@
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
+#include "sim/cli/terminal.h"
 #include "sim/cli/trace_inspection.h"
 #include "sim/cli/workload.h"
 #include "sim/report/numbers.h"
@@ -53,7 +54,7 @@ void list_models(const Options& options) {
                         {"description", model.description},
                         {"parameters", model.parameters},
                         {"options", described}});
-        text = model.name + ": " + model.description + "\n" + sim::align_columns(rows, {});
+        text = model.name + ": " + model.description + "\n" + sim::fit_columns(rows, {}, table_width());
     }
     if (json.empty()) {
         const std::string near = nearest_word(options.workload, names.data(), names.size());
@@ -61,7 +62,8 @@ void list_models(const Options& options) {
                     near.empty() ? "heddle trace models lists them" : "did you mean " + near + "?");
     }
     if (options.workload.empty())
-        text = sim::align_columns(table, {false, true, false}) + "heddle trace models NAME lists a model's options\n";
+        text = sim::fit_columns(table, {false, true, false}, table_width()) +
+               "heddle trace models NAME lists a model's options\n";
     print(options.json ? json.dump(2) + "\n" : text);
 }
 

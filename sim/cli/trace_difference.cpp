@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "sim/cli/terminal.h"
 #include "sim/cli/trace_inspection.h"
 #include "sim/report/numbers.h"
 #include "sim/report/table.h"
@@ -93,7 +94,9 @@ std::string difference_for_people(const trace::Trace& first, const trace::Trace&
     }
     std::string text;
     if (!difference.kinds.empty())
-        text += sim::align_columns(rows, {false, true, true, true, true, true, true, true, true}) + "\n";
+        text +=
+            sim::fit_columns(rows, {false, true, true, true, true, true, true, true, true}, table_width()) +
+            "\n";
     if (difference.first < std::max(first.ops.size(), second.ops.size())) {
         text += fmt::format("the first op that differs is number {}:\n  {}\n  {}\n", difference.first,
                             op_text(first, difference.first), op_text(second, difference.first));

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "sim/cli/terminal.h"
 #include "sim/report/numbers.h"
 #include "sim/report/table.h"
 #include "sim/run/step.h"
@@ -115,7 +116,7 @@ std::string table(const std::string& heading, const std::vector<Group>& groups, 
             rows.back().push_back(group.recorded == 0 ? "-" : sim::format_microseconds(group.measured_us));
         }
     }
-    return sim::align_columns(rows, {false, true, true, true, true, true});
+    return sim::fit_columns(rows, {false, true, true, true, true, true}, table_width());
 }
 
 std::string layers_text(const trace::Trace& trace, const std::vector<trace::RepeatedLayers>& all) {

@@ -66,6 +66,7 @@ std::string format_value(double value, const std::string& unit) {
     if (unit == "count")
         return (value < 0 ? "-" : "") + format_count(static_cast<std::uint64_t>(std::abs(value) + 0.5));
     if (unit.empty()) return fmt::format("{:.4g}", value);
+    if (unit.back() == '$' || (unit.back() >= '0' && unit.back() <= '9')) return fmt::format("{:.4g} {}", value, unit);
     return format_si(value, unit);
 }
 

@@ -20,6 +20,47 @@ std::size_t width_of(const std::string& text) {
         text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
+/// At most `width` code points, the last one an ellipsis where something is left out.
+std::string shortened(const std::string& text, std::size_t width) {
+    if (width_of(text) <= width) return text;
+    std::size_t end = 0, columns = 0;
+    while (end < text.size()) {
+        std::size_t next = end + 1;
+        while (next < text.size() && (static_cast<unsigned char>(text[next]) & 0xc0) == 0x80) ++next;
+        if (++columns >= width) break;
+        end = next;
+    }
+    return text.substr(0, end) + "\u2026";
+}
+
+/// Lines of words broken where they are wider; what follows is indented. 0: as they are.
+std::string wrapped(const std::string& text, std::size_t width) {
+    if (width == 0) return text;
+    std::string result;
+    for (std::size_t begin = 0; begin < text.size();) {
+        const std::size_t end = std::min(text.find('\n', begin), text.size());
+        std::size_t column = 0;
+        for (std::size_t at = begin; at < end;) {
+            const std::size_t stop = std::min(text.find(' ', at), end);
+            const std::string word = text.substr(at, stop - at);
+            if (column > 0 && column + 1 + width_of(word) > width) {
+                result += "\n   ";
+                column = 3;
+            }
+            if (column > 0) {
+                result += ' ';
+                ++column;
+            }
+            result += word;
+            column += width_of(word);
+            at = stop + 1;
+        }
+        result += "\n";
+        begin = end + 1;
+    }
+    return result;
+}
+
 std::string rate(double amount, double microseconds, const std::string& unit) {
     if (amount <= 0 || microseconds <= 0) return "-";
     return format_si(amount / (microseconds * 1e-6), unit);
@@ -50,7 +91,7 @@ std::string fidelity_mark(const KindSummary& kind) {
     return fmt::format("{:.0f} % cycle", 100 * kind.cycle_us / kind.time_us);
 }
 
-std::string kind_table(const RunResult& result, bool measured) {
+std::string kind_table(const RunResult& result, bool measured, std::size_t width) {
     std::vector<std::string> heading{"op kind", "count",   "time",     "share",
                                      "FLOP/s",  "bytes/s", "bound by", "fidelity"};
     std::vector<bool> right{false, true, true, true, true, true, false, false};
@@ -75,7 +116,7 @@ std::string kind_table(const RunResult& result, bool measured) {
         }
         rows.push_back(std::move(row));
     }
-    return align_columns(rows, right);
+    return fit_columns(std::move(rows), right, width);
 }
 
 /// A line for each kind of unit of a TPU: its time by what it did, over the kernels that were simulated.
@@ -105,7 +146,7 @@ std::string units_table(const RunResult& result) {
     return text;
 }
 
-std::string slowest_table(const RunResult& result, bool measured) {
+std::string slowest_table(const RunResult& result, bool measured, std::size_t width) {
     std::vector<std::string> heading{"slowest ops", "phase", "count", "time", "share", "bound by"};
     std::vector<bool> right{false, false, true, true, true, false};
     if (measured) {
@@ -127,7 +168,7 @@ std::string slowest_table(const RunResult& result, bool measured) {
         }
         rows.push_back(std::move(row));
     }
-    std::string text = align_columns(rows, right);
+    std::string text = fit_columns(std::move(rows), right, width);
     if (result.ops.size() > kSlowestOps) {
         text += fmt::format("... and {} more in summary.json\n", result.ops.size() - kSlowestOps);
     }
@@ -278,27 +319,73 @@ std::string format_does_not_fit(const MemoryReport& memory) {
            align_columns(rows, {false, true, true});
 }
 
-std::string format_report(const RunResult& result) {
+std::string fit_columns(std::vector<std::vector<std::string>> rows, const std::vector<bool>& right,
+                        std::size_t width) {
+    if (width == 0 || rows.empty()) return align_columns(rows, right);
+    constexpr std::size_t between = 2, least = 12;
+    std::vector<std::size_t> widths;
+    for (const auto& row : rows) {
+        widths.resize(std::max(widths.size(), row.size()));
+        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width_of(row[i]));
+    }
+    const auto is_number = [&](std::size_t column) { return column < right.size() && right[column]; };
+    const auto total = [&] {
+        std::size_t sum = 0;
+        for (const std::size_t one : widths) sum += one + between;
+        return sum - between;
+    };
+    while (total() > width) {
+        std::size_t widest = widths.size();
+        for (std::size_t i = 0; i < widths.size(); ++i)
+            if (!is_number(i) && widths[i] > least && (widest == widths.size() || widths[i] > widths[widest]))
+                widest = i;
+        if (widest == widths.size()) break;
+        --widths[widest];
+    }
+    for (auto& row : rows)
+        for (std::size_t i = 0; i < row.size(); ++i)
+            if (!is_number(i)) row[i] = shortened(row[i], widths[i]);
+    if (total() <= width || widths.size() < 3) return align_columns(rows, right);
+    // The columns that have room, at least one beside the first; then the others.
+    std::size_t last = 1, used = widths[0] + between + widths[1];
+    while (last + 1 < widths.size() && used + between + widths[last + 1] <= width)
+        used += between + widths[++last];
+    std::vector<std::vector<std::string>> first, rest;
+    std::vector<bool> rest_right{is_number(0)};
+    for (std::size_t i = last + 1; i < widths.size(); ++i) rest_right.push_back(is_number(i));
+    for (const auto& row : rows) {
+        const std::size_t end = std::min(last + 1, row.size());
+        first.emplace_back(row.begin(), row.begin() + static_cast<std::ptrdiff_t>(end));
+        rest.push_back({row.empty() ? "" : row[0]});
+        rest.back().insert(rest.back().end(), row.begin() + static_cast<std::ptrdiff_t>(end), row.end());
+    }
+    if (rest_right.size() == 1) return align_columns(rows, right);
+    return align_columns(first, right) + "\n" + fit_columns(std::move(rest), rest_right, width);
+}
+
+std::string format_report(const RunResult& result, std::size_t width) {
     const bool measured = any_measured(result);
-    std::string text = result.workload + " on " + result.hardware;
-    if (!result.hardware_description.empty()) text += ": " + result.hardware_description;
-    text += "\n" + times(result);
-    text += "\n" + kind_table(result, measured);
-    text += "\n" + slowest_table(result, measured) + "\n";
+    std::string head = result.workload + " on " + result.hardware;
+    if (!result.hardware_description.empty()) head += ": " + result.hardware_description;
+    std::string text = wrapped(head + "\n" + times(result), width);
+    text += "\n" + kind_table(result, measured, width);
+    text += "\n" + slowest_table(result, measured, width) + "\n";
+    std::string rest;
     if (!result.utilisation.empty()) {
-        text += "utilisation:";
+        rest += "utilisation:";
         const char* separator = " ";
         for (const auto& [unit, fraction] : result.utilisation) {
-            text += separator + unit + " " + format_share(fraction);
+            rest += separator + unit + " " + format_share(fraction);
             separator = ", ";
         }
-        text += "\n";
+        rest += "\n";
     }
-    text += units_table(result);
-    text += fmt::format("coverage of the time: {} cycle by cycle, {} estimated, {} unknown\n",
+    rest += units_table(result);
+    rest += fmt::format("coverage of the time: {} cycle by cycle, {} estimated, {} unknown\n",
                         format_share(result.coverage.cycle), format_share(result.coverage.estimated),
                         format_share(result.coverage.unknown));
-    for (const std::string& note : result.notes) text += "note: " + note + "\n";
+    for (const std::string& note : result.notes) rest += "note: " + note + "\n";
+    text += wrapped(rest, width);
     if (result.numerics) text += numerics(*result.numerics);
     return text;
 }

@@ -20,6 +20,7 @@ class KernelCache {
     static KernelCache disabled() { return KernelCache("", 0); }
 
     bool enabled() const { return !folder_.empty(); }
+    const std::string& folder() const { return folder_; }
     /// Nothing for a file that is damaged or that another key left: both carry hashes.
     std::optional<std::string> find(const std::string& key) const;
     /// Written aside and renamed, so that parallel runs never see half a result. Failures are ignored: it is

@@ -39,7 +39,10 @@
     if (unit === "%") return (100 * value).toFixed(1) + " %";
     if (unit === "iB") return binary(value);
     if (unit === "count") return Math.round(value).toLocaleString("en-US");
-    if (unit !== "") return withPrefix(value, unit);
+    if (unit !== "" && !/[0-9$]$/.test(unit)) return withPrefix(value, unit);
+    return fourDigits(value) + (unit && " " + unit);
+  };
+  const fourDigits = (value) => {
     const size = Math.abs(value);
     if (size !== 0 && (size >= 1e5 || size < 1e-4)) return value.toExponential(3).replace(/\.?0+e/, "e");
     return String(Number(value.toPrecision(4)));
@@ -153,22 +156,27 @@
       } },
     ...extra });
 
-  // The value at the end of each row of bars.
+  // The value at the end of each row of bars; on a narrow screen what stands before its colon.
+  const barFont = (narrow) => (narrow ? 10 : 12) + "px system-ui, sans-serif";
+  const barText = (chart, row, narrow) => {
+    if (chart.texts) return narrow ? chart.texts[row].split(": ")[0] : chart.texts[row];
+    if (chart.stacked && chart.series.length > 1) return "";
+    return chart.series.map((s) => format(s.y[row], chart.x.unit)).filter(Boolean).join(", ");
+  };
   const barTexts = (chart, colours, narrow) => ({
     id: "texts",
     afterDatasetsDraw: (live) => {
       const context = live.ctx, first = live.getDatasetMeta(0).data;
       context.save();
-      context.font = (narrow ? 10 : 12) + "px system-ui, sans-serif";
+      context.font = barFont(narrow);
       context.fillStyle = colours.faint;
       context.textBaseline = "middle";
       first.forEach((bar, row) => {
         const ends = live.data.datasets.map((_, s) => live.getDatasetMeta(s).data[row]).filter((b) => b && Number.isFinite(b.x));
         if (ends.length === 0) return;
-        const end = Math.max(bar.base, ...ends.map((b) => b.x)), one = chart.series.length === 1 || !chart.stacked;
-        const values = chart.series.map((s) => format(s.y[row], chart.x.unit)).filter(Boolean).join(", ");
+        const end = Math.max(bar.base, ...ends.map((b) => b.x));
         const middle = chart.stacked ? bar.y : ends.reduce((sum, b) => sum + b.y, 0) / ends.length;
-        context.fillText(chart.texts ? chart.texts[row] : one ? values : "", end + 5, middle);
+        context.fillText(barText(chart, row, narrow), end + 5, middle);
       });
       context.restore();
     },
@@ -179,9 +187,9 @@
     return chart.full && Math.max(...sums) <= chart.full * 1.000001 ? chart.full : undefined;
   };
   const barPadding = (chart, narrow) => {
-    const one = chart.series.length === 1 || !chart.stacked;
-    const texts = chart.texts || (one ? chart.labels.map((_, row) => chart.series.map((s) => format(s.y[row], chart.x.unit)).join(", ")) : []);
-    return Math.min((narrow ? 5.2 : 6.4) * Math.max(0, ...texts.map((text) => text.length)) + 8, narrow ? 150 : 280);
+    const context = document.createElement("canvas").getContext("2d");
+    context.font = barFont(narrow);
+    return Math.max(0, ...chart.labels.map((_, row) => context.measureText(barText(chart, row, narrow)).width)) + 10;
   };
 
   const barChart = (chart, colours, narrow) => ({
@@ -223,8 +231,8 @@
     data: { datasets: chart.series.map((s) => {
       const colour = s.faint ? colours.faint : colours.palette[s.colour];
       return { label: s.name, data: s.y.map((y, i) => ({ x: s.x[i], y, name: s.points ? s.points[i] : "" })), showLine: s.line, tension: 0,
-        pointRadius: s.line ? (s.points ? 3 : 0) : 4, pointHoverRadius: s.line && !s.points ? 0 : 6, pointHitRadius: s.line && !s.points ? 0 : 4,
-        borderWidth: s.line ? (s.faint ? 1 : 2) : 0, borderColor: colour, backgroundColor: s.line && !s.points ? "transparent" : colour + "b3" };
+        pointRadius: s.line ? (s.points ? 3 : 0) : s.y.length === 1 ? 7 : 4, pointHoverRadius: s.line && !s.points ? 0 : 6, pointHitRadius: s.line && !s.points ? 0 : 4,
+        borderWidth: s.line ? (s.faint ? 1 : 2) : s.y.length === 1 ? 2 : 0, borderColor: s.line || s.y.length > 1 ? colour : colours.ink, backgroundColor: s.line && !s.points ? "transparent" : colour + "b3" };
     }) },
     options: { scales: { x: axis(chart.x, colours), y: axis(chart.y, colours) },
       interaction: { mode: "nearest", intersect: true },

@@ -15,3 +15,19 @@ TEST_CASE("the time left is what the past time says") {
 TEST_CASE("the line fits an 80-column terminal") {
     CHECK(progress_line(0.5, 10, std::string(200, 'x')).size() == 79);
 }
+
+TEST_CASE("things are counted with their rate, the time left and the best so far") {
+    CHECK(progress_line(100, 500, "points", 50, "time 12.3 ms") ==
+          "100/500 points, 20 %, 2.0/s, 3:20 left, best: time 12.3 ms");
+    CHECK(progress_line(10, 40, "points", 120, "") == "10/40 points, 25 %, 5.0/min, 6:00 left");
+    CHECK(progress_line(1, 3, "points", 7200, "") == "1/3 points, 33 %, 0.5/h, 4:00:00 left");
+    // What an earlier run did says nothing about the rate: 10 of this run in 10 s, 390 to go.
+    CHECK(progress_line(110, 500, "points", 10, "", 100) == "110/500 points, 22 %, 1.0/s, 6:30 left");
+    CHECK(progress_line(0, 500, "points", 10, "") == "0/500 points, 0 %");
+    CHECK(progress_line(0, 0, "points", 10, "") == "0/0 points");
+}
+
+TEST_CASE("a line is cut between characters") {
+    const std::string line = progress_line(0.5, 10, "\u00b5\u00b5\u00b5\u00b5\u00b5\u00b5\u00b5\u00b5", 20);
+    CHECK(line == " 50 %, 0:10 left: \u00b5");  // 18 columns and one character
+}

@@ -5,15 +5,18 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
 #include "isa/common/error.h"
 #include "sample_result.h"
-#include "sim/report/run_page.h"
 #include "sim/report/kernels_csv.h"
+#include "sim/report/run_page.h"
+#include "sim/report/step_picture.h"
 #include "sim/report/summary.h"
 
 using heddle::Error;
@@ -97,7 +100,7 @@ std::string cell(const std::vector<std::vector<std::string>>& rows, std::size_t 
 
 }  // namespace
 
-TEST_CASE("a run leaves five files and nothing beside them") {
+TEST_CASE("a run leaves its files and nothing beside them") {
     Folder folder;
     const fs::path out = folder / "run";
     write_run_directory(sample_result(), out.string());
@@ -105,7 +108,7 @@ TEST_CASE("a run leaves five files and nothing beside them") {
     std::set<std::string> files;
     for (const auto& entry : fs::directory_iterator(out)) files.insert(entry.path().filename().string());
     CHECK(files == std::set<std::string>{"summary.json", "kernels.csv", "stats.sqlite", "timeline.json",
-                                         "report.html"});
+                                         "timeline.svg", "report.html"});
     CHECK(text_of(out / "summary.json") == summary_json(sample_result()));
 }
 
@@ -115,7 +118,7 @@ TEST_CASE("two runs leave the same bytes outside summary.json") {
     other.simulation = {97.25, 0, 5, 1, 0};
     write_run_directory(sample_result(), (folder / "first").string());
     write_run_directory(other, (folder / "second").string());
-    for (const char* name : {"kernels.csv", "stats.sqlite", "timeline.json", "report.html"}) {
+    for (const char* name : {"kernels.csv", "stats.sqlite", "timeline.json", "timeline.svg", "report.html"}) {
         CAPTURE(name);
         CHECK(text_of(folder / "first" / name) == text_of(folder / "second" / name));
     }
@@ -185,25 +188,123 @@ TEST_CASE("stats.sqlite answers questions") {
     CHECK(query(database, "SELECT text FROM notes") == "labels are drawn from a uniform distribution");
 }
 
-TEST_CASE("report.html needs nothing outside itself and escapes names") {
+namespace {
+
+/// The environment variable for as long as this lives.
+class ChartLibrary {
+  public:
+    explicit ChartLibrary(const std::string& path) { setenv("HEDDLE_CHART_JS", path.c_str(), 1); }
+    ~ChartLibrary() { unsetenv("HEDDLE_CHART_JS"); }
+};
+
+std::size_t count(const std::string& text, const std::string& what) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++found;
+    return found;
+}
+
+/// What stands in the page's <script type="application/json"> elements.
+std::vector<nlohmann::json> data_of(const std::string& html) {
+    const std::string begin = "<script type=\"application/json\">";
+    std::vector<nlohmann::json> data;
+    for (std::size_t at = html.find(begin); at != std::string::npos; at = html.find(begin, at + 1)) {
+        const std::size_t from = at + begin.size();
+        data.push_back(nlohmann::json::parse(html.substr(from, html.find("</script>", from) - from)));
+    }
+    return data;
+}
+
+}  // namespace
+
+TEST_CASE("report.html needs nothing outside itself and can be read without a script") {
+    const ChartLibrary none("none");
     const std::string html = report_html(sample_result());
-    for (const char* link : {"http:", "https:", "src=", "href=", "url(", "@import", "<script"}) {
+    for (const char* link : {"http:", "https:", "src=", "url(", "@import", "<link"}) {
         CAPTURE(link);
         CHECK_THAT(html, !Catch::Contains(link));
     }
+    CHECK(count(html, "href=") == count(html, "href=\"#"));
     CHECK_THAT(html, Catch::Contains("relu &lt;4096&gt; &amp; &quot;more&quot;"));
     CHECK_THAT(html, !Catch::Contains("relu <4096>"));
     CHECK_THAT(html, Catch::Contains("<svg") && Catch::Contains("1.83 PFLOP/s"));
-    // Every element that is opened is closed.
-    for (const char* tag : {"table", "tr", "td", "svg", "text", "div", "p", "h2"}) {
-        const auto count = [&html](const std::string& what) {
-            std::size_t found = 0;
-            for (std::size_t at = html.find(what); at != std::string::npos; at = html.find(what, at + 1))
-                ++found;
-            return found;
-        };
+    CHECK_THAT(html, Catch::Contains("install libjs-chart.js"));
+    // For keyboards and those who hear the page: a way past the contents, headings, regions that scroll.
+    CHECK_THAT(html, Catch::Contains("<a class=\"skip\" href=\"#content\">") &&
+                         Catch::Contains("<html lang=\"en\">") && Catch::Contains("<main id=\"content\"") &&
+                         Catch::Contains("aria-label=\"Ops\""));
+    CHECK(count(html, "<h1>") == 1);
+    // Every element that is opened is closed, every id is there once, every link leads somewhere.
+    const std::string visible = html.substr(0, html.rfind("<script>"));
+    for (const char* tag : {"table", "tr", "td", "th", "svg", "text", "div", "p", "h2", "h3", "section",
+                            "figure", "details", "nav", "ul", "li", "main", "header", "span"}) {
         CAPTURE(tag);
-        CHECK(count("<" + std::string(tag) + ">") + count("<" + std::string(tag) + " ") ==
-              count("</" + std::string(tag) + ">"));
+        CHECK(count(visible, "<" + std::string(tag) + ">") + count(visible, "<" + std::string(tag) + " ") ==
+              count(visible, "</" + std::string(tag) + ">"));
     }
+    for (const char* section : {"step", "time", "stalls", "ops", "kernels"}) {
+        CAPTURE(section);
+        CHECK(count(html, "id=\"" + std::string(section) + "\"") == 1);
+        CHECK(count(html, "href=\"#" + std::string(section) + "\"") == 1);
+    }
+}
+
+TEST_CASE("Chart.js stands in the page where there is one, and only then") {
+    Folder folder;
+    std::ofstream(folder / "chart.js") << "/*! Chart.js v3.9.1 */ window.Chart = 1;";
+    std::ofstream(folder / "other.js") << "something else";
+    std::ofstream(folder / "bad.js") << "/*! Chart.js v3.9.1 */ '</script>'";
+    {
+        const ChartLibrary found((folder / "chart.js").string());
+        CHECK_THAT(report_html(sample_result()),
+                   Catch::Contains("window.Chart = 1;</script>") && !Catch::Contains("no-chart-js"));
+    }
+    for (const char* name : {"other.js", "bad.js", "missing.js"}) {
+        const ChartLibrary wrong((folder / name).string());
+        CHECK_THAT(report_html(sample_result()), Catch::Contains("no-chart-js"));
+    }
+}
+
+TEST_CASE("names that look like HTML, script or nothing at all stay names") {
+    const ChartLibrary none("none");
+    const std::string hostile = "</script><img src=x onerror=\"alert('1')\"><!-- \u00e9\u4e2d ${x} \\u003c";
+    RunResult result = sample_result();
+    result.workload = result.hardware = result.hardware_description = hostile;
+    result.notes = {hostile};
+    for (OpSummary& op : result.ops) op.name = op.kind = hostile;
+    for (KernelResult& kernel : result.kernels) {
+        kernel.name = kernel.op_name = kernel.kind = hostile;
+        kernel.time_by_reason = {{hostile, 1}};
+    }
+    const std::string html = report_html(result);
+    CHECK(count(html, "<img") == 0);
+    CHECK(count(html, "<!--") == 0);
+    CHECK(count(html, "<script") == count(html, "</script>"));
+    bool found = false;
+    for (const nlohmann::json& data : data_of(html))
+        if (data.contains("rows") && data["id"] == "ops") {
+            found = true;
+            CHECK(data["rows"][0][0] == hostile);
+        }
+    CHECK(found);
+    // What is not UTF-8 is replaced, never an error.
+    result.ops[0].name = "caf\xe9";
+    CHECK_NOTHROW(report_html(result));
+    CHECK_NOTHROW(timeline_json(result));
+    const std::string svg = timeline_svg(result);
+    CHECK(count(svg, "<img") == 0);
+}
+
+TEST_CASE("ten thousand ops are in the page, a hundred of them without the script") {
+    const ChartLibrary none("none");
+    RunResult result = sample_result();
+    const OpSummary op = result.ops[0];
+    for (int i = 0; i < 10000; ++i) {
+        result.ops.push_back(op);
+        result.ops.back().name = "op " + std::to_string(i);
+    }
+    const std::string html = report_html(result);
+    CHECK(count(html, "<tr>") < 500);
+    CHECK(html.size() < 2'500'000);
+    for (const nlohmann::json& data : data_of(html))
+        if (data.contains("rows") && data["id"] == "ops") CHECK(data["rows"].size() == 10004);
 }

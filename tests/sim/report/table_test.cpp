@@ -106,6 +106,45 @@ TEST_CASE("columns are as wide as their widest cell, counted in characters") {
           "a     b\n\u00b5\u00b5\u00b5  10\nx     5\n");
 }
 
+TEST_CASE("tables fit the width: text is shortened, numbers never") {
+    const std::vector<std::vector<std::string>> rows{
+        {"op", "phase of the step", "time", "share"},
+        {"matmul 4096x4096x4096 bf16 with a long name", "forward", "123 us", "61.5 %"},
+        {"\u00b5-kernel", "backward", "7.00 us", "3.5 %"}};
+    const std::vector<bool> right{false, false, true, true};
+    const auto widest = [](const std::string& text) {
+        std::size_t most = 0, column = 0;
+        for (const char c : text) {
+            if (c == '\n') {
+                column = 0;
+            } else if ((static_cast<unsigned char>(c) & 0xc0) != 0x80) {
+                most = std::max(most, ++column);
+            }
+        }
+        return most;
+    };
+    CHECK(fit_columns(rows, right, 0) == align_columns(rows, right));
+    CHECK(fit_columns(rows, right, 200) == align_columns(rows, right));
+    for (const std::size_t width : {70, 60, 50, 40, 30}) {
+        CAPTURE(width);
+        const std::string text = fit_columns(rows, right, width);
+        CHECK(widest(text) <= width);
+        for (const char* number : {"123 us", "61.5 %", "7.00 us", "3.5 %"})
+            CHECK_THAT(text, Catch::Contains(number));
+        CHECK_THAT(text, Catch::Contains("matmul 4") && Catch::Contains("\u2026"));
+    }
+    // Two tables, each with the first column.
+    const std::string split = fit_columns(rows, right, 36);
+    CHECK_THAT(split, Catch::Contains("\n\n"));
+    const std::size_t second = split.find("\n\n");
+    CHECK(split.find("matmul", second) != std::string::npos);
+    // Numbers alone may be wider than the screen.
+    CHECK(fit_columns({{"a", "1234567890"}}, {false, true}, 5) == "a  1234567890\n");
+    const std::string report = format_report(sample_result(), 60);
+    CHECK(widest(report) <= 60);
+    CHECK_THAT(report, Catch::Contains("1.83 PFLOP/s") && Catch::Contains("2.00 TB/s"));
+}
+
 TEST_CASE("the line about the simulation counts what it did") {
     CHECK(format_simulation(sample_result()) ==
           "simulated 2 distinct kernels, 2,469,134 warp instructions in 1.5 s with 4 workers");

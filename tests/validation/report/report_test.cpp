@@ -1,10 +1,12 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
 #include <regex>
 
 #include "validation/report/html.h"
 #include "validation/report/print.h"
+#include "validation/report/scatter.h"
 
 using namespace heddle::validation;
 
@@ -50,6 +52,22 @@ std::string first_unbalanced_tag(const std::string& html) {
         }
     }
     return open.empty() ? "" : open.back();
+}
+
+/// Without what stands in <script> elements.
+std::string without_scripts(std::string html) {
+    for (std::size_t begin; (begin = html.find("<script")) != std::string::npos;) {
+        const std::size_t end = html.find("</script>", begin);
+        html.erase(begin, end == std::string::npos ? end : end + 9 - begin);
+    }
+    return html;
+}
+
+/// The page, made where there is no Chart.js.
+std::string page(const std::string& title, const std::vector<Comparison>& comparisons,
+                 const std::vector<std::string>& missing) {
+    setenv("HEDDLE_CHART_JS", "none", 1);
+    return comparisons_html(title, comparisons, missing);
 }
 
 }  // namespace
@@ -103,23 +121,58 @@ TEST_CASE("the JSON has every row, and the same bytes every time") {
 }
 
 TEST_CASE("the HTML is one file, well-formed, with every name escaped") {
-    const std::string html =
-        comparisons_html("Heddle & silicon", {sample(), sample()}, {"not yet recorded: timing"});
-    CHECK(first_unbalanced_tag(html).empty());
+    const std::string html = page("Heddle & silicon", {sample(), sample()}, {"not yet recorded: timing"});
+    CHECK(first_unbalanced_tag(without_scripts(html)).empty());
     CHECK_THAT(html, Catch::Contains("GEMMs &lt;bit for bit&gt;") && Catch::Contains("a &amp; b") &&
                          Catch::Contains("128x128x64 &quot;nt&quot;"));
-    CHECK_THAT(html,
-               !Catch::Contains("<script") && !Catch::Contains("http://") && !Catch::Contains("https://"));
+    CHECK_THAT(html, !Catch::Contains("src=") && !Catch::Contains("http://") && !Catch::Contains("https://"));
     CHECK_THAT(html, Catch::Contains("Heddle &amp; silicon") && Catch::Contains("not yet recorded: timing"));
     CHECK_THAT(html, Catch::Contains("prefers-color-scheme: dark"));
-    // One point and one bar in the scatter chart and the histogram of errors.
-    CHECK_THAT(html, Catch::Contains("<circle") && Catch::Contains("+20 to +30 %: 1"));
+    // One point and one bar in the scatter chart and the histogram of errors, also without a script.
+    CHECK_THAT(without_scripts(html), Catch::Contains("<circle") && Catch::Contains("+20 to +30 %"));
+    // All ids differ, though comparisons may have the same title.
+    for (const char* id : {"chart-comparison-1-scatter-1", "chart-comparison-2-scatter-1",
+                           "chart-comparison-1-histogram", "table-comparison-2-rows", "comparison-1"}) {
+        CAPTURE(id);
+        const std::string attribute = "id=\"" + std::string(id) + "\"";
+        CHECK(html.find(attribute) != std::string::npos);
+        CHECK(html.find(attribute) == html.rfind(attribute));
+    }
+}
+
+TEST_CASE("charts of a comparison: a point for each row with both figures, the diagonal, errors by size") {
+    std::vector<ComparisonRow> rows;
+    for (const double captured : {1.0, 10.0, 100.0}) {
+        ComparisonRow row{"row", "a"};
+        row.captured = captured;
+        row.simulated = 1.1 * captured;
+        row.unit = "us";
+        rows.push_back(row);
+    }
+    rows.push_back({"without figures", "a"});
+    rows.push_back({"other unit", "b"});
+    rows.back().captured = 2;
+    rows.back().simulated = 1;
+    rows.back().unit = "GB/s";
+    const std::vector<heddle::sim::Chart> scatter = scatter_charts(rows, "x"),
+                                          errors = error_charts(rows, "x");
+    REQUIRE(scatter.size() == 2);
+    REQUIRE(errors.size() == 2);
+    CHECK(scatter[0].series.at(0).y.size() == 3);
+    CHECK(scatter[0].series.back().x == std::vector<double>{1, 100});
+    CHECK(scatter[0].series.back().y == std::vector<double>{1, 100});
+    for (const double error : errors[0].series.at(0).y) CHECK(error == Approx(0.1));
+    CHECK(errors[1].series.at(0).y.at(0) == Approx(-0.5));
+    const heddle::sim::Chart histogram = error_histogram(rows, "x");
+    double counted = 0;
+    for (const double count : histogram.series.at(0).y) counted += count;
+    CHECK(counted == 4);
 }
 
 TEST_CASE("a comparison without rows is a page too") {
     Comparison empty;
     empty.title = "nothing";
-    CHECK(first_unbalanced_tag(comparisons_html("x", {empty}, {})).empty());
+    CHECK(first_unbalanced_tag(without_scripts(page("x", {empty}, {}))).empty());
     CHECK_THAT(format_comparison(empty), Catch::StartsWith("nothing\n"));
     CHECK(nlohmann::json::parse(comparisons_json({}, {}))["holds"] == true);
 }

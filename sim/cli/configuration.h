@@ -1,0 +1,15 @@
+// configuration.json of a run's folder: with what it was made, for `heddle compare`.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "sim/config/hardware.h"
+
+namespace heddle::cli {
+
+/// {"heddle", "workload", "hardware", "options": {...}, "parameters": {path: value}}.
+std::string configuration_json(const std::string& workload, const sim::Hardware& hardware,
+                               const std::map<std::string, std::string>& options);
+
+}  // namespace heddle::cli
