@@ -74,14 +74,8 @@ Check tool(const std::string& name, const std::vector<std::string>& programs, co
 }
 
 Check program() {
-#ifdef NDEBUG
-    const char* const build = "";
-#else
-    const char* const build = ", with assertions";
-#endif
     return {kHeddle, "program", State::good,
-            fmt::format("heddle {}, g++ {}, SystemC {}{}", HEDDLE_VERSION, __VERSION__,
-                        HEDDLE_SYSTEMC_VERSION, build),
+            fmt::format("heddle {}, g++ {}, SystemC {}", HEDDLE_VERSION, __VERSION__, HEDDLE_SYSTEMC_VERSION),
             ""};
 }
 

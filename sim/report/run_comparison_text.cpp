@@ -53,8 +53,9 @@ std::string causes(const RunComparison& comparison, std::size_t width) {
     if (comparison.causes.empty()) return "\nkernels take the same time in both\n";
     Rows rows{{"why kernels differ", "part", "of the first"}};
     for (const Both& cause : comparison.causes)
-        rows.push_back({cause.name, signed_time(cause.second),
-                        first > 0 ? fmt::format("{:+.1f} %", 100 * cause.second / first) : ""});
+        if (std::abs(cause.second) >= 1e-5 * std::max(first, second))
+            rows.push_back({cause.name, signed_time(cause.second),
+                            first > 0 ? fmt::format("{:+.1f} %", 100 * cause.second / first) : ""});
     rows.push_back({"together", signed_time(second - first),
                     first > 0 ? fmt::format("{:+.1f} %", 100 * (second - first) / first) : ""});
     return "\n" + fit_columns(std::move(rows), {false, true, true}, width);

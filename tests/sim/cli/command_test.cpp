@@ -90,6 +90,8 @@ TEST_CASE("bad usage and bad input end with code 2 and one line that says how to
         {"hardware describe nosuch.yaml", "nosuch.yaml"},
         {"hardware diff h100-sxm tpu-v3", "same kind"},
         {"trace inspect nosuch.json", "nosuch.json"},
+        {"compare nowhere nosuch", "no such folder"},
+        {"completion tcsh", "bash"},
         {"trace export mlp step.txt", "step.txt"},
     };
     for (const Case& test : cases) {
@@ -135,9 +137,9 @@ TEST_CASE("output that cannot be written is an error") {
 
 TEST_CASE("every command explains itself with an example") {
     Folder folder;
-    for (const char* command :
-         {"", "simulate", "hardware", "hardware list", "hardware describe", "hardware diff", "trace",
-          "trace models", "trace inspect", "trace import", "trace export", "kernel"}) {
+    for (const char* command : {"", "simulate", "hardware", "hardware list", "hardware describe",
+                                "hardware diff", "trace", "trace models", "trace inspect", "trace import",
+                                "trace export", "kernel", "compare", "doctor", "completion", "man"}) {
         CAPTURE(command);
         const Outcome outcome = heddle(folder, std::string(command) + " --help");
         CHECK(outcome.code == 0);
@@ -185,6 +187,30 @@ TEST_CASE("hardware is listed, described and compared") {
     CHECK((*sm_count)["first"] == "108");  // NVIDIA A100 and H100 whitepapers
     CHECK((*sm_count)["second"] == "132");
     CHECK(heddle(folder, "hardware diff h100-sxm h100-sxm").out == "no parameter differs\n");
+}
+
+TEST_CASE("two runs are compared by their folders: what differs was set, and the causes add up") {
+    Folder folder;
+    const std::string mlp = "simulate mlp --batch 64 --widths 128,128,10 --hardware tpu-v4 --json --out ";
+    const Outcome first = heddle(folder, mlp + "first"),
+                  second = heddle(folder, mlp + "second --set clock=500MHz");
+    REQUIRE(first.code == 0);
+    REQUIRE(second.code == 0);
+    const Outcome outcome = heddle(folder, "compare first second --json");
+    REQUIRE(outcome.code == 0);
+    const Json json = Json::parse(outcome.out);
+    REQUIRE(json["parameters"].size() == 1);
+    CHECK(json["parameters"][0]["name"] == "clock");
+    CHECK(json["parameters"][0]["second"] == "500 MHz");
+    double causes = 0;
+    for (const Json& cause : json["causes"]) causes += cause["difference_us"].get<double>();
+    CHECK(causes == Approx(Json::parse(second.out)["device_busy_us"].get<double>() -
+                           Json::parse(first.out)["device_busy_us"].get<double>()));
+    CHECK(causes > 0);
+    const Outcome text = heddle(folder, "compare first second");
+    CHECK_THAT(text.out, Catch::Contains("why kernels differ") && Catch::Contains("clock"));
+    CHECK_THAT(heddle(folder, "compare first first").out,
+               Catch::Contains("no parameter of the hardware differs"));
 }
 
 TEST_CASE("a model's trace counts what the textbook counts, and survives its file") {
