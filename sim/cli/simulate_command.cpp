@@ -121,7 +121,10 @@ std::map<std::string, std::string> given(const Options& options) {
     flag("sample", options.simulate.sample);
     flag("graph", options.simulate.graph);
     flag("numerics", options.simulate.numerics);
-    flag("fusion", options.simulate.fuse);
+    if (options.simulate.fusion != sim::Fusion::usual)
+        values["fusion"] = options.simulate.fusion == sim::Fusion::compile ? "compile"
+                           : options.simulate.fusion == sim::Fusion::xla   ? "xla"
+                                                                           : "none";
     flag("programmatic launches", options.simulate.programmatic);
     return values;
 }
