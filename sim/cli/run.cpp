@@ -13,6 +13,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/completion.h"
 #include "sim/cli/paragraph.h"
+#include "sim/cli/plan_options.h"
 #include "sim/cli/terminal.h"
 #include "sim/run/worker_pool.h"
 
@@ -109,6 +110,7 @@ int run(int argument_count, const char* const* arguments) {
     add_kernel_command(app);
     add_gemm_command(app);
     add_explore_command(app);
+    add_parallelism_command(app);
     add_validate_command(app);
     add_compare_command(app);
     add_doctor_command(app);

@@ -1,5 +1,6 @@
 // heddle simulate
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 #include <map>
 #include <memory>
@@ -9,6 +10,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/configuration.h"
 #include "sim/cli/output.h"
+#include "sim/cli/plan_options.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/terminal.h"
 #include "sim/cli/workload.h"
@@ -34,6 +36,7 @@ struct Options {
     sim::SimulateOptions simulate;
     std::string unknown_as;
     bool json = false, no_out = false;
+    PlanOptions plan;
 };
 
 Workload open(const Options& options) {
@@ -140,7 +143,37 @@ void run_program(const Options& options) {
     print(options.json ? json : sim::format_tpu_program(run));
 }
 
+/// On many devices: no folder of results.
+void simulate_spread(const Options& options) {
+    if (options.simulate.numerics)
+        throw Error("is for one device", {"--numerics", 0, ""}, "leave out --cluster");
+    if (!options.batch.empty())
+        throw Error("is the plan's", {"--batch", 0, ""}, "give --micro-batch and --micro-batches");
+    sim::ModelOptions model_options;
+    if (!options.sequence.empty()) add_model_option(model_options, "sequence=" + options.sequence);
+    if (!options.widths.empty()) add_model_option(model_options, "widths=" + options.widths);
+    for (const std::string& assignment : options.model_options) add_model_option(model_options, assignment);
+    PlanOptions plan = options.plan;
+    if (!options.simulate.data.empty()) {
+        const std::string& text = options.simulate.data;
+        const auto parsed = std::from_chars(text.data(), text.data() + text.size(), plan.plan.data);
+        if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size())
+            throw Error("`" + text + "` is no number of devices", {"--data", 0, ""},
+                        "with --cluster it says how many see different data");
+    }
+    sim::DistributedOptions how;
+    how.ignore_memory = options.simulate.ignore_memory;
+    how.kernels = {options.simulate.sample, options.simulate.cache, options.simulate.jobs};
+    simulate_on_cluster(options.workload, model_options, options.hardware, plan, how, options.json);
+}
+
 void simulate(Options options) {
+    if (!options.plan.cluster.empty()) {
+        simulate_spread(options);
+        return;
+    }
+    if (options.hardware.empty())
+        throw Error("no device is named", {"--hardware", 0, ""}, "give --hardware NAME, or --cluster NAME");
     if (sass::names_traces(options.workload)) {
         run_recorded(options);
         return;
@@ -219,8 +252,7 @@ void add_simulate_command(CLI::App& app) {
             "(kernelslist.g, .traceg, .tracez), or a TPU program as text")
         ->required();
     command->add_option("--hardware", options->hardware, "a device's name, or a hardware file")
-        ->type_name("NAME|FILE")
-        ->required();
+        ->type_name("NAME|FILE");
     command->add_option("--set", options->overrides, "change a parameter of the device: --set sm.count=144")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
@@ -240,11 +272,11 @@ void add_simulate_command(CLI::App& app) {
         ->type_name("N")
         ->capture_default_str();
     command
-        ->add_option(
-            "--data", options->simulate.data,
-            "with --numerics: fresh inputs in every step: `spirals` for an MLP of two inputs, or a file "
-            "whose bytes are the tokens of a GPT")
-        ->type_name("spirals|FILE");
+        ->add_option("--data", options->simulate.data,
+                     "with --cluster: devices that see different data; with --numerics: fresh inputs in "
+                     "every step: `spirals` for an MLP of two inputs, or a file "
+                     "whose bytes are the tokens of a GPT")
+        ->type_name("N|spirals|FILE");
     command
         ->add_option(
             "--checkpoint", options->simulate.checkpoint,
@@ -278,6 +310,7 @@ void add_simulate_command(CLI::App& app) {
     command->add_flag("--ignore-memory", options->simulate.ignore_memory,
                       "simulate a step though the device has too little memory for it");
     add_series_options(*command, options->simulate.series);
+    add_plan_options(*command, options->plan);
     command->add_flag("!--no-cache", options->simulate.cache,
                       "simulate every kernel anew, and keep no result on disk");
     command

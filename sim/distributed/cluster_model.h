@@ -10,11 +10,12 @@ namespace heddle::sim {
 
 /// The framework's side of a step.
 struct HostConfig {
-    /// Seconds that the host works for an op, launches included: in forward passes the model's own code runs as
-    /// well, in backward passes the framework's alone. A pass of a part takes the longer of the host's and the
-    /// device's time. Negative: as the device's hardware file says (host.dispatch, host.launch).
+    /// Seconds that the host works for an op, launches included: in forward passes the model's own code runs
+    /// as well, in backward passes the framework's alone. A pass of a part takes the longer of the host's and
+    /// the device's time. Negative: as the device's hardware file says (host.dispatch, host.launch).
     double forward_op = -1, backward_op = -1;
-    double collective = 20e-6;  ///< the same for a collective
+    double collective =
+        0;  ///< seconds that the device is idle before a collective of a layer, beyond the network's
     double memory_bandwidth = 100e9;  ///< of the host, for updates done there, bytes per second and device
 };
 

@@ -62,7 +62,12 @@ double ClosedForm::product(const Trace& trace, const Op& op) {
     const models::gpu::GpuConfig& gpu = hardware_.gpu();
     try {
         // In a step other work passes between two uses of the same weights.
-        return candidates(question, gpu, {0, true}).front().estimated_seconds;
+        const double seconds = candidates(question, gpu, {0, true}).front().estimated_seconds;
+        const auto odd = [](const Tensor& tensor) {
+            return trace::bytes_of(tensor.type) == 2 && tensor.shape.back() % 2 != 0;
+        };
+        const bool unaligned = odd(a) || odd(trace.tensor(op.inputs[1])) || odd(y);
+        return unaligned ? seconds / config_.unaligned : seconds;
     } catch (const Error&) {
         return trace::floating_point_operations(trace, op) / (0.5 * peak_rate(gpu, trace::bytes_of(a.type)));
     }

@@ -36,8 +36,7 @@ Purpose purpose_of(Slot slot) {
 
 std::vector<TimedSegment> time_segments(const trace::Trace& trace,
                                         const std::vector<parallel::Segment>& segments,
-                                        const std::vector<OpTime>& times, double host_op,
-                                        double host_collective) {
+                                        const std::vector<OpTime>& times, double host_op) {
     std::vector<TimedSegment> timed;
     for (const parallel::Segment& segment : segments) {
         TimedSegment t;
@@ -50,7 +49,6 @@ std::vector<TimedSegment> time_segments(const trace::Trace& trace,
             t.kind = exchange_from_name(kind);
             t.slot = slot_of(op.text("group"));
             t.bytes = static_cast<double>(op.integer("bytes", 0));
-            t.host = host_collective;
         } else {
             for (const trace::OpId id : segment.ops) {
                 t.device += times[id].seconds;
@@ -79,12 +77,21 @@ void wait_for_host(std::vector<TimedSegment>& segments) {
         device += segment.device;
         host += segment.host;
     }
-    if (host <= device || segments.empty()) return;
+    if (host <= device) return;
     double own = 0;
     for (const TimedSegment& segment : segments)
         if (!segment.collective) own += segment.host;
     for (TimedSegment& segment : segments)
         if (!segment.collective && own > 0) segment.seconds += (host - device) * segment.host / own;
+}
+
+/// The device has nothing to do from the end of what a collective reads until its kernel runs everywhere.
+void call_collectives(std::vector<TimedSegment>& segments, double seconds) {
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+        if (!segments[i].collective) continue;
+        const std::size_t beside = i > 0 && !segments[i - 1].collective ? i - 1 : i + 1;
+        if (beside < segments.size() && !segments[beside].collective) segments[beside].seconds += seconds;
+    }
 }
 
 /// Builds the program of one stage.
@@ -355,8 +362,7 @@ class Builder {
         if (plan_.data > 1 && (plan_.zero == 1 || plan_.zero == 2))
             data_collective(Exchange::all_gather, 2 * parameters);
         if (plan_.data > 1 && plan_.data_parallel == parallel::DataParallel::local_sgd)
-            data_collective(Exchange::all_reduce, 4 * parameters,
-                            1 / static_cast<double>(plan_.local_steps));
+            data_collective(Exchange::all_reduce, 4 * parameters, 1 / static_cast<double>(plan_.local_steps));
     }
     std::uint32_t host_copy(double bytes, std::vector<std::uint32_t> after) {
         constexpr double kHostLink = 25e9;  // PCIe 4.0 x16, large copies
@@ -399,10 +405,12 @@ TimedStep time_parts(const trace::Trace& trace, const ParallelPlan& plan, OpTime
     timed.simulated = all > 0 ? simulated / all : 0;
     for (const parallel::Part& part : step.parts) {
         TimedPart t;
-        t.forward = time_segments(trace, part.forward, op_times, host.forward_op, host.collective);
-        t.backward = time_segments(trace, part.backward, op_times, host.backward_op, host.collective);
+        t.forward = time_segments(trace, part.forward, op_times, host.forward_op);
+        t.backward = time_segments(trace, part.backward, op_times, host.backward_op);
         wait_for_host(t.forward);
+        call_collectives(t.forward, host.collective);
         wait_for_host(t.backward);
+        call_collectives(t.backward, host.collective);
         for (const trace::OpId id : part.update) t.update += op_times[id].seconds;
         t.parameters = part.parameter_count;
         // Gradients are added to those of earlier micro-batches: read, read, written.

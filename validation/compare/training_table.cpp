@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <random>
 #include <set>
+#include <tuple>
 
 #include "isa/common/error.h"
 #include "sim/run/worker_pool.h"
@@ -36,8 +38,9 @@ class Worker : public sim::JobRunner {
         const TrainingRow& row = rows_[job];
         nlohmann::json json;
         try {
-            const sim::ClusterModel cluster =
+            sim::ClusterModel cluster =
                 sim::cluster_for(name_, 0, static_cast<std::uint32_t>(row.plan.devices()));
+            cluster.host = row.host;
             sim::OpTimes& times = options_.simulated ? static_cast<sim::OpTimes&>(simulated_) : closed_;
             sim::DistributedOptions how;
             how.ignore_memory = true;
@@ -98,8 +101,15 @@ void decide_recomputation(std::vector<TrainingRow>& rows, const std::string& clu
     }
     const sim::Hardware hardware = sim::load_hardware(sim::cluster_for(cluster, 1).hardware);
     if (!hardware.is_gpu()) return;
-    std::set<std::string> full;
+    // Of rows that share layers alike, the one with the largest micro-batch needs most.
+    std::map<std::tuple<std::string, std::int64_t, std::int64_t>, const TrainingRow*> largest;
     for (const TrainingRow& row : rows) {
+        const TrainingRow*& most = largest[{row.model, row.plan.tensor, row.plan.pipeline}];
+        if (most == nullptr || row.plan.micro_batch > most->plan.micro_batch) most = &row;
+    }
+    std::set<std::string> full;
+    for (const auto& [alike, most] : largest) {
+        const TrainingRow& row = *most;
         if (full.contains(row.model) || row.plan.recompute != parallel::Recomputation::none) continue;
         try {
             if (!fits(row, hardware)) full.insert(row.model);

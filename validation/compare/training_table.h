@@ -16,7 +16,7 @@ struct TrainingRow {
     std::string model;  ///< "h 3072, 30 layers", or the table's name for it
     sim::ModelOptions options;
     parallel::ParallelPlan plan;
-    bool fp8 = false;
+    sim::HostConfig host;                     ///< of the software that was recorded
     double recorded = 0;                      ///< seconds
     double simulated = 0;                     ///< seconds
     double flops = 0;                         ///< of the model, per device and second, as simulated

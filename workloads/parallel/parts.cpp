@@ -236,8 +236,10 @@ class Splitter {
 std::string content_of(const Trace& trace, const Op& op) {
     std::string text = trace::name_of(op.kind);
     for (const auto& [key, value] : op.attributes) {
-        // Random streams differ by place and change no time.
+        // Random streams, and where in a table of scales a tensor's own lies, differ by place and change no
+        // time.
         if (key == "part" || key == "stream" || key == "offset" || key == "seed") continue;
+        if (key.size() > 7 && key.compare(key.size() - 7, 7, "_offset") == 0) continue;
         text += fmt::format(" {}={}", key, text_of(value));
     }
     // Element by element, only their number counts.

@@ -43,7 +43,7 @@ std::string name_of(Recomputation recompute) {
     return kRecompute[static_cast<std::size_t>(recompute)];
 }
 PipelineSchedule pipeline_schedule_from_name(const std::string& name) {
-    return word<PipelineSchedule>(kSchedules, name, "--schedule-of-pipeline");
+    return word<PipelineSchedule>(kSchedules, name, "--pipeline-schedule");
 }
 DataParallel data_parallel_from_name(const std::string& name) {
     return word<DataParallel>(kData, name, "--data-parallel");
@@ -70,7 +70,7 @@ void check(const ParallelPlan& plan) {
         bad("--sequence-parallel", "shares tokens among the devices of a tensor group", "add --tensor");
     const bool interleaved = plan.schedule == PipelineSchedule::interleaved;
     if (plan.chunks > 1 && !interleaved)
-        bad("--chunks", "is for the interleaved schedule", "add --schedule-of-pipeline interleaved");
+        bad("--chunks", "is for the interleaved schedule", "add --pipeline-schedule interleaved");
     if (plan.chunks > 1 && plan.pipeline == 1) bad("--chunks", "belong to a pipeline", "add --pipeline");
     if (interleaved && plan.pipeline > 1 && plan.micro_batches % plan.pipeline != 0)
         bad("--micro-batches",
@@ -82,6 +82,7 @@ void check(const ParallelPlan& plan) {
             fmt::format("experts are shared among devices of different data: {} does not divide --data {}",
                         plan.expert, plan.data),
             "choose a divisor");
+    if (plan.context > 1) bad("--context", "is not supported yet", "leave it out");
     const bool central = plan.data_parallel == DataParallel::parameter_server ||
                          plan.data_parallel == DataParallel::asynchronous;
     if (plan.zero > 0 && plan.data_parallel != DataParallel::all_reduce)

@@ -1,0 +1,94 @@
+#include "sim/cli/plan_options.h"
+
+#include <fmt/format.h>
+
+#include "isa/common/error.h"
+#include "sim/cli/commands.h"
+#include "sim/cli/output.h"
+
+namespace heddle::cli {
+
+void add_plan_options(CLI::App& command, PlanOptions& o) {
+    const char* group = "Many devices";
+    const auto number = [&](const char* name, std::int64_t& value, const char* meaning) {
+        command.add_option(name, value, meaning)->type_name("N")->capture_default_str()->group(group);
+    };
+    command.add_option("--cluster", o.cluster, "simulate a step on many devices: dgx-a100 or dgx-h100")
+        ->type_name("NAME")
+        ->group(group);
+    command.add_option("--nodes", o.nodes, "of the cluster (default: as many as the plan needs)")
+        ->type_name("N")
+        ->group(group);
+    number("--tensor", o.plan.tensor, "devices that share every layer (Megatron-LM)");
+    number("--pipeline", o.plan.pipeline, "stages of consecutive layers");
+    number("--expert", o.plan.expert,
+           "devices, of those with different data, that share the experts of mixtures");
+    number("--micro-batch", o.plan.micro_batch, "sequences of a micro-batch");
+    number("--micro-batches", o.plan.micro_batches, "of one device in a step");
+    number("--chunks", o.plan.chunks, "of layers for each stage, interleaved");
+    command
+        .add_option("--pipeline-schedule", o.schedule, "gpipe, 1f1b (default), interleaved or zero-bubble")
+        ->type_name("NAME")
+        ->group(group);
+    command
+        .add_option("--data-parallel", o.data_parallel,
+                    "all-reduce (default), parameter-server, asynchronous or local-sgd")
+        ->type_name("NAME")
+        ->group(group);
+    number("--local-steps", o.plan.local_steps, "local SGD: steps between two averages of weights");
+    number("--servers", o.plan.servers, "parameter servers");
+    command
+        .add_option("--zero", o.plan.zero,
+                    "1 shares the optimizer's state, 2 gradients too, 3 weights too (FSDP)")
+        ->type_name("0-3")
+        ->group(group);
+    number("--prefetch", o.plan.prefetch, "ZeRO 3: blocks whose weights are gathered ahead");
+    command
+        .add_flag("--sequence-parallel", o.plan.sequence_parallel, "with --tensor: tokens are shared as well")
+        ->group(group);
+    command.add_flag("--offload-optimizer", o.plan.offload_optimizer, "state and update on the host")
+        ->group(group);
+    command.add_option("--recompute", o.recompute, "none (default), selective or full")
+        ->type_name("WHAT")
+        ->group(group);
+    command.add_option("--bucket", o.plan.bucket_bytes, "bytes of gradients that are sent together")
+        ->type_name("BYTES")
+        ->group(group);
+    command.add_flag("--no-overlap", o.no_overlap, "gradients are sent after the backward pass")
+        ->group(group);
+    command.add_flag("--no-fold", o.no_fold, "simulate every device, also those that do the same")
+        ->group(group);
+    command
+        .add_option("--kernels", o.kernels,
+                    "closed-form (default), or simulated: cycle by cycle, kept on disk")
+        ->check(CLI::IsMember({"closed-form", "simulated"}))
+        ->group(group);
+}
+
+void simulate_on_cluster(const std::string& model, const sim::ModelOptions& model_options,
+                         const std::string& hardware_name, const PlanOptions& options,
+                         sim::DistributedOptions how, bool json) {
+    parallel::ParallelPlan plan = options.plan;
+    if (!options.schedule.empty()) plan.schedule = parallel::pipeline_schedule_from_name(options.schedule);
+    if (!options.data_parallel.empty())
+        plan.data_parallel = parallel::data_parallel_from_name(options.data_parallel);
+    if (!options.recompute.empty()) plan.recompute = parallel::recomputation_from_name(options.recompute);
+    plan.overlap = !options.no_overlap;
+    parallel::check(plan);
+    const sim::ClusterModel cluster =
+        sim::cluster_for(options.cluster, options.nodes, static_cast<std::uint32_t>(plan.devices()));
+    const sim::Hardware hardware =
+        sim::load_hardware(hardware_name.empty() ? cluster.hardware : hardware_name);
+    how.fold = !options.no_fold;
+    how.simulated = options.kernels == "simulated";
+    sim::ClosedForm closed(hardware);
+    sim::Simulated simulated(hardware, how.kernels);
+    sim::OpTimes& times = how.simulated ? static_cast<sim::OpTimes&>(simulated) : closed;
+    const sim::DistributedResult result =
+        sim::simulate_distributed(model, model_options, plan, cluster, hardware, times, how);
+    print(json ? sim::distributed_json(result) : sim::format_distributed(result));
+    if (!result.fits() && !how.ignore_memory)
+        throw TooLarge{"a device has too little memory; --ignore-memory says so without this error"};
+}
+
+}  // namespace heddle::cli

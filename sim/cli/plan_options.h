@@ -1,0 +1,29 @@
+// Options of commands that spread a training step over devices.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "sim/distributed/distributed_step.h"
+
+namespace heddle::cli {
+
+/// What `heddle simulate --cluster` takes beside the model. Must live until the command line is parsed.
+struct PlanOptions {
+    std::string cluster, schedule, data_parallel, recompute, kernels = "closed-form";
+    std::uint32_t nodes = 0;
+    bool no_overlap = false, no_fold = false;
+    parallel::ParallelPlan plan;
+};
+void add_plan_options(CLI::App& command, PlanOptions& options);
+
+/// Simulates and prints. Throws TooLarge when a device has too little memory, unless `how` says to go on.
+void simulate_on_cluster(const std::string& model, const sim::ModelOptions& model_options,
+                         const std::string& hardware, const PlanOptions& options, sim::DistributedOptions how,
+                         bool json);
+
+/// heddle parallelism
+void add_parallelism_command(CLI::App& app);
+
+}  // namespace heddle::cli

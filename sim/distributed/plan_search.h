@@ -1,0 +1,32 @@
+// The best way to spread a model over devices, among those that fit their memory.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "sim/distributed/distributed_step.h"
+
+namespace heddle::sim {
+
+struct PlanQuestion {
+    std::string model;
+    ModelOptions options;
+    std::int64_t devices = 8;
+    std::int64_t batch = 0;  ///< sequences of a step, all devices
+    std::function<void(double fraction, const std::string& what)> progress = [](double, const std::string&) {
+    };
+};
+
+struct PlanAnswer {
+    parallel::ParallelPlan plan;
+    DistributedResult result;
+};
+
+/// Every product of tensor (powers of two, within a node), pipeline and data that makes `devices`, with
+/// micro-batches of 1 to 8, without recomputation where that fits, else with full; the optimizer's state
+/// shared where data is more than 1; interleaved where it goes. Sorted by time; plans that do not fit are
+/// left out. Deterministic.
+std::vector<PlanAnswer> search_plans(const PlanQuestion& question, const ClusterModel& cluster,
+                                     const Hardware& hardware, OpTimes& times);
+
+}  // namespace heddle::sim
