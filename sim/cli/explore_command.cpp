@@ -14,6 +14,7 @@
 #include "sim/explore/explore.h"
 #include "sim/explore/export.h"
 #include "sim/explore/mpi_workers.h"
+#include "sim/report/exploration_page.h"
 #include "sim/run/kernel_cache.h"
 #include "sim/run/worker_pool.h"
 
@@ -126,6 +127,7 @@ void write_exports(const explore::Exploration& exploration, const std::string& f
     write_file((fs::path(folder) / "points.csv").string(), explore::points_csv(exploration));
     write_file((fs::path(folder) / "statistics.csv").string(), explore::statistics_csv(exploration));
     write_file((fs::path(folder) / "exploration.json").string(), explore::exploration_json(exploration));
+    write_file((fs::path(folder) / "report.html").string(), sim::exploration_html(exploration));
 }
 
 void run_exploration(Options options) {
@@ -195,7 +197,7 @@ void run_exploration(Options options) {
     print(options.json
               ? explore::exploration_json(exploration)
               : explore::format_exploration(exploration, terminal_width()) + "written to " + options.out +
-                    ": exploration.sqlite, points.csv, statistics.csv, exploration.json\n");
+                    ": open report.html; exploration.sqlite, points.csv, statistics.csv, exploration.json\n");
 }
 
 void show(const Options& options) {
