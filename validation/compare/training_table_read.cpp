@@ -94,7 +94,7 @@ void set_plan(TrainingRow& row, const Line& line, std::int64_t tensor, std::int6
     row.plan.micro_batches = batch / data / micro_batch;
     row.plan.overlap = false;
     row.plan.blocking_sends = true;
-    // Megatron-LM in PyTorch's eager mode, in Python: fitted to half of vTrain's steps on one node (blocks
+    // Megatron-LM in PyTorch's eager mode, in Python: fitted to vTrain's recorded steps on one node (blocks
     // that are too small for the device take 1.8 ms forward and 1.2 ms backward there). An op of ours stands
     // for several.
     row.host.forward_op = 84e-6;
