@@ -29,7 +29,7 @@ class OpTimes {
 
 /// What the closed form of everything but products knows of a GPU, as parts of the peaks.
 struct ClosedFormConfig {
-    /// Of the memory's rate: kernels of a framework, which do more than copy. Fitted to half of vTrain's
+    /// Of the memory's rate: kernels of a framework, which do more than copy. Fitted to all of vTrain's
     /// steps on one node, with `unaligned`.
     double memory = 0.80;
     /// Products of 16 bits of which a row begins at an odd element (a vocabulary of 50,257): a part of the
