@@ -75,7 +75,8 @@ TEST_CASE("bash offers commands, options, devices, models and words") {
     CHECK(offered({"heddle", "simulate", "gpt2-sm"}) == std::set<std::string>{"gpt2-small"});
     CHECK(offered({"heddle", "hardware", "describe", "tpu-v5"}) ==
           std::set<std::string>{"tpu-v5e", "tpu-v5p"});
-    CHECK(offered({"heddle", "simulate", "mlp", "--fusion", ""}) == std::set<std::string>{"none", "compile"});
+    CHECK(offered({"heddle", "simulate", "mlp", "--fusion", ""}) ==
+          std::set<std::string>{"none", "compile", "xla"});
     CHECK(offered({"heddle", "completion", ""}).count("fish") == 1);
     CHECK(offered({"heddle", "simulate", "--numer"}) == std::set<std::string>{"--numerics"});
     // The value of an option is no command, even where it is named like one.
