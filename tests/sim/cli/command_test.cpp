@@ -73,7 +73,7 @@ TEST_CASE("bad usage and bad input end with code 2 and one line that says how to
         {"hardware --jsn list", "there is no option `--jsn` here; see `heddle hardware --help`"},
         {"--no-such-option", "--no-such-option"},
         {"simulate", "WORKLOAD"},
-        {"simulate mlp", "--hardware is required"},
+        {"simulate mlp", "no device is named; give --hardware NAME"},
         {"simulate mlp --hardware h100-smx", "did you mean `h100-sxm`?"},
         {"simulate mlp --hardware h100-sxm --set sm.cuont=4",
          "--set: sm.cuont: unknown key; did you mean `sm.count`?"},
