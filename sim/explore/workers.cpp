@@ -14,7 +14,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "sim/explore/pipes.h"
+#include "sim/run/pipes.h"
 #include "sim/run/worker_pool.h"
 
 namespace heddle::explore {
@@ -96,7 +96,7 @@ void LocalWorkers::start(std::uint64_t task, const std::string& text) {
         ::close(ends[0]);
         for (const Process& other : processes_) ::close(other.pipe);
         const std::string answer = function_(text);
-        (void)write_all(ends[1], answer.data(), answer.size());
+        (void)sim::write_all(ends[1], answer.data(), answer.size());
         // No destructors, no flushing of the parent's buffers twice.
         ::_exit(0);
     }
@@ -125,7 +125,7 @@ std::vector<WorkerAnswer> LocalWorkers::wait(int timeout_ms) {
         if (ready < 0) continue;
         if (signals_ && (waiting.back().revents & POLLIN) != 0) {
             signalfd_siginfo info{};
-            (void)read_all(signals_->descriptor, &info, sizeof info);
+            (void)sim::read_all(signals_->descriptor, &info, sizeof info);
             throw sim::Interrupted{static_cast<int>(info.ssi_signo), 0, 0};
         }
         for (std::size_t i = processes_.size(); i-- > 0;) {
@@ -178,7 +178,7 @@ WorkerAnswer unpacked(std::uint64_t task, const std::string& text) {
         if (ready > 0) {
             std::uint64_t task = 0;
             std::string text;
-            if (!receive_message(socket, task, text)) ::_exit(0);
+            if (!sim::receive_message(socket, task, text)) ::_exit(0);
             if (!function) function = make_function();
             workers.start(task, text);
             ++busy;
@@ -186,7 +186,7 @@ WorkerAnswer unpacked(std::uint64_t task, const std::string& text) {
         }
         for (const WorkerAnswer& answer : workers.wait(kLook)) {
             --busy;
-            if (!send_message(socket, answer.task, packed(answer))) ::_exit(0);
+            if (!sim::send_message(socket, answer.task, packed(answer))) ::_exit(0);
         }
     }
 }
@@ -217,7 +217,7 @@ KeptWorkers::~KeptWorkers() {
 }
 
 void KeptWorkers::start(std::uint64_t task, const std::string& text) {
-    if (!send_message(socket_, task, text))
+    if (!sim::send_message(socket_, task, text))
         throw std::runtime_error("the process that keeps the workers died");
 }
 
@@ -227,7 +227,7 @@ std::vector<WorkerAnswer> KeptWorkers::wait(int timeout_ms) {
     while (::poll(&waiting, 1, answers.empty() ? timeout_ms : 0) > 0) {
         std::uint64_t task = 0;
         std::string text;
-        if (!receive_message(socket_, task, text))
+        if (!sim::receive_message(socket_, task, text))
             throw std::runtime_error("the process that keeps the workers died");
         answers.push_back(unpacked(task, text));
     }

@@ -15,35 +15,12 @@
 #include <vector>
 
 #include "isa/common/error.h"
+#include "sim/run/pipes.h"
 
 namespace heddle::sim {
 namespace {
 
 constexpr std::uint64_t kNoMoreJobs = ~std::uint64_t{0};
-
-bool write_all(int descriptor, const void* data, std::size_t bytes) {
-    const char* at = static_cast<const char*>(data);
-    while (bytes > 0) {
-        const ssize_t written = ::write(descriptor, at, bytes);
-        if (written < 0 && errno == EINTR) continue;
-        if (written <= 0) return false;
-        at += written;
-        bytes -= static_cast<std::size_t>(written);
-    }
-    return true;
-}
-
-bool read_all(int descriptor, void* data, std::size_t bytes) {
-    char* at = static_cast<char*>(data);
-    while (bytes > 0) {
-        const ssize_t got = ::read(descriptor, at, bytes);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return false;
-        at += got;
-        bytes -= static_cast<std::size_t>(got);
-    }
-    return true;
-}
 
 /// What a worker sends back: this header, then the text.
 struct Answer {

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-namespace heddle::explore {
+namespace heddle::sim {
 
 /// False when the other end is gone.
 bool write_all(int descriptor, const void* data, std::size_t bytes);
@@ -15,4 +15,4 @@ bool read_all(int descriptor, void* data, std::size_t bytes);
 bool send_message(int descriptor, std::uint64_t number, const std::string& text);
 bool receive_message(int descriptor, std::uint64_t& number, std::string& text);
 
-}  // namespace heddle::explore
+}  // namespace heddle::sim

@@ -1,11 +1,11 @@
-#include "sim/explore/pipes.h"
+#include "sim/run/pipes.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 
-namespace heddle::explore {
+namespace heddle::sim {
 
 bool write_all(int descriptor, const void* data, std::size_t bytes) {
     const char* at = static_cast<const char*>(data);
@@ -46,4 +46,4 @@ bool receive_message(int descriptor, std::uint64_t& number, std::string& text) {
     return read_all(descriptor, text.data(), text.size());
 }
 
-}  // namespace heddle::explore
+}  // namespace heddle::sim
