@@ -17,10 +17,11 @@ models::gpu::Gpu& h100() {
     return only;
 }
 
-/// 128-byte lines that passed each level: the SM, where not within L1; L2; memory.
+/// 128-byte lines, or parts of one, that passed each level: L1 or the engine of bulk copies; L2; the line's
+/// home in the other partition of L2; memory.
 double lines_and_levels(const models::gpu::KernelResult& result) {
-    const std::uint64_t l2_sectors = result.l2.sectors;
-    return static_cast<double>(2 * l2_sectors) / 4 +
+    return static_cast<double>(result.l1.requests + result.bulk_lines + result.l2.requests) +
+           static_cast<double>(result.l2_copied_sectors) / 4 +
            static_cast<double>(result.dram_read_bytes + result.dram_write_bytes) / 128;
 }
 

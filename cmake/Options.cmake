@@ -21,7 +21,8 @@ add_compile_definitions($<$<CONFIG:Debug>:HEDDLE_DEBUG_CHECKS>)
 # the PTX machine. No result depends on it: nothing is contracted or reassociated (below), and without its fma the NaNs stay
 # those of the C library.
 option(HEDDLE_X86_64_V3 "Build the models for processors with AVX2 and BMI (x86-64-v3) where this one has them" ON)
-set(HEDDLE_HOST_FLAGS)
+# Functions of a file are inlined within it, although the code is position-independent.
+set(HEDDLE_HOST_FLAGS -fno-semantic-interposition)
 if(HEDDLE_X86_64_V3)
     include(CheckCXXSourceRuns)
     set(CMAKE_REQUIRED_FLAGS -march=x86-64-v3)
@@ -29,7 +30,7 @@ if(HEDDLE_X86_64_V3)
                           HEDDLE_HOST_IS_X86_64_V3)
     unset(CMAKE_REQUIRED_FLAGS)
     if(HEDDLE_HOST_IS_X86_64_V3)
-        set(HEDDLE_HOST_FLAGS -march=x86-64-v3 -mno-fma)
+        list(APPEND HEDDLE_HOST_FLAGS -march=x86-64-v3 -mno-fma)
     endif()
 endif()
 

@@ -145,6 +145,7 @@ void BulkCopyEngine::send_stores(const ptx::AsyncOperation& operation, std::uint
         if (operation.reduces) request.atomic_conflicts = 1;
         statistics_.store_sectors += sector_count(line.sectors);
         load_store_.count_bulk_stores(line_count(line.sectors));
+        statistics_.lines += line_count(line.sectors);
         last = std::max(last, port_.send_data(request, leave));
     }
     ended.push_back({id, last, last});
@@ -175,6 +176,7 @@ void BulkCopyEngine::respond(MemoryRequest& response, Cycle arrival, Cycle now, 
         landed = std::max(landed, other->receive_multicast(response.sectors, arrival));
         statistics_.multicast_sectors += sectors;
     }
+    statistics_.lines += lines * (1 + copy.others.size());
     load_store_.pass_fill(now, lines);
     copy.last = std::max(copy.last, landed + config_.l1.return_latency);
     --copy.outstanding;

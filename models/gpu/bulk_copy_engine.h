@@ -17,6 +17,7 @@ struct BulkCopyStatistics {
     std::uint64_t load_sectors = 0, store_sectors = 0;
     std::uint64_t prefetched_sectors = 0;  ///< to L2
     std::uint64_t multicast_sectors = 0;   ///< received by other SMs
+    std::uint64_t lines = 0;               ///< between L2 and SMs, each receiver's
 };
 
 /// Copies start one after another and overlap; a limited number of lines is under way. What the copies do to

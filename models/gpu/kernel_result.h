@@ -111,6 +111,10 @@ struct KernelResult {
     LevelStatistics l1, l2, dram;
     std::uint64_t l1_store_sectors = 0, l2_store_sectors = 0, atomic_sectors = 0;
     std::uint64_t crossbar_sectors = 0;  ///< load data that L2 sent to SMs, code and constants too
+    /// Lines, or parts of one, that bulk copies moved between L2 and SMs; each receiver of a multicast
+    /// counts.
+    std::uint64_t bulk_lines = 0;
+    std::uint64_t l2_copied_sectors = 0;  ///< that slices read from the line's home in another partition
     std::uint64_t code_lines = 0, constant_lines = 0;  ///< that SMs fetched from L2 while the kernel ran
     std::uint64_t shared_accesses = 0;                 ///< warp instructions
     std::uint64_t shared_wavefronts =

@@ -8,9 +8,10 @@ namespace heddle::models::gpu {
 namespace {
 
 constexpr std::uint64_t KernelResult::*kCounters[] = {
-    &KernelResult::l1_store_sectors, &KernelResult::l2_store_sectors,   &KernelResult::atomic_sectors,
-    &KernelResult::crossbar_sectors, &KernelResult::spill_load_sectors, &KernelResult::spill_store_sectors,
-    &KernelResult::code_lines,       &KernelResult::constant_lines,
+    &KernelResult::l1_store_sectors,  &KernelResult::l2_store_sectors,   &KernelResult::atomic_sectors,
+    &KernelResult::crossbar_sectors,  &KernelResult::spill_load_sectors, &KernelResult::spill_store_sectors,
+    &KernelResult::code_lines,        &KernelResult::constant_lines,     &KernelResult::bulk_lines,
+    &KernelResult::l2_copied_sectors,
 };
 constexpr std::uint64_t KernelResult::*kSharedCounters[] = {&KernelResult::shared_accesses,
                                                             &KernelResult::shared_wavefronts};
@@ -52,7 +53,6 @@ void KernelSummary::add_growth(const KernelSummary& before, const KernelSummary&
             grow(result_.*level.*counter, from.*level.*counter, to.*level.*counter, factor);
     }
     l2_busy_ += factor * (after.l2_busy_ - before.l2_busy_);
-    l2_copied_ += factor * (after.l2_copied_ - before.l2_copied_);
     l2_dirtied_ += factor * (after.l2_dirtied_ - before.l2_dirtied_);
 }
 
@@ -184,6 +184,7 @@ void KernelSummary::add(const Sm& sm) {
     result_.crossbar_sectors += l.received_sectors + lines.received_sectors;
     result_.code_lines += lines.code_lines;
     result_.constant_lines += lines.constant_lines;
+    result_.bulk_lines += sm.bulk_copies().statistics().lines;
     result_.shared_accesses += l.shared_accesses;
     result_.shared_wavefronts += l.shared_wavefronts;
     load_store_busy_ += sm.load_store().busy_cycles();
@@ -197,7 +198,7 @@ void KernelSummary::add(const L2SliceStatistics& s) {
     result_.l2.hit_sectors += s.hit_sectors;
     result_.l2_store_sectors += s.store_sectors;
     l2_busy_ += s.busy_cycles;
-    l2_copied_ += static_cast<double>(s.copy_sectors * kSectorBytes);
+    result_.l2_copied_sectors += s.copy_sectors;
     l2_dirtied_ += static_cast<double>(s.dirtied_sectors * kSectorBytes);
 }
 

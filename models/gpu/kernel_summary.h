@@ -49,7 +49,8 @@ class KernelSummary {
     }
     /// Bytes that L2 has made room for so far, in all partitions; and of these, of stores.
     double l2_inflow() const {
-        return static_cast<double>(result_.dram_read_bytes) + l2_copied_ + l2_dirtied_;
+        return static_cast<double>(result_.dram_read_bytes + result_.l2_copied_sectors * kSectorBytes) +
+               l2_dirtied_;
     }
     std::uint64_t l2_sectors() const { return result_.l2.sectors; }
     double l2_dirtied() const { return l2_dirtied_; }
@@ -72,8 +73,8 @@ class KernelSummary {
     const LaunchPlan* plan_;
     KernelResult result_;
     double tensor_busy_ = 0, fp32_busy_ = 0, load_store_busy_ = 0, operand_fetch_ = 0,
-           l2_busy_ = 0;                     // cycles, all units together
-    double l2_copied_ = 0, l2_dirtied_ = 0;  // bytes
+           l2_busy_ = 0;     // cycles, all units together
+    double l2_dirtied_ = 0;  // bytes
     std::uint64_t warp_cycles_ = 0, cta_cycles_ = 0;
 };
 

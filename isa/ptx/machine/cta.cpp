@@ -378,7 +378,8 @@ void Cta::start(std::uint64_t linear_index, std::uint32_t sm, Cluster* cluster) 
                     static_cast<std::uint32_t>(linear_index / grid.x / grid.y)};
     // What the hardware leaves behind is unspecified; here it is zero, so that runs repeat.
     if (cta.program->clear_registers) std::fill(cta.registers.begin(), cta.registers.end(), Line{});
-    std::fill(cta.shared.begin(), cta.shared.end(), std::byte{0});
+    if (!std::exchange(cta.shared_is_fresh, false))
+        std::fill(cta.shared.begin(), cta.shared.end(), std::byte{0});
     std::fill(cta.local.begin(), cta.local.end(), std::byte{0});
     for (std::uint32_t rest = std::exchange(cta.used_barriers, 0); rest != 0; rest &= rest - 1)
         cta.barriers[static_cast<std::size_t>(std::countr_zero(rest))] = {};

@@ -15,6 +15,7 @@
 
 #include "isa/ptx/execution.h"
 #include "isa/ptx/machine/call_tables.h"
+#include "isa/ptx/machine/zeroed_memory.h"
 #include "isa/ptx/schedule/register_allocation.h"
 
 namespace heddle::ptx {
@@ -234,7 +235,8 @@ struct alignas(64) Cta::Implementation {
     const LoadedKernel::Implementation* kernel = nullptr;
     const Program* program = nullptr;
     std::uint64_t changes = 0;             ///< events that another warp may wait for: see Cta::changes()
-    std::vector<std::byte> shared;         ///< empty when nothing there is evaluated
+    ZeroedBytes shared;                    ///< empty when nothing there is evaluated
+    bool shared_is_fresh = true;           ///< no CTA has run on it
     std::vector<std::byte> local;          ///< [warp][lane][byte]
     std::uint32_t local_bytes = 0;         ///< per thread; grows with the stack of calls
     std::uint64_t local_stride = 0;        ///< per thread, as the memory system sees it

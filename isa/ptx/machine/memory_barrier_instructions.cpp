@@ -107,11 +107,30 @@ void transact(Warp::State& warp, const DecodedInstruction& i, std::uint32_t mask
     });
 }
 
+bool same_in_all_lanes(const Warp::State& warp, std::uint32_t row) {
+    const std::uint32_t* const values = &narrow_lane(warp, row, 0);
+    std::uint32_t difference = 0;
+    for (unsigned lane = 1; lane < kWarpSize; ++lane) difference |= values[lane] ^ values[0];
+    return difference == 0;
+}
+
 // The lanes of `mask` whose phase is complete: the one of the state, or the one of the parity that is not
 // that of the phase going on.
 std::uint32_t complete_lanes(Warp::State& warp, const DecodedInstruction& i, std::uint32_t mask) {
     MemoryAccess& access = begin_shared_report(warp, kBytes, false, false);
     const bool by_parity = details_of(i).parity;
+    const std::uint32_t row = warp.elements[i.operand[1]];
+    const bool wide = warp.elements[i.operand[1] + 1] != 0;
+    if (mask == kAllLanes && by_parity && !wide && same_in_all_lanes(warp, row) &&
+        same_in_all_lanes(warp, i.operand[2])) {
+        const SharedPlace place = find_object(warp, i, i.operand[1], 0);
+        const bool phase = (narrow_lane(warp, i.operand[2], 0) & 1u) != 0;
+        const bool complete = phase != read_object(warp, 0, place).phase;
+        report_lane(access, warp, 0, place);
+        access.lanes = mask;
+        access.address.fill(access.address[0]);
+        return complete ? kAllLanes : 0;
+    }
     std::uint32_t complete = 0;
     // Mostly all lanes look at one object, and nothing changes it meanwhile.
     std::uint64_t address = ~std::uint64_t{0};

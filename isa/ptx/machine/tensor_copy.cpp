@@ -180,6 +180,13 @@ void store_box(const Warp::State& warp, unsigned lane, const Box& box, const Sha
 
 // Without values to move: rows must lie in buffers all the same.
 void check_pieces(const Warp::State& warp, unsigned lane, const AsyncOperation& operation) {
+    if (operation.pieces.empty()) return;
+    std::uint64_t begin = operation.pieces.front().address, end = begin;
+    for (const AsyncOperation::Piece& piece : operation.pieces) {
+        begin = std::min(begin, piece.address);
+        end = std::max(end, piece.address + piece.bytes);
+    }
+    if (warp.cta->launch.memory->find(begin, end - begin) != nullptr) return;
     for (const AsyncOperation::Piece& piece : operation.pieces)
         find_global(warp, lane, piece.address, piece.bytes, 1, false, "a tensor copy");
 }

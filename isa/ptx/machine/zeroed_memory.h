@@ -1,0 +1,33 @@
+// Memory that starts as zeros.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+namespace heddle::ptx {
+
+/// Of the C library's zeros, which for a large piece are pages that nobody has touched: where timing alone is
+/// asked for, next to nothing of a CTA's shared memory is ever written.
+template <class T>
+struct ZeroedAllocator {
+    using value_type = T;
+    ZeroedAllocator() = default;
+    template <class U>
+    ZeroedAllocator(const ZeroedAllocator<U>&) noexcept {}
+    T* allocate(std::size_t count) {
+        if (void* memory = std::calloc(count, sizeof(T))) return static_cast<T*>(memory);
+        throw std::bad_alloc();
+    }
+    void deallocate(T* memory, std::size_t) noexcept { std::free(memory); }
+    /// Elements of a fresh piece are zeros already.
+    template <class U>
+    void construct(U*) noexcept {}
+    friend bool operator==(const ZeroedAllocator&, const ZeroedAllocator&) { return true; }
+};
+
+/// To be sized once: what is cut off and grown again holds what it held.
+using ZeroedBytes = std::vector<std::byte, ZeroedAllocator<std::byte>>;
+
+}  // namespace heddle::ptx
