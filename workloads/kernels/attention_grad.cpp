@@ -3,7 +3,7 @@
 
 #include "isa/common/error.h"
 #include "workloads/kernels/attention.h"
-#include "workloads/kernels/attention_softmax.h"
+#include "workloads/kernels/attention_grad_weights.h"
 #include "workloads/kernels/swizzled_tile.h"
 
 namespace heddle::kernels {
@@ -110,9 +110,8 @@ class AttentionGrad {
         const Reg q_batch = w_.b64_parameter("q_batch"), k_batch = w_.b64_parameter("k_batch");
         const Reg v_batch = w_.b64_parameter("v_batch"), do_batch = w_.b64_parameter("do_batch");
         const Reg dk_batch = w_.b64_parameter("dk_batch"), dv_batch = w_.b64_parameter("dv_batch");
-        scale_ = w_.f32_parameter("scale");
-        scale_log2_ = w_.make_f32("mul.rn.f32", scale_, f32_immediate(kLog2E));
-        if (spec_.dropout) dropout_.emplace(w_, spec_.narrow_dropout);
+        weights_.emplace(w_, AttentionGradWeights::Spec{spec_.type, kBlockM, spec_.causal, !spec_.full_blocks,
+                                                        spec_.dropout, spec_.narrow_dropout});
 
         const Reg tid = w_.tid();
         lane_ = w_.make_b32("and.b32", tid, 31);
@@ -122,41 +121,27 @@ class AttentionGrad {
         const Reg batch32 = w_.cta_y(), head = w_.cta_z();
         batch_ = w_.make_b64("cvt.u64.u32", batch32);
         const Reg kv_head = w_.make_b32("div.u32", head, ratio);
-        offset_ = w_.make_b32("sub.s32", keys_, queries_);
+        const Reg offset = w_.make_b32("sub.s32", keys_, queries_);
         keys_left_ = w_.make_b32("sub.s32", keys_, first_key_);
         // The first block of queries that sees the CTA's first key.
         first_query_ = w_.b32();
         w_.op("mov.u32", first_query_, 0);
         if (spec_.causal) {
-            const Reg first = w_.make_b32("max.s32", w_.make_b32("sub.s32", first_key_, offset_), 0);
+            const Reg first = w_.make_b32("max.s32", w_.make_b32("sub.s32", first_key_, offset), 0);
             w_.op("and.b32", first_query_, first, "0xffffffc0");
         }
-        group_ = w_.make_b32("shr.u32", lane_, 2);
-        pair_column_ = w_.make_b32("shl.b32", w_.make_b32("and.b32", lane_, 3), 1);
 
         // Rows of lse, delta and the accumulator of dQ: (batch * heads + head) * queries.
         const Reg matrix = w_.make_b32("mad.lo.u32", batch32, w_.make_b32("mov.u32", "%nctaid.z"), head);
         const Reg matrix_row = w_.make_b64("mul.wide.u32", matrix, queries_);
+        weights_->begin({lane_, w_.make_b32("add.u32", first_key_, warp_row_), first_key_,
+                         w_.make_b32("add.s32", first_key_, spec_.block_n - 1), queries_, keys_, first_query_,
+                         matrix_row});
+        group_ = weights_->key_in_eight();
+        pair_column_ = weights_->pair_column();
         const Reg start = w_.make_b64("add.s64", matrix_row, w_.make_b64("cvt.u64.u32", first_query_));
         const Reg column = w_.make_b64("add.s64", start, w_.make_b64("cvt.u64.u32", pair_column_));
         const Reg column_bytes = w_.make_b64("shl.b64", column, 2);
-        if (dropout_) {
-            // The generator's element for the warp's 16 keys, of the thread's first query of the step.
-            row_elements_ = dropout_->row_elements(keys_);
-            const Reg key = w_.make_b32("add.u32", first_key_, warp_row_);
-            const Reg block = w_.make_b32("and.b32", w_.make_b32("shr.u32", key, 2), -8);
-            const Reg half = w_.make_b32("bfe.u32", key, 4, 1);
-            const Reg pair = w_.make_b32("and.b32", group_, 6);
-            const Reg first = w_.make_b32("add.u32", w_.make_b32("add.u32", block, half), pair);
-            weight_ = w_.make_b64("mad.lo.u64", column, w_.make_b64("cvt.u64.u32", row_elements_),
-                                  w_.make_b64("cvt.u64.u32", first));
-            const Reg odd = w_.make_b32("and.b32", group_, 1);
-            odd_key_ = w_.make_b32("shl.b32", odd, 3);
-            is_odd_ = w_.make_predicate("setp.ne.u32", odd, 0);
-            // The lane of the key beside this one needs the same numbers: each makes those of one query of
-            // two.
-            weight_ = w_.make_b64("mad.wide.u32", row_elements_, odd, weight_);
-        }
         lse_ = w_.make_b64("add.s64", lse_, column_bytes);
         delta_ = w_.make_b64("add.s64", delta_, column_bytes);
 
@@ -257,9 +242,8 @@ class AttentionGrad {
             });
     }
 
-    /// One number per query, for the thread's columns 8 j + 2 t + e: [j][e].
-    std::vector<std::vector<Reg>> load_per_query(const Reg& pointer) {
-        std::vector<std::vector<Reg>> values;
+    PerQuery load_per_query(const Reg& pointer) {
+        PerQuery values;
         Reg left;
         if (!spec_.full_blocks) {
             left = w_.make_b32("sub.s32", w_.make_b32("sub.s32", queries_, first_query_), pair_column_);
@@ -280,69 +264,19 @@ class AttentionGrad {
         return values;
     }
 
-    /// Scores that do not count become -infinity: keys after the query's last, queries and keys beyond the
-    /// end.
-    void mask() {
-        if (!spec_.causal && spec_.full_blocks) return;
-        const std::string skip = w_.new_label("unmasked");
-        const Reg last_key = w_.make_b32("add.s32", first_key_, spec_.block_n - 1);
-        // Visible as a whole when the last key is seen by the first query and nothing lies beyond the ends.
-        Reg last_seen = w_.make_b32("sub.s32", keys_, 1);
-        if (spec_.causal)
-            last_seen = w_.make_b32("min.s32", last_seen, w_.make_b32("add.s32", first_query_, offset_));
-        Reg whole = w_.make_predicate("setp.le.s32", last_key, last_seen);
-        const Reg queries_left = w_.make_b32("sub.s32", queries_, first_query_);
-        if (!spec_.full_blocks) whole = w_.make_predicate("setp.ge.and.s32", queries_left, kBlockM, whole);
-        w_.jump_if(whole, skip);
-        const Reg row = w_.make_b32("add.s32", w_.make_b32("add.s32", first_key_, warp_row_), group_);
-        const Reg high = w_.make_b32("sub.s32", queries_left, pair_column_);
-        for (unsigned r = 0; r < 2; ++r) {
-            const Reg key = r == 0 ? row : w_.make_b32("add.s32", row, 8);
-            // Columns low ... high - 1 count.
-            Reg low;
-            if (spec_.causal) {
-                const Reg first = w_.make_b32("sub.s32", w_.make_b32("sub.s32", key, offset_), first_query_);
-                low = w_.make_b32("sub.s32", first, pair_column_);
-            }
-            const Reg known = w_.make_predicate("setp.lt.s32", key, keys_);
-            const Reg own_high = w_.make_b32("selp.b32", high, -64, known);
-            for (unsigned j = 0; j < kBlockM / 8; ++j) {
-                for (unsigned e = 0; e < 2; ++e) {
-                    const Reg& score = scores_[0][j][r * 2 + e];
-                    Reg hidden = w_.make_predicate("setp.le.s32", own_high, j * 8 + e);
-                    if (spec_.causal) hidden = w_.make_predicate("setp.gt.or.s32", low, j * 8 + e, hidden);
-                    w_.op("selp.f32", score, f32_immediate(-INFINITY), score, hidden);
-                }
-            }
-        }
-        w_.place(skip);
-    }
-
     void write_step(unsigned stage) {
-        const auto lse = load_per_query(lse_);
+        PerQuery shift = load_per_query(lse_);
         multiply_rows(scores_, k_offset_, q_tile(stage));
-        mask();
-        // In sweeps over each block of columns, so that no instruction waits for the one just before it.
-        for (unsigned j = 0; j < kBlockM / 8; ++j) {
-            const std::vector<Reg>& block = scores_[0][j];
-            std::vector<Reg> shift;
-            for (unsigned e = 0; e < 2; ++e) {
-                shift.push_back(w_.make_f32("mul.rn.f32", lse[j][e], f32_immediate(-kLog2E)));
-            }
-            for (unsigned e = 0; e < 4; ++e)
-                w_.op("fma.rn.f32", block[e], block[e], scale_log2_, shift[e % 2]);
-            for (const Reg& score : block) w_.op("ex2.approx.ftz.f32", score, score);
+        if (spec_.causal || !spec_.full_blocks) weights_->mask(scores_);
+        for (std::vector<Reg>& pair : shift) {
+            for (Reg& value : pair) value = w_.make_f32("mul.rn.f32", value, f32_immediate(-kLog2E));
         }
-        const auto delta = load_per_query(delta_);
+        weights_->exponentials(scores_, shift);
+        const PerQuery delta = load_per_query(delta_);
         multiply_rows(gradients_, v_offset_, do_tile(stage));
-        const auto probabilities = dropout_ ? drop(delta) : pack_accumulators(w_, spec_.type, scores_);
-        for (unsigned j = 0; j < kBlockM / 8; ++j) {
-            const std::vector<Reg>& block = gradients_[0][j];
-            for (unsigned e = 0; e < 4 && !dropout_; ++e)
-                w_.op("sub.rn.f32", block[e], block[e], delta[j][e % 2]);
-            for (unsigned e = 0; e < 4; ++e) w_.op("mul.rn.f32", block[e], block[e], scores_[0][j][e]);
-        }
-        const auto packed = pack_accumulators(w_, spec_.type, gradients_);
+        const PackedWeights probabilities = weights_->finish(scores_, gradients_, delta);
+        weights_->next_step();
+        const PackedWeights packed = pack_accumulators(w_, spec_.type, gradients_);
         for (unsigned j = 0; j < kBlockM / 8; ++j) {
             const Reg swizzled = w_.make_b32("xor.b32", group_, j);
             const Reg address = w_.make_b32("mad.lo.u32", swizzled, 16, ds_write_);
@@ -354,33 +288,6 @@ class AttentionGrad {
         w_.cta_barrier();
         accumulate(dk_tile_, packed, q_tile(stage));
         add_to_dq();
-    }
-
-    /// The weights that were kept, packed. Gradients of weights that were not become 0, the others are
-    /// scaled; delta is subtracted.
-    std::vector<std::vector<std::vector<Reg>>> drop(const std::vector<std::vector<Reg>>& delta) {
-        AccumulatorTile weights = make_accumulators(w_, 1, kBlockM / 8, false);
-        for (unsigned j = 0; j < kBlockM / 8; ++j) {
-            const Reg element = w_.make_b64("mad.wide.u32", row_elements_, j * 8, weight_);
-            const Reg own = dropout_->bits(dropout_->start(element), 0);
-            const Reg other = w_.make_b32("shfl.sync.bfly.b32", own, 4, 31, "0xffffffff");
-            for (unsigned e = 0; e < 2; ++e) {
-                const Reg number =
-                    w_.make_b32("selp.b32", e == 0 ? other : own, e == 0 ? own : other, is_odd_);
-                const Reg bits = w_.make_b32("shr.u32", number, odd_key_);
-                for (unsigned r = 0; r < 2; ++r) {
-                    const unsigned at = r * 2 + e;
-                    const Reg kept = dropout_->kept(bits, r * 2);
-                    w_.op("selp.f32", weights[0][j][at], scores_[0][j][at], f32_immediate(0), kept);
-                    const Reg& gradient = gradients_[0][j][at];
-                    const Reg scale = w_.make_f32("selp.f32", dropout_->scale(), f32_immediate(0), kept);
-                    w_.op("fma.rn.f32", gradient, gradient, scale, w_.make_f32("neg.f32", delta[j][e]));
-                }
-            }
-        }
-        const Reg step = w_.make_b64("mul.wide.u32", row_elements_, kBlockM);
-        w_.op("add.s64", weight_, weight_, step);
-        return pack_accumulators(w_, spec_.type, weights);
     }
 
     void add_to_dq() {
@@ -420,11 +327,11 @@ class AttentionGrad {
         w_.op("cp.async.wait_all");
         w_.cta_barrier();
         for (auto& block : dk_tile_[0]) {
-            for (const Reg& value : block) w_.op("mul.rn.f32", value, value, scale_);
+            for (const Reg& value : block) w_.op("mul.rn.f32", value, value, weights_->scale());
         }
-        if (dropout_) {
+        if (const AttentionDropout* dropout = weights_->dropout()) {
             for (auto& block : dv_tile_[0]) {
-                for (const Reg& value : block) w_.op("mul.rn.f32", value, value, dropout_->scale());
+                for (const Reg& value : block) w_.op("mul.rn.f32", value, value, dropout->scale());
             }
         }
         const Reg own = w_.make_b32("mad.lo.u32", warp_row_, d_ * 2, shared_);
@@ -438,11 +345,9 @@ class AttentionGrad {
     unsigned d_, warps_, dq_columns_ = 0;
     std::uint32_t k_offset_, v_offset_, q_offset_, do_offset_, ds_offset_;
     PtxWriter w_;
-    Reg dq_, dk_, dv_, lse_, delta_, queries_, keys_, dk_row_, dv_row_, scale_, scale_log2_, lane_, warp_row_,
-        first_key_, first_query_, batch_, offset_, keys_left_, group_, pair_column_, dq_local_row_, shared_,
-        ds_write_, weight_, row_elements_, odd_key_;
-    std::optional<AttentionDropout> dropout_;
-    Reg is_odd_;
+    Reg dq_, dk_, dv_, lse_, delta_, queries_, keys_, dk_row_, dv_row_, lane_, warp_row_, first_key_,
+        first_query_, batch_, keys_left_, group_, pair_column_, dq_local_row_, shared_, ds_write_;
+    std::optional<AttentionGradWeights> weights_;
     Reg k_pointer_, v_pointer_, q_pointer_, do_pointer_, k_pass_, v_pass_, q_pass_, do_pass_, q_step_,
         do_step_;
     std::optional<TileCopier> copier_;

@@ -4,17 +4,15 @@
 
 #include "isa/common/error.h"
 #include "workloads/kernels/attention_softmax.h"
+#include "workloads/kernels/attention_wgmma_parts.h"
 
 namespace heddle::kernels {
 namespace {
 
-constexpr unsigned kGroups = 2, kGroupThreads = 128, kGroupRows = 64;
-constexpr unsigned kAtom = 1024, kLine = 128;  // bytes: 8 lines with one swizzle; a line of 64 elements
-constexpr unsigned kLineElements = 64;
+constexpr unsigned kGroups = 2, kGroupThreads = kWarpgroupThreads, kGroupRows = kWarpgroupRows;
 constexpr unsigned kStartRegisters = 168, kProducerRegisters = 24, kConsumerRegisters = 240;
 
-/// Byte offsets in shared memory, from a multiple of kAtom. A tile of rows of head_dim elements is a panel of
-/// lines for each 64 elements.
+/// Byte offsets in shared memory, from a multiple of kAtom.
 struct Layout {
     explicit Layout(const AttentionWgmmaSpec& spec)
         : panels(spec.head_dim / kLineElements),
@@ -120,7 +118,7 @@ class Writer {
         w_.jump_if(w_.make_predicate("setp.ne.u32", w_.tid(), 0), done);
         const Reg one = w_.constant_b32(1), both = w_.constant_b32(kGroups);
         const auto make = [&](unsigned place, const Reg& count) {
-            w_.op("mbarrier.init.shared::cta.b64", at(shared_, place), count);
+            parts_.make_barrier(shared_, place, count);
         };
         for (unsigned g = 0; g < kGroups; ++g) {
             make(layout_.q_full + 8 * g, one);
@@ -136,15 +134,8 @@ class Writer {
         w_.cta_barrier();
     }
 
-    void wait(const Reg& base, unsigned offset, const Reg& parity) {
-        const std::string again = w_.new_label("wait");
-        w_.place(again);
-        w_.jump_unless(
-            w_.make_predicate("mbarrier.try_wait.parity.shared::cta.b64", at(base, offset), parity), again);
-    }
-    void arrive(const Reg& guard, const Reg& base, unsigned offset) {
-        w_.op_if(guard, "mbarrier.arrive.shared::cta.b64", "_", at(base, offset));
-    }
+    void wait(const Reg& base, unsigned offset, const Reg& parity) { parts_.wait(base, offset, parity); }
+    void arrive(const Reg& guard, const Reg& base, unsigned offset) { parts_.arrive(guard, base, offset); }
 
     /// From tile_ (b32): first query, head, batch entry, and how many blocks of keys its queries see.
     void decode_tile() {
@@ -174,14 +165,7 @@ class Writer {
 
     void copy(const Reg& map, unsigned lines, const Reg& to, const Reg& row, const Reg& head,
               const Reg& barrier, unsigned barrier_offset) {
-        for (unsigned panel = 0; panel < layout_.panels; ++panel) {
-            const Reg place = panel == 0 ? to : w_.make_b32("add.u32", to, panel * lines * kLine);
-            w_.op("cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
-                  at(place),
-                  "[" + map + ", {" + w_.constant_b32(panel * kLineElements) + ", " + row + ", " + head +
-                      ", " + batch_ + "}]",
-                  at(barrier, barrier_offset));
-        }
+        parts_.copy(map, layout_.panels, lines, to, row, head, batch_, barrier, barrier_offset);
     }
 
     /// A block of keys and one of values, page by page.
@@ -270,35 +254,22 @@ class Writer {
         w_.op_if(is_last, "st.global.u32", at(counter_), w_.constant_b32(0));
     }
 
-    /// Low words hold the address and the distance of panels, high words the distance of groups of 8 lines.
     Reg descriptor_low(const Reg& address, unsigned panel_bytes) {
-        return w_.make_b32("add.u32", w_.make_b32("shr.u32", address, 4),
-                           static_cast<std::int64_t>(panel_bytes / 16) << 16);
+        return parts_.descriptor_low(address, panel_bytes);
     }
-    Reg descriptor(const Reg& low, unsigned offset) {
-        const Reg word = offset == 0 ? low : w_.make_b32("add.u32", low, offset / 16);
-        return w_.make_b64("mov.b64", "{" + word + ", " + high_ + "}");
-    }
-    std::string opcode(unsigned columns) const {
-        const std::string type = name_of(spec_.type);
-        return "wgmma.mma_async.sync.aligned.m64n" + std::to_string(columns) + "k16.f32." + type + "." + type;
-    }
-    static std::vector<Reg> all_of(const AccumulatorTile& tile) {
-        std::vector<Reg> all;
-        for (const auto& four : tile[0]) all.insert(all.end(), four.begin(), four.end());
-        return all;
-    }
+    Reg descriptor(const Reg& low, unsigned offset) { return parts_.descriptor(low, offset); }
+    static std::vector<Reg> all_of(const AccumulatorTile& tile) { return AttentionWgmmaParts::all_of(tile); }
     void finish_products() {
-        w_.op("wgmma.commit_group.sync.aligned");
-        w_.op("wgmma.wait_group.sync.aligned", 0);
+        parts_.commit();
+        parts_.wait_for_all_but(0);
     }
 
     void multiply_queries_by_keys() {
-        w_.op("wgmma.fence.sync.aligned");
+        parts_.fence();
         const Reg keys = w_.make_b32("mad.lo.u32", stage_, layout_.block_bytes / 16, k_low_);
         for (unsigned step = 0; step < d_ / 16; ++step) {
             const unsigned panel = step / 4, within = step % 4 * 32;
-            w_.op(opcode(spec_.block_n), vector_of(all_of(scores_)),
+            w_.op(parts_.opcode(spec_.block_n), vector_of(all_of(scores_)),
                   descriptor(q_low_, panel * kGroupRows * kLine + within),
                   descriptor(keys, panel * spec_.block_n * kLine + within), step == 0 ? never_ : Reg("1"), 1,
                   1, 0, 0);
@@ -310,10 +281,10 @@ class Writer {
         auto weights = pack_accumulators(w_, spec_.type, scores_);
         if (dropout_) drop(weights, first_key);
         wait(barrier_, layout_.v_full, parity_);
-        w_.op("wgmma.fence.sync.aligned");
+        parts_.fence();
         const Reg values = w_.make_b32("mad.lo.u32", stage_, layout_.block_bytes / 16, v_low_);
         for (unsigned step = 0; step < spec_.block_n / 16; ++step) {
-            w_.op(opcode(d_), vector_of(all_of(output_)), vector_of(weights[0][step]),
+            w_.op(parts_.opcode(d_), vector_of(all_of(output_)), vector_of(weights[0][step]),
                   descriptor(values, step * 16 * kLine), "1", 1, 1, 1);
         }
         finish_products();
@@ -330,7 +301,7 @@ class Writer {
         pair_column_ = w_.make_b32("shl.b32", w_.make_b32("and.b32", lane_, 3), 1);
         elected_ = w_.make_predicate("setp.eq.u32", thread_, 0);
         never_ = w_.make_predicate("setp.ne.u32", thread_, thread_);
-        high_ = w_.constant_b32(1u << 30 | kAtom / 16);
+        parts_.make_high_word();
         q_low_ = descriptor_low(w_.make_b32("mad.lo.u32", group_, layout_.q_bytes, shared_), 16);
         k_low_ = descriptor_low(w_.make_b32("add.u32", shared_, layout_.k), 16);
         v_low_ = descriptor_low(w_.make_b32("add.u32", shared_, layout_.v), spec_.block_n * kLine);
@@ -469,6 +440,7 @@ class Writer {
     unsigned d_;
     Layout layout_;
     PtxWriter w_;
+    AttentionWgmmaParts parts_{w_, spec_.type};
     std::optional<OnlineSoftmax> softmax_;
     std::optional<AttentionDropout> dropout_;
     Reg page_list_, pages_per_entry_;
@@ -479,95 +451,17 @@ class Writer {
     // The tile at hand.
     Reg tile_, first_query_, head_, batch_, blocks_;
     // Of a consumer.
-    Reg lane_, warp_row_, own_, row_in_tile_, pair_column_, elected_, never_, high_, q_low_, k_low_, v_low_;
+    Reg lane_, warp_row_, own_, row_in_tile_, pair_column_, elected_, never_, q_low_, k_low_, v_low_;
     Reg q_barrier_, own_turn_, other_turn_, stage_, parity_, q_parity_, barrier_, matrix_row_, all_see_;
     AccumulatorTile scores_, output_;
     std::vector<Reg> rows_, limits_, weights_of_row_;
 };
-
-TensorMapSpec operand_map(const AttentionWgmmaSpec& spec, const AttentionOperand& operand, std::uint32_t rows,
-                          std::uint32_t heads, std::uint32_t batch, unsigned lines) {
-    TensorMapSpec map;
-    map.data_type = tensor_map_type(spec.type);
-    map.rank = 4;
-    map.sizes = {spec.head_dim, rows, heads, batch};
-    map.strides = {operand.row * 2, operand.head * 2, operand.batch * 2};
-    map.box = {kLineElements, lines, 1, 1};
-    map.swizzle = 3;       // 128 bytes
-    map.l2_promotion = 2;  // 128 bytes
-    return map;
-}
 
 }  // namespace
 
 GeneratedKernel generate_attention_wgmma(const AttentionWgmmaSpec& spec) {
     check(spec);
     return Writer(spec).write();
-}
-
-AttentionWgmmaLaunch attention_wgmma_launch(const AttentionWgmmaSpec& spec, const AttentionProblem& p,
-                                            unsigned sm_count) {
-    AttentionWgmmaLaunch launch;
-    std::vector<KernelArgument>& arguments = launch.arguments;
-    const auto map = [&](const char* name, const AttentionOperand& operand, std::uint32_t rows,
-                         std::uint32_t heads, std::uint32_t batch, unsigned lines) {
-        arguments.push_back(
-            tensor_map_argument(name, operand.memory, operand_map(spec, operand, rows, heads, batch, lines)));
-    };
-    map("tensor_q", p.q, p.queries, p.heads, p.batch, kGroupRows);
-    const auto map_keys = [&](const char* name, const AttentionOperand& operand) {
-        if (!spec.paged) return map(name, operand, p.keys, p.kv_heads, p.batch, spec.block_n);
-        map(name, operand, kAttentionPage, p.kv_heads, p.pages, kAttentionPage);
-    };
-    map_keys("tensor_k", p.k);
-    map_keys("tensor_v", p.v);
-    const auto pointer = [&](const char* name, KernelArgument argument) {
-        argument.parameter = name;
-        arguments.push_back(std::move(argument));
-    };
-    pointer("o", p.o.memory);
-    pointer("lse", p.lse);
-    pointer("counter", p.counter);
-    if (spec.paged) {
-        pointer("page_list", p.page_list);
-        arguments.push_back(integer_argument("pages_per_entry", p.pages_per_entry));
-    }
-    const std::uint32_t blocks = divide_up(p.queries, kAttentionWgmmaQueries);
-    const std::uint64_t tiles = std::uint64_t{blocks} * p.heads * p.batch;
-    if (tiles + sm_count >= std::uint64_t{1} << 31)
-        throw Error("attention with " + std::to_string(tiles) + " tiles", {}, "divide the batch");
-    const auto integer = [&](const char* name, std::uint64_t value) {
-        arguments.push_back(integer_argument(name, value));
-    };
-    integer("queries", p.queries);
-    integer("keys", p.keys);
-    integer("heads", p.heads);
-    integer("tiles", tiles);
-    integer("o_row", p.o.row);
-    integer("o_head", p.o.head);
-    integer("o_batch", p.o.batch);
-    add_divider_arguments(arguments, "outer", spec.longest_first ? p.batch * p.heads : p.heads * blocks);
-    add_divider_arguments(arguments, "inner", spec.longest_first ? p.batch : blocks);
-    add_divider_arguments(arguments, "heads_per_kv_head", p.heads / p.kv_heads);
-    arguments.push_back(f32_argument("scale", p.scale));
-    if (spec.dropout) add_dropout_arguments(arguments, p.dropout, p.stream);
-    launch.grid[0] = static_cast<std::uint32_t>(std::min<std::uint64_t>(tiles, sm_count));
-    return launch;
-}
-
-AttentionWgmmaSpec attention_wgmma_choice(ElementType type, unsigned head_dim, bool causal,
-                                          const AttentionProblem& p, std::uint64_t l2_bytes) {
-    AttentionWgmmaSpec spec;
-    spec.type = type;
-    spec.head_dim = head_dim;
-    spec.causal = causal;
-    spec.block_n = head_dim <= 64 ? 256 : 128;
-    const std::uint64_t bytes = std::uint64_t{4} * p.batch * p.heads * p.keys * head_dim;
-    spec.longest_first = causal && bytes <= l2_bytes;
-    spec.dropout = p.dropout > 0;
-    spec.narrow_dropout =
-        spec.dropout && narrow_dropout(std::uint64_t{p.batch} * p.heads * p.queries, p.keys);
-    return spec;
 }
 
 }  // namespace heddle::kernels

@@ -1,5 +1,6 @@
 // Samples: attention, forward and gradient.
 #include "workloads/kernels/attention.h"
+#include "workloads/kernels/attention_grad_wgmma.h"
 #include "workloads/kernels/attention_softmax.h"
 #include "workloads/kernels/attention_wgmma.h"
 #include "workloads/kernels/library_builder.h"
@@ -85,6 +86,57 @@ void add_wgmma(std::vector<LibraryKernel>& samples, const AttentionWgmmaSpec& sp
     LibraryKernel finished = sample.finish();
     finished.grid = launch.grid;
     samples.push_back(std::move(finished));
+}
+
+void add_grad_wgmma(std::vector<LibraryKernel>& samples, const AttentionGradWgmmaSpec& spec,
+                    std::uint32_t queries, std::uint32_t keys) {
+    const char* const stems[] = {"attention gradient wgmma rows", "attention gradient wgmma",
+                                 "attention gradient wgmma finish"};
+    const std::uint32_t padded = divide_up(queries, spec.block_m()) * spec.block_m();
+    const std::uint64_t rows = kBatch * kHeads * padded, d = spec.head_dim;
+    const std::uint64_t query_elements = std::uint64_t{kBatch} * kHeads * queries * d,
+                        key_elements = std::uint64_t{kBatch} * kHeads * keys * d;
+    for (unsigned which = 0; which < 3; ++which) {
+        // The same buffers for all three; a problem is described by their numbers.
+        SampleBuilder sample(std::string(stems[which]) + " d" + std::to_string(d) +
+                                 (spec.causal ? " causal" : "") + (spec.dropout ? " dropout" : ""),
+                             which == 0   ? generate_attention_grad_wgmma_rows(spec)
+                             : which == 1 ? generate_attention_grad_wgmma(spec)
+                                          : generate_attention_grad_wgmma_finish(spec),
+                             {1, 1, 1});
+        sample.output("dq_accumulator", ElementType::f32, rows * d);
+        for (const char* name : {"shift", "delta"}) sample.output(name, ElementType::f32, rows);
+        for (const char* name : {"q", "o", "d_o", "dq"}) sample.input(name, spec.type, query_elements);
+        for (const char* name : {"k", "v", "dk", "dv"}) sample.input(name, spec.type, key_elements);
+        sample.input("lse", ElementType::f32, std::uint64_t{kBatch} * kHeads * queries);
+        const auto operand = [&](std::uint32_t buffer, std::uint32_t sequence) {
+            return AttentionOperand{pointer_argument("", buffer), kHeads * d, d, sequence * kHeads * d};
+        };
+        AttentionGradProblem problem;
+        problem.batch = kBatch;
+        problem.heads = problem.kv_heads = kHeads;
+        problem.queries = queries;
+        problem.keys = keys;
+        problem.scale = 0.125f;
+        problem.dropout = 0.1;
+        problem.dq_accumulator = pointer_argument("", 0);
+        problem.shift = pointer_argument("", 1);
+        problem.delta = pointer_argument("", 2);
+        problem.q = operand(3, queries);
+        problem.o = operand(4, queries);
+        problem.d_o = operand(5, queries);
+        problem.dq = operand(6, queries);
+        problem.k = operand(7, keys);
+        problem.v = operand(8, keys);
+        problem.dk = operand(9, keys);
+        problem.dv = operand(10, keys);
+        problem.lse = pointer_argument("", 11);
+        AttentionGradLaunch launch = std::move(attention_grad_wgmma_launches(spec, problem)[which]);
+        sample.arguments() = launch.arguments;
+        LibraryKernel finished = sample.finish();
+        finished.grid = launch.grid;
+        samples.push_back(std::move(finished));
+    }
 }
 
 /// With pages one token: any two could fall to one place of the cache.
@@ -183,6 +235,13 @@ void add_attention_samples(std::vector<LibraryKernel>& samples, unsigned compute
         hopper.dropout = false;
         hopper.paged = hopper.store_words = true;
         add_wgmma(samples, hopper, 70, 200);
+        AttentionGradWgmmaSpec gradient;
+        add_grad_wgmma(samples, gradient, 150, 200);
+        gradient.head_dim = 128;
+        gradient.causal = true;
+        add_grad_wgmma(samples, gradient, 70, 200);
+        gradient.dropout = true;
+        add_grad_wgmma(samples, gradient, 90, 70);
     }
     AttentionSpec full;
     full.compute_capability = compute_capability;

@@ -6,6 +6,7 @@
 #include "isa/common/error.h"
 #include "launcher.h"
 #include "workloads/expression/expression.h"
+#include "workloads/kernels/attention_grad_wgmma.h"
 #include "workloads/kernels/attention_softmax.h"
 #include "workloads/kernels/attention_wgmma.h"
 
@@ -221,6 +222,62 @@ void check_forward(AttentionWgmmaSpec spec, const AttentionCase& c, unsigned sm_
     }
 }
 
+void check_gradients(const Device& device, ElementType type, std::uint32_t dq, std::uint32_t dk,
+                     std::uint32_t dv, const AttentionReference& reference) {
+    // Probabilities and their gradients are rounded to 16 bits once each before the products; |q|, |k|, |d_o|
+    // <= 1 and the probabilities of a query sum to 1, those of a key to at most a few.
+    const double u = unit_roundoff(type);
+    for (const auto& [buffer, exact] :
+         {std::pair{dv, &reference.dv}, {dk, &reference.dk}, {dq, &reference.dq}}) {
+        check_close(device.read(buffer), *exact, 2 * u, 4 * u);
+        check_norm(device.read(buffer), *exact, 1.5 * u);
+    }
+}
+
+/// On Hopper, with what the three kernels leave in one another's workspaces.
+void check_gradient(AttentionGradWgmmaSpec spec, const AttentionCase& c) {
+    spec.head_dim = c.dim;
+    spec.causal = c.causal;
+    spec.dropout = c.dropout > 0;
+    const Inputs in = inputs_of(c, spec.type);
+    const AttentionReference reference = reference_of(c, in.q, in.k, in.v, in.d_o);
+    Device device(90);
+    const auto operand = [&](std::uint32_t buffer, std::uint32_t sequence, std::uint32_t heads) {
+        return AttentionOperand{pointer_argument("", buffer), std::uint64_t{heads} * c.dim, c.dim,
+                                std::uint64_t{sequence} * heads * c.dim};
+    };
+    const std::uint32_t dk = device.add_untouched(spec.type, reference.dk.size()),
+                        dv = device.add_untouched(spec.type, reference.dv.size()),
+                        dq = device.add_untouched(spec.type, in.q.size());
+    AttentionGradProblem problem;
+    problem.batch = c.batch;
+    problem.heads = c.heads;
+    problem.kv_heads = c.kv_heads;
+    problem.queries = c.queries;
+    problem.keys = c.keys;
+    problem.scale = static_cast<float>(c.scale);
+    problem.dropout = c.dropout;
+    problem.stream = c.stream;
+    problem.q = operand(device.add(spec.type, in.q), c.queries, c.heads);
+    problem.k = operand(device.add(spec.type, in.k), c.keys, c.kv_heads);
+    problem.v = operand(device.add(spec.type, in.v), c.keys, c.kv_heads);
+    problem.o = operand(device.add(spec.type, reference.o), c.queries, c.heads);
+    problem.d_o = operand(device.add(spec.type, in.d_o), c.queries, c.heads);
+    problem.dq = operand(dq, c.queries, c.heads);
+    problem.dk = operand(dk, c.keys, c.heads);
+    problem.dv = operand(dv, c.keys, c.heads);
+    problem.lse = pointer_argument("", device.add(ElementType::f32, reference.lse));
+    const std::uint64_t rows = attention_grad_wgmma_rows(spec, problem);
+    for (KernelArgument* workspace : {&problem.shift, &problem.delta})
+        *workspace = pointer_argument("", device.add_untouched(ElementType::f32, rows));
+    problem.dq_accumulator = pointer_argument("", device.add_untouched(ElementType::f32, rows * c.dim));
+    for (const AttentionGradLaunch& launch : attention_grad_wgmma_launches(spec, problem))
+        device.run(launch.kernel, launch.grid, launch.arguments);
+    INFO("Hopper: queries " << c.queries << " keys " << c.keys << " dim " << c.dim
+                            << (c.causal ? " causal" : ""));
+    check_gradients(device, spec.type, dq, dk, dv, reference);
+}
+
 void check_gradient(AttentionGradSpec spec, const AttentionCase& c) {
     spec.head_dim = c.dim;
     spec.causal = c.causal;
@@ -270,13 +327,7 @@ void check_gradient(AttentionGradSpec spec, const AttentionCase& c) {
                last);
     INFO("queries " << c.queries << " keys " << c.keys << " dim " << c.dim << (c.causal ? " causal" : "")
                     << " block " << spec.block_n);
-    // Probabilities and their gradients are rounded to 16 bits once each before the products; |q|, |k|, |d_o|
-    // <= 1 and the probabilities of a query sum to 1, those of a key to at most a few.
-    for (const auto& [buffer, exact] :
-         {std::pair{dv, &reference.dv}, {dk, &reference.dk}, {dq, &reference.dq}}) {
-        check_close(device.read(buffer), *exact, 2 * u, 4 * u);
-        check_norm(device.read(buffer), *exact, 1.5 * u);
-    }
+    check_gradients(device, spec.type, dq, dk, dv, reference);
 }
 
 }  // namespace
@@ -342,6 +393,19 @@ TEST_CASE("Attention on Hopper, two warpgroups that take turns") {
     }
 }
 
+TEST_CASE("Attention gradient on Hopper") {
+    for (const bool causal : {false, true}) {
+        AttentionGradWgmmaSpec spec;
+        check_gradient(spec, {1, 2, 2, 70, 90, 64, causal, 0.125});
+        check_gradient(spec, {1, 1, 1, 33, 20, 128, causal, 0.09});  // causal: rows that see nothing
+        check_gradient(spec, {1, 2, 1, 150, 330, 128, causal, 0.09});
+        spec.type = ElementType::f16;
+        check_gradient(spec, {2, 4, 2, 270, 130, 64, causal, 0.125});
+        check_gradient(spec, {1, 1, 1, 256, 256, 64, causal, 0.125});
+        check_gradient(spec, {1, 1, 1, 200, 140, 128, causal, 0.09});
+    }
+}
+
 TEST_CASE("Attention with dropout drops the weights that the generator says, forward and backward") {
     for (const bool causal : {false, true}) {
         const AttentionCase small{2, 2, 2, 70, 90, 64, causal, 0.125, 0.25};
@@ -363,6 +427,11 @@ TEST_CASE("Attention with dropout drops the weights that the generator says, for
         grad.block_n = 128;
         check_gradient(grad, small);
         check_gradient(grad, {1, 2, 2, 90, 70, 128, false, 0.09, 0.5, 7});
+        AttentionGradWgmmaSpec hopper_grad;
+        check_gradient(hopper_grad, small);
+        hopper_grad.narrow_dropout = true;
+        check_gradient(hopper_grad, wide);
+        check_gradient(hopper_grad, {1, 2, 1, 150, 200, 64, causal, 0.125, 0.25, 9});
     }
     // 2^27 rows of up to 128 keys, of 32 numbers each, are 2^32.
     CHECK(narrow_dropout(std::uint64_t{1} << 27, 128));
@@ -381,6 +450,12 @@ TEST_CASE("Attention refuses what it cannot do") {
     hopper.block_n = 128;
     hopper.compute_capability = 80;
     CHECK_THROWS_AS(generate_attention_wgmma(hopper), heddle::Error);
+    AttentionGradWgmmaSpec grad;
+    grad.type = ElementType::f32;
+    CHECK_THROWS_AS(generate_attention_grad_wgmma(grad), heddle::Error);
+    grad = {};
+    grad.compute_capability = 80;
+    CHECK_THROWS_AS(generate_attention_grad_wgmma(grad), heddle::Error);
     AttentionSpec spec;
     spec.head_dim = 96;
     CHECK_THROWS_AS(generate_attention_forward(spec), heddle::Error);

@@ -1,10 +1,12 @@
-// Attention, FlashAttention-2 style, and its gradient in three kernels and a fill.
+// Attention and its gradient: kernels for Hopper (FlashAttention-3), or FlashAttention-2 and three kernels
+// and a fill.
 #include "workloads/kernels/attention.h"
 
 #include <cmath>
 #include <utility>
 
 #include "workloads/expression/expression.h"
+#include "workloads/kernels/attention_grad_wgmma.h"
 #include "workloads/kernels/attention_softmax.h"
 #include "workloads/kernels/attention_wgmma.h"
 #include "workloads/lowering/gpu/builder.h"
@@ -137,6 +139,33 @@ void lower_with_wgmma(GpuProgramBuilder& b, const Problem& p, const KernelArgume
     b.launch(kernels::generate_attention_wgmma(spec), launch.grid, launch.arguments);
 }
 
+/// The same for the gradient: FlashAttention-2's and PyTorch's memory-efficient one do not use wgmma, and a
+/// recording has their three kernels as ops of their own.
+bool gradient_takes_wgmma(const GpuProgramBuilder& b) {
+    if (b.compute_capability() != 90 || b.output(0).type == trace::ElementType::f32) return false;
+    const std::string& name = b.op().kernel_name;
+    return name.find("flash_bwd_dq_dk_dv_loop") == std::string::npos &&
+           name.find("fmha_cutlassB") == std::string::npos;
+}
+
+/// Where the gradients of keys and values are made: query heads that share a key head each make their own
+/// part.
+struct KeyGradients {
+    KernelArgument dk, dv;
+    View dk_view, dv_view;
+    bool by_query_heads = false;
+};
+KeyGradients key_gradients_of(GpuProgramBuilder& b, const Problem& p) {
+    if (p.heads == p.kv_heads)
+        return {b.output_pointer("dk", 1), b.output_pointer("dv", 2), output_view(b, 1), output_view(b, 2)};
+    const std::int64_t row = p.head_dim, head = row * p.keys;
+    const View view{head * p.heads, head, row};
+    const std::uint64_t bytes = std::uint64_t{2} * p.batch * p.heads * p.keys * p.head_dim;
+    return {kernels::pointer_argument("dk", b.workspace("attention dk by query heads", bytes)),
+            kernels::pointer_argument("dv", b.workspace("attention dv by query heads", bytes)), view, view,
+            true};
+}
+
 /// Sums the gradients of the query heads that share a key head.
 void add_query_heads(GpuProgramBuilder& b, const Problem& p, const KernelArgument& parts,
                      std::size_t output) {
@@ -163,6 +192,44 @@ void add_query_heads(GpuProgramBuilder& b, const Problem& p, const KernelArgumen
         if (i > 0) sum += " + x" + std::to_string(i);
     }
     launch_elementwise(b, expression::parse(sum), {}, shape, inputs, {output_operand(b, output)});
+}
+
+void lower_grad_with_wgmma(GpuProgramBuilder& b, const Problem& p) {
+    kernels::AttentionGradWgmmaSpec spec;
+    spec.type = p.type;
+    spec.head_dim = p.head_dim;
+    spec.causal = p.causal;
+    spec.dropout = p.dropout > 0;
+    spec.narrow_dropout = narrow(p);
+    const KeyGradients keys = key_gradients_of(b, p);
+    kernels::AttentionGradProblem problem;
+    problem.batch = p.batch;
+    problem.heads = p.heads;
+    problem.kv_heads = p.kv_heads;
+    problem.queries = p.queries;
+    problem.keys = p.keys;
+    problem.scale = p.scale;
+    problem.dropout = p.dropout;
+    problem.stream = p.stream;
+    problem.d_o = operand_of(b.input_pointer("", 0), input_view(b, 0));
+    problem.q = operand_of(b.input_pointer("", 1), input_view(b, 1));
+    problem.k = operand_of(b.input_pointer("", 2), input_view(b, 2));
+    problem.v = operand_of(b.input_pointer("", 3), input_view(b, 3));
+    problem.o = operand_of(b.input_pointer("", 4), input_view(b, 4));
+    problem.lse = b.input_pointer("", 5);
+    problem.dq = operand_of(b.output_pointer("", 0), output_view(b, 0));
+    problem.dk = operand_of(keys.dk, keys.dk_view);
+    problem.dv = operand_of(keys.dv, keys.dv_view);
+    const std::uint64_t rows = kernels::attention_grad_wgmma_rows(spec, problem);
+    problem.shift = kernels::pointer_argument("", b.workspace("attention shift", rows * 4));
+    problem.delta = kernels::pointer_argument("", b.workspace("attention delta", rows * 4));
+    problem.dq_accumulator =
+        kernels::pointer_argument("", b.workspace("attention dq", rows * p.head_dim * 4));
+    for (const kernels::AttentionGradLaunch& launch : kernels::attention_grad_wgmma_launches(spec, problem))
+        b.launch(launch.kernel, launch.grid, launch.arguments);
+    if (!keys.by_query_heads) return;
+    add_query_heads(b, p, keys.dk, 1);
+    add_query_heads(b, p, keys.dv, 2);
 }
 
 }  // namespace
@@ -229,6 +296,7 @@ void lower_attention(GpuProgramBuilder& b) {
 void lower_attention_grad(GpuProgramBuilder& b) {
     // d out, q, k, v, out, log-sum-exp -> dq, dk, dv
     const Problem p = problem_of(b, 1);
+    if (gradient_takes_wgmma(b)) return lower_grad_with_wgmma(b, p);
     kernels::AttentionGradSpec spec;
     spec.compute_capability = b.compute_capability();
     spec.type = p.type;
@@ -264,20 +332,9 @@ void lower_attention_grad(GpuProgramBuilder& b) {
 
     std::vector<KernelArgument> second = sizes(p);
     second.push_back(dq);
-    // Query heads that share a key head each make their own part of its gradients.
-    const bool grouped = p.heads != p.kv_heads;
-    std::vector<KernelArgument> key_gradients;
-    View dk = output_view(b, 1), dv = output_view(b, 2);
-    if (grouped) {
-        const std::int64_t row = p.head_dim, head = row * p.keys;
-        dk = dv = {head * p.heads, head, row};
-        const std::uint64_t bytes = std::uint64_t{2} * p.batch * p.heads * p.keys * p.head_dim;
-        key_gradients = {kernels::pointer_argument("dk", b.workspace("attention dk by query heads", bytes)),
-                         kernels::pointer_argument("dv", b.workspace("attention dv by query heads", bytes))};
-    } else {
-        key_gradients = {b.output_pointer("dk", 1), b.output_pointer("dv", 2)};
-    }
-    second.insert(second.end(), key_gradients.begin(), key_gradients.end());
+    const KeyGradients gradients = key_gradients_of(b, p);
+    second.push_back(gradients.dk);
+    second.push_back(gradients.dv);
     second.push_back(b.input_pointer("q", 1));
     second.push_back(b.input_pointer("k", 2));
     second.push_back(b.input_pointer("v", 3));
@@ -288,12 +345,13 @@ void lower_attention_grad(GpuProgramBuilder& b) {
     add_view(second, "k", input_view(b, 2));
     add_view(second, "v", input_view(b, 3));
     add_view(second, "do", input_view(b, 0));
-    add_view(second, "dk", dk);
-    add_view(second, "dv", dv);
+    add_view(second, "dk", gradients.dk_view);
+    add_view(second, "dv", gradients.dv_view);
     b.launch(kernels::generate_attention_grad(spec),
              kernels::attention_grad_grid(spec, p.keys, p.batch, p.heads), second);
-    if (grouped) {
-        for (std::size_t i = 0; i < 2; ++i) add_query_heads(b, p, key_gradients[i], i + 1);
+    if (gradients.by_query_heads) {
+        add_query_heads(b, p, gradients.dk, 1);
+        add_query_heads(b, p, gradients.dv, 2);
     }
     if (main_kernel_only) return;
 
