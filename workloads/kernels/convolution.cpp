@@ -6,6 +6,7 @@
 
 #include "isa/common/error.h"
 #include "workloads/kernels/convolution_loader.h"
+#include "workloads/kernels/convolution_results.h"
 #include "workloads/kernels/swizzled_tile.h"
 
 namespace heddle::kernels {
@@ -45,10 +46,6 @@ void check(const ConvolutionSpec& spec) {
         fail("a bias is added by the forward kernel alone", "");
 }
 
-bool wide_results(const ConvolutionSpec& spec) {
-    return spec.vector_d == 8 && bytes_of(spec.type) == 2 && bytes_of(spec.output) == 2 && !spec.split_k;
-}
-
 std::string name_for(const ConvolutionSpec& spec) {
     const char* passes[] = {"forward", "data_grad", "weight_grad"};
     return std::string("convolution_") + passes[static_cast<unsigned>(spec.pass)] + "_" +
@@ -56,7 +53,7 @@ std::string name_for(const ConvolutionSpec& spec) {
            (spec.channels_last ? "_nhwc" : "_nchw") + std::to_string(spec.axes) + "d_" +
            std::to_string(spec.tile_m) + "x" + std::to_string(spec.tile_n) + "_a" +
            std::to_string(spec.vector_a) + "_b" + std::to_string(spec.vector_b) +
-           (wide_results(spec) ? "_d8" : "") +
+           (wide_convolution_results(spec) ? "_d8" : "") +
            (spec.stages == 2 ? "" : "_stages" + std::to_string(spec.stages)) +
            (spec.strided ? "_strided" : "") + (spec.bias ? "_bias" : "") + (spec.split_k ? "_splitk" : "");
 }
@@ -464,110 +461,12 @@ class Writer {
         w_.place(done);
     }
 
-    /// Calls write(row local to the tile, {column local to the tile, sum} of neighbouring columns).
     void store() {
-        if (tensor_) {
-            const Reg row = w_.make_b32("add.u32", warp_row_, w_.make_b32("shr.u32", lane_, 2));
-            const Reg column = w_.make_b32("mad.lo.u32", w_.make_b32("and.b32", lane_, 3), 2, warp_column_);
-            set_columns(column, {0, 1, 8, 9, 16, 17, 24, 25});
-            if (wide_results(spec_)) {
-                const Reg quad_lane = w_.make_b32("and.b32", lane_, 3);
-                for (const unsigned bit : {1u, 2u})
-                    lane_bits_.push_back(
-                        w_.make_predicate("setp.ne.u32", w_.make_b32("and.b32", quad_lane, bit), 0));
-                const Reg first = w_.make_b32("add.u32", first_column_, warp_column_);
-                const Reg own = w_.make_b32("mad.lo.u32", quad_lane, 8, first);
-                wide_guard_ = w_.make_predicate("setp.lt.u32", own, n_);
-                wide_column_ = w_.make_b64("cvt.u64.u32", own);
-            }
-            for (unsigned i = 0; i < sums_.size(); ++i) {
-                for (unsigned below = 0; below < 2; ++below) {
-                    std::vector<Reg> values;
-                    for (const auto& block : sums_[i])
-                        for (unsigned e = 0; e < 2; ++e) values.push_back(block[below * 2 + e]);
-                    store_row(w_.make_b32("add.u32", row, i * 16 + below * 8), values);
-                }
-            }
-            return;
-        }
-        const unsigned half = spec_.tile_n / 2;
-        set_columns(thread_column_, {0, 1, 2, 3, half, half + 1, half + 2, half + 3});
-        for (unsigned i = 0; i < 8; ++i) {
-            const std::vector<Reg> values(plain_sums_.begin() + i * 8, plain_sums_.begin() + i * 8 + 8);
-            store_row(w_.make_b32("add.u32", thread_row_, i / 4 * spec_.tile_m / 2 + i % 4), values);
-        }
-    }
-
-    void set_columns(const Reg& local, const std::vector<unsigned>& steps) {
-        const Reg first = w_.make_b32("add.u32", first_column_, local);
-        for (const unsigned step : steps) {
-            const Reg column = step == 0 ? first : w_.make_b32("add.u32", first, step);
-            column_guards_.push_back(w_.make_predicate("setp.lt.u32", column, n_));
-            column_offsets_.push_back(spec_.split_k ? w_.make_b64("cvt.u64.u32", column)
-                                                    : w_.make_b64("mul.wide.u32", column, d_column_));
-            if (!spec_.bias) continue;
-            const Reg index = w_.make_b32("mad.lo.u32", group_, n_, column);
-            const RawVector raw =
-                load_raw(w_, "ld.global.nc", spec_.type, 1,
-                         w_.element_address(bias_, index, bytes_of(spec_.type)), 0, column_guards_.back());
-            biases_.push_back(convert_raw(w_, raw, ComputeType::f32)[0]);
-        }
-    }
-
-    /// Elements from d to a row's first column.
-    Reg row_start(const Reg& row) {
-        if (spec_.split_k) return w_.make_b64("mul.wide.u32", row, n_);
-        const Reg item = w_.divide_fast(row, plane_);
-        const Reg position = w_.remainder_fast(row, item, plane_);
-        return w_.make_b64("mad.wide.u32", position, d_position_, w_.make_b64("mul.wide.u32", item, d_item_));
-    }
-
-    /// words[i ^ quad_lane] for i = 0 ... 3.
-    std::vector<Reg> permuted_by_lane(const std::vector<Reg>& words) {
-        std::vector<Reg> result = words;
-        for (unsigned bit = 0; bit < 2; ++bit) {
-            const std::vector<Reg> from = result;
-            for (unsigned i = 0; i < 4; ++i)
-                result[i] = w_.make_b32("selp.b32", from[i ^ (1u << bit)], from[i], lane_bits_[bit]);
-        }
-        return result;
-    }
-
-    /// The four lanes that have a row's 32 columns, 2 of each 8, exchange them: each stores 8 that follow one
-    /// another.
-    void store_wide_row(const Reg& local, const std::vector<Reg>& values) {
-        std::vector<Reg> words;
-        for (unsigned j = 0; j < values.size(); j += 2) {
-            std::vector<Reg> two(values.begin() + j, values.begin() + j + 2);
-            for (unsigned e = 0; e < 2 && spec_.bias; ++e)
-                two[e] = w_.make_f32("add.rn.f32", two[e], biases_[j + e]);
-            words.push_back(pack_pair(w_, spec_.output, two[0], two[1]));
-        }
-        words = permuted_by_lane(words);
-        for (unsigned i = 1; i < 4; ++i)
-            words[i] = w_.make_b32("shfl.sync.bfly.b32", words[i], i, 31, "0xffffffff");
-        words = permuted_by_lane(words);
-        const Reg row = w_.make_b32("add.u32", first_row_, local);
-        const Reg guard = w_.make_predicate("setp.lt.and.u32", row, m_, wide_guard_);
-        const Reg element = w_.make_b64("add.s64", row_start(row), wide_column_);
-        const Reg address = w_.make_b64("add.s64", d_, w_.make_b64("shl.b64", element, 1));
-        w_.op_if(guard, "st.global.v4.b32", at(address), vector_of(words));
-    }
-
-    void store_row(const Reg& local, const std::vector<Reg>& values) {
-        if (wide_results(spec_)) return store_wide_row(local, values);
-        const Reg row = w_.make_b32("add.u32", first_row_, local);
-        const Reg inside = w_.make_predicate("setp.lt.u32", row, m_);
-        const Reg start = row_start(row);
-        const ElementType type = spec_.split_k ? ElementType::f32 : spec_.output;
-        for (unsigned j = 0; j < values.size(); ++j) {
-            const Reg place = w_.make_b64("add.s64", start, column_offsets_[j]);
-            const Reg bytes = w_.make_b64("shl.b64", place, bytes_of(type) == 4 ? 2 : 1);
-            const Reg value = spec_.bias ? w_.make_f32("add.rn.f32", values[j], biases_[j]) : values[j];
-            const Reg guard = w_.make_predicate("and.pred", inside, column_guards_[j]);
-            store_elements(w_, "st.global", type, {value}, w_.make_b64("add.s64", d_, bytes), 0,
-                           ComputeType::f32, guard);
-        }
+        ConvolutionResults results(
+            w_, spec_,
+            {d_, bias_, m_, n_, group_, first_row_, first_column_, plane_, d_item_, d_position_, d_column_});
+        if (tensor_) return results.store_fragments(sums_, lane_, warp_row_, warp_column_);
+        results.store_squares(plain_sums_, thread_row_, thread_column_);
     }
 
     const ConvolutionSpec& spec_;
@@ -585,9 +484,7 @@ class Writer {
     std::optional<FragmentPattern> a_pattern_, b_pattern_;
     AccumulatorTile sums_;
     Reg thread_row_, thread_column_, a_read_, b_read_;
-    Reg wide_guard_, wide_column_;  // of the 8 columns that this lane stores
-    std::vector<Reg> lane_bits_;    // predicates: bits of the lane within its quad
-    std::vector<Reg> plain_sums_, column_guards_, column_offsets_, biases_;
+    std::vector<Reg> plain_sums_;
 };
 
 }  // namespace

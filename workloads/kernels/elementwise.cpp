@@ -1,13 +1,11 @@
 #include "workloads/kernels/elementwise.h"
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cstdio>
-#include <functional>
 #include <optional>
 
 #include "isa/common/error.h"
+#include "workloads/kernels/elementwise_parts.h"
 
 namespace heddle::kernels {
 namespace {
@@ -43,17 +41,6 @@ std::string name_for(const ElementwiseSpec& spec) {
            (spec.grid_stride ? "_loop" : "") + form_name(spec);
 }
 
-bool uses(const ElementwiseSpec& spec, AccessPattern access) {
-    return std::any_of(spec.inputs.begin(), spec.inputs.end(),
-                       [access](const ElementwiseInput& input) { return input.access == access; });
-}
-
-/// elementwise_kernel of PyTorch: results have offset calculators too, and the number of dimensions is an
-/// argument.
-bool counts_dimensions(const ElementwiseSpec& spec) {
-    return spec.form == ElementwiseForm::in_turn && uses(spec, AccessPattern::strided);
-}
-
 void check(const ElementwiseSpec& spec) {
     const SourceLocation where{.key = expression::to_text(spec.expression)};
     if (spec.inputs.size() < spec.expression.input_count ||
@@ -71,7 +58,7 @@ void check(const ElementwiseSpec& spec) {
     }
     if (spec.dimensions < 1 || spec.dimensions > 5)
         throw Error("offset calculators have 1 to 5 dimensions", where);
-    if (v > 1 && uses(spec, AccessPattern::strided)) {
+    if (v > 1 && has_access(spec, AccessPattern::strided)) {
         throw Error("strided operands cannot be accessed in vectors", where, "set vector_width to 1");
     }
     if (spec.threads == 0 || spec.threads > 1024 || spec.threads % 32 != 0) {
@@ -91,78 +78,6 @@ void check(const ElementwiseSpec& spec) {
         throw Error("only kernels that do their elements together loop over the tensor", where);
 }
 
-/// A type that an access of a casting kernel tells apart, by PyTorch's number (c10::ScalarType).
-struct CastType {
-    unsigned number;
-    std::optional<ElementType> type;  ///< nothing: a type that kernels here do not have
-};
-constexpr std::array<CastType, 15> kCastTypes{{{0, ElementType::u8},
-                                               {1, ElementType::i8},
-                                               {2, {}},
-                                               {3, ElementType::i32},
-                                               {4, ElementType::i64},
-                                               {5, ElementType::f16},
-                                               {6, ElementType::f32},
-                                               {7, ElementType::f64},
-                                               {8, {}},
-                                               {9, {}},
-                                               {10, {}},
-                                               {11, ElementType::boolean},
-                                               {15, ElementType::bf16},
-                                               {23, {}},
-                                               {24, {}}}};
-
-/// Goes to the code of the type whose number is in `type`. nvcc makes a tree of comparisons of the switch,
-/// each of which sends a warp to code far away: PyTorch 2.1 for sm_90, LoadWithCast.
-class TypeSwitch {
-  public:
-    TypeSwitch(PtxWriter& w, const Reg& type, const std::function<void(ElementType)>& code)
-        : w_(w), type_(type), code_(code), done_(w.new_label("typed")), other_(w.new_label("other_type")) {}
-
-    void emit() {
-        among(0, kCastTypes.size());
-        w_.place(other_);
-        w_.place(done_);
-    }
-
-  private:
-    void among(std::size_t begin, std::size_t end) {
-        if (end - begin > 3) {
-            const std::size_t middle = begin + (end - begin) / 2;
-            const std::string right = w_.new_label("types");
-            w_.jump_if(w_.make_predicate("setp.gt.s32", type_, kCastTypes[middle - 1].number), right);
-            among(begin, middle);
-            w_.place(right);
-            among(middle, end);
-            return;
-        }
-        std::vector<std::string> labels;
-        for (std::size_t i = begin; i + 1 < end; ++i) {
-            labels.push_back(w_.new_label("type"));
-            w_.jump_if(w_.make_predicate("setp.eq.s32", type_, kCastTypes[i].number), labels.back());
-        }
-        w_.jump_if(w_.make_predicate("setp.ne.s32", type_, kCastTypes[end - 1].number), other_);
-        body(kCastTypes[end - 1]);
-        for (std::size_t i = end - 1; i-- > begin;) {
-            w_.place(labels[i - begin]);
-            body(kCastTypes[i]);
-        }
-    }
-    void body(const CastType& each) {
-        if (each.type) code_(*each.type);
-        w_.jump(done_);
-    }
-
-    PtxWriter& w_;
-    const Reg& type_;
-    const std::function<void(ElementType)>& code_;
-    std::string done_, other_;
-};
-
-void emit_by_type(PtxWriter& w, const Reg& type, const std::function<void(ElementType)>& code) {
-    TypeSwitch(w, type, code).emit();
-}
-
 /// Everything that stays the same while a thread works through its vectors.
 class ElementwiseWriter {
   public:
@@ -180,10 +95,10 @@ class ElementwiseWriter {
             const std::string name = "s" + std::to_string(i);
             scalars.push_back(compute_ == ComputeType::f32 ? w.f32_parameter(name) : w.f64_parameter(name));
         }
-        if (uses(spec, AccessPattern::per_column) || uses(spec, AccessPattern::per_row)) {
+        if (has_access(spec, AccessPattern::per_column) || has_access(spec, AccessPattern::per_row)) {
             columns_ = w.divider_parameter("columns");
         }
-        if (uses(spec, AccessPattern::strided)) {
+        if (has_access(spec, AccessPattern::strided)) {
             for (unsigned d = 0; d + (counts_dimensions(spec) ? 0 : 1) < spec.dimensions; ++d) {
                 sizes_.push_back(w.divider_parameter("size" + std::to_string(d)));
             }
@@ -219,7 +134,7 @@ class ElementwiseWriter {
     const Reg& elements() const { return elements_; }
     /// Whether anything but contiguous addresses depends on an element's index.
     bool needs_index() const {
-        return columns_.divisor.size() != 0 || uses(spec_, AccessPattern::strided) ||
+        return columns_.divisor.size() != 0 || has_access(spec_, AccessPattern::strided) ||
                ExpressionCode::uses_element(spec_.expression);
     }
 
@@ -413,7 +328,7 @@ class ElementwiseWriter {
     /// Index along each dimension, innermost first.
     std::vector<Reg> split_index(const Reg& linear) {
         std::vector<Reg> index;
-        if (!uses(spec_, AccessPattern::strided)) return index;
+        if (!has_access(spec_, AccessPattern::strided)) return index;
         Reg rest = linear;
         for (const PtxWriter::Divider& size : sizes_) {
             const Reg quotient = w_.divide_fast(rest, size);
@@ -458,19 +373,6 @@ ComputeType elementwise_compute_type(const ElementwiseSpec& spec) {
     if (wide) return ComputeType::f64;
     return integers && !ExpressionCode::uses_transcendental(spec.expression) ? ComputeType::f64
                                                                              : ComputeType::f32;
-}
-
-Extent3 elementwise_grid(const ElementwiseSpec& spec, std::uint64_t elements, unsigned sm_count) {
-    if (elements > 0x7fffffffull) {
-        throw Error("an elementwise kernel takes at most 2^31 - 1 elements, not " + std::to_string(elements),
-                    {}, "split the tensor");
-    }
-    const std::uint64_t per_cta = spec.form == ElementwiseForm::chunks
-                                      ? spec.chunk_elements
-                                      : std::uint64_t{spec.threads} * spec.elements_per_thread;
-    const std::uint32_t ctas = std::max(1u, divide_up(elements, per_cta));
-    if (!spec.grid_stride || sm_count == 0) return {ctas, 1, 1};
-    return {std::min(ctas, sm_count * std::max(1u, 2048 / spec.threads)), 1, 1};
 }
 
 namespace {
@@ -568,49 +470,6 @@ GeneratedKernel generate_elementwise(const ElementwiseSpec& spec) {
         w.jump_if(w.make_predicate("setp.lt.u32", anchor, end), loop);
     }
     return w.finish({spec.threads, 1, 1});
-}
-
-void add_type_arguments(std::vector<KernelArgument>& arguments, const ElementwiseSpec& spec) {
-    const auto add = [&arguments](const std::string& operand, ElementType type) {
-        const auto found = std::find_if(kCastTypes.begin(), kCastTypes.end(),
-                                        [type](const CastType& each) { return each.type == type; });
-        if (found == kCastTypes.end())
-            throw Error("casting kernels do not know the type " + name_of(type), {.key = operand});
-        arguments.push_back(integer_argument(operand + "_type", found->number));
-        arguments.push_back(integer_argument(operand + "_bytes", bytes_of(type)));
-    };
-    for (std::size_t i = 0; i < spec.inputs.size(); ++i) add("x" + std::to_string(i), spec.inputs[i].type);
-    for (std::size_t i = 0; i < spec.outputs.size(); ++i) add("y" + std::to_string(i), spec.outputs[i]);
-}
-
-void add_offset_arguments(std::vector<KernelArgument>& arguments, const ElementwiseSpec& spec,
-                          const std::vector<std::uint32_t>& shape,
-                          const std::vector<std::vector<std::uint32_t>>& strides) {
-    if (shape.size() != spec.dimensions || strides.size() != spec.inputs.size()) {
-        throw Error("shape and strides do not fit the kernel's " + std::to_string(spec.dimensions) +
-                    " dimensions and " + std::to_string(spec.inputs.size()) + " inputs");
-    }
-    const bool counts = counts_dimensions(spec);
-    for (unsigned d = 0; d + (counts ? 0 : 1) < spec.dimensions; ++d) {
-        add_divider_arguments(arguments, "size" + std::to_string(d), shape[spec.dimensions - 1 - d]);
-    }
-    if (counts) arguments.push_back(integer_argument("dimensions", spec.dimensions));
-    for (std::size_t o = 0; o < spec.outputs.size() && counts; ++o) {
-        std::uint32_t stride = 1;
-        for (unsigned d = 0; d < spec.dimensions; ++d) {
-            arguments.push_back(
-                integer_argument("y" + std::to_string(o) + "_stride" + std::to_string(d), stride));
-            stride *= shape[spec.dimensions - 1 - d];
-        }
-    }
-    for (std::size_t i = 0; i < spec.inputs.size(); ++i) {
-        if (spec.inputs[i].access != AccessPattern::strided) continue;
-        if (strides[i].size() != spec.dimensions) throw Error("a strided input needs a stride per dimension");
-        for (unsigned d = 0; d < spec.dimensions; ++d) {
-            arguments.push_back(integer_argument("x" + std::to_string(i) + "_stride" + std::to_string(d),
-                                                 strides[i][spec.dimensions - 1 - d]));
-        }
-    }
 }
 
 }  // namespace heddle::kernels

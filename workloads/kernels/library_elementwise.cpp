@@ -152,6 +152,16 @@ void add_multi_tensor(std::vector<LibraryKernel>& samples, unsigned capability) 
     norm.tensors = tensors;
     norm.vector_width = 4;
     norm.chunk_elements = kChunk;
+    SampleBuilder per_tensor("sums of chunks of a list", generate_multi_tensor_sums(capability, 2),
+                             {2, 1, 1});
+    per_tensor.input("sums", ElementType::f32, 5);
+    for (unsigned t = 0; t < 2; ++t) {
+        const std::string name = "t" + std::to_string(t) + "_";
+        per_tensor.output(name + "y0", ElementType::f32, 1)
+            .integer(name + "first", t * 3)
+            .integer(name + "count", t == 0 ? 3 : 2);
+    }
+    samples.push_back(per_tensor.finish());
     SampleBuilder sums("squares of a list", generate_multi_tensor_norm(norm), launch.grid);
     for (unsigned t = 0; t < tensors; ++t)
         sums.input("t" + std::to_string(t) + "_x0", ElementType::f32, sizes[t]);

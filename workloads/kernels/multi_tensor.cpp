@@ -202,20 +202,52 @@ GeneratedKernel generate_multi_tensor_norm(const MultiTensorNormSpec& spec) {
     return w.finish({spec.threads, 1, 1});
 }
 
-GeneratedKernel generate_clip_coefficient(unsigned compute_capability) {
-    PtxWriter w("clip_coefficient", compute_capability);
-    const Reg total = w.pointer_parameter("total"), coefficient = w.pointer_parameter("coefficient"),
-              sums = w.pointer_parameter("sums"), count = w.b32_parameter("count"),
-              limit = w.f32_parameter("limit");
-    const Reg tid = w.tid(), index = w.make_b32("mov.u32", tid), sum = w.constant_f32(0);
-    const std::string loop = w.new_label("sums"), done = w.new_label("summed"), end = w.new_label("end");
+namespace {
+
+/// The sum of sums[index], sums[index + kClipThreads] ... below `end`, over the thread block.
+Reg emit_sum_of_sums(PtxWriter& w, const Reg& tid, const Reg& sums, const Reg& index, const Reg& end) {
+    const Reg sum = w.constant_f32(0);
+    const std::string loop = w.new_label("sums"), done = w.new_label("summed");
     w.place(loop);
-    w.jump_if(w.make_predicate("setp.ge.u32", index, count), done);
+    w.jump_if(w.make_predicate("setp.ge.u32", index, end), done);
     w.op("add.rn.f32", sum, sum, w.make_f32("ld.global.f32", at(w.element_address(sums, index, 4))));
     w.op("add.u32", index, index, kClipThreads);
     w.jump(loop);
     w.place(done);
     emit_cta_reduce(w, Combine::add, {sum}, tid, kClipThreads, w.shared("partial", 4 * 32));
+    return sum;
+}
+
+}  // namespace
+
+GeneratedKernel generate_multi_tensor_sums(unsigned compute_capability, unsigned tensors) {
+    if (tensors == 0 || tensors > kMostListedTensors)
+        throw Error("a launch over " + std::to_string(tensors) + " tensors", {},
+                    "1 to " + std::to_string(kMostListedTensors) + "; divide the list");
+    PtxWriter w("multi_tensor_sums_of" + std::to_string(tensors), compute_capability);
+    const Reg sums = w.pointer_parameter("sums"), cta = w.cta_x();
+    const Reg result = w.b64(), first = w.b32(), count = w.b32();
+    for (unsigned t = 0; t < tensors; ++t) {
+        const Reg own = w.make_predicate("setp.eq.u32", cta, t);
+        w.op_if(own, "mov.u64", result, w.pointer_parameter(tensor_name(t, "y0")));
+        w.op_if(own, "mov.u32", first, w.b32_parameter(tensor_name(t, "first")));
+        w.op_if(own, "mov.u32", count, w.b32_parameter(tensor_name(t, "count")));
+    }
+    const Reg tid = w.tid();
+    const Reg sum = emit_sum_of_sums(w, tid, sums, w.make_b32("add.u32", first, tid),
+                                     w.make_b32("add.u32", first, count));
+    w.op_if(w.make_predicate("setp.eq.u32", tid, 0), "st.global.f32", at(result), sum);
+    return w.finish({kClipThreads, 1, 1});
+}
+
+GeneratedKernel generate_clip_coefficient(unsigned compute_capability) {
+    PtxWriter w("clip_coefficient", compute_capability);
+    const Reg total = w.pointer_parameter("total"), coefficient = w.pointer_parameter("coefficient"),
+              sums = w.pointer_parameter("sums"), count = w.b32_parameter("count"),
+              limit = w.f32_parameter("limit");
+    const Reg tid = w.tid();
+    const std::string end = w.new_label("end");
+    const Reg sum = emit_sum_of_sums(w, tid, sums, w.make_b32("mov.u32", tid), count);
     w.jump_if(w.make_predicate("setp.ne.u32", tid, 0), end);
     const Reg norm = w.make_f32("sqrt.rn.f32", sum);
     w.op("st.global.f32", at(total), norm);

@@ -50,6 +50,11 @@ struct MultiTensorNormSpec {
 /// Parameters: t<t>_x0 (pointer), t<t>_elements, t<t>_first for each tensor; sums (pointer).
 GeneratedKernel generate_multi_tensor_norm(const MultiTensorNormSpec& spec);
 
+/// A thread block for each tensor: y0 = sum of `count` of the `sums` from `first` on, f32, as the clean-up
+/// kernel of PyTorch's foreach_norm. Parameters: sums (pointer); t<t>_y0 (pointer), t<t>_first, t<t>_count
+/// (u32) for each tensor.
+GeneratedKernel generate_multi_tensor_sums(unsigned compute_capability, unsigned tensors);
+
 /// One thread block of 512 threads: total = sqrt(sum of `sums`), and by how much gradients are to be
 /// multiplied so that their norm is at most `limit`: min(1, limit / (total + 1e-6)), as clip_grad_norm_ does.
 /// Parameters: total, coefficient, sums (pointers to f32), count (u32), limit (f32).

@@ -1,10 +1,17 @@
 #include "workloads/zoo/optimizer.h"
 
 #include <cmath>
+#include <map>
 
 #include "isa/common/error.h"
 
 namespace heddle::zoo {
+namespace {
+
+/// Numbers of lists, by what their ops do.
+constexpr std::int64_t kNormList = 1, kClipList = 2, kUpdateList = 3;
+
+}  // namespace
 
 void check(const OptimizerOptions& options, const std::string& model) {
     const auto bad = [&](const std::string& key, const std::string& problem) {
@@ -17,6 +24,8 @@ void check(const OptimizerOptions& options, const std::string& model) {
     if (!below_one(options.beta2)) bad("beta2", "must be from 0 to below 1");
     if (!(options.epsilon > 0)) bad("epsilon", "must be above 0");
     if (!(options.weight_decay >= 0)) bad("weight_decay", "must not be negative");
+    if (!(options.clip_norm >= 0) || !std::isfinite(options.clip_norm))
+        bad("clip_norm", "must not be negative");
     if (!(options.growth_interval >= 1)) bad("growth_interval", "must be at least 1");
     if (!(options.loss_scale > 0) || !std::isfinite(options.loss_scale)) bad("loss_scale", "must be above 0");
 }
@@ -58,6 +67,51 @@ void Optimizer::adapt_scale() {
                           {*scale_, good, *found_}, {*scale_, good}, {0.5, 2, options_.growth_interval});
 }
 
+std::vector<TensorId> Optimizer::clip(const std::vector<TensorId>& gradients) {
+    const auto count = static_cast<std::int64_t>(gradients.size());
+    const TensorId squares = tape_.buffer("gradient_norm.squares", ElementType::f32, {count});
+    for (std::int64_t i = 0; i < count; ++i) {
+        const TensorId g = gradients[static_cast<std::size_t>(i)];
+        Op op;
+        const std::string name = "square of " + tape_.tensor(g).name;
+        op.name = name;
+        op.kind = OpKind::reduce;
+        op.inputs = {g};
+        op.attributes["reduction"] = std::string("sum");
+        op.attributes["expression"] = std::string("y0 = x0 * x0");
+        op.attributes["output0_offset"] = i;
+        tape_.record(std::move(op),
+                     {Tensor{name, ElementType::f32, {1}, TensorRole::other, tape_.storage_number(squares)}});
+        listed(kNormList);
+    }
+    const TensorId square = tape_.reduce("gradient_norm.square", squares, "sum", {0}, {1});
+    // The gradients still carry the loss's factor.
+    std::vector<TensorId> operands{square};
+    std::vector<double> scalars{options_.clip_norm};
+    std::string norm = "sqrt(x0)";
+    if (scale_) {
+        operands.push_back(*scale_);
+        norm += " / x1";
+    } else {
+        norm += " * s1";
+        scalars.push_back(1 / options_.loss_scale);
+    }
+    const TensorId factor =
+        tape_.elementwise("clip_factor", "y0 = min(1, s0 / (" + norm + " + 1e-6))", operands, {}, scalars);
+    std::vector<TensorId> clipped;
+    std::map<std::uint64_t, TensorId> done;  // parameters may share a gradient
+    for (const TensorId g : gradients) {
+        const auto [place, fresh] = done.try_emplace(tape_.storage_number(g), g);
+        if (fresh) {
+            place->second = tape_.update_in_place("clip " + tape_.tensor(g).name, "y0 = x0 * x1", {g, factor},
+                                                  {g}, {})[0];
+            listed(kClipList);
+        }
+        clipped.push_back(place->second);
+    }
+    return clipped;
+}
+
 TensorId Optimizer::state(const std::string& name, Shape shape) {
     return tape_.external(name, ElementType::f32, std::move(shape), TensorRole::optimizer_state);
 }
@@ -88,6 +142,7 @@ void Optimizer::change(const std::string& name, const std::vector<std::string>& 
                 (found_ ? x(operands.size() - 1) + " > 0 ? " + x(own) + " : " + changed : changed);
     }
     tape_.update_in_place(name, text, operands, targets, scalars);
+    listed(kUpdateList);
 }
 
 void Optimizer::sgd(TensorId parameter, TensorId gradient) {
@@ -97,6 +152,7 @@ void Optimizer::sgd(TensorId parameter, TensorId gradient) {
         if (found_) return change(name, {"x0 - s0 * t0"}, {parameter, gradient}, 1, {parameter}, {rate});
         tape_.update_in_place(name, "y0 = x0 - s0 * x1", {parameter, gradient}, {parameter},
                               {rate / options_.loss_scale});
+        listed(kUpdateList);
         return;
     }
     const TensorId velocity =

@@ -16,6 +16,12 @@ struct OptimizerOptions {
     /// leaves the step out; after `growth_interval` steps without, it doubles (Micikevicius et al., 2018).
     bool dynamic_loss_scale = false;
     double growth_interval = 2000;
+    /// Gradients are multiplied by min(1, clip_norm / (norm + 1e-6)), `norm` being that of all of them, as
+    /// PyTorch's clip_grad_norm_ does. 0: they are not.
+    double clip_norm = 0;
+    /// Updates, norms and clipping are lists: one kernel for many tensors, as PyTorch's fused and foreach
+    /// optimizers have them.
+    bool lists = false;
 };
 
 /// Throws heddle::Error naming "<model> option <key>" when a number makes no sense.
@@ -32,6 +38,12 @@ class Optimizer {
     void look_for_infinities(const std::vector<TensorId>& gradients, TensorId scale);
     /// After the last update, with dynamic_loss_scale.
     void adapt_scale();
+    /// With clip_norm: returns the clipped gradients. After look_for_infinities(), before the first update.
+    std::vector<TensorId> clip(const std::vector<TensorId>& gradients);
+    /// The order of the updates that leaves the longest lists: parameters that decay, then the others.
+    bool in_first_list(TensorId parameter) const {
+        return !options_.lists || tape_.tensor(parameter).shape.size() >= 2;
+    }
 
     /// Call in Phase::optimizer. SGD: p -= rate (momentum v + g). AdamW (Loshchilov and Hutter, Decoupled
     /// Weight Decay Regularization, 2019): m and v are running means of g and g^2, divided by 1 - beta^t to
@@ -43,6 +55,9 @@ class Optimizer {
     void sgd(TensorId parameter, TensorId gradient);
     void adamw(TensorId parameter, TensorId gradient);
     TensorId state(const std::string& name, Shape shape);
+    void listed(std::int64_t list) {
+        if (options_.lists) tape_.put_in_list(list);
+    }
     void count_step();
 
     /// Records "target = formula" for each target, or the target as it was when a gradient was not finite.

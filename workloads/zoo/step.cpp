@@ -54,6 +54,8 @@ void check(const StepOptions& options, const std::string& model) {
     if (!(options.dropout >= 0 && options.dropout < 1)) bad("dropout", "must be from 0 to below 1");
     if (options.attention == AttentionForm::fused && bytes_of(options.type) != 2 && options.dropout > 0)
         bad("attention", "fused attention with dropout needs f16 or bf16");
+    if (options.tensor > 1 && options.optimizer.clip_norm > 0)
+        bad("clip_norm", "is the norm of one device's gradients: not with layers that several devices share");
     if (options.tensor < 1) bad("tensor", "must be at least 1");
     if (options.expert < 1) bad("expert", "must be at least 1");
     check(options.optimizer, model);
@@ -89,15 +91,24 @@ trace::Trace record_step(const std::string& name, const StepOptions& options,
     }
     tape.set_phase(Phase::optimizer);
     Optimizer optimizer(tape, options.optimizer);
-    if (options.optimizer.dynamic_loss_scale) {
+    std::map<TensorId, Gradient> final_gradients;
+    for (const TensorId id : network.masters_) final_gradients.emplace(id, sums.at(id));
+    if (options.optimizer.dynamic_loss_scale || options.optimizer.clip_norm > 0) {
         std::vector<TensorId> gradients;
         for (const TensorId id : network.masters_)
             gradients.push_back(tape.materialise(sums.at(id), "d " + tape.tensor(id).name, id));
-        optimizer.look_for_infinities(gradients, network.loss_scale());
+        if (options.optimizer.dynamic_loss_scale)
+            optimizer.look_for_infinities(gradients, network.loss_scale());
+        if (options.optimizer.clip_norm > 0) gradients = optimizer.clip(gradients);
+        for (std::size_t k = 0; k < gradients.size() && options.optimizer.clip_norm > 0; ++k)
+            final_gradients[network.masters_[k]] = {gradients[k], 0};
     }
-    for (const TensorId id : network.masters_) {
-        tape.set_part(network.part_of_master_.at(id));
-        optimizer.update(id, sums.at(id));
+    for (const bool first : {true, false}) {
+        for (const TensorId id : network.masters_) {
+            if (optimizer.in_first_list(id) != first) continue;
+            tape.set_part(network.part_of_master_.at(id));
+            optimizer.update(id, final_gradients.at(id));
+        }
     }
     if (options.optimizer.dynamic_loss_scale) optimizer.adapt_scale();
     if (options.fp8) network.adapt_scales();

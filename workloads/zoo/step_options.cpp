@@ -35,6 +35,9 @@ std::vector<OptionDescription> step_options(const StepOptions& d) {
         {"beta1", number(o.beta1), "of adam: forgetting of the mean"},
         {"beta2", number(o.beta2), "of adam: forgetting of the mean square"},
         {"weight_decay", number(o.weight_decay), "of adam, on parameters of two axes or more"},
+        {"clip_norm", number(o.clip_norm), "gradients are scaled down to this norm of all of them; 0: not"},
+        {"optimizer_lists", o.lists ? "1" : "0",
+         "1: on a GPU one kernel updates (measures, clips) many tensors, as PyTorch's fused optimizers do"},
         {"loss_scale", o.dynamic_loss_scale ? "dynamic" : number(o.loss_scale),
          "factor on the loss, divided out in the update; dynamic: adapts itself, leaves out steps that are "
          "not finite"},
@@ -62,6 +65,8 @@ StepOptions read_step_options(const Options& options) {
     o.beta1 = options.real("beta1");
     o.beta2 = options.real("beta2");
     o.weight_decay = options.real("weight_decay");
+    o.clip_norm = options.real("clip_norm");
+    o.lists = options.flag("optimizer_lists");
     o.dynamic_loss_scale = options.text("loss_scale") == "dynamic";
     if (!o.dynamic_loss_scale) o.loss_scale = options.real("loss_scale");
     step.tensor = options.integer("tensor");

@@ -92,10 +92,25 @@ TEST_CASE("Gradients of a list are clipped to a norm, as clip_grad_norm_ does") 
             arguments.push_back(pointer_argument(of(t, "x0"), gradients.back()));
         }
         const std::uint32_t sums = device.add_untouched(ElementType::f32, launch.grid[0]),
+                            of_tensors = device.add_untouched(ElementType::f32, sizes.size()),
                             total = device.add_untouched(ElementType::f32, 1),
                             coefficient = device.add_untouched(ElementType::f32, 1);
         arguments.push_back(pointer_argument("sums", sums));
         device.run(generate_multi_tensor_norm(norm), launch.grid, arguments);
+        // What the chunks of each tensor add up to.
+        std::vector<KernelArgument> per_tensor{pointer_argument("sums", sums)};
+        std::vector<double> squares(sizes.size(), 0);
+        std::uint32_t first = 0;
+        for (unsigned t = 0; t < sizes.size(); ++t) {
+            const std::uint32_t count = divide_up(sizes[t], norm.chunk_elements);
+            per_tensor.push_back(pointer_argument(of(t, "y0"), of_tensors, 4 * t));
+            per_tensor.push_back(integer_argument(of(t, "first"), first));
+            per_tensor.push_back(integer_argument(of(t, "count"), count));
+            first += count;
+            for (const double x : before[t]) squares[t] += x * x;
+        }
+        device.run(generate_multi_tensor_sums(80, norm.tensors), {norm.tensors, 1, 1}, per_tensor);
+        check_close(device.read(of_tensors), squares, 1e-6, 0);
         device.run(generate_clip_coefficient(80), {1, 1, 1},
                    {pointer_argument("total", total), pointer_argument("coefficient", coefficient),
                     pointer_argument("sums", sums), integer_argument("count", launch.grid[0]),
@@ -137,5 +152,6 @@ TEST_CASE("Lists that do not fit one launch are refused") {
     CHECK_NOTHROW(generate_multi_tensor(spec));
     spec.expression = expression::parse("y0 = random(1)");
     CHECK_THROWS_AS(generate_multi_tensor(spec), heddle::Error);
+    CHECK_THROWS_AS(generate_multi_tensor_sums(80, kMostListedTensors + 1), heddle::Error);
     CHECK_THROWS_AS(multi_tensor_launch({3, 0}, 1024), heddle::Error);
 }

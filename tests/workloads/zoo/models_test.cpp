@@ -456,6 +456,49 @@ TEST_CASE("a loss scale that adapts itself leaves out steps that are not finite"
     }
 }
 
+TEST_CASE("Gradients are clipped to a norm of all of them, whatever the loss was multiplied by") {
+    const auto small = small_models();
+    const auto model = std::find_if(small.begin(), small.end(),
+                                    [](const Small& s) { return s.name == std::string("gpt2-small"); });
+    const Options options = changed(
+        model->options, {{"optimizer", "sgd"}, {"momentum", "0"}, {"learning_rate", "1"}, {"type", "f32"}});
+    // Steps of SGD with a rate of 1 are the gradients.
+    const auto steps = [&](const Options& changes) {
+        const Trace trace = zoo::build(model->name, changed(options, changes));
+        reference::TensorValues values(trace);
+        std::vector<double> all;
+        std::vector<std::vector<double>> before;
+        const auto ids = trace::parameters_of(trace);
+        for (const trace::TensorId id : ids) before.emplace_back(values[id].begin(), values[id].end());
+        reference::execute(trace, values);
+        for (std::size_t p = 0; p < ids.size(); ++p)
+            for (std::size_t i = 0; i < before[p].size(); ++i)
+                all.push_back(before[p][i] - values[ids[p]][i]);
+        return all;
+    };
+    const std::vector<double> gradients = steps({});
+    double square = 0;
+    for (const double g : gradients) square += g * g;
+    const double norm = std::sqrt(square);
+    REQUIRE(norm > 0);
+    for (const double part : {0.25, 4.0}) {
+        for (const char* scale : {"1", "1024", "dynamic"}) {
+            const std::vector<double> clipped = steps({{"clip_norm", std::to_string(part * norm)},
+                                                       {"loss_scale", scale},
+                                                       {"optimizer_lists", "1"}});
+            REQUIRE(clipped.size() == gradients.size());
+            CAPTURE(part, scale);
+            double worst = 0;
+            for (std::size_t i = 0; i < gradients.size(); ++i)
+                worst = std::max(worst, std::abs(clipped[i] - gradients[i] * std::min(1.0, part)));
+            CHECK(worst < 2e-5 * norm);
+        }
+    }
+    CHECK_THROWS_AS(zoo::build(model->name, changed(options, {{"clip_norm", "-1"}})), heddle::Error);
+    CHECK_THROWS_AS(zoo::build(model->name, changed(options, {{"clip_norm", "1"}, {"tensor", "2"}})),
+                    heddle::Error);
+}
+
 TEST_CASE("Adam adds its decay to the gradient") {
     const auto small = small_models();
     const Options options = changed(small[4].options, {{"optimizer", "adam"}, {"weight_decay", "0.2"}});

@@ -2,6 +2,7 @@
 
 #include "isa/common/error.h"
 #include "workloads/lowering/gpu/builder.h"
+#include "workloads/lowering/gpu/lists.h"
 
 namespace heddle::lowering {
 namespace {
@@ -89,6 +90,18 @@ void lower_op(GpuProgramBuilder& b) {
     throw Unsupported{"not understood"};
 }
 
+/// False, and nothing launched, where the ops must go one by one.
+bool lowered_as_list(GpuProgramBuilder& builder, std::size_t first, std::size_t count) {
+    const std::uint32_t before = builder.launches();
+    try {
+        lower_list(builder, static_cast<trace::OpId>(first), count);
+        return true;
+    } catch (const Unsupported&) {
+        builder.drop_launches(before);
+        return false;
+    }
+}
+
 }  // namespace
 
 GpuLowering lower_for_gpu(const trace::Trace& trace, const target::GpuTarget& target,
@@ -99,6 +112,13 @@ GpuLowering lower_for_gpu(const trace::Trace& trace, const target::GpuTarget& ta
     for (std::size_t i = 0; i < trace.ops.size(); ++i) {
         GpuLoweredOp& lowered = lowering.ops[i];
         lowered.first_launch = builder.launches();
+        const std::size_t together = list_length(trace, i);
+        if (together > 1 && lowered_as_list(builder, i, together)) {
+            lowered.launch_count = builder.launches() - lowered.first_launch;
+            for (std::size_t k = 1; k < together; ++k) lowering.ops[i + k].first_launch = builder.launches();
+            i += together - 1;
+            continue;
+        }
         builder.begin_op(static_cast<trace::OpId>(i));
         try {
             lower_op(builder);

@@ -15,7 +15,7 @@ namespace heddle::lowering {
 /// What became of one op.
 struct GpuLoweredOp {
     std::uint32_t first_launch = 0;
-    std::uint32_t launch_count = 0;
+    std::uint32_t launch_count = 0;  ///< 0 too where the launches of an op before it carry it out (lists.h)
     std::string unsupported;  ///< why there is no kernel for it; empty when there is
 };
 

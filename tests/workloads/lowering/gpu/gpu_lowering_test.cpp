@@ -303,6 +303,49 @@ TEST_CASE("rows are added to 16-bit rows, by atomics where the device has them")
     CHECK(worst_error(b.trace, 80) < 0x1p-6);
 }
 
+TEST_CASE("lists of tensors are carried out by few launches, as one by one") {
+    // Whole vectors and not, several chunks, more tensors than a launch takes, one that two launches share.
+    std::vector<std::int64_t> sizes{5, 1024, 1, 70001, 66000, 400000};
+    for (std::int64_t i = 0; i < 50; ++i) sizes.push_back(12 + i % 3);
+    for (const bool listed : {false, true}) {
+        Builder b;
+        std::vector<TensorId> parameters, gradients;
+        for (const std::int64_t size : sizes) {
+            parameters.push_back(b.tensor({size}));
+            gradients.push_back(b.tensor({size}, ElementType::bf16));
+        }
+        const TensorId rate = b.tensor({1});
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+            Op& square = b.op(OpKind::reduce, {gradients[i]}, {b.tensor({1})});
+            square.attributes["reduction"] = std::string("sum");
+            square.attributes["expression"] = std::string("y0 = x0 * x0");
+            if (listed) square.attributes["list"] = std::int64_t{1};
+        }
+        for (std::size_t i = 0; i < sizes.size(); ++i) {
+            Op& update =
+                b.op(OpKind::elementwise, {parameters[i], gradients[i], rate}, {b.tensor({sizes[i]})});
+            update.attributes["expression"] = std::string("y0 = x0 - s0 * x1 * x2");
+            update.attributes["scalars"] = std::vector<double>{0.5};
+            if (listed) update.attributes["list"] = std::int64_t{2};
+        }
+        target::GpuTarget target;
+        target.compute_capability = 80;
+        const lowering::GpuLowering lowered = lowering::lower_for_gpu(b.trace, target);
+        const std::size_t launches = lowered.program.launches.size();
+        if (listed) {
+            // 20 tensors of whole vectors and 36 others; sums of 56 tensors, 48 in a launch.
+            CHECK(launches == 1 + 1 + 2 + 1 + 1);
+            CHECK(lowered.ops[0].launch_count == 4);
+            CHECK(lowered.ops[1].launch_count == 0);
+            CHECK(lowered.ops[sizes.size()].launch_count == 2);
+        } else {
+            CHECK(launches >= 2 * sizes.size());
+        }
+        // Sums of up to 400,000 squares in f32.
+        CHECK(worst_error(b.trace, 80) < 1e-5);
+    }
+}
+
 TEST_CASE("attention and its gradient, causal and not, ragged and strided") {
     for (const bool causal : {false, true}) {
         CAPTURE(causal);

@@ -1,0 +1,46 @@
+// The way of a convolution's sums from registers to memory: bias, conversion, the layout of the result.
+#pragma once
+
+#include "workloads/kernels/convolution.h"
+#include "workloads/kernels/swizzled_tile.h"
+
+namespace heddle::kernels {
+
+/// 16-bit results leave in 16 bytes, which the lanes of a quad put together.
+bool wide_convolution_results(const ConvolutionSpec& spec);
+
+class ConvolutionResults {
+  public:
+    /// Registers of the kernel's parameters, and the tile's place.
+    struct Place {
+        Reg d, bias;                       ///< pointers
+        Reg m, n, group;                   ///< b32
+        Reg first_row, first_column;       ///< b32, of the tile
+        PtxWriter::Divider plane;          ///< positions of an item
+        Reg d_item, d_position, d_column;  ///< b32 strides in elements
+    };
+    ConvolutionResults(PtxWriter& w, const ConvolutionSpec& spec, Place place)
+        : w_(w), spec_(spec), p_(std::move(place)) {}
+
+    /// Of a warp, as mma.sync leaves them: 32 columns from warp_column on.
+    void store_fragments(const AccumulatorTile& sums, const Reg& lane, const Reg& warp_row,
+                         const Reg& warp_column);
+    /// Of a thread, 8 x 8: two fours of rows and of columns, half a tile apart.
+    void store_squares(const std::vector<Reg>& sums, const Reg& row, const Reg& column);
+
+  private:
+    void set_columns(const Reg& local, const std::vector<unsigned>& steps);
+    Reg row_start(const Reg& row);
+    std::vector<Reg> permuted_by_lane(const std::vector<Reg>& words);
+    void store_wide_row(const Reg& local, const std::vector<Reg>& values);
+    void store_row(const Reg& local, const std::vector<Reg>& values);
+
+    PtxWriter& w_;
+    const ConvolutionSpec& spec_;
+    Place p_;
+    Reg wide_guard_, wide_column_;  // of the 8 columns that this lane stores
+    std::vector<Reg> lane_bits_;    // predicates: bits of the lane within its quad
+    std::vector<Reg> column_guards_, column_offsets_, biases_;
+};
+
+}  // namespace heddle::kernels
