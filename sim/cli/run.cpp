@@ -114,6 +114,7 @@ int run(int argument_count, const char* const* arguments) {
     add_validate_command(app);
     add_compare_command(app);
     add_doctor_command(app);
+    add_reference_command(app);
     add_completion_command(app);
     add_man_command(app);
     try {

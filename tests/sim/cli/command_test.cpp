@@ -1,10 +1,8 @@
 // The built `heddle` command as a user meets it: exit codes, one line of error, nothing half-written.
-#include <sys/wait.h>
-#include <unistd.h>
+#include "support/command.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -12,53 +10,10 @@
 
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
-
-namespace {
-
-/// A working folder of its own for each test case.
-class Folder {
-  public:
-    Folder() : path_(fs::temp_directory_path() / ("heddle-cli-test-" + std::to_string(getpid()))) {
-        fs::remove_all(path_);
-        fs::create_directories(path_);
-    }
-    ~Folder() { fs::remove_all(path_); }
-    const fs::path& path() const { return path_; }
-    std::size_t entries() const {
-        return static_cast<std::size_t>(
-            std::distance(fs::directory_iterator(path_), fs::directory_iterator()));
-    }
-
-  private:
-    fs::path path_;
-};
-
-std::string text_of(const fs::path& path) {
-    std::ifstream stream(path, std::ios::binary);
-    std::ostringstream text;
-    text << stream.rdbuf();
-    return text.str();
-}
-
-struct Outcome {
-    int code = -1;
-    std::string out, err;
-};
-
-/// Runs `heddle <arguments>` in the folder; arguments are words for the shell.
-Outcome heddle(const Folder& folder, const std::string& arguments) {
-    const std::string base = folder.path().string();
-    const std::string command = "cd '" + base + "' && '" HEDDLE_COMMAND "' " + arguments + " >'" + base +
-                                ".out' 2>'" + base + ".err' </dev/null";
-    const int status = std::system(command.c_str());
-    Outcome outcome{WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(base + ".out"),
-                    text_of(base + ".err")};
-    fs::remove(base + ".out");
-    fs::remove(base + ".err");
-    return outcome;
-}
-
-}  // namespace
+using heddle::tests::Folder;
+using heddle::tests::Outcome;
+using heddle::tests::run_heddle;
+using heddle::tests::text_of;
 
 TEST_CASE("bad usage and bad input end with code 2 and one line that says how to mend it") {
     struct Case {
@@ -97,7 +52,7 @@ TEST_CASE("bad usage and bad input end with code 2 and one line that says how to
     for (const Case& test : cases) {
         CAPTURE(test.arguments);
         Folder folder;
-        const Outcome outcome = heddle(folder, test.arguments);
+        const Outcome outcome = run_heddle(folder, test.arguments);
         CHECK(outcome.code == 2);
         CHECK(outcome.out.empty());
         CHECK_THAT(outcome.err, Catch::StartsWith("heddle: ") && Catch::Contains(test.expected));
@@ -109,7 +64,7 @@ TEST_CASE("bad usage and bad input end with code 2 and one line that says how to
 TEST_CASE("a hardware file's mistake is told with its line, and nothing is written") {
     Folder folder;
     std::ofstream(folder.path() / "mine.yaml") << "extends: h100-sxm\nl2:\n  size: 50 MHz\n";
-    const Outcome outcome = heddle(folder, "simulate mlp --hardware mine.yaml --out run");
+    const Outcome outcome = run_heddle(folder, "simulate mlp --hardware mine.yaml --out run");
     CHECK(outcome.code == 2);
     CHECK(outcome.err ==
           "heddle: mine.yaml:3: l2.size: `50 MHz` is not a size such as `50 MiB`; write a size such as `50 "
@@ -122,7 +77,7 @@ TEST_CASE("a folder that is not a run is refused before anything is simulated") 
     Folder folder;
     fs::create_directories(folder.path() / "thesis");
     std::ofstream(folder.path() / "thesis" / "chapter1.tex") << "precious";
-    const Outcome outcome = heddle(folder, "simulate mlp --hardware h100-sxm --out thesis");
+    const Outcome outcome = run_heddle(folder, "simulate mlp --hardware h100-sxm --out thesis");
     CHECK(outcome.code == 2);
     CHECK_THAT(outcome.err, Catch::Contains("not a run"));
     CHECK(text_of(folder.path() / "thesis" / "chapter1.tex") == "precious");
@@ -131,7 +86,7 @@ TEST_CASE("a folder that is not a run is refused before anything is simulated") 
 TEST_CASE("output that cannot be written is an error") {
     if (!fs::exists("/dev/full")) return;
     Folder folder;
-    const Outcome outcome = heddle(folder, "hardware list >/dev/full 2>/dev/null; echo code $?");
+    const Outcome outcome = run_heddle(folder, "hardware list >/dev/full 2>/dev/null; echo code $?");
     CHECK_THAT(outcome.out, Catch::Contains("code 2"));
 }
 
@@ -141,24 +96,24 @@ TEST_CASE("every command explains itself with an example") {
                                 "hardware diff", "trace", "trace models", "trace inspect", "trace import",
                                 "trace export", "kernel", "compare", "doctor", "completion", "man"}) {
         CAPTURE(command);
-        const Outcome outcome = heddle(folder, std::string(command) + " --help");
+        const Outcome outcome = run_heddle(folder, std::string(command) + " --help");
         CHECK(outcome.code == 0);
         CHECK(outcome.err.empty());
         CHECK_THAT(outcome.out,
                    Catch::Contains("Example") && Catch::Contains("heddle " + std::string(command)));
     }
-    CHECK_THAT(heddle(folder, "--version").out, Catch::StartsWith("heddle "));
+    CHECK_THAT(run_heddle(folder, "--version").out, Catch::StartsWith("heddle "));
 }
 
 TEST_CASE("hardware is listed, described and compared") {
     Folder folder;
-    const Outcome list = heddle(folder, "hardware list");
+    const Outcome list = run_heddle(folder, "hardware list");
     CHECK(list.code == 0);
     CHECK_THAT(list.out,
                Catch::Contains("h100-sxm") && Catch::Contains("a100-sxm") && Catch::Contains("tpu-v3"));
 
     const Json described =
-        Json::parse(heddle(folder, "hardware describe h100-sxm --set sm.count=144 --json").out);
+        Json::parse(run_heddle(folder, "hardware describe h100-sxm --set sm.count=144 --json").out);
     bool found = false;
     for (const Json& parameter : described["parameters"]) {
         CHECK_FALSE(parameter["meaning"].get<std::string>().empty());
@@ -169,34 +124,34 @@ TEST_CASE("hardware is listed, described and compared") {
         CHECK(parameter["where"] == "--set");
     }
     CHECK(found);
-    CHECK_THAT(heddle(folder, "hardware describe h100-sxm").out, Catch::Contains("\nsm.count = 132\n"));
+    CHECK_THAT(run_heddle(folder, "hardware describe h100-sxm").out, Catch::Contains("\nsm.count = 132\n"));
     for (const char* command :
          {"hardware describe h100-sxm", "hardware describe tpu-v3", "hardware diff v100-sxm h100-sxm"}) {
-        std::istringstream lines(heddle(folder, command).out);
+        std::istringstream lines(run_heddle(folder, command).out);
         for (std::string line; std::getline(lines, line);) {
             CAPTURE(line);
             CHECK(line.size() <= 100);
         }
     }
 
-    const Json differences = Json::parse(heddle(folder, "hardware diff a100-sxm h100-sxm --json").out);
+    const Json differences = Json::parse(run_heddle(folder, "hardware diff a100-sxm h100-sxm --json").out);
     const auto sm_count = std::find_if(differences.begin(), differences.end(), [](const Json& difference) {
         return difference["path"] == "sm.count";
     });
     REQUIRE(sm_count != differences.end());
     CHECK((*sm_count)["first"] == "108");  // NVIDIA A100 and H100 whitepapers
     CHECK((*sm_count)["second"] == "132");
-    CHECK(heddle(folder, "hardware diff h100-sxm h100-sxm").out == "no parameter differs\n");
+    CHECK(run_heddle(folder, "hardware diff h100-sxm h100-sxm").out == "no parameter differs\n");
 }
 
 TEST_CASE("two runs are compared by their folders: what differs was set, and the causes add up") {
     Folder folder;
     const std::string mlp = "simulate mlp --batch 64 --widths 128,128,10 --hardware tpu-v4 --json --out ";
-    const Outcome first = heddle(folder, mlp + "first"),
-                  second = heddle(folder, mlp + "second --set clock=500MHz");
+    const Outcome first = run_heddle(folder, mlp + "first"),
+                  second = run_heddle(folder, mlp + "second --set clock=500MHz");
     REQUIRE(first.code == 0);
     REQUIRE(second.code == 0);
-    const Outcome outcome = heddle(folder, "compare first second --json");
+    const Outcome outcome = run_heddle(folder, "compare first second --json");
     REQUIRE(outcome.code == 0);
     const Json json = Json::parse(outcome.out);
     REQUIRE(json["parameters"].size() == 1);
@@ -207,16 +162,16 @@ TEST_CASE("two runs are compared by their folders: what differs was set, and the
     CHECK(causes == Approx(Json::parse(second.out)["device_busy_us"].get<double>() -
                            Json::parse(first.out)["device_busy_us"].get<double>()));
     CHECK(causes > 0);
-    const Outcome text = heddle(folder, "compare first second");
+    const Outcome text = run_heddle(folder, "compare first second");
     CHECK_THAT(text.out, Catch::Contains("why kernels differ") && Catch::Contains("clock"));
-    CHECK_THAT(heddle(folder, "compare first first").out,
+    CHECK_THAT(run_heddle(folder, "compare first first").out,
                Catch::Contains("no parameter of the hardware differs"));
 }
 
 TEST_CASE("a model's trace counts what the textbook counts, and survives its file") {
     Folder folder;
     const std::string options = " --option batch=16 --option widths=20,30,5";
-    const Json inspected = Json::parse(heddle(folder, "trace inspect mlp --json" + options).out);
+    const Json inspected = Json::parse(run_heddle(folder, "trace inspect mlp --json" + options).out);
     CHECK(inspected["parameters"] == 20 * 30 + 30 + 30 * 5 + 5);
     // y = x W, dW = dy x and, but for the first layer, dx = dy W: 2 batch in out each.
     const double expected = 2.0 * 16 * (3 * 30 * 5 + 2 * 20 * 30);
@@ -225,8 +180,8 @@ TEST_CASE("a model's trace counts what the textbook counts, and survives its fil
     }
     for (const char* file : {"step.json", "step.et", "step.et.gz"}) {
         CAPTURE(file);
-        CHECK(heddle(folder, "trace export mlp " + std::string(file) + options).code == 0);
-        const Json again = Json::parse(heddle(folder, "trace inspect --json " + std::string(file)).out);
+        CHECK(run_heddle(folder, "trace export mlp " + std::string(file) + options).code == 0);
+        const Json again = Json::parse(run_heddle(folder, "trace inspect --json " + std::string(file)).out);
         CHECK(again.dump() == inspected.dump());
     }
 }
@@ -235,16 +190,16 @@ TEST_CASE("the examples still work") {
     const std::string examples = HEDDLE_SOURCE_DIR "/examples/";
     Folder folder;
     const Json described =
-        Json::parse(heddle(folder, "hardware describe --json " + examples + "my-accelerator.yaml").out);
+        Json::parse(run_heddle(folder, "hardware describe --json " + examples + "my-accelerator.yaml").out);
     CHECK(described["kind"] == "gpu");
     // 256 x 784 by 784 x 512, then 256 x 512 by 512 x 10.
     const Json inspected =
-        Json::parse(heddle(folder, "trace inspect --json " + examples + "two-layers.json").out);
+        Json::parse(run_heddle(folder, "trace inspect --json " + examples + "two-layers.json").out);
     CHECK(inspected["parameters"] == 784 * 512 + 512 + 512 * 10);
     CHECK(inspected["kinds"][0]["flops"] == 2.0 * 256 * (784 * 512 + 512 * 10));
     const Outcome outcome =
-        heddle(folder, "simulate " + examples + "two-layers.json --no-out --json --hardware " + examples +
-                           "my-accelerator.yaml");
+        run_heddle(folder, "simulate " + examples + "two-layers.json --no-out --json --hardware " + examples +
+                               "my-accelerator.yaml");
     CAPTURE(outcome.err);
     REQUIRE(outcome.code == 0);
     const Json summary = Json::parse(outcome.out);
@@ -259,7 +214,7 @@ TEST_CASE("recorded kernels run, and a run of PTX becomes a trace") {
     Folder folder;
     const std::string on = " --hardware a100-sxm --json";
     const Json kept =
-        Json::parse(heddle(folder, "simulate " + examples + "traces/saxpy/kernelslist.g" + on).out);
+        Json::parse(run_heddle(folder, "simulate " + examples + "traces/saxpy/kernelslist.g" + on).out);
     // 20 blocks of 8 warps, 16 instructions each; of the last 3 warps but one one is cut and two leave
     // after 7.
     CHECK(kept["warp_instructions"] == 157 * 16 + 3 * 7 + 1);
@@ -274,26 +229,28 @@ TEST_CASE("recorded kernels run, and a run of PTX becomes a trace") {
     CHECK_THAT(text_of(run / "kernels.csv"), Catch::Contains("saxpy 20x256"));
     CHECK(Json::parse(text_of(run / "timeline.json"))["traceEvents"].size() >= 2);
     CHECK_THAT(text_of(run / "report.html"), Catch::Contains("saxpy"));
-    REQUIRE(heddle(folder, "kernel " + examples + "kernels/saxpy/launch.yaml --record-trace new" + on).code ==
-            0);
-    const Json again = Json::parse(heddle(folder, "simulate new/kernelslist.g" + on).out);
+    REQUIRE(
+        run_heddle(folder, "kernel " + examples + "kernels/saxpy/launch.yaml --record-trace new" + on).code ==
+        0);
+    const Json again = Json::parse(run_heddle(folder, "simulate new/kernelslist.g" + on).out);
     CHECK(again["entries"][0]["name"] == "saxpy");
     // The same kernel, from what is recorded now and from what was.
     CHECK(again["entries"][0]["l1"] == kept["entries"][0]["l1"]);
-    CHECK(heddle(folder, "kernel " + examples + "kernels/saxpy/launch.yaml --record-trace new" + on).code ==
-          2);
-    CHECK(heddle(folder, "simulate new/kernelslist.g --unknown-as texture" + on).code == 2);
-    CHECK(heddle(folder, "simulate new/kernelslist.g --numerics" + on).code == 2);
-    CHECK(heddle(folder, "simulate new/kernelslist.g --hardware tpu-v3").code == 2);
-    CHECK(heddle(folder, "simulate missing/kernelslist.g" + on).code == 2);
+    CHECK(
+        run_heddle(folder, "kernel " + examples + "kernels/saxpy/launch.yaml --record-trace new" + on).code ==
+        2);
+    CHECK(run_heddle(folder, "simulate new/kernelslist.g --unknown-as texture" + on).code == 2);
+    CHECK(run_heddle(folder, "simulate new/kernelslist.g --numerics" + on).code == 2);
+    CHECK(run_heddle(folder, "simulate new/kernelslist.g --hardware tpu-v3").code == 2);
+    CHECK(run_heddle(folder, "simulate missing/kernelslist.g" + on).code == 2);
 }
 
 TEST_CASE("a cut trace file is an error in one line") {
     Folder folder;
-    REQUIRE(heddle(folder, "trace export mlp step.et").code == 0);
+    REQUIRE(run_heddle(folder, "trace export mlp step.et").code == 0);
     const std::string whole = text_of(folder.path() / "step.et");
     std::ofstream(folder.path() / "cut.et", std::ios::binary) << whole.substr(0, whole.size() / 2);
-    const Outcome outcome = heddle(folder, "trace inspect cut.et");
+    const Outcome outcome = run_heddle(folder, "trace inspect cut.et");
     CHECK(outcome.code == 2);
     CHECK_THAT(outcome.err, Catch::Contains("cut.et"));
     CHECK(std::count(outcome.err.begin(), outcome.err.end(), '\n') == 1);
@@ -303,10 +260,11 @@ TEST_CASE("with numerics, training follows the double-precision reference") {
     for (const std::string hardware : {"h100-sxm", "tpu-v3"}) {
         CAPTURE(hardware);
         Folder folder;
-        const Outcome outcome = heddle(folder,
-                                       "simulate mlp --batch 8 --widths 12,8,4 --numerics --steps 3 --no-out "
-                                       "--json --hardware " +
-                                           hardware);
+        const Outcome outcome =
+            run_heddle(folder,
+                       "simulate mlp --batch 8 --widths 12,8,4 --numerics --steps 3 --no-out "
+                       "--json --hardware " +
+                           hardware);
         CAPTURE(outcome.err);
         REQUIRE(outcome.code == 0);
         const Json numerics = Json::parse(outcome.out)["numerics"];
@@ -326,7 +284,7 @@ TEST_CASE("simulate leaves a run, and says the same twice") {
         Folder folder;
         const std::string command =
             "simulate mlp --batch 16 --widths 64,32,10 --hardware " + hardware + " --json --out ";
-        const Outcome outcome = heddle(folder, command + "first");
+        const Outcome outcome = run_heddle(folder, command + "first");
         CAPTURE(outcome.err);
         REQUIRE(outcome.code == 0);
         CHECK(outcome.err.empty());
@@ -350,13 +308,13 @@ TEST_CASE("simulate leaves a run, and says the same twice") {
         CHECK(time + first["launch_gap_us"].get<double>() + waiting ==
               Approx(first["step_time_us"].get<double>()));
         CHECK((waiting > 0) == (hardware.rfind("tpu", 0) != 0));  // a TPU's step is one program
-        Json second = Json::parse(heddle(folder, command + "second --jobs 2").out);
+        Json second = Json::parse(run_heddle(folder, command + "second --jobs 2").out);
         first.erase("simulation");
         second.erase("simulation");
         CHECK(first.dump() == second.dump());
         CHECK(text_of(folder.path() / "first" / "kernels.csv") ==
               text_of(folder.path() / "second" / "kernels.csv"));
-        CHECK(heddle(folder, command + "first").code == 0);  // an earlier run is replaced
+        CHECK(run_heddle(folder, command + "first").code == 0);  // an earlier run is replaced
     }
 }
 
@@ -383,7 +341,7 @@ TEST_CASE("a TPU program as text runs, and bad ones name their instruction") {
         std::string text = kTpuProgram;
         if (!from.empty()) text.replace(text.find(from), from.size(), to);
         std::ofstream(folder.path() / "small.tpu") << text;
-        return heddle(folder, "simulate small.tpu --json --hardware " + hardware);
+        return run_heddle(folder, "simulate small.tpu --json --hardware " + hardware);
     };
     const Outcome good = run("", "");
     REQUIRE(good.code == 0);
@@ -420,9 +378,10 @@ TEST_CASE("a dumped TPU program takes the cycles of its step") {
         << "HloModule p\nENTRY e {\n  a = bf16[256,384]{1,0} parameter(0)\n  b = "
            "bf16[384,128]{1,0} parameter(1)\n  ROOT c = bf16[256,128]{1,0} dot(a, b), "
            "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n}\n";
-    const Outcome step = heddle(folder, "simulate p.hlo --hardware tpu-v3 --no-out --json --dump-program d");
+    const Outcome step =
+        run_heddle(folder, "simulate p.hlo --hardware tpu-v3 --no-out --json --dump-program d");
     REQUIRE(step.code == 0);
-    const Outcome program = heddle(folder, "simulate d/0000-matmul.tpu --hardware tpu-v3 --json");
+    const Outcome program = run_heddle(folder, "simulate d/0000-matmul.tpu --hardware tpu-v3 --json");
     REQUIRE(program.code == 0);
     CHECK(Json::parse(program.out)["seconds"].get<double>() * 1e6 ==
           Approx(Json::parse(step.out)["device_busy_us"].get<double>()));

@@ -1,6 +1,5 @@
 // `heddle kernel` as users call it.
-#include <sys/wait.h>
-#include <unistd.h>
+#include "support/command.h"
 
 #include <algorithm>
 #include <catch2/catch.hpp>
@@ -13,48 +12,13 @@
 
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
+using heddle::tests::Folder;
+using heddle::tests::Outcome;
+using heddle::tests::run_heddle;
 
 namespace {
 
 const std::string kExamples = HEDDLE_SOURCE_DIR "/examples/kernels/";
-
-class Folder {
-  public:
-    Folder() {
-        std::string pattern = (fs::temp_directory_path() / "heddle-kernel-XXXXXX").string();
-        REQUIRE(::mkdtemp(pattern.data()) != nullptr);
-        path_ = pattern;
-    }
-    ~Folder() {
-        std::error_code ignored;
-        fs::remove_all(path_, ignored);
-    }
-    const fs::path& path() const { return path_; }
-    void write(const std::string& name, const std::string& text) const {
-        std::ofstream(path_ / name, std::ios::binary) << text;
-    }
-    std::string read(const std::string& name) const {
-        std::ifstream stream(path_ / name, std::ios::binary);
-        std::ostringstream text;
-        text << stream.rdbuf();
-        return text.str();
-    }
-
-  private:
-    fs::path path_;
-};
-
-struct Outcome {
-    int code = -1;
-    std::string out, err;
-};
-
-Outcome heddle(const Folder& folder, const std::string& arguments) {
-    const std::string command = "cd '" + folder.path().string() + "' && '" HEDDLE_COMMAND "' " + arguments +
-                                " >.out 2>.err </dev/null";
-    const int status = std::system(command.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, folder.read(".out"), folder.read(".err")};
-}
 
 /// y[i] = x[i] + 1 in integers, 64 elements, one block.
 const char* const kIncrement = R"(.version 8.0
@@ -101,7 +65,7 @@ TEST_CASE("the kernel examples compute what they should") {
     for (const std::string& name : example_names()) {
         CAPTURE(name);
         Folder folder;
-        const Outcome outcome = heddle(
+        const Outcome outcome = run_heddle(
             folder, "kernel " + kExamples + name + "/launch.yaml --hardware h100-sxm --numerics --json");
         CAPTURE(outcome.err);
         REQUIRE(outcome.code == 0);
@@ -131,9 +95,9 @@ TEST_CASE("the scheduling pass changes no bit of an example") {
         folder.write("launch.yaml", launch + "\noutputs:\n  - {buffer: " + buffer + ", file: bits.npy}\n");
         std::vector<std::string> bits;
         for (const char* schedule : {"on", "off"}) {
-            const Outcome outcome =
-                heddle(folder, std::string("kernel launch.yaml --hardware h100-sxm --numerics --schedule ") +
-                                   schedule);
+            const Outcome outcome = run_heddle(
+                folder,
+                std::string("kernel launch.yaml --hardware h100-sxm --numerics --schedule ") + schedule);
             CAPTURE(outcome.err);
             REQUIRE(outcome.code == 0);
             bits.push_back(folder.read("bits.npy"));
@@ -152,8 +116,8 @@ TEST_CASE("looking at every cycle changes no cycle of an example") {
             Folder folder;
             const std::string command =
                 "kernel " + kExamples + name + "/launch.yaml --json --hardware " + hardware;
-            const Json skipping = Json::parse(heddle(folder, command).out),
-                       every = Json::parse(heddle(folder, command + " --tick-every-cycle").out);
+            const Json skipping = Json::parse(run_heddle(folder, command).out),
+                       every = Json::parse(run_heddle(folder, command + " --tick-every-cycle").out);
             REQUIRE_FALSE(skipping["launches"].empty());
             for (std::size_t i = 0; i < skipping["launches"].size(); ++i)
                 CHECK(skipping["launches"][i]["cycles"] == every["launches"][i]["cycles"]);
@@ -182,12 +146,12 @@ TEST_CASE("a dependent launch hides its beginning in the one before") {
     const std::string command = "kernel launch.yaml --hardware h100-sxm --json";
     for (const std::string file : {"launch.yaml", "dependent_launch.ptx"})
         fs::copy_file(kExamples + "dependent_launch/" + file, folder.path() / file);
-    const Json with = Json::parse(heddle(folder, command).out)["launches"];
+    const Json with = Json::parse(run_heddle(folder, command).out)["launches"];
     std::string text = folder.read("launch.yaml");
     for (std::size_t at = 0; (at = text.find("    programmatic: true\n")) != std::string::npos;)
         text.erase(at, std::strlen("    programmatic: true\n"));
     folder.write("launch.yaml", text);
-    const Json without = Json::parse(heddle(folder, command).out)["launches"];
+    const Json without = Json::parse(run_heddle(folder, command).out)["launches"];
     CHECK(with[0]["cycles"] == without[0]["cycles"]);
     const auto own = [](const Json& launch) {
         return launch["cycles"].get<double>() - launch.value("overlap_cycles", 0.0);
@@ -208,19 +172,19 @@ TEST_CASE("all three modes run the same kernel") {
     folder.write("launch.yaml", std::string(kLaunch) +
                                     "compare:\n  - {buffer: y, expression: \"i + 1\", bit_exact: true}\n"
                                     "outputs:\n  - {buffer: y, file: y.raw}\n  - {buffer: y, file: y.npy}\n");
-    const Json timing = Json::parse(heddle(folder, "kernel launch.yaml --hardware h100-sxm --json").out);
+    const Json timing = Json::parse(run_heddle(folder, "kernel launch.yaml --hardware h100-sxm --json").out);
     CHECK(timing["comparisons"].empty());
     CHECK_THAT(timing["notes"].at(0).get<std::string>(), Catch::Contains("--numerics"));
     CHECK_FALSE(fs::exists(folder.path() / "y.raw"));
 
     const Json numerics = Json::parse(
-        heddle(folder, "kernel launch.yaml --hardware h100-sxm --numerics --json --output out").out);
+        run_heddle(folder, "kernel launch.yaml --hardware h100-sxm --numerics --json --output out").out);
     CHECK(numerics["launches"][0]["cycles"] == timing["launches"][0]["cycles"]);
     // Two warps of ten instructions.
     CHECK(numerics["launches"][0]["warp_instructions"] == 20);
     CHECK(numerics["comparisons"][0]["passed"] == true);
 
-    const Outcome functional = heddle(folder, "kernel launch.yaml --functional");
+    const Outcome functional = run_heddle(folder, "kernel launch.yaml --functional");
     CHECK(functional.code == 0);
     CHECK_THAT(functional.out, Catch::Contains("64 elements agree") && Catch::Contains("written: y.npy"));
     const std::string raw = folder.read("y.raw");
@@ -239,11 +203,11 @@ TEST_CASE("a comparison that fails ends with code 1 and says where") {
                  std::string(kLaunch) +
                      "compare:\n  - {buffer: y, expression: \"i == 40 ? 50 : i + 1\", tolerance: "
                      "{absolute: 0}}\n");
-    const Outcome outcome = heddle(folder, "kernel launch.yaml --functional");
+    const Outcome outcome = run_heddle(folder, "kernel launch.yaml --functional");
     CHECK(outcome.code == 1);
     CHECK_THAT(outcome.out, Catch::Contains("1 of 64 elements differ"));
     CHECK_THAT(outcome.err, Catch::Contains("element 40 is 41, expected 50"));
-    const Outcome json = heddle(folder, "kernel launch.yaml --functional --json");
+    const Outcome json = run_heddle(folder, "kernel launch.yaml --functional --json");
     CHECK(json.code == 1);
     const Json first = Json::parse(json.out)["comparisons"][0]["first"][0];
     CHECK(first["index"] == 40);
@@ -264,7 +228,7 @@ launches:
 compare:
   - {buffer: x, expression: "i < 32 ? i + 5 : i - 32 + 6", bit_exact: true}
 )");
-    const Outcome outcome = heddle(folder, "kernel launch.yaml --functional --json");
+    const Outcome outcome = run_heddle(folder, "kernel launch.yaml --functional --json");
     CAPTURE(outcome.err);
     CHECK(outcome.code == 0);
     CHECK(Json::parse(outcome.out)["launches"].size() == 6);
@@ -278,12 +242,12 @@ TEST_CASE("checks find a race, and nothing in a kernel that has none") {
     Folder folder;
     folder.write("launch.yaml", kLaunch);
     folder.write("increment.ptx", text);
-    const Outcome race = heddle(folder, "kernel launch.yaml --functional --check --json");
+    const Outcome race = run_heddle(folder, "kernel launch.yaml --functional --check --json");
     CHECK(race.code == 1);
     CHECK_FALSE(Json::parse(race.out)["findings"].empty());
     folder.write("increment.ptx", kIncrement);
-    CHECK(heddle(folder, "kernel launch.yaml --functional --check").code == 0);
-    CHECK(heddle(folder, "kernel launch.yaml --hardware h100-sxm --check").code == 2);
+    CHECK(run_heddle(folder, "kernel launch.yaml --functional --check").code == 0);
+    CHECK(run_heddle(folder, "kernel launch.yaml --hardware h100-sxm --check").code == 2);
 }
 
 TEST_CASE("values that timing mode left out do not steer") {
@@ -306,11 +270,11 @@ launches:
 compare:
   - {buffer: z, expression: "0", bit_exact: true}
 )");
-    const Outcome timing = heddle(folder, "kernel launch.yaml --hardware h100-sxm");
+    const Outcome timing = run_heddle(folder, "kernel launch.yaml --hardware h100-sxm");
     CHECK(timing.code == 2);
     CHECK_THAT(timing.err, Catch::Contains("steered by values of buffer y, which kernel increment wrote") &&
                                Catch::Contains("add --numerics"));
-    const Outcome numerics = heddle(folder, "kernel launch.yaml --hardware h100-sxm --numerics");
+    const Outcome numerics = run_heddle(folder, "kernel launch.yaml --hardware h100-sxm --numerics");
     CAPTURE(numerics.err);
     CHECK(numerics.code == 0);
 }
@@ -343,7 +307,7 @@ TEST_CASE("mistakes end with code 2 and one line") {
         std::string launch = kLaunch;
         if (*test.from != 0) launch.replace(launch.find(test.from), std::strlen(test.from), test.to);
         folder.write("launch.yaml", launch);
-        const Outcome outcome = heddle(folder, test.arguments);
+        const Outcome outcome = run_heddle(folder, test.arguments);
         CHECK(outcome.code == 2);
         CHECK(outcome.out.empty());
         CHECK_THAT(outcome.err, Catch::StartsWith("heddle: ") && Catch::Contains(test.expected));
@@ -360,16 +324,16 @@ TEST_CASE("printf comes out once, beside the report") {
     folder.write("launch.yaml",
                  "module: hello.cu\nnvcc_flags: [-arch=sm_80]\nlaunches:\n  - {entry: hello, grid: 2, "
                  "block: 1, arguments: [{s32: 2}]}\n");
-    const Outcome text = heddle(folder, "kernel launch.yaml --hardware h100-sxm --numerics");
+    const Outcome text = run_heddle(folder, "kernel launch.yaml --hardware h100-sxm --numerics");
     CAPTURE(text.err);
     CHECK(text.code == 0);
     CHECK_THAT(text.out, Catch::Contains("block 0 of 2\n") && Catch::Contains("block 1 of 2\n"));
     CHECK(text.out.find("block 1 of 2") == text.out.rfind("block 1 of 2"));
-    const Outcome json = heddle(folder, "kernel launch.yaml --functional --json");
+    const Outcome json = run_heddle(folder, "kernel launch.yaml --functional --json");
     CHECK(Json::parse(json.out)["launches"].size() == 1);
     CHECK(json.err == "block 0 of 2\nblock 1 of 2\n");
     folder.write("hello.cu", "__global__ void hello(int n) { nonsense(); }\n");
-    const Outcome wrong = heddle(folder, "kernel launch.yaml --functional");
+    const Outcome wrong = run_heddle(folder, "kernel launch.yaml --functional");
     CHECK(wrong.code == 2);
     CHECK_THAT(wrong.err, Catch::Contains("nvcc failed") && Catch::Contains("nonsense"));
 }
@@ -377,7 +341,7 @@ TEST_CASE("printf comes out once, beside the report") {
 TEST_CASE("a module is listed, with what cannot be run") {
     Folder folder;
     folder.write("increment.ptx", kIncrement);
-    const Json good = Json::parse(heddle(folder, "kernel --list increment.ptx --json").out);
+    const Json good = Json::parse(run_heddle(folder, "kernel --list increment.ptx --json").out);
     const Json& kernel = good["kernels"].at(0);
     CHECK(kernel["name"] == "increment");
     CHECK(kernel["parameters"].size() == 2);
@@ -392,18 +356,18 @@ TEST_CASE("a module is listed, with what cannot be run") {
         "    tcgen05.frobnicate.b32 %r1, %r2;\n    txq.nonsense %r1;\n    tcgen05.frobnicate.b32 %r1, "
         "%r2;\n    ret;");
     folder.write("bad.ptx", text);
-    const Json bad = Json::parse(heddle(folder, "kernel --list bad.ptx --json").out);
+    const Json bad = Json::parse(run_heddle(folder, "kernel --list bad.ptx --json").out);
     REQUIRE(bad["unsupported"].size() == 2);
     CHECK(bad["unsupported"][0]["lines"] == Json::array({17, 19}));
     CHECK(bad["unsupported"][1]["lines"] == Json::array({18}));
-    CHECK_THAT(heddle(folder, "kernel --list bad.ptx").out, Catch::Contains("(lines 17, 19)"));
+    CHECK_THAT(run_heddle(folder, "kernel --list bad.ptx").out, Catch::Contains("(lines 17, 19)"));
     CHECK(bad["kernels"].size() == 1);
 }
 
 TEST_CASE(
     "the page of instructions is the table's: heddle kernel --instructions > docs/ptx-instructions.md") {
     Folder folder;
-    const Outcome page = heddle(folder, "kernel --instructions");
+    const Outcome page = run_heddle(folder, "kernel --instructions");
     CHECK(page.code == 0);
     std::ifstream stream(HEDDLE_SOURCE_DIR "/docs/ptx-instructions.md", std::ios::binary);
     std::ostringstream committed;
@@ -426,7 +390,7 @@ TEST_CASE("heddle kernel --registers ptxas takes the count of ptxas, or says tha
     folder.write("launch.yaml", kLaunch);
     const auto registers = [&](const std::string& ptxas, const std::string& flags) {
         ::setenv("HEDDLE_PTXAS", ptxas.c_str(), 1);
-        Outcome outcome = heddle(folder, "kernel launch.yaml --hardware h100-sxm --json" + flags);
+        Outcome outcome = run_heddle(folder, "kernel launch.yaml --hardware h100-sxm --json" + flags);
         ::unsetenv("HEDDLE_PTXAS");
         return outcome;
     };

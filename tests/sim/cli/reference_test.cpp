@@ -1,0 +1,113 @@
+// The reference pages in docs/ are what `heddle reference` prints, and every number in the files of a run is
+// on them.
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "sim/report/statistics.h"
+#include "support/command.h"
+
+using heddle::sim::Statistic;
+using heddle::sim::statistic_group;
+using heddle::sim::statistic_groups;
+using heddle::tests::Folder;
+using heddle::tests::Outcome;
+using heddle::tests::run_heddle;
+using heddle::tests::text_of;
+using Json = nlohmann::ordered_json;
+
+namespace {
+
+std::set<std::string> names_of_group(const std::string& word);
+
+/// With each `<word>` in the place of which a name of that group stands.
+std::set<std::string> expand(const std::string& name) {
+    const std::size_t open = name.find('<'), close = name.find('>');
+    if (open == std::string::npos) return {name};
+    std::set<std::string> names;
+    for (const std::string& inner : names_of_group(name.substr(open + 1, close - open - 1)))
+        for (const std::string& rest : expand(name.substr(close + 1)))
+            names.insert(name.substr(0, open) + inner + rest);
+    return names;
+}
+
+std::set<std::string> names_of_group(const std::string& word) {
+    std::set<std::string> names;
+    for (const Statistic& statistic : statistic_group(word).statistics) names.merge(expand(statistic.name));
+    return names;
+}
+
+/// Paths of all numbers and texts: "division.gaps_us", "ops[].name". `inside`: before each.
+void collect(const Json& json, const std::string& path, std::set<std::string>& paths) {
+    if (json.is_object()) {
+        for (const auto& [key, value] : json.items())
+            collect(value, path.empty() ? key : path + "." + key, paths);
+    } else if (json.is_array()) {
+        for (const Json& value : json) collect(value, path + "[]", paths);
+    } else {
+        paths.insert(path);
+    }
+}
+
+/// Those of `paths` that begin with `prefix`, without it.
+std::set<std::string> below(const std::set<std::string>& paths, const std::string& prefix) {
+    std::set<std::string> found;
+    for (const std::string& path : paths)
+        if (path.rfind(prefix, 0) == 0) found.insert(path.substr(prefix.size()));
+    return found;
+}
+
+std::vector<std::string> unknown(const std::set<std::string>& found, const std::string& word) {
+    const std::set<std::string> known = names_of_group(word);
+    std::vector<std::string> missing;
+    std::set_difference(found.begin(), found.end(), known.begin(), known.end(), std::back_inserter(missing));
+    return missing;
+}
+
+}  // namespace
+
+TEST_CASE("the reference pages are what the code says: heddle reference PAGE > docs/reference/PAGE.md") {
+    const Folder folder;
+    for (const std::string page : {"hardware", "clusters", "statistics"}) {
+        INFO(page);
+        const Outcome printed = run_heddle(folder, "reference " + page);
+        CHECK(printed.code == 0);
+        CHECK((printed.out ==
+               text_of(HEDDLE_SOURCE_DIR "/docs/reference/" + page + ".md")));  // too long to print
+    }
+    CHECK(run_heddle(folder, "reference").code == 2);
+}
+
+TEST_CASE("every statistic of a run is explained, and every unit is a unit") {
+    const Folder folder;
+    const std::string device = GENERATE("h100-sxm", "tpu-v5e");
+    REQUIRE(run_heddle(folder, "simulate mlp --hardware " + device + " --out run").code == 0);
+    std::set<std::string> paths;
+    collect(Json::parse(text_of(folder.path() / "run/summary.json")), "", paths);
+    CHECK(unknown(below(paths, "ops[]."), "op").empty());
+    CHECK(unknown(below(paths, "kernels[]."), "distinct").empty());
+    for (const std::string& path : std::set<std::string>(paths))
+        if (path.rfind("ops[]", 0) == 0 || path.rfind("kernels[]", 0) == 0) paths.erase(path);
+    CHECK(unknown(paths, "run") == std::vector<std::string>{});
+
+    std::istringstream csv(text_of(folder.path() / "run/kernels.csv"));
+    std::string header, column;
+    std::getline(csv, header);
+    std::set<std::string> columns;
+    for (std::istringstream line(header); std::getline(line, column, ',');) columns.insert(column);
+    CHECK(unknown(columns, "kernel") == std::vector<std::string>{});
+    for (const std::string always : {"cycles", "dram_bytes", "bound_by"}) CHECK(columns.count(always) == 1);
+}
+
+TEST_CASE("every statistic of a kernel of one's own is explained") {
+    const Folder folder;
+    const Outcome outcome = run_heddle(
+        folder, "kernel " HEDDLE_SOURCE_DIR "/examples/kernels/saxpy/launch.yaml --hardware h100-sxm --json");
+    REQUIRE(outcome.code == 0);
+    std::set<std::string> paths;
+    collect(Json::parse(outcome.out)["launches"], "", paths);
+    CHECK(unknown(below(paths, "[]."), "launch") == std::vector<std::string>{});
+}
