@@ -2,6 +2,7 @@
 // on them.
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -110,4 +111,37 @@ TEST_CASE("every statistic of a kernel of one's own is explained") {
     std::set<std::string> paths;
     collect(Json::parse(outcome.out)["launches"], "", paths);
     CHECK(unknown(below(paths, "[]."), "launch") == std::vector<std::string>{});
+}
+
+TEST_CASE("links of the documentation lead to files") {
+    namespace fs = std::filesystem;
+    std::vector<fs::path> pages;
+    for (const char* page : {"README.md", "ARCHITECTURE.md", "examples/README.md"})
+        pages.emplace_back(fs::path(HEDDLE_SOURCE_DIR) / page);
+    for (const auto& entry : fs::recursive_directory_iterator(HEDDLE_SOURCE_DIR "/docs"))
+        if (entry.path().extension() == ".md") pages.push_back(entry.path());
+    std::size_t links = 0;
+    for (const fs::path& page : pages) {
+        const std::string text = text_of(page);
+        for (std::size_t at = text.find("]("); at != std::string::npos; at = text.find("](", at + 1)) {
+            const std::string target = text.substr(at + 2, text.find_first_of(")# ", at + 2) - at - 2);
+            if (target.empty() || target.find("://") != std::string::npos) continue;
+            INFO(page << ": " << target);
+            CHECK(fs::exists(page.parent_path() / target));
+            ++links;
+        }
+    }
+    CHECK(links > 60);
+}
+
+TEST_CASE("the GPU of the tutorial differs from an H100 in what its file says") {
+    const Folder folder;
+    const Outcome difference = run_heddle(
+        folder, "hardware diff h100-sxm " HEDDLE_SOURCE_DIR "/examples/two-hundred-sms.yaml --json");
+    REQUIRE(difference.code == 0);
+    std::set<std::string> keys;
+    for (const Json& one : Json::parse(difference.out)) keys.insert(one["path"]);
+    CHECK(keys == std::set<std::string>{"sm.count", "sm.gpcs", "sm.gpc_sizes", "l2.size", "l2.slices",
+                                        "hbm.channels", "hbm.bandwidth", "hbm.size", "hbm.stacks",
+                                        "die.stacks_enabled", "die.sms_enabled", "die.l2_enabled"});
 }
