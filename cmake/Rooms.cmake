@@ -18,19 +18,37 @@ function(heddle_include_root path output)
     set(${output} ${root} PARENT_SCOPE)
 endfunction()
 
+# The rooms that other projects may build on: find_package(heddle) after an installation (cmake/Install.cmake).
+set(HEDDLE_INSTALLED_ROOMS "^(isa|models|workloads|sim)/")
+set(HEDDLE_NOT_INSTALLED_ROOMS "^sim/cli$")
+
 # heddle_library(<name> ROOM <folder> SOURCES <files...> [LINK <targets...>] [LINK_PRIVATE <targets...>])
-# Makes target heddle_<name> (alias heddle::<name>) whose public include root shows only the folder ROOM.
+# Makes target heddle_<name> (alias heddle::<name>) whose public include root shows only the folder ROOM. Libraries of rooms
+# that are installed are exported as heddle::<name>.
 function(heddle_library name)
     cmake_parse_arguments(ARG "" "ROOM" "SOURCES;LINK;LINK_PRIVATE" ${ARGN})
     heddle_include_root(${ARG_ROOM} root)
     if(ARG_SOURCES)
         add_library(heddle_${name} STATIC ${ARG_SOURCES})
-        target_include_directories(heddle_${name} PUBLIC ${root})
+        target_include_directories(heddle_${name} PUBLIC $<BUILD_INTERFACE:${root}>)
         target_link_libraries(heddle_${name} PUBLIC ${ARG_LINK} PRIVATE ${ARG_LINK_PRIVATE})
     else()
         add_library(heddle_${name} INTERFACE)
-        target_include_directories(heddle_${name} INTERFACE ${root})
+        target_include_directories(heddle_${name} INTERFACE $<BUILD_INTERFACE:${root}>)
         target_link_libraries(heddle_${name} INTERFACE ${ARG_LINK})
     endif()
     add_library(heddle::${name} ALIAS heddle_${name})
+    if(NOT HEDDLE_CAPTURE_ALONE AND ARG_ROOM MATCHES "${HEDDLE_INSTALLED_ROOMS}" AND NOT ARG_ROOM MATCHES "${HEDDLE_NOT_INSTALLED_ROOMS}")
+        heddle_export(${name})
+        # heddle::isa, heddle::models, heddle::workloads and heddle::sim are all libraries of the room.
+        string(REGEX REPLACE "/.*" "" room ${ARG_ROOM})
+        set_property(GLOBAL APPEND PROPERTY HEDDLE_ROOM_${room} heddle_${name})
+    endif()
+endfunction()
+
+# heddle_export(<name>): target heddle_<name> is installed, and is heddle::<name> to others.
+function(heddle_export name)
+    set_target_properties(heddle_${name} PROPERTIES EXPORT_NAME ${name})
+    install(TARGETS heddle_${name} EXPORT heddle ARCHIVE DESTINATION lib/heddle COMPONENT development
+            INCLUDES DESTINATION include/heddle)
 endfunction()

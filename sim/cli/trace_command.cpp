@@ -10,6 +10,7 @@
 #include "sim/cli/workload.h"
 #include "sim/report/numbers.h"
 #include "sim/report/table.h"
+#include "sim/run/worker_pool.h"
 #include "workloads/trace_files/read.h"
 #include "workloads/zoo/registry.h"
 
@@ -80,6 +81,7 @@ void diff(const Options& options) {
 
 void write(const Options& options) {
     const Workload workload = open(options);
+    const sim::SignalsHeld whole;  // an interrupted command leaves no part of a file
     trace::write_trace(workload.trace, options.out);
     print(coverage_for_people(workload.trace));
     print("wrote " + sim::format_count(workload.trace.ops.size()) + " ops to " + options.out + "\n");

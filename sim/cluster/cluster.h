@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "models/network/network_config.h"
-#include "sim/collective/collective_config.h"
+#include "sim/cluster/collective_config.h"
 #include "sim/config/hardware.h"
 
 namespace heddle::sim {

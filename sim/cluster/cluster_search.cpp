@@ -41,6 +41,7 @@ std::vector<std::string> cluster_directories() {
         add_directory(directories, executable.parent_path() / "../share/heddle/clusters");
     }
     add_directory(directories, HEDDLE_CLUSTER_DIRECTORY);
+    add_directory(directories, HEDDLE_INSTALLED_CLUSTER_DIRECTORY);
     return directories;
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "sim/cluster/cluster.h"
-#include "sim/collective/collective_config.h"
+#include "sim/cluster/collective_config.h"
 
 namespace heddle::sim {
 

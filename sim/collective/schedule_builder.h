@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "models/network/schedule.h"
-#include "sim/collective/collective_config.h"
+#include "sim/cluster/collective_config.h"
 
 namespace heddle::sim {
 

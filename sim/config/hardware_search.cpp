@@ -51,6 +51,8 @@ std::vector<std::string> hardware_directories() {
         add_directory(directories, executable.parent_path() / "../share/heddle/hardware");
     }
     add_directory(directories, HEDDLE_HARDWARE_DIRECTORY);
+    // Programs of others are anywhere.
+    add_directory(directories, HEDDLE_INSTALLED_HARDWARE_DIRECTORY);
     return directories;
 }
 

@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "isa/common/error.h"
+#include "sim/run/worker_pool.h"
 
 namespace heddle::kernel {
 namespace {
@@ -150,6 +151,7 @@ FileValues read_values(const std::string& path, ElementType type) {
 }
 
 void write_file(const std::string& path, std::span<const std::byte> bytes) {
+    const sim::SignalsHeld whole;  // an interrupted command leaves no part of a file
     const std::string aside = path + ".partial-" + std::to_string(::getpid());
     std::error_code failure;
     {

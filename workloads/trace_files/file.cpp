@@ -1,12 +1,15 @@
 #include "workloads/trace_files/file.h"
 
+#include <unistd.h>
 #include <zlib.h>
 
 #include <array>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <sstream>
+#include <system_error>
 #include <vector>
 
 #include "isa/common/error.h"
@@ -144,23 +147,39 @@ FileContent read_file(const std::string& path) {
     return {file, std::move(bytes)};
 }
 
-void write_file(const std::string& path, const std::string& bytes) {
-    if (ends_with(path, ".gz")) {
-        gzFile file = gzopen(path.c_str(), "wb6");
-        if (file == nullptr) throw Error("cannot write the file", {.file = path});
-        bool good = true;
-        for (std::size_t position = 0; good && position < bytes.size();) {
-            const auto piece =
-                static_cast<unsigned>(std::min<std::size_t>(bytes.size() - position, 1u << 20));
-            good = gzwrite(file, bytes.data() + position, piece) == static_cast<int>(piece);
-            position += piece;
-        }
-        if (gzclose(file) != Z_OK || !good) throw Error("cannot write the file", {.file = path});
-        return;
+namespace {
+
+bool write_packed(const std::string& path, const std::string& bytes) {
+    gzFile file = gzopen(path.c_str(), "wb6");
+    if (file == nullptr) return false;
+    bool good = true;
+    for (std::size_t position = 0; good && position < bytes.size();) {
+        const auto piece = static_cast<unsigned>(std::min<std::size_t>(bytes.size() - position, 1u << 20));
+        good = gzwrite(file, bytes.data() + position, piece) == static_cast<int>(piece);
+        position += piece;
     }
+    return gzclose(file) == Z_OK && good;
+}
+
+bool write_plain(const std::string& path, const std::string& bytes) {
     std::ofstream stream(path, std::ios::binary);
     stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    if (!stream.flush()) throw Error("cannot write the file", {.file = path});
+    stream.close();
+    return static_cast<bool>(stream);
+}
+
+}  // namespace
+
+void write_file(const std::string& path, const std::string& bytes) {
+    const std::string aside = path + ".partial-" + std::to_string(::getpid());
+    const bool good = ends_with(path, ".gz") ? write_packed(aside, bytes) : write_plain(aside, bytes);
+    std::error_code failure;
+    if (good) std::filesystem::rename(aside, path, failure);
+    if (good && !failure) return;
+    const std::string reason = failure ? ": " + failure.message() : "";
+    std::filesystem::remove(aside, failure);
+    throw Error("cannot write the file" + reason, {.file = path},
+                "does the folder exist, and is there room?");
 }
 
 }  // namespace heddle::trace

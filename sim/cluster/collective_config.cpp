@@ -1,4 +1,4 @@
-#include "sim/collective/collective_config.h"
+#include "sim/cluster/collective_config.h"
 
 #include <string>
 

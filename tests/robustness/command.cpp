@@ -1,0 +1,136 @@
+#include "command.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <thread>
+
+namespace heddle::robustness {
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+
+[[noreturn]] void become_heddle(const Folder& folder, const std::vector<std::string>& words,
+                                const Conditions& conditions) {
+    const std::string out = (folder.path() / ".out").string(), err = (folder.path() / ".err").string();
+    const int flags = O_WRONLY | O_CREAT | O_TRUNC;
+    ::dup2(::open("/dev/null", O_RDONLY), STDIN_FILENO);
+    ::dup2(::open(out.c_str(), flags, 0600), STDOUT_FILENO);
+    ::dup2(::open(err.c_str(), flags, 0600), STDERR_FILENO);
+    if (::chdir(folder.path().c_str()) != 0) ::_exit(127);
+    ::setpgid(0, 0);
+    ::setenv("HEDDLE_CACHE", conditions.cache.c_str(), 1);
+    if (conditions.file_limit != 0) {
+        ::signal(SIGXFSZ, SIG_IGN);  // writes fail instead
+        const rlimit limit{conditions.file_limit, conditions.file_limit};
+        ::setrlimit(RLIMIT_FSIZE, &limit);
+    }
+    std::vector<char*> arguments{const_cast<char*>(HEDDLE_COMMAND)};
+    for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    arguments.push_back(nullptr);
+    ::execv(HEDDLE_COMMAND, arguments.data());
+    ::_exit(127);
+}
+
+double since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+}  // namespace
+
+Folder::Folder() {
+    std::string pattern = (fs::temp_directory_path() / "heddle-robustness-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    path_ = pattern;
+}
+
+Folder::~Folder() {
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+}
+
+void Folder::write(const std::string& name, const std::string& text) const {
+    fs::create_directories((path_ / name).parent_path());
+    std::ofstream(path_ / name, std::ios::binary) << text;
+}
+
+std::string Folder::read(const std::string& name) const {
+    return text_of(path_ / name);
+}
+
+Outcome run(const Folder& folder, const std::vector<std::string>& words, const Conditions& conditions) {
+    const Clock::time_point begin = Clock::now();
+    const pid_t child = ::fork();
+    if (child < 0) throw std::runtime_error("cannot fork");
+    if (child == 0) become_heddle(folder, words, conditions);
+    Outcome outcome;
+    bool interrupted = conditions.interrupt_after < 0;
+    int status = 0;
+    while (::waitpid(child, &status, WNOHANG) == 0) {
+        const double seconds = since(begin);
+        if (!interrupted && seconds >= conditions.interrupt_after) {
+            ::kill(child, conditions.signal);
+            interrupted = true;
+        }
+        if (seconds > conditions.time_limit) {
+            ::kill(-child, SIGKILL);  // its workers, too
+            ::kill(child, SIGKILL);
+            ::waitpid(child, &status, 0);
+            outcome.late = true;
+            break;
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    }
+    outcome.seconds = since(begin);
+    if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
+    if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
+    outcome.out = folder.read(".out");
+    outcome.err = folder.read(".err");
+    return outcome;
+}
+
+SmallDisk::SmallDisk(const fs::path& folder, std::uint64_t bytes) : folder_(folder) {
+    if (::unshare(CLONE_NEWNS) != 0) return;
+    if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) return;
+    const std::string size = "size=" + std::to_string(bytes);
+    mounted_ = ::mount("tmpfs", folder.c_str(), "tmpfs", 0, size.c_str()) == 0;
+}
+
+SmallDisk::~SmallDisk() {
+    if (mounted_) ::umount2(folder_.c_str(), MNT_DETACH);
+}
+
+std::string fault_of_refusal(const Outcome& outcome) {
+    if (outcome.code != 2) return "its exit code is " + std::to_string(outcome.code);
+    if (outcome.err.rfind("heddle: ", 0) != 0) return "its error does not begin with `heddle: `";
+    if (std::count(outcome.err.begin(), outcome.err.end(), '\n') != 1) return "its error is not one line";
+    if (outcome.err.size() > 2000) return "its error is longer than anybody reads";
+    if (!outcome.out.empty()) return "it wrote to stdout before its error";
+    return {};
+}
+
+unsigned cases(unsigned usual) {
+    const char* const given = std::getenv("HEDDLE_ROBUSTNESS_CASES");
+    return given == nullptr ? usual : static_cast<unsigned>(std::strtoul(given, nullptr, 10));
+}
+
+std::string text_of(const fs::path& path) {
+    std::ifstream stream(path, std::ios::binary);
+    std::ostringstream text;
+    text << stream.rdbuf();
+    return text.str();
+}
+
+}  // namespace heddle::robustness
