@@ -116,8 +116,8 @@ class Experiment {
         launch.kernel = &kernel_;
         launch.memory = &memory_;
         launch.mode = heddle::ptx::Mode::functional;
-        launch.parameters =
-            heddle::ptx::pack_parameters(kernel_, {bytes_of(ring_), bytes_of(loads), bytes_of(last_)});
+        const std::vector<std::vector<std::byte>> values{bytes_of(ring_), bytes_of(loads), bytes_of(last_)};
+        launch.parameters = heddle::ptx::pack_parameters(kernel_, values);
         return gpu_.run(launch).cycles;
     }
 

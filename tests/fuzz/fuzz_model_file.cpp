@@ -6,7 +6,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const heddle::test::MemoryFile file(data, size);
     try {
-        heddle::zoo::read_model(file.path());
+        heddle::model_files::read_model(file.path());
     } catch (const heddle::Error&) {
     }
     return 0;
