@@ -132,7 +132,7 @@ std::string disassemble(const Instruction& instruction) {
 }
 
 std::string disassemble(const Program& program) {
-    std::string text = "program " + program.name + "\n";
+    std::string text = program.name.empty() ? "" : "program " + program.name + "\n";
     std::map<std::string, const VectorKernel*> printed;
     for (const CoreProgram& core : program.cores) {
         for (const Instruction& instruction : core.instructions) {
