@@ -154,11 +154,20 @@ void last_axis_only(const Call& call, std::size_t index, const RecordedTensor& t
     if (axis != rank - 1) throw NotUnderstood{call.name + " along an inner axis"};
 }
 
+/// The axis in operand `index`; the last one is not written down.
+void set_axis(Op& op, const Call& call, std::size_t index, const RecordedTensor& tensor) {
+    const auto rank = static_cast<std::int64_t>(tensor.shape.size());
+    auto axis = static_cast<std::int64_t>(number_operand(call, index, -1));
+    if (axis < 0) axis += rank;
+    if (axis < 0 || axis >= rank) throw NotUnderstood{call.name + " along an axis that is not there"};
+    if (axis != rank - 1) op.attributes["axis"] = axis;
+}
+
 void softmax(Builder& builder, const Launch& launch, const Call& call) {
     const RecordedTensor& x = operand(call, 0, "operand");
-    last_axis_only(call, 1, x);
     Op op;
     op.kind = OpKind::softmax;
+    set_axis(op, call, 1, x);
     if (call.name == "_log_softmax") op.attributes["logarithm"] = std::int64_t{1};
     builder.input(op, x);
     builder.output(op, need(call.output_tensor(0), "result of " + call.name));
@@ -168,9 +177,9 @@ void softmax(Builder& builder, const Launch& launch, const Call& call) {
 void softmax_gradient(Builder& builder, const Launch& launch, const Call& call) {
     // (dy, y, axis, type)
     const RecordedTensor& y = operand(call, 1, "result");
-    last_axis_only(call, 2, y);
     Op op;
     op.kind = OpKind::softmax_grad;
+    set_axis(op, call, 2, y);
     if (call.name == "_log_softmax_backward_data") op.attributes["logarithm"] = std::int64_t{1};
     builder.input(op, y);
     builder.input(op, operand(call, 0, "gradient"));

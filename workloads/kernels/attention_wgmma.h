@@ -4,7 +4,7 @@
 //
 // A persistent CTA per SM: one producer warpgroup, of which one thread copies, and two consumers with 64
 // queries each, which share blocks of keys and values in a ring. Tiles of 128 queries of a head are taken
-// from a counter in memory. The consumers take turns at the product of queries and keys, so that one
+// from a counter in memory. The consumers may take turns at the product of queries and keys, so that one
 // multiplies while the other is at its softmax (ping-pong). Weights go to the second product in registers.
 #pragma once
 
@@ -68,8 +68,9 @@ struct AttentionWgmmaLaunch {
 AttentionWgmmaLaunch attention_wgmma_launch(const AttentionWgmmaSpec& spec, const AttentionProblem& problem,
                                             unsigned sm_count);
 
-/// What TensorRT-LLM would choose: 256 keys per step for heads of 64, 128 for heads of 128; longest first
-/// when all keys and values, counted for each query head, fit in L2 (fused_multihead_attention_v2.cpp).
+/// What TensorRT-LLM would choose: 256 keys per step for heads of 64, 128 for heads of 128; no turns, as with
+/// all its kernels that accumulate in f32 (fmha_v2's setup.py, enable_mutex); longest first when all keys and
+/// values, counted for each query head, fit in L2 (fused_multihead_attention_v2.cpp).
 AttentionWgmmaSpec attention_wgmma_choice(ElementType type, unsigned head_dim, bool causal,
                                           const AttentionProblem& problem, std::uint64_t l2_bytes);
 

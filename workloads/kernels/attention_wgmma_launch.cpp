@@ -64,6 +64,7 @@ AttentionWgmmaSpec attention_wgmma_choice(ElementType type, unsigned head_dim, b
     spec.head_dim = head_dim;
     spec.causal = causal;
     spec.block_n = head_dim <= 64 ? 256 : 128;
+    spec.take_turns = false;
     const std::uint64_t bytes = std::uint64_t{4} * p.batch * p.heads * p.keys * head_dim;
     spec.longest_first = causal && bytes <= l2_bytes;
     spec.dropout = p.dropout > 0;

@@ -139,7 +139,11 @@ class Rotary {
         const Reg place = w_.make_b64("add.s64", row, w_.make_b64("cvt.u64.u32", element));
         const std::vector<Reg> words = w_.b32s(4);
         const Reg address = w_.make_b64("add.s64", qkv_, w_.make_b64("shl.b64", place, 1));
-        w_.op("ld.global.v4.b32", vector_of(words), at(address));
+        if (whole_vectors()) {
+            w_.op("ld.global.v4.b32", vector_of(words), at(address));
+        } else {
+            for (unsigned i = 0; i < 4; ++i) w_.op("ld.global.b32", words[i], at(address, i * 4));
+        }
         return words;
     }
     std::vector<Reg> turned(const std::vector<Reg>& own, const std::vector<Reg>& pair,
@@ -160,8 +164,12 @@ class Rotary {
     void store(const Reg& base, const Reg& elements, const std::vector<Reg>& words, const Reg& guard) {
         const Reg place = w_.make_b64("add.s64", elements, w_.make_b64("cvt.u64.u32", column_));
         const Reg address = w_.make_b64("add.s64", base, w_.make_b64("shl.b64", place, 1));
-        w_.op_if(guard, "st.global.v4.b32", at(address), vector_of(words));
+        if (whole_vectors()) return w_.op_if(guard, "st.global.v4.b32", at(address), vector_of(words));
+        for (unsigned i = 0; i < 4; ++i) w_.op_if(guard, "st.global.b32", at(address, i * 4), words[i]);
     }
+    /// TensorRT-LLM's vector of eight bf16 is a struct of four pairs, which is aligned to 4 bytes: its
+    /// compiler must access it pair by pair. That of f16 is a uint4.
+    bool whole_vectors() const { return spec_.type == ElementType::f16; }
 
     const RotarySpec& spec_;
     unsigned vectors_, tokens_per_cta_, half_;

@@ -1,10 +1,11 @@
 // Positions turned into angles (RoPE, Su et al., arXiv 2104.09864), and keys and values written to their
 // cache: what stands before attention when a model reads a prompt. As TensorRT-LLM does it
 // (applyBiasRopeUpdateKVCacheV2): a thread has 16 bytes of a query head of a token and of the key head that
-// it belongs to; each query head reads keys and values, the first of a group writes them. CTAs of 256 threads
-// go from block of tokens to block of tokens, with a barrier between what is read and what is written; of
-// them there are so many that the last wave of 1,024 threads per SM is as full as can be. In each turn a
-// thread reads entry and position of its token, then the lengths of that entry, then its angles and pages.
+// it belongs to (in bf16 they come and go in four words); each query head reads keys and values, the first of
+// a group writes them. CTAs of 256 threads go from block of tokens to block of tokens, with a barrier between
+// what is read and what is written; of them there are so many that the last wave of 1,024 threads per SM is
+// as full as can be. In each turn a thread reads entry and position of its token, then the lengths of that
+// entry, then its angles and pages.
 #pragma once
 
 #include "workloads/kernels/memory_access.h"

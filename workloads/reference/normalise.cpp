@@ -1,8 +1,10 @@
 // Softmax, cross-entropy and layer normalisation, forward and backward, row by row.
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "workloads/reference/kernels.h"
+#include "workloads/trace/shape.h"
 
 namespace heddle::reference {
 namespace {
@@ -27,29 +29,51 @@ double softmax_row(const double* x, double* y, std::size_t columns) {
 
 }  // namespace
 
+namespace {
+
+/// Calls visit(places in the tensor of the elements along the op's axis) for each that is normalised.
+void for_each_along_axis(const Context& c,
+                         const std::function<void(const std::vector<std::size_t>&)>& visit) {
+    const trace::Shape& shape = c.in(0).shape;
+    const auto rank = static_cast<std::int64_t>(shape.size());
+    const trace::AlongAxis along = trace::along_axis(shape, c.op.integer("axis", rank - 1));
+    std::vector<std::size_t> places(static_cast<std::size_t>(along.extent));
+    for (std::int64_t outer = 0; outer < along.outer; ++outer) {
+        for (std::int64_t inner = 0; inner < along.inner; ++inner) {
+            for (std::int64_t a = 0; a < along.extent; ++a)
+                places[static_cast<std::size_t>(a)] =
+                    static_cast<std::size_t>((outer * along.extent + a) * along.inner + inner);
+            visit(places);
+        }
+    }
+}
+
+}  // namespace
+
 void run_softmax(const Context& c) {
-    const auto [rows, columns] = rows_of(c.in(0));
     const std::vector<double> x = c.gathered_input(0);
     const bool logarithm = c.op.integer("logarithm", 0) != 0;
     std::vector<double> y(x.size());
-    for (std::size_t i = 0; i < rows; ++i) {
-        const double log_sum = softmax_row(&x[i * columns], &y[i * columns], columns);
-        for (std::size_t j = i * columns; logarithm && j < (i + 1) * columns; ++j) y[j] = x[j] - log_sum;
-    }
+    for_each_along_axis(c, [&](const std::vector<std::size_t>& places) {
+        std::vector<double> row, result(places.size());
+        for (const std::size_t place : places) row.push_back(x[place]);
+        const double log_sum = softmax_row(row.data(), result.data(), row.size());
+        for (std::size_t j = 0; j < places.size(); ++j)
+            y[places[j]] = logarithm ? row[j] - log_sum : result[j];
+    });
     c.scatter_output(0, y);
 }
 
 void run_softmax_grad(const Context& c) {
-    const auto [rows, columns] = rows_of(c.in(0));
     const std::vector<double> y = c.gathered_input(0), dy = c.gathered_input(1);
     const bool logarithm = c.op.integer("logarithm", 0) != 0;
     std::vector<double> dx(y.size());
-    for (std::size_t i = 0; i < rows; ++i) {
+    for_each_along_axis(c, [&](const std::vector<std::size_t>& places) {
         double dot = 0;
-        for (std::size_t j = i * columns; j < (i + 1) * columns; ++j) dot += logarithm ? dy[j] : y[j] * dy[j];
-        for (std::size_t j = i * columns; j < (i + 1) * columns; ++j)
+        for (const std::size_t j : places) dot += logarithm ? dy[j] : y[j] * dy[j];
+        for (const std::size_t j : places)
             dx[j] = logarithm ? dy[j] - std::exp(y[j]) * dot : y[j] * (dy[j] - dot);
-    }
+    });
     c.scatter_output(0, dx);
 }
 

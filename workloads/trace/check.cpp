@@ -41,11 +41,13 @@ class OpCheck {
             case OpKind::softmax:
                 operands(1, 1, 1, 1);
                 last(in(0));
+                if (op_.attributes.count("axis") != 0) axis(in(0));
                 same_count("result", out(0), in(0).elements());
                 break;
             case OpKind::softmax_grad:
                 operands(2, 2, 1, 1);
                 last(in(0));
+                if (op_.attributes.count("axis") != 0) axis(in(0));
                 same_count("dy", in(1), in(0).elements());
                 same_count("dx", out(0), in(0).elements());
                 break;

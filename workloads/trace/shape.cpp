@@ -34,4 +34,13 @@ std::int64_t element_count(const Shape& shape) {
     return count;
 }
 
+AlongAxis along_axis(const Shape& shape, std::int64_t axis) {
+    AlongAxis along;
+    for (std::size_t i = 0; i < shape.size(); ++i) {
+        const auto place = static_cast<std::int64_t>(i);
+        (place < axis ? along.outer : place == axis ? along.extent : along.inner) *= shape[i];
+    }
+    return along;
+}
+
 }  // namespace heddle::trace

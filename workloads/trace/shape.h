@@ -18,5 +18,10 @@ bool broadcasts_to(const Shape& from, const Shape& to);
 /// `from` must broadcast to `to`.
 Shape broadcast_strides(const Shape& from, const Shape& to);
 std::int64_t element_count(const Shape& shape);
+/// A dense tensor seen along one of its axes: element (o, a, i) lies at (o * extent + a) * inner + i.
+struct AlongAxis {
+    std::int64_t outer = 1, extent = 1, inner = 1;
+};
+AlongAxis along_axis(const Shape& shape, std::int64_t axis);
 
 }  // namespace heddle::trace

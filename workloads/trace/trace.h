@@ -49,9 +49,9 @@ enum class OpKind : std::uint8_t {
     softmax_cross_entropy,       ///< logits [N, C], labels [N] -> loss per row [N], probabilities [N, C]
     softmax_cross_entropy_grad,  ///< probabilities, labels [, d loss [N]] -> d logits, times "scale" (1/N:
                                  ///< mean loss)
-    softmax,                     ///< x -> y over the last axis; "logarithm" = 1: its logarithm. "form" =
-                                 ///< "three_reads": the kernel of PyTorch 2.0
-    softmax_grad,                ///< y, dy -> dx; "logarithm" = 1: y is the logarithm
+    softmax,                     ///< x -> y over "axis" (the last one); "logarithm" = 1: its logarithm. "form"
+                                 ///< = "three_reads": the kernel of PyTorch 2.0
+    softmax_grad,                ///< y, dy -> dx over "axis" (the last one); "logarithm" = 1: y is the logarithm
     layer_norm,  ///< x [rows, columns] [, gamma, beta] -> y [, mean, rstd]; attribute "epsilon" (default
                  ///< 1e-5). "compiled" = 1: the kernel of torch.compile
     layer_norm_grad,  ///< dy, x, mean, rstd, gamma -> dx [, d gamma, d beta]

@@ -3,9 +3,11 @@
 
 #include <algorithm>
 
+#include "workloads/kernels/spatial_softmax.h"
 #include "workloads/kernels/torch_softmax.h"
 #include "workloads/lowering/gpu/builder.h"
 #include "workloads/lowering/gpu/elementwise_launch.h"
+#include "workloads/trace/shape.h"
 
 namespace heddle::lowering {
 namespace {
@@ -53,10 +55,44 @@ kernels::SoftmaxSpec softmax_spec(const GpuProgramBuilder& b, const Rows& r) {
     return spec;
 }
 
+/// Along an inner axis: false, and nothing launched, when it is the last one.
+bool lower_along_inner_axis(GpuProgramBuilder& b, bool gradient) {
+    const trace::Shape& shape = b.input(0).shape;
+    const std::int64_t last = static_cast<std::int64_t>(shape.size()) - 1;
+    const trace::AlongAxis along = trace::along_axis(shape, b.op().integer("axis", last));
+    if (along.inner == 1 || b.input(0).elements() == 0) return false;
+    const auto extent = static_cast<std::uint32_t>(along.extent),
+               columns = static_cast<std::uint32_t>(along.inner);
+    kernels::SpatialSoftmaxSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.input = float_type(b.input(0).type);
+    spec.output = float_type(b.output(0).type);
+    spec.logarithm = b.op().integer("logarithm", 0) != 0;
+    spec.gradient = gradient;
+    if (gradient && float_type(b.input(1).type) != spec.input)
+        throw Unsupported{"no softmax gradient kernel for y and its gradient of two types"};
+    spec = kernels::spatial_softmax_shape(spec, extent, columns);
+    std::vector<kernels::KernelArgument> arguments{kernels::integer_argument("axis", extent),
+                                                   kernels::integer_argument("columns", columns)};
+    if (gradient) {
+        arguments.push_back(b.output_pointer("dx", 0));
+        arguments.push_back(b.input_pointer("dy", 1));
+        arguments.push_back(b.input_pointer("y", 0));
+    } else {
+        arguments.push_back(b.output_pointer("y", 0));
+        arguments.push_back(b.input_pointer("x", 0));
+    }
+    b.launch(kernels::generate_spatial_softmax(spec),
+             kernels::spatial_softmax_grid(spec, static_cast<std::uint32_t>(along.outer), columns),
+             arguments);
+    return true;
+}
+
 }  // namespace
 
 void lower_softmax(GpuProgramBuilder& b) {
     require_dense(b);
+    if (lower_along_inner_axis(b, false)) return;
     const Rows r = rows_of(b.input(0));
     kernels::TorchSoftmaxSpec spec;
     spec.compute_capability = b.compute_capability();
@@ -72,6 +108,7 @@ void lower_softmax(GpuProgramBuilder& b) {
 
 void lower_softmax_grad(GpuProgramBuilder& b) {
     require_dense(b);
+    if (lower_along_inner_axis(b, true)) return;
     const Rows r = rows_of(b.input(0));
     kernels::TorchSoftmaxGradSpec spec;
     spec.compute_capability = b.compute_capability();

@@ -1,5 +1,6 @@
 // Softmax and cross-entropy, forward and backward.
 #include "workloads/lowering/tpu/rowwise.h"
+#include "workloads/trace/shape.h"
 
 namespace heddle::lowering::on_tpu {
 namespace {
@@ -51,7 +52,19 @@ void subtract_logarithm(ProgramBuilder& program, CoreBuilder& core, std::uint64_
 
 }  // namespace
 
+namespace {
+
+void require_last_axis(const ProgramBuilder& program) {
+    const trace::Shape& shape = program.input(0).shape;
+    const std::int64_t last = static_cast<std::int64_t>(shape.size()) - 1;
+    if (trace::along_axis(shape, program.op().integer("axis", last)).inner != 1)
+        throw Unsupported{"no softmax along an inner axis"};
+}
+
+}  // namespace
+
 void lower_softmax(ProgramBuilder& program) {
+    require_last_axis(program);
     const bool logarithm = program.op().integer("logarithm", 0) != 0;
     const auto [rows, columns] = rows_of(program.input(0));
     RowwisePlan plan;
@@ -72,6 +85,7 @@ void lower_softmax(ProgramBuilder& program) {
 }
 
 void lower_softmax_grad(ProgramBuilder& program) {
+    require_last_axis(program);
     const bool logarithm = program.op().integer("logarithm", 0) != 0;  // then y is the softmax's
     const auto [rows, columns] = rows_of(program.input(0));
     RowwisePlan plan;

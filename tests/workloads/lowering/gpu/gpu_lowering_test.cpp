@@ -463,6 +463,24 @@ TEST_CASE("softmax with and without its logarithm, and layer norm as torch.compi
     }
 }
 
+TEST_CASE("softmax and its gradient along inner axes") {
+    for (const std::int64_t axis : {0, 1, 2}) {
+        for (const bool logarithm : {false, true}) {
+            CAPTURE(axis, logarithm);
+            Builder b;
+            const auto tensor = [&] { return b.tensor({3, 37, 21}); };
+            const TensorId x = tensor(), y = tensor(), dy = tensor(), dx = tensor();
+            b.op(OpKind::softmax, {x}, {y});
+            b.op(OpKind::softmax_grad, {y, dy}, {dx});
+            for (Op& op : b.trace.ops) {
+                op.attributes["axis"] = axis;
+                if (logarithm) op.attributes["logarithm"] = std::int64_t{1};
+            }
+            for (const unsigned capability : {70u, 80u, 90u}) CHECK(worst_error(b.trace, capability) < 1e-5);
+        }
+    }
+}
+
 TEST_CASE("RMS norm, group norm and batch norm with their gradients") {
     for (const unsigned capability : {70u, 80u, 90u}) {
         Builder b;
