@@ -1,7 +1,8 @@
 // How far sampled runs are from full ones, and how much faster: the tables of docs/sampling.md.
 //
-//   benchmark_sampling [--hardware NAME]... [--sampled-only] [KERNEL...]     large kernels; takes many minutes
-//   benchmark_sampling --random COUNT [--first SEED] [--hardware NAME]...    kernels drawn at random, on an
+//   benchmark_sampling [--hardware NAME]... [--sampled-only] [KERNEL...]     large kernels; takes many
+//   minutes benchmark_sampling --random COUNT [--first SEED] [--hardware NAME]...    kernels drawn at random,
+//   on an
 //                                                                            eighth of each GPU
 // Without --hardware: one GPU of each generation.
 #include <sys/wait.h>
@@ -18,7 +19,7 @@
 
 #include "gpu_launches.h"
 #include "isa/common/error.h"
-#include "models/gpu/gpu.h"
+#include "models/gpu/sampled_gpu.h"
 #include "sampling_cases.h"
 #include "sampling_random.h"
 #include "sim/config/hardware.h"
@@ -137,7 +138,7 @@ struct Summary {
     }
 };
 
-Row run_both(models::gpu::Gpu& gpu, const kernels::LibraryKernel& kernel, unsigned capability,
+Row run_both(models::gpu::SampledGpu& gpu, const kernels::LibraryKernel& kernel, unsigned capability,
              bool sampled_only) {
     const PreparedLaunch launch(kernel, ptx::Mode::timing, capability);
     models::gpu::RunOptions run;
@@ -153,7 +154,7 @@ Row run_both(models::gpu::Gpu& gpu, const kernels::LibraryKernel& kernel, unsign
 }
 
 void compare_large(const models::gpu::GpuConfig& config, const Options& options) {
-    models::gpu::Gpu gpu("gpu", config);
+    models::gpu::SampledGpu gpu("gpu", config);
     Summary summary;
     for (const SamplingCase& one : sampling_cases(config.compute_capability, config.sm.count)) {
         if (!options.wants(one.name)) continue;
@@ -165,7 +166,7 @@ void compare_large(const models::gpu::GpuConfig& config, const Options& options)
 }
 
 void compare_random(const models::gpu::GpuConfig& config, const Options& options) {
-    models::gpu::Gpu gpu("gpu", config);
+    models::gpu::SampledGpu gpu("gpu", config);
     Summary summary;
     for (std::uint64_t seed = options.first; seed < options.first + options.random; ++seed) {
         const SamplingCase one = random_case(seed, config);

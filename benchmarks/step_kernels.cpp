@@ -99,7 +99,7 @@ void run(const Options& options) {
         if (is_new) distinct.push_back({&planned});
         ++distinct[found->second].times;
     }
-    sim::GpuSession session(config);
+    sim::GpuSession session(config, false, true);
     for (std::size_t i = 0; i < distinct.size(); ++i) {
         const sim::PlannedLaunch& planned = *distinct[i].planned;
         const program::KernelLaunch& launch = *planned.launch;

@@ -49,19 +49,19 @@ class LeapProgram {
     bool waits_for_states_ = false, blocks_depend_ = false;
 };
 
-/// Warp instructions of one thread block, run alone in timing mode without time. 0: not known, since it waits
-/// for others or takes more than `most`. Not for kernels whose blocks depend on one another. `performed`: one
-/// entry for each instruction of the kernel, to which the times are added that it is performed; may be empty.
-std::uint64_t count_steps(const LaunchContext& launch, std::uint64_t linear_index, std::uint64_t most,
-                          std::span<std::uint64_t> performed = {});
-
-/// Is told of the global memory that warps would have used while they leap.
+/// Is told of the global memory that warps use, or would have used while they leap.
 class LeapObserver {
   public:
     virtual ~LeapObserver() = default;
     virtual void access(const MemoryAccess& access) = 0;
     virtual void copy(const AsyncOperation& operation) = 0;
 };
+
+/// Warp instructions of one thread block, run alone in timing mode without time. 0: not known, since it waits
+/// for others or takes more than `most`. Not for kernels whose blocks depend on one another. `performed`: one
+/// entry for each instruction of the kernel, to which the times are added that it is performed; may be empty.
+std::uint64_t count_steps(const LaunchContext& launch, std::uint64_t linear_index, std::uint64_t most,
+                          std::span<std::uint64_t> performed = {}, LeapObserver* observer = nullptr);
 
 /// One warp that leaps. It changes the warp's registers and nothing else.
 class WarpLeap {

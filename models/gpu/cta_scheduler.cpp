@@ -28,9 +28,11 @@ void CtaScheduler::reset() {
     pace_.reset();
 }
 
-void CtaScheduler::begin(const ptx::LaunchContext& launch, unsigned per_sm) {
+void CtaScheduler::begin(const ptx::LaunchContext& launch, unsigned per_sm,
+                         const std::vector<std::uint64_t>* blocks) {
     launch_ = &launch;
-    ctas_ = launch.grid.count();
+    blocks_ = blocks;
+    ctas_ = blocks == nullptr ? launch.grid.count() : blocks->size();
     cluster_size_ = ptx::cluster_size(launch);
     const std::size_t places =
         cluster_size_ == 1 ? receivers_.size() * per_sm : largest_gpc(gpc_of_sm_) * per_sm;
@@ -93,7 +95,7 @@ Cycle CtaScheduler::tick(Cycle now) {
         const std::uint32_t sm = places_.front().second;
         places_.pop_front();
         pace_.take(at, fine(config_.cta_interval));
-        receivers_[sm]->start_cta(handed_out_++, at + config_.cta_latency, {});
+        receivers_[sm]->start_cta(block(handed_out_++), at + config_.cta_latency, {});
     }
     return next();
 }

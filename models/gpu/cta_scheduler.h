@@ -29,7 +29,9 @@ class CtaScheduler : public Block, public CtaReporter {
 
     /// Between reset() and the run: `per_sm` thread blocks of the launch fit on an SM. `launch` must outlive
     /// the run. Throws heddle::Error when not one of its clusters fits.
-    void begin(const ptx::LaunchContext& launch, unsigned per_sm);
+    /// `blocks`: the thread blocks to be run, by their linear index; nullptr: all. Not for clusters.
+    void begin(const ptx::LaunchContext& launch, unsigned per_sm,
+               const std::vector<std::uint64_t>* blocks = nullptr);
     void cta_finished(std::uint32_t sm, Cycle at) override;
     Cycle tick(Cycle now) override;
     bool can_act(Cycle now) const override;
@@ -41,11 +43,17 @@ class CtaScheduler : public Block, public CtaReporter {
     std::uint64_t wave() const { return wave_; }
     /// Times at which one wave after another of CTAs had finished; empty when not watched.
     const std::vector<Cycle>& wave_ends() const { return wave_ends_; }
+    /// CTAs of the run.
+    std::uint64_t count() const { return ctas_; }
+    /// Linear index of the CTA that is handed out as number `number`.
+    std::uint64_t block(std::uint64_t number) const {
+        return blocks_ == nullptr ? number : (*blocks_)[number];
+    }
     /// CTAs that have not been handed out.
     std::uint64_t waiting() const { return ctas_ - handed_out_; }
     /// CTAs that have been handed out and not ended.
     std::uint64_t running() const { return handed_out_ - finished_; }
-    /// The next CTA to be handed out.
+    /// The number of the next CTA to be handed out.
     std::uint64_t next_cta() const { return handed_out_; }
     /// The next `count` CTAs, whole clusters, count as done.
     void skip(std::uint64_t count) {
@@ -70,6 +78,7 @@ class CtaScheduler : public Block, public CtaReporter {
     const std::vector<std::uint32_t> gpc_of_sm_;
     std::vector<CtaReceiver*> receivers_;
     const ptx::LaunchContext* launch_ = nullptr;
+    const std::vector<std::uint64_t>* blocks_ = nullptr;  // nullptr: all
     unsigned cluster_size_ = 1;
     std::uint64_t ctas_ = 0, handed_out_ = 0, finished_ = 0;
     Cycle last_finish_ = 0;

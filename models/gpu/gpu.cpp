@@ -308,7 +308,8 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     });
     plan.occupancy = occupancy(config_, static_cast<unsigned>(launch.block.count()),
                                source.registers_per_thread(), source.shared_bytes());
-    const std::uint64_t ctas = launch.grid.count();
+    const std::vector<std::uint64_t>* const blocks = options.stands_for.blocks;
+    const std::uint64_t ctas = blocks == nullptr ? launch.grid.count() : blocks->size();
     if (ctas == 0)
         throw Error("kernel " + source.name() + " is launched with an empty grid", {},
                     "launch at least one block");
@@ -327,7 +328,7 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
         plan.left_out = &sampler->left_out();
         scheduler.watch(plan.left_out);
         sampler->begin(
-            plan, config_, [&] { return tally(plan, clock.now() + 1); },
+            plan, config_, options.stands_for.error, [&] { return tally(plan, clock.now() + 1); },
             [this](const LeftOutTraffic& traffic, double gone) { return pass(traffic, gone); });
     }
     if (options.series.interval != 0)
@@ -335,7 +336,7 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
             options.series, config_, [&](Cycle until) { return tally(plan, until); },
             KernelSummary(config_, plan).result(0, 0), plan.left_out);
     for (Sm& sm : sms) sm.begin(plan);
-    scheduler.begin(launch, plan.occupancy.ctas_per_sm);
+    scheduler.begin(launch, plan.occupancy.ctas_per_sm, blocks);
 
     clock.set_tick_every_cycle(options.tick_every_cycle);
     const std::uint64_t activations = clock.activations();
@@ -360,18 +361,30 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
         sampler->finish(summary);
         end += sampler->left_out();
     }
+    if (options.stands_for.whole != nullptr) summary.stand_for(*options.stands_for.whole, ctas);
     KernelResult result = summary.result(end, source.registers_per_thread());
     if (options.check_conservation && !options.sample)
         check_conservation(ledger(result, ctas), source.name());
     result.series = series->take();
     if (options.sample) result.sampling = sampler->result(result.cycles);
     if (result.sampling.error > Sampler::kWidest) return run_in_full(source, options);
+    if (options.stands_for.whole != nullptr) note_part(result.sampling, options.stands_for);
     result.activations = clock.activations() - activations;
     result.host_threads = threads;
     return result;
 }
 
 // What a sampled run has left out is not known well enough.
+void Gpu::note_part(Sampling& sampling, const StandsFor& stands_for) const {
+    const GpuConfig& whole = *stands_for.whole;
+    const double share = static_cast<double>(config_.sm.count) / whole.sm.count;
+    const std::string part =
+        "on " + std::to_string(config_.sm.count) + " of " + std::to_string(whole.sm.count) + " SMs";
+    sampling.note = sampling.simulated < 1 ? part + "; " + sampling.note : part;
+    sampling.simulated *= share;
+    sampling.error = std::hypot(sampling.error, stands_for.error);
+}
+
 KernelResult Gpu::run_in_full(LaunchSource& source, const RunOptions& options) {
     RunOptions in_full = options;
     in_full.sample = false;

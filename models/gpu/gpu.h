@@ -31,6 +31,13 @@ struct L2Residency {
     bool dirty = false;       ///< to be written back when evicted
 };
 
+/// A run on a part of a device that stands for the whole (sampled_gpu.h): the result is that of the whole.
+struct StandsFor {
+    const GpuConfig* whole = nullptr;                    ///< nullptr: the device stands for itself
+    const std::vector<std::uint64_t>* blocks = nullptr;  ///< linear indices of those that are run, rising
+    double error = 0;  ///< by which part the time may differ from that of the whole
+};
+
 struct RunOptions {
     /// Recompute readiness in every cycle; slow; must give the same result.
     bool tick_every_cycle = false;
@@ -52,6 +59,7 @@ struct RunOptions {
     /// Check at every thread block's start and end, and at every issue, that no SM is given more than it has
     /// and performs nothing twice (sm_audit.h).
     bool audit = kDebugBuild;
+    StandsFor stands_for;
     /// A programmatic dependent launch: the cycle of the thread blocks' run (launch.before is over in cycle
     /// 0) in which the earlier launch has ended, so that griddepcontrol.wait passes.
     Cycle dependency_release = 0;
@@ -102,6 +110,7 @@ class Gpu : public sc_core::sc_module {
     void check_clusters(const LaunchSource& source) const;
     bool resume_stalled();
     KernelSummary tally(const LaunchPlan& plan, Cycle until);
+    void note_part(Sampling& sampling, const StandsFor& stands_for) const;
     KernelResult run_in_full(LaunchSource& source, const RunOptions& options);
     LeftOutMemory pass(const LeftOutTraffic& traffic, double gone);
     /// Runs until nothing is due. Throws heddle::Error when the kernel goes round in loops for ever.

@@ -209,6 +209,33 @@ void KernelSummary::add(const MemoryChannelStatistics& s) {
     result_.dram_row_hits += s.row_hits;
 }
 
+void KernelSummary::stand_for(const GpuConfig& whole, std::uint64_t ctas) {
+    const std::uint64_t all = plan_->launch->grid.count();
+    const double work = static_cast<double>(all) / static_cast<double>(ctas);
+    const double device = static_cast<double>(whole.sm.count) / config_->sm.count;
+    KernelSummary part = *this;
+    const std::uint64_t dependents_start = result_.dependents_start;
+    *this = KernelSummary(whole, *plan_);
+    add_growth(KernelSummary(whole, *plan_), part, work);
+    const KernelResult& from = part.result_;
+    grow(result_.warp_instructions, 0, from.warp_instructions, work);
+    grow(result_.machine_instructions, 0, from.machine_instructions, work);
+    grow(result_.tensor_macs, 0, from.tensor_macs, work);
+    result_.tensor_full_cycles = work * from.tensor_full_cycles;
+    result_.ctas = all;
+    result_.dependents_start = dependents_start;
+    for (std::size_t i = 0; i < ptx::kPipelineCount; ++i)
+        grow(result_.pipeline_instructions[i], 0, from.pipeline_instructions[i], work);
+    for (std::size_t r = 0; r < kCycleReasonCount; ++r)
+        grow(result_.sub_core_cycles[r], 0, from.sub_core_cycles[r], device);
+    result_.profile.resize(from.profile.size());
+    for (std::size_t i = 0; i < from.profile.size(); ++i)
+        for (std::size_t r = 0; r < kCycleReasonCount; ++r)
+            grow(result_.profile[i][r], 0, from.profile[i][r], device);
+    warp_cycles_ = part.warp_cycles_;
+    cta_cycles_ = part.cta_cycles_;
+}
+
 KernelResult KernelSummary::result(Cycle end, unsigned registers_per_thread) {
     const auto launch_cycles =
         static_cast<Cycle>(std::llround((config_->launch.before + config_->launch.after) * config_->clock));

@@ -57,6 +57,9 @@ class KernelSummary {
     std::uint64_t dram_read() const { return result_.dram_read_bytes; }
     std::uint64_t dram_written() const { return result_.dram_write_bytes; }
     void add_written(std::uint64_t bytes) { result_.dram_write_bytes += bytes; }
+    /// What a part of the device `whole` counted for `ctas` of the launch's thread blocks becomes that of all
+    /// of them on all of it; the time is the same.
+    void stand_for(const GpuConfig& whole, std::uint64_t ctas);
     /// `end`: cycles from the launch of the first CTA to the end of the last and of its stores.
     KernelResult result(Cycle end, unsigned registers_per_thread);
 

@@ -57,6 +57,10 @@ void Sampler::reset() {
     early_.clear();
     flow_.clear();
     writes_lag_ = false;
+    tiles_.clear();
+    window_start_.reset();
+    tiles_left_out_ = 0;
+    tiles_not_before_ = 0;
     waves_seen_ = 0;
     wave_snapshots_.clear();
     waves_done_ = false;
@@ -66,10 +70,12 @@ void Sampler::reset() {
     extra_.reset();
 }
 
-void Sampler::begin(const LaunchPlan& plan, const GpuConfig& config, std::function<KernelSummary()> tally,
+void Sampler::begin(const LaunchPlan& plan, const GpuConfig& config, double other_error,
+                    std::function<KernelSummary()> tally,
                     std::function<LeftOutMemory(const LeftOutTraffic&, double)> pass) {
     plan_ = &plan;
     config_ = &config;
+    widest_ = std::sqrt(kWidest * kWidest - other_error * other_error);
     tally_ = std::move(tally);
     pass_ = std::move(pass);
     program_ = std::make_unique<ptx::LeapProgram>(*plan.launch->kernel);
@@ -81,7 +87,7 @@ void Sampler::begin(const LaunchPlan& plan, const GpuConfig& config, std::functi
 }
 
 Cycle Sampler::tick(Cycle now) {
-    if (plan_ == nullptr || scheduler_.finished() == plan_->launch->grid.count()) return next_ = kNever;
+    if (plan_ == nullptr || scheduler_.finished() == scheduler_.count()) return next_ = kNever;
     look();
     if (quiet_looks_ > kQuietLooks) return next_ = kNever;
     return next_ = now + kLook;
@@ -106,7 +112,7 @@ void Sampler::gather() {
 void Sampler::look() {
     gather();
     remember();
-    if (look_at_waves() || look_at_outer_loop() || look_at_inner_loop()) clock().stop();
+    if (look_at_waves() || look_at_tiles() || look_at_outer_loop() || look_at_inner_loop()) clock().stop();
 }
 
 Sampler::Snapshot Sampler::snapshot() const {
@@ -148,7 +154,7 @@ double Sampler::bar(double sigma, double left_out, double whole) {
 bool Sampler::is_known_well(double cycles, double relative_error) const {
     const double sigma = std::sqrt(variance_ + std::pow(relative_error * cycles, 2));
     return bar(sigma, static_cast<double>(left_out_) + cycles, static_cast<double>(time()) + cycles) <
-           kWidest;
+           widest_;
 }
 
 // L2 has begun to write back.
@@ -169,6 +175,8 @@ bool Sampler::leap() {
     if (decision == Decision::none) return false;
     if (decision == Decision::waves) {
         leave_out_waves();
+    } else if (decision == Decision::tiles) {
+        leave_out_tiles();
     } else if (decision == Decision::outer_loop) {
         leave_out_outer_turns();
     } else {

@@ -39,7 +39,9 @@ class Sampler : public Block {
     /// After reset(), before a run. `tally` counts what all blocks have counted up to now.
     /// `pass` lets L2 see accesses that are left out; before them, so much was that this part of what it
     /// holds has gone.
-    void begin(const LaunchPlan& plan, const GpuConfig& config, std::function<KernelSummary()> tally,
+    /// `other_error`: of the time, beside what is left out; the bar has room for both.
+    void begin(const LaunchPlan& plan, const GpuConfig& config, double other_error,
+               std::function<KernelSummary()> tally,
                std::function<LeftOutMemory(const LeftOutTraffic&, double)> pass);
     /// The clock was stopped so that something can be left out.
     bool has_decided() const { return decision_ != Decision::none; }
@@ -54,7 +56,7 @@ class Sampler : public Block {
     void reset() override;
 
   private:
-    enum class Decision : std::uint8_t { none, waves, outer_loop, inner_loop };
+    enum class Decision : std::uint8_t { none, waves, tiles, outer_loop, inner_loop };
     /// A warp slot at the beginning of the present batch.
     struct Slot {
         std::uint32_t head = 0;
@@ -105,6 +107,10 @@ class Sampler : public Block {
     void start_batch();
     bool look_at_waves();
     bool look_at_outer_loop();
+    bool look_at_tiles();
+    std::uint64_t find_tiles();
+    void start_window(bool settled);
+    void leave_out_tiles();
     bool look_at_inner_loop();
     bool look_at_entry();
     bool find_multiples(std::map<std::uint32_t, Batch>& visit);
@@ -158,6 +164,7 @@ class Sampler : public Block {
     CtaScheduler& scheduler_;
     const LaunchPlan* plan_ = nullptr;  // nullptr: not begun
     const GpuConfig* config_ = nullptr;
+    double widest_ = kWidest;
     std::function<KernelSummary()> tally_;
     std::function<LeftOutMemory(const LeftOutTraffic&, double)> pass_;
     LeftOutTraffic traffic_;
@@ -215,6 +222,19 @@ class Sampler : public Block {
     };
     std::vector<Flow> flow_;
     bool writes_lag_ = false;  // something was extrapolated from before L2 wrote back
+
+    /// A warp at the start of the present window: its loop over tiles, turns of it and when the last ended.
+    struct Tile {
+        std::uint32_t head = 0;
+        std::uint64_t turns = 0;
+        Cycle last = 0;
+    };
+    std::vector<Tile> tiles_;  // by slot
+    std::optional<Snapshot> window_start_;
+    bool window_settled_ = false;
+    double tiles_guess_ = 0;            // cycles of one that was left out last
+    std::uint64_t tiles_left_out_ = 0;  // then; 0: nothing is to be compared
+    Cycle tiles_not_before_ = 0;
 
     std::size_t waves_seen_ = 0;
     std::deque<Snapshot> wave_snapshots_;

@@ -72,8 +72,10 @@ Sampler::Work Sampler::probe(std::uint64_t first, std::uint64_t end, std::uint64
         const std::uint64_t from = first + (end - first) * i / probes,
                             to = first + (end - first) * (i + 1) / probes;
         // Not at even distances: what is special about some blocks often comes at such.
-        const std::uint64_t block = from + (to > from ? (from * 0x9e3779b97f4a7c15ull >> 20) % (to - from) : 0);
-        const auto steps = static_cast<double>(ptx::count_steps(*plan_->launch, block, most, probed_));
+        const std::uint64_t block =
+            from + (to > from ? (from * 0x9e3779b97f4a7c15ull >> 20) % (to - from) : 0);
+        const auto steps =
+            static_cast<double>(ptx::count_steps(*plan_->launch, scheduler_.block(block), most, probed_));
         if (steps == 0) return {};
         sum += steps;
         squares += steps * steps;

@@ -12,8 +12,8 @@
 #include <stdexcept>
 
 #include "isa/ptx/parser.h"
-#include "models/gpu/gpu.h"
 #include "models/gpu/ptx_source.h"
+#include "models/gpu/sampled_gpu.h"
 #include "sim/kernel/files.h"
 #include "sim/kernel/module_source.h"
 #include "sim/kernel/ptxas_registers.h"
@@ -98,7 +98,7 @@ class Runner {
         // All kernels before the first launch, so that a mistake in the last one is told at once.
         std::vector<ptx::LaunchContext> contexts;
         for (const LaunchDeclaration& launch : file_.launches) contexts.push_back(context_of(launch));
-        if (options_.mode != RunMode::functional) gpu_.emplace("gpu", options_.device);
+        if (options_.mode != RunMode::functional) gpu_.emplace("gpu", options_.device, options_.sample);
         if (!options_.record_trace.empty()) traces_.emplace(options_.record_trace);
         for (std::size_t i = 0; i < contexts.size(); ++i) {
             for (std::uint32_t k = 0; k < file_.launches[i].repetitions; ++k)
@@ -225,7 +225,7 @@ class Runner {
         models::gpu::PtxSource source(context);
         const std::string path = traces_->begin_kernel();
         sass::RecordingSource recording(source, path, traces_->kernels());
-        const models::gpu::KernelResult result = gpu_->run(recording, options);
+        const models::gpu::KernelResult result = gpu_->whole().run(recording, options);
         recording.finish();
         return result;
     }
@@ -340,7 +340,7 @@ class Runner {
     const RunOptions& options_;
     Kernels kernels_;
     sim::L2Residency residency_;
-    std::optional<models::gpu::Gpu> gpu_;
+    std::optional<models::gpu::SampledGpu> gpu_;
     std::optional<sass::TraceFolder> traces_;
     ptx::GlobalMemory memory_;
     std::vector<std::uint64_t> bases_;          ///< by buffer

@@ -10,7 +10,7 @@ namespace heddle::sim {
 
 GpuSession::GpuSession(const models::gpu::GpuConfig& config, bool tick_every_cycle, bool sample,
                        models::gpu::SeriesSettings series)
-    : gpu_("gpu", config), tick_every_cycle_(tick_every_cycle), sample_(sample), series_(series) {}
+    : gpu_("gpu", config, sample), tick_every_cycle_(tick_every_cycle), sample_(sample), series_(series) {}
 
 const ptx::LoadedKernel& GpuSession::load(const program::KernelText& text, ptx::Assembly assembly) {
     std::shared_ptr<ptx::LoadedKernel>& kernel = kernels_[{text.entry + "\n" + text.text, assembly}];

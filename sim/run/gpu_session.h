@@ -9,7 +9,7 @@
 
 #include "isa/program/program.h"
 #include "isa/ptx/execution.h"
-#include "models/gpu/gpu.h"
+#include "models/gpu/sampled_gpu.h"
 #include "sim/run/launch_outcome.h"
 #include "sim/run/launch_plan.h"
 
@@ -37,13 +37,13 @@ class GpuSession {
     void set_clock(double hertz) { gpu_.set_clock(hertz); }
     /// Of the host, for each of the runs that follow: models::gpu::RunOptions::threads.
     void set_threads(unsigned threads) { threads_ = threads; }
-    /// For each of the runs that follow.
+    /// For each of the runs that follow; on the whole device, unless the session was made for sampling.
     void set_sample(bool sample) { sample_ = sample; }
 
   private:
     const ptx::LoadedKernel& load(const program::KernelText& text, ptx::Assembly assembly);
 
-    models::gpu::Gpu gpu_;
+    models::gpu::SampledGpu gpu_;
     bool tick_every_cycle_, sample_;
     unsigned threads_ = 1;
     models::gpu::SeriesSettings series_;

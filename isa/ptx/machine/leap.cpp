@@ -102,7 +102,7 @@ bool LeapProgram::in_loop(std::uint32_t head) const {
 }
 
 std::uint64_t count_steps(const LaunchContext& launch, std::uint64_t linear_index, std::uint64_t most,
-                          std::span<std::uint64_t> performed) {
+                          std::span<std::uint64_t> performed, LeapObserver* observer) {
     if (cluster_size(launch) > 1) return 0;
     constexpr unsigned kTurn = 256;
     const auto& instructions = launch.kernel->implementation().kernel.instructions;
@@ -115,12 +115,19 @@ std::uint64_t count_steps(const LaunchContext& launch, std::uint64_t linear_inde
             Warp& warp = cta.warp(w);
             for (unsigned i = 0; i < kTurn && !warp.finished() && !warp.blocked(); ++i, ++steps) {
                 const std::uint32_t at = warp.next();
-                const bool starts = warp.step(steps).started_operations != 0;
+                const StepResult result = warp.step(steps);
+                const bool starts = result.started_operations != 0;
+                if (observer != nullptr && result.access != nullptr &&
+                    result.access->space == StateSpace::global)
+                    observer->access(*result.access);
                 // A wait for an mbarrier that has to wait is performed again.
                 const bool again = warp.blocked() && instructions[at].opcode == Opcode::mbarrier;
                 if (!performed.empty() && !again) ++performed[at];
                 if (!starts) continue;
-                for (const AsyncOperation& operation : cta.started()) cta.complete(operation);
+                for (const AsyncOperation& operation : cta.started()) {
+                    if (observer != nullptr) observer->copy(operation);
+                    cta.complete(operation);
+                }
             }
         }
         if (steps == before || steps > most) return 0;
