@@ -321,7 +321,9 @@ Simulated simulate_at_settled_clock(const trace::Trace& trace, const program::Gp
         for (const std::size_t launch : launches) some.push_back(plan[launch]);
         return simulate_distinct(trace, program, some, slower, options, {}, result);
     };
-    SettledStep step(plan, estimates, clocks_of(config), config.power, config.sm.count);
+    // Times of sampled kernels are known within 2 %; the clock need not be known much better.
+    SettledStep step(plan, estimates, clocks_of(config), config.power, config.sm.count,
+                     (options.sample ? 2 : 1) * SettledStep::kTolerance);
     while (const std::optional<SettledStep::Round> round = step.next())
         step.add(round->clock, simulate_some(round->launches, round->clock));
     const SettledClock settled = step.settled();
