@@ -95,6 +95,7 @@ std::optional<KernelResult> SampledGpu::run_part(const ptx::LaunchContext& launc
                   launch.kernel->static_shared_bytes() + std::uint64_t{launch.dynamic_shared_bytes});
     const std::uint64_t wave = std::uint64_t{places.ctas_per_sm} * config.sm.count,
                         blocks = launch.grid.count();
+    if (wave == 0 || blocks == 0) return {};  // the whole device says what is wrong
     if (blocks > wave && blocks < kManyWaves * wave) return {};
     const BlockSample sample = choose_blocks(launch, wave, part_config_->share);
     if (!sample.obstacle.empty()) return {};
