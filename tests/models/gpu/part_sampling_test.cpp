@@ -72,19 +72,21 @@ TEST_CASE("streams and rows of any size take as long on a part of the device", "
     const auto between = [&](std::uint32_t low, std::uint32_t high) {
         return low + dice() % (high - low + 1);
     };
+    unsigned on_parts = 0;
     for (unsigned i = 0; i < 5; ++i) {
         const std::uint32_t elements = 4 * between(1'500'000, 2'500'000);
-        const std::uint32_t columns = 4 * between(128, 768), rows = 6'000'000 / columns;
+        const std::uint32_t columns = 4 * between(128, 384), rows = 9'000'000 / columns;
         INFO(i << ": copy of " << elements << ", softmax of " << rows << " x " << columns);
         const kernels::LibraryKernel kernel =
             i % 2 == 0 ? benchmarks::copy(elements) : benchmarks::softmax(rows, columns);
         const benchmarks::PreparedLaunch launch(kernel, ptx::Mode::timing);
         const KernelResult full = gpu.run(launch.context()), part = gpu.run(launch.context(), sampled());
         CHECK_FALSE(full.sampling.asked);
-        CHECK(part.sampling.simulated < 0.3);
+        on_parts += part.sampling.note.find("on 16 of 64 SMs") == 0 ? 1 : 0;
         check_alike(part, full);
         CHECK(gpu.run(launch.context(), sampled()).cycles == part.cycles);
     }
+    CHECK(on_parts >= 4);
 }
 
 TEST_CASE("what L2 holds at the start, a part of the device holds in proportion", "[models_gpu_sampling]") {
