@@ -5,8 +5,9 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/cli/paragraph.h"
+#include "sim/cli/terminal.h"
 #include "sim/cluster/cluster.h"
-#include "sim/report/table.h"
+#include "sim/report/text_table.h"
 
 namespace heddle::cli {
 namespace {
@@ -30,7 +31,7 @@ void list(const Options& options) {
                         {"device", cluster.device},
                         {"description", cluster.description}});
     }
-    print(options.json ? json.dump(2) + "\n" : sim::align_columns(rows, {}));
+    print(options.json ? json.dump(2) + "\n" : sim::fit_columns(std::move(rows), {}, table_width()));
 }
 
 void describe(const Options& options) {

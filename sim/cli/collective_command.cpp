@@ -7,10 +7,11 @@
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
+#include "sim/cli/terminal.h"
 #include "sim/collective/collective.h"
 #include "sim/collective/payload.h"
 #include "sim/config/quantity.h"
-#include "sim/report/table.h"
+#include "sim/report/text_table.h"
 
 namespace heddle::cli {
 namespace {
@@ -91,7 +92,7 @@ std::string for_people(const sim::Cluster& cluster, const sim::CollectiveRequest
     std::vector<std::vector<std::string>> rows{{"busiest link of its kind", "bytes", "busy"}};
     for (const sim::LinkUse& use : result.links)
         rows.push_back({use.name, std::to_string(use.bytes), fmt::format("{:.1f} %", 100 * use.busy)});
-    return text + "\n" + sim::align_columns(rows, {false, true, true});
+    return text + "\n" + sim::fit_columns(std::move(rows), {false, true, true}, table_width());
 }
 
 std::string payload_text(const sim::PayloadReport& report) {

@@ -61,6 +61,8 @@ OptionDescription describe(const CLI::Option& from, const std::string& path) {
     const std::string& name = option.names.back();
     const bool of_hardware = option.positional && path.rfind("heddle hardware", 0) == 0;
     if (name == "--hardware" || of_hardware) option.values = Values::devices;
+    if (name == "--cluster" || (option.positional && path.rfind("heddle cluster", 0) == 0))
+        option.values = Values::clusters;
     if (option.positional && (name.rfind("WORKLOAD", 0) == 0 || name == "MODEL"))
         option.values = Values::models;
     if (option.positional && (name.rfind("FIRST", 0) == 0 || name.rfind("SECOND", 0) == 0) && !of_hardware)

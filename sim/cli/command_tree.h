@@ -9,7 +9,7 @@
 namespace heddle::cli {
 
 /// What a value may be, for completion.
-enum class Values { none, anything, words, devices, models, files, folders };
+enum class Values { none, anything, words, devices, models, clusters, files, folders };
 
 struct OptionDescription {
     std::vector<std::string> names;  ///< "-j", "--jobs"; of a positional its name alone

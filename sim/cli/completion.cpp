@@ -9,6 +9,7 @@
 #include "isa/common/error.h"
 #include "sim/cli/man_page.h"
 #include "sim/cli/output.h"
+#include "sim/cluster/cluster.h"
 #include "sim/config/hardware_file.h"
 #include "workloads/zoo/registry.h"
 
@@ -49,47 +50,93 @@ const OptionDescription* positional_of(const CommandDescription& command) {
     return nullptr;
 }
 
-/// The statement of bash that fills COMPREPLY with values. `current` is in $current.
-std::string bash_values(Values values, const std::vector<std::string>& words) {
-    const std::string own = words.empty() ? "" : joined(words);
+/// How a shell is told what a value may be; {} stands for the names' kind, or for the words.
+struct Shell {
+    const char *names, *words, *files, *folders;
+    const char* also;      ///< between two of them
+    const char* anything;  ///< where it can help with nothing
+    bool quotes_words;     ///< they are one argument
+};
+constexpr Shell kBash{"_heddle_words \"$(heddle completion --names {} 2>/dev/null)\"",
+                      "_heddle_words {}",
+                      "_heddle_files",
+                      "COMPREPLY+=($(compgen -d -- \"$current\"))",
+                      "; ",
+                      ":",
+                      true};
+constexpr Shell kZsh{"compadd -- ${{(f)\"$(heddle completion --names {} 2>/dev/null)\"}}",
+                     "compadd -- {}",
+                     "_files",
+                     "_files -/",
+                     "; ",
+                     ":",
+                     false};
+constexpr Shell kFish{" -a '(heddle completion --names {} 2>/dev/null)'",
+                      " -a {}",
+                      " -F",
+                      " -a '(__fish_complete_directories)'",
+                      "",
+                      "",
+                      true};
+
+/// What `shell` is told of a value.
+std::string values_of(const Shell& shell, Values values, const std::vector<std::string>& words) {
+    const auto names = [&](const char* kind) {
+        return fmt::format(fmt::runtime(shell.names), kind) + shell.also + shell.files;
+    };
+    const std::string own =
+        fmt::format(fmt::runtime(shell.words), shell.quotes_words ? quoted(joined(words)) : joined(words));
     switch (values) {
         case Values::devices:
-            return "_heddle_words \"$(heddle completion --names devices 2>/dev/null)\"; _heddle_files";
+            return names("devices");
         case Values::models:
-            return "_heddle_words \"$(heddle completion --names models 2>/dev/null)\"; _heddle_files";
+            return names("models");
+        case Values::clusters:
+            return names("clusters");
         case Values::files:
-            return own.empty() ? "_heddle_files" : "_heddle_words " + quoted(own) + "; _heddle_files";
+            return words.empty() ? shell.files : own + shell.also + shell.files;
         case Values::folders:
-            return "COMPREPLY+=($(compgen -d -- \"$current\"))";
+            return shell.folders;
         case Values::words:
-            return "_heddle_words " + quoted(own);
+            return own;
         case Values::none:
         case Values::anything:
-            return ":";
+            break;
     }
-    return ":";
+    return shell.anything;
+}
+
+/// The arms of `case "$before"` in bash and zsh: after an option come its values.
+std::string value_cases(const CommandDescription& command, const Shell& shell) {
+    std::string cases = fmt::format("        {})\n            case \"$before\" in\n", quoted(command.path));
+    for (const OptionDescription& option : command.options) {
+        if (option.positional || option.value.empty()) continue;
+        std::string names;
+        for (const std::string& name : option.names) names += (names.empty() ? "" : "|") + name;
+        cases += fmt::format("                {}) {}; return ;;\n", names,
+                             values_of(shell, option.values, option.words));
+    }
+    return cases + "            esac\n";
+}
+
+/// What stands where no option is begun, in bash and zsh.
+std::string positional_case(const CommandDescription& command, const Shell& shell) {
+    const OptionDescription* positional = positional_of(command);
+    if (positional == nullptr) return {};
+    return "            [[ $current == -* ]] || { " +
+           values_of(shell, positional->values, positional->words) + "; }\n";
 }
 
 /// "heddle hardware" for bash's case, which tells the command that has been reached.
 std::string bash_cases(const CommandDescription& root) {
     std::string cases;
     for (const CommandDescription* command : all_commands(root)) {
-        cases += fmt::format("        {})\n            case \"$before\" in\n", quoted(command->path));
-        for (const OptionDescription& option : command->options) {
-            if (option.positional || option.value.empty()) continue;
-            std::string names;
-            for (const std::string& name : option.names) names += (names.empty() ? "" : "|") + name;
-            cases += fmt::format("                {}) {}; return ;;\n", names,
-                                 bash_values(option.values, option.words));
-        }
-        cases += "            esac\n";
+        cases += value_cases(*command, kBash);
         std::vector<std::string> words = command_names(*command);
         const std::vector<std::string> options = option_names(*command);
         words.insert(words.end(), options.begin(), options.end());
         cases += "            _heddle_words " + quoted(joined(words)) + "\n";
-        if (const OptionDescription* positional = positional_of(*command))
-            cases += "            [[ $current == -* ]] || { " +
-                     bash_values(positional->values, positional->words) + "; }\n";
+        cases += positional_case(*command, kBash);
         cases += "            ;;\n";
     }
     return cases;
@@ -161,37 +208,10 @@ std::string zsh_entry(const std::string& name, const std::string& text) {
     return quoted(safe.substr(0, place) + ":" + safe.substr(place + 1));
 }
 
-std::string zsh_values(Values values, const std::vector<std::string>& words) {
-    switch (values) {
-        case Values::devices:
-            return "compadd -- ${(f)\"$(heddle completion --names devices 2>/dev/null)\"}; _files";
-        case Values::models:
-            return "compadd -- ${(f)\"$(heddle completion --names models 2>/dev/null)\"}; _files";
-        case Values::files:
-            return words.empty() ? "_files" : "compadd -- " + joined(words) + "; _files";
-        case Values::folders:
-            return "_files -/";
-        case Values::words:
-            return "compadd -- " + joined(words);
-        case Values::none:
-        case Values::anything:
-            return ":";
-    }
-    return ":";
-}
-
 std::string zsh_cases(const CommandDescription& root) {
     std::string cases;
     for (const CommandDescription* command : all_commands(root)) {
-        cases += fmt::format("        {})\n            case \"$before\" in\n", quoted(command->path));
-        for (const OptionDescription& option : command->options) {
-            if (option.positional || option.value.empty()) continue;
-            std::string names;
-            for (const std::string& name : option.names) names += (names.empty() ? "" : "|") + name;
-            cases += fmt::format("                {}) {}; return ;;\n", names,
-                                 zsh_values(option.values, option.words));
-        }
-        cases += "            esac\n            entries=(";
+        cases += value_cases(*command, kZsh) + "            entries=(";
         for (const CommandDescription& child : command->commands)
             cases += "\n                " + zsh_entry(child.name, child.text);
         cases += ")\n            (( $#entries )) && _describe command entries\n            entries=(";
@@ -199,9 +219,7 @@ std::string zsh_cases(const CommandDescription& root) {
             if (!option.positional)
                 cases += "\n                " + zsh_entry(option.names.back(), option.text);
         cases += ")\n            [[ $current == -* ]] && _describe -o option entries\n";
-        if (const OptionDescription* positional = positional_of(*command))
-            cases += "            [[ $current == -* ]] || { " +
-                     zsh_values(positional->values, positional->words) + "; }\n";
+        cases += positional_case(*command, kZsh);
         cases += "            ;;\n";
     }
     return cases;
@@ -270,24 +288,6 @@ complete -c heddle -f
                                            paths += (paths.empty() ? "" : " ") + quoted(command->path);
                                        return paths;
                                    }());
-    const auto values = [](Values kind, const std::vector<std::string>& words) -> std::string {
-        switch (kind) {
-            case Values::devices:
-                return " -F -a '(heddle completion --names devices 2>/dev/null)'";
-            case Values::models:
-                return " -F -a '(heddle completion --names models 2>/dev/null)'";
-            case Values::files:
-                return words.empty() ? " -F" : " -F -a " + quoted(joined(words));
-            case Values::folders:
-                return " -a '(__fish_complete_directories)'";
-            case Values::words:
-                return " -a " + quoted(joined(words));
-            case Values::none:
-            case Values::anything:
-                return "";
-        }
-        return "";
-    };
     for (const CommandDescription* command : all_commands(root)) {
         const std::string here = "complete -c heddle -n " + quoted("__heddle_at " + command->path);
         for (const CommandDescription& child : command->commands)
@@ -295,13 +295,13 @@ complete -c heddle -f
         for (const OptionDescription& option : command->options) {
             if (option.positional) {
                 if (option.values != Values::anything)
-                    text += here + values(option.values, option.words) + "\n";
+                    text += here + values_of(kFish, option.values, option.words) + "\n";
                 continue;
             }
             text += here;
             for (const std::string& name : option.names)
                 text += name.rfind("--", 0) == 0 ? " -l " + name.substr(2) : " -s " + name.substr(1);
-            if (!option.value.empty()) text += " -r" + values(option.values, option.words);
+            if (!option.value.empty()) text += " -r" + values_of(kFish, option.values, option.words);
             text += " -d " + quoted(option.text) + "\n";
         }
     }
@@ -318,7 +318,7 @@ void add_completion_command(CLI::App& app) {
                              ->check(CLI::IsMember({"bash", "zsh", "fish"}));
     command
         ->add_option("--names", options->names, "print names instead, one per line: what completions ask for")
-        ->check(CLI::IsMember({"devices", "models"}))
+        ->check(CLI::IsMember({"devices", "models", "clusters"}))
         ->excludes(shell);
     command->footer(
         "Examples:\n"
@@ -334,6 +334,8 @@ void add_completion_command(CLI::App& app) {
             for (const std::string& name : sim::hardware_names()) text += name + "\n";
         } else if (options->names == "models") {
             for (const zoo::Model& model : zoo::models()) text += model.name + "\n";
+        } else if (options->names == "clusters") {
+            for (const std::string& name : sim::cluster_names()) text += name + "\n";
         } else if (options->shell.empty()) {
             throw Error("no shell is named", {}, "bash, zsh or fish; see `heddle completion --help`");
         } else {

@@ -1,5 +1,6 @@
 // heddle explore, heddle explore show | export
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
@@ -8,13 +9,15 @@
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
-#include "sim/cli/paragraph.h"
+#include "sim/cli/parallelism.h"
 #include "sim/cli/progress.h"
+#include "sim/cli/terminal.h"
 #include "sim/cli/workload.h"
 #include "sim/explore/explore.h"
 #include "sim/explore/export.h"
 #include "sim/explore/mpi_workers.h"
 #include "sim/report/exploration_page.h"
+#include "sim/report/exploration_text.h"
 #include "sim/run/kernel_cache.h"
 #include "sim/run/worker_pool.h"
 
@@ -24,6 +27,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFile = "exploration.sqlite";
+constexpr std::chrono::seconds kBetweenLogLines{30};
 
 struct Options {
     std::vector<std::string> workloads;
@@ -33,7 +37,8 @@ struct Options {
     explore::ExploreOptions explore;
     explore::SimulationOptions simulation;
     unsigned jobs = 0;
-    bool resume = false, retry_failed = false, json = false, times = false;
+    ParallelismOptions plans;
+    bool parallelism = false, resume = false, retry_failed = false, json = false, times = false;
 };
 
 /// "gpt2-small:batch=4,sequence=512@2": a workload, its own options, its weight.
@@ -174,16 +179,9 @@ void run_exploration(Options options) {
         local = std::make_unique<explore::LocalWorkers>(
             options.jobs == 0 ? sim::available_cores() : options.jobs, make_function());
     {
-        Progress line;
+        Progress line(kBetweenLogLines);
         options.explore.progress = [&line](const explore::Progress& progress) {
-            char text[160];
-            std::snprintf(text, sizeof text, "%llu of %llu designs, %.3g per minute, best %s",
-                          static_cast<unsigned long long>(progress.done),
-                          static_cast<unsigned long long>(progress.total), progress.per_second * 60,
-                          progress.best.c_str());
-            line.update(static_cast<double>(progress.done) /
-                            static_cast<double>(std::max<std::uint64_t>(1, progress.total)),
-                        text);
+            line.update(progress.done, progress.total, "designs", progress.best, progress.kept);
         };
         try {
             explore::explore(space, objectives, options.explore, store,
@@ -196,14 +194,51 @@ void run_exploration(Options options) {
     write_exports(exploration, options.out);
     print(options.json
               ? explore::exploration_json(exploration)
-              : explore::format_exploration(exploration, terminal_width()) + "written to " + options.out +
+              : sim::format_exploration(exploration, table_width()) + "written to " + options.out +
                     ": open report.html; exploration.sqlite, points.csv, statistics.csv, exploration.json\n");
+}
+
+/// --parallelism: the space is that of plans, not of devices.
+void explore_plans(const Options& options) {
+    if (options.workloads.size() != 1)
+        throw Error("plans are searched for one model", {"--parallelism", 0, ""},
+                    "write heddle explore gpt3-175b --parallelism --cluster dgx-a100 ...");
+    if (options.plans.cluster.empty())
+        throw Error("no cluster is named", {"--cluster", 0, ""}, "write --cluster dgx-h100 --nodes 16");
+    for (const auto* list : {&options.vary, &options.links, &options.constraints})
+        if (!list->empty())
+            throw Error("plans are searched for one device", {"--parallelism", 0, list->front()},
+                        "change the device with --set, and what a plan may use with --memory-limit");
+    ParallelismOptions plans = options.plans;
+    const WorkloadText model = parse_workload(options.workloads.front(), options);
+    plans.model = model.name;
+    plans.model_options = model.options;
+    // The batch is that of all devices; a plan says what each one has of it.
+    const auto batch = plans.model_options.find("batch");
+    if (batch == plans.model_options.end())
+        throw Error("no batch is given", {"--batch", 0, ""},
+                    "write --batch 1536: sequences of a step, all devices");
+    char* end = nullptr;
+    plans.batch = std::strtoll(batch->second.c_str(), &end, 10);
+    if (*end != 0 || plans.batch < 1)
+        throw Error("`" + batch->second + "` is no batch", {"--batch", 0, ""}, "write a number above 0");
+    plans.model_options.erase(batch);
+    plans.hardware = options.hardware;
+    plans.overrides = options.overrides;
+    plans.steps = options.explore.training_steps;
+    plans.json = options.json;
+    if (!options.maximise.empty() || (!options.minimise.empty() && options.minimise != "time" &&
+                                      options.minimise != "cost" && options.minimise != "training-cost"))
+        throw Error("plans are sorted by time or by cost", {"--minimise", 0, ""},
+                    "write --minimise time, or cost");
+    plans.by_price = !options.minimise.empty() && options.minimise != "time";
+    search_parallelism(plans);
 }
 
 void show(const Options& options) {
     const explore::Exploration exploration =
         explore::read_exploration(explore::Store::open_to_read(file_of(options.folder)));
-    print(explore::format_exploration(exploration, terminal_width()));
+    print(sim::format_exploration(exploration, table_width()));
 }
 
 void export_points(const Options& options) {
@@ -342,6 +377,13 @@ void add_explore_command(CLI::App& app) {
                    "with --resume: evaluate the designs that failed again")
         ->needs("--resume");
     command->add_flag("--json", options->json, "print JSON instead of a table");
+    command
+        ->add_flag(
+            "--parallelism", options->parallelism,
+            "not which device: how to spread a model over the devices of a cluster (tensor, pipeline, data, "
+            "micro-batches, recomputation, ZeRO)")
+        ->group("Many devices");
+    add_parallelism_options(*command, options->plans);
     command->footer(
         "Each design is evaluated in processes of its own: one that fails is a row with its error. "
         "Interrupted or killed, the\n"
@@ -355,6 +397,8 @@ void add_explore_command(CLI::App& app) {
         "  heddle explore mlp@3 mlp:batch=512 --hardware tpu-v4 --vary clock=800MHz..1400MHz --strategy "
         "sobol --points 16\n"
         "      --minimise time,cost --out out/two\n"
+        "  heddle explore gpt3-175b --parallelism --cluster dgx-a100 --nodes 64,128 --batch 1536 --tokens "
+        "300e9\n"
         "  heddle explore show out/mlp\n"
         "  heddle explore export out/mlp --format json");
     CLI::App* show_app = command->add_subcommand("show", "Shows an exploration's front, complete or not.");
@@ -365,7 +409,7 @@ void add_explore_command(CLI::App& app) {
     export_app
         ->add_option("--format", options->format,
                      "csv: a row for each point; statistics: a row for each figure, CSV; json: all. There is "
-                     "no Parquet")
+                     "no Parquet: no library of Debian 12 writes it")
         ->check(CLI::IsMember({"csv", "statistics", "json"}))
         ->type_name("csv|statistics|json")
         ->capture_default_str();
@@ -377,6 +421,12 @@ void add_explore_command(CLI::App& app) {
     export_app->callback([options] { export_points(*options); });
     command->callback([options, command] {
         if (!command->get_subcommands().empty()) return;
+        if (options->parallelism) {
+            explore_plans(*options);
+            return;
+        }
+        if (!options->plans.cluster.empty())
+            throw Error("a cluster is for plans", {"--cluster", 0, ""}, "add --parallelism");
         if (options->workloads.empty())
             throw Error("no workload is named", {"heddle explore", 0, ""},
                         "write heddle explore mlp --hardware h100-sxm --vary ...");

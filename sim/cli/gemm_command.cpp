@@ -11,9 +11,11 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/cli/progress.h"
+#include "sim/cli/terminal.h"
 #include "sim/config/hardware.h"
 #include "sim/gemm/gemm_numerics.h"
 #include "sim/gemm/gemm_timer.h"
+#include "sim/report/text_table.h"
 #include "sim/run/worker_pool.h"
 
 namespace heddle::cli {
@@ -142,16 +144,18 @@ void run_command(const Options& options) {
         print(json.dump() + "\n");
         return;
     }
-    std::string text =
-        name_of(question) + " on " + hardware.name + ": " + describe_answer(question, config, answers[best]);
+    std::string candidates_table, text = name_of(question) + " on " + hardware.name + ": " +
+                                         describe_answer(question, config, answers[best]);
     if (answers.size() > 1) {
-        text += "candidates, by estimate:\n";
+        text += "\n";
+        std::vector<std::vector<std::string>> rows{{"us", "estimated", "candidate, by estimate"}};
         for (const sim::GemmAnswer& answer : answers)
-            text += fmt::format("  {:8.2f} us, estimated {:8.2f}: {}\n", answer.seconds * 1e6,
-                                answer.estimated_seconds * 1e6, answer.choice);
+            rows.push_back({fmt::format("{:.2f}", answer.seconds * 1e6),
+                            fmt::format("{:.2f}", answer.estimated_seconds * 1e6), answer.choice});
+        candidates_table = sim::fit_columns(std::move(rows), {true, true, false}, table_width());
     }
-    if (numerics) text += describe(*numerics);
-    print(text);
+    print(sim::wrap_lines(text, table_width()) + candidates_table +
+          (numerics ? sim::wrap_lines(describe(*numerics), table_width()) : ""));
     if (numerics && !numerics->passed())
         throw ComparisonFailed{"the values of " + name_of(question) + " are not those of its plan"};
 }

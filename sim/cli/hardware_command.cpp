@@ -13,7 +13,7 @@
 #include "sim/cli/paragraph.h"
 #include "sim/cli/terminal.h"
 #include "sim/config/hardware.h"
-#include "sim/report/table.h"
+#include "sim/report/text_table.h"
 
 namespace heddle::cli {
 namespace {
@@ -122,7 +122,7 @@ void area(const Options& options) {
     rows.push_back({"total", fmt::format("{:.1f}", die.total()), "100.0 %",
                     "in " + sim::node_of(hardware.die.process).name});
     std::string text = hardware.name + ": " + hardware.description + "\n\n" +
-                       sim::align_columns(rows, {false, true, true, false}) + "\n";
+                       sim::fit_columns(rows, {false, true, true, false}, table_width()) + "\n";
     if (price > 0) {
         text += wrap(
             fmt::format("price: {:g} $ for an hour ({})", price, hardware.origins.at("price.hour").source),

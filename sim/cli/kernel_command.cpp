@@ -7,6 +7,7 @@
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
+#include "sim/cli/terminal.h"
 #include "sim/config/hardware.h"
 #include "sim/kernel/files.h"
 #include "sim/kernel/instruction_page.h"
@@ -54,7 +55,7 @@ void list(const Options& options) {
     const unsigned capability = device_of(options, heading).compute_capability;
     const std::string text = kernel::module_text(options.file, {}, capability != 0 ? capability : 90);
     const kernel::ModuleListing listing = kernel::list_module(text, options.file, capability);
-    print(options.json ? kernel::listing_json(listing) : kernel::format_listing(listing));
+    print(options.json ? kernel::listing_json(listing) : kernel::format_listing(listing, table_width()));
 }
 
 void make_output_folder(const std::string& folder) {
@@ -115,7 +116,7 @@ void run_launches(const Options& options) {
     if (options.json) {
         print(kernel::kernel_run_json(result, outputs));
     } else {
-        std::string text = kernel::format_kernel_run(result, heading);
+        std::string text = kernel::format_kernel_run(result, heading, table_width());
         for (const std::string& path : outputs) text += "written: " + path + "\n";
         print(text);
     }

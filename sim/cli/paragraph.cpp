@@ -1,15 +1,14 @@
 #include "sim/cli/paragraph.h"
 
-#include <sys/ioctl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <sstream>
+
+#include "sim/cli/terminal.h"
 
 namespace heddle::cli {
 namespace {
 
-constexpr unsigned kNarrowest = 60, kWidest = 100;
+constexpr unsigned kNarrowest = 40, kWidest = 100;
 
 std::size_t code_points(const std::string& text) {
     return static_cast<std::size_t>(
@@ -19,10 +18,9 @@ std::size_t code_points(const std::string& text) {
 }  // namespace
 
 unsigned terminal_width() {
-    winsize size{};
-    if (isatty(STDOUT_FILENO) != 1 || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
-        return kWidest;
-    return std::clamp<unsigned>(size.ws_col, kNarrowest, kWidest);
+    const std::size_t columns = table_width();
+    return columns == 0 ? kWidest
+                        : static_cast<unsigned>(std::clamp<std::size_t>(columns, kNarrowest, kWidest));
 }
 
 std::string wrap(const std::string& text, unsigned width, unsigned indent) {

@@ -5,7 +5,7 @@
 
 namespace heddle::cli {
 
-/// Columns of the terminal behind stdout, 60 to 100; 100 where there is none.
+/// Columns for paragraphs: those of tables (sim/cli/terminal.h), 40 to 100; 100 where there is no terminal.
 unsigned terminal_width();
 
 /// Words of `text` in lines of at most `width` code points, each begun with `indent` spaces; a word that is

@@ -1,103 +1,221 @@
-// heddle parallelism
+// heddle parallelism, and what heddle explore --parallelism does
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "isa/common/error.h"
 #include "sim/cli/output.h"
-#include "sim/cli/plan_options.h"
+#include "sim/cli/parallelism.h"
 #include "sim/cli/progress.h"
+#include "sim/cli/terminal.h"
 #include "sim/cli/workload.h"
+#include "sim/config/quantity.h"
 #include "sim/distributed/plan_search.h"
+#include "sim/report/numbers.h"
+#include "sim/report/text_table.h"
+#include "workloads/zoo/registry.h"
 
 namespace heddle::cli {
 namespace {
 
-struct Options {
-    std::string model, cluster;
-    std::vector<std::string> model_options;
+using Json = nlohmann::ordered_json;
+
+struct Found {
     std::uint32_t nodes = 1;
-    std::int64_t batch = 0;
-    double tokens = 0;
-    std::size_t top = 10;
-    bool json = false;
+    sim::PlanAnswer answer;
+    double memory = 0;  ///< bytes of the fullest device
 };
 
-/// Sequences of a step times tokens of a sequence go into the tokens of a whole training.
-double hours_of(const Options& options, const sim::DistributedResult& result, double sequence) {
-    return options.tokens / (result.batch * sequence) * result.seconds / 3600;
+/// Tokens of a sequence: as asked for, or the model's own.
+double tokens_of_a_sequence(const ParallelismOptions& options) {
+    const auto given = options.model_options.find("sequence");
+    if (given != options.model_options.end()) return std::stod(given->second);
+    for (const zoo::Model& model : zoo::models()) {
+        if (model.name != options.model) continue;
+        for (const zoo::OptionDescription& option : model.options)
+            if (option.name == "sequence") return std::stod(option.default_value);
+    }
+    throw Error("`" + options.model + "` has no sequences, so tokens say nothing about its steps",
+                {"--tokens", 0, ""}, "give --training-steps to `heddle explore` instead");
 }
 
-void search(const Options& options) {
-    sim::PlanQuestion question;
-    question.model = options.model;
-    for (const std::string& assignment : options.model_options)
-        add_model_option(question.options, assignment);
-    const sim::ClusterModel cluster = sim::cluster_for(options.cluster, options.nodes);
-    const sim::Hardware hardware = sim::load_hardware(cluster.hardware);
-    question.devices = cluster.devices();
-    question.batch = options.batch;
+/// Steps of a whole training; 0: not asked for.
+double steps_of(const ParallelismOptions& options) {
+    if (options.steps > 0) return options.steps;
+    if (options.tokens <= 0) return 0;
+    return options.tokens / (static_cast<double>(options.batch) * tokens_of_a_sequence(options));
+}
+
+std::vector<Found> search(const ParallelismOptions& options, const sim::Hardware& hardware) {
     sim::ClosedForm times(hardware);
-    std::vector<sim::PlanAnswer> answers;
-    {
-        Progress progress;
-        question.progress = [&progress](double fraction, const std::string& what) {
-            progress.update(fraction, what);
+    std::vector<Found> found;
+    Progress progress;
+    for (std::size_t i = 0; i < options.nodes.size(); ++i) {
+        const sim::ClusterModel cluster = sim::cluster_for(options.cluster, options.nodes[i]);
+        sim::PlanQuestion question;
+        question.model = options.model;
+        question.options = options.model_options;
+        question.devices = cluster.devices();
+        question.batch = options.batch;
+        question.memory_limit = options.memory_limit;
+        question.progress = [&](double fraction, const std::string& what) {
+            progress.update((static_cast<double>(i) + fraction) / static_cast<double>(options.nodes.size()),
+                            what);
         };
-        answers = sim::search_plans(question, cluster, hardware, times);
+        for (sim::PlanAnswer& answer : sim::search_plans(question, cluster, hardware, times))
+            found.push_back({options.nodes[i], std::move(answer), 0});
     }
-    if (answers.empty())
-        throw Error("no plan fits the devices' memory", {"--nodes", 0, ""},
-                    "add nodes, or choose a batch with more divisors");
-    const auto sequence_option = question.options.find("sequence");
-    const double sequence =
-        sequence_option != question.options.end() ? std::stod(sequence_option->second) : 1024;
-    if (answers.size() > options.top) answers.resize(options.top);
-    nlohmann::ordered_json json = nlohmann::ordered_json::array();
-    std::string text = fmt::format("{} on {} devices of {}, batch {}, kernels in closed form\n\n",
-                                   options.model, question.devices, cluster.name, options.batch);
-    for (const sim::PlanAnswer& answer : answers) {
-        const sim::DistributedResult& r = answer.result;
-        double memory = 0;
-        for (const sim::StageResult& stage : r.stages)
-            memory = std::max(memory, stage.memory.total() + r.reserved);
-        text += fmt::format("{:>10.4f} s  {:>5.1f} % of the peak  {:>5.1f} GiB  {}", r.seconds,
-                            r.peak_flops > 0 ? 100 * r.model_flops / r.seconds / r.peak_flops : 0,
-                            memory / (1 << 30), r.plan);
-        json.push_back({{"plan", r.plan}, {"step_s", r.seconds}, {"memory_bytes", memory}});
-        if (options.tokens > 0) {
-            const double hours = hours_of(options, r, sequence);
-            text += fmt::format("  {:.1f} days, {:.0f} USD", hours / 24, hours * r.price_per_hour);
-            json.back()["training_hours"] = hours;
-            json.back()["training_usd"] = hours * r.price_per_hour;
+    for (Found& one : found)
+        for (const sim::StageResult& stage : one.answer.result.stages)
+            one.memory = std::max(one.memory, stage.memory.total() + one.answer.result.reserved);
+    return found;
+}
+
+double price_of_a_step(const Found& found) {
+    return found.answer.result.price_per_hour * found.answer.result.seconds / 3600;
+}
+
+std::string for_people(const ParallelismOptions& options, const sim::Hardware& hardware,
+                       const std::vector<Found>& found, std::size_t all, double steps) {
+    std::string text = fmt::format(
+        "{} on {} of {}, batch {}, kernels in closed form: {} plans fit{}\n\n", options.model, hardware.name,
+        options.cluster, options.batch, all,
+        options.memory_limit > 0 ? fmt::format(" {} of each device", sim::format_binary(options.memory_limit))
+                                 : "");
+    std::vector<std::vector<std::string>> rows{{"devices", "step", "of peak", "memory", "USD/step"}};
+    if (steps > 0) rows[0].insert(rows[0].end(), {"days", "USD/training"});
+    rows[0].push_back("plan");
+    std::vector<bool> right(rows[0].size(), true);
+    right.back() = false;
+    for (const Found& one : found) {
+        const sim::DistributedResult& r = one.answer.result;
+        const bool priced = r.price_per_hour > 0;
+        std::vector<std::string> row{
+            fmt::format("{:.0f}", r.devices), sim::format_microseconds(r.seconds * 1e6),
+            r.peak_flops > 0 ? sim::format_share(r.model_flops / r.seconds / r.peak_flops) : "-",
+            sim::format_binary(one.memory), priced ? fmt::format("{:.4g}", price_of_a_step(one)) : "-"};
+        if (steps > 0) {
+            row.push_back(fmt::format("{:.3g}", steps * r.seconds / 86400));
+            row.push_back(
+                priced ? sim::format_count(static_cast<std::uint64_t>(steps * price_of_a_step(one) + 0.5))
+                       : "-");
         }
-        text += "\n";
+        row.push_back(r.plan);
+        rows.push_back(std::move(row));
     }
-    print(options.json ? json.dump(2) + "\n" : text);
+    return text + sim::fit_columns(std::move(rows), right, table_width());
+}
+
+Json for_scripts(const std::vector<Found>& found, double steps) {
+    Json json = Json::array();
+    for (const Found& one : found) {
+        const sim::DistributedResult& r = one.answer.result;
+        json.push_back({{"plan", r.plan},
+                        {"nodes", one.nodes},
+                        {"devices", r.devices},
+                        {"step_s", r.seconds},
+                        {"memory_bytes", one.memory}});
+        if (r.peak_flops > 0) json.back()["part_of_peak"] = r.model_flops / r.seconds / r.peak_flops;
+        if (r.price_per_hour > 0) json.back()["step_usd"] = price_of_a_step(one);
+        if (steps <= 0) continue;
+        json.back()["training_hours"] = steps * r.seconds / 3600;
+        if (r.price_per_hour > 0) json.back()["training_usd"] = steps * price_of_a_step(one);
+    }
+    return json;
 }
 
 }  // namespace
 
+void add_parallelism_options(CLI::App& command, ParallelismOptions& options) {
+    const char* group = "Many devices";
+    command.add_option("--cluster", options.cluster, "dgx-a100 or dgx-h100")->type_name("NAME")->group(group);
+    command
+        .add_option("--nodes", options.nodes, "of the cluster; several with commas: each size is searched")
+        ->delimiter(',')
+        ->allow_extra_args(false)
+        ->check(CLI::PositiveNumber)
+        ->type_name("N,N,...")
+        ->group(group);
+    command.add_option("--tokens", options.tokens, "of a whole training: adds its days and price")
+        ->check(CLI::PositiveNumber)
+        ->type_name("N")
+        ->group(group);
+    command
+        .add_option_function<std::string>(
+            "--memory-limit",
+            [&options](const std::string& text) {
+                try {
+                    options.memory_limit = sim::parse_quantity(text, models::Quantity::bytes);
+                } catch (const Error& failure) {
+                    throw Error(failure.problem(), {"--memory-limit", 0, text}, failure.remedy());
+                }
+            },
+            "bytes of a device that a plan may use (default: what the device has)")
+        ->type_name("BYTES")
+        ->group(group);
+    command.add_option("--top", options.top, "plans to show")
+        ->type_name("N")
+        ->capture_default_str()
+        ->group(group);
+}
+
+void search_parallelism(const ParallelismOptions& options) {
+    const sim::ClusterModel cluster = sim::cluster_for(options.cluster, options.nodes.front());
+    const sim::Hardware hardware =
+        sim::load_hardware(options.hardware.empty() ? cluster.hardware : options.hardware, options.overrides);
+    const double steps = steps_of(options);
+    if (options.by_price && !(cluster.price_per_hour > 0))
+        throw Error("the cheapest plan needs a price, and " + options.cluster + " has none",
+                    {"--minimise", 0, ""}, "leave it out");
+    std::vector<Found> found = search(options, hardware);
+    if (found.empty())
+        throw Error("no plan fits the devices' memory and the batch", {"--nodes", 0, ""},
+                    "add nodes, or choose a batch with more divisors");
+    std::stable_sort(found.begin(), found.end(), [&](const Found& a, const Found& b) {
+        return options.by_price ? price_of_a_step(a) < price_of_a_step(b)
+                                : a.answer.result.seconds < b.answer.result.seconds;
+    });
+    const std::size_t all = found.size();
+    if (found.size() > options.top) found.resize(options.top);
+    print(options.json ? for_scripts(found, steps).dump(2) + "\n"
+                       : for_people(options, hardware, found, all, steps));
+}
+
 void add_parallelism_command(CLI::App& app) {
-    const auto options = std::make_shared<Options>();
+    struct Texts {
+        ParallelismOptions search;
+        std::vector<std::string> model_options;
+    };
+    const auto options = std::make_shared<Texts>();
     CLI::App* command = app.add_subcommand(
         "parallelism", "Finds the best way to spread a model over the devices of a cluster.");
-    command->add_option("MODEL", options->model, "a model (`heddle trace models` lists them)")->required();
-    command->add_option("--cluster", options->cluster, "dgx-a100 or dgx-h100")->type_name("NAME")->required();
-    command->add_option("--nodes", options->nodes, "of the cluster")->type_name("N")->capture_default_str();
-    command->add_option("--batch", options->batch, "sequences of a step, all devices")
+    command->add_option("MODEL", options->search.model, "a model (`heddle trace models` lists them)")
+        ->required();
+    add_parallelism_options(*command, options->search);
+    command->get_option("--cluster")->required();
+    command->add_option("--batch", options->search.batch, "sequences of a step, all devices")
         ->type_name("N")
         ->check(CLI::PositiveNumber)
         ->required();
     command->add_option("--option", options->model_options, "of the model: --option sequence=2048")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
-    command->add_option("--tokens", options->tokens, "of a whole training: adds its days and price")
-        ->type_name("N");
-    command->add_option("--top", options->top, "plans to show")->type_name("N")->capture_default_str();
-    command->add_flag("--json", options->json, "for scripts");
-    command->callback([options] { search(*options); });
+    command
+        ->add_option("--set", options->search.overrides,
+                     "change a parameter of the device: --set hbm.size=40GiB")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false);
+    command->add_flag("--json", options->search.json, "for scripts");
+    command->footer(
+        "The same as heddle explore MODEL --parallelism.\n"
+        "Example: heddle parallelism gpt3-175b --cluster dgx-a100 --nodes 128 --batch 1536 --tokens 300e9");
+    command->callback([options] {
+        for (const std::string& assignment : options->model_options)
+            add_model_option(options->search.model_options, assignment);
+        search_parallelism(options->search);
+    });
 }
 
 }  // namespace heddle::cli

@@ -23,7 +23,4 @@ void simulate_on_cluster(const std::string& model, const sim::ModelOptions& mode
                          const std::string& hardware, const PlanOptions& options, sim::DistributedOptions how,
                          bool json);
 
-/// heddle parallelism
-void add_parallelism_command(CLI::App& app);
-
 }  // namespace heddle::cli

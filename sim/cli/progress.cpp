@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::chrono::seconds kQuietAtFirst{2};
 constexpr std::chrono::milliseconds kBetweenLines{100};
+constexpr std::size_t kUncut = 10000;
 
 std::string minutes_and_seconds(double seconds) {
     const auto whole = static_cast<long long>(seconds + 0.5);
@@ -67,9 +68,10 @@ std::string progress_line(std::uint64_t done, std::uint64_t count, const std::st
     return cut(std::move(line), width);
 }
 
-Progress::Progress() : Progress(isatty(STDERR_FILENO) == 1) {}
+Progress::Progress(std::chrono::milliseconds log_every) : Progress(isatty(STDERR_FILENO) == 1, log_every) {}
 
-Progress::Progress(bool on_terminal) : on_terminal_(on_terminal), start_(Clock::now()), last_(start_) {}
+Progress::Progress(bool on_terminal, std::chrono::milliseconds log_every)
+    : on_terminal_(on_terminal), log_every_(log_every), start_(Clock::now()), last_(start_) {}
 
 Progress::~Progress() {
     if (drawn_) std::fputs("\r\033[K", stderr);
@@ -77,9 +79,16 @@ Progress::~Progress() {
 
 bool Progress::due() {
     const Clock::time_point now = Clock::now();
-    if (!on_terminal_ || now - start_ < kQuietAtFirst || now - last_ < kBetweenLines) return false;
+    if (on_terminal_ ? now - start_ < kQuietAtFirst || now - last_ < kBetweenLines
+                     : log_every_.count() == 0 || now - last_ < log_every_)
+        return false;
     last_ = now;
     return true;
+}
+
+/// Lines of a log are not cut.
+std::size_t Progress::width() const {
+    return on_terminal_ ? progress_width() : kUncut;
 }
 
 double Progress::elapsed() const {
@@ -87,18 +96,22 @@ double Progress::elapsed() const {
 }
 
 void Progress::draw(const std::string& line) {
-    drawn_ = true;
-    std::fprintf(stderr, "\r\033[K%s", line.c_str());
+    if (on_terminal_) {
+        drawn_ = true;
+        std::fprintf(stderr, "\r\033[K%s", line.c_str());
+    } else {
+        std::fprintf(stderr, "%s\n", line.c_str());
+    }
     std::fflush(stderr);
 }
 
 void Progress::update(double fraction, const std::string& what) {
-    if (due()) draw(progress_line(fraction, elapsed(), what, progress_width()));
+    if (due()) draw(progress_line(fraction, elapsed(), what, width()));
 }
 
 void Progress::update(std::uint64_t done, std::uint64_t count, const std::string& unit,
                       const std::string& best, std::uint64_t kept) {
-    if (due()) draw(progress_line(done, count, unit, elapsed(), best, kept, progress_width()));
+    if (due()) draw(progress_line(done, count, unit, elapsed(), best, kept, width()));
 }
 
 }  // namespace heddle::cli

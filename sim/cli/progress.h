@@ -1,4 +1,4 @@
-// How far a command has come, on a terminal only.
+// How far a command has come: on a terminal a line that is drawn over, in a log a line now and then.
 #pragma once
 
 #include <chrono>
@@ -7,12 +7,13 @@
 
 namespace heddle::cli {
 
-/// One line on stderr that is drawn over: "43 %, 1:20 left: matmul_128x128". Appears after two seconds, and
-/// not at all when stderr is not a terminal. The destructor takes it away.
+/// One line on stderr that is drawn over: "43 %, 1:20 left: matmul_128x128". Appears after two seconds; the
+/// destructor takes it away. Where stderr is no terminal: nothing, or lines of a log.
 class Progress {
   public:
-    Progress();
-    explicit Progress(bool on_terminal);
+    /// `log_every`: where stderr is no terminal, a line of its own whenever so long has passed; 0: none.
+    explicit Progress(std::chrono::milliseconds log_every = {});
+    Progress(bool on_terminal, std::chrono::milliseconds log_every);
     ~Progress();
     Progress(const Progress&) = delete;
     Progress& operator=(const Progress&) = delete;
@@ -30,7 +31,9 @@ class Progress {
     bool due();
     void draw(const std::string& line);
     double elapsed() const;
+    std::size_t width() const;
     bool on_terminal_;
+    std::chrono::milliseconds log_every_;
     bool drawn_ = false;
     Clock::time_point start_, last_;
 };

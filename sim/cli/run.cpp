@@ -13,6 +13,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/completion.h"
 #include "sim/cli/paragraph.h"
+#include "sim/cli/parallelism.h"
 #include "sim/cli/plan_options.h"
 #include "sim/cli/terminal.h"
 #include "sim/run/worker_pool.h"
@@ -37,7 +38,8 @@ class HelpLayout : public CLI::Formatter {
   public:
     std::string make_option_desc(const CLI::Option* option) const override {
         const unsigned column = static_cast<unsigned>(get_column_width());
-        std::string text = wrap(CLI::Formatter::make_option_desc(option), terminal_width() - column, 0);
+        std::string text = wrap(CLI::Formatter::make_option_desc(option),
+                                std::max(terminal_width(), column + 24) - column, 0);
         if (!text.empty()) text.pop_back();
         return text;
     }

@@ -99,7 +99,7 @@ void run_recorded(Options options) {
     if (!options.no_out)
         sim::write_run_directory(sass::run_result(result, hardware), options.out, {{"entries.json", json}});
     if (options.json) return print(json);
-    print(sass::format_trace_run(result) +
+    print(sass::format_trace_run(result, false, table_width()) +
           (options.no_out
                ? ""
                : "written to " + options.out + ": open report.html, or timeline.json in Perfetto\n"));

@@ -9,7 +9,7 @@
 #include "sim/cli/trace_inspection.h"
 #include "sim/cli/workload.h"
 #include "sim/report/numbers.h"
-#include "sim/report/table.h"
+#include "sim/report/text_table.h"
 #include "sim/run/worker_pool.h"
 #include "workloads/trace_files/read.h"
 #include "workloads/zoo/registry.h"

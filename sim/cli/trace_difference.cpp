@@ -7,7 +7,7 @@
 #include "sim/cli/terminal.h"
 #include "sim/cli/trace_inspection.h"
 #include "sim/report/numbers.h"
-#include "sim/report/table.h"
+#include "sim/report/text_table.h"
 #include "sim/run/step.h"
 
 namespace heddle::cli {

@@ -10,6 +10,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/cli/progress.h"
+#include "sim/cli/terminal.h"
 #include "validation/report/html.h"
 #include "validation/report/print.h"
 #include "validation/report/readme.h"
@@ -88,9 +89,9 @@ validation::ValidationOptions validation_options(const Options& options, Progres
 std::string table_for_people(const Validation& validation, bool rows) {
     std::string text;
     for (const Comparison& comparison : validation.comparisons)
-        text += (text.empty() ? "" : "\n\n") + validation::format_comparison(comparison, rows);
+        text += (text.empty() ? "" : "\n\n") + validation::format_comparison(comparison, rows, table_width());
     if (!validation.missing.empty()) text += text.empty() ? "" : "\n";
-    for (const std::string& line : validation.missing) text += line + "\n";
+    for (const std::string& line : validation.missing) text += sim::wrap_lines(line + "\n", table_width());
     return text;
 }
 

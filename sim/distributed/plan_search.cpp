@@ -37,6 +37,14 @@ std::vector<ParallelPlan> candidates(const PlanQuestion& q, const ClusterModel& 
     return plans;
 }
 
+/// Whether a device holds more than `limit` bytes; 0: no limit.
+bool exceeds(const DistributedResult& result, double limit) {
+    return limit > 0 &&
+           std::any_of(result.stages.begin(), result.stages.end(), [&](const StageResult& stage) {
+               return stage.memory.total() + result.reserved > limit;
+           });
+}
+
 }  // namespace
 
 std::vector<PlanAnswer> search_plans(const PlanQuestion& q, const ClusterModel& cluster,
@@ -50,7 +58,7 @@ std::vector<PlanAnswer> search_plans(const PlanQuestion& q, const ClusterModel& 
             try {
                 DistributedResult result =
                     simulate_distributed(q.model, q.options, plan, cluster, hardware, times, {});
-                if (!result.fits()) continue;
+                if (!result.fits() || exceeds(result, q.memory_limit)) continue;
                 answers.push_back({plan, std::move(result)});
                 break;
             } catch (const Error&) {

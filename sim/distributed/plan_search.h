@@ -12,7 +12,8 @@ struct PlanQuestion {
     std::string model;
     ModelOptions options;
     std::int64_t devices = 8;
-    std::int64_t batch = 0;  ///< sequences of a step, all devices
+    std::int64_t batch = 0;   ///< sequences of a step, all devices
+    double memory_limit = 0;  ///< bytes of a device that a plan may use; 0: what the device has
     std::function<void(double fraction, const std::string& what)> progress = [](double, const std::string&) {
     };
 };

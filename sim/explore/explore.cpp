@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <deque>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -16,10 +15,10 @@ namespace heddle::explore {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Clock = std::chrono::steady_clock;
 
 /// What failed or cannot be is worse than everything, the more so the further it is from what can be.
 constexpr double kWorst = 1e20;
+constexpr std::uint64_t kNoBudget = ~std::uint64_t{0};
 
 const char* name_of(FidelityPlan plan) {
     return plan == FidelityPlan::sampled ? "sampled" : plan == FidelityPlan::full ? "full" : "front";
@@ -48,15 +47,14 @@ class Explorer {
         const StrategyOptions& strategy = options_.strategy;
         const bool listed = strategy.name == "grid" || strategy.name == "sensitivity";
         total_ = strategy.name == "grid" ? space_.grid_size() + 1 : strategy.points + 1;
-        evaluate({space_.base_position()}, first);
+        evaluate({space_.base_position()}, first, 1);
         if (stored_.at({0, first}).status == PointStatus::failed)
             throw Error("the base device itself fails: " + stored_.at({0, first}).error, {},
                         "mend that first; every design would fail like it");
         try {
             make_strategy(strategy, space_, objectives_.size())
                 ->run(space_, objectives_.size(), [&](const std::vector<Position>& positions) {
-                    if (listed) total_ = positions.size() + 1;
-                    return evaluate(positions, first, listed ? ~std::uint64_t{0} : strategy.points + 1);
+                    return evaluate(positions, first, listed ? kNoBudget : strategy.points + 1);
                 });
         } catch (const BudgetSpent&) {
         }
@@ -75,7 +73,7 @@ class Explorer {
     /// Positions that were asked for, in the order of the strategy; each design once. At most `budget`
     /// designs in all.
     std::vector<std::vector<double>> evaluate(const std::vector<Position>& positions, Fidelity fidelity,
-                                              std::uint64_t budget = ~std::uint64_t{0}) {
+                                              std::uint64_t budget) {
         std::deque<Open> open;
         std::vector<std::uint64_t> ids;
         bool spent = false;
@@ -103,6 +101,8 @@ class Explorer {
                 open.push_back({id, std::move(design)});
             }
         }
+        // Of a list the whole is known now, and how much of it cannot be built.
+        if (budget == kNoBudget) total_ = evaluated_;
         work(std::move(open), fidelity);
         if (spent) throw BudgetSpent{};
         std::vector<std::vector<double>> result;
@@ -185,10 +185,7 @@ class Explorer {
         for (const auto& [key, point] : stored_)
             progress.done += point.status != PointStatus::infeasible ? 1 : 0;
         progress.total = std::max(total_, progress.done);
-        const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-        progress.per_second = seconds > 0 ? static_cast<double>(finished_) / seconds : 0;
-        if (progress.per_second > 0)
-            progress.seconds_left = static_cast<double>(progress.total - progress.done) / progress.per_second;
+        progress.kept = progress.done - finished_;
         const Objective& first = objectives_.front();
         const Point* best = nullptr;
         for (const auto& [key, point] : stored_) {
@@ -198,7 +195,8 @@ class Explorer {
                 best = &point;
         }
         if (best != nullptr)
-            progress.best = fmt::format("{} {:.4g} {}", first.name, best->objectives[0], first.unit);
+            progress.best = fmt::format("{} {:.4g} {} ({})", first.name, best->objectives[0], first.unit,
+                                        best->id == 0 ? "the base" : "design " + std::to_string(best->id));
         options_.progress(progress);
     }
 
@@ -235,7 +233,7 @@ class Explorer {
             design.derived = point.derived;
             open.push_back({point.id, std::move(design)});
         }
-        total_ = sampled.size() + wanted;
+        total_ = evaluated_ + wanted;
         work(std::move(open), Fidelity::full);
     }
 
@@ -250,7 +248,6 @@ class Explorer {
     std::uint64_t evaluated_ =
         0;  ///< designs that can be built and were asked for, the base device among them
     std::uint64_t total_ = 0, finished_ = 0;
-    Clock::time_point start_ = Clock::now();
 };
 
 }  // namespace

@@ -1,8 +1,5 @@
 #include "sim/explore/export.h"
 
-#include <fmt/format.h>
-
-#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -11,10 +8,6 @@ namespace heddle::explore {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-/// So many rows of the front are shown; `export` has all.
-constexpr std::size_t kShown = 40;
-constexpr std::size_t kErrorsShown = 5;
 
 std::string status_of(const Point& point) {
     return point.status == PointStatus::done     ? "done"
@@ -65,32 +58,6 @@ Json point_json(const Exploration& exploration, const Point& point, bool times) 
     }
     if (times) json["wall_s"] = point.wall_s;
     return json;
-}
-
-/// Columns aligned by their widest cell; the first row is the heading.
-std::string table(const std::vector<std::vector<std::string>>& rows) {
-    std::vector<std::size_t> widths(rows.front().size());
-    for (const auto& row : rows)
-        for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
-    std::string text;
-    for (const auto& row : rows) {
-        for (std::size_t i = 0; i < row.size(); ++i)
-            text += std::string(widths[i] - row[i].size() + (i == 0 ? 0 : 2), ' ') + row[i];
-        text += "\n";
-    }
-    return text;
-}
-
-std::vector<std::string> table_row(const Exploration& exploration, const Point& point, const Point* base) {
-    std::vector<std::string> row{point.id == 0 ? "base" : std::to_string(point.id)};
-    for (const std::string& shown : point.shown) row.push_back(shown);
-    for (std::size_t i = 0; i < exploration.objectives.size(); ++i) {
-        std::string cell = fmt::format("{:.4g}", point.objectives[i]);
-        if (base != nullptr && base->objectives[i] != 0)
-            cell += fmt::format(" ({:.2f}x)", point.objectives[i] / base->objectives[i]);
-        row.push_back(cell);
-    }
-    return row;
 }
 
 }  // namespace
@@ -147,63 +114,6 @@ std::string statistics_csv(const Exploration& exploration) {
             for (const auto& [name, value] : workload.statistics)
                 text += std::to_string(point.id) + "," + fidelity_of(point) + "," +
                         quoted(workload.workload) + "," + quoted(name) + "," + number(value) + "\n";
-    return text;
-}
-
-std::string format_exploration(const Exploration& exploration, unsigned columns) {
-    std::size_t done = 0, failed = 0, infeasible = 0;
-    bool any_full = false;
-    for (const Point& point : exploration.points) {
-        done += point.status == PointStatus::done ? 1 : 0;
-        failed += point.status == PointStatus::failed ? 1 : 0;
-        infeasible += point.status == PointStatus::infeasible ? 1 : 0;
-        any_full = any_full || point.fidelity == Fidelity::full;
-    }
-    std::string text = exploration.hardware + ":";
-    for (const std::string& workload : exploration.workloads) text += " " + workload;
-    text += fmt::format("\n{}, seed {}: {} designs evaluated, {} failed, {} cannot be built{}\n",
-                        exploration.strategy, exploration.seed, done, failed, infeasible,
-                        exploration.complete ? "" : "; not complete, --resume goes on");
-    std::vector<const Point*> front;
-    for (const Point& point : exploration.points)
-        if (point.on_front && (point.fidelity == Fidelity::full) == any_full) front.push_back(&point);
-    const Objective& first = exploration.objectives.front();
-    std::stable_sort(front.begin(), front.end(), [&](const Point* a, const Point* b) {
-        return first.maximise ? a->objectives[0] > b->objectives[0] : a->objectives[0] < b->objectives[0];
-    });
-    if (front.empty()) return text + "\nnothing was evaluated yet\n";
-    const Point* base = exploration.base();
-    std::vector<std::vector<std::string>> rows{{"id"}};
-    for (const AxisSummary& axis : exploration.axes) rows[0].push_back(axis.path);
-    for (const Objective& objective : exploration.objectives)
-        rows[0].push_back(objective.name + " [" + objective.unit + "]");
-    for (std::size_t i = 0; i < std::min(front.size(), kShown); ++i)
-        rows.push_back(table_row(exploration, *front[i], base));
-    if (base != nullptr && std::find(front.begin(), front.end(), base) == front.end())
-        rows.push_back(table_row(exploration, *base, nullptr));
-    const std::string better =
-        exploration.objectives.size() > 1 ? "designs that none is better than in everything" : "the best";
-    text += fmt::format("\nfront: {} of {} ({}{}); in brackets: over the base device\n", front.size(), done,
-                        better, any_full ? ", simulated in full" : "");
-    std::string aligned = table(rows);
-    const std::size_t width = aligned.find('\n');
-    if (width > columns) {
-        // Too wide: one design after another.
-        aligned.clear();
-        for (std::size_t r = 1; r < rows.size(); ++r) {
-            for (std::size_t c = 0; c < rows[r].size(); ++c)
-                aligned += (c == 0 ? "" : "  ") + rows[0][c] + ": " + rows[r][c] + "\n";
-        }
-    }
-    text += aligned;
-    if (front.size() > kShown)
-        text += fmt::format("... and {} more: heddle explore export\n", front.size() - kShown);
-    std::size_t shown = 0;
-    for (const Point& point : exploration.points) {
-        if (point.status != PointStatus::failed || ++shown > kErrorsShown) continue;
-        text += fmt::format("failed: {}: {}\n", point.id, point.error);
-    }
-    if (failed > kErrorsShown) text += fmt::format("... and {} more failed\n", failed - kErrorsShown);
     return text;
 }
 

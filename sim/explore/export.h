@@ -1,4 +1,4 @@
-// An exploration as text: for people, for scripts, for spreadsheets.
+// An exploration as text for scripts and spreadsheets.
 #pragma once
 
 #include <string>
@@ -18,8 +18,5 @@ std::string points_csv(const Exploration& exploration, bool times = false);
 
 /// A row for each point, workload and statistic.
 std::string statistics_csv(const Exploration& exploration);
-
-/// The front, the base device beside it, and what failed. `columns`: width of the terminal.
-std::string format_exploration(const Exploration& exploration, unsigned columns);
 
 }  // namespace heddle::explore

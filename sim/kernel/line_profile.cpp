@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "sim/report/numbers.h"
-#include "sim/report/table.h"
+#include "sim/report/text_table.h"
 
 namespace heddle::kernel {
 namespace {
@@ -35,7 +35,7 @@ void sort_by_total(std::vector<LineCycles>& lines) {
 }
 
 std::string table(const std::string& heading, const std::vector<LineCycles>& lines, std::uint64_t all,
-                  std::size_t shown) {
+                  std::size_t shown, std::size_t width) {
     std::vector<std::vector<std::string>> rows{
         {heading, "share", "issued", "waiting", "mostly for", "instruction"}};
     std::vector<bool> right{false, true, true, true, false, false};
@@ -56,7 +56,7 @@ std::string table(const std::string& heading, const std::vector<LineCycles>& lin
         for (auto& row : rows) row.pop_back();
         right.pop_back();
     }
-    return sim::align_columns(rows, right);
+    return sim::fit_columns(std::move(rows), right, width);
 }
 
 }  // namespace
@@ -92,10 +92,11 @@ LineProfile profile_lines(const ptx::LoadedKernel& kernel, const models::gpu::Ke
     return profile;
 }
 
-std::string format_profile(const LineProfile& profile, std::size_t shown) {
+std::string format_profile(const LineProfile& profile, std::size_t shown, std::size_t width) {
     std::string text = "  shares of the cycles in which a sub-core held a warp\n" +
-                       table("PTX line", profile.ptx, profile.all_cycles, shown);
-    if (!profile.cuda.empty()) text += "\n" + table("CUDA line", profile.cuda, profile.all_cycles, shown);
+                       table("PTX line", profile.ptx, profile.all_cycles, shown, width);
+    if (!profile.cuda.empty())
+        text += "\n" + table("CUDA line", profile.cuda, profile.all_cycles, shown, width);
     return text;
 }
 

@@ -27,7 +27,7 @@ struct LineProfile {
 LineProfile profile_lines(const ptx::LoadedKernel& kernel, const models::gpu::KernelResult& result,
                           const std::string& ptx_text);
 
-/// Two tables for people, of the `shown` lines that take the most.
-std::string format_profile(const LineProfile& profile, std::size_t shown);
+/// Two tables for people, of the `shown` lines that take the most. `width`: of the lines, 0: no limit.
+std::string format_profile(const LineProfile& profile, std::size_t shown, std::size_t width = 0);
 
 }  // namespace heddle::kernel

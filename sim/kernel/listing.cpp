@@ -12,7 +12,7 @@
 #include "isa/ptx/parser.h"
 #include "sim/kernel/report.h"
 #include "sim/report/numbers.h"
-#include "sim/report/table.h"
+#include "sim/report/text_table.h"
 
 namespace heddle::kernel {
 namespace {
@@ -106,7 +106,7 @@ ModuleListing list_module(const std::string& text, const std::string& path, unsi
     return listing;
 }
 
-std::string format_listing(const ModuleListing& listing) {
+std::string format_listing(const ModuleListing& listing, std::size_t width) {
     std::string text;
     for (const KernelListing& kernel : listing.kernels) {
         text += kernel.name + "\n";
@@ -130,7 +130,7 @@ std::string format_listing(const ModuleListing& listing) {
             rows.push_back({fmt::format("  argument {}", i), parameter.type,
                             fmt::format("{} bytes", parameter.bytes), parameter.name});
         }
-        text += sim::align_columns(rows, {false, false, true});
+        text += sim::fit_columns(std::move(rows), {false, false, true}, width);
     }
     if (listing.kernels.empty()) text += "no kernels\n";
     if (!listing.unsupported.empty()) {

@@ -36,7 +36,8 @@ struct ModuleListing {
 /// Lists a module, also one with instructions that are not supported: those are taken out, line by line.
 ModuleListing list_module(const std::string& text, const std::string& path, unsigned compute_capability = 0);
 
-std::string format_listing(const ModuleListing& listing);
+/// `width`: of the lines, 0: no limit.
+std::string format_listing(const ModuleListing& listing, std::size_t width = 0);
 std::string listing_json(const ModuleListing& listing);
 
 }  // namespace heddle::kernel

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/report/numbers.h"
-#include "sim/report/table.h"
+#include "sim/report/text_table.h"
 #include "sim/report/timeline.h"
 
 namespace heddle::kernel {
@@ -15,7 +15,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using models::gpu::CycleReason;
 using models::gpu::kCycleReasonCount;
-using sim::align_columns;
+using sim::fit_columns;
 using sim::format_count;
 using sim::format_share;
 
@@ -45,7 +45,7 @@ double share_beside_none(const LaunchReport& launch) {
     return 1 - static_cast<double>(launch.overlap_cycles) / static_cast<double>(launch.timing.cycles);
 }
 
-std::string timing_table(const KernelRun& run) {
+std::string timing_table(const KernelRun& run, std::size_t width) {
     std::vector<std::vector<std::string>> rows{{"kernel", "grid", "block", "cycles", "time", "registers",
                                                 "shared", "CTAs/SM", "limited by", "occupancy", "bound by"}};
     for (const LaunchReport& launch : run.launches) {
@@ -57,15 +57,15 @@ std::string timing_table(const KernelRun& run) {
                         std::to_string(launch.timing.ctas_per_sm), launch.timing.occupancy_limit,
                         format_share(launch.timing.achieved_occupancy), launch.timing.bound_by});
     }
-    std::string text =
-        align_columns(rows, {false, true, true, true, true, true, true, true, false, true, false});
+    std::string text = fit_columns(
+        std::move(rows), {false, true, true, true, true, true, true, true, false, true, false}, width);
     if (run.launches.size() > kShownLaunches) {
         text += fmt::format("... and {} more in --json\n", run.launches.size() - kShownLaunches);
     }
     return text;
 }
 
-std::string functional_table(const KernelRun& run) {
+std::string functional_table(const KernelRun& run, std::size_t width) {
     std::vector<std::vector<std::string>> rows{
         {"kernel", "grid", "block", "registers", "shared", "warp instructions"}};
     for (const LaunchReport& launch : run.launches) {
@@ -74,7 +74,7 @@ std::string functional_table(const KernelRun& run) {
                         std::to_string(launch.registers_per_thread), format_count(launch.shared_bytes),
                         format_count(launch.warp_instructions)});
     }
-    return align_columns(rows, {false, true, true, true, true, true});
+    return fit_columns(std::move(rows), {false, true, true, true, true, true}, width);
 }
 
 std::string sampling_line(const models::gpu::Sampling& sampling) {
@@ -84,7 +84,7 @@ std::string sampling_line(const models::gpu::Sampling& sampling) {
 }
 
 /// Where the sub-cores' cycles went and how busy each resource was, one line each per kernel.
-std::string time_lines(const KernelRun& run) {
+std::string time_lines(const KernelRun& run, std::size_t width) {
     std::string text;
     std::string last;
     for (const LaunchReport& launch : run.launches) {
@@ -133,15 +133,15 @@ std::string time_lines(const KernelRun& run) {
             line += separator + std::string(part) + " " + format_share(amount / joules);
             separator = ", ";
         }
-        line += "\n";
-        if (!launch.lines.ptx.empty()) line += "\n" + format_profile(launch.lines, kShownLines);
+        line = sim::wrap_lines(line + "\n", width);
+        if (!launch.lines.ptx.empty()) line += "\n" + format_profile(launch.lines, kShownLines, width);
         if (line != last) text += line;  // repetitions are alike
         last = line;
     }
     return text;
 }
 
-std::string comparison_lines(const KernelRun& run) {
+std::string comparison_lines(const KernelRun& run, std::size_t width) {
     std::string text;
     for (const CompareOutcome& outcome : run.comparisons) {
         text += fmt::format("{} against {}: ", outcome.buffer, outcome.reference);
@@ -160,7 +160,7 @@ std::string comparison_lines(const KernelRun& run) {
             rows.push_back({"  " + std::to_string(mismatch.index), mismatch.got, mismatch.expected,
                             mismatch.ulp == ~std::uint64_t{0} ? "NaN" : format_count(mismatch.ulp)});
         }
-        text += align_columns(rows, {true, true, true, true});
+        text += fit_columns(std::move(rows), {true, true, true, true}, width);
     }
     return text;
 }
@@ -265,12 +265,12 @@ std::string name_of(ptx::Pipeline pipeline) {
     return "";
 }
 
-std::string format_kernel_run(const KernelRun& run, const std::string& heading) {
+std::string format_kernel_run(const KernelRun& run, const std::string& heading, std::size_t width) {
     std::string text = heading + "\n\n";
     if (run.mode == RunMode::functional) {
-        text += functional_table(run);
+        text += functional_table(run, width);
     } else {
-        text += timing_table(run) + time_lines(run);
+        text += timing_table(run, width) + time_lines(run, width);
         std::uint64_t cycles = 0;
         double seconds = 0;
         for (const LaunchReport& launch : run.launches) {
@@ -284,11 +284,12 @@ std::string format_kernel_run(const KernelRun& run, const std::string& heading) 
         if (run.registers_of_ptxas) text += "registers per thread as ptxas counts them\n";
         if (run.mode == RunMode::numerics) text += "the runs with and without values took the same cycles\n";
     }
-    if (!run.comparisons.empty()) text += "\n" + comparison_lines(run);
+    if (!run.comparisons.empty()) text += "\n" + comparison_lines(run, width);
     for (const ptx::CheckFinding& finding : run.findings) {
-        text += fmt::format("check: {} ({} times)\n", finding.text, format_count(finding.count));
+        text += sim::wrap_lines(
+            fmt::format("check: {} ({} times)\n", finding.text, format_count(finding.count)), width);
     }
-    for (const std::string& note : run.notes) text += "note: " + note + "\n";
+    for (const std::string& note : run.notes) text += sim::wrap_lines("note: " + note + "\n", width);
     return text;
 }
 

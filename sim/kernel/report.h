@@ -8,8 +8,8 @@
 namespace heddle::kernel {
 
 /// Tables for people: launches with their times, where the time went, utilisation, comparisons, notes.
-/// `heading` is the first line.
-std::string format_kernel_run(const KernelRun& run, const std::string& heading);
+/// `heading` is the first line; `width`: of the lines, 0: no limit.
+std::string format_kernel_run(const KernelRun& run, const std::string& heading, std::size_t width = 0);
 
 /// One JSON object, ending with a newline:
 ///   mode, schedule, registers (allocation or ptxas), launches: [{kernel, grid[3], block[3],

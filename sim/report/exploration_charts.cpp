@@ -45,7 +45,8 @@ double correlation_ratio(const std::vector<double>& x, const std::vector<double>
     double mean = 0, total = 0, between = 0;
     for (const double value : y) mean += value / static_cast<double>(y.size());
     for (const double value : y) total += (value - mean) * (value - mean);
-    if (!(total > 0)) return 0;
+    // What is the same everywhere but for the rounding of its mean has no variance to explain.
+    if (!(total > 1e-20 * mean * mean * static_cast<double>(y.size()))) return 0;
     // Equal values stay in one class.
     const std::size_t classes = std::min(kClasses, distinct.size());
     std::vector<double> sums(classes, 0);

@@ -7,7 +7,7 @@
 
 #include "sim/report/numbers.h"
 #include "sim/report/run_comparison.h"
-#include "sim/report/table.h"
+#include "sim/report/text_table.h"
 
 namespace heddle::sim {
 namespace {

@@ -2,21 +2,10 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "sim/run/result.h"
 
 namespace heddle::sim {
-
-/// Columns aligned by their widest cell, two spaces between them; `right` names the columns of numbers. The
-/// first row is the heading. Cells count in code points.
-std::string align_columns(const std::vector<std::vector<std::string>>& rows, const std::vector<bool>& right);
-
-/// align_columns() in lines of at most `width` columns; 0: no limit. Where the table is wider, columns of
-/// text are shortened with an ellipsis, the widest first and none below twelve characters, numbers never;
-/// what still has no room follows as a second table beneath, which begins with the first column again.
-std::string fit_columns(std::vector<std::vector<std::string>> rows, const std::vector<bool>& right,
-                        std::size_t width);
 
 /// Step time, time by op kind with rates and limits, the slowest ops, utilisation, coverage and notes.
 /// Everything in it is the same in every run of the same thing. `width`: of its lines, 0: no limit.

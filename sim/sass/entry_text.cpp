@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "sim/report/table.h"
+#include "sim/report/text_table.h"
 #include "sim/run/series_text.h"
 #include "sim/sass/kernel_name.h"
 
@@ -198,7 +198,7 @@ std::string trace_run_json(const TraceRun& run) {
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string format_trace_run(const TraceRun& run, bool all) {
+std::string format_trace_run(const TraceRun& run, bool all, std::size_t width) {
     std::vector<std::size_t> shown(run.entries.size());
     std::iota(shown.begin(), shown.end(), std::size_t{0});
     const bool left_out = !all && shown.size() > kMostRows;
@@ -217,8 +217,8 @@ std::string format_trace_run(const TraceRun& run, bool all) {
         rows.push_back(std::move(row));
     }
     std::string text = fmt::format("{} on {}\n\n", run.list, run.hardware);
-    text +=
-        sim::align_columns(rows, {true, false, true, true, true, true, true, true, true, true, false, false});
+    text += sim::fit_columns(
+        std::move(rows), {true, false, true, true, true, true, true, true, true, true, false, false}, width);
     if (left_out)
         text += fmt::format("the {} longest of {} entries; entries.json and --json have all\n", kMostRows,
                             run.entries.size());

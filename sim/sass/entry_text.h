@@ -25,6 +25,7 @@ std::string trace_run_json(const TraceRun& run);
 
 /// Tables: every entry, or with `all` false the `kMostRows` longest and a line that says so; totals; notes.
 inline constexpr std::size_t kMostRows = 40;
-std::string format_trace_run(const TraceRun& run, bool all = false);
+/// `width`: of the tables, 0: no limit.
+std::string format_trace_run(const TraceRun& run, bool all = false, std::size_t width = 0);
 
 }  // namespace heddle::sass

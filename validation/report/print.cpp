@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "sim/report/numbers.h"
-#include "sim/report/table.h"
+#include "sim/report/text_table.h"
 #include "validation/report/words.h"
 
 namespace heddle::validation {
@@ -16,8 +16,8 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kLongestNote = 160;
 
-std::string aligned(const Cells& cells) {
-    return cells.rows.size() < 2 ? "" : "\n" + sim::align_columns(cells.rows, cells.right);
+std::string aligned(const Cells& cells, std::size_t width) {
+    return cells.rows.size() < 2 ? "" : "\n" + sim::fit_columns(cells.rows, cells.right, width);
 }
 
 /// Notes with a row's inputs are long; all of them are in the JSON and the HTML.
@@ -125,11 +125,11 @@ Json comparison_json(const Comparison& comparison) {
 
 }  // namespace
 
-std::string format_comparison(const Comparison& comparison, bool all_rows) {
+std::string format_comparison(const Comparison& comparison, bool all_rows, std::size_t width) {
     std::string text = comparison.title + "\n" + reference_line(comparison.reference) + "\n";
     const std::string simulated = simulated_line(comparison.reference);
     if (!simulated.empty()) text += simulated + "\n";
-    text += aligned(category_cells(comparison));
+    text += aligned(category_cells(comparison), width);
     std::vector<const ComparisonRow*> shown = worst_rows(comparison.rows);
     if (all_rows) {
         shown.clear();
@@ -137,16 +137,17 @@ std::string format_comparison(const Comparison& comparison, bool all_rows) {
     }
     if (!shown.empty()) {
         text += all_rows ? "\nrows:" : fmt::format("\nthe worst {}:", shown.size());
-        text += aligned(with_short_notes(row_cells(shown)));
+        text += aligned(with_short_notes(row_cells(shown)), width);
     }
     for (const ResultTable& table : comparison.tables)
         if (table.rows.size() > 1)
-            text += "\n" + table.title + ":\n" + sim::align_columns(table.rows, table.right);
-    for (const Histogram& histogram : comparison.histograms) text += histogram_text(histogram);
-    text += aligned(bar_cells(comparison));
+            text += "\n" + table.title + ":\n" + sim::fit_columns(table.rows, table.right, width);
+    for (const Histogram& histogram : comparison.histograms)
+        text += sim::wrap_lines(histogram_text(histogram), width);
+    text += aligned(bar_cells(comparison), width);
     if (!comparison.notes.empty() || !comparison.missing.empty()) text += "\n";
-    for (const std::string& note : comparison.notes) text += "note: " + note + "\n";
-    for (const std::string& line : comparison.missing) text += line + "\n";
+    for (const std::string& note : comparison.notes) text += sim::wrap_lines("note: " + note + "\n", width);
+    for (const std::string& line : comparison.missing) text += sim::wrap_lines(line + "\n", width);
     return text;
 }
 

@@ -9,8 +9,8 @@
 namespace heddle::validation {
 
 /// Where the other side's figures come from, categories, the worst rows, tables, bars, notes and what is
-/// missing. `all_rows` adds every row.
-std::string format_comparison(const Comparison& comparison, bool all_rows = false);
+/// missing. `all_rows` adds every row; `width`: of the lines, 0: no limit.
+std::string format_comparison(const Comparison& comparison, bool all_rows = false, std::size_t width = 0);
 
 /// {"schema": 1, "holds": ..., "comparisons": [...], "missing": [...]}: everything, with every row. Figures
 /// that are not numbers are null.

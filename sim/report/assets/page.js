@@ -156,14 +156,14 @@
       } },
     ...extra });
 
-  // The value at the end of each row of bars; on a narrow screen what stands before its colon.
+  // The value at the end of each row of bars; where that would leave little room for the bars, what stands before its colon.
   const barFont = (narrow) => (narrow ? 10 : 12) + "px system-ui, sans-serif";
-  const barText = (chart, row, narrow) => {
-    if (chart.texts) return narrow ? chart.texts[row].split(": ")[0] : chart.texts[row];
-    if (chart.stacked && chart.series.length > 1) return "";
+  const barText = (chart, row, brief) => {
+    if (chart.texts) return brief ? chart.texts[row].split(": ")[0] : chart.texts[row];
+    if (chart.series.length > 1 && (chart.stacked || brief)) return "";
     return chart.series.map((s) => format(s.y[row], chart.x.unit)).filter(Boolean).join(", ");
   };
-  const barTexts = (chart, colours, narrow) => ({
+  const barTexts = (chart, colours, narrow, brief) => ({
     id: "texts",
     afterDatasetsDraw: (live) => {
       const context = live.ctx, first = live.getDatasetMeta(0).data;
@@ -176,7 +176,7 @@
         if (ends.length === 0) return;
         const end = Math.max(bar.base, ...ends.map((b) => b.x));
         const middle = chart.stacked ? bar.y : ends.reduce((sum, b) => sum + b.y, 0) / ends.length;
-        context.fillText(barText(chart, row, narrow), end + 5, middle);
+        context.fillText(barText(chart, row, brief), end + 5, middle);
       });
       context.restore();
     },
@@ -186,18 +186,22 @@
     const sums = chart.labels.map((_, row) => chart.series.map((s) => s.y[row] || 0).reduce((a, b) => (chart.stacked ? a + b : Math.max(a, b)), 0));
     return chart.full && Math.max(...sums) <= chart.full * 1.000001 ? chart.full : undefined;
   };
-  const barPadding = (chart, narrow) => {
+  const widest = (narrow, texts) => {
     const context = document.createElement("canvas").getContext("2d");
     context.font = barFont(narrow);
-    return Math.max(0, ...chart.labels.map((_, row) => context.measureText(barText(chart, row, narrow)).width)) + 10;
+    return Math.max(0, ...texts.map((text) => context.measureText(text).width)) + 10;
   };
+  const barPadding = (chart, narrow, brief) => widest(narrow, chart.labels.map((_, row) => barText(chart, row, brief)));
+  const kTextsAtMost = 0.35;  // of the picture's width
 
-  const barChart = (chart, colours, narrow) => ({
+  const barChart = (chart, colours, narrow, width) =>
+    barChartWith(chart, colours, narrow, narrow || barPadding(chart, narrow, false) > kTextsAtMost * width);
+  const barChartWith = (chart, colours, narrow, brief) => ({
     type: "bar",
     data: { labels: chart.labels.map((label) => shortened(label, narrow ? 16 : 40)),
       datasets: chart.series.map((s) => ({ label: s.name || chart.x.name, data: s.y, backgroundColor: colours.palette[s.colour] })) },
-    plugins: [barTexts(chart, colours, narrow)],
-    options: { indexAxis: "y", layout: { padding: { right: barPadding(chart, narrow) } },
+    plugins: [barTexts(chart, colours, narrow, brief)],
+    options: { indexAxis: "y", layout: { padding: { right: barPadding(chart, narrow, brief) } },
       scales: { x: { ...axis(chart.x, colours), stacked: chart.stacked, max: fullOf(chart), beginAtZero: true },
         y: { stacked: chart.stacked, grid: { display: false, borderColor: colours.line },
           ticks: { color: colours.ink, autoSkip: false, font: { size: narrow ? 10 : 12 } } } },
@@ -226,6 +230,14 @@
         title: (items) => (items.length ? format(items[0].parsed.x, chart.x.unit) : ""),
         label: (item) => item.dataset.label + ": " + format(item.raw.y, chart.y.unit) } } } } });
 
+  // Points and lines keep off the frame of a logarithmic axis; an axis of one value has room around it.
+  const bounds = (from, values) => {
+    const shown = values.filter((value) => Number.isFinite(value) && (!from.log || value > 0));
+    if (shown.length === 0) return {};
+    const least = shown.reduce((a, b) => Math.min(a, b)), most = shown.reduce((a, b) => Math.max(a, b));
+    if (from.log) return { min: least / 1.4, max: most * 1.4 };
+    return most === least && least !== 0 ? { min: least - 0.1 * Math.abs(least), max: least + 0.1 * Math.abs(least) } : {};
+  };
   const plotChart = (chart, colours) => ({
     type: "scatter",
     data: { datasets: chart.series.map((s) => {
@@ -234,7 +246,8 @@
         pointRadius: s.line ? (s.points ? 3 : 0) : s.y.length === 1 ? 7 : 4, pointHoverRadius: s.line && !s.points ? 0 : 6, pointHitRadius: s.line && !s.points ? 0 : 4,
         borderWidth: s.line ? (s.faint ? 1 : 2) : s.y.length === 1 ? 2 : 0, borderColor: s.line || s.y.length > 1 ? colour : colours.ink, backgroundColor: s.line && !s.points ? "transparent" : colour + "b3" };
     }) },
-    options: { scales: { x: axis(chart.x, colours), y: axis(chart.y, colours) },
+    options: { scales: { x: axis(chart.x, colours, bounds(chart.x, chart.series.flatMap((s) => s.x))),
+        y: axis(chart.y, colours, bounds(chart.y, chart.series.flatMap((s) => s.y))) },
       interaction: { mode: "nearest", intersect: true },
       plugins: { tooltip: { callbacks: {
         title: (items) => items.map((item) => item.raw.name || item.dataset.label).slice(0, 1),
@@ -247,7 +260,7 @@
     const colours = { ink: style("--ink"), faint: style("--faint"), line: style("--line"),
       palette: Array.from({ length: 8 }, (_, i) => style("--c" + i)) };
     const narrow = entry.plot.clientWidth < 480;
-    const config = drawers[entry.chart.kind](entry.chart, colours, narrow);
+    const config = drawers[entry.chart.kind](entry.chart, colours, narrow, entry.plot.clientWidth);
     config.options.animation = false;
     config.options.responsive = true;
     config.options.maintainAspectRatio = false;

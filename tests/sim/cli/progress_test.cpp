@@ -1,6 +1,10 @@
 #include "sim/cli/progress.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cstdio>
 
 using heddle::cli::progress_line;
 
@@ -25,6 +29,31 @@ TEST_CASE("things are counted with their rate, the time left and the best so far
     CHECK(progress_line(110, 500, "points", 10, "", 100) == "110/500 points, 22 %, 1.0/s, 6:30 left");
     CHECK(progress_line(0, 500, "points", 10, "") == "0/500 points, 0 %");
     CHECK(progress_line(0, 0, "points", 10, "") == "0/0 points");
+}
+
+TEST_CASE("a log has whole lines now and then, and nothing else") {
+    std::FILE* const log = std::tmpfile();
+    const int before = ::dup(STDERR_FILENO);
+    ::dup2(::fileno(log), STDERR_FILENO);
+    {
+        heddle::cli::Progress silent(false, {});
+        silent.update(1, 4, "designs", "");
+        heddle::cli::Progress line(false, std::chrono::milliseconds{30});
+        line.update(1, 4, "designs", "");  // too early
+        ::usleep(40000);
+        line.update(2, 4, "designs", "time 3 us (design 1)", 1);
+        line.update(3, 4, "designs", "");  // too early again
+    }
+    ::dup2(before, STDERR_FILENO);
+    ::close(before);
+    std::rewind(log);
+    char text[400] = "";
+    const std::string all(text, std::fread(text, 1, sizeof text, log));
+    std::fclose(log);
+    CHECK_THAT(all,
+               Catch::StartsWith("2/4 designs, 50 %, ") && Catch::EndsWith(", best: time 3 us (design 1)\n"));
+    CHECK(std::count(all.begin(), all.end(), '\n') == 1);
+    CHECK(all.find('\r') == std::string::npos);
 }
 
 TEST_CASE("a line is cut between characters") {

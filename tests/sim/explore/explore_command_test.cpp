@@ -1,4 +1,6 @@
 // `heddle explore` as a user runs it: real simulations, real errors, several ranks.
+#include <signal.h>
+#include <sqlite3.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +12,7 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <random>
 #include <sstream>
 #include <string>
 
@@ -66,6 +69,41 @@ std::string bytes_of(const std::string& path) {
     return text.str();
 }
 
+/// Points that an exploration has kept so far; 0 where nothing can be read yet.
+int points_kept(const std::string& folder) {
+    sqlite3* handle = nullptr;
+    int count = 0;
+    if (sqlite3_open_v2((folder + "/exploration.sqlite").c_str(), &handle, SQLITE_OPEN_READONLY, nullptr) ==
+        SQLITE_OK)
+        sqlite3_exec(
+            handle, "SELECT COUNT(*) FROM points",
+            [](void* to, int, char** values, char**) {
+                *static_cast<int*>(to) = std::atoi(values[0]);
+                return 0;
+            },
+            &count, nullptr);
+    sqlite3_close(handle);
+    return count;
+}
+
+/// Runs a command until its exploration has kept `points`, then kills it without a warning. False when it had
+/// ended before.
+bool killed_at(const std::string& command, const std::string& folder, int points) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+        ::execl("/bin/sh", "sh", "-c", ("exec " + command + " >/dev/null 2>&1").c_str(), nullptr);
+        ::_exit(127);
+    }
+    int status = 0;
+    while (points_kept(folder) < points) {
+        if (::waitpid(child, &status, WNOHANG) == child) return false;
+        ::usleep(2000);
+    }
+    ::kill(child, SIGKILL);
+    ::waitpid(child, &status, 0);
+    return WIFSIGNALED(status);
+}
+
 void expect(const Output& output, int code, const std::string& part) {
     INFO(output.text);
     CHECK(output.code == code);
@@ -114,6 +152,102 @@ TEST_CASE("a step is evaluated on a GPU, with energy and cost") {
     CHECK(json["points"][0]["objectives"]["cost"].get<double>() ==
           Approx(2 * statistics["step_time_us"].get<double>() * 1e-6 / 3600 * 12.29));
     CHECK(statistics["energy_j"] > 0);
+}
+
+TEST_CASE("plans for many devices: the quickest that fit, with the price of a training") {
+    const Folder folder;
+    const std::string model = "gpt2-small --cluster dgx-h100 --nodes 1,2 --tokens 1e9 --json ";
+    const Output found = shell(kHeddle + " explore " + model + "--parallelism --batch 64 --top 1000");
+    expect(found, 0, "training_usd");
+    const auto plans = nlohmann::json::parse(found.text);
+    REQUIRE(plans.size() > 10);
+    double before = 0, most = 0, least = 1e99;
+    for (const auto& plan : plans) {
+        CHECK(plan["step_s"].get<double>() >= before);
+        before = plan["step_s"];
+        most = std::max(most, plan["memory_bytes"].get<double>());
+        least = std::min(least, plan["memory_bytes"].get<double>());
+        CHECK(most < 80 * 1.074e9);
+        // 64 sequences of the model's 1,024 tokens a step; 12.29 $ an hour for a device.
+        const double steps = 1e9 / (64 * 1024);
+        CHECK(plan["training_usd"].get<double>() ==
+              Approx(steps * plan["step_s"].get<double>() / 3600 * 12.29 * plan["devices"].get<double>()));
+    }
+    // The other name of the same search.
+    CHECK(shell(kHeddle + " parallelism " + model + "--batch 64 --top 1000").text == found.text);
+    // Less memory leaves plans out, and only those that need more.
+    const double limit = (most + least) / 2;
+    const Output limited =
+        shell(kHeddle + " explore " + model + "--parallelism --batch 64 --top 1000 --memory-limit " +
+              std::to_string(static_cast<std::uint64_t>(limit)) + "B");
+    expect(limited, 0, "plan");
+    const auto smaller = nlohmann::json::parse(limited.text);
+    for (const auto& plan : smaller) CHECK(plan["memory_bytes"] <= limit);
+    for (const auto& plan : plans)
+        if (plan["memory_bytes"] <= limit)
+            CHECK(std::find(smaller.begin(), smaller.end(), plan) != smaller.end());
+    // The cheapest training is not the quickest: two nodes do not halve the time.
+    const Output cheap =
+        shell(kHeddle + " explore " + model + "--parallelism --batch 64 --minimise cost --top 1");
+    const auto cheapest = nlohmann::json::parse(cheap.text);
+    for (const auto& plan : plans) CHECK(plan["training_usd"] >= cheapest[0]["training_usd"]);
+    expect(shell("COLUMNS=72 " + kHeddle + " explore gpt2-small --cluster dgx-h100 --parallelism --batch 64"),
+           0, "USD/step");
+    const std::string plain = kHeddle + " explore gpt2-small --parallelism --batch 64 ";
+    expect(shell(plain), 2, "no cluster is named");
+    expect(shell(plain + "--cluster dgx-h100 --vary clock=1GHz,2GHz"), 2, "for one device");
+    expect(shell(plain + "--cluster dgx-h100 --memory-limit 1MiB"), 2, "no plan fits");
+    expect(shell(kHeddle + " explore gpt2-small --cluster dgx-h100 --vary clock=1GHz,2GHz"), 2,
+           "--parallelism");
+}
+
+TEST_CASE("an exploration's table fits the width that it is given") {
+    const Folder folder;
+    expect(shell("COLUMNS=50 " + tpu(kGrid + "--out " + folder.path("narrow"))), 0, "matrix.per_core");
+    const Output narrow = shell("COLUMNS=50 " + kHeddle + " explore show " + folder.path("narrow"));
+    std::istringstream lines(narrow.text);
+    std::size_t table = 0;
+    for (std::string line; std::getline(lines, line);) {
+        INFO(line);
+        if (line.rfind("base", 0) == 0 || line.find("[mm2]") != std::string::npos || table > 0)
+            CHECK(line.size() <= 50);
+        table += line.find("matrix.per_core") != std::string::npos ? 1 : 0;
+    }
+    CHECK(table == 1);
+}
+
+TEST_CASE("what workloads need is bought: bandwidth for a stream, tensor cores for a product") {
+    const Folder folder;
+    for (const bool stream : {true, false}) {
+        const std::string out = folder.path(stream ? "stream" : "product");
+        expect(
+            shell(kHeddle + " explore " HEDDLE_SOURCE_DIR "/examples/explore/" +
+                  (stream ? "stream" : "product") +
+                  ".json --hardware h100-sxm --graph --set power.governor=false --set host.graph_launch=0us "
+                  "--vary hbm.stacks=2,4 --link 'hbm.bandwidth = hbm.stacks * 670 GB/s' "
+                  "--vary tensor.macs_per_cycle.f16=512,2048 --minimise time,area --json --out " +
+                  out),
+            0, "front");
+        const auto json = nlohmann::json::parse(bytes_of(out + "/exploration.json"));
+        double with[2][2] = {};  // by stacks, by tensor cores
+        for (const auto& point : json["points"]) {
+            if (point["id"] == 0) continue;
+            const bool many_stacks = point["parameters"]["hbm.stacks"] == "4",
+                       many_macs = point["parameters"]["tensor.macs_per_cycle.f16"] == "2048";
+            with[many_stacks][many_macs] = point["objectives"]["time"];
+            // Every design of the front has the fewest of what does not help.
+            if (stream && point["front"] == true) CHECK_FALSE(many_macs);
+        }
+        const double by_bandwidth = with[0][0] / with[1][0], by_macs = with[0][0] / with[0][1];
+        CAPTURE(stream, by_bandwidth, by_macs);
+        if (stream) {
+            CHECK(by_bandwidth > 1.7);  // twice as much of it
+            CHECK(by_macs == Approx(1).margin(0.01));
+        } else {
+            CHECK(by_macs > 2);  // four times as many
+            CHECK(by_bandwidth == Approx(1).margin(0.05));
+        }
+    }
 }
 
 TEST_CASE("mistakes are one line each, before anything runs") {
@@ -193,6 +327,40 @@ TEST_CASE("several ranks explore as one process does") {
     const Output wrong = shell(start + "3 " + tpu(kGrid + "--out " + folder.path("ranks")));
     CHECK(wrong.code == 2);
     CHECK(wrong.text.find("--resume") != std::string::npos);
+}
+
+TEST_CASE(
+    "killed at random moments three times and resumed, with any workers, an exploration ends as it would "
+    "have") {
+    const Folder folder;
+    const std::string many = "--vary matrix.per_core=1..8 --vary 'clock=800MHz..1400MHz:100' ";
+    expect(shell(tpu(many + "-j 2 --out " + folder.path("whole"))), 0, "57 designs evaluated");
+    const std::string mpirun = HEDDLE_MPIRUN;
+    const std::string ranks = mpirun + " --allow-run-as-root --oversubscribe --bind-to none -n 3 ";
+    std::vector<std::pair<std::string, std::string>> ways{{"", "-j 1 "}, {"", "-j 4 "}};
+    if (mpirun.find("mpirun") != std::string::npos && shell(ranks + "true").code == 0 &&
+        shell(ranks + tpu(kGrid + "--out " + folder.path("try"))).code == 0)
+        ways.emplace_back(ranks, "-j 1 ");
+    std::mt19937 random(7);
+    for (std::size_t way = 0; way < ways.size(); ++way) {
+        const std::string out = folder.path("killed-" + std::to_string(way));
+        int kills = 0, kept = 0;
+        for (int attempt = 0; attempt < 3; ++attempt) {
+            kept += 1 + static_cast<int>(random() % 16);
+            kills += killed_at(ways[way].first + tpu(many + ways[way].second +
+                                                     (attempt == 0 ? "" : "--resume ") + "--out " + out),
+                               out, kept)
+                         ? 1
+                         : 0;
+            CHECK(points_kept(out) >= kept);  // what was there stays there
+            kept = points_kept(out);
+        }
+        CHECK(kills == 3);
+        CHECK(kept < 57);
+        expect(shell(tpu(many + "-j 2 --resume --out " + out)), 0, "57 designs evaluated");
+        for (const char* file : {"/exploration.json", "/statistics.csv", "/points.csv"})
+            CHECK(bytes_of(out + file) == bytes_of(folder.path("whole") + file));
+    }
 }
 
 TEST_CASE("ranks on two machines with addresses of their own explore as one process does") {

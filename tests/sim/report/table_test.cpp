@@ -7,6 +7,7 @@
 #include "sample_result.h"
 #include "sim/report/kind_summary.h"
 #include "sim/report/numbers.h"
+#include "sim/report/text_table.h"
 
 using namespace heddle::sim;
 
@@ -143,6 +144,13 @@ TEST_CASE("tables fit the width: text is shortened, numbers never") {
     const std::string report = format_report(sample_result(), 60);
     CHECK(widest(report) <= 60);
     CHECK_THAT(report, Catch::Contains("1.83 PFLOP/s") && Catch::Contains("2.00 TB/s"));
+}
+
+TEST_CASE("lines are broken at spaces, and what follows stands further to the right") {
+    CHECK(wrap_lines("one two three\nfour\n", 0) == "one two three\nfour\n");
+    CHECK(wrap_lines("one two three four\n", 13) == "one two three\n    four\n");
+    CHECK(wrap_lines("  rates: a b c d e\n", 12) == "  rates: a b\n      c d e\n");
+    CHECK(wrap_lines("one abcdefghijklmnop\n\nx\n", 10) == "one\n    abcdefghijklmnop\n\nx\n");
 }
 
 TEST_CASE("the line about the simulation counts what it did") {
