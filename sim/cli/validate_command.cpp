@@ -11,6 +11,7 @@
 #include "sim/cli/output.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/terminal.h"
+#include "sim/report/text_table.h"
 #include "validation/report/html.h"
 #include "validation/report/print.h"
 #include "validation/report/readme.h"

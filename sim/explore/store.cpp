@@ -60,7 +60,11 @@ struct Store::State {
     }
 
     [[noreturn]] void fail(int code) const {
-        const std::string text = handle == nullptr ? sqlite3_errstr(code) : sqlite3_errmsg(handle);
+        // What SQLite itself took no offence at is told in the words of the code.
+        const bool of_sqlite = handle != nullptr && sqlite3_errcode(handle) != SQLITE_OK &&
+                               sqlite3_errcode(handle) != SQLITE_ROW &&
+                               sqlite3_errcode(handle) != SQLITE_DONE;
+        const std::string text = of_sqlite ? sqlite3_errmsg(handle) : sqlite3_errstr(code);
         const SourceLocation where{path, 0, ""};
         switch (code & 0xff) {
             case SQLITE_FULL:
@@ -168,6 +172,13 @@ void set_meta(const State& state, const std::string& key, const std::string& val
     insert.bind(key).bind(value).step(state);
 }
 
+/// Throws when pages of the file are damaged.
+template <class State>
+void check_whole(const State& state) {
+    Statement check(state, "PRAGMA quick_check(1)");
+    if (check.step(state) && check.text(0) != "ok") state.fail(SQLITE_CORRUPT);
+}
+
 /// What differs between the specification of a file and the one of the command.
 void check_same(const std::string& stored, const std::string& wanted, const std::string& path) {
     if (stored == wanted) return;
@@ -221,8 +232,8 @@ Store Store::open(const std::string& path, const std::string& specification, con
         s.execute("COMMIT");
         return store;
     }
-    Statement check(s, "PRAGMA quick_check(1)");
-    if (check.step(s) && check.text(0) != "ok") s.fail(SQLITE_CORRUPT);
+    check_whole(s);
+    if (!Json::accept(store.meta("specification"))) s.fail(SQLITE_CORRUPT);
     check_same(store.meta("specification"), specification, path);
     if (store.meta("build") != build)
         throw Error(
@@ -243,6 +254,8 @@ Store Store::open_to_read(const std::string& path) {
     if (store.meta("format") != kFormat)
         throw Error("this file is no exploration", {path, 0, ""},
                     "name the folder that `heddle explore` wrote");
+    check_whole(*store.state_);
+    if (!Json::accept(store.meta("specification"))) store.state_->fail(SQLITE_CORRUPT);
     return store;
 }
 

@@ -17,6 +17,9 @@ using sim::ChartSeries;
 struct Group {
     std::string unit;
     std::vector<const ComparisonRow*> rows;
+
+    /// Rows say 12.5 %, the axes of charts 0.125.
+    double scale() const { return unit == "%" ? 0.01 : 1; }
 };
 
 std::vector<Group> groups_by_unit(const std::vector<ComparisonRow>& rows) {
@@ -40,7 +43,7 @@ std::vector<ChartSeries> by_category(const Group& group, const Value& y) {
         auto own =
             std::find_if(series.begin(), series.end(), [&](const ChartSeries& s) { return s.name == name; });
         if (own == series.end()) own = series.insert(series.end(), ChartSeries{name, {}});
-        own->x.push_back(*row->captured);
+        own->x.push_back(group.scale() * *row->captured);
         own->y.push_back(y(*row));
         own->points.push_back(row->name);
     }
@@ -59,7 +62,7 @@ std::pair<double, double> captured_range(const Group& group) {
         low = std::min(low, *row->captured);
         high = std::max(high, *row->captured);
     }
-    return {low, high};
+    return {group.scale() * low, group.scale() * high};
 }
 
 std::string of_unit(const char* what, const Group& group) {
@@ -78,7 +81,8 @@ std::vector<Chart> scatter_charts(const std::vector<ComparisonRow>& rows, const 
         chart.reading = "On the line both are equal; above it the simulation is too slow or too high.";
         chart.x = {"captured", group.unit, true};
         chart.y = {"simulated", group.unit, true};
-        chart.series = by_category(group, [](const ComparisonRow& row) { return *row.simulated; });
+        chart.series =
+            by_category(group, [&](const ComparisonRow& row) { return group.scale() * *row.simulated; });
         const auto [low, high] = captured_range(group);
         chart.series.push_back(guide("equal", {low, high}, {low, high}));
         charts.push_back(std::move(chart));

@@ -148,6 +148,17 @@ TEST_CASE("a file that is no exploration, and one that is damaged, are left as t
     says(error_of([&] { (void)Store::open(folder.file(), "{}", "0.1", "b", true); }), "damaged");
     CHECK(bytes_of(folder.file()) == damaged);
     says(error_of([&] { (void)Store::open_to_read(folder.file()).points(); }), "damaged");
+    // Whole pages whose text is rubbish.
+    fs::remove(folder.file());
+    (void)Store::open(folder.file(), "{\"question\": \"what to build\"}", "0.1", "b", false);
+    std::string bytes = bytes_of(folder.file());
+    const std::size_t place = bytes.find("{\"question\"");
+    REQUIRE(place != std::string::npos);
+    bytes.replace(place, 5, "\xa5\xa5\xa5\xa5\xa5");
+    std::ofstream(folder.file(), std::ios::binary) << bytes;
+    says(error_of([&] { (void)Store::open(folder.file(), "{}", "0.1", "b", true); }), "damaged");
+    says(error_of([&] { (void)Store::open_to_read(folder.file()); }), "damaged");
+    CHECK(bytes_of(folder.file()) == bytes);
 }
 
 TEST_CASE("folders that are not there or cannot be written are told before anything is evaluated") {

@@ -101,6 +101,11 @@ TEST_CASE("what an objective does not depend on explains none of its variance") 
     // Variances of 1..4 and 1..3 are 5/4 and 2/3.
     CHECK(series(chart, "area").y[0] == Approx(1.25 / (1.25 + 2.0 / 3)));
     CHECK(series(chart, "area").y[1] == Approx(2.0 / 3 / (1.25 + 2.0 / 3)));
+    // What is the same everywhere, up to the rounding of its mean, has no variance.
+    Exploration constant = grid();
+    for (Point& point : constant.points)
+        if (!point.objectives.empty()) point.objectives[1] = 34359738368.1;
+    CHECK(series(sensitivity_chart(constant), "area").y == std::vector<double>{0, 0});
 }
 
 TEST_CASE("one at a time: how far each parameter moves an objective from the base") {

@@ -167,6 +167,15 @@ TEST_CASE("charts of a comparison: a point for each row with both figures, the d
     double counted = 0;
     for (const double count : histogram.series.at(0).y) counted += count;
     CHECK(counted == 4);
+    // Rows in per cent: an axis of fractions, which is written in per cent again.
+    rows.resize(1);
+    rows[0].captured = 12.5;
+    rows[0].simulated = 25;
+    rows[0].unit = "%";
+    CHECK(scatter_charts(rows, "x")[0].series.at(0).x == std::vector<double>{0.125});
+    CHECK(scatter_charts(rows, "x")[0].series.at(0).y == std::vector<double>{0.25});
+    CHECK(error_charts(rows, "x")[0].series.at(0).x == std::vector<double>{0.125});
+    CHECK(error_charts(rows, "x")[0].series.at(0).y == std::vector<double>{1});
 }
 
 TEST_CASE("a comparison without rows is a page too") {
