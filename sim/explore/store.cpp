@@ -96,7 +96,9 @@ struct Store::State {
     }
 
     void open(bool write) {
-        const int flags = write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READONLY;
+        // Readers too: what a killed run was in the middle of writing is taken back first. Where nothing may
+        // be written, SQLite opens the file for reading.
+        const int flags = write ? SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE : SQLITE_OPEN_READWRITE;
         const int code = sqlite3_open_v2(path.c_str(), &handle, flags, nullptr);
         if (code != SQLITE_OK) fail(code);
         sqlite3_busy_timeout(handle, 5000);

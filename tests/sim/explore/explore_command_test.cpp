@@ -69,12 +69,14 @@ std::string bytes_of(const std::string& path) {
     return text.str();
 }
 
-/// Points that an exploration has kept so far; 0 where nothing can be read yet.
-int points_kept(const std::string& folder) {
+/// Points that an exploration has kept so far; 0 where nothing can be read yet. `patience_ms`: for whoever
+/// writes.
+int points_kept(const std::string& folder, int patience_ms = 0) {
     sqlite3* handle = nullptr;
     int count = 0;
-    if (sqlite3_open_v2((folder + "/exploration.sqlite").c_str(), &handle, SQLITE_OPEN_READONLY, nullptr) ==
-        SQLITE_OK)
+    if (sqlite3_open_v2((folder + "/exploration.sqlite").c_str(), &handle, SQLITE_OPEN_READWRITE, nullptr) ==
+        SQLITE_OK) {
+        sqlite3_busy_timeout(handle, patience_ms);
         sqlite3_exec(
             handle, "SELECT COUNT(*) FROM points",
             [](void* to, int, char** values, char**) {
@@ -82,6 +84,7 @@ int points_kept(const std::string& folder) {
                 return 0;
             },
             &count, nullptr);
+    }
     sqlite3_close(handle);
     return count;
 }
@@ -360,8 +363,10 @@ TEST_CASE(
                                out, kept)
                          ? 1
                          : 0;
-            CHECK(points_kept(out) >= kept);  // what was there stays there
-            kept = points_kept(out);
+            const int left = points_kept(out, 5000);
+            CHECK(left >= kept);  // what was there stays there, also what is shown now
+            expect(shell(kHeddle + " explore show " + out), 0, "designs evaluated");
+            kept = left;
         }
         CHECK(kills == 3);
         CHECK(kept < 57);
