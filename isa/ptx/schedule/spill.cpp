@@ -312,10 +312,15 @@ bool spill_registers(Kernel& kernel, unsigned limit) {
     constexpr unsigned kRounds = 12;
     unsigned target = limit - 1;  // without the stack pointer
     std::vector<bool> fixed = fixed_registers(kernel);
+    const Kernel unspilled = kernel;
     bool any = false;
-    for (unsigned round = 0; round < kRounds; ++round) {
+    for (unsigned round = 0;; ++round) {
         const unsigned count = allocate_registers(kernel).count;
         if (count <= limit) break;
+        if (round == kRounds) {
+            kernel = unspilled;
+            return false;
+        }
         // What alignment and gaps cost comes on top of what is live.
         if (round != 0) target -= std::min(target / 2, count - limit);
         Spiller spiller(kernel, fixed);

@@ -16,8 +16,9 @@ unsigned launch_bound_registers(const Kernel& kernel);
 /// fewest loads and stores, weighed by the depth of their loops, for the most crowded instructions that they
 /// span. Each value gets a slot of its own, is stored where it is written and loaded where it is read, once
 /// for reads between which registers are left. What cannot be spilled (operands of wgmma, results that
-/// another instruction absorbs) keeps its register, so that a kernel may stay above the limit. Returns
-/// whether anything was spilled.
+/// another instruction absorbs) keeps its register. Where the limit cannot be reached so, nothing is spilled at
+/// all and the kernel stays above it: ptxas, which moves and computes again more freely, gets such kernels in
+/// with a few bytes. Returns whether anything was spilled.
 bool spill_registers(Kernel& kernel, unsigned limit);
 
 }  // namespace heddle::ptx
