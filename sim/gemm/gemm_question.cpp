@@ -86,10 +86,12 @@ void follow_stages(kernels::GemmChoice& choice, const kernels::GemmTile& recorde
     choice.tile = tile;
 }
 
-/// Stages and cluster of the recorded kernel, as far as ours can be built so.
-void follow(kernels::GemmChoice& choice, const kernels::RecordedGemm& recorded, unsigned element_bytes,
+/// Warpgroups, stages and cluster of the recorded kernel, as far as ours can be built so.
+void follow(kernels::GemmChoice& choice, const kernels::RecordedGemm& recorded, kernels::ElementType type,
             const models::gpu::GpuConfig& config) {
+    const unsigned element_bytes = kernels::bytes_of(type);
     if (!choice.wgmma) return follow_stages(choice, recorded.tile, element_bytes, config);
+    take_warpgroups(choice, recorded.warpgroups, type, models::gpu::target_of(config));
     kernels::WgmmaTile& tile = *choice.wgmma;
     if (recorded.tile.stages >= 2) {
         tile.stages = std::min(tile.stages, recorded.tile.stages);
@@ -164,6 +166,14 @@ kernels::GemmWork work_of(const GemmQuestion& question) {
     return work;
 }
 
+kernels::GemmSurroundings surroundings_of(const GemmQuestion& question,
+                                          kernels::GemmSurroundings surroundings) {
+    constexpr double kBeforeQuantised = 2;  // bytes of an element of A, bf16
+    if (question.quantise)
+        surroundings.beside_bytes += kBeforeQuantised * static_cast<double>(question.m) * question.k;
+    return surroundings;
+}
+
 void check(const GemmQuestion& question, const models::gpu::GpuConfig& config) {
     constexpr std::uint32_t kLimit = 1u << 24;
     for (const std::uint32_t extent : {question.m, question.n, question.k}) {
@@ -186,7 +196,8 @@ std::vector<kernels::GemmChoice> candidates(const GemmQuestion& question,
                                             const models::gpu::GpuConfig& config,
                                             const kernels::GemmSurroundings& surroundings) {
     const kernels::ElementType type = kernel_type_of(question);
-    const kernels::GemmConditions conditions{gemm_machine(config, type), surroundings};
+    const kernels::GemmConditions conditions{gemm_machine(config, type),
+                                             surroundings_of(question, surroundings)};
     const kernels::GemmShape shape{question.m, question.n, question.k, question.batch,
                                    question.type == trace::ElementType::tf32};
     return kernels::gemm_candidates(shape, type, models::gpu::target_of(config), alignment_of(question), true,
@@ -232,7 +243,7 @@ kernels::GemmChoice forced_choice(const GemmQuestion& question, const models::gp
             if (stream) return *stream;
             continue;
         }
-        follow(choice, *recorded, trace::bytes_of(question.type), config);
+        follow(choice, *recorded, kernel_type_of(question), config);
         if (!recorded->split_k || *recorded->split_k == (choice.splits > 1)) return choice;
         if (!other) other = choice;
     }

@@ -36,6 +36,9 @@ trace::ElementType result_type_of(const GemmQuestion& question);
 /// The kernel library's name of the operands' type.
 kernels::ElementType kernel_type_of(const GemmQuestion& question);
 kernels::GemmWork work_of(const GemmQuestion& question);
+/// With what the quantisation of A moves through L2 beside the product.
+kernels::GemmSurroundings surroundings_of(const GemmQuestion& question,
+                                          kernels::GemmSurroundings surroundings);
 
 /// What the estimate knows of this device: physical figures from its hardware file, and what was fitted for
 /// its generation (gemm_estimate.h).
@@ -46,14 +49,15 @@ std::vector<kernels::GemmChoice> candidates(const GemmQuestion& question,
                                             const models::gpu::GpuConfig& config,
                                             const kernels::GemmSurroundings& surroundings);
 
-/// The best candidate with the tile of `name`: "128x256" or a recorded kernel's name; with its stages and
-/// cluster, and with slices of K or without, where it tells them and ours can be built so. Throws
-/// heddle::Error when the name carries no tile or no candidate has it.
+/// A candidate by stream-K (kernels::streamed()).
 std::optional<kernels::GemmChoice> streamed(const kernels::GemmChoice& choice, const GemmQuestion& question,
                                             const models::gpu::GpuConfig& config);
 /// The first `count` of the candidates; of several, with stream-K by the first one's tile besides.
 void keep_best(std::vector<kernels::GemmChoice>& choices, std::size_t count, const GemmQuestion& question,
                const models::gpu::GpuConfig& config);
+/// The best candidate with the tile of `name`: "128x256" or a recorded kernel's name; with its warpgroups,
+/// stages and cluster, and with slices of K or without, where it tells them and ours can be built so. Throws
+/// heddle::Error when the name carries no tile or no candidate has it.
 kernels::GemmChoice forced_choice(const GemmQuestion& question, const models::gpu::GpuConfig& config,
                                   const kernels::GemmSurroundings& surroundings, const std::string& name);
 
@@ -66,9 +70,10 @@ program::GpuProgram gemm_program(const GemmQuestion& question, const models::gpu
 /// scale cleared, found, used, and converted for the product. Returns the buffer of what they read.
 inline constexpr std::size_t kQuantiseLaunches = 4;
 program::BufferId quantise_first(program::GpuProgram& program, const GemmQuestion& question);
-/// Seconds that they take, in closed form: fitted by a study of H100 times (9.5 us, and by the size of A);
-/// zero for products that do not quantise.
-double quantise_estimate(const GemmQuestion& question);
+/// Seconds that they take, in closed form: launches, what the elements of A take, and memory for what L2 does
+/// not keep of them from one repetition to the next; zero for products that do not quantise.
+double quantise_estimate(const GemmQuestion& question, const models::gpu::GpuConfig& config,
+                         const kernels::GemmSurroundings& surroundings);
 
 /// "128x64x64, swapped, 2 CTAs per SM, cluster 2x1, 3 slices of K"
 std::string describe(const kernels::GemmChoice& choice);

@@ -116,8 +116,9 @@ GemmTimer::Run GemmTimer::run(const GemmQuestion& question, const kernels::GemmC
     std::optional<program::BufferId> quantised;
     if (question.quantise) quantised = quantise_first(program, question);
     std::vector<PlannedLaunch> plan = plan_launches(program, config_.l2.bytes_per_partition());
-    const kernels::GemmResidency resident = kernels::gemm_residency(
-        gemm_machine(config_, kernel_type_of(question)), options_.surroundings, work_of(question));
+    const kernels::GemmResidency resident =
+        kernels::gemm_residency(gemm_machine(config_, kernel_type_of(question)),
+                                surroundings_of(question, options_.surroundings), work_of(question));
     place_residents(plan, program, resident, quantised);
     if (options_.surroundings.repeated) {
         const std::vector<PlannedBuffer> earlier = earlier_work(program, resident, config_.l2);
@@ -186,7 +187,8 @@ GemmAnswer GemmTimer::simulate(const GemmQuestion& question, const kernels::Gemm
     answer.power = best.power();
     answer.kernels = best.kernels;
     answer.choice = describe(choice);
-    answer.estimated_seconds = choice.estimated_seconds + quantise_estimate(question);
+    answer.estimated_seconds =
+        choice.estimated_seconds + quantise_estimate(question, config_, options_.surroundings);
     for (const LaunchOutcome& kernel : best.kernels) {
         const double share = kernel.seconds / best.seconds;
         const auto use = [&](const char* name) {

@@ -190,7 +190,9 @@ void time_gemm_table(std::vector<GemmRow>& rows, const sim::Hardware& hardware,
         const sim::GemmQuestion question = question_of(options, row);
         check(question, config);
         std::vector<kernels::GemmChoice> choices = candidates(question, config, options.surroundings);
-        row.estimated = (choices.front().estimated_seconds + sim::quantise_estimate(question)) * 1e6;
+        row.estimated = (choices.front().estimated_seconds +
+                         sim::quantise_estimate(question, config, options.surroundings)) *
+                        1e6;
         row.roofline = roofline(row, config, sim::gemm_machine(config, kernel_type_of(question)),
                                 trace::bytes_of(options.type));
         sim::keep_best(choices, options.autotune, question, config);

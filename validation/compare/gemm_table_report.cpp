@@ -9,9 +9,12 @@ namespace {
 
 /// Where the time goes, in a few words.
 std::string reason_of(const sim::GemmAnswer& answer) {
-    std::string bound;
-    for (const sim::LaunchOutcome& kernel : answer.kernels)
-        bound += (bound.empty() ? "" : "+") + kernel.bound_by;
+    std::string bound, before;
+    for (const sim::LaunchOutcome& kernel : answer.kernels) {
+        if (kernel.bound_by == before) continue;
+        bound += (bound.empty() ? "" : ", then ") + kernel.bound_by;
+        before = kernel.bound_by;
+    }
     return fmt::format("launch {:.0f} %, tensor {:.0f}, L2 {:.0f}, DRAM {:.0f} ({}), {:.0f} MHz",
                        100 * answer.launch, 100 * answer.tensor, 100 * answer.l2, 100 * answer.memory, bound,
                        answer.clock / 1e6);
@@ -32,14 +35,14 @@ std::string name_of(const GemmRow& row) {
 std::string format_gemm_table(const std::vector<GemmRow>& rows, const std::string& heading, bool simulated) {
     const GemmFigure main = simulated ? GemmFigure::simulated : GemmFigure::estimated;
     std::string text = heading + "\n\n";
-    text += fmt::format("{:<16} {:>6} {:>7} {:>7} {:>7} {:>7} {:>8} {:>12} {:>9}\n", "recorded time",
+    text += fmt::format("{:<15} {:>6} {:>6} {:>6} {:>6} {:>7} {:>6} {:>11} {:>8}\n", "recorded time",
                         "shapes", "mean", "median", "90 %", "bias", "r", "closed form", "roofline");
     for (const GemmClass& size : gemm_classes()) {
         const std::vector<const GemmRow*> chosen = rows_of(rows, size);
         if (chosen.empty()) continue;
         const GemmErrors errors = errors_of(chosen, main);
         text += fmt::format(
-            "{:<16} {:>6} {:>5.1f} % {:>5.1f} % {:>5.1f} % {:>+5.1f} % {:>8.4f} {:>10.1f} % {:>7.1f} %\n",
+            "{:<15} {:>6} {:>4.1f} % {:>4.1f} % {:>4.1f} % {:>+5.1f} % {:>6.4f} {:>9.1f} % {:>6.1f} %\n",
             size.name, errors.n, 100 * errors.mape, 100 * errors.median, 100 * errors.p90, 100 * errors.bias,
             errors.r, 100 * errors_of(chosen, GemmFigure::estimated).mape,
             100 * errors_of(chosen, GemmFigure::roofline).mape);
@@ -52,8 +55,9 @@ std::string format_gemm_table(const std::vector<GemmRow>& rows, const std::strin
         text += fmt::format("{:<20} {:>9.2f} {:>9.2f} {:>+6.1f} % {:>9.2f} {:>9.2f}", name_of(*row),
                             row->recorded, value, 100 * (value / row->recorded - 1), row->estimated,
                             row->roofline);
-        if (simulated) text += "  " + reason_of(*row->simulated) + "; " + row->simulated->choice;
         text += "\n";
+        // Lines of their own: a terminal has 80 to 100 columns.
+        if (simulated) text += "    " + reason_of(*row->simulated) + "\n    " + row->simulated->choice + "\n";
     }
     for (const GemmRow& row : rows)
         if (!row.failure.empty()) text += fmt::format("not simulated: {}: {}\n", name_of(row), row.failure);

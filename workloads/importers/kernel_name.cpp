@@ -104,4 +104,13 @@ std::vector<std::int64_t> tile_of(const std::string& name) {
     return {};
 }
 
+std::int64_t warpgroups_of(const std::string& name) {
+    static const std::string key = "_warpgroupsize";
+    const std::size_t at = name.find(key);
+    if (at == std::string::npos || name.size() < at + key.size() + 3) return 0;
+    const char rows = name[at + key.size()], columns = name[at + key.size() + 2];
+    if (rows < '1' || rows > '4' || columns < '1' || columns > '4') return 0;
+    return std::int64_t{rows - '0'} * (columns - '0');
+}
+
 }  // namespace heddle::importers

@@ -30,6 +30,10 @@ std::optional<std::int64_t> integer_argument(const std::string& text);
 /// empty when the name has none. cuBLAS counts columns of the column-major result first.
 std::vector<std::int64_t> tile_of(const std::string& name);
 
+/// Warpgroups that multiply a tile of such a kernel together: "..._warpgroupsize1x1x1_..."; 0 when the name
+/// does not tell.
+std::int64_t warpgroups_of(const std::string& name);
+
 /// Template arguments at the top level of "name<a, b<c, d>>" found after `name` anywhere in `text`.
 std::vector<std::string> template_arguments(const std::string& text, const std::string& name);
 

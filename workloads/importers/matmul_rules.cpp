@@ -113,6 +113,8 @@ void torch_product(Builder& builder, Op& op, const Call& call) {
 
 void describe_product(Op& op, const KernelName& name) {
     if (const auto tile = tile_of(name.full); !tile.empty()) op.attributes["tile"] = tile;
+    if (const std::int64_t warpgroups = warpgroups_of(name.full); warpgroups > 0)
+        op.attributes["warpgroups"] = warpgroups;
     if (const std::string layout = layout_of(name.full); !layout.empty()) op.attributes["layout"] = layout;
     // On Ampere and later, s1688 and s16816 of f32 operands are tf32 instructions; "tf32" may not be spelt
     // out.

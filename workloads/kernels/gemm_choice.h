@@ -64,6 +64,10 @@ std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type
 /// with "stream_k" (CUTLASS) asks for it.
 std::optional<GemmChoice> streamed(const GemmChoice& choice, const GemmShape& shape, ElementType type,
                                    const target::GpuTarget& target);
+/// A wgmma candidate with the tile multiplied by so many warpgroups, cooperatively, as a recorded name says;
+/// false, and nothing changed, where rows of 64 or registers do not allow it.
+bool take_warpgroups(GemmChoice& choice, unsigned warpgroups, ElementType type,
+                     const target::GpuTarget& target);
 /// The first of gemm_candidates().
 GemmChoice choose_gemm(const GemmShape& shape, ElementType type, const target::GpuTarget& target,
                        const GemmAlignment& alignment = {}, bool allow_split_k = true);
@@ -79,6 +83,7 @@ struct RecordedGemm {
     unsigned cluster_m = 0, cluster_n = 0;  ///< 0: it does not tell
     std::optional<bool> split_k;
     bool stream_k = false;
+    unsigned warpgroups = 0;  ///< that multiply a tile together ("..._warpgroupsize1x1x1_..."); 0: not told
 };
 
 /// Or nothing, when it carries no tile: "nvjet_..._128x256_64x3_2x1_...", "..._128x256_64x3_..." (CUTLASS),

@@ -168,16 +168,18 @@ GemmResidency gemm_residency(const GemmMachine& machine, const GemmSurroundings&
     const double a = work.m * work.k * work.element_bytes * work.batch;
     const double b = work.n * work.k * work.element_bytes * work.batch;
     const double d = work.m * work.n * work.result_bytes * work.batch;
+    const double beside = surroundings.beside_bytes;
     // Weights come round in the same order again and again, and least recently used lines go first: they are
     // in L2 together or not at all. (Fitted, as the capacity, to kernels of few rows with 5 to 10 MB of
     // them.)
     constexpr double kKnee = 11.5, kWeightsKnee = 20;
     GemmResidency resident;
     if (!surroundings.repeated) return resident;
-    resident.a = kept(a + b + d, machine.reuse_bytes, kKnee);
+    resident.a = kept(a + b + d + beside, machine.reuse_bytes, kKnee);
     if (surroundings.weight_copies > 0)
-        resident.b = kept(surroundings.weight_copies * b + a + d / 2, machine.reuse_bytes, kWeightsKnee);
-    resident.d = kept(d + (a + b) / 3, machine.result_bytes, kKnee);
+        resident.b =
+            kept(surroundings.weight_copies * b + a + d / 2 + beside, machine.reuse_bytes, kWeightsKnee);
+    resident.d = kept(d + (a + b + beside) / 3, machine.result_bytes, kKnee);
     return resident;
 }
 

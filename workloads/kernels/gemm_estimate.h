@@ -52,6 +52,8 @@ struct GemmSurroundings {
     double weight_copies = 1;
     /// Whether the same product was done before, so that A and D may be in L2.
     bool repeated = true;
+    /// Bytes that kernels beside the product move each time, through L2 as well: A before it is quantised.
+    double beside_bytes = 0;
 };
 
 struct GemmWork {

@@ -145,6 +145,24 @@ std::vector<GemmChoice> wgmma_candidates(const GemmShape& shape, ElementType typ
     return choices;
 }
 
+bool take_warpgroups(GemmChoice& choice, unsigned warpgroups, ElementType type,
+                     const target::GpuTarget& target) {
+    if (!choice.wgmma || choice.stream || warpgroups == 0) return false;
+    WgmmaTile tile = *choice.wgmma;
+    if (tile.rows() % (64 * warpgroups) != 0) return false;
+    tile.schedule = WgmmaSchedule::cooperative;
+    tile.consumers = warpgroups;
+    if (!wgmma_sums_fit(tile)) return false;
+    GemmWgmmaSpec spec;
+    spec.type = type;
+    spec.tile = tile;
+    spec.tensor_store = tile.swap;
+    tile.stages = std::min(tile.stages, wgmma_stages(spec, target));
+    choice.wgmma = tile;
+    choice.tile.stages = tile.stages;
+    return true;
+}
+
 std::optional<GemmChoice> streamed(const GemmChoice& choice, const GemmShape& shape, ElementType type,
                                    const target::GpuTarget& target) {
     const unsigned tile_k = wgmma_tile_k(type);

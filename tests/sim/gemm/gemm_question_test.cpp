@@ -45,6 +45,20 @@ TEST_CASE("A recorded kernel's name gives tile, stages, cluster and slices of K"
     CHECK(old.tile.m == 128);
     CHECK(old.tile.n == 64);
 
+    // One warpgroup multiplies a tile of two times 64 rows, where two would have been taken.
+    const kernels::GemmChoice lone = forced(
+        {2048, 3072, 768},
+        "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute_segment_k_"
+        "off_kernel__5x_cublas");
+    REQUIRE(lone.wgmma);
+    CHECK(lone.wgmma->rows() == 128);
+    CHECK(lone.wgmma->consumers == 1);
+    CHECK(lone.wgmma->schedule == kernels::WgmmaSchedule::cooperative);
+    CHECK(forced({2048, 3072, 768}, "128x128").wgmma->consumers == 2);
+    // Four warpgroups of 128 rows have less than 64 each: the tile is taken as ours is.
+    CHECK(forced({2048, 3072, 768}, "sm90_xmma_gemm_tilesize128x128x64_warpgroupsize4x1x1_k")
+              .wgmma->consumers == 2);
+
     // Before Hopper k of a stage and stages too, where they fit.
     const Hardware a100 = load_hardware("a100-sxm");
     const auto ampere = [&](const char* name) {

@@ -83,6 +83,30 @@ TEST_CASE("Answers are kept on disk and shared by processes") {
     fs::remove_all(folder);
 }
 
+TEST_CASE("What a quantisation takes grows once L2 no longer keeps what it reads") {
+    // NVIDIA aiconfigurator, H100 SXM, fp8 (trtllm_us): narrow products, whose time is that of the
+    // quantisation. Activations and what becomes of them pass 39 MB between the third and the fifth row.
+    struct Recorded {
+        std::uint32_t m, n, k;
+        double microseconds;
+    };
+    const Hardware h100 = load_hardware("h100-sxm");
+    for (const Recorded& r : {Recorded{512, 32, 4096, 18.62},
+                              {4352, 32, 1024, 19.43},
+                              {2560, 32, 4096, 31.35},
+                              {1793, 32, 7168, 42.51},
+                              {2048, 32, 7168, 49.89},
+                              {2304, 32, 7168, 57.28}}) {
+        CAPTURE(r.m, r.k);
+        GemmQuestion question{r.m, r.n, r.k, trace::ElementType::e4m3};
+        question.quantise = true;
+        const kernels::GemmSurroundings surroundings{5, true};
+        const double estimated = candidates(question, h100.gpu(), surroundings).front().estimated_seconds +
+                                 quantise_estimate(question, h100.gpu(), surroundings);
+        CHECK(estimated * 1e6 == Approx(r.microseconds).epsilon(0.09));
+    }
+}
+
 TEST_CASE("A linear layer of 8-bit floats quantises first, in the time that was recorded") {
     // NVIDIA aiconfigurator, H100 SXM, fp8 (trtllm_us).
     GemmQuestion question{1, 32, 32, trace::ElementType::e4m3};

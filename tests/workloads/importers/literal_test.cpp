@@ -72,6 +72,11 @@ TEST_CASE("tiles in kernel names of several libraries") {
     CHECK(tile_of("cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_256x128_32x3_nt_align8") ==
           Tile{256, 128, 32});
     CHECK(tile_of("gemv2T_kernel_val").empty());
+    CHECK(warpgroups_of(
+              "sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute") == 1);
+    CHECK(warpgroups_of("sm90_xmma_gemm_tilesize256x128x64_warpgroupsize2x1x1") == 2);
+    CHECK(warpgroups_of("sm80_xmma_gemm_tilesize128x128x32_stage4_warpsize2x2x1") == 0);
+    CHECK(warpgroups_of("sm90_xmma_gemm_warpgroupsize") == 0);
 }
 
 TEST_CASE("names of calls lose namespace, in-place mark and part number") {

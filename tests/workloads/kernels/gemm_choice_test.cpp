@@ -153,6 +153,13 @@ TEST_CASE("Recorded kernel names carry their tile") {
         tile(
             "sm90_xmma_gemm_bf16bf16_bf16f32_f32_nt_n_tilesize64x128x64_warpgroupsize1x1x1_execute_segment_k_"
             "off_kernel__5x_cublas") == GemmTile{128, 64, 64, 0, 0, 0});
+    CHECK(gemm_from_kernel_name("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_"
+                                "warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas")
+              ->warpgroups == 1);
+    CHECK(gemm_from_kernel_name("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x256x64_"
+                                "warpgroupsize2x1x1_execute_segment_k_off_kernel__5x_cublas")
+              ->warpgroups == 2);
+    CHECK(gemm_from_kernel_name("nvjet_hsh_128x256_64x4_2x1_v_bz_coopA_NNN")->warpgroups == 0);
     const RecordedGemm decode = gemm_from_kernel_name("nvjet_tst_64x8_64x16_4x1_v_bz_splitK_TNT").value();
     CHECK(decode.cluster_n == 4);
     CHECK(decode.cluster_m == 1);

@@ -66,6 +66,10 @@ TEST_CASE("What is used again before L2's capacity has passed stays, what is not
     CHECK(small.d > 0.99);
     const GemmResidency wide = gemm_residency(machine, {6, true}, {64, 8192, 8192});
     CHECK(wide.b < 0.01);
+    // Room for A is gone when a quantisation moves two more bytes for each of its elements beside it.
+    const GemmWork tall{4096, 64, 4096, 1, 1, 2};
+    CHECK(gemm_residency(machine, {6, true}, tall).a > 0.99);
+    CHECK(gemm_residency(machine, {6, true, 2 * 4096.0 * 4096.0}, tall).a < 0.2);
     const GemmResidency cold = gemm_residency(machine, {0, false}, {64, 512, 512});
     CHECK(cold.a + cold.b + cold.d == 0);
     CHECK(gemm_residency(machine, {0, true}, {64, 512, 512}).b == 0);

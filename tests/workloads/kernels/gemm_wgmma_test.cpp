@@ -151,6 +151,7 @@ TEST_CASE("Tiles, schedules and clusters of Hopper GEMMs give the same bits") {
         {.m = 256, .n = 128, .stages = 4},
         {.m = 64, .n = 256, .stages = 3, .consumers = 1},
         {.m = 192, .n = 96, .stages = 3, .consumers = 3},
+        {.m = 128, .n = 128, .stages = 3, .consumers = 1, .swap = true},
         {.m = 64, .n = 256, .stages = 3, .schedule = ping_pong},
         {.m = 128, .n = 80, .stages = 5, .schedule = ping_pong},
         {.m = 48, .n = 128, .stages = 6, .swap = true},

@@ -188,6 +188,9 @@ void take_tile(kernels::GemmChoice& choice, const kernels::GemmTile& tile, const
         for (const kernels::GemmChoice& candidate : candidates) {
             if (!candidate.wgmma || candidate.tile.m != tile.m || candidate.tile.n != tile.n) continue;
             choice = candidate;
+            const std::int64_t warpgroups = b.op().integer("warpgroups", 0);
+            if (warpgroups > 0 && warpgroups <= 4)
+                kernels::take_warpgroups(choice, static_cast<unsigned>(warpgroups), type, b.target());
             return;
         }
         return;
