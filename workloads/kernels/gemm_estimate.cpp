@@ -115,24 +115,25 @@ void use_mma_sync(GemmMachine& machine) {
     machine.warpgroups = false;
     machine.clock = machine.power_clock = 1.41e9;
     machine.step_bytes = 64;
-    machine.l2_load_bytes = 3620;
-    machine.l2_store_bytes = 1890;
-    machine.sm_store_bytes = 24;
-    machine.memory_read = 1.58e12;
-    machine.memory_write = 1.85e12;
-    machine.launch = 2.08e-6;
+    machine.l2_load_bytes = 3550;
+    machine.l2_store_bytes = 2170;
+    machine.sm_store_bytes = 20;
+    machine.memory_read = 1.63e12;
+    machine.memory_write = 2.04e12;
+    machine.launch = 2.16e-6;
     machine.ends = 1.13e-6;
-    machine.ramp = 0.55e-6;
-    machine.second_kernel = 2.31e-6;
+    machine.ramp = 1.15e-6;
+    machine.second_kernel = 2.25e-6;
     machine.slices_bytes = 4.9e12;
-    machine.step_overhead = 10;
+    machine.step_overhead = 21;
     machine.stage_latency = 1.26e-6;
-    machine.efficiency = 0.96;
-    machine.overlap = 2.9;
-    machine.static_power = 0.18;
-    machine.memory_power = 0.027;
-    machine.tensor_power = 1.137;
-    machine.boost = 0;
+    machine.efficiency = 1;
+    machine.overlap = 3.2;
+    machine.static_power = 0.158;
+    machine.memory_power = 0.55;
+    machine.tensor_power = 1.233;
+    machine.boost = 0.49;
+    machine.boost_seconds = 0.9e-3;
 }
 
 }  // namespace

@@ -83,3 +83,37 @@ TEST_CASE("Slices of K and quantised operands are computed too") {
     const GemmQuestion huge{65536, 65536, 65536};
     CHECK_THROWS_AS(numerics_of(h100, huge), Error);
 }
+
+TEST_CASE("Products of sizes that are multiples of nothing have the bits of their plan, in every layout") {
+    struct Device {
+        const char* name;
+        std::vector<const char*> types;
+    };
+    for (const Device& device : {Device{"h100-sxm", {"bf16", "f16", "tf32", "f32", "f64"}},
+                                 {"a100-sxm", {"bf16", "f16", "tf32", "f32", "f64"}},
+                                 {"rtx-a6000", {"bf16", "tf32", "f64"}},
+                                 {"v100-sxm", {"f16", "f32"}}}) {
+        const Hardware hardware = load_hardware(device.name);
+        for (const char* type : device.types) {
+            for (const bool transpose_a : {false, true}) {
+                for (const bool transpose_b : {false, true}) {
+                    CAPTURE(device.name, type, transpose_a, transpose_b);
+                    const GemmQuestion question{67,          71,         45, gemm_type_from_name(type),
+                                                transpose_a, transpose_b};
+                    const GemmNumerics n = numerics_of(hardware, question);
+                    CHECK(n.elements == 67 * 71);
+                    CHECK(n.passed());
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("8-bit products with rows and columns that are multiples of nothing have the bits of their plan") {
+    const Hardware h100 = load_hardware("h100-sxm"), a100 = load_hardware("a100-sxm");
+    for (const char* type : {"fp8", "e5m2", "i8"}) {
+        CAPTURE(type);
+        CHECK(numerics_of(h100, {67, 71, 80, gemm_type_from_name(type)}).passed());
+    }
+    CHECK(numerics_of(a100, {67, 71, 52, trace::ElementType::i8}).passed());
+}
