@@ -59,12 +59,15 @@ GeneratedKernel generate_amax_scale(const Fp8QuantiseSpec& spec) {
     });
     const Reg tid = w.tid();
     emit_cta_reduce(w, Combine::maximum, {largest}, tid, kAmaxThreads, shared);
+    // One thread goes on: dividing in all of them would take as long as the reduction.
+    const std::string end = w.new_label("end");
+    w.jump_if(w.make_predicate("setp.ne.u32", tid, 0), end);
     const double finite = largest_finite(spec.output);
     const Reg divided = w.make_f32("div.rn.f32", largest, f32_immediate(finite));
     const Reg result = w.make_f32("max.f32", divided, f32_immediate(1 / (finite * 512)));
-    const Reg bits = w.make_b32("mov.b32", result);
     // Positive floats are in the order of their bits.
-    w.op_if(w.make_predicate("setp.eq.u32", tid, 0), "red.global.max.u32", at(scale), bits);
+    w.op("red.global.max.u32", at(scale), w.make_b32("mov.b32", result));
+    w.place(end);
     return w.finish({kAmaxThreads, 1, 1});
 }
 
