@@ -195,6 +195,7 @@ std::optional<RecordedGemm> gemm_from_kernel_name(const std::string& name) {
     static const std::regex nvjet(
         "^nvjet_.*?_([0-9]{1,3})x([0-9]{1,3})_([0-9]{1,3})x([0-9]{1,2})_([0-9]{1,2})x([0-9]{1,2})_");
     static const std::regex xmma("_tilesize([0-9]{1,3})x([0-9]{1,3})x([0-9]{1,3})(?:_|$)");
+    static const std::regex stage_count("_stage([0-9]{1,2})(?:_|$)");
     static const std::regex warpgroups("_warpgroupsize([0-9])x([0-9])x1(?:_|$)");
     static const std::regex stages(
         "(?:^|_)([0-9]{2,3})x([0-9]{2,3})_.*stages_([0-9]{1,3})x([0-9]{1,2})(?:_|$)");
@@ -210,6 +211,7 @@ std::optional<RecordedGemm> gemm_from_kernel_name(const std::string& name) {
         gemm.split_k = name.find("_splitK") != std::string::npos;
     } else if (std::regex_search(name, match, xmma)) {
         gemm.tile = {number(2), number(1), number(3), 0, 0, 0};
+        if (std::regex_search(name, match, stage_count)) gemm.tile.stages = number(1);
         if (std::regex_search(name, match, warpgroups)) gemm.warpgroups = number(1) * number(2);
     } else if (std::regex_search(name, match, stages) || std::regex_search(name, match, cutlass)) {
         gemm.tile = {number(2), number(1), number(3), 0, 0, number(4)};

@@ -153,6 +153,9 @@ TEST_CASE("Recorded kernel names carry their tile") {
         tile(
             "sm90_xmma_gemm_bf16bf16_bf16f32_f32_nt_n_tilesize64x128x64_warpgroupsize1x1x1_execute_segment_k_"
             "off_kernel__5x_cublas") == GemmTile{128, 64, 64, 0, 0, 0});
+    CHECK(
+        tile("sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x64x32_stage4_warpsize2x2x1_tensor16x8x16_"
+             "kernel") == GemmTile{64, 128, 32, 0, 0, 4});
     CHECK(gemm_from_kernel_name("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_"
                                 "warpgroupsize1x1x1_execute_segment_k_off_kernel__5x_cublas")
               ->warpgroups == 1);
