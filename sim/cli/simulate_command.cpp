@@ -24,6 +24,7 @@
 #include "sim/sass/entry_text.h"
 #include "sim/sass/run_result.h"
 #include "sim/sass/run_traces.h"
+#include "validation/read/recorded_capture.h"
 
 namespace heddle::cli {
 namespace {
@@ -167,13 +168,17 @@ void simulate_spread(const Options& options) {
     simulate_on_cluster(options.workload, model_options, options.hardware, plan, how, options.json);
 }
 
+Error no_device() {
+    return Error("no device is named", {"--hardware", 0, ""}, "give --hardware NAME, or --cluster NAME");
+}
+
 void simulate(Options options) {
     if (!options.plan.cluster.empty()) {
         simulate_spread(options);
         return;
     }
-    if (options.hardware.empty())
-        throw Error("no device is named", {"--hardware", 0, ""}, "give --hardware NAME, or --cluster NAME");
+    const bool names_programs = sass::names_traces(options.workload) || sim::is_tpu_program(options.workload);
+    if (options.hardware.empty() && names_programs) throw no_device();
     if (sass::names_traces(options.workload)) {
         run_recorded(options);
         return;
@@ -202,8 +207,14 @@ void simulate(Options options) {
     if (options.simulate.series.interval != 0 && options.no_out) {
         throw Error("series go to the timeline", {"--series", 0, ""}, "leave out --no-out");
     }
-    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides);
+    sim::Hardware hardware;
+    if (!options.hardware.empty()) hardware = sim::load_hardware(options.hardware, options.overrides);
     const Workload workload = open(options);
+    if (options.hardware.empty()) {
+        options.hardware = validation::preset_of_gpu(workload.device.name, workload.device.memory_bytes);
+        if (options.hardware.empty()) throw no_device();
+        hardware = sim::load_hardware(options.hardware, options.overrides);
+    }
     if (options.out.empty()) options.out = "heddle-run-" + workload.name + "-" + hardware.name;
     if (!options.no_out) sim::check_run_directory(options.out);
 
@@ -251,7 +262,9 @@ void add_simulate_command(CLI::App& app) {
             "recorded kernels "
             "(kernelslist.g, .traceg, .tracez), or a TPU program as text")
         ->required();
-    command->add_option("--hardware", options->hardware, "a device's name, or a hardware file")
+    command
+        ->add_option("--hardware", options->hardware,
+                     "a device's name, or a hardware file (default: the device that a recording names)")
         ->type_name("NAME|FILE");
     command->add_option("--set", options->overrides, "change a parameter of the device: --set sm.count=144")
         ->type_name("KEY=VALUE")

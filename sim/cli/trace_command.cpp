@@ -70,7 +70,8 @@ void list_models(const Options& options) {
 
 void inspect(const Options& options) {
     const Workload workload = open(options);
-    print(options.json ? inspect_as_json(workload.trace) : inspect_for_people(workload.trace));
+    print(options.json ? inspect_as_json(workload.trace, workload.device)
+                       : inspect_for_people(workload.trace, workload.device));
 }
 
 void diff(const Options& options) {
@@ -82,7 +83,7 @@ void diff(const Options& options) {
 void write(const Options& options) {
     const Workload workload = open(options);
     const sim::SignalsHeld whole;  // an interrupted command leaves no part of a file
-    trace::write_trace(workload.trace, options.out);
+    trace::write_trace(workload.trace, options.out, workload.device);
     print(coverage_for_people(workload.trace));
     print("wrote " + sim::format_count(workload.trace.ops.size()) + " ops to " + options.out + "\n");
 }

@@ -11,6 +11,7 @@
 #include "sim/report/numbers.h"
 #include "sim/report/text_table.h"
 #include "sim/run/step.h"
+#include "validation/read/recorded_capture.h"
 #include "workloads/trace/names.h"
 #include "workloads/trace/structure.h"
 
@@ -185,7 +186,7 @@ std::string coverage_for_people(const trace::Trace& trace) {
     return text;
 }
 
-std::string inspect_for_people(const trace::Trace& trace) {
+std::string inspect_for_people(const trace::Trace& trace, const trace::RecordedDevice& device) {
     const Inspection inspection = inspect(trace);
     const bool recorded = inspection.all.recorded > 0;
     std::string text =
@@ -195,6 +196,11 @@ std::string inspect_for_people(const trace::Trace& trace) {
                     sim::format_si(static_cast<double>(inspection.parameter_bytes), "B"));
     text += fmt::format("{}, {} of distinct operands\n", sim::format_si(inspection.all.flops, "FLOP"),
                         sim::format_si(inspection.all.bytes, "B"));
+    if (!device.name.empty()) {
+        const std::string preset = validation::preset_of_gpu(device.name, device.memory_bytes);
+        text += "recorded on " + device.name +
+                (preset.empty() ? ", which no hardware file describes" : ": --hardware " + preset) + "\n";
+    }
     if (recorded) {
         text += fmt::format("recorded time of {} ops: {}\n", sim::format_count(inspection.all.recorded),
                             sim::format_microseconds(inspection.all.measured_us));
@@ -208,13 +214,17 @@ std::string inspect_for_people(const trace::Trace& trace) {
     return text;
 }
 
-std::string inspect_as_json(const trace::Trace& trace) {
+std::string inspect_as_json(const trace::Trace& trace, const trace::RecordedDevice& device) {
     const Inspection inspection = inspect(trace);
     Json json{{"name", trace.name},
               {"ops", trace.ops.size()},
               {"tensors", trace.tensors.size()},
               {"parameters", inspection.parameters},
               {"parameter_bytes", inspection.parameter_bytes}};
+    if (!device.name.empty())
+        json["device"] = {{"name", device.name},
+                          {"memory_bytes", device.memory_bytes},
+                          {"hardware", validation::preset_of_gpu(device.name, device.memory_bytes)}};
     json["total"] = group_json(inspection.all);
     json["kinds"] = Json::array();
     for (const Group& group : inspection.kinds) json["kinds"].push_back(group_json(group));

@@ -39,11 +39,13 @@ void check_kinds(const std::vector<std::string>& kinds, const trace::Trace& trac
     }
 }
 
-sim::Hardware hardware_of(const std::string& device, const Options& options) {
-    const std::string name = options.hardware.empty() ? validation::preset_of_gpu(device) : options.hardware;
+sim::Hardware hardware_of(const trace::RecordedDevice& device, const Options& options) {
+    const std::string name = options.hardware.empty()
+                                 ? validation::preset_of_gpu(device.name, device.memory_bytes)
+                                 : options.hardware;
     if (name.empty())
-        throw Error(device.empty() ? "the recording does not say on which device it was made"
-                                   : "there is no hardware file for " + device,
+        throw Error(device.name.empty() ? "the recording does not say on which device it was made"
+                                        : "there is no hardware file for " + device.name,
                     {options.trace, 0, ""}, "name one: --hardware a100-sxm");
     sim::Hardware hardware = sim::load_hardware(name, options.overrides);
     if (!hardware.is_gpu())

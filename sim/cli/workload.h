@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "workloads/trace/recorded_device.h"
 #include "workloads/trace/trace.h"
 
 namespace heddle::cli {
@@ -13,7 +14,7 @@ namespace heddle::cli {
 struct Workload {
     std::string name;  ///< "mlp", or the file's name without its endings
     trace::Trace trace;
-    std::string device;  ///< on which the step was recorded, where the recording says so
+    trace::RecordedDevice device;  ///< on which the step was recorded, where the file says so
 };
 
 /// Builds a model, or reads a file when `workload` names one (it exists, or it has a `/` or a `.`): a model's

@@ -78,8 +78,10 @@ class Reader {
         if (key == "traceEvents" || (key.empty() && element)) {
             if (!element) throw Error("traceEvents is not a list", {.file = file_, .key = "traceEvents"});
             event(value);
-        } else if (key == "deviceProperties" && recording_.device.empty()) {
-            recording_.device = value["name"].text();
+        } else if (key == "deviceProperties" && recording_.device.name.empty()) {
+            recording_.device.name = value["name"].text();
+            const std::int64_t bytes = value["totalGlobalMem"].integer(0);
+            recording_.device.memory_bytes = bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
         }
     }
 

@@ -41,6 +41,8 @@ void embedding_forward(Builder& builder, const Launch& launch) {
     Op op;
     op.kind = axis == 0 && table.shape.size() == 2 ? OpKind::embedding : OpKind::gather;
     if (op.kind == OpKind::gather) op.attributes["axis"] = axis;
+    if (op.kind == OpKind::embedding && launch.name.function == "indexSelectLargeIndex")
+        op.attributes["one_by_one"] = std::int64_t{1};
     builder.input(op, table);
     builder.input(op, need(call.gpu_tensor(select ? 2 : 1), "indices"));
     builder.output(op, need(call.output_tensor(0), "result of the lookup"));
@@ -53,6 +55,8 @@ void embedding_backward(Builder& builder, const Launch& launch) {
     Op op;
     op.kind = OpKind::embedding_grad;
     op.attributes["accumulate"] = std::int64_t{1};  // the table was filled with zeros by a kernel of its own
+    if (launch.name.function.rfind("embedding_backward_feature", 0) == 0)
+        op.attributes["in_order"] = std::int64_t{1};
     builder.input(op, need(call.gpu_tensor(0), "gradient"));
     builder.input(op, need(call.gpu_tensor(1), "indices"));
     builder.output(op, need(call.output_tensor(0), "gradient of the table"));

@@ -27,13 +27,14 @@ std::string rest_of(trace::ByteStream& stream) {
     return {std::istreambuf_iterator<char>(*stream.bytes), std::istreambuf_iterator<char>()};
 }
 
-trace::Trace open_whole(const std::string& bytes, const std::string& name, trace::FileKind kind) {
-    if (kind == trace::FileKind::heddle_json) return trace::from_json(bytes, name);
+trace::Trace open_whole(const std::string& bytes, const std::string& name, trace::FileKind kind,
+                        trace::RecordedDevice* device) {
+    if (kind == trace::FileKind::heddle_json) return trace::from_json(bytes, name, device);
     const trace::ChakraGraph graph = trace::parse_chakra_json(bytes, name);
     return trace::in_file(name, [&] { return import_chakra_execution(graph, base_name(name)); });
 }
 
-trace::Trace open_chakra(trace::ByteStream& stream) {
+trace::Trace open_chakra(trace::ByteStream& stream, trace::RecordedDevice* device) {
     trace::ChakraGraph graph;
     Recording recording;
     std::optional<bool> ours;
@@ -45,7 +46,8 @@ trace::Trace open_chakra(trace::ByteStream& stream) {
             trace::in_file(stream.name, [&] { recording.add(node); });
         }
     });
-    if (ours.value_or(trace::holds_heddle_trace(graph))) return trace::from_chakra(graph, stream.name);
+    if (ours.value_or(trace::holds_heddle_trace(graph)))
+        return trace::from_chakra(graph, stream.name, device);
     return trace::in_file(stream.name, [&] {
         recording.finish();
         recording.check_callers();
@@ -54,7 +56,7 @@ trace::Trace open_chakra(trace::ByteStream& stream) {
 }
 
 /// Two recordings of one run: Kineto's and an execution trace, in either order.
-trace::Trace open_joined(const std::string& one, const std::string& other, std::string* device) {
+trace::Trace open_joined(const std::string& one, const std::string& other, trace::RecordedDevice* device) {
     trace::ByteStream first = trace::open_stream(one), second = trace::open_stream(other);
     trace::FileKind first_kind = trace::recognise(first.head, one),
                     second_kind = trace::recognise(second.head, other);
@@ -76,7 +78,7 @@ trace::Trace open_joined(const std::string& one, const std::string& other, std::
 
 }  // namespace
 
-trace::Trace open_trace(const std::string& path, std::string* device) {
+trace::Trace open_trace(const std::string& path, trace::RecordedDevice* device) {
     std::error_code ignored;
     if (const std::size_t plus = path.find('+', 1);
         plus != std::string::npos && !std::filesystem::exists(path, ignored))
@@ -86,9 +88,9 @@ trace::Trace open_trace(const std::string& path, std::string* device) {
     if (hlo::is_stablehlo_text(stream.head))
         return hlo::to_trace(hlo::parse_stablehlo(rest_of(stream), stream.name));
     const trace::FileKind kind = trace::recognise(stream.head, stream.name);
-    if (kind == trace::FileKind::chakra) return open_chakra(stream);
+    if (kind == trace::FileKind::chakra) return open_chakra(stream, device);
     if (kind != trace::FileKind::kineto && kind != trace::FileKind::execution_trace)
-        return open_whole(rest_of(stream), stream.name, kind);
+        return open_whole(rest_of(stream), stream.name, kind, device);
     Recording recording = kind == trace::FileKind::kineto ? read_kineto(*stream.bytes, stream.name)
                                                           : read_execution_trace(*stream.bytes, stream.name);
     if (device != nullptr) *device = recording.device;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "workloads/importers/literal.h"
+#include "workloads/trace/recorded_device.h"
 #include "workloads/trace/shape.h"
 #include "workloads/trace_files/chakra.h"
 
@@ -92,7 +93,7 @@ class Recording {
     void check_callers() const;
     /// Of a run on a host alone: takes all its tensors as if they were on the device.
     void place_on_device();
-    std::string device;  ///< the GPU's name, empty where it was not recorded
+    trace::RecordedDevice device;
 
     const std::vector<Call>& calls() const { return calls_; }
     const Call& call(std::size_t position) const { return calls_[position]; }

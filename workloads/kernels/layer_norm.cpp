@@ -11,17 +11,61 @@ RowGeometry forward_geometry(const LayerNormSpec& spec) {
     return choose_row_geometry(spec.columns, spec.vector_width, 16);
 }
 
-/// Half as many elements per thread: x, dy and two rows of partial sums live in registers.
+/// A row for each warp up to 1,024 columns, then one for the CTA with half as many elements per thread as the
+/// forward kernel: x, dy and two rows of partial sums live in registers (Transformer Engine's tuned kernels:
+/// four warps by one up to 1,024 columns, one by four above).
 RowGeometry grad_geometry(const LayerNormGradSpec& spec) {
-    return choose_row_geometry(spec.columns, spec.vector_width, 8);
+    return choose_row_geometry(spec.columns, spec.vector_width, spec.columns <= 1024 ? 32 : 8);
+}
+
+/// Adds up what the rows of a CTA, one for each of its warps, hold of every column, and stores it in the
+/// CTA's row of `y`.
+void store_sums_of_warps(PtxWriter& w, const RowCode& code, const std::vector<Reg>& values, const Reg& tid,
+                         const std::string& shared, const Reg& y) {
+    const RowGeometry& geometry = code.geometry();
+    const unsigned warps = geometry.rows_per_cta(), columns = geometry.columns, width = geometry.vector_width;
+    const Reg base = w.make_b32("mov.u32", shared);
+    const Reg warp = w.make_b32("shr.u32", tid, 5);
+    const Reg own = w.make_b32("mad.lo.u32", warp, columns * 4,
+                               w.make_b32("mad.lo.u32", code.position(), width * 4, base));
+    for (unsigned i = 0; i < values.size(); i += width) {
+        const unsigned first = i / width * 32;  // of the row's vectors
+        const bool whole = first + 32 <= columns / width;
+        const Reg guard =
+            whole ? Reg{} : w.make_predicate("setp.lt.u32", code.position(), columns / width - first);
+        store_elements(w, "st.shared", ElementType::f32, {values.begin() + i, values.begin() + i + width},
+                       own, std::int64_t{first} * width * 4, ComputeType::f32, guard);
+    }
+    w.cta_barrier();
+    const Reg column = w.make_b32("mad.lo.u32", tid, 4, base);
+    const Reg row = w.make_b64("mad.wide.u32", w.make_b32("mad.lo.u32", w.cta_x(), columns, tid), 4, y);
+    for (unsigned first = 0; first < columns; first += geometry.threads()) {
+        const bool whole = first + geometry.threads() <= columns;
+        const Reg guard = whole ? Reg{} : w.make_predicate("setp.lt.u32", tid, columns - first);
+        const Reg sum = w.constant_f32(0);
+        for (unsigned i = 0; i < warps; ++i) {
+            const Reg part = w.constant_f32(0);
+            const std::string from = at(column, (std::int64_t{i} * columns + first) * 4);
+            if (whole)
+                w.op("ld.shared.f32", part, from);
+            else
+                w.op_if(guard, "ld.shared.f32", part, from);
+            w.op("add.rn.f32", sum, sum, part);
+        }
+        if (whole)
+            w.op("st.global.f32", at(row, std::int64_t{first} * 4), sum);
+        else
+            w.op_if(guard, "st.global.f32", at(row, std::int64_t{first} * 4), sum);
+    }
+    w.cta_barrier();
 }
 
 }  // namespace
 
 GeneratedKernel generate_layer_norm(const LayerNormSpec& spec) {
     const RowGeometry geometry = forward_geometry(spec);
-    PtxWriter w((spec.rms ? "rms_norm_" : "layer_norm_") + name_of(spec.x) + "_" + name_of(spec.y) + "_" + name_of(spec.weight) + "_" +
-                    geometry.name(),
+    PtxWriter w((spec.rms ? "rms_norm_" : "layer_norm_") + name_of(spec.x) + "_" + name_of(spec.y) + "_" +
+                    name_of(spec.weight) + "_" + geometry.name(),
                 spec.compute_capability);
     const auto unless_rms = [&](const char* name) { return spec.rms ? Reg{} : w.pointer_parameter(name); };
     const Reg y = w.pointer_parameter("y"), mean = unless_rms("mean"), rstd = w.pointer_parameter("rstd");
@@ -76,8 +120,9 @@ Extent3 layer_norm_grid(const LayerNormSpec& spec, std::uint32_t rows) {
 
 GeneratedKernel generate_layer_norm_grad(const LayerNormGradSpec& spec) {
     const RowGeometry geometry = grad_geometry(spec);
-    PtxWriter w((spec.rms ? "rms_norm_grad_" : "layer_norm_grad_") + name_of(spec.x) + "_" + name_of(spec.dy) + "_" + name_of(spec.dx) + "_" +
-                    name_of(spec.weight) + "_" + geometry.name(),
+    PtxWriter w((spec.rms ? "rms_norm_grad_" : "layer_norm_grad_") + name_of(spec.x) + "_" +
+                    name_of(spec.dy) + "_" + name_of(spec.dx) + "_" + name_of(spec.weight) + "_" +
+                    geometry.name(),
                 spec.compute_capability);
     const Reg dx = w.pointer_parameter("dx"), partial_gamma = w.pointer_parameter("partial_gamma");
     const auto unless_rms = [&](const char* name) { return spec.rms ? Reg{} : w.pointer_parameter(name); };
@@ -86,8 +131,7 @@ GeneratedKernel generate_layer_norm_grad(const LayerNormGradSpec& spec) {
     const Reg gamma = w.pointer_parameter("gamma");
     const Reg rows = w.b32_parameter("rows");
     RowCode code(w, geometry);
-    const Reg worker = code.first_row();
-    const Reg row = w.make_b32("mov.b32", worker);
+    const Reg row = w.make_b32("mov.b32", code.first_row());
     const Reg workers = w.multiply_by(w.make_b32("mov.u32", "%nctaid.x"), geometry.rows_per_cta());
     const Reg stride = w.constant_b32(spec.columns);
     const std::vector<Reg> gamma_values =
@@ -104,8 +148,7 @@ GeneratedKernel generate_layer_norm_grad(const LayerNormGradSpec& spec) {
     const std::vector<RawVector> x_raw = code.load_raw_row(spec.x, code.row_address(x, row, stride, spec.x));
     const std::vector<RawVector> dy_raw =
         code.load_raw_row(spec.dy, code.row_address(dy, row, stride, spec.dy));
-    const Reg row_mean =
-        spec.rms ? Reg{} : w.make_f32("ld.global.f32", at(w.element_address(mean, row, 4)));
+    const Reg row_mean = spec.rms ? Reg{} : w.make_f32("ld.global.f32", at(w.element_address(mean, row, 4)));
     const Reg row_rstd = w.make_f32("ld.global.f32", at(w.element_address(rstd, row, 4)));
     std::vector<Reg> x_hat = code.convert_row(x_raw, 0), values = code.convert_row(dy_raw, 0);
     // Columns beyond the row have dy = 0 and gamma = 0, and so add nothing below.
@@ -133,6 +176,14 @@ GeneratedKernel generate_layer_norm_grad(const LayerNormGradSpec& spec) {
     w.op("add.u32", row, row, workers);
     w.jump_if(w.make_predicate("setp.lt.u32", row, rows), loop);
     w.place(done);
+    if (geometry.rows_per_cta() > 1) {
+        const std::string sums = w.shared("sums", geometry.rows_per_cta() * spec.columns * 4);
+        const Reg tid = w.tid();
+        store_sums_of_warps(w, code, d_gamma, tid, sums, partial_gamma);
+        if (!spec.rms) store_sums_of_warps(w, code, d_beta, tid, sums, partial_beta);
+        return w.finish({geometry.threads(), 1, 1});
+    }
+    const Reg worker = w.cta_x();
     code.store_row(ElementType::f32, d_gamma,
                    code.row_address(partial_gamma, worker, stride, ElementType::f32));
     if (!spec.rms)
@@ -141,13 +192,13 @@ GeneratedKernel generate_layer_norm_grad(const LayerNormGradSpec& spec) {
     return w.finish({geometry.threads(), 1, 1});
 }
 
-Extent3 layer_norm_grad_grid(const LayerNormGradSpec& spec, std::uint32_t workers) {
-    return {divide_up(workers, grad_geometry(spec).rows_per_cta()), 1, 1};
+Extent3 layer_norm_grad_grid(std::uint32_t workers) {
+    return {workers, 1, 1};
 }
 
 std::uint32_t layer_norm_grad_workers(const LayerNormGradSpec& spec, std::uint32_t rows, unsigned sm_count) {
     const std::uint32_t per_cta = grad_geometry(spec).rows_per_cta();
-    return std::min(2 * sm_count, divide_up(rows, per_cta)) * per_cta;
+    return std::min((per_cta > 1 ? 3 : 2) * sm_count, divide_up(rows, per_cta));
 }
 
 }  // namespace heddle::kernels

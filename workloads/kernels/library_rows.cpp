@@ -1,4 +1,5 @@
 // Samples: reductions, softmax, layer norm, rows by index.
+#include "workloads/kernels/embedding_sums.h"
 #include "workloads/kernels/layer_norm.h"
 #include "workloads/kernels/library_builder.h"
 #include "workloads/kernels/reduction.h"
@@ -122,7 +123,7 @@ void add_layer_norm(std::vector<LibraryKernel>& samples, unsigned capability) {
         grad.vector_width = 8;
         const std::uint32_t workers = layer_norm_grad_workers(grad, rows, 1);
         SampleBuilder gradient("layer norm gradient of " + std::to_string(columns) + " columns",
-                               generate_layer_norm_grad(grad), layer_norm_grad_grid(grad, workers));
+                               generate_layer_norm_grad(grad), layer_norm_grad_grid(workers));
         gradient.output("dx", ElementType::f16, elements)
             .output("partial_gamma", ElementType::f32, std::uint64_t{workers} * columns)
             .output("partial_beta", ElementType::f32, std::uint64_t{workers} * columns)
@@ -134,6 +135,37 @@ void add_layer_norm(std::vector<LibraryKernel>& samples, unsigned capability) {
             .integer("rows", rows);
         samples.push_back(gradient.finish());
     }
+}
+
+void add_embedding_sums(std::vector<LibraryKernel>& samples, unsigned capability) {
+    const std::uint32_t rows = 70, limit = 9, columns = 40;
+    EmbeddingSumsSpec spec;
+    spec.compute_capability = capability;
+    spec.x = spec.y = ElementType::f16;
+    samples.push_back(SampleBuilder("sums of embedding gradients", generate_embedding_sums(spec),
+                                    embedding_sums_grid(columns))
+                          .output("y", spec.y, limit * columns)
+                          .input("x", spec.x, rows * columns)
+                          .index("index", spec.index, rows, limit)
+                          .integer("rows", rows)
+                          .integer("columns", columns)
+                          .finish());
+}
+
+void add_elements_by_index(std::vector<LibraryKernel>& samples, unsigned capability) {
+    const std::uint32_t rows = 70, limit = 9, columns = 41;
+    ElementsByIndexSpec spec;
+    spec.compute_capability = capability;
+    spec.type = ElementType::f16;
+    samples.push_back(SampleBuilder("gather elements", generate_elements_by_index(spec),
+                                    elements_by_index_grid(rows * columns, 1))
+                          .output("y", spec.type, rows * columns)
+                          .input("x", spec.type, limit * columns)
+                          .index("index", spec.index, rows, limit)
+                          .integer("elements", rows * columns)
+                          .integer("columns", columns)
+                          .integer("limit", limit)
+                          .finish());
 }
 
 void add_rows_by_index(std::vector<LibraryKernel>& samples, unsigned capability) {
@@ -202,6 +234,8 @@ void add_row_samples(std::vector<LibraryKernel>& samples, unsigned compute_capab
     add_reductions(samples, compute_capability);
     add_softmax(samples, compute_capability);
     add_layer_norm(samples, compute_capability);
+    add_embedding_sums(samples, compute_capability);
+    add_elements_by_index(samples, compute_capability);
     add_rows_by_index(samples, compute_capability);
     add_spatial_softmax(samples, compute_capability);
 }

@@ -74,7 +74,7 @@ void add_norms(std::vector<LibraryKernel>& samples, unsigned capability) {
     grad.rms = true;
     const std::uint32_t workers = layer_norm_grad_workers(grad, rows, 1);
     SampleBuilder backward("RMS norm gradient", generate_layer_norm_grad(grad),
-                           layer_norm_grad_grid(grad, workers));
+                           layer_norm_grad_grid(workers));
     backward.output("dx", ElementType::f32, elements)
         .output("partial_gamma", ElementType::f32, std::uint64_t{workers} * columns)
         .input("dy", ElementType::f32, elements)

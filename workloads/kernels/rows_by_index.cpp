@@ -1,11 +1,13 @@
 #include "workloads/kernels/rows_by_index.h"
 
+#include <algorithm>
+
 #include "isa/common/error.h"
 
 namespace heddle::kernels {
 namespace {
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kThreads = 256, kLoopThreads = 128;
 
 /// base + (row * stride + column) elements
 Reg element_of_row(PtxWriter& w, const Reg& base, const Reg& row, const Reg& stride, const Reg& column,
@@ -34,6 +36,19 @@ void add_values(PtxWriter& w, const RowsByIndexSpec& spec, const std::vector<Reg
         w.op(opcode + "x2", at(target, e * 2), pack_pair(w, spec.y, values[e], values[e + 1]));
 }
 
+/// The index at `position`; any that does not fit into 32 bits becomes the largest number that does.
+Reg load_index(PtxWriter& w, ElementType type, const Reg& index, const Reg& position) {
+    if (type == ElementType::i32)
+        return w.make_b32("ld.global.u32", at(w.element_address(index, position, 4)));
+    const Reg wide = w.make_b64("ld.global.u64", at(w.element_address(index, position, 8)));
+    return w.make_b32("cvt.u32.u64", w.make_b64("min.u64", wide, 0xffffffffull));
+}
+
+void check_index(ElementType type) {
+    if (type != ElementType::i32 && type != ElementType::i64)
+        throw Error("row indices are i32 or i64, not " + name_of(type));
+}
+
 bool copies_bits(const RowsByIndexSpec& spec) {
     return spec.move != RowMove::scatter_add && spec.x == spec.y;
 }
@@ -46,9 +61,7 @@ bool adds_atomically(ElementType type, unsigned compute_capability) {
 }
 
 GeneratedKernel generate_rows_by_index(const RowsByIndexSpec& spec) {
-    if (spec.index != ElementType::i32 && spec.index != ElementType::i64) {
-        throw Error("row indices are i32 or i64, not " + name_of(spec.index));
-    }
+    check_index(spec.index);
     if (spec.move == RowMove::scatter_add && !adds_atomically(spec.y, spec.compute_capability)) {
         throw Error(
             "scatter_add adds to f32, f16 and, from compute capability 9.0, bf16, not " + name_of(spec.y), {},
@@ -67,13 +80,7 @@ GeneratedKernel generate_rows_by_index(const RowsByIndexSpec& spec) {
     const Reg row = w.divide_fast(linear, row_vectors);
     const Reg column = w.multiply_by(w.remainder_fast(linear, row, row_vectors), spec.vector_width);
     w.op_if(w.make_predicate("setp.ge.u32", row, rows), "exit");
-    Reg chosen;
-    if (spec.index == ElementType::i32) {
-        chosen = w.make_b32("ld.global.u32", at(w.element_address(index, row, 4)));
-    } else {
-        const Reg wide = w.make_b64("ld.global.u64", at(w.element_address(index, row, 8)));
-        chosen = w.make_b32("cvt.u32.u64", w.make_b64("min.u64", wide, 0xffffffffull));
-    }
+    const Reg chosen = load_index(w, spec.index, index, row);
     const Reg known = w.make_predicate("setp.lt.u32", chosen, limit);
     const bool gather = spec.move == RowMove::gather;
     if (!gather) w.op_unless(known, "exit");
@@ -95,6 +102,34 @@ GeneratedKernel generate_rows_by_index(const RowsByIndexSpec& spec) {
 
 Extent3 rows_by_index_grid(const RowsByIndexSpec& spec, std::uint32_t rows, std::uint32_t columns) {
     return {divide_up(std::uint64_t{rows} * (columns / spec.vector_width), kThreads), 1, 1};
+}
+
+GeneratedKernel generate_elements_by_index(const ElementsByIndexSpec& spec) {
+    check_index(spec.index);
+    PtxWriter w("gather_elements_" + name_of(spec.type) + "_" + name_of(spec.index), spec.compute_capability);
+    const Reg y = w.pointer_parameter("y"), x = w.pointer_parameter("x"),
+              index = w.pointer_parameter("index");
+    const Reg elements = w.b32_parameter("elements"), columns = w.b32_parameter("columns");
+    const Reg limit = w.b32_parameter("limit");
+    const Reg linear = w.make_b32("mad.lo.u32", w.cta_x(), kLoopThreads, w.tid());
+    const Reg step = w.multiply_by(w.make_b32("mov.u32", "%nctaid.x"), kLoopThreads);
+    w.op_if(w.make_predicate("setp.ge.u32", linear, elements), "exit");
+    const std::string loop = w.new_label("elements");
+    w.place(loop);
+    const Reg row = w.make_b32("div.u32", linear, columns);
+    const Reg column = w.make_b32("sub.u32", linear, w.make_b32("mul.lo.u32", row, columns));
+    const Reg chosen = load_index(w, spec.index, index, row);
+    const Reg known = w.make_predicate("setp.lt.u32", chosen, limit);
+    const Reg source = element_of_row(w, x, chosen, columns, column, spec.type);
+    const RawVector raw = load_raw(w, "ld.global", spec.type, 1, source, 0, known);
+    store_raw(w, "st.global", raw, w.element_address(y, linear, bytes_of(spec.type)), 0);
+    w.op("add.u32", linear, linear, step);
+    w.jump_if(w.make_predicate("setp.lt.u32", linear, elements), loop);
+    return w.finish({kLoopThreads, 1, 1});
+}
+
+Extent3 elements_by_index_grid(std::uint32_t elements, unsigned sm_count) {
+    return {std::min(divide_up(elements, kLoopThreads), 8 * sm_count), 1, 1};
 }
 
 }  // namespace heddle::kernels

@@ -29,4 +29,18 @@ struct RowsByIndexSpec {
 GeneratedKernel generate_rows_by_index(const RowsByIndexSpec& spec);
 Extent3 rows_by_index_grid(const RowsByIndexSpec& spec, std::uint32_t rows, std::uint32_t columns);
 
+/// Gathers like RowsByIndexSpec, element by element: a thread takes every so manieth element of y and asks
+/// for the index of each anew, so that index, element and result are waited for in turn (PyTorch's
+/// indexSelectLargeIndex).
+struct ElementsByIndexSpec {
+    unsigned compute_capability = 80;
+    ElementType type = ElementType::f32;
+    ElementType index = ElementType::i64;  ///< i32 or i64
+};
+/// Parameters: y, x, index (pointers); elements (u32: rows x columns), columns, limit (u32). Rows of x and y
+/// are dense.
+GeneratedKernel generate_elements_by_index(const ElementsByIndexSpec& spec);
+/// Eight CTAs of 128 threads for each SM, or fewer.
+Extent3 elements_by_index_grid(std::uint32_t elements, unsigned sm_count);
+
 }  // namespace heddle::kernels

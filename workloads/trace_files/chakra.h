@@ -8,6 +8,7 @@
 #include <variant>
 #include <vector>
 
+#include "workloads/trace/recorded_device.h"
 #include "workloads/trace/trace.h"
 
 namespace heddle::trace {
@@ -78,9 +79,10 @@ std::string serialize_chakra(const ChakraGraph& graph);
 /// A Trace as a Chakra graph: one node per op with name, type, dependencies, operand shapes and types,
 /// duration and communication attributes for any reader of Chakra, and everything else in attributes named
 /// "heddle.*", so that from_chakra(to_chakra(t)) is t.
-ChakraGraph to_chakra(const Trace& trace);
+ChakraGraph to_chakra(const Trace& trace, const RecordedDevice& device = {});
 /// Only for graphs made by to_chakra; recordings of other tools are turned into ops by workloads/importers.
-Trace from_chakra(const ChakraGraph& graph, const std::string& file);
+/// `device`: is given the device that the graph names.
+Trace from_chakra(const ChakraGraph& graph, const std::string& file, RecordedDevice* device = nullptr);
 bool holds_heddle_trace(const ChakraGraph& graph);
 
 }  // namespace heddle::trace

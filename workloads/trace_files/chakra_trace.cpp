@@ -141,7 +141,15 @@ class Reader {
   public:
     Reader(const ChakraGraph& graph, const std::string& file) : graph_(graph), file_(file) {}
 
-    Trace read() {
+    RecordedDevice device() const {
+        RecordedDevice device;
+        if (const auto* name = find<std::string>("heddle.device.name")) device.name = *name;
+        if (const auto* bytes = find<std::uint64_t>("heddle.device.memory_bytes"))
+            device.memory_bytes = *bytes;
+        return device;
+    }
+
+    Trace read() const {
         const auto version = metadata<std::int64_t>("heddle.version");
         if (version != format_version)
             fail("heddle.version", "is " + std::to_string(version) + " instead of 1");
@@ -167,11 +175,16 @@ class Reader {
     }
 
     template <class Value>
-    const Value& metadata(const std::string& key) const {
+    const Value* find(const std::string& key) const {
         for (const ChakraAttribute& attribute : graph_.attributes) {
             if (attribute.name != key) continue;
-            if (const auto* value = std::get_if<Value>(&attribute.value)) return *value;
+            if (const auto* value = std::get_if<Value>(&attribute.value)) return value;
         }
+        return nullptr;
+    }
+    template <class Value>
+    const Value& metadata(const std::string& key) const {
+        if (const auto* value = find<Value>(key)) return *value;
         fail(key, "the metadata attribute is missing or of another type");
     }
 
@@ -268,11 +281,14 @@ class Reader {
 
 }  // namespace
 
-ChakraGraph to_chakra(const Trace& trace) {
+ChakraGraph to_chakra(const Trace& trace, const RecordedDevice& device) {
     ChakraGraph graph;
     graph.version = "1.1.0-chakra.0.0.4";
     graph.attributes.push_back({"schema", graph.version});
     describe_tensors(trace, graph);
+    if (!device.name.empty()) graph.attributes.push_back({"heddle.device.name", device.name});
+    if (device.memory_bytes != 0)
+        graph.attributes.push_back({"heddle.device.memory_bytes", device.memory_bytes});
     for (std::size_t i = 0; i < trace.ops.size(); ++i)
         graph.nodes.push_back(node_of(trace, trace.ops[i], i + 1));
     return graph;
@@ -285,10 +301,12 @@ bool holds_heddle_trace(const ChakraGraph& graph) {
     return false;
 }
 
-Trace from_chakra(const ChakraGraph& graph, const std::string& file) {
+Trace from_chakra(const ChakraGraph& graph, const std::string& file, RecordedDevice* device) {
     return in_file(file, [&] {
-        Trace trace = Reader(graph, file).read();
+        const Reader reader(graph, file);
+        Trace trace = reader.read();
         trace.check();
+        if (device != nullptr) *device = reader.device();
         return trace;
     });
 }

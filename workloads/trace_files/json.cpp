@@ -44,6 +44,12 @@ bool names_are_unique(const Trace& trace) {
     return true;
 }
 
+Json device_to_json(const RecordedDevice& device) {
+    Json json{{"name", device.name}};
+    if (device.memory_bytes != 0) json["memory_bytes"] = device.memory_bytes;
+    return json;
+}
+
 Json tensor_to_json(const Tensor& tensor) {
     Json json{{"name", tensor.name}, {"type", name_of(tensor.type)}, {"shape", tensor.shape}};
     if (tensor.role != TensorRole::activation) json["role"] = name_of(tensor.role);
@@ -76,12 +82,15 @@ class Reader {
   public:
     explicit Reader(const std::string& file) : file_(file) {}
 
+    const RecordedDevice& device() const { return device_; }
+
     Trace read(const Json& json) {
-        expect_keys(json, "the top level", {"heddle_trace", "name", "tensors", "ops"});
+        expect_keys(json, "the top level", {"heddle_trace", "name", "device", "tensors", "ops"});
         if (integer(member(json, "the top level", "heddle_trace"), "heddle_trace") != 1) {
             fail("heddle_trace", "this version of the format is not known", "this reader knows version 1");
         }
         if (json.contains("name")) trace_.name = text(json["name"], "name");
+        if (json.contains("device")) read_device(json["device"]);
         read_list(json, "tensors",
                   [this](const Json& item, const std::string& where) { read_tensor(item, where); });
         read_list(json, "ops", [this](const Json& item, const std::string& where) { read_op(item, where); });
@@ -142,6 +151,15 @@ class Reader {
         const Json& list = member(json, "the top level", key);
         if (!list.is_array()) fail(key, "expected a list");
         for (std::size_t i = 0; i < list.size(); ++i) read(list[i], key + "[" + std::to_string(i) + "]");
+    }
+
+    void read_device(const Json& json) {
+        expect_keys(json, "device", {"name", "memory_bytes"});
+        device_.name = text(member(json, "device", "name"), "device.name");
+        if (!json.contains("memory_bytes")) return;
+        const std::int64_t bytes = integer(json["memory_bytes"], "device.memory_bytes");
+        if (bytes < 0) fail("device.memory_bytes", "expected a number of bytes");
+        device_.memory_bytes = static_cast<std::uint64_t>(bytes);
     }
 
     void read_tensor(const Json& json, const std::string& where) {
@@ -255,16 +273,19 @@ class Reader {
 
     const std::string& file_;
     Trace trace_;
+    RecordedDevice device_;
     std::map<std::string, TensorId> by_name_;
     std::set<std::string> ambiguous_;
 };
 
 }  // namespace
 
-std::string to_json(const Trace& trace) {
+std::string to_json(const Trace& trace, const RecordedDevice& device) {
     const bool by_name = names_are_unique(trace);
     // One line per tensor and op: a file that people can read and `diff` can compare.
-    std::string text = "{\n\"heddle_trace\": 1,\n\"name\": " + Json(trace.name).dump() + ",\n\"tensors\": [";
+    std::string text = "{\n\"heddle_trace\": 1,\n\"name\": " + Json(trace.name).dump() + ",\n";
+    if (device != RecordedDevice{}) text += "\"device\": " + device_to_json(device).dump() + ",\n";
+    text += "\"tensors\": [";
     const char* separator = "\n";
     for (const Tensor& tensor : trace.tensors) {
         text += separator + ("  " + tensor_to_json(tensor).dump());
@@ -279,9 +300,12 @@ std::string to_json(const Trace& trace) {
     return text + "\n]\n}\n";
 }
 
-Trace from_json(const std::string& text, const std::string& file) {
+Trace from_json(const std::string& text, const std::string& file, RecordedDevice* device) {
     const Json json = parse_json<Json>(text, file);
-    return in_file(file, [&] { return Reader(file).read(json); });
+    Reader reader(file);
+    Trace trace = in_file(file, [&] { return reader.read(json); });
+    if (device != nullptr) *device = reader.device();
+    return trace;
 }
 
 }  // namespace heddle::trace

@@ -1,24 +1,27 @@
 // A Trace as JSON for people to read, write and compare:
 //     { "heddle_trace": 1, "name": "...",
+//       "device": {"name": "NVIDIA A100-SXM4-80GB", "memory_bytes": 85097971712},
 //       "tensors": [ {"name": "x", "type": "bf16", "shape": [256, 784], "role": "input", "storage": 7}, ...
 //       ], "ops": [ {"name": "hidden", "kind": "matmul", "phase": "forward", "inputs": ["x", "w"], "outputs":
 //       ["h"],
 //                 "attributes": {"transpose_b": 1}, "dependencies": [0], "measured_us": 18.0, "kernel_name":
 //                 "..."}, ... ] }
-// "role" (default activation), "storage" (0), "phase" (forward), "attributes", "dependencies", "measured_us",
-// "kernel_name", "stream" (0), "host_us" may be left out. Tensors are named, or numbered from 0 where names are not unique.
-// Dependencies are positions of earlier ops. Attributes: a number written with a point is real, otherwise an
-// integer; lists alike.
+// "device" (on which it was recorded), "role" (default activation), "storage" (0), "phase" (forward),
+// "attributes", "dependencies", "measured_us", "kernel_name", "stream" (0), "host_us" may be left out.
+// Tensors are named, or numbered from 0 where names are not unique. Dependencies are positions of earlier
+// ops. Attributes: a number written with a point is real, otherwise an integer; lists alike.
 #pragma once
 
 #include <string>
 
+#include "workloads/trace/recorded_device.h"
 #include "workloads/trace/trace.h"
 
 namespace heddle::trace {
 
-std::string to_json(const Trace& trace);
+std::string to_json(const Trace& trace, const RecordedDevice& device = {});
 /// Throws heddle::Error naming the line (malformed JSON) or the element, such as ops[3].inputs[0].
-Trace from_json(const std::string& text, const std::string& file);
+/// `device`: is given the device that the file names.
+Trace from_json(const std::string& text, const std::string& file, RecordedDevice* device = nullptr);
 
 }  // namespace heddle::trace

@@ -66,12 +66,12 @@ ChakraGraph read_chakra(const std::string& path) {
     return to_chakra(from_json(content.bytes, content.name));
 }
 
-void write_trace(const Trace& trace, const std::string& path) {
+void write_trace(const Trace& trace, const std::string& path, const RecordedDevice& device) {
     const std::string plain = path.ends_with(".gz") ? path.substr(0, path.size() - 3) : path;
     if (plain.ends_with(".json")) {
-        write_file(path, to_json(trace));
+        write_file(path, to_json(trace, device));
     } else if (plain.ends_with(".et")) {
-        write_file(path, serialize_chakra(to_chakra(trace)));
+        write_file(path, serialize_chakra(to_chakra(trace, device)));
     } else {
         throw Error("cannot tell the format from the name", {.file = path},
                     "end it in .json, .et, .json.gz or .et.gz");

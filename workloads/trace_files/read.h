@@ -21,7 +21,7 @@ Trace read_trace(const std::string& path);
 /// Any Chakra graph (.et or its JSON form), as recorded.
 ChakraGraph read_chakra(const std::string& path);
 
-/// ".json" or ".et", either with ".gz" after it.
-void write_trace(const Trace& trace, const std::string& path);
+/// ".json" or ".et", either with ".gz" after it. `device`: on which the step was recorded.
+void write_trace(const Trace& trace, const std::string& path, const RecordedDevice& device = {});
 
 }  // namespace heddle::trace

@@ -59,6 +59,7 @@ TEST_CASE("GPU peaks are those of the datasheets") {
         {"h200-sxm", 1.83e9, 989.4, 1.98e9, 66.9, 4.8, 50},
         {"h800-pcie", 1.62e9, 756, 1.755e9, 51.2, 2.04, 50},
         {"a100-sxm", 1.41e9, 312, 1.41e9, 19.5, 2.039, 40},
+        {"a100-sxm-40gb", 1.41e9, 312, 1.41e9, 19.5, 1.555, 40},
         {"a100-pcie", 1.41e9, 312, 1.41e9, 19.5, 1.935, 40},
         {"v100-sxm", 1.53e9, 125.3, 1.53e9, 15.67, 0.9, 6},  // printed as 125 and 15.7
         {"rtx-a6000", 1.8e9, 154.8, 1.8e9, 38.7, 0.768, 6},
@@ -105,8 +106,8 @@ TEST_CASE("TPU peaks are those of the maker") {
 
 TEST_CASE("the presets say what the models' defaults say") {
     // A model calibrated in its source must be calibrated in its file too. The exceptions: the H100
-    // whitepaper's 66.9 TFLOP/s of FP64 are 128 multiply-accumulates; which SMs are switched off; SparseCores,
-    // which a TPU has when its file says so.
+    // whitepaper's 66.9 TFLOP/s of FP64 are 128 multiply-accumulates; which SMs are switched off;
+    // SparseCores, which a TPU has when its file says so.
     const std::set<std::string> exceptions{"tensor.macs_per_cycle.f64", "sm.gpc_sizes", "sparse.cores"};
     heddle::sim::Hardware defaults;
     for (const std::string name : {"h100-sxm", "tpu-v3"}) {

@@ -85,7 +85,7 @@ TEST_CASE(
 
 TEST_CASE("Kineto: the GPU's name is kept") {
     const std::string text = test::kineto(true, "cpu_op", "kernel", "cuda_runtime");
-    CHECK(importers::read_kineto(*trace::memory_stream(text), "x").device == "NVIDIA A100-SXM4-40GB");
+    CHECK(importers::read_kineto(*trace::memory_stream(text), "x").device.name == "NVIDIA A100-SXM4-40GB");
 }
 
 TEST_CASE("execution traces of every schema mean the same, and views make operands transposed") {
@@ -122,13 +122,19 @@ TEST_CASE("recordings of the profiler that others made: every kernel and its tim
         const char* file;
         std::size_t kernels;
         double microseconds;  ///< sums of "dur" of all kernels, copies and fills
+        const char* device;   ///< name and memory in "deviceProperties"
+        std::uint64_t memory;
     };
-    for (const Expected& e : {Expected{"a100_ddp2_nccl_kineto.json.gz", 3774, 165185.838},
-                              Expected{"a100_world8_kineto.json.gz", 9450, 501567},
-                              Expected{"resnet_kineto.json.gz", 10113, 4733822}}) {
+    for (const Expected& e :
+         {Expected{"a100_ddp2_nccl_kineto.json.gz", 3774, 165185.838, "NVIDIA A100-PG509-200", 42297524224},
+          Expected{"a100_world8_kineto.json.gz", 9450, 501567, "NVIDIA A100-PG509-200", 42505273344},
+          Expected{"resnet_kineto.json.gz", 10113, 4733822, "NVIDIA GeForce RTX 2080 Ti", 11554586624}}) {
         const auto path = pytorch(e.file);
         if (!path) continue;
-        const Trace trace = importers::open_trace(*path);
+        trace::RecordedDevice device;
+        const Trace trace = importers::open_trace(*path, &device);
+        CHECK(device.name == e.device);
+        CHECK(device.memory_bytes == e.memory);
         std::int64_t kernels = 0;
         for (const trace::Op& op : trace.ops) kernels += op.integer("kernels", 1);
         CHECK(static_cast<std::size_t>(kernels) == e.kernels);

@@ -75,7 +75,7 @@ TEST_CASE("Layer norm and its gradient") {
             const std::uint32_t dx_out = device.add_untouched(type, elements),
                                 partial_gamma = device.add_untouched(ElementType::f32, workers * columns),
                                 partial_beta = device.add_untouched(ElementType::f32, workers * columns);
-            device.run(generate_layer_norm_grad(grad), layer_norm_grad_grid(grad, workers),
+            device.run(generate_layer_norm_grad(grad), layer_norm_grad_grid(workers),
                        {pointer_argument("dx", dx_out), pointer_argument("partial_gamma", partial_gamma),
                         pointer_argument("partial_beta", partial_beta),
                         pointer_argument("dy", device.add(type, dy)), pointer_argument("x", x_buffer),

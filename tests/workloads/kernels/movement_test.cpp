@@ -4,6 +4,7 @@
 #include "isa/common/error.h"
 #include "launcher.h"
 #include "workloads/kernels/data_movement.h"
+#include "workloads/kernels/embedding_sums.h"
 #include "workloads/kernels/rows_by_index.h"
 
 using namespace heddle::kernels;
@@ -130,6 +131,65 @@ TEST_CASE("Rows by index: gather, scatter, scatter and add") {
     spec.move = RowMove::scatter_add;
     spec.y = ElementType::bf16;
     CHECK_THROWS_AS(generate_rows_by_index(spec), heddle::Error);  // compute capability 8.0
+}
+
+TEST_CASE("Rows are gathered element by element, by CTAs that loop") {
+    const std::uint32_t rows = 70, limit = 9, columns = 41;
+    for (const ElementType type : {ElementType::f16, ElementType::f32}) {
+        ElementsByIndexSpec spec;
+        spec.type = type;
+        spec.index = type == ElementType::f16 ? ElementType::i64 : ElementType::i32;
+        std::vector<double> index = random_integers(rows, 0, limit - 1, 7);
+        index[3] = -1;  // outside: zeros
+        index[4] = limit;
+        const std::vector<double> x = random_integers(limit * columns, -50, 50, 8);
+        std::vector<double> reference(rows * columns, 0);
+        for (std::uint32_t r = 0; r < rows; ++r) {
+            if (index[r] < 0 || index[r] >= limit) continue;
+            for (std::uint32_t c = 0; c < columns; ++c)
+                reference[r * columns + c] = x[static_cast<std::size_t>(index[r]) * columns + c];
+        }
+        Device device;
+        const std::uint32_t y = device.add_untouched(type, rows * columns);
+        // Two SMs: 16 CTAs of 128 threads, so that most threads take two elements.
+        device.run(generate_elements_by_index(spec), elements_by_index_grid(rows * columns, 2),
+                   {pointer_argument("y", y), pointer_argument("x", device.add(type, x)),
+                    pointer_argument("index", device.add(spec.index, index)),
+                    integer_argument("elements", rows * columns), integer_argument("columns", columns),
+                    integer_argument("limit", limit)});
+        check_equal(device.read(y), reference);
+    }
+}
+
+TEST_CASE("Gradients of an embedding add up in shared memory, whatever rows share an index") {
+    const std::uint32_t limit = 50, columns = 45;
+    for (const std::uint32_t rows : {1u, 33u, 1100u}) {
+        for (const ElementType type : {ElementType::f32, ElementType::f16}) {
+            EmbeddingSumsSpec spec;
+            spec.x = spec.y = type;
+            spec.index = rows == 33 ? ElementType::i32 : ElementType::i64;
+            // Whole numbers up to 10 + 1100 * 1: exact in f16, whatever the order.
+            std::vector<double> reference(limit * columns, 10);
+            std::vector<double> index = random_integers(rows, 0, limit - 1, 7);
+            for (std::uint32_t r = 0; r < rows / 3; ++r) index[r] = 7;  // many of one turn
+            const std::vector<double> x = random_integers(rows * columns, -1, 1, 8);
+            Device device;
+            const std::uint32_t y = device.add(type, reference);
+            device.run(generate_embedding_sums(spec), embedding_sums_grid(columns),
+                       {pointer_argument("y", y), pointer_argument("x", device.add(type, x)),
+                        pointer_argument("index", device.add(spec.index, index)),
+                        integer_argument("rows", rows), integer_argument("columns", columns)});
+            for (std::uint32_t r = 0; r < rows; ++r) {
+                for (std::uint32_t c = 0; c < columns; ++c)
+                    reference[static_cast<std::size_t>(index[r]) * columns + c] += x[r * columns + c];
+            }
+            INFO(rows << " rows of " << name_of(type));
+            check_equal(device.read(y), reference);
+        }
+    }
+    EmbeddingSumsSpec spec;
+    spec.index = ElementType::f32;
+    CHECK_THROWS_AS(generate_embedding_sums(spec), heddle::Error);
 }
 
 TEST_CASE("Rows are added to 16-bit rows by atomics, alone and in pairs") {

@@ -80,6 +80,14 @@ TEST_CASE("a trace survives Chakra, plain and gzip") {
     }
 }
 
+TEST_CASE("a Chakra graph keeps the device of a recording") {
+    const RecordedDevice device{"NVIDIA A100-PG509-200", 42505273344};
+    const ChakraGraph graph = parse_chakra(serialize_chakra(to_chakra(test::specimen(), device)), "x.et");
+    RecordedDevice read;
+    CHECK(test::same(from_chakra(graph, "x.et", &read), test::specimen()));
+    CHECK(read == device);
+}
+
 TEST_CASE("plain consumers of Chakra see types, operands, dependencies and collectives") {
     const ChakraGraph graph = parse_chakra(serialize_chakra(to_chakra(test::specimen())), "x.et");
     REQUIRE(graph.nodes.size() == 3);

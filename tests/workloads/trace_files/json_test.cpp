@@ -53,6 +53,19 @@ TEST_CASE("JSON round trip keeps every field, also when names are not unique") {
     CHECK(test::same(from_json(to_json(trace), "x"), trace));
 }
 
+TEST_CASE("JSON keeps the device of a recording") {
+    const RecordedDevice device{"NVIDIA A100-PG509-200", 42505273344};
+    RecordedDevice read;
+    CHECK(test::same(from_json(to_json(test::specimen(), device), "x", &read), test::specimen()));
+    CHECK(read == device);
+    from_json(to_json(test::specimen()), "x", &read);
+    CHECK(read == RecordedDevice{});
+    CHECK(message(replaced("\"tensors\"", "\"device\": {\"memory_bytes\": 4}, \"tensors\""))
+              .find("key 'name' is missing") != std::string::npos);
+    CHECK(message(replaced("\"tensors\"", "\"device\": {\"name\": \"A\", \"memory_bytes\": -4}, \"tensors\""))
+              .find("device.memory_bytes") != std::string::npos);
+}
+
 TEST_CASE("errors in JSON name the place and the nearest word") {
     CHECK(message("{\n\n\"heddle_trace\" 1}").find("step.json:3") != std::string::npos);
     CHECK(message(replaced("\"kind\": \"matmul\"", "\"kind\": \"matmult\"")).find("did you mean matmul?") !=

@@ -136,7 +136,7 @@ void lower_layer_norm_grad(GpuProgramBuilder& b) {
     const program::BufferId gamma = b.workspace("partial d gamma", partial_bytes);
     const program::BufferId beta = b.workspace("partial d beta", partial_bytes);
     b.launch(
-        kernels::generate_layer_norm_grad(spec), kernels::layer_norm_grad_grid(spec, workers),
+        kernels::generate_layer_norm_grad(spec), kernels::layer_norm_grad_grid(workers),
         {b.output_pointer("dx", 0),
          hands_out_partial ? b.output_pointer("partial_gamma", 1)
                            : kernels::pointer_argument("partial_gamma", gamma),
@@ -180,7 +180,7 @@ void lower_rms_norm_grad(GpuProgramBuilder& b) {
     spec.rms = true;
     const std::uint32_t workers = kernels::layer_norm_grad_workers(spec, r.rows, b.target().sm_count);
     const program::BufferId gamma = b.workspace("partial d gamma", std::uint64_t{workers} * r.columns * 4);
-    b.launch(kernels::generate_layer_norm_grad(spec), kernels::layer_norm_grad_grid(spec, workers),
+    b.launch(kernels::generate_layer_norm_grad(spec), kernels::layer_norm_grad_grid(workers),
              {b.output_pointer("dx", 0), kernels::pointer_argument("partial_gamma", gamma),
               b.input_pointer("dy", 0), b.input_pointer("x", 1), b.input_pointer("rstd", 2),
               b.input_pointer("gamma", 3), kernels::integer_argument("rows", r.rows)});

@@ -105,14 +105,57 @@ void launch_rows(GpuProgramBuilder& b, const Pass& pass, kernels::KernelArgument
               kernels::f32_argument("scale", static_cast<float>(pass.scale))});
 }
 
+/// How a sum over leading axes is spread.
+struct ColumnPlan {
+    std::int64_t splits = 1;  ///< CTAs one below the other
+    unsigned row_lanes = 8;
+    unsigned vector_width = 8;  ///< at most
+};
+
+std::int64_t divided_up(std::int64_t a, std::int64_t b) {
+    return (a + b - 1) / b;
+}
+
+/// PyTorch's reduce_kernel<threads, width> (setReduceConfig): warps side by side in the rows, and CTAs below
+/// each other as soon as a thread would have 256 values, as many as the device has room for, with 16 values
+/// at least for a thread.
+ColumnPlan recorded_plan(const GpuProgramBuilder& b, std::int64_t rows, std::int64_t columns) {
+    const std::int64_t threads = b.op().integer("threads", 0), width = b.op().integer("vector_width", 1);
+    ColumnPlan plan;
+    plan.row_lanes = static_cast<unsigned>(std::clamp<std::int64_t>(threads / 32, 1, 32));
+    plan.vector_width = static_cast<unsigned>(std::clamp<std::int64_t>(width, 1, 8));
+    constexpr std::int64_t kFewestValues = 16, kMostValues = 256, kThreadsOfSm = 2048;
+    const std::int64_t values = divided_up(rows, plan.row_lanes), wide = divided_up(columns, 32 * width),
+                       room = b.target().sm_count * (kThreadsOfSm / std::max<std::int64_t>(32, threads));
+    if (values >= kMostValues && wide <= room)
+        plan.splits = std::max(std::min(divided_up(room, wide), divided_up(values, kFewestValues)),
+                               divided_up(values, kMostValues));
+    return plan;
+}
+
+/// A second launch costs more than a short walk down the columns.
+ColumnPlan column_plan(const GpuProgramBuilder& b, std::int64_t rows, std::int64_t columns) {
+    if (b.op().integer("threads", 0) >= 32) return recorded_plan(b, rows, columns);
+    ColumnPlan plan;
+    const std::int64_t ctas_wide = divided_up(columns, 256);
+    if (rows > 512) plan.splits = std::clamp<std::int64_t>(2 * b.target().sm_count / ctas_wide, 1, rows / 64);
+    return plan;
+}
+
 void launch_columns(GpuProgramBuilder& b, const Pass& pass, kernels::KernelArgument x,
-                    kernels::KernelArgument y, std::int64_t rows, std::int64_t columns, std::int64_t splits) {
+                    kernels::KernelArgument y, std::int64_t rows, std::int64_t columns,
+                    const ColumnPlan& plan) {
+    const std::int64_t splits = plan.splits;
     kernels::ReduceColumnsSpec spec;
+    spec.row_lanes = plan.row_lanes;
     spec.compute_capability = b.compute_capability();
     spec.reduction = pass.reduction;
     spec.input = pass.input;
     spec.output = pass.output;
-    spec.vector_width = width_for(pass.input, columns, rows * columns, x.byte_offset);
+    spec.vector_width =
+        std::min(plan.vector_width, width_for(pass.input, columns, rows * columns, x.byte_offset));
+    while (spec.vector_width > 1 && spec.row_lanes * spec.vector_width * 32 * 4 > 48 * 1024)
+        spec.vector_width /= 2;
     x.parameter = "x";
     y.parameter = "y";
     b.launch(
@@ -217,21 +260,16 @@ void lower_one_reduction(GpuProgramBuilder& b, std::size_t result) {
               name == "mean" ? 1.0 / static_cast<double>(e.reduced) : 1.0};
     const kernels::KernelArgument y = b.output_pointer("y", result);
     if (e.inner > 1) {
-        const std::int64_t ctas_wide = (e.inner + 255) / 256;
-        // A second launch costs more than a short walk down the columns.
-        const std::int64_t splits =
-            e.reduced <= 512
-                ? 1
-                : std::clamp<std::int64_t>(2 * b.target().sm_count / ctas_wide, 1, e.reduced / 64);
-        if (splits == 1) {
-            launch_columns(b, pass, source.x, y, e.reduced, e.inner, 1);
+        const ColumnPlan plan = column_plan(b, e.reduced, e.inner);
+        if (plan.splits == 1) {
+            launch_columns(b, pass, source.x, y, e.reduced, e.inner, plan);
         } else {
             const program::BufferId partial =
-                b.workspace("partial reductions", static_cast<std::uint64_t>(splits * e.inner) * 4);
+                b.workspace("partial reductions", static_cast<std::uint64_t>(plan.splits * e.inner) * 4);
             launch_columns(b, {pass.reduction, pass.input, ElementType::f32, 1.0}, source.x,
-                           kernels::pointer_argument("y", partial), e.reduced, e.inner, splits);
+                           kernels::pointer_argument("y", partial), e.reduced, e.inner, plan);
             launch_columns(b, {second_pass(pass.reduction), ElementType::f32, pass.output, pass.scale},
-                           kernels::pointer_argument("x", partial), y, splits, e.inner, 1);
+                           kernels::pointer_argument("x", partial), y, plan.splits, e.inner, {});
         }
     } else if (e.outer == 1 && e.reduced > 16384) {
         const std::int64_t chunk = (e.reduced + 4 * b.target().sm_count - 1) / (4 * b.target().sm_count);

@@ -5,6 +5,7 @@
 #include "workloads/expression/expression.h"
 #include "workloads/kernels/concat.h"
 #include "workloads/kernels/data_movement.h"
+#include "workloads/kernels/embedding_sums.h"
 #include "workloads/kernels/rows_by_index.h"
 #include "workloads/lowering/gpu/builder.h"
 #include "workloads/lowering/gpu/elementwise_launch.h"
@@ -60,6 +61,30 @@ void launch_rows_by_index(GpuProgramBuilder& b, const RowsByIndex& r) {
     arguments[2].parameter = "index";
     kernels::add_divider_arguments(arguments, "row_vectors", r.columns / spec.vector_width);
     b.launch(kernels::generate_rows_by_index(spec), kernels::rows_by_index_grid(spec, r.rows, r.columns),
+             arguments);
+}
+
+/// The same gather, element by element.
+void launch_elements_by_index(GpuProgramBuilder& b, const RowsByIndex& r) {
+    const std::uint64_t elements = std::uint64_t{r.rows} * r.columns;
+    if (elements == 0) return;
+    if (elements >= (std::uint64_t{1} << 31)) throw Unsupported{"no lookup kernel for 2^31 elements or more"};
+    kernels::ElementsByIndexSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.type = kernel_type(r.y_type);
+    spec.index = kernel_type(r.index_type);
+    b.steer_by_buffer(r.index.buffer, trace::bytes_of(r.index_type), 0, r.limit);
+    std::vector<KernelArgument> arguments{r.y,
+                                          r.x,
+                                          r.index,
+                                          kernels::integer_argument("elements", elements),
+                                          kernels::integer_argument("columns", r.columns),
+                                          kernels::integer_argument("limit", r.limit)};
+    arguments[0].parameter = "y";
+    arguments[1].parameter = "x";
+    arguments[2].parameter = "index";
+    b.launch(kernels::generate_elements_by_index(spec),
+             kernels::elements_by_index_grid(static_cast<std::uint32_t>(elements), b.target().sm_count),
              arguments);
 }
 
@@ -126,13 +151,41 @@ void lower_embedding(GpuProgramBuilder& b) {
     r.limit = static_cast<std::uint32_t>(b.input(0).shape[0]);
     r.columns = static_cast<std::uint32_t>(b.input(0).shape[1]);
     index_by_input(b, 1, r);
+    if (b.op().integer("one_by_one", 0) != 0 && r.x_type == r.y_type) return launch_elements_by_index(b, r);
     launch_rows_by_index(b, r);
 }
+
+namespace {
+
+/// Sums in the order of the indices, straight into the table: what PyTorch launches for few indices.
+void embedding_sums_in_order(GpuProgramBuilder& b) {
+    const trace::Tensor& table = b.output(0);
+    kernels::EmbeddingSumsSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.x = kernel_type(b.input(0).type);
+    spec.y = kernel_type(table.type);
+    spec.index = kernel_type(b.input(1).type);
+    const auto rows = static_cast<std::uint64_t>(b.input(1).elements());
+    const auto columns = static_cast<std::uint32_t>(table.shape[1]);
+    const KernelArgument index = b.input_pointer("index", 1);
+    b.steer_by_buffer(index.buffer, trace::bytes_of(b.input(1).type), 0, table.shape[0]);
+    b.launch(kernels::generate_embedding_sums(spec), kernels::embedding_sums_grid(columns),
+             {b.output_pointer("y", 0), b.input_pointer("x", 0), index,
+              kernels::integer_argument("rows", rows), kernels::integer_argument("columns", columns)});
+}
+
+}  // namespace
 
 void lower_embedding_grad(GpuProgramBuilder& b) {
     b.require_dense_outputs();
     b.require_dense_input(0);
     const trace::Tensor& table = b.output(0);
+    if (b.op().integer("in_order", 0) != 0 && table.elements() > 0 && b.input(1).elements() > 0) {
+        b.require_dense_input(1);
+        if (b.op().integer("accumulate", 0) == 0)
+            launch_elementwise(b, expression::parse("y0 = 0"), {}, table.shape, {}, {output_operand(b, 0)});
+        return embedding_sums_in_order(b);
+    }
     RowsByIndex r;
     r.move = kernels::RowMove::scatter_add;
     r.x = b.input_pointer("x", 0);
