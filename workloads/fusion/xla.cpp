@@ -7,6 +7,7 @@
 
 #include "workloads/expression/builder.h"
 #include "workloads/expression/expression.h"
+#include "workloads/fusion/layout.h"
 
 namespace heddle::fusion {
 namespace {
@@ -461,7 +462,7 @@ class Rewriter {
 
 Trace fuse_as_xla(const Trace& trace, const XlaOptions& options, XlaCount* count) {
     XlaCount counted;
-    const Trace products = Rewriter(trace, options).run(counted);
+    const Trace products = Rewriter(lay_out_images(trace, &counted.images), options).run(counted);
     FusionCount chains;
     Trace result = fuse(products, options, &chains);
     counted.before = trace.ops.size();

@@ -2,6 +2,7 @@
 //
 // Public of it are the rules in OpenXLA's documentation and the names of fusions in profiles; XLA's backend
 // for TPUs is not. So these are the rules that matter in a training step, each told apart in the counts:
+//  - Images have their channels last inside the step (layout.h).
 //  - Casts of parameters are read through: a product reads the f32 weights and rounds them on their way into
 //  the
 //    matrix units. Nobody writes a copy in 16 bits. (A weight that more than kMostReaders ops read keeps its
@@ -23,6 +24,7 @@
 #include <cstddef>
 
 #include "workloads/fusion/fuse.h"
+#include "workloads/fusion/layout.h"
 #include "workloads/trace/trace.h"
 
 namespace heddle::fusion {
@@ -34,7 +36,8 @@ struct XlaOptions : FusionLimits {
 };
 
 struct XlaCount : FusionCount {
-    std::size_t casts = 0, layouts = 0, epilogues = 0;  ///< ops that vanished by each of the first rules
+    std::size_t casts = 0, layouts = 0, epilogues = 0;  ///< ops that vanished by these rules
+    LayoutCount images;
 };
 
 /// The same step with fewer ops. Tensors keep their numbers.

@@ -85,11 +85,17 @@ std::span<double> TensorValues::storage(trace::TensorId id) {
 }
 
 std::vector<trace::TensorId> external_tensors(const trace::Trace& trace) {
+    // A view may be read first; what it was made of is the tensor that somebody declared.
+    std::map<std::pair<std::uint64_t, std::int64_t>, trace::TensorId> declared;
+    for (trace::TensorId id = 0; id < trace.tensors.size(); ++id)
+        declared.try_emplace({storage_key(trace, id), trace.tensor(id).elements()}, id);
     std::set<std::uint64_t> known;
     std::vector<trace::TensorId> result;
     for (const trace::Op& op : trace.ops) {
         for (const trace::TensorId id : op.inputs) {
-            if (known.insert(storage_key(trace, id)).second) result.push_back(id);
+            const std::uint64_t storage = storage_key(trace, id);
+            if (known.insert(storage).second)
+                result.push_back(declared.at({storage, trace.tensor(id).elements()}));
         }
         for (const trace::TensorId id : op.outputs) known.insert(storage_key(trace, id));
     }

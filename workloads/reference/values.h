@@ -43,7 +43,8 @@ class TensorValues {
 /// Uniform numbers are multiples of 2^-7 of their bound, so that f32, f16 and bf16 hold them exactly.
 std::vector<double> initial_values(const trace::Trace& trace, trace::TensorId id, std::uint64_t seed);
 
-/// Tensors that some op reads before any op of the trace has written their storage.
+/// Tensors that some op reads before any op of the trace has written their storage; of several views of one
+/// size the one with the lowest number.
 std::vector<trace::TensorId> external_tensors(const trace::Trace& trace);
 
 }  // namespace heddle::reference
