@@ -5,6 +5,7 @@
 #include <sstream>
 #include <vector>
 
+#include "isa/common/error.h"
 #include "workloads/lowering/tpu/program_builder.h"
 
 namespace heddle::lowering::on_tpu {
@@ -236,7 +237,13 @@ MatmulPlan searched(const MatmulShape& shape, const target::TpuTarget& target,
     if (!best) best = search(shape, target, options, false);
     if (best) return *best;
     if (options.tile_rows != 0 || options.tile_columns != 0 || options.tile_depth != 0)
-        throw Unsupported{"no block of the asked tile sizes fits on-chip memory and the result buffers"};
+        throw Error(
+            "no block of the tile sizes that were asked for fits on-chip memory and the result buffers: a "
+            "product of " +
+                std::to_string(shape.m) + " x " + std::to_string(shape.n) + " x " + std::to_string(shape.k) +
+                " (rows, columns, depth)",
+            {"--set", 0, "compiler.tile_rows, tile_columns, tile_depth"},
+            "ask for less of one of them, or leave one 0: searched");
     throw Unsupported{"no block of the product fits on-chip memory"};
 }
 
