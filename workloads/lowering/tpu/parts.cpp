@@ -34,6 +34,14 @@ Parts::Tensor Parts::reshaped(Tensor tensor, const Shape& shape) {
     return add(type, shape, address);
 }
 
+Parts::Tensor Parts::rows(Tensor tensor, std::int64_t first, std::int64_t count) {
+    const trace::ElementType type = parts_.tensor(tensor).type;
+    const std::int64_t columns = parts_.tensor(tensor).shape.at(1);
+    const auto offset = static_cast<std::uint64_t>(first * columns) * bytes_of(*tpu_type(type));
+    const std::uint64_t address = addresses_.at(tensor) + offset;
+    return add(type, {count, columns}, address);
+}
+
 void Parts::run(trace::Op op, const std::function<void(ProgramBuilder&)>& lower) {
     if (!parts_.ops.empty()) program_.meet();
     const trace::OpId id = parts_.add(std::move(op));

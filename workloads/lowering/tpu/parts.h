@@ -26,6 +26,8 @@ class Parts {
     Tensor temporary(const Shape& shape, trace::ElementType type = trace::ElementType::f32);
     /// The tensor with another shape of as many elements.
     Tensor reshaped(Tensor tensor, const Shape& shape);
+    /// Rows [first, first + count) of a tensor of two axes.
+    Tensor rows(Tensor tensor, std::int64_t first, std::int64_t count);
 
     /// Result i reduces y<i> of `expression` over `axes`; inputs broadcast to the first.
     void reduce(const std::string& reduction, const std::vector<std::int64_t>& axes,

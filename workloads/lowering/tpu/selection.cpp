@@ -56,25 +56,46 @@ void lower_quantise(ProgramBuilder& program) {
 
 void lower_expert_slots(ProgramBuilder& program) {
     const std::int64_t tokens = program.input(0).elements(), experts = program.op().integer("experts", 1);
-    const auto capacity = static_cast<double>(program.op().integer("capacity", 1));
-    // Positions pass through fp32.
-    if (tokens * std::max(tokens, experts) >= (1 << 24))
-        throw Unsupported{"places in experts of more than 4,096 tokens"};
-    const auto count = static_cast<double>(experts), rows = static_cast<double>(tokens);
+    const std::int64_t capacity = program.op().integer("capacity", 1);
+    // Numbers pass through fp32: those of slots, and those of a chunk's elements.
+    constexpr std::int64_t kExact = 1 << 24;
+    if (experts * (capacity + 1) >= kExact || tokens >= kExact)
+        throw Unsupported{"places in experts of more than 2^24 slots or tokens"};
+    const std::int64_t chunk = std::min<std::int64_t>({tokens, 2048, kExact / experts});
     Parts parts(program);
-    const auto chosen = parts.input(0, {tokens, 1});
-    const auto choice = parts.temporary({tokens, experts}, trace::ElementType::bf16);
-    const auto earlier = parts.temporary({tokens, tokens}, trace::ElementType::bf16);
-    const auto before = parts.temporary({tokens, experts});
-    parts.elementwise("y0 = x0 == position - s0 * floor((position + 0.5) / s0)", {count}, {chosen}, {choice});
-    parts.elementwise("t0 = floor((position + 0.5) / s0); y0 = position - s0 * t0 < t0", {rows}, {},
-                      {earlier});
-    parts.matmul(earlier, choice, before);
-    // Each row has one choice: its sum is that one's slot.
-    parts.reduce("sum", {1},
-                 "y0 = x0 == 0 ? 0 : x1 < " + std::to_string(capacity) + " ? x2 * " +
-                     std::to_string(capacity) + " + x1 : " + std::to_string(count * capacity),
-                 {choice, before, chosen}, {parts.output(0, {tokens})});
+    const auto chosen = parts.input(0, {tokens, 1}), slots = parts.output(0, {tokens, 1});
+    const auto choice = parts.temporary({chunk, experts}, trace::ElementType::bf16);
+    const auto earlier = parts.temporary({chunk, chunk}, trace::ElementType::bf16);
+    const auto before = parts.temporary({chunk, experts}), all = parts.temporary({1, experts});
+    parts.elementwise("t0 = floor((position + 0.5) / s0); y0 = position - s0 * t0 < t0",
+                      {static_cast<double>(chunk)}, {}, {earlier});
+    const std::string places = std::to_string(static_cast<double>(capacity)),
+                      nowhere = std::to_string(static_cast<double>(experts * capacity));
+    for (std::int64_t first = 0; first < tokens; first += chunk) {
+        const std::int64_t rows = std::min(chunk, tokens - first);
+        const auto here = parts.rows(chosen, first, rows), one = parts.rows(choice, 0, rows),
+                   count = parts.rows(before, 0, rows);
+        parts.elementwise("y0 = x0 == position - s0 * floor((position + 0.5) / s0)",
+                          {static_cast<double>(experts)}, {here}, {one});
+        // How many of the chunk's earlier tokens chose each expert, and how many before the chunk.
+        // A last chunk that is shorter multiplies what the one before left behind by 0.
+        parts.matmul(parts.rows(earlier, 0, rows), choice, count);
+        const std::string taken = first > 0 ? "(x1 + x3)" : "x1";
+        std::vector<Parts::Tensor> operands{one, count, here};
+        if (first > 0) operands.push_back(all);
+        // Each row has one choice: its sum is that one's slot.
+        parts.reduce("sum", {1},
+                     "y0 = x0 == 0 ? 0 : " + taken + " < " + places + " ? x2 * " + places + " + " + taken +
+                         " : " + nowhere,
+                     operands, {parts.reshaped(parts.rows(slots, first, rows), {rows})});
+        if (first + rows == tokens) break;
+        const auto sum = parts.temporary({experts});
+        parts.reduce("sum", {0}, "y0 = x0", {one}, {sum});
+        parts.elementwise(first > 0 ? "y0 = x0 + x1" : "y0 = x0", {},
+                          first > 0 ? std::vector{parts.reshaped(sum, {1, experts}), all}
+                                    : std::vector{parts.reshaped(sum, {1, experts})},
+                          {all});
+    }
 }
 
 void lower_top_k(ProgramBuilder& program) {

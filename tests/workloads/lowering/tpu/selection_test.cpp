@@ -83,7 +83,8 @@ TEST_CASE("places of tokens in their experts, until these are full") {
     models::Tpu tpu("tpu", small_tpu());
     OpCheck check;
     check.tolerance = 0;
-    for (const std::int64_t tokens : {7, 100, 300}) {
+    // The last: chunk by chunk.
+    for (const std::int64_t tokens : {7, 100, 300, 4500}) {
         check.classes = 5;
         check_ops(tpu,
                   OpBuilder(OpKind::expert_slots)
