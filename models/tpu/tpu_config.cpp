@@ -22,6 +22,9 @@ void TpuConfig::describe(ParameterList& list) {
              "columns of the array: outputs of a weight tile");
     list.add_choice("matrix.weight_buffering", matrix.weight_buffering, {"single", "double"},
                     "double: the next weight tile is shifted in while the array computes");
+    list.add_choice(
+        "matrix.numbers", matrix.numbers, {"floats", "integers", "both"},
+        "what its cells multiply: bf16 (fp32 and fp8 by way of it), or integers of 8 and 16 bits");
     list.add("matrix.int8_rows", matrix.int8_rows_per_cycle, Q::count, 1, 4,
              "rows of int8 activations that enter the array in a cycle, with int8 weights");
     list.add("matrix.weight_rows", matrix.weight_rows_per_cycle, Q::count, 1, 4,

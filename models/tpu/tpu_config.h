@@ -18,6 +18,10 @@ enum class WeightBuffering : std::uint8_t {
     dual,    ///< the next tile is shifted into shadow weights while the array computes
 };
 
+/// What the cells multiply: floats are bf16, and fp32 and fp8 by way of it; integers of 8 bits, and 16 in
+/// slices.
+enum class MatrixNumbers : std::uint8_t { floats, integers, both };
+
 /// A weight-stationary systolic array. Sources: ISCA 2017 (v1: 256 x 256, 4,096 accumulator rows); IEEE Micro
 /// 2021, "The Design Process for Google's Training Chips" (v2, v3: 128 x 128).
 struct MatrixUnitConfig {
@@ -27,7 +31,8 @@ struct MatrixUnitConfig {
     WeightBuffering weight_buffering = WeightBuffering::dual;
     unsigned weight_rows_per_cycle = 1;  ///< shifted in side by side
     unsigned int8_rows_per_cycle = 1;    ///< activation rows of int8 by int8 weights
-    unsigned accumulator_rows = 2048;    ///< unpublished for v2 and later; v1 has halves of 2,048
+    MatrixNumbers numbers = MatrixNumbers::both;
+    unsigned accumulator_rows = 2048;  ///< unpublished for v2 and later; v1 has halves of 2,048
 };
 
 /// The vector unit: registers of 8 sublanes x 128 lanes; every cycle it can load, compute and store as many

@@ -6,6 +6,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <tuple>
 
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
@@ -15,6 +16,7 @@
 #include "sim/config/hardware.h"
 #include "sim/gemm/gemm_numerics.h"
 #include "sim/gemm/gemm_timer.h"
+#include "sim/gemm/tpu_gemm.h"
 #include "sim/report/text_table.h"
 #include "sim/run/worker_pool.h"
 
@@ -113,11 +115,34 @@ std::string describe_answer(const sim::GemmQuestion& question, const models::gpu
     return text;
 }
 
+/// On a TPU there are no kernels to choose from: the compiler searches one program.
+void run_on_tpu(const Options& options, const sim::Hardware& hardware) {
+    const std::pair<bool, const char*> of_gpus[] = {{options.quantise, "--quantise"},
+                                                    {!options.tile.empty(), "--tile"},
+                                                    {options.autotune > 1, "--autotune"},
+                                                    {options.full, "--full"}};
+    for (const auto& [given, name] : of_gpus) {
+        if (given)
+            throw Error(
+                "only GPUs have it", {name, 0, ""},
+                "leave it out; --set compiler.tile_rows=256 (tile_columns, tile_depth, loop_order) sets a "
+                "TPU's tiles");
+    }
+    sim::TpuGemmQuestion question{options.m, options.n, options.k, options.batch};
+    std::tie(question.a, question.b) = sim::tpu_gemm_types_from_name(options.type);
+    question.transpose_a = options.layout[0] == 't';
+    question.transpose_b = options.layout[1] == 't';
+    check(question, hardware.tpu());
+    const sim::TpuGemmAnswer answer = time_tpu_gemm(question, hardware.tpu(), options.numerics);
+    print(options.json ? to_json(question, answer) + "\n"
+                       : name_of(question) + " on " + hardware.name + ": " + describe(question, answer));
+    if (!answer.passed(options.numerics))
+        throw ComparisonFailed{"the values of " + name_of(question) + " are further off than they may be"};
+}
+
 void run_command(const Options& options) {
     const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides);
-    if (!hardware.is_gpu())
-        throw Error("`" + options.hardware + "` is a TPU", {"--hardware", 0, ""},
-                    "choose a GPU; `heddle simulate` runs training steps on TPUs");
+    if (!hardware.is_gpu()) return run_on_tpu(options, hardware);
     const models::gpu::GpuConfig& config = hardware.gpu();
     sim::GemmQuestion question{options.m, options.n, options.k, sim::gemm_type_from_name(options.type)};
     question.quantise = options.quantise;
@@ -169,10 +194,12 @@ void add_gemm_command(CLI::App& app) {
     command->add_option("N", options->n, "columns of B and D")->required();
     command->add_option("K", options->k, "columns of A, rows of B")->required();
     command
-        ->add_option("--type", options->type,
-                     "of A and B: bf16 (default), f16, tf32, fp8 (e4m3), e5m2, i8, f32 or f64. D has the "
-                     "same, but bf16 "
-                     "for 8-bit floats and i32 for i8")
+        ->add_option(
+            "--type", options->type,
+            "of A and B: bf16 (default), f16, tf32, fp8 (e4m3), e5m2, i8, f32 or f64. D has the "
+            "same, but bf16 "
+            "for 8-bit floats and i32 for i8. On a TPU bf16, fp8 (e4m3), e5m2, f32, i8, i16, or A x B: "
+            "8x16, i8xi16, e4m3xbf16")
         ->type_name("TYPE");
     command->add_flag("--quantise", options->quantise,
                       "8-bit floats: A comes as bf16 and is quantised first, with one scale");
@@ -212,11 +239,14 @@ void add_gemm_command(CLI::App& app) {
     command->add_option("-j,--jobs", options->workers, "cores to use (default: all)")->type_name("N");
     command->add_flag("--json", options->json, "print JSON");
     command->footer(
-        "Without --cold the product is taken as one of many: A and D are in L2 as far as they fit, B comes\n"
-        "from memory unless all its copies fit.\n"
+        "On a GPU, without --cold, the product is taken as one of many: A and D are in L2 as far as they "
+        "fit, B comes\n"
+        "from memory unless all its copies fit. On a TPU it is a program of its own, operands in HBM.\n"
         "Examples:\n"
         "  heddle gemm 4096 4096 4096 --type bf16 --hardware h100-sxm\n"
         "  heddle gemm 16 8192 8192 --hardware h100-sxm --autotune\n"
+        "  heddle gemm 4096 4096 4096 --hardware tpu-v6e\n"
+        "  heddle gemm 4096 4096 4096 --hardware tpu-v4 --type f32 --set compiler.fp32_passes=3 --numerics\n"
         "  heddle gemm 1024 1024 1024 --hardware h100-sxm --tile nvjet_tst_128x64_64x8_2x1_v_bz_TNT");
     command->callback([options] { run_command(*options); });
 }

@@ -1,5 +1,7 @@
 #include "sim/run/tpu_options.h"
 
+#include "isa/common/error.h"
+
 namespace heddle::sim {
 
 lowering::TpuLoweringOptions lowering_options_of(const models::TpuConfig& config, bool step) {
@@ -30,6 +32,37 @@ lowering::TpuLoweringOptions lowering_options_of(const models::TpuConfig& config
     options.int8_rows_per_cycle = config.matrix.int8_rows_per_cycle;
     options.weight_rows_per_cycle = config.matrix.weight_rows_per_cycle;
     return options;
+}
+
+void check_products(const trace::Trace& trace, const models::TpuConfig& config) {
+    using models::MatrixNumbers;
+    using trace::ElementType;
+    if (config.matrix.numbers == MatrixNumbers::both) return;
+    const bool floats = config.matrix.numbers == MatrixNumbers::floats;
+    for (const trace::Op& op : trace.ops) {
+        switch (op.kind) {
+            case trace::OpKind::matmul:
+            case trace::OpKind::attention:
+            case trace::OpKind::attention_grad:
+            case trace::OpKind::convolution:
+            case trace::OpKind::convolution_data_grad:
+            case trace::OpKind::convolution_weight_grad:
+                break;
+            default:
+                continue;
+        }
+        const ElementType type = trace.tensor(op.inputs.at(0)).type;
+        const bool integers = type == ElementType::i8 || type == ElementType::u8 ||
+                              type == ElementType::i16 || type == ElementType::i32 ||
+                              type == ElementType::i64;
+        if (integers != floats) continue;
+        throw Error(
+            "the matrix units of " + config.name + " multiply " + (floats ? "floats" : "integers") +
+                " only, `" + op.name + "` multiplies " + trace::name_of(type),
+            {"--hardware", 0, "matrix.numbers"},
+            floats ? "choose tpu-v4 or a later one, or --set matrix.numbers=both"
+                   : "choose tpu-v2 or a later one; `heddle gemm --type i8` asks for products of integers");
+    }
 }
 
 }  // namespace heddle::sim

@@ -269,6 +269,7 @@ bool is_communication(const trace::Op& op) {
 std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& hardware,
                                   const SimulateOptions& options, RunResult& result) {
     const models::TpuConfig& config = hardware.tpu();
+    check_products(trace, config);
     // XLA lays out all of a program's memory ahead: no allowance.
     check_memory(trace, {static_cast<double>(config.hbm.bytes), 0, 0, 1024}, 0, options, result);
     const std::string device = device_key(config);
