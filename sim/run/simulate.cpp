@@ -58,6 +58,9 @@ trace::Trace fused_as(Fusion fusion, const trace::Trace& given, bool gpu, std::s
         "fused as XLA does: {} ops became {}; {} became epilogues of products, {} casts and {} transposes "
         "vanished",
         count.before, count.after, count.epilogues, count.casts, count.layouts);
+    if (count.images.images > 0)
+        note += fmt::format("; {} images were laid out with channels last, {} transposes put in",
+                            count.images.images, count.images.transposes);
     return trace;
 }
 
