@@ -142,7 +142,13 @@ class Training {
 
     /// What optimizers read of the rest of the step, and backward passes of the forward one.
     void find_gradients() {
-        std::set<trace::TensorId> made, forward;
+        std::set<trace::TensorId> forward;
+        std::set<std::uint64_t>
+            made;  // memory: an op may write what another reads as a view of another shape
+        const auto memory = [&](trace::TensorId id) {
+            const std::uint64_t storage = trace_.tensor(id).storage;
+            return storage != 0 ? storage : (std::uint64_t{1} << 63) + id;
+        };
         for (const trace::Op& op : trace_.ops) {
             if (op.phase == trace::Phase::forward) forward.insert(op.outputs.begin(), op.outputs.end());
             if (op.phase != trace::Phase::backward) continue;
@@ -151,11 +157,11 @@ class Training {
         }
         for (const trace::Op& op : trace_.ops) {
             if (op.phase != trace::Phase::optimizer) {
-                made.insert(op.outputs.begin(), op.outputs.end());
+                for (const trace::TensorId id : op.outputs) made.insert(memory(id));
                 continue;
             }
             for (const trace::TensorId id : op.inputs)
-                if (made.contains(id)) handed_over_.insert(id);
+                if (made.contains(memory(id))) handed_over_.insert(id);
         }
         for (const trace::TensorId id : parameters_) {
             const std::optional<trace::TensorId> gradient = trace::gradient_of(trace_, id);
