@@ -13,16 +13,36 @@ void add_plan_options(CLI::App& command, PlanOptions& o) {
     const auto number = [&](const char* name, std::int64_t& value, const char* meaning) {
         command.add_option(name, value, meaning)->type_name("N")->capture_default_str()->group(group);
     };
-    command.add_option("--cluster", o.cluster, "simulate a step on many devices: dgx-a100 or dgx-h100")
+    command
+        .add_option(
+            "--cluster", o.cluster,
+            "simulate a step on many devices of a cluster (`heddle cluster list`) or of a cluster file")
         ->type_name("NAME")
         ->group(group);
     command.add_option("--nodes", o.nodes, "of the cluster (default: as many as the plan needs)")
         ->type_name("N")
         ->group(group);
+    command
+        .add_option("--cluster-set", o.cluster_settings,
+                    "change a key of the cluster file: nic.bandwidth='50 GB/s'")
+        ->type_name("KEY=VALUE")
+        ->allow_extra_args(false)
+        ->group(group);
     number("--tensor", o.plan.tensor, "devices that share every layer (Megatron-LM)");
     number("--pipeline", o.plan.pipeline, "stages of consecutive layers");
     number("--expert", o.plan.expert,
            "devices, of those with different data, that share the experts of mixtures");
+    command
+        .add_option("--expert-skew", o.plan.expert_skew,
+                    "the r-th most popular expert is chosen in proportion to r^-SKEW (default 0: all alike)")
+        ->type_name("SKEW")
+        ->group(group);
+    number("--context", o.plan.context, "devices that share every sequence");
+    command
+        .add_option("--context-exchange", o.context_exchange,
+                    "keys and values: ring (default; beside attention) or all-gather (before it)")
+        ->check(CLI::IsMember({"ring", "all-gather"}))
+        ->group(group);
     number("--micro-batch", o.plan.micro_batch, "sequences of a micro-batch");
     number("--micro-batches", o.plan.micro_batches, "of one device in a step");
     number("--chunks", o.plan.chunks, "of layers for each stage, interleaved");
@@ -74,9 +94,17 @@ void simulate_on_cluster(const std::string& model, const sim::ModelOptions& mode
         plan.data_parallel = parallel::data_parallel_from_name(options.data_parallel);
     if (!options.recompute.empty()) plan.recompute = parallel::recomputation_from_name(options.recompute);
     plan.overlap = !options.no_overlap;
+    plan.context_ring = options.context_exchange != "all-gather";
     parallel::check(plan);
-    const sim::ClusterModel cluster =
-        sim::cluster_for(options.cluster, options.nodes, static_cast<std::uint32_t>(plan.devices()));
+    sim::ClusterQuestion question;
+    question.name = options.cluster;
+    question.nodes = options.nodes;
+    question.devices = static_cast<std::uint32_t>(plan.devices());
+    question.overrides = options.cluster_settings;
+    if (plan.data_parallel == parallel::DataParallel::parameter_server ||
+        plan.data_parallel == parallel::DataParallel::asynchronous)
+        question.servers = static_cast<std::uint32_t>(plan.servers);
+    const sim::ClusterModel cluster = sim::cluster_for(question);
     const sim::Hardware hardware =
         sim::load_hardware(hardware_name.empty() ? cluster.hardware : hardware_name);
     how.fold = !options.no_fold;

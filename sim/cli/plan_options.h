@@ -11,8 +11,9 @@ namespace heddle::cli {
 
 /// What `heddle simulate --cluster` takes beside the model. Must live until the command line is parsed.
 struct PlanOptions {
-    std::string cluster, schedule, data_parallel, recompute, kernels = "closed-form";
+    std::string cluster, schedule, data_parallel, recompute, context_exchange, kernels = "closed-form";
     std::uint32_t nodes = 0;
+    std::vector<std::string> cluster_settings;  ///< "nic.bandwidth=50 GB/s"
     bool no_overlap = false, no_fold = false;
     parallel::ParallelPlan plan;
 };

@@ -11,6 +11,7 @@
 
 #include "sim/cluster/cluster.h"
 #include "sim/cluster/collective_config.h"
+#include "sim/collective/link_parts.h"
 
 namespace heddle::sim {
 
@@ -53,6 +54,8 @@ struct CollectiveRequest {
     /// Other groups that do the same at the same time and share links with it: the other data-parallel groups
     /// of a step.
     std::vector<std::vector<std::uint32_t>> beside;
+    /// The same, counted already: by link, the part of it that is left. Such answers are not remembered.
+    std::shared_ptr<const LinkLoads> link_parts;
     CollectiveAlgorithm algorithm = CollectiveAlgorithm::automatic;
     CollectiveProtocol protocol = CollectiveProtocol::automatic;
     NetworkModel model = NetworkModel::flows;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "sim/collective/algorithms.h"
+#include "sim/collective/link_parts.h"
 
 namespace heddle::sim {
 namespace {
@@ -268,21 +269,12 @@ bool lanes_alike(const Cluster& cluster, const RankLayout& layout, const Collect
 }
 
 /// How much of a link is left to this group when others do the same beside it.
-std::unordered_map<LinkId, double> parts_of_links(const Topology& topology,
-                                                  const CollectiveRequest& request) {
-    std::unordered_map<LinkId, double> own, all;
-    const auto count = [&](const std::vector<std::uint32_t>& ranks,
-                           std::unordered_map<LinkId, double>& loads) {
-        if (ranks.size() < 2) return;
-        for (std::size_t i = 0; i < ranks.size(); ++i)
-            for (const LinkId link : topology.route(ranks[i], ranks[(i + 1) % ranks.size()]).links)
-                loads[link] += 1;
-    };
-    count(request.ranks, own);
-    all = own;
-    for (const std::vector<std::uint32_t>& group : request.beside) count(group, all);
-    for (auto& [link, load] : all) load = own.count(link) != 0 ? own[link] / load : 1 / (1 + load);
-    return all;
+LinkLoads parts_beside(const Topology& topology, const CollectiveRequest& request) {
+    LinkLoads own;
+    add_ring_loads(topology, request.ranks, own);
+    LinkLoads all = own;
+    for (const std::vector<std::uint32_t>& group : request.beside) add_ring_loads(topology, group, all);
+    return parts_of_links(own, all);
 }
 
 }  // namespace
@@ -300,8 +292,9 @@ FoldedSchedule schedule_of(const Cluster& cluster, const Topology& topology, con
     const bool one_lane = request.fold && lanes_alike(cluster, layout, plan, maker.lanes());
     FoldedSchedule folded;
     folded.schedule = maker.make(0, one_lane ? 1 : maker.lanes().lanes);
-    const std::unordered_map<LinkId, double> parts =
-        request.beside.empty() ? std::unordered_map<LinkId, double>() : parts_of_links(topology, request);
+    LinkLoads beside;
+    if (!request.beside.empty()) beside = parts_beside(topology, request);
+    const LinkLoads& parts = request.link_parts ? *request.link_parts : beside;
     std::unordered_map<LinkId, LinkId> numbers;
     for (Connection& connection : folded.schedule.connections) {
         for (LinkId& link : connection.links) {

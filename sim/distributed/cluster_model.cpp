@@ -1,56 +1,50 @@
 #include "sim/distributed/cluster_model.h"
 
-#include "isa/common/error.h"
+#include <algorithm>
+
+#include "sim/distributed/cluster_network.h"
 
 namespace heddle::sim {
-namespace {
 
-struct Preset {
-    const char* name;
-    const char* hardware;
-    const char* description;
-    NodeNetworkConfig network;
-    HostConfig host;
-    double price;
-};
+ClusterModel cluster_for(const ClusterQuestion& question) {
+    std::vector<std::string> overrides = question.overrides;
+    Cluster cluster = load_cluster(question.name, overrides);
+    const bool torus = cluster.network.fabric == models::network::Fabric::torus;
+    const bool said = std::any_of(overrides.begin(), overrides.end(),
+                                  [](const std::string& text) { return text.rfind("nodes=", 0) == 0; });
+    std::uint32_t nodes = question.nodes;
+    if (nodes == 0 && !torus && !said) {
+        // A file's own number is the least.
+        const std::uint32_t needed =
+            (question.devices + cluster.devices_per_node - 1) / cluster.devices_per_node;
+        nodes = std::max(cluster.nodes, needed);
+    }
+    if (nodes != 0 && nodes != cluster.nodes) overrides.push_back("nodes=" + std::to_string(nodes));
+    if (question.servers > cluster.servers)
+        overrides.push_back("servers=" + std::to_string(question.servers));
+    if (overrides.size() != question.overrides.size()) cluster = load_cluster(question.name, overrides);
 
-/// Links inside a node: what NCCL's rings reach (bus bandwidth of large all-reduces).
-Preset dgx_a100() {
-    NodeNetworkConfig n;
-    n.devices_per_node = 8;
-    n.inside = {4.5e-6, 230e9};
-    n.outside = {9e-6, 21e9};  // HDR InfiniBand, 25 GB/s, one adapter for each GPU
-    n.start = 12e-6;
-    return {"dgx-a100", "a100-sxm", "8 A100 80 GB, NVSwitch, 8 HDR adapters in a node", n, {}, 4.10};
+    ClusterModel model;
+    model.name = cluster.name;
+    model.hardware = cluster.device;
+    model.description = cluster.description;
+    model.nodes = cluster.nodes;
+    model.devices_per_node = cluster.devices_per_node;
+    model.price_per_hour = cluster.price_device_hour;
+    // Devices behind one PCIe switch share its way up.
+    const models::network::NetworkConfig& n = cluster.network;
+    if (!torus)
+        model.host.link = n.pcie_efficiency * std::min(n.pcie_bandwidth, n.pcie_uplink / n.pcie_devices);
+    model.network = std::make_shared<ClusterNetwork>(cluster);
+    return model;
 }
-
-Preset dgx_h100() {
-    NodeNetworkConfig n;
-    n.devices_per_node = 8;
-    n.inside = {4e-6, 360e9};
-    n.outside = {8e-6, 46e9};  // NDR InfiniBand, 50 GB/s, one adapter for each GPU
-    n.start = 10e-6;
-    return {"dgx-h100", "h100-sxm", "8 H100, NVSwitch, 8 NDR adapters in a node", n, {}, 12.29};
-}
-
-}  // namespace
 
 ClusterModel cluster_for(const std::string& name, std::uint32_t nodes, std::uint32_t devices) {
-    for (const Preset& preset : {dgx_a100(), dgx_h100()}) {
-        if (name != preset.name) continue;
-        ClusterModel cluster;
-        cluster.name = preset.name;
-        cluster.hardware = preset.hardware;
-        cluster.description = preset.description;
-        cluster.devices_per_node = preset.network.devices_per_node;
-        const std::uint32_t needed = (devices + cluster.devices_per_node - 1) / cluster.devices_per_node;
-        cluster.nodes = nodes != 0 ? nodes : std::max(1u, needed);
-        cluster.host = preset.host;
-        cluster.price_per_hour = preset.price;
-        cluster.network = std::make_shared<NodeNetwork>(preset.network);
-        return cluster;
-    }
-    throw Error("there is no cluster `" + name + "`", {"--cluster", 0, ""}, "known ones: dgx-a100, dgx-h100");
+    ClusterQuestion question;
+    question.name = name;
+    question.nodes = nodes;
+    question.devices = devices;
+    return cluster_for(question);
 }
 
 }  // namespace heddle::sim

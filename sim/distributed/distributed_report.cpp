@@ -44,6 +44,7 @@ std::string format_distributed(const DistributedResult& r) {
         text += fmt::format(", {:.1f} % of the peak", 100 * r.model_flops / r.seconds / r.peak_flops);
     text += fmt::format("\nbubble          {:.1f} % of the devices' time\n", 100 * r.bubble);
     text += fmt::format("kernels         {}\n", r.kernels);
+    if (r.dropped > 0) text += fmt::format("tokens dropped  {:.1f} % at their experts\n", 100 * r.dropped);
     if (r.price_per_hour > 0)
         text += fmt::format("price           {:.4f} USD a step\n", r.price_per_hour * r.seconds / 3600);
     for (const StageResult& s : r.stages) {
@@ -80,6 +81,7 @@ std::string distributed_json(const DistributedResult& r) {
                                 {"fits", r.fits()},
                                 {"coverage", {{"cycle", r.simulated}, {"estimated", 1 - r.simulated}}},
                                 {"work_simulated", r.work_simulated}};
+    if (r.dropped > 0) json["tokens_dropped"] = r.dropped;
     if (r.price_per_hour > 0) json["price_per_step_usd"] = r.price_per_hour * r.seconds / 3600;
     for (const StageResult& s : r.stages) {
         const StageMemory& m = s.memory;

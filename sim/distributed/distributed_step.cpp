@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "isa/common/error.h"
 #include "workloads/zoo/registry.h"
@@ -12,8 +13,6 @@ namespace {
 
 using parallel::DataParallel;
 using parallel::ParallelPlan;
-
-constexpr std::uint32_t kAnotherNode = 1u << 30;
 
 ModelOptions with_plan(const ModelOptions& given, const ParallelPlan& plan) {
     ModelOptions options = given;
@@ -29,6 +28,11 @@ ModelOptions with_plan(const ModelOptions& given, const ParallelPlan& plan) {
     if (plan.tensor > 1) set("tensor", std::to_string(plan.tensor), "--tensor");
     if (plan.sequence_parallel) set("sequence_parallel", "1", "--sequence-parallel");
     if (plan.expert > 1) set("expert", std::to_string(plan.expert), "--expert");
+    if (plan.expert_skew > 0) set("expert_skew", fmt::format("{}", plan.expert_skew), "--expert-skew");
+    if (plan.context > 1) {
+        set("context", std::to_string(plan.context), "--context");
+        set("context_exchange", plan.context_ring ? "ring" : "all-gather", "--context-exchange");
+    }
     set("parts", "1", "nothing");
     return options;
 }
@@ -48,10 +52,12 @@ void asynchronous(const TimedStep& step, const ParallelPlan& plan, const DeviceN
                   DistributedResult& result) {
     double parameters = 0;
     for (const TimedPart& part : step.parts) parameters += part.parameters;
-    const double bytes = plan.gradient_bytes * parameters / static_cast<double>(plan.servers);
-    // A server is a host of its own: as far as a device of another node.
-    const double alone = network.seconds(Exchange::push, bytes, {0, kAnotherNode});
-    const double all = alone * static_cast<double>(plan.data);
+    const double bytes = plan.gradient_bytes * parameters;
+    DeviceGroup one{{0}, nullptr, 0}, everybody;
+    for (std::int64_t d = 0; d < plan.devices(); ++d)
+        everybody.devices.push_back(static_cast<std::uint32_t>(d));
+    const double alone = network.seconds(Exchange::push, bytes, one);
+    const double all = network.seconds(Exchange::push, bytes, everybody);
     const double own = result.seconds + alone;
     result.seconds = std::max(own, all);
     // While one device works, every other one updates the weights once.
@@ -59,6 +65,73 @@ void asynchronous(const TimedStep& step, const ParallelPlan& plan, const DeviceN
     result.notes.push_back(fmt::format(
         "asynchronous: an update follows the weights it was made of after {:.0f} others", result.staleness));
     if (all > own) result.notes.push_back("the servers' links are the bottleneck");
+}
+
+trace::Trace whole_model(const std::string& model, const ModelOptions& options, const ParallelPlan& plan) {
+    ModelOptions whole = options;
+    whole["batch"] = std::to_string(plan.micro_batch);
+    return zoo::build(model, whole);
+}
+
+double flops_of(const trace::Trace& trace, const ParallelPlan& plan) {
+    double flops = 0;
+    for (const trace::Op& op : trace.ops) {
+        switch (op.kind) {
+            case trace::OpKind::matmul:
+            case trace::OpKind::attention:
+            case trace::OpKind::attention_grad:
+            case trace::OpKind::convolution:
+            case trace::OpKind::convolution_data_grad:
+            case trace::OpKind::convolution_weight_grad:
+                flops += trace::floating_point_operations(trace, op);
+                break;
+            default:
+                break;
+        }
+    }
+    return flops * static_cast<double>(plan.data * plan.micro_batches);
+}
+
+/// Options of the plan that the model's trace does not follow are refused; what it does with them is told.
+void check_trace(const trace::Trace& trace, const trace::Trace& whole, const ParallelPlan& plan,
+                 DistributedResult& result) {
+    std::set<std::string> groups;
+    double dropped = 0, mixtures = 0;
+    for (const trace::Op& op : trace.ops) {
+        if (op.kind == trace::OpKind::collective) groups.insert(op.text("group"));
+        if (op.kind != trace::OpKind::expert_slots) continue;
+        ++mixtures;
+        dropped += op.real("dropped", 0);
+    }
+    const auto need = [&](const char* group, std::int64_t count, const char* option) {
+        if (count > 1 && !groups.contains(group))
+            throw Error(fmt::format("{} has nothing that {} devices share", result.model, count),
+                        {option, 0, ""}, "leave it out, or choose another model");
+    };
+    const auto weights = [](const trace::Trace& t) {
+        std::int64_t count = 0;
+        for (const trace::Tensor& tensor : t.tensors)
+            if (tensor.role == trace::TensorRole::parameter) count += tensor.elements();
+        return count;
+    };
+    if (weights(trace) == weights(whole)) groups.erase("tensor");
+    need("tensor", plan.tensor, "--tensor");
+    need("expert", plan.expert, "--expert");
+    need("context", plan.context, "--context");
+    if (plan.expert_skew > 0 && mixtures == 0)
+        throw Error(result.model + " has no experts", {"--expert-skew", 0, ""}, "leave it out");
+    if (mixtures > 0) result.dropped = dropped / mixtures;
+    const auto rows = [](const trace::Trace& t) {
+        for (const trace::Tensor& tensor : t.tensors)
+            if (tensor.name == "token_embedding.weight" && tensor.role == trace::TensorRole::parameter)
+                return tensor.shape.front();
+        return std::int64_t{0};
+    };
+    const std::int64_t words = rows(whole), padded = rows(trace) * plan.tensor;
+    if (plan.tensor > 1 && padded > words)
+        result.notes.push_back(fmt::format(
+            "vocabulary of {} padded to {}: {} devices hold {} rows each, a multiple of 128 (Megatron-LM)",
+            words, padded, plan.tensor, padded / plan.tensor));
 }
 
 /// What is not said is the device's.
@@ -83,25 +156,7 @@ trace::Trace trace_of(const std::string& model, const ModelOptions& options, con
 }
 
 double model_flops_of(const std::string& model, const ModelOptions& options, const ParallelPlan& plan) {
-    ModelOptions whole = options;
-    whole["batch"] = std::to_string(plan.micro_batch);
-    const trace::Trace trace = zoo::build(model, whole);
-    double flops = 0;
-    for (const trace::Op& op : trace.ops) {
-        switch (op.kind) {
-            case trace::OpKind::matmul:
-            case trace::OpKind::attention:
-            case trace::OpKind::attention_grad:
-            case trace::OpKind::convolution:
-            case trace::OpKind::convolution_data_grad:
-            case trace::OpKind::convolution_weight_grad:
-                flops += trace::floating_point_operations(trace, op);
-                break;
-            default:
-                break;
-        }
-    }
-    return flops * static_cast<double>(plan.data * plan.micro_batches);
+    return flops_of(whole_model(model, options, plan), plan);
 }
 
 DistributedResult simulate_distributed(const std::string& model, const ModelOptions& options,
@@ -114,9 +169,12 @@ DistributedResult simulate_distributed(const std::string& model, const ModelOpti
                                 cluster.devices()),
                     {"--nodes", 0, ""}, "add nodes");
     const HostConfig host = host_of(cluster.host, hardware);
-    const TimedStep step = time_parts(trace_of(model, options, plan), plan, times, host);
     DistributedResult result;
     result.model = model;
+    const trace::Trace trace = trace_of(model, options, plan),
+                       whole_trace = whole_model(model, options, plan);
+    check_trace(trace, whole_trace, plan, result);
+    const TimedStep step = time_parts(trace, plan, times, host);
     result.cluster = cluster.name;
     result.hardware = hardware.name;
     result.plan = parallel::describe(plan);
@@ -131,7 +189,8 @@ DistributedResult simulate_distributed(const std::string& model, const ModelOpti
     const bool alone = plan.data_parallel == DataParallel::asynchronous;
     ParallelPlan own = plan;
     if (alone) own.data = 1;
-    const Machine whole = machine_of(step, own, host);
+    Machine whole = machine_of(step, own, host);
+    find_neighbours(whole, *cluster.network);
     const Machine machine = how.fold ? fold(whole, *cluster.network) : whole;
     const ManyDevicesResult run = simulate_devices(machine, *cluster.network);
     result.seconds = run.seconds;
@@ -156,7 +215,7 @@ DistributedResult simulate_distributed(const std::string& model, const ModelOpti
         const auto& gpu = hardware.gpu();
         result.peak_flops = result.devices * 2.0 * gpu.tensor.f16 * gpu.sm.count * gpu.clock;
     }
-    result.model_flops = model_flops_of(model, options, plan);
+    result.model_flops = flops_of(whole_trace, plan);
     note_memory(result, how);
     return result;
 }

@@ -39,7 +39,8 @@ struct DistributedResult {
     double parameters = 0;
     double simulated = 0;  ///< part of the kernels' time that was simulated cycle by cycle
     std::uint64_t work_simulated = 0;
-    double staleness = 0;       ///< asynchronous: updates between reading weights and changing them, mean
+    double dropped = 0;    ///< part of the tokens that found no slot of their expert, by the declared skew
+    double staleness = 0;  ///< asynchronous: updates between reading weights and changing them, mean
     double price_per_hour = 0;  ///< of all devices
     std::vector<std::string> notes;
 

@@ -263,18 +263,68 @@ void Machine::add_group(const std::vector<Member>& members) {
     Group group;
     group.members = members;
     for (const Member& member : members) {
-        group.devices.push_back(member.device);
+        group.devices.devices.push_back(member.device);
         devices[member.device].groups[static_cast<std::size_t>(member.slot)] =
             static_cast<std::uint32_t>(groups.size());
     }
     groups.push_back(std::move(group));
 }
 
+void find_neighbours(Machine& machine, const DeviceNetwork& network) {
+    // Groups by their slots and places; those that touch are joined (union-find over places).
+    std::map<std::vector<Slot>, std::vector<std::uint32_t>> kinds;
+    for (std::uint32_t g = 0; g < machine.groups.size(); ++g) {
+        std::vector<Slot> slots;
+        for (const Machine::Member& member : machine.groups[g].members)
+            if (slots.empty() || slots.back() != member.slot) slots.push_back(member.slot);
+        kinds[slots].push_back(g);
+    }
+    for (const auto& [slots, groups] : kinds) {
+        const bool pairs = slots.size() > 1 || slots.front() == Slot::shared_weights;
+        std::map<std::uint32_t, std::uint32_t> parent;
+        const auto root = [&](std::uint32_t place) {
+            while (parent.try_emplace(place, place).first->second != place) place = parent[place];
+            return place;
+        };
+        const auto places = [&](std::uint32_t g) {
+            std::vector<std::uint32_t> list;
+            for (const std::uint32_t device : machine.groups[g].devices.devices) {
+                const std::uint32_t place = network.place_of(device);
+                if (list.empty() || list.back() != place) list.push_back(place);
+            }
+            return list;
+        };
+        std::map<std::vector<std::uint32_t>, std::vector<std::uint32_t>> bundles;
+        if (pairs) {
+            for (const std::uint32_t g : groups) bundles[places(g)].push_back(g);
+        } else {
+            for (const std::uint32_t g : groups) {
+                const std::vector<std::uint32_t> list = places(g);
+                for (const std::uint32_t place : list) parent[root(place)] = root(list.front());
+            }
+            for (const std::uint32_t g : groups)
+                bundles[{root(network.place_of(machine.groups[g].devices.devices.front()))}].push_back(g);
+        }
+        for (const auto& [place, members] : bundles) {
+            std::shared_ptr<std::vector<DeviceList>> together;
+            if (members.size() > 1) {
+                together = std::make_shared<std::vector<DeviceList>>();
+                for (const std::uint32_t g : members) together->push_back(machine.groups[g].devices.devices);
+            }
+            for (const std::uint32_t g : members) {
+                machine.groups[g].devices.together = together;
+                machine.groups[g].devices.shape = network.shape_of(machine.groups[g].devices);
+            }
+        }
+    }
+}
+
 Machine fold(const Machine& machine, const DeviceNetwork& network) {
-    Numbering<std::string> shape_number;
+    Numbering<std::uint64_t> shape_number;
     std::vector<std::uint32_t> shapes;
     for (const Machine::Group& group : machine.groups)
-        shapes.push_back(shape_number(network.shape_of(group.devices)));
+        shapes.push_back(
+            shape_number(group.devices.shape != 0 ? group.devices.shape : network.shape_of(group.devices)));
     std::vector<std::uint32_t> classes;
     for (const Machine::Device& device : machine.devices) classes.push_back(device.program);
     std::size_t count = 0;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/distributed/network_model.h"
+#include "sim/distributed/device_network.h"
 
 namespace heddle::sim {
 
@@ -21,8 +21,9 @@ enum class Lane : std::uint8_t {
     backward_receive,
     backward_send,
     host_link,  ///< copies to and from the host
+    context,    ///< keys and values on their way round
 };
-inline constexpr std::size_t kLanes = 7;
+inline constexpr std::size_t kLanes = 8;
 
 /// Which of a device's groups a collective is of.
 enum class Slot : std::uint8_t {
@@ -35,8 +36,9 @@ enum class Slot : std::uint8_t {
     backward_in,
     backward_out,
     shared_weights,  ///< stages that hold the same weights
+    expert_data,     ///< devices that hold the same experts
 };
-inline constexpr std::size_t kSlots = 9;
+inline constexpr std::size_t kSlots = 10;
 
 /// What kind of time a piece of work is, for the account of a step.
 enum class Purpose : std::uint8_t { compute, tensor, expert, context, data, pipeline, optimizer, offload };
@@ -85,6 +87,11 @@ struct Machine {
     std::uint32_t add_device(std::uint32_t program);
     void add_group(const std::vector<Member>& members);
 };
+
+/// Tells every group who does the same at the same time and may meet it on a link, and asks the network for
+/// its shape. Groups of the same slots act together where their places (DeviceNetwork::place_of) touch,
+/// messages between two devices where they go from the same place to the same.
+void find_neighbours(Machine& machine, const DeviceNetwork& network);
 
 /// The machine with one device for each class of devices that nothing tells apart: classes are refined by
 /// program and by the classes of all whom a device's groups bring it together with, until they no longer

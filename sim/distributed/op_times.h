@@ -14,7 +14,7 @@ namespace heddle::sim {
 struct OpTime {
     double seconds = 0;     ///< of the device
     unsigned launches = 0;  ///< of the host: ops that it hands out
-    bool simulated = false;
+    double simulated = 0;   ///< of the seconds, those that were simulated cycle by cycle
 };
 
 class OpTimes {
@@ -74,12 +74,18 @@ class Simulated : public OpTimes {
         : hardware_(hardware), options_(options) {}
     std::vector<OpTime> times_of(const trace::Trace& trace) override;
     double streamed(double bytes) const override { return ClosedForm(hardware_).streamed(bytes); }
-    std::string name() const override { return options_.sample ? "simulated, sampled" : "simulated"; }
+    std::string name() const override {
+        return options_.sample && hardware_.is_gpu() ? "simulated, sampled" : "simulated";
+    }
 
   private:
+    std::vector<OpTime> simulate_ops(const trace::Trace& trace, const std::vector<trace::OpId>& ids) const;
+
     const Hardware& hardware_;
     SimulatedOptions options_;
-    std::map<std::string, OpTime> known_;
+    std::map<std::string, OpTime> known_;  ///< GPU: by content of an op
+    std::map<std::string, std::vector<OpTime>>
+        parts_;  ///< TPU: by content of a part, in the order of its ops
 };
 
 }  // namespace heddle::sim

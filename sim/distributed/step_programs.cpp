@@ -27,6 +27,7 @@ Purpose purpose_of(Slot slot) {
         case Slot::context:
             return Purpose::context;
         case Slot::data:
+        case Slot::expert_data:
         case Slot::shared_weights:
             return Purpose::data;
         default:
@@ -49,6 +50,7 @@ std::vector<TimedSegment> time_segments(const trace::Trace& trace,
             t.kind = exchange_from_name(kind);
             t.slot = slot_of(op.text("group"));
             t.bytes = static_cast<double>(op.integer("bytes", 0));
+            t.beside = op.integer("beside", 0) != 0;
         } else {
             for (const trace::OpId id : segment.ops) {
                 t.device += times[id].seconds;
@@ -88,7 +90,7 @@ void wait_for_host(std::vector<TimedSegment>& segments) {
 /// The device has nothing to do from the end of what a collective reads until its kernel runs everywhere.
 void call_collectives(std::vector<TimedSegment>& segments, double seconds) {
     for (std::size_t i = 0; i < segments.size(); ++i) {
-        if (!segments[i].collective) continue;
+        if (!segments[i].collective || segments[i].beside) continue;
         const std::size_t beside = i > 0 && !segments[i - 1].collective ? i - 1 : i + 1;
         if (beside < segments.size() && !segments[beside].collective) segments[beside].seconds += seconds;
     }
@@ -176,6 +178,7 @@ class Builder {
     }
 
     void segments(const std::vector<TimedSegment>& list, bool inputs, bool weights) {
+        std::vector<std::uint32_t> beside;  // messages on their way since the last work began
         for (const TimedSegment& segment : list) {
             if (segment.weights_only ? !weights : !inputs) continue;
             Work work;
@@ -186,23 +189,37 @@ class Builder {
                 work.slot = segment.slot;
                 work.purpose = purpose_of(segment.slot);
                 work.bytes = segment.bytes;
+                if (segment.beside) {
+                    work.lane = Lane::context;
+                    if (last_ != kNoGroup) work.after = {last_};
+                    program_.work.push_back(std::move(work));
+                    beside.push_back(static_cast<std::uint32_t>(program_.work.size() - 1));
+                    continue;
+                }
             } else {
                 work.seconds = segment.seconds;
             }
             last_ = add(std::move(work));
+            pending_.insert(pending_.end(), beside.begin(), beside.end());
+            beside.clear();
         }
     }
 
     /// ZeRO 3: the weights of a part, before it is needed: after the part `prefetch` + 1 before has begun.
     void gather_weights(const TimedPart& part) {
-        if (plan_.zero < 3 || plan_.data == 1 || part.parameters == 0) return;
+        if (plan_.zero < 3) return;
+        gather(Slot::data, plan_.replicas(), part.parameters - part.expert_parameters);
+        gather(Slot::expert_data, plan_.expert_replicas(), part.expert_parameters);
+    }
+    void gather(Slot slot, std::int64_t replicas, double parameters) {
+        if (replicas == 1 || parameters == 0) return;
         Work work;
         work.lane = Lane::data;
         work.purpose = Purpose::data;
         work.collective = true;
         work.kind = Exchange::all_gather;
-        work.slot = Slot::data;
-        work.bytes = 2 * part.parameters;
+        work.slot = slot;
+        work.bytes = 2 * parameters;
         std::vector<std::uint32_t> after;
         const auto ahead = static_cast<std::size_t>(plan_.prefetch);
         if (begun_.size() > ahead) after.push_back(begun_[begun_.size() - 1 - ahead]);
@@ -277,29 +294,35 @@ class Builder {
         }
         if (plan_.data_parallel == parallel::DataParallel::local_sgd) return;
         if (!final && plan_.zero < 3) return;
-        waiting_ += part.parameters;
+        waiting_ += part.parameters - part.expert_parameters;
+        waiting_experts_ += part.expert_parameters;
         if (!plan_.overlap) return;
-        if (plan_.gradient_bytes * waiting_ >= plan_.bucket_bytes || plan_.zero == 3) send_gradients();
+        const bool at_once = plan_.zero == 3;
+        if (plan_.gradient_bytes * waiting_ >= plan_.bucket_bytes || at_once) send_gradients(Slot::data);
+        if (plan_.gradient_bytes * waiting_experts_ >= plan_.bucket_bytes || at_once)
+            send_gradients(Slot::expert_data);
     }
 
-    void send_gradients() {
-        if (waiting_ == 0) return;
+    void send_gradients(Slot slot) {
+        const bool experts = slot == Slot::expert_data;
+        double& waiting = experts ? waiting_experts_ : waiting_;
+        const std::int64_t replicas = experts ? plan_.expert_replicas() : plan_.replicas();
+        if (waiting == 0 || replicas == 1) return;
         const bool central = plan_.data_parallel == parallel::DataParallel::parameter_server;
-        data_collective(
-            central          ? Exchange::push
-            : plan_.zero > 0 ? Exchange::reduce_scatter
-                             : Exchange::all_reduce,
-            plan_.gradient_bytes * waiting_ / (central ? static_cast<double>(plan_.servers) : 1.0));
-        waiting_ = 0;
+        data_collective(central          ? Exchange::push
+                        : plan_.zero > 0 ? Exchange::reduce_scatter
+                                         : Exchange::all_reduce,
+                        plan_.gradient_bytes * waiting, 1, slot);
+        waiting = 0;
     }
 
-    std::uint32_t data_collective(Exchange kind, double bytes, double repeats = 1) {
+    std::uint32_t data_collective(Exchange kind, double bytes, double repeats = 1, Slot slot = Slot::data) {
         Work work;
         work.lane = Lane::data;
         work.purpose = Purpose::data;
         work.collective = true;
         work.kind = kind;
-        work.slot = Slot::data;
+        work.slot = slot;
         work.bytes = bytes;
         work.repeats = repeats;
         if (last_ != kNoGroup) work.after = {last_};
@@ -308,15 +331,17 @@ class Builder {
         return sent_.back();
     }
 
-    double stage_parameters() const {
+    double stage_parameters(bool experts = false) const {
         double sum = 0;
         for (std::int64_t c = 0; c < plan_.chunks; ++c)
-            for (std::size_t i = range(c).first; i < range(c).last; ++i) sum += step_.parts[i].parameters;
+            for (std::size_t i = range(c).first; i < range(c).last; ++i)
+                sum += experts ? step_.parts[i].expert_parameters : step_.parts[i].parameters;
         return sum;
     }
 
     void finish_data() {
-        if (plan_.data > 1) send_gradients();
+        send_gradients(Slot::data);
+        send_gradients(Slot::expert_data);
         const bool ends = stage_ == 0 || stage_ == plan_.pipeline - 1;
         if (plan_.pipeline > 1 && ends && step_.shared_parameters > 0) {
             Work work;
@@ -336,7 +361,7 @@ class Builder {
         double seconds = 0;
         for (std::int64_t c = 0; c < plan_.chunks; ++c)
             for (std::size_t i = range(c).first; i < range(c).last; ++i) seconds += step_.parts[i].update;
-        const double own = plan_.zero > 0 ? 1 / static_cast<double>(plan_.data) : 1;
+        const double own = plan_.zero > 0 ? 1 / static_cast<double>(plan_.replicas()) : 1;
         const double parameters = stage_parameters();
         if (plan_.offload_optimizer) {
             // Gradients down, an update at the rate of the host's memory (28 bytes for each weight), weights
@@ -359,17 +384,23 @@ class Builder {
             work.seconds = seconds * own;
             last_ = add(std::move(work));
         }
-        if (plan_.data > 1 && (plan_.zero == 1 || plan_.zero == 2))
-            data_collective(Exchange::all_gather, 2 * parameters);
-        if (plan_.data > 1 && plan_.data_parallel == parallel::DataParallel::local_sgd)
-            data_collective(Exchange::all_reduce, 4 * parameters, 1 / static_cast<double>(plan_.local_steps));
+        if (plan_.replicas() > 1 && (plan_.zero == 1 || plan_.zero == 2)) gather_updated();
+        if (plan_.replicas() > 1 && plan_.data_parallel == parallel::DataParallel::local_sgd)
+            data_collective(Exchange::all_reduce, 4 * (parameters - stage_parameters(true)),
+                            1 / static_cast<double>(plan_.local_steps));
+    }
+    /// ZeRO 1 and 2: every device has changed its part of the weights.
+    void gather_updated() {
+        const double experts = stage_parameters(true), others = stage_parameters() - experts;
+        data_collective(Exchange::all_gather, 2 * others);
+        if (plan_.expert_replicas() > 1 && experts > 0)
+            data_collective(Exchange::all_gather, 2 * experts, 1, Slot::expert_data);
     }
     std::uint32_t host_copy(double bytes, std::vector<std::uint32_t> after) {
-        constexpr double kHostLink = 25e9;  // PCIe 4.0 x16, large copies
         Work work;
         work.lane = Lane::host_link;
         work.purpose = Purpose::offload;
-        work.seconds = bytes / kHostLink;
+        work.seconds = bytes / host_.link;
         if (last_ != kNoGroup) after.push_back(last_);
         for (const std::uint32_t id : pending_) after.push_back(id);
         work.after = std::move(after);
@@ -387,7 +418,7 @@ class Builder {
     std::vector<std::uint32_t> begun_;    ///< last work of each part's passes
     std::vector<std::uint32_t> sent_;
     std::uint32_t last_ = kNoGroup;
-    double waiting_ = 0;  ///< gradients that were not sent yet
+    double waiting_ = 0, waiting_experts_ = 0;  ///< gradients that were not sent yet
 };
 
 }  // namespace
@@ -400,7 +431,7 @@ TimedStep time_parts(const trace::Trace& trace, const ParallelPlan& plan, OpTime
     double simulated = 0, all = 0;
     for (const OpTime& time : op_times) {
         all += time.seconds;
-        if (time.simulated) simulated += time.seconds;
+        simulated += time.simulated;
     }
     timed.simulated = all > 0 ? simulated / all : 0;
     for (const parallel::Part& part : step.parts) {
@@ -416,6 +447,8 @@ TimedStep time_parts(const trace::Trace& trace, const ParallelPlan& plan, OpTime
         // Gradients are added to those of earlier micro-batches: read, read, written.
         const double moved = plan.gradient_bytes == 2 ? 6 : 10;
         if (plan.micro_batches > 1) t.accumulate = times.streamed(moved * part.parameter_count);
+        if (plan.expert > 1) t.expert_parameters = part.expert_count;
+        t.rounded_bytes = part.rounded_bytes;
         t.kept_bytes = part.kept_bytes;
         t.result_bytes = part.result_bytes;
         t.workspace_bytes = part.workspace_bytes;
@@ -433,21 +466,28 @@ TimedStep time_parts(const trace::Trace& trace, const ParallelPlan& plan, OpTime
 
 StageMemory memory_of(const TimedStep& step, const ParallelPlan& plan, std::int64_t stage) {
     StageMemory memory;
-    double parameters = 0, kept = 0, workspace = 0;
+    double parameters = 0, experts = 0, rounded = 0, kept = 0, workspace = 0;
     for (std::int64_t c = 0; c < plan.chunks; ++c) {
         const parallel::StageRange& range = step.chunks[static_cast<std::size_t>(c * plan.pipeline + stage)];
         for (std::size_t i = range.first; i < range.last; ++i) {
             parameters += step.parts[i].parameters;
+            experts += step.parts[i].expert_parameters;
+            rounded += step.parts[i].rounded_bytes;
             kept += step.parts[i].kept_bytes;
             workspace = std::max(workspace, step.parts[i].workspace_bytes);
         }
     }
     if (plan.pipeline > 1 && stage == plan.pipeline - 1) parameters += step.shared_parameters;
-    const auto shared = [&](int from) { return plan.zero >= from ? static_cast<double>(plan.data) : 1.0; };
-    memory.weights = 2 * parameters / shared(3);
+    // Bytes of a weight, held by everybody or, from a stage of ZeRO on, shared by those who hold the same.
+    const auto held = [&](double bytes, int from) {
+        if (plan.zero < from) return bytes * parameters;
+        return bytes * ((parameters - experts) / static_cast<double>(plan.replicas()) +
+                        experts / static_cast<double>(plan.expert_replicas()));
+    };
+    memory.weights = held(2, 3) + rounded;
     // Added up over micro-batches in 32 bits, else sent as they were made.
-    memory.gradients = (plan.micro_batches > 1 ? 4 : plan.gradient_bytes) * parameters / shared(2);
-    memory.optimizer = plan.offload_optimizer ? 0 : 12 * parameters / shared(1);
+    memory.gradients = held(plan.micro_batches > 1 ? 4 : plan.gradient_bytes, 2);
+    memory.optimizer = plan.offload_optimizer ? 0 : held(12, 1);
     memory.activations = kept * parallel::held_micro_batches(plan, stage);
     memory.workspace = workspace;
     return memory;
@@ -484,6 +524,15 @@ Machine machine_of(const TimedStep& step, const ParallelPlan& plan, const HostCo
                         members.push_back({device(s, i, x, k), Slot::expert});
                     machine.add_group(members);
                 }
+            }
+        }
+        for (std::int64_t k = 0; k < t && plan.expert > 1; ++k) {
+            for (std::int64_t r = 0; r < plan.expert; ++r) {
+                Members members;
+                for (std::int64_t i = r; i < d; i += plan.expert)
+                    for (std::int64_t x = 0; x < c; ++x)
+                        members.push_back({device(s, i, x, k), Slot::expert_data});
+                machine.add_group(members);
             }
         }
         for (std::int64_t k = 0; k < t; ++k) {

@@ -22,6 +22,7 @@ struct TimedSegment {
     double seconds = 0;  ///< the longer of device and host
     double device = 0, host = 0;
     bool weights_only = false;
+    bool beside = false;  ///< a collective for which the next work does not wait, but what follows that
 };
 
 struct TimedPart {
@@ -29,6 +30,9 @@ struct TimedPart {
     double update = 0;      ///< seconds of the optimizer, all weights
     double accumulate = 0;  ///< seconds of adding gradients to those of earlier micro-batches
     double parameters = 0;
+    /// Of the parameters, those of experts that other devices do not have (plan.expert above 1).
+    double expert_parameters = 0;
+    double rounded_bytes = 0;  ///< of weights in 8 bits
     double kept_bytes = 0, result_bytes = 0, workspace_bytes = 0;
 };
 

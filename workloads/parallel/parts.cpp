@@ -39,19 +39,14 @@ bool from_outside(const Tensor& tensor) {
     return tensor.role == TensorRole::parameter || tensor.role == TensorRole::optimizer_state;
 }
 
-/// Copies of master weights in the type that layers read.
-bool copies_weights(const Trace& trace, const Op& op) {
-    return op.kind == OpKind::copy && op.phase == Phase::forward && op.inputs.size() == 1 &&
-           trace.tensor(op.inputs[0]).role == TensorRole::parameter;
-}
-
 class Splitter {
   public:
     explicit Splitter(const Trace& trace) : trace_(trace) {}
 
     PartedStep run() {
         for (const Op& op : trace_.ops) {
-            if (copies_weights(trace_, op)) weight_copies_.insert(storage(op.outputs[0]));
+            if (copies_weights(op)) weight_copies_.insert(storage(op.outputs[0]));
+            if (op.kind == OpKind::expert_slots) mixes_experts_ = true;
             if (op.phase != Phase::backward) continue;
             for (const TensorId id : op.inputs) read_backward_.insert(storage(id));
         }
@@ -83,6 +78,14 @@ class Splitter {
     bool is_weight(TensorId id) const {
         return from_outside(trace_.tensor(id)) || weight_copies_.contains(storage(id));
     }
+    /// Copies of master weights in the type that layers read, and of those in 8 bits: made once in a step.
+    bool copies_weights(const Op& op) const {
+        if (op.phase != Phase::forward || op.inputs.empty()) return false;
+        if (op.kind == OpKind::copy)
+            return op.inputs.size() == 1 && trace_.tensor(op.inputs[0]).role == TensorRole::parameter;
+        return op.kind == OpKind::quantise && (trace_.tensor(op.inputs[0]).role == TensorRole::parameter ||
+                                               weight_copies_.contains(storage(op.inputs[0])));
+    }
     static void append(std::vector<Segment>& segments, OpId id, bool collective) {
         if (collective || segments.empty() || segments.back().collective)
             segments.push_back({{}, collective, false});
@@ -96,8 +99,10 @@ class Splitter {
             Part& part = parts_[number];
             part.number = number;
             const bool collective = op.kind == OpKind::collective;
-            if (op.phase == Phase::optimizer || copies_weights(trace_, op)) {
+            if (op.phase == Phase::optimizer || copies_weights(op)) {
                 part.update.push_back(id);
+                if (op.kind == OpKind::quantise && op.phase == Phase::forward)
+                    part.rounded_bytes += static_cast<double>(trace_.tensor(op.outputs[0]).bytes());
             } else if (op.phase == Phase::backward) {
                 append(part.backward, id, collective);
             } else {
@@ -114,7 +119,10 @@ class Splitter {
                     if (trace_.tensor(tensor).role != TensorRole::parameter) continue;
                     if (!seen.insert(storage(tensor)).second) continue;
                     part.parameters.push_back(tensor);
-                    part.parameter_count += static_cast<double>(trace_.tensor(tensor).elements());
+                    const auto elements = static_cast<double>(trace_.tensor(tensor).elements());
+                    part.parameter_count += elements;
+                    if (trace_.tensor(tensor).shape.size() == 3 && mixes_experts_)
+                        part.expert_count += elements;
                 }
             }
         }
@@ -204,7 +212,7 @@ class Splitter {
                 owner[storage(id)] = {i, static_cast<double>(trace_.tensor(id).elements())};
             for (const OpId id : step_.parts[i].update) {
                 const Op& op = trace_.ops[id];
-                if (copies_weights(trace_, op))
+                if (copies_weights(op) && op.kind == OpKind::copy)
                     owner[storage(op.outputs[0])] = {
                         i, static_cast<double>(trace_.tensor(op.inputs[0]).elements())};
             }
@@ -225,6 +233,7 @@ class Splitter {
     }
 
     const Trace& trace_;
+    bool mixes_experts_ = false;
     std::map<std::int64_t, Part> parts_;
     std::map<std::int64_t, std::size_t> index_;
     std::set<std::uint64_t> read_backward_, weight_copies_;

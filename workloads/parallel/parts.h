@@ -25,7 +25,9 @@ struct Part {
     std::vector<trace::OpId> update;  ///< casts of weights, optimizer
     std::vector<trace::TensorId> parameters;
     double parameter_count = 0;
-    double kept_bytes = 0;       ///< made by the forward pass, or read by it, for the backward pass
+    double expert_count = 0;  ///< of the parameters, those of experts: weights of three axes, one expert each
+    double kept_bytes = 0;    ///< made by the forward pass, or read by it, for the backward pass
+    double rounded_bytes = 0;    ///< of weights in 8 bits, beside those in the type of the layers
     double result_bytes = 0;     ///< what goes on to later parts
     double workspace_bytes = 0;  ///< most that is held for a while beside what is kept
     /// Of the same content: parts with equal keys have the same ops on the same shapes.

@@ -82,7 +82,7 @@ void check(const ParallelPlan& plan) {
             fmt::format("experts are shared among devices of different data: {} does not divide --data {}",
                         plan.expert, plan.data),
             "choose a divisor");
-    if (plan.context > 1) bad("--context", "is not supported yet", "leave it out");
+    if (!(plan.expert_skew >= 0)) bad("--expert-skew", "must not be negative", "0: all experts alike");
     const bool central = plan.data_parallel == DataParallel::parameter_server ||
                          plan.data_parallel == DataParallel::asynchronous;
     if (plan.zero > 0 && plan.data_parallel != DataParallel::all_reduce)
@@ -99,8 +99,10 @@ std::string describe(const ParallelPlan& plan) {
     if (plan.pipeline > 1)
         text += fmt::format(" ({}{})", name_of(plan.schedule),
                             plan.chunks > 1 ? fmt::format(", {} chunks", plan.chunks) : std::string());
-    if (plan.context > 1) text += fmt::format(", context {}", plan.context);
+    if (plan.context > 1)
+        text += fmt::format(", context {} ({})", plan.context, plan.context_ring ? "ring" : "all-gather");
     if (plan.expert > 1) text += fmt::format(", experts {}", plan.expert);
+    if (plan.expert_skew > 0) text += fmt::format(", skew {}", plan.expert_skew);
     if (plan.sequence_parallel) text += ", sequence parallel";
     if (plan.zero > 0) text += fmt::format(", ZeRO {}", plan.zero);
     if (plan.data_parallel != DataParallel::all_reduce) text += ", " + name_of(plan.data_parallel);

@@ -24,6 +24,10 @@ enum class Recomputation : std::uint8_t { none, selective, full };
 
 struct ParallelPlan {
     std::int64_t data = 1, tensor = 1, pipeline = 1, expert = 1, context = 1;
+    /// How devices of a context group come by one another's keys and values: handed round beside attention
+    /// (ring), or gathered before it.
+    bool context_ring = true;
+    double expert_skew = 0;  ///< tokens choose the r-th most popular expert in proportion to r^-skew
     bool sequence_parallel =
         false;  ///< with tensor: between shared layers each device has a part of the tokens
 
@@ -48,6 +52,9 @@ struct ParallelPlan {
     std::int64_t servers = 1;        ///< parameter servers: devices' hosts that hold a part each
     bool offload_optimizer = false;  ///< state and update on the host (ZeRO-Offload, Ren et al., 2021)
 
+    /// Devices that hold the same weights: with other sequences, or with other parts of them.
+    std::int64_t replicas() const { return data * context; }
+    std::int64_t expert_replicas() const { return replicas() / expert; }
     std::int64_t devices() const { return data * tensor * pipeline * context; }
     /// Sequences of one step, of all devices.
     std::int64_t batch() const { return data * micro_batch * micro_batches; }

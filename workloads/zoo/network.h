@@ -22,6 +22,15 @@ struct AttentionSizes {
     std::optional<TensorId> bias;
 };
 
+/// How full experts are when the r-th most popular is chosen in proportion to r^-skew (Zipf) and they are
+/// dealt to devices in that order.
+struct ExpertLoad {
+    double slots = 1;    ///< of an expert over tokens / experts
+    double dropped = 0;  ///< part of the tokens that finds no slot
+};
+/// `capacity`: slots over tokens / experts; 0: as many as the fullest device's experts need, on average.
+ExpertLoad expert_load(std::int64_t experts, std::int64_t devices, double skew, double capacity);
+
 class Network {
   public:
     Network(const std::string& name, const StepOptions& options);
@@ -80,8 +89,9 @@ class Network {
 
     struct MixtureOptions {
         std::int64_t experts = 8, feed_forward = 0;
-        double capacity = 1.25;  ///< slots of an expert over tokens / experts
-        double balance = 0.01;   ///< weight of the loss that spreads tokens evenly
+        /// Slots of an expert over tokens / experts; 0: no limit, as many as the fullest device needs.
+        double capacity = 1.25;
+        double balance = 0.01;  ///< weight of the loss that spreads tokens evenly
         std::string function = "relu";
     };
     /// Switch layer (Fedus et al., 2022): each token goes to the expert that its router likes best, in the
@@ -107,6 +117,11 @@ class Network {
 
     TensorId fused_attention(const std::string& name, const Heads& q, const Heads& k, const Heads& v,
                              const AttentionSizes& sizes);
+    /// Over all keys of a sequence of which this device has a part (StepOptions::context): the part's own,
+    /// then those of every other device. Says which work is done and what is sent; values are not put
+    /// together.
+    TensorId context_attention(const std::string& name, const Heads& q, const Heads& k, const Heads& v,
+                               const AttentionSizes& sizes);
     TensorId composed_attention(const std::string& name, const Heads& q, const Heads& k, const Heads& v,
                                 const AttentionSizes& sizes);
     TensorId to_heads(const std::string& name, const Heads& x, std::int64_t batch, std::int64_t sequence,

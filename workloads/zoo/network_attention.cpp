@@ -90,6 +90,7 @@ TensorId Network::attention(const std::string& name, const Heads& q, const Heads
         throw Error(std::to_string(sizes.key_heads) + " key heads do not divide " +
                         std::to_string(sizes.heads) + " heads",
                     {.key = name});
+    if (options_.context > 1) return context_attention(name, q, k, v, sizes);
     return fused(sizes) ? fused_attention(name, q, k, v, sizes) : composed_attention(name, q, k, v, sizes);
 }
 

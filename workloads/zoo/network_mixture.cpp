@@ -1,4 +1,5 @@
 // A mixture of experts of a Network: tokens are copied to places in their experts' buffers and back.
+#include <algorithm>
 #include <cmath>
 
 #include "isa/common/error.h"
@@ -32,6 +33,28 @@ TensorId rows_at_slots(Tape& tape, const std::string& name, TensorId x, TensorId
 }
 
 }  // namespace
+
+ExpertLoad expert_load(std::int64_t experts, std::int64_t devices, double skew, double capacity) {
+    std::vector<double> shares;
+    double sum = 0;
+    for (std::int64_t r = 1; r <= experts; ++r) {
+        shares.push_back(std::pow(static_cast<double>(r), -skew));
+        sum += shares.back();
+    }
+    const auto count = static_cast<double>(experts);
+    ExpertLoad load{capacity, 0};
+    std::vector<double> of_device(static_cast<std::size_t>(devices), 0.0);
+    for (std::size_t e = 0; e < shares.size(); ++e) {
+        const double mean_loads = shares[e] / sum * count;  // 1 where all experts are alike
+        if (capacity > 0) load.dropped += std::max(0.0, mean_loads - capacity) / count;
+        of_device[e % of_device.size()] += mean_loads;
+    }
+    // Without a limit the fullest device's experts set the pace of all.
+    if (capacity == 0)
+        load.slots =
+            *std::max_element(of_device.begin(), of_device.end()) * static_cast<double>(devices) / count;
+    return load;
+}
 
 TensorId Network::dispatch(const std::string& name, TensorId x, TensorId slots, std::int64_t experts,
                            std::int64_t capacity) {
@@ -72,9 +95,10 @@ TensorId Network::combine(const std::string& name, TensorId y, TensorId slots, T
 TensorId Network::mixture(const std::string& name, TensorId x, const MixtureOptions& o) {
     const std::int64_t tokens = shape(x)[0], width = shape(x)[1], experts = o.experts;
     if (experts < 1) throw Error("needs at least one expert", {.key = name});
-    if (!(o.capacity > 0)) throw Error("the capacity must be above 0", {.key = name});
+    if (!(o.capacity >= 0)) throw Error("the capacity must not be negative", {.key = name});
+    const ExpertLoad load = expert_load(experts, options_.expert, options_.expert_skew, o.capacity);
     const auto capacity = static_cast<std::int64_t>(
-        std::ceil(static_cast<double>(tokens) * o.capacity / static_cast<double>(experts)));
+        std::ceil(static_cast<double>(tokens) * load.slots / static_cast<double>(experts)));
     const TensorId logits = linear(name + ".router", x, experts, false);
     const TensorId in_f32 =
         type_ == ElementType::f32 ? logits : tape_.cast(name + ".router.f32", logits, ElementType::f32);
@@ -86,6 +110,7 @@ TensorId Network::mixture(const std::string& name, TensorId x, const MixtureOpti
     op.inputs = {chosen.indices};
     op.attributes["experts"] = experts;
     op.attributes["capacity"] = capacity;
+    if (options_.expert_skew > 0) op.attributes["dropped"] = load.dropped;
     const TensorId slots =
         tape_.record(std::move(op), {Tensor{name + ".slots", ElementType::i32, {tokens}}})[0];
 

@@ -206,7 +206,7 @@ void add_switch(std::vector<Model>& models) {
                          option("feed_forward", defaults.sizes.feed_forward, "width inside MLPs and experts"),
                          option("experts", defaults.mixture.experts, "of each mixture"),
                          option("every", defaults.every, "every how many blocks have experts"),
-                         {"capacity", "1.25", "slots of an expert over tokens / experts"},
+                         {"capacity", "1.25", "slots of an expert over tokens / experts; 0: no limit"},
                          {"balance", "0.01", "weight of the loss that spreads tokens evenly"}};
         const std::string name = row;
         const auto build = [=](const Options& options) {

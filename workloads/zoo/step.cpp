@@ -58,6 +58,9 @@ void check(const StepOptions& options, const std::string& model) {
         bad("clip_norm", "is the norm of one device's gradients: not with layers that several devices share");
     if (options.tensor < 1) bad("tensor", "must be at least 1");
     if (options.expert < 1) bad("expert", "must be at least 1");
+    if (options.context < 1) bad("context", "must be at least 1");
+    if (!(options.expert_skew >= 0 && options.expert_skew <= 8))
+        bad("expert_skew", "must be from 0 (all alike) to 8");
     check(options.optimizer, model);
 }
 

@@ -16,6 +16,12 @@ enum class AttentionForm : std::uint8_t {
     composed,   ///< scores, mask, softmax, product: an op each
 };
 
+/// How devices that share a sequence come by one another's keys and values.
+enum class ContextExchange : std::uint8_t {
+    ring,        ///< handed round beside the attention to those that are there (Liu et al., 2023)
+    all_gather,  ///< all at once before it
+};
+
 struct StepOptions {
     /// Of activations, their gradients and the weights that ops read. Below f32, master weights stay f32 and
     /// are cast when they are first read; logits and loss are always f32. tf32 is a format of the tensor
@@ -39,6 +45,14 @@ struct StepOptions {
     bool sequence_parallel = false;
     /// Devices that share the experts of every mixture; collectives of the group "expert".
     std::int64_t expert = 1;
+    /// How unevenly tokens choose experts: the r-th most popular is chosen in proportion to r to this power,
+    /// negated (Zipf); 0: all alike. Experts are dealt to devices in the order of their popularity; the trace
+    /// is that of the fullest device.
+    double expert_skew = 0;
+    /// Decoders: one device's part of sequences that so many devices share, two chunks of each so that causal
+    /// attention is the same work for all (Megatron-LM); collectives of the group "context".
+    std::int64_t context = 1;
+    ContextExchange context_exchange = ContextExchange::ring;
     /// Every op has an attribute "part": 0 before the first block, then one number for each block and for
     /// what lies between, in order.
     bool parts = false;

@@ -9,6 +9,7 @@ namespace {
 
 const std::vector<std::string> kOptimizers{"sgd", "adamw", "adam"};
 const std::vector<std::string> kRecompute{"none", "selective", "full"};
+const std::vector<std::string> kContext{"ring", "all-gather"};
 const std::vector<std::string> kAttention{"auto", "fused", "composed"};
 
 std::string number(double value) {
@@ -46,6 +47,11 @@ std::vector<OptionDescription> step_options(const StepOptions& d) {
         {"sequence_parallel", d.sequence_parallel ? "1" : "0",
          "1: with tensor, what lies between the shared layers sees a part of the tokens"},
         {"expert", std::to_string(d.expert), "devices that share the experts of every mixture"},
+        {"expert_skew", number(d.expert_skew),
+         "how unevenly tokens choose experts: the r-th most popular in proportion to r^-skew"},
+        {"context", std::to_string(d.context), "decoders: devices that share every sequence"},
+        {"context_exchange", kContext[static_cast<std::size_t>(d.context_exchange)],
+         "ring: keys and values are handed round beside attention; all-gather: before it"},
         {"parts", d.parts ? "1" : "0", "1: ops carry the number of the block that they belong to"},
     };
 }
@@ -72,6 +78,9 @@ StepOptions read_step_options(const Options& options) {
     step.tensor = options.integer("tensor");
     step.sequence_parallel = options.flag("sequence_parallel");
     step.expert = options.integer("expert");
+    step.expert_skew = options.real("expert_skew");
+    step.context = options.integer("context");
+    step.context_exchange = static_cast<ContextExchange>(options.choice("context_exchange", kContext));
     step.parts = options.flag("parts");
     return step;
 }

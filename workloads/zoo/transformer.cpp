@@ -33,6 +33,12 @@ void check(const std::string& model, const LanguageModelOptions& o) {
                     {.key = model + " option sequence"}, "give a shorter one, or more positions");
 }
 
+void refuse_context(const std::string& model, const StepOptions& step) {
+    if (step.context > 1)
+        throw Error("sequences are shared in decoders only", {.key = model + " option context"},
+                    "choose gpt or llama");
+}
+
 TensorId norm(Network& network, const std::string& name, TensorId x, const BlockOptions& o) {
     return o.rms ? network.rms_norm(name, x, o.epsilon) : network.layer_norm(name, x, o.epsilon);
 }
@@ -48,19 +54,22 @@ TensorId attend(Network& network, const std::string& name, TensorId x, std::int6
     sizes.head_dim = head_dim(o.sizes);
     sizes.causal = o.causal;
     Network::QueryKeyValue heads;
-    if (o.rotary != 0) {
-        // Turned heads are tensors of their own, so nothing is gained by one product.
+    if (o.rotary != 0 || network.options().context > 1) {
+        // Turned heads are tensors of their own, and keys and values that travel lie apart from queries, so
+        // nothing is gained by one product.
         const auto project = [&](const char* what, std::int64_t count) {
             const std::int64_t width = count * sizes.head_dim;
             return Heads{network.linear(name + "." + what, x, width, o.bias), width, 0};
         };
         heads = {project("query", sizes.heads), project("key", sizes.key_heads),
                  project("value", sizes.key_heads)};
+    }
+    if (o.rotary != 0) {
         heads.q = network.rotary(name + ".query.turned", heads.q, batch, sequence, sizes.heads,
                                  sizes.head_dim, o.rotary);
         heads.k = network.rotary(name + ".key.turned", heads.k, batch, sequence, sizes.key_heads,
                                  sizes.head_dim, o.rotary);
-    } else {
+    } else if (network.options().context == 1) {
         heads = network.query_key_value(name, x, sizes, o.bias);
     }
     const TensorId attended = network.attention(name + ".attention", heads.q, heads.k, heads.v, sizes);
@@ -99,6 +108,16 @@ std::int64_t vocabulary_of(const Network& network, const LanguageModelOptions& o
     return tensor == 1 ? o.vocabulary : (o.vocabulary + whole - 1) / whole * 128;
 }
 
+/// Tokens of a sequence that this device has. Two chunks of it, so that causal attention is shared evenly.
+std::int64_t sequence_of(const Network& network, const LanguageModelOptions& o) {
+    const std::int64_t context = network.options().context;
+    if (context > 1 && o.sequence % (2 * context) != 0)
+        throw Error(std::to_string(context) + " devices cannot share a sequence of " +
+                        std::to_string(o.sequence) + " tokens, two chunks each",
+                    {.key = "option context"}, "choose a divisor of half the sequence");
+    return o.sequence / context;
+}
+
 /// tokens -> rows of the table, plus what `positions` says of their place in the sequence.
 TensorId embed(Network& network, TensorId tokens, const LanguageModelOptions& o, std::int64_t batch) {
     const std::int64_t width = o.block.sizes.hidden;
@@ -106,7 +125,8 @@ TensorId embed(Network& network, TensorId tokens, const LanguageModelOptions& o,
     x = network.leave_shared("tokens.leave", x);
     if (o.positions == 0) return x;
     const bool some = network.options().tensor > 1 && network.options().sequence_parallel;
-    const std::int64_t sequence = some ? network.share("tokens", o.sequence) : o.sequence;
+    const std::int64_t own = sequence_of(network, o);
+    const std::int64_t sequence = some ? network.share("tokens", own) : own;
     const TensorId numbers =
         network.constant("first_" + std::to_string(sequence) + "_positions", ElementType::i32, {sequence});
     const TensorId places = network.embedding("position_embedding", numbers, o.positions, width);
@@ -157,12 +177,13 @@ TensorId transformer_block(Network& network, const std::string& name, TensorId x
 
 trace::Trace decoder(const std::string& name, const LanguageModelOptions& o) {
     check(name, o);
-    const std::int64_t batch = part_of_batch(name, o.batch, o.step), rows = batch * o.sequence;
+    const std::int64_t batch = part_of_batch(name, o.batch, o.step);
     return record_step(name, o.step, [&](Network& network) {
+        const std::int64_t sequence = sequence_of(network, o), rows = batch * sequence;
         const TensorId tokens = network.input("tokens", ElementType::i32, {rows}, TensorRole::input);
         const TensorId labels = network.input("labels", ElementType::i32, {rows}, TensorRole::label);
         TensorId x = network.dropout("embedded.dropped", embed(network, tokens, o, batch));
-        x = norm(network, "final_norm", blocks(network, x, batch, o.sequence, o.block), o.block);
+        x = norm(network, "final_norm", blocks(network, x, batch, sequence, o.block), o.block);
         x = network.enter_shared("head.enter", x);
         const Shape table{vocabulary_of(network, o), o.block.sizes.hidden};
         MatmulOptions head;
@@ -174,6 +195,7 @@ trace::Trace decoder(const std::string& name, const LanguageModelOptions& o) {
 
 trace::Trace bert(const std::string& name, const LanguageModelOptions& o) {
     check(name, o);
+    refuse_context(name, o.step);
     const std::int64_t batch = part_of_batch(name, o.batch, o.step), rows = batch * o.sequence,
                        width = o.block.sizes.hidden;
     return record_step(name, o.step, [&](Network& network) {
@@ -210,6 +232,7 @@ trace::Trace vit(const std::string& name, const ViTOptions& o) {
     require_positive(name, "image", o.image);
     require_positive(name, "patch", o.patch);
     require_positive(name, "classes", o.classes);
+    refuse_context(name, o.step);
     if (o.image % o.patch != 0)
         throw Error("must divide the image's " + std::to_string(o.image) + " pixels",
                     {.key = name + " option patch"});

@@ -1,7 +1,9 @@
 // Steps of many devices on an ideal network against what the literature's formulas say.
 #include <catch2/catch.hpp>
 
+#include "ideal_network.h"
 #include "isa/common/error.h"
+#include "sim/distributed/cluster_network.h"
 #include "sim/distributed/step_programs.h"
 #include "workloads/parallel/pipeline.h"
 #include "workloads/zoo/registry.h"
@@ -49,7 +51,7 @@ double sent_by_first(const TimedStep& step, const ParallelPlan& plan, Purpose pu
 }  // namespace
 
 TEST_CASE("Pipelines idle for (p - 1) / m of the ideal time, less when interleaved or without bubbles") {
-    const IdealNetwork instant({0, 0});
+    const IdealNetwork instant(0, 0);
     for (const std::int64_t p : {1, 2, 4, 8}) {
         for (const std::int64_t m : {8, 16, 32}) {
             for (const auto schedule : {PipelineSchedule::gpipe, PipelineSchedule::one_forward_one_back,
@@ -87,9 +89,9 @@ TEST_CASE("The pipeline's formulas are the published ones") {
 
 TEST_CASE("Collectives on an ideal network take the closed forms' time") {
     const double latency = 1e-6, bandwidth = 1e9, bytes = 64e6;
-    const IdealNetwork network({latency, bandwidth});
+    const IdealNetwork network(latency, bandwidth);
     for (const std::uint32_t n : {2u, 4u, 8u, 1000u}) {
-        DeviceGroup group(n);
+        DeviceGroup group{DeviceList(n), nullptr, 0};
         const double part = (n - 1.0) / n;
         CHECK(network.seconds(Exchange::all_reduce, bytes, group) ==
               Approx(2 * (n - 1.0) * latency + 2 * part * bytes / bandwidth).epsilon(1e-12));
@@ -130,18 +132,16 @@ TEST_CASE("Gradients are sent beside the backward pass; what does not fit beside
     for (const double rate : {1e8, 1e7}) {
         const double each = 2 * weights / 4 / rate;
         const double expected = each <= 2 ? 4 + 8 + each : 4 + 2 + 4 * each;
-        CHECK(seconds_of(step, plan, IdealNetwork({0, rate})) == Approx(expected));
+        CHECK(seconds_of(step, plan, IdealNetwork(0, rate)) == Approx(expected));
     }
     plan.overlap = false;
-    CHECK(seconds_of(step, plan, IdealNetwork({0, 1e8})) == Approx(12 + 2 * weights / 1e8));
+    CHECK(seconds_of(step, plan, IdealNetwork(0, 1e8)) == Approx(12 + 2 * weights / 1e8));
 }
 
 TEST_CASE("Folding finds the roles and changes nothing") {
-    NodeNetworkConfig config;
-    config.devices_per_node = 4;
-    config.inside = {1e-3, 1e5};
-    config.outside = {5e-3, 1e4};
-    const NodeNetwork network(config);
+    const Cluster cluster =
+        load_cluster("dgx-a100", {"nodes=6", "devices_per_node=4", "nic.count=4", "fat_tree.leaf_nodes=2"});
+    const ClusterNetwork network(cluster);
     for (const auto schedule : {PipelineSchedule::one_forward_one_back, PipelineSchedule::interleaved,
                                 PipelineSchedule::zero_bubble}) {
         ParallelPlan plan;
@@ -152,9 +152,11 @@ TEST_CASE("Folding finds the roles and changes nothing") {
         plan.schedule = schedule;
         if (schedule == PipelineSchedule::interleaved) plan.chunks = 2;
         const TimedStep step = equal_parts(16, plan, 1000, 0.5);
-        const Machine machine = machine_of(step, plan, {});
+        Machine machine = machine_of(step, plan, {});
+        find_neighbours(machine, network);
         const Machine folded = fold(machine, network);
-        const ManyDevicesResult whole = simulate_devices(machine, network);
+        // Every device, and every group's messages by themselves.
+        const ManyDevicesResult whole = simulate_devices(machine, ClusterNetwork(cluster, false));
         const ManyDevicesResult once = simulate_devices(folded, network);
         CHECK(once.seconds == whole.seconds);
         CHECK(machine.devices.size() == 24);
@@ -176,7 +178,7 @@ TEST_CASE("A device that differs is not folded with the others") {
     plan.data = 8;
     const TimedStep step = equal_parts(2, plan, 1000);
     Machine machine = machine_of(step, plan, {});
-    const IdealNetwork network({1e-3, 1e6});
+    const IdealNetwork network(1e-3, 1e6);
     CHECK(fold(machine, network).devices.size() == 1);
     auto slow = std::make_shared<DeviceProgram>(*machine.programs[0]);
     slow->work[0].seconds *= 2;
