@@ -34,6 +34,7 @@ void add_trace_command(CLI::App& app);
 void add_kernel_command(CLI::App& app);
 void add_gemm_command(CLI::App& app);
 void add_explore_command(CLI::App& app);
+void add_learn_command(CLI::App& app);
 void add_validate_command(CLI::App& app);
 void add_compare_command(CLI::App& app);
 void add_doctor_command(CLI::App& app);

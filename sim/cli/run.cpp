@@ -112,6 +112,7 @@ int run(int argument_count, const char* const* arguments) {
     add_kernel_command(app);
     add_gemm_command(app);
     add_explore_command(app);
+    add_learn_command(app);
     add_parallelism_command(app);
     add_validate_command(app);
     add_compare_command(app);

@@ -147,7 +147,7 @@ void run_program(const Options& options) {
 /// On many devices: no folder of results.
 void simulate_spread(const Options& options) {
     if (options.simulate.numerics)
-        throw Error("is for one device", {"--numerics", 0, ""}, "leave out --cluster");
+        throw Error("is for one device", {"--numerics", 0, ""}, "leave out --cluster; `heddle learn` trains on several");
     if (!options.batch.empty())
         throw Error("is the plan's", {"--batch", 0, ""}, "give --micro-batch and --micro-batches");
     sim::ModelOptions model_options;

@@ -1,6 +1,7 @@
 // A trace on a GPU: lowering, distinct kernels on worker processes, outcomes per op.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "models/gpu/gpu_config.h"
@@ -21,6 +22,8 @@ TrainingPlan training_plan(const SimulateOptions& options, const std::string& de
 
 /// Trains with real values in a process of its own, and checks that every launch takes the cycles that the
 /// timing run found (`outcomes`); a difference is an internal error.
+std::unique_ptr<TrainingDevice> gpu_training_device(const trace::Trace& trace, const Hardware& hardware);
+
 NumericsResult train_on_gpu(const trace::Trace& trace, const Hardware& hardware,
                             const SimulateOptions& options, const std::vector<OpOutcome>& outcomes);
 

@@ -37,6 +37,8 @@ class GpuTraining : public TrainingDevice {
     void run_step() override {
         for (const PlannedLaunch& planned : plan_) session_.compute(lowered_.program, planned, values_);
     }
+    void run_passes() override { run(false); }
+    void run_update() override { run(true); }
     std::vector<std::uint64_t> time_step() override {
         BufferValues copies = values_;
         std::vector<std::uint64_t> cycles;
@@ -60,12 +62,33 @@ class GpuTraining : public TrainingDevice {
     }
 
   private:
+    void run(bool optimizer) {
+        for (std::size_t i = 0; i < trace_.ops.size(); ++i) {
+            if ((trace_.ops[i].phase == trace::Phase::optimizer) != optimizer) continue;
+            const auto& op = lowered_.ops[i];
+            for (std::uint32_t k = 0; k < op.launch_count; ++k)
+                session_.compute(lowered_.program, plan_[op.first_launch + k], values_);
+        }
+    }
+
     const trace::Trace& trace_;
     const lowering::GpuLowering& lowered_;
     const std::vector<PlannedLaunch>& plan_;
     GpuSession session_;
     BufferValues values_;
 };
+
+lowering::GpuLowering lower_all(const trace::Trace& trace, const models::gpu::GpuConfig& config) {
+    lowering::GpuLowering lowered = lowering::lower_for_gpu(trace, target_of(config));
+    for (std::size_t i = 0; i < trace.ops.size(); ++i) {
+        if (!lowered.ops[i].unsupported.empty()) {
+            throw Error("--numerics needs a kernel for every op: " + lowered.ops[i].unsupported,
+                        {.key = "op " + std::to_string(i) + " (" + trace.ops[i].name + ")"},
+                        "leave --numerics out to estimate such ops");
+        }
+    }
+    return lowered;
+}
 
 class TrainingJob : public JobRunner {
   public:
@@ -74,6 +97,29 @@ class TrainingJob : public JobRunner {
 
   private:
     std::function<std::string()> train_;
+};
+
+/// With what it is made of.
+class GpuTrainingAlone : public TrainingDevice {
+  public:
+    GpuTrainingAlone(const trace::Trace& trace, const Hardware& hardware)
+        : lowered_(lower_all(trace, hardware.gpu())),
+          plan_(plan_launches(lowered_.program, hardware.gpu().l2.bytes_per_partition(),
+                              ptx::Assembly::scheduled)),
+          device_(trace, hardware.gpu(), lowered_, plan_, false) {}
+
+    void write(trace::TensorId id, const std::vector<double>& values) override { device_.write(id, values); }
+    std::vector<double> read(trace::TensorId id) override { return device_.read(id); }
+    void run_step() override { device_.run_step(); }
+    void run_passes() override { device_.run_passes(); }
+    void run_update() override { device_.run_update(); }
+    std::vector<std::uint64_t> time_step() override { return device_.time_step(); }
+    double input_roundoff(trace::ElementType type) const override { return device_.input_roundoff(type); }
+
+  private:
+    lowering::GpuLowering lowered_;
+    std::vector<PlannedLaunch> plan_;
+    GpuTraining device_;
 };
 
 /// Labels and indices pick addresses, so a launch that reads them takes its time from their values, which are
@@ -99,18 +145,15 @@ TrainingPlan training_plan(const SimulateOptions& options, const std::string& de
     return {options.steps, options.data, options.checkpoint, options.resume, device_identity};
 }
 
+std::unique_ptr<TrainingDevice> gpu_training_device(const trace::Trace& trace, const Hardware& hardware) {
+    return std::make_unique<GpuTrainingAlone>(trace, hardware);
+}
+
 NumericsResult train_on_gpu(const trace::Trace& trace, const Hardware& hardware,
                             const SimulateOptions& options, const std::vector<OpOutcome>& outcomes) {
     const models::gpu::GpuConfig& config = hardware.gpu();
-    lowering::GpuLowering lowered = lowering::lower_for_gpu(trace, target_of(config));
+    lowering::GpuLowering lowered = lower_all(trace, config);
     if (options.programmatic) lowering::make_programmatic(lowered.program, config.compute_capability);
-    for (std::size_t i = 0; i < trace.ops.size(); ++i) {
-        if (!lowered.ops[i].unsupported.empty()) {
-            throw Error("--numerics needs a kernel for every op: " + lowered.ops[i].unsupported,
-                        {.key = "op " + std::to_string(i) + " (" + trace.ops[i].name + ")"},
-                        "leave --numerics out to estimate such ops");
-        }
-    }
     std::vector<PlannedLaunch> plan =
         plan_launches(lowered.program, config.l2.bytes_per_partition(), options.assembly);
     for (std::size_t i = 0; i < trace.ops.size(); ++i) {

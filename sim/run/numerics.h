@@ -5,25 +5,31 @@
 #include <string>
 #include <vector>
 
+#include "sim/config/hardware.h"
 #include "sim/run/result.h"
 #include "workloads/trace/trace.h"
 
 namespace heddle::sim {
 
-/// A device that holds the tensors of a trace and can run the whole step on them.
+/// A device that holds the tensors of a trace and can run its step on them.
 class TrainingDevice {
   public:
     virtual ~TrainingDevice() = default;
     virtual void write(trace::TensorId id, const std::vector<double>& values) = 0;
     virtual std::vector<double> read(trace::TensorId id) = 0;
-    /// Runs the whole step on the tensors.
-    virtual void run_step() = 0;
+    virtual void run_passes() = 0;  ///< forward and backward: everything but the optimizer's ops
+    virtual void run_update() = 0;  ///< the optimizer's ops
+    virtual void run_step() = 0;    ///< all ops in their order
     /// The cycles that each program of the next step takes with the values at hand, in order. Changes no
     /// tensor.
     virtual std::vector<std::uint64_t> time_step() = 0;
     /// Unit roundoff of what its matrix products read, for inputs of the given type: 2^-8 for bf16.
     virtual double input_roundoff(trace::ElementType type) const = 0;
 };
+
+/// The device of the hardware file, without time. At most one in a process (SystemC elaborates once); the
+/// trace must outlive it. Throws heddle::Error for ops without a kernel or program.
+std::unique_ptr<TrainingDevice> training_device(const trace::Trace& trace, const Hardware& hardware);
 
 struct TrainingPlan {
     unsigned steps = 1;           ///< at the end, those of a resumed run included

@@ -140,4 +140,8 @@ RunResult simulate(const trace::Trace& given, const std::string& workload, const
     return result;
 }
 
+std::unique_ptr<TrainingDevice> training_device(const trace::Trace& trace, const Hardware& hardware) {
+    return hardware.is_gpu() ? gpu_training_device(trace, hardware) : tpu_training_device(trace, hardware);
+}
+
 }  // namespace heddle::sim

@@ -196,12 +196,20 @@ class TpuTraining : public TrainingDevice {
         placement_.write(memory_, trace_, id, values);
     }
     std::vector<double> read(trace::TensorId id) override { return placement_.read(memory_, trace_, id); }
-    void run_step() override { run(); }
+    void run_step() override {
+        run([](const trace::Op&) { return true; });
+    }
+    void run_passes() override {
+        run([](const trace::Op& op) { return op.phase != trace::Phase::optimizer; });
+    }
+    void run_update() override {
+        run([](const trace::Op& op) { return op.phase == trace::Phase::optimizer; });
+    }
     std::vector<std::uint64_t> time_step() override {
         // What the step overwrites is put back.
         std::map<trace::TensorId, std::vector<double>> before;
         for (const trace::TensorId id : reference::external_tensors(trace_)) before[id] = read(id);
-        const std::vector<std::uint64_t> cycles = run();
+        const std::vector<std::uint64_t> cycles = run([](const trace::Op&) { return true; });
         for (const auto& [id, values] : before) write(id, values);
         return cycles;
     }
@@ -209,10 +217,13 @@ class TpuTraining : public TrainingDevice {
     double input_roundoff(trace::ElementType) const override { return 0x1p-8; }
 
   private:
-    std::vector<std::uint64_t> run() {
+    template <class Chosen>
+    std::vector<std::uint64_t> run(Chosen chosen) {
         std::vector<std::uint64_t> cycles;
-        for (const lowering::LoweredOp& op : lowered_) {
-            cycles.push_back(is_empty(op.program) ? 0 : tpu_.run(op.program, memory_, options_).cycles);
+        for (std::size_t i = 0; i < lowered_.size(); ++i) {
+            if (!chosen(trace_.ops[i])) continue;
+            const tpu::Program& program = lowered_[i].program;
+            cycles.push_back(is_empty(program) ? 0 : tpu_.run(program, memory_, options_).cycles);
         }
         return cycles;
     }
@@ -360,6 +371,10 @@ std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& har
         result.notes.push_back("the recorded times are those of another device; coverage weighs ops by them");
     }
     return per_op;
+}
+
+std::unique_ptr<TrainingDevice> tpu_training_device(const trace::Trace& trace, const Hardware& hardware) {
+    return std::make_unique<TpuTraining>(trace, hardware.tpu(), false);
 }
 
 NumericsResult train_on_tpu(const trace::Trace& trace, const Hardware& hardware,
