@@ -8,7 +8,7 @@
 #include "sim/report/chart.h"
 #include "sim/report/numbers.h"
 #include "sim/report/page.h"
-#include "sim/report/table.h"
+#include "sim/report/text_table.h"
 #include "sim/report/text_plot.h"
 
 namespace heddle::sim {

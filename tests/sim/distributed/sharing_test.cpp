@@ -88,7 +88,7 @@ TEST_CASE("A ring of keys and values hides behind attention where the network is
         const auto i = static_cast<std::size_t>(Purpose::context);
         return result.stages.front().account.exposed[i] + result.stages.front().account.busy[i];
     };
-    const DistributedResult quick = step("10 TB/s", true), slow = step("200 MB/s", true);
+    const DistributedResult quick = step("10 TB/s", true), slow = step("50 MB/s", true);
     CHECK(exposed(quick) < 0.01 * quick.seconds);
     CHECK(exposed(slow) > 0.5 * slow.seconds);
     CHECK(quick.seconds < step("100 GB/s", false).seconds);
