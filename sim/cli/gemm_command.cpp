@@ -164,9 +164,10 @@ void run_command(const Options& options) {
     std::optional<sim::GemmNumerics> numerics;
     if (options.numerics) numerics = numerics_of(config, question, choices[best]);
     if (options.json) {
-        nlohmann::json json = nlohmann::json::parse(to_text(answers[best]));
-        if (numerics) json["numerics"] = nlohmann::json::parse(to_text(*numerics));
-        print(json.dump() + "\n");
+        nlohmann::ordered_json json{{"product", name_of(question)}, {"hardware", hardware.name}};
+        json.update(nlohmann::ordered_json::parse(to_text(answers[best])));
+        if (numerics) json["numerics"] = nlohmann::ordered_json::parse(to_text(*numerics));
+        print(json.dump(2) + "\n");
         return;
     }
     std::string candidates_table, text = name_of(question) + " on " + hardware.name + ": " +

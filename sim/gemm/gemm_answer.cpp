@@ -9,7 +9,7 @@ std::string to_text(const GemmAnswer& a) {
         {"seconds", a.seconds}, {"clock", a.clock},   {"power", a.power},
         {"choice", a.choice},   {"launch", a.launch}, {"tensor", a.tensor},
         {"l2", a.l2},           {"memory", a.memory}, {"estimated_seconds", a.estimated_seconds}};
-    for (const LaunchOutcome& kernel : a.kernels) json["kernels"].push_back(to_text(kernel));
+    for (const LaunchOutcome& kernel : a.kernels) json["kernels"].push_back(nlohmann::json::parse(to_text(kernel)));
     return json.dump();
 }
 
@@ -26,7 +26,7 @@ GemmAnswer gemm_answer_from_text(const std::string& text) {
     json.at("memory").get_to(a.memory);
     json.at("estimated_seconds").get_to(a.estimated_seconds);
     for (const nlohmann::json& kernel : json.at("kernels"))
-        a.kernels.push_back(outcome_from_text(kernel.get<std::string>()));
+        a.kernels.push_back(outcome_from_text(kernel.dump()));
     return a;
 }
 

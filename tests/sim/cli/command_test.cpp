@@ -386,3 +386,18 @@ TEST_CASE("a dumped TPU program takes the cycles of its step") {
     CHECK(Json::parse(program.out)["seconds"].get<double>() * 1e6 ==
           Approx(Json::parse(step.out)["device_busy_us"].get<double>()));
 }
+
+TEST_CASE("a product's JSON says what was asked, and holds its kernels as JSON") {
+    const Folder folder;
+    const Outcome outcome = run_heddle(folder, "gemm 128 64 256 --type bf16 --hardware h100-sxm --json");
+    REQUIRE(outcome.code == 0);
+    const Json json = Json::parse(outcome.out);
+    CHECK(json["product"] == "128x64x256 bf16 nt");
+    CHECK(json["hardware"] == "h100-sxm");
+    REQUIRE(json["kernels"].size() >= 1);
+    CHECK(json["kernels"][0]["cycles"].get<std::uint64_t>() > 1000);
+    double reasons = 0;
+    for (const auto& [reason, share] : json["kernels"][0]["time_by_reason"].items())
+        reasons += share.get<double>();
+    CHECK(reasons == Catch::Detail::Approx(1));
+}

@@ -58,12 +58,12 @@ TEST_CASE("Answers are kept on disk and shared by processes") {
     std::vector<fs::path> files;
     for (const auto& entry : fs::directory_iterator(folder)) files.push_back(entry.path());
     REQUIRE(files.size() == 2);
-    // What lies there is what is answered.
+    // What lies there is what is answered: the last time is that of the whole, after those of its kernels.
     for (const fs::path& file : files) {
         CHECK(file.extension() == ".json");
         std::ifstream in(file);
         std::string text{std::istreambuf_iterator<char>(in), {}};
-        const std::size_t at = text.find("\"seconds\":");
+        const std::size_t at = text.rfind("\"seconds\":");
         REQUIRE(at != std::string::npos);
         text.replace(at, text.find_first_of(",}", at) - at, "\"seconds\":7.5");
         std::ofstream(file) << text;  // its hash is that of another answer: not believed
@@ -73,7 +73,7 @@ TEST_CASE("Answers are kept on disk and shared by processes") {
     for (const fs::path& file : files) {
         std::ifstream in(file);
         std::string text{std::istreambuf_iterator<char>(in), {}};
-        const std::size_t at = text.find("\"seconds\":");
+        const std::size_t at = text.rfind("\"seconds\":");
         text.replace(at, text.find_first_of(",}", at) - at, "\"seconds\":7.5");
         const std::size_t hash = hash_text("").size();
         text.replace(hash, hash, hash_text(text.substr(2 * hash)));
