@@ -388,6 +388,7 @@ void Gpu::note_part(Sampling& sampling, const StandsFor& stands_for) const {
 KernelResult Gpu::run_in_full(LaunchSource& source, const RunOptions& options) {
     RunOptions in_full = options;
     in_full.sample = false;
+    if (options.threads_in_full != 0) in_full.threads = options.threads_in_full;
     KernelResult result = run(source, in_full);
     result.sampling.asked = true;
     result.sampling.note = "simulated in full: its times did not settle";

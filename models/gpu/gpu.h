@@ -45,6 +45,9 @@ struct RunOptions {
     /// launches whose thread blocks have nothing to do with one another but for their timing are divided,
     /// others run on one thread: see LaunchSource::divide().
     unsigned threads = 1;
+    /// The same for a sampled run that turns out to need simulation in full: others are mostly done by then.
+    /// 0: `threads`.
+    unsigned threads_in_full = 0;
     /// SMs run at most so many cycles at once (lookahead.h). The result is the same, but where it depends on
     /// the order in which SMs that share a window hand each other values.
     Cycle window = kNever;

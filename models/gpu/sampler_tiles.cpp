@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kWindow = 3;      // turns of every warp whose time is taken
 constexpr std::uint64_t kSettling = 1;    // turns after a leap that do not count
-constexpr std::uint64_t kMostTiles = 12;  // of a leap: tiles differ in what they find in L2
+constexpr std::uint64_t kMostTiles = 8;   // of a leap: tiles differ in what they find in L2
 constexpr double kSamePeriod = 0.25;      // difference of the periods of warps that go round together
 constexpr double kErrorOfWindow = 0.003;  // of its mean, relative. Assumption
 

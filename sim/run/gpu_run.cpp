@@ -93,11 +93,11 @@ class GpuJobs : public JobRunner {
   public:
     GpuJobs(const models::gpu::GpuConfig& config, const SimulateOptions& options,
             const program::GpuProgram& program, const std::vector<const PlannedLaunch*>& jobs,
-            unsigned threads)
+            unsigned threads, unsigned cores)
         : session_(config, options.tick_every_cycle, options.sample, options.series),
           program_(program),
           jobs_(jobs) {
-        session_.set_threads(threads);
+        session_.set_threads(threads, cores);
     }
     std::string run(std::size_t job) override {
         const double before = processor_seconds();
@@ -200,7 +200,7 @@ std::map<std::string, LaunchOutcome> simulate_distinct(
         jobs.size(), workers,
         [&]() -> std::unique_ptr<JobRunner> {
             return std::make_unique<GpuJobs>(config, options, program, jobs,
-                                             threads_per_worker(jobs.size(), workers));
+                                             threads_per_worker(jobs.size(), workers), workers);
         },
         [&](std::size_t job, const std::string& text) {
             const PlannedLaunch& planned = *jobs[job];

@@ -123,6 +123,7 @@ LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedL
     models::gpu::RunOptions options;
     options.tick_every_cycle = tick_every_cycle_;
     options.threads = threads_;
+    options.threads_in_full = threads_in_full_;
     options.sample = sample_ && values == nullptr;
     options.dependency_release = planned.dependency_release;
     options.series = series_;

@@ -35,8 +35,11 @@ class GpuSession {
 
     /// Of the runs that follow.
     void set_clock(double hertz) { gpu_.set_clock(hertz); }
-    /// Of the host, for each of the runs that follow: models::gpu::RunOptions::threads.
-    void set_threads(unsigned threads) { threads_ = threads; }
+    /// Of the host, for each of the runs that follow: models::gpu::RunOptions::threads, threads_in_full.
+    void set_threads(unsigned threads, unsigned in_full = 0) {
+        threads_ = threads;
+        threads_in_full_ = in_full;
+    }
     /// For each of the runs that follow; on the whole device, unless the session was made for sampling.
     void set_sample(bool sample) { sample_ = sample; }
 
@@ -45,7 +48,7 @@ class GpuSession {
 
     models::gpu::SampledGpu gpu_;
     bool tick_every_cycle_, sample_;
-    unsigned threads_ = 1;
+    unsigned threads_ = 1, threads_in_full_ = 0;
     models::gpu::SeriesSettings series_;
     /// By entry and text, and what becomes of it.
     std::map<std::pair<std::string, ptx::Assembly>, std::shared_ptr<ptx::LoadedKernel>> kernels_;
