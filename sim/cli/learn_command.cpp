@@ -15,6 +15,8 @@
 namespace heddle::cli {
 namespace {
 
+const std::vector<std::string> kWays{"all-reduce", "parameter-server", "asynchronous", "local-sgd"};
+
 struct Options {
     std::string model, batch, sequence, widths, cluster = "dgx-h100", hardware, algorithm, out;
     std::vector<std::string> model_options, ways;
@@ -24,8 +26,7 @@ struct Options {
 
 void learn(const Options& options) {
     sim::LearningOptions learning = options.learning;
-    const std::vector<std::string> all{"all-reduce", "parameter-server", "asynchronous", "local-sgd"};
-    for (const std::string& way : options.ways.empty() ? all : options.ways)
+    for (const std::string& way : options.ways.empty() ? kWays : options.ways)
         learning.ways.push_back(parallel::data_parallel_from_name(way));
     if (!options.algorithm.empty()) learning.algorithm = sim::collective_algorithm(options.algorithm);
     std::map<std::string, std::string> model_options;
@@ -85,6 +86,7 @@ void add_learn_command(CLI::App& app) {
         ->add_option("--way", options->ways,
                      "all-reduce, parameter-server, asynchronous or local-sgd; several times for several "
                      "(default: all)")
+        ->check(CLI::IsMember(kWays))
         ->type_name("NAME")
         ->allow_extra_args(false);
     command->add_option("--local-rounds", l.local_rounds, "local SGD: rounds between two averages of weights")

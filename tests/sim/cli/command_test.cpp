@@ -401,3 +401,17 @@ TEST_CASE("a product's JSON says what was asked, and holds its kernels as JSON")
         reasons += share.get<double>();
     CHECK(reasons == Catch::Detail::Approx(1));
 }
+
+TEST_CASE("heddle learn prints every training, and names what it does not know") {
+    const Folder folder;
+    const std::string model = "learn mlp --widths 2,16,2 --batch 16 --data spirals --workers 2 --rounds 3";
+    const Outcome outcome = run_heddle(folder, model + " --out out");
+    REQUIRE(outcome.code == 0);
+    for (const char* way : {"one device", "all-reduce", "parameter-server", "asynchronous", "local-sgd"})
+        CHECK_THAT(outcome.out, Catch::Contains(way));
+    for (const char* file : {"report.html", "learning.csv", "learning.json"})
+        CHECK(fs::exists(folder.path() / "out" / file));
+    const Outcome wrong = run_heddle(folder, model + " --way alreduce");
+    CHECK(wrong.code == 2);
+    CHECK_THAT(wrong.err, Catch::Contains("--way") && Catch::Contains("all-reduce"));
+}
