@@ -112,8 +112,9 @@ kernels::AttentionOperand operand_of(const KernelArgument& memory, const View& v
             static_cast<std::uint64_t>(view.batch)};
 }
 
-void lower_with_wgmma(GpuProgramBuilder& b, const Problem& p, const KernelArgument& lse) {
-    kernels::AttentionProblem problem;
+/// What forward and backward passes by wgmma have in common.
+template <class Passes>
+void set_sizes(const Problem& p, Passes& problem) {
     problem.batch = p.batch;
     problem.heads = p.heads;
     problem.kv_heads = p.kv_heads;
@@ -122,6 +123,11 @@ void lower_with_wgmma(GpuProgramBuilder& b, const Problem& p, const KernelArgume
     problem.scale = p.scale;
     problem.dropout = p.dropout;
     problem.stream = p.stream;
+}
+
+void lower_with_wgmma(GpuProgramBuilder& b, const Problem& p, const KernelArgument& lse) {
+    kernels::AttentionProblem problem;
+    set_sizes(p, problem);
     problem.q = operand_of(b.input_pointer("", 0), input_view(b, 0));
     problem.k = operand_of(b.input_pointer("", 1), input_view(b, 1));
     problem.v = operand_of(b.input_pointer("", 2), input_view(b, 2));
@@ -203,14 +209,7 @@ void lower_grad_with_wgmma(GpuProgramBuilder& b, const Problem& p) {
     spec.narrow_dropout = narrow(p);
     const KeyGradients keys = key_gradients_of(b, p);
     kernels::AttentionGradProblem problem;
-    problem.batch = p.batch;
-    problem.heads = p.heads;
-    problem.kv_heads = p.kv_heads;
-    problem.queries = p.queries;
-    problem.keys = p.keys;
-    problem.scale = p.scale;
-    problem.dropout = p.dropout;
-    problem.stream = p.stream;
+    set_sizes(p, problem);
     problem.d_o = operand_of(b.input_pointer("", 0), input_view(b, 0));
     problem.q = operand_of(b.input_pointer("", 1), input_view(b, 1));
     problem.k = operand_of(b.input_pointer("", 2), input_view(b, 2));
