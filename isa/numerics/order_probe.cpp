@@ -109,6 +109,9 @@ void find_missing(Counter& counter, std::uint32_t begin, std::uint32_t end, std:
         std::fill(missing.begin() + begin, missing.begin() + end, true);
         return;
     }
+    if (arrive > end - begin)
+        throw Contradiction("of units [" + std::to_string(begin) + ", " + std::to_string(end) + ") " +
+                            std::to_string(arrive) + " are counted");
     const std::uint32_t middle = begin + (end - begin) / 2;
     const std::size_t left = counter.arriving(begin, middle), right = counter.arriving(middle, end);
     if (left + right != arrive)
