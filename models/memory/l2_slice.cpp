@@ -64,9 +64,9 @@ void L2Slice::reset() {
     cache_.clear();
     if (!std::exchange(used_, false)) return;
     // At most one line for each read, from memory and from other partitions.
-    waiting_.assign(2 * std::size_t{config_.mshrs}, nullptr);
+    waiting_.reset(2 * std::size_t{config_.mshrs});
     free_slots_.clear();
-    for (std::size_t slot = waiting_.size(); slot-- > 0;)
+    for (std::size_t slot = waiting_.slots(); slot-- > 0;)
         free_slots_.push_back(static_cast<std::uint16_t>(slot));
     inbox_.reset();
     stalled_ = stalled_twins_ = Queue{};
@@ -122,7 +122,7 @@ void L2Slice::prefetch(Cycle now, unsigned stage) const {
             __builtin_prefetch(&request);
             cache_.prefetch_set(arrival.hint);
         } else if (stage == 3) {
-            if (request.returning) __builtin_prefetch(waiting_.data() + cache_.slot(index_of(request)));
+            if (request.returning) waiting_.prefetch_slot(cache_.slot(index_of(request)));
             if (request.sectors <= kWholeLine) continue;
             const bool filled = request.returning && !request.from_slice;
             const std::uint32_t key = filled ? hash_.key_of(request.tag, partition_) : request.key;
@@ -131,7 +131,7 @@ void L2Slice::prefetch(Cycle now, unsigned stage) const {
                     cache_.prefetch_set(cache_.set_of(key_of_line(key, i)));
             }
         } else if (stage == 4 && request.returning) {
-            __builtin_prefetch(waiting_[cache_.slot(index_of(request))]);
+            waiting_.prefetch_requests(cache_.slot(index_of(request)));
         }
     }
 }
@@ -327,9 +327,7 @@ SectorMask L2Slice::miss(SectoredCache::Index index, SectorMask missing, bool ho
 }
 
 void L2Slice::wait_at(SectoredCache::Index index, MemoryRequest& request) {
-    MemoryRequest*& waiting = waiting_[cache_.slot(index)];
-    request.next = waiting;
-    waiting = &request;
+    waiting_.add(cache_.slot(index), request);
 }
 
 /// Has the request wait at the first of its lines that still lacks some of what was missing. False: none
@@ -477,23 +475,14 @@ void L2Slice::deliver(SectoredCache::Index index, const MemoryRequest& response,
     --(response.from_slice ? copies_under_way_ : misses_);
     if (state.pending == 0) free_slots_.push_back(slot);
     const std::uint32_t row = hash_.row_of(key);
-    MemoryRequest** link = &waiting_[slot];
-    MemoryRequest* left = nullptr;  // those that wait here no longer; reversed: oldest first
-    while (*link != nullptr) {
-        MemoryRequest& request = **link;
+    MemoryRequest* left = waiting_.take(slot, [&](MemoryRequest& request) {
         const std::uint32_t base = hash_.row_of(request.key);  // both in one group of lines
         const LinesMask brought =
             row >= base ? static_cast<LinesMask>(response.sectors << (row - base) * kSectorsPerLine)
                         : static_cast<LinesMask>(response.sectors >> (base - row) * kSectorsPerLine);
         request.missing &= static_cast<LinesMask>(~brought);
-        if (sectors_of(request.missing, row + i - base) != 0) {
-            link = &request.next;
-            continue;
-        }
-        *link = request.next;
-        request.next = left;
-        left = &request;
-    }
+        return sectors_of(request.missing, row + i - base) == 0;
+    });
     while (left != nullptr) {
         MemoryRequest& request = *left;
         left = request.next;

@@ -12,6 +12,7 @@
 #include "models/memory/l2_config.h"
 #include "models/memory/memory_ports.h"
 #include "models/memory/sectored_cache.h"
+#include "models/memory/waiting_requests.h"
 
 namespace heddle::models {
 
@@ -136,7 +137,7 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     FineCycles sector_time_, write_sector_time_, atomic_time_, link_sector_time_;
 
     SectoredCache cache_;
-    std::vector<MemoryRequest*> waiting_;  // by a line's slot: for its sectors, newest first
+    WaitingRequests waiting_;  // by a line's slot: for its sectors
     std::vector<std::uint16_t> free_slots_;
     ArrivalWindows inbox_;
     Queue stalled_, stalled_twins_;
