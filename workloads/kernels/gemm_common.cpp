@@ -77,6 +77,7 @@ GemmParameters emit_gemm_parameters(PtxWriter& w, const GemmPartition& partition
             p.scalars.push_back(compute == ComputeType::f32 ? w.f32_parameter(name) : w.f64_parameter(name));
         }
     }
+    load_factors(w, epilogue, compute, p);
     if (!partition.batched && !partition.split_k) return p;
     const Reg z = w.cta_z();
     Reg batch = z, slice = z;
@@ -103,6 +104,16 @@ GemmParameters emit_gemm_parameters(PtxWriter& w, const GemmPartition& partition
         k_begin = w.make_b32("min.u32", k_begin, p.k);
     }
     return p;
+}
+
+void load_factors(PtxWriter& w, const GemmEpilogue& epilogue, ComputeType compute,
+                  GemmParameters& parameters) {
+    if (!epilogue.expression) return;
+    for (unsigned i = 0; i < GemmEpilogue::kFactors; ++i) {
+        if (!ExpressionCode::reads_input(*epilogue.expression, GemmEpilogue::kFirstFactor + i)) continue;
+        const Reg address = w.pointer_parameter("factor" + std::to_string(i));
+        parameters.factors[i] = load_elements(w, "ld.global.nc", ElementType::f32, 1, address, 0, compute)[0];
+    }
 }
 
 TilePosition emit_tile_position(PtxWriter& w, const Reg& n, unsigned tile_m, unsigned tile_n,
@@ -148,9 +159,12 @@ GemmOutput::GemmOutput(PtxWriter& w, const GemmParameters& parameters, const Gem
       compute_(compute),
       row_(row),
       column_(column) {
-    if (expression_.input_count > 3 || expression_.outputs.empty() || expression_.outputs.size() > 2) {
-        throw Error("a GEMM epilogue reads x0 (accumulator), x1 (bias), x2 (C) and writes y0 or y0 and y1",
-                    {.key = expression::to_text(expression_)});
+    if (expression_.input_count > GemmEpilogue::kFirstFactor + GemmEpilogue::kFactors ||
+        expression_.outputs.empty() || expression_.outputs.size() > 2) {
+        throw Error(
+            "a GEMM epilogue reads x0 (accumulator), x1 (bias), x2 (C), x3 and x4 (factors) and writes y0 or "
+            "y0 and y1",
+            {.key = expression::to_text(expression_)});
     }
     reads_bias_ = ExpressionCode::reads_input(expression_, 1);
     reads_c_ = ExpressionCode::reads_input(expression_, 2);
@@ -226,7 +240,8 @@ void GemmOutput::store_piece(unsigned offset, const std::vector<Reg>& accumulato
     std::vector<Reg> d, auxiliary;
     for (unsigned i = 0; i < width; ++i) {
         const std::vector<Reg> outputs =
-            code_->emit({accumulators[i], reads_bias_ ? bias[i] : Reg{}, reads_c_ ? c[i] : Reg{}});
+            code_->emit({accumulators[i], reads_bias_ ? bias[i] : Reg{}, reads_c_ ? c[i] : Reg{},
+                         parameters_.factors[0], parameters_.factors[1]});
         d.push_back(outputs[0]);
         if (outputs.size() > 1) auxiliary.push_back(outputs[1]);
     }

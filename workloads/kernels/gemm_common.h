@@ -17,8 +17,10 @@
 
 namespace heddle::kernels {
 
-/// y0 (and y1, when there is one) of x0 = the accumulator, x1 = bias of the column, x2 = element of C, and
-/// scalars s0, s1, ... which become parameters. Without an expression D is the accumulator, rounded.
+/// y0 (and y1, when there is one) of x0 = the accumulator, x1 = bias of the column, x2 = element of C, x3 and
+/// x4 = factors, one f32 in memory each, such as the scales of 8-bit floats (cublasLt's A_SCALE_POINTER and
+/// B_SCALE_POINTER), and scalars s0, s1, ... which become parameters. Without an expression D is the
+/// accumulator, rounded.
 struct GemmEpilogue {
     std::optional<expression::Expression> expression;
     ElementType output = ElementType::f32;  ///< of D
@@ -28,6 +30,8 @@ struct GemmEpilogue {
     ElementType c = ElementType::f32;
     /// Elements per access to D, C and the bias: 1, 2, 4 or 8; must divide N and their leading dimensions.
     unsigned vector_width = 1;
+
+    static constexpr unsigned kFactors = 2, kFirstFactor = 3;  ///< inputs of the expression
 };
 
 /// The parameters of every GEMM kernel, in this order:
@@ -37,10 +41,12 @@ struct GemmEpilogue {
 ///   stride_a, stride_b, stride_c, stride_d   u64 elements between batch entries (split-K: stride_d between
 ///   slices) k_per_split, splits                u32: grid z = batch * splits + slice; slice s does k in [s,
 ///   s+1) * k_per_split s0, s1, ...                        f32 (f64 for f64 kernels)
+///   factor0, factor1                   pointers; those that the epilogue reads
 struct GemmParameters {
     Reg a, b, c, bias, d, auxiliary, m, n, k, lda, ldb, ldc, ldd, stride_a, stride_b, stride_c, stride_d,
         k_per_split, splits;
     std::vector<Reg> scalars;
+    Reg factors[GemmEpilogue::kFactors];  ///< values, of the compute type; empty where they are not read
 };
 
 /// Which part of the work the grid's z coordinate selects.
@@ -67,6 +73,10 @@ Extent3 gemm_grid(std::uint32_t m, std::uint32_t n, std::uint32_t batch_times_sp
                   unsigned tile_n, unsigned raster_log2);
 /// The widest group of 2^s columns of tiles, s up to 3, that leaves few CTAs beyond the edge.
 unsigned choose_raster_log2(std::uint32_t n, unsigned tile_n);
+
+/// Declares the pointers to the factors that an epilogue reads, and loads them.
+void load_factors(PtxWriter& w, const GemmEpilogue& epilogue, ComputeType compute,
+                  GemmParameters& parameters);
 
 /// Applies the epilogue to rows of accumulators and stores them.
 class GemmOutput {

@@ -122,7 +122,8 @@ std::vector<Reg> WgmmaEpilogue::apply(unsigned fragment, unsigned block,
     if (reads_c_) c = load(c_, block);
     if (reads_bias_) bias = load_bias(block);
     for (unsigned element = 0; element < 4; ++element) {
-        const std::vector<Reg> outputs = code_.emit({accumulators[element], bias[element], c[element]});
+        const std::vector<Reg> outputs = code_.emit({accumulators[element], bias[element], c[element],
+                                                     parameters_.factors[0], parameters_.factors[1]});
         result.push_back(outputs[0]);
         if (writes_auxiliary_) auxiliary.push_back(outputs[1]);
     }

@@ -34,6 +34,7 @@ void GemmWgmmaWriter::parameters() {
     if (spec_.epilogue.expression) {
         for (unsigned i = 0; i < spec_.epilogue.expression->scalar_count; ++i)
             p_.scalars.push_back(w_.f32_parameter("s" + std::to_string(i)));
+        load_factors(w_, spec_.epilogue, ComputeType::f32, p_);
     }
 }
 

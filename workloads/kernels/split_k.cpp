@@ -71,6 +71,7 @@ GeneratedKernel generate_split_k_reduce(const SplitKReduceSpec& spec) {
             p.scalars.push_back(f32 ? w.f32_parameter(name) : w.f64_parameter(name));
         }
     }
+    load_factors(w, spec.epilogue, compute, p);
     const Reg linear = w.make_b32("mad.lo.u32", w.cta_x(), kThreads, w.tid());
     const Reg row = w.divide_fast(linear, row_vectors);
     const Reg column = w.multiply_by(w.remainder_fast(linear, row, row_vectors), width);

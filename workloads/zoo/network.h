@@ -161,14 +161,15 @@ class Network {
         ElementType type = ElementType::e4m3;
         double largest = 448;
         std::int64_t count = 0;
-        /// [count]: kept from step to step, as this step reads them, largest values; [16, count]
-        TensorId state = 0, scale = 0, largest_now = 0, history = 0;
+        /// [count]: kept from step to step, as this step reads them, one over that, largest values; [16,
+        /// count]
+        TensorId state = 0, scale = 0, inverse = 0, largest_now = 0, history = 0;
     };
     std::int64_t place_in(Scales& scales);
     static TensorId in_8_bits(Tape& tape, const std::string& name, TensorId x, const Scales& scales,
                               std::int64_t place);
-    Scales forward_scales_{"fp8_forward", ElementType::e4m3, 448, 0, 0, 0, 0, 0};
-    Scales gradient_scales_{"fp8_gradient", ElementType::e5m2, 57344, 0, 0, 0, 0, 0};
+    Scales forward_scales_{"fp8_forward", ElementType::e4m3, 448, 0, 0, 0, 0, 0, 0};
+    Scales gradient_scales_{"fp8_gradient", ElementType::e5m2, 57344, 0, 0, 0, 0, 0, 0};
     std::map<TensorId, std::pair<TensorId, std::int64_t>> weights_in_8_bits_;
 };
 

@@ -9,30 +9,29 @@ namespace {
 
 constexpr std::int64_t kHistory = 16;
 
-/// One over the product of two scales, for each column of a product: its epilogue multiplies by it.
-TensorId unscale(Tape& tape, const std::string& name, TensorId scale_a, std::int64_t place_a,
-                 TensorId scale_b, std::int64_t place_b, std::int64_t columns) {
-    Op op;
-    op.name = name;
-    op.kind = OpKind::elementwise;
-    op.inputs = {tape.part_of(name + ".a", scale_a, {1}), tape.part_of(name + ".b", scale_b, {1})};
-    op.attributes["expression"] = std::string("y0 = 1 / (x0 * x1)");
-    op.attributes["input0_offset"] = place_a;
-    op.attributes["input1_offset"] = place_b;
-    return tape.record(std::move(op), {Tensor{name, ElementType::f32, {columns}}})[0];
-}
+/// One operand of a product: 8-bit numbers, and where one over their scale lies.
+struct Scaled {
+    TensorId values, inverse_scales;
+    std::int64_t place;
+};
 
-TensorId product(Tape& tape, const std::string& name, TensorId a, TensorId b, bool transpose_a,
-                 bool transpose_b, TensorId factors, ElementType type) {
-    const Shape &left = tape.tensor(a).shape, &right = tape.tensor(b).shape;
+/// The numbers that the scales were multiplied into are taken out in the epilogue, as cublasLt does with the
+/// scales of A and B.
+TensorId product(Tape& tape, const std::string& name, const Scaled& a, const Scaled& b, bool transpose_a,
+                 bool transpose_b, std::optional<TensorId> bias, ElementType type) {
+    const Shape &left = tape.tensor(a.values).shape, &right = tape.tensor(b.values).shape;
     const Shape shape{left[transpose_a ? 1 : 0], right[transpose_b ? 0 : 1]};
     Op op;
     op.name = name;
     op.kind = OpKind::matmul;
-    op.inputs = {a, b, factors};
+    op.inputs = {a.values, b.values, tape.part_of(name + ".a.unscale", a.inverse_scales, {1}),
+                 tape.part_of(name + ".b.unscale", b.inverse_scales, {1})};
+    if (bias) op.inputs.push_back(*bias);
+    op.attributes["input2_offset"] = a.place;
+    op.attributes["input3_offset"] = b.place;
     op.attributes["transpose_a"] = std::int64_t{transpose_a};
     op.attributes["transpose_b"] = std::int64_t{transpose_b};
-    op.attributes["epilogue"] = std::string("y0 = x0 * x1");
+    op.attributes["epilogue"] = std::string(bias ? "y0 = x0 * (x1 * x2) + x3" : "y0 = x0 * (x1 * x2)");
     return tape.record(std::move(op), {Tensor{name, type, shape}})[0];
 }
 
@@ -44,6 +43,14 @@ std::int64_t Network::place_in(Scales& scales) {
             tape_.external(scales.name + ".scale", ElementType::f32, {1}, TensorRole::optimizer_state);
         scales.scale = tape_.outside_segments(
             [&] { return tape_.cast(scales.name + ".scale.now", scales.state, ElementType::f32); });
+        scales.inverse = tape_.outside_segments([&] {
+            Op op;
+            op.name = scales.name + ".unscale";
+            op.kind = OpKind::elementwise;
+            op.inputs = {scales.scale};
+            op.attributes["expression"] = std::string("y0 = 1 / x0");
+            return tape_.record(std::move(op), {Tensor{scales.name + ".unscale", ElementType::f32, {1}}})[0];
+        });
         scales.largest_now =
             tape_.external(scales.name + ".largest", ElementType::f32, {1}, TensorRole::other);
         scales.history = tape_.external(scales.name + ".history", ElementType::f32, {kHistory, 1},
@@ -81,33 +88,27 @@ TensorId Network::linear_in_8_bits(const std::string& name, TensorId x, TensorId
     const std::int64_t place_x = place_in(forward_scales_), place_d = place_in(gradient_scales_);
     const Scales forward = forward_scales_, gradient = gradient_scales_;
     const TensorId x8 = in_8_bits(tape_, name + ".x.fp8", x, forward, place_x);
-    const std::int64_t out = shape(weight)[0], in = shape(weight)[1];
-    const TensorId factors =
-        unscale(tape_, name + ".unscale", forward.scale, place_x, forward.scale, place_w, out);
-    const TensorId y = product(tape_, name, x8, w8, false, true, factors, type_);
+    const Scaled input{x8, forward.inverse, place_x}, weights{w8, forward.inverse, place_w};
+    const TensorId y = product(tape_, name, input, weights, false, true, bias, type_);
+    std::vector<TensorId> inputs{x, weight};
+    if (bias) inputs.push_back(*bias);
     tape_.differentiate_as_one(
-        {{x, weight},
-         y,
-         [=, w8 = w8, place_w = place_w, type = type_](Tape& tape, TensorId dy,
-                                                       const std::vector<bool>& needed) {
-             const TensorId d8 = in_8_bits(tape, "d " + name + ".fp8", dy, gradient, place_d);
-             std::vector<std::optional<Gradient>> result(2);
-             if (needed[0]) {
-                 const TensorId unscaled = unscale(tape, "d " + name + ".x.unscale", gradient.scale, place_d,
-                                                   forward.scale, place_w, in);
+        {inputs, y, [=, type = type_](Tape& tape, TensorId dy, const std::vector<bool>& needed) {
+             const Scaled d{in_8_bits(tape, "d " + name + ".fp8", dy, gradient, place_d), gradient.inverse,
+                            place_d};
+             std::vector<std::optional<Gradient>> result(inputs.size());
+             if (needed[0])
                  result[0] =
-                     Gradient{product(tape, "d " + name + ".x", d8, w8, false, false, unscaled, type), 0};
-             }
-             if (needed[1]) {
-                 const TensorId unscaled = unscale(tape, "d " + name + ".weight.unscale", gradient.scale,
-                                                   place_d, forward.scale, place_x, in);
+                     Gradient{product(tape, "d " + name + ".x", d, weights, false, false, {}, type), 0};
+             if (needed[1])
                  result[1] =
-                     Gradient{product(tape, "d " + name + ".weight", d8, x8, true, false, unscaled, type), 0};
-             }
+                     Gradient{product(tape, "d " + name + ".weight", d, input, true, false, {}, type), 0};
+             if (bias && needed[2])
+                 result[2] = Gradient{
+                     tape.reduce("d " + name + ".bias", dy, "sum", {0}, tape.tensor(*bias).shape), 0};
              return result;
          }});
-    // A product's epilogue has room for one vector of columns, which the scales take.
-    return bias ? add(name + ".biased", y, *bias) : y;
+    return y;
 }
 
 void Network::adapt_scales() {
@@ -116,6 +117,7 @@ void Network::adapt_scales() {
         if (scales->count == 0) continue;
         tape_.set_shape(scales->state, {scales->count});
         tape_.set_shape(scales->scale, {scales->count});
+        tape_.set_shape(scales->inverse, {scales->count});
         tape_.set_shape(scales->largest_now, {scales->count});
         tape_.set_shape(scales->history, {kHistory, scales->count});
         const TensorId rows = constant("fp8_history_positions", ElementType::i32, {kHistory, 1});

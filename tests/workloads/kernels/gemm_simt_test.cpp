@@ -205,6 +205,6 @@ TEST_CASE("SIMT GEMM refuses what it cannot do") {
     spec.vector_a = 3;
     CHECK_THROWS_AS(generate_gemm_simt(spec), heddle::Error);
     spec.vector_a = 1;
-    spec.epilogue.expression = heddle::expression::parse("y0 = x3");
+    spec.epilogue.expression = heddle::expression::parse("y0 = x5");
     CHECK_THROWS_AS(generate_gemm_simt(spec), heddle::Error);
 }

@@ -74,7 +74,7 @@ unsigned common_width(unsigned most, std::initializer_list<std::uint64_t> number
 }
 
 /// The epilogue with operands where the generator wants them: x1 a bias per column, x2 a matrix like the
-/// result.
+/// result, x3 and x4 single numbers.
 struct Epilogue {
     kernels::GemmEpilogue spec;
     std::vector<KernelArgument> arguments;
@@ -93,17 +93,25 @@ Epilogue epilogue_of(const GpuProgramBuilder& b, const Product& p) {
     }
     expression::Expression expression = expression::parse(text);
     std::vector<unsigned> place(op.inputs.size(), 0);
+    unsigned factors = 0;
     for (std::size_t i = 2; i < op.inputs.size(); ++i) {
         const trace::Tensor& operand = b.input(i);
         b.require_dense_input(i);
         const bool whole = operand.elements() == b.output(0).elements();
         const bool per_column = !whole && operand.elements() == p.n && !operand.shape.empty() &&
                                 operand.shape.back() == static_cast<std::int64_t>(p.n);
-        const unsigned x = per_column ? 1 : 2;
-        if ((!whole && !per_column) || std::count(place.begin(), place.end(), x) != 0) {
+        const bool single = !whole && !per_column && operand.elements() == 1 &&
+                            kernel_type(operand.type) == kernels::ElementType::f32;
+        const unsigned x = per_column ? 1 : single ? kernels::GemmEpilogue::kFirstFactor + factors : 2;
+        if ((!whole && !per_column && !single) || std::count(place.begin(), place.end(), x) != 0 ||
+            (single && factors == kernels::GemmEpilogue::kFactors)) {
             throw Unsupported{"no matmul kernel for the operands of this epilogue"};
         }
         place[i] = x;
+        if (single) {
+            epilogue.arguments.push_back(b.input_pointer("factor" + std::to_string(factors++), i));
+            continue;
+        }
         epilogue.arguments.push_back(b.input_pointer(per_column ? "bias" : "c", i));
         (per_column ? epilogue.spec.bias : epilogue.spec.c) = kernel_type(operand.type);
         if (whole) ldc = p.n;
@@ -111,7 +119,7 @@ Epilogue epilogue_of(const GpuProgramBuilder& b, const Product& p) {
     for (expression::Node& node : expression.nodes) {
         if (node.op == expression::Operator::input && node.index >= 1) node.index = place.at(node.index + 1);
     }
-    expression.input_count = 3;
+    expression.input_count = kernels::GemmEpilogue::kFirstFactor + kernels::GemmEpilogue::kFactors;
     epilogue.spec.expression = expression;
     if (b.has_output(1)) {
         epilogue.spec.auxiliary = kernel_type(b.output(1).type);
