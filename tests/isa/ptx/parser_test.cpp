@@ -81,8 +81,10 @@ TEST_CASE("A kernel's declarations are laid out", "[ptx][parser]") {
     // Rows that are not full are padded: {1, 2, 0}, {-3.5, 0, 0}.
     const Variable& table = kernel->variables[0];
     REQUIRE(table.bytes == 24);
-    float values[6];
-    std::memcpy(values, table.initial.data(), sizeof(values));
+    float values[6] = {};  // what follows the initial bytes is zero
+    REQUIRE(table.initial.size() <= sizeof(values));
+    std::memcpy(values, table.initial.data(), table.initial.size());
+    REQUIRE(values[0] == 1.0f);
     REQUIRE(values[1] == 2.0f);
     REQUIRE(values[2] == 0.0f);
     REQUIRE(values[3] == -3.5f);
