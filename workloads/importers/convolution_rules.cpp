@@ -86,8 +86,19 @@ void describe(Op& op, const Call& call, const Arguments& at) {
 /// f32 through tensor cores, as the name of the kernel says; cuDNN's default where there is no kernel to ask.
 void describe_type(Op& op, const Launch& launch, ElementType type) {
     if (type != ElementType::f32) return;
-    const bool tensor_cores = contains_any(launch.name, {"tf32", "s1688", "s16816"});
+    const bool tensor_cores = contains_any(launch.name, {"tf32", "tfloat32", "s1688", "s16816"});
     if (tensor_cores || !launch.kernel.on_gpu) op.attributes["compute_type"] = std::string("tf32");
+}
+
+/// Tile and stages of the kernel's name, slices of k from its grid: cuDNN's kernels of weights' gradients
+/// have them along z.
+void describe_kernel(Op& op, const Launch& launch) {
+    if (!launch.kernel.on_gpu || op.text("compute_type") != "tf32") return;
+    if (const auto tile = tile_of(launch.name.full); tile.size() == 3) op.attributes["tile"] = tile;
+    if (const std::int64_t stages = stages_of(launch.name.full); stages > 0) op.attributes["stages"] = stages;
+    const std::vector<std::int64_t>& grid = launch.kernel.grid;
+    if (op.kind == OpKind::convolution_weight_grad && grid.size() == 3 && grid[2] > 0)
+        op.attributes["slices"] = grid[2];
 }
 
 /// Operands and result with channels last, where a kernel of the same call has laid them out so.
@@ -251,6 +262,7 @@ bool forward_convolution(Builder& builder, const Launch& launch) {
         const RecordedTensor* bias = call->name != "cudnn_convolution" ? call->gpu_tensor(2) : nullptr;
         if (!launch.kernel.on_gpu && bias != nullptr) inputs.push_back(*bias);
         describe_type(op, launch, inputs[0].type);
+        describe_kernel(op, launch);
         operands(builder, op, *call, std::move(inputs),
                  need(call->output_tensor(0), "result of a convolution"));
         builder.add(std::move(op), launch, call);
@@ -268,6 +280,7 @@ void backward_convolution(Builder& builder, const Launch& launch, const Call& ca
     const bool data = gradient == Gradient::data;
     op.kind = data ? OpKind::convolution_data_grad : OpKind::convolution_weight_grad;
     describe_type(op, launch, dy.type);
+    describe_kernel(op, launch);
     operands(builder, op, call, {dy, data ? w : x},
              need(call.output_tensor(data ? 0 : 1), "gradient that a convolution makes"));
     builder.add(std::move(op), launch, &call);

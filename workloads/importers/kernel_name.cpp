@@ -30,6 +30,23 @@ std::vector<std::string> split_arguments(const std::string& text, std::size_t op
     return result;
 }
 
+/// The integers that follow `name` in a mangled name: "9GemmShapeILi64ELi128ELi32EE" has 64, 128, 32.
+std::vector<std::int64_t> mangled_integers(const std::string& text, const std::string& name) {
+    std::vector<std::int64_t> result;
+    if (text.rfind("_Z", 0) != 0) return result;
+    std::size_t at = text.find(name);
+    if (at == std::string::npos) return result;
+    for (at += name.size(); text.compare(at, 2, "Li") == 0;) {
+        std::int64_t value = 0;
+        const char* const stop = text.data() + text.size();
+        const auto [end, error] = std::from_chars(text.data() + at + 2, stop, value);
+        if (error != std::errc{} || end == stop || *end != 'E') break;
+        result.push_back(value);
+        at = static_cast<std::size_t>(end - text.data()) + 1;
+    }
+    return result;
+}
+
 }  // namespace
 
 std::optional<std::int64_t> integer_argument(const std::string& text) {
@@ -77,6 +94,8 @@ std::vector<std::string> template_arguments(const std::string& text, const std::
 }
 
 std::vector<std::int64_t> tile_of(const std::string& name) {
+    // Names that demanglers refuse are recorded as they are; the first shape is that of the CTA.
+    if (const auto shape = mangled_integers(name, "9GemmShapeI"); shape.size() == 3) return shape;
     // Take the first run of two or three numbers joined by 'x', where the first two are at least 16.
     for (std::size_t i = 0; i < name.size(); ++i) {
         if (!std::isdigit(static_cast<unsigned char>(name[i])) ||
@@ -102,6 +121,23 @@ std::vector<std::int64_t> tile_of(const std::string& name) {
         }
     }
     return {};
+}
+
+std::int64_t stages_of(const std::string& name) {
+    const auto number_at = [&name](std::size_t at) {
+        std::int64_t value = 0;
+        std::from_chars(name.data() + at, name.data() + name.size(), value);
+        return value >= 1 && value <= 16 ? value : std::int64_t{0};
+    };
+    static const std::string key = "_stage";
+    if (const std::size_t at = name.find(key); at != std::string::npos) return number_at(at + key.size());
+    // "128x128_32x4"
+    const std::vector<std::int64_t> tile = tile_of(name);
+    if (tile.size() != 3) return 0;
+    const std::string text =
+        std::to_string(tile[0]) + "x" + std::to_string(tile[1]) + "_" + std::to_string(tile[2]) + "x";
+    if (const std::size_t at = name.find(text); at != std::string::npos) return number_at(at + text.size());
+    return 0;
 }
 
 std::int64_t warpgroups_of(const std::string& name) {

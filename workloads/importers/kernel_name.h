@@ -26,9 +26,14 @@ KernelName parse_kernel_name(const std::string& name);
 /// A template argument such as "768u" or "64"; nothing when it is no integer.
 std::optional<std::int64_t> integer_argument(const std::string& text);
 
-/// The tile of a matrix kernel: "tilesize128x128x64", "128x128_32x5", "_128x64x32_": rows, columns, depth;
+/// The tile of a matrix kernel: "tilesize128x128x64", "128x128_32x5", "_128x64x32_", or CUTLASS's first
+/// GemmShape in a mangled name (also one that cannot be demangled): rows, columns, depth;
 /// empty when the name has none. cuBLAS counts columns of the column-major result first.
 std::vector<std::int64_t> tile_of(const std::string& name);
+
+/// Tiles that such a kernel keeps in shared memory: "..._stage4_...", "128x128_32x4"; 0 when the name does
+/// not tell.
+std::int64_t stages_of(const std::string& name);
 
 /// Warpgroups that multiply a tile of such a kernel together: "..._warpgroupsize1x1x1_..."; 0 when the name
 /// does not tell.

@@ -7,6 +7,7 @@
 #include "isa/common/error.h"
 #include "workloads/kernels/convolution_loader.h"
 #include "workloads/kernels/convolution_results.h"
+#include "workloads/kernels/gemm_mma_operand.h"
 #include "workloads/kernels/swizzled_tile.h"
 
 namespace heddle::kernels {
@@ -21,6 +22,18 @@ bool on_tensor_cores(const ConvolutionSpec& spec) {
     return spec.type != ElementType::f32 || spec.tf32;
 }
 
+/// By way of cp.async and ldmatrix, instead of registers.
+bool tf32_ring(const ConvolutionSpec& spec) {
+    return spec.tf32 && spec.stages > 2;
+}
+/// Warps along m and n. Those of a ring of tf32 have 64 by 64, as CUTLASS has it, and there are at least
+/// four: each element is read from shared memory as seldom as registers allow.
+std::pair<unsigned, unsigned> warps_of(const ConvolutionSpec& spec) {
+    if (!tf32_ring(spec)) return {spec.tile_m / (spec.tile_m == 128 ? 64 : 32), spec.tile_n / 32};
+    const unsigned across_m = spec.tile_m / 64, across_n = spec.tile_n / 64;
+    return across_m * across_n < 4 ? std::pair{2u, 2u} : std::pair{across_m, across_n};
+}
+
 void check(const ConvolutionSpec& spec) {
     const auto fail = [&](const std::string& problem, const std::string& remedy) {
         throw Error(problem, {.key = "convolution of " + name_of(spec.type)}, remedy);
@@ -33,15 +46,22 @@ void check(const ConvolutionSpec& spec) {
         fail("the tensor-core convolution needs compute capability 8.0", "use f32");
     if (spec.axes < 1 || spec.axes > 3) fail("convolutions have one to three spatial axes", "");
     for (const unsigned tile : {spec.tile_m, spec.tile_n})
-        if (tile != 64 && tile != 128) fail("tiles are of 64 or 128", "");
+        if (tile != 64 && tile != 128 && (tile != 256 || !tf32_ring(spec)))
+            fail("tiles are of 64 or 128, through a ring of tf32 also 256", "");
+    if (spec.tile_m * spec.tile_n > 256 * 128) fail("a tile of 256 by 256", "halve an extent");
+    const bool depth = spec.tile_k == 16 || spec.tile_k == 32 || spec.tile_k == 64;
+    if (spec.tile_k != 0 && spec.tile_k != convolution_tile_k(spec.type, spec.tf32) &&
+        (!depth || !tf32_ring(spec)))
+        fail("another depth than 16, 32 or 64 of a ring of tf32", "set tile_k to 0");
     for (const unsigned vector : {spec.vector_a, spec.vector_b}) {
         if (vector != 1 && vector != 2 && vector != 4 && (vector != 8 || !half))
             fail("accesses take 1, 2 or 4 elements, or 8 of 16 bits", "");
         if (vector != 1 && !spec.channels_last) fail("wide accesses need channels last", "");
     }
-    if (spec.stages != 2 &&
-        (spec.stages < 2 || spec.stages > 4 || !half || spec.vector_a < 2 || spec.vector_b < 2))
-        fail("3 or 4 stages take 16-bit operands, 2 elements at a time or more", "set stages to 2");
+    const unsigned least = half ? 2 : 1, most = half ? 4 : 6;
+    if (spec.stages != 2 && (spec.stages < 2 || spec.stages > most || !on_tensor_cores(spec) ||
+                             spec.vector_a < least || spec.vector_b < least))
+        fail("3 stages and more take tensor cores and accesses of 4 bytes or more", "set stages to 2");
     if (spec.bias && (spec.pass != ConvolutionPass::forward || spec.split_k))
         fail("a bias is added by the forward kernel alone", "");
 }
@@ -53,7 +73,10 @@ std::string name_for(const ConvolutionSpec& spec) {
            (spec.channels_last ? "_nhwc" : "_nchw") + std::to_string(spec.axes) + "d_" +
            std::to_string(spec.tile_m) + "x" + std::to_string(spec.tile_n) + "_a" +
            std::to_string(spec.vector_a) + "_b" + std::to_string(spec.vector_b) +
-           (wide_convolution_results(spec) ? "_d8" : "") +
+           (tf32_ring(spec) ? "_k" + std::to_string(convolution_tile_k(spec)) : "") +
+           (wide_convolution_results(spec)     ? "_d8"
+            : paired_convolution_results(spec) ? "_d2"
+                                               : "") +
            (spec.stages == 2 ? "" : "_stages" + std::to_string(spec.stages)) +
            (spec.strided ? "_strided" : "") + (spec.bias ? "_bias" : "") + (spec.split_k ? "_splitk" : "");
 }
@@ -63,9 +86,9 @@ class Writer {
     explicit Writer(const ConvolutionSpec& spec)
         : spec_(spec),
           tensor_(on_tensor_cores(spec)),
-          tile_k_(convolution_tile_k(spec.type, spec.tf32)),
-          warps_m_(spec.tile_m / (spec.tile_m == 128 ? 64 : 32)),
-          warps_n_(spec.tile_n / 32),
+          tile_k_(convolution_tile_k(spec)),
+          warps_m_(warps_of(spec).first),
+          warps_n_(warps_of(spec).second),
           threads_(tensor_ ? warps_m_ * warps_n_ * 32 : spec.tile_m * spec.tile_n / 64),
           w_(name_for(spec), spec.compute_capability, tensor_ ? 80 : 70, "mma.sync") {}
 
@@ -81,6 +104,8 @@ class Writer {
         set_up_products(a, b);
         if (spec_.stages == 2)
             main_loop(a, b);
+        else if (spec_.tf32)
+            interleaved_ring_loop(a, b);
         else
             ring_loop(a, b);
         store();
@@ -258,7 +283,8 @@ class Writer {
                                              is_a ? spec_.vector_a : spec_.vector_b,
                                              along_k,
                                              spec_.tf32 ? kTf32Padding : kVectorPadding,
-                                             shared_offset};
+                                             shared_offset,
+                                             tf32_ring(spec_)};
         (is_a ? a_along_k_ : b_along_k_) = along_k;
         const Reg& base = is_a ? a_ : b_;
         if (picture) {
@@ -296,10 +322,31 @@ class Writer {
         lane_ = w_.make_b32("and.b32", tid_, 31);
         if (tensor_) {
             const Reg warp = w_.make_b32("shr.u32", tid_, 5);
-            const unsigned warp_m = spec_.tile_m / warps_m_;
+            const unsigned warp_m = spec_.tile_m / warps_m_, warp_n = spec_.tile_n / warps_n_;
             warp_row_ = w_.multiply_by(w_.divide_by(warp, warps_n_), warp_m);
-            warp_column_ = w_.multiply_by(w_.remainder_by(warp, warps_n_), 32);
-            sums_ = make_accumulators(w_, warp_m / 16, 4, true);
+            warp_column_ = w_.multiply_by(w_.remainder_by(warp, warps_n_), warp_n);
+            sums_ = make_accumulators(w_, warp_m / 16, warp_n / 8, true);
+            if (tf32_ring(spec_)) {
+                const auto operand = [&](bool is_b, std::uint32_t shared_offset, const Reg& first) {
+                    MmaOperandShape shape;
+                    shape.extent = is_b ? spec_.tile_n : spec_.tile_m;
+                    shape.tile_k = tile_k_;
+                    shape.element_bytes = 4;
+                    shape.contiguous_in_k = is_b ? b_along_k_ : a_along_k_;
+                    shape.copy_elements = 4;
+                    shape.threads = threads_;
+                    shape.stages = spec_.stages;
+                    shape.is_b = is_b;
+                    shape.shared_offset = shared_offset;
+                    MmaOperand result(w_, shape);
+                    result.read_from(shared_, lane_, first);
+                    result.set_up_fragments(is_b ? warp_n : warp_m);
+                    return result;
+                };
+                a_fragments_.emplace(operand(false, 0, warp_row_));
+                b_fragments_.emplace(operand(true, spec_.stages * a.stage_bytes(), warp_column_));
+                return;
+            }
             if (spec_.tf32) {
                 // Lane 4 g + t of a fragment: rows g and g + 8, k of t and t + 4; columns g.
                 const Reg group = w_.make_b32("shr.u32", lane_, 2), k = w_.make_b32("and.b32", lane_, 3);
@@ -461,6 +508,68 @@ class Writer {
         w_.place(done);
     }
 
+    /// The same with the copies of a tile among the products of another: a warp that waits for the tensor
+    /// cores has time for addresses. Fragments come a step ahead of their use.
+    void interleaved_ring_loop(ConvolutionLoader& a, ConvolutionLoader& b) {
+        const Reg extent = w_.make_b32("sub.u32", k_end_, k_begin_);
+        const Reg left = w_.divide_by(w_.make_b32("add.u32", extent, tile_k_ - 1), tile_k_);
+        // Tiles beyond the end become zeroes.
+        for (unsigned stage = 0; stage + 1 < spec_.stages; ++stage) {
+            a.copy(stage);
+            b.copy(stage);
+            w_.op("cp.async.commit_group");
+        }
+        const auto fragments = [&](std::size_t blocks) {
+            std::vector<std::vector<Reg>> result(blocks);
+            for (std::vector<Reg>& fragment : result) fragment = w_.b32s(4);
+            return result;
+        };
+        const std::size_t blocks_m = sums_.size(), pairs = sums_[0].size() / 2;
+        const std::array<std::vector<std::vector<Reg>>, 2> left_sides{fragments(blocks_m),
+                                                                      fragments(blocks_m)},
+            right_sides{fragments(pairs), fragments(pairs)};
+        const auto load = [&](unsigned stage, unsigned step) {
+            for (unsigned i = 0; i < blocks_m; ++i)
+                a_fragments_->load_fragment(left_sides[step % 2][i], stage, i, step);
+            for (unsigned j = 0; j < pairs; ++j)
+                b_fragments_->load_fragment(right_sides[step % 2][j], stage, j, step);
+        };
+        const unsigned steps = tile_k_ / 8, slots = a.slots() + b.slots();
+        const auto products = static_cast<unsigned>(steps * blocks_m * pairs);
+        const std::string loop = w_.new_label("tiles"), done = w_.new_label("multiplied");
+        w_.place(loop);
+        for (unsigned stage = 0; stage < spec_.stages; ++stage) {
+            w_.op("cp.async.wait_group", spec_.stages - 2);
+            w_.cta_barrier();
+            load(stage, 0);
+            const unsigned target = (stage + spec_.stages - 1) % spec_.stages;
+            a.begin_copy(target);
+            b.begin_copy(target);
+            unsigned copied = 0, multiplied = 0;
+            for (unsigned step = 0; step < steps; ++step) {
+                if (step + 1 < steps) load(stage, step + 1);
+                for (unsigned j = 0; j < pairs; ++j) {
+                    for (unsigned i = 0; i < blocks_m; ++i) {
+                        const std::vector<Reg>& right = right_sides[step % 2][j];
+                        for (unsigned half = 0; half < 2; ++half) {
+                            const Reg sum = vector_of(sums_[i][j * 2 + half]);
+                            w_.op("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", sum,
+                                  vector_of(left_sides[step % 2][i]),
+                                  vector_of({right[half * 2], right[half * 2 + 1]}), sum);
+                        }
+                        for (++multiplied; copied * products < slots * multiplied; ++copied)
+                            copied < a.slots() ? a.copy_slot(copied) : b.copy_slot(copied - a.slots());
+                    }
+                }
+            }
+            w_.op("cp.async.commit_group");
+            w_.op("sub.u32", left, left, 1);
+            w_.jump_if(w_.make_predicate("setp.eq.u32", left, 0), done);
+        }
+        w_.jump(loop);
+        w_.place(done);
+    }
+
     void store() {
         ConvolutionResults results(
             w_, spec_,
@@ -482,6 +591,7 @@ class Writer {
     Reg tid_, first_row_, first_column_, shared_, lane_, warp_row_, warp_column_;
     bool a_along_k_ = true, b_along_k_ = true;
     std::optional<FragmentPattern> a_pattern_, b_pattern_;
+    std::optional<MmaOperand> a_fragments_, b_fragments_;
     AccumulatorTile sums_;
     Reg thread_row_, thread_column_, a_read_, b_read_;
     std::vector<Reg> plain_sums_;
@@ -491,6 +601,13 @@ class Writer {
 
 unsigned convolution_tile_k(ElementType type, bool tf32) {
     return tf32 ? kTf32TileK : type == ElementType::f32 ? kVectorTileK : kTensorTileK;
+}
+
+unsigned convolution_tile_k(const ConvolutionSpec& spec) {
+    return spec.tile_k != 0 ? spec.tile_k : convolution_tile_k(spec.type, spec.tf32);
+}
+std::uint32_t convolution_shared_bytes(const ConvolutionSpec& spec) {
+    return spec.stages * (spec.tile_m + spec.tile_n) * convolution_tile_k(spec) * bytes_of(spec.type);
 }
 
 GeneratedKernel generate_convolution(const ConvolutionSpec& spec) {

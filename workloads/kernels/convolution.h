@@ -44,15 +44,17 @@ struct ConvolutionSpec {
     ConvolutionPass pass = ConvolutionPass::forward;
     bool channels_last = true;
     unsigned axes = 2;
-    unsigned tile_m = 128, tile_n = 64;  ///< 64 or 128
+    unsigned tile_m = 128, tile_n = 64;  ///< 64 or 128; through a ring of tf32 also 256, not both
+    unsigned tile_k = 0;                 ///< 0: convolution_tile_k(type); tf32 through a ring: 16, 32 or 64
     /// Elements per access of each operand: 1, 2, 4 or 8 (f32: 1, 2 or 4); must divide the channels (and
     /// filters) that follow one another in memory. More than 1 with channels last only.
     unsigned vector_a = 1, vector_b = 1;
     /// 16-bit results of tensor cores leave 8 at a time when this is 8: their columns (n, a multiple of 8)
-    /// must follow one another in memory and d be a multiple of 16 bytes. Else 1.
+    /// must follow one another in memory and d be a multiple of 16 bytes. Else 1. Of tf32, f32 results
+    /// leave 2 at a time under the same condition.
     unsigned vector_d = 1;
-    /// Tiles in shared memory. 2: the next one comes by way of registers. 3 or 4: cp.async, tensor cores and
-    /// accesses of 2 elements and more, as cuDNN's kernels for Ampere.
+    /// Tiles in shared memory. 2: the next one comes by way of registers. 3 or 4 (tf32: 3 to 6): cp.async,
+    /// tensor cores and accesses of 4 bytes and more, as cuDNN's kernels for Ampere.
     unsigned stages = 2;
     bool strided = false;  ///< data_grad: strides other than 1
     bool bias = false;     ///< forward; of `type`
@@ -78,6 +80,8 @@ struct ConvolutionLaunch {
 ConvolutionLaunch convolution_launch(const ConvolutionSpec& spec, const ConvolutionGeometry& geometry,
                                      std::uint32_t k_per_slice = 0);
 unsigned convolution_tile_k(ElementType type, bool tf32 = false);
+unsigned convolution_tile_k(const ConvolutionSpec& spec);
+std::uint32_t convolution_shared_bytes(const ConvolutionSpec& spec);  ///< with 3 stages and more
 
 /// A kernel that fits: the widest accesses, tiles of 64 where 128 would leave SMs idle, and slices of k where
 /// there are too few tiles (weight gradients).
@@ -88,6 +92,13 @@ struct ConvolutionChoice {
 ConvolutionChoice choose_convolution(unsigned compute_capability, unsigned sm_count, ElementType type,
                                      ConvolutionPass pass, bool channels_last,
                                      const ConvolutionGeometry& geometry, bool tf32 = false);
+
+/// Changes the choice to the tile (m, n, k), stages and slices of a library's kernel, where the generator has
+/// them: f32 read as tf32, by way of cp.async. 0 slices or stages: left to the choice. `shared_bytes`: most
+/// of a CTA.
+void take_library_tile(ConvolutionChoice& choice, const ConvolutionGeometry& geometry,
+                       const std::vector<std::int64_t>& tile, std::int64_t stages, std::int64_t slices,
+                       std::uint32_t shared_bytes);
 
 /// The order in which a kernel (and split_k_reduce after it) adds each element's products.
 numerics::ReductionPlan plan_of(const ConvolutionSpec& spec, std::uint32_t k_per_slice = 0);

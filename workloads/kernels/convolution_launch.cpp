@@ -149,8 +149,13 @@ ConvolutionChoice choose_convolution(unsigned compute_capability, unsigned sm_co
     const bool half = type == ElementType::f16 || type == ElementType::bf16;
     if (half && spec.vector_a >= 2 && spec.vector_b >= 2 && gemm.k > convolution_tile_k(type))
         spec.stages = 3;
+    if (spec.tf32 && channels_last) {
+        // The tile that cuDNN takes most.
+        spec.stages = 4;
+        spec.tile_k = 16;
+    }
     // Two waves of CTAs, each with at least eight tiles of k.
-    const std::uint32_t tile_k = convolution_tile_k(type, spec.tf32), k_tiles = divide_up(gemm.k, tile_k);
+    const std::uint32_t tile_k = convolution_tile_k(spec), k_tiles = divide_up(gemm.k, tile_k);
     const std::uint64_t wanted = 2 * sm_count / std::max<std::uint64_t>(1, tiles());
     const std::uint64_t most =
         std::max(1u, k_tiles / (8 * kernels::convolution_tile_k(ElementType::bf16) / tile_k));
@@ -162,6 +167,37 @@ ConvolutionChoice choose_convolution(unsigned compute_capability, unsigned sm_co
         if (!spec.split_k) choice.k_per_slice = 0;
     }
     return choice;
+}
+
+void take_library_tile(ConvolutionChoice& choice, const ConvolutionGeometry& geometry,
+                       const std::vector<std::int64_t>& tile, std::int64_t stages, std::int64_t slices,
+                       std::uint32_t shared_bytes) {
+    if (!choice.spec.tf32 || choice.spec.stages == 2) return;
+    if (tile.size() == 3) {
+        ConvolutionSpec spec = choice.spec;
+        const auto among = [](std::int64_t extent, std::initializer_list<std::int64_t> sizes) {
+            return std::find(sizes.begin(), sizes.end(), extent) != sizes.end();
+        };
+        if (!among(tile[0], {64, 128, 256}) || !among(tile[1], {64, 128, 256}) ||
+            !among(tile[2], {16, 32, 64}) || tile[0] * tile[1] > 256 * 128)
+            return;
+        spec.tile_m = static_cast<unsigned>(tile[0]);
+        spec.tile_n = static_cast<unsigned>(tile[1]);
+        spec.tile_k = static_cast<unsigned>(tile[2]);
+        spec.stages = stages >= 3 && stages <= 6 ? static_cast<unsigned>(stages) : 4;
+        while (spec.stages > 3 && convolution_shared_bytes(spec) > shared_bytes) --spec.stages;
+        if (convolution_shared_bytes(spec) > shared_bytes) return;
+        choice.spec = spec;
+    }
+    const std::uint32_t tile_k = convolution_tile_k(choice.spec),
+                        k_tiles = divide_up(gemm_of(choice.spec.pass, geometry).k, tile_k);
+    if (choice.spec.pass != ConvolutionPass::weight_grad) return;
+    if (slices <= 0) slices = choice.slices;
+    const auto wanted = static_cast<std::uint32_t>(std::clamp<std::int64_t>(slices, 1, k_tiles));
+    choice.k_per_slice = divide_up(k_tiles, wanted) * tile_k;
+    choice.slices = divide_up(gemm_of(choice.spec.pass, geometry).k, choice.k_per_slice);
+    choice.spec.split_k = choice.slices > 1;
+    if (!choice.spec.split_k) choice.k_per_slice = 0;
 }
 
 numerics::ReductionPlan plan_of(const ConvolutionSpec& spec, std::uint32_t k_per_slice) {
@@ -177,7 +213,7 @@ numerics::ReductionPlan plan_of(const ConvolutionSpec& spec, std::uint32_t k_per
     GemmMmaSpec mma;
     mma.compute_capability = spec.compute_capability;
     mma.type = spec.type;
-    mma.tile.k = kernels::convolution_tile_k(spec.type, spec.tf32);
+    mma.tile.k = kernels::convolution_tile_k(spec);
     mma.partition = partition;
     mma.epilogue = reduced;
     return plan_of(mma, k_per_slice, reduced);

@@ -1,5 +1,7 @@
 #include "workloads/kernels/convolution_loader.h"
 
+#include "workloads/kernels/gemm_mma_operand.h"
+
 namespace heddle::kernels {
 
 ConvolutionLoader::ConvolutionLoader(PtxWriter& w, const Shape& shape, Decode row_part, Decode k_part,
@@ -12,7 +14,7 @@ ConvolutionLoader::ConvolutionLoader(PtxWriter& w, const Shape& shape, Decode ro
 
 std::uint32_t ConvolutionLoader::row_bytes() const {
     if (words()) return (s_.extent + s_.padding) * 4;
-    return (s_.along_k ? s_.tile_k : s_.extent) * 2;
+    return (s_.along_k ? s_.tile_k : s_.extent) * bytes_of(s_.type);
 }
 std::uint32_t ConvolutionLoader::stage_bytes() const {
     const bool rows_are_k = words() || !s_.along_k;
@@ -48,18 +50,23 @@ void ConvolutionLoader::set_up(const Reg& shared, const Reg& tid, const Reg& fir
 
 void ConvolutionLoader::load() {
     values_.clear();
-    for_each_slot([this](unsigned, const Reg& address, const Reg& guard) {
+    for (unsigned slot = 0; slot < slots_; ++slot) {
+        const auto [address, guard] = locate_slot(slot);
         values_.push_back(load_raw(w_, "ld.global.nc", s_.type, s_.vector, address, 0, guard));
-    });
+    }
 }
 
 void ConvolutionLoader::copy(unsigned stage) {
-    const std::uint32_t offset = s_.shared_offset + stage * stage_bytes();
+    begin_copy(stage);
+    for (unsigned slot = 0; slot < slots_; ++slot) copy_slot(slot);
+}
+
+void ConvolutionLoader::copy_slot(unsigned slot) {
+    const std::uint32_t offset = s_.shared_offset + copy_stage_ * stage_bytes();
     const unsigned bytes = s_.vector * bytes_of(s_.type);
-    for_each_slot([&](unsigned slot, const Reg& address, const Reg& guard) {
-        w_.op(bytes == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global",
-              at(places_[slot], offset), at(address), bytes, w_.make_b32("selp.b32", bytes, 0, guard));
-    });
+    const auto [address, guard] = locate_slot(slot);
+    w_.op(bytes == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global", at(places_[slot], offset),
+          at(address), bytes, w_.make_b32("selp.b32", bytes, 0, guard));
 }
 
 void ConvolutionLoader::store(unsigned stage) {
@@ -74,27 +81,34 @@ void ConvolutionLoader::store(unsigned stage) {
     }
 }
 
-/// visit(slot, address, guard) for what this thread has of the next tile of k.
-void ConvolutionLoader::for_each_slot(const std::function<void(unsigned, const Reg&, const Reg&)>& visit) {
-    ConvolutionPart k;
-    Reg inside;
-    for (unsigned slot = 0; slot < slots_; ++slot) {
-        const Reg& index = ks_[s_.along_k ? 0 : slot];
-        if (!s_.along_k || slot == 0) {
-            inside = w_.make_predicate("setp.lt.u32", index, k_end_);
-            k = k_part_(index);
-        }
-        const auto [address, guard] = locate_(rows_[s_.along_k ? slot : 0], k);
-        visit(slot, address, guard.empty() ? inside : w_.make_predicate("and.pred", inside, guard));
+/// Address and guard of what this thread has of the next tile of k; slots come in order.
+std::pair<Reg, Reg> ConvolutionLoader::locate_slot(unsigned slot) {
+    if (!s_.along_k || slot == 0) {
+        const Reg& index = ks_[slot];
+        inside_ = w_.make_predicate("setp.lt.u32", index, k_end_);
+        k_ = k_part_(index);
+        // A part may be the index itself: it moves on when no slot needs it any more.
     }
-    for (const Reg& index : ks_) w_.op("add.u32", index, index, s_.tile_k);
+    const auto [address, guard] = locate_(rows_[s_.along_k ? slot : 0], k_);
+    if (!s_.along_k || slot + 1 == slots_) {
+        const Reg& index = ks_[s_.along_k ? 0 : slot];
+        w_.op("add.u32", index, index, s_.tile_k);
+    }
+    return {address, guard.empty() ? inside_ : w_.make_predicate("and.pred", inside_, guard)};
 }
 
 Reg ConvolutionLoader::place(const Reg& shared, const Reg& row, const Reg& k) {
     if (words()) return w_.make_b32("mad.lo.u32", k, row_bytes(), w_.make_b32("mad.lo.u32", row, 4, shared));
-    // Swizzled as swizzled_tile.h has it: 16-byte chunks by the line's low three bits.
     const Reg& line = s_.along_k ? row : k;
     const Reg& column = s_.along_k ? k : row;
+    if (s_.swizzled) {
+        const ChunkSwizzle swizzle(row_bytes() / 16, !s_.along_k);
+        const Reg chunk = w_.make_b32("xor.b32", w_.make_b32("shr.u32", column, 2), swizzle.of_row(w_, line));
+        const Reg within = w_.make_b32("shl.b32", w_.make_b32("and.b32", column, 3), 2);
+        const Reg start = w_.make_b32("mad.lo.u32", line, row_bytes(), shared);
+        return w_.make_b32("add.u32", w_.make_b32("mad.lo.u32", chunk, 16, start), within);
+    }
+    // Swizzled as swizzled_tile.h has it: 16-byte chunks by the line's low three bits.
     const Reg chunk =
         w_.make_b32("xor.b32", w_.make_b32("shr.u32", column, 3), w_.make_b32("and.b32", line, 7));
     const Reg within = w_.make_b32("shl.b32", w_.make_b32("and.b32", column, 7), 1);

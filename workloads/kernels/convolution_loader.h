@@ -18,7 +18,8 @@ struct ConvolutionPart {
 };
 
 /// One operand on its way to shared memory, by way of registers or by cp.async. Tiles of 16-bit elements are
-/// swizzled as swizzled_tile.h has it; tiles of f32 have a line for each k, with `padding` words after it.
+/// swizzled as swizzled_tile.h has it. Tiles of f32 have a line for each k, with `padding` words after it; or
+/// (`swizzled`) lie as they do in memory, swizzled as gemm_mma_operand.h has it.
 class ConvolutionLoader {
   public:
     struct Shape {
@@ -27,6 +28,7 @@ class ConvolutionLoader {
         bool along_k;  ///< neighbouring threads (and the elements of an access) follow one another in k
         unsigned padding;
         std::uint32_t shared_offset;
+        bool swizzled;
     };
     using Decode = std::function<ConvolutionPart(const Reg& index)>;
     /// The address of the element for a row part and a k part, and its guard (nothing: always).
@@ -42,19 +44,26 @@ class ConvolutionLoader {
     void load();
     /// The same into shared memory by cp.async: what lies outside becomes 0.
     void copy(unsigned stage);
+    /// The same in parts, to be spread among other instructions: begin, then every slot once, in order.
+    void begin_copy(unsigned stage) { copy_stage_ = stage; }
+    unsigned slots() const { return slots_; }
+    void copy_slot(unsigned slot);
     /// What load() fetched.
     void store(unsigned stage);
 
   private:
-    bool words() const { return s_.type == ElementType::f32; }
-    void for_each_slot(const std::function<void(unsigned, const Reg&, const Reg&)>& visit);
+    /// Lines are k, whichever way memory goes on.
+    bool words() const { return s_.type == ElementType::f32 && !s_.swizzled; }
+    std::pair<Reg, Reg> locate_slot(unsigned slot);
     Reg place(const Reg& shared, const Reg& row, const Reg& k);
 
     PtxWriter& w_;
     Shape s_;
     Decode row_part_, k_part_;
     Locate locate_;
-    unsigned slots_ = 0;
+    unsigned slots_ = 0, copy_stage_ = 0;
+    ConvolutionPart k_;  // of the slot that was located last, and whether it lies before the end
+    Reg inside_;
     Reg k_end_;
     std::vector<ConvolutionPart> rows_;
     std::vector<Reg> ks_, places_;

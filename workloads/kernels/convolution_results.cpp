@@ -6,11 +6,20 @@ bool wide_convolution_results(const ConvolutionSpec& spec) {
     return spec.vector_d == 8 && bytes_of(spec.type) == 2 && bytes_of(spec.output) == 2 && !spec.split_k;
 }
 
+bool paired_convolution_results(const ConvolutionSpec& spec) {
+    const ElementType stored = spec.split_k ? ElementType::f32 : spec.output;
+    return spec.vector_d == 8 && stored == ElementType::f32 && spec.tf32 && !spec.bias;
+}
+
 void ConvolutionResults::store_fragments(const AccumulatorTile& sums, const Reg& lane, const Reg& warp_row,
                                          const Reg& warp_column) {
     const Reg row = w_.make_b32("add.u32", warp_row, w_.make_b32("shr.u32", lane, 2));
     const Reg column = w_.make_b32("mad.lo.u32", w_.make_b32("and.b32", lane, 3), 2, warp_column);
-    set_columns(column, {0, 1, 8, 9, 16, 17, 24, 25});
+    const bool paired = paired_convolution_results(spec_);
+    std::vector<unsigned> steps;
+    for (unsigned j = 0; j < sums[0].size(); ++j)
+        for (unsigned e = 0; e < (paired ? 1 : 2); ++e) steps.push_back(j * 8 + e);
+    set_columns(column, steps);
     if (wide_convolution_results(spec_)) {
         const Reg quad_lane = w_.make_b32("and.b32", lane, 3);
         for (const unsigned bit : {1u, 2u})
@@ -100,6 +109,15 @@ void ConvolutionResults::store_row(const Reg& local, const std::vector<Reg>& val
     const Reg row = w_.make_b32("add.u32", p_.first_row, local);
     const Reg inside = w_.make_predicate("setp.lt.u32", row, p_.m);
     const Reg start = row_start(row);
+    if (paired_convolution_results(spec_)) {
+        // Columns follow one another, and their number is even: constants lead from the first to the others.
+        const Reg place = w_.make_b64("add.s64", start, column_offsets_[0]);
+        const Reg address = w_.make_b64("add.s64", p_.d, w_.make_b64("shl.b64", place, 2));
+        for (unsigned j = 0; j < values.size(); j += 2)
+            w_.op_if(w_.make_predicate("and.pred", inside, column_guards_[j / 2]), "st.global.v2.f32",
+                     at(address, j / 2 * 32), vector_of({values[j], values[j + 1]}));
+        return;
+    }
     const ElementType type = spec_.split_k ? ElementType::f32 : spec_.output;
     for (unsigned j = 0; j < values.size(); ++j) {
         const Reg place = w_.make_b64("add.s64", start, column_offsets_[j]);

@@ -8,6 +8,8 @@ namespace heddle::kernels {
 
 /// 16-bit results leave in 16 bytes, which the lanes of a quad put together.
 bool wide_convolution_results(const ConvolutionSpec& spec);
+/// Whether f32 results of tensor cores leave two at a time.
+bool paired_convolution_results(const ConvolutionSpec& spec);
 
 class ConvolutionResults {
   public:
@@ -22,7 +24,7 @@ class ConvolutionResults {
     ConvolutionResults(PtxWriter& w, const ConvolutionSpec& spec, Place place)
         : w_(w), spec_(spec), p_(std::move(place)) {}
 
-    /// Of a warp, as mma.sync leaves them: 32 columns from warp_column on.
+    /// Of a warp, as mma.sync leaves them: columns from warp_column on.
     void store_fragments(const AccumulatorTile& sums, const Reg& lane, const Reg& warp_row,
                          const Reg& warp_column);
     /// Of a thread, 8 x 8: two fours of rows and of columns, half a tile apart.

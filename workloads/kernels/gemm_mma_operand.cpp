@@ -37,9 +37,7 @@ MmaOperand::MmaOperand(PtxWriter& w, const MmaOperandShape& shape)
 void MmaOperand::set_up(const Reg& shared_base, const Reg& tid, const Reg& lane, const Reg& base,
                         const Reg& first, const Reg& extent, const Reg& leading, const Reg& k_begin,
                         const Reg& k_end, const Reg& warp_first) {
-    shared_base_ = shared_base;
-    lane_ = lane;
-    warp_first_ = warp_first;
+    read_from(shared_base, lane, warp_first);
     const Reg row0 = w_.divide_by(tid, chunks_);
     const Reg chunk = w_.remainder_by(tid, chunks_);
     const Reg column = w_.multiply_by(chunk, shape_.chunk_elements());
@@ -87,6 +85,12 @@ void MmaOperand::set_up(const Reg& shared_base, const Reg& tid, const Reg& lane,
         }
     }
     staged_.assign(slots_, {});
+}
+
+void MmaOperand::read_from(const Reg& shared_base, const Reg& lane, const Reg& warp_first) {
+    shared_base_ = shared_base;
+    lane_ = lane;
+    warp_first_ = warp_first;
 }
 
 /// Whether a piece of a copy lies before the end of k. Immediates hold everything but the thread's first k.

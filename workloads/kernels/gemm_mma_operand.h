@@ -66,6 +66,10 @@ class MmaOperand {
                 const Reg& extent, const Reg& leading, const Reg& k_begin, const Reg& k_end,
                 const Reg& warp_first);
 
+    /// Instead of set_up(), where others fill shared memory: the ring's base, the warp's first row along m
+    /// (or n).
+    void read_from(const Reg& shared_base, const Reg& lane, const Reg& warp_first);
+
     /// Starts copying the tile that lies `ahead` tiles after the pointers' present position into `stage`.
     void copy(unsigned stage, unsigned ahead);
     /// The same in parts, to be spread among other instructions: begin, then every slot once.

@@ -64,6 +64,28 @@ TEST_CASE("kernel names are taken apart") {
     CHECK(parse_kernel_name("").function.empty());
 }
 
+TEST_CASE("tiles and stages of libraries' kernels, mangled ones too") {
+    const std::string xmma =
+        "sm80_xmma_fprop_implicit_gemm_indexed_tf32f32_tf32f32_f32_nhwckrsc_nchw_tilesize256x64x32_stage3_"
+        "warpsize4x2x1_g1_tensor16x8x8_execute_kernel_cudnn_infer";
+    CHECK(tile_of(xmma) == std::vector<std::int64_t>{256, 64, 32});
+    CHECK(stages_of(xmma) == 3);
+    const std::string cutlass =
+        "void "
+        "cutlass_cudnn_infer::Kernel<cutlass_tensorop_s1688dgrad_optimized_tf32_64x128_32x3_nhwc_align4>";
+    CHECK(tile_of(cutlass) == std::vector<std::int64_t>{64, 128, 32});
+    CHECK(stages_of(cutlass) == 3);
+    // nvcc's mangling of this one is refused by the demanglers of the C++ ABI.
+    const std::string mangled =
+        "_ZN19cutlass_cudnn_train6KernelINS_4conv6kernel23ImplicitGemmConvolutionINS1_11threadblock22"
+        "ImplicitGemmMultistageINS_4gemm9GemmShapeILi128ELi64ELi32EEENS4_52"
+        "Conv2dWgradOutputGradientTileAccessIteratorOptimizedINS_11MatrixShapeILi128ELi32EEENS_10tfloat32_t";
+    CHECK(tile_of(mangled) == std::vector<std::int64_t>{128, 64, 32});
+    CHECK(stages_of(mangled) == 0);
+    for (std::size_t length = 0; length < mangled.size(); ++length) tile_of(mangled.substr(0, length));
+    CHECK(tile_of("_Zz9GemmShapeILi").empty());
+}
+
 TEST_CASE("tiles in kernel names of several libraries") {
     using Tile = std::vector<std::int64_t>;
     CHECK(tile_of("sm90_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x64_warpgroupsize1x1x1_execute") ==

@@ -233,6 +233,52 @@ TEST_CASE("Convolutions of f32 read as tf32, of sizes that are multiples of noth
     }
 }
 
+TEST_CASE(
+    "Convolutions of tf32 through a ring, with the tiles of libraries, give the bits of those by way of "
+    "registers") {
+    const Case c = make_case(2, 136, 72, 1, {9, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, true);
+    const std::vector<std::vector<std::int64_t>> tiles{{128, 128, 16, 4}, {64, 64, 64, 3},
+                                                       {64, 128, 32, 3},  {256, 64, 16, 4},
+                                                       {64, 256, 32, 3},  {256, 128, 16, 3}};
+    for (const ConvolutionPass pass :
+         {ConvolutionPass::forward, ConvolutionPass::data_grad, ConvolutionPass::weight_grad}) {
+        const bool forward = pass == ConvolutionPass::forward, data = pass == ConvolutionPass::data_grad;
+        const auto first = random_reals(ElementType::f32, forward ? c.x_size() : c.y_size(), -1, 1, 1);
+        const auto second =
+            random_reals(ElementType::f32, forward || data ? c.w_size() : c.x_size(), -1, 1, 2);
+        ConvolutionChoice plain = choose_convolution(80, 4, ElementType::f32, pass, true, c.g, true);
+        plain.spec.stages = 2;
+        plain.spec.tile_k = 0;
+        plain.spec.vector_d = 1;
+        const std::vector<double> expected = run(plain, c, first, second).computed;
+        for (const auto& tile : tiles) {
+            ConvolutionChoice choice = choose_convolution(80, 4, ElementType::f32, pass, true, c.g, true);
+            take_library_tile(choice, c.g, {tile[0], tile[1], tile[2]}, tile[3], 1, 160 << 10);
+            CHECK(choice.spec.tile_m == tile[0]);
+            CHECK(choice.spec.stages == tile[3]);
+            CHECK(run(choice, c, first, second).computed == expected);
+        }
+        // Narrow accesses, and results that leave one at a time.
+        ConvolutionChoice narrow = choose_convolution(80, 4, ElementType::f32, pass, true, c.g, true);
+        narrow.spec.vector_a = 1;
+        narrow.spec.vector_b = 2;
+        narrow.spec.vector_d = 1;
+        CHECK(run(narrow, c, first, second).computed == expected);
+    }
+    // A library's slices of k; a tile that does not fit keeps the choice.
+    ConvolutionChoice split =
+        choose_convolution(80, 4, ElementType::f32, ConvolutionPass::weight_grad, true, c.g, true);
+    const unsigned tile_m = split.spec.tile_m;
+    take_library_tile(split, c.g, {256, 128, 64}, 4, 3, 100 << 10);
+    CHECK(split.spec.tile_m == tile_m);
+    take_library_tile(split, c.g, {64, 64, 16}, 4, 3, 160 << 10);
+    CHECK(split.slices == 3);
+    const auto dy = random_reals(ElementType::f32, c.y_size(), -1, 1, 1);
+    const auto x = random_reals(ElementType::f32, c.x_size(), -1, 1, 2);
+    const Outcome outcome = run(split, c, dy, x);
+    check_norm(outcome.computed, outcome.exact, 0x1p-9);
+}
+
 TEST_CASE("Convolution with a bias, and weight gradients in slices") {
     const Case c = make_case(2, 8, 20, 2, {7, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, true);
     ConvolutionChoice choice =

@@ -80,6 +80,8 @@ void lower(GpuProgramBuilder& b, ConvolutionPass pass) {
     kernels::ConvolutionChoice choice =
         kernels::choose_convolution(b.compute_capability(), b.target().sm_count, type, pass,
                                     sizes.channels_last, geometry, b.op().text("compute_type") == "tf32");
+    kernels::take_library_tile(choice, geometry, b.op().integers("tile"), b.op().integer("stages", 0),
+                               b.op().integer("slices", 0), b.target().shared_bytes_per_cta);
     choice.spec.output = kernel_type(b.output(0).type);
     if (choice.spec.output != type && choice.spec.output != ElementType::f32)
         throw Unsupported{"no convolution kernel with results of another type"};
