@@ -46,12 +46,21 @@ class Converter {
         return writer_.densely(label(at), forwards(at, written(value, at.name)));
     }
     std::vector<Value> evaluate(const Computation& body, const Operands& arguments, Scope* around);
+    /// Checked, with a line in every error.
+    Value evaluate_one(const Instruction& at, Operands& operands, const Operands& arguments, Scope& scope);
     Value& lookup(Scope& scope, const Instruction& at, const std::string& name);
     Value evaluate(const Instruction& at, Operands& operands, const Operands& arguments, Scope& scope);
     Value call(const Instruction& at, Operands& operands, Scope& scope);
     Value tuple(const Instruction& at, Operands& operands) const;
     Value unknown(const Instruction& at, Operands& operands, const std::string& why = "");
     Value collective(const Instruction& at, Operands& operands);
+
+    // check.cpp: throw an Error at the instruction that does not fit
+    void check_operands(const Instruction& at, const Operands& operands) const;
+    void check_result(const Instruction& at, const Value& value) const;
+    void check_window(const Instruction& at, const Window& window) const;
+    void check_convolution(const Instruction& at, const Window& window, const Dimensions& input,
+                           const Dimensions& filter, const Dimensions& output) const;
 
     // loops.cpp: loops are unrolled, branches taken, where the program says so itself
     Value loop(const Instruction& at, Operands& operands, Scope& scope);
@@ -117,7 +126,8 @@ class Converter {
     const Module& module_;
     TraceWriter writer_;
     std::map<std::pair<std::int64_t, trace::ElementType>, View> ranges_;  // 0, 1, 2, ...
-    int depth_ = 0;
+    std::vector<const Computation*> open_;  // that are being evaluated, each called by the one before
+    std::size_t evaluated_ = 0;             // instructions
 };
 
 }  // namespace heddle::hlo

@@ -134,6 +134,7 @@ Window Converter::window(const Instruction& at, std::size_t axes) const {
         }
         word.clear();
     }
+    check_window(at, result);
     return result;
 }
 
@@ -158,6 +159,14 @@ Value Converter::convolution(const Instruction& at, Operands& operands) {
         if (slide.reversed[i] != 0) b = b.reversed({right.space[i]});
     const Dimensions a_space = extents(a.shape, left.space), b_space = extents(b.shape, right.space),
                      y_space = extents(at.shape.dimensions, out.space);
+    check_convolution(at, slide, a_space, b_space, y_space);
+    const auto extent = [](const Dimensions& shape, std::int64_t axis) {
+        return shape.at(static_cast<std::size_t>(axis));
+    };
+    if (group_count < 1 || extent(a.shape, left.second) != group_count * extent(b.shape, right.second))
+        fail(at, "has a window of " + std::to_string(extent(b.shape, right.second)) +
+                     " channels in each group, and its operand has " +
+                     std::to_string(extent(a.shape, left.second)));
     Dimensions turned_axes;
     for (const std::int64_t axis : right.space)
         if (b.strides.at(static_cast<std::size_t>(axis)) < 0) turned_axes.push_back(axis);

@@ -29,18 +29,40 @@ std::vector<std::int64_t> numbers_of(const std::string& list) {
     for (char& c : text)
         if (std::isdigit(static_cast<unsigned char>(c)) == 0 && c != '-') c = ' ';
     std::istringstream words(text);
-    for (std::int64_t number; words >> number;) numbers.push_back(number);
+    for (std::string word; words >> word;) {
+        if (word.find_first_of("0123456789") != std::string::npos) numbers.push_back(std::stoll(word));
+    }
     return numbers;
+}
+
+std::vector<std::int64_t> dimensions_of(const std::string& list, const Cursor& at) {
+    std::vector<std::int64_t> dimensions;
+    std::istringstream words(list);
+    std::int64_t elements = 1;
+    for (std::string word; std::getline(words, word, ',');) {
+        word.erase(0, word.find_first_not_of(' '));
+        word.erase(word.find_last_not_of(' ') + 1);
+        if (word.empty() || word.find_first_not_of("0123456789") != std::string::npos)
+            at.fail("a size instead of `" + word.substr(0, 40) + "`");
+        constexpr std::int64_t kMost = std::int64_t{1} << 56;  // elements: no device holds as many
+        const std::int64_t size = word.size() > 18 ? kMost + 1 : std::stoll(word);
+        if (size > kMost || (size > 0 && elements > kMost / size))
+            at.fail("a tensor of at most 2^56 elements instead of [" + list.substr(0, 80) + "]");
+        elements *= std::max<std::int64_t>(size, 1);
+        dimensions.push_back(size);
+    }
+    return dimensions;
 }
 
 namespace {
 
-Shape parse_shape(Cursor& cursor) {
+Shape parse_shape(Cursor& cursor, int depth = 0) {
+    if (depth > kDeepestNesting) cursor.fail("a tuple that is nested at most 100 deep");
     Shape shape;
     if (cursor.accept("(")) {
         shape.tuple = true;
         while (!cursor.accept(")")) {
-            shape.elements.push_back(parse_shape(cursor));
+            shape.elements.push_back(parse_shape(cursor, depth + 1));
             cursor.accept(",");
         }
         return shape;
@@ -53,7 +75,7 @@ Shape parse_shape(Cursor& cursor) {
     }
     shape.type = element_type(type, cursor);
     if (cursor.peek() != '[') cursor.fail("`[` and dimensions");
-    shape.dimensions = numbers_of(cursor.balanced());
+    shape.dimensions = dimensions_of(cursor.balanced(), cursor);
     if (cursor.peek() == '{') {  // {1,0:T(8,128)}: what is behind the colon is how tiles lie
         const std::string layout = cursor.balanced();
         shape.layout = numbers_of(layout.substr(0, layout.find(':')));
@@ -159,6 +181,9 @@ Module parse(const std::string& text, const std::string& file) {
             const bool entry = cursor.accept("ENTRY");
             cursor.accept("%");
             const std::string name = cursor.word("a computation's name");
+            if (module.computations.contains(name))
+                throw Error("computation `" + name + "` is there twice", {file, number, ""},
+                            "give one module");
             open = &module.computations[name];
             if (entry) module.entry = name;
             continue;

@@ -18,12 +18,14 @@ Shape parse_type(Cursor& cursor) {
     if (cursor.peek() != '<') cursor.fail("`<`");
     std::string inside = cursor.balanced();
     inside = inside.substr(0, inside.find(','));
+    std::string sizes;
     for (std::size_t x = inside.find('x');
          x != std::string::npos && std::isdigit(static_cast<unsigned char>(inside[0])) != 0;
          x = inside.find('x')) {
-        shape.dimensions.push_back(std::stoll(inside.substr(0, x)));
+        sizes += (sizes.empty() ? "" : ",") + inside.substr(0, x);
         inside.erase(0, x + 1);
     }
+    shape.dimensions = dimensions_of(sizes, cursor);
     while (!inside.empty() && inside.back() == ' ') inside.pop_back();
     shape.type = element_type(inside, cursor);
     return shape;

@@ -74,6 +74,9 @@ class Reader {
         parameters(list, body);
         ++next_;
         block(body);
+        if (module_.computations.contains(name))
+            throw Error("function @" + name + " is there twice", {module_.file, number(), ""},
+                        "give one module");
         if (name == "main" || module_.entry.empty()) module_.entry = name;
         module_.computations[name] = std::move(body);
     }
@@ -106,11 +109,16 @@ class Reader {
 
     /// The region whose first line is the next one; `head`: its parameters, where they stand before it.
     std::string region(const std::vector<Instruction>& head = {}) {
+        if (depth_ >= kDeepestNesting)
+            throw Error("regions are nested more than " + std::to_string(kDeepestNesting) + " deep",
+                        {module_.file, number(), ""}, "is the text damaged?");
         const std::string name = "region at line " + std::to_string(number());
         Computation body;
         body.instructions = head;
         ++next_;
+        ++depth_;
         block(body);
+        --depth_;
         module_.computations[name] = std::move(body);
         return name;
     }
@@ -195,12 +203,24 @@ class Reader {
     Module module_;
     std::vector<std::string> lines_;
     std::size_t next_ = 0;
+    int depth_ = 0;  // of regions
 };
 
 }  // namespace
 
 bool is_stablehlo_text(const std::string& text) {
-    return text.find("stablehlo.") != std::string::npos && text.find("func.func") != std::string::npos;
+    const bool functions = text.find("func.func") != std::string::npos;
+    if (functions && text.find("stablehlo.") != std::string::npos) return true;
+    // A module of MLIR without one operation of StableHLO, or cut off before the first.
+    std::istringstream lines(text);
+    for (std::string line; std::getline(lines, line);) {
+        const std::size_t begin = line.find_first_not_of(" \t\r");
+        if (begin == std::string::npos || line[begin] == '#' || line.compare(begin, 2, "//") == 0) continue;
+        const std::string rest = line.substr(begin);
+        return rest.compare(0, 8, "module @") == 0 || rest.compare(0, 8, "module {") == 0 ||
+               rest.compare(0, 17, "module attributes") == 0 || rest.compare(0, 10, "func.func ") == 0;
+    }
+    return false;
 }
 
 Module parse_stablehlo(const std::string& text, const std::string& file) {

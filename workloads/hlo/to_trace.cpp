@@ -1,5 +1,6 @@
 // HLO -> Trace: instructions in order, calls, tuples.
 #include <algorithm>
+#include <set>
 #include <stdexcept>
 
 #include "isa/common/error.h"
@@ -10,13 +11,22 @@ namespace heddle::hlo {
 
 using trace::OpKind;
 
+namespace {
+
+/// Far more than programs have: computations that call others twice, again and again, never end otherwise.
+constexpr std::size_t kMostInstructions = 3'000'000, kMostOps = 1'000'000, kDeepest = 200;
+
+}  // namespace
+
 Program Converter::run() {
     const Computation& entry = computation(module_.entry, 0);
     Operands arguments;
+    std::set<std::size_t> given;
     for (const Instruction& instruction : entry.instructions) {
         if (instruction.opcode != "parameter") continue;
         const std::size_t index = std::stoul(instruction.literal);
         if (index > 100'000) fail(instruction, "has an impossible number");
+        if (!given.insert(index).second) fail(instruction, "has the number of another parameter");
         if (arguments.size() <= index) arguments.resize(index + 1);
         arguments[index] = new_input(instruction.shape, instruction.name);
     }
@@ -229,6 +239,24 @@ Value Converter::evaluate(const Instruction& at, Operands& operands, const Opera
     return pattern == nullptr ? unknown(at, operands) : apply(at, *pattern, operands);
 }
 
+Value Converter::evaluate_one(const Instruction& at, Operands& operands, const Operands& arguments,
+                              Scope& scope) {
+    if (++evaluated_ > kMostInstructions || writer_.ops() > kMostOps)
+        fail(at, "is reached after three million instructions, or a million operations of the step",
+             "do computations call others again and again?");
+    try {
+        check_operands(at, operands);
+        Value value = evaluate(at, operands, arguments, scope);
+        check_result(at, value);
+        return value;
+    } catch (const Error& error) {
+        if (error.where().line != 0) throw;
+        throw Error(error.problem(), {module_.file, at.line, ""}, error.remedy());
+    } catch (const std::logic_error&) {  // a number where none is, a dimension that is not there
+        fail(at, "does not fit together with its operands", "is the text cut off or edited?");
+    }
+}
+
 Value& Converter::lookup(Scope& scope, const Instruction& at, const std::string& name) {
     // "%3#1" is the second result of %3.
     const std::size_t mark = name.find('#');
@@ -251,7 +279,13 @@ Value& Converter::lookup(Scope& scope, const Instruction& at, const std::string&
 }
 
 std::vector<Value> Converter::evaluate(const Computation& body, const Operands& arguments, Scope* around) {
-    if (++depth_ > 64) throw Error("computations call each other in a circle", {module_.file, 0, ""});
+    const unsigned line = body.instructions.empty() ? 0 : body.instructions[0].line;
+    if (std::find(open_.begin(), open_.end(), &body) != open_.end())
+        throw Error("computations call each other in a circle", {module_.file, line, ""});
+    if (open_.size() >= kDeepest)
+        throw Error("computations call each other more than " + std::to_string(kDeepest) + " deep",
+                    {module_.file, line, ""}, "inline them, as XLA does");
+    open_.push_back(&body);
     std::map<std::string, unsigned> readers;
     for (const Instruction& instruction : body.instructions) {
         const bool element = instruction.opcode == "get-tuple-element";
@@ -274,16 +308,17 @@ std::vector<Value> Converter::evaluate(const Computation& body, const Operands& 
         Operands operands;
         for (const std::string& name : instruction.operands)
             operands.push_back(lookup(scope, instruction, name));
-        Value value = evaluate(instruction, operands, arguments, scope);
+        Value value = evaluate_one(instruction, operands, arguments, scope);
         value.layout = instruction.shape.layout;
         settle(value, instruction.name);
-        scope.values[instruction.name] = std::move(value);
+        if (!scope.values.emplace(instruction.name, std::move(value)).second)
+            fail(instruction, "has the name of another instruction");
     }
     std::vector<Value> results;
     Instruction end;
     end.opcode = "return";
     for (const std::string& name : body.results) results.push_back(lookup(scope, end, name));
-    --depth_;
+    open_.pop_back();
     return results;
 }
 

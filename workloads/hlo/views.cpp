@@ -205,6 +205,13 @@ Value Converter::pad(const Instruction& at, Operands& operands) {
     }
     interior.resize(axes, 0);
     if (low.size() != axes || high.size() != axes) fail(at, "does not pad every dimension");
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+        const std::int64_t inside = std::max<std::int64_t>(0, operands[0].shape[axis] - 1);
+        if (interior[axis] < 0 ||
+            low[axis] + operands[0].shape[axis] + inside * interior[axis] + high[axis] !=
+                at.shape.dimensions.at(axis))
+            fail(at, "gives another size than its type says along dimension " + std::to_string(axis));
+    }
     const double value = operands[1].number;
     if (operands[0].kind == Value::Kind::number && operands[0].number == value)
         return Value::of(value, at.shape.type, at.shape.dimensions);

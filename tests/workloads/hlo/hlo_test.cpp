@@ -189,6 +189,85 @@ TEST_CASE("what is not understood stays visible, and bad text is told by line") 
     CHECK_THAT(message("HloModule m\n"), Catch::Contains("ENTRY"));
 }
 
+TEST_CASE("a program that lies, nests or never ends is one error at the line that does it") {
+    const auto message = [](const std::string& text) {
+        try {
+            if (hlo::is_stablehlo_text(text)) {
+                hlo::to_trace(hlo::parse_stablehlo(text, "m"));
+            } else {
+                hlo::to_trace(hlo::parse_hlo("HloModule m\n" + text, "m"));
+            }
+        } catch (const Error& error) {
+            return std::string(error.what());
+        }
+        return std::string("no error");
+    };
+    const auto entry = [&](const std::string& lines) { return message("ENTRY e {\n" + lines + "}\n"); };
+    const auto told = [](const std::string& said, const char* place, const char* what) {
+        CHECK_THAT(said, Catch::StartsWith(place) && Catch::Contains(what));
+    };
+    const std::string p = "  p = f32[8,4]{1,0} parameter(0)\n", q = "  q = f32[4,9]{1,0} parameter(1)\n";
+    // Shapes that are not what the operation gives.
+    told(entry(p + "  ROOT s = f32[8,5]{1,0} add(p, p)\n"), "m:4:", "[8, 4]");
+    told(entry(p + "  ROOT s = f32[8,4]{1,0} transpose(p), dimensions={1,0}\n"), "m:4:", "[4, 8]");
+    told(entry(p + "  ROOT s = f32[9,4,8]{2,1,0} broadcast(p), dimensions={1,2}\n"), "m:4:", "another size");
+    told(entry(p + "  ROOT s = f32[15,4]{1,0} concatenate(p, p), dimensions={0}\n"), "m:4:", "[16, 4]");
+    told(entry(p + "  z = f32[] constant(0)\n  ROOT s = f32[9,9]{1,0} pad(p, z), padding=1_0x1_0\n"),
+         "m:5:", "dimension 1");
+    told(message("r {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, b)\n}\n"
+                 "ENTRY e {\n" +
+                 p +
+                 "  z = f32[] constant(0)\n"
+                 "  ROOT s = f32[8]{0} reduce(p, z), dimensions={0}, to_apply=r\n}\n"),
+         "m:10:", "leaves [4]");
+    told(entry(p + q +
+               "  ROOT s = f32[8,8]{1,0} dot(p, q), lhs_contracting_dims={1}, "
+               "rhs_contracting_dims={0}\n"),
+         "m:5:", "another size");
+    const std::string convolved =
+        "  p = f32[1,8,8,3]{3,2,1,0} parameter(0)\n"
+        "  q = f32[3,3,3,5]{3,2,1,0} parameter(1)\n  ROOT s = f32[1,";
+    told(entry(convolved + "80,8,5]{3,2,1,0} convolution(p, q), window={size=3x3 pad=1_1x1_1}, "
+                           "dim_labels=b01f_01io->b01f\n"),
+         "m:5:", "8 positions");
+    told(entry(convolved + "8,8,5]{3,2,1,0} convolution(p, q), window={size=3x3 pad=1_1x1_1 "
+                           "stride=0x0}, dim_labels=b01f_01io->b01f\n"),
+         "m:5:", "stride");
+    // Sizes that no address counts.
+    for (const char* size : {"9223372036854775807", "99999999999999999999999", "4294967296,4294967296", "-8"})
+        told(entry("  p = f32[" + std::string(size) + "] parameter(0)\n  ROOT s = f32[8] add(p, p)\n"),
+             "m:3:", "expected");
+    // Names and numbers that stand twice.
+    told(entry(p + "  p = f32[8,4]{1,0} negate(p)\n"), "m:4:", "another instruction");
+    told(entry(p + "  q = f32[8,4]{1,0} parameter(0)\n"), "m:4:", "another parameter");
+    // Circles, and calls of calls: 2^40 instructions, and 300 deep.
+    const std::string head = " {\n  p = f32[8] parameter(0)\n", tail = "}\n";
+    told(message("f" + head + "  ROOT c = f32[8] call(p), to_apply=g\n}\ng" + head +
+                 "  ROOT c = f32[8] call(p), to_apply=f\n}\nENTRY e" + head +
+                 "  ROOT c = f32[8] call(p), to_apply=f\n}\n"),
+         "m:3:", "circle");
+    const auto tower = [&](int floors, bool twice) {
+        std::string text = "f0" + head + "  ROOT c = f32[8] negate(p)\n" + tail;
+        for (int i = 1; i <= floors; ++i) {
+            const std::string below = "call(p), to_apply=f" + std::to_string(i - 1) + "\n";
+            text += (i == floors ? "ENTRY e" : "f" + std::to_string(i)) + head;
+            if (twice) text += "  q = f32[8] " + below;
+            text += "  ROOT c = f32[8] " + below + tail;
+        }
+        return message(text);
+    };
+    CHECK_THAT(tower(40, true), Catch::Contains("three million"));
+    CHECK_THAT(tower(300, false), Catch::Contains("200 deep"));
+    // Types and regions within one another.
+    told(entry("  p = " + std::string(100'000, '(') + "f32[8]"), "m:3:", "nested");
+    const std::string opening = "    %0 = stablehlo.while(%i = %arg0) : tensor<8xf32> cond {\n";
+    std::string regions = "module @m {\n  func.func public @main(%arg0: tensor<8xf32>) -> tensor<8xf32> {\n";
+    for (int i = 0; i < 20'000; ++i) regions += opening;
+    CHECK_THAT(message(regions), Catch::Contains("nested"));
+    // Text of MLIR without one operation is still told as such.
+    CHECK_THAT(message("module @m {\n"), Catch::Contains("cut off"));
+}
+
 TEST_CASE("cut text gives a trace or an error, never a crash") {
     for (const char* name : {"mlp_step.hlo", "mlp_step.mlir"}) {
         const std::string text = text_of(name);
