@@ -101,7 +101,7 @@ SlabRing::SlabRing(ProgramBuilder& program, CoreBuilder& core, tpu::ElementType 
     builder.output(builder.constant(border), type);
     filler_ = program.kernel(builder.finish(), {});
     for (std::size_t i = 0; i < places; ++i)
-        places_.push_back({core.allocate(elements * bytes_of(type)), core.new_region()});
+        places_.push_back({core.allocate(elements * bytes_of(type)), core.new_region(), {}, 0});
 }
 
 void SlabRing::fill(CoreBuilder& core, const Place& place, std::uint64_t first, std::uint64_t rows,
@@ -115,8 +115,28 @@ void SlabRing::fill(CoreBuilder& core, const Place& place, std::uint64_t first, 
     core.vector(filler_, rows, columns, {}, {tile});
 }
 
+/// Of all images at once: an instruction of the vector unit takes its time to begin.
+void SlabRing::fill_borders(CoreBuilder& core, const Place& place, std::uint64_t items,
+                            const Borders& borders) const {
+    const std::uint64_t row = borders.columns * borders.channels, image = borders.rows * row;
+    const std::uint64_t below = borders.rows - borders.above - borders.inner_rows;
+    fill(core, place, 0, items, borders.above * row, image);
+    fill(core, place, (borders.above + borders.inner_rows) * row, items, below * row, image);
+    if (borders.inner_rows == 0) return;
+    const std::uint64_t before = borders.before * borders.channels,
+                        behind = before + borders.inner_columns * borders.channels;
+    const std::uint64_t rows = items * borders.rows;
+    if (borders.above > 0 && below > 0) {
+        // The end of a row and the beginning of the next; the first and the last row are border themselves.
+        fill(core, place, behind, rows - 1, row - behind + before, row);
+    } else {
+        fill(core, place, 0, rows, before, row);
+        fill(core, place, behind, rows, row - behind, row);
+    }
+}
+
 Tile SlabRing::load(CoreBuilder& core, const Image& image, const Slab& slab) {
-    const Place& place = places_[turn_++ % places_.size()];
+    Place& place = places_[turn_++ % places_.size()];
     const auto clipped = [](std::int64_t first, std::uint64_t count, std::uint64_t extent) {
         const std::int64_t begin = std::max<std::int64_t>(0, first);
         const std::int64_t end =
@@ -129,21 +149,19 @@ Tile SlabRing::load(CoreBuilder& core, const Image& image, const Slab& slab) {
                columns = static_cast<std::uint64_t>(right - left);
     const std::uint64_t row = slab.columns * slab.channels;  // elements
     const std::uint64_t size = bytes_of(type_);
-    const bool inside = rows == slab.rows && columns == slab.columns;
-    for (std::uint64_t item = 0; item < slab.items; ++item) {
-        const std::uint64_t origin = item * slab.rows * row;
-        if (!inside && (rows == 0 || columns == 0)) {
-            fill(core, place, origin, slab.rows, row, row);
-            continue;
-        }
-        if (inside) continue;
-        const auto above = static_cast<std::uint64_t>(top - slab.first_row);
-        const auto before = static_cast<std::uint64_t>(left - slab.first_column) * slab.channels;
-        const std::uint64_t width = columns * slab.channels;
-        fill(core, place, origin, above, row, row);
-        fill(core, place, origin + (above + rows) * row, slab.rows - above - rows, row, row);
-        fill(core, place, origin + above * row, rows, before, row);
-        fill(core, place, origin + above * row + before + width, rows, row - before - width, row);
+    const bool nothing = rows == 0 || columns == 0;
+    const Borders borders{slab.rows,
+                          slab.columns,
+                          slab.channels,
+                          nothing ? slab.rows : static_cast<std::uint64_t>(top - slab.first_row),
+                          nothing ? 0 : rows,
+                          nothing ? slab.columns : static_cast<std::uint64_t>(left - slab.first_column),
+                          nothing ? 0 : columns};
+    // A transfer leaves the borders of the slab before as they are.
+    if (place.borders != borders || place.items < slab.items) {
+        fill_borders(core, place, slab.items, borders);
+        place.borders = borders;
+        place.items = slab.items;
     }
     for (std::uint64_t item = 0; item < slab.items && rows > 0 && columns > 0; ++item) {
         const bool whole_pixels = slab.channels == image.channels && image.pixel_stride == image.channels;

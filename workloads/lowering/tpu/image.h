@@ -48,7 +48,8 @@ struct Slab {
     }
 };
 
-/// Room for slabs in VMEM, used in turn.
+/// Room for slabs in VMEM, used in turn. Nobody else writes there: borders that lie where those of the slab
+/// before lay are not filled again.
 class SlabRing {
   public:
     SlabRing(ProgramBuilder& program, CoreBuilder& core, tpu::ElementType type, std::uint64_t elements,
@@ -57,10 +58,20 @@ class SlabRing {
     Tile load(CoreBuilder& core, const Image& image, const Slab& slab);
 
   private:
+    /// How the image lies within each slab of a place, in pixels.
+    struct Borders {
+        std::uint64_t rows = 0, columns = 0, channels = 0;  ///< of the slab
+        std::uint64_t above = 0, inner_rows = 0, before = 0, inner_columns = 0;
+        bool operator==(const Borders&) const = default;
+    };
     struct Place {
         std::uint64_t address = 0;
         Region* region = nullptr;
+        Borders borders;          ///< that are filled
+        std::uint64_t items = 0;  ///< images with such borders
     };
+    void fill_borders(CoreBuilder& core, const Place& place, std::uint64_t items,
+                      const Borders& borders) const;
     void fill(CoreBuilder& core, const Place& place, std::uint64_t first, std::uint64_t rows,
               std::uint64_t columns, std::uint64_t row_stride) const;
 

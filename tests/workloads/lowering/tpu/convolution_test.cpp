@@ -1,5 +1,6 @@
 // Convolutions, poolings and the cell of an LSTM, with their gradients, against their definitions in double
 // precision.
+#include <algorithm>
 #include <catch2/catch.hpp>
 
 #include "op_check.h"
@@ -74,6 +75,34 @@ TEST_CASE("convolutions of every stride, padding, dilation, group and layout") {
         OpBuilder op(OpKind::convolution);
         op.input(c.x(), c.type).input(c.w(), c.type).input({c.filters}, c.type).output(c.y(), c.type);
         check_ops(tpu, c.describe(op).done().trace, check_of(c));
+    }
+}
+
+TEST_CASE("int8 convolutions are exact, over several slabs whose borders are filled once") {
+    models::Tpu tpu("tpu", small_tpu());
+    const Case whole{"nhwc", 9, 5, 18, 1, {5, 5}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, ElementType::i8};
+    const Case rows{"nhwc", 3, 4, 8, 1, {21, 13}, {3, 1}, {1, 1}, {1, 0}, {1, 1}, ElementType::i8};
+    for (const Case& c : {whole, rows}) {
+        OpBuilder op(OpKind::convolution);
+        op.input(c.x(), c.type).input(c.w(), c.type).output(c.y(), c.type);
+        OpCheck check;
+        check.tolerance = 0;
+        check_ops(tpu, c.describe(op).done().trace, check);
+    }
+    // Borders of all images at once, and only when they are new: each of two places is filled at most once
+    // above, below and at the sides.
+    OpBuilder op(OpKind::convolution);
+    op.input(whole.x(), whole.type).input(whole.w(), whole.type).output(whole.y(), whole.type);
+    const lowering::LoweredOp lowered =
+        lowering::lower(whole.describe(op).done().trace, 0, target_of(tpu.config()));
+    REQUIRE(lowered.supported);
+    for (const tpu::CoreProgram& core : lowered.program.cores) {
+        const auto fills = std::count_if(
+            core.instructions.begin(), core.instructions.end(), [](const tpu::Instruction& instruction) {
+                const auto* const vector = std::get_if<tpu::Vector>(&instruction.operation);
+                return vector != nullptr && vector->inputs.empty();
+            });
+        CHECK(fills <= 6);
     }
 }
 
