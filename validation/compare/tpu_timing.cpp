@@ -16,7 +16,9 @@
 #include "sim/config/hardware.h"
 #include "sim/run/tpu_options.h"
 #include "sim/run/worker_pool.h"
+#include "validation/compare/tpu_jobs.h"
 #include "validation/compare/tpu_v1_applications.h"
+#include "validation/compare/tpu_v1_convolutions.h"
 #include "workloads/lowering/tpu/tensor_placement.h"
 #include "workloads/lowering/tpu/tpu_lowering.h"
 
@@ -27,36 +29,6 @@ namespace fs = std::filesystem;
 using models::Tpu;
 using models::TpuConfig;
 using models::TpuResult;
-
-/// Works on jobs with one device; SystemC allows no more in a process.
-class DeviceJobs : public sim::JobRunner {
-  public:
-    using Work = std::function<std::vector<double>(Tpu&, std::size_t)>;
-    DeviceJobs(const TpuConfig& config, const Work& work) : tpu_("tpu", config), work_(work) {}
-    std::string run(std::size_t job) override {
-        std::string text;
-        for (const double number : work_(tpu_, job)) text += fmt::format("{:.17g} ", number);
-        return text;
-    }
-
-  private:
-    Tpu tpu_;
-    const Work& work_;
-};
-
-std::vector<std::vector<double>> run_on(const TpuConfig& config, std::size_t jobs,
-                                        const CompareOptions& options, const DeviceJobs::Work& work) {
-    std::vector<std::vector<double>> results(jobs);
-    const unsigned workers = options.workers != 0 ? options.workers : sim::available_cores();
-    sim::run_jobs(
-        jobs, workers,
-        [&]() -> std::unique_ptr<sim::JobRunner> { return std::make_unique<DeviceJobs>(config, work); },
-        [&](std::size_t job, const std::string& text) {
-            std::istringstream numbers(text);
-            for (double number; numbers >> number;) results[job].push_back(number);
-        });
-    return results;
-}
 
 // ---- TPU v1 ----
 
@@ -91,8 +63,9 @@ Comparison compare_v1(const CompareOptions& options) {
         "tpu-v1"};
     const auto& apps = tpu_v1::applications();
     const TpuConfig config = sim::load_hardware("tpu-v1").tpu();
-    const auto results = run_on(config, apps.size(), options,
-                                [&](Tpu& tpu, std::size_t job) { return run_application(tpu, apps[job]); });
+    const auto results = run_on_tpu(config, apps.size(), options, [&](Tpu& tpu, std::size_t job) {
+        return run_application(tpu, apps[job]);
+    });
     ResultTable table;
     table.title = "per cent of cycles: published / model";
     table.rows = {{"", "active", "useful", "unused", "weight stall", "weight shift", "non-matrix", "TOPS"}};
@@ -161,7 +134,7 @@ Comparison compare_v1_example(const CompareOptions& options) {
         app.groups = {{{tpu_v1::Layer::Kind::matrix, {64, 600, 600}, {}, 1}}};
         app.repeats = {1};
         app.input_bytes = app.output_bytes = 64;
-        const auto results = run_on(config, 1, options, [&](Tpu& tpu, std::size_t) {
+        const auto results = run_on_tpu(config, 1, options, [&](Tpu& tpu, std::size_t) {
             tpu::Memory memory;
             const TpuResult result = tpu.run(program_of(app, tpu.config(), memory), memory);
             // Until the last weights are there.
@@ -234,8 +207,9 @@ Comparison compare_products(const std::string& hardware, const std::string& sour
     comparison.title = "Matrix products on a " + hardware;
     comparison.reference = {"publication", source, hardware, "", "", true, hardware};
     const TpuConfig config = sim::load_hardware(hardware, overrides).tpu();
-    const auto results = run_on(config, products.size(), options,
-                                [&](Tpu& tpu, std::size_t job) { return time_product(tpu, products[job]); });
+    const auto results = run_on_tpu(config, products.size(), options, [&](Tpu& tpu, std::size_t job) {
+        return time_product(tpu, products[job]);
+    });
     for (std::size_t i = 0; i < products.size(); ++i) {
         const Product& product = products[i];
         ComparisonRow row{fmt::format("{} x {} x {}", product.m, product.n, product.k), hardware + " bf16"};
@@ -335,6 +309,7 @@ std::vector<Comparison> compare_tpu_timing(const fs::path& data, const CompareOp
     };
     if (wanted("tpu-v1")) {
         comparisons.push_back(compare_v1(options));
+        comparisons.push_back(tpu_v1::compare_convolutions(options));
         comparisons.push_back(compare_v1_example(options));
     }
     if (wanted("tpu-v6e") && there("tpu_v6e_bf16.csv")) {

@@ -8,6 +8,7 @@
 #include "models/tpu/tpu.h"
 #include "sim/config/hardware.h"
 #include "validation/compare/tpu_v1_applications.h"
+#include "validation/compare/tpu_v1_convolutions.h"
 
 using namespace heddle;
 using namespace heddle::validation;
@@ -59,6 +60,33 @@ TEST_CASE("the bars of the TPU models hold") {
         }
     }
     CHECK(bars >= 5);
+}
+
+TEST_CASE("CNN0 and CNN1 as convolution ops multiply what table 1 says, and near their published shares") {
+    // Millions of weights, multiply-adds for each, layers.
+    const double weights[] = {8, 100}, each[] = {2888, 1750};
+    const unsigned layers[] = {16, 76};
+    REQUIRE(tpu_v1::convolution_nets().size() == 2);
+    for (std::size_t i = 0; i < 2; ++i) {
+        const tpu_v1::ConvolutionNet& net = tpu_v1::convolution_nets()[i];
+        INFO(net.name);
+        CHECK(net.weights() / 1e6 == Approx(weights[i]).epsilon(0.05));
+        CHECK(net.multiplications() / net.weights() == Approx(each[i]).epsilon(0.05));
+        unsigned count = 0;
+        for (const tpu_v1::ConvolutionLayer& layer : net.layers) count += layer.times;
+        CHECK(count == layers[i]);
+    }
+    CompareOptions options;
+    options.workers = 2;
+    const Comparison comparison = tpu_v1::compare_convolutions(options);
+    REQUIRE(comparison.rows.size() == 14);
+    // Useful share x 65,536 cells x 700 MHz is the rate; active, stall, shift and the rest are all there is.
+    for (std::size_t net = 0; net < 2; ++net) {
+        const auto value = [&](std::size_t i) { return *comparison.rows[7 * net + i].simulated; };
+        CHECK(value(1) / 100 * 2 * 65536 * 700e6 / 1e12 == Approx(value(6)).epsilon(1e-6));
+        CHECK(value(0) == Approx(value(1) + value(2)).epsilon(1e-9));
+        CHECK(value(0) + value(3) + value(4) + value(5) == Approx(100).epsilon(1e-9));
+    }
 }
 
 TEST_CASE("all time of TPU v1's matrix unit is accounted for") {
