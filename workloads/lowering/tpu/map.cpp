@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "workloads/lowering/tpu/collapse.h"
+#include "workloads/lowering/tpu/turn_matrices.h"
 
 namespace heddle::lowering::on_tpu {
 namespace {
@@ -268,14 +269,19 @@ void copy_view(ProgramBuilder& program, const HbmView& from, const HbmView& to) 
     const bool plain = from.type == to.type && from.boolean == to.boolean;
     // A broadcast row or column lies once in VMEM; the vector unit repeats it.
     const bool repeats = std::find(from.strides.begin(), from.strides.end(), 0) != from.strides.end();
-    if (plain && !repeats) return map_elements(program, nullptr, {from}, {to});
+    if (plain && !repeats) {
+        if (!turn_matrices(program, from, to, nullptr)) map_elements(program, nullptr, {from}, {to});
+        return;
+    }
     KernelBuilder builder;
     if (plain) {
         builder.raw_output(builder.raw_input());
     } else {
         builder.output(builder.input(from.type), to.type, to.boolean);
     }
-    map_elements(program, program.kernel(builder.finish(), {from.type}), {from}, {to});
+    const auto kernel = program.kernel(builder.finish(), {from.type});
+    if (!repeats && turn_matrices(program, from, to, kernel)) return;
+    map_elements(program, kernel, {from}, {to});
 }
 
 void fill_view(ProgramBuilder& program, const HbmView& to, double value) {

@@ -1,4 +1,7 @@
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <optional>
+#include <variant>
 
 #include "op_check.h"
 
@@ -121,6 +124,41 @@ TEST_CASE("copies and casts and transposes") {
     permuted({5, 33, 4, 16}, {0, 2, 3, 1}, ElementType::f32);
     permuted({5, 33, 4, 16}, {3, 2, 1, 0}, ElementType::f32);
     permuted({6, 7, 8}, {1, 2, 0}, ElementType::f32);
+}
+
+TEST_CASE("many small matrices are turned in few transfers") {
+    models::Tpu tpu("tpu", small_tpu());
+    const auto turned = [](std::int64_t count, std::int64_t rows, std::int64_t columns, ElementType type,
+                           std::optional<ElementType> to = {}) {
+        OpBuilder op(OpKind::copy);
+        return op.input({count, rows, columns}, type)
+            .output({count, columns, rows}, to.value_or(type))
+            .with("permutation", std::vector<std::int64_t>{0, 2, 1})
+            .done()
+            .trace;
+    };
+    OpCheck exact;
+    exact.tolerance = 0;
+    for (const ElementType type : {ElementType::f32, ElementType::bf16, ElementType::i8, ElementType::i32}) {
+        check_ops(tpu, turned(40, 64, 9, type), exact);
+        check_ops(tpu, turned(37, 9, 64, type), exact);
+        check_ops(tpu, turned(101, 5, 7, type), exact);
+    }
+    OpCheck rounded;
+    rounded.tolerance = 1.0 / 500;
+    check_ops(tpu, turned(40, 64, 9, ElementType::f32, ElementType::bf16), rounded);
+    check_ops(tpu, turned(101, 5, 7, ElementType::bf16, ElementType::f32), exact);
+    check_ops(tpu, turned(3, 150, 120, ElementType::f32), exact);  // large enough by itself
+    // Filters of 512 x 512 x 3 x 3, channels last: each filter by itself would take 512 transfers at least.
+    const target::TpuTarget large;
+    const lowering::LoweredOp lowered = lowering::lower(turned(512, 512, 9, ElementType::bf16), 0, large);
+    REQUIRE(lowered.supported);
+    std::ptrdiff_t transfers = 0;
+    for (const tpu::CoreProgram& core : lowered.program.cores)
+        transfers += std::count_if(core.instructions.begin(), core.instructions.end(), [](const auto& one) {
+            return std::holds_alternative<tpu::Dma>(one.operation);
+        });
+    CHECK(transfers <= 64);
 }
 
 TEST_CASE("concat and fill and random") {
