@@ -29,7 +29,7 @@ void check_model(const std::string& model, std::map<std::string, std::string> op
     REQUIRE(n.device_loss.size() == 2);
     CHECK(n.loss_error <= n.loss_error_bound);
     CHECK(n.gradient_error <= n.gradient_error_bound);
-    CHECK(n.gradient_error > 0);  // the device rounds, so it cannot be the reference itself
+    CHECK(n.gradient_error > 0);     // the device rounds, so it cannot be the reference itself
     CHECK(n.gradient_error < 0.25);  // of many ops the bound allows more
     CHECK(n.weight_error <= n.weight_error_bound);
 }
@@ -48,6 +48,19 @@ TEST_CASE("a GPT with fused attention and AdamW trains on a TPU v5e") {
                  {"optimizer", "adamw"},
                  {"learning_rate", "0.01"}},
                 "tpu-v5e");
+}
+TEST_CASE("a GPT-2 with products in 8 bits trains on a TPU v5p") {
+    check_model("gpt2-small",
+                {{"layers", "1"},
+                 {"hidden", "64"},
+                 {"heads", "2"},
+                 {"feed_forward", "64"},
+                 {"batch", "2"},
+                 {"sequence", "16"},
+                 {"vocabulary", "40"},
+                 {"type", "bf16"},
+                 {"fp8", "1"}},
+                "tpu-v5p");
 }
 TEST_CASE("a Llama trains on a TPU v6e") {
     check_model("llama2-7b",
