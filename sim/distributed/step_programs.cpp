@@ -107,6 +107,7 @@ class Builder {
     DeviceProgram run() {
         const std::vector<PipelineWork> order = parallel::pipeline_order(plan_, stage_);
         post_receives(order);
+        plan_gathers(order);
         for (const PipelineWork& work : order) {
             switch (work.pass) {
                 case Pass::forward:
@@ -205,11 +206,30 @@ class Builder {
         }
     }
 
-    /// ZeRO 3: the weights of a part, before it is needed: after the part `prefetch` + 1 before has begun.
-    void gather_weights(const TimedPart& part) {
+    /// ZeRO 3: the parts in the order in which passes use them.
+    void plan_gathers(const std::vector<PipelineWork>& order) {
         if (plan_.zero < 3) return;
-        gather(Slot::data, plan_.replicas(), part.parameters - part.expert_parameters);
-        gather(Slot::expert_data, plan_.expert_replicas(), part.expert_parameters);
+        for (const PipelineWork& work : order) {
+            const parallel::StageRange& r = range(work.chunk);
+            if (work.pass == Pass::forward)
+                for (std::size_t i = r.first; i < r.last; ++i) uses_.push_back(i);
+            if (work.pass == Pass::backward)
+                for (std::size_t i = r.last; i-- > r.first;) uses_.push_back(i);
+        }
+        gathered_.resize(uses_.size());
+    }
+    /// ZeRO 3: before a part is used its weights are there, and those of the next `prefetch` uses are on
+    /// their way, called before this part's gradients are sent (FSDP's backward prefetch). A gather begins
+    /// when the part `prefetch` + 1 before is through, so no more than `prefetch` + 1 parts are held.
+    void gather_weights() {
+        if (plan_.zero < 3) return;
+        const std::size_t use = begun_.size(), ahead = static_cast<std::size_t>(plan_.prefetch);
+        for (; next_gather_ < uses_.size() && next_gather_ <= use + ahead; ++next_gather_) {
+            const TimedPart& part = step_.parts[uses_[next_gather_]];
+            gather(Slot::data, plan_.replicas(), part.parameters - part.expert_parameters);
+            gather(Slot::expert_data, plan_.expert_replicas(), part.expert_parameters);
+        }
+        pending_.insert(pending_.end(), gathered_[use].begin(), gathered_[use].end());
     }
     void gather(Slot slot, std::int64_t replicas, double parameters) {
         if (replicas == 1 || parameters == 0) return;
@@ -220,12 +240,10 @@ class Builder {
         work.kind = Exchange::all_gather;
         work.slot = slot;
         work.bytes = 2 * parameters;
-        std::vector<std::uint32_t> after;
         const auto ahead = static_cast<std::size_t>(plan_.prefetch);
-        if (begun_.size() > ahead) after.push_back(begun_[begun_.size() - 1 - ahead]);
-        work.after = std::move(after);
+        if (next_gather_ > ahead) work.after = {begun_[next_gather_ - 1 - ahead]};
         program_.work.push_back(std::move(work));
-        pending_.push_back(static_cast<std::uint32_t>(program_.work.size() - 1));
+        gathered_[next_gather_].push_back(static_cast<std::uint32_t>(program_.work.size() - 1));
     }
 
     void forward(const PipelineWork& work) {
@@ -233,7 +251,7 @@ class Builder {
         if (const auto found = received_.find({work.micro_batch, v}); found != received_.end())
             arrive(found->second, v - 1);
         for (std::size_t i = range(work.chunk).first; i < range(work.chunk).last; ++i) {
-            gather_weights(step_.parts[i]);
+            gather_weights();
             segments(step_.parts[i].forward, true, true);
             begun_.push_back(last_);
         }
@@ -267,7 +285,7 @@ class Builder {
             arrive(found->second, v);
         const bool final = work.micro_batch == plan_.micro_batches - 1;
         for (std::size_t i = range(work.chunk).last; i-- > range(work.chunk).first;) {
-            gather_weights(step_.parts[i]);
+            gather_weights();
             segments(step_.parts[i].backward, true, !inputs_alone);
             begun_.push_back(last_);
             if (!inputs_alone) gradients_of(step_.parts[i], final);
@@ -414,8 +432,11 @@ class Builder {
     std::int64_t stage_;
     DeviceProgram program_;
     std::map<Key, std::uint32_t> received_, gradient_received_;
-    std::vector<std::uint32_t> pending_;  ///< that the next work of the compute lane waits for
-    std::vector<std::uint32_t> begun_;    ///< last work of each part's passes
+    std::vector<std::uint32_t> pending_;                ///< that the next work of the compute lane waits for
+    std::vector<std::uint32_t> begun_;                  ///< last work of each part's passes
+    std::vector<std::size_t> uses_;                     ///< ZeRO 3: parts in the order of their passes
+    std::vector<std::vector<std::uint32_t>> gathered_;  ///< the same: gathers of each use's weights
+    std::size_t next_gather_ = 0;
     std::vector<std::uint32_t> sent_;
     std::uint32_t last_ = kNoGroup;
     double waiting_ = 0, waiting_experts_ = 0;  ///< gradients that were not sent yet
@@ -444,7 +465,9 @@ TimedStep time_parts(const trace::Trace& trace, const ParallelPlan& plan, OpTime
         call_collectives(t.backward, host.collective);
         for (const trace::OpId id : part.update) t.update += op_times[id].seconds;
         t.parameters = part.parameter_count;
-        // Gradients are added to those of earlier micro-batches: read, read, written.
+        // Gradients are added to those of earlier micro-batches. In 16 bits: read, read, written. The product
+        // that makes them may add them in 32 bits (gradient accumulation fusion): the same 6 bytes beyond its
+        // own 2.
         const double moved = plan.gradient_bytes == 2 ? 6 : 10;
         if (plan.micro_batches > 1) t.accumulate = times.streamed(moved * part.parameter_count);
         if (plan.expert > 1) t.expert_parameters = part.expert_count;
@@ -467,6 +490,7 @@ TimedStep time_parts(const trace::Trace& trace, const ParallelPlan& plan, OpTime
 StageMemory memory_of(const TimedStep& step, const ParallelPlan& plan, std::int64_t stage) {
     StageMemory memory;
     double parameters = 0, experts = 0, rounded = 0, kept = 0, workspace = 0;
+    std::vector<double> part_bytes;
     for (std::int64_t c = 0; c < plan.chunks; ++c) {
         const parallel::StageRange& range = step.chunks[static_cast<std::size_t>(c * plan.pipeline + stage)];
         for (std::size_t i = range.first; i < range.last; ++i) {
@@ -475,6 +499,7 @@ StageMemory memory_of(const TimedStep& step, const ParallelPlan& plan, std::int6
             rounded += step.parts[i].rounded_bytes;
             kept += step.parts[i].kept_bytes;
             workspace = std::max(workspace, step.parts[i].workspace_bytes);
+            part_bytes.push_back(2 * step.parts[i].parameters);
         }
     }
     if (plan.pipeline > 1 && stage == plan.pipeline - 1) parameters += step.shared_parameters;
@@ -485,11 +510,16 @@ StageMemory memory_of(const TimedStep& step, const ParallelPlan& plan, std::int6
                         experts / static_cast<double>(plan.expert_replicas()));
     };
     memory.weights = held(2, 3) + rounded;
-    // Added up over micro-batches in 32 bits, else sent as they were made.
-    memory.gradients = held(plan.micro_batches > 1 ? 4 : plan.gradient_bytes, 2);
+    memory.gradients = held(plan.micro_batches > 1 ? plan.accumulated_bytes : plan.gradient_bytes, 2);
     memory.optimizer = plan.offload_optimizer ? 0 : held(12, 1);
     memory.activations = kept * parallel::held_micro_batches(plan, stage);
     memory.workspace = workspace;
+    if (plan.zero == 3 && plan.replicas() > 1) {
+        // Weights that were gathered: of the parts in use, no more than these.
+        const auto held_parts = std::min(part_bytes.size(), static_cast<std::size_t>(plan.prefetch) + 1);
+        std::sort(part_bytes.rbegin(), part_bytes.rend());
+        for (std::size_t i = 0; i < held_parts; ++i) memory.workspace += part_bytes[i];
+    }
     return memory;
 }
 

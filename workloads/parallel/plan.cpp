@@ -86,12 +86,20 @@ void check(const ParallelPlan& plan) {
     const bool central = plan.data_parallel == DataParallel::parameter_server ||
                          plan.data_parallel == DataParallel::asynchronous;
     if (plan.zero > 0 && plan.data_parallel != DataParallel::all_reduce)
-        bad("--zero", "goes with --data-parallel all-reduce", "leave one of them out");
+        bad("--zero",
+            fmt::format("divides one state among devices that agree in every step; with {} {}",
+                        name_of(plan.data_parallel),
+                        central ? "the servers hold it already" : "every device has a state of its own"),
+            "leave it out, or choose --data-parallel all-reduce");
     if (central && plan.pipeline > 1)
-        bad("--data-parallel", "a parameter server with a pipeline is not supported",
+        bad("--data-parallel",
+            "a parameter server answers with all weights at once, and a stage of a pipeline holds a part of "
+            "them",
             "choose all-reduce or local-sgd");
-    if (plan.zero == 3 && plan.pipeline > 1 && plan.micro_batches > 1)
-        bad("--zero", "3 with a pipeline would gather weights for every micro-batch", "choose 1 or 2");
+    if (plan.offload_optimizer && central)
+        bad("--offload-optimizer",
+            "a parameter server updates the weights already, and holds the optimizer's state",
+            "leave it out");
 }
 
 std::string describe(const ParallelPlan& plan) {

@@ -48,6 +48,7 @@ struct ParallelPlan {
     bool overlap = true;             ///< gradients are sent beside the backward pass
     double bucket_bytes = 25 << 20;  ///< of gradients that are sent together (PyTorch's default)
     int gradient_bytes = 2;          ///< of an element, as it is sent
+    int accumulated_bytes = 4;       ///< of an element, where those of several micro-batches are added up
     std::int64_t local_steps = 1;    ///< local SGD: steps between two averages
     std::int64_t servers = 1;        ///< parameter servers: devices' hosts that hold a part each
     bool offload_optimizer = false;  ///< state and update on the host (ZeRO-Offload, Ren et al., 2021)
