@@ -6,6 +6,9 @@
 
 #include <catch2/catch.hpp>
 #include <cstdint>
+#include <iomanip>
+#include <regex>
+#include <sstream>
 #include <stdexcept>
 
 #include "command.h"
@@ -110,6 +113,56 @@ TEST_CASE("Damaged hardware files are refused with one line, or describe a devic
     const Count count = run_damaged(folder, subjects, 20261122, cases(kUsualCases));
     CHECK(count.refused > 0);
     CHECK(count.ran > 0);
+}
+
+TEST_CASE("Two hundred cluster files with one wrong value each are refused with one line, or run") {
+    const Folder folder;
+    std::mt19937 random(20261125);
+    const char* const presets[] = {"dgx-a100", "dgx-h100", "ideal", "tpu-v4-slice", "parameter-server-rack"};
+    const char* const words[] = {"-5 GB/s",     "0 GB/s", "-1",     "nan",  "inf",      "1e400",
+                                 "99999999999", "5 ms",   "[1, 2]", "none", "torus",    "dragonfly",
+                                 "0 %",         "250 %",  "3.5",    "~",    "h100-smx", "{a: b}"};
+    const double factors[] = {0, -1, 1e-6, 1e6, 2, 3, 0.5, 1e-12, 1e12};
+    const std::regex quantity(R"(^(\s*[\w.]+:\s*)([\d.]+)( .*|$))"), value(R"(^(\s*[\w.]+: )\S.*$)");
+    unsigned ran = 0, refused = 0;
+    for (unsigned i = 0; i < cases(200); ++i) {
+        std::vector<std::string> lines;
+        std::stringstream text(sample(std::string("sim/clusters/") + presets[i % 5] + ".yaml"));
+        for (std::string line; std::getline(text, line);) lines.push_back(line);
+        std::smatch match;
+        std::string* line = nullptr;
+        do line = &lines[random() % lines.size()];
+        while (!std::regex_match(*line, match, value));
+        const std::string before = *line;
+        if (i % 3 != 0 && std::regex_match(before, match, quantity)) {
+            const double number = std::stod(match[2]) * factors[random() % std::size(factors)];
+            std::ostringstream said;
+            said << match[1] << std::setprecision(17) << number << match[3];
+            *line = said.str();
+        } else {
+            std::regex_match(before, match, value);
+            *line = match[1].str() + words[random() % std::size(words)];
+        }
+        const std::string after = *line;
+        std::string file;
+        for (const std::string& each : lines)
+            file += (each == "extends: ideal.yaml" ? std::string("extends: ideal") : each) + "\n";
+        folder.write("cluster.yaml", file);
+        const Outcome outcome = run(folder, {"collective", i % 2 == 0 ? "all-reduce" : "all-to-all", "256KiB",
+                                             "--cluster", "cluster.yaml"});
+        INFO(presets[i % 5] << ": " << before << "\nbecame " << after << "\n" << outcome.err << outcome.out);
+        if (outcome.code == 0) {
+            ++ran;
+            CHECK_THAT(outcome.out,
+                       Catch::Contains("GB/s") && !Catch::Contains("nan") && !Catch::Contains("inf "));
+        } else {
+            ++refused;
+            CHECK(fault_of_refusal(outcome).empty());
+        }
+        CHECK_FALSE(outcome.late);
+    }
+    CHECK(ran >= 20);
+    CHECK(refused >= 60);
 }
 
 TEST_CASE("Damaged launch files are refused with one line, or run") {

@@ -65,6 +65,17 @@ TEST_CASE("mistakes in cluster files are told with file, line, key and remedy") 
                Catch::Contains("network.topology") && Catch::Contains("cannot reach"));
     CHECK_THAT(error_of("kind: gpu\nclock: 1 GHz\n"),
                Catch::Contains(":1: kind") && Catch::Contains("kind: cluster"));
+    for (const char* line : {"nodes: 0", "nodes: -1", "devices_per_node: 0", "inside.bandwidth: -5 GB/s",
+                             "nic.bandwidth: 0 GB/s", "nic.count: 3", "network.hop: -1 ns",
+                             "inside.efficiency: 250 %", "network.topology: ring", "inside.fabric: nvlink",
+                             "collective.channels: 0", "price.device_hour: -1", "link.bandwidth: 5 GB/s"}) {
+        const std::string key(line, std::string(line).find(':'));
+        INFO(line);
+        const std::string error = error_of("kind: cluster\nextends: dgx-h100\n" + std::string(line) + "\n");
+        CHECK_THAT(error, Catch::Contains("heddle-cluster-test.yaml:3: " + key));
+        CHECK(error.find('\n') == std::string::npos);
+    }
+    CHECK_THAT(error_of("extends: tpu-v4-slice\nnodes: 100\n"), Catch::Contains("64 places for 400"));
     CHECK_THROWS_WITH(load_cluster("dgx-a10"), Catch::Contains("did you mean `dgx-a100`?"));
 }
 
