@@ -207,7 +207,7 @@ void add_parallelism_command(CLI::App& app) {
                      "change a parameter of the device: --set hbm.size=40GiB")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
-    command->add_flag("--json", options->search.json, "for scripts");
+    command->add_flag("--json", options->search.json, "print JSON instead of a table");
     command->footer(
         "The same as heddle explore MODEL --parallelism.\n"
         "Example: heddle parallelism gpt3-175b --cluster dgx-a100 --nodes 128 --batch 1536 --tokens 300e9");

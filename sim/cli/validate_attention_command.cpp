@@ -6,7 +6,7 @@
 
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
-#include "sim/cli/output.h"
+#include "sim/cli/json_options.h"
 #include "sim/cli/progress.h"
 #include "sim/config/hardware.h"
 #include "validation/compare/attention_table.h"
@@ -15,7 +15,8 @@ namespace heddle::cli {
 namespace {
 
 struct Options {
-    std::string data, hardware = "h100-sxm", json;
+    std::string data, hardware = "h100-sxm";
+    JsonOptions json;
     std::vector<std::string> overrides;
     std::size_t sample = 0;
     std::uint64_t seed = 1;
@@ -38,12 +39,12 @@ void run_command(const Options& options) {
         };
         validation::time_attention_table(rows, hardware, table);
     }
-    if (!options.json.empty()) write_file(options.json, validation::attention_table_json(rows));
     const std::string heading = fmt::format(
         "attention forward, {}, {} rows{}, on {}", std::filesystem::path(options.data).filename().string(),
         rows.size(), options.sample > 0 ? fmt::format(" (random, seed {})", options.seed) : std::string(),
         hardware.name);
-    print(validation::format_attention_table(rows, heading));
+    show(validation::format_attention_table(rows, heading), validation::attention_table_json(rows),
+         options.json);
     const double mape = 100 * validation::errors_of(rows).back().mape;
     if (options.bar > 0 && !(mape <= options.bar))
         throw ComparisonFailed{fmt::format("mean error {:.1f} %, the bar is {:.1f} %", mape, options.bar)};
@@ -65,7 +66,7 @@ void add_validate_attention_command(CLI::App& validate) {
     command
         ->add_option("--set", options->overrides,
                      "change a parameter of the device: --set hbm.bandwidth=3.0TB/s")
-        ->type_name("PATH=VALUE")
+        ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
     command->add_option("--sample", options->sample, "a random choice of so many rows (default: all)")
         ->type_name("N");
@@ -74,7 +75,9 @@ void add_validate_attention_command(CLI::App& validate) {
         ->type_name("PERCENT");
     command->add_option("-j,--jobs", options->workers, "workers (default: one for each core)")
         ->type_name("N");
-    command->add_option("--json", options->json, "write every row, series and the worst")->type_name("FILE");
+    add_json_options(*command, options->json, "every row, series and the worst");
+    command->footer(
+        "Example: heddle validate attention --data h100_sxm_causal_forward_bf16.csv --sample 20 --bar 15");
     command->callback([options] { run_command(*options); });
 }
 

@@ -6,7 +6,7 @@
 
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
-#include "sim/cli/output.h"
+#include "sim/cli/json_options.h"
 #include "validation/compare/collective_table.h"
 #include "validation/run/validation.h"
 
@@ -16,7 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-    std::string data, cluster, json;
+    std::string data, cluster;
+    JsonOptions json;
     std::vector<std::string> overrides;
     double bar = 10;
     bool all = false;
@@ -64,11 +65,7 @@ void run_command(const Options& options) {
                                   options.bar);
         everything.insert(everything.end(), rows.begin(), rows.end());
     }
-    if (!options.json.empty()) {
-        write_file(options.json, validation::collective_table_json(everything));
-        text += "\nwritten: " + options.json + "\n";
-    }
-    print(text);
+    show(text, validation::collective_table_json(everything), options.json);
     if (!failure.empty()) throw ComparisonFailed{failure};
 }
 
@@ -92,7 +89,7 @@ void add_validate_collectives_command(CLI::App& validate) {
         ->type_name("PERCENT")
         ->capture_default_str();
     command->add_flag("--all", options->all, "show every row");
-    command->add_option("--json", options->json, "write n, median, p90, mape, rows")->type_name("FILE");
+    add_json_options(*command, options->json, "n, median, p90, mape, rows");
     command->footer("Example: heddle validate collectives --cluster dgx-h100 --all");
     command->callback([options] { run_command(*options); });
 }

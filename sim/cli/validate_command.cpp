@@ -38,7 +38,7 @@ struct Options {
 
 std::vector<Subject> chosen_subjects(const std::string& what) {
     if (what == "all") return validation::subjects();
-    if (what == "gpu") return {Subject::numerics, Subject::kernels, Subject::timing, Subject::training};
+    if (what == "gpu") return {Subject::numerics, Subject::kernels, Subject::timing, Subject::losses};
     std::vector<std::string> names{"all", "gpu"};
     for (const Subject subject : validation::subjects()) {
         if (what == validation::name_of(subject)) return {subject};
@@ -46,7 +46,7 @@ std::vector<Subject> chosen_subjects(const std::string& what) {
     }
     const std::string near = nearest_word(what, names.data(), names.size());
     throw Error("there is nothing to validate by the name of `" + what + "`", {},
-                near.empty() ? "known: numerics, kernels, timing, training, tpu, gpu, all"
+                near.empty() ? "known: numerics, kernels, timing, losses, tpu, gpu, all"
                              : "did you mean `" + near + "`?");
 }
 
@@ -143,7 +143,7 @@ void run_validate_command(Options options) {
     if (options.what.empty() && !options.readme.empty()) options.what = "all";
     if (options.what.empty())
         throw Error("the command does not say what to validate", {},
-                    "numerics, kernels, timing, training, tpu, gpu or all; see `heddle validate --help`");
+                    "numerics, kernels, timing, losses, tpu, gpu or all; see `heddle validate --help`");
     if (options.what == "gpu") options.captures = {captured_here(options)};
     Validation result;
     {
@@ -164,7 +164,7 @@ void add_validate_command(CLI::App& app) {
     const auto options = std::make_shared<Options>();
     CLI::App* command = app.add_subcommand(
         "validate", "Compares bits and times with recorded silicon: is what Heddle says true?");
-    command->add_option("WHAT", options->what, "numerics, kernels, timing, training, tpu, gpu, or all");
+    command->add_option("WHAT", options->what, "numerics, kernels, timing, losses, tpu, gpu, or all");
     command
         ->add_option("--capture", options->captures,
                      "a folder that heddle-capture wrote (default: those that came with Heddle); with gpu: "
@@ -197,7 +197,7 @@ void add_validate_command(CLI::App& app) {
     command->add_option("-j,--jobs", options->workers, "workers (default: one for each core)")
         ->type_name("N");
     command->add_flag("--rows", options->rows, "print every row, not only the worst");
-    command->add_flag("--json", options->json, "print JSON, with every row");
+    command->add_flag("--json", options->json, "print JSON instead of the tables, with every row");
     command->add_flag(
         "--allow-simulator", options->allow_simulator,
         "accept a capture that was made by the simulator: a test of the tools, not of accuracy");
@@ -205,7 +205,9 @@ void add_validate_command(CLI::App& app) {
         "numerics   bits of tensor-core operations and of GEMMs\n"
         "kernels    bits and times of the kernels of Heddle's library\n"
         "timing     micro-benchmarks, GEMMs: mean error, median, 90 %, correlation, worst ten\n"
-        "training   losses and gradients of training steps\n"
+        "losses     losses and gradients of training steps\n"
+        "tpu        cycles and times of TPUs that others published\n"
+        "all        everything above\n"
         "gpu        capture on this machine's GPU now, then compare everything\n"
         "Examples:\n"
         "  heddle validate all --report validation.html\n"

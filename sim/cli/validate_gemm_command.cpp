@@ -6,7 +6,7 @@
 
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
-#include "sim/cli/output.h"
+#include "sim/cli/json_options.h"
 #include "sim/cli/progress.h"
 #include "sim/config/hardware.h"
 #include "validation/compare/gemm_table.h"
@@ -17,7 +17,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-    std::string data, column, hardware, type, json, half;
+    std::string data, column, hardware, type, half;
+    JsonOptions json;
     std::vector<std::string> overrides;
     std::size_t sample = 0;
     std::uint64_t seed = 1;
@@ -64,16 +65,14 @@ void run_command(const Options& options) {
         };
         validation::time_gemm_table(rows, hardware, table);
     }
-    if (!options.json.empty()) write_file(options.json, validation::gemm_table_json(rows, table.simulate));
     const std::string heading =
         fmt::format("{}{} of {}, column {}, {} shapes{}, on {}: {}", type_of(options),
                     table.quantise ? " with the quantisation of A" : "",
                     fs::path(options.data).filename().string(), options.column, rows.size(),
                     options.sample > 0 ? fmt::format(" (random, seed {})", options.seed) : std::string(),
                     hardware.name, table.simulate ? "simulated" : "closed form");
-    std::string text = validation::format_gemm_table(rows, heading, table.simulate);
-    if (!options.json.empty()) text += "\nwritten: " + options.json + "\n";
-    print(text);
+    show(validation::format_gemm_table(rows, heading, table.simulate),
+         validation::gemm_table_json(rows, table.simulate), options.json);
 }
 
 }  // namespace
@@ -103,7 +102,7 @@ void add_validate_gemm_command(CLI::App& validate) {
     command
         ->add_option("--set", options->overrides,
                      "change a parameter of the device: --set hbm.bandwidth=3.0TB/s")
-        ->type_name("PATH=VALUE")
+        ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
     command->add_option("--sample", options->sample, "a random choice of so many rows (default: all)")
         ->type_name("N");
@@ -120,9 +119,13 @@ void add_validate_gemm_command(CLI::App& validate) {
     command->add_flag("--full", options->full, "simulate every cycle of every kernel");
     command->add_option("-j,--jobs", options->workers, "workers (default: one for each core)")
         ->type_name("N");
-    command
-        ->add_option("--json", options->json, "write n, mape, median, p90, r, roofline_mape, classes, worst")
-        ->type_name("FILE");
+    add_json_options(*command, options->json, "n, mape, median, p90, r, roofline_mape, classes, worst");
+    command->footer(
+        "Examples:\n"
+        "  heddle validate gemm --data h100_sxm_bf16.csv --column trtllm_us --hardware h100-sxm --sample 20\n"
+        "  heddle validate gemm --data h100_sxm_bf16.csv --column trtllm_us --hardware h100-sxm "
+        "--closed-form "
+        "--json");
     command->callback([options] { run_command(*options); });
 }
 

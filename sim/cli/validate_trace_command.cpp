@@ -5,7 +5,7 @@
 
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
-#include "sim/cli/output.h"
+#include "sim/cli/json_options.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/workload.h"
 #include "sim/config/hardware.h"
@@ -16,7 +16,8 @@ namespace heddle::cli {
 namespace {
 
 struct Options {
-    std::string trace, hardware, json;
+    std::string trace, hardware;
+    JsonOptions json;
     std::vector<std::string> overrides, kinds;
     std::size_t worst = 20;
     unsigned workers = 0;
@@ -70,8 +71,8 @@ void run_command(const Options& options) {
         };
         step = validation::compare_recorded_step(workload.trace, workload.name, hardware, simulate);
     }
-    if (!options.json.empty()) write_file(options.json, validation::recorded_step_json(step));
-    print(validation::format_recorded_step(step, options.worst));
+    show(validation::format_recorded_step(step, options.worst), validation::recorded_step_json(step),
+         options.json);
     const double percent = 100 * step.cycle.error();
     if (options.bar > 0 && !(percent <= options.bar))
         throw ComparisonFailed{fmt::format("mean error {:.1f} %, the bar is {:.1f} %", percent, options.bar)};
@@ -112,7 +113,7 @@ void add_validate_trace_command(CLI::App& validate) {
                       "simulate every kernel anew, and keep no result on disk");
     command->add_option("-j,--jobs", options->workers, "workers (default: one for each core)")
         ->type_name("N");
-    command->add_option("--json", options->json, "write totals, kinds and every kernel")->type_name("FILE");
+    add_json_options(*command, options->json, "totals, kinds and every kernel");
     command->footer(
         "Example: heddle validate trace profile.json.gz+execution.json.gz --hardware a100-sxm --bar 15");
     command->callback([options] { run_command(*options); });

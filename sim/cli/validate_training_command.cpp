@@ -6,7 +6,7 @@
 
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
-#include "sim/cli/output.h"
+#include "sim/cli/json_options.h"
 #include "sim/cli/progress.h"
 #include "validation/compare/training_table.h"
 
@@ -16,7 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Options {
-    std::string data, cluster, recompute, half, json;
+    std::string data, cluster, recompute, half;
+    JsonOptions json;
     std::size_t sample = 0;
     std::uint64_t seed = 1;
     unsigned workers = 0;
@@ -39,12 +40,11 @@ void run_command(const Options& options) {
         };
         validation::time_training_table(rows, options.cluster, table);
     }
-    if (!options.json.empty()) write_file(options.json, validation::training_table_json(rows));
     const std::string heading =
         fmt::format("{} on {}, kernels {}", fs::path(options.data).filename().string(), options.cluster,
                     options.simulated ? "simulated, sampled" : "in closed form");
-    print(validation::format_training_table(rows, heading, options.all) +
-          (options.json.empty() ? "" : "\nwritten: " + options.json + "\n"));
+    show(validation::format_training_table(rows, heading, options.all), validation::training_table_json(rows),
+         options.json);
 }
 
 }  // namespace
@@ -73,7 +73,8 @@ void add_validate_training_command(CLI::App& validate) {
     command->add_flag("--all", options->all, "show every row");
     command->add_option("-j,--jobs", options->workers, "workers (default: one for each core)")
         ->type_name("N");
-    command->add_option("--json", options->json, "write n, mape, median, p90, rows")->type_name("FILE");
+    add_json_options(*command, options->json, "n, mape, median, p90, rows");
+    command->footer("Example: heddle validate training --data megatron.csv --cluster dgx-a100 --all");
     command->callback([options] { run_command(*options); });
 }
 

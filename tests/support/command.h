@@ -16,12 +16,14 @@ struct Outcome {
     std::string out, err;
 };
 
-/// Runs `heddle <arguments>` in the folder; arguments are words for the shell.
-inline Outcome run_heddle(const Folder& folder, const std::string& arguments) {
+/// Runs `heddle <arguments>` in the folder; arguments are words for the shell, `environment` is NAME=VALUE
+/// ...
+inline Outcome run_heddle(const Folder& folder, const std::string& arguments,
+                          const std::string& environment = "") {
     // Beside the folder, so that nothing but the command's own files lie in it.
     const std::string base = folder.path().string();
-    const std::string command = "cd '" + base + "' && '" HEDDLE_COMMAND "' " + arguments + " >'" + base +
-                                ".out' 2>'" + base + ".err' </dev/null";
+    const std::string command = "cd '" + base + "' && " + environment + " '" HEDDLE_COMMAND "' " + arguments +
+                                " >'" + base + ".out' 2>'" + base + ".err' </dev/null";
     const int status = std::system(command.c_str());
     Outcome outcome{WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(base + ".out"),
                     text_of(base + ".err")};

@@ -34,7 +34,9 @@ class Folder {
     Folder& operator=(const Folder&) = delete;
 
     const std::filesystem::path& path() const { return path_; }
+    /// `name` may have folders in front, which are made.
     void write(const std::string& name, const std::string& text) const {
+        std::filesystem::create_directories((path_ / name).parent_path());
         std::ofstream(path_ / name, std::ios::binary) << text;
     }
     std::string read(const std::string& name) const { return text_of(path_ / name); }

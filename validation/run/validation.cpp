@@ -53,7 +53,7 @@ const std::vector<SectionComparison>& section_comparisons() {
          compare_with_tpu},
         {Subject::kernels, "kernels", "kernels of Heddle's library on a GPU, bit for bit", compare_kernels},
         {Subject::timing, "timing", "times of micro-benchmarks, GEMMs and kernels", compare_timing},
-        {Subject::training, "training", "losses and gradients of training steps", compare_training},
+        {Subject::losses, "training", "losses and gradients of training steps", compare_training},
     };
     return all;
 }
@@ -175,8 +175,8 @@ const char* name_of(Subject subject) {
             return "kernels";
         case Subject::timing:
             return "timing";
-        case Subject::training:
-            return "training";
+        case Subject::losses:
+            return "losses";
         case Subject::tpu:
             return "tpu";
     }
@@ -185,7 +185,7 @@ const char* name_of(Subject subject) {
 
 const std::vector<Subject>& subjects() {
     static const std::vector<Subject> all{Subject::numerics, Subject::kernels, Subject::timing,
-                                          Subject::training, Subject::tpu};
+                                          Subject::losses, Subject::tpu};
     return all;
 }
 

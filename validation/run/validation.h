@@ -10,7 +10,7 @@
 
 namespace heddle::validation {
 
-enum class Subject : std::uint8_t { numerics, kernels, timing, training, tpu };
+enum class Subject : std::uint8_t { numerics, kernels, timing, losses, tpu };
 
 const char* name_of(Subject subject);
 /// All of them, in the order in which they are shown.

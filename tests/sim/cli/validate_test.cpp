@@ -1,61 +1,24 @@
 // `heddle validate` as a user meets it.
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
+
+#include "support/command.h"
 
 namespace fs = std::filesystem;
 
+using heddle::tests::Folder;
+using heddle::tests::Outcome;
+using heddle::tests::run_heddle;
+using heddle::tests::text_of;
+
 namespace {
-
-/// A working folder of its own for each test case.
-class Folder {
-  public:
-    Folder() : path_(fs::temp_directory_path() / ("heddle-validate-test-" + std::to_string(getpid()))) {
-        fs::remove_all(path_);
-        fs::create_directories(path_);
-    }
-    ~Folder() { fs::remove_all(path_); }
-    const fs::path& path() const { return path_; }
-    void write(const std::string& name, const std::string& text) const {
-        fs::create_directories((path_ / name).parent_path());
-        std::ofstream(path_ / name, std::ios::binary) << text;
-    }
-
-  private:
-    fs::path path_;
-};
-
-std::string text_of(const fs::path& path) {
-    std::ifstream stream(path, std::ios::binary);
-    std::ostringstream text;
-    text << stream.rdbuf();
-    return text.str();
-}
-
-struct Outcome {
-    int code = -1;
-    std::string out, err;
-};
 
 /// Runs `heddle validate <arguments>` in the folder with HEDDLE_DATA set to `data`.
 Outcome validate(const Folder& folder, const std::string& arguments, const std::string& data = "nowhere") {
-    const std::string base = folder.path().string();
-    const std::string command = "cd '" + base + "' && HEDDLE_DATA='" + data +
-                                "' '" HEDDLE_COMMAND "' validate " + arguments + " >'" + base + ".out' 2>'" +
-                                base + ".err' </dev/null";
-    const int status = std::system(command.c_str());
-    Outcome outcome{WIFEXITED(status) ? WEXITSTATUS(status) : -1, text_of(base + ".out"),
-                    text_of(base + ".err")};
-    fs::remove(base + ".out");
-    fs::remove(base + ".err");
-    return outcome;
+    return run_heddle(folder, "validate " + arguments, "HEDDLE_DATA='" + data + "'");
 }
 
 /// A data folder with one recorded row for each series; with the right result or another.
@@ -200,4 +163,61 @@ TEST_CASE("a capture that the simulator made goes through every tool, and every 
     const Outcome damaged = validate(folder, "numerics --capture capture --allow-simulator");
     CHECK(damaged.code == 2);
     CHECK_THAT(damaged.err, Catch::Contains("order.jsonl:"));
+}
+
+TEST_CASE(
+    "--json of a comparison prints JSON and nothing else, --json-file writes the same beside the table") {
+    Folder folder;
+    folder.write("gemm.csv", "m,n,k,us\n64,64,64,2.0\n4096,4096,4096,210\n");
+    folder.write("nccl.csv",
+                 "framework,version,device,op_name,kernel_source,nccl_dtype,num_gpus,message_size,latency\n"
+                 "TRTLLM,2.29.2,H100,all_gather,NCCL,half,2,512,0.0052\n");
+    folder.write(
+        "steps.csv",
+        "# GPUs,global batch,micro batch,hidden size,attention heads,# layers,sequence length,tensor "
+        "parallelism,data parallelism,pipeline parallelism,iteration time (ms)\n"
+        "2,16,8,1024,16,24,1024,1,1,2,372.160408\n");
+    folder.write("attention.csv", "batch,sequence,heads,kv_heads,head_dim,latency_us\n1,64,1,1,64,16.288\n");
+    folder.write("step.json", R"({"heddle_trace": 1, "name": "sum",
+        "tensors": [{"name": "a", "type": "f32", "shape": [64], "role": "input"},
+                    {"name": "b", "type": "f32", "shape": [64]}],
+        "ops": [{"name": "twice", "kind": "elementwise", "inputs": ["a"], "outputs": ["b"],
+                 "attributes": {"expression": "y0 = x0 + x0"}, "measured_us": 2.0, "kernel_name": "twice"}]})");
+    struct Case {
+        const char* arguments;
+        const char* key;  ///< of the JSON, with as many rows as the table
+        std::size_t rows;
+    };
+    const Case cases[] = {
+        {"gemm --data gemm.csv --column us --hardware h100-sxm --closed-form", "worst", 2},
+        {"collectives --data nccl.csv --cluster dgx-h100 --bar 1e9", "rows", 1},
+        {"training --data steps.csv --cluster dgx-a100", "rows", 1},
+        {"attention --data attention.csv -j 1", "rows", 1},
+        {"trace step.json --hardware h100-sxm --no-cache -j 1", "kernels", 1},
+    };
+    for (const Case& test : cases) {
+        CAPTURE(test.arguments);
+        const Outcome printed = validate(folder, std::string(test.arguments) + " --json");
+        CAPTURE(printed.err);
+        REQUIRE(printed.code == 0);
+        CHECK(nlohmann::json::parse(printed.out)[test.key].size() == test.rows);
+        const Outcome table = validate(folder, std::string(test.arguments) + " --json-file rows.json");
+        CHECK(table.code == 0);
+        CHECK_THAT(table.out, Catch::Contains("written: rows.json"));
+        CHECK(folder.read("rows.json") == printed.out);
+    }
+    // A name after the flag is no file: it would be taken for something else.
+    const Outcome named = validate(folder, std::string(cases[0].arguments) + " --json rows.json");
+    CHECK(named.code == 2);
+    CHECK_THAT(named.err, Catch::Contains("rows.json"));
+}
+
+TEST_CASE("every subject of validate can be named, beside the commands of the same family") {
+    Folder folder;
+    for (const char* subject : {"kernels", "losses"}) {
+        CAPTURE(subject);
+        const Outcome outcome = validate(folder, subject);
+        CHECK(outcome.code == 0);
+        CHECK_THAT(outcome.out, Catch::Contains("not yet recorded"));
+    }
 }

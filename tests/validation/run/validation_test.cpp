@@ -134,7 +134,7 @@ TEST_CASE("values that no GPU could have recorded are one clear error, whatever 
          R"({"id": "t", "kind": "gemm", "cold": [1], "problem": {"m": 64, "n": 64, "k": 64, "a": "f32", )"
          R"("b": "f32", "c": "f32", "d": "f32", "compute": "f32"}, "algorithm": {"id": 1, "kernels": 5}})",
          "kernels"},
-        {Subject::training, "training",
+        {Subject::losses, "training",
          R"({"id": "r", "model": "mlp", "options": {}, "variant": "exact", "compute": "f32", "steps": -1})",
          "steps"},
     };
