@@ -1,9 +1,7 @@
 #include "validation/compare/attention_table.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <fstream>
 #include <memory>
 #include <numeric>
 #include <queue>
@@ -13,6 +11,7 @@
 #include "isa/common/error.h"
 #include "sim/run/gpu_session.h"
 #include "sim/run/worker_pool.h"
+#include "validation/recorded/csv_table.h"
 #include "workloads/kernels/attention_wgmma.h"
 #include "workloads/kernels/rotary.h"
 #include "workloads/lowering/gpu/builder.h"
@@ -38,24 +37,6 @@ constexpr double kWholeSteps = 24, kFirstSteps = 10, kSecondSteps = 20;
 /// Tiles per SM that the two have at least: with fewer, more tiles would take no longer.
 constexpr double kFirstTiles = 0.9, kSecondTiles = 1.8;
 constexpr double kWholeElements = 12e6;  ///< of the preparation, likewise
-
-template <typename Number>
-Number number_of(const std::string& text, const fs::path& file, unsigned line, const std::string& column) {
-    Number value{};
-    const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (result.ec != std::errc() || result.ptr != text.data() + text.size() || !(value > 0))
-        throw Error("'" + text + "' is no positive number", {file.string(), line, column},
-                    "extents are whole numbers, times are microseconds");
-    return value;
-}
-
-std::vector<std::string> fields_of(std::string line) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    std::vector<std::string> fields;
-    std::stringstream row(line);
-    for (std::string field; std::getline(row, field, ',');) fields.push_back(field);
-    return fields;
-}
 
 struct Shape {
     std::uint32_t batch, sequence, heads, kv_heads, head_dim;
@@ -462,36 +443,19 @@ double roofline(const AttentionRow& row, const models::gpu::GpuConfig& config) {
 }  // namespace
 
 std::vector<AttentionRow> read_attention_table(const fs::path& file) {
-    std::ifstream stream(file);
-    if (!stream)
-        throw Error("cannot be read", {file.string(), 0, ""}, "--data names a table of attention times");
-    std::string text;
-    std::getline(stream, text);
-    const std::vector<std::string> names = fields_of(text);
+    const CsvTable table(file, "a table of attention times");
     std::vector<std::size_t> columns;
-    for (const char* name : {"batch", "sequence", "heads", "kv_heads", "head_dim", "latency_us"}) {
-        const auto found = std::find(names.begin(), names.end(), name);
-        if (found == names.end())
-            throw Error("there is no column `" + std::string(name) + "`", {file.string(), 1, ""});
-        columns.push_back(static_cast<std::size_t>(found - names.begin()));
-    }
+    for (const char* name : {"batch", "sequence", "heads", "kv_heads", "head_dim", "latency_us"})
+        columns.push_back(table.column(name));
     std::vector<AttentionRow> rows;
-    for (unsigned line = 2; std::getline(stream, text); ++line) {
-        const std::vector<std::string> fields = fields_of(text);
-        if (fields.empty()) continue;
-        if (fields.size() != names.size())
-            throw Error("a line has " + std::to_string(fields.size()) + " columns", {file.string(), line, ""},
-                        "the heading has " + std::to_string(names.size()));
-        const auto extent = [&](std::size_t i) {
-            return number_of<std::uint32_t>(fields[columns[i]], file, line, names[columns[i]]);
-        };
+    for (const CsvRow& cells : table.rows()) {
+        const auto extent = [&](std::size_t i) { return table.extent(cells, columns[i]); };
         AttentionRow row{extent(0), extent(1), extent(2), extent(3), extent(4), 0, 0, {}, {}};
-        row.recorded = number_of<double>(fields[columns[5]], file, line, "latency_us");
+        row.recorded = table.positive(cells, columns[5]);
         if (row.heads % row.kv_heads != 0)
-            throw Error("heads are no multiple of kv_heads", {file.string(), line, ""});
+            throw Error("heads are no multiple of kv_heads", table.place(cells));
         rows.push_back(std::move(row));
     }
-    if (rows.empty()) throw Error("the table has no rows", {file.string(), 0, ""});
     return rows;
 }
 

@@ -4,99 +4,57 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
-#include <sstream>
 
 #include "isa/common/error.h"
+#include "validation/recorded/csv_table.h"
 
 namespace heddle::validation {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> cells_of(std::string line) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    std::vector<std::string> cells;
-    std::istringstream stream(line);
-    for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
-    return cells;
-}
-
-/// Places of the columns that are needed.
-std::map<std::string, std::size_t> columns_of(const std::string& heading, const fs::path& file) {
-    const std::vector<std::string> names = cells_of(heading);
-    std::map<std::string, std::size_t> columns;
-    for (const char* name : {"op_name", "nccl_dtype", "num_gpus", "message_size", "latency"}) {
-        const auto found = std::find(names.begin(), names.end(), name);
-        if (found == names.end())
-            throw Error(std::string("there is no column `") + name + "`", {file.string(), 1, ""},
-                        "the table needs op_name, nccl_dtype, num_gpus, message_size and latency");
-        columns[name] = static_cast<std::size_t>(found - names.begin());
-    }
-    return columns;
-}
-
-double number_of(const std::string& text, const fs::path& file, unsigned line, const char* column) {
-    try {
-        std::size_t used = 0;
-        const double value = std::stod(text, &used);
-        if (used == text.size() && value > 0 && std::isfinite(value)) return value;
-    } catch (const std::logic_error&) {  // told below
-    }
-    throw Error("`" + text + "` is no positive number", {file.string(), line, column});
-}
-
-sim::CollectiveKind kind_of(std::string name, const fs::path& file, unsigned line) {
+sim::CollectiveKind kind_of(std::string name, const SourceLocation& place) {
     if (name == "alltoall") name = "all_to_all";
     std::replace(name.begin(), name.end(), '_', '-');
     try {
         return sim::collective_kind(name);
     } catch (const Error& failure) {
-        throw Error(failure.problem(), {file.string(), line, "op_name"}, failure.remedy());
+        throw Error(failure.problem(), place, failure.remedy());
     }
 }
 
-std::string type_of(const std::string& name, const fs::path& file, unsigned line) {
+std::string type_of(const std::string& name, const SourceLocation& place) {
     const std::map<std::string, std::string> types{
         {"half", "f16"}, {"float", "f32"}, {"int8", "i8"}, {"bfloat16", "bf16"}};
     const auto found = types.find(name);
     if (found == types.end())
-        throw Error("`" + name + "` is no type of nccl-tests that is known here",
-                    {file.string(), line, "nccl_dtype"}, "known: half, bfloat16, float, int8");
+        throw Error("`" + name + "` is no type of nccl-tests that is known here", place,
+                    "known: half, bfloat16, float, int8");
     return found->second;
 }
 
 }  // namespace
 
 std::vector<CollectiveRow> read_collective_table(const fs::path& file) {
-    std::ifstream stream(file);
-    std::string line;
-    if (!stream || !std::getline(stream, line)) throw Error("cannot read the table", {file.string(), 0, ""});
-    const std::map<std::string, std::size_t> columns = columns_of(line, file);
-    std::size_t most = 0;
-    for (const auto& [name, place] : columns) most = std::max(most, place);
+    const CsvTable table(file, "a table of nccl-tests");
+    const std::size_t kind = table.column("op_name"), type = table.column("nccl_dtype"),
+                      ranks = table.column("num_gpus"), size = table.column("message_size"),
+                      latency = table.column("latency");
     const std::map<std::string, std::uint64_t> bytes_of{{"f16", 2}, {"bf16", 2}, {"f32", 4}, {"i8", 1}};
     std::vector<CollectiveRow> rows;
-    for (unsigned number = 2; std::getline(stream, line); ++number) {
-        const std::vector<std::string> cells = cells_of(line);
-        if (cells.empty()) continue;
-        if (cells.size() <= most) throw Error("the line has too few columns", {file.string(), number, ""});
+    for (const CsvRow& cells : table.rows()) {
         CollectiveRow row;
-        row.line = number;
-        row.kind = kind_of(cells[columns.at("op_name")], file, number);
-        row.type = type_of(cells[columns.at("nccl_dtype")], file, number);
-        row.ranks =
-            static_cast<std::uint32_t>(number_of(cells[columns.at("num_gpus")], file, number, "num_gpus"));
-        row.bytes = static_cast<std::uint64_t>(
-                        number_of(cells[columns.at("message_size")], file, number, "message_size")) *
-                    bytes_of.at(row.type);
-        row.recorded = number_of(cells[columns.at("latency")], file, number, "latency") * 1e-3;
+        row.line = cells.line;
+        row.kind = kind_of(cells.cells[kind], table.place(cells, "op_name"));
+        row.type = type_of(cells.cells[type], table.place(cells, "nccl_dtype"));
+        row.ranks = table.extent(cells, ranks);
+        row.bytes = table.extent(cells, size) * bytes_of.at(row.type);
+        row.recorded = table.positive(cells, latency) * 1e-3;
         rows.push_back(row);
     }
-    if (rows.empty()) throw Error("the table has no rows", {file.string(), 0, ""});
     return rows;
 }
 

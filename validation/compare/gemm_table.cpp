@@ -1,46 +1,18 @@
 #include "validation/compare/gemm_table.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
-#include <fstream>
 #include <memory>
 #include <random>
-#include <sstream>
 
 #include "isa/common/error.h"
 #include "sim/run/worker_pool.h"
+#include "validation/recorded/csv_table.h"
 
 namespace heddle::validation {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::vector<std::string> fields_of(std::string line) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    std::vector<std::string> fields;
-    std::stringstream row(line);
-    for (std::string field; std::getline(row, field, ',');) fields.push_back(field);
-    return fields;
-}
-
-template <typename Number>
-Number number_of(const std::string& text, const fs::path& file, unsigned line, const std::string& column) {
-    Number value{};
-    const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-    if (result.ec != std::errc() || result.ptr != text.data() + text.size() || !(value > 0))
-        throw Error("'" + text + "' is no positive number", {file.string(), line, column},
-                    "extents are whole numbers, times are microseconds");
-    return value;
-}
-
-std::size_t column_of(const std::vector<std::string>& names, const std::string& name, const fs::path& file) {
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found != names.end()) return static_cast<std::size_t>(found - names.begin());
-    std::string all;
-    for (const std::string& each : names) all += (all.empty() ? "" : ", ") + each;
-    throw Error("there is no column `" + name + "`", {file.string(), 1, ""}, "columns are: " + all);
-}
 
 /// 2.5 us, 750 TFLOP/s and 2.7 TB/s on an H100 in 16 bits; the same parts of the peaks elsewhere.
 double roofline(const GemmRow& row, const models::gpu::GpuConfig& config, const kernels::GemmMachine& machine,
@@ -133,30 +105,19 @@ double correlation(const std::vector<double>& x, const std::vector<double>& y) {
 }  // namespace
 
 std::vector<GemmRow> read_gemm_table(const fs::path& file, const std::string& column) {
-    std::ifstream stream(file);
-    if (!stream) throw Error("cannot be read", {file.string(), 0, ""}, "--data names a table of GEMM times");
-    std::string text;
-    std::getline(stream, text);
-    const std::vector<std::string> names = fields_of(text);
-    const std::size_t m = column_of(names, "m", file), n = column_of(names, "n", file),
-                      k = column_of(names, "k", file), time = column_of(names, column, file);
-    const auto batch =
-        static_cast<std::size_t>(std::find(names.begin(), names.end(), "batch") - names.begin());
+    const CsvTable table(file, "a table of GEMM times");
+    const std::size_t m = table.column("m"), n = table.column("n"), k = table.column("k"),
+                      time = table.column(column);
+    const std::optional<std::size_t> batch = table.find("batch");
     std::vector<GemmRow> rows;
-    for (unsigned line = 2; std::getline(stream, text); ++line) {
-        const std::vector<std::string> fields = fields_of(text);
-        if (fields.empty()) continue;
-        if (fields.size() <= std::max({m, n, k}))
-            throw Error("a line has " + std::to_string(fields.size()) + " columns", {file.string(), line, ""},
-                        "the heading has " + std::to_string(names.size()));
-        if (time >= fields.size() || fields[time].empty()) continue;
+    for (const CsvRow& cells : table.rows()) {
+        if (cells.cells[time].empty()) continue;
         GemmRow row;
-        row.m = number_of<std::uint32_t>(fields[m], file, line, "m");
-        row.n = number_of<std::uint32_t>(fields[n], file, line, "n");
-        row.k = number_of<std::uint32_t>(fields[k], file, line, "k");
-        if (batch < names.size() && batch < fields.size())
-            row.batch = number_of<std::uint32_t>(fields[batch], file, line, "batch");
-        row.recorded = number_of<double>(fields[time], file, line, column);
+        row.m = table.extent(cells, m);
+        row.n = table.extent(cells, n);
+        row.k = table.extent(cells, k);
+        if (batch && !cells.cells[*batch].empty()) row.batch = table.extent(cells, *batch);
+        row.recorded = table.positive(cells, time);
         rows.push_back(std::move(row));
     }
     if (rows.empty()) throw Error("no row has a figure in `" + column + "`", {file.string(), 0, ""});

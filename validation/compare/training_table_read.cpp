@@ -1,70 +1,46 @@
 // Tables of recorded training steps, by their headings.
 #include <fmt/format.h>
 
-#include <charconv>
-#include <fstream>
-#include <map>
+#include <algorithm>
 #include <optional>
-#include <sstream>
 
 #include "isa/common/error.h"
 #include "validation/compare/training_table.h"
+#include "validation/recorded/csv_table.h"
 
 namespace heddle::validation {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> fields_of(std::string line) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    std::vector<std::string> fields;
-    std::stringstream row(line);
-    for (std::string field; std::getline(row, field, ',');) fields.push_back(field);
-    return fields;
-}
-
-/// One line of a table whose columns have names.
+/// One row of a table whose columns have several names.
 class Line {
   public:
-    Line(const fs::path& file, unsigned number, const std::vector<std::string>& names,
-         const std::vector<std::string>& fields)
-        : file_(file), number_(number), names_(names), fields_(fields) {}
+    Line(const CsvTable& table, const CsvRow& row) : table_(table), row_(row) {}
 
     /// Of the first of several headings that the table has; a heading may go on after the name given.
-    std::optional<double> find(std::initializer_list<const char*> headings) const {
-        for (const char* heading : headings) {
-            for (std::size_t i = 0; i < names_.size(); ++i) {
-                if (names_[i].rfind(heading, 0) != 0) continue;
-                double value = 0;
-                const std::string& text = i < fields_.size() ? fields_[i] : std::string();
-                const auto result = std::from_chars(text.data(), text.data() + text.size(), value);
-                if (result.ec != std::errc() || result.ptr != text.data() + text.size())
-                    throw Error("'" + text + "' is no number", {file_.string(), number_, names_[i]});
-                return value;
-            }
-        }
+    std::optional<std::size_t> find(std::initializer_list<const char*> headings) const {
+        for (const char* heading : headings)
+            if (const auto column = table_.find_prefix(heading)) return column;
         return std::nullopt;
     }
-    double get(std::initializer_list<const char*> headings) const {
-        if (const auto value = find(headings)) return *value;
-        throw Error(fmt::format("there is no column `{}`", *headings.begin()), {file_.string(), 1, ""},
+    std::size_t column(std::initializer_list<const char*> headings) const {
+        if (const auto found = find(headings)) return *found;
+        throw Error(fmt::format("there is no column `{}`", *headings.begin()), {place().file, 1, ""},
                     "tables of vTrain, Megatron-LM and MLPerf are read");
     }
-    std::int64_t whole(std::initializer_list<const char*> headings) const {
-        const double value = get(headings);
-        if (!(value >= 1) || value != static_cast<double>(static_cast<std::int64_t>(value)))
-            throw Error(fmt::format("{} is no whole number above 0", value),
-                        {file_.string(), number_, *headings.begin()});
-        return static_cast<std::int64_t>(value);
+    double number(std::size_t column) const { return table_.number(row_, column); }
+    double seconds(std::initializer_list<const char*> headings) const {
+        return table_.positive(row_, column(headings));
     }
-    const fs::path& file() const { return file_; }
-    unsigned number() const { return number_; }
+    std::int64_t whole(std::initializer_list<const char*> headings) const {
+        return table_.extent(row_, column(headings));
+    }
+    SourceLocation place() const { return table_.place(row_); }
 
   private:
-    const fs::path& file_;
-    unsigned number_;
-    const std::vector<std::string>& names_;
-    const std::vector<std::string>& fields_;
+    const CsvTable& table_;
+    const CsvRow& row_;
 };
 
 void set_model(TrainingRow& row, std::int64_t hidden, std::int64_t heads, std::int64_t layers,
@@ -90,7 +66,7 @@ void set_plan(TrainingRow& row, const Line& line, std::int64_t tensor, std::int6
     row.plan.micro_batch = micro_batch;
     if (batch % (data * micro_batch) != 0)
         throw Error(fmt::format("a batch of {} is no multiple of {} times {}", batch, data, micro_batch),
-                    {line.file().string(), line.number(), ""});
+                    line.place());
     row.plan.micro_batches = batch / data / micro_batch;
     row.plan.overlap = false;
     row.plan.blocking_sends = true;
@@ -108,7 +84,7 @@ TrainingRow vtrain_row(const Line& line) {
               line.whole({"sequence length"}), 50257);
     set_plan(row, line, line.whole({"tensor parallelism"}), line.whole({"pipeline parallelism"}),
              line.whole({"data parallelism"}), line.whole({"global batch"}), line.whole({"micro batch"}));
-    row.recorded = 1e-3 * line.get({"iteration time (ms)"});
+    row.recorded = 1e-3 * line.seconds({"iteration time (ms)"});
     return row;
 }
 
@@ -121,7 +97,8 @@ TrainingRow megatron_row(const Line& line) {
     set_plan(row, line, line.whole({"tp"}), pipeline, line.whole({"dp"}), line.whole({"global_batch"}),
              line.whole({"micro_batch"}));
     row.plan.recompute = parallel::Recomputation::full;
-    const double virtual_layers = line.find({"layers_per_virtual_stage"}).value_or(0);
+    const auto virtual_column = line.find({"layers_per_virtual_stage"});
+    const double virtual_layers = virtual_column ? line.number(*virtual_column) : 0;
     if (virtual_layers > 0 && pipeline > 1) {
         const auto chunks =
             static_cast<std::int64_t>(static_cast<double>(layers / pipeline) / virtual_layers);
@@ -130,7 +107,7 @@ TrainingRow megatron_row(const Line& line) {
             row.plan.schedule = parallel::PipelineSchedule::interleaved;
         }
     }
-    row.recorded = line.get({"derived_iter_s"});
+    row.recorded = line.seconds({"derived_iter_s"});
     return row;
 }
 
@@ -155,39 +132,26 @@ TrainingRow mlperf_row(const Line& line) {
     row.plan.zero = 1;
     if (row.plan.micro_batches % pipeline == 0 && pipeline > 1) {
         row.plan.schedule = parallel::PipelineSchedule::interleaved;
-        row.plan.chunks = 96 / pipeline / 2;
+        row.plan.chunks = std::max<std::int64_t>(1, 96 / pipeline / 2);
     }
-    row.recorded = line.get({"median_step_s"});
+    row.recorded = line.seconds({"median_step_s"});
     return row;
 }
 
 }  // namespace
 
 std::vector<TrainingRow> read_training_table(const fs::path& file) {
-    std::ifstream stream(file);
-    if (!stream)
-        throw Error("cannot be read", {file.string(), 0, ""}, "--data names a table of training steps");
-    std::string text;
-    std::getline(stream, text);
-    const std::vector<std::string> names = fields_of(text);
-    const auto has = [&](const char* heading) {
-        for (const std::string& name : names)
-            if (name.rfind(heading, 0) == 0) return true;
-        return false;
-    };
+    const CsvTable table(file, "a table of training steps");
+    const auto has = [&](const char* heading) { return table.find_prefix(heading).has_value(); };
     std::vector<TrainingRow> rows;
-    for (unsigned number = 2; std::getline(stream, text); ++number) {
-        if (text.empty() || text == "\r") continue;
-        const std::vector<std::string> fields = fields_of(text);
-        const Line line(file, number, names, fields);
+    for (const CsvRow& cells : table.rows()) {
+        const Line line(table, cells);
         TrainingRow row = has("iteration time (ms)") ? vtrain_row(line)
                           : has("median_step_s")     ? mlperf_row(line)
                                                      : megatron_row(line);
-        row.line = number;
-        if (!(row.recorded > 0)) throw Error("the recorded time is not above 0", {file.string(), number, ""});
+        row.line = cells.line;
         rows.push_back(std::move(row));
     }
-    if (rows.empty()) throw Error("has no rows", {file.string(), 0, ""});
     return rows;
 }
 

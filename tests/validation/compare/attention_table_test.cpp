@@ -47,9 +47,9 @@ TEST_CASE("A table of attention times is read by the names of its columns") {
     CHECK(rows[1].head_dim == 128);
     CHECK_THROWS_WITH(read_attention_table(table_with("batch,heads\n1,2\n")), Catch::Contains("`sequence`"));
     CHECK_THROWS_WITH(read_attention_table(table_with(heading + "1,2,3,x,64,5\n")),
-                      Catch::Contains(":2:") && Catch::Contains("'x'"));
+                      Catch::Contains(":2:") && Catch::Contains("`x`"));
     CHECK_THROWS_WITH(read_attention_table(table_with(heading + "1,2,3,3,64\n")),
-                      Catch::Contains("5 columns"));
+                      Catch::Contains(":2: latency_us"));
     CHECK_THROWS_WITH(read_attention_table(table_with(heading + "1,2,6,4,64,5\n")),
                       Catch::Contains("no multiple"));
     CHECK_THROWS_AS(read_attention_table("no-such-file.csv"), heddle::Error);
