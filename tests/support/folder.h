@@ -34,10 +34,14 @@ class Folder {
     Folder& operator=(const Folder&) = delete;
 
     const std::filesystem::path& path() const { return path_; }
-    /// `name` may have folders in front, which are made.
-    void write(const std::string& name, const std::string& text) const {
-        std::filesystem::create_directories((path_ / name).parent_path());
-        std::ofstream(path_ / name, std::ios::binary) << text;
+    std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+    /// The file's path. `name` may have folders in front, which are made.
+    std::filesystem::path write(const std::string& name, const std::string& text) const {
+        const std::filesystem::path file = path_ / name;
+        std::filesystem::create_directories(file.parent_path());
+        std::filesystem::remove(file);  // truncating an old file makes ext4 write it out at once
+        std::ofstream(file, std::ios::binary) << text;
+        return file;
     }
     std::string read(const std::string& name) const { return text_of(path_ / name); }
     std::size_t entries() const {

@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <array>
 #include <random>
+#include <span>
 #include <string>
 
 namespace heddle::test {
-
-/// What stands between words of YAML, JSON and HLO.
-inline constexpr const char* kBetweenWords = " \t\n,:;()[]{}\"'";
 
 /// Begin and length of the piece between two of `ends` at a random place of a text that is not empty.
 inline std::pair<std::size_t, std::size_t> random_piece(const std::string& text, const char* ends,
@@ -22,24 +20,34 @@ inline std::pair<std::size_t, std::size_t> random_piece(const std::string& text,
     return {begin, end > begin ? end - begin : 0};
 }
 
-/// A word of `other`, or one that programs stumble over.
-inline std::string random_word(const std::string& other, std::mt19937& random) {
-    static const std::array<const char*, 26> kWords{
-        "0",     "1",      "-1",  "2",   "3",    "65535",  "4294967295", "18446744073709551615",
-        "1e308", "-0.0",   "nan", "inf", "0x7f", "",       "~",          "true",
-        "null",  "[]",     "{}",  "*a",  "&a x", "50 MHz", "1e-30 ns",   "é",
-        "- -",   "a: b: c"};
-    if (random() % 2 == 0 || other.empty()) return kWords[random() % kWords.size()];
-    const auto [begin, length] = random_piece(other, kBetweenWords, random);
+/// Of a language: what stands between its words, and words that programs stumble over.
+struct Vocabulary {
+    const char* between;
+    std::span<const char* const> words;
+};
+
+/// YAML, JSON and HLO.
+inline constexpr std::array<const char*, 26> kStumblingWords{
+    "0",     "1",      "-1",  "2",   "3",    "65535",  "4294967295", "18446744073709551615",
+    "1e308", "-0.0",   "nan", "inf", "0x7f", "",       "~",          "true",
+    "null",  "[]",     "{}",  "*a",  "&a x", "50 MHz", "1e-30 ns",   "é",
+    "- -",   "a: b: c"};
+inline constexpr Vocabulary kTextVocabulary{" \t\n,:;()[]{}\"'", kStumblingWords};
+
+/// A word of `other`, or one of the vocabulary's.
+inline std::string random_word(const std::string& other, const Vocabulary& vocabulary, std::mt19937& random) {
+    if (random() % 2 == 0 || other.empty()) return vocabulary.words[random() % vocabulary.words.size()];
+    const auto [begin, length] = random_piece(other, vocabulary.between, random);
     return other.substr(begin, length);
 }
 
 /// `text` with one to four changes; words and lines may come from `other`.
-inline std::string damaged(const std::string& text, const std::string& other, std::mt19937& random) {
+inline std::string damaged(const std::string& text, const std::string& other, std::mt19937& random,
+                           const Vocabulary& vocabulary = kTextVocabulary) {
     std::string mutant = text;
     for (unsigned changes = 1 + random() % 4; changes != 0 && !mutant.empty(); --changes) {
         const bool line = random() % 4 == 0;
-        const auto [begin, length] = random_piece(mutant, line ? "\n" : kBetweenWords, random);
+        const auto [begin, length] = random_piece(mutant, line ? "\n" : vocabulary.between, random);
         switch (random() % 8) {
             case 0:
                 mutant[random() % mutant.size()] = static_cast<char>(random());
@@ -60,7 +68,7 @@ inline std::string damaged(const std::string& text, const std::string& other, st
                 if (random() % 8 == 0) mutant.resize(begin);
                 break;
             default:
-                mutant.replace(begin, length, random_word(other, random));
+                mutant.replace(begin, length, random_word(other, vocabulary, random));
                 break;
         }
     }

@@ -1,11 +1,11 @@
 // Hardware files: every mistake is told with file, line and key.
 #include "sim/config/settings.h"
 
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
+
+#include "support/folder.h"
 
 using heddle::Error;
 using heddle::models::ParameterList;
@@ -16,6 +16,8 @@ using heddle::sim::parse_override;
 using heddle::sim::read_hardware_file;
 using heddle::sim::Setting;
 using heddle::sim::ValueOrigin;
+
+using heddle::tests::Folder;
 
 namespace {
 
@@ -49,27 +51,6 @@ constexpr const char* kComplete =
     "  size: 50 MiB\n"                                  // 8
     "hbm:\n"                                            // 9
     "  bandwidth: 3.35 TB/s  # source: a datasheet\n";  // 10
-
-/// A folder of its own for each test case, removed at its end.
-class Folder {
-  public:
-    Folder() {
-        path_ = std::filesystem::temp_directory_path() / ("heddle-config-test-" + std::to_string(getpid()));
-        std::filesystem::remove_all(path_);
-        std::filesystem::create_directories(path_);
-    }
-    ~Folder() { std::filesystem::remove_all(path_); }
-    std::string write(const std::string& name, const std::string& text) const {
-        const std::filesystem::path file = path_ / name;
-        std::filesystem::remove(file);  // truncating an old file makes ext4 write it out at once
-        std::ofstream(file) << text;
-        return file.string();
-    }
-    std::string path(const std::string& name) const { return (path_ / name).string(); }
-
-  private:
-    std::filesystem::path path_;
-};
 
 std::string error_of(const std::string& file, const std::vector<std::string>& overrides = {}) {
     try {

@@ -1,8 +1,6 @@
 // Two runs beside each other: what a difference consists of, against differences that were made on purpose.
 #include "sim/report/run_comparison.h"
 
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <filesystem>
 #include <fstream>
@@ -12,8 +10,11 @@
 #include "isa/common/error.h"
 #include "sample_result.h"
 #include "sim/report/run_directory.h"
+#include "support/folder.h"
 
 namespace heddle::sim {
+using heddle::tests::Folder;
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -49,19 +50,6 @@ double sum_of_times(const StoredRun& run) {
     for (const StoredRun::Kernel& one : run.kernels) sum += one.time_us;
     return sum;
 }
-
-class Folder {
-  public:
-    Folder() : path_(fs::temp_directory_path() / ("heddle-compare-test-" + std::to_string(getpid()))) {
-        fs::remove_all(path_);
-        fs::create_directories(path_);
-    }
-    ~Folder() { fs::remove_all(path_); }
-    std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-
-  private:
-    fs::path path_;
-};
 
 }  // namespace
 

@@ -2,7 +2,6 @@
 #include "sim/report/run_directory.h"
 
 #include <sqlite3.h>
-#include <unistd.h>
 
 #include <catch2/catch.hpp>
 #include <cstdlib>
@@ -18,37 +17,22 @@
 #include "sim/report/run_page.h"
 #include "sim/report/step_picture.h"
 #include "sim/report/summary.h"
+#include "support/folder.h"
 
 using heddle::Error;
 using namespace heddle::sim;
 namespace fs = std::filesystem;
 
+using heddle::tests::Folder;
+using heddle::tests::text_of;
+
 namespace {
 
-class Folder {
-  public:
-    Folder() : path_(fs::temp_directory_path() / ("heddle-report-test-" + std::to_string(getpid()))) {
-        fs::remove_all(path_);
-        fs::create_directories(path_);
-    }
-    ~Folder() { fs::remove_all(path_); }
-    fs::path operator/(const std::string& name) const { return path_ / name; }
-    std::set<std::string> names() const {
-        std::set<std::string> names;
-        for (const auto& entry : fs::directory_iterator(path_))
-            names.insert(entry.path().filename().string());
-        return names;
-    }
-
-  private:
-    fs::path path_;
-};
-
-std::string text_of(const fs::path& path) {
-    std::ifstream stream(path, std::ios::binary);
-    std::ostringstream text;
-    text << stream.rdbuf();
-    return text.str();
+std::set<std::string> names_in(const Folder& folder) {
+    std::set<std::string> names;
+    for (const auto& entry : fs::directory_iterator(folder.path()))
+        names.insert(entry.path().filename().string());
+    return names;
 }
 
 /// The first column of the only row of a query.
@@ -104,7 +88,7 @@ TEST_CASE("a run leaves its files and nothing beside them") {
     Folder folder;
     const fs::path out = folder / "run";
     write_run_directory(sample_result(), out.string());
-    CHECK(folder.names() == std::set<std::string>{"run"});
+    CHECK(names_in(folder) == std::set<std::string>{"run"});
     std::set<std::string> files;
     for (const auto& entry : fs::directory_iterator(out)) files.insert(entry.path().filename().string());
     CHECK(files == std::set<std::string>{"summary.json", "kernels.csv", "stats.sqlite", "timeline.json",
@@ -131,7 +115,7 @@ TEST_CASE("an earlier run is replaced, anything else is kept") {
     other.workload = "lstm";
     write_run_directory(other, (folder / "run/").string());
     CHECK_THAT(text_of(folder / "run" / "summary.json"), Catch::Contains("lstm"));
-    CHECK(folder.names() == std::set<std::string>{"run"});
+    CHECK(names_in(folder) == std::set<std::string>{"run"});
 
     fs::create_directories(folder / "thesis");
     std::ofstream(folder / "thesis" / "chapter1.tex") << "precious";
@@ -140,7 +124,7 @@ TEST_CASE("an earlier run is replaced, anything else is kept") {
     std::ofstream(folder / "file") << "precious";
     CHECK_THROWS_WITH(check_run_directory((folder / "file").string()), Catch::Contains("not a folder"));
     CHECK_THROWS_AS(write_run_directory(other, ""), Error);
-    CHECK(folder.names() == std::set<std::string>{"run", "thesis", "file"});
+    CHECK(names_in(folder) == std::set<std::string>{"run", "thesis", "file"});
 }
 
 TEST_CASE("folders above the run's are made, an empty one is used") {

@@ -1,6 +1,4 @@
 // Training for real: data made on the spot, losses beside the double-precision reference, resuming.
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdlib>
@@ -11,21 +9,16 @@
 #include "sim/run/checkpoint.h"
 #include "sim/run/simulate.h"
 #include "sim/run/training_data.h"
+#include "support/folder.h"
 #include "workloads/zoo/gpt.h"
 #include "workloads/zoo/mlp.h"
 
 using namespace heddle;
 using namespace heddle::sim;
 
-namespace {
+using heddle::tests::Folder;
 
-class Folder {
-  public:
-    Folder() { std::filesystem::create_directories(path); }
-    ~Folder() { std::filesystem::remove_all(path); }
-    const std::filesystem::path path =
-        std::filesystem::temp_directory_path() / ("heddle-training-test-" + std::to_string(getpid()));
-};
+namespace {
 
 trace::Trace spiral_mlp(std::int64_t batch) {
     zoo::MlpOptions options;
@@ -68,7 +61,7 @@ std::string write_text(const Folder& folder, std::size_t bytes) {
     const std::string sentence = "the loom is warped and the heddle lifts every second thread of the warp. ";
     std::string text;
     while (text.size() < bytes) text += sentence;
-    const std::string path = (folder.path / "text.txt").string();
+    const std::string path = (folder / "text.txt").string();
     std::ofstream(path, std::ios::binary) << text;
     return path;
 }
@@ -80,9 +73,9 @@ void check_resumed(const trace::Trace& trace, const std::string& hardware, const
     SimulateOptions options;
     options.data = data.empty() ? write_text(folder, 4000) : data;
     options.steps = 8;
-    options.checkpoint = (folder.path / "whole").string();
+    options.checkpoint = (folder / "whole").string();
     const NumericsResult whole = train(trace, hardware, options);
-    options.checkpoint = (folder.path / "parts").string();
+    options.checkpoint = (folder / "parts").string();
     options.steps = stop;
     const NumericsResult first = train(trace, hardware, options);
     options.steps = 8;
@@ -135,7 +128,7 @@ TEST_CASE("a resumed training is bit by bit the one that was never interrupted: 
 
 TEST_CASE("a checkpoint of another training, or a damaged one, is refused with one clear line") {
     const Folder folder;
-    const std::string path = (folder.path / "checkpoint").string();
+    const std::string path = (folder / "checkpoint").string();
     Checkpoint checkpoint;
     checkpoint.identity = "one";
     checkpoint.steps = 7;
@@ -152,8 +145,7 @@ TEST_CASE("a checkpoint of another training, or a damaged one, is refused with o
         CHECK_THROWS_AS(read_checkpoint(path, "one"), Error);
         write_checkpoint(checkpoint, path);
     }
-    CHECK_THROWS_WITH(read_checkpoint((folder.path / "none").string(), "one"),
-                      Catch::Contains("cannot open"));
+    CHECK_THROWS_WITH(read_checkpoint((folder / "none").string(), "one"), Catch::Contains("cannot open"));
 }
 
 TEST_CASE("data that does not fit the model is refused") {

@@ -12,23 +12,14 @@
 #include "sim/sass/copy_text.h"
 #include "sim/sass/trace_launch.h"
 #include "sim/sass/trace_recorder.h"
+#include "support/folder.h"
 
 using namespace heddle;
 using namespace heddle::sass;
 
-namespace {
+using heddle::tests::Folder;
 
-class Folder {
-  public:
-    Folder() {
-        std::string name = (std::filesystem::temp_directory_path() / "heddle-trace-XXXXXX").string();
-        path = ::mkdtemp(name.data());
-    }
-    ~Folder() { std::filesystem::remove_all(path); }
-    Folder(const Folder&) = delete;
-    Folder& operator=(const Folder&) = delete;
-    std::string path;
-};
+namespace {
 
 struct Twice {
     models::gpu::KernelResult recorded, again;
@@ -61,7 +52,7 @@ Twice record_and_run(models::gpu::Gpu& gpu, const kernels::LibraryKernel& kernel
     const benchmarks::PreparedLaunch prepared(kernel, ptx::Mode::timing);
     models::gpu::PtxSource source(prepared.context());
     Twice result;
-    TraceFolder traces(folder.path);
+    TraceFolder traces((folder / "traces").string());
     const std::string path = traces.begin_kernel();
     {
         RecordingSource recording(source, path, traces.kernels());
@@ -72,8 +63,8 @@ Twice record_and_run(models::gpu::Gpu& gpu, const kernels::LibraryKernel& kernel
     traces.finish();
     CHECK(result.recorded.cycles == gpu.run(prepared.context(), {}).cycles);  // recording changes nothing
     CHECK_FALSE(std::filesystem::exists(path + ".body"));
-    CHECK(std::filesystem::exists(folder.path + "/kernelslist.g"));
-    CHECK_THROWS_AS(TraceFolder(folder.path), Error);
+    CHECK(std::filesystem::exists(folder / "traces/kernelslist.g"));
+    CHECK_THROWS_AS(TraceFolder((folder / "traces").string()), Error);
     TraceLaunch launch(TraceReader(path), path);
     result.again = gpu.run(launch, {});
     launch.finish();

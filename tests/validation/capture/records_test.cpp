@@ -1,6 +1,4 @@
 // What the capture writes, read back by another JSON library and by plain file reading.
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <filesystem>
@@ -9,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "isa/common/error.h"
+#include "support/folder.h"
 #include "validation/capture/blas.h"
 #include "validation/capture/files.h"
 #include "validation/capture/json_value.h"
@@ -18,30 +17,9 @@ using namespace heddle;
 using namespace heddle::capture;
 using nlohmann::json;
 
+using heddle::tests::Folder;
+
 namespace {
-
-/// A folder of its own for each test, removed at its end.
-class Folder {
-  public:
-    explicit Folder(const std::string& name)
-        : path_(std::filesystem::temp_directory_path() /
-                ("heddle-records-" + name + "-" + std::to_string(::getpid()))) {
-        std::filesystem::remove_all(path_);
-        std::filesystem::create_directories(path_);
-    }
-    ~Folder() { std::filesystem::remove_all(path_); }
-    const std::filesystem::path& path() const { return path_; }
-    std::string text(const std::string& file) const {
-        std::ifstream stream(path_ / file, std::ios::binary);
-        return {std::istreambuf_iterator<char>(stream), std::istreambuf_iterator<char>()};
-    }
-    void append(const std::string& file, const std::string& text) const {
-        std::ofstream(path_ / file, std::ios::binary | std::ios::app) << text;
-    }
-
-  private:
-    std::filesystem::path path_;
-};
 
 std::vector<std::byte> bytes_of_text(const std::string& text) {
     const auto* begin = reinterpret_cast<const std::byte*>(text.data());
@@ -113,7 +91,7 @@ TEST_CASE("the reader of JSON agrees with another one on what is JSON") {
 }
 
 TEST_CASE("a journal keeps lines and bytes, and knows its ids when it is opened again") {
-    const Folder folder("again");
+    const Folder folder;
     {
         Journal journal(folder.path(), "s");
         journal.add("one", Record().integer("x", 1), bytes_of_text("first"));
@@ -125,43 +103,43 @@ TEST_CASE("a journal keeps lines and bytes, and knows its ids when it is opened 
     CHECK(journal.has("one"));
     CHECK_FALSE(journal.has("three"));
     journal.add("three \"quoted\"", Record(), bytes_of_text("third"));
-    const auto lines = lines_of(folder.text("s.jsonl"));
+    const auto lines = lines_of(folder.read("s.jsonl"));
     REQUIRE(lines.size() == 3);
     CHECK(json::parse(lines[1]) == json({{"id", "two"}, {"x", 2}}));
     CHECK(json::parse(lines[2]).at("id") == "three \"quoted\"");
-    CHECK(binary_of(lines[0], folder.text("s.bin")) == "first");
-    CHECK(binary_of(lines[2], folder.text("s.bin")) == "third");
+    CHECK(binary_of(lines[0], folder.read("s.bin")) == "first");
+    CHECK(binary_of(lines[2], folder.read("s.bin")) == "third");
 }
 
 TEST_CASE("a line that was cut off, and bytes without a line, are dropped wherever the cut was") {
     const std::string last = R"({"id":"b","binary":[5,6],"x":2})";
     for (std::size_t cut = 0; cut <= last.size(); ++cut) {
-        const Folder folder("cut");
-        folder.append("s.jsonl", "{\"id\":\"a\",\"binary\":[0,5]}\n" + last.substr(0, cut));
-        folder.append("s.bin", "first" + std::string("second"));
+        const Folder folder;
+        folder.write("s.jsonl", "{\"id\":\"a\",\"binary\":[0,5]}\n" + last.substr(0, cut));
+        folder.write("s.bin", "first" + std::string("second"));
         Journal journal(folder.path(), "s");
         REQUIRE(journal.size() == 1);
         journal.add("b", Record().integer("x", 3), bytes_of_text("anew"));
-        const auto lines = lines_of(folder.text("s.jsonl"));
+        const auto lines = lines_of(folder.read("s.jsonl"));
         REQUIRE(lines.size() == 2);
         CHECK(json::parse(lines[1]).at("x") == 3);
-        CHECK(folder.text("s.bin") == "firstanew");
-        CHECK(binary_of(lines[1], folder.text("s.bin")) == "anew");
+        CHECK(folder.read("s.bin") == "firstanew");
+        CHECK(binary_of(lines[1], folder.read("s.bin")) == "anew");
     }
 }
 
 TEST_CASE("a record whose bytes were lost is taken again") {
-    const Folder folder("short");
-    folder.append("s.jsonl", "{\"id\":\"a\",\"binary\":[0,5]}\n{\"id\":\"b\",\"binary\":[5,6]}\n");
-    folder.append("s.bin", "firstsec");
+    const Folder folder;
+    folder.write("s.jsonl", "{\"id\":\"a\",\"binary\":[0,5]}\n{\"id\":\"b\",\"binary\":[5,6]}\n");
+    folder.write("s.bin", "firstsec");
     Journal journal(folder.path(), "s");
     CHECK(journal.has("a"));
     CHECK_FALSE(journal.has("b"));
 }
 
 TEST_CASE("a damaged line in the middle is an error that names it") {
-    const Folder folder("damaged");
-    folder.append("s.jsonl", "{\"id\":\"a\"}\n{\"id\":\n{\"id\":\"c\"}\n");
+    const Folder folder;
+    folder.write("s.jsonl", "{\"id\":\"a\"}\n{\"id\":\n{\"id\":\"c\"}\n");
     try {
         Journal journal(folder.path(), "s");
         FAIL("accepted");
@@ -172,7 +150,7 @@ TEST_CASE("a damaged line in the middle is an error that names it") {
 }
 
 TEST_CASE("a finished section's bytes are a gzip file that expands to them, and can still grow") {
-    const Folder folder("finish");
+    const Folder folder;
     const std::string many(100000, 'z');
     {
         Journal journal(folder.path(), "s");
@@ -181,27 +159,27 @@ TEST_CASE("a finished section's bytes are a gzip file that expands to them, and 
     }
     if (!std::filesystem::exists(folder.path() / "s.bin.gz")) {
         WARN("skipped: there is no gzip here");
-        CHECK(folder.text("s.bin") == many);
+        CHECK(folder.read("s.bin") == many);
         return;
     }
     CHECK_FALSE(std::filesystem::exists(folder.path() / "s.bin"));
-    const std::string packed = folder.text("s.bin.gz");
+    const std::string packed = folder.read("s.bin.gz");
     CHECK(packed.substr(0, 2) == "\x1F\x8B");
     CHECK(packed.size() < many.size() / 50);
     Journal journal(folder.path(), "s");
     journal.add("b", Record(), bytes_of_text("more"));
-    CHECK(folder.text("s.bin") == many + "more");
+    CHECK(folder.read("s.bin") == many + "more");
     CHECK_FALSE(std::filesystem::exists(folder.path() / "s.bin.gz"));
 }
 
 TEST_CASE("on a full disk the old file stays, and nothing half-written beside it") {
     const std::filesystem::path full = "/dev/full";
     if (!std::filesystem::exists(full)) return;
-    const Folder folder("full");
-    folder.append("manifest.json", "old");
+    const Folder folder;
+    folder.write("manifest.json", "old");
     std::filesystem::create_symlink(full, folder.path() / "manifest.json.part");
     CHECK_THROWS_AS(write_file(folder.path() / "manifest.json", "new"), Error);
-    CHECK(folder.text("manifest.json") == "old");
+    CHECK(folder.read("manifest.json") == "old");
     CHECK_FALSE(std::filesystem::is_symlink(folder.path() / "manifest.json.part"));
 }
 

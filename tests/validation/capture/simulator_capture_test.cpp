@@ -6,6 +6,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "support/folder.h"
 #include "validation/capture/program.h"
 #include "validation/capture/simulator/simulator_device.h"
 #include "validation/read/recorded_capture.h"
@@ -15,24 +16,10 @@ using namespace heddle::capture;
 using validation::CapturedRecord;
 using validation::RecordedCapture;
 
+using heddle::tests::Folder;
+using heddle::tests::text_of;
+
 namespace {
-
-class Folder {
-  public:
-    explicit Folder(const std::string& name) : path(std::filesystem::temp_directory_path()) {
-        path /= "heddle-" + name + "-" + std::to_string(getpid());
-        std::filesystem::remove_all(path);
-    }
-    ~Folder() { std::filesystem::remove_all(path); }
-    std::filesystem::path path;
-};
-
-std::string contents(const std::filesystem::path& path) {
-    std::ifstream stream(path, std::ios::binary);
-    std::stringstream text;
-    text << stream.rdbuf();
-    return text.str();
-}
 
 Outcome capture_into(const std::filesystem::path& folder, const std::string& hardware,
                      const std::vector<std::string>& names) {
@@ -54,12 +41,12 @@ bool is_missing_algorithm(const std::string& error) {
 }  // namespace
 
 TEST_CASE("every section runs on the simulator, and what it wrote is read back") {
-    const Folder folder("capture");
-    REQUIRE(capture_into(folder.path, "h100-sxm", {}) == Outcome::complete);
-    const RecordedCapture capture(folder.path, true);
+    const Folder folder;
+    REQUIRE(capture_into(folder.path(), "h100-sxm", {}) == Outcome::complete);
+    const RecordedCapture capture(folder.path(), true);
     CHECK_FALSE(capture.is_silicon());
     CHECK(capture.compute_capability() == 90);
-    CHECK_THROWS(RecordedCapture(folder.path));  // nobody takes it for silicon
+    CHECK_THROWS(RecordedCapture(folder.path()));  // nobody takes it for silicon
     for (const Section& planned : sections()) {
         INFO(planned.name);
         const validation::CapturedSection& section = capture.section(planned.name);
@@ -74,25 +61,25 @@ TEST_CASE("every section runs on the simulator, and what it wrote is read back")
         }
     }
     std::uintmax_t bytes = 0;
-    for (const auto& file : std::filesystem::directory_iterator(folder.path)) bytes += file.file_size();
+    for (const auto& file : std::filesystem::directory_iterator(folder.path())) bytes += file.file_size();
     CHECK(bytes < 12'000'000);
 }
 
 TEST_CASE("a capture of the simulator does not vary") {
-    const Folder first("first"), second("second");
+    const Folder first, second;
     // Not the sections that reveal as many orders of summation as there is time for.
     const std::vector<std::string> names{"probes", "kernels"};
-    REQUIRE(capture_into(first.path, "h100-sxm", names) == Outcome::complete);
-    REQUIRE(capture_into(second.path, "h100-sxm", names) == Outcome::complete);
+    REQUIRE(capture_into(first.path(), "h100-sxm", names) == Outcome::complete);
+    REQUIRE(capture_into(second.path(), "h100-sxm", names) == Outcome::complete);
     for (const std::string& name : names)
-        CHECK((contents(first.path / (name + ".jsonl")) == contents(second.path / (name + ".jsonl"))));
+        CHECK((text_of(first / (name + ".jsonl")) == text_of(second / (name + ".jsonl"))));
 }
 
 TEST_CASE("sections run on devices without tensor cores for every type") {
-    const Folder folder("volta");
+    const Folder folder;
     // No section that takes time: a process holds the model of one GPU.
-    REQUIRE(capture_into(folder.path, "v100-sxm", {"probes", "order", "numerics"}) == Outcome::complete);
-    const RecordedCapture capture(folder.path, true);
+    REQUIRE(capture_into(folder.path(), "v100-sxm", {"probes", "order", "numerics"}) == Outcome::complete);
+    const RecordedCapture capture(folder.path(), true);
     CHECK(capture.compute_capability() == 70);
     for (const char* name : {"probes", "order", "numerics"}) {
         for (const CapturedRecord& record : capture.section(name).records) {

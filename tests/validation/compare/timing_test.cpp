@@ -2,8 +2,6 @@
 // and say so when the capture is changed. Published figures beside the presets.
 #include "validation/compare/timing.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <filesystem>
@@ -12,6 +10,7 @@
 #include <set>
 
 #include "isa/common/error.h"
+#include "support/folder.h"
 #include "validation/capture/program.h"
 #include "validation/capture/sections/gemm_sweep.h"
 #include "validation/capture/simulator/simulator_device.h"
@@ -21,19 +20,9 @@ using namespace heddle;
 using namespace heddle::validation;
 namespace fs = std::filesystem;
 
+using heddle::tests::Folder;
+
 namespace {
-
-class Folder {
-  public:
-    Folder() : path_(fs::temp_directory_path() / ("heddle-timing-" + std::to_string(getpid()))) {
-        fs::remove_all(path_);
-    }
-    ~Folder() { fs::remove_all(path_); }
-    const fs::path& path() const { return path_; }
-
-  private:
-    fs::path path_;
-};
 
 void record_timing(const fs::path& folder) {
     const auto device = capture::make_simulator_device("h100-sxm");

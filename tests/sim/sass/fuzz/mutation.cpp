@@ -1,11 +1,13 @@
 #include "mutation.h"
 
+#include <array>
 #include <cstring>
 #include <memory>
 #include <vector>
 
 #include "isa/common/error.h"
 #include "sim/sass/trace_launch.h"
+#include "support/text_mutation.h"
 
 namespace heddle::sass::test {
 namespace {
@@ -24,70 +26,32 @@ class TextBytes : public ByteSource {
     std::string_view text_;
 };
 
-/// Begin and length of a word or a line at a random place.
-std::pair<std::size_t, std::size_t> piece(const std::string& text, const char* ends, std::mt19937& random) {
-    const std::size_t at = random() % text.size();
-    const std::size_t before = text.find_last_of(ends, at), after = text.find_first_of(ends, at);
-    const std::size_t begin = before == std::string::npos ? 0 : before + 1;
-    return {begin, (after == std::string::npos ? text.size() : after) - std::min(begin, after)};
-}
-
-std::string new_word(const std::string& other, std::mt19937& random) {
-    static const std::vector<std::string> kWords{"0",
-                                                 "1",
-                                                 "2",
-                                                 "4294967295",
-                                                 "-1",
-                                                 "ffffffff",
-                                                 "R255",
-                                                 "R4",
-                                                 "BAR.SYNC",
-                                                 "EXIT",
-                                                 "LDG.E.128",
-                                                 "HMMA.16816.F32",
-                                                 "SYNCS.PHASECHK.TRANS64.TRYWAIT",
-                                                 "UTMALDG.2D",
-                                                 "UCGABAR_WAIT",
-                                                 "USETMAXREG.TRY_ALLOC.CTAPOOL",
-                                                 "DEPBAR.LE",
-                                                 "0xffffffffffffffff",
-                                                 "(4,1,1)",
-                                                 "=",
-                                                 ""};
-    if (random() % 2 == 0 || other.empty()) return kWords[random() % kWords.size()];
-    const auto [begin, length] = piece(other, " \n", random);
-    return other.substr(begin, length);
-}
+constexpr std::array<const char*, 21> kWords{"0",
+                                             "1",
+                                             "2",
+                                             "4294967295",
+                                             "-1",
+                                             "ffffffff",
+                                             "R255",
+                                             "R4",
+                                             "BAR.SYNC",
+                                             "EXIT",
+                                             "LDG.E.128",
+                                             "HMMA.16816.F32",
+                                             "SYNCS.PHASECHK.TRANS64.TRYWAIT",
+                                             "UTMALDG.2D",
+                                             "UCGABAR_WAIT",
+                                             "USETMAXREG.TRY_ALLOC.CTAPOOL",
+                                             "DEPBAR.LE",
+                                             "0xffffffffffffffff",
+                                             "(4,1,1)",
+                                             "=",
+                                             ""};
 
 }  // namespace
 
 std::string mutate(const std::string& text, const std::string& other, std::mt19937& random) {
-    std::string mutant = text;
-    for (unsigned changes = 1 + random() % 4; changes != 0 && !mutant.empty(); --changes) {
-        const bool line = random() % 4 == 0;
-        const auto [begin, length] = piece(mutant, line ? "\n" : " \n", random);
-        switch (random() % 5) {
-            case 0:
-                mutant[random() % mutant.size()] = static_cast<char>(random());
-                break;
-            case 1:
-                mutant.erase(begin, length + (line ? 1 : 0));
-                break;
-            case 2:
-                mutant.insert(begin, mutant.substr(begin, length) + (line ? "\n" : " "));
-                break;
-            case 3: {
-                if (other.empty()) break;
-                const auto [from, count] = piece(other, "\n", random);
-                mutant.insert(begin, other.substr(from, count) + "\n");
-                break;
-            }
-            default:
-                mutant.replace(begin, length, new_word(other, random));
-                break;
-        }
-    }
-    return mutant;
+    return heddle::test::damaged(text, other, random, {" \n", kWords});
 }
 
 bool read_all(std::string_view text) {

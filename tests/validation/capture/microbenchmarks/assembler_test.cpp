@@ -1,7 +1,5 @@
 // NVIDIA's assembler accepts every micro-benchmark for every target that it claims, and leaves in the loops
 // what is to be measured.
-#include <unistd.h>
-
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <cstdlib>
@@ -12,6 +10,7 @@
 #include <map>
 #include <set>
 
+#include "support/folder.h"
 #include "support/ptx_assembler.h"
 #include "validation/capture/microbenchmarks/benchmark.h"
 
@@ -21,19 +20,9 @@ using heddle::test::find_assembler;
 using heddle::test::run_command;
 namespace fs = std::filesystem;
 
+using heddle::tests::Folder;
+
 namespace {
-
-class Folder {
-  public:
-    Folder() : path_(fs::temp_directory_path() / ("heddle-microbenchmarks-" + std::to_string(getpid()))) {
-        fs::create_directory(path_);
-    }
-    ~Folder() { fs::remove_all(path_); }
-    std::string file(const std::string& name) const { return (path_ / name).string(); }
-
-  private:
-    fs::path path_;
-};
 
 /// All texts in one module, each with an entry of its own: one run of the assembler.
 class Module {
@@ -101,10 +90,10 @@ TEST_CASE("ptxas accepts every micro-benchmark") {
             if (!benchmark.runs_on(capability)) continue;
             for (const auto& kernel : benchmark.texts(capability)) module.add(kernel);
         }
-        const std::string file = folder.file(target + ".ptx");
+        const std::string file = (folder / (target + ".ptx")).string();
         std::ofstream(file) << module.text(target);
         const int status = run_command("'" + ptxas + "' -arch=compute_" + target.substr(3) + " -o '" +
-                                           folder.file("out") + "' '" + file + "'",
+                                           (folder / "out").string() + "' '" + file + "'",
                                        output);
         INFO(target << ": " << output.substr(0, 3000));
         CHECK(status == 0);
@@ -140,16 +129,17 @@ TEST_CASE("the assembler neither drops nor merges what is measured") {
         const auto wanted = expected.find(benchmark.id);
         if (wanted == expected.end()) continue;
         INFO(benchmark.id);
-        std::ofstream(folder.file("k.ptx")) << benchmark.texts(90).front().text;
+        std::ofstream(folder / "k.ptx") << benchmark.texts(90).front().text;
         std::string output;
         const std::string target = benchmark.only_capability != 0 ? "sm_90a" : "sm_90";
-        const int status = run_command("'" + ptxas + "' -arch=" + target + " -o '" + folder.file("k.cubin") +
-                                           "' '" + folder.file("k.ptx") + "'",
-                                       output);
+        const int status =
+            run_command("'" + ptxas + "' -arch=" + target + " -o '" + (folder / "k.cubin").string() + "' '" +
+                            (folder / "k.ptx").string() + "'",
+                        output);
         INFO(output);
         REQUIRE(status == 0);
         bool found = false;
-        for (const auto& [opcode, count] : opcodes_of(folder.file("k.cubin")))
+        for (const auto& [opcode, count] : opcodes_of((folder / "k.cubin").string()))
             found = found || count == wanted->second || count == wanted->second + 2;
         CHECK(found);
     }
