@@ -52,7 +52,8 @@ bool overflow_gives_infinity(const Conversion& conversion, bool negative) {
 
 /// Drops the low `shift` bits of `value` and rounds what is left.
 std::uint64_t shift_right_and_round(std::uint64_t value, int shift, Rounding rounding, bool negative) {
-    if (shift <= 0) return value << -shift;
+    // To the left by at most the fraction's bits: exponents below the smallest only add to `shift`.
+    if (shift <= 0) return value << -shift;  // NOLINT(clang-analyzer-core.UndefinedBinaryOperatorResult)
     const std::uint64_t kept = shift >= 64 ? 0 : value >> shift;
     const std::uint64_t rest = shift >= 64 ? value : value & mask(static_cast<unsigned>(shift));
     if (rest == 0) return kept;
@@ -112,10 +113,8 @@ std::uint64_t encode(Format to, bool negative, std::uint64_t magnitude, int lsb_
     // With the hidden bit in place of the exponent field's lowest bit, a carry out of the significand comes
     // out right.
     const std::uint64_t hidden = std::uint64_t{1} << format.fraction_bits;
-    std::uint64_t result = significand;
-    if (exponent > format.maximum_exponent()) {
-        result = ~std::uint64_t{0};
-    } else {
+    std::uint64_t result = ~std::uint64_t{0};
+    if (exponent <= format.maximum_exponent()) {
         const std::uint64_t field = static_cast<std::uint64_t>(exponent - format.minimum_exponent());
         result = (field << format.fraction_bits) + significand;
     }

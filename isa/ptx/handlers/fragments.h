@@ -33,7 +33,8 @@ struct PackedMatrix {
     using Element = T;
     using Register = Word<T>;
     static constexpr unsigned kVectorCount = kVectors, kDepthCount = kDepth;
-    static constexpr unsigned kPacked = sizeof(Register) / sizeof(T);
+    // Register is T itself where an element fills one.
+    static constexpr unsigned kPacked = sizeof(Register) / sizeof(T);  // NOLINT(bugprone-sizeof-expression)
     static constexpr unsigned kBlocks = kVectors / 8;
     static constexpr unsigned kRegisters = kVectors * kDepth / (kPacked * kWarpSize);
     T element[kVectors][kDepth];

@@ -185,6 +185,7 @@ bool locate_in_cluster(Warp::State& warp, std::uint32_t mask, MemoryAccess& acce
         if (cta != nullptr && own != cta) return false;
         cta = own;
     }
+    if (cta == nullptr) return false;  // no lane
     base = reinterpret_cast<std::uintptr_t>(cta->shared.data());
     const bool own = cta == warp.cta;
     if (own) access.space = StateSpace::shared;

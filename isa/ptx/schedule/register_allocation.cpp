@@ -260,9 +260,9 @@ class Allocator {
                             std::uint32_t r) {
         const std::uint16_t old = result_.physical[r];
         remove_from(taken_[old], segments_[r]);
-        for (std::uint16_t to = 1 - old % kRegisterBanks; to < result_.count; to += kRegisterBanks) {
+        for (unsigned to = 1 - old % kRegisterBanks; to < result_.count; to += kRegisterBanks) {
             if (to == kStackPointer || overlap(taken_[to], segments_[r])) continue;
-            put(r, to);
+            put(r, static_cast<std::uint16_t>(to));
             return true;
         }
         const int gain = gain_of_other_bank(meetings, r);
