@@ -1,7 +1,6 @@
 #include "sim/kernel/files.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <charconv>
 #include <cstring>
@@ -10,6 +9,7 @@
 #include <sstream>
 
 #include "isa/common/error.h"
+#include "isa/common/whole_file.h"
 #include "sim/run/worker_pool.h"
 
 namespace heddle::kernel {
@@ -152,23 +152,7 @@ FileValues read_values(const std::string& path, ElementType type) {
 
 void write_file(const std::string& path, std::span<const std::byte> bytes) {
     const sim::SignalsHeld whole;  // an interrupted command leaves no part of a file
-    const std::string aside = path + ".partial-" + std::to_string(::getpid());
-    std::error_code failure;
-    {
-        std::ofstream stream(aside, std::ios::binary);
-        stream.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-        stream.close();
-        if (!stream) {
-            fs::remove(aside, failure);
-            throw Error("cannot write the file", {path, 0, ""}, "does the folder exist, and is there room?");
-        }
-    }
-    fs::rename(aside, path, failure);
-    if (failure) {
-        const std::string reason = failure.message();
-        fs::remove(aside, failure);
-        throw Error("cannot rename to it: " + reason, {path, 0, ""});
-    }
+    write_whole_file(path, std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
 }
 
 }  // namespace heddle::kernel

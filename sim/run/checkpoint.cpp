@@ -1,14 +1,12 @@
 #include "sim/run/checkpoint.h"
 
-#include <unistd.h>
-
 #include <bit>
 #include <cstring>
-#include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "isa/common/error.h"
+#include "isa/common/whole_file.h"
 #include "sim/run/kernel_cache.h"
 
 namespace heddle::sim {
@@ -97,18 +95,7 @@ void write_checkpoint(const Checkpoint& checkpoint, const std::string& path) {
     writer.lists(checkpoint.device);
     writer.lists(checkpoint.reference);
 
-    const std::string aside = path + "." + std::to_string(::getpid());
-    std::ofstream out(aside, std::ios::binary);
-    out << kMagic << hash_text(writer.bytes()) << writer.bytes();
-    out.close();
-    std::error_code failure;
-    if (out) std::filesystem::rename(aside, path, failure);
-    if (!out || failure) {
-        std::error_code ignored;
-        std::filesystem::remove(aside, ignored);
-        throw Error("cannot write the checkpoint", {path, 0, ""},
-                    "is the folder there, and the disk not full?");
-    }
+    write_whole_file(path, kMagic + hash_text(writer.bytes()) + writer.bytes());
 }
 
 Checkpoint read_checkpoint(const std::string& path, const std::string& identity) {

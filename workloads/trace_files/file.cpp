@@ -1,6 +1,5 @@
 #include "workloads/trace_files/file.h"
 
-#include <unistd.h>
 #include <zlib.h>
 
 #include <array>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "isa/common/error.h"
+#include "isa/common/whole_file.h"
 
 namespace heddle::trace {
 namespace {
@@ -161,25 +161,14 @@ bool write_packed(const std::string& path, const std::string& bytes) {
     return gzclose(file) == Z_OK && good;
 }
 
-bool write_plain(const std::string& path, const std::string& bytes) {
-    std::ofstream stream(path, std::ios::binary);
-    stream.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    stream.close();
-    return static_cast<bool>(stream);
-}
-
 }  // namespace
 
 void write_file(const std::string& path, const std::string& bytes) {
-    const std::string aside = path + ".partial-" + std::to_string(::getpid());
-    const bool good = ends_with(path, ".gz") ? write_packed(aside, bytes) : write_plain(aside, bytes);
-    std::error_code failure;
-    if (good) std::filesystem::rename(aside, path, failure);
-    if (good && !failure) return;
-    const std::string reason = failure ? ": " + failure.message() : "";
-    std::filesystem::remove(aside, failure);
-    throw Error("cannot write the file" + reason, {.file = path},
-                "does the folder exist, and is there room?");
+    if (ends_with(path, ".gz")) {
+        write_whole_file(path, [&](const std::string& aside) { return write_packed(aside, bytes); });
+    } else {
+        write_whole_file(path, bytes);
+    }
 }
 
 }  // namespace heddle::trace

@@ -1,0 +1,17 @@
+// Files that are there whole or not at all.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+namespace heddle {
+
+/// Writes a file beside its place and renames it, so that nobody ever reads half of it, and what was there
+/// before stays when it fails. Throws heddle::Error.
+void write_whole_file(const std::string& path, std::string_view bytes);
+
+/// The same of what `write` puts into the file that it is told; false: it could not.
+void write_whole_file(const std::string& path, const std::function<bool(const std::string& aside)>& write);
+
+}  // namespace heddle
