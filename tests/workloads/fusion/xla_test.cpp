@@ -5,22 +5,21 @@
 #include <catch2/catch.hpp>
 #include <random>
 
+#include "random_graph.h"
 #include "workloads/reference/execute.h"
 #include "workloads/zoo/registry.h"
 #include "workloads/zoo/tape.h"
 
 using namespace heddle;
+using heddle::tests::Chain;
+using heddle::tests::count;
+using heddle::tests::random_graph;
 using trace::ElementType;
 using trace::OpKind;
 using trace::TensorId;
 using trace::Trace;
 
 namespace {
-
-std::size_t count(const Trace& trace, OpKind kind) {
-    return static_cast<std::size_t>(std::count_if(trace.ops.begin(), trace.ops.end(),
-                                                  [&](const trace::Op& op) { return op.kind == kind; }));
-}
 
 /// Steps that overwrite weights: what the step leaves behind, and all that both make, must be the same. The
 /// heads of an attention are a strided view in the fused step, so their numbers lie elsewhere.
@@ -58,16 +57,6 @@ Trace gpt(const std::string& optimizer) {
                               {"type", "bf16"},
                               {"optimizer", optimizer}});
 }
-
-class Chain {
-  public:
-    TensorId input(trace::Shape shape) {
-        return tape.external("x" + std::to_string(number++), ElementType::f32, std::move(shape),
-                             trace::TensorRole::input);
-    }
-    zoo::Tape tape{"chain"};
-    int number = 0;
-};
 
 }  // namespace
 
@@ -149,33 +138,9 @@ TEST_CASE("an update stays behind a product that still reads the weight") {
 
 TEST_CASE("random graphs of elementwise ops, sums and products keep their values as epilogues") {
     std::mt19937 random(12);
-    const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
     std::size_t before = 0, after = 0, epilogues = 0;
     for (int round = 0; round < 60; ++round) {
-        Chain c;
-        std::vector<TensorId> values{c.input({8, 8}), c.input({8, 8}), c.input({8})};
-        for (int i = 0; i < 25; ++i) {
-            const auto whole = [&] {
-                TensorId id = values[below(values.size())];
-                while (c.tape.tensor(id).shape != trace::Shape{8, 8}) id = values[below(values.size())];
-                return id;
-            };
-            const TensorId x = whole(), y = values[below(values.size())];
-            switch (below(8)) {
-                case 0:
-                case 1:
-                    values.push_back(c.tape.matmul("p", x, whole()));
-                    break;
-                case 2:
-                    values.push_back(c.tape.reduce("r", x, below(2) == 0 ? "mean" : "max", {0}, {8}));
-                    break;
-                default:
-                    values.push_back(c.tape.elementwise(
-                        "e", below(2) == 0 ? "y0 = tanh(x0 - s0 * x1)" : "y0 = 0.5 * (x0 + x1)", {x, y}, {},
-                        {0.25}));
-            }
-        }
-        const Trace plain = c.tape.finish();
+        const Trace plain = random_graph(random, 2);
         fusion::XlaCount counted;
         const Trace fused = fusion::fuse_as_xla(plain, {}, &counted);
         before += plain.ops.size();
