@@ -91,7 +91,7 @@ int run(const std::vector<std::string>& words) {
     if (arguments.help) {
         std::fputs(help_text().c_str(), stdout);
     } else if (arguments.version) {
-        std::printf("heddle-capture %s, schema %d\n", kToolVersion, kSchema);
+        std::printf("heddle-capture %s, schema %d\n", tool_version(), kSchema);
     } else if (arguments.list) {
         std::fputs(list_text(sections()).c_str(), stdout);
     } else if (arguments.device.rfind("cuda", 0) == 0) {

@@ -80,6 +80,10 @@ Record section_record(const SectionState& state) {
 
 }  // namespace
 
+const char* tool_version() {
+    return HEDDLE_CAPTURE_VERSION;
+}
+
 const char* name_of(Extent extent) {
     return extent == Extent::full ? "full" : "quick";
 }
@@ -96,7 +100,7 @@ std::string date_now() {
 std::string Manifest::json() const {
     Record all;
     all.text("format", kFormat).integer("schema", kSchema);
-    all.text("tool", std::string("heddle-capture ") + kToolVersion).flag("silicon", silicon);
+    all.text("tool", std::string("heddle-capture ") + tool_version()).flag("silicon", silicon);
     all.text("extent", name_of(extent)).text("date", date).text("updated", updated);
     all.object("device", device);
     Record states;

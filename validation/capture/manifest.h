@@ -14,7 +14,8 @@ namespace heddle::capture {
 
 /// Of the whole format: manifest, lines and bytes (docs/capture.md). A reader refuses another one.
 inline constexpr int kSchema = 1;
-inline constexpr const char* kToolVersion = "0.1.0";
+/// Heddle's own: "0.1.0".
+const char* tool_version();
 
 const char* name_of(Extent extent);
 

@@ -1,5 +1,5 @@
 // Options of a training step as people write them.
-#include <fmt/format.h>
+#include <sstream>
 
 #include "isa/common/error.h"
 #include "workloads/zoo/registry.h"
@@ -13,7 +13,10 @@ const std::vector<std::string> kContext{"ring", "all-gather"};
 const std::vector<std::string> kAttention{"auto", "fused", "composed"};
 
 std::string number(double value) {
-    return fmt::format("{}", value);
+    std::ostringstream text;  // no library: heddle-capture builds on the standard one alone
+    text.precision(15);
+    text << value;
+    return text.str();
 }
 
 }  // namespace
