@@ -8,6 +8,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/json_options.h"
 #include "sim/cli/progress.h"
+#include "validation/compare/training_fit.h"
 #include "validation/compare/training_table.h"
 
 namespace heddle::cli {
@@ -21,8 +22,24 @@ struct Options {
     std::size_t sample = 0;
     std::uint64_t seed = 1;
     unsigned workers = 0;
-    bool simulated = false, all = false;
+    bool simulated = false, all = false, fit = false;
 };
+
+std::string line_of(const validation::FrameworkFigures& f, double error) {
+    return fmt::format(
+        "{:>8.4f} %  forward_op {:.1f} us, backward_op {:.1f} us, collective {:.1f} us, "
+        "unaligned {:.3f}\n",
+        100 * error, 1e6 * f.forward_op, 1e6 * f.backward_op, 1e6 * f.collective, f.unaligned);
+}
+
+void fit(const std::vector<validation::TrainingRow>& rows, const std::string& cluster) {
+    validation::FrameworkFigures start;
+    start.forward_op = start.backward_op = start.collective = 50e-6;
+    start.unaligned = 0.5;
+    validation::fit_framework(
+        rows, cluster, start,
+        [](const validation::FrameworkFigures& figures, double error) { print(line_of(figures, error)); });
+}
 
 void run_command(const Options& options) {
     std::vector<validation::TrainingRow> rows = validation::read_training_table(options.data);
@@ -33,6 +50,7 @@ void run_command(const Options& options) {
     validation::decide_recomputation(rows, options.cluster, table);
     if (!options.half.empty()) rows = validation::half_of(rows, options.half == "second" ? 1 : 0);
     if (options.sample > 0) rows = validation::sample_of(std::move(rows), options.sample, options.seed);
+    if (options.fit) return fit(rows, options.cluster);
     {
         Progress progress;
         table.progress = [&progress](double fraction, const std::string& what) {
@@ -61,14 +79,17 @@ void add_validate_training_command(CLI::App& validate) {
         ->required();
     command
         ->add_option("--recompute", options->recompute,
-                     "none, selective or full (default: what the table says; else full for models that would "
-                     "not fit without)")
+                     "none, selective or full (default: what was published with the table; else full for "
+                     "models that would not fit without)")
         ->type_name("WHAT");
     command->add_option("--sample", options->sample, "a random choice of so many rows (default: all)")
         ->type_name("N");
     command->add_option("--seed", options->seed, "of the choice (default: 1)")->type_name("S");
     command->add_option("--half", options->half, "only one half of the rows: first or second")
         ->check(CLI::IsMember({"first", "second"}));
+    command->add_flag(
+        "--fit", options->fit,
+        "find the framework's figures with the least mean error over these rows; takes minutes");
     command->add_flag("--simulated", options->simulated, "simulate the kernels cycle by cycle");
     command->add_flag("--all", options->all, "show every row");
     command->add_option("-j,--jobs", options->workers, "workers (default: one for each core)")

@@ -29,12 +29,15 @@ class OpTimes {
 
 /// What the closed form of everything but products knows of a GPU, as parts of the peaks.
 struct ClosedFormConfig {
-    /// Of the memory's rate: kernels of a framework, which do more than copy. Fitted to all of vTrain's
-    /// steps on one node, with `unaligned`.
+    /// Of the memory's rate. Between what the largest GELU and layer norm of PyTorch reach on an A100 (76 to
+    /// 77 % of 2.04 TB/s, LLMCompass), streams of framework kernels on an H100-class GPU (72 to 81 %,
+    /// MLCommons Chakra), and bare copies (89 %, RRZE gpu-benches).
     double memory = 0.80;
     /// Products of 16 bits of which a row begins at an odd element (a vocabulary of 50,257): a part of the
-    /// rate of aligned ones, as nothing can be copied 4 bytes at a time. The same steps: 102 of 300 TFLOP/s.
-    double unaligned = 0.36;
+    /// rate of aligned ones, as nothing can be copied 4 bytes at a time. Fitted to the first half of vTrain's
+    /// steps on one node, with the figures of Megatron-LM's host
+    /// (validation/compare/training_table_read.cpp).
+    double unaligned = 0.403;
     double attention = 0.55;           ///< of the tensor cores' rate, fused attention forward
     double attention_gradient = 0.45;  ///< the same, backward
     double optimizer_memory =

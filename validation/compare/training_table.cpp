@@ -30,7 +30,6 @@ class Worker : public sim::JobRunner {
         : rows_(rows),
           name_(cluster),
           hardware_(sim::load_hardware(sim::cluster_for(cluster, 1).hardware)),
-          closed_(hardware_),
           simulated_(hardware_, {true, true, 1}),
           options_(options) {}
 
@@ -41,7 +40,8 @@ class Worker : public sim::JobRunner {
             sim::ClusterModel cluster =
                 sim::cluster_for(name_, 0, static_cast<std::uint32_t>(row.plan.devices()));
             cluster.host = row.host;
-            sim::OpTimes& times = options_.simulated ? static_cast<sim::OpTimes&>(simulated_) : closed_;
+            sim::OpTimes& times =
+                options_.simulated ? static_cast<sim::OpTimes&>(simulated_) : closed_form(row.kernels);
             sim::DistributedOptions how;
             how.ignore_memory = true;
             const sim::DistributedResult r = sim::simulate_distributed("gpt2-small", row.options, row.plan,
@@ -63,10 +63,14 @@ class Worker : public sim::JobRunner {
     }
 
   private:
+    sim::ClosedForm& closed_form(const sim::ClosedFormConfig& kernels) {
+        return closed_.try_emplace(kernels.unaligned, hardware_, kernels).first->second;
+    }
+
     const std::vector<TrainingRow>& rows_;
     std::string name_;
     sim::Hardware hardware_;
-    sim::ClosedForm closed_;
+    std::map<double, sim::ClosedForm> closed_;  ///< by what differs between frameworks
     sim::Simulated simulated_;
     const TrainingTableOptions& options_;
 };
@@ -104,13 +108,14 @@ void decide_recomputation(std::vector<TrainingRow>& rows, const std::string& clu
     // Of rows that share layers alike, the one with the largest micro-batch needs most.
     std::map<std::tuple<std::string, std::int64_t, std::int64_t>, const TrainingRow*> largest;
     for (const TrainingRow& row : rows) {
+        if (row.recompute_published) continue;
         const TrainingRow*& most = largest[{row.model, row.plan.tensor, row.plan.pipeline}];
         if (most == nullptr || row.plan.micro_batch > most->plan.micro_batch) most = &row;
     }
     std::set<std::string> full;
     for (const auto& [alike, most] : largest) {
         const TrainingRow& row = *most;
-        if (full.contains(row.model) || row.plan.recompute != parallel::Recomputation::none) continue;
+        if (full.contains(row.model)) continue;
         try {
             if (!fits(row, hardware)) full.insert(row.model);
         } catch (const Error&) {
@@ -118,7 +123,8 @@ void decide_recomputation(std::vector<TrainingRow>& rows, const std::string& clu
         }
     }
     for (TrainingRow& row : rows)
-        if (full.contains(row.model)) row.plan.recompute = parallel::Recomputation::full;
+        if (!row.recompute_published && full.contains(row.model))
+            row.plan.recompute = parallel::Recomputation::full;
 }
 
 void time_training_table(std::vector<TrainingRow>& rows, const std::string& cluster,
@@ -151,10 +157,14 @@ std::vector<TrainingRow> sample_of(std::vector<TrainingRow> rows, std::size_t co
     return rows;
 }
 
+unsigned half_of(unsigned line) {
+    return mixed(line) % 2;
+}
+
 std::vector<TrainingRow> half_of(const std::vector<TrainingRow>& rows, unsigned half) {
     std::vector<TrainingRow> chosen;
     for (const TrainingRow& row : rows)
-        if (mixed(row.line) % 2 == half) chosen.push_back(row);
+        if (half_of(row.line) == half) chosen.push_back(row);
     return chosen;
 }
 
@@ -185,6 +195,18 @@ std::string format_training_table(const std::vector<TrainingRow>& rows, const st
         "{}\n\n{} rows: mean error {:.2f} %, median {:.2f} %, 90th percentile {:.2f} %, worst {:.1f} %, bias "
         "{:+.2f} %\n",
         heading, e.n, 100 * e.mean, 100 * e.median, 100 * e.p90, 100 * e.worst, 100 * e.bias);
+    for (const unsigned half : {0u, 1u}) {
+        const std::vector<TrainingRow> part = half_of(rows, half);
+        if (part.size() == rows.size() || part.empty()) continue;
+        const TrainingErrors own = errors_of(part);
+        const bool fitted =
+            std::any_of(part.begin(), part.end(), [](const TrainingRow& row) { return row.fitted; });
+        text += fmt::format(
+            "{:<11} {:>4} rows: mean error {:.2f} %, median {:.2f} %, worst {:.1f} %{}\n",
+            half == 0 ? "first half" : "second half", own.n, 100 * own.mean, 100 * own.median,
+            100 * own.worst,
+            fitted ? "; the framework's figures were fitted to these" : "; nothing was fitted to these");
+    }
     std::vector<const TrainingRow*> shown;
     for (const TrainingRow& row : rows) shown.push_back(&row);
     if (!all) {
@@ -214,6 +236,14 @@ std::string training_table_json(const std::vector<TrainingRow>& rows) {
     nlohmann::ordered_json json{{"n", e.n},     {"mape", e.mean},   {"median", e.median},
                                 {"p90", e.p90}, {"worst", e.worst}, {"bias", e.bias}};
     json["failed"] = 0;
+    for (const unsigned half : {0u, 1u}) {
+        const std::vector<TrainingRow> part = half_of(rows, half);
+        const TrainingErrors own = errors_of(part);
+        const bool fitted =
+            std::any_of(part.begin(), part.end(), [](const TrainingRow& row) { return row.fitted; });
+        json[half == 0 ? "first_half" : "second_half"] = {
+            {"n", own.n}, {"mape", own.mean}, {"fitted", fitted}};
+    }
     json["rows"] = nlohmann::json::array();
     for (const TrainingRow& row : rows) {
         if (!row.failure.empty()) {

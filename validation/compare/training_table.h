@@ -16,7 +16,11 @@ struct TrainingRow {
     std::string model;  ///< "h 3072, 30 layers", or the table's name for it
     sim::ModelOptions options;
     parallel::ParallelPlan plan;
-    sim::HostConfig host;                     ///< of the software that was recorded
+    sim::HostConfig host;           ///< of the software that was recorded
+    sim::ClosedFormConfig kernels;  ///< the same, its kernels beside products
+    /// What is recomputed was published with the row; else it follows from memory (decide_recomputation).
+    bool recompute_published = false;
+    bool fitted = false;                      ///< framework_figures() were fitted to this row, among others
     double recorded = 0;                      ///< seconds
     double simulated = 0;                     ///< seconds
     double flops = 0;                         ///< of the model, per device and second, as simulated
@@ -31,8 +35,8 @@ struct TrainingRow {
 std::vector<TrainingRow> read_training_table(const std::filesystem::path& file);
 
 struct TrainingTableOptions {
-    /// full, selective, none; empty: what the table says, else full for models of which a row would not fit
-    /// the device's memory without (one script for all rows of a model).
+    /// full, selective, none; empty: what was published with the rows, else full for models of which a row
+    /// would not fit the device's memory without (one script for all rows of a model).
     std::string recompute;
     bool simulated = false;  ///< kernels cycle by cycle, else in closed form
     unsigned workers = 0;
@@ -46,7 +50,8 @@ void decide_recomputation(std::vector<TrainingRow>& rows, const std::string& clu
                           const TrainingTableOptions& options);
 
 std::vector<TrainingRow> sample_of(std::vector<TrainingRow> rows, std::size_t count, std::uint64_t seed);
-/// One of two halves by a hash of the line: 0 or 1.
+/// One of two halves, 0 or 1, by a hash of the line.
+unsigned half_of(unsigned line);
 std::vector<TrainingRow> half_of(const std::vector<TrainingRow>& rows, unsigned half);
 
 struct TrainingErrors {
