@@ -22,8 +22,8 @@ bool is_step_of_convolution(const KernelName& name) {
     return contains_any(
         name, {"winograd_nonfused", "scalePackedTensor", "nchwToNhwc", "nhwcToNchw", "nchwToFoldedNhwc",
                "kern_precompute_indices", "computeOffsetsKernel", "computeWgradSplitKOffsets",
-               "computeWgradBOffsets", "generateWinogradTiles", "flip_filter", "ReduceSplitK", "reduce_wgrad",
-               "im2col", "fft2d", "compute_gemm_pointers"});
+               "computeWgradBOffsets", "generateWinogradTiles", "flip_filter", "ReduceSplitK",
+               "split_k_kernel", "reduce_wgrad", "im2col", "fft2d", "compute_gemm_pointers"});
 }
 
 bool is_convolution(const KernelName& name) {

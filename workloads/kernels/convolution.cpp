@@ -1,5 +1,6 @@
 #include "workloads/kernels/convolution.h"
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <optional>
@@ -62,6 +63,9 @@ void check(const ConvolutionSpec& spec) {
     if (spec.stages != 2 && (spec.stages < 2 || spec.stages > most || !on_tensor_cores(spec) ||
                              spec.vector_a < least || spec.vector_b < least))
         fail("3 stages and more take tensor cores and accesses of 4 bytes or more", "set stages to 2");
+    if (spec.phased &&
+        (spec.strided || !spec.channels_last || spec.split_k || spec.pass != ConvolutionPass::data_grad))
+        fail("phases are of data_grad with channels last alone", "");
     if (spec.bias && (spec.pass != ConvolutionPass::forward || spec.split_k))
         fail("a bias is added by the forward kernel alone", "");
 }
@@ -78,7 +82,8 @@ std::string name_for(const ConvolutionSpec& spec) {
             : paired_convolution_results(spec) ? "_d2"
                                                : "") +
            (spec.stages == 2 ? "" : "_stages" + std::to_string(spec.stages)) +
-           (spec.strided ? "_strided" : "") + (spec.bias ? "_bias" : "") + (spec.split_k ? "_splitk" : "");
+           (spec.strided ? "_strided" : "") + (spec.phased ? "_phased" : "") + (spec.bias ? "_bias" : "") +
+           (spec.split_k ? "_splitk" : "");
 }
 
 class Writer {
@@ -152,6 +157,10 @@ class Writer {
             other_strides_.push_back(w_.b32_parameter("other_stride" + i));
             position_dividers_.push_back(w_.divider_parameter("position" + i));
             window_dividers_.push_back(w_.divider_parameter("window" + i));
+            if (spec_.phased) {
+                phase_extents_.push_back(w_.b32_parameter("extent" + i));
+                window_extents_.push_back(w_.b32_parameter("window_extent" + i));
+            }
             if (spec_.strided) step_dividers_.push_back(w_.divider_parameter("step_divider" + i));
         }
         image_item_ = w_.b32_parameter("image_item");
@@ -165,12 +174,48 @@ class Writer {
         d_item_ = w_.b32_parameter("d_item");
         d_position_ = w_.b32_parameter("d_position");
         d_column_ = w_.b32_parameter("d_column");
+        if (spec_.phased) {
+            phase_rows_ = w_.b32_parameter("phase_rows");
+            phase_tiles_ = w_.b32_parameter("phase_tiles");
+        }
     }
 
     void positions() {
         tid_ = w_.tid();
-        first_row_ = w_.multiply_by(w_.cta_x(), spec_.tile_m);
+        Reg tile = w_.cta_x();
+        if (spec_.phased) {
+            Reg phase = w_.make_b32("div.u32", tile, phase_tiles_);
+            tile = w_.make_b32("rem.u32", tile, phase_tiles_);
+            set_up_phase(phase);
+        }
+        first_row_ = w_.multiply_by(tile, spec_.tile_m);
         first_column_ = w_.multiply_by(w_.cta_y(), spec_.tile_n);
+    }
+
+    /// Of positions p = stride * row + phase along an axis, the parts of the window (p + low) % stride +
+    /// stride
+    /// * j reach results row + (phase + low) / stride - j.
+    void set_up_phase(Reg phase) {
+        phases_.resize(spec_.axes);
+        phase_lows_.resize(spec_.axes);
+        first_windows_.resize(spec_.axes);
+        phase_windows_.resize(spec_.axes);
+        Reg all;
+        for (unsigned axis = spec_.axes; axis-- > 0;) {
+            phases_[axis] = w_.make_b32("rem.u32", phase, steps_[axis]);
+            if (axis > 0) phase = w_.make_b32("div.u32", phase, steps_[axis]);
+            const Reg place = w_.make_b32("add.s32", phases_[axis], lows_[axis]);
+            phase_lows_[axis] = w_.make_b32("div.u32", place, steps_[axis]);
+            first_windows_[axis] = w_.make_b32("rem.u32", place, steps_[axis]);
+            const Reg ahead = w_.make_b32(
+                "sub.u32",
+                w_.make_b32("add.u32", window_extents_[axis], w_.make_b32("sub.u32", steps_[axis], 1)),
+                first_windows_[axis]);
+            phase_windows_[axis] = w_.make_b32("div.u32", ahead, steps_[axis]);
+            all = all.empty() ? phase_windows_[axis] : w_.make_b32("mul.lo.u32", all, phase_windows_[axis]);
+        }
+        m_ = phase_rows_;
+        k_end_ = w_.make_b32("mul.lo.u32", all, inner_.divisor);
     }
 
     bool data_grad() const { return spec_.pass == ConvolutionPass::data_grad; }
@@ -198,7 +243,8 @@ class Writer {
         for (unsigned axis = 0; axis < spec_.axes; ++axis) {
             const Reg start =
                 data_grad()
-                    ? w_.make_b32("add.s32", coordinates[axis], lows_[axis])
+                    ? w_.make_b32("add.s32", coordinates[axis],
+                                  spec_.phased ? phase_lows_[axis] : lows_[axis])
                     : w_.make_b32("sub.s32", multiply_add(coordinates[axis], steps_[axis], {}), lows_[axis]);
             part.coordinates.push_back(start);
             if (!spec_.strided) part.offset = multiply_add(start, image_strides_[axis], part.offset);
@@ -213,21 +259,59 @@ class Writer {
         return spec_.channels_last ? std::pair{inner, outer} : std::pair{outer, inner};
     }
 
+    /// A position among a phase's parts of the window, as it counts in the whole.
+    Reg whole_window(const Reg& position) {
+        std::vector<Reg> own(spec_.axes);
+        Reg rest = position;
+        for (unsigned axis = spec_.axes; axis-- > 0;) {
+            own[axis] = axis > 0 ? w_.make_b32("rem.u32", rest, phase_windows_[axis]) : rest;
+            if (axis > 0) rest = w_.make_b32("div.u32", rest, phase_windows_[axis]);
+        }
+        Reg whole;
+        for (unsigned axis = 0; axis < spec_.axes; ++axis) {
+            const Reg place = multiply_add(own[axis], steps_[axis], first_windows_[axis]);
+            whole = whole.empty() ? place : multiply_add(whole, window_extents_[axis], place);
+        }
+        return whole;
+    }
+
+    /// Elements from d to a row's first column, and whether its positions lie within the tensor.
+    std::pair<Reg, Reg> phased_row(const Reg& row) {
+        const auto [item, coordinates] = split_position(row);
+        Reg position, inside;
+        for (unsigned axis = 0; axis < spec_.axes; ++axis) {
+            const Reg place = multiply_add(coordinates[axis], steps_[axis], phases_[axis]);
+            inside = inside.empty()
+                         ? w_.make_predicate("setp.lt.u32", place, phase_extents_[axis])
+                         : w_.make_predicate("setp.lt.and.u32", place, phase_extents_[axis], inside);
+            position = position.empty() ? place : multiply_add(position, phase_extents_[axis], place);
+        }
+        return {
+            w_.make_b64("mad.wide.u32", position, d_position_, w_.make_b64("mul.wide.u32", item, d_item_)),
+            inside};
+    }
+
     /// A position in the window and a channel, as they count in the picture.
     ConvolutionPart picture_window(const Reg& index) {
         const auto [channel, position] = split_window(index);
         ConvolutionPart part;
         part.offset = w_.make_b32("mul.lo.s32", channel, image_channel_);
         std::vector<Reg> coordinates(spec_.axes);
-        Reg rest = position;
+        Reg rest = position, position_left = position;
         for (unsigned axis = spec_.axes; axis-- > 0;) {
             Reg own = rest;
-            if (axis > 0) {
+            if (axis > 0 && !spec_.phased) {
                 const Reg next = w_.divide_fast(rest, window_dividers_[axis]);
                 own = w_.remainder_fast(rest, next, window_dividers_[axis]);
                 rest = next;
             }
-            Reg distance = multiply_add(own, dilations_[axis], {});
+            if (spec_.phased && axis > 0) {
+                own = w_.make_b32("rem.u32", position_left, phase_windows_[axis]);
+                position_left = w_.make_b32("div.u32", position_left, phase_windows_[axis]);
+            } else if (spec_.phased) {
+                own = position_left;
+            }
+            Reg distance = spec_.phased ? own : multiply_add(own, dilations_[axis], {});
             if (data_grad()) distance = w_.make_b32("neg.s32", distance);
             coordinates[axis] = distance;
         }
@@ -308,7 +392,8 @@ class Writer {
                 return ConvolutionPart{offset, {}};
             }
             if (!data_grad()) return ConvolutionPart{index, {}};
-            const auto [channel, position] = split_window(index);
+            auto [channel, position] = split_window(index);
+            if (spec_.phased) position = whole_window(position);
             return ConvolutionPart{
                 multiply_add(channel, other_channel_, multiply_add(position, other_window_, {})), {}};
         };
@@ -445,12 +530,18 @@ class Writer {
         }
     }
 
+    /// No part of the window may reach a phase.
+    void leave_if_empty(const Reg& tiles, const std::string& done) {
+        if (spec_.phased) w_.jump_if(w_.make_predicate("setp.eq.u32", tiles, 0), done);
+    }
+
     /// Two stages: the next tile comes into registers while this one is multiplied.
     void main_loop(ConvolutionLoader& a, ConvolutionLoader& b) {
         const Reg extent = w_.make_b32("sub.u32", k_end_, k_begin_);
         const Reg left = w_.divide_by(w_.make_b32("add.u32", extent, tile_k_ - 1), tile_k_);
         const Reg tiles = w_.make_b32("mov.u32", left);
         const std::string loop = w_.new_label("tiles"), done = w_.new_label("multiplied");
+        leave_if_empty(left, done);
         a.load();
         b.load();
         a.store(0);
@@ -495,6 +586,7 @@ class Writer {
         };
         for (unsigned stage = 0; stage + 1 < spec_.stages; ++stage) copy_next(stage);
         const std::string loop = w_.new_label("tiles"), done = w_.new_label("multiplied");
+        leave_if_empty(left, done);
         w_.place(loop);
         for (unsigned stage = 0; stage < spec_.stages; ++stage) {
             w_.op("cp.async.wait_group", spec_.stages - 2);
@@ -508,11 +600,26 @@ class Writer {
         w_.place(done);
     }
 
+    /// Instructions that copy the next tile of both operands, in turns: neighbours do not wait for each
+    /// other.
+    std::vector<std::string> copies_of(ConvolutionLoader& a, ConvolutionLoader& b, unsigned stage) {
+        const std::vector<std::string> of_a = w_.set_aside([&] { a.copy(stage); }),
+                                       of_b = w_.set_aside([&] { b.copy(stage); });
+        std::vector<std::string> result;
+        for (std::size_t i = 0; i < std::max(of_a.size(), of_b.size()); ++i) {
+            if (i < of_a.size()) result.push_back(of_a[i]);
+            if (i < of_b.size()) result.push_back(of_b[i]);
+        }
+        return result;
+    }
+
     /// The same with the copies of a tile among the products of another: a warp that waits for the tensor
     /// cores has time for addresses. Fragments come a step ahead of their use.
     void interleaved_ring_loop(ConvolutionLoader& a, ConvolutionLoader& b) {
         const Reg extent = w_.make_b32("sub.u32", k_end_, k_begin_);
         const Reg left = w_.divide_by(w_.make_b32("add.u32", extent, tile_k_ - 1), tile_k_);
+        const std::string loop = w_.new_label("tiles"), done = w_.new_label("multiplied");
+        leave_if_empty(left, done);
         // Tiles beyond the end become zeroes.
         for (unsigned stage = 0; stage + 1 < spec_.stages; ++stage) {
             a.copy(stage);
@@ -528,41 +635,50 @@ class Writer {
         const std::array<std::vector<std::vector<Reg>>, 2> left_sides{fragments(blocks_m),
                                                                       fragments(blocks_m)},
             right_sides{fragments(pairs), fragments(pairs)};
-        const auto load = [&](unsigned stage, unsigned step) {
+        // `turn`: of the two sets of registers, as the step has it when it does not follow another.
+        const auto load = [&](unsigned stage, unsigned step, unsigned turn = 0) {
             for (unsigned i = 0; i < blocks_m; ++i)
-                a_fragments_->load_fragment(left_sides[step % 2][i], stage, i, step);
+                a_fragments_->load_fragment(left_sides[(step + turn) % 2][i], stage, i, step);
             for (unsigned j = 0; j < pairs; ++j)
-                b_fragments_->load_fragment(right_sides[step % 2][j], stage, j, step);
+                b_fragments_->load_fragment(right_sides[(step + turn) % 2][j], stage, j, step);
         };
-        const unsigned steps = tile_k_ / 8, slots = a.slots() + b.slots();
-        const auto products = static_cast<unsigned>(steps * blocks_m * pairs);
-        const std::string loop = w_.new_label("tiles"), done = w_.new_label("multiplied");
-        w_.place(loop);
-        for (unsigned stage = 0; stage < spec_.stages; ++stage) {
+        const unsigned steps = tile_k_ / 8;
+        const auto wait = [&] {
             w_.op("cp.async.wait_group", spec_.stages - 2);
             w_.cta_barrier();
-            load(stage, 0);
-            const unsigned target = (stage + spec_.stages - 1) % spec_.stages;
-            a.begin_copy(target);
-            b.begin_copy(target);
-            unsigned copied = 0, multiplied = 0;
+        };
+        wait();
+        load(0, 0);
+        w_.place(loop);
+        for (unsigned stage = 0; stage < spec_.stages; ++stage) {
+            const std::vector<std::string> copies =
+                copies_of(a, b, (stage + spec_.stages - 1) % spec_.stages);
+            // The last products of a tile go with the first fragments of the next one.
+            const std::size_t among = (steps - 1) * blocks_m * pairs * 2;
+            std::size_t put = 0, multiplied = 0;
             for (unsigned step = 0; step < steps; ++step) {
-                if (step + 1 < steps) load(stage, step + 1);
+                if (step + 1 < steps) {
+                    load(stage, step + 1);
+                } else {
+                    w_.op("cp.async.commit_group");
+                    wait();
+                    load((stage + 1) % spec_.stages, 0, steps);
+                }
                 for (unsigned j = 0; j < pairs; ++j) {
-                    for (unsigned i = 0; i < blocks_m; ++i) {
+                    for (unsigned half = 0; half < 2; ++half) {
                         const std::vector<Reg>& right = right_sides[step % 2][j];
-                        for (unsigned half = 0; half < 2; ++half) {
+                        for (unsigned i = 0; i < blocks_m; ++i) {
                             const Reg sum = vector_of(sums_[i][j * 2 + half]);
                             w_.op("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", sum,
                                   vector_of(left_sides[step % 2][i]),
                                   vector_of({right[half * 2], right[half * 2 + 1]}), sum);
+                            for (++multiplied;
+                                 put < copies.size() && put * among < copies.size() * multiplied; ++put)
+                                w_.put(copies[put]);
                         }
-                        for (++multiplied; copied * products < slots * multiplied; ++copied)
-                            copied < a.slots() ? a.copy_slot(copied) : b.copy_slot(copied - a.slots());
                     }
                 }
             }
-            w_.op("cp.async.commit_group");
             w_.op("sub.u32", left, left, 1);
             w_.jump_if(w_.make_predicate("setp.eq.u32", left, 0), done);
         }
@@ -573,7 +689,9 @@ class Writer {
     void store() {
         ConvolutionResults results(
             w_, spec_,
-            {d_, bias_, m_, n_, group_, first_row_, first_column_, plane_, d_item_, d_position_, d_column_});
+            {d_, bias_, m_, n_, group_, first_row_, first_column_, plane_, d_item_, d_position_, d_column_,
+             spec_.phased ? ConvolutionResults::LocateRow([this](const Reg& row) { return phased_row(row); })
+                          : ConvolutionResults::LocateRow{}});
         if (tensor_) return results.store_fragments(sums_, lane_, warp_row_, warp_column_);
         results.store_squares(plain_sums_, thread_row_, thread_column_);
     }
@@ -587,6 +705,8 @@ class Writer {
     std::vector<PtxWriter::Divider> position_dividers_, window_dividers_, step_dividers_;
     Reg image_item_, image_channel_, other_item_, other_row_, other_window_, other_channel_;
     PtxWriter::Divider inner_, plane_;
+    Reg phase_rows_, phase_tiles_;
+    std::vector<Reg> phase_extents_, window_extents_, phases_, phase_lows_, first_windows_, phase_windows_;
     Reg d_item_, d_position_, d_column_;
     Reg tid_, first_row_, first_column_, shared_, lane_, warp_row_, warp_column_;
     bool a_along_k_ = true, b_along_k_ = true;

@@ -57,7 +57,11 @@ struct ConvolutionSpec {
     /// tensor cores and accesses of 4 bytes and more, as cuDNN's kernels for Ampere.
     unsigned stages = 2;
     bool strided = false;  ///< data_grad: strides other than 1
-    bool bias = false;     ///< forward; of `type`
+    /// Instead of `strided`, with channels last, without dilation and negative padding: a CTA has rows of one
+    /// phase, positions that are alike modulo the strides, and takes only the parts of the window that reach
+    /// them, as CUTLASS's strided gradients do. k is then shorter, in the same order.
+    bool phased = false;
+    bool bias = false;  ///< forward; of `type`
     /// Sums of slices go to [group][slice][m][n] in f32, for split_k_reduce.
     bool split_k = false;
 };

@@ -79,6 +79,9 @@ ConvolutionLaunch convolution_launch(const ConvolutionSpec& spec, const Convolut
         launch.scalars.push_back(integer_argument(name, value));
     };
     const std::uint32_t slices = k_per_slice == 0 ? 1 : divide_up(gemm.k, k_per_slice);
+    std::uint32_t phase_rows = g.batch;
+    for (std::size_t axis = 0; axis < g.input.size(); ++axis)
+        phase_rows *= divide_up(g.input[axis], g.strides[axis]);
     integer("m", gemm.m);
     integer("n", gemm.n);
     integer("k", gemm.k);
@@ -99,7 +102,12 @@ ConvolutionLaunch convolution_launch(const ConvolutionSpec& spec, const Convolut
         integer("dilation" + i, g.dilation[axis]);
         integer("low" + i, static_cast<std::uint32_t>(g.padding_low[axis]));
         integer("other_stride" + i, y.axes[axis]);
-        add_divider_arguments(launch.scalars, "position" + i, positions[axis]);
+        add_divider_arguments(launch.scalars, "position" + i,
+                              spec.phased ? divide_up(positions[axis], g.strides[axis]) : positions[axis]);
+        if (spec.phased) {
+            integer("extent" + i, g.input[axis]);
+            integer("window_extent" + i, g.window[axis]);
+        }
         add_divider_arguments(launch.scalars, "window" + i, g.window[axis]);
         if (spec.strided) add_divider_arguments(launch.scalars, "step_divider" + i, g.strides[axis]);
     }
@@ -117,6 +125,11 @@ ConvolutionLaunch convolution_launch(const ConvolutionSpec& spec, const Convolut
     integer("d_position", weight_grad ? 0 : d.axes.back());
     integer("d_column", weight_grad ? 1 : d.channel);
     launch.grid = {divide_up(gemm.m, spec.tile_m), divide_up(gemm.n, spec.tile_n), g.groups * slices};
+    if (spec.phased) {
+        integer("phase_rows", phase_rows);
+        integer("phase_tiles", divide_up(phase_rows, spec.tile_m));
+        launch.grid[0] = divide_up(phase_rows, spec.tile_m) * product(g.strides);
+    }
     return launch;
 }
 
@@ -137,6 +150,12 @@ ConvolutionChoice choose_convolution(unsigned compute_capability, unsigned sm_co
     spec.vector_b = of_channels;
     spec.strided = pass == ConvolutionPass::data_grad &&
                    std::any_of(g.strides.begin(), g.strides.end(), [](std::uint32_t s) { return s != 1; });
+    const bool dilated =
+        std::any_of(g.dilation.begin(), g.dilation.end(), [](std::uint32_t d) { return d != 1; });
+    const bool cropped =
+        std::any_of(g.padding_low.begin(), g.padding_low.end(), [](std::int32_t low) { return low < 0; });
+    spec.phased = spec.strided && channels_last && !dilated && !cropped;
+    if (spec.phased) spec.strided = false;
     const ConvolutionGemm gemm = gemm_of(pass, g);
     const auto tiles = [&] {
         return std::uint64_t{divide_up(gemm.m, spec.tile_m)} * divide_up(gemm.n, spec.tile_n) * g.groups;

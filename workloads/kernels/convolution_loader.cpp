@@ -57,16 +57,13 @@ void ConvolutionLoader::load() {
 }
 
 void ConvolutionLoader::copy(unsigned stage) {
-    begin_copy(stage);
-    for (unsigned slot = 0; slot < slots_; ++slot) copy_slot(slot);
-}
-
-void ConvolutionLoader::copy_slot(unsigned slot) {
-    const std::uint32_t offset = s_.shared_offset + copy_stage_ * stage_bytes();
+    const std::uint32_t offset = s_.shared_offset + stage * stage_bytes();
     const unsigned bytes = s_.vector * bytes_of(s_.type);
-    const auto [address, guard] = locate_slot(slot);
-    w_.op(bytes == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global", at(places_[slot], offset),
-          at(address), bytes, w_.make_b32("selp.b32", bytes, 0, guard));
+    for (unsigned slot = 0; slot < slots_; ++slot) {
+        const auto [address, guard] = locate_slot(slot);
+        w_.op(bytes == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global",
+              at(places_[slot], offset), at(address), bytes, w_.make_b32("selp.b32", bytes, 0, guard));
+    }
 }
 
 void ConvolutionLoader::store(unsigned stage) {

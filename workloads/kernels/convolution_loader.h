@@ -44,10 +44,6 @@ class ConvolutionLoader {
     void load();
     /// The same into shared memory by cp.async: what lies outside becomes 0.
     void copy(unsigned stage);
-    /// The same in parts, to be spread among other instructions: begin, then every slot once, in order.
-    void begin_copy(unsigned stage) { copy_stage_ = stage; }
-    unsigned slots() const { return slots_; }
-    void copy_slot(unsigned slot);
     /// What load() fetched.
     void store(unsigned stage);
 
@@ -61,7 +57,7 @@ class ConvolutionLoader {
     Shape s_;
     Decode row_part_, k_part_;
     Locate locate_;
-    unsigned slots_ = 0, copy_stage_ = 0;
+    unsigned slots_ = 0;
     ConvolutionPart k_;  // of the slot that was located last, and whether it lies before the end
     Reg inside_;
     Reg k_end_;

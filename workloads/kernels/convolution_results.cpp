@@ -64,12 +64,19 @@ void ConvolutionResults::set_columns(const Reg& local, const std::vector<unsigne
     }
 }
 
-/// Elements from d to a row's first column.
-Reg ConvolutionResults::row_start(const Reg& row) {
-    if (spec_.split_k) return w_.make_b64("mul.wide.u32", row, p_.n);
+/// Elements from d to a row's first column, and whether there is such a row.
+std::pair<Reg, Reg> ConvolutionResults::row_start(const Reg& row) {
+    if (p_.locate_row) {
+        const auto [start, within] = p_.locate_row(row);
+        return {start, w_.make_predicate("setp.lt.and.u32", row, p_.m, within)};
+    }
+    const Reg inside = w_.make_predicate("setp.lt.u32", row, p_.m);
+    if (spec_.split_k) return {w_.make_b64("mul.wide.u32", row, p_.n), inside};
     const Reg item = w_.divide_fast(row, p_.plane);
     const Reg position = w_.remainder_fast(row, item, p_.plane);
-    return w_.make_b64("mad.wide.u32", position, p_.d_position, w_.make_b64("mul.wide.u32", item, p_.d_item));
+    return {
+        w_.make_b64("mad.wide.u32", position, p_.d_position, w_.make_b64("mul.wide.u32", item, p_.d_item)),
+        inside};
 }
 
 /// words[i ^ quad_lane] for i = 0 ... 3.
@@ -98,8 +105,9 @@ void ConvolutionResults::store_wide_row(const Reg& local, const std::vector<Reg>
         words[i] = w_.make_b32("shfl.sync.bfly.b32", words[i], i, 31, "0xffffffff");
     words = permuted_by_lane(words);
     const Reg row = w_.make_b32("add.u32", p_.first_row, local);
-    const Reg guard = w_.make_predicate("setp.lt.and.u32", row, p_.m, wide_guard_);
-    const Reg element = w_.make_b64("add.s64", row_start(row), wide_column_);
+    const auto [start, inside] = row_start(row);
+    const Reg guard = w_.make_predicate("and.pred", inside, wide_guard_);
+    const Reg element = w_.make_b64("add.s64", start, wide_column_);
     const Reg address = w_.make_b64("add.s64", p_.d, w_.make_b64("shl.b64", element, 1));
     w_.op_if(guard, "st.global.v4.b32", at(address), vector_of(words));
 }
@@ -107,8 +115,7 @@ void ConvolutionResults::store_wide_row(const Reg& local, const std::vector<Reg>
 void ConvolutionResults::store_row(const Reg& local, const std::vector<Reg>& values) {
     if (wide_convolution_results(spec_)) return store_wide_row(local, values);
     const Reg row = w_.make_b32("add.u32", p_.first_row, local);
-    const Reg inside = w_.make_predicate("setp.lt.u32", row, p_.m);
-    const Reg start = row_start(row);
+    const auto [start, inside] = row_start(row);
     if (paired_convolution_results(spec_)) {
         // Columns follow one another, and their number is even: constants lead from the first to the others.
         const Reg place = w_.make_b64("add.s64", start, column_offsets_[0]);

@@ -1,6 +1,9 @@
 // The way of a convolution's sums from registers to memory: bias, conversion, the layout of the result.
 #pragma once
 
+#include <functional>
+#include <utility>
+
 #include "workloads/kernels/convolution.h"
 #include "workloads/kernels/swizzled_tile.h"
 
@@ -13,6 +16,8 @@ bool paired_convolution_results(const ConvolutionSpec& spec);
 
 class ConvolutionResults {
   public:
+    /// Elements (b64) from d to a row's first column, and a predicate.
+    using LocateRow = std::function<std::pair<Reg, Reg>(const Reg& row)>;
     /// Registers of the kernel's parameters, and the tile's place.
     struct Place {
         Reg d, bias;                       ///< pointers
@@ -20,6 +25,7 @@ class ConvolutionResults {
         Reg first_row, first_column;       ///< b32, of the tile
         PtxWriter::Divider plane;          ///< positions of an item
         Reg d_item, d_position, d_column;  ///< b32 strides in elements
+        LocateRow locate_row;              ///< instead of `plane` and the strides of rows; may be empty
     };
     ConvolutionResults(PtxWriter& w, const ConvolutionSpec& spec, Place place)
         : w_(w), spec_(spec), p_(std::move(place)) {}
@@ -32,7 +38,7 @@ class ConvolutionResults {
 
   private:
     void set_columns(const Reg& local, const std::vector<unsigned>& steps);
-    Reg row_start(const Reg& row);
+    std::pair<Reg, Reg> row_start(const Reg& row);
     std::vector<Reg> permuted_by_lane(const std::vector<Reg>& words);
     void store_wide_row(const Reg& local, const std::vector<Reg>& values);
     void store_row(const Reg& local, const std::vector<Reg>& values);

@@ -108,6 +108,22 @@ class PtxWriter {
         return result;
     }
 
+    /// Instructions that `write` makes, not written yet: put() writes them one by one, among others.
+    template <class Write>
+    std::vector<std::string> set_aside(Write write) {
+        const std::size_t before = body_.size();
+        write();
+        std::vector<std::string> lines;
+        for (std::size_t at = before; at < body_.size();) {
+            const std::size_t end = body_.find('\n', at) + 1;
+            lines.push_back(body_.substr(at, end - at));
+            at = end;
+        }
+        body_.resize(before);
+        return lines;
+    }
+    void put(const std::string& instruction) { body_ += instruction; }
+
     // Control flow.
     std::string new_label(const std::string& stem);
     void place(const std::string& label);

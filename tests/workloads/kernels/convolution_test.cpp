@@ -279,6 +279,29 @@ TEST_CASE(
     check_norm(outcome.computed, outcome.exact, 0x1p-9);
 }
 
+TEST_CASE("Gradients of strided convolutions go by phases") {
+    const auto check = [](ElementType type, bool tf32, const Case& c) {
+        const ConvolutionPass pass = ConvolutionPass::data_grad;
+        CHECK(choose_convolution(80, 4, type, pass, true, c.g, tf32).spec.phased);
+        check_pass(type, pass, c, 80, 4, tf32);
+    };
+    for (const auto& [type, tf32] :
+         {std::pair{ElementType::bf16, false}, {ElementType::f32, false}, {ElementType::f32, true}}) {
+        // No part of a window of one reaches three phases of four; extents that strides do not divide.
+        check(type, tf32, make_case(2, 12, 20, 1, {9, 8}, {1, 1}, {2, 2}, {0, 0}, {1, 1}, true));
+        check(type, tf32, make_case(3, 20, 8, 2, {11, 13}, {3, 5}, {2, 3}, {1, 2}, {1, 1}, true));
+        check(type, tf32,
+              make_case(1, 4, 12, 1, {7, 5, 6}, {2, 3, 2}, {3, 1, 2}, {2, 1, 1}, {1, 1, 1}, true));
+    }
+    // Dilated windows, and channels first, take every part of the window.
+    const Case dilated = make_case(1, 4, 4, 1, {9, 9}, {3, 3}, {2, 2}, {1, 1}, {2, 2}, true);
+    CHECK(choose_convolution(80, 4, ElementType::bf16, ConvolutionPass::data_grad, true, dilated.g)
+              .spec.strided);
+    const Case first = make_case(1, 4, 4, 1, {9, 9}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, false);
+    CHECK(choose_convolution(80, 4, ElementType::bf16, ConvolutionPass::data_grad, false, first.g)
+              .spec.strided);
+}
+
 TEST_CASE("Convolution with a bias, and weight gradients in slices") {
     const Case c = make_case(2, 8, 20, 2, {7, 6}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, true);
     ConvolutionChoice choice =
