@@ -1,6 +1,7 @@
 // Grammar: a module is a line "HloModule NAME, ..." and computations. A computation is a head that ends in
 // `{`, instructions, and `}`; ENTRY stands before the head of the main one. An instruction is [ROOT] %NAME =
 // SHAPE OPCODE(OPERANDS), ATTRIBUTE=VALUE, ...
+#include <numeric>
 #include <sstream>
 
 #include "workloads/hlo/text.h"
@@ -79,6 +80,12 @@ Shape parse_shape(Cursor& cursor, int depth = 0) {
     if (cursor.peek() == '{') {  // {1,0:T(8,128)}: what is behind the colon is how tiles lie
         const std::string layout = cursor.balanced();
         shape.layout = numbers_of(layout.substr(0, layout.find(':')));
+        std::vector<std::int64_t> sorted = shape.layout, axes(shape.dimensions.size());
+        std::sort(sorted.begin(), sorted.end());
+        std::iota(axes.begin(), axes.end(), 0);
+        if (!sorted.empty() && sorted != axes)
+            cursor.fail("a layout that names each of " + std::to_string(axes.size()) +
+                        " dimensions once instead of {" + layout.substr(0, 80) + "}");
     }
     return shape;
 }
@@ -163,6 +170,7 @@ Module parse(const std::string& text, const std::string& file) {
     std::istringstream lines(text);
     std::string line;
     Computation* open = nullptr;
+    unsigned opened = 0;  // its line
     for (unsigned number = 1; std::getline(lines, line); ++number) {
         // "/*index=5*/" in long tuples.
         for (std::size_t at = line.find("/*"); at != std::string::npos; at = line.find("/*")) {
@@ -185,6 +193,7 @@ Module parse(const std::string& text, const std::string& file) {
                 throw Error("computation `" + name + "` is there twice", {file, number, ""},
                             "give one module");
             open = &module.computations[name];
+            opened = number;
             if (entry) module.entry = name;
             continue;
         }
@@ -198,7 +207,8 @@ Module parse(const std::string& text, const std::string& file) {
         open->instructions.push_back(parse_instruction(cursor, number));
         if (root) open->results = {open->instructions.back().name};
     }
-    if (open != nullptr) throw Error("a computation is not closed", {file, 0, ""}, "the text is cut off");
+    if (open != nullptr)
+        throw Error("a computation is not closed", {file, opened, ""}, "the text is cut off");
     if (module.entry.empty()) throw Error("has no ENTRY computation", {file, 0, ""}, "give the whole module");
     return module;
 }

@@ -237,6 +237,7 @@ TEST_CASE("a program that lies, nests or never ends is one error at the line tha
     for (const char* size : {"9223372036854775807", "99999999999999999999999", "4294967296,4294967296", "-8"})
         told(entry("  p = f32[" + std::string(size) + "] parameter(0)\n  ROOT s = f32[8] add(p, p)\n"),
              "m:3:", "expected");
+    told(entry("  p = f32[8,4]{5,9} parameter(0)\n  ROOT s = f32[8,4] add(p, p)\n"), "m:3:", "{5,9}");
     // Names and numbers that stand twice.
     told(entry(p + "  p = f32[8,4]{1,0} negate(p)\n"), "m:4:", "another instruction");
     told(entry(p + "  q = f32[8,4]{1,0} parameter(0)\n"), "m:4:", "another parameter");
