@@ -85,7 +85,7 @@ TrainingRow vtrain_row(const Line& line) {
     set_plan(row, line, line.whole({"tensor parallelism"}), line.whole({"pipeline parallelism"}),
              line.whole({"data parallelism"}), line.whole({"global batch"}), line.whole({"micro batch"}));
     row.recorded = 1e-3 * line.seconds({"iteration time (ms)"});
-    row.fitted = half_of(line.place().line) == 0 && row.plan.devices() <= 8;
+    row.fitted = half_of(static_cast<unsigned>(line.place().line)) == 0 && row.plan.devices() <= 8;
     return row;
 }
 
