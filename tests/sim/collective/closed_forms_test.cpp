@@ -111,6 +111,70 @@ TEST_CASE("a torus of d dimensions carries an all-reduce over all 2d links of a 
     CHECK(timer.time(request).seconds > 5 * bound);  // one link of the six
 }
 
+TEST_CASE("all-to-all over tori: hops of all messages over all links") {
+    // In a ring of odd length n the distances from a device add up to (n^2 - 1) / 4, half in each direction;
+    // in d dimensions each link carries (n^2 - 1) / 8 / n of a device's bytes. Every link carries the same.
+    struct Torus {
+        unsigned n, dimensions;
+    };
+    for (const Torus torus : {Torus{5, 1}, Torus{3, 2}, Torus{5, 2}, Torus{3, 3}}) {
+        const unsigned y = torus.dimensions > 1 ? torus.n : 1, z = torus.dimensions > 2 ? torus.n : 1;
+        CollectiveTimer timer(load_cluster(
+            "ideal",
+            {"inside.fabric=torus", "network.topology=none", "nodes=" + std::to_string(torus.n * y * z),
+             "devices_per_node=1", "nic.count=1", "torus.x=" + std::to_string(torus.n),
+             "torus.y=" + std::to_string(y), "torus.z=" + std::to_string(z)}));
+        const double n = torus.n;
+        INFO(torus.n << " to the power of " << torus.dimensions);
+        CHECK(seconds(timer, K::all_to_all, A::direct, 27 * 25 * 10000) ==
+              exactly((n * n - 1) / 8 / n * 27 * 25 * 10000 / kBandwidth));
+    }
+}
+
+TEST_CASE("a torus of two dimensions carries an all-reduce over all four links of a device") {
+    CollectiveTimer timer(load_cluster(
+        "ideal", {"inside.fabric=torus", "network.topology=none", "nodes=64", "devices_per_node=1",
+                  "nic.count=1", "torus.x=8", "torus.y=8", "simple.chunk=20000 B"}));
+    CollectiveRequest request;
+    request.bytes = 6 * 64 * 10000;
+    request.type = "i8";
+    request.algorithm = A::torus;
+    const double bound = 2.0 * 63 / 64 * static_cast<double>(request.bytes) / (4 * kBandwidth);
+    CHECK(timer.time(request).seconds >= bound * (1 - 1e-6));
+    CHECK(timer.time(request).seconds < 1.6 * bound);
+}
+
+TEST_CASE("all-to-all over a fat tree takes what its narrowest level lets through") {
+    // 8 nodes below two leaf switches: 4 x 4 messages of an eighth go up each, over 4 cards' bandwidth
+    // divided by the oversubscription.
+    for (const double over : {1.0, 2.0, 4.0, 8.0}) {
+        CollectiveTimer timer(
+            load_cluster("ideal", {"nodes=8", "devices_per_node=1", "nic.count=1", "fat_tree.leaf_nodes=4",
+                                   "fat_tree.oversubscription=" + std::to_string(static_cast<int>(over))}));
+        const double cards = 7.0 / 8, leaves = 4 * 4 / 8.0 / (4 / over);
+        CHECK(seconds(timer, K::all_to_all, A::direct, 8000000) ==
+              exactly(std::max(cards, leaves) * 8000000 / kBandwidth));
+    }
+    // A second level: 4 leaves in two pods.
+    CollectiveTimer timer(
+        load_cluster("ideal", {"nodes=8", "devices_per_node=1", "nic.count=1", "fat_tree.leaf_nodes=2",
+                               "fat_tree.pod_leaves=2", "fat_tree.core_oversubscription=8"}));
+    CHECK(seconds(timer, K::all_to_all, A::direct, 8000000) ==
+          exactly(4 * 4 / 8.0 / (4.0 / 8) * 8000000 / kBandwidth));
+}
+
+TEST_CASE("all-to-all over a dragonfly takes what a link between two groups carries") {
+    // 4 groups of 2 routers of 2 nodes: 4 x 4 messages of a sixteenth from a group to another.
+    for (const double global : {10e9, 50e9}) {
+        CollectiveTimer timer(load_cluster(
+            "ideal",
+            {"nodes=16", "devices_per_node=1", "nic.count=1", "network.topology=dragonfly",
+             "dragonfly.router_nodes=2", "dragonfly.group_routers=2",
+             "dragonfly.global_bandwidth=" + std::to_string(static_cast<int>(global / 1e9)) + " GB/s"}));
+        CHECK(seconds(timer, K::all_to_all, A::direct, 8000000) == exactly(8000000 / global));
+    }
+}
+
 TEST_CASE("all-reduce is a reduce-scatter and an all-gather") {
     CollectiveTimer timer = ideal(6, 1e-7);
     CHECK(seconds(timer, K::all_reduce, A::ring) ==
