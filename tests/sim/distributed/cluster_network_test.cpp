@@ -101,6 +101,36 @@ TEST_CASE("Parameter servers: everybody's gradients through the servers' cards, 
                       Catch::Contains("no parameter servers"));
 }
 
+TEST_CASE("Presets: what their narrowest link lets through") {
+    const auto everybody = [](const Cluster& cluster) {
+        DeviceGroup group;
+        for (std::uint32_t d = 0; d < cluster.device_count(); ++d) group.devices.push_back(d);
+        return group;
+    };
+    // 64 gradients of GPT-2 into two servers with 25 Gb/s each, 94 % of it payload, and as many weights back.
+    const Cluster rack = load_cluster("parameter-server-rack");
+    const double pushed = 2 * 64 * 248e6 / 2 / (0.94 * 3.125e9);
+    const double push = ClusterNetwork(rack).seconds(Exchange::push, 248e6, everybody(rack));
+    CHECK(push >= pushed);
+    CHECK(push <= 1.03 * pushed);  // messages cost their cards something too
+    // 4 x 4 x 4 chips with six links of 45 GB/s of payload.
+    const Cluster slice = load_cluster("tpu-v4-slice");
+    const double bytes = 64 << 20, around = 2 * 63.0 / 64 * bytes / (6 * 45e9);
+    const double sum = ClusterNetwork(slice).seconds(Exchange::all_reduce, bytes, everybody(slice));
+    CHECK(sum >= around);
+    CHECK(sum <= 1.05 * around);
+    // Between nodes with a card for each GPU: 2 (n - 1) / n of an eighth of the bytes through every card.
+    for (const auto& [name, rate] :
+         {std::pair{"dgx-a100", 0.97 * 25e9}, std::pair{"dgx-h100", 0.97 * 50e9}}) {
+        const Cluster dgx = load_cluster(name, {"nodes=4"});
+        const double large = 4e9, cards = 2 * 3.0 / 4 * large / 8 / rate;
+        const double time = ClusterNetwork(dgx).seconds(Exchange::all_reduce, large, everybody(dgx));
+        INFO(name << " " << time << " " << cards);
+        CHECK(time >= cards);
+        CHECK(time <= 1.5 * cards);
+    }
+}
+
 TEST_CASE("Groups of one shape take the same time, wherever they are") {
     const Cluster cluster = load_cluster("dgx-a100", {"nodes=24", "fat_tree.leaf_nodes=8"});
     const ClusterNetwork network(cluster, false);
