@@ -179,3 +179,46 @@ TEST_CASE("What a model does not share is refused, and a padded vocabulary is to
     // 50257 rows in 3 parts, each a multiple of 128: 131 tiles of 128.
     CHECK_THAT(result.notes.front(), Catch::Contains("50257 padded to 50304"));
 }
+
+TEST_CASE("A step without folding takes the same time, to the last bit") {
+    const Hardware hardware = load_hardware("a100-sxm");
+    ClosedForm times(hardware);
+    struct Case {
+        const char* model;
+        void (*change)(parallel::ParallelPlan&);
+    };
+    const Case cases[] = {
+        {"gpt2-small",
+         [](parallel::ParallelPlan& p) { p.data = 4, p.tensor = 2, p.pipeline = 2, p.zero = 3; }},
+        {"gpt2-small",
+         [](parallel::ParallelPlan& p) {
+             p.data = 2, p.pipeline = 8, p.schedule = parallel::PipelineSchedule::zero_bubble;
+         }},
+        {"gpt2-small", [](parallel::ParallelPlan& p) { p.data = 4, p.context = 4, p.zero = 1; }},
+        {"switch-base-8", [](parallel::ParallelPlan& p) { p.data = 16, p.expert = 4; }},
+    };
+    for (const Case& each : cases) {
+        parallel::ParallelPlan plan;
+        plan.micro_batches = 4;
+        each.change(plan);
+        // Two of three nodes below one leaf switch: ways differ in length.
+        ClusterQuestion question;
+        question.name = "dgx-a100";
+        question.overrides = {"nodes=3", "fat_tree.leaf_nodes=2"};
+        const ClusterModel cluster = cluster_for(question);
+        ModelOptions options;
+        if (std::string(each.model) == "gpt2-small") options = {{"sequence", "256"}, {"layers", "8"}};
+        DistributedOptions how;
+        const DistributedResult folded =
+            simulate_distributed(each.model, options, plan, cluster, hardware, times, how);
+        how.fold = false;
+        const DistributedResult whole =
+            simulate_distributed(each.model, options, plan, cluster, hardware, times, how);
+        INFO(parallel::describe(plan));
+        CHECK(folded.seconds == whole.seconds);
+        CHECK(folded.bubble == Approx(whole.bubble).epsilon(1e-12));
+        CHECK(whole.stages.size() == static_cast<std::size_t>(plan.devices()));
+        CHECK(folded.stages.size() < whole.stages.size());
+        CHECK(folded.work_simulated < whole.work_simulated);
+    }
+}
