@@ -24,11 +24,4 @@ std::uint32_t BlockBarriers::open_all() {
     return released;
 }
 
-int BlockBarriers::waits_at(unsigned warp) const {
-    for (unsigned number = 0; number < kBarriers; ++number) {
-        if ((barriers_[number].waiting >> warp & 1u) != 0) return static_cast<int>(number);
-    }
-    return -1;
-}
-
 }  // namespace heddle::sass

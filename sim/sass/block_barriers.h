@@ -25,8 +25,6 @@ class BlockBarriers {
     std::uint32_t arrive(unsigned barrier, unsigned warp, bool waits);
     /// Nothing else can happen: opens all barriers. Returns the warps that go on.
     std::uint32_t open_all();
-    /// The barrier that a warp waits at; -1: none.
-    int waits_at(unsigned warp) const;
 
   private:
     struct Barrier {

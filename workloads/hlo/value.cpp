@@ -27,12 +27,6 @@ bool View::is_dense() const {
     return true;
 }
 
-bool View::is_reversed() const {
-    for (std::size_t axis = 0; axis < shape.size(); ++axis)
-        if (strides[axis] < 0) return true;
-    return false;
-}
-
 View View::transposed(const Dimensions& axes) const {
     View result = *this;
     for (std::size_t axis = 0; axis < axes.size(); ++axis) {

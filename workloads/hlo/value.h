@@ -26,7 +26,6 @@ struct View {
     bool operator==(const View&) const = default;
 
     bool is_dense() const;
-    bool is_reversed() const;  ///< some axis is read from its end
     /// Axis i of the result is axis axes[i].
     View transposed(const Dimensions& axes) const;
     /// Axis i becomes axis axes[i] of `shape`; the others repeat it.

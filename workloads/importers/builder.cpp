@@ -296,15 +296,6 @@ const RecordedTensor* Builder::remembered(const Call& call, const RecordedTensor
     return found == remembered_.end() ? nullptr : &found->second;
 }
 
-const Op* Builder::writer_of(const RecordedTensor& tensor) const {
-    const auto found = accesses_.find(tensor.storage);
-    if (found == accesses_.end()) return nullptr;
-    for (auto access = found->second.rbegin(); access != found->second.rend(); ++access) {
-        if (access->writes) return &trace_.ops[access->op];
-    }
-    return nullptr;
-}
-
 void Builder::assign_phases() {
     // Ops after the last backward one, on any thread, prepare or follow the update: gradient norm, clipping,
     // casts.

@@ -76,8 +76,6 @@ class Builder {
     void remember(const Call& call, const RecordedTensor& tensor, RecordedTensor made);
     const RecordedTensor* remembered(const Call& call, const RecordedTensor& tensor) const;
 
-    /// The last op so far that wrote this place, if any.
-    const Op* writer_of(const RecordedTensor& tensor) const;
     trace::Trace finish(const std::string& name);
 
   private:
