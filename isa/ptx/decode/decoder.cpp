@@ -1,96 +1,18 @@
 #include "isa/ptx/decode/decoder.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <map>
 #include <span>
 
 #include "isa/common/error.h"
-#include "isa/numerics/formats.h"
-#include "isa/ptx/decode/warpgroup_details.h"
+#include "isa/ptx/decode/instruction_details.h"
 #include "isa/ptx/handlers/handlers.h"
 #include "isa/ptx/instruction_table.h"
 #include "isa/ptx/machine/asynchronous.h"
-#include "isa/ptx/matrix_instruction.h"
-#include "isa/ptx/video_instruction.h"
 
 namespace heddle::ptx {
 namespace {
-
-std::uint64_t window_of(StateSpace space) {
-    switch (space) {
-        case StateSpace::shared:
-        case StateSpace::shared_cluster:
-            return kSharedWindow;
-        case StateSpace::local:
-            return kLocalWindow;
-        case StateSpace::constant:
-            return kConstantWindow;
-        case StateSpace::parameter:
-            return kParameterWindow;
-        default:
-            return kGlobalWindow;
-    }
-}
-
-numerics::Format format_of(Type type) {
-    switch (type) {
-        case Type::f16:
-        case Type::f16x2:
-            return numerics::Format::fp16;
-        case Type::bf16:
-        case Type::bf16x2:
-            return numerics::Format::bf16;
-        case Type::tf32:
-            return numerics::Format::tf32;
-        case Type::f64:
-            return numerics::Format::fp64;
-        case Type::e4m3x2:
-            return numerics::Format::e4m3;
-        case Type::e5m2x2:
-            return numerics::Format::e5m2;
-        default:
-            return numerics::Format::fp32;
-    }
-}
-
-// Destination format in bits 3..0, source format in 7..4, rounding in 10..8, then flags: satfinite, relu,
-// sat, ftz.
-std::uint16_t conversion_immediate(const Instruction& n) {
-    using numerics::Rounding;
-    if (n.has(Modifier::pack)) {  // width and sign of the parts
-        const bool has_sign = name_of(n.type(0)).front() == 's';
-        return static_cast<std::uint16_t>(bits_of(n.type(0)) | static_cast<unsigned>(has_sign) << 7);
-    }
-    if (!is_float(n.type(0)) && !is_float(n.type(1))) {  // between integers: widths and signs
-        return static_cast<std::uint16_t>(bits_of(n.type(0)) | bits_of(n.type(1)) << 7 |
-                                          static_cast<unsigned>(is_signed(n.type(0))) << 14 |
-                                          static_cast<unsigned>(is_signed(n.type(1))) << 15);
-    }
-    if (!is_float(n.type(0))) {  // to an integer: its width and sign, source format, rounding, .ftz
-        const unsigned direction = n.has(Modifier::rni)   ? 0
-                                   : n.has(Modifier::rmi) ? 2
-                                   : n.has(Modifier::rpi) ? 3
-                                                          : 1;
-        return static_cast<std::uint16_t>(bits_of(n.type(0)) |
-                                          static_cast<unsigned>(is_signed(n.type(0))) << 7 |
-                                          static_cast<unsigned>(format_of(n.type(1))) << 8 | direction << 12 |
-                                          static_cast<unsigned>(n.has(Modifier::ftz)) << 14);
-    }
-    Rounding rounding = Rounding::nearest_even;
-    if (n.has(Modifier::rz)) rounding = Rounding::toward_zero;
-    if (n.has(Modifier::rm)) rounding = Rounding::down;
-    if (n.has(Modifier::rp)) rounding = Rounding::up;
-    if (n.has(Modifier::rna)) rounding = Rounding::nearest_away;
-    unsigned word = static_cast<unsigned>(format_of(n.type(0))) |
-                    static_cast<unsigned>(format_of(n.type(1))) << 4 | static_cast<unsigned>(rounding) << 8;
-    if (n.has(Modifier::satfinite)) word |= 1u << 11;
-    if (n.has(Modifier::relu)) word |= 1u << 12;
-    if (n.has(Modifier::sat)) word |= 1u << 13;
-    if (n.has(Modifier::ftz)) word |= 1u << 14;
-    return static_cast<std::uint16_t>(word);
-}
 
 bool looks_for_change(const Instruction& n) {
     switch (n.opcode) {
@@ -103,39 +25,6 @@ bool looks_for_change(const Instruction& n) {
                    n.has(Modifier::cv);
         default:
             return false;
-    }
-}
-
-// How setp and set combine the comparison with their predicate operand: see handlers/comparison.cpp.
-std::uint16_t boolean_operation(const Instruction& n) {
-    if (n.has(Modifier::and_)) return 1;
-    if (n.has(Modifier::or_)) return 2;
-    return n.has(Modifier::xor_) ? 3 : 0;
-}
-
-// One bit per priority that a cache policy names.
-std::uint16_t policy_priorities(const Instruction& n) {
-    return static_cast<std::uint16_t>(
-        (n.has(Modifier::l2_evict_first) ? 1u : 0u) | (n.has(Modifier::l2_evict_last) ? 2u : 0u) |
-        (n.has(Modifier::l2_evict_normal) ? 4u : 0u) | (n.has(Modifier::l2_evict_unchanged) ? 8u : 0u));
-}
-
-// What `set` writes for true.
-std::int64_t true_value(Type type) {
-    switch (type) {
-        case Type::f32:
-            return 0x3F800000;
-        case Type::f16:
-        case Type::f16x2:
-            return 0x3C00;
-        case Type::bf16:
-        case Type::bf16x2:
-            return 0x3F80;
-        case Type::u16:
-        case Type::s16:
-            return 0xFFFF;
-        default:
-            return 0xFFFFFFFF;
     }
 }
 
@@ -299,9 +188,9 @@ class Decoder {
             }
             slot += decode_operand(n, n.operands[o], patterns[o], slot, decoded);
         }
-        check_clock(n);
+        located(n, [&] { check_clock(n); });
         pack_immediates(n, std::span(patterns).first(count), decoded);
-        set_details(n, decoded);
+        located(n, [&] { set_instruction_details(n, decoded); });
         if (n.opcode == Opcode::bra) decoded.immediate = waits_in_loop(index, decoded.target) ? 1 : 0;
         set_handler(index, n, decoded);
         if (n.opcode == Opcode::bra || n.opcode == Opcode::brx)
@@ -461,228 +350,20 @@ class Decoder {
         return 1;
     }
 
-    void set_details(const Instruction& n, DecodedInstruction& decoded) {
-        if (is_asynchronous(n)) {
-            decoded.offset = std::bit_cast<std::int64_t>(async_details(n));
-            decoded.accesses = accesses_memory(n);
-            return;
-        }
-        if (is_video(n)) {
-            if (const std::string problem = check_video(n); !problem.empty()) fail(n, problem, "");
-            const VideoDetails details = video_details(n);
-            decoded.target = pack_video_operation(details);
-            decoded.offset = std::bit_cast<std::int64_t>(pack_video_selectors(details));
-            return;
-        }
-        const auto space =
-            static_cast<std::uint16_t>(n.space == StateSpace::none ? StateSpace::generic : n.space);
-        switch (n.opcode) {
-            case Opcode::setp:
-                decoded.immediate = boolean_operation(n);
-                break;
-            case Opcode::set:
-                decoded.offset = true_value(n.type());
-                decoded.immediate = boolean_operation(n);
-                break;
-            case Opcode::slct:
-                decoded.immediate = n.has(Modifier::ftz) ? 1 : 0;
-                break;
-            case Opcode::cvt:
-                decoded.immediate = conversion_immediate(n);
-                break;
-            case Opcode::ld:
-            case Opcode::ldu:
-            case Opcode::st:
-            case Opcode::atom:
-            case Opcode::red:
-            case Opcode::ldmatrix:
-            case Opcode::stmatrix:
-                decoded.immediate = space;
-                break;
-            case Opcode::wmma:
-                if (accesses_memory(n)) decoded.immediate = space;
-                break;
-            case Opcode::mma:
-                check_sparsity_selector(n);
-                break;
-            case Opcode::alloca:
-                decoded.target = alignment_of(n);
-                break;
-            case Opcode::createpolicy:
-                decoded.immediate = policy_priorities(n);
-                break;
-            case Opcode::cp:
-                set_copy_details(n, decoded);
-                break;
-            case Opcode::cvta: {
-                const std::uint64_t window = n.space == StateSpace::global ? 0 : window_of(n.space);
-                decoded.offset = static_cast<std::int64_t>(n.has(Modifier::to) ? ~window + 1 : window);
-                break;
-            }
-            case Opcode::isspacep:
-                decoded.offset = static_cast<std::int64_t>(window_of(n.space));
-                break;
-            case Opcode::bar:
-            case Opcode::barrier:
-                set_barrier_details(n, decoded);
-                break;
-            case Opcode::wgmma:
-                set_warpgroup(n, decoded);
-                break;
-            case Opcode::prmt:
-            default:
-                break;
-        }
-        decoded.accesses = accesses_memory(n);
-    }
-
-    std::uint32_t alignment_of(const Instruction& n) const {
-        const Operand& given = n.operands[2];
-        if (given.kind != Operand::Kind::immediate) return 0;
-        constexpr std::uint64_t kLargest = 1u << 23;  // PTX manual, "alloca"
-        if (!std::has_single_bit(given.bits) || given.bits > kLargest)
-            fail(n, "an alignment of " + std::to_string(given.bits), "use a power of two up to 2^23");
-        return static_cast<std::uint32_t>(given.bits);
-    }
-
-    // The clock runs while a kernel does: it is read by a mov of its own.
-    void check_clock(const Instruction& n) const {
-        const auto is_clock = [](const Operand& operand) {
-            if (operand.kind != Operand::Kind::special) return false;
-            switch (static_cast<SpecialRegister>(operand.index)) {
-                case SpecialRegister::clock:
-                case SpecialRegister::clock_hi:
-                case SpecialRegister::clock64:
-                case SpecialRegister::globaltimer:
-                case SpecialRegister::globaltimer_lo:
-                case SpecialRegister::globaltimer_hi:
-                    return true;
-                default:
-                    return false;
-            }
-        };
-        for (std::size_t o = 0; o < n.operands.size(); ++o) {
-            const Operand& operand = n.operands[o];
-            const bool inside = std::any_of(operand.elements.begin(), operand.elements.end(), is_clock);
-            const bool moved = n.opcode == Opcode::mov && bits_of(n.type()) == bits_of(operand.type);
-            if (inside || (is_clock(operand) && !moved))
-                fail(n, "the clock is read by mov alone", "move it to a register first");
-        }
-    }
-
-    void set_warpgroup(const Instruction& n, DecodedInstruction& decoded) const {
-        try {
-            set_warpgroup_details(n, decoded);
-        } catch (const Error& error) {
-            fail(n, error.problem(), error.remedy());
-        }
-    }
-
-    static bool accesses_memory(const Instruction& n) {
-        if (is_asynchronous(n)) {
-            return n.has(Modifier::mbarrier) ||
-                   (n.opcode == Opcode::mbarrier && !n.has(Modifier::pending_count));
-        }
-        switch (n.opcode) {
-            case Opcode::ld:
-                return !(n.space == StateSpace::parameter && n.operands[1].base == Operand::Kind::parameter);
-            case Opcode::ldu:
-            case Opcode::st:
-            case Opcode::atom:
-            case Opcode::red:
-            case Opcode::ldmatrix:
-            case Opcode::stmatrix:
-            case Opcode::prefetchu:
-                return true;
-            case Opcode::prefetch:
-                return !n.has(Modifier::tensormap);
-            case Opcode::cp:
-                return !n.operands.empty() && n.operands[0].kind == Operand::Kind::address;
-            case Opcode::wmma:
-                return is_fragment_load(n) || is_fragment_store(n);
-            default:
-                return false;
-        }
-    }
-
-    void check_sparsity_selector(const Instruction& n) const {
-        if (!is_sparse_multiply(n)) return;
-        const unsigned choices = metadata_choices(n);
-        if (n.operands.back().bits >= choices) {
-            fail(n, "the sparsity selector is " + std::to_string(n.operands.back().bits),
-                 choices == 1 ? "it must be 0 for this shape"
-                              : "it must be 0 to " + std::to_string(choices - 1) + " for this shape");
-        }
-    }
-
-    void set_copy_details(const Instruction& n, DecodedInstruction& decoded) {
-        if (!accesses_memory(n)) return;
-        const unsigned bytes = decoded.immediate;
-        const bool good = n.has(Modifier::cg) ? bytes == 16 : bytes == 4 || bytes == 8 || bytes == 16;
-        if (!good) {
-            fail(n, "cp.async cannot copy " + std::to_string(bytes) + " bytes",
-                 ".ca copies 4, 8 or 16 bytes, .cg 16");
-        }
-        decoded.immediate = static_cast<std::uint16_t>(bytes << 8);
-    }
-
-    // Slots: barrier, thread count, and for bar.red the destination and the predicate. `immediate`: see
-    // control.cpp.
-    static void set_barrier_details(const Instruction& n, DecodedInstruction& decoded) {
-        if (n.has(Modifier::warp) || n.has(Modifier::cluster)) return;
-        const auto given = decoded.operand;
-        if (n.has(Modifier::arrive)) decoded.immediate = 1;
-        if (!n.has(Modifier::red)) return;
-        decoded.immediate = n.has(Modifier::popc) ? 2 : n.has(Modifier::and_) ? 3 : 4;
-        const bool counted = n.operands.size() == 4;
-        decoded.operand.fill(kAbsent);
-        decoded.operand[0] = given[1];
-        decoded.operand[1] = counted ? given[2] : kAbsent;
-        decoded.operand[2] = given[0];
-        decoded.operand[3] = given[counted ? 3 : 2];
-    }
-
-    // The width of the register on the other side of memory or of a conversion.
-    static unsigned register_bits(const Instruction& n) {
-        std::size_t which = n.opcode == Opcode::st ? 1 : 0;
-        if (which >= n.operands.size()) return 32;
-        const Operand* operand = &n.operands[which];
-        if (operand->kind == Operand::Kind::vector) {
-            // Elements may be sinks or constants: the widest register decides, they must agree.
-            unsigned bits = 0;
-            for (const Operand& element : operand->elements) bits = std::max(bits, element_bits(n, element));
-            return bits;
-        }
-        return element_bits(n, *operand);
-    }
-    static unsigned element_bits(const Instruction& n, const Operand& operand) {
-        if (operand.kind == Operand::Kind::reg || operand.kind == Operand::Kind::special) {
-            return std::max(16u, bits_of(operand.type));
-        }
-        return std::max(16u, bits_of(n.type()));
-    }
-
-    void require_equal_widths(const Instruction& n) const {
-        for (const Operand& operand : n.operands) {
-            if (operand.kind != Operand::Kind::vector || (n.opcode != Opcode::ld && n.opcode != Opcode::st))
-                continue;
-            const unsigned bits = register_bits(n);
-            for (const Operand& element : operand.elements) {
-                if (element.kind == Operand::Kind::reg && element_bits(n, element) != bits) {
-                    fail(n, "the registers of a vector differ in width", "use registers of one type");
-                }
-            }
-        }
-    }
-
     void set_handler(std::uint32_t index, const Instruction& n, DecodedInstruction& decoded) {
-        require_equal_widths(n);
+        located(n, [&] { check_register_widths(n); });
         HandlerRequest request;
         request.register_bits = register_bits(n);
         request.evaluate = !timing_ || analysis_.steering.evaluated[index];
         if (!request.evaluate && !decoded.accesses && !synchronizes_lanes(n) && !is_asynchronous(n)) return;
+        located(n, [&] { decoded.handler = select_handler(n, request); });
+    }
+
+    /// Problems of an instruction get its line.
+    template <class Check>
+    void located(const Instruction& n, Check check) const {
         try {
-            decoded.handler = select_handler(n, request);
+            check();
         } catch (const Error& error) {
             fail(n, error.problem(), error.remedy());
         }
