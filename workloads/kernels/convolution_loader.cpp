@@ -44,7 +44,12 @@ void ConvolutionLoader::set_up(const Reg& shared, const Reg& tid, const Reg& fir
         const Reg row = s_.along_k ? at_line : column, k = s_.along_k ? column : at_line;
         if (s_.along_k || slot == 0) rows_.push_back(row_of(row));
         if (!s_.along_k || slot == 0) ks_.push_back(w_.make_b32("add.u32", k, k_begin));
-        places_.push_back(place(shared, row, k));
+        // Where the permutation of chunks comes round between slots, they lie at constant distances.
+        const unsigned line_bytes = words() && s_.along_k ? 4 : row_bytes();
+        if (slot > 0 && (words() || lines % 8 == 0))
+            places_.emplace_back(places_[0].first, slot * lines * line_bytes);
+        else
+            places_.emplace_back(place(shared, row, k), 0);
     }
 }
 
@@ -62,7 +67,8 @@ void ConvolutionLoader::copy(unsigned stage) {
     for (unsigned slot = 0; slot < slots_; ++slot) {
         const auto [address, guard] = locate_slot(slot);
         w_.op(bytes == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global",
-              at(places_[slot], offset), at(address), bytes, w_.make_b32("selp.b32", bytes, 0, guard));
+              at(places_[slot].first, offset + places_[slot].second), at(address), bytes,
+              w_.make_b32("selp.b32", bytes, 0, guard));
     }
 }
 
@@ -70,11 +76,12 @@ void ConvolutionLoader::store(unsigned stage) {
     const std::uint32_t offset = s_.shared_offset + stage * stage_bytes();
     for (unsigned slot = 0; slot < slots_; ++slot) {
         if (!words() || !s_.along_k || s_.vector == 1) {
-            store_raw(w_, "st.shared", values_[slot], places_[slot], offset);
+            store_raw(w_, "st.shared", values_[slot], places_[slot].first, offset + places_[slot].second);
             continue;
         }
         for (unsigned e = 0; e < s_.vector; ++e)  // transposed
-            w_.op("st.shared.b32", at(places_[slot], offset + e * row_bytes()), values_[slot].words[e]);
+            w_.op("st.shared.b32", at(places_[slot].first, offset + places_[slot].second + e * row_bytes()),
+                  values_[slot].words[e]);
     }
 }
 

@@ -62,7 +62,8 @@ class ConvolutionLoader {
     Reg inside_;
     Reg k_end_;
     std::vector<ConvolutionPart> rows_;
-    std::vector<Reg> ks_, places_;
+    std::vector<Reg> ks_;
+    std::vector<std::pair<Reg, std::uint32_t>> places_;  // shared: register and constant, per slot
     std::vector<RawVector> values_;
 };
 
