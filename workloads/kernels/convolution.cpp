@@ -631,51 +631,58 @@ class Writer {
             for (std::vector<Reg>& fragment : result) fragment = w_.b32s(4);
             return result;
         };
-        const std::size_t blocks_m = sums_.size(), pairs = sums_[0].size() / 2;
+        constexpr unsigned kAhead = 2;  // fragments of B in flight beyond the one in use
+        const auto blocks_m = static_cast<unsigned>(sums_.size()),
+                   pairs = static_cast<unsigned>(sums_[0].size()) / 2, steps = tile_k_ / 8,
+                   total = steps * pairs;
         const std::array<std::vector<std::vector<Reg>>, 2> left_sides{fragments(blocks_m),
-                                                                      fragments(blocks_m)},
-            right_sides{fragments(pairs), fragments(pairs)};
-        // `turn`: of the two sets of registers, as the step has it when it does not follow another.
-        const auto load = [&](unsigned stage, unsigned step, unsigned turn = 0) {
+                                                                      fragments(blocks_m)};
+        const std::vector<std::vector<Reg>> right_sides = fragments(kAhead + 2);
+        const auto load_left = [&](unsigned stage, unsigned step) {
             for (unsigned i = 0; i < blocks_m; ++i)
-                a_fragments_->load_fragment(left_sides[(step + turn) % 2][i], stage, i, step);
-            for (unsigned j = 0; j < pairs; ++j)
-                b_fragments_->load_fragment(right_sides[(step + turn) % 2][j], stage, j, step);
+                a_fragments_->load_fragment(left_sides[step % 2][i], stage, i, step);
         };
-        const unsigned steps = tile_k_ / 8;
+        // `total` is a multiple of the four registers' turns: each tile begins with the first.
+        const auto load_right = [&](unsigned stage, unsigned at) {
+            b_fragments_->load_fragment(right_sides[at % right_sides.size()], stage, at % pairs, at / pairs);
+        };
         const auto wait = [&] {
             w_.op("cp.async.wait_group", spec_.stages - 2);
             w_.cta_barrier();
         };
         wait();
-        load(0, 0);
+        load_left(0, 0);
+        for (unsigned at = 0; at < kAhead; ++at) load_right(0, at);
         w_.place(loop);
         for (unsigned stage = 0; stage < spec_.stages; ++stage) {
+            const unsigned next = (stage + 1) % spec_.stages;
             const std::vector<std::string> copies =
                 copies_of(a, b, (stage + spec_.stages - 1) % spec_.stages);
-            // The last products of a tile go with the first fragments of the next one.
-            const std::size_t among = (steps - 1) * blocks_m * pairs * 2;
+            const std::size_t among = std::size_t{total - kAhead} * blocks_m * 2;
             std::size_t put = 0, multiplied = 0;
-            for (unsigned step = 0; step < steps; ++step) {
-                if (step + 1 < steps) {
-                    load(stage, step + 1);
-                } else {
+            for (unsigned at = 0; at < total; ++at) {
+                const unsigned step = at / pairs;
+                if (at + kAhead == total) {
+                    // All fragments of this tile are in registers: its place is free, the next one is due.
                     w_.op("cp.async.commit_group");
                     wait();
-                    load((stage + 1) % spec_.stages, 0, steps);
+                    load_left(next, 0);
                 }
-                for (unsigned j = 0; j < pairs; ++j) {
-                    for (unsigned half = 0; half < 2; ++half) {
-                        const std::vector<Reg>& right = right_sides[step % 2][j];
-                        for (unsigned i = 0; i < blocks_m; ++i) {
-                            const Reg sum = vector_of(sums_[i][j * 2 + half]);
-                            w_.op("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", sum,
-                                  vector_of(left_sides[step % 2][i]),
-                                  vector_of({right[half * 2], right[half * 2 + 1]}), sum);
-                            for (++multiplied;
-                                 put < copies.size() && put * among < copies.size() * multiplied; ++put)
-                                w_.put(copies[put]);
-                        }
+                if (at % pairs == 0 && step + 1 < steps) load_left(stage, step + 1);
+                if (at + kAhead < total)
+                    load_right(stage, at + kAhead);
+                else
+                    load_right(next, at + kAhead - total);
+                const std::vector<Reg>& right = right_sides[at % right_sides.size()];
+                for (unsigned half = 0; half < 2; ++half) {
+                    for (unsigned i = 0; i < blocks_m; ++i) {
+                        const Reg sum = vector_of(sums_[i][at % pairs * 2 + half]);
+                        w_.op("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32", sum,
+                              vector_of(left_sides[step % 2][i]),
+                              vector_of({right[half * 2], right[half * 2 + 1]}), sum);
+                        for (++multiplied; put < copies.size() && put * among < copies.size() * multiplied;
+                             ++put)
+                            w_.put(copies[put]);
                     }
                 }
             }
