@@ -237,7 +237,7 @@ void LearnedOrders::add(const CublasGemm& gemm, const SummationTree& tree) {
 }
 
 CublasPlan LearnedOrders::plan(const CublasGemm& gemm) const {
-    const CublasPlan certain = plan_of(gemm);
+    CublasPlan certain = plan_of(gemm);
     const auto found = entries_.find(key_of(gemm));
     if (found == entries_.end()) {
         if (certain.plan) return certain;

@@ -24,7 +24,7 @@ class Rewriter {
 
     bool run() {
         for (std::uint32_t i = 0; i < kernel_.instructions.size(); ++i) {
-            if (kernel_.instructions[i].operands.empty() || !definitions_.uses(i).writes.size()) continue;
+            if (kernel_.instructions[i].operands.empty() || definitions_.uses(i).writes.empty()) continue;
             if (add_product(i) || pack_halves(i)) continue;
             combine_logic(i);
         }
