@@ -118,6 +118,7 @@ BlockSample choose_blocks(const ptx::LaunchContext& of_run, std::uint64_t wave, 
                                  : static_cast<double>(sample.footprint.lines_of_blocks()) /
                                        static_cast<double>(sample.footprint.lines());
 
+    sample.steps = static_cast<std::uint64_t>(seen.mean() * static_cast<double>(blocks));
     sample.atomics = sample.footprint.atomics();
 
     Footprint beside;

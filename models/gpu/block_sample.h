@@ -54,6 +54,7 @@ struct BlockSample {
     std::vector<std::uint64_t> blocks;  ///< linear indices, rising
     Footprint footprint;                ///< of these blocks
     double blocks_per_line = 1;         ///< that touch a line, in the mean
+    std::uint64_t steps = 0;            ///< warp instructions of the whole launch, about
     bool atomics = false;               ///< they perform some in global memory
     std::string obstacle;               ///< why these blocks do not stand for all; empty: they do
 };

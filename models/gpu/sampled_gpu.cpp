@@ -17,11 +17,14 @@ double used(const KernelResult& result, const std::string& resource) {
     return 0;
 }
 
-/// By how much the time on a part of the device may differ from that on all of it: an assumption, held against
-/// the kernels of GPT-2 and others drawn at random. Of few waves single thread blocks decide (a product in eight
-/// slices of K was 4.5 % off), and of the last, which is not full; they are not worth it.
+/// By how much the time on a part of the device may differ from that on all of it: an assumption, held
+/// against the kernels of GPT-2 and others drawn at random. Of few waves single thread blocks decide (a
+/// product in eight slices of K was 4.5 % off), and of the last, which is not full; they are not worth it.
 constexpr double kError = 0.012;
 constexpr std::uint64_t kManyWaves = 4;
+/// Thread blocks that share next to nothing: single ones decide less, and fewer waves will do. Likewise.
+constexpr double kErrorOfFewWaves = 0.02, kSharingOfFewWaves = 1.02;
+constexpr std::uint64_t kFewWaves = 2, kWorthwhile = 3'000'000;  // kWorthwhile: warp instructions
 /// Of the footprint: so much more, or less, of it may L2 hold at the start than is the part's share.
 constexpr double kResidents = 0.015;
 
@@ -96,14 +99,17 @@ std::optional<KernelResult> SampledGpu::run_part(const ptx::LaunchContext& launc
     const std::uint64_t wave = std::uint64_t{places.ctas_per_sm} * config.sm.count,
                         blocks = launch.grid.count();
     if (wave == 0 || blocks == 0) return {};  // the whole device says what is wrong
-    if (blocks < kManyWaves * wave) return {};
+    if (blocks < kFewWaves * wave) return {};
+    const bool few = blocks < kManyWaves * wave;
     const BlockSample sample = choose_blocks(launch, wave, part_config_->share);
     if (!sample.obstacle.empty()) return {};
+    if (few && (sample.steps < kWorthwhile || sample.blocks_per_line > kSharingOfFewWaves || sample.atomics))
+        return {};
     RunOptions of_part = options;
     const Residents residents = residents_of_part(options.resident, sample.footprint, part_config_->share);
     if (residents.surplus > kResidents * static_cast<double>(sample.footprint.lines())) return {};
     of_part.resident = residents.ranges;
-    of_part.stands_for = {&config, &sample.blocks, kError};
+    of_part.stands_for = {&config, &sample.blocks, few ? kErrorOfFewWaves : kError};
     KernelResult result = part_->run(launch, of_part);
     if (sample.blocks_per_line > kSharing && (sample.atomics || used(result, "l2 bandwidth") > kBusyL2))
         return {};
