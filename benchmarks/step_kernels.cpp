@@ -1,9 +1,10 @@
 // The distinct kernels of a training step, one after the other: how long simulating each takes, sampled and
 // in full, and how far the two differ.
 //
-//   benchmark_step_kernels MODEL KEY=VALUE... [--hardware NAME] [--clock MHZ] [--full | --sampled] [--list]
-//   [NUMBER...]
+//   benchmark_step_kernels MODEL KEY=VALUE... [--hardware NAME] [--set PATH=VALUE]... [--clock MHZ]
+//   [--full | --sampled] [--canonical] [--list] [NUMBER...]
 //
+// --canonical: with the device's own L2 and with the size that it is simulated with (sim/run/canonical_l2.h).
 // Numbers choose kernels from the list; without any, all are simulated. One process, one thread.
 #include <cstdio>
 #include <cstdlib>
@@ -15,6 +16,7 @@
 #include "isa/common/error.h"
 #include "sim/config/hardware.h"
 #include "sim/config/step_config.h"
+#include "sim/run/canonical_l2.h"
 #include "sim/run/gpu_session.h"
 #include "sim/run/launch_plan.h"
 #include "workloads/lowering/gpu/gpu_lowering.h"
@@ -27,8 +29,9 @@ using namespace heddle;
 struct Options {
     std::string model, hardware = "h100-sxm";
     std::map<std::string, std::string> of_model;
+    std::vector<std::string> overrides;
     double clock = 0;
-    bool full = true, sampled = true, list = false;
+    bool full = true, sampled = true, canonical = false, list = false;
     std::set<std::size_t> chosen;
 
     Options(int count, char** arguments) {
@@ -37,12 +40,16 @@ struct Options {
             const std::size_t equals = argument.find('=');
             if (argument == "--hardware" && i + 1 < count) {
                 hardware = arguments[++i];
+            } else if (argument == "--set" && i + 1 < count) {
+                overrides.emplace_back(arguments[++i]);
             } else if (argument == "--clock" && i + 1 < count) {
                 clock = std::atof(arguments[++i]) * 1e6;
             } else if (argument == "--full") {
                 sampled = false;
             } else if (argument == "--sampled") {
                 full = false;
+            } else if (argument == "--canonical") {
+                canonical = true;
             } else if (argument == "--list") {
                 list = true;
             } else if (equals != std::string::npos) {
@@ -84,9 +91,31 @@ sim::LaunchOutcome timed_run(sim::GpuSession& session, const program::GpuProgram
     return outcome;
 }
 
+/// The two must be equal, in full.
+void compare_sizes(sim::GpuSession& session, const models::gpu::GpuConfig& config,
+                   const program::GpuProgram& program, const sim::PlannedLaunch& planned) {
+    const std::uint64_t size = sim::canonical_l2_bytes(config, program, planned);
+    if (size == config.l2.bytes) {
+        std::printf(" | its own L2\n");
+        return;
+    }
+    session.set_l2_size(config.l2.bytes);
+    sim::LaunchOutcome own = timed_run(session, program, planned, false);
+    session.set_l2_size(size);
+    sim::LaunchOutcome other = timed_run(session, program, planned, false);
+    const double seconds = own.host_seconds, others = other.host_seconds;
+    own.host_seconds = other.host_seconds = 0;
+    std::printf(" | L2 of %.1f MiB: %s, %llu and %llu cycles, %.2f and %.2f s\n",
+                static_cast<double>(size) / (1 << 20),
+                sim::to_text(own) == sim::to_text(other) ? "equal in all" : "DIFFERENT",
+                static_cast<unsigned long long>(own.cycles), static_cast<unsigned long long>(other.cycles),
+                seconds, others);
+    std::fflush(stdout);
+}
+
 void run(const Options& options) {
     const trace::Trace trace = zoo::build(options.model, options.of_model);
-    const sim::Hardware hardware = sim::load_hardware(options.hardware);
+    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides);
     models::gpu::GpuConfig config = hardware.gpu();
     if (options.clock != 0) config.clock = options.clock;
     const lowering::GpuLowering lowered = lowering::lower_for_gpu(trace, target_of(config));
@@ -109,6 +138,10 @@ void run(const Options& options) {
                     launch.grid.z, launch.block.x * launch.block.y * launch.block.z);
         if (options.list) {
             std::printf("\n%s\n", planned.key.c_str());
+            continue;
+        }
+        if (options.canonical) {
+            compare_sizes(session, config, lowered.program, planned);
             continue;
         }
         sim::LaunchOutcome sampled, full;

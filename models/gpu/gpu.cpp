@@ -176,6 +176,14 @@ void Gpu::set_clock(double hertz) {
     config_.clock = hertz;
 }
 
+void Gpu::set_l2_size(std::uint64_t bytes) {
+    if (bytes == config_.l2.bytes) return;
+    GpuConfig changed = config_;
+    changed.l2.bytes = bytes;
+    config_.l2.bytes = checked(changed).l2.bytes;
+    for (L2Slice& slice : slices) slice.resize(bytes / config_.l2.slices);
+}
+
 void Gpu::reset_blocks() {
     clock.restart();
     scheduler.reset();

@@ -95,6 +95,8 @@ class Gpu : public sc_core::sc_module {
 
     /// Between runs: another SM clock. Times in seconds (memory, launch) keep their length.
     void set_clock(double hertz);
+    /// Between runs: another size of L2, bytes. Throws heddle::Error when the machine becomes impossible.
+    void set_l2_size(std::uint64_t bytes);
     const GpuConfig& config() const { return config_; }
 
   private:

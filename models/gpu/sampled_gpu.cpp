@@ -81,8 +81,16 @@ void SampledGpu::set_clock(double hertz) {
     if (part_ != nullptr) part_->set_clock(hertz);
 }
 
+void SampledGpu::set_l2_size(std::uint64_t bytes) {
+    if (bytes == config().l2.bytes) return;
+    whole_.set_l2_size(bytes);
+    if (part_ == nullptr) return;
+    part_config_ = part_of(config());
+    if (part_config_) part_->set_l2_size(part_config_->config.l2.bytes);
+}
+
 KernelResult SampledGpu::run(const ptx::LaunchContext& launch, const RunOptions& options) {
-    const bool possible = options.sample && part_ != nullptr && launch.kernel != nullptr &&
+    const bool possible = options.sample && part_ != nullptr && part_config_ && launch.kernel != nullptr &&
                           launch.mode == ptx::Mode::timing && options.series.interval == 0 &&
                           options.dependency_release == 0;
     if (possible)

@@ -22,6 +22,8 @@ class SampledGpu {
     /// As Gpu::run().
     KernelResult run(const ptx::LaunchContext& launch, const RunOptions& options = {});
     void set_clock(double hertz);
+    /// As Gpu::set_l2_size(); the part gets its share.
+    void set_l2_size(std::uint64_t bytes);
     const GpuConfig& config() const { return whole_.config(); }
     Gpu& whole() { return whole_; }
 

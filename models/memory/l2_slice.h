@@ -73,6 +73,8 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     /// Sampling: so much has come and gone, of what it holds, that this part of its lines is no longer there.
     /// Dirty ones stand for others that are.
     void age(double part);
+    /// Empties the cache and gives it another size, bytes of this slice. Between runs.
+    void resize(std::uint64_t bytes) { cache_.resize(bytes, config_.ways, true); }
     /// Puts a line into the cache as the most recently used, before a run. `spare_dirty`: not in place of a
     /// line that memory has to be told of, so that it may be called during a run.
     void preload(std::uint32_t line, bool dirty, bool spare_dirty = false);
@@ -123,7 +125,7 @@ class L2Slice : public Block, public RequestInterface, public ResponseInterface 
     void finish(MemoryRequest& request, Cycle at, Cycle now);
     FineCycles duration(const MemoryRequest& request, unsigned sectors) const;
 
-    const L2Config config_;
+    const L2Config config_;  // but for its size: resize()
     const Cycle crossbar_latency_;
     const std::uint32_t position_, partition_;
     const std::uint32_t fill_bytes_;

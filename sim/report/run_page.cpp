@@ -193,6 +193,7 @@ std::string kernels_table(const RunResult& result) {
                      {"block"},
                      {"CTAs per SM", "count"},
                      {"DRAM", "B"},
+                     {"L2 hits", "%"},
                      {"bound by"}},
                     {}};
     const auto or_empty = [](double number) { return number > 0 ? number : std::nan(""); };
@@ -200,11 +201,11 @@ std::string kernels_table(const RunResult& result) {
         const auto size = [](const std::uint32_t(&s)[3]) {
             return s[0] == 0 ? std::string() : fmt::format("{}x{}x{}", s[0], s[1], s[2]);
         };
-        table.rows.push_back({kernel->name, kernel->op_name, static_cast<double>(kernel->stream),
-                              kernel->start_us, kernel->time_us,
-                              or_empty(static_cast<double>(kernel->cycles)), size(kernel->grid),
-                              size(kernel->block), or_empty(kernel->ctas_per_sm),
-                              or_empty(kernel->dram_bytes), kernel->bound_by});
+        table.rows.push_back(
+            {kernel->name, kernel->op_name, static_cast<double>(kernel->stream), kernel->start_us,
+             kernel->time_us, or_empty(static_cast<double>(kernel->cycles)), size(kernel->grid),
+             size(kernel->block), or_empty(kernel->ctas_per_sm), or_empty(kernel->dram_bytes),
+             kernel->l2_hit_rate ? 100 * *kernel->l2_hit_rate : std::nan(""), kernel->bound_by});
     }
     return data_table_html(table);
 }

@@ -202,6 +202,7 @@ KernelRates rates_of(const KernelResult& kernel) {
     if (!kernel.series) {
         if (kernel.dram_bytes > 0) rates.sums["DRAM traffic"]["GB/s"] = giga_per_second(kernel.dram_bytes);
         if (kernel.l2_bytes > 0) rates.sums["L2 traffic"]["GB/s"] = giga_per_second(kernel.l2_bytes);
+        if (kernel.l2_hit_rate) rates.shares["L2 hit rate"]["%"] = 100 * *kernel.l2_hit_rate;
         if (joules > 0) rates.sums["power"]["W"] = joules / (length * 1e-6);
     }
     if (kernel.l2_bytes > 0)

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "sim/run/canonical_l2.h"
 #include "sim/run/estimate.h"
 #include "sim/run/governor.h"
 #include "sim/run/gpu_session.h"
@@ -94,19 +95,24 @@ class GpuJobs : public JobRunner {
     GpuJobs(const models::gpu::GpuConfig& config, const SimulateOptions& options,
             const program::GpuProgram& program, const std::vector<const PlannedLaunch*>& jobs,
             unsigned threads, unsigned cores)
-        : session_(config, options.tick_every_cycle, options.sample, options.series),
+        : config_(config),
+          session_(config, options.tick_every_cycle, options.sample, options.series),
           program_(program),
           jobs_(jobs) {
         session_.set_threads(threads, cores);
     }
     std::string run(std::size_t job) override {
         const double before = processor_seconds();
+        const bool spills = session_.spills(*jobs_[job]);
+        session_.set_l2_size(spills ? config_.l2.bytes : canonical_l2_bytes(config_, program_, *jobs_[job]));
         LaunchOutcome outcome = session_.run(program_, *jobs_[job]);
+        outcome.own_l2 = spills;
         outcome.host_seconds = processor_seconds() - before;
         return to_text(outcome);
     }
 
   private:
+    const models::gpu::GpuConfig& config_;
     GpuSession session_;
     const program::GpuProgram& program_;
     const std::vector<const PlannedLaunch*>& jobs_;
@@ -146,6 +152,7 @@ KernelResult kernel_result(const PlannedLaunch& planned, const LaunchOutcome& ou
     kernel.places = places_of(launch, outcome, config.sm.count);
     kernel.dram_bytes = outcome.dram_bytes;
     kernel.l2_bytes = outcome.l2_bytes;
+    kernel.l2_hit_rate = outcome.l2_hit_rate;
     kernel.bound_by = outcome.bound_by;
     kernel.time_by_reason = outcome.time_by_reason;
     kernel.utilisation = outcome.utilisation;
@@ -167,15 +174,29 @@ std::map<std::string, LaunchOutcome> simulate_distinct(
     const trace::Trace& trace, const program::GpuProgram& program, const std::vector<PlannedLaunch>& plan,
     const models::gpu::GpuConfig& config, const SimulateOptions& options,
     const std::map<std::string, LaunchOutcome>& known, RunResult& result) {
-    const std::string device =
-        device_key(config) + (options.sample ? "sampled\n" : "") + series_key(options.series);
     KernelCache cache = KernelCache::standard_if(options.cache && !options.tick_every_cycle);
+    // By the size of L2 that a launch is simulated with.
+    std::map<std::uint64_t, std::string> devices;
+    const auto key_of = [&](const PlannedLaunch& planned, std::uint64_t l2_bytes) {
+        std::string& device = devices[l2_bytes];
+        if (device.empty()) {
+            models::gpu::GpuConfig sized = config;
+            sized.l2.bytes = l2_bytes;
+            device = device_key(sized) + (options.sample ? "sampled\n" : "") + series_key(options.series);
+        }
+        return device + planned.key;
+    };
+    const auto find = [&](const PlannedLaunch& planned) {
+        const std::uint64_t canonical = canonical_l2_bytes(config, program, planned);
+        const auto stored = cache.find(key_of(planned, canonical));
+        return stored || canonical == config.l2.bytes ? stored : cache.find(key_of(planned, config.l2.bytes));
+    };
     std::map<std::string, LaunchOutcome> outcomes;
     std::map<std::string, const PlannedLaunch*> open;
     for (const PlannedLaunch& planned : plan) {
         if (known.count(planned.key) != 0 || outcomes.count(planned.key) != 0 || open.count(planned.key) != 0)
             continue;
-        if (const auto stored = cache.find(device + planned.key)) {
+        if (const auto stored = find(planned)) {
             outcomes[planned.key] = outcome_from_text(*stored);
         } else {
             open[planned.key] = &planned;
@@ -205,7 +226,9 @@ std::map<std::string, LaunchOutcome> simulate_distinct(
         [&](std::size_t job, const std::string& text) {
             const PlannedLaunch& planned = *jobs[job];
             const LaunchOutcome outcome = outcome_from_text(text);
-            cache.store(device + planned.key, text);
+            const std::uint64_t l2_bytes =
+                outcome.own_l2 ? config.l2.bytes : canonical_l2_bytes(config, program, planned);
+            cache.store(key_of(planned, l2_bytes), text);
             result.simulation.processor_s += outcome.host_seconds;
             result.simulation.warp_instructions += outcome.warp_instructions;
             outcomes[planned.key] = outcome;

@@ -116,6 +116,10 @@ void GpuSession::compute(const program::GpuProgram& program, const PlannedLaunch
     ptx::run_functionally(context_of(planned, kernel, memory, true, gpu_.config().compute_capability));
 }
 
+bool GpuSession::spills(const PlannedLaunch& planned) {
+    return load(*planned.launch->kernel, planned.assembly).spills().stack_bytes != 0;
+}
+
 LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedLaunch& planned,
                               BufferValues* values) {
     const program::KernelLaunch& launch = *planned.launch;
@@ -145,6 +149,9 @@ LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedL
     outcome.ctas_per_sm = result.ctas_per_sm;
     outcome.dram_bytes = static_cast<double>(result.dram_read_bytes + result.dram_write_bytes);
     outcome.l2_bytes = static_cast<double>(result.l2.bytes);
+    const double loaded = static_cast<double>(result.l2.sectors) -
+                          static_cast<double>(result.l2_store_sectors + result.atomic_sectors);
+    if (loaded > 0) outcome.l2_hit_rate = std::min(1.0, static_cast<double>(result.l2.hit_sectors) / loaded);
     outcome.bound_by = result.bound_by;
     double total = 0;
     for (const std::uint64_t cycles : result.sub_core_cycles) total += static_cast<double>(cycles);

@@ -33,8 +33,12 @@ class GpuSession {
     /// The same values as run(), without time: far quicker.
     void compute(const program::GpuProgram& program, const PlannedLaunch& planned, BufferValues& values);
 
+    /// Some of its registers lie in local memory, as scheduled.
+    bool spills(const PlannedLaunch& planned);
+
     /// Of the runs that follow.
     void set_clock(double hertz) { gpu_.set_clock(hertz); }
+    void set_l2_size(std::uint64_t bytes) { gpu_.set_l2_size(bytes); }
     /// Of the host, for each of the runs that follow: models::gpu::RunOptions::threads, threads_in_full.
     void set_threads(unsigned threads, unsigned in_full = 0) {
         threads_ = threads;

@@ -35,6 +35,8 @@ std::string to_text(const LaunchOutcome& o) {
     };
     for (const auto& [name, t] : o.throughputs) json["throughputs"][name] = {t.unit, t.amount, t.ceiling};
     if (o.sampled) json["sampled"] = {o.sampled->simulated, o.sampled->error, o.sampled->note};
+    if (o.l2_hit_rate) json["l2_hit_rate"] = *o.l2_hit_rate;
+    if (o.own_l2) json["own_l2"] = true;
     if (o.series) json["series"] = series_json(*o.series);
     return json.dump();
 }
@@ -68,6 +70,8 @@ LaunchOutcome outcome_from_text(const std::string& text) {
         o.sampled = {sampled.at(0).get<double>(), sampled.at(1).get<double>(),
                      sampled.at(2).get<std::string>()};
     }
+    if (json.contains("l2_hit_rate")) o.l2_hit_rate = json.at("l2_hit_rate").get<double>();
+    o.own_l2 = json.contains("own_l2");
     if (json.contains("series"))
         o.series = std::make_shared<const models::gpu::Series>(series_from_json(json.at("series")));
     return o;

@@ -20,6 +20,8 @@ struct LaunchOutcome {
     std::uint64_t warp_instructions = 0;
     std::uint32_t registers_per_thread = 0, shared_bytes = 0, ctas_per_sm = 0;
     double dram_bytes = 0, l2_bytes = 0;
+    std::optional<double> l2_hit_rate;  ///< GPU: of the sectors that were loaded; none: nothing was
+    bool own_l2 = false;                ///< only the device's own size of L2 holds for it (canonical_l2.h)
     std::string bound_by;
     std::string unsupported;  ///< why there was nothing to run; empty when there was
     std::map<std::string, double> time_by_reason;

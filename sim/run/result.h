@@ -73,6 +73,7 @@ struct KernelResult {
     std::uint32_t grid[3] = {0, 0, 0}, block[3] = {0, 0, 0};
     std::uint32_t registers_per_thread = 0, shared_bytes = 0, ctas_per_sm = 0;
     double dram_bytes = 0, l2_bytes = 0;
+    std::optional<double> l2_hit_rate;  ///< GPU: of the sectors that were loaded; none: nothing was
     double flops = 0, bytes = 0;
     std::string bound_by;
     Fidelity fidelity = Fidelity::cycle;

@@ -2,6 +2,8 @@
 #include <catch2/catch.hpp>
 
 #include "library_runner.h"
+#include "models/gpu/line_fetch.h"
+#include "models/memory/l2_footprint.h"
 
 using namespace heddle;
 using library_test::LibraryKernel;
@@ -57,6 +59,43 @@ TEST_CASE("library kernels take the same cycles in every mode on a machine like 
     config.l2.bytes = 40ull << 20;
     Runner runner(config);
     compare_all(runner);
+}
+
+TEST_CASE("a kernel for all of whose memory L2 has room notices no other size of L2") {
+    // Several sizes: sets of a slice that are and are not powers of two.
+    const models::gpu::GpuConfig own;
+    Runner runner(own);
+    std::size_t compared = 0, without_room = 0;
+    for (const LibraryKernel& sample : kernels::library_samples(own.compute_capability)) {
+        CAPTURE(sample.name);
+        std::vector<models::LineRange> lines;
+        ptx::GlobalMemory memory;
+        for (const kernels::SampleBuffer& buffer : sample.buffers)
+            lines.push_back({memory.allocate(buffer.name, buffer.bytes, false) / models::kLineBytes,
+                             buffer.bytes / models::kLineBytes + 1});
+        lines.push_back({models::gpu::kCodeLines, sample.kernel.text.size() / 8});
+        runner.gpu.set_l2_size(own.l2.bytes);
+        const models::gpu::KernelResult whole = runner.run(sample, ptx::Mode::timing);
+        for (const std::uint64_t sets : {7u, 16u, 100u, 1024u}) {
+            models::L2Config other = own.l2;
+            other.bytes = sets * other.slices * other.ways * models::kLineBytes;
+            if (!has_room_for(other, lines)) {
+                ++without_room;
+                continue;
+            }
+            ++compared;
+            runner.gpu.set_l2_size(other.bytes);
+            const models::gpu::KernelResult result = runner.run(sample, ptx::Mode::timing);
+            CHECK(result.cycles == whole.cycles);
+            CHECK(result.sub_core_cycles == whole.sub_core_cycles);
+            CHECK(result.l2.hit_sectors == whole.l2.hit_sectors);
+            CHECK(result.dram_read_bytes == whole.dram_read_bytes);
+            CHECK(result.dram_write_bytes == whole.dram_write_bytes);
+            CHECK(result.energy.total() == whole.energy.total());
+        }
+    }
+    CHECK(compared > 100);
+    WARN(without_room << " pairs of a kernel and a size without room");
 }
 
 TEST_CASE("the scheduling pass makes library kernels faster, and few of them a little slower") {

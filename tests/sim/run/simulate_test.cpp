@@ -251,3 +251,26 @@ TEST_CASE("a v4 keeps what the step itself makes in CMEM, and computes the same"
     CHECK(with.numerics->loss_error <= with.numerics->loss_error_bound);
     CHECK(with.numerics->device_loss == plain.numerics->device_loss);
 }
+
+TEST_CASE("designs whose L2 has room for all that a kernel touches have its simulation in common") {
+    const std::filesystem::path folder =
+        std::filesystem::temp_directory_path() / ("heddle-canonical-l2-test-" + std::to_string(::getpid()));
+    std::filesystem::remove_all(folder);
+    const trace::Trace trace = small_mlp(trace::ElementType::bf16);
+    const auto with_l2 = [&](const std::string& size) {
+        SimulateOptions options;
+        options.jobs = 2;
+        return simulate(trace, "test", load_hardware("h100-sxm", {"l2.size=" + size}), options);
+    };
+    ::setenv("HEDDLE_CACHE", "off", 1);
+    const RunResult alone = with_l2("60MiB");
+    ::setenv("HEDDLE_CACHE", folder.c_str(), 1);
+    const RunResult first = with_l2("50MiB"), second = with_l2("60MiB");
+    ::setenv("HEDDLE_CACHE", "off", 1);
+    std::filesystem::remove_all(folder);
+    CHECK(first.simulation.kernels_simulated > 0);
+    CHECK(second.simulation.kernels_simulated == 0);
+    CHECK(second.step_time_us == alone.step_time_us);
+    CHECK(second.step_time_us == first.step_time_us);
+    CHECK(second.energy == alone.energy);
+}
