@@ -97,8 +97,10 @@ std::vector<View> Converter::index_tensors(const Instruction& at, Value& indices
 /// Indices along the last axis of a table, as coordinates of a matrix: the table, the row of each index, the
 /// index.
 std::vector<View> Converter::with_rows(const Instruction& at, const View& table, const View& indices) {
-    const std::int64_t columns = table.shape.back(), rows = count_of(table.shape) / columns;
-    const std::int64_t positions = count_of(indices.shape);
+    const std::int64_t columns = table.shape.back(), elements = count_of(table.shape);
+    const std::int64_t rows = columns > 0 ? elements / columns : 0, positions = count_of(indices.shape);
+    if (rows == 0 || positions % rows != 0)
+        fail(at, "has " + std::to_string(positions) + " indices for " + std::to_string(rows) + " rows");
     Instruction counting = at;
     counting.attributes["iota_dimension"] = "0";
     counting.shape.type = indices.type;
@@ -211,6 +213,9 @@ Value Converter::scatter_along(const Instruction& at, Value& base, const View& i
                                bool adds) {
     const Dimensions shape = base.shape;
     const std::int64_t positions = count_of(indices.shape);
+    if (count_of(updates.shape) != positions)
+        fail(at, "has " + std::to_string(count_of(updates.shape)) + " updates for " +
+                     std::to_string(positions) + " indices");
     if (base.kind == Value::Kind::number && positions * shape.back() == count_of(shape)) {
         // One place of each row of a constant: a comparison with its number.
         const std::size_t axes = shape.size();

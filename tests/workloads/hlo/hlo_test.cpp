@@ -269,6 +269,32 @@ TEST_CASE("a program that lies, nests or never ends is one error at the line tha
     CHECK_THAT(message("module @m {\n"), Catch::Contains("cut off"));
 }
 
+TEST_CASE("extents of indices, rows and updates that do not agree are told by line") {
+    // The text of jnp.take_along_axis's gradient as JAX prints it, with other extents.
+    const auto message = [](const std::string& table, const std::string& indices,
+                            const std::string& updates) {
+        const std::string text =
+            "HloModule m\nadd {\n  a = f32[] parameter(0)\n  b = f32[] parameter(1)\n  ROOT c = f32[] add(a, "
+            "b)\n}\nENTRY e {\n  zero = f32[] constant(0)\n  t = f32[" +
+            table + "] broadcast(zero), dimensions={}\n  i = s32[" + indices +
+            ",1] parameter(0)\n  u = f32[" + updates + "] parameter(1)\n  ROOT s = f32[" + table +
+            "] scatter(t, i, u), update_window_dims={}, inserted_window_dims={1}, "
+            "scatter_dims_to_operand_dims={1}, input_batching_dims={0}, scatter_indices_batching_dims={0}, "
+            "index_vector_dim=2, to_apply=add\n}\n";
+        try {
+            hlo::to_trace(hlo::parse_hlo(text, "m.hlo")).check();
+        } catch (const Error& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    CHECK(message("16,10", "16,1", "16,1").empty());
+    CHECK_THAT(message("6,10", "16,1", "16,1"),
+               Catch::Contains("m.hlo:12") && Catch::Contains("16 indices for 6 rows"));
+    CHECK_THAT(message("16,10", "16,1", "15,1"),
+               Catch::Contains("m.hlo:12") && Catch::Contains("15 updates for 16 indices"));
+}
+
 TEST_CASE("cut text gives a trace or an error, never a crash") {
     for (const char* name : {"mlp_step.hlo", "mlp_step.mlir"}) {
         const std::string text = text_of(name);
