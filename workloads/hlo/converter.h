@@ -89,6 +89,8 @@ class Converter {
     Value pad(const Instruction& at, Operands& operands);
     View bordered(const Instruction& at, View view, const Dimensions& low, double value);
     Value concatenate(const Instruction& at, Operands& operands);
+    void check_starts(const Instruction& at, const Operands& operands, std::size_t first,
+                      const Dimensions& shape, const Dimensions& sizes) const;
     Value dynamic_slice(const Instruction& at, Operands& operands);
     Value dynamic_update_slice(const Instruction& at, Operands& operands);
     /// Without axes that are read from their end.

@@ -310,10 +310,21 @@ Dimensions sum(Dimensions a, const Dimensions& b) {
 
 }  // namespace
 
+/// Starts are single numbers, and a slice is no larger than what it is a slice of.
+void Converter::check_starts(const Instruction& at, const Operands& operands, std::size_t first,
+                             const Dimensions& shape, const Dimensions& sizes) const {
+    for (std::size_t axis = 0; axis < sizes.size(); ++axis) {
+        if (count_of(operands[first + axis].shape) != 1) fail(at, "has a start that is not a single number");
+        if (sizes[axis] > shape[axis])
+            fail(at, "takes " + std::to_string(sizes[axis]) + " of " + std::to_string(shape[axis]));
+    }
+}
+
 Value Converter::dynamic_slice(const Instruction& at, Operands& operands) {
     const Dimensions& sizes = at.shape.dimensions;
     if (operands.size() != 1 + sizes.size() || operands[0].shape.size() != sizes.size())
         fail(at, "does not give a start for every dimension");
+    check_starts(at, operands, 1, operands[0].shape, sizes);
     if (operands[0].kind == Value::Kind::number)
         return Value::of(operands[0].number, operands[0].type, sizes);
     const Starts starts = starts_of(operands, 1, operands[0].shape, sizes);
@@ -336,6 +347,7 @@ Value Converter::dynamic_update_slice(const Instruction& at, Operands& operands)
         fail(at, "does not give a start for every dimension");
     Value& update = operands[1];
     const Dimensions shape = operands[0].shape, sizes = update.shape;
+    check_starts(at, operands, 2, shape, sizes);
     if (sizes == shape) return update;
     const Starts starts = starts_of(operands, 2, shape, sizes);
     if (!starts.open.empty()) {

@@ -295,6 +295,23 @@ TEST_CASE("extents of indices, rows and updates that do not agree are told by li
                Catch::Contains("m.hlo:12") && Catch::Contains("15 updates for 16 indices"));
 }
 
+TEST_CASE("a slice's starts are single numbers, and it is no larger than its source") {
+    const auto message = [](const std::string& start, const std::string& size) {
+        const std::string text = "HloModule m\nENTRY e {\n  t = f32[6,8] parameter(0)\n  i = s32[" + start +
+                                 "] parameter(1)\n  z = s32[] constant(0)\n  ROOT s = f32[" + size +
+                                 ",8] dynamic-slice(t, i, z), dynamic_slice_sizes={" + size + ",8}\n}\n";
+        try {
+            hlo::to_trace(hlo::parse_hlo(text, "m.hlo")).check();
+        } catch (const Error& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    CHECK(message("", "1").empty());
+    CHECK_THAT(message("6,8", "1"), Catch::Contains("m.hlo:6") && Catch::Contains("not a single number"));
+    CHECK_THAT(message("", "7"), Catch::Contains("m.hlo:6") && Catch::Contains("7 of 6"));
+}
+
 TEST_CASE("cut text gives a trace or an error, never a crash") {
     for (const char* name : {"mlp_step.hlo", "mlp_step.mlir"}) {
         const std::string text = text_of(name);
