@@ -24,7 +24,7 @@ class Simulator : public Evaluator {
         settings.insert(settings.end(), task.settings.begin(), task.settings.end());
         const sim::Hardware hardware = sim::configure_hardware(text_, settings);
         sim::SimulateOptions options;
-        options.jobs = 1;
+        options.jobs = task.jobs;
         // TPU programs are quick and are always simulated in full.
         options.sample = task.fidelity == Fidelity::sampled && hardware.is_gpu();
         options.fusion = options_.fusion;
@@ -63,13 +63,13 @@ double energy_of(const sim::RunResult& result, const sim::Hardware& hardware) {
 }  // namespace
 
 std::string Task::to_text() const {
-    return Json{{"settings", settings}, {"full", fidelity == Fidelity::full}}.dump();
+    return Json{{"settings", settings}, {"full", fidelity == Fidelity::full}, {"jobs", jobs}}.dump();
 }
 
 Task Task::from_text(const std::string& text) {
     const Json json = Json::parse(text);
     return {json.at("settings").get<std::vector<std::string>>(),
-            json.at("full").get<bool>() ? Fidelity::full : Fidelity::sampled};
+            json.at("full").get<bool>() ? Fidelity::full : Fidelity::sampled, json.value("jobs", 1u)};
 }
 
 std::string Answer::to_text() const {

@@ -18,6 +18,7 @@ namespace heddle::explore {
 struct Task {
     std::vector<std::string> settings;
     Fidelity fidelity = Fidelity::sampled;
+    unsigned jobs = 1;  ///< cores for it; the answer is the same
 
     std::string to_text() const;
     static Task from_text(const std::string& text);

@@ -147,7 +147,9 @@ class Explorer {
         while (!open.empty() || !running.empty()) {
             while (!open.empty() && running.size() < workers_.count()) {
                 Open& next = open.front();
-                workers_.start(next.id, Task{next.design.settings, fidelity}.to_text());
+                // One that is alone (the base device, before all others) has the workers' cores.
+                const unsigned jobs = open.size() == 1 && running.empty() ? workers_.cores() : 1;
+                workers_.start(next.id, Task{next.design.settings, fidelity, jobs}.to_text());
                 running.emplace(next.id, std::move(next.design));
                 open.pop_front();
             }

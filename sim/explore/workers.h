@@ -25,6 +25,8 @@ class Workers {
     virtual ~Workers() = default;
     /// Evaluations at once.
     virtual unsigned count() const = 0;
+    /// Cores that one evaluation may use while it is the only one: those of one machine.
+    virtual unsigned cores() const { return 1; }
     /// Begins an evaluation; only while fewer than count() are under way.
     virtual void start(std::uint64_t task, const std::string& text) = 0;
     /// Waits until at least one has ended; at most `timeout_ms`, when it is not negative. Throws
@@ -45,6 +47,7 @@ class LocalWorkers : public Workers {
     LocalWorkers& operator=(const LocalWorkers&) = delete;
 
     unsigned count() const override { return count_; }
+    unsigned cores() const override { return count_; }
     void start(std::uint64_t task, const std::string& text) override;
     std::vector<WorkerAnswer> wait(int timeout_ms) override;
 
