@@ -166,7 +166,7 @@ TEST_CASE("a capture that the simulator made goes through every tool, and every 
 }
 
 TEST_CASE(
-    "--json of a comparison prints JSON and nothing else, --json-file writes the same beside the table") {
+    "a comparison's --json prints JSON and nothing else, --json-file writes the same beside the table") {
     Folder folder;
     folder.write("gemm.csv", "m,n,k,us\n64,64,64,2.0\n4096,4096,4096,210\n");
     folder.write("nccl.csv",
