@@ -7,6 +7,7 @@
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/json_options.h"
+#include "sim/cli/output.h"
 #include "sim/cli/progress.h"
 #include "validation/compare/training_fit.h"
 #include "validation/compare/training_table.h"
