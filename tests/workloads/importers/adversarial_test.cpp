@@ -113,7 +113,9 @@ TEST_CASE("a small file that unpacks to hundreds of megabytes is read as a strea
                Catch::Contains("longer than 16 MiB"));
     CHECK_THAT(refusal("digits.json.gz", packed("{\"traceEvents\": [1", '1', much)),
                Catch::Contains("longer than 16 MiB"));
+#ifndef __SANITIZE_ADDRESS__  // it keeps what was freed
     CHECK(peak_megabytes() < 130);
+#endif
 }
 
 TEST_CASE("gzip that is cut or whose checksum is wrong is told as such") {
