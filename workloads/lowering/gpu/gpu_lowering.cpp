@@ -126,8 +126,9 @@ GpuLowering lower_for_gpu(const trace::Trace& trace, const target::GpuTarget& ta
         } catch (const Unsupported& unsupported) {
             builder.drop_launches(lowered.first_launch);
             lowered.unsupported = unsupported.reason;
-        } catch (const Error& error) {
-            throw Error(error.what(), {.key = "op " + std::to_string(i) + " (" + trace.ops[i].name + ")"});
+        } catch (const Error& error) {  // a generator has no kernel of this kind: of a type, or a size
+            builder.drop_launches(lowered.first_launch);
+            lowered.unsupported = error.problem();
         }
     }
     lowering.buffer_of_tensor = builder.buffers_of_tensors();

@@ -444,6 +444,15 @@ TEST_CASE("what no kernel does is marked with a reason, not skipped") {
             std::string::npos);
 }
 
+TEST_CASE("an elementwise op that no kernel has is told, and ends nothing") {
+    Builder b;
+    const TensorId x = b.tensor({64}, ElementType::f64), y = b.tensor({64}, ElementType::f64);
+    b.op(OpKind::elementwise, {x}, {y}).attributes["expression"] = std::string("y0 = log(x0)");
+    const lowering::GpuLowering lowered = lowering::lower_for_gpu(b.trace, target::GpuTarget{});
+    CHECK_THAT(lowered.ops[0].unsupported, Catch::Contains("log") && Catch::Contains("64-bit"));
+    CHECK(lowered.program.launches.empty());
+}
+
 TEST_CASE("softmax with and without its logarithm, and layer norm as torch.compile writes it") {
     for (const unsigned capability : {70u, 80u, 90u}) {
         Builder b;
