@@ -64,6 +64,8 @@ void Sampler::reset() {
     waves_seen_ = 0;
     wave_snapshots_.clear();
     waves_done_ = false;
+    stream_.reset();
+    by_stream_ = false;
     waves_left_out_ = outer_left_out_ = inner_left_out_ = 0;
     obstacle_.clear();
     program_.reset();

@@ -21,6 +21,7 @@
 #include "models/gpu/loop_leap.h"
 #include "models/gpu/settling.h"
 #include "models/gpu/sm.h"
+#include "models/gpu/stream_traffic.h"
 
 namespace heddle::models::gpu {
 
@@ -106,6 +107,8 @@ class Sampler : public Block {
     void look();
     void start_batch();
     bool look_at_waves();
+    bool waves_settle(std::size_t first);
+    bool find_stream(std::size_t first);
     bool look_at_outer_loop();
     bool look_at_tiles();
     std::uint64_t find_tiles();
@@ -239,6 +242,9 @@ class Sampler : public Block {
     std::size_t waves_seen_ = 0;
     std::deque<Snapshot> wave_snapshots_;
     bool waves_done_ = false;
+    // Of a stream: what a thread block moves between memory and L2; 0 lines: not known, or no stream.
+    std::optional<StreamTraffic> stream_;
+    bool by_stream_ = false;  // the period follows from it
 
     std::uint64_t waves_left_out_ = 0, outer_left_out_ = 0, inner_left_out_ = 0;
     std::string obstacle_;

@@ -17,6 +17,15 @@ constexpr std::uint64_t kProbedSteps = 4'000'000;  // of all of them together, a
 constexpr double kBlocksAlike = 0.005;             // difference of their mean work that does not matter
 constexpr double kMostScatter = 0.02;              // error of a mean, at most
 
+// Streams. Waves of the last ones whose traffic is looked at; pairs of neighbours that are probed.
+constexpr std::size_t kStreamWaves = 6;
+constexpr std::uint64_t kStreamPairs = 8;
+/// Part of a wave by which memory's traffic may be ahead of thread blocks that have ended, or behind them.
+constexpr double kAhead = 0.2;
+/// Difference of what memory writes for what it reads from what thread blocks do, and of the traffic that
+/// lies in the time of a wave: assumptions.
+constexpr double kSameMixture = 0.006, kErrorOfStream = 0.002;
+
 }  // namespace
 
 // The first wave is not like the others: it finds an empty machine. Of many waves, the later part counts;
@@ -29,15 +38,10 @@ std::size_t Sampler::first_wave() const {
     return first;
 }
 
-bool Sampler::look_at_waves() {
+// Whether the waves since number `first` take as long as one another, or scatter about a mean.
+bool Sampler::waves_settle(std::size_t first) {
     const std::vector<Cycle>& ends = scheduler_.wave_ends();
-    if (waves_done_ || ends.size() == waves_seen_) return false;
-    const std::uint64_t wave = scheduler_.wave();
-    const Snapshot now = snapshot();
-    for (; waves_seen_ < ends.size(); ++waves_seen_) wave_snapshots_.push_back(now);
-    if (scheduler_.waiting() < 2 * wave) return false;
-    const std::size_t first = first_wave(), waves = ends.size() - 1 - first;
-    if (waves < kFew) return false;
+    const std::size_t waves = ends.size() - 1 - first;
     const double mean = static_cast<double>(ends.back() - ends[first]) / static_cast<double>(waves);
     const std::size_t several = std::max<std::size_t>(1, waves / (2 * kFew));
     const auto shortest = static_cast<std::size_t>(std::ceil(kWaveGroup / mean));
@@ -53,6 +57,20 @@ bool Sampler::look_at_waves() {
     if (time_of_wave.used == 0) return false;
     period_ = time_of_wave.mean;
     error_ = time_of_wave.error;
+    return true;
+}
+
+bool Sampler::look_at_waves() {
+    const std::vector<Cycle>& ends = scheduler_.wave_ends();
+    if (waves_done_ || ends.size() == waves_seen_) return false;
+    const std::uint64_t wave = scheduler_.wave();
+    const Snapshot now = snapshot();
+    for (; waves_seen_ < ends.size(); ++waves_seen_) wave_snapshots_.push_back(now);
+    if (scheduler_.waiting() < 2 * wave) return false;
+    const std::size_t first = first_wave(), waves = ends.size() - 1 - first;
+    if (waves < kFew) return false;
+    by_stream_ = find_stream(first);
+    if (!by_stream_ && !waves_settle(first)) return false;
     // More waves tell it better.
     if (!is_known_well(period_ * static_cast<double>(scheduler_.waiting() / wave - 1), error_)) return false;
     waves_done_ = true;
@@ -60,6 +78,44 @@ bool Sampler::look_at_waves() {
     wave_snapshots_.erase(wave_snapshots_.begin(),
                           wave_snapshots_.begin() + static_cast<std::ptrdiff_t>(first));
     decision_ = Decision::waves;
+    return true;
+}
+
+// Where memory decides how fast a stream goes, thread blocks end in bursts and waves scatter, but memory's
+// traffic goes on evenly: a wave takes as long as its lines take. Whether that is known of the waves since
+// number `first`.
+bool Sampler::find_stream(std::size_t first) {
+    const std::size_t last = wave_snapshots_.size() - 1;
+    const std::size_t start = last < first + kStreamWaves ? first : last - kStreamWaves;
+    if (last < start + kFew) return false;
+    const Snapshot &from = wave_snapshots_[start], &to = wave_snapshots_[last];
+    if (!memory_is_busy(from, to) || !memory_is_full(from)) return false;
+    if (!stream_) {
+        const std::uint64_t next = scheduler_.next_cta(), waiting = scheduler_.waiting();
+        std::vector<std::uint64_t> blocks;
+        for (std::uint64_t i = 0; i < kStreamPairs; ++i)
+            for (const std::uint64_t neighbour : {0, 1})
+                blocks.push_back(scheduler_.block(next + waiting * i / kStreamPairs + neighbour));
+        stream_ = stream_traffic(*plan_->launch, blocks).value_or(StreamTraffic{});
+    }
+    if (stream_->lines() == 0) return false;
+    std::vector<Batch> batches;  // time for a byte
+    for (std::size_t i = start; i < last; ++i)
+        if (wave_snapshots_[i + 1].at != wave_snapshots_[i].at)
+            batches.push_back({static_cast<double>(wave_snapshots_[i + 1].at - wave_snapshots_[i].at),
+                               static_cast<double>(wave_snapshots_[i + 1].counts.dram_bytes() -
+                                                   wave_snapshots_[i].counts.dram_bytes())});
+    const Settled byte = settled(batches);
+    if (byte.used == 0) return false;
+    const auto read = static_cast<double>(to.counts.dram_read() - from.counts.dram_read()),
+               written = static_cast<double>(to.counts.dram_written() - from.counts.dram_written());
+    const double waves = static_cast<double>(last - start), wave = static_cast<double>(scheduler_.wave());
+    const double due = waves * wave * stream_->lines() * kLineBytes;
+    const double mixture = stream_->written / stream_->lines();
+    if (std::abs((read + written) / due - 1) > kAhead / waves) return false;
+    if (std::abs(written / (read + written) - mixture) > kSameMixture) return false;
+    period_ = byte.mean * wave * stream_->lines() * kLineBytes;
+    error_ = std::hypot(byte.error, kErrorOfStream);
     return true;
 }
 
@@ -136,8 +192,14 @@ void Sampler::leave_out_waves() {
     const double blocks = static_cast<double>(alike_) / static_cast<double>(probes_);
     for (std::uint64_t& times : performed)
         times = static_cast<std::uint64_t>(std::llround(blocks * static_cast<double>(times)));
+    std::optional<LeftOutMemory> memory;
+    if (by_stream_) {
+        const double sectors = static_cast<double>(alike_) * kLineBytes / kSectorBytes;
+        memory = {static_cast<std::uint64_t>(std::llround(sectors * stream_->read)),
+                  static_cast<std::uint64_t>(std::llround(sectors * stream_->written))};
+    }
     add(period_ * static_cast<double>(waves), error_, wave_snapshots_.front(), wave_snapshots_.back(),
-        std::move(performed), alike_);
+        std::move(performed), alike_, memory);
 }
 
 }  // namespace heddle::models::gpu

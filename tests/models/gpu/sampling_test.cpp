@@ -99,6 +99,76 @@ TEST_CASE("sampling leaves out waves of a copy when L2 has begun to write back",
     CHECK(pair.sampled.sampling.simulated < 0.9);
 }
 
+namespace {
+
+/// As an optimizer does: each thread reads 16 bytes of each of four arrays, and writes back three of them.
+const char* const kOptimizer =
+    "mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; mad.lo.u32 %r0, %r0, 128, %r1; "
+    "ld.param.u64 %rd0, [p0]; mad.wide.u32 %rd0, %r0, 16, %rd0; ld.param.u64 %rd1, [p1]; "
+    "mad.wide.u32 %rd1, %r0, 16, %rd1; ld.param.u64 %rd2, [p2]; mad.wide.u32 %rd2, %r0, 16, %rd2; "
+    "ld.param.u64 %rd3, [p3]; mad.wide.u32 %rd3, %r0, 16, %rd3; "
+    "ld.global.v4.f32 {%f0, %f1, %f2, %f3}, [%rd0]; ld.global.v4.f32 {%f4, %f5, %f6, %f7}, [%rd1]; "
+    "ld.global.v4.f32 {%f8, %f9, %f10, %f11}, [%rd2]; ld.global.v4.f32 {%f12, %f13, %f14, %f15}, [%rd3]; "
+    "fma.rn.f32 %f4, %f0, %f12, %f4; fma.rn.f32 %f8, %f1, %f13, %f8; fma.rn.f32 %f12, %f2, %f14, %f12; "
+    "st.global.v4.f32 [%rd1], {%f4, %f5, %f6, %f7}; st.global.v4.f32 [%rd2], {%f8, %f9, %f10, %f11}; "
+    "st.global.v4.f32 [%rd3], {%f12, %f13, %f14, %f15}; ret;";
+
+}  // namespace
+
+TEST_CASE("sampling leaves out waves of an optimizer, which end in bursts", "[models_gpu_sampling]") {
+    GpuTestBench bench(eighth());
+    constexpr std::uint32_t kBlocks = 6144, kBytes = kBlocks * 128 * 16;
+    std::vector<std::uint64_t> arrays;
+    for (const char* name : {"gradient", "mean", "variance", "weight"})
+        arrays.push_back(bench.memory.allocate(name, kBytes, false));
+    const std::string text = kernel_text(kOptimizer, 4);
+    const KernelResult full = bench.run(text, kBlocks, 128, arrays, {}, ptx::Mode::timing);
+    RunOptions options;
+    options.sample = true;
+    const KernelResult sampled = bench.run(text, kBlocks, 128, arrays, options, ptx::Mode::timing);
+    CAPTURE(full.cycles, sampled.cycles, sampled.sampling.error, sampled.sampling.note);
+    CHECK(sampled.sampling.simulated < 0.5);
+    CHECK(std::abs(static_cast<double>(sampled.cycles) / static_cast<double>(full.cycles) - 1) <=
+          sampled.sampling.error);
+    CHECK(static_cast<double>(sampled.warp_instructions) ==
+          Approx(static_cast<double>(full.warp_instructions)).epsilon(0.002));
+    CHECK(static_cast<double>(sampled.dram_read_bytes) ==
+          Approx(static_cast<double>(full.dram_read_bytes)).epsilon(0.002));
+    CHECK(static_cast<double>(sampled.dram_write_bytes) ==
+          Approx(static_cast<double>(full.dram_write_bytes)).epsilon(0.03));
+}
+
+TEST_CASE("thread blocks of a stream move lines that can be counted", "[models_gpu_sampling]") {
+    const std::vector<std::uint64_t> blocks = {3, 4, 700, 701};
+    const benchmarks::PreparedLaunch copy(benchmarks::copy(4u << 20), ptx::Mode::timing);
+    const std::optional<StreamTraffic> of_copy = stream_traffic(copy.context(), blocks);
+    REQUIRE(of_copy);
+    const double lines = (4u << 20) * sizeof(float) / 128.0;
+    CHECK(of_copy->read * static_cast<double>(copy.context().grid.count()) == Approx(lines));
+    CHECK(of_copy->written == of_copy->read);
+    // Operands that thread blocks share, and sums that they add to atomically, are no streams.
+    const benchmarks::PreparedLaunch product(benchmarks::gemm_mma(2048, 2048, 128), ptx::Mode::timing);
+    CHECK_FALSE(stream_traffic(product.context(), {3, 4, 70, 71}));
+
+    GpuTestBench bench(eighth());
+    const std::uint64_t base = bench.memory.allocate("values", 1 << 24, false);
+    const auto traffic_of = [&](const std::string& body) {
+        const TestLaunch launch = bench.launch(kernel_text(body, 1), 1024, 128, {base}, ptx::Mode::timing);
+        return stream_traffic(launch.context, blocks);
+    };
+    const std::string index =
+        "mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; mad.lo.u32 %r0, %r0, 128, %r1; "
+        "ld.param.u64 %rd0, [p0]; ";
+    const auto plain = traffic_of(index + "mad.wide.u32 %rd1, %r0, 4, %rd0; st.global.u32 [%rd1], %r1; ret;");
+    REQUIRE(plain);
+    CHECK(plain->read == 0);
+    CHECK(plain->written == 4);
+    // A part of each line.
+    CHECK_FALSE(traffic_of(index + "mad.wide.u32 %rd1, %r0, 64, %rd0; st.global.u32 [%rd1], %r1; ret;"));
+    CHECK_FALSE(
+        traffic_of(index + "mad.wide.u32 %rd1, %r0, 4, %rd0; atom.global.add.u32 %r2, [%rd1], 1; ret;"));
+}
+
 TEST_CASE("sampling a softmax", "[models_gpu_sampling]") {
     run_both(benchmarks::softmax(8192, 1024));
 }

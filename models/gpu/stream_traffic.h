@@ -1,0 +1,25 @@
+// What thread blocks of a stream move between memory and L2: kernels that touch each line of global memory
+// once, such as optimizers, casts and elementwise operations on tensors larger than L2.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "isa/ptx/execution.h"
+
+namespace heddle::models::gpu {
+
+/// Of a thread block in the mean, once L2 has to write back what is stored: lines of 128 bytes.
+struct StreamTraffic {
+    double read = 0, written = 0;
+    double lines() const { return read + written; }
+};
+
+/// Runs thread blocks of `launch`, by their numbers `blocks`, in timing mode without time. They are a stream
+/// when each reads and writes whole lines that no other one of them touches, but for a few that many read,
+/// does nothing atomically, and when all move as much (0.2 %). None: they are not.
+std::optional<StreamTraffic> stream_traffic(const ptx::LaunchContext& launch,
+                                            const std::vector<std::uint64_t>& blocks);
+
+}  // namespace heddle::models::gpu
