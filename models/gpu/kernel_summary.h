@@ -1,6 +1,7 @@
 // Adds up what the blocks counted into a KernelResult.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include "models/gpu/gpu_config.h"
@@ -51,6 +52,11 @@ class KernelSummary {
     double l2_inflow() const {
         return static_cast<double>(result_.dram_read_bytes + result_.l2_copied_sectors * kSectorBytes) +
                l2_dirtied_;
+    }
+    /// Bytes that memory has moved, or will have to move when L2 writes back what has been stored.
+    double dram_bytes_due() const {
+        return static_cast<double>(result_.dram_read_bytes) +
+               std::max(static_cast<double>(result_.dram_write_bytes), l2_dirtied_);
     }
     std::uint64_t l2_sectors() const { return result_.l2.sectors; }
     double l2_dirtied() const { return l2_dirtied_; }

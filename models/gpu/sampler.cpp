@@ -141,9 +141,11 @@ const Sampler::Snapshot& Sampler::snapshot_near(Cycle at) const {
                              [&](const Snapshot& a, const Snapshot& b) { return distance(a) < distance(b); });
 }
 
+// Stores keep it busy later, when L2 writes them back.
 bool Sampler::memory_is_busy(const Snapshot& from, const Snapshot& to) const {
     const double cycles = static_cast<double>(to.at - from.at);
-    const double bytes = static_cast<double>(to.counts.dram_bytes() - from.counts.dram_bytes());
+    const double bytes = std::max(static_cast<double>(to.counts.dram_bytes() - from.counts.dram_bytes()),
+                                  to.counts.dram_bytes_due() - from.counts.dram_bytes_due());
     return bytes >= kBusyMemory * cycles * config_->hbm.bandwidth / config_->clock;
 }
 
