@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <list>
 #include <map>
+#include <utility>
 
 #include "sim/run/canonical_l2.h"
 #include "sim/run/estimate.h"
@@ -169,6 +172,43 @@ std::string series_key(const models::gpu::SeriesSettings& series) {
     return "series " + std::to_string(series.interval) + (series.by_sm ? " by SM\n" : " by GPC\n");
 }
 
+/// Jobs that no other process is about: two that explore the same designs never simulate the same kernel at
+/// once. What another one has finished meanwhile is taken from the cache.
+class UnclaimedJobs : public JobSource {
+  public:
+    /// `key_of` names a job's result in the cache; `take` takes it from there, or says that it is not there.
+    UnclaimedJobs(std::size_t count, const KernelCache& cache, std::function<std::string(std::size_t)> key_of,
+                  std::function<bool(std::size_t)> take)
+        : cache_(cache), key_of_(std::move(key_of)), take_(std::move(take)) {
+        for (std::size_t job = 0; job < count; ++job) open_.push_back(job);
+    }
+    std::optional<std::size_t> next() override {
+        for (auto job = open_.begin(); job != open_.end();) {
+            std::optional<KernelClaim> claim = cache_.claim(key_of_(*job));
+            if (!claim) {
+                ++job;
+                continue;
+            }
+            const std::size_t unclaimed = *job;
+            job = open_.erase(job);
+            if (take_(unclaimed)) continue;
+            claims_[unclaimed] = *std::move(claim);
+            return unclaimed;
+        }
+        return {};
+    }
+    bool has_more() const override { return !open_.empty(); }
+    /// Its result is in the cache.
+    void finished(std::size_t job) { claims_.erase(job); }
+
+  private:
+    const KernelCache& cache_;
+    const std::function<std::string(std::size_t)> key_of_;
+    const std::function<bool(std::size_t)> take_;
+    std::list<std::size_t> open_;
+    std::map<std::size_t, KernelClaim> claims_;
+};
+
 /// Outcomes of all distinct keys of the plan that are not `known`: from the cache, else simulated on workers.
 std::map<std::string, LaunchOutcome> simulate_distinct(
     const trace::Trace& trace, const program::GpuProgram& program, const std::vector<PlannedLaunch>& plan,
@@ -216,7 +256,20 @@ std::map<std::string, LaunchOutcome> simulate_distinct(
     const unsigned workers = options.jobs != 0 ? options.jobs : available_cores();
     result.simulation.workers = workers;
     result.simulation.scheduled = options.assembly == ptx::Assembly::scheduled;
-    result.simulation.kernels_simulated += jobs.size();
+    const auto keep = [&](std::size_t job, const LaunchOutcome& outcome) {
+        const PlannedLaunch& planned = *jobs[job];
+        outcomes[planned.key] = outcome;
+        done_cost += cost[&planned];
+        if (options.progress) options.progress(done_cost / total_cost, planned.launch->kernel->entry);
+    };
+    UnclaimedJobs unclaimed(
+        jobs.size(), cache,
+        [&](std::size_t job) { return key_of(*jobs[job], canonical_l2_bytes(config, program, *jobs[job])); },
+        [&](std::size_t job) {
+            const auto stored = find(*jobs[job]);
+            if (stored) keep(job, outcome_from_text(*stored));
+            return stored.has_value();
+        });
     run_jobs(
         jobs.size(), workers,
         [&]() -> std::unique_ptr<JobRunner> {
@@ -229,12 +282,13 @@ std::map<std::string, LaunchOutcome> simulate_distinct(
             const std::uint64_t l2_bytes =
                 outcome.own_l2 ? config.l2.bytes : canonical_l2_bytes(config, program, planned);
             cache.store(key_of(planned, l2_bytes), text);
+            unclaimed.finished(job);
+            ++result.simulation.kernels_simulated;
             result.simulation.processor_s += outcome.host_seconds;
             result.simulation.warp_instructions += outcome.warp_instructions;
-            outcomes[planned.key] = outcome;
-            done_cost += cost[&planned];
-            if (options.progress) options.progress(done_cost / total_cost, planned.launch->kernel->entry);
-        });
+            keep(job, outcome);
+        },
+        unclaimed);
     return outcomes;
 }
 

@@ -1,9 +1,13 @@
 #include "sim/run/kernel_cache.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -146,6 +150,41 @@ void KernelCache::store(const std::string& key, const std::string& result) {
         stored_ = 0;
     }
     stored_ += text.size();
+}
+
+KernelClaim::~KernelClaim() {
+    if (descriptor_ < 0) return;
+    // Removed while it is locked: whoever has opened it sees then that it is gone. Children that were started
+    // meanwhile have the file open too, so it is not enough to close it.
+    ::unlink(path_.c_str());
+    ::flock(descriptor_, LOCK_UN);
+    ::close(descriptor_);
+}
+
+KernelClaim::KernelClaim(KernelClaim&& other) noexcept
+    : path_(std::move(other.path_)), descriptor_(std::exchange(other.descriptor_, -1)) {}
+
+KernelClaim& KernelClaim::operator=(KernelClaim&& other) noexcept {
+    std::swap(path_, other.path_);
+    std::swap(descriptor_, other.descriptor_);
+    return *this;
+}
+
+std::optional<KernelClaim> KernelCache::claim(const std::string& key) const {
+    if (!enabled()) return KernelClaim();
+    const std::string path = path_of(key) + ".claim";
+    for (;;) {
+        const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+        if (file < 0) return KernelClaim();
+        const bool locked = ::flock(file, LOCK_EX | LOCK_NB) == 0;
+        const bool held = !locked && errno == EWOULDBLOCK;
+        struct stat status {};
+        const bool gone = locked && (::fstat(file, &status) != 0 || status.st_nlink == 0);
+        if (locked && !gone) return KernelClaim(path, file);
+        ::close(file);
+        if (held) return std::nullopt;
+        if (!gone) return KernelClaim();
+    }
 }
 
 void KernelCache::make_room() {

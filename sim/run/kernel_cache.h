@@ -6,8 +6,25 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 
 namespace heddle::sim {
+
+/// While it lives, other processes know that a kernel is being simulated. A process that dies, however, lets
+/// go of what it held: the system keeps these locks, and no file has to be believed.
+class KernelClaim {
+  public:
+    KernelClaim() = default;
+    /// An open, locked file.
+    KernelClaim(std::string path, int descriptor) : path_(std::move(path)), descriptor_(descriptor) {}
+    ~KernelClaim();
+    KernelClaim(KernelClaim&& other) noexcept;
+    KernelClaim& operator=(KernelClaim&& other) noexcept;
+
+  private:
+    std::string path_;
+    int descriptor_ = -1;
+};
 
 class KernelCache {
   public:
@@ -26,6 +43,10 @@ class KernelCache {
     /// Written aside and renamed, so that parallel runs never see half a result. Failures are ignored: it is
     /// a cache. When many bytes have been stored, the files that were used longest ago make room.
     void store(const std::string& key, const std::string& result);
+    /// Before the kernel of this key is simulated: nothing when another process is about it, whose result can
+    /// be waited for. Look for the result once more when the claim is granted. Where claims cannot be kept
+    /// (no cache, a full disk), everyone is granted theirs.
+    std::optional<KernelClaim> claim(const std::string& key) const;
     /// Removes the files that were used longest ago until at most nine tenths of the bound are left, and what
     /// interrupted runs left behind. Does nothing while the folder is within its bound.
     void make_room();

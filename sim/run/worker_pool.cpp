@@ -21,6 +21,7 @@ namespace heddle::sim {
 namespace {
 
 constexpr std::uint64_t kNoMoreJobs = ~std::uint64_t{0};
+constexpr int kLookAgain = 50;  // milliseconds, while jobs are done elsewhere
 
 /// What a worker sends back: this header, then the text.
 struct Answer {
@@ -161,9 +162,33 @@ unsigned available_cores() {
     return 1;
 }
 
+namespace {
+
+class InOrder : public JobSource {
+  public:
+    explicit InOrder(std::size_t count) : count_(count) {}
+    std::optional<std::size_t> next() override {
+        return next_ < count_ ? std::optional(next_++) : std::nullopt;
+    }
+    bool has_more() const override { return next_ < count_; }
+
+  private:
+    std::size_t count_, next_ = 0;
+};
+
+}  // namespace
+
 void run_jobs(std::size_t count, unsigned workers,
               const std::function<std::unique_ptr<JobRunner>()>& make_runner,
               const std::function<void(std::size_t job, const std::string& result)>& done) {
+    InOrder source(count);
+    run_jobs(count, workers, make_runner, done, source);
+}
+
+void run_jobs(std::size_t count, unsigned workers,
+              const std::function<std::unique_ptr<JobRunner>()>& make_runner,
+              const std::function<void(std::size_t job, const std::string& result)>& done,
+              JobSource& source) {
     if (count == 0) return;
     // A worker that died must show as a failed write, not as a signal.
     struct sigaction ignore {
@@ -177,14 +202,16 @@ void run_jobs(std::size_t count, unsigned workers,
     for (std::size_t i = 0; i < std::min<std::size_t>(std::max(1u, workers), count); ++i)
         pool.start(make_runner, held.before());
 
-    std::size_t next = 0, finished = 0;
+    std::size_t finished = 0;
     bool failed = false;
     std::uint64_t failed_job = 0;
     std::uint8_t failed_status = 0;
     std::string failure;
     const auto feed = [&](Worker& worker) {
-        if (next >= count || failed) return;
-        worker.job = next++;
+        if (failed) return;
+        const std::optional<std::size_t> job = source.next();
+        if (!job) return;
+        worker.job = *job;
         worker.busy = true;
         write_all(worker.jobs, &worker.job, sizeof worker.job);
     };
@@ -192,11 +219,14 @@ void run_jobs(std::size_t count, unsigned workers,
     const auto any_busy = [&] {
         return std::any_of(pool.list.begin(), pool.list.end(), [](const Worker& w) { return w.busy; });
     };
-    while (finished < count && any_busy()) {
+    const auto waits = [&] { return !failed && source.has_more(); };
+    while (any_busy() || waits()) {
         std::vector<pollfd> waiting;
         for (Worker& worker : pool.list) waiting.push_back({worker.busy ? worker.answers : -1, POLLIN, 0});
         waiting.push_back({interrupt.descriptor(), POLLIN, 0});
-        if (::poll(waiting.data(), waiting.size(), -1) < 0) {
+        const bool idle =
+            std::any_of(pool.list.begin(), pool.list.end(), [](const Worker& w) { return !w.busy; });
+        if (::poll(waiting.data(), waiting.size(), idle && waits() ? kLookAgain : -1) < 0) {
             if (errno == EINTR) continue;
             throw std::runtime_error(std::string("poll failed: ") + std::strerror(errno));
         }
@@ -226,6 +256,8 @@ void run_jobs(std::size_t count, unsigned workers,
             }
             feed(worker);
         }
+        for (Worker& worker : pool.list)
+            if (!worker.busy && waits()) feed(worker);
     }
     for (Worker& worker : pool.list) write_all(worker.jobs, &kNoMoreJobs, sizeof kNoMoreJobs);
     ::sigaction(SIGPIPE, &before, nullptr);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace heddle::sim {
@@ -25,6 +26,17 @@ struct Interrupted {
     std::size_t finished = 0, count = 0;  ///< jobs
 };
 
+/// Which job is next, where other processes are at work on the same ones.
+class JobSource {
+  public:
+    virtual ~JobSource() = default;
+    /// A job to be run now. None: all have begun, or those that are left are being done elsewhere; it is
+    /// asked again soon.
+    virtual std::optional<std::size_t> next() = 0;
+    /// Whether there are jobs that have not begun, here or elsewhere.
+    virtual bool has_more() const = 0;
+};
+
 /// Runs jobs 0 .. count-1, in that order of dispatch, on `workers` processes. `done` is called in the parent
 /// for each result, in order of completion. The first error ends all workers and is thrown; of several errors
 /// that arrive, the one of the lowest job number counts. SIGINT and SIGTERM end the workers, and Interrupted
@@ -32,6 +44,11 @@ struct Interrupted {
 void run_jobs(std::size_t count, unsigned workers,
               const std::function<std::unique_ptr<JobRunner>()>& make_runner,
               const std::function<void(std::size_t job, const std::string& result)>& done);
+
+/// The same with jobs from `source`: `count` of them at most.
+void run_jobs(std::size_t count, unsigned workers,
+              const std::function<std::unique_ptr<JobRunner>()>& make_runner,
+              const std::function<void(std::size_t job, const std::string& result)>& done, JobSource& source);
 
 /// While it lives, SIGINT and SIGTERM wait; then they do what they would have done.
 class SignalsHeld {

@@ -1,5 +1,6 @@
 #include "sim/run/kernel_cache.h"
 
+#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -134,6 +136,55 @@ TEST_CASE("processes that write the same keys at the same time leave whole resul
     std::size_t files = 0;
     for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder.path)) ++files;
     CHECK(files == 8);
+}
+
+TEST_CASE("a kernel that another process is about cannot be claimed, until it has ended or died") {
+    const Folder folder("1024");
+    const KernelCache cache = KernelCache::standard();
+    for (const bool dies : {false, true}) {
+        int ready[2], go[2];
+        REQUIRE(::pipe(ready) == 0);
+        REQUIRE(::pipe(go) == 0);
+        const pid_t process = ::fork();
+        if (process == 0) {
+            std::optional<KernelClaim> claim = cache.claim("kernel");
+            char byte = claim ? 'y' : 'n';
+            (void)!::write(ready[1], &byte, 1);
+            if (dies) ::pause();
+            (void)!::read(go[0], &byte, 1);
+            claim.reset();
+            (void)!::write(ready[1], &byte, 1);
+            (void)!::read(go[0], &byte, 1);
+            ::_exit(0);
+        }
+        char byte = 0;
+        REQUIRE(::read(ready[0], &byte, 1) == 1);
+        CHECK(byte == 'y');
+        CHECK_FALSE(cache.claim("kernel").has_value());
+        CHECK(cache.claim("another kernel").has_value());
+        if (dies) {
+            ::kill(process, SIGKILL);
+            ::waitpid(process, nullptr, 0);
+        } else {
+            REQUIRE(::write(go[1], "g", 1) == 1);
+            REQUIRE(::read(ready[0], &byte, 1) == 1);
+        }
+        CHECK(cache.claim("kernel").has_value());
+        CHECK(cache.claim("kernel").has_value());  // the one before was let go of
+        if (!dies) {
+            REQUIRE(::write(go[1], "g", 1) == 1);
+            ::waitpid(process, nullptr, 0);
+        }
+        for (const int end : {ready[0], ready[1], go[0], go[1]}) ::close(end);
+    }
+    std::size_t files = 0;
+    for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder.path)) ++files;
+    CHECK(files == 0);
+    ::setenv("HEDDLE_CACHE", "off", 1);
+    const KernelCache none = KernelCache::standard();
+    const std::optional<KernelClaim> first = none.claim("kernel"), second = none.claim("kernel");
+    CHECK(first.has_value());
+    CHECK(second.has_value());
 }
 
 TEST_CASE("one changed character changes the hash") {

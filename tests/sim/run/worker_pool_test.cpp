@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "isa/common/error.h"
@@ -49,6 +50,29 @@ TEST_CASE("every job is done once, on several processes, none of them the parent
     for (const auto& [job, text] : results) REQUIRE(text == std::to_string(job * job));
     REQUIRE(processes.count(std::to_string(::getpid())) == 0);
     REQUIRE(processes.size() >= 2);
+}
+
+TEST_CASE("jobs that are done elsewhere are waited for") {
+    // Job 1 is somebody else's, who gives it up at the third time of asking; job 2 has been done meanwhile.
+    struct Shared : JobSource {
+        std::vector<std::size_t> given;
+        unsigned asked = 0;
+        bool first = false, second = false;
+        std::optional<std::size_t> next() override {
+            if (!std::exchange(first, true)) return given.emplace_back(0);
+            if (second || ++asked < 3) return {};
+            second = true;
+            return given.emplace_back(1);
+        }
+        bool has_more() const override { return !second; }
+    } source;
+    std::vector<std::size_t> done;
+    run_jobs(
+        3, 2, [] { return std::make_unique<Squarer>(); },
+        [&](std::size_t job, const std::string&) { done.push_back(job); }, source);
+    CHECK(source.given == std::vector<std::size_t>{0, 1});
+    CHECK(done == std::vector<std::size_t>{0, 1});
+    CHECK(source.asked == 3);
 }
 
 TEST_CASE("an error of a job reaches the caller as that error") {
