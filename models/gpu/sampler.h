@@ -101,6 +101,9 @@ class Sampler : public Block {
         std::optional<Snapshot> from, to;                           // the stretch before them
         KernelSummary::Growth growth = KernelSummary::Growth::all;  // its traffic
     };
+    /// What keeps a launch busy: not memory with a stream; a stream at an even pace; one that has not come to
+    /// one.
+    enum class Stream : std::uint8_t { none, even, uneven };
     static constexpr Cycle kBatch = 4000;  // cycles of a batch of turns, at least
 
     void gather();
@@ -108,7 +111,7 @@ class Sampler : public Block {
     void start_batch();
     bool look_at_waves();
     bool waves_settle(std::size_t first);
-    bool find_stream(std::size_t first);
+    Stream find_stream(std::size_t first);
     bool look_at_outer_loop();
     bool look_at_tiles();
     std::uint64_t find_tiles();

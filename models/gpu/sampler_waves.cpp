@@ -69,8 +69,9 @@ bool Sampler::look_at_waves() {
     if (scheduler_.waiting() < 2 * wave) return false;
     const std::size_t first = first_wave(), waves = ends.size() - 1 - first;
     if (waves < kFew) return false;
-    by_stream_ = find_stream(first);
-    if (!by_stream_ && !waves_settle(first)) return false;
+    const Stream stream = find_stream(first);
+    by_stream_ = stream == Stream::even;
+    if (stream == Stream::uneven || (stream == Stream::none && !waves_settle(first))) return false;
     // More waves tell it better.
     if (!is_known_well(period_ * static_cast<double>(scheduler_.waiting() / wave - 1), error_)) return false;
     waves_done_ = true;
@@ -82,14 +83,14 @@ bool Sampler::look_at_waves() {
 }
 
 // Where memory decides how fast a stream goes, thread blocks end in bursts and waves scatter, but memory's
-// traffic goes on evenly: a wave takes as long as its lines take. Whether that is known of the waves since
-// number `first`.
-bool Sampler::find_stream(std::size_t first) {
+// traffic goes on evenly: a wave takes as long as its lines take. Blocks that store may also go on ending
+// faster than memory takes in what they leave, until queues are full: such waves, however alike, do not last.
+Sampler::Stream Sampler::find_stream(std::size_t first) {
     const std::size_t last = wave_snapshots_.size() - 1;
     const std::size_t start = last < first + kStreamWaves ? first : last - kStreamWaves;
-    if (last < start + kFew) return false;
+    if (last < start + kFew) return Stream::none;
     const Snapshot &from = wave_snapshots_[start], &to = wave_snapshots_[last];
-    if (!memory_is_busy(from, to) || !memory_is_full(from)) return false;
+    if (!memory_is_busy(from, to) || !memory_is_full(from)) return Stream::none;
     if (!stream_) {
         const std::uint64_t next = scheduler_.next_cta(), waiting = scheduler_.waiting();
         std::vector<std::uint64_t> blocks;
@@ -98,7 +99,7 @@ bool Sampler::find_stream(std::size_t first) {
                 blocks.push_back(scheduler_.block(next + waiting * i / kStreamPairs + neighbour));
         stream_ = stream_traffic(*plan_->launch, blocks).value_or(StreamTraffic{});
     }
-    if (stream_->lines() == 0) return false;
+    if (stream_->lines() == 0) return Stream::none;
     std::vector<Batch> batches;  // time for a byte
     for (std::size_t i = start; i < last; ++i)
         if (wave_snapshots_[i + 1].at != wave_snapshots_[i].at)
@@ -106,17 +107,17 @@ bool Sampler::find_stream(std::size_t first) {
                                static_cast<double>(wave_snapshots_[i + 1].counts.dram_bytes() -
                                                    wave_snapshots_[i].counts.dram_bytes())});
     const Settled byte = settled(batches);
-    if (byte.used == 0) return false;
+    if (byte.used == 0) return Stream::uneven;
     const auto read = static_cast<double>(to.counts.dram_read() - from.counts.dram_read()),
                written = static_cast<double>(to.counts.dram_written() - from.counts.dram_written());
     const double waves = static_cast<double>(last - start), wave = static_cast<double>(scheduler_.wave());
     const double due = waves * wave * stream_->lines() * kLineBytes;
     const double mixture = stream_->written / stream_->lines();
-    if (std::abs((read + written) / due - 1) > kAhead / waves) return false;
-    if (std::abs(written / (read + written) - mixture) > kSameMixture) return false;
+    if (std::abs((read + written) / due - 1) > kAhead / waves) return Stream::uneven;
+    if (std::abs(written / (read + written) - mixture) > kSameMixture) return Stream::uneven;
     period_ = byte.mean * wave * stream_->lines() * kLineBytes;
     error_ = std::hypot(byte.error, kErrorOfStream);
-    return true;
+    return Stream::even;
 }
 
 // Counts `probes` thread blocks of [first, end), drawn evenly, and adds what they perform to probed_.
