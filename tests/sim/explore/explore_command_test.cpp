@@ -379,6 +379,41 @@ TEST_CASE(
     }
 }
 
+TEST_CASE(
+    "designs of a GPU share kernels: killed three times and resumed, with any workers, they end alike") {
+    const Folder folder;
+    // Each way with a cache of its own, which its runs and workers share.
+    const auto gpu = [&](const std::string& cache, const std::string& more) {
+        return "env HEDDLE_CACHE=" + folder.path("cache-" + cache) + " " + kHeddle +
+               " explore mlp --hardware h100-sxm --batch 64 --option widths=64,256,10 --fidelity sampled "
+               "--vary sm.count=100,116 --vary l2.size=25MiB,50MiB --vary hbm.stacks=4,5 "
+               "--link 'hbm.bandwidth = hbm.stacks * 670 GB/s' " +
+               more + "--out " + folder.path(cache);
+    };
+    expect(shell(gpu("whole", "-j 1 ")), 0, "9 designs evaluated");
+    expect(shell(gpu("four", "-j 4 ")), 0, "9 designs evaluated");
+    int kills = 0;
+    for (const int points : {1, 3, 6})
+        kills +=
+            killed_at(gpu("killed", points == 1 ? "-j 4 " : "-j 4 --resume "), folder.path("killed"), points)
+                ? 1
+                : 0;
+    CHECK(kills == 3);
+    expect(shell(gpu("killed", "-j 4 --resume ")), 0, "9 designs evaluated");
+    for (const char* way : {"four", "killed"})
+        for (const char* file : {"/exploration.json", "/statistics.csv", "/points.csv"})
+            CHECK(bytes_of(folder.path(way) + file) == bytes_of(folder.path("whole") + file));
+    // Nobody's claim is left but of those that were killed, and each result was stored once.
+    std::size_t results_of_one = 0, results_of_four = 0;
+    for (const auto& entry : fs::directory_iterator(folder.path("cache-whole")))
+        results_of_one += entry.path().extension() == ".json" ? 1 : 0;
+    for (const auto& entry : fs::directory_iterator(folder.path("cache-four"))) {
+        results_of_four += entry.path().extension() == ".json" ? 1 : 0;
+        CHECK(entry.path().extension() == ".json");
+    }
+    CHECK(results_of_four == results_of_one);
+}
+
 TEST_CASE("ranks on two machines with addresses of their own explore as one process does") {
     const Folder folder;
     const std::string script = HEDDLE_SOURCE_DIR "/tests/sim/explore/ranks_in_namespaces.sh 4 ";
