@@ -8,29 +8,32 @@ template <bool kFlush, bool kSaturate>
 struct Add {
     template <class T>
     T operator()(T a, T b) const {
-        return finish<kFlush, kSaturate>(flush_if<kFlush>(a) + flush_if<kFlush>(b));
+        const T x = flush_if<kFlush>(a), y = flush_if<kFlush>(b);
+        return finish<kFlush, kSaturate>(with_first_nan(x + y, x, y, y));
     }
 };
 template <bool kFlush, bool kSaturate>
 struct Subtract {
     template <class T>
     T operator()(T a, T b) const {
-        return finish<kFlush, kSaturate>(flush_if<kFlush>(a) - flush_if<kFlush>(b));
+        const T x = flush_if<kFlush>(a), y = flush_if<kFlush>(b);
+        return finish<kFlush, kSaturate>(with_first_nan(x - y, x, y, y));
     }
 };
 template <bool kFlush, bool kSaturate>
 struct Multiply {
     template <class T>
     T operator()(T a, T b) const {
-        return finish<kFlush, kSaturate>(flush_if<kFlush>(a) * flush_if<kFlush>(b));
+        const T x = flush_if<kFlush>(a), y = flush_if<kFlush>(b);
+        return finish<kFlush, kSaturate>(with_first_nan(x * y, x, y, y));
     }
 };
 template <bool kFlush, bool kSaturate>
 struct FusedMultiplyAdd {
     template <class T>
     T operator()(T a, T b, T c) const {
-        return finish<kFlush, kSaturate>(
-            std::fma(flush_if<kFlush>(a), flush_if<kFlush>(b), flush_if<kFlush>(c)));
+        const T x = flush_if<kFlush>(a), y = flush_if<kFlush>(b), z = flush_if<kFlush>(c);
+        return finish<kFlush, kSaturate>(with_first_nan(std::fma(x, y, z), x, y, z));
     }
 };
 // div.rn, and div.approx and div.full, whose errors of 2 ulp contain the correctly rounded quotient.
@@ -38,7 +41,8 @@ template <bool kFlush, bool>
 struct Divide {
     template <class T>
     T operator()(T a, T b) const {
-        return finish<kFlush, false>(flush_if<kFlush>(a) / flush_if<kFlush>(b));
+        const T x = flush_if<kFlush>(a), y = flush_if<kFlush>(b);
+        return finish<kFlush, false>(with_first_nan(x / y, x, y, y));
     }
 };
 // div.approx is specified for 2^-126 <= |b| <= 2^126; above, it returns 0 (or NaN for an infinite dividend).

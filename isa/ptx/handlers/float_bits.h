@@ -55,6 +55,18 @@ inline T finish(T value) {
         return canonical(value);
 }
 
+/// The result of an operation on these operands. Doubles keep a NaN's payload: the first operand that is one,
+/// made quiet, is the result. The PTX manual leaves open which, and so do the host's instructions, whose
+/// operands the compiler may exchange. Singles have one NaN only, which finish() gives.
+inline float with_first_nan(float value, float, float, float) {
+    return value;
+}
+inline double with_first_nan(double value, double a, double b, double c) {
+    const double nan = a != a ? a : b != b ? b : c;
+    const double quiet = std::bit_cast<double>(std::bit_cast<std::uint64_t>(nan) | std::uint64_t{1} << 51);
+    return nan != nan ? quiet : value;
+}
+
 // IEEE half to single and back. Subnormals are exact; NaNs become canonical.
 inline float to_float(Half half) {
     const std::uint32_t magnitude = half.bits & 0x7FFFu;

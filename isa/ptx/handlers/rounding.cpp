@@ -53,7 +53,7 @@ void rounded(State& warp, const Decoded& i, std::uint32_t mask) {
     assign<T>(warp, i.operand[0], mask, [=](unsigned lane) {
         const T x = flush_if<kFlush>(unpack<T>(a[lane])), y = flush_if<kFlush>(unpack<T>(b[lane]));
         const T z = flush_if<kFlush>(unpack<T>(c[lane]));
-        return finish<kFlush, kSaturate>(evaluate<kOperation, T>(x, y, z));
+        return finish<kFlush, kSaturate>(with_first_nan(evaluate<kOperation, T>(x, y, z), x, y, z));
     });
 }
 

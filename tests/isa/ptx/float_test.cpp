@@ -121,6 +121,23 @@ TEST_CASE("Double precision, nearest even", "[ptx][float]") {
     check("abs.f64 %d, %a;", 1, [](double a, double, double) { return std::fabs(a); });
 }
 
+TEST_CASE("Double precision keeps the first NaN", "[ptx][float]") {
+    const auto check = [](const std::string& lines, unsigned operands,
+                          const std::function<double(double, double, double)>& exact) {
+        check_instruction(lines, std::vector<std::string>(operands, "f64"), "f64",
+                          [&](auto a, auto b, auto c) {
+                              const std::uint64_t in[] = {a, b, c};
+                              for (unsigned n = 0; n < operands; ++n)
+                                  if (std::isnan(f64(in[n]))) return in[n] | std::uint64_t{1} << 51;
+                              return bits(exact(f64(a), f64(b), f64(c)));
+                          });
+    };
+    check("add.f64 %d, %a, %b;", 2, [](double a, double b, double) { return a + b; });
+    check("mul.f64 %d, %a, %b;", 2, [](double a, double b, double) { return a * b; });
+    check("div.rn.f64 %d, %a, %b;", 2, [](double a, double b, double) { return a / b; });
+    check("fma.rn.f64 %d, %a, %b, %c;", 3, [](double a, double b, double c) { return std::fma(a, b, c); });
+}
+
 TEST_CASE("Directed rounding of single precision against exact results", "[ptx][float]") {
     const std::pair<const char*, Direction> directions[] = {
         {"rz", Direction::zero}, {"rm", Direction::down}, {"rp", Direction::up}};

@@ -142,7 +142,11 @@ void add_arithmetic(std::vector<ScalarInstruction>& list) {
         "sqrt.rn.f32", 1, [](float a, float, float) { return std::sqrt(a); }, false);
     for (const char* mnemonic : {"fma.rz.f32", "fma.rm.f32", "fma.rp.f32"})
         list.push_back({"arithmetic", mnemonic, 3});
+    // Of several NaNs the first, quiet: the PTX manual leaves it open, and no silicon has been asked yet.
     list.push_back({"arithmetic", "fma.rn.f64", 3, 64, 64, 70, "sm_70", "6.4", [](const Inputs& in) {
+                        for (const std::uint64_t bits : in)
+                            if ((bits & ~(std::uint64_t{1} << 63)) > 0x7FF0000000000000u)
+                                return bits | std::uint64_t{1} << 51;
                         const double value =
                             std::fma(std::bit_cast<double>(in[0]), std::bit_cast<double>(in[1]),
                                      std::bit_cast<double>(in[2]));
