@@ -187,6 +187,13 @@ Type type_of(SpecialRegister special) {
     }
 }
 
+bool is_clock(SpecialRegister special) {
+    static_assert(
+        static_cast<int>(SpecialRegister::globaltimer_hi) - static_cast<int>(SpecialRegister::clock) == 5,
+        "the clocks stand side by side");
+    return special >= SpecialRegister::clock && special <= SpecialRegister::globaltimer_hi;
+}
+
 const Kernel* Module::find(std::string_view kernel_name) const {
     std::vector<std::string> symbols;
     for (const Kernel& kernel : kernels) {

@@ -139,6 +139,8 @@ enum class SpecialRegister : std::uint8_t {
 inline constexpr std::size_t kSpecialRegisterCount = static_cast<std::size_t>(SpecialRegister::count_);
 std::string_view name_of(SpecialRegister special);  ///< with the per cent sign
 Type type_of(SpecialRegister special);
+/// Its value changes with time alone: %clock and %globaltimer, whole or in halves.
+bool is_clock(SpecialRegister special);
 
 /// A kernel parameter. Offsets follow the C layout of the declared sizes and alignments.
 struct Parameter {

@@ -282,25 +282,15 @@ void set_instruction_details(const Instruction& n, DecodedInstruction& decoded) 
 }
 
 void check_clock(const Instruction& n) {
-    const auto is_clock = [](const Operand& operand) {
-        if (operand.kind != Operand::Kind::special) return false;
-        switch (static_cast<SpecialRegister>(operand.index)) {
-            case SpecialRegister::clock:
-            case SpecialRegister::clock_hi:
-            case SpecialRegister::clock64:
-            case SpecialRegister::globaltimer:
-            case SpecialRegister::globaltimer_lo:
-            case SpecialRegister::globaltimer_hi:
-                return true;
-            default:
-                return false;
-        }
+    const auto reads_clock = [](const Operand& operand) {
+        return operand.kind == Operand::Kind::special &&
+               is_clock(static_cast<SpecialRegister>(operand.index));
     };
     for (std::size_t o = 0; o < n.operands.size(); ++o) {
         const Operand& operand = n.operands[o];
-        const bool inside = std::any_of(operand.elements.begin(), operand.elements.end(), is_clock);
+        const bool inside = std::any_of(operand.elements.begin(), operand.elements.end(), reads_clock);
         const bool moved = n.opcode == Opcode::mov && bits_of(n.type()) == bits_of(operand.type);
-        if (inside || (is_clock(operand) && !moved))
+        if (inside || (reads_clock(operand) && !moved))
             refuse("the clock is read by mov alone", "move it to a register first");
     }
 }

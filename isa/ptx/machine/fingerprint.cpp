@@ -1,5 +1,6 @@
 // What decides how a warp goes on, as one number: a warp that has come back to a state that it was in, while
 // nothing that it can read has changed, goes round for ever.
+#include <algorithm>
 #include <cstring>
 
 #include "isa/ptx/machine/machine.h"
@@ -21,29 +22,15 @@ std::uint64_t mix(std::uint64_t hash, const std::byte* bytes, std::size_t count)
     return hash;
 }
 
-bool is_clock(const Operand& operand) {
-    if (operand.kind == Operand::Kind::special) {
-        switch (static_cast<SpecialRegister>(operand.index)) {
-            case SpecialRegister::clock:
-            case SpecialRegister::clock_hi:
-            case SpecialRegister::clock64:
-            case SpecialRegister::globaltimer:
-            case SpecialRegister::globaltimer_lo:
-            case SpecialRegister::globaltimer_hi:
-                return true;
-            default:
-                return false;
-        }
-    }
-    for (const Operand& element : operand.elements)
-        if (is_clock(element)) return true;
-    return false;
+bool reads_clock(const Operand& operand) {
+    if (operand.kind == Operand::Kind::special) return is_clock(static_cast<SpecialRegister>(operand.index));
+    return std::any_of(operand.elements.begin(), operand.elements.end(), reads_clock);
 }
 
 bool reads_a_clock(const Kernel& kernel) {
     for (const Instruction& instruction : kernel.instructions)
         for (const Operand& operand : instruction.operands)
-            if (is_clock(operand)) return true;
+            if (reads_clock(operand)) return true;
     return false;
 }
 

@@ -11,8 +11,7 @@ namespace {
 bool reads_changing_register(const Operand& operand) {
     if (operand.kind != Operand::Kind::special) return false;
     const auto special = static_cast<SpecialRegister>(operand.index);
-    return (special >= SpecialRegister::clock && special <= SpecialRegister::globaltimer_hi) ||
-           (special >= SpecialRegister::pm0 && special <= SpecialRegister::pm7_64);
+    return is_clock(special) || (special >= SpecialRegister::pm0 && special <= SpecialRegister::pm7_64);
 }
 
 bool is_ordered_access(const Instruction& n) {
