@@ -6,6 +6,7 @@
 #include <set>
 
 #include "isa/common/error.h"
+#include "workloads/trace/products.h"
 #include "workloads/zoo/registry.h"
 
 namespace heddle::sim {
@@ -75,20 +76,8 @@ trace::Trace whole_model(const std::string& model, const ModelOptions& options, 
 
 double flops_of(const trace::Trace& trace, const ParallelPlan& plan) {
     double flops = 0;
-    for (const trace::Op& op : trace.ops) {
-        switch (op.kind) {
-            case trace::OpKind::matmul:
-            case trace::OpKind::attention:
-            case trace::OpKind::attention_grad:
-            case trace::OpKind::convolution:
-            case trace::OpKind::convolution_data_grad:
-            case trace::OpKind::convolution_weight_grad:
-                flops += trace::floating_point_operations(trace, op);
-                break;
-            default:
-                break;
-        }
-    }
+    for (const trace::Op& op : trace.ops)
+        if (trace::is_product(op.kind)) flops += trace::floating_point_operations(trace, op);
     return flops * static_cast<double>(plan.data * plan.micro_batches);
 }
 
@@ -153,10 +142,6 @@ bool DistributedResult::fits() const {
 
 trace::Trace trace_of(const std::string& model, const ModelOptions& options, const ParallelPlan& plan) {
     return zoo::build(model, with_plan(options, plan));
-}
-
-double model_flops_of(const std::string& model, const ModelOptions& options, const ParallelPlan& plan) {
-    return flops_of(whole_model(model, options, plan), plan);
 }
 
 DistributedResult simulate_distributed(const std::string& model, const ModelOptions& options,

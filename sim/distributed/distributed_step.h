@@ -30,9 +30,9 @@ struct StageResult {
 struct DistributedResult {
     std::string model, cluster, hardware, plan, kernels;
     double devices = 0, batch = 0;
-    double seconds = 0;                 ///< of a step
-    double model_flops = 0;             ///< of the forward and backward pass once, all devices
-    double peak_flops = 0;              ///< of all devices
+    double seconds = 0;      ///< of a step
+    double model_flops = 0;  ///< of products (trace::is_product), forward and backward once, all devices
+    double peak_flops = 0;   ///< of all devices
     std::vector<StageResult> stages;    ///< one for each class of devices
     double bubble = 0;                  ///< mean over devices, as a part of the step
     double capacity = 0, reserved = 0;  ///< bytes of a device; what a process takes before its first tensor
@@ -50,11 +50,6 @@ struct DistributedResult {
 
 /// The plan's trace: one micro-batch of one device's part of the model.
 trace::Trace trace_of(const std::string& model, const ModelOptions& options,
-                      const parallel::ParallelPlan& plan);
-
-/// Floating-point operations of a step by the textbook, without recomputation: of products, attention and
-/// convolutions.
-double model_flops_of(const std::string& model, const ModelOptions& options,
                       const parallel::ParallelPlan& plan);
 
 /// Throws heddle::Error for what does not fit together.

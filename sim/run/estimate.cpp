@@ -2,19 +2,17 @@
 
 #include <algorithm>
 
+#include "workloads/trace/products.h"
+
 namespace heddle::sim {
 namespace {
 
 /// Peak rate of the unit that the op would use, in floating-point operations per second.
 double peak_rate(const trace::Trace& trace, const trace::Op& op, const models::gpu::GpuConfig& config) {
     const double per_sm_cycle = [&] {
-        const bool contracts = op.kind == trace::OpKind::matmul || op.kind == trace::OpKind::attention ||
-                               op.kind == trace::OpKind::attention_grad ||
-                               op.kind == trace::OpKind::convolution ||
-                               op.kind == trace::OpKind::convolution_data_grad ||
-                               op.kind == trace::OpKind::convolution_weight_grad;
         const bool half = !op.inputs.empty() && trace::bytes_of(trace.tensor(op.inputs[0]).type) == 2;
-        return contracts && half ? 2 * config.tensor.f16 : 256.0;  // 128 fused multiply-adds a cycle
+        return trace::is_product(op.kind) && half ? 2 * config.tensor.f16
+                                                  : 256.0;  // 128 fused multiply-adds a cycle
     }();
     return per_sm_cycle * config.sm.count * config.clock;
 }

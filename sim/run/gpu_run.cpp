@@ -19,6 +19,7 @@
 #include "sim/run/worker_pool.h"
 #include "workloads/lowering/gpu/gpu_lowering.h"
 #include "workloads/lowering/gpu/programmatic.h"
+#include "workloads/trace/products.h"
 
 namespace heddle::sim {
 
@@ -47,13 +48,6 @@ double bytes_of(const program::GpuProgram& program, const PlannedLaunch& planned
     return bytes;
 }
 
-bool is_tensor_op(const trace::Op& op) {
-    return op.kind == trace::OpKind::matmul || op.kind == trace::OpKind::attention ||
-           op.kind == trace::OpKind::attention_grad || op.kind == trace::OpKind::convolution ||
-           op.kind == trace::OpKind::convolution_data_grad ||
-           op.kind == trace::OpKind::convolution_weight_grad;
-}
-
 /// A rough idea of how long a kernel takes to simulate, to start the longest first and to show progress.
 double expected_cost(const program::GpuProgram& program, const PlannedLaunch& planned,
                      const trace::Trace& trace) {
@@ -63,7 +57,7 @@ double expected_cost(const program::GpuProgram& program, const PlannedLaunch& pl
                                  : op.kind == trace::OpKind::attention    ? 1200
                                                                           : 2500;
     return 1000 + bytes_of(program, planned) / 64 +
-           (is_tensor_op(op) ? trace::floating_point_operations(trace, op) / flops_for_one : 0);
+           (trace::is_product(op.kind) ? trace::floating_point_operations(trace, op) / flops_for_one : 0);
 }
 
 /// What a launch takes, roughly, at the highest clock: the first guess of the governor.
@@ -79,7 +73,7 @@ LaunchEstimate estimate_launch(const trace::Trace& trace, const program::GpuProg
         1.13;  // energy of operands on their way: fitted to products of a GPT-2 block
     constexpr double kBesideDram = 10e-12;                    // J for a byte in L2, L1 and registers
     const double macs = config.sm.count * config.tensor.f16;  // in a cycle
-    const double flops = is_tensor_op(op) ? trace::floating_point_operations(trace, op) : 0;
+    const double flops = trace::is_product(op.kind) ? trace::floating_point_operations(trace, op) : 0;
     const double bytes = bytes_of(program, planned);
     const double relative = config.clock / config.power.nominal_clock;
     LaunchEstimate estimate;

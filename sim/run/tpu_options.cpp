@@ -1,6 +1,7 @@
 #include "sim/run/tpu_options.h"
 
 #include "isa/common/error.h"
+#include "workloads/trace/products.h"
 
 namespace heddle::sim {
 
@@ -40,17 +41,7 @@ void check_products(const trace::Trace& trace, const models::TpuConfig& config) 
     if (config.matrix.numbers == MatrixNumbers::both) return;
     const bool floats = config.matrix.numbers == MatrixNumbers::floats;
     for (const trace::Op& op : trace.ops) {
-        switch (op.kind) {
-            case trace::OpKind::matmul:
-            case trace::OpKind::attention:
-            case trace::OpKind::attention_grad:
-            case trace::OpKind::convolution:
-            case trace::OpKind::convolution_data_grad:
-            case trace::OpKind::convolution_weight_grad:
-                break;
-            default:
-                continue;
-        }
+        if (!trace::is_product(op.kind)) continue;
         const ElementType type = trace.tensor(op.inputs.at(0)).type;
         const bool integers = type == ElementType::i8 || type == ElementType::u8 ||
                               type == ElementType::i16 || type == ElementType::i32 ||

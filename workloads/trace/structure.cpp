@@ -5,13 +5,13 @@
 #include <string>
 #include <unordered_map>
 
+#include "workloads/trace/products.h"
+
 namespace heddle::trace {
 namespace {
 
-bool contracts(OpKind kind) {
-    return kind == OpKind::matmul || kind == OpKind::convolution || kind == OpKind::convolution_data_grad ||
-           kind == OpKind::convolution_weight_grad || kind == OpKind::attention ||
-           kind == OpKind::attention_grad || kind == OpKind::lstm_cell || kind == OpKind::lstm_cell_grad;
+bool marks_a_layer(OpKind kind) {
+    return is_product(kind) || kind == OpKind::lstm_cell || kind == OpKind::lstm_cell_grad;
 }
 
 /// Ops of the same kind on the same shapes have the same number.
@@ -137,7 +137,7 @@ std::vector<RepeatedLayers> find_layers(const Trace& trace) {
         std::vector<bool> heavy;
         for (const OpId id : ops) {
             numbers.push_back(signatures.of(trace.ops[id]));
-            heavy.push_back(contracts(trace.ops[id].kind));
+            heavy.push_back(marks_a_layer(trace.ops[id].kind));
         }
         // Whole steps come again and again too; layers are then looked for within the first of them.
         std::size_t offset = 0;
