@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -18,6 +17,7 @@
 #include "sim/run/worker_pool.h"
 #include "validation/compare/tpu_jobs.h"
 #include "validation/compare/tpu_v1_applications.h"
+#include "validation/compare/tpu_v1_breakdown.h"
 #include "validation/compare/tpu_v1_convolutions.h"
 #include "workloads/lowering/tpu/tensor_placement.h"
 #include "workloads/lowering/tpu/tpu_lowering.h"
@@ -47,62 +47,33 @@ std::vector<double> run_application(Tpu& tpu, const tpu_v1::Application& app) {
         share * where.raw_stall,    share * where.input_stall,  2 * app.multiplications() / seconds / 1e12};
 }
 
-constexpr std::array<const char*, 6> kCounters{"array active", "useful MACs",  "unused MACs",
-                                               "weight stall", "weight shift", "non-matrix"};
-
 Comparison compare_v1(const CompareOptions& options) {
     Comparison comparison;
     comparison.title = "TPU v1: where the cycles of its six applications go";
-    comparison.reference = {
-        "publication",
-        "In-Datacenter Performance Analysis of a Tensor Processing Unit (ISCA 2017), tables 1 and 3",
-        "TPU v1",
-        "2017",
-        "",
-        true,
-        "tpu-v1"};
+    comparison.reference = tpu_v1::paper("tables 1 and 3");
     const auto& apps = tpu_v1::applications();
     const TpuConfig config = sim::load_hardware("tpu-v1").tpu();
     const auto results = run_on_tpu(config, apps.size(), options, [&](Tpu& tpu, std::size_t job) {
         return run_application(tpu, apps[job]);
     });
-    ResultTable table;
-    table.title = "per cent of cycles: published / model";
-    table.rows = {{"", "active", "useful", "unused", "weight stall", "weight shift", "non-matrix", "TOPS"}};
-    table.right.assign(8, true);
-    double worst = 0, tops_error = 0;
+    tpu_v1::BreakdownRows rows("model", "TPU v1 breakdown", "TPU v1 TOPS");
+    double tops_error = 0;
     unsigned dense = 0;
     for (std::size_t i = 0; i < apps.size(); ++i) {
         const tpu_v1::Application& app = apps[i];
-        const tpu_v1::Breakdown& p = app.published;
-        const std::array<double, 6> published{p.active,       p.useful,       p.unused,
-                                              p.weight_stall, p.weight_shift, p.non_matrix};
-        std::vector<std::string> line{app.name};
-        for (std::size_t counter = 0; counter < kCounters.size(); ++counter) {
-            ComparisonRow row{app.name + "/" + kCounters[counter], "TPU v1 breakdown"};
-            row.captured = published[counter];
-            row.simulated = results[i][counter];
-            row.unit = "%";
-            comparison.rows.push_back(std::move(row));
-            worst = std::max(worst, std::fabs(results[i][counter] - published[counter]));
-            line.push_back(fmt::format("{:.1f} / {:.1f}", published[counter], results[i][counter]));
-        }
-        const double tops = results[i][8];
-        ComparisonRow row{app.name + "/TOPS", "TPU v1 TOPS"};
-        row.captured = app.published_tops;
-        row.simulated = tops;
-        row.unit = "TOPS";
-        row.note = app.assumption;
-        comparison.rows.push_back(std::move(row));
-        line.push_back(fmt::format("{:.1f} / {:.1f}", app.published_tops, tops));
-        table.rows.push_back(std::move(line));
+        const std::vector<double>& r = results[i];
+        rows.add(app.name, app, app.assumption, {r[0], r[1], r[2], r[3], r[4], r[5]}, r[8]);
         comparison.notes.push_back(fmt::format("{}: {}. RAW stalls {:.1f} %, input stalls {:.1f} %.",
-                                               app.name, app.assumption, results[i][6], results[i][7]));
+                                               app.name, app.assumption, r[6], r[7]));
         if (app.name.starts_with("CNN")) continue;
-        tops_error += std::fabs(tops / app.published_tops - 1);
+        tops_error += std::fabs(r[8] / app.published_tops - 1);
         ++dense;
     }
-    comparison.tables.push_back(std::move(table));
+    comparison.rows = rows.rows();
+    comparison.tables.push_back(rows.table());
+    double worst = 0;
+    for (const ComparisonRow& row : comparison.rows)
+        if (row.unit == "%") worst = std::max(worst, std::fabs(*row.simulated - *row.captured));
     comparison.bars.push_back(at_most("largest difference of a share of cycles", worst, 5, "points"));
     comparison.bars.push_back(
         at_most("mean error of TOPS of the MLPs and LSTMs", 100 * tops_error / dense, 8));
@@ -116,14 +87,7 @@ Comparison compare_v1(const CompareOptions& options) {
 Comparison compare_v1_example(const CompareOptions& options) {
     Comparison comparison;
     comparison.title = "TPU v1: a 600 x 600 matrix on arrays of 256 x 256 and 512 x 512";
-    comparison.reference = {
-        "publication",
-        "In-Datacenter Performance Analysis of a Tensor Processing Unit (ISCA 2017), section 7",
-        "TPU v1",
-        "2017",
-        "",
-        true,
-        "tpu-v1"};
+    comparison.reference = tpu_v1::paper("section 7");
     const std::pair<const char*, double> cases[] = {{"256", 18}, {"512", 32}};
     for (const auto& [size, published] : cases) {
         const TpuConfig config = sim::load_hardware("tpu-v1", {std::string("matrix.rows=") + size,

@@ -1,7 +1,5 @@
 #include "validation/compare/tpu_v1_convolutions.h"
 
-#include <fmt/format.h>
-
 #include <array>
 #include <set>
 
@@ -10,7 +8,7 @@
 #include "sim/config/hardware.h"
 #include "sim/run/tpu_options.h"
 #include "validation/compare/tpu_jobs.h"
-#include "validation/compare/tpu_v1_applications.h"
+#include "validation/compare/tpu_v1_breakdown.h"
 #include "workloads/lowering/tpu/common_memory.h"
 #include "workloads/lowering/tpu/tensor_placement.h"
 #include "workloads/lowering/tpu/tpu_lowering.h"
@@ -111,14 +109,7 @@ trace::Trace trace_of(const ConvolutionNet& net, const ConvolutionLayer& layer) 
 Comparison compare_convolutions(const CompareOptions& options) {
     Comparison comparison;
     comparison.title = "TPU v1: CNN0 and CNN1 as convolution ops, one after the other";
-    comparison.reference = {
-        "publication",
-        "In-Datacenter Performance Analysis of a Tensor Processing Unit (ISCA 2017), table 3",
-        "TPU v1",
-        "2017",
-        "",
-        true,
-        "tpu-v1"};
+    comparison.reference = paper("table 3");
     // The Unified Buffer, beside the array's staging: 256 bytes a cycle in and out (ISCA 2017).
     const models::TpuConfig config =
         sim::load_hardware("tpu-v1",
@@ -130,12 +121,7 @@ Comparison compare_convolutions(const CompareOptions& options) {
     const auto results = run_on_tpu(config, jobs.size(), options, [&](models::Tpu& tpu, std::size_t job) {
         return run_layer(tpu, *jobs[job].first, *jobs[job].second);
     });
-    ResultTable table;
-    table.title = "per cent of cycles: published / by the convolution op";
-    table.rows = {{"", "active", "useful", "unused", "weight stall", "weight shift", "non-matrix", "TOPS"}};
-    table.right.assign(8, true);
-    constexpr std::array<const char*, 5> kCounters{"array active", "useful MACs", "unused MACs",
-                                                   "weight stall", "weight shift"};
+    BreakdownRows rows("by the convolution op", "TPU v1 convolutions", "TPU v1 convolutions");
     for (const ConvolutionNet& net : convolution_nets()) {
         std::array<double, 6> sum{};
         for (std::size_t job = 0; job < jobs.size(); ++job) {
@@ -148,31 +134,15 @@ Comparison compare_convolutions(const CompareOptions& options) {
         const double host = static_cast<double>(app.input_bytes + app.output_bytes) /
                             (config.host.bandwidth * config.host.efficiency);
         const double cycles = sum[0] + (host + config.launch_seconds) * config.clock_hertz;
-        const Breakdown& p = app.published;
-        const std::array<double, 5> published{p.active, p.useful, p.unused, p.weight_stall, p.weight_shift};
-        std::vector<std::string> line{net.name};
-        double in_array = 0;
-        const auto row = [&](const std::string& counter, double captured, double simulated,
-                             const char* unit) {
-            ComparisonRow one{net.name + " as ops/" + counter, "TPU v1 convolutions"};
-            one.captured = captured;
-            one.simulated = simulated;
-            one.unit = unit;
-            comparison.rows.push_back(std::move(one));
-            line.push_back(fmt::format("{:.1f} / {:.1f}", captured, simulated));
-        };
-        for (std::size_t i = 0; i < kCounters.size(); ++i) {
-            const double share = 100 * sum[i + 1] / cycles;
-            if (i == 0 || i >= 3) in_array += share;
-            row(kCounters[i], published[i], share, "%");
-        }
-        row("non-matrix", p.non_matrix, 100 - in_array, "%");
-        row("TOPS", app.published_tops, 2 * net.multiplications() / cycles * config.clock_hertz / 1e12,
-            "TOPS");
-        table.rows.push_back(std::move(line));
+        const auto share = [&](std::size_t counter) { return 100 * sum[counter] / cycles; };
+        const Breakdown shares{share(1), share(2), share(3),
+                               share(4), share(5), 100 - share(1) - share(4) - share(5)};
+        rows.add(net.name + " as ops", app, net.assumption, shares,
+                 2 * net.multiplications() / cycles * config.clock_hertz / 1e12);
         comparison.notes.push_back(net.name + ": " + net.assumption + ".");
     }
-    comparison.tables.push_back(std::move(table));
+    comparison.rows = rows.rows();
+    comparison.tables.push_back(rows.table());
     comparison.notes.push_back(
         "No bar: each op brings its own weights before it begins, which the application's program hides "
         "under "
