@@ -208,10 +208,7 @@ std::string Converter::text_of(Value& value, Value& into) {
             fits = fits && reshaped;
             if (reshaped) view = *reshaped;
         }
-        if (!fits) {
-            const View whole = writer_.densely({"operand"}, written(value));
-            views = {*whole.reshaped(into.matrix)};
-        }
+        if (!fits) views = {writer_.reshaped({"operand"}, written(value), into.matrix)};
         if (value.kind == Value::Kind::pending) {
             value.inputs = views;
         } else {

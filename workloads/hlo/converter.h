@@ -35,6 +35,8 @@ class Converter {
     // to_trace.cpp: evaluation
     [[noreturn]] void fail(const Instruction& at, const std::string& problem,
                            const std::string& remedy = "") const;
+    /// The program comes to more than programs have.
+    [[noreturn]] void fail_at_limit(const Instruction& at) const;
     const Computation& computation(const std::string& name, unsigned line) const;
     const Computation& computation_of(const Instruction& at, const std::string& key) const;
     static TraceWriter::Label label(const Instruction& at);

@@ -303,7 +303,7 @@ Value Converter::reduce_window(const Instruction& at, Operands& operands) {
         writer_.emit_one(label(at), OpKind::pooling, {writer_.densely(label(at), x.transposed(pool.order))},
                          pool.attributes, {at.shape.type, extents(result_shape, pool.order)});
     const View turned = y.transposed(inverse(pool.order));
-    Operands result{Value::of(*turned.reshaped(at.shape.dimensions))};
+    Operands result{Value::of(writer_.reshaped(label(at), turned, at.shape.dimensions))};
     if (maximum) return result[0];
     // A sum is the mean times as many.
     return apply(at, "($0 * " + std::to_string(pool.positions) + ")", result);

@@ -23,14 +23,7 @@ View Converter::matrix(const Instruction& at, View view, const Dimensions& batch
     for (const std::int64_t axis : last) columns *= view.shape.at(static_cast<std::size_t>(axis));
     shape.push_back(rows);
     shape.push_back(columns);
-    View result;
-    if (const std::optional<View> merged = ordered.reshaped(shape)) {
-        result = *merged;
-    } else {
-        result = writer_.densely(label(at), ordered);
-        result.shape = shape;
-        result.strides = dense_strides(shape);
-    }
+    View result = writer_.reshaped(label(at), ordered, shape);
     // Strides along axes of one element say nothing; 1 keeps a vector contiguous.
     for (std::size_t axis = shape.size() - 2; axis < shape.size(); ++axis)
         if (shape[axis] == 1) result.strides[axis] = 1;

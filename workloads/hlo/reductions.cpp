@@ -89,7 +89,7 @@ std::vector<View> Converter::index_tensors(const Instruction& at, Value& indices
             writer_.densely(label(at), view.sliced(starts, limits, Dimensions(view.shape.size(), 1)));
         Dimensions shape = view.shape;
         shape.erase(shape.begin() + vector_axis);
-        result.push_back(*one.reshaped(shape));
+        result.push_back(writer_.reshaped(label(at), one, shape));
     }
     return result;
 }
@@ -106,8 +106,9 @@ std::vector<View> Converter::with_rows(const Instruction& at, const View& table,
     counting.shape.type = indices.type;
     counting.shape.dimensions = {rows, positions / rows};
     Value row = iota(counting);
-    return {*table.reshaped({rows, columns}), *densely(at, row).reshaped({positions}),
-            *indices.reshaped({positions})};
+    return {writer_.reshaped(label(at), table, {rows, columns}),
+            writer_.reshaped(label(at), densely(at, row), {positions}),
+            writer_.reshaped(label(at), indices, {positions})};
 }
 
 namespace {
@@ -200,9 +201,10 @@ Value Converter::scatter(const Instruction& at, Operands& operands) {
         return unknown(at, operands, "of pieces of rows");
     if (operands[0].kind == Value::Kind::number && operands[0].number == 0 && body == "add" && axes == 2 &&
         inputs.size() == 1)
-        return Value::of(writer_.emit_one(
-            label(at), OpKind::embedding_grad,
-            {*updates.reshaped({positions, row}), *inputs[0].reshaped({positions})}, {}, result));
+        return Value::of(writer_.emit_one(label(at), OpKind::embedding_grad,
+                                          {writer_.reshaped(label(at), updates, {positions, row}),
+                                           writer_.reshaped(label(at), inputs[0], {positions})},
+                                          {}, result));
     inputs.insert(inputs.begin(), densely(at, operands[0]));
     inputs.push_back(updates);
     return Value::of(writer_.emit_one(label(at), OpKind::scatter, inputs, std::move(attributes), result));
@@ -226,8 +228,9 @@ Value Converter::scatter_along(const Instruction& at, Value& base, const View& i
         Dimensions column = shape, order(axes);
         column.back() = 1;
         std::iota(order.begin(), order.end(), 0);
-        Operands parts{iota(counting), Value::of(indices.reshaped(column)->broadcast(order, shape)),
-                       Value::of(updates.reshaped(column)->broadcast(order, shape))};
+        Operands parts{iota(counting),
+                       Value::of(writer_.reshaped(label(at), indices, column).broadcast(order, shape)),
+                       Value::of(writer_.reshaped(label(at), updates, column).broadcast(order, shape))};
         const std::string number = number_text(base.number);
         return apply(
             at,
@@ -236,11 +239,11 @@ Value Converter::scatter_along(const Instruction& at, Value& base, const View& i
     }
     std::vector<View> inputs = with_rows(at, densely(at, base), indices);
     const Dimensions matrix = inputs[0].shape;
-    inputs.push_back(*updates.reshaped({positions}));
+    inputs.push_back(writer_.reshaped(label(at), updates, {positions}));
     const View result = writer_.emit_one(label(at), OpKind::scatter, inputs,
                                          {{"axis", std::int64_t{0}}, {"accumulate", std::int64_t{adds}}},
                                          {at.shape.type, matrix});
-    return Value::of(*result.reshaped(shape));
+    return Value::of(writer_.reshaped(label(at), result, shape));
 }
 
 }  // namespace heddle::hlo

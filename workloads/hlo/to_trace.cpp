@@ -16,6 +16,42 @@ namespace {
 /// Far more than programs have: computations that call others twice, again and again, never end otherwise.
 constexpr std::size_t kMostInstructions = 3'000'000, kMostOps = 1'000'000, kDeepest = 200;
 
+/// The computation that a call or a fusion evaluates, wherever it stands.
+const std::string* called(const Instruction& at) {
+    if (at.opcode != "call" && at.opcode != "fusion") return nullptr;
+    for (const char* key : {"calls", "to_apply"})
+        if (const auto name = at.attributes.find(key); name != at.attributes.end())
+            return name->second.starts_with("_uniform") ? nullptr : &name->second;
+    return nullptr;
+}
+
+/// Instructions that evaluating a computation takes at least, those of its calls among them: told before
+/// millions have been evaluated. Loops and branches decide on the way, circles are told there.
+class CountOfInstructions {
+  public:
+    explicit CountOfInstructions(const Module& module) : module_(module) {}
+
+    std::size_t of(const Instruction& at, std::size_t depth = 0) {
+        const std::string* name = called(at);
+        const auto body = name == nullptr ? module_.computations.end() : module_.computations.find(*name);
+        return body == module_.computations.end() ? 1 : 1 + of(body->second, depth + 1);
+    }
+
+  private:
+    std::size_t of(const Computation& body, std::size_t depth) {
+        if (depth > kDeepest) return 0;
+        const auto [known, fresh] = counts_.try_emplace(&body, 0);  // 0 as long as it is open
+        if (!fresh) return known->second;
+        std::size_t count = 0;
+        for (const Instruction& instruction : body.instructions)
+            count = std::min(count + of(instruction, depth), kMostInstructions + 1);
+        return counts_[&body] = count;
+    }
+
+    const Module& module_;
+    std::map<const Computation*, std::size_t> counts_;
+};
+
 }  // namespace
 
 Program Converter::run() {
@@ -29,6 +65,12 @@ Program Converter::run() {
         if (!given.insert(index).second) fail(instruction, "has the number of another parameter");
         if (arguments.size() <= index) arguments.resize(index + 1);
         arguments[index] = new_input(instruction.shape, instruction.name);
+    }
+    CountOfInstructions count(module_);
+    std::size_t instructions = 0;
+    for (const Instruction& instruction : entry.instructions) {
+        instructions += count.of(instruction);
+        if (instructions > kMostInstructions) fail_at_limit(instruction);
     }
     Program program;
     const std::function<void(Value&, std::vector<Placed>&)> place = [&](Value& value,
@@ -47,6 +89,11 @@ Program Converter::run() {
 
 void Converter::fail(const Instruction& at, const std::string& problem, const std::string& remedy) const {
     throw Error(at.opcode + " " + at.name + " " + problem, {module_.file, at.line, ""}, remedy);
+}
+
+void Converter::fail_at_limit(const Instruction& at) const {
+    fail(at, "is where three million instructions, or a million operations of the step, are passed",
+         "do computations call others again and again?");
 }
 
 const Computation& Converter::computation(const std::string& name, unsigned line) const {
@@ -241,9 +288,7 @@ Value Converter::evaluate(const Instruction& at, Operands& operands, const Opera
 
 Value Converter::evaluate_one(const Instruction& at, Operands& operands, const Operands& arguments,
                               Scope& scope) {
-    if (++evaluated_ > kMostInstructions || writer_.ops() > kMostOps)
-        fail(at, "is reached after three million instructions, or a million operations of the step",
-             "do computations call others again and again?");
+    if (++evaluated_ > kMostInstructions || writer_.ops() > kMostOps) fail_at_limit(at);
     try {
         check_operands(at, operands);
         Value value = evaluate(at, operands, arguments, scope);

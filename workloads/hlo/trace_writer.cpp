@@ -1,5 +1,7 @@
 #include "workloads/hlo/trace_writer.h"
 
+#include "isa/common/error.h"
+
 namespace heddle::hlo {
 
 using trace::OpKind;
@@ -86,6 +88,18 @@ View TraceWriter::densely(const Label& label, const View& view) {
                                {view.type, view.shape});
     copies_.emplace_back(view, copy);
     return copy;
+}
+
+View TraceWriter::reshaped(const Label& label, const View& view, const Dimensions& to) {
+    if (count_of(to) != count_of(view.shape))
+        throw Error(std::to_string(count_of(view.shape)) + " elements do not fill a shape of " +
+                        std::to_string(count_of(to)),
+                    {}, "is the text cut off or edited?");
+    if (const std::optional<View> moved = view.reshaped(to)) return *moved;
+    View dense = densely(label, view);
+    dense.shape = to;
+    dense.strides = dense_strides(to);
+    return dense;
 }
 
 void TraceWriter::write_into(const Label& label, const View& place, const std::string& expression,

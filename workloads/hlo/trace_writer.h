@@ -39,6 +39,9 @@ class TraceWriter {
     }
     /// The same elements one behind the other: itself, or a copy, made once.
     View densely(const Label& label, const View& view);
+    /// The same elements in the same order under another shape: a view of them, or of their dense copy where
+    /// they would have to move. Throws heddle::Error when `to` has another number of elements.
+    View reshaped(const Label& label, const View& view, const Dimensions& to);
     /// Writes an elementwise expression (or a fill, without inputs) to `place`, a part of a tensor.
     void write_into(const Label& label, const View& place, const std::string& expression,
                     const std::vector<View>& inputs);

@@ -109,10 +109,7 @@ Value Converter::reshape(const Instruction& at, Value& from, const Dimensions& t
     }
     const View view = written(from, at.name);
     if (const std::optional<View> reshaped = view.reshaped(to)) return Value::of(*reshaped);
-    View dense = writer_.densely(label(at), forwards(at, view));
-    dense.shape = to;
-    dense.strides = dense_strides(to);
-    return Value::of(dense);
+    return Value::of(writer_.reshaped(label(at), forwards(at, view), to));
 }
 
 /// The same bytes under another shape: in the order in which both lie in memory.
@@ -336,7 +333,7 @@ Value Converter::dynamic_slice(const Instruction& at, Operands& operands) {
     const std::size_t axis = starts.open[0];
     to[axis] = operands[0].shape[axis];
     const View source = written(operands[0], at.name).sliced(from, to, Dimensions(sizes.size(), 1));
-    const View index = *densely(at, operands[1 + axis]).reshaped({1});
+    const View index = writer_.reshaped(label(at), densely(at, operands[1 + axis]), {1});
     return Value::of(writer_.emit_one(label(at), OpKind::gather, {writer_.densely(label(at), source), index},
                                       {{"axis", static_cast<std::int64_t>(axis)}}, {at.shape.type, sizes}));
 }
@@ -356,7 +353,7 @@ Value Converter::dynamic_update_slice(const Instruction& at, Operands& operands)
         one[axis] = 1;
         if (starts.open.size() > 1 || sizes != one)
             return unknown(at, operands, "where it starts depends on data");
-        const View index = *densely(at, operands[2 + axis]).reshaped({1});
+        const View index = writer_.reshaped(label(at), densely(at, operands[2 + axis]), {1});
         return Value::of(writer_.emit_one(
             label(at), OpKind::scatter, {densely(at, operands[0]), index, densely(at, update)},
             {{"axis", static_cast<std::int64_t>(axis)}, {"accumulate", std::int64_t{0}}},
