@@ -6,6 +6,10 @@
 // tracked with vector clocks: a unit knows what it has done itself, what the sequencer knew when it issued
 // the instruction, and what the signaller of each flag that it waited for knew when it was done.
 //
+// An access to a part of a word counts as one to the whole: no race is missed, but accesses without an order to
+// different bytes of a word are told as one, and a word counts as written when any of its bytes was. Bytes
+// would cost four times the memory, 48 bytes for each of VMEM.
+//
 // DMA of one direction counts as a unit for each memory at its other end, since transfers to different
 // memories overtake each other. Tokens of a flag that only one unit signals are told apart. Where several
 // units signal a flag, a wait learns only from taking all tokens that there are.

@@ -64,6 +64,13 @@ TEST_CASE("races are found in all forms") {
                        "dma.load vmem 0x400 hbm 0x100000000000 rows 1 row_bytes 512 signals 0\n"
                        "push unit 0 vmem 0 rows 1 columns 128 type fp32 after 0\nhalt\n}"),
                Contains("race"));
+    // Order is kept by words: halves of one are told as one place, halves of neighbours are not.
+    const auto halves = [](const std::string& second) {
+        return verdict("core {\ndma.load vmem 0 hbm 0 rows 1 row_bytes 2\ndma.load vmem " + second +
+                       " hbm 0x100000000000 rows 1 row_bytes 2\nhalt\n}");
+    };
+    CHECK_THAT(halves("2"), Contains("race") && Contains("VMEM byte 0"));
+    CHECK(halves("4") == "good");
     // One token of two units: it is not known whose.
     CHECK_THAT(verdict("core {\n" + kLoad +
                        "vector copy rows 1 columns 128 in fp32@0x800:0 out fp32@0x400:0 signals 0\n"
