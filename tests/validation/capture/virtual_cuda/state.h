@@ -20,11 +20,6 @@
 
 namespace heddle::virtual_cuda {
 
-struct Module {
-    std::string text;
-    std::map<std::string, std::unique_ptr<CUfunc_st>> functions;
-};
-
 /// Work that a stream holds or a graph records.
 struct Work {
     CUfunction function = nullptr;  ///< of a kernel
@@ -41,6 +36,7 @@ struct Driver {
     CUresult sticky = CUDA_SUCCESS;  ///< after a kernel that failed: every later call returns this
     double clock_ms = 0;             ///< each piece of work takes a microsecond
     bool initialised = false;
+    CUcontext context = nullptr;  ///< the current one
 };
 
 Driver& driver();
