@@ -1,8 +1,10 @@
 #include "workloads/importers/kineto_operands.h"
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "isa/common/error.h"
 #include "workloads/importers/operations.h"
@@ -294,6 +296,8 @@ class Inference {
             Call& call = recording_.call(i);
             close_all_but_callers(call);
             if (call.on_gpu) continue;
+            look_at_node(call);
+            taken_.clear();
             for (Argument& argument : call.inputs) {
                 if (argument.tensor) place(*argument.tensor);
                 for (RecordedTensor& tensor : argument.tensors) {
@@ -309,19 +313,75 @@ class Inference {
 
   private:
     using Key = std::pair<ElementType, Shape>;
+    /// Results of one shape and type that are remembered: the longest list that one kernel joins.
+    static constexpr std::size_t kRemembered = 128;
+
+    static Key key_of(const RecordedTensor& tensor) { return {tensor.type, tensor.shape}; }
+
+    /// The autograd node that makes this call, and the forward call that the node differentiates: what the
+    /// node reads beside its gradient was saved by that call.
+    void look_at_node(const Call& call) {
+        const Call* node = nullptr;
+        const Call* up = recording_.parent(call);
+        for (int depth = 0; up != nullptr && node == nullptr && depth < 100; ++depth) {
+            if (up->sequence >= 0 && up->name.find("Backward") != std::string::npos && !up->inputs.empty())
+                node = up;
+            up = recording_.parent(*up);
+        }
+        if (node == node_) return;
+        node_ = node;
+        forward_ = node != nullptr ? recording_.forward_of(*node) : nullptr;
+        read_in_node_.clear();
+    }
+
+    bool is_taken(const RecordedTensor& tensor) const {
+        return std::find(taken_.begin(), taken_.end(), tensor.storage) != taken_.end();
+    }
+
+    /// Of the tensors that a call had as operands or made: one that is none of the operands placed so far;
+    /// `fresh`: and that no other call of this node has read.
+    const RecordedTensor* of_call(const Call& call, const RecordedTensor& wanted, bool fresh) const {
+        for (const auto* arguments : {&call.inputs, &call.outputs}) {
+            for (const Argument& argument : *arguments) {
+                if (!argument.tensor || argument.tensor->storage == 0 || is_taken(*argument.tensor) ||
+                    key_of(*argument.tensor) != key_of(wanted))
+                    continue;
+                if (fresh && read_in_node_.count(argument.tensor->storage) != 0) continue;
+                return &*argument.tensor;
+            }
+        }
+        return nullptr;
+    }
+
+    /// What an operand of this shape and type is taken to be. Two operands of a call are two tensors.
+    const RecordedTensor* likely(const RecordedTensor& wanted) const {
+        if (node_ != nullptr) {
+            if (const RecordedTensor* gradient = of_call(*node_, wanted, false)) return gradient;
+        }
+        if (forward_ != nullptr) {
+            for (const bool fresh : {true, false})
+                if (const RecordedTensor* saved = of_call(*forward_, wanted, fresh)) return saved;
+        }
+        const auto found = made_.find(key_of(wanted));
+        if (found == made_.end()) return nullptr;
+        for (auto made = found->second.rbegin(); made != found->second.rend(); ++made)
+            if (!is_taken(*made)) return &*made;
+        return nullptr;
+    }
 
     void place(RecordedTensor& tensor) {
         if (tensor.storage != 0) return;
-        const auto found = latest_.find({tensor.type, tensor.shape});
-        if (found == latest_.end()) {
+        if (const RecordedTensor* found = likely(tensor)) {
+            const bool recorded_strides = !tensor.is_contiguous();
+            tensor.id = found->id;
+            tensor.storage = found->storage;
+            tensor.offset = found->offset;
+            if (!recorded_strides) tensor.strides = found->strides;
+        } else {
             tensor.id = tensor.storage = ++last_storage_;
-            return;
         }
-        const bool recorded_strides = !tensor.is_contiguous();
-        tensor.id = found->second.id;
-        tensor.storage = found->second.storage;
-        tensor.offset = found->second.offset;
-        if (!recorded_strides) tensor.strides = found->second.strides;
+        taken_.push_back(tensor.storage);
+        if (node_ != nullptr) read_in_node_.insert(tensor.storage);
     }
 
     void make_results(Call& call) {
@@ -392,7 +452,14 @@ class Inference {
                 const auto found = made_by_.find(key);
                 const bool inner = found != made_by_.end() && found->second > done.position;
                 if (inner) continue;
-                latest_[key] = *output.tensor;
+                std::deque<RecordedTensor>& made = made_[key];
+                // Changed in place, or seen through a view: the same tensor again.
+                const auto same = std::find_if(made.begin(), made.end(), [&](const RecordedTensor& earlier) {
+                    return earlier.storage == output.tensor->storage;
+                });
+                if (same != made.end()) made.erase(same);
+                made.push_back(*output.tensor);
+                if (made.size() > kRemembered) made.pop_front();
                 made_by_[key] = done.position;
             }
         }
@@ -407,7 +474,11 @@ class Inference {
 
     Recording& recording_;
     std::vector<std::size_t> open_;
-    std::map<Key, RecordedTensor> latest_;
+    std::map<Key, std::deque<RecordedTensor>> made_;  ///< the newest last
+    std::vector<std::uint64_t> taken_;                ///< storages of the operands of the call at hand
+    const Call* node_ = nullptr;                      ///< of autograd, around the call at hand
+    const Call* forward_ = nullptr;                   ///< that it differentiates
+    std::set<std::uint64_t> read_in_node_;            ///< storages
     std::map<Key, std::size_t> made_by_;
     std::uint64_t last_storage_ = 0;
     ElementType last_type_ = ElementType::f32;

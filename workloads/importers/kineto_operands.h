@@ -11,8 +11,10 @@ namespace heddle::importers {
 /// "Input Dims", "Input type", and where present "Concrete Inputs" and "Input Strides" of an event's args.
 std::vector<Argument> kineto_inputs(const trace::JsonView& arguments);
 
-/// Gives every tensor a place in memory, and every call whose schema is known its results. An operand is the
-/// last result of its shape and type if there is one, otherwise memory of its own.
+/// Gives every tensor a place in memory, and every call whose schema is known its results. Operands of one call
+/// are different tensors. In a node of autograd they are the node's gradient and what the forward call had
+/// (the same sequence number) where shape and type say so; else the newest results of their shape and type;
+/// else memory of their own.
 void infer_results(Recording& recording);
 
 /// Shapes and types of the results of a call, by its schema; empty when they do not follow. `consumer` finds

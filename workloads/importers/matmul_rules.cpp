@@ -87,6 +87,14 @@ std::string layout_of(const std::string& name) {
     return {};
 }
 
+/// Slices of k, from the grid: its third extent counts products and their slices (cuBLAS, CUTLASS).
+void describe_slices(Op& op, const RecordedTensor& result, const std::vector<std::int64_t>& grid) {
+    if (grid.size() != 3 || grid[2] < 1 || result.shape.size() < 2) return;
+    std::int64_t products = 1;
+    for (std::size_t axis = 0; axis + 2 < result.shape.size(); ++axis) products *= result.shape[axis];
+    if (products > 0 && grid[2] % products == 0) op.attributes["slices"] = grid[2] / products;
+}
+
 }  // namespace
 
 void torch_product(Builder& builder, Op& op, const Call& call) {
@@ -142,6 +150,7 @@ bool matmul_rule(Builder& builder, const Launch& launch) {
         op.attributes["n"] = result.shape.back();
     }
     describe_product(op, launch.name);
+    describe_slices(op, result, launch.kernel.grid);
     builder.add(std::move(op), launch, &call);
     return true;
 }

@@ -47,6 +47,11 @@ bool split_k(Builder& builder, const Launch& launch) {
     const RecordedTensor& result =
         need(call.name == "tex_ts::te_gemm_ts" ? call.gpu_tensor(10) : call.output_tensor(0),
              "result of the product");
+    // Where the product's grid told its slices, the product is both kernels.
+    if (const auto product = builder.last_op_of(call); product && builder.slices_of(*product) > 1) {
+        builder.join_kernel(*product, launch.kernel);
+        return true;
+    }
     Op op;
     op.kind = OpKind::reduce;
     op.attributes["reduction"] = std::string("sum");

@@ -214,6 +214,17 @@ void take_tile(kernels::GemmChoice& choice, const kernels::GemmTile& tile, const
     choice.raster_log2 = kernels::choose_raster_log2(p.n, tile.n);
 }
 
+/// Divides k into as many slices as the recorded kernel, when the trace says how many.
+void take_slices(kernels::GemmChoice& choice, std::int64_t slices, const Product& p) {
+    if (slices < 1 || choice.wgmma || choice.gemv_warps != 0 || p.k == 0) return;
+    const unsigned tile_k = choice.tensor_cores ? choice.tile.k : kernels::kGemmSimtTileK;
+    const auto tiles = static_cast<std::int64_t>(kernels::divide_up(p.k, tile_k));
+    choice.k_per_split =
+        kernels::divide_up(static_cast<unsigned>(tiles), static_cast<unsigned>(std::min(slices, tiles))) *
+        tile_k;
+    choice.splits = kernels::divide_up(p.k, choice.k_per_split);
+}
+
 void launch_split_k_reduce(GpuProgramBuilder& b, const Product& p, const Epilogue& epilogue,
                            kernels::ElementType accumulator, program::BufferId workspace,
                            const kernels::GemmChoice& choice) {
@@ -352,6 +363,7 @@ void lower_matmul(GpuProgramBuilder& b) {
     if (mixed && !choice.wgmma) throw Unsupported{"no matmul kernel for two input types without wgmma"};
     const std::optional<kernels::GemmTile> tile = recorded_tile(b);
     if (tile && !b.pick_gemm()) take_tile(choice, *tile, b, p, alignment);
+    if (!b.pick_gemm()) take_slices(choice, b.op().integer("slices", 0), p);
 
     const bool split = choice.splits > 1;
     const kernels::ElementType accumulator =

@@ -1,0 +1,147 @@
+// Which tensors the calls of a profile read, where the profile has only their shapes; and slices of products.
+#include <catch2/catch.hpp>
+#include <string>
+
+#include "workloads/importers/import_recording.h"
+#include "workloads/importers/kineto.h"
+#include "workloads/trace_files/byte_stream.h"
+
+using namespace heddle;
+using trace::OpKind;
+using trace::Trace;
+
+namespace {
+
+/// A profile as PyTorch 1 wrote it, one event after the other.
+class Profile {
+  public:
+    /// A call that lasts until end() is called as often.
+    void begin(const std::string& name, const std::string& dims, int sequence = -1) {
+        open_.push_back({name, dims, sequence, now_++});
+    }
+    void end() {
+        const Open call = open_.back();
+        open_.pop_back();
+        std::string types = "[";
+        for (std::size_t at = call.dims.find("[", 1); at != std::string::npos;
+             at = call.dims.find("[", at + 1))
+            types += types.size() > 1 ? ", \"float\"" : "\"float\"";
+        event("\"cat\": \"cpu_op\", \"name\": \"" + call.name + "\", \"pid\": 1, \"tid\": 1", call.start,
+              now_++ - call.start,
+              "\"External id\": " + std::to_string(++ids_) + ", \"Input Dims\": " + call.dims +
+                  ", \"Input type\": " + types + "]" +
+                  (call.sequence >= 0 ? ", \"Sequence number\": " + std::to_string(call.sequence) : ""));
+    }
+    void kernel(const std::string& name, double duration = 2, const std::string& grid = "[1, 1, 1]") {
+        const std::string id = std::to_string(++ids_);
+        const std::string link = "\"External id\": " + id + ", \"correlation\": " + id;
+        event("\"cat\": \"cuda_runtime\", \"name\": \"cudaLaunchKernel\", \"pid\": 1, \"tid\": 1", now_, 1,
+              link);
+        event("\"cat\": \"kernel\", \"name\": \"" + name + "\", \"pid\": 0, \"tid\": 7", 10000 + now_,
+              duration,
+              link + ", \"device\": 0, \"stream\": 7, \"grid\": " + grid + ", \"block\": [128, 1, 1]");
+        now_ += 2;
+    }
+    void call(const std::string& name, const std::string& dims, const std::string& kernel_name,
+              int sequence = -1) {
+        begin(name, dims, sequence);
+        kernel(kernel_name);
+        end();
+    }
+    Trace import() const {
+        return importers::import_recording(
+            importers::read_kineto(*trace::memory_stream("{\"traceEvents\": [" + events_ + "]}"), "hand"),
+            "hand");
+    }
+
+  private:
+    struct Open {
+        std::string name, dims;
+        int sequence, start;
+    };
+    void event(const std::string& what, double start, double duration, const std::string& args) {
+        events_ += std::string(events_.empty() ? "" : ",\n") + "{\"ph\": \"X\", " + what +
+                   ", \"ts\": " + std::to_string(start) + ", \"dur\": " + std::to_string(duration) +
+                   ", \"args\": {" + args + "}}";
+    }
+    std::vector<Open> open_;
+    std::string events_;
+    int now_ = 100, ids_ = 0;
+};
+
+const std::string kRelu =
+    "void at::native::vectorized_elementwise_kernel<4, at::native::(anonymous namespace)::"
+    "launch_clamp_scalar(at::TensorIteratorBase&)>(int)";
+const std::string kAdd =
+    "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>>(int)";
+const std::string kMultiply =
+    "void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<float, float, float, "
+    "at::native::binary_internal::MulFunctor<float> >>(int)";
+
+std::uint64_t storage(const Trace& trace, trace::TensorId id) {
+    return trace.tensor(id).storage;
+}
+
+}  // namespace
+
+TEST_CASE("two operands of one shape are two tensors: the newest results of that shape") {
+    Profile profile;
+    profile.call("aten::relu", "[[64, 32]]", kRelu);
+    profile.call("aten::relu", "[[64, 32]]", kRelu);
+    profile.call("aten::add", "[[64, 32], [64, 32], []]", kAdd);
+    const Trace trace = profile.import();
+    REQUIRE(trace.ops.size() == 3);
+    const trace::Op& sum = trace.ops[2];
+    REQUIRE(sum.inputs.size() == 2);
+    CHECK(storage(trace, sum.inputs[0]) == storage(trace, trace.ops[1].outputs[0]));
+    CHECK(storage(trace, sum.inputs[1]) == storage(trace, trace.ops[0].outputs[0]));
+    // Each is read, and the sum written.
+    CHECK(bytes_moved(trace, sum) == 3 * 64 * 32 * 4);
+}
+
+TEST_CASE("a gradient reads what its forward call read, not the newest tensor of that shape") {
+    Profile profile;
+    profile.call("aten::relu", "[[64, 32]]", kRelu);                              // a
+    profile.call("aten::relu", "[[64, 32]]", kRelu);                              // b
+    profile.call("aten::mul", "[[64, 32], [64, 32]]", kMultiply, 7);              // b * a
+    for (int i = 0; i < 3; ++i) profile.call("aten::relu", "[[64, 32]]", kRelu);  // newer ones; the last: d y
+    profile.begin("MulBackward0", "[[64, 32]]", 7);
+    profile.call("aten::mul", "[[64, 32], [64, 32]]", kMultiply);
+    profile.call("aten::mul", "[[64, 32], [64, 32]]", kMultiply);
+    profile.end();
+    const Trace trace = profile.import();
+    REQUIRE(trace.ops.size() == 8);
+    const std::uint64_t a = storage(trace, trace.ops[0].outputs[0]),
+                        b = storage(trace, trace.ops[1].outputs[0]),
+                        gradient = storage(trace, trace.ops[5].outputs[0]);
+    for (const std::size_t product : {6, 7}) {
+        INFO("op " << product);
+        REQUIRE(trace.ops[product].inputs.size() == 2);
+        CHECK(storage(trace, trace.ops[product].inputs[0]) == gradient);
+    }
+    CHECK(storage(trace, trace.ops[6].inputs[1]) != storage(trace, trace.ops[7].inputs[1]));
+    for (const std::size_t product : {6, 7}) {
+        const std::uint64_t saved = storage(trace, trace.ops[product].inputs[1]);
+        CHECK((saved == a || saved == b));
+    }
+}
+
+TEST_CASE("a product's grid tells its slices of k, and the kernel that adds them is a part of it") {
+    const std::string gemm = "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_64x64_32x6_tn_align4>(int)";
+    for (const bool batched : {false, true}) {
+        Profile profile;
+        profile.begin(batched ? "aten::bmm" : "aten::mm",
+                      batched ? "[[5, 64, 512], [5, 512, 128]]" : "[[64, 512], [512, 128]]");
+        profile.kernel(gemm, 9, "[2, 1, 5]");
+        if (!batched)
+            profile.kernel("void splitKreduce_kernel<float, float, float, float, true, false, false>(int)",
+                           3);
+        profile.end();
+        const Trace trace = profile.import();
+        REQUIRE(trace.ops.size() == 1);
+        CHECK(trace.ops[0].kind == OpKind::matmul);
+        CHECK(trace.ops[0].integer("slices", 0) == (batched ? 1 : 5));
+        CHECK(trace.ops[0].measured_us == (batched ? 9 : 12));
+        CHECK(trace.ops[0].integer("kernels", 1) == (batched ? 1 : 2));
+    }
+}
