@@ -16,6 +16,8 @@ void describe(StepConfig& c, models::ParameterList& list) {
              "The driver's call that launches a kernel or starts a copy.");
     list.add("host.graph_launch", c.graph_launch, Quantity::time, 0, 1,
              "The driver's call that launches a CUDA graph.");
+    list.add("launch.peer_flush", c.peer_flush, Quantity::time, 0, 1e-3,
+             "That a kernel's end waits for writes to other devices, while a collective beside it writes.");
 }
 
 }  // namespace heddle::sim

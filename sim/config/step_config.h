@@ -15,6 +15,10 @@ struct StepConfig {
     double dispatch = 5e-6;        ///< seconds of a framework's work for an op, in eager mode
     double launch = 2e-6;          ///< seconds of the driver's call that launches a kernel or starts a copy
     double graph_launch = 2.5e-6;  ///< seconds of the call that launches a CUDA graph
+    /// Seconds that the end of a kernel waits while a collective beside it writes to other devices: the flush
+    /// at a kernel's end waits for all writes on their way, those of others too (CUDA C++ Programming Guide,
+    /// "Memory fence interference").
+    double peer_flush = 0;
 };
 
 /// Lists every field with its path, unit, range and meaning.

@@ -54,7 +54,8 @@ struct OpSummary {
 
 /// One kernel (or TPU program) in the order of the step.
 struct KernelResult {
-    std::string name;  ///< entry of the program, or the op's name when estimated
+    std::string name;      ///< entry of the program, or the op's name when estimated
+    std::uint32_t op = 0;  ///< of the trace: its place in it
     std::string op_name;
     std::string kind, phase;
     std::string recorded_kernel;  ///< name in the recording, empty when there is none

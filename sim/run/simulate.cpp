@@ -87,6 +87,10 @@ void check_memory(const trace::Trace& trace, const MemoryRoom& room, double work
     result.notes.push_back("does not fit the memory: " + result.memory->sentence());
 }
 
+SharedDevice shared_device(const Hardware& hardware) {
+    return {hardware.gpu().host.latency * 1e6, hardware.step.peer_flush * 1e6, hardware.gpu().sm.count};
+}
+
 RunResult simulate(const trace::Trace& given, const std::string& workload, const Hardware& hardware,
                    const SimulateOptions& options) {
     const auto start = std::chrono::steady_clock::now();
@@ -114,15 +118,15 @@ RunResult simulate(const trace::Trace& given, const std::string& workload, const
     if (!fused.empty()) result.notes.push_back(fused);
     std::vector<OpOutcome> outcomes = hardware.is_gpu() ? run_on_gpu(trace, hardware, options, result)
                                                         : run_on_tpu(trace, hardware, options, result);
-    double launch_latency_us = 0;
+    SharedDevice device;
     if (hardware.is_gpu()) {
         const StepConfig& step = hardware.step;
         const HostCosts costs{step.dispatch * 1e6, step.launch * 1e6, step.graph_launch * 1e6, options.graph};
         result.recorded_host = add_host_times(trace, costs, outcomes);
         result.graph = options.graph;
-        launch_latency_us = hardware.gpu().host.latency * 1e6;
+        device = shared_device(hardware);
     }
-    assemble_step(trace, outcomes, result, launch_latency_us);
+    assemble_step(trace, outcomes, result, device);
     note_estimates(trace, outcomes, result);
     if (options.numerics) {
         Hardware settled = hardware;

@@ -8,6 +8,7 @@
 
 #include "isa/ptx/execution.h"
 #include "sim/config/hardware.h"
+#include "sim/run/beside.h"
 #include "sim/run/result.h"
 #include "workloads/trace/trace.h"
 
@@ -52,5 +53,8 @@ struct SimulateOptions {
 /// Recordings are simulated anyway: they did fit somewhere.
 RunResult simulate(const trace::Trace& trace, const std::string& workload, const Hardware& hardware,
                    const SimulateOptions& options);
+
+/// What a GPU's hardware file says about work that shares it.
+SharedDevice shared_device(const Hardware& hardware);
 
 }  // namespace heddle::sim

@@ -61,21 +61,10 @@ class ThroughputSums {
     double sampled_us_ = 0, simulated_us_ = 0;
 };
 
-/// Resources that kernels share, and how much of each this one needs when it is alone.
-std::map<std::string, double> demand_of(const KernelResult& kernel) {
-    std::map<std::string, double> demand;
-    for (const char* resource :
-         {"tensor", "fp32", "issue", "shared memory", "l2 bandwidth", "dram bandwidth"}) {
-        const auto found = kernel.utilisation.find(resource);
-        if (found != kernel.utilisation.end() && found->second > 0)
-            demand[resource] = std::min(1.0, found->second);
-    }
-    return demand;
-}
-
 /// Start and end of every kernel, and what the step's time consists of.
-void set_times(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes, double launch_latency_us,
+void set_times(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes, const SharedDevice& device,
                RunResult& result) {
+    const std::vector<double> writing = writing_parts(trace);
     std::vector<StreamWork> work;
     std::vector<std::size_t> last_of_op(outcomes.size(), 0), first_of_op(outcomes.size(), 0);
     constexpr std::size_t none = ~std::size_t{0};
@@ -88,10 +77,10 @@ void set_times(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes
         for (std::size_t k = 0; k < kernels; ++k) {
             const KernelResult& kernel = result.kernels[work.size()];
             StreamWork one;
+            if (outcome.communication)
+                one = collective_work(trace.ops[i], kernel.time_us, writing[i], device);
             one.stream = kernel.stream;
-            one.engine = outcome.communication ? Engine::network
-                         : outcome.copy        ? Engine::copy
-                                               : Engine::kernels;
+            if (outcome.copy) one.engine = Engine::copy;
             one.host_us = k == 0 ? host_before : outcome.host_again_us;
             one.gap_us = kernel.gap_us;
             one.time_us = kernel.time_us;
@@ -116,7 +105,7 @@ void set_times(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes
             }
         }
     }
-    const StreamSchedule schedule = schedule_streams(work, launch_latency_us);
+    const StreamSchedule schedule = schedule_streams(work, device.launch_latency_us, device.peer_flush_us);
     for (std::size_t i = 0; i < work.size(); ++i) {
         result.kernels[i].start_us = schedule.work[i].start_us;
         result.kernels[i].end_us = schedule.work[i].end_us;
@@ -217,7 +206,7 @@ bool add_host_times(const trace::Trace& trace, const HostCosts& costs, std::vect
 }
 
 void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes, RunResult& result,
-                   double launch_latency_us) {
+                   const SharedDevice& device) {
     using Key = std::tuple<std::string, std::string, std::string, Fidelity>;
     std::map<Key, OpSummary> groups;
     std::map<Key, bool> all_measured;
@@ -239,6 +228,7 @@ void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outc
         Fidelity fidelity = Fidelity::cycle;
         for (std::size_t k = 0; k < outcome.kernels.size(); ++k) {
             KernelResult kernel = outcome.kernels[k];
+            kernel.op = static_cast<std::uint32_t>(i);
             kernel.op_name = name;
             kernel.kind = trace::name_of(op.kind);
             kernel.phase = trace::name_of(op.phase);
@@ -299,7 +289,7 @@ void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outc
     }
     std::stable_sort(result.ops.begin(), result.ops.end(),
                      [](const OpSummary& a, const OpSummary& b) { return a.time_us > b.time_us; });
-    set_times(trace, outcomes, launch_latency_us, result);
+    set_times(trace, outcomes, device, result);
     if (anything_measured && everything_measured) result.measured_total_us = measured_total;
     const double weight = weight_by_fidelity[0] + weight_by_fidelity[1] + weight_by_fidelity[2];
     if (weight > 0) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/run/beside.h"
 #include "sim/run/result.h"
 #include "sim/run/simulate.h"
 #include "workloads/trace/trace.h"
@@ -32,9 +33,9 @@ void check_memory(const trace::Trace& trace, const MemoryRoom& room, double work
                   const SimulateOptions& options, RunResult& result);
 
 /// Adds everything up into `result`: ops, kernels with start times, coverage, totals. One outcome per op of
-/// the trace. `launch_latency_us`: as in schedule_streams().
+/// the trace.
 void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes, RunResult& result,
-                   double launch_latency_us = 0);
+                   const SharedDevice& device = {});
 
 /// What a host takes to hand out the ops of a step.
 struct HostCosts {

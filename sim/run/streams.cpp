@@ -10,18 +10,25 @@ namespace {
 constexpr double kNever = std::numeric_limits<double>::infinity();
 /// Progress that rounding may leave open at an end, of a work's own time.
 constexpr double kRounding = 1e-12;
+/// Collectives leave at least this part of the SMs to others.
+constexpr double kLeastSms = 0.01;
 
 /// Work that has begun.
 struct Running {
     std::size_t index = 0;
     double left = 0;  ///< microseconds, alone
     double rate = 0;
+    bool flushes = false;  ///< all is computed; it waits for writes of others
 };
 
 class Scheduler {
   public:
-    Scheduler(const std::vector<StreamWork>& work, double launch_latency)
-        : work_(work), latency_(launch_latency), waits_(work.size(), 0), dependents_(work.size()) {
+    Scheduler(const std::vector<StreamWork>& work, double launch_latency, double peer_flush)
+        : work_(work),
+          latency_(launch_latency),
+          peer_flush_(peer_flush),
+          waits_(work.size(), 0),
+          dependents_(work.size()) {
         result_.work.resize(work.size());
         std::map<std::uint32_t, std::size_t> last;
         for (std::size_t i = 0; i < work.size(); ++i) {
@@ -73,19 +80,25 @@ class Scheduler {
 
     /// Rates of everything that runs, by the rules of the header.
     void share() {
-        double room = 1;
+        double room = 1, held = 0;
+        for (const Running& one : running_) held += work_[one.index].holds;
+        const double sms = std::max(kLeastSms, 1 - held);
         std::map<std::string, double> demands;
         for (Running& one : running_) {
             const StreamWork& work = work_[one.index];
             one.rate = 1;
+            if (one.flushes) continue;
             if (work.engine == Engine::kernels && work.places > 0) {
                 const double places = std::min(room, work.places);
                 one.rate = places / work.places;
                 room = std::max(0.0, room - places);
+                if (work.places > sms)
+                    one.rate *= std::min(1.0, sms / (work.places * need_of_sms(work.demand)));
             }
             for (const auto& [resource, part] : work.demand) demands[resource] += one.rate * part;
         }
         for (Running& one : running_) {
+            if (one.flushes) continue;
             double slower = 1;
             for (const auto& [resource, part] : work_[one.index].demand)
                 if (part > 0) slower = std::max(slower, demands[resource]);
@@ -120,9 +133,23 @@ class Scheduler {
                 ++i;
                 continue;
             }
+            if (const double wait = flush_of(running_[i]); wait > 0) {
+                running_[i].flushes = true;
+                running_[i].left = wait;
+                ++i;
+                continue;
+            }
             running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
             finish(index);
         }
+    }
+    /// That the end of a kernel waits for writes of those beside it.
+    double flush_of(const Running& ended) const {
+        if (work_[ended.index].engine != Engine::kernels || ended.flushes) return 0;
+        double part = 0;
+        for (const Running& one : running_)
+            if (one.index != ended.index) part = std::max(part, work_[one.index].writes_away);
+        return part * peer_flush_;
     }
     void finish(std::size_t index) {
         result_.work[index].end_us = now_;
@@ -214,7 +241,7 @@ class Scheduler {
     using Start = std::pair<double, std::size_t>;
 
     const std::vector<StreamWork>& work_;
-    double latency_;
+    double latency_, peer_flush_;
     StreamSchedule result_;
     std::vector<std::size_t> waits_;  ///< for so many others to end
     std::vector<std::vector<std::size_t>> dependents_;
@@ -228,8 +255,18 @@ class Scheduler {
 
 }  // namespace
 
-StreamSchedule schedule_streams(const std::vector<StreamWork>& work, double launch_latency_us) {
-    return Scheduler(work, launch_latency_us).run();
+double need_of_sms(const std::map<std::string, double>& demand) {
+    const auto part = [&](const char* resource) {
+        const auto found = demand.find(resource);
+        return found == demand.end() ? 0 : found->second;
+    };
+    const double memory = std::max(part("dram bandwidth"), part("l2 bandwidth"));
+    return std::max({1 - memory, part("tensor"), part("fp32"), part("issue"), part("shared memory")});
+}
+
+StreamSchedule schedule_streams(const std::vector<StreamWork>& work, double launch_latency_us,
+                                double peer_flush_us) {
+    return Scheduler(work, launch_latency_us, peer_flush_us).run();
 }
 
 }  // namespace heddle::sim

@@ -23,7 +23,15 @@ struct StreamWork {
     std::map<std::string, double> demand;  ///< of each resource that it uses: part of the peak, alone
     std::vector<std::size_t> after;        ///< earlier work that must have ended
     bool blocks_host = false;              ///< the host goes on when this has ended
+    /// Of a collective: part of the device's SMs that its thread blocks keep, one each.
+    double holds = 0;
+    /// Of a collective: part of its time in which it writes to other devices; the rest it waits for them.
+    double writes_away = 0;
 };
+
+/// The part of its time for which a kernel needs SMs, and as many as there are: that of its busiest unit of
+/// the SMs, or else what memory and L2 leave of it. With fewer SMs that part takes longer.
+double need_of_sms(const std::map<std::string, double>& demand);
 
 struct WorkTimes {
     double launched_us = 0;  ///< the host has handed it out
@@ -57,7 +65,11 @@ struct StreamSchedule {
 /// together, collectives and copies included, shares each resource: where the demands add up to more than 1,
 /// all who use it slow down by that sum. The rates found so never ask for more than a resource has.
 ///
+/// Beside a collective a kernel has the SMs that the collective does not hold (need_of_sms), and its end
+/// waits for the writes that the collective has on the way to other devices (`peer_flush_us`, StepConfig).
+///
 /// `launch_latency_us`: from the host's call to the earliest start.
-StreamSchedule schedule_streams(const std::vector<StreamWork>& work, double launch_latency_us);
+StreamSchedule schedule_streams(const std::vector<StreamWork>& work, double launch_latency_us,
+                                double peer_flush_us = 0);
 
 }  // namespace heddle::sim

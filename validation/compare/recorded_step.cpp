@@ -28,12 +28,17 @@ std::string without_arguments(std::string name) {
 /// Kernels of the model that carry out one recorded op follow one another; the first has the recorded time.
 struct RecordedOp {
     const sim::KernelResult* first = nullptr;
-    double simulated_us = 0, longest_us = -1;
+    std::vector<const sim::KernelResult*> kernels;
+    double alone_us = 0;
+    double simulated_us = 0;  ///< beside what ran beside it
+    double longest_us = -1;
     std::string bound_by;
     sim::Fidelity fidelity = sim::Fidelity::cycle;
+    bool beside = false;
 
     void add(const sim::KernelResult& kernel) {
-        simulated_us += kernel.time_us;
+        kernels.push_back(&kernel);
+        alone_us += kernel.time_us;
         fidelity = std::max(fidelity, kernel.fidelity);
         if (kernel.time_us > longest_us) {
             longest_us = kernel.time_us;
@@ -67,7 +72,12 @@ void account(const RecordedOp& op, RecordedStep& step) {
     } else if (op.fidelity == sim::Fidelity::unknown) {
         step.unknown_us += recorded;
     } else {
-        step.cycle.add({1, recorded, op.simulated_us, std::abs(op.simulated_us - recorded)});
+        const StepTimes times{1, recorded, op.simulated_us, std::abs(op.simulated_us - recorded)};
+        step.cycle.add(times);
+        if (op.beside) {
+            step.beside.add(times);
+            step.beside_alone_us += op.alone_us;
+        }
     }
 }
 
@@ -107,7 +117,10 @@ RecordedStep compare_recorded_step(const trace::Trace& trace, const std::string&
     step.clock_hz = result.clock_hz;
     step.notes = result.notes;
     std::map<std::tuple<std::string, std::string, std::string, sim::Fidelity>, StepKernel> groups;
-    for (const RecordedOp& op : recorded_ops(result)) {
+    const sim::RecordedNeighbours neighbours(trace, sim::shared_device(hardware));
+    for (RecordedOp& op : recorded_ops(result)) {
+        op.simulated_us = neighbours.time_beside(op.first->op, op.kernels);
+        op.beside = !trace.ops[op.first->op].integers("beside").empty();
         account(op, step);
         const sim::KernelResult& first = *op.first;
         const std::string kernel = without_arguments(first.recorded_kernel);

@@ -35,7 +35,11 @@ struct StepKernel {
 struct RecordedStep {
     std::string trace, hardware;
     double clock_hz = 0;
-    StepTimes cycle;  ///< everything that the model ran cycle by cycle
+    StepTimes cycle;  ///< everything that the model ran cycle by cycle, beside what ran beside it
+    /// Of `cycle`: ops that ran beside a collective when they were recorded, and the simulated time of these
+    /// alone on the device.
+    StepTimes beside;
+    double beside_alone_us = 0;
     /// Recorded time of the rest: estimated by a formula, not understood; and apart from all of these
     /// collectives, and copies between host and device.
     double estimated_us = 0, unknown_us = 0, communication_us = 0, copies_us = 0;
@@ -46,7 +50,8 @@ struct RecordedStep {
     double coverage() const;
 };
 
-/// Runs every kernel of the step alone, each with what the kernels before it left in L2. Throws heddle::Error
+/// Runs every kernel of the step alone, each with what the kernels before it left in L2, and takes its time
+/// to what it is beside the collectives that ran beside it (sim::RecordedNeighbours). Throws heddle::Error
 /// when the step has no recorded times.
 RecordedStep compare_recorded_step(const trace::Trace& trace, const std::string& name,
                                    const sim::Hardware& hardware, const sim::SimulateOptions& options);

@@ -47,6 +47,11 @@ std::string format_recorded_step(const RecordedStep& step, std::size_t worst) {
         "its "
         "time, {:.1f} %\n",
         step.cycle.recorded_us, step.cycle.simulated_us, 100 * step.cycle.bias(), 100 * step.cycle.error());
+    if (step.beside.count > 0)
+        text += fmt::format(
+            "of these {} ran beside collectives: recorded {:.1f} us, simulated alone {:.1f} us, beside them "
+            "{:.1f} us\n",
+            step.beside.count, step.beside.recorded_us, step.beside_alone_us, step.beside.simulated_us);
     text += format_rest(step);
     text += fmt::format("\n{:<24} {:>6} {:>12} {:>12} {:>9} {:>8}\n", "op kind", "count", "recorded",
                         "simulated", "sum", "error");
@@ -69,6 +74,8 @@ std::string recorded_step_json(const RecordedStep& step) {
     nlohmann::ordered_json json = {
         {"trace", step.trace}, {"hardware", step.hardware}, {"clock_hz", step.clock_hz}};
     json.update(json_of(step.cycle));
+    json["beside_collectives"] = json_of(step.beside);
+    json["beside_collectives"]["alone_us"] = step.beside_alone_us;
     json["coverage"] = step.coverage();
     json["estimated_us"] = step.estimated_us;
     json["unknown_us"] = step.unknown_us;

@@ -358,8 +358,43 @@ void Builder::assign_roles() {
     }
 }
 
+/// Collectives of other streams that ran beside an op for at least half of its time: attribute "beside".
+void Builder::assign_neighbours() {
+    struct Span {
+        double start, end;
+        trace::OpId op;
+    };
+    std::vector<Span> collectives;
+    for (trace::OpId id = 0; id < trace_.ops.size(); ++id) {
+        const Call& kernel = recording_.call(call_of_op_[id]);
+        if (trace_.ops[id].kind == OpKind::collective && kernel.start_us >= 0)
+            collectives.push_back({kernel.start_us, kernel.start_us + kernel.duration_us, id});
+    }
+    if (collectives.empty()) return;
+    std::stable_sort(collectives.begin(), collectives.end(),
+                     [](const Span& a, const Span& b) { return a.start < b.start; });
+    double longest = 0;
+    for (const Span& span : collectives) longest = std::max(longest, span.end - span.start);
+    for (trace::OpId id = 0; id < trace_.ops.size(); ++id) {
+        Op& op = trace_.ops[id];
+        const Call& kernel = recording_.call(call_of_op_[id]);
+        if (op.kind == OpKind::collective || kernel.start_us < 0 || !op.measured_us) continue;
+        const double start = kernel.start_us, end = start + *op.measured_us;
+        std::vector<std::int64_t> beside;
+        for (auto span = std::lower_bound(collectives.begin(), collectives.end(), start - longest,
+                                          [](const Span&a, double at) { return a.start < at; });
+             span != collectives.end() && span->start < end; ++span) {
+            const double together = std::min(end, span->end) - std::max(start, span->start);
+            if (trace_.ops[span->op].stream != op.stream && together >= 0.5 * (end - start))
+                beside.push_back(span->op);
+        }
+        if (!beside.empty()) op.attributes["beside"] = beside;
+    }
+}
+
 trace::Trace Builder::finish(const std::string& name) {
     assign_phases();
+    assign_neighbours();
     assign_roles();
     trace_.name = name;
     return std::move(trace_);

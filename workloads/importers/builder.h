@@ -96,6 +96,7 @@ class Builder {
     void recorded_dependencies(std::vector<trace::OpId>& dependencies, const Call& kernel);
     const std::vector<trace::OpId>& nearest_kernels(const Call& call);
     void assign_phases();
+    void assign_neighbours();
     void assign_roles();
 
     const Recording& recording_;

@@ -188,6 +188,9 @@ bool collective_rule(Builder& builder, const Launch& launch) {
     bytes = launch.kernel.collective_bytes >= 0 ? launch.kernel.collective_bytes : bytes;
     if (bytes <= 0) throw NotUnderstood{"the size of the collective was not recorded"};
     op.attributes["bytes"] = bytes;
+    std::int64_t blocks = launch.kernel.grid.empty() ? 0 : 1;
+    for (const std::int64_t extent : launch.kernel.grid) blocks *= extent;
+    if (blocks > 0) op.attributes["thread_blocks"] = blocks;
     if (comms != nullptr && !comms->inputs.empty()) {
         const auto ranks = static_cast<std::int64_t>(comms->inputs.back().value.number(0));
         if (comms->inputs.size() >= 9 && ranks > 0) op.attributes["ranks"] = ranks;

@@ -101,7 +101,7 @@ TEST_CASE("tiny kernels wait for the host, a graph does not, and recorded times 
         std::vector<OpOutcome> outcomes(100, outcome(2, Fidelity::cycle, 1));
         RunResult result;
         result.recorded_host = add_host_times(trace, costs, outcomes);
-        assemble_step(trace, outcomes, result, 1.5);
+        assemble_step(trace, outcomes, result, {.launch_latency_us = 1.5});
         return result;
     };
     // Host: 7 us for each op. The device starts the last 1.5 + 1 us after its launch.

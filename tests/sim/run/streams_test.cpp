@@ -54,6 +54,37 @@ TEST_CASE("kernels that want the same resource slow each other down, others do n
     CHECK(beside.work[1].end_us == Approx(102.5));
 }
 
+TEST_CASE("a collective keeps SMs: a kernel that needs them all takes longer, others do not") {
+    StreamWork collective = kernel(1, 100, 1);
+    collective.engine = Engine::network;
+    collective.holds = 0.25;
+    const auto end_beside = [&](double places, std::map<std::string, double> demand) {
+        return schedule_streams({collective, kernel(0, 12, places, std::move(demand))}, 0).work[1].end_us;
+    };
+    CHECK(end_beside(1, {{"tensor", 1}}) == Approx(16));          // three quarters of the SMs
+    CHECK(end_beside(1, {}) == Approx(16));                       // waits for latencies
+    CHECK(end_beside(1, {{"dram bandwidth", 1}}) == Approx(12));  // memory gives no more to more SMs
+    CHECK(end_beside(0.5, {{"tensor", 0.5}}) == Approx(12));      // the SMs left are enough
+    // Memory for 0.4 of its time: the other 0.6 need SMs, 0.75 of which are there.
+    CHECK(end_beside(1, {{"dram bandwidth", 0.4}}) == Approx(12));
+    CHECK(end_beside(1, {{"dram bandwidth", 0.1}}) == Approx(12 * 0.9 / 0.75));
+}
+
+TEST_CASE("a kernel's end waits for what a collective beside it writes to other devices") {
+    StreamWork collective = kernel(1, 50, 1);
+    collective.engine = Engine::network;
+    collective.writes_away = 0.5;
+    const std::vector<StreamWork> work{collective, kernel(0, 10, 1), kernel(0, 35, 1), kernel(0, 10, 1)};
+    const StreamSchedule schedule = schedule_streams(work, 0, 8);
+    CHECK(schedule.work[1].end_us == Approx(14));
+    // The next begins after that, and ends beside the collective too; the last ends alone.
+    CHECK(schedule.work[2].start_us == Approx(14));
+    CHECK(schedule.work[2].end_us == Approx(53));
+    CHECK(schedule.work[3].end_us == Approx(63));
+    CHECK(schedule.work[0].end_us == Approx(50));
+    CHECK(schedule_streams(work, 0).work[1].end_us == Approx(10));
+}
+
 TEST_CASE("copies share one engine and wait for each other, in whatever stream") {
     StreamWork first = kernel(1, 10, 1), second = kernel(2, 10, 1);
     first.engine = second.engine = Engine::copy;
