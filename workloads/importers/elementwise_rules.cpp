@@ -317,7 +317,24 @@ bool random_numbers(Builder& builder, const Launch& launch) {
 }  // namespace
 
 /// How the kernel walks over memory.
+/// A kernel without offset calculators walks all operands alike: strides that differ were taken from a view
+/// that this kernel did not read.
+void drop_differing_strides(Op& op) {
+    std::vector<std::string> keys;
+    for (std::size_t i = 0; i < op.inputs.size(); ++i)
+        keys.push_back("input" + std::to_string(i) + "_strides");
+    for (std::size_t i = 0; i < op.outputs.size(); ++i)
+        keys.push_back("output" + std::to_string(i) + "_strides");
+    const bool alike = std::all_of(keys.begin(), keys.end(), [&](const std::string& key) {
+        return op.integers(key) == op.integers(keys.front());
+    });
+    if (alike) return;
+    for (const std::string& key : keys) op.attributes.erase(key);
+}
+
 void describe_access(Op& op, const KernelName& name) {
+    if (name.function == "vectorized_elementwise_kernel" || name.contains("TrivialOffsetCalculator"))
+        drop_differing_strides(op);
     if (name.function == "vectorized_elementwise_kernel") {
         op.attributes["vector_width"] = name.integer(0).value_or(1);
     } else if (name.function == "unrolled_elementwise_kernel") {

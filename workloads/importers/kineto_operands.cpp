@@ -386,6 +386,8 @@ class Inference {
 
     void make_results(Call& call) {
         std::vector<RecordedTensor> results = results_of(call);
+        if (results.empty() && (call.name == "transpose" || call.name == "permute"))
+            results = permuted_results(call);
         if (results.empty() && reduces(call)) results = reduction_results(call);
         for (RecordedTensor& result : results) {
             if (result.storage == 0) result.id = result.storage = ++last_storage_;
@@ -399,6 +401,43 @@ class Inference {
         return call.name == "sum" || call.name == "mean" || call.name == "amax" || call.name == "amin" ||
                call.name == "norm" || call.name == "linalg_vector_norm" || call.name == "argmax" ||
                call.name == "max" || call.name == "min";
+    }
+
+    /// A view of the same elements with its axes in another order. Which order is not recorded: the next call
+    /// that reads these extents in another order tells.
+    std::vector<RecordedTensor> permuted_results(const Call& call) const {
+        constexpr std::size_t kReaders = 24;
+        const RecordedTensor* x = call.gpu_tensor(0);
+        if (x == nullptr || x->shape.size() < 2) return {};
+        for (std::size_t i = call.position + 1, seen = 0; i < recording_.calls().size() && seen < kReaders;
+             ++i) {
+            const Call& next = recording_.calls()[i];
+            if (next.on_gpu || is_caller(call.position, next)) continue;
+            ++seen;
+            for (std::size_t k = 0; k < next.inputs.size(); ++k) {
+                const RecordedTensor* read = next.gpu_tensor(k);
+                if (read == nullptr || read->type != x->type || read->shape == x->shape) continue;
+                if (const auto seen_so = permuted(*x, read->shape)) return {*seen_so};
+            }
+        }
+        return {};
+    }
+
+    /// `tensor` with its axes in the order that gives `shape`; nothing when none does. Of axes of the same
+    /// extent the earlier comes first.
+    static std::optional<RecordedTensor> permuted(const RecordedTensor& tensor, const Shape& shape) {
+        if (shape.size() != tensor.shape.size()) return std::nullopt;
+        RecordedTensor result = tensor;
+        std::vector<bool> used(shape.size());
+        for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+            std::size_t from = 0;
+            while (from < shape.size() && (used[from] || tensor.shape[from] != shape[axis])) ++from;
+            if (from == shape.size()) return std::nullopt;
+            used[from] = true;
+            result.shape[axis] = tensor.shape[from];
+            result.strides[axis] = tensor.strides[from];
+        }
+        return result;
     }
 
     /// By the axes where they were recorded, otherwise by what the next calls read.

@@ -126,6 +126,22 @@ TEST_CASE("a gradient reads what its forward call read, not the newest tensor of
     }
 }
 
+TEST_CASE("a view with its axes in another order is read through its strides") {
+    Profile profile;
+    profile.call("aten::relu", "[[8, 64, 32]]", kRelu);
+    profile.begin("aten::transpose", "[[8, 64, 32], [], []]");
+    profile.end();
+    profile.call("aten::bmm", "[[8, 32, 64], [8, 64, 16]]",
+                 "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_64x64_32x4_nn_align4>(int)");
+    const Trace trace = profile.import();
+    REQUIRE(trace.ops.size() == 2);
+    const trace::Op& product = trace.ops[1];
+    // Transposed in memory: the product reads the tensor as it lies, with the flag turned.
+    CHECK(product.integer("transpose_a", 0) == 1);
+    CHECK(storage(trace, product.inputs[0]) == storage(trace, trace.ops[0].outputs[0]));
+    CHECK(trace.tensor(product.inputs[0]).shape == std::vector<std::int64_t>{8, 64, 32});
+}
+
 TEST_CASE("a product's grid tells its slices of k, and the kernel that adds them is a part of it") {
     const std::string gemm = "void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_64x64_32x6_tn_align4>(int)";
     for (const bool batched : {false, true}) {
