@@ -8,9 +8,9 @@
 //   weight_grad   filters of a group           window, channels of the group batch, output positions
 //
 // With channels first, channels (or filters) come before the window in k and n. f16 and bf16 go through the
-// tensor cores (mma.sync m16n8k16, f32 sums), f32 through the CUDA cores (one chain of fused multiply-adds),
-// or read as tf32 through the tensor cores (mma.sync m16n8k8).
-// Each sum is one chain over k; slices of split-K are added first to last by split_k_reduce. Grid z is group
+// tensor cores (mma.sync m16n8k16 or wgmma m64nNk16, f32 sums), f32 through the CUDA cores (one chain of
+// fused multiply-adds), or read as tf32 through the tensor cores (mma.sync m16n8k8). Each sum is one chain
+// over k; slices of split-K are added first to last by split_k_reduce. Grid z is group
 // * slices + slice.
 #pragma once
 
@@ -44,18 +44,21 @@ struct ConvolutionSpec {
     ConvolutionPass pass = ConvolutionPass::forward;
     bool channels_last = true;
     unsigned axes = 2;
-    unsigned tile_m = 128, tile_n = 64;  ///< 64 or 128; through a ring of tf32 also 256, not both
+    unsigned tile_m = 128, tile_n = 64;  ///< 64 or 128; through a ring of tf32 also 256, not both; wgmma: n
     unsigned tile_k = 0;                 ///< 0: convolution_tile_k(type); tf32 through a ring: 16, 32 or 64
     /// Elements per access of each operand: 1, 2, 4 or 8 (f32: 1, 2 or 4); must divide the channels (and
     /// filters) that follow one another in memory. More than 1 with channels last only.
     unsigned vector_a = 1, vector_b = 1;
     /// 16-bit results of tensor cores leave 8 at a time when this is 8: their columns (n, a multiple of 8)
-    /// must follow one another in memory and d be a multiple of 16 bytes. Else 1. Of tf32, f32 results
+    /// must follow one another in memory and d be a multiple of 16 bytes. Else 1. f32 results of tensor cores
     /// leave 2 at a time under the same condition.
     unsigned vector_d = 1;
     /// Tiles in shared memory. 2: the next one comes by way of registers. 3 or 4 (tf32: 3 to 6): cp.async,
     /// tensor cores and accesses of 4 bytes and more, as cuDNN's kernels for Ampere.
     unsigned stages = 2;
+    /// f16 and bf16 on Hopper: wgmma.mma_async instead of mma.sync, and always cp.async (2 to 4 stages). Grid
+    /// x counts the columns' tiles first.
+    bool wgmma = false;
     bool strided = false;  ///< data_grad: strides other than 1
     /// Instead of `strided`, with channels last, without dilation and negative padding: a CTA has rows of one
     /// phase, positions that are alike modulo the strides, and takes only the parts of the window that reach

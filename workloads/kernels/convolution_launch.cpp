@@ -130,8 +130,31 @@ ConvolutionLaunch convolution_launch(const ConvolutionSpec& spec, const Convolut
         integer("phase_tiles", divide_up(phase_rows, spec.tile_m));
         launch.grid[0] = divide_up(phase_rows, spec.tile_m) * product(g.strides);
     }
+    if (spec.wgmma) {
+        integer("tiles_n", launch.grid[1]);
+        launch.grid = {launch.grid[0] * launch.grid[1], 1, launch.grid[2]};
+    }
     return launch;
 }
+
+namespace {
+
+/// By wgmma: the widest tiles of columns that leave no SM idle, since rows are gathered once for all of them.
+void choose_wgmma_tile(ConvolutionSpec& spec, const ConvolutionGemm& gemm, std::uint32_t groups,
+                       unsigned sm_count) {
+    const auto tiles = [&](unsigned m, unsigned n) {
+        return std::uint64_t{divide_up(gemm.m, m)} * divide_up(gemm.n, n) * groups;
+    };
+    spec.wgmma = true;
+    spec.tile_m = gemm.m <= 64 ? 64 : 128;
+    spec.tile_n = gemm.n <= 64 ? 64 : 128;
+    if (gemm.n > 128 && tiles(spec.tile_m, 256) >= 2 * sm_count) spec.tile_n = 256;
+    if (tiles(spec.tile_m, spec.tile_n) < sm_count) spec.tile_m = 64;
+    if (tiles(spec.tile_m, spec.tile_n) < sm_count) spec.tile_n = 64;
+    spec.stages = gemm.k <= convolution_tile_k(spec.type) ? 2 : 3;
+}
+
+}  // namespace
 
 ConvolutionChoice choose_convolution(unsigned compute_capability, unsigned sm_count, ElementType type,
                                      ConvolutionPass pass, bool channels_last, const ConvolutionGeometry& g,
@@ -168,6 +191,8 @@ ConvolutionChoice choose_convolution(unsigned compute_capability, unsigned sm_co
     const bool half = type == ElementType::f16 || type == ElementType::bf16;
     if (half && spec.vector_a >= 2 && spec.vector_b >= 2 && gemm.k > convolution_tile_k(type))
         spec.stages = 3;
+    if (half && compute_capability == 90 && spec.vector_a >= 2 && spec.vector_b >= 2)
+        choose_wgmma_tile(spec, gemm, g.groups, sm_count);
     if (spec.tf32 && channels_last) {
         // The tile that cuDNN takes most.
         spec.stages = 4;
@@ -178,7 +203,8 @@ ConvolutionChoice choose_convolution(unsigned compute_capability, unsigned sm_co
     const std::uint64_t wanted = 2 * sm_count / std::max<std::uint64_t>(1, tiles());
     const std::uint64_t most =
         std::max(1u, k_tiles / (8 * kernels::convolution_tile_k(ElementType::bf16) / tile_k));
-    const auto slices = static_cast<std::uint32_t>(std::min({wanted, most, std::uint64_t{64}}));
+    const std::uint64_t cap = spec.wgmma ? sm_count : 64;  // small gradients of many positions
+    const auto slices = static_cast<std::uint32_t>(std::min({wanted, most, cap}));
     if (slices > 1 && pass == ConvolutionPass::weight_grad) {
         choice.k_per_slice = divide_up(k_tiles, slices) * tile_k;
         choice.slices = divide_up(gemm.k, choice.k_per_slice);
@@ -228,6 +254,14 @@ numerics::ReductionPlan plan_of(const ConvolutionSpec& spec, std::uint32_t k_per
         simt.partition = partition;
         simt.epilogue = reduced;
         return plan_of(simt, k_per_slice, reduced);
+    }
+    if (spec.wgmma) {
+        GemmWgmmaSpec wgmma;
+        wgmma.compute_capability = spec.compute_capability;
+        wgmma.type = spec.type;
+        wgmma.partition = partition;
+        wgmma.epilogue = reduced;
+        return plan_of(wgmma, k_per_slice, reduced);
     }
     GemmMmaSpec mma;
     mma.compute_capability = spec.compute_capability;

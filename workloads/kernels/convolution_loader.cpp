@@ -3,6 +3,11 @@
 #include "workloads/kernels/gemm_mma_operand.h"
 
 namespace heddle::kernels {
+namespace {
+
+constexpr unsigned kBlock = 64;  // elements of a line of a tile in blocks
+
+}  // namespace
 
 ConvolutionLoader::ConvolutionLoader(PtxWriter& w, const Shape& shape, Decode row_part, Decode k_part,
                                      Locate locate)
@@ -14,9 +19,11 @@ ConvolutionLoader::ConvolutionLoader(PtxWriter& w, const Shape& shape, Decode ro
 
 std::uint32_t ConvolutionLoader::row_bytes() const {
     if (words()) return (s_.extent + s_.padding) * 4;
+    if (s_.blocked) return kBlock * bytes_of(s_.type);
     return (s_.along_k ? s_.tile_k : s_.extent) * bytes_of(s_.type);
 }
 std::uint32_t ConvolutionLoader::stage_bytes() const {
+    if (s_.blocked) return s_.extent / kBlock * s_.tile_k * row_bytes();
     const bool rows_are_k = words() || !s_.along_k;
     return (rows_are_k ? s_.tile_k : s_.extent) * row_bytes();
 }
@@ -113,10 +120,19 @@ Reg ConvolutionLoader::place(const Reg& shared, const Reg& row, const Reg& k) {
         return w_.make_b32("add.u32", w_.make_b32("mad.lo.u32", chunk, 16, start), within);
     }
     // Swizzled as swizzled_tile.h has it: 16-byte chunks by the line's low three bits.
+    if (s_.blocked) {
+        const Reg block = w_.make_b32("shr.u32", column, 6);
+        const Reg start = w_.make_b32("mad.lo.u32", block, s_.tile_k * row_bytes(),
+                                      w_.make_b32("mad.lo.u32", line, row_bytes(), shared));
+        return swizzled(start, w_.make_b32("and.b32", column, kBlock - 1), line);
+    }
+    return swizzled(w_.make_b32("mad.lo.u32", line, row_bytes(), shared), column, line);
+}
+
+Reg ConvolutionLoader::swizzled(const Reg& start, const Reg& column, const Reg& line) {
     const Reg chunk =
         w_.make_b32("xor.b32", w_.make_b32("shr.u32", column, 3), w_.make_b32("and.b32", line, 7));
     const Reg within = w_.make_b32("shl.b32", w_.make_b32("and.b32", column, 7), 1);
-    const Reg start = w_.make_b32("mad.lo.u32", line, row_bytes(), shared);
     return w_.make_b32("add.u32", w_.make_b32("mad.lo.u32", chunk, 16, start), within);
 }
 

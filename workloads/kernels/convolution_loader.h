@@ -29,6 +29,9 @@ class ConvolutionLoader {
         unsigned padding;
         std::uint32_t shared_offset;
         bool swizzled;
+        /// Of 16-bit elements that do not follow one another in k: blocks of 64 with a line for each k, as
+        /// wgmma reads them.
+        bool blocked = false;
     };
     using Decode = std::function<ConvolutionPart(const Reg& index)>;
     /// The address of the element for a row part and a k part, and its guard (nothing: always).
@@ -52,6 +55,8 @@ class ConvolutionLoader {
     bool words() const { return s_.type == ElementType::f32 && !s_.swizzled; }
     std::pair<Reg, Reg> locate_slot(unsigned slot);
     Reg place(const Reg& shared, const Reg& row, const Reg& k);
+    /// Of an element of a line that begins at `start`.
+    Reg swizzled(const Reg& start, const Reg& column, const Reg& line);
 
     PtxWriter& w_;
     Shape s_;

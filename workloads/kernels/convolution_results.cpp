@@ -8,7 +8,8 @@ bool wide_convolution_results(const ConvolutionSpec& spec) {
 
 bool paired_convolution_results(const ConvolutionSpec& spec) {
     const ElementType stored = spec.split_k ? ElementType::f32 : spec.output;
-    return spec.vector_d == 8 && stored == ElementType::f32 && spec.tf32 && !spec.bias;
+    const bool tensor = spec.tf32 || spec.type != ElementType::f32;
+    return spec.vector_d == 8 && stored == ElementType::f32 && tensor && !spec.bias;
 }
 
 void ConvolutionResults::store_fragments(const AccumulatorTile& sums, const Reg& lane, const Reg& warp_row,
@@ -19,14 +20,16 @@ void ConvolutionResults::store_fragments(const AccumulatorTile& sums, const Reg&
     std::vector<unsigned> steps;
     for (unsigned j = 0; j < sums[0].size(); ++j)
         for (unsigned e = 0; e < (paired ? 1 : 2); ++e) steps.push_back(j * 8 + e);
-    set_columns(column, steps);
+    if (!wide_convolution_results(spec_) || spec_.bias) set_columns(column, steps);
     if (wide_convolution_results(spec_)) {
         const Reg quad_lane = w_.make_b32("and.b32", lane, 3);
         for (const unsigned bit : {1u, 2u})
             lane_bits_.push_back(w_.make_predicate("setp.ne.u32", w_.make_b32("and.b32", quad_lane, bit), 0));
         const Reg first = w_.make_b32("add.u32", p_.first_column, warp_column);
         const Reg own = w_.make_b32("mad.lo.u32", quad_lane, 8, first);
-        wide_guard_ = w_.make_predicate("setp.lt.u32", own, p_.n);
+        for (unsigned column = 0; column < sums[0].size() * 8; column += 32)
+            wide_guards_.push_back(w_.make_predicate(
+                "setp.lt.u32", column == 0 ? own : w_.make_b32("add.u32", own, column), p_.n));
         wide_column_ = w_.make_b64("cvt.u64.u32", own);
     }
     for (unsigned i = 0; i < sums.size(); ++i) {
@@ -90,26 +93,28 @@ std::vector<Reg> ConvolutionResults::permuted_by_lane(const std::vector<Reg>& wo
     return result;
 }
 
-/// The four lanes that have a row's 32 columns, 2 of each 8, exchange them: each stores 8 that follow one
-/// another.
+/// The four lanes that have a row's columns, 2 of each 8, exchange those of every 32: each stores 8 that
+/// follow one another.
 void ConvolutionResults::store_wide_row(const Reg& local, const std::vector<Reg>& values) {
-    std::vector<Reg> words;
-    for (unsigned j = 0; j < values.size(); j += 2) {
-        std::vector<Reg> two(values.begin() + j, values.begin() + j + 2);
-        for (unsigned e = 0; e < 2 && spec_.bias; ++e)
-            two[e] = w_.make_f32("add.rn.f32", two[e], biases_[j + e]);
-        words.push_back(pack_pair(w_, spec_.output, two[0], two[1]));
-    }
-    words = permuted_by_lane(words);
-    for (unsigned i = 1; i < 4; ++i)
-        words[i] = w_.make_b32("shfl.sync.bfly.b32", words[i], i, 31, "0xffffffff");
-    words = permuted_by_lane(words);
     const Reg row = w_.make_b32("add.u32", p_.first_row, local);
     const auto [start, inside] = row_start(row);
-    const Reg guard = w_.make_predicate("and.pred", inside, wide_guard_);
     const Reg element = w_.make_b64("add.s64", start, wide_column_);
     const Reg address = w_.make_b64("add.s64", p_.d, w_.make_b64("shl.b64", element, 1));
-    w_.op_if(guard, "st.global.v4.b32", at(address), vector_of(words));
+    for (unsigned first = 0; first < values.size(); first += 8) {
+        std::vector<Reg> words;
+        for (unsigned j = first; j < first + 8; j += 2) {
+            std::vector<Reg> two(values.begin() + j, values.begin() + j + 2);
+            for (unsigned e = 0; e < 2 && spec_.bias; ++e)
+                two[e] = w_.make_f32("add.rn.f32", two[e], biases_[j + e]);
+            words.push_back(pack_pair(w_, spec_.output, two[0], two[1]));
+        }
+        words = permuted_by_lane(words);
+        for (unsigned i = 1; i < 4; ++i)
+            words[i] = w_.make_b32("shfl.sync.bfly.b32", words[i], i, 31, "0xffffffff");
+        words = permuted_by_lane(words);
+        w_.op_if(w_.make_predicate("and.pred", inside, wide_guards_[first / 8]), "st.global.v4.b32",
+                 at(address, first / 8 * 64), vector_of(words));
+    }
 }
 
 void ConvolutionResults::store_row(const Reg& local, const std::vector<Reg>& values) {

@@ -46,8 +46,9 @@ class ConvolutionResults {
     PtxWriter& w_;
     const ConvolutionSpec& spec_;
     Place p_;
-    Reg wide_guard_, wide_column_;  // of the 8 columns that this lane stores
-    std::vector<Reg> lane_bits_;    // predicates: bits of the lane within its quad
+    std::vector<Reg> wide_guards_;  // predicates: of each 32 columns, the 8 that this lane stores
+    Reg wide_column_;
+    std::vector<Reg> lane_bits_;  // predicates: bits of the lane within its quad
     std::vector<Reg> column_guards_, column_offsets_, biases_;
 };
 

@@ -217,6 +217,55 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("Convolutions by wgmma of sizes that are multiples of nothing") {
+    for (const ConvolutionPass pass :
+         {ConvolutionPass::forward, ConvolutionPass::data_grad, ConvolutionPass::weight_grad}) {
+        const auto check = [&](const Case& c, ElementType type = ElementType::bf16, unsigned sms = 4) {
+            CHECK(choose_convolution(90, sms, type, pass, true, c.g).spec.wgmma);
+            check_pass(type, pass, c, 90, sms);
+        };
+        check(make_case(2, 24, 40, 1, {9, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, true));
+        check(make_case(2, 24, 40, 1, {9, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, true), ElementType::f16);
+        check(make_case(3, 20, 16, 2, {11, 13}, {3, 5}, {2, 3}, {1, 2}, {1, 1}, true));  // phases
+        check(make_case(1, 8, 12, 1, {9, 9}, {3, 3}, {2, 2}, {1, 1}, {2, 2}, true));     // dilated
+        check(make_case(1, 4, 6, 1, {5, 4, 6}, {2, 3, 2}, {1, 2, 1}, {1, 1, 0}, {1, 1, 2}, true));
+        check(make_case(3, 136, 264, 1, {9, 9}, {1, 1}, {1, 1}, {0, 0}, {1, 1}, true), ElementType::bf16, 1);
+        check(make_case(9, 16, 16, 1, {15, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, true), ElementType::bf16,
+              132);  // slices
+    }
+    // Accesses of single elements, channels first and other generations take mma.sync.
+    const Case odd = make_case(1, 3, 8, 1, {9, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, true);
+    for (const unsigned capability : {80u, 90u, 100u})
+        CHECK(!choose_convolution(capability, 4, ElementType::bf16, ConvolutionPass::forward, true, odd.g)
+                   .spec.wgmma);
+}
+
+TEST_CASE("Convolutions by wgmma give the same bits with every tile, ring and width of access") {
+    const Case c = make_case(2, 72, 272, 1, {9, 8}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, true);
+    for (const ConvolutionPass pass :
+         {ConvolutionPass::forward, ConvolutionPass::data_grad, ConvolutionPass::weight_grad}) {
+        const bool forward = pass == ConvolutionPass::forward, data = pass == ConvolutionPass::data_grad;
+        const auto first = random_reals(ElementType::bf16, forward ? c.x_size() : c.y_size(), -1, 1, 1);
+        const auto second =
+            random_reals(ElementType::bf16, forward || data ? c.w_size() : c.x_size(), -1, 1, 2);
+        ConvolutionChoice choice = choose_convolution(90, 4, ElementType::bf16, pass, true, c.g);
+        choice.spec.tile_m = choice.spec.tile_n = 64;
+        choice.spec.stages = 2;
+        choice.spec.vector_d = 1;
+        const std::vector<double> plain = run(choice, c, first, second).computed;
+        for (const unsigned rows : {64u, 128u}) {
+            for (const unsigned columns : {64u, 128u, 256u}) {
+                choice.spec.tile_m = rows;
+                choice.spec.tile_n = columns;
+                choice.spec.stages = columns == 256 ? 3 : 4;
+                choice.spec.vector_a = choice.spec.vector_b = columns == 64 ? 2 : columns == 128 ? 4 : 8;
+                choice.spec.vector_d = rows == 64 ? 1 : 8;
+                CHECK(run(choice, c, first, second).computed == plain);
+            }
+        }
+    }
+}
+
 TEST_CASE("Convolutions of f32 read as tf32, of sizes that are multiples of nothing") {
     for (const bool last : {true, false}) {
         for (const ConvolutionPass pass :
@@ -323,12 +372,20 @@ TEST_CASE("Convolution with a bias, and weight gradients in slices") {
 }
 
 TEST_CASE("Convolutions add in the order of their plans") {
-    for (const auto& [type, tf32] :
-         {std::pair{ElementType::f16, false}, {ElementType::f32, false}, {ElementType::f32, true}}) {
+    struct Kind {
+        ElementType type;
+        bool tf32;
+        unsigned compute_capability;
+    };
+    for (const auto& [type, tf32, capability] : {Kind{ElementType::f16, false, 80},
+                                                 {ElementType::f32, false, 80},
+                                                 {ElementType::f32, true, 80},
+                                                 {ElementType::bf16, false, 90}}) {
         for (const bool last : {true, false}) {
             const Case c = make_case(2, 20, 24, 1, {6, 5}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, last);
             ConvolutionChoice choice =
-                choose_convolution(80, 4, type, ConvolutionPass::forward, last, c.g, tf32);
+                choose_convolution(capability, 4, type, ConvolutionPass::forward, last, c.g, tf32);
+            CHECK(choice.spec.wgmma == (capability == 90 && last));
             choice.spec.output = ElementType::f32;
             const auto x = random_reals(type, c.x_size(), -1, 1, 1);
             const auto w = random_reals(type, c.w_size(), -1, 1, 2);
