@@ -1,6 +1,7 @@
 // Samples: kernels shaped like PyTorch's and torch.compile's, norms of channels, dropout, quantisation,
 // top-k.
 #include "workloads/kernels/channel_norm.h"
+#include "workloads/kernels/channel_rows.h"
 #include "workloads/kernels/compiled_layer_norm.h"
 #include "workloads/kernels/concat.h"
 #include "workloads/kernels/dropout.h"
@@ -109,6 +110,39 @@ void add_norms(std::vector<LibraryKernel>& samples, unsigned capability) {
             .real("unbias", 1.01f);
         add_channel_arguments(statistics.arguments(), sets);
         samples.push_back(statistics.finish());
+    }
+    // [300, 48], the same in rows.
+    for (const bool gradient : {false, true}) {
+        const ElementType type = capability < 80 ? ElementType::f16 : ElementType::bf16;
+        const ChannelRowsSpec spec = choose_channel_rows(capability, type, type, gradient, 48);
+        SampleBuilder rows(gradient ? "channel rows gradient" : "channel rows", generate_channel_rows(spec),
+                           channel_rows_grid(spec, 48, 2));
+        rows.output(gradient ? "sum" : "mean", ElementType::f32, 96)
+            .output(gradient ? "dot" : "squares", ElementType::f32, 96)
+            .input("x", type, 300 * 48)
+            .integer("rows", 300)
+            .integer("columns", 48)
+            .integer("rows_per_cta", 170);
+        if (gradient)
+            rows.input("dy", type, 300 * 48)
+                .input("mean_of", ElementType::f32, 48)
+                .input("rstd_of", ElementType::f32, 48);
+        samples.push_back(rows.finish());
+    }
+    for (const bool running : {false, true}) {
+        SampleBuilder merged(running ? "channel merge with running ones" : "channel merge",
+                             generate_channel_merge({capability, running}), channel_merge_grid(48));
+        merged.output("mean", ElementType::f32, 48).output("rstd", ElementType::f32, 48);
+        if (running) {
+            merged.input("running_mean", ElementType::f32, 48)
+                .input("running_variance", ElementType::f32, 48)
+                .output("new_mean", ElementType::f32, 48)
+                .output("new_variance", ElementType::f32, 48);
+        }
+        merged.input("means", ElementType::f32, 96).input("squares", ElementType::f32, 96);
+        merged.integer("rows", 300).integer("columns", 48).integer("rows_per_cta", 170).integer("splits", 2);
+        samples.push_back(
+            merged.real("epsilon", 1e-5f).real("momentum", 0.1f).real("unbias", 1.01f).finish());
     }
     ChannelGradSumsSpec sums;
     sums.compute_capability = capability;

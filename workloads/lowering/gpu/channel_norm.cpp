@@ -2,6 +2,7 @@
 // elementwise.
 #include "workloads/kernels/channel_norm.h"
 
+#include "workloads/kernels/channel_rows.h"
 #include "workloads/kernels/reduction.h"
 #include "workloads/lowering/gpu/builder.h"
 #include "workloads/lowering/gpu/elementwise_launch.h"
@@ -16,6 +17,8 @@ struct Channels {
     bool across_batch = false;  ///< batch norm
 
     std::int64_t sets() const { return across_batch ? channels : batch * groups; }
+    /// Batch norm with the channels side by side.
+    bool in_rows() const { return across_batch && space == 1; }
     std::int64_t set_size() const { return batch * channels * space / sets(); }
     /// The tensor as [batch, groups, channels of a group, space].
     std::vector<std::int64_t> shape() const { return {batch, groups, channels / groups, space}; }
@@ -92,6 +95,78 @@ kernels::KernelArgument statistic(GpuProgramBuilder& b, const std::string& name,
     return b.output_pointer(name, output);
 }
 
+/// Sums over rows of channels side by side: CTAs have some of the rows.
+struct RowsLaunch {
+    kernels::ChannelRowsSpec spec;
+    std::uint32_t columns = 0, splits = 1;
+    std::vector<kernels::KernelArgument> arguments;
+
+    kernels::Extent3 grid() const { return kernels::channel_rows_grid(spec, columns, splits); }
+    /// For a number of each channel and CTA.
+    kernels::KernelArgument room(GpuProgramBuilder& b, const char* purpose) const {
+        return kernels::pointer_argument("", b.workspace(purpose, std::uint64_t{4} * columns * splits));
+    }
+};
+
+/// `x`: which input has the rows; of a gradient dy comes before it.
+RowsLaunch rows_launch(GpuProgramBuilder& b, const Channels& c, bool gradient, std::size_t x) {
+    RowsLaunch launch;
+    launch.columns = static_cast<std::uint32_t>(c.channels);
+    const auto rows = static_cast<std::uint32_t>(c.batch);
+    launch.spec = kernels::choose_channel_rows(b.compute_capability(), kernel_type(b.input(x).type),
+                                               kernel_type(b.input(0).type), gradient, launch.columns);
+    const std::uint32_t rows_per_cta =
+        kernels::channel_rows_per_cta(launch.spec, rows, launch.columns, b.target().sm_count);
+    launch.splits = kernels::divide_up(rows, rows_per_cta);
+    launch.arguments = {kernels::integer_argument("rows", rows),
+                        kernels::integer_argument("columns", launch.columns),
+                        kernels::integer_argument("rows_per_cta", rows_per_cta)};
+    return launch;
+}
+
+void row_grad_sums(GpuProgramBuilder& b, const Channels& c, const kernels::KernelArgument& sum,
+                   const kernels::KernelArgument& dot) {
+    const RowsLaunch of = rows_launch(b, c, true, 1);
+    const kernels::KernelArgument sums = of.room(b, "sums of rows"), dots = of.room(b, "dots of rows");
+    std::vector<kernels::KernelArgument> part = of.arguments;
+    part.insert(part.end(),
+                {renamed(sums, "sum"), renamed(dots, "dot"), b.input_pointer("dy", 0),
+                 b.input_pointer("x", 1), b.input_pointer("mean_of", 2), b.input_pointer("rstd_of", 3)});
+    b.launch(kernels::generate_channel_rows(of.spec), of.grid(), part);
+    kernels::ReduceColumnsSpec over;
+    over.compute_capability = b.compute_capability();
+    over.row_lanes = 32;
+    over.pair = true;
+    kernels::Extent3 grid = kernels::reduce_columns_grid(over, of.columns, 1);
+    b.launch(kernels::generate_reduce_columns(over), grid,
+             {renamed(sum, "y"), renamed(dot, "y1"), renamed(sums, "x"), renamed(dots, "x1"),
+              kernels::integer_argument("rows", of.splits), kernels::integer_argument("columns", of.columns),
+              kernels::integer_argument("row_stride", of.columns),
+              kernels::integer_argument("rows_per_cta", of.splits), kernels::f32_argument("scale", 1.0f)});
+}
+
+void set_grad_sums(GpuProgramBuilder& b, const Channels& c, std::int64_t rows,
+                   const kernels::KernelArgument& sum, const kernels::KernelArgument& dot) {
+    kernels::ChannelGradSumsSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.dy = kernel_type(b.input(0).type);
+    spec.x = kernel_type(b.input(1).type);
+    const kernels::ChannelSets sets = sets_of(c, true);
+    spec.threads = threads_for(sets.elements);
+    std::vector<kernels::KernelArgument> arguments{
+        renamed(sum, "sum"),
+        renamed(dot, "dot"),
+        b.input_pointer("dy", 0),
+        b.input_pointer("x", 1),
+        b.input_pointer("mean", 2),
+        b.input_pointer("rstd", 3),
+        kernels::integer_argument("statistics_share",
+                                  static_cast<std::uint64_t>(c.across_batch ? 1 : c.channels / c.groups))};
+    kernels::add_channel_arguments(arguments, sets);
+    b.launch(kernels::generate_channel_grad_sums(spec), {static_cast<std::uint32_t>(rows * c.channels), 1, 1},
+             arguments);
+}
+
 }  // namespace
 
 void lower_channel_norm(GpuProgramBuilder& b) {
@@ -101,19 +176,13 @@ void lower_channel_norm(GpuProgramBuilder& b) {
     spec.compute_capability = b.compute_capability();
     spec.x = kernel_type(b.input(0).type);
     spec.running = running;
-    const kernels::ChannelSets sets = sets_of(c, false);
-    spec.threads = threads_for(sets.elements);
     const kernels::KernelArgument mean = statistic(b, "mean", 1, c.sets()),
                                   rstd = statistic(b, "rstd", 2, c.sets());
     const auto size = static_cast<double>(c.set_size());
     std::vector<kernels::KernelArgument> arguments{
-        mean,
-        rstd,
-        b.input_pointer("x", 0),
-        kernels::f32_argument("epsilon", static_cast<float>(b.op().real("epsilon", 1e-5))),
+        mean, rstd, kernels::f32_argument("epsilon", static_cast<float>(b.op().real("epsilon", 1e-5))),
         kernels::f32_argument("momentum", static_cast<float>(b.op().real("momentum", 0.1))),
         kernels::f32_argument("unbias", static_cast<float>(size / (size > 1 ? size - 1 : 1)))};
-    kernels::add_channel_arguments(arguments, sets);
     if (running) {
         for (std::size_t i = 3; i < 5; ++i) {
             if (b.input(i).type != trace::ElementType::f32 || b.output(i).type != trace::ElementType::f32)
@@ -124,8 +193,27 @@ void lower_channel_norm(GpuProgramBuilder& b) {
         arguments.push_back(b.output_pointer("new_mean", 3));
         arguments.push_back(b.output_pointer("new_variance", 4));
     }
-    b.launch(kernels::generate_channel_statistics(spec), {static_cast<std::uint32_t>(c.sets()), 1, 1},
-             arguments);
+    if (c.in_rows()) {
+        const RowsLaunch of = rows_launch(b, c, false, 0);
+        const kernels::KernelArgument means = of.room(b, "means of rows"),
+                                      squares = of.room(b, "squares of rows");
+        std::vector<kernels::KernelArgument> part = of.arguments;
+        part.insert(part.end(),
+                    {renamed(means, "mean"), renamed(squares, "squares"), b.input_pointer("x", 0)});
+        b.launch(kernels::generate_channel_rows(of.spec), of.grid(), part);
+        arguments.insert(arguments.end(), of.arguments.begin(), of.arguments.end());
+        arguments.insert(arguments.end(), {renamed(means, "means"), renamed(squares, "squares"),
+                                           kernels::integer_argument("splits", of.splits)});
+        b.launch(kernels::generate_channel_merge({b.compute_capability(), running}),
+                 kernels::channel_merge_grid(of.columns), arguments);
+    } else {
+        const kernels::ChannelSets sets = sets_of(c, false);
+        spec.threads = threads_for(sets.elements);
+        arguments.push_back(b.input_pointer("x", 0));
+        kernels::add_channel_arguments(arguments, sets);
+        b.launch(kernels::generate_channel_statistics(spec), {static_cast<std::uint32_t>(c.sets()), 1, 1},
+                 arguments);
+    }
     launch_elementwise(
         b, expression::parse("y0 = (x0 - x1) * x2 * x3 + x4"), {}, c.shape(),
         {tensor_operand(b, 0, c.dense()), f32_operand(mean, c.of_set()), f32_operand(rstd, c.of_set()),
@@ -145,24 +233,7 @@ void lower_channel_norm_grad(GpuProgramBuilder& b) {
     };
     const kernels::KernelArgument sum = room("channel sums", rows * c.channels),
                                   dot = room("channel dots", rows * c.channels);
-    kernels::ChannelGradSumsSpec spec;
-    spec.compute_capability = b.compute_capability();
-    spec.dy = kernel_type(b.input(0).type);
-    spec.x = kernel_type(b.input(1).type);
-    const kernels::ChannelSets sets = sets_of(c, true);
-    spec.threads = threads_for(sets.elements);
-    std::vector<kernels::KernelArgument> arguments{
-        renamed(sum, "sum"),
-        renamed(dot, "dot"),
-        b.input_pointer("dy", 0),
-        b.input_pointer("x", 1),
-        b.input_pointer("mean", 2),
-        b.input_pointer("rstd", 3),
-        kernels::integer_argument("statistics_share",
-                                  static_cast<std::uint64_t>(c.across_batch ? 1 : c.channels / c.groups))};
-    kernels::add_channel_arguments(arguments, sets);
-    b.launch(kernels::generate_channel_grad_sums(spec), {static_cast<std::uint32_t>(rows * c.channels), 1, 1},
-             arguments);
+    c.in_rows() ? row_grad_sums(b, c, sum, dot) : set_grad_sums(b, c, rows, sum, dot);
     // d beta and d gamma: over the samples.
     for (std::size_t output = 1; output < b.op().outputs.size(); ++output) {
         kernels::ReduceColumnsSpec over;

@@ -498,6 +498,16 @@ TEST_CASE("RMS norm, group norm and batch norm with their gradients") {
                        dgamma = b.tensor({145});
         b.op(OpKind::rms_norm, {x, gamma}, {y, rstd});
         b.op(OpKind::rms_norm_grad, {dy, x, rstd, gamma}, {dx, dgamma});
+        // Batch norm over rows: few, many, of channels that wide accesses and lanes do not divide.
+        for (const auto& rows : std::vector<std::vector<std::int64_t>>{{5, 3}, {1500, 24}, {700, 130}}) {
+            const TensorId in = b.tensor(rows), out = b.tensor(rows), d_out = b.tensor(rows),
+                           d_in = b.tensor(rows);
+            std::vector<TensorId> c;
+            for (unsigned i = 0; i < 10; ++i) c.push_back(b.tensor({rows[1]}));
+            b.op(OpKind::batch_norm, {in, c[0], c[1], c[2], c[3]}, {out, c[4], c[5], c[6], c[7]})
+                .attributes["momentum"] = 0.3;
+            b.op(OpKind::batch_norm_grad, {d_out, in, c[4], c[5], c[0]}, {d_in, c[8], c[9]});
+        }
         const std::vector<std::int64_t> image{3, 6, 5, 7};
         for (const bool batch : {false, true}) {
             const TensorId in = b.tensor(image), out = b.tensor(image), d_out = b.tensor(image),
