@@ -2,6 +2,7 @@
 #include "workloads/kernels/convolution.h"
 #include "workloads/kernels/library_builder.h"
 #include "workloads/kernels/lstm_cell.h"
+#include "workloads/kernels/pad_channels.h"
 #include "workloads/kernels/pooling.h"
 
 namespace heddle::kernels {
@@ -111,6 +112,14 @@ void add_convolution_samples(std::vector<LibraryKernel>& samples, unsigned compu
         add_convolution(samples, compute_capability, ElementType::bf16, pass, true);
         for (const bool channels_last : {false, true})
             add_convolution(samples, compute_capability, ElementType::f32, pass, channels_last, true);
+    }
+    for (const auto& [from, to] : {std::pair{3u, 4u}, {4u, 3u}}) {
+        const ElementType type = compute_capability < 80 ? ElementType::f16 : ElementType::bf16;
+        SampleBuilder sample("pad channels " + std::to_string(from) + " to " + std::to_string(to),
+                             generate_pad_channels({compute_capability, type, from, to}),
+                             pad_channels_grid(333));
+        sample.output("y", type, std::uint64_t{333} * to).input("x", type, std::uint64_t{333} * from);
+        samples.push_back(sample.integer("rows", 333).finish());
     }
     PoolingSpec pooling;
     pooling.compute_capability = compute_capability;

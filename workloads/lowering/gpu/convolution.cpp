@@ -2,6 +2,7 @@
 // slices.
 #include "workloads/kernels/convolution.h"
 
+#include "workloads/kernels/pad_channels.h"
 #include "workloads/kernels/split_k.h"
 #include "workloads/lowering/gpu/builder.h"
 #include "workloads/trace/sliding_window.h"
@@ -43,7 +44,8 @@ kernels::ConvolutionGeometry geometry_of(const trace::ConvolutionSizes& sizes) {
 
 /// Sums of slices, [group][slice][m][n], become the gradient.
 void reduce_slices(GpuProgramBuilder& b, const kernels::ConvolutionChoice& choice,
-                   const kernels::ConvolutionGemm& gemm, std::uint32_t groups, program::BufferId workspace) {
+                   const kernels::ConvolutionGemm& gemm, std::uint32_t groups, program::BufferId workspace,
+                   const KernelArgument& d) {
     kernels::SplitKReduceSpec spec;
     spec.compute_capability = b.compute_capability();
     spec.batched = true;
@@ -52,7 +54,7 @@ void reduce_slices(GpuProgramBuilder& b, const kernels::ConvolutionChoice& choic
         spec.epilogue.vector_width *= 2;
     const std::uint64_t plane = std::uint64_t{gemm.m} * gemm.n;
     std::vector<KernelArgument> arguments{kernels::pointer_argument("workspace", workspace),
-                                          b.output_pointer("d", 0),
+                                          d,
                                           kernels::integer_argument("m", gemm.m),
                                           kernels::integer_argument("n", gemm.n),
                                           kernels::integer_argument("ldd", gemm.n),
@@ -62,6 +64,30 @@ void reduce_slices(GpuProgramBuilder& b, const kernels::ConvolutionChoice& choic
     kernels::add_divider_arguments(arguments, "row_vectors", gemm.n / kernels::split_k_reduce_width(spec));
     b.launch(kernels::generate_split_k_reduce(spec),
              kernels::split_k_reduce_grid(spec, gemm.m, gemm.n, groups), arguments);
+}
+
+/// Odd channels allow no accesses of 4 bytes and more, as cp.async and the tensor cores want them: cuDNN then
+/// pads the channels with zeroes in a launch of its own (nhwcAddPaddingKernel), those of pictures to 4
+/// (NVIDIA, "Convolutional Layers User's Guide"). 0: not so.
+std::uint32_t padded_channels(const kernels::ConvolutionGeometry& g, ElementType type, bool channels_last,
+                              ConvolutionPass pass) {
+    if (bytes_of(type) != 2 || !channels_last || g.groups != 1 || g.channels % 2 == 0 || g.channels > 8 ||
+        g.filters % 2 != 0 || pass == ConvolutionPass::data_grad)
+        return 0;
+    return g.channels < 4 ? 4 : 8;
+}
+
+KernelArgument renamed(KernelArgument argument, const char* parameter) {
+    argument.parameter = parameter;
+    return argument;
+}
+
+/// The innermost axis of `x` from `from` to `to` elements.
+void pad_channels(GpuProgramBuilder& b, const KernelArgument& x, const KernelArgument& y, ElementType type,
+                  std::uint32_t rows, std::uint32_t from, std::uint32_t to) {
+    b.launch(kernels::generate_pad_channels({b.compute_capability(), type, from, to}),
+             kernels::pad_channels_grid(rows),
+             {renamed(x, "x"), renamed(y, "y"), kernels::integer_argument("rows", rows)});
 }
 
 void lower(GpuProgramBuilder& b, ConvolutionPass pass) {
@@ -74,7 +100,10 @@ void lower(GpuProgramBuilder& b, ConvolutionPass pass) {
     if (half && b.compute_capability() < 80)
         throw Unsupported{"no convolution kernel for " + kernels::name_of(type) + " before Ampere"};
     const trace::ConvolutionSizes sizes = trace::convolution_sizes(b.trace(), b.op());
-    const kernels::ConvolutionGeometry geometry = geometry_of(sizes);
+    kernels::ConvolutionGeometry geometry = geometry_of(sizes);
+    const std::uint32_t channels = geometry.channels,
+                        padded = padded_channels(geometry, type, sizes.channels_last, pass);
+    if (padded != 0) geometry.channels = padded;
     const kernels::ConvolutionGemm gemm = kernels::gemm_of(pass, geometry);
     if (gemm.m == 0 || gemm.n == 0 || gemm.k == 0) throw Unsupported{"a convolution of nothing"};
     kernels::ConvolutionChoice choice =
@@ -88,25 +117,50 @@ void lower(GpuProgramBuilder& b, ConvolutionPass pass) {
     const kernels::ConvolutionLaunch launch =
         kernels::convolution_launch(choice.spec, geometry, choice.k_per_slice);
     std::vector<KernelArgument> arguments = launch.scalars;
-    arguments.push_back(b.input_pointer("a", 0));
-    arguments.push_back(b.input_pointer("b", 1));
-    if (pass == ConvolutionPass::forward && b.has_input(2)) {
+    KernelArgument first = b.input_pointer("a", 0), second = b.input_pointer("b", 1),
+                   result = b.output_pointer("d", 0);
+    const auto room = [&](const char* purpose, std::uint32_t rows, ElementType of) {
+        const std::uint64_t bytes = std::uint64_t{rows} * padded * bytes_of(of);
+        return kernels::pointer_argument("", b.workspace(purpose, bytes));
+    };
+    const std::uint32_t pixels = geometry.batch * geometry.inputs(),
+                        taps = geometry.filters * geometry.positions();
+    const auto pad = [&](KernelArgument& operand, const char* purpose, std::uint32_t rows) {
+        const KernelArgument wide = renamed(room(purpose, rows, type), operand.parameter.c_str());
+        pad_channels(b, operand, wide, type, rows, channels, padded);
+        operand = wide;
+    };
+    const bool forward = pass == ConvolutionPass::forward;
+    if (padded != 0) {
+        pad(forward ? first : second, "padded picture", pixels);
+        if (forward) pad(second, "padded weights", taps);
+        if (!forward) result = renamed(room("padded gradient", taps, choice.spec.output), "d");
+    }
+    const auto cut_back = [&] {
+        if (padded != 0 && !forward)
+            pad_channels(b, result, b.output_pointer("", 0), choice.spec.output, taps, padded, channels);
+    };
+    arguments.push_back(first);
+    arguments.push_back(second);
+    if (forward && b.has_input(2)) {
         if (kernel_type(b.input(2).type) != type)
             throw Unsupported{"no convolution with a bias of another type"};
         choice.spec.bias = true;
         arguments.push_back(b.input_pointer("bias", 2));
     }
     if (!choice.spec.split_k) {
-        arguments.push_back(b.output_pointer("d", 0));
+        arguments.push_back(result);
         if (arguments.back().byte_offset % 16 != 0) choice.spec.vector_d = 1;
         b.launch(kernels::generate_convolution(choice.spec), launch.grid, arguments);
+        cut_back();
         return;
     }
     const std::uint64_t bytes = std::uint64_t{4} * gemm.m * gemm.n * choice.slices * geometry.groups;
     const program::BufferId workspace = b.workspace("convolution slices", bytes);
     arguments.push_back(kernels::pointer_argument("d", workspace));
     b.launch(kernels::generate_convolution(choice.spec), launch.grid, arguments);
-    reduce_slices(b, choice, gemm, geometry.groups, workspace);
+    reduce_slices(b, choice, gemm, geometry.groups, workspace, result);
+    cut_back();
 }
 
 }  // namespace
