@@ -50,6 +50,7 @@ void change_layout(Builder& builder, const Launch& launch, const Call& call, boo
     const Shape last{shape[0], shape[2], shape[3], shape[1]};
     Op op;
     op.kind = OpKind::copy;
+    op.attributes["tiles"] = std::int64_t{1};
     if (to_last) {
         const RecordedTensor made = builder.invented(tensor.type, last);
         op.attributes["permutation"] = std::vector<std::int64_t>{0, 2, 3, 1};

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "workloads/expression/expression.h"
+#include "workloads/kernels/data_movement.h"
 #include "workloads/lowering/gpu/builder.h"
 #include "workloads/lowering/gpu/elementwise_launch.h"
 #include "workloads/trace/shape.h"
@@ -258,10 +259,45 @@ void lower_elementwise(GpuProgramBuilder& b) {
     launch_elementwise(b, expression, b.op().reals("scalars"), shape, inputs, outputs);
 }
 
+namespace {
+
+/// A change between channels first and last by way of tiles of 32 by 32 in shared memory, as cuDNN's
+/// nchwToNhwcKernel does it, one item after the other: of weights with small windows most of each tile is
+/// empty. False: not such a copy.
+bool lower_change_of_layout(GpuProgramBuilder& b, const std::vector<std::int64_t>& permutation) {
+    const trace::Tensor& x = b.input(0);
+    const std::size_t rank = permutation.size();
+    if (b.op().integer("tiles", 0) == 0 || rank < 3 || rank != x.shape.size() || permutation[0] != 0 ||
+        x.type != b.output(0).type || !b.input_strides(0).empty())
+        return false;
+    const bool to_last = permutation.back() == 1;
+    std::int64_t positions = 1;
+    for (std::size_t axis = 1; axis + 1 < rank; ++axis) {
+        if (permutation[axis + (to_last ? 0 : 1)] != static_cast<std::int64_t>(axis) + (to_last ? 1 : 0))
+            return false;
+        positions *= x.shape[axis + (to_last ? 1 : 0)];
+    }
+    const std::int64_t channels = x.shape[to_last ? 1 : rank - 1], items = x.shape[0];
+    if (items > 65535 || channels > 65535 * 32 || positions > 65535 * 32 || b.output(0).elements() == 0)
+        return false;
+    b.require_dense_outputs();
+    const kernels::TransposeSpec spec{b.compute_capability(), kernel_type(x.type)};
+    const auto rows = static_cast<std::uint32_t>(to_last ? channels : positions),
+               columns = static_cast<std::uint32_t>(to_last ? positions : channels);
+    b.launch(kernels::generate_transpose(spec),
+             kernels::transpose_grid(spec, rows, columns, static_cast<std::uint32_t>(items)),
+             {b.output_pointer("y", 0), b.input_pointer("x", 0), kernels::integer_argument("rows", rows),
+              kernels::integer_argument("columns", columns)});
+    return true;
+}
+
+}  // namespace
+
 void lower_copy(GpuProgramBuilder& b) {
     const trace::Tensor& x = b.input(0);
     std::vector<std::int64_t> shape = b.output(0).shape;
     const std::vector<std::int64_t> permutation = b.op().integers("permutation");
+    if (lower_change_of_layout(b, permutation)) return;
     ElementwiseOperand operand;
     if (!permutation.empty()) {
         std::vector<std::int64_t> own = b.input_strides(0);

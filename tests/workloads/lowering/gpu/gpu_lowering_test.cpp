@@ -202,6 +202,15 @@ TEST_CASE("elementwise operations broadcast, stride and convert") {
                    cast = b.tensor({4, 5, 6}, ElementType::bf16);
     b.op(OpKind::copy, {cube}, {turned}).attributes["permutation"] = std::vector<std::int64_t>{2, 0, 1};
     b.op(OpKind::copy, {cube}, {cast});
+    // Channels last and first again, by way of tiles.
+    const TensorId picture = b.tensor({3, 37, 6, 9}), last = b.tensor({3, 6, 9, 37}),
+                   again = b.tensor({3, 37, 6, 9});
+    Op& to_last = b.op(OpKind::copy, {picture}, {last});
+    to_last.attributes["permutation"] = std::vector<std::int64_t>{0, 2, 3, 1};
+    to_last.attributes["tiles"] = std::int64_t{1};
+    Op& to_first = b.op(OpKind::copy, {last}, {again});
+    to_first.attributes["permutation"] = std::vector<std::int64_t>{0, 3, 1, 2};
+    to_first.attributes["tiles"] = std::int64_t{1};
     const TensorId filled = b.tensor({1001}, ElementType::bf16), noise = b.tensor({777});
     b.op(OpKind::fill, {}, {filled}).attributes["value"] = 0.75;
     trace::Op& counting = b.op(OpKind::fill, {}, {b.tensor({3, 219}, ElementType::i32)});
@@ -567,7 +576,8 @@ TEST_CASE("dropout, the largest of a row, positions of extrema, concatenation in
 }
 
 TEST_CASE("convolutions, forward and both gradients, match the reference") {
-    const auto convolution = [](ElementType type, bool last, std::int64_t groups, unsigned capability) {
+    const auto convolution = [](ElementType type, bool last, std::int64_t groups, unsigned capability,
+                                std::int64_t channels = 12) {
         Builder b;
         const auto shape = [&](std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
             return last ? std::vector<std::int64_t>{n, h, w, c} : std::vector<std::int64_t>{n, c, h, w};
@@ -577,11 +587,12 @@ TEST_CASE("convolutions, forward and both gradients, match the reference") {
                                                            {"dilation", std::vector<std::int64_t>{1, 2}},
                                                            {"groups", groups}};
         if (last) attributes["layout"] = std::string("nhwc");
-        const TensorId x = b.tensor(shape(5, 12, 19, 17), type),
-                       w = b.tensor(shape(18, 12 / groups, 3, 2), type, TensorRole::parameter),
+        const TensorId x = b.tensor(shape(5, channels, 19, 17), type),
+                       w = b.tensor(shape(18, channels / groups, 3, 2), type, TensorRole::parameter),
                        bias = b.tensor({18}, type), y = b.tensor(shape(5, 18, 9, 18), type),
-                       dy = b.tensor(shape(5, 18, 9, 18), type), dx = b.tensor(shape(5, 12, 19, 17), type),
-                       dw = b.tensor(shape(18, 12 / groups, 3, 2), type);
+                       dy = b.tensor(shape(5, 18, 9, 18), type),
+                       dx = b.tensor(shape(5, channels, 19, 17), type),
+                       dw = b.tensor(shape(18, channels / groups, 3, 2), type);
         b.op(OpKind::convolution, {x, w, bias}, {y}).attributes = attributes;
         b.op(OpKind::convolution_data_grad, {dy, w}, {dx}).attributes = attributes;
         b.op(OpKind::convolution_weight_grad, {dy, x}, {dw}).attributes = attributes;
@@ -591,6 +602,11 @@ TEST_CASE("convolutions, forward and both gradients, match the reference") {
     CHECK(convolution(ElementType::f32, true, 3, 86) < 1e-5);
     CHECK(convolution(ElementType::f16, true, 1, 80) < 0x1p-10);
     CHECK(convolution(ElementType::bf16, false, 2, 90) < 0x1p-7);
+    CHECK(convolution(ElementType::bf16, true, 2, 90) < 0x1p-7);
+    for (const std::int64_t odd : {1, 3, 5}) {  // padded to 4 and 8
+        CHECK(convolution(ElementType::f16, true, 1, 80, odd) < 0x1p-10);
+        CHECK(convolution(ElementType::bf16, true, 1, 90, odd) < 0x1p-7);
+    }
 }
 
 TEST_CASE("pooling and its gradient match the reference") {
