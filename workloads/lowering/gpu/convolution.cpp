@@ -66,15 +66,16 @@ void reduce_slices(GpuProgramBuilder& b, const kernels::ConvolutionChoice& choic
              kernels::split_k_reduce_grid(spec, gemm.m, gemm.n, groups), arguments);
 }
 
-/// Odd channels allow no accesses of 4 bytes and more, as cp.async and the tensor cores want them: cuDNN then
-/// pads the channels with zeroes in a launch of its own (nhwcAddPaddingKernel), those of pictures to 4
-/// (NVIDIA, "Convolutional Layers User's Guide"). 0: not so.
-std::uint32_t padded_channels(const kernels::ConvolutionGeometry& g, ElementType type, bool channels_last,
-                              ConvolutionPass pass) {
-    if (bytes_of(type) != 2 || !channels_last || g.groups != 1 || g.channels % 2 == 0 || g.channels > 8 ||
+/// Odd channels allow no accesses of 4 bytes and more (tf32: of 16), as cp.async and the tensor cores want
+/// them: cuDNN then pads the channels with zeroes in a launch of its own (nhwcAddPaddingKernel) or with the
+/// change of layout, those of pictures to 4 (NVIDIA, "Convolutional Layers User's Guide"; the first layer's
+/// gradient in a recorded step reads AlignedArray<tfloat32_t, 4>). 0: not so.
+std::uint32_t padded_channels(const kernels::ConvolutionGeometry& g, ElementType type, bool tf32,
+                              bool channels_last, ConvolutionPass pass) {
+    if ((bytes_of(type) != 2 && !tf32) || !channels_last || g.groups != 1 || g.channels % 2 == 0 ||
         g.filters % 2 != 0 || pass == ConvolutionPass::data_grad)
         return 0;
-    return g.channels < 4 ? 4 : 8;
+    return g.channels < 4 ? 4 : g.channels < 8 && !tf32 ? 8 : 0;
 }
 
 KernelArgument renamed(KernelArgument argument, const char* parameter) {
@@ -101,14 +102,15 @@ void lower(GpuProgramBuilder& b, ConvolutionPass pass) {
         throw Unsupported{"no convolution kernel for " + kernels::name_of(type) + " before Ampere"};
     const trace::ConvolutionSizes sizes = trace::convolution_sizes(b.trace(), b.op());
     kernels::ConvolutionGeometry geometry = geometry_of(sizes);
+    const bool tf32 =
+        type == ElementType::f32 && b.op().text("compute_type") == "tf32" && b.compute_capability() >= 80;
     const std::uint32_t channels = geometry.channels,
-                        padded = padded_channels(geometry, type, sizes.channels_last, pass);
+                        padded = padded_channels(geometry, type, tf32, sizes.channels_last, pass);
     if (padded != 0) geometry.channels = padded;
     const kernels::ConvolutionGemm gemm = kernels::gemm_of(pass, geometry);
     if (gemm.m == 0 || gemm.n == 0 || gemm.k == 0) throw Unsupported{"a convolution of nothing"};
-    kernels::ConvolutionChoice choice =
-        kernels::choose_convolution(b.compute_capability(), b.target().sm_count, type, pass,
-                                    sizes.channels_last, geometry, b.op().text("compute_type") == "tf32");
+    kernels::ConvolutionChoice choice = kernels::choose_convolution(
+        b.compute_capability(), b.target().sm_count, type, pass, sizes.channels_last, geometry, tf32);
     kernels::take_library_tile(choice, geometry, b.op().integers("tile"), b.op().integer("stages", 0),
                                b.op().integer("slices", 0), b.target().shared_bytes_per_cta);
     choice.spec.output = kernel_type(b.output(0).type);

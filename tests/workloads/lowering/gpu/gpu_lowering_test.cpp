@@ -577,7 +577,7 @@ TEST_CASE("dropout, the largest of a row, positions of extrema, concatenation in
 
 TEST_CASE("convolutions, forward and both gradients, match the reference") {
     const auto convolution = [](ElementType type, bool last, std::int64_t groups, unsigned capability,
-                                std::int64_t channels = 12) {
+                                std::int64_t channels = 12, const std::string& compute = "") {
         Builder b;
         const auto shape = [&](std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
             return last ? std::vector<std::int64_t>{n, h, w, c} : std::vector<std::int64_t>{n, c, h, w};
@@ -587,6 +587,7 @@ TEST_CASE("convolutions, forward and both gradients, match the reference") {
                                                            {"dilation", std::vector<std::int64_t>{1, 2}},
                                                            {"groups", groups}};
         if (last) attributes["layout"] = std::string("nhwc");
+        if (!compute.empty()) attributes["compute_type"] = compute;
         const TensorId x = b.tensor(shape(5, channels, 19, 17), type),
                        w = b.tensor(shape(18, channels / groups, 3, 2), type, TensorRole::parameter),
                        bias = b.tensor({18}, type), y = b.tensor(shape(5, 18, 9, 18), type),
@@ -606,6 +607,7 @@ TEST_CASE("convolutions, forward and both gradients, match the reference") {
     for (const std::int64_t odd : {1, 3, 5}) {  // padded to 4 and 8
         CHECK(convolution(ElementType::f16, true, 1, 80, odd) < 0x1p-10);
         CHECK(convolution(ElementType::bf16, true, 1, 90, odd) < 0x1p-7);
+        CHECK(convolution(ElementType::f32, true, 1, 80, odd, "tf32") < 0x1p-9);
     }
 }
 
