@@ -13,7 +13,7 @@ declare -A options=(
     [mlp]="--batch 4096 --widths 1024,4096,4096,1000 --option type=bf16"
     [gpt2-small]="--batch 8 --option type=bf16"
     [bert-base]="--batch 8 --option type=bf16"
-    [resnet50]="--batch 32 --option type=bf16"
+    [resnet50]="--batch 32 --option type=bf16"  # on a GPU with channels last, see below
     [vit-b16]="--batch 32 --option type=bf16"
 )
 models=${MODELS:-mlp gpt2-small bert-base resnet50 vit-b16 lstm}
@@ -21,6 +21,8 @@ models=${MODELS:-mlp gpt2-small bert-base resnet50 vit-b16 lstm}
 measure() {  # DEVICE MODEL: cells of the row
     local device=$1 model=$2 sample=""
     [[ $device == tpu-* ]] || sample=--sample
+    # PyTorch's memory_format=torch.channels_last; on a TPU images have channels last in any case.
+    [[ $model != resnet50 || $device == tpu-* ]] || sample+=" --option layout=nhwc"
     # shellcheck disable=SC2086
     ("$heddle" simulate "$model" ${options[$model]:-} --hardware "$device" $sample --no-out --json || true) |
         python3 -c '
