@@ -73,6 +73,16 @@ void whole_copy(Builder& builder, const Launch& launch, const Call& call) {
     builder.add(std::move(op), launch, &call);
 }
 
+/// triu, tril: one side of the diagonal, and zeros beyond it.
+void triangle(Builder& builder, const Launch& launch, const Call& call) {
+    Op op;
+    op.kind = OpKind::copy;
+    assume(op, "the part that becomes zero is read too");
+    builder.input(op, need(call.gpu_tensor(0), "source of " + call.name));
+    builder.output(op, need(call.output_tensor(0), "result of " + call.name));
+    builder.add(std::move(op), launch, &call);
+}
+
 /// New tensors of one value; gradients of slices are zero but for the slice.
 void whole_fill(Builder& builder, const Launch& launch, const Call& call) {
     Op op;
@@ -94,6 +104,8 @@ const std::unordered_map<std::string, Movement>& movements() {
         {"clone", whole_copy},
         {"contiguous", whole_copy},
         {"_to_copy", whole_copy},
+        {"triu", triangle},
+        {"tril", triangle},
         {"zeros", whole_fill},
         {"zeros_like", whole_fill},
         {"ones_like", whole_fill},

@@ -2,7 +2,7 @@
 // were recorded, and where kernels are not known by name: all kernels of a call then count as one op.
 #pragma once
 
-#include "workloads/importers/builder.h"
+#include "workloads/importers/operands.h"
 
 namespace heddle::importers {
 
@@ -30,8 +30,10 @@ bool list_operation(Builder& builder, const Launch& launch, const Call& call);
 bool window_operation(Builder& builder, const Launch& launch, const Call& call);
 bool movement_operation(Builder& builder, const Launch& launch, const Call& call);
 
-/// A number among the operands, or `fallback`. Axes count from the front; none recorded: all of them.
-double number_operand(const Call& call, std::size_t index, double fallback);
-std::vector<std::int64_t> axes_operand(const Call& call, std::size_t index, std::size_t rank);
+/// Families of few names, each with the function that adds its ops.
+const OperationTable& reduction_operations();
+const OperationTable& normalisation_operations();
+const OperationTable& attention_operations();
+const OperationTable& collective_operations();
 
 }  // namespace heddle::importers

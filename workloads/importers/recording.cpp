@@ -94,6 +94,7 @@ Call call_of(const trace::ChakraNode& node) {
     call.sequence = node.integer("seq_id", -1);
     call.stream = node.integer("stream", -1);
     call.collective_bytes = node.integer("comm_size", -1);
+    call.ranks = node.integer("pg_size", -1);
     const std::int64_t nanoseconds = node.integer("duration_ns", 0);
     call.duration_us =
         nanoseconds > 0 ? 1e-3 * static_cast<double>(nanoseconds) : static_cast<double>(node.duration_us);

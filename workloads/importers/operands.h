@@ -1,0 +1,29 @@
+// Operands of calls of PyTorch, as the families of operations (operations.h) ask for them.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "workloads/importers/builder.h"
+
+namespace heddle::importers {
+
+using Operation = void (*)(Builder&, const Launch&, const Call&);
+using OperationTable = std::unordered_map<std::string, Operation>;
+
+/// A number among the operands, or `fallback`. Axes count from the front; none recorded: all of them.
+double number_operand(const Call& call, std::size_t index, double fallback);
+std::vector<std::int64_t> axes_operand(const Call& call, std::size_t index, std::size_t rank);
+
+/// The tensor at `index`; throws NotUnderstood when there is none on the device.
+const RecordedTensor& operand(const Call& call, std::size_t index, const char* what);
+/// Result `index` of the call, or one that nobody recorded.
+RecordedTensor result_or(Builder& builder, const Call& call, std::size_t index, ElementType type,
+                         const Shape& shape);
+/// The same memory, dense, in another shape.
+RecordedTensor seen_as(RecordedTensor tensor, Shape shape);
+/// Rows of `columns` elements; strided tensors keep their axes.
+RecordedTensor as_rows(const RecordedTensor& tensor, std::int64_t columns);
+
+}  // namespace heddle::importers
