@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
 
 #include "sim/cli/terminal.h"
 #include "sim/report/numbers.h"
@@ -90,12 +89,21 @@ Inspection inspect(const trace::Trace& trace) {
         inspection.all.add(trace, op);
         if (op.kind == trace::OpKind::unknown) ++unknown[op.kernel_name.empty() ? op.name : op.kernel_name];
     }
-    std::set<std::uint64_t> counted;  // parameters that share memory count once
+    // Parameters that share memory count once: as the largest, which may be a whole list of them.
+    std::map<std::uint64_t, const trace::Tensor*> largest;
     for (const trace::Tensor& tensor : trace.tensors) {
         if (tensor.role != trace::TensorRole::parameter) continue;
-        if (tensor.storage != 0 && !counted.insert(tensor.storage).second) continue;
-        inspection.parameters += static_cast<std::uint64_t>(tensor.elements());
-        inspection.parameter_bytes += tensor.bytes();
+        if (tensor.storage == 0) {
+            inspection.parameters += static_cast<std::uint64_t>(tensor.elements());
+            inspection.parameter_bytes += tensor.bytes();
+            continue;
+        }
+        const trace::Tensor*& kept = largest[tensor.storage];
+        if (kept == nullptr || kept->bytes() < tensor.bytes()) kept = &tensor;
+    }
+    for (const auto& [storage, tensor] : largest) {
+        inspection.parameters += static_cast<std::uint64_t>(tensor->elements());
+        inspection.parameter_bytes += tensor->bytes();
     }
     inspection.coverage = coverage_of(trace);
     inspection.layers = trace::find_layers(trace);

@@ -322,13 +322,14 @@ void Builder::assign_phases() {
 }
 
 void Builder::assign_roles() {
-    // Read before anything has written it, and overwritten by the update: a parameter (or the update's own
-    // state).
-    std::set<std::uint64_t> external, written, updated;
+    // Read before anything has written it, and overwritten by the update: a parameter, or, where the model
+    // never reads it, what the update keeps for itself.
+    std::set<std::uint64_t> external, written, updated, used;
     for (const Op& op : trace_.ops) {
         for (const TensorId id : op.inputs) {
             const std::uint64_t storage = trace_.tensor(id).storage;
             if (!written.contains(storage)) external.insert(storage);
+            if (op.phase == trace::Phase::forward || op.phase == trace::Phase::backward) used.insert(storage);
         }
         for (const TensorId id : op.outputs) {
             const std::uint64_t storage = trace_.tensor(id).storage;
@@ -344,7 +345,9 @@ void Builder::assign_roles() {
     for (trace::Tensor& tensor : trace_.tensors) {
         if (external.contains(tensor.storage) && !gradients.contains(tensor.storage)) {
             const bool floating = tensor.type <= ElementType::e5m2;
-            tensor.role = updated.contains(tensor.storage) ? trace::TensorRole::parameter
+            const auto of_update = used.contains(tensor.storage) ? trace::TensorRole::parameter
+                                                                 : trace::TensorRole::optimizer_state;
+            tensor.role = updated.contains(tensor.storage) ? of_update
                           : floating                       ? trace::TensorRole::other
                                                            : trace::TensorRole::input;
         }

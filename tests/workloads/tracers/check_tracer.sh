@@ -1,5 +1,5 @@
 #!/bin/sh
-# Records the example models anew and imports them: check_tracer.sh HEDDLE SOURCE. Skips with a line where there is no
+# Records the example models anew and others, and imports them: check_tracer.sh HEDDLE SOURCE. Skips with a line where there is no
 # PyTorch; $HEDDLE_PYTHON names the Python to use.
 set -e
 heddle=$1 source=$2 python=${HEDDLE_PYTHON:-python3}
@@ -7,6 +7,7 @@ if ! "$python" -c 'import torch' 2>/dev/null; then
     echo "skipped: $python has no torch"
     exit 0
 fi
+export OMP_NUM_THREADS=1  # small steps, beside other tests
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 PYTHONPATH=$source/workloads/tracers "$python" "$source/workloads/tracers/example_models.py" "$folder"
@@ -22,3 +23,4 @@ assert step["total"]["flops"] > 0 and step["peak_memory"]["bytes"] > 0
 CHECK
 done
 echo "five steps recorded and understood"
+PYTHONPATH=$source/workloads/tracers "$python" "$source/tests/workloads/tracers/check_steps.py" "$heddle" "$folder"

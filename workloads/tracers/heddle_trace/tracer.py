@@ -1,6 +1,7 @@
 """Looks at every op that PyTorch dispatches: operands with shapes, types, strides and places in memory; on a GPU also
 how long it takes."""
 
+import contextlib
 import gzip
 import os
 
@@ -30,6 +31,21 @@ for _name in ("float8_e4m3fn", "float8_e5m2"):
 _FORWARD = "## forward ##"
 _BACKWARD = "autograd::engine::evaluate_function: step"
 
+_ALLOCATIONS = ("aten::empty", "aten::new_empty")
+
+
+def _storage_of(tensor):
+    # PyTorch 1 names it otherwise.
+    return tensor.untyped_storage() if hasattr(tensor, "untyped_storage") else tensor.storage().untyped()
+
+
+def _tensors_in(values):
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _tensors_in(value)
+
 
 class _Places:
     """Numbers for storages and for the tensors in them. A storage that is gone never lends its number to another."""
@@ -44,7 +60,7 @@ class _Places:
         return self._next
 
     def storage(self, tensor):
-        reference = StorageWeakRef(tensor.untyped_storage())
+        reference = StorageWeakRef(_storage_of(tensor))
         known = self._storages.get(reference.cdata)
         if known is None or known[0].expired():
             known = (reference, self._number())
@@ -99,8 +115,8 @@ class _Operands:
 
 
 def _shares_memory(places, inputs, outputs):
-    owned = {places.storage(t) for t in inputs if isinstance(t, torch.Tensor) and t.layout == torch.strided}
-    made = [t for t in outputs if isinstance(t, torch.Tensor) and t.layout == torch.strided]
+    owned = {places.storage(t) for t in _tensors_in(inputs) if t.layout == torch.strided}
+    made = [t for t in _tensors_in(outputs) if t.layout == torch.strided]
     return bool(made) and all(places.storage(t) in owned for t in made)
 
 
@@ -111,20 +127,23 @@ class _Recorder(TorchDispatchMode):
         self.nodes = []
         self.caller = 0
         self.timed = []  # (kernel node, event before, event after)
+        self.left_out = set()  # numbers of nodes
 
     def open_phase(self, name):
         self.caller = self._add(name, 0, None, None, True)
 
-    def _add(self, name, caller, inputs, outputs, on_host, position=None):
+    def _add(self, name, caller, inputs, outputs, on_host):
         empty = _Operands(self.places)
         node = dict(number=len(self.nodes) + 1, name=name, caller=caller, inputs=inputs or empty,
-                    outputs=outputs or empty, on_host=on_host, duration_ns=0)
+                    outputs=outputs or empty, on_host=on_host, duration_ns=0, ranks=0, storages=set())
         self.nodes.append(node)
         return node["number"]
 
     def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
         keywords = keywords or {}
         schema = function._schema
+        if schema.name.startswith("profiler::"):  # annotations, of the optimizer for one
+            return function(*arguments, **keywords)
         given = []
         for i, argument in enumerate(schema.arguments):
             if i < len(arguments):
@@ -134,7 +153,9 @@ class _Recorder(TorchDispatchMode):
         inputs = _Operands(self.places)
         for value in given:
             inputs.add(value)
-        on_gpu = any(isinstance(v, torch.Tensor) and v.is_cuda for v in given)
+        # Lists of tensors (foreach) count, and so does the device on which a new tensor is asked for.
+        on_gpu = any(t.is_cuda for t in _tensors_in(given)) or any(
+            isinstance(v, torch.device) and v.type == "cuda" for v in given)
         if on_gpu:
             before, after = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
             before.record()
@@ -146,11 +167,29 @@ class _Recorder(TorchDispatchMode):
         for value in results:
             outputs.add(value)
         number = self._add(schema.name, self.caller, inputs, outputs, True)
+        node = self.nodes[number - 1]
+        node["storages"] = {self.places.storage(t) for t in _tensors_in(given) if t.layout == torch.strided}
+        if schema.name.startswith("c10d::"):
+            node["ranks"] = torch.distributed.get_world_size()
         in_place = schema.name.endswith("_") or any(a.alias_info and a.alias_info.is_write for a in schema.arguments)
-        if on_gpu and (in_place or not _shares_memory(self.places, given, results)):
+        works = in_place or not _shares_memory(self.places, given, results)
+        if on_gpu and works and not schema.name.startswith(_ALLOCATIONS):
             kernel = self._add(schema.name, number, inputs, outputs, False)
             self.timed.append((kernel, before, after))
         return result
+
+    def leave_out_counters(self, optimizer):
+        """An optimizer counts its steps on the host, wherever the model is: that is no work of the device, but where
+        a fused or capturable one keeps the counts there."""
+        counters = set()
+        for group in optimizer.param_groups:
+            if group.get("fused") or group.get("capturable"):
+                continue
+            for parameter in group["params"]:
+                count = optimizer.state.get(parameter, {}).get("step")
+                if isinstance(count, torch.Tensor):
+                    counters.add(self.places.storage(count))
+        self.left_out = {n["number"] for n in self.nodes if n["storages"] & counters}
 
     def write(self, path):
         if self.timed:
@@ -162,7 +201,8 @@ class _Recorder(TorchDispatchMode):
         with opener(path + ".part", "wb") as file:
             file.write(wire.metadata({"recorded_by": "heddle_trace", "device": device, "torch": torch.__version__}))
             for node in self.nodes:
-                file.write(self._bytes(node))
+                if node["number"] not in self.left_out and node["caller"] not in self.left_out:
+                    file.write(self._bytes(node))
         os.replace(path + ".part", path)
 
     @staticmethod
@@ -173,34 +213,117 @@ class _Recorder(TorchDispatchMode):
                 attributes[side[:-1] + "_strides"] = repr(node[side].strides)
         if node["duration_ns"]:
             attributes["duration_ns"] = node["duration_ns"]
+        if node["ranks"]:
+            attributes["pg_size"] = node["ranks"]
         callers = [node["caller"]] if node["caller"] else []
         return wire.node(node["number"], node["name"], wire.COMPUTE, callers, [], 0, node["duration_ns"] // 1000,
                          node["inputs"].literals(), node["outputs"].literals(), attributes)
 
 
+@contextlib.contextmanager
+def _without_onednn():
+    # torch.backends.mkldnn.flags would set, and warn about, more than this.
+    was = torch._C._get_mkldnn_enabled()
+    torch._C._set_mkldnn_enabled(False)
+    try:
+        yield
+    finally:
+        torch._C._set_mkldnn_enabled(was)
+
+
+def _as_written(model):
+    """The module behind torch.compile: its ops are recorded as they are written; Heddle fuses them itself."""
+    return getattr(model, "_orig_mod", model)
+
+
+def _check(model, optimizer):
+    """Refuses what one trace cannot say."""
+    if isinstance(optimizer, torch.optim.LBFGS):
+        raise ValueError("LBFGS runs the model several times in a step: trace_step records one run; give another "
+                         "optimizer, or None")
+    if isinstance(model, torch.nn.DataParallel) and len(model.device_ids) > 1:
+        raise ValueError("DataParallel spreads a step over " + str(len(model.device_ids)) + " devices: a trace is that "
+                         "of one; give the module itself (model.module), or use DistributedDataParallel")
+    if not isinstance(model, torch.nn.Module):
+        return
+    devices = sorted({str(p.device) for p in list(model.parameters()) + list(model.buffers())})
+    if "meta" in devices:
+        raise ValueError("parameters of the model lie on the device meta and have no values: give them some, "
+                         "for example model.to_empty(device='cpu')")
+    if len(devices) > 1:
+        raise ValueError("the model lies on several devices (" + ", ".join(devices) + "): a trace is that of one; move "
+                         "it to one of them, or to a CPU, whose steps are simulated as if they ran on the device")
+    if _is_distributed(model) and devices and devices[0].startswith("cuda"):
+        raise ValueError("the collectives of DistributedDataParallel run beside the stream that is timed: on a GPU use "
+                         "PyTorch's profiler with an ExecutionTraceObserver; on CPUs (gloo) they are recorded")
+
+
+def _is_distributed(model):
+    return isinstance(model, torch.nn.parallel.DistributedDataParallel)
+
+
+def _loss_of(value):
+    """What the model or the loss function returned, when a step can begin at it."""
+    if not isinstance(value, torch.Tensor):
+        value = value["loss"] if isinstance(value, dict) and "loss" in value else getattr(value, "loss", value)
+    if not isinstance(value, torch.Tensor):
+        raise ValueError("the loss is a " + type(value).__name__ + ": a tensor of one element was expected")
+    if value.numel() != 1:
+        raise ValueError("the loss has the shape " + str(list(value.shape)) + ": one element was expected, for example "
+                         "its mean()")
+    if not value.requires_grad:
+        raise ValueError("the loss does not depend on parameters that need a gradient: was it detached, or computed "
+                         "under no_grad?")
+    return value
+
+
+def _call(model, inputs):
+    if hasattr(inputs, "keys"):
+        return model(**inputs)
+    return model(*inputs) if isinstance(inputs, (tuple, list)) else model(inputs)
+
+
 def trace_step(model, batch, loss, optimizer, path="step.et", warm_up=1):
     """Runs `warm_up` training steps, then records one and writes it to `path` (.et, or .et.gz for gzip).
 
-    `batch` is (inputs, targets), where inputs may be a tuple of arguments of the model, and the loss is
-    `loss(model(inputs), targets)`; with `loss` None the model itself returns it: `model(*batch)`. `optimizer` may be
-    None. On a GPU every op is timed with events, which adds about two microseconds to each. Returns the loss.
+    `batch` is (inputs, targets), where inputs may be a tuple or a dictionary of arguments of the model, and the loss is
+    `loss(model(inputs), targets)`; with `loss` None the model itself returns it (or something with `.loss`), and all of
+    `batch` is inputs. `optimizer` may be None. On a GPU every op is timed with events, which adds about two
+    microseconds to each. A compiled model is recorded as it was written; DistributedDataParallel with its collectives.
+    Returns the loss. Raises ValueError where a step cannot be recorded: a loss that is no scalar, a model on several
+    devices.
     """
+    path = os.fspath(path)
+    if not os.path.isdir(os.path.dirname(path) or "."):
+        raise ValueError("there is no folder " + os.path.dirname(path) + " to write " + os.path.basename(path) + " to")
+    model = _as_written(model)
+    _check(model, optimizer)
+    if loss is not None and not (isinstance(batch, (tuple, list)) and len(batch) == 2):
+        raise ValueError("batch is no pair (inputs, targets): with a loss function both are needed")
+    if _is_distributed(model):
+        # The second step still arranges the buckets of gradients anew, with broadcasts that no later one has.
+        warm_up = max(warm_up, 2)
 
     def forward():
+        # Around trace_step, autocast would keep its casts of the weights from one step to the next.
+        torch.clear_autocast_cache()
         if loss is None:
-            return model(*batch) if isinstance(batch, (tuple, list)) else model(batch)
+            return _loss_of(_call(model, batch))
         inputs, targets = batch
-        return loss(model(*inputs) if isinstance(inputs, (tuple, list)) else model(inputs), targets)
+        return _loss_of(loss(_call(model, inputs), targets))
 
     for _ in range(warm_up):
         forward().backward()
         if optimizer is not None:
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
+        elif isinstance(model, torch.nn.Module):
+            model.zero_grad(set_to_none=True)
     recorder = _Recorder()
-    # Dispatch modes belong to a thread; on one thread, autograd's engine stays in it too. Without oneDNN a CPU goes
-    # through the ops that devices know.
-    with torch.backends.mkldnn.flags(enabled=False), torch.autograd.set_multithreading_enabled(False), recorder:
+    # Dispatch modes belong to a thread; on one thread, autograd's engine stays in it too (of PyTorch 1, on a CPU it
+    # always does). Without oneDNN a CPU goes through the ops that devices know.
+    one_thread = getattr(torch.autograd, "set_multithreading_enabled", lambda enabled: contextlib.nullcontext())
+    with _without_onednn(), one_thread(False), recorder:
         recorder.open_phase(_FORWARD)
         value = forward()
         recorder.open_phase(_BACKWARD)
@@ -209,6 +332,8 @@ def trace_step(model, batch, loss, optimizer, path="step.et", warm_up=1):
             kind = type(optimizer).__name__
             recorder.open_phase("Optimizer.step#" + kind + ".step")
             optimizer.step()
+    if optimizer is not None:
+        recorder.leave_out_counters(optimizer)
     recorder.write(path)
     if optimizer is not None:
         optimizer.zero_grad(set_to_none=True)
