@@ -78,7 +78,7 @@ Attention forward(const Recording& recording, const Call& call, const KernelName
     }
     // Flash_fwd_kernel<traits, Is_dropout, Is_causal, ...>: the kernel knows best.
     if (const auto causal = kernel.boolean(2)) result.causal = *causal;
-    for (const std::size_t child : call.children) {
+    for (const std::size_t child : recording.children(call)) {
         const Call& made = recording.call(child);
         const RecordedTensor* tensor = made.output_tensor(0);
         if (tensor == nullptr) continue;
@@ -122,7 +122,7 @@ Backward backward(const Recording& recording, const Call& call, const Attention&
                        sequence = attention.q.shape[2];
     result.d_out = by_heads(need(call.gpu_tensor(0), "incoming gradient"), batch);
     std::vector<RecordedTensor> like;
-    for (const std::size_t child : call.children) {
+    for (const std::size_t child : recording.children(call)) {
         const Call& made = recording.call(child);
         const RecordedTensor* tensor = made.output_tensor(0);
         if (tensor == nullptr) continue;

@@ -44,7 +44,8 @@ std::optional<double> Launch::measured_us() const {
 
 Launch::Turn Launch::turn_in(const Call& scope) const {
     Turn turn;
-    std::vector<std::size_t> pending = scope.children;
+    const auto made = recording.children(scope);
+    std::vector<std::size_t> pending(made.begin(), made.end());
     std::set<std::size_t> seen{scope.position};
     while (!pending.empty()) {
         const Call& call = recording.call(pending.back());
@@ -54,7 +55,8 @@ Launch::Turn Launch::turn_in(const Call& scope) const {
             ++turn.count;
             if (call.position < kernel.position) ++turn.index;
         }
-        pending.insert(pending.end(), call.children.begin(), call.children.end());
+        const auto inner = recording.children(call);
+        pending.insert(pending.end(), inner.begin(), inner.end());
     }
     return turn;
 }
@@ -157,7 +159,7 @@ const std::vector<trace::OpId>& Builder::nearest_kernels(const Call& call) {
         }
         std::set<trace::OpId> found;
         bool waiting = false;
-        for (const std::uint64_t id : current.data_dependencies) {
+        for (const std::uint64_t id : recording_.data_dependencies(current)) {
             const Call* before = recording_.find(id);
             if (before == nullptr || before->position >= current.position) continue;
             if (before->on_gpu) {
@@ -182,7 +184,7 @@ const std::vector<trace::OpId>& Builder::nearest_kernels(const Call& call) {
 }
 
 void Builder::recorded_dependencies(std::vector<trace::OpId>& dependencies, const Call& kernel) {
-    for (const std::uint64_t id : kernel.data_dependencies) {
+    for (const std::uint64_t id : recording_.data_dependencies(kernel)) {
         const Call* before = recording_.find(id);
         if (before == nullptr || before->position >= kernel.position) continue;
         if (before->on_gpu) {

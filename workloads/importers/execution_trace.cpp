@@ -1,6 +1,7 @@
 #include "workloads/importers/execution_trace.h"
 
 #include <algorithm>
+#include <deque>
 
 #include "isa/common/error.h"
 #include "workloads/trace_files/file.h"
@@ -58,6 +59,12 @@ struct NumberedCall {
     std::int64_t number = -1;  ///< rf_id
 };
 
+/// Calls in order, and the recording that is to have them; it keeps their names.
+struct ReadCalls {
+    Recording recording;
+    std::deque<NumberedCall> calls;
+};
+
 class Reader {
   public:
     explicit Reader(const std::string& file) : file_(file) {}
@@ -74,7 +81,7 @@ class Reader {
         }
     }
 
-    std::vector<NumberedCall> finish() {
+    ReadCalls finish() {
         if (calls_.empty())
             throw Error("there is no list `nodes` with calls", {.file = file_},
                         "the file is cut or no trace");
@@ -86,7 +93,7 @@ class Reader {
                 throw Error("two nodes have this number",
                             {.file = file_, .key = "node " + std::to_string(calls_[i].call.id)});
         }
-        return std::move(calls_);
+        return {std::move(recording_), std::move(calls_)};
     }
 
   private:
@@ -103,7 +110,7 @@ class Reader {
         if (id < 0) fail("the node has no number `id`");
         call.id = static_cast<std::uint64_t>(id);
         if (!value["name"].is_text()) fail("the node has no `name`");
-        call.full_name = value["name"].text();
+        call.full_name = recording_.names().of(value["name"].text());
         const bool flat = !value["inputs"].is_object();
         const JsonView caller = value[value["ctrl_deps"].exists() ? "ctrl_deps" : "parent"];
         if (const std::int64_t of = caller.integer(0); of > 0 && of != id)
@@ -134,27 +141,29 @@ class Reader {
     void attributes(NumberedCall& made, const JsonView& list) {
         std::int64_t in = -1, out = -1;
         std::string type;
+        bool collective = false;
         for (const JsonView attribute : list) {
             const std::string_view name = attribute["name"].text();
             const JsonView value = attribute["value"];
             if (name == "rf_id") made.number = value.integer(-1);
             if (name == "seq_id") made.call.sequence = value.integer(-1);
-            if (name == "collective_name") made.call.collective = value.text();
+            if (name == "collective_name") collective = !value.text().empty();
             if (name == "in_msg_nelems") in = value.integer(-1);
             if (name == "out_msg_nelems") out = value.integer(-1);
             if (name == "dtype") type = value.text();
             if (name == "pg_size") made.call.ranks = value.integer(-1);
         }
-        if (!made.call.collective.empty()) made.call.collective_bytes = collective_bytes(in, out, type);
+        if (collective) made.call.collective_bytes = collective_bytes(in, out, type);
     }
 
     const std::string& file_;
     std::string schema_;
-    std::vector<NumberedCall> calls_;
+    Recording recording_;
+    std::deque<NumberedCall> calls_;
     std::size_t nodes_ = 0;
 };
 
-std::vector<NumberedCall> read_calls(std::istream& text, const std::string& file) {
+ReadCalls read_calls(std::istream& text, const std::string& file) {
     Reader reader(file);
     trace::read_json_members(text, file, [&reader](std::string_view key, JsonView value, bool element) {
         reader.member(key, value, element);
@@ -181,27 +190,21 @@ std::int64_t collective_bytes(std::int64_t in, std::int64_t out, const std::stri
 }
 
 Recording read_execution_trace(std::istream& text, const std::string& file) {
-    std::vector<NumberedCall> calls = read_calls(text, file);
-    Recording recording;
-    for (NumberedCall& made : calls) {
-        recording.add(std::move(made.call));
-        made = {};
-    }
+    auto [recording, calls] = read_calls(text, file);
+    for (; !calls.empty(); calls.pop_front()) recording.add(std::move(calls.front().call));
     recording.finish();
-    trace::in_file(file, [&recording] { recording.check_callers(); });
-    return recording;
+    trace::in_file(file, [&made = recording] { made.check_callers(); });
+    return std::move(recording);
 }
 
 RecordedOperands read_operands(std::istream& text, const std::string& file) {
-    std::vector<NumberedCall> calls = read_calls(text, file);
+    auto [recording, calls] = read_calls(text, file);
     // Views say how tensors lie in memory: read in order, as for a recording of its own.
-    Recording recording;
     std::vector<std::int64_t> numbers;
-    for (NumberedCall& made : calls) {
-        numbers.push_back(made.number);
-        recording.add(std::move(made.call));
+    for (; !calls.empty(); calls.pop_front()) {
+        numbers.push_back(calls.front().number);
+        recording.add(std::move(calls.front().call));
     }
-    calls.clear();
     RecordedOperands operands;
     operands.file = file;
     for (std::size_t i = 0; i < numbers.size(); ++i) {
@@ -209,8 +212,8 @@ RecordedOperands read_operands(std::istream& text, const std::string& file) {
         Call& call = recording.call(i);
         operands.calls.insert_or_assign(
             numbers[i],
-            RecordedOperands::Entry{call.full_name, std::move(call.inputs), std::move(call.outputs),
-                                    call.collective_bytes, call.ranks, call.collective});
+            RecordedOperands::Entry{operands.names.of(call.full_name.text()), std::move(call.inputs),
+                                    std::move(call.outputs), call.collective_bytes, call.ranks});
     }
     return operands;
 }

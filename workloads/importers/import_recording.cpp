@@ -140,7 +140,7 @@ class CallImport {
         // Calls come before what they call; the stack holds those that are still to be looked at, the next on
         // top.
         std::vector<Visit> pending;
-        const auto push_children = [&](const std::vector<std::size_t>& children, std::size_t frame) {
+        const auto push_children = [&](const auto& children, std::size_t frame) {
             for (auto child = children.rbegin(); child != children.rend(); ++child)
                 pending.push_back({*child, frame, false});
         };
@@ -162,7 +162,7 @@ class CallImport {
             if (on_device(call) && is_operation(call.name) && !is_frame(call.name) && understood(call))
                 continue;
             pending.push_back({visit.position, builder_.ops(), true});
-            push_children(call.children, none);
+            push_children(recording_.children(call), none);
         }
     }
 
@@ -203,7 +203,7 @@ class CallImport {
         const bool of_a_library = call.full_name.find("::") != std::string::npos &&
                                   call.full_name.rfind("torch::autograd", 0) != 0 &&
                                   call.full_name.rfind("autograd::", 0) != 0;
-        if (!call.children.empty() || !of_a_library || !makes_something(call)) return;
+        if (!recording_.children(call).empty() || !of_a_library || !makes_something(call)) return;
         const Launch launch{recording_, call, {}, {}};
         const std::string reason = is_operation(call.name) ? reason_ : "no rule for " + call.full_name;
         builder_.add_unknown(launch, reason);

@@ -124,7 +124,7 @@ class Reader {
 
     void call(const JsonView& value, const JsonView& arguments, double at, double duration) {
         HostCall host;
-        host.call.full_name = value["name"].text();
+        host.call.full_name = recording_.names().of(value["name"].text());
         host.begin = at;
         host.end = at + duration;
         host.thread = thread_of(value);
@@ -150,7 +150,6 @@ class Reader {
         ++matched_;
         call.inputs = std::move(found->second.inputs);
         call.outputs = std::move(found->second.outputs);
-        call.collective = found->second.collective;
         call.collective_bytes = found->second.collective_bytes;
         call.ranks = found->second.ranks;
     }
@@ -170,7 +169,7 @@ class Reader {
 
     void kernel(const JsonView& value, const JsonView& arguments, double at, double duration) {
         Kernel kernel;
-        kernel.call.full_name = value["name"].text();
+        kernel.call.full_name = recording_.names().of(value["name"].text());
         kernel.call.on_gpu = true;
         kernel.call.start_us = at;
         kernel.call.duration_us = duration;

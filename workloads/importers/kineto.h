@@ -13,11 +13,11 @@ namespace heddle::importers {
 /// ("rf_id").
 struct RecordedOperands {
     struct Entry {
-        std::string name;
+        Name name;  ///< of `names`
         std::vector<Argument> inputs, outputs;
         std::int64_t collective_bytes = -1, ranks = -1;
-        std::string collective;
     };
+    Names names;
     std::unordered_map<std::int64_t, Entry> calls;
     std::string file;
 };

@@ -28,7 +28,6 @@ std::optional<Shape> shape_of(const JsonView& list) {
 RecordedTensor tensor_like(ElementType type, Shape shape) {
     RecordedTensor tensor;
     tensor.type = type;
-    tensor.device = "cuda:0";
     tensor.strides = trace::broadcast_strides(shape, shape);
     tensor.shape = std::move(shape);
     return tensor;

@@ -47,12 +47,14 @@ RecordedTensor as_rows(const RecordedTensor& tensor, std::int64_t columns) {
 }
 
 const Call* forward_kernel(const Launch& launch, const Call& scope) {
-    std::vector<std::size_t> pending = scope.children;
+    const auto made = launch.recording.children(scope);
+    std::vector<std::size_t> pending(made.begin(), made.end());
     for (std::size_t steps = 0; !pending.empty() && steps < launch.recording.calls().size(); ++steps) {
         const Call& call = launch.recording.call(pending.back());
         pending.pop_back();
         if (call.on_gpu && call.full_name.find("ln_fwd") != std::string::npos) return &call;
-        pending.insert(pending.end(), call.children.begin(), call.children.end());
+        const auto inner = launch.recording.children(call);
+        pending.insert(pending.end(), inner.begin(), inner.end());
     }
     return nullptr;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <set>
 
 #include "isa/common/error.h"
@@ -84,13 +85,12 @@ void take_strides(std::vector<Argument>& arguments, const std::string& text) {
     }
 }
 
-Call call_of(const trace::ChakraNode& node) {
+Call call_of(const trace::ChakraNode& node, Names& names) {
     Call call;
     call.id = node.id;
-    call.full_name = node.name;
+    call.full_name = names.of(node.name);
     call.on_gpu = !node.boolean("is_cpu_op", true);
     if (!node.control_dependencies.empty()) call.caller = node.control_dependencies[0];
-    call.data_dependencies = node.data_dependencies;
     call.sequence = node.integer("seq_id", -1);
     call.stream = node.integer("stream", -1);
     call.collective_bytes = node.integer("comm_size", -1);
@@ -142,7 +142,8 @@ std::optional<RecordedTensor> tensor_of(const Literal& value, const Literal* sha
     tensor.storage = static_cast<std::uint64_t>(field(1));
     tensor.offset = field(2);
     tensor.type = *known;
-    if (fields->size() > 5 && (*fields)[5].text() != nullptr) tensor.device = *(*fields)[5].text();
+    if (fields->size() > 5 && (*fields)[5].text() != nullptr)
+        tensor.on_host = (*fields)[5].text()->rfind("cpu", 0) == 0;
     tensor.shape = shape != nullptr ? shape->integers() : Shape{field(3)};
     // Damaged recordings name impossible tensors; they count as not recorded.
     if (!possible_shape(tensor.shape)) return std::nullopt;
@@ -242,29 +243,24 @@ const Literal* Call::literal(std::size_t index) const {
 }
 
 Recording::Recording(const trace::ChakraGraph& graph) {
-    calls_.reserve(graph.nodes.size());
     for (const trace::ChakraNode& node : graph.nodes) add(node);
     finish();
     check_callers();
 }
 
 void Recording::add(const trace::ChakraNode& node) {
-    if (by_id_.contains(node.id)) {
-        throw Error("two nodes have this number",
-                    {.key = "node " + std::to_string(node.id) + " (" + node.name.substr(0, 60) + ")"},
-                    "the recording is damaged, or two of them were joined without renumbering");
-    }
-    add(call_of(node));
+    dependencies_.insert(dependencies_.end(), node.data_dependencies.begin(), node.data_dependencies.end());
+    add(call_of(node, names_));
 }
 
 void Recording::add(Call call) {
     call.position = calls_.size();
-    call.name = plain_name(call.full_name);
+    call.name = names_.of(plain_name(call.full_name));
     for (auto* arguments : {&call.inputs, &call.outputs}) {
         for (Argument& argument : *arguments) apply_strides(argument);
     }
     learn_strides(call);
-    by_id_[call.id] = call.position;
+    dependency_starts_.push_back(dependencies_.size());
     calls_.push_back(std::move(call));
 }
 
@@ -311,35 +307,80 @@ void Recording::learn_strides(Call& call) {
     strides_[output->id] = {output->storage, output->shape, strides};
 }
 
+std::optional<std::size_t> Recording::position_of(std::uint64_t id) const {
+    const auto found = std::lower_bound(by_id_.begin(), by_id_.end(), std::pair{id, std::uint32_t{0}});
+    if (found == by_id_.end() || found->first != id) return std::nullopt;
+    return found->second;
+}
+
 std::optional<std::size_t> Recording::launcher_of(const Call& call) const {
-    const auto position = [this](std::uint64_t id) -> std::optional<std::size_t> {
-        const auto found = by_id_.find(id);
-        return found == by_id_.end() ? std::nullopt : std::optional(found->second);
-    };
-    const auto recorded = call.caller == 0 ? std::nullopt : position(call.caller);
+    const auto recorded = call.caller == 0 ? std::nullopt : position_of(call.caller);
     const auto same_operands = [&](std::size_t at) {
         return calls_[at].operand_digest == call.operand_digest && !calls_[at].on_gpu;
     };
     if (!call.on_gpu || call.operand_digest == 0 || (recorded && same_operands(*recorded))) return recorded;
     // Kernels carry the operands of the call that launched them. Converters that split calls in parts
     // renumber nodes and leave kernels under a stranger; the call is then among the data dependencies.
-    for (const std::uint64_t id : call.data_dependencies) {
-        const auto at = position(id);
+    for (const std::uint64_t id : data_dependencies(call)) {
+        const auto at = position_of(id);
         if (at && same_operands(*at)) return at;
     }
     return recorded && calls_[*recorded].on_gpu ? std::nullopt : recorded;
 }
 
+void Recording::index_numbers() {
+    if (calls_.size() > std::numeric_limits<std::uint32_t>::max() - 1) {
+        throw Error("the recording has " + std::to_string(calls_.size()) +
+                    " calls, more than 4 thousand million");
+    }
+    by_id_.reserve(calls_.size());
+    for (const Call& call : calls_) {
+        const auto position = static_cast<std::uint32_t>(call.position);
+        by_id_.emplace_back(call.id, position);
+        if (call.sequence >= 0) by_sequence_.emplace_back(call.sequence, position);
+    }
+    std::sort(by_id_.begin(), by_id_.end());
+    std::sort(by_sequence_.begin(), by_sequence_.end());
+    for (std::size_t i = 1; i < by_id_.size(); ++i) {
+        if (by_id_[i].first != by_id_[i - 1].first) continue;
+        const Call& call = calls_[by_id_[i].second];
+        throw Error("two nodes have this number",
+                    {.key = "node " + std::to_string(call.id) + " (" + call.full_name.substr(0, 60) + ")"},
+                    "the recording is damaged, or two of them were joined without renumbering");
+    }
+}
+
+void Recording::list_children() {
+    child_starts_.assign(calls_.size() + 1, 0);
+    for (const Call& call : calls_)
+        if (call.parent) ++child_starts_[*call.parent + 1];
+    for (std::size_t i = 1; i < child_starts_.size(); ++i) child_starts_[i] += child_starts_[i - 1];
+    children_.resize(child_starts_.back());
+    std::vector<std::uint32_t> next(child_starts_.begin(), child_starts_.end() - 1);
+    for (const Call& call : calls_)
+        if (call.parent) children_[next[*call.parent]++] = static_cast<std::uint32_t>(call.position);
+}
+
 void Recording::finish() {
+    strides_ = {};
+    index_numbers();
     for (Call& call : calls_) {
         const auto parent = launcher_of(call);
-        if (parent && *parent != call.position) {
-            call.parent = parent;
-            calls_[*parent].children.push_back(call.position);
-        }
+        if (parent && *parent != call.position) call.parent = parent;
         if (call.on_gpu) kernels_.push_back(call.position);
-        if (call.sequence >= 0) by_sequence_[call.sequence].push_back(call.position);
     }
+    list_children();
+}
+
+std::span<const std::uint32_t> Recording::children(const Call& call) const {
+    return std::span(children_).subspan(child_starts_[call.position],
+                                        child_starts_[call.position + 1] - child_starts_[call.position]);
+}
+
+std::span<const std::uint64_t> Recording::data_dependencies(const Call& call) const {
+    return std::span(dependencies_)
+        .subspan(dependency_starts_[call.position],
+                 dependency_starts_[call.position + 1] - dependency_starts_[call.position]);
 }
 
 void Recording::check_callers() const {
@@ -376,12 +417,12 @@ void Recording::place_on_device() {
     };
     bool any = false;
     each([&any](const RecordedTensor& tensor) { any = any || tensor.on_gpu(); });
-    if (!any) each([](RecordedTensor& tensor) { tensor.device = "cuda:0"; });
+    if (!any) each([](RecordedTensor& tensor) { tensor.on_host = false; });
 }
 
 const Call* Recording::find(std::uint64_t id) const {
-    const auto found = by_id_.find(id);
-    return found == by_id_.end() ? nullptr : &calls_[found->second];
+    const auto position = position_of(id);
+    return position ? &calls_[*position] : nullptr;
 }
 
 std::vector<const Call*> Recording::enclosing(const Call& call) const {
@@ -402,28 +443,32 @@ const Call* Recording::enclosing(const Call& call, const std::vector<std::string
 
 std::vector<const Call*> Recording::inside(const Call& scope, const Call& before) const {
     std::vector<const Call*> result;
-    std::vector<std::size_t> pending(scope.children.rbegin(), scope.children.rend());
+    const auto made = children(scope);
+    std::vector<std::size_t> pending(made.rbegin(), made.rend());
     while (!pending.empty() && result.size() < calls_.size()) {
         const Call& call = calls_[pending.back()];
         pending.pop_back();
         if (call.position >= before.position) continue;
         result.push_back(&call);
-        pending.insert(pending.end(), call.children.rbegin(), call.children.rend());
+        const auto inner = children(call);
+        pending.insert(pending.end(), inner.rbegin(), inner.rend());
     }
     return result;
 }
 
 const Call* Recording::forward_of(const Call& backward) const {
     const std::int64_t sequence = backward.sequence;
-    const auto found = by_sequence_.find(sequence);
-    if (sequence < 0 || found == by_sequence_.end()) return nullptr;
+    if (sequence < 0) return nullptr;
     // Several calls carry the number (views before the call take that of the next): the named one, or the
     // last.
     const std::string suffix = "Backward";
     std::string wanted = backward.name;
     if (const std::size_t at = wanted.rfind(suffix); at != std::string::npos) wanted.erase(at);
     const Call* last = nullptr;
-    for (const std::size_t position : found->second) {
+    for (auto found = std::lower_bound(by_sequence_.begin(), by_sequence_.end(),
+                                       std::pair{sequence, std::uint32_t{0}});
+         found != by_sequence_.end() && found->first == sequence; ++found) {
+        const std::size_t position = found->second;
         const Call& call = calls_[position];
         if (position >= backward.position || call.on_gpu) continue;
         if (call.name.find(suffix) != std::string::npos) continue;

@@ -2,13 +2,16 @@
 // which strides.
 #pragma once
 
-#include <map>
+#include <deque>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "workloads/importers/boxed.h"
 #include "workloads/importers/literal.h"
+#include "workloads/importers/name.h"
 #include "workloads/trace/recorded_device.h"
 #include "workloads/trace/shape.h"
 #include "workloads/trace_files/chakra.h"
@@ -23,12 +26,12 @@ using trace::Shape;
 struct RecordedTensor {
     std::uint64_t id = 0, storage = 0;
     std::int64_t offset = 0;  ///< elements from the start of the storage
-    std::string device;
     Shape shape;
-    ElementType type = ElementType::f32;
     Shape strides;  ///< elements; row-major of `shape` when nothing else was recorded
+    ElementType type = ElementType::f32;
+    bool on_host = false;
 
-    bool on_gpu() const { return device.rfind("cpu", 0) != 0; }
+    bool on_gpu() const { return !on_host; }
     bool is_contiguous() const;
     std::int64_t elements() const { return trace::element_count(shape); }
     bool same_place(const RecordedTensor& other) const {
@@ -38,27 +41,25 @@ struct RecordedTensor {
 };
 
 struct Argument {
-    std::optional<RecordedTensor> tensor;
+    Boxed<RecordedTensor> tensor;
     std::vector<RecordedTensor> tensors;  ///< of a list of tensors
     Literal value;
 };
 
 /// A call that the recording lists: an op of PyTorch, an annotation, an autograd node; or a kernel or memory
-/// copy on the GPU. A reader fills in the first part, Recording the second.
+/// copy on the GPU. A reader fills in the first part, Recording the second. Recordings have millions of them.
 struct Call {
-    std::uint64_t id = 0;   ///< unique within the recording, not 0
-    std::string full_name;  ///< as recorded
+    std::uint64_t id = 0;  ///< unique within the recording, not 0
+    Name full_name;        ///< as recorded; of the recording's names()
     std::vector<Argument> inputs;
     std::vector<Argument> outputs;
-    std::uint64_t caller = 0;          ///< id of the call that made this one; 0: none was recorded
-    std::uint64_t operand_digest = 0;  ///< the same for calls recorded with the same input values; 0: none
-    std::vector<std::uint64_t> data_dependencies;
-    std::int64_t sequence = -1;             ///< of autograd: a forward call and its gradient share it
-    std::int64_t stream = -1;               ///< of a kernel
-    std::int64_t collective_bytes = -1;     ///< of a kernel that communicates, where recorded
-    std::int64_t ranks = -1;                ///< that take part, where recorded
-    std::string collective;                 ///< its name, where it was recorded: "allreduce"
-    std::int64_t copied_bytes = -1;         ///< of a memory copy or memset, where recorded
+    std::uint64_t caller = 0;            ///< id of the call that made this one; 0: none was recorded
+    std::uint64_t operand_digest = 0;    ///< the same for calls recorded with the same input values; 0: none
+    std::int64_t sequence = -1;          ///< of autograd: a forward call and its gradient share it
+    std::int64_t stream = -1;            ///< of a kernel
+    std::int64_t collective_bytes = -1;  ///< of a kernel that communicates, where recorded
+    std::int64_t ranks = -1;             ///< that take part, where recorded
+    std::int64_t copied_bytes = -1;      ///< of a memory copy or memset, where recorded
     std::vector<std::int64_t> grid, block;  ///< of a kernel, where recorded
     double start_us = -1;                   ///< of a kernel, on the GPU; below 0: not recorded
     double launched_us = -1;                ///< when the host launched it
@@ -66,10 +67,9 @@ struct Call {
     double duration_us = 0;
     bool on_gpu = false;
 
-    std::string name;          ///< without "aten::", trailing "_" of in-place ops and "(0)" of split nodes
+    Name name;                 ///< without "aten::", trailing "_" of in-place ops and "(0)" of split nodes
     std::size_t position = 0;  ///< in the order of time, or of the file
     std::optional<std::size_t> parent;
-    std::vector<std::size_t> children;
 
     /// The nth input as a tensor on the GPU; nullptr when it is something else.
     const RecordedTensor* gpu_tensor(std::size_t index) const;
@@ -80,10 +80,15 @@ struct Call {
 class Recording {
   public:
     Recording() = default;
+    Recording(Recording&&) = default;
+    Recording& operator=(Recording&&) = default;
     /// A graph in Chakra's form. Operands that do not parse are a heddle::Error naming the node.
     explicit Recording(const trace::ChakraGraph& graph);
 
-    /// Appends a call; calls come in order. After the last one, finish() ties them together.
+    /// What calls are named by.
+    Names& names() { return names_; }
+    /// Appends a call; calls come in order. After the last one, finish() ties them together; two calls with
+    /// one number are a heddle::Error.
     void add(Call call);
     void add(const trace::ChakraNode& node);
     void finish();
@@ -95,11 +100,15 @@ class Recording {
     void place_on_device();
     trace::RecordedDevice device;
 
-    const std::vector<Call>& calls() const { return calls_; }
+    const std::deque<Call>& calls() const { return calls_; }
     const Call& call(std::size_t position) const { return calls_[position]; }
     /// Positions of kernels and memory copies, in order.
     const std::vector<std::size_t>& kernels() const { return kernels_; }
     const Call* find(std::uint64_t id) const;
+    /// Positions of the calls that a call made, in order.
+    std::span<const std::uint32_t> children(const Call& call) const;
+    /// Ids of the calls that a call waited for, where recorded.
+    std::span<const std::uint64_t> data_dependencies(const Call& call) const;
     Call& call(std::size_t position) { return calls_[position]; }
     const Call* parent(const Call& call) const { return call.parent ? &calls_[*call.parent] : nullptr; }
     /// From the nearest enclosing call outward; at most a few dozen.
@@ -113,14 +122,22 @@ class Recording {
     const Call* forward_of(const Call& backward) const;
 
   private:
+    std::optional<std::size_t> position_of(std::uint64_t id) const;
     std::optional<std::size_t> launcher_of(const Call& call) const;
+    void index_numbers();
+    void list_children();
     void learn_strides(Call& call);
     void apply_strides(Argument& argument);
 
-    std::vector<Call> calls_;
+    Names names_;
+    std::deque<Call> calls_;
     std::vector<std::size_t> kernels_;
-    std::unordered_map<std::uint64_t, std::size_t> by_id_;
-    std::map<std::int64_t, std::vector<std::size_t>> by_sequence_;
+    /// Of call i: elements [starts[i], starts[i + 1]) of the list.
+    std::vector<std::uint32_t> child_starts_, children_;
+    std::vector<std::size_t> dependency_starts_{0};
+    std::vector<std::uint64_t> dependencies_;
+    std::vector<std::pair<std::uint64_t, std::uint32_t>> by_id_;       ///< and position, sorted
+    std::vector<std::pair<std::int64_t, std::uint32_t>> by_sequence_;  ///< the same
 
     struct KnownStrides {
         std::uint64_t storage;

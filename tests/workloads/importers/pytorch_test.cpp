@@ -112,7 +112,7 @@ TEST_CASE("joined recordings have times from one and operands from the other") {
 
     importers::RecordedOperands strange;
     strange.file = "other.json";
-    strange.calls[12].name = "aten::mul";
+    strange.calls[12].name = strange.names.of("aten::mul");
     CHECK_THROWS_WITH(importers::read_kineto(*trace::memory_stream(profile), "profile", &strange),
                       Catch::Contains("only 0 of 3 calls") && Catch::Contains("other.json"));
 }
