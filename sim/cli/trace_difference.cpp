@@ -1,6 +1,7 @@
 // heddle trace diff
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -82,15 +83,20 @@ std::string op_text(const trace::Trace& trace, std::size_t index) {
 std::string difference_for_people(const trace::Trace& first, const trace::Trace& second) {
     const Difference difference = compare(first, second);
     if (difference.equal) return "the traces have the same ops on the same operands\n";
+    const bool recorded = std::any_of(difference.kinds.begin(), difference.kinds.end(), [](const auto& kind) {
+        return kind.second.first.measured_us > 0 || kind.second.second.measured_us > 0;
+    });
     std::vector<std::vector<std::string>> rows{
-        {"op kind", "count", "", "FLOP", "", "bytes", "", "recorded", ""}};
+        {"op kind", "count", "second", "FLOP", "second", "bytes", "second"}};
+    if (recorded) rows[0].insert(rows[0].end(), {"recorded", "second"});
     for (const auto& [kind, sums] : difference.kinds) {
         const auto& [one, other] = sums;
         rows.push_back({kind, sim::format_count(one.count), sim::format_count(other.count),
                         sim::format_si(one.flops, "FLOP"), sim::format_si(other.flops, "FLOP"),
-                        sim::format_si(one.bytes, "B"), sim::format_si(other.bytes, "B"),
-                        sim::format_microseconds(one.measured_us),
-                        sim::format_microseconds(other.measured_us)});
+                        sim::format_si(one.bytes, "B"), sim::format_si(other.bytes, "B")});
+        if (!recorded) continue;
+        rows.back().push_back(sim::format_microseconds(one.measured_us));
+        rows.back().push_back(sim::format_microseconds(other.measured_us));
     }
     std::string text;
     if (!difference.kinds.empty())

@@ -159,6 +159,46 @@ std::string memory_text(const trace::Trace& trace, const trace::PeakMemory& memo
     return text + parts + "\n";
 }
 
+/// Kernels and ops that no rule understands, the longest first, with why.
+std::string unknown_text(const trace::Trace& trace) {
+    struct Stranger {
+        std::size_t count = 0;
+        double measured_us = 0;
+        std::string reason;
+    };
+    std::map<std::string, Stranger> strangers;
+    for (const trace::Op& op : trace.ops) {
+        if (op.kind != trace::OpKind::unknown) continue;
+        Stranger& stranger = strangers[op.kernel_name.empty() ? op.name : op.kernel_name];
+        ++stranger.count;
+        stranger.measured_us += op.measured_us.value_or(0);
+        if (stranger.reason.empty()) stranger.reason = op.text("reason");
+    }
+    if (strangers.empty()) return {};
+    std::vector<std::pair<std::string, Stranger>> order(strangers.begin(), strangers.end());
+    std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+        return a.second.measured_us > b.second.measured_us;
+    });
+    constexpr std::size_t most_lines = 16, longest_name = 60;
+    std::vector<std::vector<std::string>> rows{{"not understood", "count", "time", "why"}};
+    for (std::size_t i = 0; i < std::min(order.size(), most_lines); ++i) {
+        const auto& [name, stranger] = order[i];
+        rows.push_back({name.size() > longest_name ? name.substr(0, longest_name) + "..." : name,
+                        sim::format_count(stranger.count),
+                        stranger.measured_us > 0 ? sim::format_microseconds(stranger.measured_us) : "-",
+                        stranger.reason});
+    }
+    std::string text = "\n" + sim::fit_columns(rows, {false, true, true, false}, table_width());
+    if (order.size() > most_lines)
+        text += fmt::format("... and {} more in --json\n", order.size() - most_lines);
+    if (trace.tensors.empty())
+        text +=
+            "no shapes of operands were recorded: profile with record_shapes=True, or give an execution "
+            "trace "
+            "of the same run too: profile.json+execution.json\n";
+    return text;
+}
+
 Json group_json(const Group& group) {
     Json json;
     if (!group.name.empty()) json["name"] = group.name;
@@ -188,9 +228,10 @@ std::string coverage_for_people(const trace::Trace& trace) {
         text += "communication, apart: " + sim::format_microseconds(coverage.communication) + "\n";
     std::size_t unknown = 0;
     for (const trace::Op& op : trace.ops) unknown += op.kind == trace::OpKind::unknown ? 1 : 0;
-    if (total == 0 && coverage.communication == 0 && unknown > 0)
+    if (total == 0 && coverage.communication == 0)
         text +=
-            fmt::format("{} of {} ops are not understood; no time was recorded\n", unknown, trace.ops.size());
+            fmt::format("coverage: {} of {} ops are understood; no time was recorded\n",
+                        sim::format_count(trace.ops.size() - unknown), sim::format_count(trace.ops.size()));
     return text;
 }
 
@@ -216,10 +257,7 @@ std::string inspect_for_people(const trace::Trace& trace, const trace::RecordedD
     text += "\n" + table("op kind", inspection.kinds, recorded) + "\n" +
             table("phase", inspection.phases, recorded);
     text += layers_text(trace, inspection.layers) + memory_text(trace, inspection.memory);
-    if (recorded) text += "\n" + coverage_for_people(trace);
-    if (!inspection.unknown.empty()) text += "\nnot understood:\n";
-    for (const auto& [kernel, count] : inspection.unknown) text += fmt::format("  {} x {}\n", count, kernel);
-    return text;
+    return text + "\n" + coverage_for_people(trace) + unknown_text(trace);
 }
 
 std::string inspect_as_json(const trace::Trace& trace, const trace::RecordedDevice& device) {
