@@ -1,5 +1,6 @@
 // The rules on small recordings written by hand: right meaning, and no meaning where the recording does not
 // support one.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 
@@ -319,4 +320,56 @@ TEST_CASE("unreadable operands and empty recordings are errors that name the nod
     } catch (const Error& error) {
         CHECK(std::string(error.what()).find("node 1 (aten::add)") != std::string::npos);
     }
+}
+
+TEST_CASE("a collective of a process group has the bytes of its tensors and the recorded ranks") {
+    Recorder recorder;
+    const std::uint64_t scope = recorder.call("autograd::engine::evaluate_function: step", {}, "", {});
+    const std::string bucket = "[[9, 1009, 0, 1, 4, 'cuda:0'], [10, 1010, 0, 1, 4, 'cuda:0']]";
+    const std::uint64_t call = recorder.call("c10d::allreduce_", {}, "", {}, scope);
+    ChakraNode& node = recorder.graph.nodes[call - 1];
+    node.inputs = {"[" + bucket + "]", "[[[300, 4], [25]]]", "['GenericList[Tensor(float),Tensor(float)]']"};
+    node.attributes.push_back({"pg_size", std::int64_t{8}});
+    const trace::Trace trace = recorder.import();
+    REQUIRE(trace.ops.size() == 1);
+    CHECK(trace.ops[0].kind == OpKind::collective);
+    CHECK(trace.ops[0].phase == trace::Phase::communication);
+    CHECK(trace.ops[0].text("collective") == "all_reduce");
+    CHECK(trace.ops[0].integer("bytes", 0) == 4 * (300 * 4 + 25));
+    CHECK(trace.ops[0].integer("ranks", 0) == 8);
+}
+
+TEST_CASE(
+    "what the update changes is a parameter where the model reads it, otherwise the optimizer's state") {
+    Recorder recorder;
+    const std::uint64_t forward = recorder.call("## forward ##", {}, "", {});
+    recorder.call("aten::mm", {{1, "[4, 8]"}, {2, "[8, 2]"}}, "", {{3, "[4, 2]"}}, forward);
+    const std::uint64_t backward = recorder.call("autograd::engine::evaluate_function: step", {}, "", {});
+    recorder.call("aten::ones_like", {{3, "[4, 2]"}}, "", {{4, "[4, 2]"}}, backward);
+    recorder.call("aten::mm", {{1, "[8, 4]"}, {4, "[4, 2]"}}, "", {{5, "[8, 2]"}}, backward);
+    const std::uint64_t update = recorder.call("Optimizer.step#SGD.step", {}, "", {});
+    recorder.call("aten::add_", {{6, "[8, 2]"}, {5, "[8, 2]"}}, "1", {{6, "[8, 2]"}}, update);
+    recorder.call("aten::add_", {{2, "[8, 2]"}, {6, "[8, 2]"}}, "-0.1", {{2, "[8, 2]"}}, update);
+    const trace::Trace trace = recorder.import();
+    const auto role = [&trace](std::uint64_t storage) {
+        const auto found = std::find_if(trace.tensors.begin(), trace.tensors.end(),
+                                        [&](const trace::Tensor& t) { return t.storage == storage; });
+        REQUIRE(found != trace.tensors.end());
+        return found->role;
+    };
+    CHECK(role(1002) == trace::TensorRole::parameter);
+    CHECK(role(1006) == trace::TensorRole::optimizer_state);
+    CHECK(role(1005) == trace::TensorRole::gradient);
+}
+
+TEST_CASE("masks by triu are copies, a softmax safe against masked rows is a softmax") {
+    Recorder recorder;
+    recorder.call("aten::triu", {{1, "[8, 8]"}}, "1", {{2, "[8, 8]"}});
+    recorder.call("aten::_safe_softmax", {{2, "[8, 8]"}}, "-1, '<None>'", {{3, "[8, 8]"}});
+    const trace::Trace trace = recorder.import();
+    REQUIRE(trace.ops.size() == 2);
+    CHECK(trace.ops[0].kind == OpKind::copy);
+    CHECK_FALSE(trace.ops[0].text("assumed").empty());
+    CHECK(trace.ops[1].kind == OpKind::softmax);
+    CHECK(trace.ops[1].dependencies == std::vector<trace::OpId>{0});
 }
