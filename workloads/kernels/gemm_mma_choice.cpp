@@ -59,7 +59,8 @@ std::vector<unsigned> slices_for(unsigned k_tiles, std::uint64_t tiles, unsigned
 bool worth_a_look(const Extents& tile, const GemmShape& shape, unsigned copy_bytes,
                   const target::GpuTarget& target) {
     const unsigned outputs = tile.m * tile.n;
-    if (outputs > (copy_bytes <= 2 ? 64u * 64 : copy_bytes < 16 ? 128u * 128 : 128u * 256)) return false;
+    if (outputs > 128 * 256 || (copy_bytes < 16 && !narrow_copies_fit({tile.m, tile.n}, copy_bytes)))
+        return false;
     // Tiles that travel through registers need as many again.
     if (target.compute_capability < 80 && outputs > 128 * 64) return false;
     // Half empty tiles: a smaller one does the same.
@@ -94,6 +95,10 @@ GemmShapeOfTile shape_of(const GemmTile& tile, unsigned ctas_per_sm, unsigned sp
 }
 
 }  // namespace
+
+bool narrow_copies_fit(const GemmTile& tile, unsigned copy_bytes) {
+    return tile.m * tile.n <= (copy_bytes <= 2 ? 64u * 64 : 128u * 128);
+}
 
 bool has_mma(ElementType type, const target::GpuTarget& target) {
     const unsigned capability = target.compute_capability, since = mma_since(type);

@@ -25,7 +25,9 @@ MmaOperand::MmaOperand(PtxWriter& w, const MmaOperandShape& shape)
       rows_per_pass_(shape.threads / chunks_),
       slots_(shape.extent * shape.tile_k / shape.chunk_elements() / shape.threads),
       swizzle_(chunks_, load_ == FragmentLoad::elements),
-      through_registers_(w.compute_capability() < 80 || copy_bytes() < 4) {
+      through_registers_(w.compute_capability() < 80 || copy_bytes() < 4),
+      interleaved_(!through_registers_ && pieces() > 1 && chunks_ % pieces() == 0),
+      walks_(!shape.contiguous_in_k && pieces() > 1) {
     if (shape.threads % chunks_ != 0 || slots_ * shape.threads * 16 != shape.stage_bytes()) {
         throw Error("a tile of " + std::to_string(shape.extent) + "x" + std::to_string(shape.tile_k) +
                         " does not divide into 16-byte copies of " + std::to_string(shape.threads) +
@@ -40,35 +42,36 @@ void MmaOperand::set_up(const Reg& shared_base, const Reg& tid, const Reg& lane,
     read_from(shared_base, lane, warp_first);
     const Reg row0 = w_.divide_by(tid, chunks_);
     const Reg chunk = w_.remainder_by(tid, chunks_);
-    const Reg column = w_.multiply_by(chunk, shape_.chunk_elements());
+    const Reg column = w_.multiply_by(chunk, interleaved_ ? shape_.copy_elements : shape_.chunk_elements());
     const unsigned element = shape_.element_bytes;
     const auto bytes_of = [&](const Reg& elements) {
         return element == 1 ? elements : w_.make_b64("shl.b64", elements, std::countr_zero(element));
     };
-    const bool constant_swizzle = rows_per_pass_ % ((swizzle_.mask + 1) << swizzle_.shift) == 0;
     const bool along_k = shape_.contiguous_in_k;
     const Reg k_local = along_k ? column : row0;
     const Reg k_first = k_begin.empty() ? k_local : w_.make_b32("add.u32", k_local, k_begin);
     remaining_ = w_.make_b32("sub.s32", k_end, k_first);
     const unsigned clamp = along_k ? 1 : shape_.copy_elements;
     const Reg last = w_.make_b32("sub.u32", extent, clamp);
+    Reg column_offset;
     if (!along_k) {
-        step_ = w_.make_b64("mul.wide.u32", leading, shape_.tile_k * element);
+        step_ = w_.make_b64("mul.wide.u32", leading, (walks_ ? rows_per_pass_ : shape_.tile_k) * element);
         const Reg here = w_.make_b32("add.u32", first, column);
-        for (unsigned piece = 0; piece < shape_.chunk_elements(); piece += shape_.copy_elements) {
-            const Reg place = piece == 0 ? here : w_.make_b32("add.u32", here, piece);
+        const Reg row_start = walks_ ? w_.make_b64("mul.wide.u32", k_first, leading) : Reg{};
+        const Reg start = walks_ ? w_.make_b64("add.s64", base, bytes_of(row_start)) : Reg{};
+        for (unsigned piece = 0; piece < pieces(); ++piece) {
+            const Reg place = piece == 0 ? here : w_.make_b32("add.u32", here, piece * piece_stride());
             const Reg safe = w_.make_b32("min.u32", place, last);
-            piece_offsets_.push_back(w_.make_b64("mul.wide.u32", safe, element));
+            column_offset = w_.make_b64("mul.wide.u32", safe, element);
+            if (walks_) pointers_.push_back(w_.make_b64("add.s64", start, column_offset));
         }
     }
     for (unsigned i = 0; i < slots_; ++i) {
         const Reg row = i == 0 ? row0 : w_.make_b32("add.u32", row0, i * rows_per_pass_);
-        if (i == 0 || !constant_swizzle) {
-            const Reg swizzled = w_.make_b32("xor.b32", chunk, swizzle_.of_row(w_, row));
-            const Reg row_part = w_.make_b32("mad.lo.u32", row, row_bytes(), shared_base);
-            targets_.emplace_back(w_.make_b32("mad.lo.u32", swizzled, 16, row_part), 0);
-        } else {
-            targets_.emplace_back(targets_[0].first, i * rows_per_pass_ * row_bytes());
+        if (i < target_period()) {
+            targets_.emplace_back();
+            for (unsigned piece = 0; piece < (interleaved_ ? pieces() : 1); ++piece)
+                targets_[i].push_back(target_register(shared_base, chunk, row, piece));
         }
         // Rows and columns beyond the matrix read its last element: what comes of them is never stored.
         if (along_k) {
@@ -76,15 +79,43 @@ void MmaOperand::set_up(const Reg& shared_base, const Reg& tid, const Reg& lane,
             const Reg row_start = w_.make_b64("mul.wide.u32", safe, leading);
             const Reg elements = w_.make_b64("add.s64", row_start, w_.make_b64("cvt.u64.u32", k_first));
             pointers_.push_back(w_.make_b64("add.s64", base, bytes_of(elements)));
-        } else {
+        } else if (!walks_) {
             const Reg k = i == 0 ? k_first : w_.make_b32("add.u32", k_first, i * rows_per_pass_);
             const Reg row_start = w_.make_b64("mul.wide.u32", k, leading);
-            Reg pointer = w_.make_b64("add.s64", base, bytes_of(row_start));
-            if (piece_offsets_.size() == 1) pointer = w_.make_b64("add.s64", pointer, piece_offsets_[0]);
-            pointers_.push_back(pointer);
+            const Reg pointer = w_.make_b64("add.s64", base, bytes_of(row_start));
+            pointers_.push_back(w_.make_b64("add.s64", pointer, column_offset));
         }
     }
     staged_.assign(slots_, {});
+}
+
+/// Slots after which the permutation of a row's chunks repeats.
+unsigned MmaOperand::target_period() const {
+    const unsigned rows = (swizzle_.mask + 1) << swizzle_.shift;
+    if (rows_per_pass_ % rows == 0) return 1;
+    return interleaved_ && rows % rows_per_pass_ == 0 ? std::min(slots_, rows / rows_per_pass_) : slots_;
+}
+
+/// `chunk`: the thread's place in the row, counted in chunks, or in pieces if interleaved.
+Reg MmaOperand::target_register(const Reg& shared_base, const Reg& chunk, const Reg& row, unsigned piece) {
+    Reg own = chunk;
+    if (interleaved_) {
+        own = w_.divide_by(chunk, pieces());
+        if (piece != 0) own = w_.make_b32("or.b32", own, piece * (chunks_ / pieces()));
+    }
+    const Reg swizzled = w_.make_b32("xor.b32", own, swizzle_.of_row(w_, row));
+    const Reg row_part = w_.make_b32("mad.lo.u32", row, row_bytes(), shared_base);
+    const Reg target = w_.make_b32("mad.lo.u32", swizzled, 16, row_part);
+    if (!interleaved_) return target;
+    return w_.make_b32("mad.lo.u32", w_.remainder_by(chunk, pieces()), copy_bytes(), target);
+}
+
+std::string MmaOperand::target_of(unsigned slot, unsigned piece, unsigned stage) const {
+    const unsigned period = target_period(), place = slot % period;
+    const unsigned within = interleaved_ ? 0 : piece * copy_bytes();
+    return at(targets_[place][interleaved_ ? piece : 0], shape_.shared_offset + stage * shape_.stage_bytes() +
+                                                             (slot - place) * rows_per_pass_ * row_bytes() +
+                                                             within);
 }
 
 void MmaOperand::read_from(const Reg& shared_base, const Reg& lane, const Reg& warp_first) {
@@ -95,19 +126,18 @@ void MmaOperand::read_from(const Reg& shared_base, const Reg& lane, const Reg& w
 
 /// Whether a piece of a copy lies before the end of k. Immediates hold everything but the thread's first k.
 Reg MmaOperand::piece_guard(unsigned slot, unsigned piece, unsigned ahead) {
-    const unsigned beyond = ahead * shape_.tile_k +
-                            (shape_.contiguous_in_k ? piece * shape_.copy_elements : slot * rows_per_pass_);
+    const unsigned beyond =
+        ahead * shape_.tile_k + (shape_.contiguous_in_k ? piece * piece_stride() : slot * rows_per_pass_);
     return w_.make_predicate("setp.gt.s32", remaining_, beyond);
 }
 
 std::string MmaOperand::piece_address(unsigned slot, unsigned piece, unsigned ahead, std::int64_t& offset) {
     if (shape_.contiguous_in_k) {
-        offset = shape_.element_bytes * (std::int64_t{ahead} * shape_.tile_k + piece * shape_.copy_elements);
+        offset = shape_.element_bytes * (std::int64_t{ahead} * shape_.tile_k + piece * piece_stride());
         return pointers_[slot];
     }
     offset = 0;
-    if (piece_offsets_.size() == 1) return pointers_[slot];
-    return w_.make_b64("add.s64", pointers_[slot], piece_offsets_[piece]);
+    return pointers_[walks_ ? piece : slot];
 }
 
 void MmaOperand::copy(unsigned stage, unsigned ahead) {
@@ -147,13 +177,14 @@ void MmaOperand::copy_slot(unsigned slot) {
             copy_piece(slot, piece, guard, at(address, offset));
         }
     }
-    if (!shape_.contiguous_in_k) w_.op("add.s64", pointers_[slot], pointers_[slot], step_);
+    if (shape_.contiguous_in_k) return;
+    for (unsigned i = walks_ ? 0 : slot; i < (walks_ ? pieces() : slot + 1); ++i)
+        w_.op("add.s64", pointers_[i], pointers_[i], step_);
 }
 
 void MmaOperand::copy_piece(unsigned slot, unsigned piece, std::size_t guard, const std::string& source) {
     const unsigned bytes = copy_bytes();
-    const std::string target = at(targets_[slot].first, shape_.shared_offset + stage_ * shape_.stage_bytes() +
-                                                            targets_[slot].second + piece * bytes);
+    const std::string target = target_of(slot, piece, stage_);
     // Copies of 16 bytes go past L1, whose lines they would only displace.
     const char* opcode = bytes == 16 ? "cp.async.cg.shared.global" : "cp.async.ca.shared.global";
     if (shape_.full_k) {
@@ -191,10 +222,7 @@ void MmaOperand::finish_copy(unsigned stage) {
             }
             words = packed;
         }
-        w_.op("st.shared.v4.b32",
-              at(targets_[slot].first,
-                 shape_.shared_offset + stage * shape_.stage_bytes() + targets_[slot].second),
-              vector_of(words));
+        w_.op("st.shared.v4.b32", target_of(slot, 0, stage), vector_of(words));
     }
 }
 

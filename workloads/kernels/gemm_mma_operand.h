@@ -103,6 +103,10 @@ class MmaOperand {
     unsigned row_bytes() const { return chunks_ * 16; }
     unsigned pieces() const { return shape_.chunk_elements() / shape_.copy_elements; }
     unsigned copy_bytes() const { return shape_.copy_elements * shape_.element_bytes; }
+    unsigned piece_stride() const { return shape_.copy_elements * (interleaved_ ? chunks_ : 1); }
+    unsigned target_period() const;
+    Reg target_register(const Reg& shared_base, const Reg& chunk, const Reg& row, unsigned piece);
+    std::string target_of(unsigned slot, unsigned piece, unsigned stage) const;
     std::size_t guard_of(unsigned slot, unsigned piece);
     void copy_piece(unsigned slot, unsigned piece, std::size_t guard, const std::string& source);
     void load_piece(unsigned slot, const Reg& guard, const std::string& source);
@@ -115,13 +119,20 @@ class MmaOperand {
     unsigned chunks_, rows_per_pass_, slots_;
     ChunkSwizzle swizzle_;
     bool through_registers_;
+    /// Copies narrower than 16 bytes by cp.async: neighbouring threads copy neighbouring pieces of a row, so
+    /// that each copy of a warp asks for whole sectors; a thread's pieces lie chunks_ pieces apart. Else a
+    /// thread has the pieces of one chunk.
+    bool interleaved_;
+    /// Narrow copies of rows along m: a pointer for each piece goes from slot to slot, and after the last one
+    /// is at the next tile. A pointer for each slot beside an offset for each piece would not fit in
+    /// registers.
+    bool walks_;
     Reg shared_base_, lane_, warp_first_;
-    std::vector<Reg> pointers_;                      // b64, one per slot
-    std::vector<std::pair<Reg, unsigned>> targets_;  // shared: register and constant, per slot
-    std::vector<Reg> piece_offsets_;  // b64: clamped columns of a row along m, when copies are narrow
-    Reg step_;                        // b64: bytes of tile_k rows
-    Reg remaining_;                   // s32: k left from the thread's first k on
-    unsigned stage_ = 0, ahead_ = 0;  // of the copy under way, with its guards and source sizes
+    std::vector<Reg> pointers_;              // b64, one per slot, or per piece if walks_
+    std::vector<std::vector<Reg>> targets_;  // shared, of the slots of a period, by piece if interleaved
+    Reg step_;                               // b64: bytes of tile_k rows, or of a slot's
+    Reg remaining_;                          // s32: k left from the thread's first k on
+    unsigned stage_ = 0, ahead_ = 0;         // of the copy under way, with its guards and source sizes
     std::vector<Reg> guards_, sizes_;
     std::vector<std::vector<Reg>> staged_;  // per slot, four words
     std::vector<Reg> fragment_addresses_;   // per k step, or along m or n: see set_up_...()

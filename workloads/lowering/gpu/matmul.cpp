@@ -9,6 +9,7 @@
 #include "workloads/kernels/data_movement.h"
 #include "workloads/kernels/gemm_choice.h"
 #include "workloads/kernels/gemm_mma.h"
+#include "workloads/kernels/gemm_mma_choice.h"
 #include "workloads/kernels/gemm_simt.h"
 #include "workloads/kernels/gemm_wgmma.h"
 #include "workloads/kernels/gemv.h"
@@ -207,7 +208,9 @@ void take_tile(kernels::GemmChoice& choice, const kernels::GemmTile& tile, const
         return extent >= least && std::has_single_bit(extent);
     };
     const unsigned bytes = kernels::bytes_of(type), k_bytes = tile.k * bytes;
-    if (!choice.tensor_cores || choice.gemv_warps != 0 || alignment.copy_elements * bytes < 16) return;
+    const unsigned copy_bytes = alignment.copy_elements * bytes;
+    if (!choice.tensor_cores || choice.gemv_warps != 0) return;
+    if (copy_bytes < 16 && !kernels::narrow_copies_fit(tile, copy_bytes)) return;
     if (!fits(tile.m, 64) || !fits(tile.n, 64) || !fits(k_bytes, 64) || k_bytes > 128 || bytes == 8) return;
     choice.tile = kernels::complete_tile(tile.m, tile.n, tile.k, b.target(), type);
     choice.splits = 1;
@@ -354,8 +357,10 @@ void lower_matmul(GpuProgramBuilder& b) {
     if (eight) transpose_operands(b, p, type);
 
     const unsigned widest_copy = 16 / kernels::bytes_of(type);
-    const unsigned copy_a = common_width(widest_copy, {p.lda, p.stride_a});
-    const unsigned copy_b = common_width(widest_copy, {p.ldb, p.stride_b});
+    // An operand may begin within a buffer: buffers begin at multiples of 256 bytes.
+    const unsigned bytes = kernels::bytes_of(type);
+    const unsigned copy_a = common_width(widest_copy, {p.lda, p.stride_a, p.a.byte_offset / bytes});
+    const unsigned copy_b = common_width(widest_copy, {p.ldb, p.stride_b, p.b.byte_offset / bytes});
     const kernels::GemmAlignment alignment = alignment_of(b, p, std::min(copy_a, copy_b));
     const kernels::GemmShape shape{p.m, p.n, p.k, p.batch, tf32};
     kernels::GemmChoice choice = b.pick_gemm() ? b.pick_gemm()(shape, type, b.target(), alignment)
