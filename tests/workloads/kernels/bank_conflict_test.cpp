@@ -93,6 +93,44 @@ TEST_CASE("Tensor-core GEMM has no bank conflicts in its main loop") {
     }
 }
 
+TEST_CASE("Narrow copies of a tensor-core GEMM ask for no sector twice") {
+    // Two whole tiles of f32 in rows of an odd number of elements, by copies of 4 bytes: a sector of 32 bytes
+    // is eight of them. A copy of a warp may touch one sector more for each of the rows that it takes part
+    // of.
+    for (const bool transpose_a : {false, true}) {
+        for (const bool transpose_b : {false, true}) {
+            GemmMmaSpec spec;
+            spec.type = ElementType::f32;
+            spec.tile = {64, 64, 32, 2, 2, 3};
+            spec.transpose_a = transpose_a;
+            spec.transpose_b = transpose_b;
+            spec.copy_a = spec.copy_b = 1;
+            const GemmCase c{65, 65, 65, 1, transpose_a, transpose_b, 0};
+            Device device;
+            std::vector<KernelArgument> arguments = c.arguments();
+            arguments.push_back(
+                pointer_argument("a", device.add(spec.type, std::vector<double>(c.stride_a()))));
+            arguments.push_back(
+                pointer_argument("b", device.add(spec.type, std::vector<double>(c.stride_b()))));
+            arguments.push_back(pointer_argument("d", device.add_untouched(ElementType::f32, c.stride_c())));
+            std::uint64_t copies = 0, sectors = 0;
+            device.run_first_cta(generate_gemm_mma(spec), gemm_mma_grid(spec, c.m, c.n), arguments,
+                                 [&](const ptx::InstructionInfo& info, const ptx::MemoryAccess& access) {
+                                     if (!info.async_copy) return;
+                                     std::set<std::uint64_t> touched;
+                                     for (unsigned lane = 0; lane < 32; ++lane)
+                                         if ((access.lanes >> lane & 1) != 0)
+                                             touched.insert(access.address[lane] / 32);
+                                     ++copies;
+                                     sectors += touched.size();
+                                 });
+            INFO(layout_name(transpose_a, transpose_b));
+            REQUIRE(copies > 0);
+            CHECK(sectors <= 8 * copies);  // 4 if aligned; 16 if each lane had a chunk of 16 bytes
+        }
+    }
+}
+
 TEST_CASE("SIMT GEMM has no bank conflicts") {
     for (const bool transpose_a : {false, true}) {
         for (const bool transpose_b : {false, true}) {
