@@ -11,14 +11,16 @@ namespace heddle::importers {
 /// "Input Dims", "Input type", and where present "Concrete Inputs" and "Input Strides" of an event's args.
 std::vector<Argument> kineto_inputs(const trace::JsonView& arguments);
 
-/// Gives every tensor a place in memory, and every call whose schema is known its results. Operands of one call
-/// are different tensors. In a node of autograd they are the node's gradient and what the forward call had
-/// (the same sequence number) where shape and type say so; else the newest results of their shape and type;
-/// else memory of their own.
+/// A dense tensor, row-major, without a place in memory yet.
+RecordedTensor tensor_like(ElementType type, Shape shape);
+
+/// Gives every tensor a place in memory, and every call whose schema is known its results. Operands of one
+/// call are different tensors. In a node of autograd they are the node's gradient and what the forward call
+/// had (the same sequence number) where shape and type say so; else the newest results of their shape and
+/// type; else memory of their own.
 void infer_results(Recording& recording);
 
-/// Shapes and types of the results of a call, by its schema; empty when they do not follow. `consumer` finds
-/// the shape of a later operand that a reduction of `from` can have made.
+/// Shapes and types of the results of a call, by its schema; empty when they do not follow.
 std::vector<RecordedTensor> results_of(const Call& call);
 
 }  // namespace heddle::importers
