@@ -85,6 +85,38 @@ void concatenate(Builder& builder, const Launch& launch) {
     builder.add(std::move(op), launch, &call);
 }
 
+/// FBGEMM moves the columns of pooled embeddings, feature by feature, to where another order of features or
+/// another device wants them (permute_pooled_embedding_ops.cu, layout_transform_ops.cu): every element is
+/// read once and written once, by vectors of four floats where a feature begins at such an address.
+void moved_columns(Builder& builder, const Launch& launch) {
+    const Call& call = need(launch.recording.parent(launch.kernel), "call that moves columns");
+    const RecordedTensor& source = need(call.gpu_tensor(0), "embeddings to move");
+    const RecordedTensor& target = need(call.output_tensor(0), "moved embeddings");
+    if (source.elements() != target.elements()) throw NotUnderstood{"columns are moved and not all kept"};
+    Op op;
+    op.kind = OpKind::copy;
+    op.attributes["vector_width"] = std::int64_t{4};
+    assume(op, "columns in the order in which they were: the order of features was not recorded");
+    builder.input(op, source);
+    builder.output(op, target);
+    builder.add(std::move(op), launch, &call);
+}
+
+/// A copy of recorded size whose ends were not recorded.
+void copy_of_bytes(Builder& builder, const Launch& launch, const Call& call) {
+    const std::int64_t bytes = launch.kernel.copied_bytes;
+    if (bytes <= 0) throw NotUnderstood{"neither what was copied nor its size was recorded"};
+    const bool words = bytes % 4 == 0;
+    const ElementType type = words ? ElementType::f32 : ElementType::u8;
+    const Shape shape{words ? bytes / 4 : bytes};
+    Op op;
+    op.kind = OpKind::copy;
+    assume(op, "memory of its own, of the recorded size");
+    builder.input(op, builder.invented(type, shape));
+    builder.output(op, builder.invented(type, shape));
+    builder.add(std::move(op), launch, &call);
+}
+
 /// Source and target of a memory copy: copy_(target, source), a scalar read back, or a list copied piece by
 /// piece.
 void memory_copy(Builder& builder, const Launch& launch) {
@@ -101,7 +133,11 @@ void memory_copy(Builder& builder, const Launch& launch) {
     }
     const Call* call = launch.enclosing({"copy", "_local_scalar_dense"});
     if (call == nullptr && !to_device && !to_host) {
-        call = &need(concatenating_call(launch), "call that copies");
+        call = concatenating_call(launch);
+        if (call == nullptr) {
+            copy_of_bytes(builder, launch, need(launch.enclosing({"cat", "concat"}), "call that copies"));
+            return;
+        }
         const auto turn = launch.turn_in(*call);
         const auto& parts = call->inputs[0].tensors;
         if (turn.index >= parts.size()) throw NotUnderstood{"more copies than tensors"};
@@ -144,6 +180,10 @@ bool copy_rule(Builder& builder, const Launch& launch) {
         memory_set(builder, launch);
     } else if (launch.name.function.rfind("CatArrayBatchedCopy", 0) == 0) {
         concatenate(builder, launch);
+    } else if (launch.name.function == "permute_pooled_embs_kernel" ||
+               launch.name.function == "recat_copy_async_kernel" ||
+               launch.name.function == "recat_copy_kernel") {
+        moved_columns(builder, launch);
     } else if (launch.name.contains("direct_copy_kernel")) {
         pointwise_copy(builder, launch);
     } else {

@@ -37,11 +37,12 @@ class Inference {
             close_all_but_callers(call);
             if (call.on_gpu) continue;
             look_at_node(call);
+            adopt_joined(call);
             taken_.clear();
             for (Argument& argument : call.inputs) {
                 if (argument.tensor) place(*argument.tensor);
                 for (RecordedTensor& tensor : argument.tensors) {
-                    tensor.type = last_type_;
+                    if (tensor.storage == 0) tensor.type = last_type_;
                     place(tensor);
                 }
             }
@@ -72,6 +73,48 @@ class Inference {
         node_ = node;
         forward_ = node != nullptr ? recording_.forward_of(*node) : nullptr;
         read_in_node_.clear();
+    }
+
+    /// The gradient of a split joins the gradients of its parts, which are the node's inputs, along the axis
+    /// that makes them what was split. PyTorch 1 recorded neither the list of `cat` nor the axis.
+    void adopt_joined(Call& call) const {
+        if (call.name != "cat" || call.inputs.empty() || !call.inputs[0].tensors.empty()) return;
+        if (node_ == nullptr || forward_ == nullptr || recording_.parent(call) != node_ ||
+            node_->name.find("Split") == std::string::npos)
+            return;
+        const RecordedTensor* whole = forward_->gpu_tensor(0);
+        std::vector<RecordedTensor> parts;
+        for (const Argument& argument : node_->inputs) {
+            if (!argument.tensor || !argument.tensor->on_gpu()) return;
+            parts.push_back(*argument.tensor);
+        }
+        const auto axis = whole != nullptr ? joined_axis(parts, whole->shape) : std::nullopt;
+        if (!axis) return;
+        call.inputs[0].tensors = std::move(parts);
+        if (call.inputs.size() < 2) call.inputs.resize(2);
+        call.inputs[1].tensor.reset();
+        call.inputs[1].value = {static_cast<std::int64_t>(*axis)};
+    }
+
+    /// The axis along which `parts` make `whole`; nothing when none does, or several do.
+    static std::optional<std::size_t> joined_axis(const std::vector<RecordedTensor>& parts,
+                                                  const Shape& whole) {
+        std::optional<std::size_t> found;
+        for (std::size_t axis = 0; axis < whole.size(); ++axis) {
+            Shape sum = whole;
+            sum[axis] = 0;
+            const bool fit = std::all_of(parts.begin(), parts.end(), [&](const RecordedTensor& part) {
+                if (part.shape.size() != whole.size()) return false;
+                sum[axis] += part.shape[axis];
+                Shape other = part.shape;
+                other[axis] = whole[axis];
+                return other == whole;
+            });
+            if (!fit || sum != whole) continue;
+            if (found) return std::nullopt;
+            found = axis;
+        }
+        return found;
     }
 
     bool is_taken(const RecordedTensor& tensor) const {

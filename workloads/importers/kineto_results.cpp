@@ -166,6 +166,11 @@ std::vector<RecordedTensor> results_of(const Call& call) {
         if (results.size() > 1) results[1].type = ElementType::boolean;
         return results;
     }
+    // Columns in another order: of pooled embeddings, or of their gradients for other devices.
+    if (name.rfind("fbgemm::permute_pooled_embs", 0) == 0 ||
+        name.rfind("fbgemm::recat_embedding_grad_output", 0) == 0 ||
+        name.find("PermutePooledEmbsFunction") != std::string::npos)
+        return like(call, {0});
     if (name == "_softmax_backward_data" || name == "_log_softmax_backward_data") return like(call, {1});
     if (name == "_softmax" || name == "_log_softmax" || name == "clone" || name == "contiguous" ||
         name == "empty_like" || name == "zeros_like" || name == "ones_like" || name == "_to_copy" ||

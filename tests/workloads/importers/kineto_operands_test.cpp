@@ -15,15 +15,18 @@ namespace {
 /// A profile as PyTorch 1 wrote it, one event after the other.
 class Profile {
   public:
-    /// A call that lasts until end() is called as often.
-    void begin(const std::string& name, const std::string& dims, int sequence = -1) {
-        open_.push_back({name, dims, sequence, now_++});
+    /// A call that lasts until end() is called as often. `types`: as recorded; all are f32 tensors unless
+    /// given.
+    void begin(const std::string& name, const std::string& dims, int sequence = -1,
+               const std::string& types = "") {
+        open_.push_back({name, dims, types, sequence, now_++});
     }
     void end() {
         const Open call = open_.back();
         open_.pop_back();
         std::string types = "[";
-        for (std::size_t at = call.dims.find("[", 1); at != std::string::npos;
+        if (!call.types.empty()) types = call.types.substr(0, call.types.size() - 1);
+        for (std::size_t at = call.dims.find("[", 1); at != std::string::npos && call.types.empty();
              at = call.dims.find("[", at + 1))
             types += types.size() > 1 ? ", \"float\"" : "\"float\"";
         event("\"cat\": \"cpu_op\", \"name\": \"" + call.name + "\", \"pid\": 1, \"tid\": 1", call.start,
@@ -42,6 +45,15 @@ class Profile {
               link + ", \"device\": 0, \"stream\": 7, \"grid\": " + grid + ", \"block\": [128, 1, 1]");
         now_ += 2;
     }
+    void memory_copy(const std::string& name, std::int64_t bytes) {
+        const std::string id = std::to_string(++ids_);
+        const std::string link = "\"External id\": " + id + ", \"correlation\": " + id;
+        event("\"cat\": \"cuda_runtime\", \"name\": \"cudaMemcpyAsync\", \"pid\": 1, \"tid\": 1", now_, 1,
+              link);
+        event("\"cat\": \"gpu_memcpy\", \"name\": \"" + name + "\", \"pid\": 0, \"tid\": 7", 10000 + now_, 2,
+              link + ", \"device\": 0, \"stream\": 7, \"bytes\": " + std::to_string(bytes));
+        now_ += 2;
+    }
     void call(const std::string& name, const std::string& dims, const std::string& kernel_name,
               int sequence = -1) {
         begin(name, dims, sequence);
@@ -56,7 +68,7 @@ class Profile {
 
   private:
     struct Open {
-        std::string name, dims;
+        std::string name, dims, types;
         int sequence, start;
     };
     void event(const std::string& what, double start, double duration, const std::string& args) {
@@ -159,5 +171,98 @@ TEST_CASE("a product's grid tells its slices of k, and the kernel that adds them
         CHECK(trace.ops[0].integer("slices", 0) == (batched ? 1 : 5));
         CHECK(trace.ops[0].measured_us == (batched ? 9 : 12));
         CHECK(trace.ops[0].integer("kernels", 1) == (batched ? 1 : 2));
+    }
+}
+
+namespace {
+
+const std::string kCat =
+    "void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, unsigned int, 2, 128, 1>(float*)";
+
+/// y = split(x), a newer tensor of each part's shape, and the gradient of x as PyTorch 1 records it: cat
+/// without its list and its axis.
+Trace gradient_of_split(const std::string& whole, const std::string& parts) {
+    Profile profile;
+    profile.call("aten::relu", whole, kRelu);
+    profile.begin("aten::split_with_sizes", whole, 9);
+    profile.end();
+    profile.begin("SplitWithSizesBackward0", parts, 9);
+    profile.begin("aten::cat", "[[], []]", -1, "[\"TensorList\", \"Scalar\"]");
+    profile.kernel(kCat);
+    profile.end();
+    profile.end();
+    profile.call("aten::relu", whole, kRelu);
+    return profile.import();
+}
+
+}  // namespace
+
+TEST_CASE("the gradient of a split joins the node's gradients along the axis that was split") {
+    struct Split {
+        const char *whole, *parts;
+        std::int64_t axis;
+    };
+    for (const Split& split : {Split{"[[64, 100]]", "[[64, 30], [64, 60], [64, 10]]", 1},
+                               Split{"[[100, 64]]", "[[30, 64], [60, 64], [10, 64]]", 0},
+                               Split{"[[64, 192]]", "[[64, 64], [64, 64], [64, 64]]", 1}}) {
+        INFO(split.whole);
+        const Trace trace = gradient_of_split(split.whole, split.parts);
+        REQUIRE(trace.ops.size() == 3);
+        const trace::Op& joined = trace.ops[1];
+        REQUIRE(joined.kind == OpKind::concat);
+        CHECK(joined.integer("axis", -1) == split.axis);
+        REQUIRE(joined.inputs.size() == 3);
+        CHECK(storage(trace, joined.inputs[0]) != storage(trace, joined.inputs[1]));
+        CHECK(trace.tensor(joined.outputs[0]).shape == trace.tensor(trace.ops[0].outputs[0]).shape);
+        // What reads the whole next reads the joined one.
+        CHECK(storage(trace, trace.ops[2].inputs[0]) == storage(trace, joined.outputs[0]));
+    }
+}
+
+TEST_CASE("a split with a gradient that was not recorded is not made up") {
+    // The second part has no gradient: what was joined in its place is not known.
+    const Trace trace = gradient_of_split("[[64, 100]]", "[[64, 30], [64, 10]]");
+    REQUIRE(trace.ops.size() == 3);
+    CHECK(trace.ops[1].kind == OpKind::unknown);
+}
+
+TEST_CASE("a copy of recorded size is one, though its list was not recorded") {
+    for (const std::int64_t bytes : {4096, 4097}) {
+        Profile profile;
+        profile.begin("aten::cat", "[[], []]", -1, "[\"TensorList\", \"Scalar\"]");
+        profile.memory_copy("Memcpy DtoD (Device -> Device)", bytes);
+        profile.end();
+        const Trace trace = profile.import();
+        REQUIRE(trace.ops.size() == 1);
+        REQUIRE(trace.ops[0].kind == OpKind::copy);
+        CHECK(!trace.ops[0].text("assumed").empty());
+        CHECK(bytes_moved(trace, trace.ops[0]) == static_cast<std::uint64_t>(2 * bytes));
+    }
+}
+
+TEST_CASE("FBGEMM's changes of the order of columns read and write every element once") {
+    const std::string function = "torch::autograd::CppNode<fbgemm_gpu::PermutePooledEmbsFunction<&f> >";
+    struct Move {
+        std::string call, dims, kernel;
+    };
+    for (const Move& move :
+         {Move{"fbgemm::permute_pooled_embs_auto_grad", "[[64, 512]]", "permute_pooled_embs_kernel"},
+          Move{function, "[[64, 512]]", "permute_pooled_embs_kernel"},
+          Move{"fbgemm::recat_embedding_grad_output_mixed_D_batch", "[[64, 512]]",
+               "recat_copy_async_kernel"}}) {
+        INFO(move.call);
+        Profile profile;
+        profile.call("aten::relu", "[[64, 512]]", kRelu);
+        profile.call(move.call, move.dims, "void " + move.kernel + "<float>(float const*, float*)");
+        profile.call("aten::relu", "[[64, 512]]", kRelu);
+        const Trace trace = profile.import();
+        REQUIRE(trace.ops.size() == 3);
+        const trace::Op& moved = trace.ops[1];
+        REQUIRE(moved.kind == OpKind::copy);
+        CHECK(!moved.text("assumed").empty());
+        CHECK(storage(trace, moved.inputs[0]) == storage(trace, trace.ops[0].outputs[0]));
+        CHECK(storage(trace, moved.outputs[0]) == storage(trace, trace.ops[2].inputs[0]));
+        CHECK(storage(trace, moved.outputs[0]) != storage(trace, moved.inputs[0]));
+        CHECK(bytes_moved(trace, moved) == 2 * 64 * 512 * 4);
     }
 }
