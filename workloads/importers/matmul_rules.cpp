@@ -14,8 +14,13 @@ const std::string gelu_alone =
 
 bool is_matrix_kernel(const KernelName& name) {
     if (name.contains("splitKreduce") || name.contains("globalKernelBgrad")) return false;
+    // FBGEMM's namespace is in the names of its kernels whatever they do.
+    std::string full = name.full;
+    const std::string library = "fbgemm";
+    for (std::size_t at = full.find(library); at != std::string::npos; at = full.find(library, at))
+        full.erase(at, library.size());
     for (const char* part : {"gemm", "nvjet", "Gemm", "GEMM"}) {
-        if (name.contains(part)) return true;
+        if (full.find(part) != std::string::npos) return true;
     }
     return false;
 }

@@ -1,4 +1,5 @@
 // Which tensors the calls of a profile read, where the profile has only their shapes; and slices of products.
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <string>
 
@@ -265,4 +266,17 @@ TEST_CASE("FBGEMM's changes of the order of columns read and write every element
         CHECK(storage(trace, moved.outputs[0]) != storage(trace, moved.inputs[0]));
         CHECK(bytes_moved(trace, moved) == 2 * 64 * 512 * 4);
     }
+}
+
+TEST_CASE("a kernel of FBGEMM is no matrix product for its library's name") {
+    Profile profile;
+    profile.begin("aten::mm", "[[64, 32], [32, 16]]");
+    profile.kernel("void fbgemm_gpu::permute_indices_weights_kernel<false, int, float>(int)");
+    profile.kernel("void cutlass::Kernel<cutlass_80_tensorop_s1688gemm_64x64_32x4_nn_align4>(int)");
+    profile.kernel("void fbgemm_gpu::some_gemm_kernel<float>(int)");
+    profile.end();
+    const Trace trace = profile.import();
+    std::vector<OpKind> kinds;
+    for (const trace::Op& op : trace.ops) kinds.push_back(op.kind);
+    CHECK(std::count(kinds.begin(), kinds.end(), OpKind::matmul) == 2);
 }
