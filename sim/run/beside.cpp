@@ -72,7 +72,7 @@ double RecordedNeighbours::time_beside(trace::OpId op,
     for (const KernelResult* kernel : kernels) {
         StreamWork one;
         one.time_us = kernel->time_us;
-        one.places = kernel->places;
+        one.waves = kernel->waves;
         one.demand = demand_of(*kernel);
         work.push_back(std::move(one));
     }

@@ -115,12 +115,10 @@ class GpuJobs : public JobRunner {
     const std::vector<const PlannedLaunch*>& jobs_;
 };
 
-/// Part of the thread blocks that the GPU has room for, which a launch has.
-double places_of(const program::KernelLaunch& launch, const LaunchOutcome& outcome, std::uint32_t sms) {
+/// Thread blocks of a launch for each that the GPU has room for.
+double waves_of(const program::KernelLaunch& launch, const LaunchOutcome& outcome, std::uint32_t sms) {
     const double blocks = static_cast<double>(launch.grid.x) * launch.grid.y * launch.grid.z;
-    return outcome.ctas_per_sm == 0
-               ? 1
-               : std::min(1.0, blocks / (static_cast<double>(outcome.ctas_per_sm) * sms));
+    return outcome.ctas_per_sm == 0 ? 1 : blocks / (static_cast<double>(outcome.ctas_per_sm) * sms);
 }
 
 /// `overlap`: cycles of the launch that lie beside the one before.
@@ -146,7 +144,7 @@ KernelResult kernel_result(const PlannedLaunch& planned, const LaunchOutcome& ou
     kernel.registers_per_thread = outcome.registers_per_thread;
     kernel.shared_bytes = outcome.shared_bytes;
     kernel.ctas_per_sm = outcome.ctas_per_sm;
-    kernel.places = places_of(launch, outcome, config.sm.count);
+    kernel.waves = waves_of(launch, outcome, config.sm.count);
     kernel.dram_bytes = outcome.dram_bytes;
     kernel.l2_bytes = outcome.l2_bytes;
     kernel.l2_hit_rate = outcome.l2_hit_rate;

@@ -64,8 +64,7 @@ struct KernelResult {
     double gap_us = 0;       ///< before start_us: launch overhead that a profiler does not count
     double launched_us = 0;  ///< when the host had handed it out
     std::uint32_t stream = 0;
-    double places =
-        1;  ///< GPU: part of the thread blocks that fit the device, which it has; StreamWork::places
+    double waves = 1;        ///< GPU: thread blocks for each that the device has room for; StreamWork::waves
     std::optional<double> measured_us;  ///< of the op; on its first kernel only when the op became several
     std::uint64_t cycles = 0;           ///< 0 when estimated
     std::uint64_t overlap_cycles = 0;  ///< of them, while the launch before was still running; not in time_us

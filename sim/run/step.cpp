@@ -84,7 +84,7 @@ void set_times(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes
             one.host_us = k == 0 ? host_before : outcome.host_again_us;
             one.gap_us = kernel.gap_us;
             one.time_us = kernel.time_us;
-            one.places = kernel.places;
+            one.waves = kernel.waves;
             one.demand = demand_of(kernel);
             one.blocks_host = outcome.blocks_host && k + 1 == kernels;
             if (k == 0) {

@@ -1,6 +1,7 @@
 #include "sim/run/streams.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <queue>
 
@@ -20,6 +21,11 @@ struct Running {
     double rate = 0;
     bool flushes = false;  ///< all is computed; it waits for writes of others
 };
+
+/// Waves in which that many take their turns: all of the last one, however few it has.
+double whole_waves(double waves) {
+    return std::max(1.0, std::ceil(waves * (1 - 1e-9)));
+}
 
 class Scheduler {
   public:
@@ -88,12 +94,12 @@ class Scheduler {
             const StreamWork& work = work_[one.index];
             one.rate = 1;
             if (one.flushes) continue;
-            if (work.engine == Engine::kernels && work.places > 0) {
-                const double places = std::min(room, work.places);
-                one.rate = places / work.places;
+            if (work.engine == Engine::kernels && work.waves > 0) {
+                const double wanted = std::min(1.0, work.waves), places = std::min(room, wanted);
+                one.rate = places / wanted;
                 room = std::max(0.0, room - places);
-                if (work.places > sms)
-                    one.rate *= std::min(1.0, sms / (work.places * need_of_sms(work.demand)));
+                const double longer = whole_waves(work.waves / sms) / whole_waves(work.waves);
+                one.rate /= std::max(1.0, need_of_sms(work.demand) * longer);
             }
             for (const auto& [resource, part] : work.demand) demands[resource] += one.rate * part;
         }

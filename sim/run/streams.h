@@ -19,7 +19,9 @@ struct StreamWork {
     double host_us = 0;  ///< that the host works before it has handed this out
     double gap_us = 0;   ///< from the end of the work before it in its stream, and of what it waits for
     double time_us = 0;  ///< alone on the device
-    double places = 1;   ///< of kernels: part of the thread blocks that the device has room for, 0..1
+    /// Of kernels: thread blocks for each that the device has room for; 1: one wave fills it. 0: none are
+    /// known.
+    double waves = 1;
     std::map<std::string, double> demand;  ///< of each resource that it uses: part of the peak, alone
     std::vector<std::size_t> after;        ///< earlier work that must have ended
     bool blocks_host = false;              ///< the host goes on when this has ended
@@ -65,7 +67,8 @@ struct StreamSchedule {
 /// together, collectives and copies included, shares each resource: where the demands add up to more than 1,
 /// all who use it slow down by that sum. The rates found so never ask for more than a resource has.
 ///
-/// Beside a collective a kernel has the SMs that the collective does not hold (need_of_sms), and its end
+/// Beside a collective a kernel has the SMs that the collective does not hold: it takes as many times longer
+/// as it needs more whole waves there, for the part of its time that SMs decide (need_of_sms). Its end
 /// waits for the writes that the collective has on the way to other devices (`peer_flush_us`, StepConfig).
 ///
 /// `launch_latency_us`: from the host's call to the earliest start.

@@ -7,11 +7,11 @@
 #include <map>
 #include <tuple>
 
-#include "workloads/trace_files/data.h"
 #include "sim/config/hardware.h"
 #include "sim/run/simulate.h"
 #include "sim/run/step.h"
 #include "workloads/importers/open_trace.h"
+#include "workloads/trace_files/data.h"
 
 using namespace heddle;
 using namespace heddle::sim;
@@ -31,6 +31,7 @@ trace::Op collective(const char* kind, std::int64_t bytes, std::optional<double>
 KernelResult kernel(double time_us) {
     KernelResult result;
     result.time_us = time_us;
+    result.waves = 9;
     result.utilisation["tensor"] = 1;
     return result;
 }
@@ -88,7 +89,7 @@ TEST_CASE("recorded kernels end as much later beside collectives as the model sa
         if (median > 15) continue;  // short ones: what they wait for at their end is what differs
         KernelResult one;
         one.time_us = median;
-        one.places = 0;
+        one.waves = 0;
         for (const trace::OpId id : ops) {
             if (trace.ops[id].integers("beside").empty()) continue;
             ++count;

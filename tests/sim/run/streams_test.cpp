@@ -14,7 +14,7 @@ StreamWork kernel(std::uint32_t stream, double time, double places,
     StreamWork work;
     work.stream = stream;
     work.time_us = time;
-    work.places = places;
+    work.waves = places;
     work.demand = std::move(demand);
     return work;
 }
@@ -61,13 +61,15 @@ TEST_CASE("a collective keeps SMs: a kernel that needs them all takes longer, ot
     const auto end_beside = [&](double places, std::map<std::string, double> demand) {
         return schedule_streams({collective, kernel(0, 12, places, std::move(demand))}, 0).work[1].end_us;
     };
-    CHECK(end_beside(1, {{"tensor", 1}}) == Approx(16));          // three quarters of the SMs
-    CHECK(end_beside(1, {}) == Approx(16));                       // waits for latencies
+    CHECK(end_beside(9, {{"tensor", 1}}) == Approx(16));          // three quarters of the SMs: twelve waves
+    CHECK(end_beside(8, {{"tensor", 1}}) == Approx(16.5));        // eleven
+    CHECK(end_beside(1, {{"tensor", 1}}) == Approx(24));          // two
+    CHECK(end_beside(1, {}) == Approx(24));                       // waits for latencies
     CHECK(end_beside(1, {{"dram bandwidth", 1}}) == Approx(12));  // memory gives no more to more SMs
-    CHECK(end_beside(0.5, {{"tensor", 0.5}}) == Approx(12));      // the SMs left are enough
+    CHECK(end_beside(0.75, {{"tensor", 0.75}}) == Approx(12));    // the SMs left are enough
     // Memory for 0.4 of its time: the other 0.6 need SMs, 0.75 of which are there.
-    CHECK(end_beside(1, {{"dram bandwidth", 0.4}}) == Approx(12));
-    CHECK(end_beside(1, {{"dram bandwidth", 0.1}}) == Approx(12 * 0.9 / 0.75));
+    CHECK(end_beside(9, {{"dram bandwidth", 0.4}}) == Approx(12));
+    CHECK(end_beside(9, {{"dram bandwidth", 0.1}}) == Approx(12 * 0.9 / 0.75));
 }
 
 TEST_CASE("a kernel's end waits for what a collective beside it writes to other devices") {
@@ -137,7 +139,7 @@ TEST_CASE("any schedule keeps order and dependencies, never asks too much of the
             for (const std::size_t before : work[i].after)
                 CHECK(times.start_us + 1e-9 >= schedule.work[before].end_us);
             stream_end[work[i].stream] = times.end_us;
-            if (work[i].engine == Engine::kernels) kernels_alone += work[i].time_us * work[i].places;
+            if (work[i].engine == Engine::kernels) kernels_alone += work[i].time_us * work[i].waves;
         }
         // Places times time is a quantity that no schedule can save.
         CHECK(d.total_us >= kernels_alone * (1 - 1e-9));
