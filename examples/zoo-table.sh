@@ -11,7 +11,7 @@ gpu=${GPU:-h100-sxm} tpus=${TPUS:-tpu-v5e}
 # What each model is asked for, in bf16; others as they are by default.
 declare -A options=(
     [mlp]="--batch 4096 --widths 1024,4096,4096,1000 --option type=bf16"
-    [gpt2-small]="--batch 8 --option type=bf16"
+    [gpt2-small]="--batch 8 --option type=bf16 --option vocabulary=50304"  # rows of whole lines, as those who train it ask for
     [bert-base]="--batch 8 --option type=bf16"
     [resnet50]="--batch 32 --option type=bf16"  # on a GPU with channels last, see below
     [vit-b16]="--batch 32 --option type=bf16"
