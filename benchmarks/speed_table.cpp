@@ -18,6 +18,7 @@
 #include "isa/common/error.h"
 #include "isa/common/whole_file.h"
 #include "models/gpu/sampled_gpu.h"
+#include "sim/config/hardware.h"
 
 namespace {
 
@@ -64,7 +65,8 @@ std::string formatted(const char* format, double value) {
 }
 
 std::string table(bool small) {
-    models::gpu::SampledGpu gpu("gpu", models::gpu::GpuConfig{});
+    const sim::Hardware hardware = sim::load_hardware("h100-sxm");
+    models::gpu::SampledGpu gpu("gpu", hardware.gpu());
     std::string text = "| kernel | one thread | four threads |\n|---|---|---|\n";
     const auto row = [&](const std::string& name, const std::string& one, const std::string& several) {
         text += "| " + name + " | " + one + " | " + several + " |\n";
