@@ -48,18 +48,21 @@ void ConvolutionWriter::main_loop(ConvolutionLoader& a, ConvolutionLoader& b) {
     w_.place(done);
 }
 
+void ConvolutionWriter::copy_tile(ConvolutionLoader& a, ConvolutionLoader& b, unsigned stage,
+                                  const Reg& to_copy) {
+    const std::string none = w_.new_label("no_more_tiles");
+    w_.jump_if(w_.make_predicate("setp.eq.u32", to_copy, 0), none);
+    a.copy(stage);
+    b.copy(stage);
+    w_.op("sub.u32", to_copy, to_copy, 1);
+    w_.place(none);
+    w_.op("cp.async.commit_group");
+}
+
 void ConvolutionWriter::ring_loop(ConvolutionLoader& a, ConvolutionLoader& b) {
     const Reg tiles = count_of_tiles();
     const Reg left = w_.make_b32("mov.u32", tiles), to_copy = w_.make_b32("mov.u32", tiles);
-    const auto copy_next = [&](unsigned stage) {
-        const std::string none = w_.new_label("no_more_tiles");
-        w_.jump_if(w_.make_predicate("setp.eq.u32", to_copy, 0), none);
-        a.copy(stage);
-        b.copy(stage);
-        w_.op("sub.u32", to_copy, to_copy, 1);
-        w_.place(none);
-        w_.op("cp.async.commit_group");
-    };
+    const auto copy_next = [&](unsigned stage) { copy_tile(a, b, stage, to_copy); };
     for (unsigned stage = 0; stage + 1 < spec_.stages; ++stage) copy_next(stage);
     const std::string loop = w_.new_label("tiles"), done = w_.new_label("multiplied");
     leave_if_empty(left, done);

@@ -73,6 +73,9 @@ class ConvolutionWriter {
     /// Two stages: the next tile comes into registers while this one is multiplied.
     void main_loop(ConvolutionLoader& a, ConvolutionLoader& b);
     /// A ring of stages that cp.async fills: all but one are under way while one is multiplied.
+    /// The next tile of both operands into a stage, while `to_copy` are left; ends a group of copies either
+    /// way.
+    void copy_tile(ConvolutionLoader& a, ConvolutionLoader& b, unsigned stage, const Reg& to_copy);
     void ring_loop(ConvolutionLoader& a, ConvolutionLoader& b);
     /// Instructions that copy the next tile of both operands, in turns: neighbours do not wait for each
     /// other.
