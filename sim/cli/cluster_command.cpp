@@ -71,9 +71,7 @@ void add_cluster_command(CLI::App& app) {
     CLI::App* describe_app =
         cluster->add_subcommand("describe", "Lists every parameter: value, meaning, range, source.");
     describe_app->add_option("NAME", options->name, "a cluster's name, or a cluster file")->required();
-    describe_app->add_option("--set", options->overrides, "change a parameter: --set nodes=128")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
+    add_set_option(*describe_app, options->overrides, "change a parameter: --set nodes=128");
     describe_app->add_flag("--json", options->json, "print JSON");
     describe_app->footer("Example: heddle cluster describe dgx-h100 --set nodes=128");
     describe_app->callback([options] { describe(*options); });

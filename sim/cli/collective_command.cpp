@@ -148,9 +148,7 @@ void add_collective_command(CLI::App& app) {
     command->add_option("SIZE", options->size, "bytes, counted as nccl-tests does: 64MiB")->required();
     command->add_option("--cluster", options->cluster, "a cluster's name, or a cluster file")
         ->capture_default_str();
-    command->add_option("--set", options->overrides, "change a parameter of the cluster: --set nodes=4")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
+    add_set_option(*command, options->overrides, "change a parameter of the cluster: --set nodes=4");
     command->add_option("--ranks", options->ranks, "devices: a number, 0-7, or 0,8,16 (default: all)");
     command->add_option("--algorithm", options->algorithm,
                         "ring, tree, double-tree, halving-doubling, in-switch, hierarchical, direct, torus "

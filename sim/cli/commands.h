@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
 #include "isa/ptx/execution.h"
 #include "models/gpu/kernel_result.h"
@@ -45,6 +46,10 @@ void add_validate_collectives_command(CLI::App& validate);
 void add_validate_gemm_command(CLI::App& validate);
 void add_validate_training_command(CLI::App& validate);
 void add_validate_trace_command(CLI::App& validate);
+
+/// --set KEY=VALUE, as often as is wanted; `overrides` must live until the command line is parsed.
+CLI::Option* add_set_option(CLI::App& command, std::vector<std::string>& overrides,
+                            const std::string& meaning);
 
 /// --schedule on|off, of commands that run PTX. `assembly` must live until the command line is parsed.
 void add_schedule_option(CLI::App& command, ptx::Assembly& assembly);

@@ -263,10 +263,7 @@ void export_points(const Options& options) {
 void add_space_options(CLI::App& command, Options& options) {
     command.add_option("--hardware", options.hardware, "the base device's name, or a hardware file")
         ->type_name("NAME|FILE");
-    command
-        .add_option("--set", options.overrides, "change a parameter of the base device: --set clock=1600MHz")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
+    add_set_option(command, options.overrides, "change a parameter of the base device: --set clock=1600MHz");
     command
         .add_option(
             "--vary", options.vary,

@@ -207,9 +207,7 @@ void add_gemm_command(CLI::App& app) {
     command->add_option("--hardware", options->hardware, "the device to simulate")
         ->type_name("NAME|FILE")
         ->required();
-    command->add_option("--set", options->overrides, "change a parameter of the device")
-        ->type_name("PATH=VALUE")
-        ->allow_extra_args(false);
+    add_set_option(*command, options->overrides, "change a parameter of the device");
     command
         ->add_option("--batch", options->batch, "so many products of these sizes in one launch (default: 1)")
         ->type_name("N");

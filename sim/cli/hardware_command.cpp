@@ -150,9 +150,7 @@ void add_hardware_command(CLI::App& app) {
     CLI::App* describe_app =
         hardware->add_subcommand("describe", "Lists every parameter: value, meaning, range, source.");
     describe_app->add_option("NAME", options->first, "a device's name, or a hardware file")->required();
-    describe_app->add_option("--set", options->overrides, "change a parameter: --set sm.count=144")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
+    add_set_option(*describe_app, options->overrides, "change a parameter: --set sm.count=144");
     describe_app->add_flag("--json", options->json, "print JSON");
     describe_app->footer("Example: heddle hardware describe h100-sxm --set sm.count=144");
     describe_app->callback([options] { describe(*options); });
@@ -160,9 +158,7 @@ void add_hardware_command(CLI::App& app) {
     CLI::App* area_app =
         hardware->add_subcommand("area", "Says how large the die is, what takes it, and what an hour costs.");
     area_app->add_option("NAME", options->first, "a device's name, or a hardware file")->required();
-    area_app->add_option("--set", options->overrides, "change a parameter: --set sm.count=144")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
+    add_set_option(*area_app, options->overrides, "change a parameter: --set sm.count=144");
     area_app->add_flag("--json", options->json, "print JSON, with every density and its source");
     area_app->footer("Example: heddle hardware area h100-sxm --set l2.size=100MiB");
     area_app->callback([options] { area(*options); });

@@ -146,9 +146,7 @@ void add_kernel_command(CLI::App& app) {
     command->add_option("FILE", options->file, "a launch file; with --list a .ptx or .cu file");
     command->add_option("--hardware", options->hardware, "a GPU's name, or a hardware file")
         ->type_name("NAME|FILE");
-    command->add_option("--set", options->overrides, "change a parameter of the device: --set sm.count=144")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
+    add_set_option(*command, options->overrides, "change a parameter of the device: --set sm.count=144");
     CLI::Option* numerics =
         command->add_flag("--numerics", options->numerics,
                           "compute values, make the comparisons, and check that they cost no "

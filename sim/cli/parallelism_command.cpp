@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "isa/common/error.h"
+#include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/cli/parallelism.h"
 #include "sim/cli/progress.h"
@@ -202,11 +203,8 @@ void add_parallelism_command(CLI::App& app) {
     command->add_option("--option", options->model_options, "of the model: --option sequence=2048")
         ->type_name("KEY=VALUE")
         ->allow_extra_args(false);
-    command
-        ->add_option("--set", options->search.overrides,
-                     "change a parameter of the device: --set hbm.size=40GiB")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
+    add_set_option(*command, options->search.overrides,
+                   "change a parameter of the device: --set hbm.size=40GiB");
     command->add_flag("--json", options->search.json, "print JSON instead of a table");
     command->footer(
         "The same as heddle explore MODEL --parallelism.\n"

@@ -147,7 +147,8 @@ void run_program(const Options& options) {
 /// On many devices: no folder of results.
 void simulate_spread(const Options& options) {
     if (options.simulate.numerics)
-        throw Error("is for one device", {"--numerics", 0, ""}, "leave out --cluster; `heddle learn` trains on several");
+        throw Error("is for one device", {"--numerics", 0, ""},
+                    "leave out --cluster; `heddle learn` trains on several");
     if (!options.batch.empty())
         throw Error("is the plan's", {"--batch", 0, ""}, "give --micro-batch and --micro-batches");
     sim::ModelOptions model_options;
@@ -266,9 +267,7 @@ void add_simulate_command(CLI::App& app) {
         ->add_option("--hardware", options->hardware,
                      "a device's name, or a hardware file (default: the device that a recording names)")
         ->type_name("NAME|FILE");
-    command->add_option("--set", options->overrides, "change a parameter of the device: --set sm.count=144")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
+    add_set_option(*command, options->overrides, "change a parameter of the device: --set sm.count=144");
     command->add_option("--batch", options->batch, "rows of the model's input")->type_name("N");
     command->add_option("--sequence", options->sequence, "tokens of each sequence of the model's input")
         ->type_name("N");

@@ -63,11 +63,8 @@ void add_validate_attention_command(CLI::App& validate) {
         ->required();
     command->add_option("--hardware", options->hardware, "the device to simulate (default: h100-sxm)")
         ->type_name("NAME|FILE");
-    command
-        ->add_option("--set", options->overrides,
-                     "change a parameter of the device: --set hbm.bandwidth=3.0TB/s")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
+    add_set_option(*command, options->overrides,
+                   "change a parameter of the device: --set hbm.bandwidth=3.0TB/s");
     command->add_option("--sample", options->sample, "a random choice of so many rows (default: all)")
         ->type_name("N");
     command->add_option("--seed", options->seed, "of the choice (default: 1)")->type_name("S");

@@ -82,9 +82,7 @@ void add_validate_collectives_command(CLI::App& validate) {
         ->type_name("FILE.csv");
     command->add_option("--cluster", options->cluster, "what it was recorded on (dgx-a100, dgx-h100)")
         ->type_name("NAME");
-    command->add_option("--set", options->overrides, "change a parameter of the cluster")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
+    add_set_option(*command, options->overrides, "change a parameter of the cluster");
     command->add_option("--bar", options->bar, "fail when the median error of a table is above this")
         ->type_name("PERCENT")
         ->capture_default_str();

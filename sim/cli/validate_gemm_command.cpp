@@ -99,11 +99,8 @@ void add_validate_gemm_command(CLI::App& validate) {
         "--no-quantise", options->without_quantising,
         "8-bit floats: the product alone, where the recorded time is not that of a linear layer "
         "that quantises its activations first");
-    command
-        ->add_option("--set", options->overrides,
-                     "change a parameter of the device: --set hbm.bandwidth=3.0TB/s")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
+    add_set_option(*command, options->overrides,
+                   "change a parameter of the device: --set hbm.bandwidth=3.0TB/s");
     command->add_option("--sample", options->sample, "a random choice of so many rows (default: all)")
         ->type_name("N");
     command->add_option("--seed", options->seed, "of the choice (default: 1)")->type_name("S");

@@ -92,10 +92,7 @@ void add_validate_trace_command(CLI::App& validate) {
         ->add_option("--hardware", options->hardware,
                      "the device that it was recorded on (default: what the recording says)")
         ->type_name("NAME|FILE");
-    command
-        ->add_option("--set", options->overrides, "change a parameter of the device: --set launch.gap=0.8us")
-        ->type_name("KEY=VALUE")
-        ->allow_extra_args(false);
+    add_set_option(*command, options->overrides, "change a parameter of the device: --set launch.gap=0.8us");
     command
         ->add_option("--kind", options->kinds,
                      "run only ops of this kind (may be given several times); the others count as unknown")

@@ -59,24 +59,33 @@ void ConvolutionWriter::copy_tile(ConvolutionLoader& a, ConvolutionLoader& b, un
     w_.op("cp.async.commit_group");
 }
 
-void ConvolutionWriter::ring_loop(ConvolutionLoader& a, ConvolutionLoader& b) {
+void ConvolutionWriter::ring(ConvolutionLoader& a, ConvolutionLoader& b, const StageWriter& write_stage) {
     const Reg tiles = count_of_tiles();
     const Reg left = w_.make_b32("mov.u32", tiles), to_copy = w_.make_b32("mov.u32", tiles);
-    const auto copy_next = [&](unsigned stage) { copy_tile(a, b, stage, to_copy); };
-    for (unsigned stage = 0; stage + 1 < spec_.stages; ++stage) copy_next(stage);
+    for (unsigned stage = 0; stage + 1 < spec_.stages; ++stage) copy_tile(a, b, stage, to_copy);
     const std::string loop = w_.new_label("tiles"), done = w_.new_label("multiplied");
     leave_if_empty(left, done);
     w_.place(loop);
     for (unsigned stage = 0; stage < spec_.stages; ++stage) {
         w_.op("cp.async.wait_group", spec_.stages - 2);
-        w_.cta_barrier();
-        copy_next((stage + spec_.stages - 1) % spec_.stages);
-        multiply(a, b, stage);
-        w_.op("sub.u32", left, left, 1);
-        w_.jump_if(w_.make_predicate("setp.eq.u32", left, 0), done);
+        write_stage(
+            stage, [&] { copy_tile(a, b, (stage + spec_.stages - 1) % spec_.stages, to_copy); },
+            [&] {
+                w_.op("sub.u32", left, left, 1);
+                w_.jump_if(w_.make_predicate("setp.eq.u32", left, 0), done);
+            });
     }
     w_.jump(loop);
     w_.place(done);
+}
+
+void ConvolutionWriter::ring_loop(ConvolutionLoader& a, ConvolutionLoader& b) {
+    ring(a, b, [&](unsigned stage, const auto& copy_next, const auto& leave_if_last) {
+        w_.cta_barrier();
+        copy_next();
+        multiply(a, b, stage);
+        leave_if_last();
+    });
 }
 
 std::vector<std::string> ConvolutionWriter::copies_of(ConvolutionLoader& a, ConvolutionLoader& b,

@@ -57,26 +57,15 @@ void ConvolutionWriter::multiply_wgmma(const ConvolutionLoader& a, const Convolu
 }
 
 void ConvolutionWriter::wgmma_ring_loop(ConvolutionLoader& a, ConvolutionLoader& b) {
-    const Reg tiles = count_of_tiles();
-    const Reg left = w_.make_b32("mov.u32", tiles), to_copy = w_.make_b32("mov.u32", tiles);
-    const auto copy_next = [&](unsigned stage) { copy_tile(a, b, stage, to_copy); };
-    for (unsigned stage = 0; stage + 1 < spec_.stages; ++stage) copy_next(stage);
-    const std::string loop = w_.new_label("tiles"), done = w_.new_label("multiplied");
-    leave_if_empty(left, done);
-    w_.place(loop);
-    for (unsigned stage = 0; stage < spec_.stages; ++stage) {
+    ring(a, b, [&](unsigned stage, const auto& copy_next, const auto& leave_if_last) {
         // This tile is there, and the product before has read its stage, of every warp: the barrier says so.
-        w_.op("cp.async.wait_group", spec_.stages - 2);
         w_.op("fence.proxy.async.shared::cta");  // wgmma reads by way of the asynchronous proxy
         w_.op("wgmma.wait_group.sync.aligned", 0);
         w_.cta_barrier();
         multiply_wgmma(a, b, stage);
-        w_.op("sub.u32", left, left, 1);
-        w_.jump_if(w_.make_predicate("setp.eq.u32", left, 0), done);
-        copy_next((stage + spec_.stages - 1) % spec_.stages);
-    }
-    w_.jump(loop);
-    w_.place(done);
+        leave_if_last();
+        copy_next();
+    });
     w_.op("wgmma.wait_group.sync.aligned", 0);
 }
 

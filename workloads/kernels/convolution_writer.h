@@ -72,10 +72,15 @@ class ConvolutionWriter {
     void leave_if_empty(const Reg& tiles, const std::string& done);
     /// Two stages: the next tile comes into registers while this one is multiplied.
     void main_loop(ConvolutionLoader& a, ConvolutionLoader& b);
-    /// A ring of stages that cp.async fills: all but one are under way while one is multiplied.
     /// The next tile of both operands into a stage, while `to_copy` are left; ends a group of copies either
     /// way.
     void copy_tile(ConvolutionLoader& a, ConvolutionLoader& b, unsigned stage, const Reg& to_copy);
+    /// Writes what is done with a tile in a stage. `copy_next` copies into the stage that is free,
+    /// `leave_if_last` counts the tile.
+    using StageWriter = std::function<void(unsigned stage, const std::function<void()>& copy_next,
+                                           const std::function<void()>& leave_if_last)>;
+    /// A ring of stages that cp.async fills: all but one are under way while one is multiplied.
+    void ring(ConvolutionLoader& a, ConvolutionLoader& b, const StageWriter& write_stage);
     void ring_loop(ConvolutionLoader& a, ConvolutionLoader& b);
     /// Instructions that copy the next tile of both operands, in turns: neighbours do not wait for each
     /// other.

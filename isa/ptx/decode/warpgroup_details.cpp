@@ -5,23 +5,14 @@
 
 #include "isa/common/error.h"
 #include "isa/ptx/handlers/warpgroup_multiply.h"
+#include "isa/ptx/matrix_instruction.h"
 
 namespace heddle::ptx {
 namespace {
 
+/// Integers have none, and nobody asks for theirs.
 numerics::Format format_of(Type type) {
-    switch (type) {
-        case Type::bf16:
-            return numerics::Format::bf16;
-        case Type::tf32:
-            return numerics::Format::tf32;
-        case Type::e4m3:
-            return numerics::Format::e4m3;
-        case Type::e5m2:
-            return numerics::Format::e5m2;
-        default:
-            return numerics::Format::fp16;
-    }
+    return matrix_format(type).value_or(numerics::Format::fp16);
 }
 
 std::vector<std::int64_t> immediates_of(const Instruction& n) {

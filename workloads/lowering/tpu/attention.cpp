@@ -14,10 +14,6 @@ using tpu::ElementType;
 using tpu::Reduction;
 using tpu::VectorOp;
 
-/// Queries of a causal head that are worked on together: fewer would see fewer keys that the mask hides, but
-/// streams through the arrays become short.
-constexpr std::uint64_t kCausalRows = 256;
-
 class AttentionLowering {
   public:
     explicit AttentionLowering(ProgramBuilder& program)

@@ -9,6 +9,10 @@
 
 namespace heddle::lowering::on_tpu {
 
+/// Queries of a causal head that are worked on together: fewer would see fewer keys that the mask hides, but
+/// streams through the arrays become short.
+inline constexpr std::uint64_t kCausalRows = 256;
+
 struct AttentionSizes {
     std::uint64_t batch = 0, heads = 0, key_heads = 0, queries = 0, keys = 0, depth = 0, value_depth = 0;
     bool causal = false;

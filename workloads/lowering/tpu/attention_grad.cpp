@@ -17,9 +17,6 @@ using tpu::ElementType;
 using tpu::Reduction;
 using tpu::VectorOp;
 
-/// Queries of a causal head that are worked on together (attention.cpp).
-constexpr std::uint64_t kCausalRows = 256;
-
 class AttentionGradLowering {
   public:
     explicit AttentionGradLowering(ProgramBuilder& program)
