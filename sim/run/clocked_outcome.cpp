@@ -8,14 +8,28 @@
 namespace heddle::sim {
 namespace {
 
+/// Of the time beside the launch, memory's use from which on kernels wait for it, and from which on for
+/// nothing else: it reaches 0.89 of its peak with streams.
+constexpr double kMemoryMatters = 0.62, kMemoryDecides = 0.9;
 /// How far fixed_part_of() may be off: of kernels that keep a unit of the SMs or L2 busy and memory less than
-/// kIdleMemory of its time, of others; and a part that was measured between two clocks.
+/// kIdleMemory of its time, and of those that keep memory busy from kBusyMemory on; of others; and a part
+/// that was measured between two clocks.
 constexpr double kUnsureBusy = 0.15, kUnsure = 0.4, kMeasuredUnsure = 0.05;
-constexpr double kIdleMemory = 0.4;
+constexpr double kIdleMemory = 0.4, kBusyMemory = 0.8;
 
 double of(const LaunchOutcome& outcome, const char* resource) {
     const auto found = outcome.utilisation.find(resource);
     return found == outcome.utilisation.end() ? 0 : found->second;
+}
+
+double launch_part(const LaunchOutcome& outcome) {
+    return std::min(1.0, of(outcome, "launch"));
+}
+
+/// Of its bandwidth, over the time beside the launch.
+double memory_use(const LaunchOutcome& outcome) {
+    const double launch = launch_part(outcome);
+    return launch < 1 ? of(outcome, "dram bandwidth") / (1 - launch) : 0;
 }
 
 /// What a part of the energy goes with: time, nothing, else the square of the clock.
@@ -27,9 +41,9 @@ double energy_factor(const std::string& part, double time, double clock) {
 }  // namespace
 
 double fixed_part_of(const LaunchOutcome& outcome) {
-    const double launch = std::min(1.0, of(outcome, "launch"));
-    const double memory = launch < 1 ? of(outcome, "dram bandwidth") / (1 - launch) : 0;
-    return launch + (1 - launch) * std::min(1.0, 1.2 * memory * memory * memory);
+    const double launch = launch_part(outcome);
+    const double waits = (memory_use(outcome) - kMemoryMatters) / (kMemoryDecides - kMemoryMatters);
+    return launch + (1 - launch) * std::clamp(waits, 0.0, 1.0);
 }
 
 const ClockedOutcome::Run& ClockedOutcome::nearest(double clock) const {
@@ -69,10 +83,16 @@ double ClockedOutcome::joules(double clock) const {
 
 double ClockedOutcome::error(double clock) const {
     const Run& run = nearest(clock);
-    const bool busy = of(run.outcome, "dram bandwidth") < kIdleMemory && run.outcome.bound_by != "latency" &&
-                      run.outcome.bound_by != "launch";
+    const bool waits_for_latency = run.outcome.bound_by == "latency" || run.outcome.bound_by == "launch";
+    const bool busy = !waits_for_latency && (of(run.outcome, "dram bandwidth") < kIdleMemory ||
+                                             memory_use(run.outcome) >= kBusyMemory);
     const double unsure = runs_.size() > 1 ? kMeasuredUnsure : busy ? kUnsureBusy : kUnsure;
     return unsure * std::abs(run.clock / clock - 1);
+}
+
+double ClockedOutcome::simulated() const {
+    const LaunchOutcome& last = runs_.back().outcome;
+    return last.sampled ? last.sampled->simulated : 1;
 }
 
 LaunchOutcome ClockedOutcome::at(double clock) const {

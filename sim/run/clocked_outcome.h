@@ -25,6 +25,8 @@ class ClockedOutcome {
     double joules(double clock) const;
     /// By how much seconds() may be wrong, relative; 0 at clocks that were simulated.
     double error(double clock) const;
+    /// The part of its cycles that the last run simulated: less than 1 where sampling left something out.
+    double simulated() const;
     /// What a simulation at this clock would have found. Counts of events are those of the nearest run;
     /// dynamic energy goes with the square of the clock, as in models/gpu/power.h.
     LaunchOutcome at(double clock) const;

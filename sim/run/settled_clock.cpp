@@ -132,7 +132,7 @@ std::vector<std::string> SettledStep::unsure() {
         const double error = share * kernel.outcome.error(settled_.clock);
         time += share;
         left += error;
-        order.push_back({error / kernel.estimate.cost, error, &key});
+        order.push_back({error / (kernel.outcome.simulated() * kernel.estimate.cost), error, &key});
     }
     error_ = time > 0 ? left / time : 0;
     if (error_ <= tolerance_) return {};
