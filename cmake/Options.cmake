@@ -2,6 +2,7 @@
 option(HEDDLE_TESTS "Build the tests" ON)
 option(HEDDLE_BENCHMARKS "Build the benchmarks when Google Benchmark is found" ON)
 option(HEDDLE_ASAN "AddressSanitizer and UndefinedBehaviorSanitizer" OFF)
+option(HEDDLE_COVERAGE "Count which lines run, for scripts/coverage.sh" OFF)
 option(HEDDLE_FUZZ "Build the libFuzzer targets, with clang++ and AddressSanitizer" OFF)
 option(HEDDLE_WERROR "Treat warnings as errors" OFF)
 
@@ -49,6 +50,11 @@ if(HEDDLE_ASAN)
     add_link_options(-fsanitize=address,undefined)
     # What Eigen allocates here, Debian's libpagmo frees: both with malloc as it is, though Eigen would not under this sanitizer.
     add_compile_definitions(EIGEN_MALLOC_ALREADY_ALIGNED=1)
+endif()
+if(HEDDLE_COVERAGE)
+    # Less optimisation, so that lines stay apart; it comes after that of the build type.
+    add_compile_options(-O1 --coverage)
+    add_link_options(--coverage)
 endif()
 if(HEDDLE_FUZZ AND CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     add_compile_options(-fsanitize=fuzzer-no-link,address -fno-omit-frame-pointer -g1)
