@@ -132,8 +132,8 @@ FileValues parse_npy(const std::string& text, const std::string& path, ElementTy
     result.values = bytes_from(text, first + length);
     std::uint64_t bytes = bytes_of(type);
     for (const std::uint64_t extent : result.shape) {
-        if (extent != 0 && bytes > result.values.size()) break;
-        bytes *= extent;
+        if (__builtin_mul_overflow(bytes, extent, &bytes))
+            throw Error("the shape " + header_value(header, "shape") + " is too large", where);
     }
     if (bytes != result.values.size()) throw Error("the file's length does not fit its shape", where);
     if (result.shape.empty()) result.shape = {1};

@@ -41,10 +41,15 @@ class Writer {
     std::string bytes_;
 };
 
-/// The hash of the whole has been checked: what is wrong here was written so.
+[[noreturn]] void damaged(const std::string& path) {
+    throw Error("the checkpoint is damaged", {path, 0, ""}, "leave --resume out to begin anew");
+}
+
+/// The hash of the whole has been checked: what is wrong here was written so, by no version of Heddle.
 class Reader {
   public:
-    Reader(const std::string& bytes, std::size_t at) : bytes_(bytes), at_(at) {}
+    Reader(const std::string& bytes, std::size_t at, const std::string& path)
+        : bytes_(bytes), at_(at), path_(path) {}
     std::string text() {
         const std::uint64_t size = number();
         need(size);
@@ -78,10 +83,11 @@ class Reader {
 
   private:
     void need(std::uint64_t bytes) const {
-        if (bytes > bytes_.size() - at_) throw std::runtime_error("a checkpoint ends too early");
+        if (bytes > bytes_.size() - at_) damaged(path_);
     }
     const std::string& bytes_;
     std::size_t at_;
+    const std::string& path_;
 };
 
 }  // namespace
@@ -106,8 +112,8 @@ Checkpoint read_checkpoint(const std::string& path, const std::string& identity)
     const std::size_t magic = std::strlen(kMagic);
     if (bytes.compare(0, magic, kMagic) != 0) throw Error("this is no checkpoint", {path, 0, ""}, "");
     if (bytes.size() < magic + kHash || bytes.substr(magic, kHash) != hash_text(bytes.substr(magic + kHash)))
-        throw Error("the checkpoint is damaged", {path, 0, ""}, "leave --resume out to begin anew");
-    Reader reader(bytes, magic + kHash);
+        damaged(path);
+    Reader reader(bytes, magic + kHash, path);
     Checkpoint checkpoint;
     checkpoint.identity = reader.text();
     if (checkpoint.identity != identity)
@@ -119,6 +125,19 @@ Checkpoint read_checkpoint(const std::string& path, const std::string& identity)
     checkpoint.device = reader.lists();
     checkpoint.reference = reader.lists();
     return checkpoint;
+}
+
+void check_values(const Checkpoint& checkpoint, const std::map<trace::TensorId, std::size_t>& elements,
+                  const std::string& path) {
+    if (checkpoint.device_loss.size() != checkpoint.steps ||
+        checkpoint.reference_loss.size() != checkpoint.steps)
+        damaged(path);
+    for (const auto* values : {&checkpoint.device, &checkpoint.reference}) {
+        for (const auto& [id, count] : elements) {
+            const auto found = values->find(id);
+            if (found == values->end() || found->second.size() != count) damaged(path);
+        }
+    }
 }
 
 }  // namespace heddle::sim

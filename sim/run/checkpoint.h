@@ -24,4 +24,9 @@ void write_checkpoint(const Checkpoint& checkpoint, const std::string& path);
 /// Throws heddle::Error when there is no such file, when it is damaged, or when its identity is another.
 Checkpoint read_checkpoint(const std::string& path, const std::string& identity);
 
+/// Whether a training whose tensors have so many `elements` can go on from it: a loss for each step, and
+/// every tensor whole on the device and in the reference. Throws heddle::Error that names the file.
+void check_values(const Checkpoint& checkpoint, const std::map<trace::TensorId, std::size_t>& elements,
+                  const std::string& path);
+
 }  // namespace heddle::sim

@@ -105,7 +105,12 @@ class Training {
         if (!plan.data.empty()) data_ = open_training_data(plan.data, trace);
         done_.identity =
             hash_text(describe(trace) + plan.device_identity) + (data_ ? " " + data_->identity() : "");
-        if (plan.resume) done_ = read_checkpoint(plan.checkpoint, done_.identity);
+        if (plan.resume) {
+            done_ = read_checkpoint(plan.checkpoint, done_.identity);
+            std::map<trace::TensorId, std::size_t> elements;
+            for (const trace::TensorId id : state_) elements[id] = truth_[id].size();
+            check_values(done_, elements, plan.checkpoint);
+        }
         for (const trace::TensorId id : state_) {
             if (plan.resume) {
                 const std::vector<double>& kept = done_.reference.at(id);

@@ -55,9 +55,11 @@ bool binary_place(const JsonValue& place, std::uint64_t& offset, std::uint64_t& 
     if (place.elements.size() != 2) return false;
     const auto whole = [](const std::string& text, std::uint64_t& value) {
         const char* last = text.data() + text.size();
-        return !text.empty() && std::from_chars(text.data(), last, value).ptr == last;
+        const auto [end, failure] = std::from_chars(text.data(), last, value);
+        return failure == std::errc() && end == last;
     };
-    return whole(place.elements[0].text, offset) && whole(place.elements[1].text, length);
+    return whole(place.elements[0].text, offset) && whole(place.elements[1].text, length) &&
+           length <= std::uint64_t(-1) - offset;
 }
 
 std::uint64_t size_or_zero(const std::filesystem::path& path) {

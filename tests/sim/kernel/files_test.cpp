@@ -93,3 +93,13 @@ TEST_CASE("raw files hold whole elements, and a file is complete or not there") 
     CHECK_THROWS_AS(write_file((folder / "none" / "x").string(), bytes_of_text("1")), heddle::Error);
     fs::remove_all(folder);
 }
+
+TEST_CASE("a shape whose bytes are those of the file but for 2^64 is refused") {
+    for (const char* shape : {"(4611686018427387910,)", "(3, 3074457345618258604, 2)"}) {
+        std::string text = saved_by_numpy();
+        const std::string header =
+            std::string("{'descr': '<f4', 'fortran_order': False, 'shape': ") + shape + ", }";
+        text.replace(10, 118, header + std::string(117 - header.size(), ' ') + "\n");
+        CHECK_THROWS_WITH(parse_npy(text, "x.npy", ElementType::f32), Catch::Contains("too large"));
+    }
+}

@@ -7,6 +7,7 @@
 
 #include "isa/common/error.h"
 #include "sim/run/checkpoint.h"
+#include "sim/run/kernel_cache.h"
 #include "sim/run/simulate.h"
 #include "sim/run/training_data.h"
 #include "support/folder.h"
@@ -146,6 +147,26 @@ TEST_CASE("a checkpoint of another training, or a damaged one, is refused with o
         write_checkpoint(checkpoint, path);
     }
     CHECK_THROWS_WITH(read_checkpoint((folder / "none").string(), "one"), Catch::Contains("cannot open"));
+}
+
+TEST_CASE("a checkpoint whose hash is right and whose tensors are not those of the training is refused") {
+    const Folder folder;
+    const std::string path = (folder / "checkpoint").string();
+    Checkpoint good;
+    good.steps = 1;
+    good.device_loss = good.reference_loss = {0.5};
+    good.device[3] = good.reference[3] = {1, 2};
+    CHECK_NOTHROW(check_values(good, {{3, 2}}, path));
+    for (const auto& elements : {std::map<trace::TensorId, std::size_t>{{3, 3}}, {{3, 1}}, {{3, 2}, {4, 0}}})
+        CHECK_THROWS_WITH(check_values(good, elements, path),
+                          Catch::Contains(path) && Catch::Contains("damaged"));
+    good.steps = 2;
+    CHECK_THROWS_WITH(check_values(good, {{3, 2}}, path), Catch::Contains("damaged"));
+    // A list longer than the file.
+    const std::string body =
+        std::string("\x03\0\0\0\0\0\0\0one", 11) + std::string(8, '\1') + std::string(8, '\x7f');
+    std::ofstream(path, std::ios::binary) << "heddle checkpoint 1\n" << hash_text(body) << body;
+    CHECK_THROWS_WITH(read_checkpoint(path, "one"), Catch::Contains("damaged"));
 }
 
 TEST_CASE("data that does not fit the model is refused") {

@@ -196,3 +196,13 @@ TEST_CASE("names of problems tell all their members apart") {
     for (std::size_t i = 0; i < all.size(); ++i)
         for (std::size_t j = 0; j < i; ++j) CHECK(all[i].name() != all[j].name());
 }
+
+TEST_CASE("a record whose bytes would lie beyond 2^64 is an error that names its line") {
+    const Folder folder;
+    for (const char* place : {"[18446744073709551615, 2]", "[0, 99999999999999999999]", "[1, -1]"}) {
+        folder.write("s.bin", "xyz");
+        folder.write("s.jsonl", std::string("{\"id\":\"a\",\"binary\":") + place + "}\n");
+        CHECK_THROWS_WITH(Journal(folder.path(), "s"),
+                          Catch::Contains("s.jsonl:1") && Catch::Contains("binary"));
+    }
+}
