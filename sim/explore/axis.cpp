@@ -63,11 +63,6 @@ double step_of(const std::string& text, const Parameter& parameter) {
     }
 }
 
-/// To four digits, as the double nearest to that decimal.
-double rounded(double value) {
-    return std::stod(fmt::format("{:.4g}", value));
-}
-
 class AxisReader {
   public:
     AxisReader(Axis& axis, const Parameter& parameter) : axis_(axis), parameter_(parameter) {}
@@ -157,7 +152,7 @@ class AxisReader {
 
     void push(double value) {
         // Steps of a decimal fraction would leave its binary dust in every name.
-        const double clean = axis_.integral ? value : std::stod(fmt::format("{:.12g}", value));
+        const double clean = axis_.integral ? value : rounded(value, 12);
         if (axis_.integral && clean != std::floor(clean))
             refuse(fmt::format("`{}` leads to {:g}, and this parameter is a whole number", axis_.text, clean),
                    axis_.path, "take a whole step");
@@ -173,6 +168,13 @@ class AxisReader {
 
 }  // namespace
 
+double rounded(double value, int digits) {
+    const std::string text = fmt::format("{:.{}g}", value, digits);
+    double nearest = value;
+    std::from_chars(text.data(), text.data() + text.size(), nearest);
+    return nearest;
+}
+
 double Axis::value_at(double coordinate) const {
     if (!continuous()) {
         const double last = static_cast<double>(values.size()) - 1;
@@ -180,7 +182,7 @@ double Axis::value_at(double coordinate) const {
     }
     const double part = std::clamp(coordinate, 0.0, 1.0);
     const double value = logarithmic ? low * std::pow(high / low, part) : low + (high - low) * part;
-    return std::clamp(rounded(value), low, high);
+    return std::clamp(rounded(value, 4), low, high);
 }
 
 const Parameter& find_parameter(const std::string& path, const models::ParameterList& parameters,

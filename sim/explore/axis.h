@@ -30,6 +30,10 @@ struct Axis {
 /// the token, and the nearest parameter.
 Axis parse_axis(const std::string& assignment, const models::ParameterList& parameters);
 
+/// To so many digits, as the double nearest to that decimal. The smallest doubles too, which std::stod()
+/// refuses.
+double rounded(double value, int digits);
+
 /// The parameter of a path. Throws heddle::Error naming `option` and the nearest path.
 const models::Parameter& find_parameter(const std::string& path, const models::ParameterList& parameters,
                                         const std::string& option);

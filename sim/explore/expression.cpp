@@ -6,6 +6,7 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
 
 #include "isa/common/error.h"
 
@@ -23,6 +24,8 @@ struct Unit {
 };
 
 constexpr double kKibi = 1024;
+constexpr unsigned kDeepest = 100;  // of parentheses, signs and powers in one another
+constexpr double kLargestExponent = 1000;
 // Longer symbols before their beginnings.
 constexpr Unit kUnits[] = {
     {"KiB/cycle", kKibi, kPerCycle},
@@ -81,9 +84,16 @@ std::string trimmed(const std::string& text) {
     return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
+/// Powers beyond are those of nothing that a parameter has.
+int limited(std::int64_t power) {
+    constexpr std::int64_t kMost = 1 << 30;
+    return static_cast<int>(std::clamp(power, -kMost, kMost));
+}
+
 Dimension combined(const Dimension& a, const Dimension& b, int sign) {
     Dimension result;
-    for (std::size_t i = 0; i < result.size(); ++i) result[i] = a[i] + sign * b[i];
+    for (std::size_t i = 0; i < result.size(); ++i)
+        result[i] = limited(std::int64_t{a[i]} + std::int64_t{sign} * b[i]);
     return result;
 }
 
@@ -190,18 +200,20 @@ class ExpressionParser {
         }
     }
     void power() {
+        if (++depth_ > kDeepest) fail();
         if (take('-')) {
             power();
             emit(Kind::negate);
-            return;
+        } else {
+            atom();
+            if (take('^')) {
+                power();
+                emit(Kind::power);
+            }
         }
-        atom();
-        if (!take('^')) return;
-        power();
-        emit(Kind::power);
+        --depth_;
     }
     void atom() {
-        if (++depth_ > 100) fail();
         skip();
         if (take('(')) {
             sum();
@@ -212,7 +224,6 @@ class ExpressionParser {
         } else {
             word();
         }
-        --depth_;
     }
     void number() {
         double number = 0;
@@ -334,10 +345,11 @@ Value Expression::evaluate(const Lookup& lookup, const std::vector<std::string>&
                 break;
             case Kind::power: {
                 if (b.dimension != kNone) unlike(b, {});
-                const int exponent = static_cast<int>(b.number);
-                if (a.dimension != kNone && exponent != b.number) unlike(a, {});
                 a.number = std::pow(a.number, b.number);
-                for (int& part : a.dimension) part *= exponent;
+                if (a.dimension == kNone) break;
+                if (!(std::abs(b.number) <= kLargestExponent) || b.number != std::floor(b.number))
+                    unlike(a, {});
+                for (int& part : a.dimension) part = limited(std::int64_t{part} * static_cast<int>(b.number));
                 break;
             }
             case Kind::negate:

@@ -133,8 +133,7 @@ std::string Space::linked_setting(const Link& link, sim::Hardware& hardware) con
         throw Error(
             fmt::format("`{}` gives {:g}, and this parameter is a whole number", link.text, value.number),
             {"--link", 0, ""}, "round it: `round(...)`");
-    const double number =
-        parameter.integral ? std::round(value.number) : std::stod(fmt::format("{:.12g}", value.number));
+    const double number = parameter.integral ? std::round(value.number) : rounded(value.number, 12);
     return link.path + "=" + sim::format_parameter(parameter, number);
 }
 

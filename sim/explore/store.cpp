@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -365,7 +366,10 @@ std::vector<Point> Store::points() const {
             const auto place = places.find({statistics.integer(0), statistics.text(1)});
             if (place == places.end()) continue;
             Point& point = points[place->second];
-            const std::size_t workload = std::stoul(statistics.text(2));
+            const std::string name = statistics.text(2);  // "1 mlp"
+            std::size_t workload = 0;
+            if (std::from_chars(name.data(), name.data() + name.size(), workload).ec != std::errc())
+                s.fail(SQLITE_CORRUPT);
             if (workload < point.workloads.size())
                 point.workloads[workload].statistics[statistics.text(3)] = statistics.number(4);
         }

@@ -2,6 +2,7 @@
 #include "sim/explore/expression.h"
 
 #include <catch2/catch.hpp>
+#include <cmath>
 
 #include "isa/common/error.h"
 
@@ -85,4 +86,23 @@ TEST_CASE("constraints hold or say by how much they do not") {
     CHECK(violation("area.total <= 407 mm2") == Approx(0.5));
     CHECK(violation("sm.count >= 264") == Approx(0.5));
     CHECK(violation("sm.count == 132") == 0);
+}
+
+TEST_CASE("formulas may be nested a hundred deep, and no deeper") {
+    CHECK(number(std::string(98, '-') + "7") == 7);
+    CHECK(number(std::string(90, '(') + "7" + std::string(90, ')')) == 7);
+    for (const char* deep : {"-", "(", "2^", "min(1,"}) {
+        std::string text;
+        for (unsigned i = 0; i < 100000; ++i) text += deep;
+        CHECK(error_of(text + "1").find("cannot read") != std::string::npos);
+    }
+}
+
+TEST_CASE("powers of quantities are whole and small, those of numbers what they may") {
+    CHECK(number("2 ^ 0.5 ^ 2") == Approx(std::pow(2, 0.25)));
+    for (const char* text : {"power.limit ^ 1e300", "power.limit ^ (1 / 0)", "power.limit ^ 0.5"})
+        CHECK(error_of(text).find("bare number") != std::string::npos);
+    // Powers of powers, beyond what an int counts.
+    CHECK(error_of("power.limit ^ 1000 ^ 1 + power.limit").find("beside") != std::string::npos);
+    CHECK(error_of("((power.limit ^ 1000) ^ 1000) ^ 1000 + power.limit").find("beside") != std::string::npos);
 }

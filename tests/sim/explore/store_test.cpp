@@ -1,6 +1,7 @@
 // What an exploration keeps on disk, and what happens to it when things go wrong.
 #include "sim/explore/store.h"
 
+#include <sqlite3.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
@@ -167,4 +168,22 @@ TEST_CASE("folders that are not there or cannot be written are told before anyth
     says(error_of([] { (void)Store::open("/proc/all.sqlite", "{}", "0.1", "b", false); }),
          "cannot be written");
     says(error_of([] { (void)Store::open_to_read("/nowhere/at/all.sqlite"); }), "no such exploration");
+}
+
+TEST_CASE("a file whose texts were changed is told to be damaged") {
+    const Folder folder;
+    for (const char* change :
+         {"UPDATE statistics SET workload = 'mlp' WHERE workload = '0 mlp'",
+          "UPDATE statistics SET workload = '99999999999999999999 mlp' WHERE workload = '0 mlp'",
+          "UPDATE points SET settings = '{}'", "UPDATE points SET value = '[null]'",
+          "UPDATE points SET notes = '7'", "UPDATE points SET derived = '[1'"}) {
+        INFO(change);
+        fs::remove(folder.file());
+        Store::open(folder.file(), "{}", "0.1", "b", false).add(point_of(1), kObjectives, "{}");
+        sqlite3* handle = nullptr;
+        REQUIRE(sqlite3_open(folder.file().c_str(), &handle) == SQLITE_OK);
+        CHECK(sqlite3_exec(handle, change, nullptr, nullptr, nullptr) == SQLITE_OK);
+        sqlite3_close(handle);
+        says(error_of([&] { (void)Store::open(folder.file(), "{}", "0.1", "b", true).points(); }), "damaged");
+    }
 }
