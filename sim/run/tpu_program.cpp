@@ -18,6 +18,8 @@ namespace {
 
 /// Beyond this the check would take longer than the run.
 constexpr std::uint64_t kMostChecked = 1ull << 30;
+/// Bytes of a file in which a program must have begun.
+constexpr std::streamsize kBeginning = 1 << 16;
 
 std::string read(const std::string& path) {
     std::ifstream file(path, std::ios::binary);
@@ -41,8 +43,13 @@ auto in_program(const std::string& path, Run run) {
 }  // namespace
 
 bool is_tpu_program(const std::string& path) {
+    // Recorded steps come here too, gigabytes in one line.
+    std::string beginning(kBeginning, '\0');
     std::ifstream file(path, std::ios::binary);
-    for (std::string line; std::getline(file, line);) {
+    file.read(beginning.data(), kBeginning);
+    beginning.resize(static_cast<std::size_t>(file.gcount()));
+    std::istringstream lines(beginning);
+    for (std::string line; std::getline(lines, line);) {
         std::istringstream words(line);
         std::string word;
         if (!(words >> word) || word[0] == '#') continue;
@@ -85,9 +92,9 @@ TpuProgramRun run_tpu_program(const std::string& path, const Hardware& hardware,
         options.mode = run.checked ? models::TpuMode::functional : models::TpuMode::timing;
         options.tick_every_cycle = tick_every_cycle;
         run.result = device.run(program, timed, options);
-        const bool same = std::equal(
-            timed.allocations().begin(), timed.allocations().end(), untimed.allocations().begin(),
-            [](const tpu::Allocation& a, const tpu::Allocation& b) { return a.data == b.data; });
+        const bool same =
+            std::equal(timed.allocations().begin(), timed.allocations().end(), untimed.allocations().begin(),
+                       [](const tpu::Allocation& a, const tpu::Allocation& b) { return a.data == b.data; });
         if (run.checked && !same)
             throw Error("the timed run left other values than the untimed one", {path, 0, ""});
         return run;

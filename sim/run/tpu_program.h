@@ -15,7 +15,8 @@ struct TpuProgramRun {
     bool checked = false;  ///< races and uses before a load were looked for, and values compared
 };
 
-/// Whether a file holds a TPU program: its first word is `program`, `kernel` or `core`.
+/// Whether a file holds a TPU program: its first word is `program`, `kernel` or `core`, and stands in its
+/// first 64 KiB.
 bool is_tpu_program(const std::string& path);
 
 /// Reads, validates, runs. HBM is one allocation as large as the program needs, filled with zeros. Small
