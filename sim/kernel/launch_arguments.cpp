@@ -17,9 +17,15 @@ void append_bytes(const YamlValue& value, BytesArgument& bytes) {
     }
 }
 
+/// In a struct and those in it, anchors let a few lines stand for millions.
+constexpr std::size_t kMostFields =
+    32764;  // bytes of a kernel's parameters: CUDA C++ Programming Guide, 12.1
+
 /// Appends a value by the rules of C structs. `alignment`: the largest so far.
-void append(const YamlValue& value, BytesArgument& bytes, std::size_t& alignment, int depth) {
+void append(const YamlValue& value, BytesArgument& bytes, std::size_t& alignment, int depth,
+            std::size_t& fields_left) {
     if (depth > 8) value.fail("structs are nested too deeply");
+    if (fields_left-- == 0) value.fail("the struct has more fields than a kernel's parameters have bytes");
     const auto entries = named_entries(value);
     if (entries.size() != 1) value.fail("expected one type and its value: {f32: 2.5}");
     const auto& [kind, body] = entries.front();
@@ -30,7 +36,7 @@ void append(const YamlValue& value, BytesArgument& bytes, std::size_t& alignment
     if (kind == "struct") {
         BytesArgument fields;
         std::size_t inner = 1;
-        for (const YamlValue& field : body.list()) append(field, fields, inner, depth + 1);
+        for (const YamlValue& field : body.list()) append(field, fields, inner, depth + 1, fields_left);
         fields.resize((fields.size() + inner - 1) / inner * inner);
         bytes.resize((bytes.size() + inner - 1) / inner * inner);
         bytes.insert(bytes.end(), fields.begin(), fields.end());
@@ -124,7 +130,8 @@ ArgumentDeclaration read_argument(const YamlValue& value, const std::vector<Buff
     } else {
         BytesArgument bytes;
         std::size_t alignment = 1;
-        append(value, bytes, alignment, 0);
+        std::size_t fields = kMostFields;
+        append(value, bytes, alignment, 0, fields);
         argument.value = std::move(bytes);
     }
     return argument;

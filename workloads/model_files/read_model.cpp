@@ -121,15 +121,21 @@ class Reader {
         return spec;
     }
 
-    std::vector<LayerSpec> layers(const YAML::Node& node, const std::string& key) const {
+    std::vector<LayerSpec> layers(const YAML::Node& node, const std::string& key) {
         if (!node.IsSequence() || node.size() == 0) fail("must be a list of layers", node, key);
+        if (depth_ == kDeepest) fail("layers are nested too deeply", node, key);
+        ++depth_;
         std::vector<LayerSpec> result;
         for (const YAML::Node& item : node) result.push_back(layer(item, key));
+        --depth_;
         return result;
     }
 
     /// "flatten", "linear: 10" or "linear: {width: 10}".
-    LayerSpec layer(const YAML::Node& node, const std::string& key) const {
+    LayerSpec layer(const YAML::Node& node, const std::string& key) {
+        if (++layers_ > kMostLayers)
+            fail("more than " + std::to_string(kMostLayers) + " layers", node, key,
+                 "use repeat: {times, layers}");
         LayerSpec spec;
         spec.line = line_of(node);
         if (node.IsScalar()) {
@@ -163,7 +169,11 @@ class Reader {
         return spec;
     }
 
+    // Anchors let a few lines stand for an endless tree.
+    static constexpr std::size_t kDeepest = 32, kMostLayers = 100000;
+
     std::string path_;
+    std::size_t layers_ = 0, depth_ = 0;
 };
 
 }  // namespace

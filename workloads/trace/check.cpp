@@ -4,6 +4,7 @@
 
 #include "isa/common/error.h"
 #include "workloads/expression/expression.h"
+#include "workloads/trace/possible_shape.h"
 #include "workloads/trace/shape.h"
 #include "workloads/trace/sliding_window.h"
 #include "workloads/trace/trace.h"
@@ -522,13 +523,8 @@ void Trace::check_op(OpId id) const {
 
 void Trace::check() const {
     for (const Tensor& tensor : tensors) {
-        std::int64_t elements = 1;
-        for (const std::int64_t extent : tensor.shape) {
-            if (extent < 0 ||
-                __builtin_mul_overflow(elements, std::max<std::int64_t>(extent, 1), &elements)) {
-                throw Error("impossible shape " + to_text(tensor.shape), {.key = "tensor " + tensor.name});
-            }
-        }
+        if (!is_possible(tensor.shape))
+            throw Error("impossible shape " + to_text(tensor.shape), {.key = "tensor " + tensor.name});
     }
     for (std::size_t i = 0; i < ops.size(); ++i) OpCheck(*this, ops[i], i).run();
 }

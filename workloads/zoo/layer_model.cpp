@@ -9,6 +9,8 @@
 namespace heddle::zoo {
 namespace {
 
+constexpr std::size_t kMostLayers = 1000000;
+
 /// The fields of a layer, by name; what is not asked for is an error.
 class Fields {
   public:
@@ -29,8 +31,10 @@ class Fields {
     }
 
     bool has(const std::string& name) const { return find(name) != nullptr; }
+    /// As those of options: products of two of them can still be counted.
     std::int64_t integer(const std::string& name, std::int64_t fallback) const {
-        return number<std::int64_t>(name, fallback, "an integer");
+        return number<std::int32_t>(name, static_cast<std::int32_t>(fallback),
+                                    "an integer of at most 2147483647");
     }
     std::int64_t integer(const std::string& name) const {
         const std::int64_t value = integer(required(name), std::int64_t{0});
@@ -140,6 +144,10 @@ class Recorder {
     void layers(Flow& flow, const std::vector<LayerSpec>& specs, const std::string& prefix) {
         for (std::size_t i = 0; i < specs.size(); ++i) {
             const LayerSpec& spec = specs[i];
+            // Some record no op.
+            if (++recorded_ > kMostLayers)
+                throw Error("more than " + std::to_string(kMostLayers) + " layers",
+                            {model_.file, spec.line, spec.kind}, "repeat them less often");
             try {
                 layer(flow, spec, prefix + std::to_string(i) + "." + spec.kind);
             } catch (const Error& error) {
@@ -364,6 +372,7 @@ class Recorder {
     const LayerModel& model_;
     std::int64_t batch_, sequence_, vocabulary_ = 0;
     int depth_ = 0;
+    std::size_t recorded_ = 0;
 };
 
 /// Options of the file with their lines, so that a mistaken one is told where it stands.

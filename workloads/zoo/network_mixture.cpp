@@ -8,6 +8,8 @@
 namespace heddle::zoo {
 namespace {
 
+constexpr std::int64_t kMostExperts = 1 << 20;
+
 /// [experts * capacity] rows where those that `slots` names are rows of x and the others are 0, as [experts,
 /// capacity, width]. One more row takes what has no place.
 TensorId rows_at_slots(Tape& tape, const std::string& name, TensorId x, TensorId slots, std::int64_t experts,
@@ -95,7 +97,13 @@ TensorId Network::combine(const std::string& name, TensorId y, TensorId slots, T
 TensorId Network::mixture(const std::string& name, TensorId x, const MixtureOptions& o) {
     const std::int64_t tokens = shape(x)[0], width = shape(x)[1], experts = o.experts;
     if (experts < 1) throw Error("needs at least one expert", {.key = name});
+    if (experts > kMostExperts)
+        throw Error(std::to_string(experts) + " experts are more than " + std::to_string(kMostExperts),
+                    {.key = name});
     if (!(o.capacity >= 0)) throw Error("the capacity must not be negative", {.key = name});
+    if (o.capacity > static_cast<double>(experts))
+        throw Error("a capacity above the number of experts leaves places that no token can take",
+                    {.key = name});
     const ExpertLoad load = expert_load(experts, options_.expert, options_.expert_skew, o.capacity);
     const auto capacity = static_cast<std::int64_t>(
         std::ceil(static_cast<double>(tokens) * load.slots / static_cast<double>(experts)));

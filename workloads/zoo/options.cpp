@@ -1,6 +1,7 @@
 #include "workloads/zoo/options.h"
 
 #include <charconv>
+#include <utility>
 
 #include "isa/common/error.h"
 
@@ -12,6 +13,12 @@ bool parse(const std::string& text, Number& value) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     return error == std::errc{} && end == text.data() + text.size();
 }
+
+/// Products of two of them can still be counted.
+bool in_range(std::int64_t value) {
+    return std::in_range<std::int32_t>(value);
+}
+constexpr const char* kInteger = "an integer of at most 2147483647";
 
 }  // namespace
 
@@ -40,7 +47,7 @@ void Options::fail(const std::string& name, const std::string& wanted) const {
 
 std::int64_t Options::integer(const std::string& name) const {
     std::int64_t value = 0;
-    if (!parse(values_.at(name), value)) fail(name, "an integer");
+    if (!parse(values_.at(name), value) || !in_range(value)) fail(name, kInteger);
     return value;
 }
 
@@ -56,7 +63,7 @@ std::vector<std::int64_t> Options::integers(const std::string& name) const {
     for (std::size_t start = 0; start <= text.size();) {
         const std::size_t comma = std::min(text.find(',', start), text.size());
         std::int64_t value = 0;
-        if (!parse(text.substr(start, comma - start), value))
+        if (!parse(text.substr(start, comma - start), value) || !in_range(value))
             fail(name, "a list of integers such as 784,512,10");
         result.push_back(value);
         start = comma + 1;

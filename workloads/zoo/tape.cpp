@@ -5,11 +5,21 @@
 #include <set>
 
 #include "isa/common/error.h"
+#include "workloads/trace/possible_shape.h"
 
 namespace heddle::zoo {
 namespace {
 
 constexpr std::uint64_t own_storage = std::uint64_t{1} << 40;
+/// Two hundred times those of a step of GPT-3: beyond, a number of layers, moments or parts is a mistake.
+constexpr std::size_t kMostOps = std::size_t{1} << 20;
+
+/// Later shapes are computed from it.
+TensorId add(trace::Trace& trace, Tensor tensor) {
+    if (!trace::is_possible(tensor.shape))
+        throw Error("impossible shape " + trace::to_text(tensor.shape), {.key = "tensor " + tensor.name});
+    return trace.add(std::move(tensor));
+}
 
 }  // namespace
 
@@ -43,11 +53,14 @@ std::vector<TensorId> Tape::record(Op op, std::vector<Tensor> outputs) {
     if (phase_ == Phase::backward) {
         for (TensorId& id : op.inputs) id = now(id);
     }
+    if (trace_.ops.size() == kMostOps)
+        throw Error("a step of more than " + std::to_string(kMostOps) + " ops is too long to be written out",
+                    {.key = op.name}, "take fewer layers, moments or micro-batches");
     const auto self = static_cast<trace::OpId>(trace_.ops.size());
     for (Tensor& output : outputs) {
         if (phase_ == Phase::backward && output.role == TensorRole::activation)
             output.role = TensorRole::gradient;
-        op.outputs.push_back(trace_.add(std::move(output)));
+        op.outputs.push_back(add(trace_, std::move(output)));
     }
     if (open_segment_ >= 0) {
         segments_[static_cast<std::size_t>(open_segment_)].ops.push_back(self);
@@ -61,7 +74,7 @@ std::vector<TensorId> Tape::record(Op op, std::vector<Tensor> outputs) {
 }
 
 TensorId Tape::external(const std::string& name, ElementType type, Shape shape, TensorRole role) {
-    const TensorId id = trace_.add(Tensor{name, type, std::move(shape), role, next_storage_++});
+    const TensorId id = add(trace_, Tensor{name, type, std::move(shape), role, next_storage_++});
     owner_[trace_.tensor(id).storage] = id;
     return id;
 }
@@ -87,13 +100,13 @@ std::uint64_t Tape::shared_storage(TensorId id) {
 
 TensorId Tape::view(const std::string& name, TensorId x, Shape shape) {
     const Tensor source = tensor(x);
-    if (trace::element_count(shape) != source.elements()) {
+    if (!trace::is_possible(shape) || trace::element_count(shape) != source.elements()) {
         throw Error(
             "a view of " + trace::to_text(source.shape) + " cannot have shape " + trace::to_text(shape),
             {.key = name});
     }
     const TensorId id =
-        trace_.add(Tensor{name, source.type, std::move(shape), source.role, shared_storage(x)});
+        add(trace_, Tensor{name, source.type, std::move(shape), source.role, shared_storage(x)});
     view_of_[id] = x;
     return id;
 }
@@ -101,7 +114,7 @@ TensorId Tape::view(const std::string& name, TensorId x, Shape shape) {
 TensorId Tape::part_of(const std::string& name, TensorId x, Shape shape) {
     const Tensor source = tensor(x);
     const TensorId id =
-        trace_.add(Tensor{name, source.type, std::move(shape), source.role, shared_storage(x)});
+        add(trace_, Tensor{name, source.type, std::move(shape), source.role, shared_storage(x)});
     part_of_[id] = x;
     return id;
 }

@@ -217,3 +217,15 @@ TEST_CASE("a damaged launch file is read or refused, nothing else") {
     }
     CHECK(refused > 1000);
 }
+
+TEST_CASE("anchors do not make an endless struct of a few lines") {
+    std::string bomb = "{struct: &a0 [{u8: 1}]}";
+    for (unsigned level = 1; level < 8; ++level) {
+        const std::string before = "{struct: *a" + std::to_string(level - 1) + "}";
+        std::string fields;
+        for (unsigned i = 0; i < 12; ++i) fields += (i == 0 ? "" : ", ") + before;
+        bomb += "\n      - {struct: &a" + std::to_string(level) + " [" + fields + "]}";
+    }
+    CHECK_THAT(error_of(changed("{struct: [{u8: 1}, {f64: 2}, {u16: 3}]}", bomb)),
+               Catch::Contains("dir/launch.yaml:") && Catch::Contains("more fields"));
+}

@@ -186,3 +186,38 @@ TEST_CASE("mistakes in a model are told with file, line and key") {
     CHECK_THAT(message(kMlp, {{"widht", "3"}}), Contains("unknown option"));
     CHECK_THAT(message(kMlp, {{"batch", "6"}, {"micro_batches", "4"}}), Contains("does not fall"));
 }
+
+TEST_CASE("numbers that would be a step without end, or wrap around, are told with file, line and key") {
+    using Catch::Matchers::Contains;
+    const std::string head = "input: {features: 8}\nlayers:\n";
+    const std::string tokens = "input: {tokens: {vocabulary: 5, sequence: 4}}\nlayers:\n  - embedding: 4\n";
+    CHECK_THAT(message(head + "  - linear: 4611686018427387905\n"),
+               Contains(".yaml:3") && Contains("linear") && Contains("2147483647"));
+    // 2^58 + 1 sequences of 64 tokens would be 64 tokens.
+    CHECK_THAT(message("batch: 288230376151711745\n" + tokens + "  - linear: 4\n", {{"sequence", "64"}}),
+               Contains("option batch") && Contains("2147483647"));
+    CHECK_THAT(message(kMlp, {{"batch", "-4611686018427387905"}}), Contains("2147483647"));
+    CHECK_THAT(message(tokens + "  - lstm: 4\n", {{"sequence", "2147483647"}}),
+               Contains(".yaml:4") && Contains("too long to be written out"));
+    CHECK_THAT(message(head + "  - repeat: {times: 2147483647, layers: [{dropout: 0}]}\n"),
+               Contains(".yaml:3") && Contains("layers"));
+    CHECK_THAT(message(tokens + "  - mixture: {experts: 2147483647, feed_forward: 4}\n"),
+               Contains(".yaml:4") && Contains("experts"));
+    CHECK_THAT(message(tokens + "  - mixture: {experts: 4, feed_forward: 4, capacity: 1e300}\n"),
+               Contains(".yaml:4") && Contains("capacity"));
+    CHECK_THAT(message("input: {image: [2147483647, 2147483647, 4]}\nlayers: [flatten]\n"),
+               Contains("impossible shape"));
+}
+
+TEST_CASE("anchors do not make an endless model of a few lines") {
+    using Catch::Matchers::Contains;
+    const std::string head = "input: {features: 8}\nlayers:";
+    CHECK_THAT(message(head + " &a\n  - block: {layers: *a}\n"), Contains("nested too deeply"));
+    std::string bomb = head + "\n  - block: {layers: &a0 [activation]}\n";
+    for (unsigned level = 1; level < 20; ++level) {
+        const std::string inner = "{block: {layers: *a" + std::to_string(level - 1) + "}}";
+        bomb += "  - block: {layers: &a" + std::to_string(level) + " [" + inner + ", " + inner + ", " +
+                inner + "]}\n";
+    }
+    CHECK_THAT(message(bomb), Contains("more than 100000 layers"));
+}
