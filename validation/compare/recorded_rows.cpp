@@ -1,14 +1,12 @@
 #include "validation/compare/recorded_rows.h"
 
 #include <algorithm>
-#include <charconv>
-#include <fstream>
 #include <memory>
-#include <sstream>
 
 #include "isa/common/error.h"
 #include "sim/config/hardware.h"
 #include "sim/run/simulate.h"
+#include "validation/recorded/row_table.h"
 #include "workloads/trace/trace.h"
 
 namespace heddle::validation {
@@ -65,45 +63,6 @@ constexpr Recording kRecordings[] = {
 constexpr const char* kHardware = "a100-sxm";
 constexpr double kLargestMeanError = 12;  // per cent
 constexpr unsigned kCalls = 4;            // until L2 holds what earlier calls leave there
-
-struct RecordedRow {
-    std::vector<std::int64_t> shape;
-    double microseconds = 0;
-};
-
-std::vector<RecordedRow> read_rows(const fs::path& file, std::size_t extents) {
-    std::ifstream stream(file);
-    if (!stream) throw Error("cannot be read", {file.string(), 0, ""});
-    std::vector<RecordedRow> rows;
-    std::string text;
-    for (unsigned line = 1; std::getline(stream, text); ++line) {
-        if (text.empty()) continue;
-        std::vector<double> numbers;
-        std::stringstream fields(text);
-        for (std::string field; std::getline(fields, field, ',');) {
-            field.erase(0, field.find_first_not_of(' '));
-            double value = 0;
-            const auto result = std::from_chars(field.data(), field.data() + field.size(), value);
-            if (result.ec != std::errc() || result.ptr != field.data() + field.size() || !(value > 0))
-                throw Error("'" + field + "' is no number above zero", {file.string(), line, ""},
-                            "a line has the extents and 10^9 elements per second");
-            numbers.push_back(value);
-        }
-        if (numbers.size() != extents + 1)
-            throw Error("a line has " + std::to_string(numbers.size()) + " columns instead of " +
-                            std::to_string(extents + 1),
-                        {file.string(), line, ""}, "a line has the extents and 10^9 elements per second");
-        RecordedRow row;
-        double elements = 1;
-        for (std::size_t i = 0; i < extents; ++i) {
-            row.shape.push_back(static_cast<std::int64_t>(numbers[i]));
-            elements *= numbers[i];
-        }
-        row.microseconds = elements / numbers.back() / 1e3;
-        rows.push_back(std::move(row));
-    }
-    return rows;
-}
 
 std::string name_of_row(const Recording& recording, const RecordedRow& row) {
     std::string name = recording.name;

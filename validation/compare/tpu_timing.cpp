@@ -4,10 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <functional>
 #include <memory>
-#include <sstream>
 
 #include "isa/common/error.h"
 #include "models/tpu/systolic_gemm.h"
@@ -19,6 +17,7 @@
 #include "validation/compare/tpu_v1_applications.h"
 #include "validation/compare/tpu_v1_breakdown.h"
 #include "validation/compare/tpu_v1_convolutions.h"
+#include "validation/recorded/tpu_tables.h"
 #include "workloads/lowering/tpu/tensor_placement.h"
 #include "workloads/lowering/tpu/tpu_lowering.h"
 
@@ -118,30 +117,7 @@ Comparison compare_v1_example(const CompareOptions& options) {
 
 // ---- Products ----
 
-struct Product {
-    std::int64_t m = 0, k = 0, n = 0;
-    double microseconds = 0;
-};
-
-std::vector<Product> read_products(const fs::path& file) {
-    std::ifstream stream(file);
-    std::vector<Product> products;
-    std::string line;
-    std::getline(stream, line);
-    for (unsigned number = 2; std::getline(stream, line); ++number) {
-        Product product;
-        std::replace(line.begin(), line.end(), ',', ' ');
-        std::istringstream words(line);
-        if (!(words >> product.m >> product.k >> product.n >> product.microseconds) || product.m < 1 ||
-            product.k < 1 || product.n < 1 || !(product.microseconds > 0))
-            throw Error("'" + line + "' is no product", {file.string(), number, ""},
-                        "a line is m,k,n and microseconds");
-        products.push_back(product);
-    }
-    return products;
-}
-
-std::vector<double> time_product(Tpu& tpu, const Product& product) {
+std::vector<double> time_product(Tpu& tpu, const RecordedProduct& product) {
     trace::Trace trace;
     trace::Op op;
     op.kind = trace::OpKind::matmul;
@@ -165,7 +141,7 @@ std::vector<double> time_product(Tpu& tpu, const Product& product) {
 }
 
 Comparison compare_products(const std::string& hardware, const std::string& source,
-                            std::vector<Product> products, const CompareOptions& options,
+                            std::vector<RecordedProduct> products, const CompareOptions& options,
                             const std::vector<std::string>& overrides = {}) {
     Comparison comparison;
     comparison.title = "Matrix products on a " + hardware;
@@ -175,7 +151,7 @@ Comparison compare_products(const std::string& hardware, const std::string& sour
         return time_product(tpu, products[job]);
     });
     for (std::size_t i = 0; i < products.size(); ++i) {
-        const Product& product = products[i];
+        const RecordedProduct& product = products[i];
         ComparisonRow row{fmt::format("{} x {} x {}", product.m, product.n, product.k), hardware + " bf16"};
         row.captured = product.microseconds;
         row.simulated = results[i].at(0);
@@ -201,37 +177,18 @@ Comparison compare_scale_sim(const fs::path& file, const CompareOptions& options
                             "",
                             true,
                             ""};
-    struct Case {
-        unsigned rows = 0, columns = 0, m = 0, n = 0, k = 0;
-        models::Dataflow dataflow = models::Dataflow::weight_stationary;
-    };
-    std::vector<Case> cases;
-    std::ifstream stream(file);
-    std::string line;
-    std::getline(stream, line);
-    for (unsigned number = 2; std::getline(stream, line); ++number) {
-        Case one;
-        std::string dataflow;
-        double cycles = 0;
-        std::replace(line.begin(), line.end(), ',', ' ');
-        std::istringstream words(line);
-        words >> one.rows >> one.columns >> dataflow >> one.m >> one.n >> one.k >> cycles;
-        if (!words || (dataflow != "ws" && dataflow != "os" && dataflow != "is"))
-            throw Error("'" + line + "' is no case", {file.string(), number, ""},
-                        "a line is rows, columns, ws, os or is, m, n, k and cycles");
-        if (dataflow == "os") one.dataflow = models::Dataflow::output_stationary;
-        if (dataflow == "is") one.dataflow = models::Dataflow::input_stationary;
+    const std::vector<RecordedArrayRun> runs = read_array_runs(file);
+    for (const RecordedArrayRun& run : runs) {
         ComparisonRow row{
-            fmt::format("{} x {} {} {} x {} x {}", one.rows, one.columns, dataflow, one.m, one.n, one.k),
-            "cycles " + dataflow};
-        row.captured = cycles;
+            fmt::format("{} x {} {} {} x {} x {}", run.rows, run.columns, run.dataflow, run.m, run.n, run.k),
+            "cycles " + run.dataflow};
+        row.captured = run.cycles;
         row.unit = "cycles";
         comparison.rows.push_back(std::move(row));
-        cases.push_back(one);
     }
     class Runner : public sim::JobRunner {
       public:
-        explicit Runner(const Case& one) : one_(one) {}
+        explicit Runner(const RecordedArrayRun& one) : one_(one) {}
         std::string run(std::size_t) override {
             models::MatrixUnitConfig config;
             config.rows = one_.rows;
@@ -240,22 +197,27 @@ Comparison compare_scale_sim(const fs::path& file, const CompareOptions& options
             config.accumulator_rows = std::max({one_.m, one_.n, 1u});
             models::ClockDomain clock("clock", 1e9);
             models::MatrixUnitBench bench("bench", clock, config);
-            return std::to_string(systolic_gemm_cycles(one_.dataflow, config, bench, one_.m, one_.n, one_.k));
+            return std::to_string(systolic_gemm_cycles(dataflow(), config, bench, one_.m, one_.n, one_.k));
         }
 
       private:
-        Case one_;
+        models::Dataflow dataflow() const {
+            return one_.dataflow == "os"   ? models::Dataflow::output_stationary
+                   : one_.dataflow == "is" ? models::Dataflow::input_stationary
+                                           : models::Dataflow::weight_stationary;
+        }
+        RecordedArrayRun one_;
     };
     std::size_t equal = 0;
-    for (std::size_t i = 0; i < cases.size(); ++i) {
+    for (std::size_t i = 0; i < runs.size(); ++i) {
         sim::run_jobs(
-            1, 1, [&]() -> std::unique_ptr<sim::JobRunner> { return std::make_unique<Runner>(cases[i]); },
+            1, 1, [&]() -> std::unique_ptr<sim::JobRunner> { return std::make_unique<Runner>(runs[i]); },
             [&](std::size_t, const std::string& text) { comparison.rows[i].simulated = std::stod(text); });
         equal += comparison.rows[i].simulated == comparison.rows[i].captured ? 1 : 0;
     }
     (void)options;
     comparison.bars.push_back(at_least("rows with SCALE-Sim's count",
-                                       100.0 * static_cast<double>(equal) / static_cast<double>(cases.size()),
+                                       100.0 * static_cast<double>(equal) / static_cast<double>(runs.size()),
                                        100));
     return comparison;
 }
