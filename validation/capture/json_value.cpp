@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <utility>
 
 namespace heddle::capture {
 namespace {
@@ -84,7 +85,7 @@ class Parser {
             if (at_ >= text_.size() || text_[at_] != '"' || !string(key) || !take(':') ||
                 !parse(member, depth + 1))
                 return false;
-            value.members.emplace_back(std::move(key), std::move(member));
+            value.members.push_back({std::move(key), std::move(member)});
         } while (take(','));
         return take('}');
     }

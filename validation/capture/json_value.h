@@ -4,7 +4,6 @@
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace heddle::capture {
@@ -14,9 +13,10 @@ struct JsonValue {
     enum class Kind { null, boolean, number, text, list, object };
     Kind kind = Kind::null;
     bool boolean = false;
-    std::string text;                                        ///< of a number or a text
-    std::vector<JsonValue> elements;                         ///< of a list
-    std::vector<std::pair<std::string, JsonValue>> members;  ///< of an object, in order
+    struct Member;
+    std::string text;                 ///< of a number or a text
+    std::vector<JsonValue> elements;  ///< of a list
+    std::vector<Member> members;      ///< of an object, in order
 
     /// nullptr: no object, or no such member.
     const JsonValue* find(std::string_view key) const;
@@ -24,6 +24,12 @@ struct JsonValue {
     std::string text_or(std::string_view key, const std::string& otherwise) const;
     double number_or(std::string_view key, double otherwise) const;
     bool boolean_or(std::string_view key, bool otherwise) const;
+};
+
+/// No std::pair: clang 14 cannot complete one of a type that holds it.
+struct JsonValue::Member {
+    std::string key;
+    JsonValue value;
 };
 
 /// The whole text as one value; nothing when it is not JSON.

@@ -54,11 +54,18 @@ void take_device_texts(Manifest& manifest) {
     manifest.library_version = device->text_or("cublaslt_version", "");
 }
 
+/// 0 for what is no count of records.
+std::size_t count_in(const JsonValue& object, std::string_view key) {
+    constexpr double kMost = 0x1p53;
+    const double count = object.number_or(key, 0);
+    return count >= 0 && count < kMost ? static_cast<std::size_t>(count) : 0;
+}
+
 SectionState section_of(const JsonValue& value) {
     SectionState state;
     state.complete = value.boolean_or("complete", false);
-    state.records = static_cast<std::size_t>(value.number_or("records", 0));
-    state.errors = static_cast<std::size_t>(value.number_or("errors", 0));
+    state.records = count_in(value, "records");
+    state.errors = count_in(value, "errors");
     state.seconds = value.number_or("seconds", 0);
     state.failure = value.text_or("failure", "");
     state.telemetry_before = record_member(value, "telemetry_before");
