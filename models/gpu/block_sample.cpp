@@ -20,6 +20,9 @@ constexpr double kShared = 0.04;
 /// Lines that at least this part of the others touch are common to all; so much of a footprint may be such.
 constexpr double kCommon = 0.25, kMostCommon = 0.02;
 
+/// Of the sample every so many-th block is run first, then more: products are rejected after a few.
+constexpr std::uint64_t kFewFirst = 64, kMoreThen = 8;
+
 /// Stretches of a grid from each of which neighbours are drawn, at least, unless they become too short.
 constexpr std::uint64_t kStretches = 24, kShortestStretch = 32;  // kShortestStretch: thread blocks
 
@@ -52,6 +55,43 @@ std::vector<std::uint64_t> draw(std::uint64_t blocks, std::uint64_t wave, double
     }
     return chosen;
 }
+
+/// Thread blocks beside the sample, from all parts of the grid.
+struct Others {
+    Work work;
+    Footprint footprint;
+
+    /// False: one of them waits for others.
+    bool run(const ptx::LaunchContext& launch, const std::vector<std::uint64_t>& sample) {
+        const std::uint64_t blocks = launch.grid.count();
+        std::uint32_t number = 0;
+        for (std::uint64_t i = 0; i < kOthers; ++i) {
+            const std::uint64_t from = blocks * i / kOthers, to = blocks * (i + 1) / kOthers;
+            if (from == to) continue;
+            const std::uint64_t block = from + mix_bits(~i) % (to - from);
+            if (std::binary_search(sample.begin(), sample.end(), block)) continue;
+            footprint.begin_block(++number);
+            const std::uint64_t steps = ptx::count_steps(launch, block, kMostOfBlock, {}, &footprint);
+            if (steps == 0) return false;
+            work.add(static_cast<double>(steps));
+        }
+        return true;
+    }
+
+    /// Whether they use lines of the sample, of which there are `lines` at most, beyond what is allowed.
+    bool share_with(const Footprint& sample, double lines) const {
+        double shared = 0, common = 0, all = 0;
+        footprint.visit([&](std::uint64_t line, std::uint32_t count) {
+            if (count > 1 && count >= kCommon * work.count) {
+                ++common;
+                return;
+            }
+            ++all;
+            shared += sample.holds(line);
+        });
+        return common > kMostCommon * lines || shared > kShared * all;
+    }
+};
 
 }  // namespace
 
@@ -104,13 +144,26 @@ BlockSample choose_blocks(const ptx::LaunchContext& of_run, std::uint64_t wave, 
     if (first * blocks < kWorthwhile) return reject("it is small");
 
     sample.blocks = draw(blocks, wave, share);
-    Work seen, others;
-    std::uint32_t number = 0;
-    for (const std::uint64_t block : sample.blocks) {
-        sample.footprint.begin_block(++number);
-        const std::uint64_t steps = ptx::count_steps(launch, block, kMostOfBlock, {}, &sample.footprint);
-        if (steps == 0) return reject("its thread blocks wait for others");
-        seen.add(static_cast<double>(steps));
+    Others others;
+    if (!others.run(launch, sample.blocks)) return reject("its thread blocks wait for others");
+    Work seen;
+    // A few of the sample first, from all over it: what these share with others is shared in any case.
+    std::uint64_t done = 0;
+    for (const std::uint64_t stride : {kFewFirst, kMoreThen, std::uint64_t{1}}) {
+        const std::uint64_t before = stride == kFewFirst ? 0 : stride == kMoreThen ? kFewFirst : kMoreThen;
+        for (std::uint64_t i = 0; i < sample.blocks.size(); i += stride) {
+            if (before != 0 && i % before == 0) continue;
+            sample.footprint.begin_block(static_cast<std::uint32_t>(++done));
+            const std::uint64_t steps =
+                ptx::count_steps(launch, sample.blocks[i], kMostOfBlock, {}, &sample.footprint);
+            if (steps == 0) return reject("its thread blocks wait for others");
+            seen.add(static_cast<double>(steps));
+        }
+        const double all = static_cast<double>(sample.blocks.size()) / static_cast<double>(done);
+        const double most_lines = all * static_cast<double>(sample.footprint.lines_of_blocks());
+        if (others.share_with(sample.footprint,
+                              stride == 1 ? static_cast<double>(sample.footprint.lines()) : most_lines))
+            return reject("its thread blocks use the same memory");
     }
     if (seen.count < 2) return reject("it has few thread blocks");
     sample.blocks_per_line = sample.footprint.lines() == 0
@@ -121,33 +174,10 @@ BlockSample choose_blocks(const ptx::LaunchContext& of_run, std::uint64_t wave, 
     sample.steps = static_cast<std::uint64_t>(seen.mean() * static_cast<double>(blocks));
     sample.atomics = sample.footprint.atomics();
 
-    Footprint beside;
-    number = 0;
-    for (std::uint64_t i = 0; i < kOthers; ++i) {
-        const std::uint64_t from = blocks * i / kOthers, to = blocks * (i + 1) / kOthers;
-        if (from == to) continue;
-        const std::uint64_t block = from + mix_bits(~i) % (to - from);
-        if (std::binary_search(sample.blocks.begin(), sample.blocks.end(), block)) continue;
-        beside.begin_block(++number);
-        const std::uint64_t steps = ptx::count_steps(launch, block, kMostOfBlock, {}, &beside);
-        if (steps == 0) return reject("its thread blocks wait for others");
-        others.add(static_cast<double>(steps));
-    }
-    if (others.count < 2) return reject("it has few thread blocks");
-    if (std::abs(others.mean() / seen.mean() - 1) > kAlikeWork + 2 * std::hypot(others.error(), seen.error()))
+    if (others.work.count < 2) return reject("it has few thread blocks");
+    if (std::abs(others.work.mean() / seen.mean() - 1) >
+        kAlikeWork + 2 * std::hypot(others.work.error(), seen.error()))
         return reject("its thread blocks differ");
-
-    double shared = 0, common = 0, all = 0;
-    beside.visit([&](std::uint64_t line, std::uint32_t count) {
-        if (count > 1 && count >= kCommon * others.count) {
-            ++common;
-            return;
-        }
-        ++all;
-        shared += sample.footprint.holds(line);
-    });
-    if (common > kMostCommon * static_cast<double>(sample.footprint.lines()) || shared > kShared * all)
-        return reject("its thread blocks use the same memory");
     return sample;
 }
 
