@@ -17,7 +17,9 @@ void describe(StepConfig& c, models::ParameterList& list) {
     list.add("host.graph_launch", c.graph_launch, Quantity::time, 0, 1,
              "The driver's call that launches a CUDA graph.");
     list.add("launch.peer_flush", c.peer_flush, Quantity::time, 0, 1e-3,
-             "That a kernel's end waits for writes to other devices, while a collective beside it writes.");
+             "That a kernel's end waits while a collective beside it writes 100 GB/s to other devices.");
+    list.add("launch.host_flush", c.host_flush, Quantity::time, 0, 1e-3,
+             "That a kernel's end waits while a copy between host and device runs beside it.");
 }
 
 }  // namespace heddle::sim

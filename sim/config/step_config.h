@@ -15,10 +15,12 @@ struct StepConfig {
     double dispatch = 5e-6;        ///< seconds of a framework's work for an op, in eager mode
     double launch = 2e-6;          ///< seconds of the driver's call that launches a kernel or starts a copy
     double graph_launch = 2.5e-6;  ///< seconds of the call that launches a CUDA graph
-    /// Seconds that the end of a kernel waits while a collective beside it writes to other devices: the flush
-    /// at a kernel's end waits for all writes on their way, those of others too (CUDA C++ Programming Guide,
-    /// "Memory fence interference").
+    /// Seconds that the end of a kernel waits while a collective beside it writes 100 GB/s to other devices:
+    /// the flush at a kernel's end waits for all writes on their way, those of others too (CUDA Programming
+    /// Guide, 4.14.1 "Memory Fence Interference"), and how many are on their way grows with the rate.
     double peer_flush = 0;
+    /// The same, while a copy between host and device runs beside the kernel.
+    double host_flush = 0;
 };
 
 /// Lists every field with its path, unit, range and meaning.

@@ -88,7 +88,10 @@ void check_memory(const trace::Trace& trace, const MemoryRoom& room, double work
 }
 
 SharedDevice shared_device(const Hardware& hardware) {
-    return {hardware.gpu().host.latency * 1e6, hardware.step.peer_flush * 1e6, hardware.gpu().sm.count};
+    return {.launch_latency_us = hardware.gpu().host.latency * 1e6,
+            .peer_flush_us = hardware.step.peer_flush * 1e6,
+            .host_flush_us = hardware.step.host_flush * 1e6,
+            .sms = hardware.gpu().sm.count};
 }
 
 RunResult simulate(const trace::Trace& given, const std::string& workload, const Hardware& hardware,

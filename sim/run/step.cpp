@@ -64,7 +64,7 @@ class ThroughputSums {
 /// Start and end of every kernel, and what the step's time consists of.
 void set_times(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes, const SharedDevice& device,
                RunResult& result) {
-    const std::vector<double> writing = writing_parts(trace);
+    const std::vector<PeerWrites> writes = peer_writes(trace);
     std::vector<StreamWork> work;
     std::vector<std::size_t> last_of_op(outcomes.size(), 0), first_of_op(outcomes.size(), 0);
     constexpr std::size_t none = ~std::size_t{0};
@@ -77,10 +77,9 @@ void set_times(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes
         for (std::size_t k = 0; k < kernels; ++k) {
             const KernelResult& kernel = result.kernels[work.size()];
             StreamWork one;
-            if (outcome.communication)
-                one = collective_work(trace.ops[i], kernel.time_us, writing[i], device);
+            if (outcome.communication) one = collective_work(trace.ops[i], kernel.time_us, writes[i], device);
             one.stream = kernel.stream;
-            if (outcome.copy) one.engine = Engine::copy;
+            if (outcome.copy) one = copy_work(trace.ops[i], kernel.time_us, device);
             one.host_us = k == 0 ? host_before : outcome.host_again_us;
             one.gap_us = kernel.gap_us;
             one.time_us = kernel.time_us;
@@ -105,7 +104,7 @@ void set_times(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes
             }
         }
     }
-    const StreamSchedule schedule = schedule_streams(work, device.launch_latency_us, device.peer_flush_us);
+    const StreamSchedule schedule = schedule_streams(work, device.launch_latency_us);
     for (std::size_t i = 0; i < work.size(); ++i) {
         result.kernels[i].start_us = schedule.work[i].start_us;
         result.kernels[i].end_us = schedule.work[i].end_us;

@@ -29,12 +29,8 @@ double whole_waves(double waves) {
 
 class Scheduler {
   public:
-    Scheduler(const std::vector<StreamWork>& work, double launch_latency, double peer_flush)
-        : work_(work),
-          latency_(launch_latency),
-          peer_flush_(peer_flush),
-          waits_(work.size(), 0),
-          dependents_(work.size()) {
+    Scheduler(const std::vector<StreamWork>& work, double launch_latency)
+        : work_(work), latency_(launch_latency), waits_(work.size(), 0), dependents_(work.size()) {
         result_.work.resize(work.size());
         std::map<std::uint32_t, std::size_t> last;
         for (std::size_t i = 0; i < work.size(); ++i) {
@@ -152,10 +148,16 @@ class Scheduler {
     /// That the end of a kernel waits for writes of those beside it.
     double flush_of(const Running& ended) const {
         if (work_[ended.index].engine != Engine::kernels || ended.flushes) return 0;
-        double part = 0;
-        for (const Running& one : running_)
-            if (one.index != ended.index) part = std::max(part, work_[one.index].writes_away);
-        return part * peer_flush_;
+        double collective = 0, copy = 0;
+        for (const Running& one : running_) {
+            const StreamWork& work = work_[one.index];
+            if (work.engine == Engine::kernels || work.time_us <= 0) continue;
+            const double at = 1 - one.left / work.time_us;
+            if (at < work.writes_from || at > work.writes_until) continue;
+            double& longest = work.engine == Engine::network ? collective : copy;
+            longest = std::max(longest, work.flush_us);
+        }
+        return collective + (collective > 0 ? 2 : 1) * copy;
     }
     void finish(std::size_t index) {
         result_.work[index].end_us = now_;
@@ -247,7 +249,7 @@ class Scheduler {
     using Start = std::pair<double, std::size_t>;
 
     const std::vector<StreamWork>& work_;
-    double latency_, peer_flush_;
+    double latency_;
     StreamSchedule result_;
     std::vector<std::size_t> waits_;  ///< for so many others to end
     std::vector<std::vector<std::size_t>> dependents_;
@@ -270,9 +272,8 @@ double need_of_sms(const std::map<std::string, double>& demand) {
     return std::max({1 - memory, part("tensor"), part("fp32"), part("issue"), part("shared memory")});
 }
 
-StreamSchedule schedule_streams(const std::vector<StreamWork>& work, double launch_latency_us,
-                                double peer_flush_us) {
-    return Scheduler(work, launch_latency_us, peer_flush_us).run();
+StreamSchedule schedule_streams(const std::vector<StreamWork>& work, double launch_latency_us) {
+    return Scheduler(work, launch_latency_us).run();
 }
 
 }  // namespace heddle::sim

@@ -27,8 +27,11 @@ struct StreamWork {
     bool blocks_host = false;              ///< the host goes on when this has ended
     /// Of a collective: part of the device's SMs that its thread blocks keep, one each.
     double holds = 0;
-    /// Of a collective: part of its time in which it writes to other devices; the rest it waits for them.
-    double writes_away = 0;
+    /// Of a collective or a copy: that the end of a kernel beside it waits for the writes that it has on
+    /// their way; and the parts of its time between which it has such writes. For the rest it waits for
+    /// others.
+    double flush_us = 0;
+    double writes_from = 0, writes_until = 1;
 };
 
 /// The part of its time for which a kernel needs SMs, and as many as there are: that of its busiest unit of
@@ -68,11 +71,13 @@ struct StreamSchedule {
 /// all who use it slow down by that sum. The rates found so never ask for more than a resource has.
 ///
 /// Beside a collective a kernel has the SMs that the collective does not hold: it takes as many times longer
-/// as it needs more whole waves there, for the part of its time that SMs decide (need_of_sms). Its end
-/// waits for the writes that the collective has on the way to other devices (`peer_flush_us`, StepConfig).
+/// as it needs more whole waves there, for the part of its time that SMs decide (need_of_sms).
+///
+/// The end of a kernel flushes: it waits for all writes on their way, those of a collective or a copy beside
+/// it too (`flush_us`). Beside both it waits twice for the copy: thread blocks of the collective fence after
+/// every slice that they send, these fences wait for the copy as well, and the kernel's comes behind one.
 ///
 /// `launch_latency_us`: from the host's call to the earliest start.
-StreamSchedule schedule_streams(const std::vector<StreamWork>& work, double launch_latency_us,
-                                double peer_flush_us = 0);
+StreamSchedule schedule_streams(const std::vector<StreamWork>& work, double launch_latency_us);
 
 }  // namespace heddle::sim

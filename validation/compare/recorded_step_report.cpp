@@ -49,7 +49,8 @@ std::string format_recorded_step(const RecordedStep& step, std::size_t worst) {
         step.cycle.recorded_us, step.cycle.simulated_us, 100 * step.cycle.bias(), 100 * step.cycle.error());
     if (step.beside.count > 0)
         text += fmt::format(
-            "of these {} ran beside collectives: recorded {:.1f} us, simulated alone {:.1f} us, beside them "
+            "of these {} ran beside collectives or copies of the host: recorded {:.1f} us, simulated alone "
+            "{:.1f} us, beside them "
             "{:.1f} us\n",
             step.beside.count, step.beside.recorded_us, step.beside_alone_us, step.beside.simulated_us);
     text += format_rest(step);

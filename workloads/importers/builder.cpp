@@ -363,37 +363,43 @@ void Builder::assign_roles() {
     }
 }
 
-/// Collectives of other streams that ran beside an op for at least half of its time: attribute "beside".
+/// Collectives, and copies between host and device, of other streams that ran while an op did: attribute
+/// "beside"; and how long before the op each began: "beside_start_ns".
 void Builder::assign_neighbours() {
     struct Span {
         double start, end;
         trace::OpId op;
     };
-    std::vector<Span> collectives;
+    std::vector<Span> others;
     for (trace::OpId id = 0; id < trace_.ops.size(); ++id) {
         const Call& kernel = recording_.call(call_of_op_[id]);
-        if (trace_.ops[id].kind == OpKind::collective && kernel.start_us >= 0)
-            collectives.push_back({kernel.start_us, kernel.start_us + kernel.duration_us, id});
+        const OpKind kind = trace_.ops[id].kind;
+        if ((kind == OpKind::collective || kind == OpKind::host_copy) && kernel.start_us >= 0)
+            others.push_back({kernel.start_us, kernel.start_us + kernel.duration_us, id});
     }
-    if (collectives.empty()) return;
-    std::stable_sort(collectives.begin(), collectives.end(),
+    if (others.empty()) return;
+    std::stable_sort(others.begin(), others.end(),
                      [](const Span& a, const Span& b) { return a.start < b.start; });
     double longest = 0;
-    for (const Span& span : collectives) longest = std::max(longest, span.end - span.start);
+    for (const Span& span : others) longest = std::max(longest, span.end - span.start);
     for (trace::OpId id = 0; id < trace_.ops.size(); ++id) {
         Op& op = trace_.ops[id];
         const Call& kernel = recording_.call(call_of_op_[id]);
-        if (op.kind == OpKind::collective || kernel.start_us < 0 || !op.measured_us) continue;
+        if (op.kind == OpKind::collective || op.kind == OpKind::host_copy || kernel.start_us < 0 ||
+            !op.measured_us)
+            continue;
         const double start = kernel.start_us, end = start + *op.measured_us;
-        std::vector<std::int64_t> beside;
-        for (auto span = std::lower_bound(collectives.begin(), collectives.end(), start - longest,
+        std::vector<std::int64_t> beside, since;
+        for (auto span = std::lower_bound(others.begin(), others.end(), start - longest,
                                           [](const Span&a, double at) { return a.start < at; });
-             span != collectives.end() && span->start < end; ++span) {
-            const double together = std::min(end, span->end) - std::max(start, span->start);
-            if (trace_.ops[span->op].stream != op.stream && together >= 0.5 * (end - start))
-                beside.push_back(span->op);
+             span != others.end() && span->start < end; ++span) {
+            if (trace_.ops[span->op].stream == op.stream || span->end <= start) continue;
+            beside.push_back(span->op);
+            since.push_back(std::llround((start - span->start) * 1e3));
         }
-        if (!beside.empty()) op.attributes["beside"] = beside;
+        if (beside.empty()) continue;
+        op.attributes["beside"] = beside;
+        op.attributes["beside_start_ns"] = since;
     }
 }
 

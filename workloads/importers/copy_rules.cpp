@@ -240,6 +240,8 @@ bool collective_rule(Builder& builder, const Launch& launch) {
             op.attributes["group"] = *comms->inputs[2].value.list()->front().text();
         }
     }
+    // A group of one has no kernel: what says so is of another run.
+    if (op.integer("ranks", 1) <= 1 && launch.kernel.ranks > 1) op.attributes["ranks"] = launch.kernel.ranks;
     builder.add(std::move(op), launch, call);
     return true;
 }

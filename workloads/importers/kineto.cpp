@@ -82,6 +82,8 @@ class Reader {
             recording_.device.name = value["name"].text();
             const std::int64_t bytes = value["totalGlobalMem"].integer(0);
             recording_.device.memory_bytes = bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
+        } else if (key == "distributedInfo" && !element) {
+            world_size_ = value["world_size"].integer(-1);
         }
     }
 
@@ -224,6 +226,7 @@ class Reader {
         for (std::size_t i = 0; i < kernels_.size(); ++i) {
             Kernel& kernel = kernels_[i];
             kernel.call.id = calls_.size() + i + 1;
+            if (kernel.call.ranks < 0) kernel.call.ranks = world_size_;
             const auto launch = launches_.find(kernel.correlation);
             const auto caller = by_external.find(kernel.external);
             if (caller != by_external.end()) kernel.call.caller = caller->second + 1;
@@ -285,6 +288,7 @@ class Reader {
     std::vector<std::pair<double, double>> waits_;  ///< begin and length of waits for the device
     std::size_t next_wait_ = 0;
     std::size_t events_ = 0, numbered_ = 0, matched_ = 0;
+    std::int64_t world_size_ = -1;  ///< of collectives whose group was not recorded
 };
 
 }  // namespace

@@ -75,16 +75,36 @@ TEST_CASE("a collective keeps SMs: a kernel that needs them all takes longer, ot
 TEST_CASE("a kernel's end waits for what a collective beside it writes to other devices") {
     StreamWork collective = kernel(1, 50, 1);
     collective.engine = Engine::network;
-    collective.writes_away = 0.5;
+    collective.flush_us = 4;
     const std::vector<StreamWork> work{collective, kernel(0, 10, 1), kernel(0, 35, 1), kernel(0, 10, 1)};
-    const StreamSchedule schedule = schedule_streams(work, 0, 8);
+    const StreamSchedule schedule = schedule_streams(work, 0);
     CHECK(schedule.work[1].end_us == Approx(14));
     // The next begins after that, and ends beside the collective too; the last ends alone.
     CHECK(schedule.work[2].start_us == Approx(14));
     CHECK(schedule.work[2].end_us == Approx(53));
     CHECK(schedule.work[3].end_us == Approx(63));
     CHECK(schedule.work[0].end_us == Approx(50));
-    CHECK(schedule_streams(work, 0).work[1].end_us == Approx(10));
+    // Not before it writes, and not after.
+    std::vector<StreamWork> later = work, earlier = work;
+    later[0].writes_from = 0.5;
+    CHECK(schedule_streams(later, 0).work[1].end_us == Approx(10));
+    CHECK(schedule_streams(later, 0).work[2].end_us == Approx(49));
+    earlier[0].writes_until = 0.5;
+    CHECK(schedule_streams(earlier, 0).work[1].end_us == Approx(14));
+    CHECK(schedule_streams(earlier, 0).work[2].end_us == Approx(49));
+}
+
+TEST_CASE("a kernel's end waits for a copy beside it, and twice where a collective writes too") {
+    StreamWork copy = kernel(1, 100, 1), collective = kernel(2, 30, 1);
+    copy.engine = Engine::copy;
+    copy.flush_us = 3;
+    collective.engine = Engine::network;
+    collective.flush_us = 5;
+    const StreamSchedule alone = schedule_streams({copy, kernel(0, 10, 1)}, 0);
+    CHECK(alone.work[1].end_us == Approx(13));
+    const StreamSchedule both = schedule_streams({copy, collective, kernel(0, 10, 1), kernel(0, 10, 1)}, 0);
+    CHECK(both.work[2].end_us == Approx(10 + 5 + 2 * 3));
+    CHECK(both.work[3].end_us == Approx(21 + 10 + 3));
 }
 
 TEST_CASE("copies share one engine and wait for each other, in whatever stream") {
