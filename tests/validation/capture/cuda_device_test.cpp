@@ -128,6 +128,17 @@ TEST_CASE("memory is written, filled and read back") {
     CHECK_THROWS_WITH(device->allocate(std::uint64_t{1} << 50), Catch::Contains("cuMemAlloc("));
 }
 
+TEST_CASE("a device that is closed gives its memory back") {
+    const std::uint64_t free = make_cuda_device(0)->free_bytes();
+    {
+        const auto device = make_cuda_device(0);
+        device->allocate(1 << 20);
+        device->load(kDouble, "twice");
+        CHECK(device->free_bytes() < free);
+    }
+    CHECK(make_cuda_device(0)->free_bytes() == free);
+}
+
 TEST_CASE("a kernel runs, with more shared memory than 48 KiB, and in clusters above 8") {
     const auto device = make_cuda_device(0);
     const DeviceBuffer data(*device, bytes_of_values(std::vector<std::uint32_t>(32, 21)));
@@ -150,7 +161,7 @@ TEST_CASE("a kernel runs, with more shared memory than 48 KiB, and in clusters a
                       Catch::Contains("cuLaunchKernelEx(grid 16x1x1, block 2048x1x1"));
 }
 
-TEST_CASE("PTX that does not compile gives the compiler's log; the device lives") {
+TEST_CASE("PTX that does not compile gives the compiler's log, the device lives") {
     const auto device = make_cuda_device(0);
     try {
         device->load(".version 7.8\n.target sm_90\n.address_size 64\n.entry x() { nonsense.u32 %r1; ret; }\n",
@@ -207,7 +218,7 @@ TEST_CASE("products in every layout, with strides, batches, scalars and bias are
         }
 }
 
-TEST_CASE("algorithms have their attributes; without split-K there is none that splits") {
+TEST_CASE("algorithms have their attributes, without split-K there is none that splits") {
     const auto device = make_cuda_device(0);
     GemmProblem problem = f32_problem();
     const auto all = device->blas()->algorithms(problem, 8);

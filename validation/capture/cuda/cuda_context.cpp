@@ -41,7 +41,9 @@ std::string text_of(const DriverApi& api, CUresult status) {
 
 }  // namespace
 
-CudaContext::CudaContext(unsigned ordinal) : api_(load_driver()) {
+CudaContext::CudaContext() : api_(load_driver()) {}
+
+CudaContext::CudaContext(unsigned ordinal) : CudaContext() {
     if (const CUresult status = api_.cuInit(0); status != CUDA_SUCCESS)
         throw Error("the CUDA driver finds no GPU that it can use: cuInit: " + text_of(api_, status), {},
                     "check with nvidia-smi that a GPU is visible to this process");
@@ -56,6 +58,12 @@ CudaContext::CudaContext(unsigned ordinal) : api_(load_driver()) {
     check(api_.cuDevicePrimaryCtxRetain(&context_, device_), "cuDevicePrimaryCtxRetain");
     check(api_.cuCtxSetCurrent(context_), "cuCtxSetCurrent");
     check(api_.cuStreamCreate(&stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+}
+
+CudaContext::~CudaContext() {
+    if (context_ == nullptr || lost_) return;
+    if (stream_ != nullptr) api_.cuStreamDestroy(stream_);
+    api_.cuDevicePrimaryCtxRelease(device_);
 }
 
 int CudaContext::attribute(CUdevice_attribute attribute) const {

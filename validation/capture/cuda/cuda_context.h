@@ -17,6 +17,9 @@ class CudaContext {
   public:
     /// Throws heddle::Error: no driver, no such GPU.
     explicit CudaContext(unsigned ordinal);
+    /// Gives the context back, with all memory, modules and streams in it; a lost one is left to the driver,
+    /// since calls on it may never return.
+    ~CudaContext();
     CudaContext(const CudaContext&) = delete;
     CudaContext& operator=(const CudaContext&) = delete;
 
@@ -46,6 +49,9 @@ class CudaContext {
     CUgraph capture(const std::function<void()>& enqueue) const;
 
   private:
+    /// Holds nothing of the device yet: once it is done, the destructor runs even if the public constructor
+    /// throws.
+    CudaContext();
     [[noreturn]] void fail(CUresult status, const std::string& call) const;
 
     DriverApi api_;

@@ -14,10 +14,11 @@ namespace heddle::capture {
 #define HEDDLE_CUDA_DRIVER_FUNCTIONS(F) \
     F(cuInit) F(cuDriverGetVersion) F(cuGetErrorName) F(cuGetErrorString) F(cuDeviceGetCount) \
     F(cuDeviceGet) F(cuDeviceGetName) F(cuDeviceGetAttribute) F(cuDeviceTotalMem) \
-    F(cuDevicePrimaryCtxRetain) F(cuCtxSetCurrent) F(cuMemGetInfo) F(cuMemAlloc) F(cuMemFree) \
+    F(cuDevicePrimaryCtxRetain) F(cuDevicePrimaryCtxRelease) F(cuCtxSetCurrent) \
+    F(cuMemGetInfo) F(cuMemAlloc) F(cuMemFree) \
     F(cuMemcpyHtoDAsync) F(cuMemcpyDtoHAsync) F(cuMemsetD8Async) F(cuModuleLoadDataEx) \
     F(cuModuleGetFunction) F(cuFuncGetAttribute) F(cuFuncSetAttribute) F(cuLaunchKernelEx) \
-    F(cuStreamCreate) F(cuStreamSynchronize) F(cuStreamQuery) F(cuStreamBeginCapture) \
+    F(cuStreamCreate) F(cuStreamDestroy) F(cuStreamSynchronize) F(cuStreamQuery) F(cuStreamBeginCapture) \
     F(cuStreamEndCapture) F(cuEventCreate) F(cuEventDestroy) F(cuEventRecord) F(cuEventElapsedTime) \
     F(cuGraphInstantiate) F(cuGraphUpload) F(cuGraphLaunch) F(cuGraphExecDestroy) F(cuGraphDestroy) \
     F(cuGraphGetNodes) F(cuGraphNodeGetType) F(cuGraphKernelNodeGetParams) F(cuTensorMapEncodeTiled)

@@ -28,6 +28,10 @@ Driver& driver() {
     return instance;
 }
 
+CUresult destroy(const void* handle) {
+    return driver().objects.erase(handle) == 1 ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
 CUresult submit(CUstream stream, Work work) {
     if (driver().sticky != CUDA_SUCCESS) return driver().sticky;
     if (stream != nullptr && stream->capturing) {
@@ -165,10 +169,19 @@ CUresult CUDAAPI cuDeviceGetAttribute(int* value, CUdevice_attribute attribute, 
 static CUctx_st the_context;
 
 CUresult CUDAAPI cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice) {
+    ++driver().retained;
     *context = &the_context;
     return CUDA_SUCCESS;
 }
 CUresult CUDAAPI cuDevicePrimaryCtxRelease(CUdevice) {
+    Driver& state = driver();
+    if (state.retained == 0) return CUDA_ERROR_INVALID_CONTEXT;
+    if (--state.retained > 0) return CUDA_SUCCESS;
+    // The last one to let go destroys it, whatever state it is in.
+    state.sticky = CUDA_SUCCESS;
+    state.objects.clear();
+    while (!state.sizes.empty()) cuMemFree(state.sizes.begin()->first);
+    state.context = nullptr;
     return CUDA_SUCCESS;
 }
 CUresult CUDAAPI cuCtxCreate(CUcontext* context, CUctxCreateParams*, unsigned, CUdevice) {
@@ -282,12 +295,11 @@ CUresult CUDAAPI cuMemsetD32Async(CUdeviceptr to, unsigned value, size_t count, 
 // ---- streams, events, graphs ----
 
 CUresult CUDAAPI cuStreamCreate(CUstream* stream, unsigned) {
-    *stream = new CUstream_st;
+    *stream = own(std::make_unique<CUstream_st>());
     return CUDA_SUCCESS;
 }
 CUresult CUDAAPI cuStreamDestroy(CUstream stream) {
-    delete stream;
-    return CUDA_SUCCESS;
+    return destroy(stream);
 }
 CUresult CUDAAPI cuStreamSynchronize(CUstream stream) {
     if (stream != nullptr && stream->capturing) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -303,7 +315,7 @@ CUresult CUDAAPI cuStreamBeginCapture(CUstream stream, CUstreamCaptureMode) {
 }
 CUresult CUDAAPI cuStreamEndCapture(CUstream stream, CUgraph* graph) {
     if (!stream->capturing) return CUDA_ERROR_ILLEGAL_STATE;
-    *graph = stream->capturing.release();
+    *graph = own(std::move(stream->capturing));
     return CUDA_SUCCESS;
 }
 CUresult CUDAAPI cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* status) {
@@ -311,12 +323,11 @@ CUresult CUDAAPI cuStreamIsCapturing(CUstream stream, CUstreamCaptureStatus* sta
     return CUDA_SUCCESS;
 }
 CUresult CUDAAPI cuEventCreate(CUevent* event, unsigned) {
-    *event = new CUevent_st;
+    *event = own(std::make_unique<CUevent_st>());
     return CUDA_SUCCESS;
 }
 CUresult CUDAAPI cuEventDestroy(CUevent event) {
-    delete event;
-    return CUDA_SUCCESS;
+    return destroy(event);
 }
 CUresult CUDAAPI cuEventRecord(CUevent event, CUstream stream) {
     if (stream != nullptr && stream->capturing) return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
@@ -358,7 +369,7 @@ CUresult CUDAAPI cuGraphKernelNodeGetParams(CUgraphNode node, CUDA_KERNEL_NODE_P
 CUresult CUDAAPI cuGraphInstantiate(CUgraphExec* executable, CUgraph graph, unsigned long long) {
     auto made = std::make_unique<CUgraphExec_st>();
     for (const auto& node : graph->nodes) made->work.push_back(node->work);
-    *executable = made.release();
+    *executable = own(std::move(made));
     return CUDA_SUCCESS;
 }
 CUresult CUDAAPI cuGraphUpload(CUgraphExec, CUstream) {
@@ -370,12 +381,10 @@ CUresult CUDAAPI cuGraphLaunch(CUgraphExec executable, CUstream stream) {
     return CUDA_SUCCESS;
 }
 CUresult CUDAAPI cuGraphExecDestroy(CUgraphExec executable) {
-    delete executable;
-    return CUDA_SUCCESS;
+    return destroy(executable);
 }
 CUresult CUDAAPI cuGraphDestroy(CUgraph graph) {
-    delete graph;
-    return CUDA_SUCCESS;
+    return destroy(graph);
 }
 
 // ---- the rest ----

@@ -71,7 +71,7 @@ CUresult CUDAAPI cuModuleLoadDataEx(CUmodule* module, const void* image, unsigne
     try {
         auto loaded = std::make_unique<CUmod_st>();
         loaded->module = ptx::parse_shared(static_cast<const char*>(image), "image");
-        *module = loaded.release();
+        *module = own(std::move(loaded));
         return CUDA_SUCCESS;
     } catch (const std::exception& failure) {
         jit_log(options, names, values, failure.what());
@@ -82,8 +82,7 @@ CUresult CUDAAPI cuModuleLoadData(CUmodule* module, const void* image) {
     return cuModuleLoadDataEx(module, image, 0, nullptr, nullptr);
 }
 CUresult CUDAAPI cuModuleUnload(CUmodule module) {
-    delete module;
-    return CUDA_SUCCESS;
+    return destroy(module);
 }
 CUresult CUDAAPI cuModuleGetFunction(CUfunction* function, CUmodule module, const char* name) {
     std::unique_ptr<CUfunc_st>& found = module->functions[name];

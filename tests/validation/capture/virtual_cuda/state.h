@@ -29,6 +29,10 @@ struct Work {
 };
 
 struct Driver {
+    /// Streams, events, graphs and modules by handle. They are the context's, as with the real driver: what
+    /// is not destroyed before goes with it.
+    std::map<const void*, std::shared_ptr<void>> objects;
+    unsigned retained = 0;  ///< how often the primary context was asked for
     ptx::GlobalMemory memory;
     std::set<CUdeviceptr> allocations;
     std::uint64_t allocated_bytes = 0;
@@ -40,6 +44,15 @@ struct Driver {
 };
 
 Driver& driver();
+/// The handle of an object that the context owns from now on.
+template <typename Object>
+Object* own(std::unique_ptr<Object> object) {
+    Object* handle = object.get();
+    driver().objects.emplace(handle, std::move(object));
+    return handle;
+}
+/// CUDA_ERROR_INVALID_HANDLE for what is no object, or was destroyed before.
+CUresult destroy(const void* handle);
 /// Performs now, or records when the stream is being captured. Errors of `perform` become sticky.
 CUresult submit(CUstream stream, Work work);
 /// A kernel that only has a name: what a library launches.
