@@ -48,7 +48,7 @@ TEST_CASE("nvjet with fp8: promotion every 128 of k unless fast accumulation is 
     CHECK(tree_text(gemm) == "<(0*32); 32*32>*11:32");
 }
 
-TEST_CASE("CUTLASS algorithms: the short tile comes first; its k follows from the stages id") {
+TEST_CASE("CUTLASS algorithms: the short tile comes first, its k follows from the stages id") {
     CHECK(block_k_of_stages(1) == 16);
     CHECK(block_k_of_stages(6) == 16);
     CHECK(block_k_of_stages(7) == 32);

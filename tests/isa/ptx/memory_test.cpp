@@ -239,7 +239,7 @@ TEST_CASE("Atomic operations", "[ptx][memory]") {
     }
 }
 
-TEST_CASE("Compare and swap elects one lane; red adds packed halves", "[ptx][memory]") {
+TEST_CASE("Compare and swap elects one lane, red adds packed halves", "[ptx][memory]") {
     const std::string body =
         std::string(kThread) +
         ".reg .b32 %v, %old; .reg .pred %p; .reg .b64 %o;\n"

@@ -108,7 +108,7 @@ TEST_CASE("Constants in every notation", "[ptx][parser]") {
     REQUIRE(bits_of_operand("mov.b16 %h1, -1;") == 0xFFFFu);
 }
 
-TEST_CASE("Registers of inner scopes hide outer ones; labels are scoped", "[ptx][parser]") {
+TEST_CASE("Registers of inner scopes hide outer ones, labels are scoped", "[ptx][parser]") {
     const Module module =
         parse(module_text("",
                           "{ .reg .b32 %a; mov.b32 %a, 1; { .reg .b64 %a; mov.b64 %a, 2; bra done; "

@@ -124,7 +124,7 @@ TEST_CASE("a cluster starts together, on different SMs, and its CTAs wait for on
     CHECK(run_clusters(bench, text, 24, 64, 4, {out}, {}, ptx::Mode::timing).cycles == result.cycles);
 }
 
-TEST_CASE("SMs are dealt to GPCs in pairs; the H100's 132 make six of 16 and two of 18", "[models_gpu]") {
+TEST_CASE("SMs are dealt to GPCs in pairs, the H100's 132 make six of 16 and two of 18", "[models_gpu]") {
     const std::vector<std::uint32_t> h100 = gpc_layout(132, 8);
     std::vector<unsigned> sizes(8);
     for (std::size_t sm = 0; sm < h100.size(); ++sm) {

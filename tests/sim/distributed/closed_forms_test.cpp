@@ -106,7 +106,7 @@ TEST_CASE("ZeRO sends what its paper says: 2 of the weights at stages 1 and 2 as
     }
 }
 
-TEST_CASE("Gradients are sent beside the backward pass; what does not fit beside it is exposed") {
+TEST_CASE("Gradients are sent beside the backward pass, what does not fit beside it is exposed") {
     ParallelPlan plan;
     plan.data = 2;
     const double weights = 1e8;

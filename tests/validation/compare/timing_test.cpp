@@ -121,7 +121,7 @@ TEST_CASE("published latencies stand beside the presets that were made from them
     CHECK(row_of(one[0], "latency/l2").simulated == Approx(202.8).epsilon(0.01));
 }
 
-TEST_CASE("recorded times of GEMMs stand beside simulated ones; a damaged table is one clear error") {
+TEST_CASE("recorded times of GEMMs stand beside simulated ones, a damaged table is one clear error") {
     const Folder folder;
     fs::create_directories(folder.path() / "gemm");
     const fs::path file = folder.path() / "gemm" / "h100_sxm_bf16.csv";

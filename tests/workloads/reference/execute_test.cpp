@@ -63,7 +63,7 @@ TEST_CASE("matmul with transposes, accumulator and epilogue") {
               {{"epilogue", std::string("y0 = max(x0 + x1, 0)")}})[0] == Numbers{11, 0});
 }
 
-TEST_CASE("elementwise broadcasts by NumPy's rules; strides and offsets address a larger storage") {
+TEST_CASE("elementwise broadcasts by NumPy's rules, strides and offsets address a larger storage") {
     CHECK(run(OpKind::elementwise, {{{2, 1}, {1, 2}}, {{3}, {10, 20, 30}}}, {{{2, 3}}},
               {{"expression", std::string("y0 = x0 + x1")}})[0] == Numbers{11, 21, 31, 12, 22, 32});
     // The middle columns of a 2 x 4 matrix, read in place.

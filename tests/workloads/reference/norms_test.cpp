@@ -130,7 +130,7 @@ TEST_CASE("batch norm keeps running statistics, the variance without bias") {
     CHECK(results[4] == Numbers{0.75 * 4 + 0.25 * 2, 0.75});
 }
 
-TEST_CASE("quantisation limits and rounds; top-k takes the first of equals") {
+TEST_CASE("quantisation limits and rounds, top-k takes the first of equals") {
     const auto narrow = run(OpKind::quantise, {{{4}, {1.06, -900, 0.3, 100}}, {{1}, {2}}},
                             {{{4}, {}, ElementType::e4m3}, {{1}}}, {});
     CHECK(narrow[1] == Numbers{900});

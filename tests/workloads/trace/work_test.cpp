@@ -44,7 +44,7 @@ TEST_CASE("attention: FlashAttention-2's count, 4 s^2 d h, halved by a causal ma
     CHECK(floating_point_operations(s.trace, s.op) == 5.0 * 2048 * 2048 * 64 * 12);
 }
 
-TEST_CASE("elementwise counts the nodes of the expression; lookups move rows, not tables") {
+TEST_CASE("elementwise counts the nodes of the expression, lookups move rows, not tables") {
     Specimen s;
     s.op.kind = OpKind::elementwise;
     s.op.attributes["expression"] = std::string("y0 = s1 * x0 + x1; y1 = x2 - s0 * y0");
@@ -84,7 +84,7 @@ TEST_CASE("element types have their sizes and names") {
     }
 }
 
-TEST_CASE("convolution: the first layer of ResNet-50 as papers count it; the same for its gradients") {
+TEST_CASE("convolution: the first layer of ResNet-50 as papers count it, the same for its gradients") {
     // 7 x 7 with stride 2 on 224 x 224: 118,013,952 multiply-adds (He et al. 2016 count 3.8e9 in all).
     Specimen s;
     s.op.kind = OpKind::convolution;
