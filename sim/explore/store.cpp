@@ -182,6 +182,20 @@ void check_whole(const State& state) {
     if (check.step(state) && check.text(0) != "ok") state.fail(SQLITE_CORRUPT);
 }
 
+/// JSON that is no deeper than one is: differences are told by recursion.
+bool is_specification(const std::string& text) {
+    constexpr int kDeepest = 16;
+    bool shallow = true;
+    const Json json = Json::parse(
+        text,
+        [&shallow](int depth, Json::parse_event_t, const Json&) {
+            shallow = shallow && depth <= kDeepest;
+            return shallow;
+        },
+        false);
+    return shallow && !json.is_discarded();
+}
+
 /// What differs between the specification of a file and the one of the command.
 void check_same(const std::string& stored, const std::string& wanted, const std::string& path) {
     if (stored == wanted) return;
@@ -236,7 +250,7 @@ Store Store::open(const std::string& path, const std::string& specification, con
         return store;
     }
     check_whole(s);
-    if (!Json::accept(store.meta("specification"))) s.fail(SQLITE_CORRUPT);
+    if (!is_specification(store.meta("specification"))) s.fail(SQLITE_CORRUPT);
     check_same(store.meta("specification"), specification, path);
     if (store.meta("build") != build)
         throw Error(
@@ -258,7 +272,7 @@ Store Store::open_to_read(const std::string& path) {
         throw Error("this file is no exploration", {path, 0, ""},
                     "name the folder that `heddle explore` wrote");
     check_whole(*store.state_);
-    if (!Json::accept(store.meta("specification"))) store.state_->fail(SQLITE_CORRUPT);
+    if (!is_specification(store.meta("specification"))) store.state_->fail(SQLITE_CORRUPT);
     return store;
 }
 

@@ -16,10 +16,17 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
+constexpr int kDeepest = 16;
+
 Json read_json(const fs::path& path) {
     std::ifstream stream(path, std::ios::binary);
+    // What is nested deeper than any run's files is written and taken apart by recursion later.
+    const auto shallow = [](int depth, Json::parse_event_t, const Json&) {
+        if (depth > kDeepest) throw std::runtime_error("it is nested too deeply");
+        return true;
+    };
     try {
-        return Json::parse(stream);
+        return Json::parse(stream, shallow);
     } catch (const std::exception& error) {
         throw Error(std::string("is damaged: ") + error.what(), {path.string(), 0, ""},
                     "simulate the run again");

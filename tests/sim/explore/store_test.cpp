@@ -176,7 +176,9 @@ TEST_CASE("a file whose texts were changed is told to be damaged") {
          {"UPDATE statistics SET workload = 'mlp' WHERE workload = '0 mlp'",
           "UPDATE statistics SET workload = '99999999999999999999 mlp' WHERE workload = '0 mlp'",
           "UPDATE points SET settings = '{}'", "UPDATE points SET value = '[null]'",
-          "UPDATE points SET notes = '7'", "UPDATE points SET derived = '[1'"}) {
+          "UPDATE points SET notes = '7'", "UPDATE points SET derived = '[1'",
+          "UPDATE meta SET value = '{\"a\": ' || replace(hex(zeroblob(50000)), '00', '[') || "
+          "replace(hex(zeroblob(50000)), '00', ']') || '}' WHERE key = 'specification'"}) {
         INFO(change);
         fs::remove(folder.file());
         Store::open(folder.file(), "{}", "0.1", "b", false).add(point_of(1), kObjectives, "{}");

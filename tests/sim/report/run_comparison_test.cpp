@@ -155,6 +155,11 @@ TEST_CASE("what is no run, and what is damaged, is told with its name") {
     CHECK_THROWS_WITH(read_run(folder / "run"), Catch::Contains("damaged"));
     std::ofstream(folder / "run/summary.json") << "[1]";
     CHECK_THROWS_WITH(read_run(folder / "run"), Catch::Contains("not what a run leaves"));
+    const std::string deep = std::string(1000000, '[') + std::string(1000000, ']');
+    write_run_directory(sample_result(), folder / "deep",
+                        {{"configuration.json", "{\"parameters\": {\"a\": " + deep + "}}"}});
+    CHECK_THROWS_WITH(read_run(folder / "deep"),
+                      Catch::Contains("configuration.json") && Catch::Contains("nested"));
     write_run_directory(sample_result(), folder / "other");
     std::ofstream(folder / "other/stats.sqlite")
         << "this is no database, however long it may be, and never was one";
