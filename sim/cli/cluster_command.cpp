@@ -31,7 +31,8 @@ void list(const Options& options) {
                         {"device", cluster.device},
                         {"description", cluster.description}});
     }
-    print(options.json ? json.dump(2) + "\n" : sim::fit_columns(std::move(rows), {}, table_width()));
+    print(options.json ? json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
+                       : sim::fit_columns(std::move(rows), {}, table_width()));
 }
 
 void describe(const Options& options) {
@@ -51,7 +52,7 @@ void describe(const Options& options) {
         text += "\n" + wrap(p.path + " = " + p.value, width, 0) + wrap(p.meaning, width, indent) +
                 wrap("range: " + p.range, width, indent) + wrap(source, width, indent);
     }
-    print(options.json ? json.dump(2) + "\n" : text);
+    print(options.json ? json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n" : text);
 }
 
 }  // namespace

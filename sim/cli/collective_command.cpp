@@ -133,7 +133,7 @@ void run_collective_command(const Options& options) {
                             {"bound", report.bound},
                             {"same_everywhere", report.same_everywhere}};
     }
-    print(options.json ? json.dump(2) + "\n" : text);
+    print(options.json ? json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n" : text);
 }
 
 }  // namespace

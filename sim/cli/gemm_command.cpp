@@ -167,7 +167,7 @@ void run_command(const Options& options) {
         nlohmann::ordered_json json{{"product", name_of(question)}, {"hardware", hardware.name}};
         json.update(nlohmann::ordered_json::parse(to_text(answers[best])));
         if (numerics) json["numerics"] = nlohmann::ordered_json::parse(to_text(*numerics));
-        print(json.dump(2) + "\n");
+        print(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
         return;
     }
     std::string candidates_table, text = name_of(question) + " on " + hardware.name + ": " +

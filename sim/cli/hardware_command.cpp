@@ -35,7 +35,8 @@ void list(const Options& options) {
         rows.push_back({name, text.kind, text.description});
         json.push_back({{"name", name}, {"kind", text.kind}, {"description", text.description}});
     }
-    print(options.json ? json.dump(2) + "\n" : sim::fit_columns(rows, {}, table_width()));
+    print(options.json ? json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
+                       : sim::fit_columns(rows, {}, table_width()));
 }
 
 /// Name, value with its unit, and range; meaning; source, and where it was set.
@@ -63,7 +64,7 @@ void describe(const Options& options) {
                                           {"source", parameter.source},
                                           {"where", parameter.where}});
         }
-        print(json.dump(2) + "\n");
+        print(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
         return;
     }
     const std::string kind = hardware.kind == "gpu" ? "GPU" : "TPU";
@@ -93,7 +94,7 @@ void diff(const Options& options) {
             {{"path", a[i].path}, {"first", a[i].value}, {"second", b[i].value}, {"meaning", a[i].meaning}});
     }
     if (options.json) {
-        print(json.dump(2) + "\n");
+        print(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
     } else {
         print(text.empty() ? "no parameter differs\n" : first.name + " -> " + second.name + "\n" + text);
     }
@@ -112,7 +113,7 @@ void area(const Options& options) {
         for (const sim::Coefficient& c : sim::coefficients())
             json["densities"].push_back(
                 {{"name", c.name}, {"value", c.value}, {"unit", c.unit}, {"source", c.source}});
-        print(json.dump(2) + "\n");
+        print(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
         return;
     }
     std::vector<std::vector<std::string>> rows{{"part", "mm2", "share", "holds"}};

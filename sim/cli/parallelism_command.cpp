@@ -180,8 +180,9 @@ void search_parallelism(const ParallelismOptions& options) {
     });
     const std::size_t all = found.size();
     if (found.size() > options.top) found.resize(options.top);
-    print(options.json ? for_scripts(found, steps).dump(2) + "\n"
-                       : for_people(options, hardware, found, all, steps));
+    print(options.json
+              ? for_scripts(found, steps).dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n"
+              : for_people(options, hardware, found, all, steps));
 }
 
 void add_parallelism_command(CLI::App& app) {

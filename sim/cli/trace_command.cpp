@@ -65,7 +65,7 @@ void list_models(const Options& options) {
     if (options.workload.empty())
         text = sim::fit_columns(table, {false, true, false}, table_width()) +
                "heddle trace models NAME lists a model's options\n";
-    print(options.json ? json.dump(2) + "\n" : text);
+    print(options.json ? json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n" : text);
 }
 
 void inspect(const Options& options) {

@@ -99,7 +99,7 @@ std::string distributed_json(const DistributedResult& r) {
                                     {"workspace", m.workspace}}}});
     }
     json["notes"] = r.notes;
-    return json.dump(2) + "\n";
+    return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace heddle::sim

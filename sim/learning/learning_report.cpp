@@ -8,8 +8,8 @@
 #include "sim/report/chart.h"
 #include "sim/report/numbers.h"
 #include "sim/report/page.h"
-#include "sim/report/text_table.h"
 #include "sim/report/text_plot.h"
+#include "sim/report/text_table.h"
 
 namespace heddle::sim {
 namespace {
@@ -149,7 +149,7 @@ std::string learning_json(const LearningResult& result) {
                                      {"weights", curve.weights},
                                      {"distance", curve.distance},
                                      {"same_bits", curve.same_bits}});
-    return json.dump(2) + "\n";
+    return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 std::string learning_csv(const LearningResult& result) {

@@ -142,7 +142,7 @@ std::string tpu_program_json(const TpuProgramRun& run) {
     for (const auto& [name, share] : models::shares_of(run.result.where))
         json["time_by_reason"][name] = share;
     json["time_by_unit"] = models::time_by_unit(run.result);
-    return json.dump(2) + "\n";
+    return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace heddle::sim

@@ -139,7 +139,7 @@ std::string attention_table_json(const std::vector<AttentionRow>& rows) {
     for (const AttentionRow* row : worst_of(rows, 10)) json["worst"].push_back(line(*row));
     json["rows"] = Json::array();
     for (const AttentionRow& row : rows) json["rows"].push_back(line(row));
-    return json.dump(2) + "\n";
+    return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace heddle::validation

@@ -138,7 +138,7 @@ std::string collective_table_json(const std::vector<CollectiveRow>& rows) {
                                 {"simulated_us", r.simulated * 1e6},
                                 {"algorithm", sim::name_of(r.algorithm)},
                                 {"protocol", sim::name_of(r.protocol)}});
-    return json.dump(2) + "\n";
+    return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace heddle::validation

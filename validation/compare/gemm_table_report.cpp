@@ -114,7 +114,7 @@ std::string gemm_table_json(const std::vector<GemmRow>& rows, bool simulated) {
     };
     for (const GemmRow* row : worst_of(rows, main)) json["worst"].push_back(row_json(*row));
     for (const GemmRow& row : rows) json["rows"].push_back(row_json(row));
-    return json.dump(1) + "\n";
+    return json.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace heddle::validation

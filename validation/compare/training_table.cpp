@@ -261,7 +261,7 @@ std::string training_table_json(const std::vector<TrainingRow>& rows) {
                                 {"tensor", row.tensor},
                                 {"data", row.data}});
     }
-    return json.dump(2) + "\n";
+    return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace heddle::validation

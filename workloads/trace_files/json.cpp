@@ -283,18 +283,23 @@ class Reader {
 std::string to_json(const Trace& trace, const RecordedDevice& device) {
     const bool by_name = names_are_unique(trace);
     // One line per tensor and op: a file that people can read and `diff` can compare.
-    std::string text = "{\n\"heddle_trace\": 1,\n\"name\": " + Json(trace.name).dump() + ",\n";
-    if (device != RecordedDevice{}) text += "\"device\": " + device_to_json(device).dump() + ",\n";
+    std::string text = "{\n\"heddle_trace\": 1,\n\"name\": " +
+                       Json(trace.name).dump(-1, ' ', false, Json::error_handler_t::replace) + ",\n";
+    if (device != RecordedDevice{})
+        text += "\"device\": " + device_to_json(device).dump(-1, ' ', false, Json::error_handler_t::replace) +
+                ",\n";
     text += "\"tensors\": [";
     const char* separator = "\n";
     for (const Tensor& tensor : trace.tensors) {
-        text += separator + ("  " + tensor_to_json(tensor).dump());
+        text +=
+            separator + ("  " + tensor_to_json(tensor).dump(-1, ' ', false, Json::error_handler_t::replace));
         separator = ",\n";
     }
     text += "\n],\n\"ops\": [";
     separator = "\n";
     for (const Op& op : trace.ops) {
-        text += separator + ("  " + op_to_json(trace, op, by_name).dump());
+        text += separator +
+                ("  " + op_to_json(trace, op, by_name).dump(-1, ' ', false, Json::error_handler_t::replace));
         separator = ",\n";
     }
     return text + "\n]\n}\n";

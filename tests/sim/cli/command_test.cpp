@@ -415,3 +415,20 @@ TEST_CASE("heddle learn prints every training, and names what it does not know")
     CHECK(wrong.code == 2);
     CHECK_THAT(wrong.err, Catch::Contains("--way") && Catch::Contains("all-reduce"));
 }
+
+TEST_CASE("bytes that are no UTF-8 come out of --json and of exports as JSON all the same") {
+    const Folder folder;
+    folder.write("device.yaml", "extends: h100-sxm\ndescription: a\xff\nsm.count: 100  # source: \xfe\n");
+    folder.write("cluster.yaml", "extends: ideal\ndescription: a\xff\n");
+    folder.write("model.yaml", "name: a\xff\nbatch: 2\ninput: {features: 4}\nlayers: [{linear: 4}]\n");
+    for (const char* arguments :
+         {"hardware describe device.yaml --json", "hardware diff device.yaml h100-sxm --json",
+          "cluster describe cluster.yaml --json", "trace inspect model.yaml --json"}) {
+        INFO(arguments);
+        const Outcome outcome = run_heddle(folder, arguments);
+        CHECK(outcome.code == 0);
+        CHECK(Json::accept(outcome.out));
+    }
+    CHECK(run_heddle(folder, "trace export model.yaml step.json").code == 0);
+    CHECK(run_heddle(folder, "trace inspect step.json").code == 0);
+}
