@@ -37,6 +37,7 @@ constexpr double kWholeSteps = 24, kFirstSteps = 10, kSecondSteps = 20;
 /// Tiles per SM that the two have at least: with fewer, more tiles would take no longer.
 constexpr double kFirstTiles = 0.9, kSecondTiles = 1.8;
 constexpr double kWholeElements = 12e6;  ///< of the preparation, likewise
+constexpr double kMostElements = 96e9;   ///< of 16 bits in 192 GB, more than a GPU here has
 
 struct Shape {
     std::uint32_t batch, sequence, heads, kv_heads, head_dim;
@@ -454,6 +455,10 @@ std::vector<AttentionRow> read_attention_table(const fs::path& file) {
         row.recorded = table.positive(cells, columns[5]);
         if (row.heads % row.kv_heads != 0)
             throw Error("heads are no multiple of kv_heads", table.place(cells));
+        const double rows_of_a_head = static_cast<double>(row.batch) * row.sequence * row.head_dim;
+        if (rows_of_a_head * (2.0 * row.heads + 2.0 * row.kv_heads) > kMostElements)
+            throw Error("queries, keys, values and results are larger than the memory of any GPU",
+                        table.place(cells));
         rows.push_back(std::move(row));
     }
     return rows;

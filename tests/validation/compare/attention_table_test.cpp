@@ -52,6 +52,9 @@ TEST_CASE("A table of attention times is read by the names of its columns") {
                       Catch::Contains(":2: latency_us"));
     CHECK_THROWS_WITH(read_attention_table(table_with(heading + "1,2,6,4,64,5\n")),
                       Catch::Contains("no multiple"));
+    for (const char* large : {"4294967295,4294967295,16,16,64,5\n", "64,1048576,32,32,128,5\n"})
+        CHECK_THROWS_WITH(read_attention_table(table_with(heading + large)),
+                          Catch::Contains(":2") && Catch::Contains("memory"));
     CHECK_THROWS_AS(read_attention_table("no-such-file.csv"), heddle::Error);
 }
 
