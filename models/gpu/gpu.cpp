@@ -336,7 +336,8 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
         plan.left_out = &sampler->left_out();
         scheduler.watch(plan.left_out);
         sampler->begin(
-            plan, config_, options.stands_for.error, [&] { return tally(plan, clock.now() + 1); },
+            plan, config_, options.stands_for.error, options.sample_cautiously,
+            [&] { return tally(plan, clock.now() + 1); },
             [this](const LeftOutTraffic& traffic, double gone) { return pass(traffic, gone); });
     }
     if (options.series.interval != 0)
@@ -375,14 +376,13 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
         check_conservation(ledger(result, ctas), source.name());
     result.series = series->take();
     if (options.sample) result.sampling = sampler->result(result.cycles);
-    if (result.sampling.error > Sampler::kWidest) return run_in_full(source, options);
+    if (result.sampling.error > Sampler::kWidest) return run_again(source, options);
     if (options.stands_for.whole != nullptr) note_part(result.sampling, options.stands_for);
     result.activations = clock.activations() - activations;
     result.host_threads = threads;
     return result;
 }
 
-// What a sampled run has left out is not known well enough.
 void Gpu::note_part(Sampling& sampling, const StandsFor& stands_for) const {
     const GpuConfig& whole = *stands_for.whole;
     const double share = static_cast<double>(config_.sm.count) / whole.sm.count;
@@ -393,7 +393,13 @@ void Gpu::note_part(Sampling& sampling, const StandsFor& stands_for) const {
     sampling.error = std::hypot(sampling.error, stands_for.error);
 }
 
-KernelResult Gpu::run_in_full(LaunchSource& source, const RunOptions& options) {
+// What a sampled run has left out is not known well enough: with shorter leaps, then in full.
+KernelResult Gpu::run_again(LaunchSource& source, const RunOptions& options) {
+    if (!options.sample_cautiously) {
+        RunOptions cautious = options;
+        cautious.sample_cautiously = true;
+        return run(source, cautious);
+    }
     RunOptions in_full = options;
     in_full.sample = false;
     if (options.threads_in_full != 0) in_full.threads = options.threads_in_full;

@@ -53,6 +53,7 @@ struct RunOptions {
     Cycle window = kNever;
     bool profile = false;               ///< count cycles by instruction too
     bool sample = false;                ///< leave out what repeats (sampler.h); timing mode only
+    bool sample_cautiously = false;     ///< ... with short leaps: the second try of a bar that was too wide
     SeriesSettings series;              ///< with an interval: record what happens over time (series.h)
     Cycle limit = 0;                    ///< heddle::Error beyond this many cycles; 0: none
     std::vector<L2Residency> resident;  ///< least recently used first
@@ -116,7 +117,7 @@ class Gpu : public sc_core::sc_module {
     bool resume_stalled();
     KernelSummary tally(const LaunchPlan& plan, Cycle until);
     void note_part(Sampling& sampling, const StandsFor& stands_for) const;
-    KernelResult run_in_full(LaunchSource& source, const RunOptions& options);
+    KernelResult run_again(LaunchSource& source, const RunOptions& options);
     LeftOutMemory pass(const LeftOutTraffic& traffic, double gone);
     /// Runs until nothing is due. Throws heddle::Error when the kernel goes round in loops for ever.
     void advance(Cycle limit, ProgressWatch& watch, const std::string& kernel);

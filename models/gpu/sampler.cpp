@@ -72,11 +72,13 @@ void Sampler::reset() {
     extra_.reset();
 }
 
-void Sampler::begin(const LaunchPlan& plan, const GpuConfig& config, double other_error,
+void Sampler::begin(const LaunchPlan& plan, const GpuConfig& config, double other_error, bool cautious,
                     std::function<KernelSummary()> tally,
                     std::function<LeftOutMemory(const LeftOutTraffic&, double)> pass) {
     plan_ = &plan;
     config_ = &config;
+    cautious_ = cautious;
+    start_tiles();
     widest_ = std::sqrt(kWidest * kWidest - other_error * other_error);
     tally_ = std::move(tally);
     pass_ = std::move(pass);

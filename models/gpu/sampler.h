@@ -41,7 +41,8 @@ class Sampler : public Block {
     /// `pass` lets L2 see accesses that are left out; before them, so much was that this part of what it
     /// holds has gone.
     /// `other_error`: of the time, beside what is left out; the bar has room for both.
-    void begin(const LaunchPlan& plan, const GpuConfig& config, double other_error,
+    /// `cautious`: leaps are short, so that more is simulated between them and the bar becomes narrower.
+    void begin(const LaunchPlan& plan, const GpuConfig& config, double other_error, bool cautious,
                std::function<KernelSummary()> tally,
                std::function<LeftOutMemory(const LeftOutTraffic&, double)> pass);
     /// The clock was stopped so that something can be left out.
@@ -85,6 +86,10 @@ class Sampler : public Block {
     struct Work {
         double mean = 0, error = 0;
     };
+    /// Of the thread blocks that wait: numbers from the first of them.
+    struct Part {
+        std::uint64_t begin = 0, end = 0;
+    };
     /// When a warp came into the loop that it is in.
     struct Entry {
         Cycle started = kNever;    // the warp
@@ -115,6 +120,7 @@ class Sampler : public Block {
     bool look_at_outer_loop();
     bool look_at_tiles();
     std::uint64_t find_tiles();
+    void start_tiles();
     void start_window(bool settled);
     void leave_out_tiles();
     bool look_at_inner_loop();
@@ -131,6 +137,8 @@ class Sampler : public Block {
     std::optional<LeftOutMemory> pass_left_out(std::uint64_t steps, const Snapshot& from, const Snapshot& to);
     double most_turns(bool tiles) const;
     bool find_alike_blocks(std::uint64_t first);
+    std::optional<Part> find_other_blocks(const Part& whole, const Work& seen, std::uint64_t most_probes,
+                                          double& furthest);
     Work probe(std::uint64_t first, std::uint64_t end, std::uint64_t probes);
     bool is_known_well(double cycles, double relative_error) const;
     static double bar(double sigma, double left_out, double whole);
@@ -171,6 +179,7 @@ class Sampler : public Block {
     const LaunchPlan* plan_ = nullptr;  // nullptr: not begun
     const GpuConfig* config_ = nullptr;
     double widest_ = kWidest;
+    bool cautious_ = false;
     std::function<KernelSummary()> tally_;
     std::function<LeftOutMemory(const LeftOutTraffic&, double)> pass_;
     LeftOutTraffic traffic_;
@@ -240,6 +249,7 @@ class Sampler : public Block {
     bool window_settled_ = false;
     double tiles_guess_ = 0;            // cycles of one that was left out last
     std::uint64_t tiles_left_out_ = 0;  // then; 0: nothing is to be compared
+    std::uint64_t most_tiles_ = 0;      // of the next leap
     Cycle tiles_not_before_ = 0;
 
     std::size_t waves_seen_ = 0;

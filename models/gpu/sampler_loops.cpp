@@ -34,6 +34,7 @@ constexpr std::uint64_t kAccesses = 500'000;
 /// simulated.
 constexpr double kMostBeyond = 5;
 constexpr double kMostBeyondOfTile = 8;  // the next tile shows more
+constexpr double kMostBeyondOfCautious = 1;
 
 }  // namespace
 
@@ -389,7 +390,7 @@ std::optional<LeftOutMemory> Sampler::pass_left_out(std::uint64_t steps, const S
 }
 
 double Sampler::most_turns(bool tiles) const {
-    const double beyond = tiles ? kMostBeyondOfTile : kMostBeyond;
+    const double beyond = cautious_ ? kMostBeyondOfCautious : tiles ? kMostBeyondOfTile : kMostBeyond;
     return std::min(drift_limit_, beyond * static_cast<double>(clock().now())) / period_;
 }
 

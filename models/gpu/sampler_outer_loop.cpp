@@ -137,7 +137,7 @@ void Sampler::correct(double turns, double difference) {
 // By its own branches.
 void Sampler::leave_out_outer_turns() {
     const std::uint64_t turns =
-        leave_out_turns(leaping_, period_, error_, kMostTurns, 0,
+        leave_out_turns(leaping_, period_, error_, cautious_ ? kFewOuterTurns : kMostTurns, 0,
                         snapshot_near(time() - static_cast<Cycle>(period_)), history_.back());
     outer_attempted_ = outer_turns_ = outer_turns_ + turns;
     outer_left_out_ += turns;
@@ -153,9 +153,10 @@ bool Sampler::leave_out_turns_around() {
     if (!memory_settled(from, history_.back())) return false;
     const Cycle before = left_out_;
     const std::uint64_t steps = steps_left_out_;
-    const std::uint64_t turns = leave_out_turns(
-        around_, around_period_, around_error_,
-        memory_is_busy(from, history_.back()) ? kFewOuterTurns : kMostOuterTurns, 0, from, history_.back());
+    const std::uint64_t turns =
+        leave_out_turns(around_, around_period_, around_error_,
+                        cautious_ || memory_is_busy(from, history_.back()) ? kFewOuterTurns : kMostOuterTurns,
+                        0, from, history_.back());
     if (turns == 0) return false;
     for (std::size_t i = 0; i < around_.size(); ++i) {
         Entry& entry = entries_[places_[i]];

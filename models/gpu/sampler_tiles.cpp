@@ -8,9 +8,12 @@
 namespace heddle::models::gpu {
 namespace {
 
-constexpr std::uint64_t kWindow = 3;      // turns of every warp whose time is taken
-constexpr std::uint64_t kSettling = 1;    // turns after a leap that do not count
-constexpr std::uint64_t kMostTiles = 8;   // of a leap: tiles differ in what they find in L2
+constexpr std::uint64_t kWindow = 3;     // turns of every warp whose time is taken
+constexpr std::uint64_t kSettling = 1;   // turns after a leap that do not count
+constexpr std::uint64_t kMostTiles = 8;  // of a leap at first: tiles differ in what they find in L2
+/// Of later leaps, twice as many after each whose tiles took as long as the windows beside it, within kSame.
+constexpr std::uint64_t kMostOfAll = 32;
+constexpr double kSame = 0.01;
 constexpr double kSamePeriod = 0.25;      // difference of the periods of warps that go round together
 constexpr double kErrorOfWindow = 0.003;  // of its mean, relative. Assumption
 
@@ -58,6 +61,10 @@ std::uint64_t Sampler::find_tiles() {
     return fewest;
 }
 
+void Sampler::start_tiles() {
+    most_tiles_ = kMostTiles;
+}
+
 void Sampler::start_window(bool settled) {
     tiles_.assign(slots_.size(), {});
     for (std::size_t i = 0; i < leaping_.size(); ++i) {
@@ -99,6 +106,8 @@ bool Sampler::look_at_tiles() {
     if (tiles_left_out_ != 0) {  // they lay between this window and the one before
         correct(static_cast<double>(tiles_left_out_), (period_ - tiles_guess_) / 2);
         tiles_left_out_ = 0;
+        const bool same = std::abs(period_ / tiles_guess_ - 1) < kSame;
+        most_tiles_ = same && !cautious_ ? std::min(kMostOfAll, 2 * most_tiles_) : kMostTiles;
     }
     if (!memory_settled(*window_start_, snapshot())) {
         start_window(true);
@@ -109,14 +118,17 @@ bool Sampler::look_at_tiles() {
 }
 
 void Sampler::leave_out_tiles() {
-    const std::uint64_t turns = leave_out_turns(leaping_, period_, error_, kMostTiles,
+    const std::uint64_t turns = leave_out_turns(leaping_, period_, error_, most_tiles_,
                                                 kSettling + kWindow + 1, *window_start_, snapshot());
     outer_left_out_ += turns;
     tiles_left_out_ = turns;
     tiles_guess_ = period_;
-    if (turns == 0) tiles_not_before_ = time() + static_cast<Cycle>(period_);
-    if (turns != 0) after_leap();
-    start_window(turns == 0);
+    if (turns == 0) {  // the window goes on
+        tiles_not_before_ = time() + static_cast<Cycle>(period_);
+        return;
+    }
+    after_leap();
+    start_window(false);
 }
 
 }  // namespace heddle::models::gpu

@@ -67,13 +67,22 @@ bool Sampler::look_at_waves() {
     const Snapshot now = snapshot();
     for (; waves_seen_ < ends.size(); ++waves_seen_) wave_snapshots_.push_back(now);
     if (scheduler_.waiting() < 2 * wave) return false;
-    const std::size_t first = first_wave(), waves = ends.size() - 1 - first;
+    std::size_t first = first_wave();
+    const std::size_t waves = ends.size() - 1 - first;
     if (waves < kFew) return false;
     const Stream stream = find_stream(first);
     by_stream_ = stream == Stream::even;
-    if (stream == Stream::uneven || (stream == Stream::none && !waves_settle(first))) return false;
-    // More waves tell it better.
-    if (!is_known_well(period_ * static_cast<double>(scheduler_.waiting() / wave - 1), error_)) return false;
+    if (stream == Stream::uneven) return false;
+    const auto are_known = [&] {  // more waves tell it better
+        return is_known_well(period_ * static_cast<double>(scheduler_.waiting() / wave - 1), error_);
+    };
+    if (stream == Stream::even) {
+        if (!are_known()) return false;
+    } else if (!waves_settle(first) || !are_known()) {
+        // Thread blocks that start together come out of step, and the first waves are unlike the others.
+        first += (waves + 1) / 2;
+        if (waves < 2 * kFew || !waves_settle(first) || !are_known()) return false;
+    }
     waves_done_ = true;
     if (!find_alike_blocks(first * wave)) return false;
     wave_snapshots_.erase(wave_snapshots_.begin(),
@@ -161,28 +170,45 @@ bool Sampler::find_alike_blocks(std::uint64_t first) {
     const Work seen = one.mean == 0 ? one : probe(first, next, kParts * probes);
     probed_.assign(probed_.size(), 0);
     alike_ = probes_ = 0;
+    const std::uint64_t wave = scheduler_.wave();
     double furthest = 0;
-    for (std::uint64_t part = 0; part < kParts && seen.mean != 0; ++part) {
+    // In the first part in which there are others, what comes before them.
+    Part part{0, waiting};
+    while (seen.mean != 0 && part.end - part.begin > wave) {
+        const std::optional<Part> other = find_other_blocks(part, seen, probes, furthest);
+        if (!other) break;
+        part = *other;
+    }
+    alike_ = std::min(alike_, waiting - wave) / wave * wave;
+    if (alike_ < kLeastWaves * wave) return false;
+    error_ = std::hypot(error_, furthest / 2);
+    return true;
+}
+
+// The first of kParts of those that wait, from `whole`, in which thread blocks do not do what those seen did:
+// none. `furthest`: the largest difference of the others.
+std::optional<Sampler::Part> Sampler::find_other_blocks(const Part& whole, const Work& seen,
+                                                        std::uint64_t most_probes, double& furthest) {
+    const std::uint64_t next = scheduler_.next_cta(), length = whole.end - whole.begin;
+    for (std::uint64_t i = 0; i < kParts; ++i) {
+        const Part part{whole.begin + length * i / kParts, whole.begin + length * (i + 1) / kParts};
+        if (part.begin == part.end) continue;
+        const std::uint64_t probes = std::min(most_probes, part.end - part.begin);
         std::vector<std::uint64_t> before = probed_;
-        const std::uint64_t from = waiting * part / kParts, to = waiting * (part + 1) / kParts;
-        const Work work = probe(next + from, next + to, probes);
+        const Work work = probe(next + part.begin, next + part.end, probes);
         const double difference = std::abs(work.mean / seen.mean - 1);
         const double chance = 2 * std::hypot(work.error, seen.error);
         if (work.mean == 0 || difference > kBlocksAlike + chance || chance > kMostScatter) {
             probed_ = std::move(before);
             obstacle_ = "its thread blocks differ: " + std::to_string(std::llround(seen.mean)) + " and " +
                         std::to_string(std::llround(work.mean)) + " warp instructions";
-            break;
+            return part;
         }
-        alike_ = to;
+        alike_ = part.end;
         probes_ += probes;
         furthest = std::max(furthest, difference);
     }
-    const std::uint64_t wave = scheduler_.wave();
-    alike_ = std::min(alike_, waiting - wave) / wave * wave;
-    if (alike_ < kLeastWaves * wave) return false;
-    error_ = std::hypot(error_, furthest / 2);
-    return true;
+    return std::nullopt;
 }
 
 void Sampler::leave_out_waves() {

@@ -10,7 +10,7 @@ inline constexpr double kAlike = 0.015;      ///< batches whose times differ by 
 inline constexpr double kVeryAlike = 0.004;  ///< two that differ by less are enough
 inline constexpr double kKnown = 0.006;      ///< error of a mean that is known well
 inline constexpr std::size_t kFew = 3;       ///< batches that must be alike
-inline constexpr std::size_t kMany = 24;     ///< batches whose mean counts when they scatter, at most
+inline constexpr std::size_t kMany = 48;     ///< batches whose mean counts when they scatter, at most
 
 double relative_spread(const double* values, std::size_t count);
 double mean_of(const double* values, std::size_t count);
