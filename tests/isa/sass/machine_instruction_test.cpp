@@ -92,6 +92,111 @@ TEST_CASE("Classes and widths follow from mnemonic and modifiers") {
     CHECK_FALSE(decode({"", false, 4, {}, 0, 0}));
 }
 
+TEST_CASE("What synchronises does so as the PTX that ptxas makes it of") {
+    using enum ptx::Synchronisation;
+    struct Row {
+        const char* opcode;
+        std::int64_t immediate;
+        ptx::Synchronisation meaning;
+        unsigned groups_left;
+    };
+    for (const Row& row : std::initializer_list<Row>{
+             {"LDGDEPBAR", 0, async_copy_commit, 0},                    // cp.async.commit_group
+             {"DEPBAR.LE", 1, async_copy_wait, 1},                      // cp.async.wait_group 1
+             {"MEMBAR.SC.GPU", 0, memory_fence, 0},                     // fence.sc.gpu
+             {"UCGABAR_ARV", 0, cluster_arrive, 0},                     // barrier.cluster.arrive
+             {"UCGABAR_WAIT", 0, cluster_barrier, 0},                   // barrier.cluster.wait
+             {"WARPGROUP.ARRIVE", 0, wgmma_fence, 0},                   // wgmma.fence
+             {"WARPGROUP.DEPBAR.LE", 2, wgmma_wait, 2},                 // wgmma.wait_group 2
+             {"UTMACMDFLUSH", 0, bulk_commit, 0},                       // cp.async.bulk.commit_group
+             {"PREEXIT", 0, launch_dependents, 0},                      // griddepcontrol.launch_dependents
+             {"ACQBULK", 0, dependency_wait, 0},                        // griddepcontrol.wait
+             {"USETMAXREG.TRY_ALLOC.CTAPOOL", 232, more_registers, 0},  // setmaxnreg.inc 232
+             {"USETMAXREG.DEALLOC.CTAPOOL", 40, fewer_registers, 0},    // setmaxnreg.dec 40
+             {"USETMAXREG.DEALLOC.CTAPOOL", 0, none, 0},                // a trace that left the count out
+             {"EXIT", 0, exit, 0}}) {
+        INFO(row.opcode);
+        const auto machine = decode({row.opcode, false, kNoGeneralRegister, {}, 0, row.immediate});
+        REQUIRE(machine);
+        CHECK(machine->info.synchronisation == row.meaning);
+        CHECK(machine->info.async_copy_groups_left == row.groups_left);
+        if (row.meaning == more_registers || row.meaning == fewer_registers)
+            CHECK(machine->info.register_count == row.immediate);
+    }
+    const auto barrier = [](const char* opcode, std::int64_t number) {
+        return *decode({opcode, false, kNoGeneralRegister, {}, 0, number});
+    };
+    CHECK(barrier("BAR.ARV", 3).barrier == BarrierUse::arrive);
+    CHECK(barrier("BAR.ARV", 3).barrier_number == 3);
+    CHECK(barrier("BAR.RED.POPC.DEFER_BLOCKING", 0).barrier == BarrierUse::reduce);
+    CHECK(barrier("BAR.SYNC.DEFER_BLOCKING", 15).barrier == BarrierUse::sync);
+}
+
+TEST_CASE("Barriers in shared memory, texels, surfaces and bulk copies move what their modifiers say") {
+    using enum ptx::MemoryBarrierUse;
+    struct Row {
+        const char* opcode;
+        ptx::MemoryBarrierUse use;
+        bool reads, writes, atomic;
+    };
+    const std::vector<std::uint8_t> sources{4, 8};
+    const auto decoded_from = [&](const char* opcode, bool writes) {
+        const auto machine =
+            decode({opcode, writes, writes ? std::uint8_t{40} : kNoGeneralRegister, sources, 0, 0});
+        REQUIRE(machine);
+        return *machine;
+    };
+    for (const Row& row : std::initializer_list<Row>{
+             {"SYNCS.EXCH.64", ptx::MemoryBarrierUse::none, false, true, false},  // mbarrier.init
+             {"SYNCS.ARRIVE.TRANS64.A1T0", arrive, true, true, true},             // mbarrier.arrive
+             {"SYNCS.PHASECHK.TRANS64", test_wait, true, false, false},           // mbarrier.test_wait
+             {"SYNCS.PHASECHK.TRANS64.TRYWAIT", try_wait, true, false, false}}) {
+        INFO(row.opcode);
+        const MachineInstruction machine = decoded_from(row.opcode, false);
+        CHECK(machine.info.memory_barrier == row.use);
+        CHECK(machine.info.reads_memory == row.reads);
+        CHECK(machine.info.writes_memory == row.writes);
+        CHECK(machine.info.atomic == row.atomic);
+        CHECK(machine.bytes_per_lane == 8);
+    }
+    const MachineInstruction copies = decoded_from("ARRIVES.LDGSTSBAR.64", false);
+    CHECK(copies.info.memory_barrier == arrive);  // cp.async.mbarrier.arrive
+
+    const MachineInstruction texture = decoded_from("TEX.SCR.LL", true);
+    CHECK((texture.info.reads_memory && !texture.info.writes_memory));
+    CHECK(texture.info.writes.size() == 4);
+    const MachineInstruction load = decoded_from("SULD.D.BA.2D.64", true);
+    CHECK((load.info.reads_memory && !load.info.writes_memory));
+    CHECK(load.info.writes.size() == 2);
+    const MachineInstruction store = decoded_from("SUST.D.BA.2D.128", false);
+    CHECK((!store.info.reads_memory && store.info.writes_memory));
+    CHECK(store.info.reads.size() == 1 + 4);
+    CHECK(store.bytes_per_lane == 16);
+    const MachineInstruction constant = decoded_from("LDC.64", true);
+    CHECK((constant.info.reads_memory && constant.info.writes.size() == 2));
+
+    CHECK(decoded_from("UBLKCP.S.G", false).behaviour == Behaviour::bulk_load);
+    CHECK(decoded_from("UBLKCP.G.S", false).behaviour == Behaviour::bulk_store);
+    CHECK(decoded_from("UTMALDG.2D", false).info.bulk_copy);
+}
+
+TEST_CASE("What is unknown can be taken for a class of instruction") {
+    const std::vector<std::uint8_t> sources{4, 8};
+    const MachineInstruction integer =
+        decode_as({"NEWOP.X", true, 40, sources, 0, 0}, ptx::Operation::integer);
+    CHECK(integer.info.pipeline == pipeline_of(ptx::Operation::integer));
+    CHECK((integer.info.writes.size() == 1 && integer.info.reads.size() == 2));
+    CHECK_FALSE(integer.info.reads_memory);
+    // With addresses in the trace it is an access of global memory, without one something between lanes.
+    const MachineInstruction access =
+        decode_as({"NEWOP.E.64", true, 40, sources, 8, 0}, ptx::Operation::load_store);
+    CHECK(access.info.reads_memory);
+    CHECK(access.info.space == ptx::StateSpace::global);
+    CHECK(access.bytes_per_lane == 8);
+    CHECK(decode_as({"NEWOP", true, 40, sources, 0, 0}, ptx::Operation::load_store).behaviour ==
+          Behaviour::shuffle);
+}
+
 TEST_CASE("What tensor instructions multiply") {
     const auto macs = [](const char* opcode) {
         return decode({opcode, true, 40, {}, 0, 0})->info.tensor_macs;

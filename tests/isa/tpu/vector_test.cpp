@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 
 #include "isa/numerics/formats.h"
@@ -74,6 +75,8 @@ TEST_CASE("operations on elements, at odd sizes, with strides") {
         {"error_function", 1, [](double a, double) { return std::erf(a); }, -2},
         {"floor", 1, [](double a, double) { return std::floor(a); }, -2},
         {"greater", 2, [](double a, double b) { return a > b ? 1.0 : 0.0; }, -2},
+        {"greater_equal", 2, [](double a, double b) { return a >= b ? 1.0 : 0.0; }, -2},
+        {"less", 2, [](double a, double b) { return a < b ? 1.0 : 0.0; }, -2},
         {"less_equal", 2, [](double a, double b) { return a <= b ? 1.0 : 0.0; }, -2},
         {"not_equal", 2, [](double a, double b) { return a != b ? 1.0 : 0.0; }, -2},
     };
@@ -203,6 +206,90 @@ TEST_CASE("bf16 tiles round to nearest even and lose subnormals") {
             {}, vmem.bytes);
     for (std::size_t i = 0; i < cases.size(); ++i)
         CHECK(vmem.real(0x200 + 4 * i) == numerics::bf16_to_fp32(cases[i].second));
+}
+
+TEST_CASE("integers of 8 and 16 bits keep their sign, bytes have none, and stores keep the low bits") {
+    Vmem vmem;
+    for (unsigned i = 0; i < 256; ++i) vmem.bytes[i] = static_cast<std::byte>(i);
+    const std::string kernel = R"(inputs 3 scalars 0 {
+0 = input 0
+1 = input 1
+2 = input 2
+3 = integer_to_float 0
+4 = integer_to_float 1
+5 = integer_add 0 2
+6 = integer_less 0 2
+output 3
+output 4
+output 5
+output 5
+output 6
+}
+)";
+    // The 16-bit numbers are pairs of the same bytes.
+    execute(instruction(kernel,
+                        "rows 1 columns 128 in int8@64:0 in word8@64:0 in int16@0:0 out fp32@0x1000:0 "
+                        "out fp32@0x2000:0 out int8@0x3000:0 out int16@0x4000:0 out fp32@0x5000:0"),
+            {}, vmem.bytes);
+    for (int i = 0; i < 128; ++i) {
+        INFO(i);
+        const int byte = 64 + i, narrow = byte < 128 ? byte : byte - 256;
+        const int pair = 2 * i + 256 * (2 * i + 1), wide = pair < 32768 ? pair : pair - 65536;
+        CHECK(vmem.real(0x1000 + 4 * i) == static_cast<float>(narrow));
+        CHECK(vmem.real(0x2000 + 4 * i) == static_cast<float>(byte));
+        CHECK(static_cast<int>(vmem.bytes[0x3000 + i]) == ((narrow + wide) & 0xFF));
+        CHECK(vmem.half(0x4000 + 2 * i) == ((narrow + wide) & 0xFFFF));
+        CHECK(vmem.real(0x5000 + 4 * i) == (narrow < wide ? 1.0f : 0.0f));
+    }
+}
+
+TEST_CASE("numbers become integers towards zero, and those that do not fit the nearest that does") {
+    Vmem vmem;
+    constexpr std::int32_t most = std::numeric_limits<std::int32_t>::max(), least = -most - 1;
+    const std::vector<std::pair<float, std::int32_t>> cases{
+        {2.9f, 2},          {-2.9f, -2},    {2147483520.0f, 2147483520}, {2147483648.0f, most},
+        {3e9f, most},       {-3e9f, least}, {-2147483648.0f, least},     {INFINITY, most},
+        {-INFINITY, least}, {NAN, 0}};
+    for (std::size_t i = 0; i < cases.size(); ++i) vmem.real(4 * i, cases[i].first);
+    execute(instruction("inputs 1 scalars 0 {\n0 = input 0\n1 = float_to_integer 0\noutput 1\n}\n",
+                        "rows 1 columns 10 in fp32@0:0 out int32@0x100:0"),
+            {}, vmem.bytes);
+    for (std::size_t i = 0; i < cases.size(); ++i) {
+        INFO(cases[i].first);
+        CHECK(vmem.integer(0x100 + 4 * i) == cases[i].second);
+    }
+}
+
+TEST_CASE("every number of 8-bit floats is what OCP's tables say, and is stored as it was read") {
+    struct Kind {
+        const char* name;
+        int mantissa_bits, bias, infinity, first_nan;  ///< codes without their sign; no infinity: 256
+    };
+    for (const Kind& kind : {Kind{"fp8_e4m3", 3, 7, 256, 0x7F}, Kind{"fp8_e5m2", 2, 15, 0x7C, 0x7D}}) {
+        Vmem vmem;
+        for (unsigned i = 0; i < 256; ++i) vmem.bytes[i] = static_cast<std::byte>(i);
+        const std::string type = kind.name;
+        execute(
+            instruction("inputs 1 scalars 0 {\n0 = input 0\noutput 0\noutput 0\n}\n",
+                        "rows 1 columns 256 in " + type + "@0:0 out fp32@0x1000:0 out " + type + "@0x2000:0"),
+            {}, vmem.bytes);
+        for (int code = 0; code < 256; ++code) {
+            INFO(type << " " << code);
+            const int magnitude = code & 0x7F, exponent = magnitude >> kind.mantissa_bits;
+            const int mantissa = magnitude - (exponent << kind.mantissa_bits), one = 1 << kind.mantissa_bits;
+            const float read = vmem.real(0x1000 + 4 * code);
+            if (magnitude >= kind.first_nan) {
+                CHECK(std::isnan(read));
+                continue;
+            }
+            double value = exponent == 0 ? mantissa : one + mantissa;
+            value = std::ldexp(value, std::max(exponent, 1) - kind.bias - kind.mantissa_bits);
+            if (magnitude == kind.infinity) value = INFINITY;
+            CHECK(read == static_cast<float>(code < 128 ? value : -value));
+            CHECK(std::signbit(read) == (code >= 128));
+            CHECK(static_cast<int>(vmem.bytes[0x2000 + code]) == code);
+        }
+    }
 }
 
 TEST_CASE("transpose") {
