@@ -9,6 +9,7 @@
 #include "isa/ptx/text/declaration_parser.h"
 #include "isa/ptx/text/function_inliner.h"
 #include "isa/ptx/text/instruction_parser.h"
+#include "isa/ptx/text/shared_memory.h"
 
 namespace heddle::ptx {
 namespace {

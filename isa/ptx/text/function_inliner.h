@@ -35,7 +35,4 @@ void mark_recursive(Functions& functions);
 /// for a function that has no body and is none of the device runtime's.
 void inline_calls(Kernel& kernel, const Functions& functions, const std::string& file_name);
 
-/// Gives the static shared arrays that the kernel uses their offsets; dynamic ones start behind them.
-void lay_out_shared_memory(Kernel& kernel, const std::string& file_name);
-
 }  // namespace heddle::ptx
