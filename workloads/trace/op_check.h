@@ -1,0 +1,67 @@
+// Whether one op of a Trace is well formed. Internal to Trace::check().
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "workloads/expression/expression.h"
+#include "workloads/trace/shape.h"
+#include "workloads/trace/sliding_window.h"
+#include "workloads/trace/trace.h"
+
+namespace heddle::trace {
+
+class OpCheck {
+  public:
+    OpCheck(const Trace& trace, const Op& op, std::size_t index) : trace_(trace), op_(op), index_(index) {}
+
+    /// Throws heddle::Error that names the op.
+    void run() const;
+
+  private:
+    static constexpr std::size_t many = 1u << 20;
+
+    const Tensor& in(std::size_t i) const { return trace_.tensors[op_.inputs[i]]; }
+    const Tensor& out(std::size_t i) const { return trace_.tensors[op_.outputs[i]]; }
+    [[noreturn]] void fail(const std::string& problem) const;
+    std::int64_t last(const Tensor& tensor) const;
+    void references() const;
+    void operands(std::size_t least_in, std::size_t most_in, std::size_t least_out,
+                  std::size_t most_out) const;
+    void same_count(const std::string& what, const Tensor& tensor, std::int64_t elements) const;
+    void rank(const Tensor& tensor, std::size_t axes, const std::string& what) const;
+    std::int64_t axis(const Tensor& tensor) const;
+    expression::Expression parsed(const std::string& key) const;
+    void broadcast(const Tensor& tensor, const Shape& to) const;
+
+    // Products, elements, indices: check_tensors.cpp.
+    /// Index tensors of gather and scatter against the tensor of looked-up elements.
+    void indices(std::size_t count, const Tensor& looked_up) const;
+    void matmul() const;
+    void elementwise() const;
+    void reduce() const;
+    void copy() const;
+    void concat() const;
+
+    // Norms, attention, convolutions, cells: check_layers.cpp.
+    void layer_norm() const;
+    void layer_norm_grad() const;
+    std::int64_t channels(const Tensor& x) const;
+    std::int64_t groups(const Tensor& x) const;
+    void channel_norm(std::int64_t statistics) const;
+    void channel_norm_grad(std::int64_t statistics) const;
+    void top_k() const;
+    void attention(const Tensor& q, const Tensor& k, const Tensor& v) const;
+    void filters(const ConvolutionSizes& sizes, const Tensor* bias) const;
+    void positions(const Tensor& tensor, const Tensor& y) const;
+    void pooling_grad() const;
+    void lstm_cell() const;
+    void lstm_cell_grad() const;
+
+    const Trace& trace_;
+    const Op& op_;
+    std::size_t index_;
+};
+
+}  // namespace heddle::trace
