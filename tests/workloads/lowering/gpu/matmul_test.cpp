@@ -1,0 +1,86 @@
+// Matrix products, lowered to PTX and executed, beside the double-precision reference.
+#include <catch2/catch.hpp>
+
+#include "gpu_op_check.h"
+
+using namespace heddle;
+using namespace heddle::lowering::test;
+using trace::ElementType;
+using trace::Op;
+using trace::OpKind;
+using trace::TensorId;
+using trace::TensorRole;
+
+TEST_CASE("matrix products of every layout and type match the reference") {
+    const auto product = [](ElementType in, ElementType out, bool ta, bool tb, std::int64_t m, std::int64_t n,
+                            std::int64_t k, std::int64_t batch = 1, unsigned capability = 90,
+                            bool tf32 = false) {
+        Builder b;
+        const auto shape = [&](std::int64_t rows, std::int64_t columns) {
+            return batch > 1 ? std::vector<std::int64_t>{batch, rows, columns}
+                             : std::vector<std::int64_t>{rows, columns};
+        };
+        const TensorId x = b.tensor(ta ? shape(k, m) : shape(m, k), in);
+        const TensorId w = b.tensor(tb ? shape(n, k) : shape(k, n), in);
+        const TensorId y = b.tensor(shape(m, n), out);
+        Op& op = b.op(OpKind::matmul, {x, w}, {y});
+        op.attributes["transpose_a"] = std::int64_t{ta};
+        op.attributes["transpose_b"] = std::int64_t{tb};
+        if (tf32) op.attributes["compute_type"] = std::string("tf32");
+        return worst_error(b.trace, capability);
+    };
+    // Initial values are multiples of 2^-7 in [-1, 1): products are exact in fp32, sums over k <= 200 nearly
+    // so.
+    for (const bool ta : {false, true}) {
+        for (const bool tb : {false, true}) {
+            CAPTURE(ta, tb);
+            CHECK(product(ElementType::f32, ElementType::f32, ta, tb, 70, 45, 33) < 1e-5);
+            CHECK(product(ElementType::bf16, ElementType::f32, ta, tb, 72, 136, 96) < 1e-5);
+            CHECK(product(ElementType::f16, ElementType::f32, ta, tb, 33, 57, 21) < 1e-5);
+            CHECK(product(ElementType::f16, ElementType::f32, ta, tb, 72, 56, 40, 1, 70) < 1e-5);
+            for (const unsigned capability : {70u, 80u, 90u}) {
+                CAPTURE(capability);
+                CHECK(product(ElementType::f32, ElementType::f32, ta, tb, 72, 44, 36, 1, capability, true) <
+                      1e-5);
+                CHECK(product(ElementType::f64, ElementType::f64, ta, tb, 35, 38, 42, 1, capability) < 1e-13);
+            }
+            // What is not contiguous along k is transposed first.
+            CHECK(product(ElementType::e4m3, ElementType::f32, ta, tb, 48, 80, 64, 2) < 1e-3);
+            CHECK(product(ElementType::e4m3, ElementType::f32, ta, tb, 48, 80, 64, 1, 89) < 1e-3);
+            CHECK(product(ElementType::i8, ElementType::i32, ta, tb, 48, 80, 64, 2, 80) == 0);
+            CHECK(product(ElementType::i8, ElementType::i32, ta, tb, 48, 80, 64) == 0);
+        }
+    }
+    CHECK(product(ElementType::bf16, ElementType::bf16, false, true, 64, 64, 64) < 0x1p-8);
+    CHECK(product(ElementType::f64, ElementType::f64, false, false, 19, 35, 27) < 1e-13);
+    CHECK(product(ElementType::f32, ElementType::f32, false, true, 17, 40, 9, 3) < 1e-5);
+    CHECK(product(ElementType::bf16, ElementType::f32, false, false, 40, 24, 56, 5) < 1e-5);
+    // Few tiles and a long k: split-K with its reduction.
+    CHECK(product(ElementType::bf16, ElementType::f32, false, true, 64, 64, 8192) < 1e-3);
+}
+
+TEST_CASE("epilogues read a bias per column and an accumulator like the result") {
+    Builder b;
+    const TensorId x = b.tensor({50, 24}, ElementType::bf16), w = b.tensor({40, 24}, ElementType::bf16);
+    const TensorId bias = b.tensor({40}), residual = b.tensor({50, 40}), y = b.tensor({50, 40}),
+                   z = b.tensor({50, 40});
+    Op& relu = b.op(OpKind::matmul, {x, w, bias}, {y});
+    relu.attributes["transpose_b"] = std::int64_t{1};
+    relu.attributes["epilogue"] = std::string("y0 = max(x0 + x1, 0)");
+    Op& both = b.op(OpKind::matmul, {x, w, residual, bias}, {z});
+    both.attributes["transpose_b"] = std::int64_t{1};
+    both.attributes["epilogue"] = std::string("y0 = 0.5 * x0 + x1 - x2");
+    CHECK(worst_error(b.trace) < 1e-5);
+}
+
+TEST_CASE("gradients in e5m2 times weights and activations in e4m3, with a factor for each column") {
+    Builder b;
+    const TensorId dy = b.tensor({64, 128}, ElementType::e5m2), w = b.tensor({128, 96}, ElementType::e4m3),
+                   x = b.tensor({64, 96}, ElementType::e4m3), factors = b.tensor({96}, ElementType::f32),
+                   dx = b.tensor({64, 96}, ElementType::bf16), dw = b.tensor({128, 96}, ElementType::bf16);
+    b.op(OpKind::matmul, {dy, w, factors}, {dx}).attributes["epilogue"] = std::string("y0 = x0 * x1");
+    Op& weights = b.op(OpKind::matmul, {dy, x, factors}, {dw});
+    weights.attributes["epilogue"] = std::string("y0 = x0 * x1");
+    weights.attributes["transpose_a"] = std::int64_t{1};
+    CHECK(worst_error(b.trace) < 0x1p-7);
+}

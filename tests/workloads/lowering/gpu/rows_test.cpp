@@ -1,0 +1,137 @@
+// Reductions, softmax and norms, lowered to PTX and executed, beside the double-precision reference.
+#include <catch2/catch.hpp>
+
+#include "gpu_op_check.h"
+
+using namespace heddle;
+using namespace heddle::lowering::test;
+using trace::ElementType;
+using trace::Op;
+using trace::OpKind;
+using trace::TensorId;
+using trace::TensorRole;
+
+TEST_CASE("reductions over rows, columns and everything") {
+    for (const std::string reduction : {"sum", "mean", "max", "norm2"}) {
+        CAPTURE(reduction);
+        Builder b;
+        const TensorId x = b.tensor({300, 77}), wide = b.tensor({5, 3000}), all = b.tensor({30011});
+        const auto reduce = [&](TensorId from, std::vector<std::int64_t> shape,
+                                std::vector<std::int64_t> axes) {
+            Op& op = b.op(OpKind::reduce, {from}, {b.tensor(std::move(shape))});
+            op.attributes["reduction"] = reduction;
+            op.attributes["axes"] = std::move(axes);
+        };
+        reduce(x, {77}, {0});
+        reduce(x, {300, 1}, {1});
+        reduce(wide, {5}, {1});
+        reduce(all, {}, {0});
+        CHECK(worst_error(b.trace) < 1e-5);
+    }
+    Builder b;
+    const TensorId x = b.tensor({40, 24}), y = b.tensor({40, 24}, ElementType::bf16);
+    Op& op = b.op(OpKind::reduce, {x, y}, {b.tensor({24})});
+    op.attributes["reduction"] = std::string("sum");
+    op.attributes["axes"] = std::vector<std::int64_t>{0};
+    op.attributes["expression"] = std::string("y0 = x0 * x1");
+    CHECK(worst_error(b.trace) < 1e-5);
+}
+
+TEST_CASE("softmax, cross-entropy and layer norm with their gradients") {
+    Builder b;
+    const TensorId x = b.tensor({21, 45}), y = b.tensor({21, 45}), dy = b.tensor({21, 45}),
+                   dx = b.tensor({21, 45});
+    b.op(OpKind::softmax, {x}, {y});
+    b.op(OpKind::softmax_grad, {y, dy}, {dx});
+    const TensorId labels = b.tensor({21}, ElementType::i32, TensorRole::label), loss = b.tensor({21}),
+                   p = b.tensor({21, 45}), dlogits = b.tensor({21, 45});
+    b.op(OpKind::softmax_cross_entropy, {x, labels}, {loss, p});
+    b.op(OpKind::softmax_cross_entropy_grad, {p, labels}, {dlogits}).attributes["scale"] = 1.0 / 21;
+    const TensorId gamma = b.tensor({45}), beta = b.tensor({45}), n = b.tensor({21, 45}),
+                   mean = b.tensor({21}), rstd = b.tensor({21}), dn = b.tensor({21, 45}),
+                   dgamma = b.tensor({45}), dbeta = b.tensor({45});
+    b.op(OpKind::layer_norm, {x, gamma, beta}, {n, mean, rstd});
+    b.op(OpKind::layer_norm_grad, {dy, x, mean, rstd, gamma}, {dn, dgamma, dbeta});
+    CHECK(worst_error(b.trace) < 2e-5);
+}
+
+TEST_CASE("softmax with and without its logarithm, and layer norm as torch.compile writes it") {
+    for (const unsigned capability : {70u, 80u, 90u}) {
+        Builder b;
+        for (const std::int64_t columns : {45, 1203}) {
+            const TensorId x = b.tensor({7, columns}), y = b.tensor({7, columns}),
+                           dy = b.tensor({7, columns}), dx = b.tensor({7, columns}),
+                           log_y = b.tensor({7, columns}), log_dx = b.tensor({7, columns});
+            b.op(OpKind::softmax, {x}, {y});
+            b.op(OpKind::softmax_grad, {y, dy}, {dx});
+            b.op(OpKind::softmax, {x}, {log_y}).attributes["logarithm"] = std::int64_t{1};
+            b.op(OpKind::softmax_grad, {log_y, dy}, {log_dx}).attributes["logarithm"] = std::int64_t{1};
+        }
+        const TensorId x = b.tensor({5, 2100}), y = b.tensor({5, 2100});
+        b.op(OpKind::layer_norm, {x}, {y}).attributes["compiled"] = std::int64_t{1};
+        // The gradient of the logarithm subtracts sums of 1,203 terms of up to 1.
+        CHECK(worst_error(b.trace, capability) < 1e-4);
+    }
+}
+
+TEST_CASE("softmax and its gradient along inner axes") {
+    for (const std::int64_t axis : {0, 1, 2}) {
+        for (const bool logarithm : {false, true}) {
+            CAPTURE(axis, logarithm);
+            Builder b;
+            const auto tensor = [&] { return b.tensor({3, 37, 21}); };
+            const TensorId x = tensor(), y = tensor(), dy = tensor(), dx = tensor();
+            b.op(OpKind::softmax, {x}, {y});
+            b.op(OpKind::softmax_grad, {y, dy}, {dx});
+            for (Op& op : b.trace.ops) {
+                op.attributes["axis"] = axis;
+                if (logarithm) op.attributes["logarithm"] = std::int64_t{1};
+            }
+            for (const unsigned capability : {70u, 80u, 90u}) CHECK(worst_error(b.trace, capability) < 1e-5);
+        }
+    }
+}
+
+TEST_CASE("RMS norm, group norm and batch norm with their gradients") {
+    for (const unsigned capability : {70u, 80u, 90u}) {
+        Builder b;
+        const TensorId x = b.tensor({21, 145}), dy = b.tensor({21, 145}), gamma = b.tensor({145}),
+                       y = b.tensor({21, 145}), rstd = b.tensor({21}), dx = b.tensor({21, 145}),
+                       dgamma = b.tensor({145});
+        b.op(OpKind::rms_norm, {x, gamma}, {y, rstd});
+        b.op(OpKind::rms_norm_grad, {dy, x, rstd, gamma}, {dx, dgamma});
+        // Batch norm over rows: few, many, of channels that wide accesses and lanes do not divide.
+        for (const auto& rows : std::vector<std::vector<std::int64_t>>{{5, 3}, {1500, 24}, {700, 130}}) {
+            const TensorId in = b.tensor(rows), out = b.tensor(rows), d_out = b.tensor(rows),
+                           d_in = b.tensor(rows);
+            std::vector<TensorId> c;
+            for (unsigned i = 0; i < 10; ++i) c.push_back(b.tensor({rows[1]}));
+            b.op(OpKind::batch_norm, {in, c[0], c[1], c[2], c[3]}, {out, c[4], c[5], c[6], c[7]})
+                .attributes["momentum"] = 0.3;
+            b.op(OpKind::batch_norm_grad, {d_out, in, c[4], c[5], c[0]}, {d_in, c[8], c[9]});
+        }
+        const std::vector<std::int64_t> image{3, 6, 5, 7};
+        for (const bool batch : {false, true}) {
+            const TensorId in = b.tensor(image), out = b.tensor(image), d_out = b.tensor(image),
+                           d_in = b.tensor(image), scale = b.tensor({6}), shift = b.tensor({6});
+            const std::vector<std::int64_t> sets =
+                batch ? std::vector<std::int64_t>{6} : std::vector<std::int64_t>{3, 2};
+            const TensorId means = b.tensor(sets), rstds = b.tensor(sets), d_scale = b.tensor({6}),
+                           d_shift = b.tensor({6});
+            if (batch) {
+                const TensorId mean = b.tensor({6}), variance = b.tensor({6}), new_mean = b.tensor({6}),
+                               new_variance = b.tensor({6});
+                b.op(OpKind::batch_norm, {in, scale, shift, mean, variance},
+                     {out, means, rstds, new_mean, new_variance})
+                    .attributes["momentum"] = 0.3;
+                b.op(OpKind::batch_norm_grad, {d_out, in, means, rstds, scale}, {d_in, d_scale, d_shift});
+            } else {
+                b.op(OpKind::group_norm, {in, scale, shift}, {out, means, rstds}).attributes["groups"] =
+                    std::int64_t{2};
+                b.op(OpKind::group_norm_grad, {d_out, in, means, rstds, scale}, {d_in, d_scale, d_shift})
+                    .attributes["groups"] = std::int64_t{2};
+            }
+        }
+        CHECK(worst_error(b.trace, capability) < 2e-5);
+    }
+}
