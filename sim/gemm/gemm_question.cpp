@@ -67,7 +67,10 @@ kernels::GemmAlignment alignment_of(const GemmQuestion& question) {
         0;
     alignment.k_contiguous = bytes == 1 || (!question.transpose_a && question.transpose_b);
     alignment.rows_along_k = !question.transpose_a && question.transpose_b;
-    return alignment;
+    unsigned result = 16 / bytes;
+    while (question.n % result != 0) result /= 2;
+    return kernels::limited_by_result(alignment, kernel_type_of(question),
+                                      question.type == trace::ElementType::tf32, result);
 }
 
 /// k of a stage and stages of a recorded kernel of mma.sync, where they fit in shared memory.

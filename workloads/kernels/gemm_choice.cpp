@@ -138,6 +138,14 @@ GemmTile complete_tile(unsigned m, unsigned n, unsigned k, const target::GpuTarg
                 {}, "use a smaller tile");
 }
 
+GemmAlignment limited_by_result(GemmAlignment alignment, ElementType type, bool tf32, unsigned result) {
+    const bool has_such = bytes_of(type) == 2 || (type == ElementType::f32 && tf32);
+    if (!has_such || result * bytes_of(type) >= 16) return alignment;
+    alignment.copy_elements = std::min(alignment.copy_elements, result);
+    alignment.tensor_maps = false;
+    return alignment;
+}
+
 std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type,
                                         const target::GpuTarget& target, const GemmAlignment& alignment,
                                         bool allow_split_k, const GemmConditions* conditions) {

@@ -115,6 +115,29 @@ TEST_CASE("On Hopper, wgmma wherever tensor maps can be made") {
     CHECK_FALSE(choose_gemm({128, 128, 129}, ElementType::bf16, h100, {1, false, true}).wgmma);
 }
 
+TEST_CASE(
+    "Rows of D that are not whole 16 bytes take wgmma and wide copies away, as libraries' align1 kernels") {
+    const GpuTarget h100;
+    const GemmAlignment aligned{.copy_elements = 8, .tensor_store = false};
+    // GPT-2's head: 50257 columns of bf16. pegainfer's profile names ..._128x64_tn_align1 for 248077.
+    const GemmAlignment odd = limited_by_result(aligned, ElementType::bf16, false, 1);
+    CHECK(odd.copy_elements == 1);
+    const GemmChoice head = choose_gemm({8192, 50257, 768}, ElementType::bf16, h100, odd);
+    CHECK(head.tensor_cores);
+    CHECK_FALSE(head.wgmma);
+    // a100_world8: 1024x19410x256 of tf32, of which rows are multiples of two elements.
+    const GemmAlignment even = limited_by_result({.copy_elements = 4}, ElementType::f32, true, 2);
+    CHECK(even.copy_elements == 2);
+    CHECK_FALSE(even.tensor_maps);
+    // Padded to 50304, with rows of 16 bytes; and without tensor cores, where every store is its own.
+    CHECK(limited_by_result({}, ElementType::bf16, false, 8).tensor_maps);
+    CHECK(choose_gemm({8192, 50304, 768}, ElementType::bf16, h100,
+                      limited_by_result({}, ElementType::bf16, false, 8))
+              .wgmma);
+    CHECK(limited_by_result({.copy_elements = 4}, ElementType::f32, false, 1).copy_elements == 4);
+    CHECK(limited_by_result({.copy_elements = 16}, ElementType::e4m3, false, 1).tensor_maps);
+}
+
 TEST_CASE("Every Hopper choice can be written and fits the device") {
     const GpuTarget h100;
     for (const std::uint32_t m : {1u, 100u, 3000u}) {

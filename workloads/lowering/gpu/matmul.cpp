@@ -359,9 +359,14 @@ void lower_matmul(GpuProgramBuilder& b) {
     const unsigned widest_copy = 16 / kernels::bytes_of(type);
     // An operand may begin within a buffer: buffers begin at multiples of 256 bytes.
     const unsigned bytes = kernels::bytes_of(type);
-    const unsigned copy_a = common_width(widest_copy, {p.lda, p.stride_a, p.a.byte_offset / bytes});
-    const unsigned copy_b = common_width(widest_copy, {p.ldb, p.stride_b, p.b.byte_offset / bytes});
-    const kernels::GemmAlignment alignment = alignment_of(b, p, std::min(copy_a, copy_b));
+    const unsigned own_a = common_width(widest_copy, {p.lda, p.stride_a, p.a.byte_offset / bytes});
+    const unsigned own_b = common_width(widest_copy, {p.ldb, p.stride_b, p.b.byte_offset / bytes});
+    const kernels::GemmAlignment of_operands = alignment_of(b, p, std::min(own_a, own_b));
+    const kernels::GemmAlignment alignment =
+        kernels::limited_by_result(of_operands, type, tf32, common_width(widest_copy, {p.n, p.stride_d}));
+    const bool limited = alignment.copy_elements < of_operands.copy_elements;
+    const unsigned copy_a = limited ? alignment.copy_elements : own_a;
+    const unsigned copy_b = limited ? alignment.copy_elements : own_b;
     const kernels::GemmShape shape{p.m, p.n, p.k, p.batch, tf32};
     kernels::GemmChoice choice = b.pick_gemm() ? b.pick_gemm()(shape, type, b.target(), alignment)
                                                : kernels::choose_gemm(shape, type, b.target(), alignment);
@@ -418,7 +423,7 @@ void lower_matmul(GpuProgramBuilder& b) {
         spec.compute_capability = b.compute_capability();
         spec.type = type;
         spec.warps = choice.gemv_warps;
-        spec.vector = std::min(copy_a, copy_b);
+        spec.vector = std::min(own_a, own_b);
         spec.batched = p.batch > 1;
         spec.epilogue = epilogue.spec;
         b.launch(kernels::generate_gemv(spec), kernels::gemv_grid(spec, p.m, p.n, p.batch), arguments);
