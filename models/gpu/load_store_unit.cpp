@@ -12,6 +12,13 @@ constexpr std::uint64_t kLocalLines = (256ull << 30) / kLineBytes;
 /// Lines that L1 looks up in a cycle.
 constexpr unsigned kTagsPerCycle = 4;
 
+/// Lanes of a cp.async of fewer than 16 bytes, which goes through L1, that are copied in a cycle. Read off
+/// cuBLAS's products of single elements on an A100 (a recording of PyTorch's profiler;
+/// HolisticTraceAnalysis): 25 kernels with tiles of 64x64 to 256x128 take 9.3 to 20 cycles of an SM for each
+/// warp's copy of 32 floats, 13.9 in the median, and reading the floats from shared memory takes up to 2.7 of
+/// them.
+constexpr unsigned kNarrowLanesPerCycle = 4;
+
 /// Cycles for which a global load or store occupies L1: four lines are looked up per cycle, and data pass
 /// through the same 32 banks as shared memory. Both are measured on an H200 (gpu-benches, gpu-strides): loads
 /// of floats 1, 2, 4 and 8 apart take 1, 2, 4 and 8 cycles, 15 apart 4.6, and 32 lanes in 32 lines 9.3.
@@ -96,11 +103,16 @@ LoadStoreUnit::Outcome LoadStoreUnit::load(const ptx::MemoryAccess& access, Acce
     pattern.coalesce(access, lines_);
     if (!owner.async_copy)
         return load_lines(use, owner, now, load_wavefronts(access, pattern, lines_, register_bytes_));
-    // The data do not pass through registers: only the banks that they are written to count.
+    // The data do not pass through registers: only the banks that they are written to count, and how L1
+    // passes words on.
     const unsigned shared = pattern.shared_wavefronts_of_copy(access);
+    const auto lanes = static_cast<unsigned>(std::popcount(access.lanes));
+    const unsigned words =
+        access.bytes_per_lane < 16 ? (lanes + kNarrowLanesPerCycle - 1) / kNarrowLanesPerCycle : 0;
     ++statistics_.shared_accesses;
     statistics_.shared_wavefronts += shared;
-    return load_lines(use, owner, now, std::max((lines_.count + kTagsPerCycle - 1) / kTagsPerCycle, shared));
+    return load_lines(use, owner, now,
+                      std::max({(lines_.count + kTagsPerCycle - 1) / kTagsPerCycle, shared, words}));
 }
 
 LoadStoreUnit::Outcome LoadStoreUnit::load_lines(const CacheUse& use, const LoadOwner& owner, Cycle now,

@@ -14,11 +14,12 @@ namespace heddle::importers {
 /// ops follow from calls alone.
 ///
 /// Attributes beside those of the kind: "kernels" (how many, when several), "tile", "warpgroups" and
-/// "stages" (of the kernel's name), "slices" (of k, of its grid), "layout", "vector_width",
-/// "elements_per_thread", "strided" (1: addresses go through offset calculators), "casting" (1: element types
-/// are switched at run time), "thread_blocks" (of a collective's kernel), "beside" (ops: collectives
-/// and copies between host and device of other streams that ran while it did; "beside_start_ns": how long
-/// before it each began), "assumed" (what the recording did not say and where it was taken from).
+/// "stages" (of the kernel's name), "copy_elements" (that CUTLASS's kernels copy at a time), "slices" (of k,
+/// of its grid), "layout", "vector_width", "elements_per_thread", "strided" (1: addresses go through offset
+/// calculators), "casting" (1: element types are switched at run time), "thread_blocks" (of a collective's
+/// kernel), "beside" (ops: collectives and copies between host and device of other streams that ran while it
+/// did; "beside_start_ns": how long before it each began), "assumed" (what the recording did not say and
+/// where it was taken from).
 ///
 /// Tensors are places in memory: storages are the recording's, so dependencies follow from what each op reads
 /// and overwrites there, together with the recorded ones between kernels.

@@ -140,6 +140,15 @@ std::int64_t stages_of(const std::string& name) {
     return 0;
 }
 
+std::int64_t alignment_of(const std::string& name) {
+    static const std::string key = "_align";
+    const std::size_t at = name.find(key);
+    if (at == std::string::npos) return 0;
+    std::int64_t value = 0;
+    std::from_chars(name.data() + at + key.size(), name.data() + name.size(), value);
+    return value == 1 || value == 2 || value == 4 || value == 8 || value == 16 ? value : 0;
+}
+
 std::int64_t warpgroups_of(const std::string& name) {
     static const std::string key = "_warpgroupsize";
     const std::size_t at = name.find(key);

@@ -35,6 +35,10 @@ std::vector<std::int64_t> tile_of(const std::string& name);
 /// not tell.
 std::int64_t stages_of(const std::string& name);
 
+/// Elements that CUTLASS's kernels copy at a time, of all operands alike ("..._tn_align4"); 0: not in the
+/// name.
+std::int64_t alignment_of(const std::string& name);
+
 /// Warpgroups that multiply a tile of such a kernel together: "..._warpgroupsize1x1x1_..."; 0 when the name
 /// does not tell.
 std::int64_t warpgroups_of(const std::string& name);

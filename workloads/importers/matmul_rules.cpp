@@ -126,6 +126,9 @@ void torch_product(Builder& builder, Op& op, const Call& call) {
 
 void describe_product(Op& op, const KernelName& name) {
     if (const auto tile = tile_of(name.full); !tile.empty()) op.attributes["tile"] = tile;
+    if (const std::int64_t stages = stages_of(name.full); stages > 0) op.attributes["stages"] = stages;
+    if (const std::int64_t elements = alignment_of(name.full); elements > 0)
+        op.attributes["copy_elements"] = elements;
     if (const std::int64_t warpgroups = warpgroups_of(name.full); warpgroups > 0)
         op.attributes["warpgroups"] = warpgroups;
     if (const std::string layout = layout_of(name.full); !layout.empty()) op.attributes["layout"] = layout;

@@ -97,7 +97,7 @@ GemmShapeOfTile shape_of(const GemmTile& tile, unsigned ctas_per_sm, unsigned sp
 }  // namespace
 
 bool narrow_copies_fit(const GemmTile& tile, unsigned copy_bytes) {
-    return tile.m * tile.n <= (copy_bytes <= 2 ? 64u * 64 : 128u * 128);
+    return tile.m * tile.n <= (copy_bytes <= 2 ? 64u * 64 : 128u * 256);
 }
 
 bool has_mma(ElementType type, const target::GpuTarget& target) {

@@ -24,7 +24,7 @@ unsigned resident_mma_ctas(const GemmTile& tile, const target::GpuTarget& target
                            ElementType type = ElementType::bf16);
 
 /// Whether a thread has registers enough for a tile that is copied by fewer than 16 bytes at a time: up to
-/// 64x64 by 2 bytes, which travel through registers, else up to 128x128.
+/// 64x64 by 2 bytes, which travel through registers, else up to 128x256.
 bool narrow_copies_fit(const GemmTile& tile, unsigned copy_bytes);
 
 /// Whether mma.sync multiplies the type on the device at its peak, or as near as it comes: f64 on 8.0

@@ -213,6 +213,11 @@ void take_tile(kernels::GemmChoice& choice, const kernels::GemmTile& tile, const
     if (copy_bytes < 16 && !kernels::narrow_copies_fit(tile, copy_bytes)) return;
     if (!fits(tile.m, 64) || !fits(tile.n, 64) || !fits(k_bytes, 64) || k_bytes > 128 || bytes == 8) return;
     choice.tile = kernels::complete_tile(tile.m, tile.n, tile.k, b.target(), type);
+    kernels::GemmTile staged = choice.tile;
+    staged.stages = static_cast<unsigned>(std::clamp<std::int64_t>(b.op().integer("stages", 0), 0, 16));
+    if (staged.stages >= 2 &&
+        kernels::gemm_mma_shared_bytes(staged, bytes) <= b.target().shared_bytes_per_cta)
+        choice.tile = staged;
     choice.splits = 1;
     choice.raster_log2 = kernels::choose_raster_log2(p.n, tile.n);
 }
@@ -359,14 +364,22 @@ void lower_matmul(GpuProgramBuilder& b) {
     const unsigned widest_copy = 16 / kernels::bytes_of(type);
     // An operand may begin within a buffer: buffers begin at multiples of 256 bytes.
     const unsigned bytes = kernels::bytes_of(type);
-    const unsigned own_a = common_width(widest_copy, {p.lda, p.stride_a, p.a.byte_offset / bytes});
-    const unsigned own_b = common_width(widest_copy, {p.ldb, p.stride_b, p.b.byte_offset / bytes});
-    const kernels::GemmAlignment of_operands = alignment_of(b, p, std::min(own_a, own_b));
-    const kernels::GemmAlignment alignment =
-        kernels::limited_by_result(of_operands, type, tf32, common_width(widest_copy, {p.n, p.stride_d}));
-    const bool limited = alignment.copy_elements < of_operands.copy_elements;
-    const unsigned copy_a = limited ? alignment.copy_elements : own_a;
-    const unsigned copy_b = limited ? alignment.copy_elements : own_b;
+    unsigned copy_a = common_width(widest_copy, {p.lda, p.stride_a, p.a.byte_offset / bytes});
+    unsigned copy_b = common_width(widest_copy, {p.ldb, p.stride_b, p.b.byte_offset / bytes});
+    // A recorded kernel may have been made for less than its operands allow; others go by the result's rows.
+    const std::int64_t recorded = b.op().integer("copy_elements", 0);
+    if (recorded > 0) {
+        const auto most = static_cast<unsigned>(std::min<std::int64_t>(recorded, widest_copy));
+        copy_a = std::min(copy_a, most);
+        copy_b = std::min(copy_b, most);
+    }
+    kernels::GemmAlignment alignment = alignment_of(b, p, std::min(copy_a, copy_b));
+    if (recorded <= 0) {
+        const unsigned of_operands = alignment.copy_elements;
+        alignment =
+            kernels::limited_by_result(alignment, type, tf32, common_width(widest_copy, {p.n, p.stride_d}));
+        if (alignment.copy_elements < of_operands) copy_a = copy_b = alignment.copy_elements;
+    }
     const kernels::GemmShape shape{p.m, p.n, p.k, p.batch, tf32};
     kernels::GemmChoice choice = b.pick_gemm() ? b.pick_gemm()(shape, type, b.target(), alignment)
                                                : kernels::choose_gemm(shape, type, b.target(), alignment);

@@ -59,6 +59,33 @@ TEST_CASE("matrix products of every layout and type match the reference") {
     CHECK(product(ElementType::bf16, ElementType::f32, false, true, 64, 64, 8192) < 1e-3);
 }
 
+TEST_CASE("a recorded product has the tile, the stages and the copies of its kernel") {
+    target::GpuTarget a100;
+    a100.compute_capability = 80;
+    for (const bool transposed : {false, true}) {
+        CAPTURE(transposed);
+        Builder b;
+        const TensorId x = b.tensor({40, 68}),
+                       w = b.tensor(std::vector<std::int64_t>{transposed ? 72 : 68, transposed ? 68 : 72}),
+                       y = b.tensor({40, 72});
+        Op& product = b.op(OpKind::matmul, {x, w}, {y});
+        product.attributes["transpose_b"] = std::int64_t{transposed};
+        product.attributes["compute_type"] = std::string("tf32");
+        // cutlass_80_tensorop_s1688gemm_128x256_32x3_..._align1: n, m and k of the tile.
+        product.attributes["tile"] = std::vector<std::int64_t>{128, 256, 32};
+        product.attributes["stages"] = std::int64_t{3};
+        product.attributes["copy_elements"] = std::int64_t{1};
+        const lowering::GpuLowering lowered = lowering::lower_for_gpu(b.trace, a100);
+        REQUIRE(lowered.program.launches.size() == 1);
+        const std::string& name = lowered.program.launches[0].kernel->entry;
+        CAPTURE(name);
+        CHECK(name.find("_256x128x32_") != std::string::npos);
+        CHECK(name.find("_stages3_") != std::string::npos);
+        CHECK(name.find("_a1_b1") != std::string::npos);
+        CHECK(worst_error(b.trace, 80) < 1e-5);
+    }
+}
+
 TEST_CASE("epilogues read a bias per column and an accumulator like the result") {
     Builder b;
     const TensorId x = b.tensor({50, 24}, ElementType::bf16), w = b.tensor({40, 24}, ElementType::bf16);
