@@ -64,15 +64,24 @@ class Inference {
     void look_at_node(const Call& call) {
         const Call* node = nullptr;
         const Call* up = recording_.parent(call);
+        // What the engine does itself is that it adds the gradients of a tensor that several calls have read.
+        adds_gradients_ = up != nullptr && call.name == "add" && evaluates(*up);
+        in_backward_ = false;
         for (int depth = 0; up != nullptr && node == nullptr && depth < 100; ++depth) {
             if (up->sequence >= 0 && up->name.find("Backward") != std::string::npos && !up->inputs.empty())
                 node = up;
+            in_backward_ = in_backward_ || node != nullptr || evaluates(*up);
             up = recording_.parent(*up);
         }
         if (node == node_) return;
         node_ = node;
         forward_ = node != nullptr ? recording_.forward_of(*node) : nullptr;
         read_in_node_.clear();
+    }
+
+    /// The engine of autograd, around a node and what it does with the node's results.
+    static bool evaluates(const Call& call) {
+        return call.name.find("autograd::engine::evaluate_function") != std::string::npos;
     }
 
     /// The gradient of a split joins the gradients of its parts, which are the node's inputs, along the axis
@@ -147,6 +156,10 @@ class Inference {
         }
         const auto found = made_.find(key_of(wanted));
         if (found == made_.end()) return nullptr;
+        if (adds_gradients_) {
+            for (auto made = found->second.rbegin(); made != found->second.rend(); ++made)
+                if (!is_taken(*made) && gradients_.count(made->storage) != 0) return &*made;
+        }
         for (auto made = found->second.rbegin(); made != found->second.rend(); ++made)
             if (!is_taken(*made)) return &*made;
         return nullptr;
@@ -173,7 +186,10 @@ class Inference {
             results = permuted_results(call);
         if (results.empty() && reduces(call)) results = reduction_results(call);
         for (RecordedTensor& result : results) {
-            if (result.storage == 0) result.id = result.storage = ++last_storage_;
+            if (result.storage == 0) {
+                result.id = result.storage = ++last_storage_;
+                if (in_backward_) gradients_.insert(result.storage);
+            }
             Argument argument;
             argument.tensor = result;
             call.outputs.push_back(std::move(argument));
@@ -296,11 +312,13 @@ class Inference {
 
     Recording& recording_;
     std::vector<std::size_t> open_;
-    std::map<Key, std::deque<RecordedTensor>> made_;  ///< the newest last
-    std::vector<std::uint64_t> taken_;                ///< storages of the operands of the call at hand
-    const Call* node_ = nullptr;                      ///< of autograd, around the call at hand
-    const Call* forward_ = nullptr;                   ///< that it differentiates
-    std::set<std::uint64_t> read_in_node_;            ///< storages
+    std::map<Key, std::deque<RecordedTensor>> made_;     ///< the newest last
+    std::vector<std::uint64_t> taken_;                   ///< storages of the operands of the call at hand
+    const Call* node_ = nullptr;                         ///< of autograd, around the call at hand
+    const Call* forward_ = nullptr;                      ///< that it differentiates
+    std::set<std::uint64_t> read_in_node_;               ///< storages
+    bool in_backward_ = false, adds_gradients_ = false;  ///< the call at hand
+    std::set<std::uint64_t> gradients_;                  ///< storages that a backward pass made
     std::map<Key, std::size_t> made_by_;
     std::uint64_t last_storage_ = 0;
     ElementType last_type_ = ElementType::f32;

@@ -139,6 +139,30 @@ TEST_CASE("a gradient reads what its forward call read, not the newest tensor of
     }
 }
 
+TEST_CASE("the engine of autograd adds gradients, not what a forward call saved") {
+    Profile profile;
+    profile.call("aten::relu", "[[64, 32]]", kRelu);
+    profile.call("aten::relu", "[[64, 32]]", kRelu, 7);
+    profile.begin("autograd::engine::evaluate_function: ReluBackward0", "[]", 7);
+    profile.begin("ReluBackward0", "[[64, 32]]", 7);
+    profile.call("aten::mul", "[[64, 32], [64, 32]]", kMultiply);  // a gradient
+    profile.end();
+    profile.end();
+    profile.call("aten::relu", "[[64, 32]]", kRelu);  // newer, but none
+    profile.begin("autograd::engine::evaluate_function: MulBackward0", "[]", 8);
+    profile.begin("MulBackward0", "[[64, 32]]", 8);
+    profile.call("aten::mul", "[[64, 32], [64, 32]]", kMultiply);  // the other
+    profile.end();
+    profile.call("aten::add", "[[64, 32], [64, 32], []]", kAdd);
+    profile.end();
+    const Trace trace = profile.import();
+    REQUIRE(trace.ops.size() == 6);
+    const trace::Op& sum = trace.ops[5];
+    REQUIRE(sum.inputs.size() == 2);
+    CHECK(storage(trace, sum.inputs[0]) == storage(trace, trace.ops[4].outputs[0]));
+    CHECK(storage(trace, sum.inputs[1]) == storage(trace, trace.ops[2].outputs[0]));
+}
+
 TEST_CASE("a view with its axes in another order is read through its strides") {
     Profile profile;
     profile.call("aten::relu", "[[8, 64, 32]]", kRelu);
@@ -170,6 +194,8 @@ TEST_CASE("a product's grid tells its slices of k, and the kernel that adds them
         REQUIRE(trace.ops.size() == 1);
         CHECK(trace.ops[0].kind == OpKind::matmul);
         CHECK(trace.ops[0].integer("slices", 0) == (batched ? 1 : 5));
+        CHECK(trace.ops[0].integer("stages", 0) == 6);
+        CHECK(trace.ops[0].integer("copy_elements", 0) == 4);
         CHECK(trace.ops[0].measured_us == (batched ? 9 : 12));
         CHECK(trace.ops[0].integer("kernels", 1) == (batched ? 1 : 2));
     }
