@@ -44,6 +44,20 @@ using Clock = std::chrono::steady_clock;
     ::_exit(127);
 }
 
+/// A child that has not become heddle yet is ended by an early signal, in silence: the handlers of this
+/// program's own tests are not for it.
+pid_t fork_without_handlers() {
+    sigset_t ending, before;
+    ::sigemptyset(&ending);
+    for (const int signal : {SIGINT, SIGTERM}) ::sigaddset(&ending, signal);
+    ::sigprocmask(SIG_BLOCK, &ending, &before);
+    const pid_t child = ::fork();
+    if (child == 0)
+        for (const int signal : {SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);
+    ::sigprocmask(SIG_SETMASK, &before, nullptr);
+    return child;
+}
+
 double since(Clock::time_point begin) {
     return std::chrono::duration<double>(Clock::now() - begin).count();
 }
@@ -72,7 +86,7 @@ std::string Folder::read(const std::string& name) const {
 
 Outcome run(const Folder& folder, const std::vector<std::string>& words, const Conditions& conditions) {
     const Clock::time_point begin = Clock::now();
-    const pid_t child = ::fork();
+    const pid_t child = fork_without_handlers();
     if (child < 0) throw std::runtime_error("cannot fork");
     if (child == 0) become_heddle(folder, words, conditions);
     Outcome outcome;
