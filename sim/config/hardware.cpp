@@ -1,9 +1,13 @@
 #include "sim/config/hardware.h"
 
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <optional>
 #include <utility>
+#include <vector>
 
+#include "sim/config/distance.h"
 #include "sim/config/quantity.h"
 
 namespace heddle::sim {
@@ -44,21 +48,52 @@ models::ParameterList parameters_of(models::TpuConfig& config, Hardware& hardwar
     return list;
 }
 
-/// Where the parameter that the problem is about was set: the one that it names first, and of two whose names
-/// begin alike the longer. The file when it names none.
+using NamedValue = std::pair<const std::string, ValueOrigin>;
+
+/// The parameters that a sentence names, in its order.
+std::vector<const NamedValue*> named_in(const std::string& sentence,
+                                        const std::map<std::string, ValueOrigin>& origins) {
+    const auto in_name = [](char c) {
+        return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
+    };
+    std::vector<const NamedValue*> named;
+    for (std::size_t at = 0; at < sentence.size(); ++at) {
+        if (!in_name(sentence[at]) || (at > 0 && in_name(sentence[at - 1]))) continue;
+        std::size_t end = at;
+        while (end < sentence.size() && in_name(sentence[end])) ++end;
+        while (end > at && sentence[end - 1] == '.') --end;  // of the sentence
+        const auto found = origins.find(sentence.substr(at, end - at));
+        if (found != origins.end() && std::find(named.begin(), named.end(), &*found) == named.end())
+            named.push_back(&*found);
+    }
+    return named;
+}
+
+/// Of the parameters that the problem names the one that the user set: in the nearest file, and the first of
+/// several there. The file when it names none.
 SourceLocation location_of(const Problem& problem, const std::map<std::string, ValueOrigin>& origins,
                            const HardwareText& text) {
-    const std::string& sentence = problem.key.empty() ? problem.sentence : problem.key;
-    const ValueOrigin* found = nullptr;
-    std::size_t position = std::string::npos, length = 0;
-    for (const auto& [path, origin] : origins) {
-        const std::size_t at = sentence.find(path);
-        if (at == std::string::npos || at > position || (at == position && path.size() < length)) continue;
-        position = at;
-        length = path.size();
-        found = &origin;
-    }
-    return found != nullptr ? found->where : SourceLocation{text.files.front(), 0, problem.key};
+    const auto named = named_in(problem.key.empty() ? problem.sentence : problem.key, origins);
+    const auto nearest = std::min_element(named.begin(), named.end(), [&](const auto* a, const auto* b) {
+        return distance_from_user(a->second, text) < distance_from_user(b->second, text);
+    });
+    return nearest != named.end() ? (*nearest)->second.where
+                                  : SourceLocation{text.files.front(), 0, problem.key};
+}
+
+std::string file_and_line(const SourceLocation& where) {
+    if (where.line == 0) return where.file;
+    return std::filesystem::path(where.file).filename().string() + ":" + std::to_string(where.line);
+}
+
+/// "l2.slices is 80 (h100-sxm.yaml:199), hbm.channels is 96 (mine.yaml:9)", where a problem is about several.
+std::string values_in(const Problem& problem, const std::map<std::string, ValueOrigin>& origins) {
+    const auto named = named_in(problem.sentence, origins);
+    std::string values;
+    for (const NamedValue* value : named)
+        values += (values.empty() ? "" : ", ") + value->first + " is " + value->second.text + " (" +
+                  file_and_line(value->second.where) + ")";
+    return named.size() > 1 ? values : "";
 }
 
 /// Fills one model's configuration, and what stands beside it.
@@ -70,14 +105,9 @@ Config configured(const HardwareText& text, const std::vector<Setting>& override
     if (!checked) return config;
     if (const std::optional<Problem> problem = problem_of(config)) {
         throw Error("impossible machine: " + problem->sentence, location_of(*problem, hardware.origins, text),
-                    problem->remedy);
+                    problem->remedy.empty() ? values_in(*problem, hardware.origins) : problem->remedy);
     }
     return config;
-}
-
-std::string file_and_line(const SourceLocation& where) {
-    if (where.line == 0) return where.file;
-    return std::filesystem::path(where.file).filename().string() + ":" + std::to_string(where.line);
 }
 
 }  // namespace

@@ -85,6 +85,10 @@ std::string find_hardware_file(const std::string& name_or_file) {
         }
     }
     const std::vector<std::string> names = hardware_names();
+    if (names.empty()) {
+        throw Error("no hardware named `" + name_or_file + "`", {},
+                    "no hardware files are found at all: set HEDDLE_HARDWARE_PATH to their folder");
+    }
     const std::string near = nearest_word(stem, names.data(), names.size());
     throw Error("no hardware named `" + name_or_file + "`", {},
                 (near.empty() ? "known: " : "did you mean `" + near + "`? Known: ") + joined(names));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "sim/config/distance.h"
 #include "sim/config/quantity.h"
 
 namespace heddle::sim {
@@ -20,6 +21,8 @@ using models::Parameter;
     }
     // A key of the same group is nearer to what was meant than a shorter one elsewhere.
     std::string near = nearest_word(setting.path, siblings.data(), siblings.size());
+    // Words that other formats have at the top of a file.
+    if (setting.path == "name" || setting.path == "title") near = "description";
     if (near.empty()) near = nearest_word(setting.path, paths.data(), paths.size());
     throw Error("unknown key", setting.where,
                 near.empty() ? "`heddle hardware describe` lists every key" : "did you mean `" + near + "`?");
@@ -54,12 +57,6 @@ void apply(const Setting& setting, const std::vector<Parameter>& parameters,
     origins[setting.path] = {setting.text, setting.where, setting.source};
 }
 
-/// How far from the user a value was set: overrides, the file, what it extends.
-std::size_t distance(const ValueOrigin& origin, const HardwareText& text) {
-    const auto file = std::find(text.files.begin(), text.files.end(), origin.where.file);
-    return file == text.files.end() ? 0 : static_cast<std::size_t>(file - text.files.begin()) + 1;
-}
-
 /// A list that describes another machine's parts, further from the user than these, says nothing of them.
 void forget_stale_list(const Parameter& parameter, const HardwareText& text,
                        std::map<std::string, ValueOrigin>& origins) {
@@ -67,7 +64,8 @@ void forget_stale_list(const Parameter& parameter, const HardwareText& text,
     if (list == origins.end()) return;
     for (const std::string& part : parameter.parts) {
         const auto nearer = origins.find(part);
-        if (nearer == origins.end() || distance(nearer->second, text) >= distance(list->second, text))
+        if (nearer == origins.end() ||
+            distance_from_user(nearer->second, text) >= distance_from_user(list->second, text))
             continue;
         parameter.list->clear();
         list->second = {parameter.none, nearer->second.where, "as " + part + " was changed"};
@@ -89,6 +87,11 @@ void forget_stale_list(const Parameter& parameter, const HardwareText& text,
 }
 
 }  // namespace
+
+std::size_t distance_from_user(const ValueOrigin& origin, const HardwareText& text) {
+    const auto file = std::find(text.files.begin(), text.files.end(), origin.where.file);
+    return file == text.files.end() ? 0 : static_cast<std::size_t>(file - text.files.begin()) + 1;
+}
 
 std::map<std::string, ValueOrigin> apply_settings(const HardwareText& text,
                                                   const std::vector<Setting>& overrides,

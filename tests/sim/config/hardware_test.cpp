@@ -152,6 +152,17 @@ TEST_CASE("impossible machines are refused where the value stands") {
     CHECK_THROWS_WITH(load_hardware("h100-sxm", {"sm.threads=1024"}),
                       Catch::Contains("impossible machine") && Catch::Contains("sm.threads"));
     CHECK_THROWS_WITH(load_hardware("h100-sxm", {"sm.threads=1024"}), Catch::StartsWith("--set: sm.threads"));
+    // Of two values that do not fit one another it is the one that the user wrote, and both are shown.
+    const std::string file =
+        (std::filesystem::temp_directory_path() / ("channels-" + std::to_string(getpid()) + ".yaml"))
+            .string();
+    std::ofstream(file) << "extends: h100-sxm\nhbm.channels: 96  # source: a wish\n";
+    CHECK_THROWS_WITH(
+        load_hardware(file),
+        Catch::StartsWith(file + ":2: hbm.channels: impossible machine: l2.slices must be a multiple") &&
+            Catch::Contains("l2.slices is 80 (h100-sxm.yaml:") &&
+            Catch::Contains("hbm.channels is 96 (channels-"));
+    std::filesystem::remove(file);
 }
 
 TEST_CASE("sizes of GPCs must be those of the machine") {
