@@ -5,6 +5,7 @@
 #include <set>
 
 #include "isa/common/error.h"
+#include "sim/cli/bytes_option.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/cli/progress.h"
@@ -98,9 +99,8 @@ void add_learn_command(CLI::App& app) {
     command
         ->add_option("--algorithm", options->algorithm, "of the all-reduce (default: as the library chooses)")
         ->type_name("NAME");
-    command->add_option("--bucket", l.bucket_bytes, "bytes of gradients that are sent together")
-        ->capture_default_str()
-        ->type_name("BYTES");
+    add_bytes_option(*command, "--bucket", l.bucket_bytes,
+                     "gradients that are sent together (default: 25MiB)");
     command->add_option("--cluster", options->cluster, "a cluster's name, or a cluster file")
         ->capture_default_str();
     command->add_option("--hardware", options->hardware, "the devices (default: the cluster's)");

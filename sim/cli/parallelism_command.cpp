@@ -6,13 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "isa/common/error.h"
+#include "sim/cli/bytes_option.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/cli/parallelism.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/terminal.h"
 #include "sim/cli/workload.h"
-#include "sim/config/quantity.h"
 #include "sim/distributed/plan_search.h"
 #include "sim/report/numbers.h"
 #include "sim/report/text_table.h"
@@ -131,7 +131,10 @@ Json for_scripts(const std::vector<Found>& found, double steps) {
 
 void add_parallelism_options(CLI::App& command, ParallelismOptions& options) {
     const char* group = "Many devices";
-    command.add_option("--cluster", options.cluster, "dgx-a100 or dgx-h100")->type_name("NAME")->group(group);
+    command
+        .add_option("--cluster", options.cluster, "a cluster of GPUs, such as dgx-h100, or a cluster file")
+        ->type_name("NAME")
+        ->group(group);
     command
         .add_option("--nodes", options.nodes, "of the cluster; several with commas: each size is searched")
         ->delimiter(',')
@@ -143,18 +146,8 @@ void add_parallelism_options(CLI::App& command, ParallelismOptions& options) {
         ->check(CLI::PositiveNumber)
         ->type_name("N")
         ->group(group);
-    command
-        .add_option_function<std::string>(
-            "--memory-limit",
-            [&options](const std::string& text) {
-                try {
-                    options.memory_limit = sim::parse_quantity(text, models::Quantity::bytes);
-                } catch (const Error& failure) {
-                    throw Error(failure.problem(), {"--memory-limit", 0, text}, failure.remedy());
-                }
-            },
-            "bytes of a device that a plan may use (default: what the device has)")
-        ->type_name("BYTES")
+    add_bytes_option(command, "--memory-limit", options.memory_limit,
+                     "of a device that a plan may use: 70GB (default: what the device has)")
         ->group(group);
     command.add_option("--top", options.top, "plans to show")
         ->type_name("N")

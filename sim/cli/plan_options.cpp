@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "isa/common/error.h"
+#include "sim/cli/bytes_option.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 
@@ -71,8 +72,8 @@ void add_plan_options(CLI::App& command, PlanOptions& o) {
     command.add_option("--recompute", o.recompute, "none (default), selective or full")
         ->type_name("WHAT")
         ->group(group);
-    command.add_option("--bucket", o.plan.bucket_bytes, "bytes of gradients that are sent together")
-        ->type_name("BYTES")
+    add_bytes_option(command, "--bucket", o.plan.bucket_bytes,
+                     "gradients that are sent together (default: 25MiB, as PyTorch)")
         ->group(group);
     command.add_flag("--no-overlap", o.no_overlap, "gradients are sent after the backward pass")
         ->group(group);
