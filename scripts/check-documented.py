@@ -106,7 +106,8 @@ def differences(command, printed):
 
 def run(command, folder):
     path = f"{ROOT}:{os.environ['PATH']}"
-    environment = dict(os.environ, TERM="dumb", COLUMNS="200", PATH=path)
+    environment = dict(os.environ, TERM="dumb", PATH=path)
+    environment.pop("COLUMNS", None)  # lines that are not folded
     done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     return done.returncode, done.stdout.splitlines(), done.stderr

@@ -34,7 +34,7 @@ class NumberFile {
     explicit NumberFile(std::filesystem::path path) : path_(std::move(path)), stream_(path_) {
         if (!stream_)
             throw Error("cannot open a recording of a tensor core", {path_.string()},
-                        "get the data set named in validation/recorded/tensor_core_vectors.h");
+                        "git clone https://github.com/north-numerical-computing/MATLAB-tensor-core");
     }
 
     /// The numbers of the next line, written in `base`; false at the end of the file.
@@ -112,9 +112,14 @@ std::span<const TensorCoreSeries> tensor_core_series() {
 }
 
 std::filesystem::path tensor_core_folder(const std::filesystem::path& data) {
-    const std::filesystem::path folder = data / "tensor_core" / "khattak_mikaitis";
-    std::error_code ignored;
-    return std::filesystem::is_directory(folder, ignored) ? folder : std::filesystem::path();
+    for (const char* place : {"tensor_core/khattak_mikaitis", "data/model_validation", "model_validation"}) {
+        const std::filesystem::path folder = data / place;
+        std::error_code ignored;
+        if (std::filesystem::is_directory(folder / "H100", ignored) ||
+            std::filesystem::is_directory(folder / "A100", ignored))
+            return folder;
+    }
+    return {};
 }
 
 TensorCoreVectors read_tensor_core_vectors(const std::filesystem::path& folder,

@@ -14,7 +14,7 @@
 
 namespace heddle::validation {
 
-/// One recorded series. Files lie in <data>/tensor_core/khattak_mikaitis/<device>/<folder>/.
+/// One recorded series. Files lie in <device>/<folder>/ of tensor_core_folder().
 struct TensorCoreSeries {
     const char* device;  ///< "H100", "A100"
     const char* folder;  ///< "fp16", "bf16", "tf32", "E4M3", "E5M2"
@@ -42,7 +42,8 @@ struct TensorCoreVectors {
     std::size_t rows() const { return d.size(); }
 };
 
-/// The folder of the recordings under a data folder, or an empty path when it is not there.
+/// The folder of the recordings under a data folder, which may be a copy of their repository; an empty path
+/// when there is none.
 std::filesystem::path tensor_core_folder(const std::filesystem::path& data);
 
 /// Reads a series from `folder`, the result of tensor_core_folder(). Throws heddle::Error on a missing file,

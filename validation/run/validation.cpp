@@ -70,9 +70,9 @@ void compare_recordings(const ValidationOptions& options, Validation& validation
     const fs::path folder = options.data.empty() ? fs::path() : tensor_core_folder(options.data);
     if (folder.empty()) {
         validation.missing.push_back(
-            "not here: recorded tensor-core vectors (put them under DIR/tensor_core/khattak_mikaitis and "
-            "name DIR by --data or HEDDLE_DATA; validation/recorded/tensor_core_vectors.h says where to get "
-            "them)");
+            "not here: recorded tensor-core vectors (git clone "
+            "https://github.com/north-numerical-computing/MATLAB-tensor-core, then --data "
+            "MATLAB-tensor-core)");
         return;
     }
     validation.comparisons.push_back(compare_recorded_vectors(folder, options.compare));

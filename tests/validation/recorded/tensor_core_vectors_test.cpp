@@ -1,5 +1,7 @@
 #include "validation/recorded/tensor_core_vectors.h"
 
+#include <unistd.h>
+
 #include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -85,6 +87,16 @@ double per_cent(std::size_t equal, const TensorCoreVectors& vectors) {
 }
 
 }  // namespace
+
+TEST_CASE("recordings are found in a copy of their repository, and in a folder of data") {
+    const auto root = std::filesystem::temp_directory_path() / ("heddle-vectors-" + std::to_string(getpid()));
+    CHECK(tensor_core_folder(root).empty());
+    for (const char* place : {"data/model_validation", "tensor_core/khattak_mikaitis"}) {
+        std::filesystem::create_directories(root / place / "A100" / "fp16");
+        CHECK(tensor_core_folder(root) == root / place);
+    }
+    std::filesystem::remove_all(root);
+}
 
 TEST_CASE("every recorded row of every series comes out of the definition") {
     const std::filesystem::path folder = recordings();
