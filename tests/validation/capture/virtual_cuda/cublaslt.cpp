@@ -9,11 +9,10 @@
 #include <cstring>
 #include <vector>
 
-#include "isa/numerics/formats.h"
+#include "elements.h"
 #include "state.h"
 
 using namespace heddle::virtual_cuda;
-using heddle::numerics::Format;
 
 namespace {
 
@@ -51,82 +50,6 @@ struct Preference {
 template <typename T, typename Handle>
 T* object(Handle handle) {
     return reinterpret_cast<T*>(handle);
-}
-
-unsigned size_of(cudaDataType_t type) {
-    switch (type) {
-        case CUDA_R_64F:
-            return 8;
-        case CUDA_R_32F:
-        case CUDA_R_32I:
-            return 4;
-        case CUDA_R_16F:
-        case CUDA_R_16BF:
-            return 2;
-        default:
-            return 1;
-    }
-}
-
-double decoded(cudaDataType_t type, const std::byte* from) {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, from, size_of(type));
-    switch (type) {
-        case CUDA_R_64F:
-            return std::bit_cast<double>(bits);
-        case CUDA_R_32F:
-            return heddle::numerics::to_double(Format::fp32, bits);
-        case CUDA_R_16F:
-            return heddle::numerics::to_double(Format::fp16, bits);
-        case CUDA_R_16BF:
-            return heddle::numerics::to_double(Format::bf16, bits);
-        case CUDA_R_8F_E4M3:
-            return heddle::numerics::to_double(Format::e4m3, bits);
-        case CUDA_R_8F_E5M2:
-            return heddle::numerics::to_double(Format::e5m2, bits);
-        case CUDA_R_8I:
-            return static_cast<std::int8_t>(bits);
-        case CUDA_R_32I:
-            return static_cast<std::int32_t>(bits);
-        default:
-            return std::nan("");
-    }
-}
-
-void encode(cudaDataType_t type, double value, std::byte* to) {
-    std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
-    const auto rounded = [&](Format format) { return heddle::numerics::convert(format, Format::fp64, bits); };
-    switch (type) {
-        case CUDA_R_64F:
-            break;
-        case CUDA_R_32F:
-            bits = rounded(Format::fp32);
-            break;
-        case CUDA_R_16F:
-            bits = rounded(Format::fp16);
-            break;
-        case CUDA_R_16BF:
-            bits = rounded(Format::bf16);
-            break;
-        case CUDA_R_8F_E4M3:
-            bits = rounded(Format::e4m3);
-            break;
-        case CUDA_R_8F_E5M2:
-            bits = rounded(Format::e5m2);
-            break;
-        case CUDA_R_8I:
-            bits = static_cast<std::uint8_t>(
-                static_cast<std::int8_t>(std::clamp(std::nearbyint(value), -128.0, 127.0)));
-            break;
-        default:
-            bits = static_cast<std::uint32_t>(static_cast<std::int32_t>(value));
-            break;
-    }
-    std::memcpy(to, &bits, size_of(type));
-}
-
-bool is_fp8(cudaDataType_t type) {
-    return type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2;
 }
 
 /// A product, every field taken from the descriptors.
