@@ -209,6 +209,20 @@ TEST_CASE("the examples still work") {
     CHECK(folder.entries() == 0);
 }
 
+TEST_CASE("a step that JAX printed computes on a TPU what the reference does") {
+    const std::string examples = HEDDLE_SOURCE_DIR "/examples/";
+    Folder folder;
+    // Its labels are read through a view alone.
+    const Outcome outcome = run_heddle(
+        folder, "simulate " + examples + "xla/mlp.mlir --hardware tpu-v5e --numerics --no-out --json");
+    CAPTURE(outcome.err);
+    REQUIRE(outcome.code == 0);
+    const Json numerics = Json::parse(outcome.out)["numerics"];
+    CHECK(numerics["device_loss"][0].get<double>() ==
+          Approx(numerics["reference_loss"][0].get<double>()).epsilon(0.02));
+    CHECK(numerics["device_loss"][0] != 0.0);
+}
+
 TEST_CASE("recorded kernels run, and a run of PTX becomes a trace") {
     const std::string examples = HEDDLE_SOURCE_DIR "/examples/";
     Folder folder;

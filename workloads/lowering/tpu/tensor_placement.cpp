@@ -167,6 +167,11 @@ TensorPlacement::TensorPlacement(const trace::Trace& trace, const target::TpuTar
     };
     if (ops.empty()) {
         for (const trace::Op& op : trace.ops) place_operands(op);
+        // What views were made of, where ops read the views alone: values come by its name.
+        for (trace::TensorId id = 0; id < trace.tensors.size(); ++id) {
+            if (!place_of_.contains(id) && by_storage.contains(trace.tensor(id).storage))
+                place(id, trace.tensor(id).elements());
+        }
     } else {
         for (const trace::OpId id : ops) place_operands(trace.ops.at(id));
     }
