@@ -3,7 +3,7 @@
 # attention, which JAX printed, and of a block of a GPT, at several batch sizes. Prints times and shares of the peak;
 # the operations that count are those of products, convolutions and attention.
 #
-#   GPU=h100-sxm TPUS="tpu-v4 tpu-v6e" LAYERS="dense lstm" HIDDEN=4096 examples/gpu-beside-tpu.sh
+#   GPU=h100-sxm TPUS="tpu-v4 tpu-v6e" LAYERS="dense lstm" HIDDEN=4096 SEQUENCES="1 4" examples/gpu-beside-tpu.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
 heddle=${HEDDLE:-./heddle}
@@ -44,7 +44,7 @@ for layer in ${LAYERS:-dense convolution lstm attention}; do
         row "${names[$layer]}" "${batch%.mlir}" "$file"
     done
 done
-for batch in ${SEQUENCES:-1 4}; do
+for batch in ${SEQUENCES-1 4}; do
     row "GPT block, $hidden wide, with SGD, sequences of 2048" "$batch" gpt --option layers=1 --option hidden="$hidden" \
         --option heads=$((hidden / 128)) --option batch="$batch" --option sequence=2048 --option type=bf16
 done
