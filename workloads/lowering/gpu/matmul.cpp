@@ -373,9 +373,9 @@ void lower_matmul(GpuProgramBuilder& b) {
         copy_a = std::min(copy_a, most);
         copy_b = std::min(copy_b, most);
     }
-    kernels::GemmAlignment alignment = alignment_of(b, p, std::min(copy_a, copy_b));
+    const unsigned of_operands = std::min(copy_a, copy_b);
+    kernels::GemmAlignment alignment = alignment_of(b, p, of_operands);
     if (recorded <= 0) {
-        const unsigned of_operands = alignment.copy_elements;
         alignment =
             kernels::limited_by_result(alignment, type, tf32, common_width(widest_copy, {p.n, p.stride_d}));
         if (alignment.copy_elements < of_operands) copy_a = copy_b = alignment.copy_elements;
@@ -436,7 +436,7 @@ void lower_matmul(GpuProgramBuilder& b) {
         spec.compute_capability = b.compute_capability();
         spec.type = type;
         spec.warps = choice.gemv_warps;
-        spec.vector = std::min(own_a, own_b);
+        spec.vector = of_operands;
         spec.batched = p.batch > 1;
         spec.epilogue = epilogue.spec;
         b.launch(kernels::generate_gemv(spec), kernels::gemv_grid(spec, p.m, p.n, p.batch), arguments);
