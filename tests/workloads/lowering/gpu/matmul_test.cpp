@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "gpu_op_check.h"
+#include "workloads/lowering/gpu/gpu_lowering.h"
 
 using namespace heddle;
 using namespace heddle::lowering::test;
