@@ -160,9 +160,9 @@ FrameworkFigures framework_figures() {
     // source: fitted to the first half (half_of) of vTrain's recorded steps on one node by
     // `heddle validate training --half first --fit`; no other row was looked at.
     FrameworkFigures figures;
-    figures.forward_op = 53.7e-6;
+    figures.forward_op = 52.4e-6;
     figures.backward_op = 50e-6;
-    figures.collective = 55e-6;
+    figures.collective = 66.9e-6;
     figures.unaligned = sim::ClosedFormConfig().unaligned;
     return figures;
 }
