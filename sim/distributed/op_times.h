@@ -34,8 +34,8 @@ struct ClosedFormConfig {
     /// MLCommons Chakra), and bare copies (89 %, RRZE gpu-benches).
     double memory = 0.80;
     /// Products of 16 bits of which a row begins at an odd element (a vocabulary of 50,257): a part of the
-    /// rate that the closed form expects of kernels that copy single elements. Fitted to the first half of vTrain's
-    /// steps on one node, with the figures of Megatron-LM's host
+    /// rate that the closed form expects of kernels that copy single elements. Fitted to the first half of
+    /// vTrain's steps on one node, with the figures of Megatron-LM's host
     /// (validation/compare/training_table_read.cpp).
     double unaligned = 0.455;
     double attention = 0.55;           ///< of the tensor cores' rate, fused attention forward
