@@ -48,7 +48,8 @@ void check(const GemmMmaSpec& spec) {
     }
     const unsigned k_bytes = t.k * bytes;
     if (k_bytes != 128 && (k_bytes != 64 || bytes == 8)) fail("the tile's k must be 64 or 128 bytes", "");
-    if (t.stages < 2 || t.stages > 8) fail("a ring of 2 to 8 stages is needed", "");
+    if (t.stages < 2 || t.stages > kMostRingStages)
+        fail("a ring of 2 to " + std::to_string(kMostRingStages) + " stages is needed", "");
     if (t.warps_m * t.warps_n > 16) fail("more than 16 warps", "use fewer warps");
     if (t.m * t.n / t.threads() > 256) fail("more than 256 accumulators per thread", "use more warps");
     for (const unsigned copy : {spec.copy_a, spec.copy_b}) {

@@ -25,6 +25,9 @@ struct GemmTile {
     unsigned threads() const { return warps_m * warps_n * 32; }
 };
 
+/// Stages of a ring; CUTLASS's kernels have up to 10 (64x64_16x10).
+inline constexpr unsigned kMostRingStages = 16;
+
 struct GemmMmaSpec {
     unsigned compute_capability = 80;
     /// Of A and B: f16, bf16, f32 (as tf32), f64, i8 (D is i32, without an epilogue), e4m3 or e5m2.

@@ -214,7 +214,8 @@ void take_tile(kernels::GemmChoice& choice, const kernels::GemmTile& tile, const
     if (!fits(tile.m, 64) || !fits(tile.n, 64) || !fits(k_bytes, 64) || k_bytes > 128 || bytes == 8) return;
     choice.tile = kernels::complete_tile(tile.m, tile.n, tile.k, b.target(), type);
     kernels::GemmTile staged = choice.tile;
-    staged.stages = static_cast<unsigned>(std::clamp<std::int64_t>(b.op().integer("stages", 0), 0, 16));
+    staged.stages = static_cast<unsigned>(
+        std::clamp<std::int64_t>(b.op().integer("stages", 0), 0, kernels::kMostRingStages));
     if (staged.stages >= 2 &&
         kernels::gemm_mma_shared_bytes(staged, bytes) <= b.target().shared_bytes_per_cta)
         choice.tile = staged;

@@ -84,6 +84,16 @@ TEST_CASE("a recorded product has the tile, the stages and the copies of its ker
         CHECK(name.find("_stages3_") != std::string::npos);
         CHECK(name.find("_a1_b1") != std::string::npos);
         CHECK(worst_error(b.trace, 80) < 1e-5);
+        // cutlass_80_tensorop_s1688gemm_64x64_16x10_..._align4
+        product.attributes["tile"] = std::vector<std::int64_t>{64, 64, 16};
+        product.attributes["stages"] = std::int64_t{10};
+        product.attributes["copy_elements"] = std::int64_t{4};
+        const lowering::GpuLowering deep = lowering::lower_for_gpu(b.trace, a100);
+        const std::string& deep_name = deep.program.launches.at(0).kernel->entry;
+        CAPTURE(deep_name);
+        CHECK(deep_name.find("_64x64x16_") != std::string::npos);
+        CHECK(deep_name.find("_stages10_") != std::string::npos);
+        CHECK(worst_error(b.trace, 80) < 1e-5);
     }
 }
 
