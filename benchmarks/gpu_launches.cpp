@@ -152,6 +152,18 @@ LibraryKernel gemm_mma(std::uint32_t m, std::uint32_t n, std::uint32_t k) {
         .finish();
 }
 
+LibraryKernel gemm_mma_by_elements(std::uint32_t m, std::uint32_t n, std::uint32_t k) {
+    kernels::GemmMmaSpec spec;
+    spec.compute_capability = kComputeCapability;
+    spec.tile = {64, 64, 64, 2, 2, 3};
+    spec.copy_a = spec.copy_b = 1;
+    spec.epilogue.vector_width = 4;
+    spec.full_k = true;
+    return gemm("gemm mma by elements", kernels::generate_gemm_mma(spec), kernels::gemm_mma_grid(spec, m, n),
+                spec.type, m, n, k)
+        .finish();
+}
+
 LibraryKernel gemm_wgmma_product(const kernels::GemmWgmmaSpec& spec, std::uint32_t m, std::uint32_t n,
                                  std::uint32_t k, unsigned sms) {
     kernels::GemmProblem p;

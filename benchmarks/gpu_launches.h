@@ -18,6 +18,8 @@ kernels::LibraryKernel ffma_loop(std::uint32_t ctas, std::uint32_t trips);
 kernels::LibraryKernel gemm_simt(std::uint32_t m, std::uint32_t n, std::uint32_t k);
 /// bf16 on mma.sync m16n8k16, tile 128x128x32, 4 warps. m and n: multiples of 128; k: of 32.
 kernels::LibraryKernel gemm_mma(std::uint32_t m, std::uint32_t n, std::uint32_t k);
+/// Tiles of 64 x 64 whose operands come to shared memory element by element, as rows at any address need it.
+kernels::LibraryKernel gemm_mma_by_elements(std::uint32_t m, std::uint32_t n, std::uint32_t k);
 /// bf16 through TMA and wgmma, tile 128x256, persistent, clusters of 2; A and B with k contiguous. Multiples
 /// of 8.
 kernels::LibraryKernel gemm_wgmma(std::uint32_t m, std::uint32_t n, std::uint32_t k, unsigned sms = 132);

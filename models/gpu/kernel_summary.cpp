@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/gpu/unit_cycles.h"
+
 namespace heddle::models::gpu {
 
 namespace {
@@ -164,11 +166,10 @@ void KernelSummary::add(const Sm& sm) {
         const SubCore& sub_core = sm.sub_core(i);
         for (std::size_t r = 0; r < kCycleReasonCount; ++r)
             result_.sub_core_cycles[r] += sub_core.cycles_by_reason()[r];
-        tensor_busy_ += sub_core.busy_cycles(Port::tensor);
-        fp32_busy_ += sub_core.busy_cycles(Port::fma_heavy);
-        if (config_->pipelines[ptx::Operation::fp32].port == Unit::fma)
-            fp32_busy_ += sub_core.busy_cycles(Port::fma_lite);
     }
+    const UnitCycles units(sm, *config_);
+    tensor_busy_ += units.tensor;
+    fp32_busy_ += units.fp32;
     result_.profile.resize(sm.profile().size());
     for (std::size_t i = 0; i < sm.profile().size(); ++i)
         for (std::size_t r = 0; r < kCycleReasonCount; ++r) result_.profile[i][r] += sm.profile()[i][r];
@@ -189,7 +190,6 @@ void KernelSummary::add(const Sm& sm) {
     result_.shared_wavefronts += l.shared_wavefronts;
     load_store_busy_ += sm.load_store().busy_cycles();
     operand_fetch_ += sm.warpgroup_unit().fetch_cycles();
-    tensor_busy_ += sm.warpgroup_unit().busy_cycles();
 }
 
 void KernelSummary::add(const L2SliceStatistics& s) {

@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <set>
 #include <string>
 
 namespace heddle::models::gpu {
 namespace {
 
 constexpr Cycle kLook = 256;            // cycles between two looks, each at the end of all windows
+constexpr double kSaturated = 0.97;     // part of the time in which units work that decide how fast all goes
 constexpr double kBusyMemory = 0.4;     // part of the memory's bandwidth from which its state matters
 constexpr unsigned kQuietLooks = 8000;  // without an instruction: the kernel hangs
 /// Part of what was left out by which it may be wrong beyond its spread: slow trends, state of L2.
@@ -120,8 +123,11 @@ void Sampler::look() {
 }
 
 Sampler::Snapshot Sampler::snapshot() const {
-    Snapshot result{time(), steps_left_out_, tally_()};
-    for (const Sm& sm : sms_) result.steps += sm.steps();
+    Snapshot result{time(), steps_left_out_, tally_(), {}};
+    for (const Sm& sm : sms_) {
+        result.steps += sm.steps();
+        result.units.emplace_back(sm, *config_);
+    }
     result.counts.add(*extra_);
     return result;
 }
@@ -149,6 +155,26 @@ bool Sampler::memory_is_busy(const Snapshot& from, const Snapshot& to) const {
     const double bytes = std::max(static_cast<double>(to.counts.dram_bytes() - from.counts.dram_bytes()),
                                   to.counts.dram_bytes_due() - from.counts.dram_bytes_due());
     return bytes >= kBusyMemory * cycles * config_->hbm.bandwidth / config_->clock;
+}
+
+// In the SMs with the most thread blocks, which end last, a kind of unit hardly ever rests: as long as memory
+// keeps up, a turn takes what that unit needs for it, whatever else changes.
+bool Sampler::units_never_rest(const Snapshot& from, const Snapshot& to) const {
+    std::map<std::uint32_t, std::set<std::uint32_t>> blocks;  // by SM
+    std::size_t most = 0;
+    for (const LeapingWarp& one : leaping_) {
+        std::set<std::uint32_t>& here = blocks[one.block >> 8];
+        here.insert(one.block);
+        most = std::max(most, here.size());
+    }
+    const auto cycles = static_cast<double>(to.at - from.at);
+    double busy = 0, full = 0;
+    for (const auto& [sm, here] : blocks) {
+        if (here.size() < most) continue;
+        busy += to.units[sm].busiest(from.units[sm], cycles, *config_);
+        ++full;
+    }
+    return busy >= kSaturated * full;
 }
 
 // Twice the standard error, with what no spread shows.
@@ -179,6 +205,7 @@ bool Sampler::leap() {
     const Decision decision = decision_;
     decision_ = Decision::none;
     if (decision == Decision::none) return false;
+    if (decision != Decision::inner_loop) saturated_ = false;
     if (decision == Decision::waves) {
         leave_out_waves();
     } else if (decision == Decision::tiles) {

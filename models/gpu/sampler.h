@@ -22,6 +22,7 @@
 #include "models/gpu/settling.h"
 #include "models/gpu/sm.h"
 #include "models/gpu/stream_traffic.h"
+#include "models/gpu/unit_cycles.h"
 
 namespace heddle::models::gpu {
 
@@ -77,6 +78,7 @@ class Sampler : public Block {
         Cycle at;
         std::uint64_t steps;  // of all warps
         KernelSummary counts;
+        std::vector<UnitCycles> units;  // by SM
     };
     /// Of a loop: as in LeapingWarp.
     struct Turn {
@@ -105,6 +107,7 @@ class Sampler : public Block {
         std::uint64_t place = 0;
         std::optional<Snapshot> from, to;                           // the stretch before them
         KernelSummary::Growth growth = KernelSummary::Growth::all;  // its traffic
+        bool saturated = false;
     };
     /// What keeps a launch busy: not memory with a stream; a stream at an even pace; one that has not come to
     /// one.
@@ -144,6 +147,7 @@ class Sampler : public Block {
     static double bar(double sigma, double left_out, double whole);
     bool memory_is_busy(const Snapshot& from, const Snapshot& to) const;
     bool memory_is_full(const Snapshot& at) const;
+    bool units_never_rest(const Snapshot& from, const Snapshot& to) const;
     bool memory_settled(const Snapshot& from, const Snapshot& to) const;
     std::size_t first_wave() const;
     void leave_out_waves();
@@ -207,9 +211,11 @@ class Sampler : public Block {
     Cycle inner_not_before_ = 0;
     double period_ = 0, error_ = 0;  // of what was decided
     bool fresh_leap_ = false;
-    bool at_entry_ = false;   // not all warps have been in the loop in this visit
-    bool forgotten_ = false;  // L2 was aged in this visit: what it misses then is not what it would
-    bool in_step_ = false;    // thread blocks, as far as seen
+    bool at_entry_ = false;    // not all warps have been in the loop in this visit
+    bool forgotten_ = false;   // L2 was aged in this visit: what it misses then is not what it would
+    bool in_step_ = false;     // thread blocks, as far as seen
+    bool units_full_ = false;  // units_never_rest(), of the last batches
+    bool saturated_ = false;   // they alone decide how fast the loop goes: memory keeps up
     std::map<std::uint32_t, Batch> rates_;  // of loops by their heads, all batches of this visit
     std::map<std::uint32_t, Turn> turns_;   // ... as they were in the last batch
     Unsure unsure_;

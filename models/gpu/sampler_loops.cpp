@@ -20,10 +20,11 @@ constexpr double kUneven = 0.04;  // difference of the rates of thread blocks th
 /// Relative error of what was left out last in a loop, for trends that nothing simulated later shows.
 /// Assumption.
 constexpr double kTrend = 0.004;
-constexpr double kUniform = 0.29;         // deviation of what lies anywhere between two values
-constexpr std::size_t kLongStretch = 24;  // batches from which the traffic of a turn is taken, at most
-constexpr double kBatchesAfter = 3;       // that are simulated before a loop ends
-constexpr std::size_t kSureRates = 4;     // batches from which different rates are known
+constexpr double kTrendOfSaturated = 0.001;  // where units of the SMs never rest
+constexpr double kUniform = 0.29;            // deviation of what lies anywhere between two values
+constexpr std::size_t kLongStretch = 24;     // batches from which the traffic of a turn is taken, at most
+constexpr double kBatchesAfter = 3;          // that are simulated before a loop ends
+constexpr std::size_t kSureRates = 4;        // batches from which different rates are known
 /// Leaps disturb what comes after them: cycles of one at least, and per cycle simulated up to then.
 constexpr double kLeastPart = 0.2;
 constexpr double kLeastPartOfMany = 0.5;  // while thread blocks wait for those that leap
@@ -35,6 +36,7 @@ constexpr std::uint64_t kAccesses = 500'000;
 constexpr double kMostBeyond = 5;
 constexpr double kMostBeyondOfTile = 8;  // the next tile shows more
 constexpr double kMostBeyondOfCautious = 1;
+constexpr double kMostBeyondOfSaturated = 20;  // no trend but that of what their units have to do
 
 }  // namespace
 
@@ -162,7 +164,7 @@ bool Sampler::find_rates() {
     const double grow = 1 + kDrift / std::max(1e-9, std::sqrt(squares));
     drift_limit_ = static_cast<double>(clock().now() - early_time_) * (grow * grow - 1);
     if (!uneven) return true;
-    if (drift) {
+    if (drift && !saturated_) {
         obstacle_ = "its thread blocks drift apart";
         return false;
     }
@@ -268,6 +270,7 @@ bool Sampler::look_at_inner_loop() {
     times.add(measure_batch());
     batches_.push_back(snapshot());
     if (batches_.size() > kLongStretch + 1) batches_.pop_front();
+    units_full_ = units_never_rest(batches_.front(), batches_.back());
     if (early_.size() != positions().size()) {
         early_ = positions();
         early_time_ = clock().now();
@@ -280,6 +283,7 @@ bool Sampler::look_at_inner_loop() {
     error_ = settled.error;
     drift_limit_ = std::numeric_limits<double>::infinity();
     in_step_ = ptx::cluster_size(*plan_->launch) != 1;
+    saturated_ = units_full_ && !memory_is_busy(batches_.front(), batches_.back());
     if (!in_step_ && !find_rates()) return false;
     if (!find_turn_around()) around_.clear();
     decision_ = Decision::inner_loop;
@@ -303,8 +307,10 @@ bool Sampler::traffic_settled() const {
 // What was left out last lay between what was simulated before and what was simulated after it.
 void Sampler::resolve(const LoopTimes* times) {
     if (unsure_.turns == 0) return;
-    const Settled after = times == nullptr ? Settled{} : times->present();
-    double error = std::hypot(unsure_.error, kTrend);
+    // Units that never rest, before and after, did not rest between: a turn took what they need for it.
+    const bool compares = times != nullptr && !(unsure_.saturated && units_full_);
+    const Settled after = compares ? times->present() : Settled{};
+    double error = std::hypot(unsure_.error, unsure_.saturated ? kTrendOfSaturated : kTrend);
     if (after.used != 0) {
         const double trend = after.mean / unsure_.period - 1;
         // A single batch says less than what several before it said.
@@ -353,7 +359,7 @@ std::uint64_t Sampler::leave_out_turns(const std::vector<LeapingWarp>& warps, do
     LeapLimits limits;
     limits.margin = margin;
     limits.most = most;
-    const double part = scheduler_.waiting() == 0 ? kLeastPart : kLeastPartOfMany;
+    const double part = saturated_ ? 0 : scheduler_.waiting() == 0 ? kLeastPart : kLeastPartOfMany;
     const double least = std::max(kLeastLeap, part * static_cast<double>(clock().now()));
     limits.least = static_cast<std::uint64_t>(least / period);
     limits.accesses = std::max(kAccesses, config_->l2.bytes / kLineBytes);
@@ -390,8 +396,12 @@ std::optional<LeftOutMemory> Sampler::pass_left_out(std::uint64_t steps, const S
 }
 
 double Sampler::most_turns(bool tiles) const {
-    const double beyond = cautious_ ? kMostBeyondOfCautious : tiles ? kMostBeyondOfTile : kMostBeyond;
-    return std::min(drift_limit_, beyond * static_cast<double>(clock().now())) / period_;
+    const double beyond = cautious_    ? kMostBeyondOfCautious
+                          : saturated_ ? kMostBeyondOfSaturated
+                          : tiles      ? kMostBeyondOfTile
+                                       : kMostBeyond;
+    const double most = beyond * static_cast<double>(clock().now());
+    return (saturated_ ? most : std::min(drift_limit_, most)) / period_;
 }
 
 void Sampler::leave_out_inner_turns(const Snapshot& from, const Snapshot& to) {
@@ -427,7 +437,8 @@ void Sampler::leave_out_inner_turns(const Snapshot& from, const Snapshot& to) {
                to,
                forgotten_                 ? KernelSummary::Growth::all
                : traffic_.accesses() == 0 ? KernelSummary::Growth::units
-                                          : KernelSummary::Growth::all_but_memory};
+                                          : KernelSummary::Growth::all_but_memory,
+               saturated_};
     after_leap();
 }
 

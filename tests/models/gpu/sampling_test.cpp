@@ -32,8 +32,9 @@ struct Pair {
     }
 };
 
-/// `l2_error`: by which part what is asked of L2 may differ.
-Pair run_both(const kernels::LibraryKernel& kernel, double l2_error = 0.05, bool cautiously = false) {
+/// `l2_error`, `dram_error`: by which part what is asked of L2, and of memory, may differ.
+Pair run_both(const kernels::LibraryKernel& kernel, double l2_error = 0.05, bool cautiously = false,
+              double dram_error = 0.05) {
     Gpu gpu("gpu", eighth());
     const benchmarks::PreparedLaunch launch(kernel, ptx::Mode::timing);
     Pair pair;
@@ -59,7 +60,7 @@ Pair run_both(const kernels::LibraryKernel& kernel, double l2_error = 0.05, bool
     CHECK(pair.sampled.tensor_macs == pair.full.tensor_macs);
     CHECK(pair.sampled.ctas == pair.full.ctas);
     close(pair.sampled.l2.bytes, pair.full.l2.bytes, l2_error);
-    close(pair.sampled.dram.bytes, pair.full.dram.bytes, 0.05);
+    close(pair.sampled.dram.bytes, pair.full.dram.bytes, dram_error);
     std::uint64_t cycles = 0;
     for (const std::uint64_t part : pair.sampled.sub_core_cycles) cycles += part;
     close(cycles, pair.sampled.cycles * 16 * kSubCores, 0.001);
@@ -76,6 +77,15 @@ TEST_CASE("sampling a product on CUDA cores of which thread blocks drift apart",
     // Without barriers between them the blocks ask for the same lines together or one after another as it
     // happens: that changes the traffic by two thirds and the time by less than a hundredth.
     run_both(benchmarks::gemm_simt(512, 512, 2048), 0.4);
+}
+
+TEST_CASE("sampling a product that keeps shared memory busy",
+          "[models_gpu_sampling]") {
+    // Its thread blocks drift apart. That changes nothing of the time, so leaps need not be short; and
+    // something of the traffic, as they find less and less of each other's lines.
+    const Pair pair = run_both(benchmarks::gemm_mma_by_elements(512, 512, 8192), 0.1, false, 0.1);
+    CHECK(pair.full.bound_by == "shared memory");
+    CHECK(pair.sampled.sampling.simulated < 0.35);
 }
 
 TEST_CASE("sampling leaves out turns of a loop", "[models_gpu_sampling]") {
