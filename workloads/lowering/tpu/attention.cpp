@@ -71,39 +71,22 @@ class AttentionLowering {
               log_sums(std::move(l)) {}
     };
 
-    std::uint64_t room_needed(std::uint64_t rows, std::uint64_t chunk, unsigned lanes) const {
-        const std::uint64_t lane =
-            rows * chunk * (2 * 4 + 2) + 2 * chunk * (sizes_.depth + sizes_.value_depth) * 4 +
-            rows * sizes_.depth * 4 * 4 + rows * sizes_.value_depth * 4 * 4 + rows * 4 * 12 + 512 * 28;
-        return lane * lanes + (sizes_.causal ? CausalMask::bytes(rows, chunk) : 0);
+    std::uint64_t lane_bytes(std::uint64_t rows, std::uint64_t chunk) const {
+        return rows * chunk * (2 * 4 + 2) + 2 * chunk * (sizes_.depth + sizes_.value_depth) * 4 +
+               rows * sizes_.depth * 4 * 4 + rows * sizes_.value_depth * 4 * 4 + rows * 4 * 12 + 512 * 28;
     }
 
     void choose_sizes() {
-        // Small on-chip memories may have room for fewer heads than there are units.
-        for (lanes_ = program_.target().matrix_units_per_core; lanes_ > 0; lanes_ /= 2)
-            if (choose_rows()) return;
-        throw Unsupported{"a head's tiles do not fit on-chip memory"};
-    }
-
-    bool choose_rows() {
-        const std::uint64_t longest = divide_up(sizes_.keys, 128) * 128;
-        for (const std::uint64_t rows : {512ull, 256ull, 128ull, 64ull, 32ull, 16ull, 8ull}) {
-            if (rows > program_.target().accumulator_rows) continue;
-            if (sizes_.causal && rows > kCausalRows) continue;
-            for (std::uint64_t chunk = longest; chunk >= 128; chunk = chunk / 2 / 128 * 128) {
-                // Long streams over few keys are better than short ones over many, down to a point.
-                if (rows > 128 && chunk < std::min<std::uint64_t>(longest, 1024)) break;
-                if (room_needed(rows, chunk, lanes_) > program_.target().vmem_bytes) continue;
-                rows_ = std::min(rows, divide_up(sizes_.queries, 8) * 8);
-                // Enough tasks for all units of all cores.
-                const std::uint64_t wanted = 2ull * program_.cores() * lanes_;
-                while (rows_ > 128 && sizes_.batch * sizes_.heads * divide_up(sizes_.queries, rows_) < wanted)
-                    rows_ /= 2;
-                chunk_ = chunk;
-                return true;
-            }
-        }
-        return false;
+        const AttentionTiles tiles =
+            attention_tiles(program_, sizes_,
+                            [&](std::uint64_t rows, std::uint64_t chunk) { return lane_bytes(rows, chunk); });
+        lanes_ = tiles.lanes;
+        rows_ = tiles.rows;
+        chunk_ = tiles.chunk;
+        // Enough tasks for all units of all cores.
+        const std::uint64_t wanted = 2ull * program_.cores() * lanes_;
+        while (rows_ > 128 && sizes_.batch * sizes_.heads * divide_up(sizes_.queries, rows_) < wanted)
+            rows_ /= 2;
     }
 
     void make_kernels() {

@@ -80,4 +80,28 @@ Tile CausalMask::at(std::uint64_t row, std::uint64_t key) const {
     return tile_.at(0, keys_ + key - (row + sizes_.shift));
 }
 
+AttentionTiles attention_tiles(const ProgramBuilder& program, const AttentionSizes& sizes,
+                               const std::function<std::uint64_t(std::uint64_t, std::uint64_t)>& lane_bytes) {
+    const auto& target = program.target();
+    const std::uint64_t longest = divide_up(sizes.keys, 128) * 128;
+    const auto fits = [&](unsigned lanes, std::uint64_t rows, std::uint64_t chunk) {
+        const std::uint64_t mask = sizes.causal ? CausalMask::bytes(rows, chunk) : 0;
+        return lane_bytes(rows, chunk) * lanes + mask <= target.vmem_bytes;
+    };
+    // Small on-chip memories may have room for fewer heads than there are units.
+    for (unsigned lanes = target.matrix_units_per_core; lanes > 0; lanes /= 2) {
+        for (const std::uint64_t rows : {512ull, 256ull, 128ull, 64ull, 32ull, 16ull, 8ull}) {
+            if (rows > target.accumulator_rows) continue;
+            if (sizes.causal && rows > kCausalRows) continue;
+            for (std::uint64_t chunk = longest; chunk >= 128; chunk = chunk / 2 / 128 * 128) {
+                // Long streams over few keys are better than short ones over many, down to a point.
+                if (rows > 128 && chunk < std::min<std::uint64_t>(longest, 1024)) break;
+                if (fits(lanes, rows, chunk))
+                    return {lanes, std::min(rows, divide_up(sizes.queries, 8) * 8), chunk};
+            }
+        }
+    }
+    throw Unsupported{"a head's tiles do not fit on-chip memory"};
+}
+
 }  // namespace heddle::lowering::on_tpu

@@ -80,6 +80,16 @@ class CausalMask {
     Tile tile_;
 };
 
+/// Heads that are worked on side by side, and of each so many queries and keys at a time.
+struct AttentionTiles {
+    unsigned lanes = 0;
+    std::uint64_t rows = 0, chunk = 0;
+};
+/// The largest that fit VMEM. `lane_bytes`: what a head's tiles of so many rows and keys take, without the
+/// mask. Throws Unsupported when none fit.
+AttentionTiles attention_tiles(const ProgramBuilder& program, const AttentionSizes& sizes,
+                               const std::function<std::uint64_t(std::uint64_t, std::uint64_t)>& lane_bytes);
+
 void lower_attention(ProgramBuilder& program);
 void lower_attention_grad(ProgramBuilder& program);
 

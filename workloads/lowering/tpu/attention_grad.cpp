@@ -72,35 +72,20 @@ class AttentionGradLowering {
         std::vector<Step> steps;
     };
 
-    std::uint64_t room_needed(std::uint64_t rows, std::uint64_t chunk, unsigned lanes) const {
+    std::uint64_t lane_bytes(std::uint64_t rows, std::uint64_t chunk) const {
         const std::uint64_t d = sizes_.depth, dv = sizes_.value_depth;
-        const std::uint64_t lane = rows * chunk * (2 * 4 + 2 * 4 + 2 * 2) + 2 * chunk * (d + dv) * 4 +
-                                   chunk * (d + dv) * (2 * 4 + 2 * 4) + 2 * rows * (2 * d + 2 * dv) * 4 +
-                                   rows * (d + dv) * 4 + rows * d * 4 * 5 + rows * 4 * 4 + 512 * 50;
-        return lane * lanes + (sizes_.causal ? CausalMask::bytes(rows, chunk) : 0);
+        return rows * chunk * (2 * 4 + 2 * 4 + 2 * 2) + 2 * chunk * (d + dv) * 4 +
+               chunk * (d + dv) * (2 * 4 + 2 * 4) + 2 * rows * (2 * d + 2 * dv) * 4 + rows * (d + dv) * 4 +
+               rows * d * 4 * 5 + rows * 4 * 4 + 512 * 50;
     }
 
     void choose_sizes() {
-        // Small on-chip memories may have room for fewer heads than there are units.
-        for (lanes_ = program_.target().matrix_units_per_core; lanes_ > 0; lanes_ /= 2)
-            if (choose_rows()) return;
-        throw Unsupported{"a head's tiles do not fit on-chip memory"};
-    }
-
-    bool choose_rows() {
-        const std::uint64_t longest = divide_up(sizes_.keys, 128) * 128;
-        for (const std::uint64_t rows : {512ull, 256ull, 128ull, 64ull, 32ull, 16ull, 8ull}) {
-            if (rows > program_.target().accumulator_rows) continue;
-            if (sizes_.causal && rows > kCausalRows) continue;
-            for (std::uint64_t chunk = longest; chunk >= 128; chunk = chunk / 2 / 128 * 128) {
-                if (rows > 128 && chunk < std::min<std::uint64_t>(longest, 1024)) break;
-                if (room_needed(rows, chunk, lanes_) > program_.target().vmem_bytes) continue;
-                rows_ = std::min(rows, divide_up(sizes_.queries, 8) * 8);
-                chunk_ = std::min(chunk, divide_up(sizes_.keys, 8) * 8);
-                return true;
-            }
-        }
-        return false;
+        const AttentionTiles tiles =
+            attention_tiles(program_, sizes_,
+                            [&](std::uint64_t rows, std::uint64_t chunk) { return lane_bytes(rows, chunk); });
+        lanes_ = tiles.lanes;
+        rows_ = tiles.rows;
+        chunk_ = std::min(tiles.chunk, divide_up(sizes_.keys, 8) * 8);
     }
 
     void make_kernels() {
