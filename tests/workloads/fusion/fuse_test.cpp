@@ -6,7 +6,7 @@
 #include <random>
 
 #include "random_graph.h"
-#include "workloads/reference/execute.h"
+#include "same_values.h"
 #include "workloads/trace/training.h"
 #include "workloads/zoo/gpt.h"
 #include "workloads/zoo/tape.h"
@@ -22,27 +22,8 @@ using trace::Trace;
 
 namespace {
 
-/// All tensors that the fused step still makes must have the values of the plain one.
 void check_same_values(const Trace& plain, const Trace& fused) {
-    reference::TensorValues expected(plain), found(fused);
-    reference::execute(plain, expected);
-    reference::execute(fused, found);
-    std::size_t compared = 0;
-    for (const trace::Op& op : fused.ops) {
-        for (const TensorId id : op.outputs) {
-            const auto a = expected[id], b = found[id];
-            REQUIRE(a.size() == b.size());
-            for (std::size_t i = 0; i < a.size(); ++i) {
-                if (b[i] != Approx(a[i]).epsilon(1e-12).margin(1e-12)) {
-                    CAPTURE(op.name, i);
-                    CHECK(b[i] == Approx(a[i]).epsilon(1e-12).margin(1e-12));
-                    return;
-                }
-            }
-            ++compared;
-        }
-    }
-    CHECK(compared > 0);
+    heddle::tests::check_same_values(plain, fused, 1e-12);
 }
 
 }  // namespace

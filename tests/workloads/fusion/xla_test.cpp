@@ -6,7 +6,7 @@
 #include <random>
 
 #include "random_graph.h"
-#include "workloads/reference/execute.h"
+#include "same_values.h"
 #include "workloads/zoo/registry.h"
 #include "workloads/zoo/tape.h"
 
@@ -21,29 +21,8 @@ using trace::Trace;
 
 namespace {
 
-/// Steps that overwrite weights: what the step leaves behind, and all that both make, must be the same. The
-/// heads of an attention are a strided view in the fused step, so their numbers lie elsewhere.
 void check_same_values(const Trace& plain, const Trace& fused) {
-    reference::TensorValues expected(plain), found(fused);
-    reference::execute(plain, expected);
-    reference::execute(fused, found);
-    std::size_t compared = 0;
-    for (const trace::Op& op : fused.ops) {
-        for (std::size_t k = 0; k < op.outputs.size(); ++k) {
-            if (op.attributes.contains("output" + std::to_string(k) + "_strides")) continue;
-            const auto a = expected[op.outputs[k]], b = found[op.outputs[k]];
-            REQUIRE(a.size() == b.size());
-            for (std::size_t i = 0; i < a.size(); ++i) {
-                if (b[i] != Approx(a[i]).epsilon(1e-9).margin(1e-12)) {
-                    CAPTURE(op.name, k, i);
-                    CHECK(b[i] == Approx(a[i]).epsilon(1e-9).margin(1e-12));
-                    return;
-                }
-            }
-            ++compared;
-        }
-    }
-    CHECK(compared > 0);
+    heddle::tests::check_same_values(plain, fused, 1e-9);
 }
 
 /// Heads of 128 elements: a register wide.
