@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
 
 #include "isa/common/error.h"
 #include "sim/run/gpu_run.h"
@@ -27,7 +26,7 @@ class GpuTraining : public TrainingDevice {
 
     void write(trace::TensorId id, const std::vector<double>& values) override {
         const std::vector<std::byte> bytes = reference::encode_elements(trace_.tensor(id).type, values);
-        std::memcpy(values_[lowered_.buffer_of_tensor[id]].data(), bytes.data(), bytes.size());
+        std::copy(bytes.begin(), bytes.end(), values_[lowered_.buffer_of_tensor[id]].begin());
     }
     std::vector<double> read(trace::TensorId id) override {
         return reference::decode_elements(trace_.tensor(id).type,

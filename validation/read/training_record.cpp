@@ -111,8 +111,9 @@ CapturedTraining training_of(const CapturedRecord& record) {
         step.gradients.assign(gradients.begin() + i * parameters, gradients.begin() + (i + 1) * parameters);
         step.weights.assign(weights.begin() + i * parameters, weights.begin() + (i + 1) * parameters);
         step.samples.resize(samples);
-        std::memcpy(step.samples.data(), record.binary.data() + i * samples * sizeof(float),
-                    samples * sizeof(float));
+        if (samples > 0)
+            std::memcpy(step.samples.data(), record.binary.data() + i * samples * sizeof(float),
+                        samples * sizeof(float));
         run.steps.push_back(std::move(step));
     }
     if (training.item.variant == capture::TrainingVariant::vendor) run.products = products_of(record);

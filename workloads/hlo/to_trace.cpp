@@ -14,7 +14,7 @@ using trace::OpKind;
 namespace {
 
 /// Far more than programs have: computations that call others twice, again and again, never end otherwise.
-constexpr std::size_t kMostInstructions = 3'000'000, kMostOps = 1'000'000, kDeepest = 200;
+constexpr std::size_t kMostInstructions = 1'000'000, kMostOps = 300'000, kDeepest = 200;
 
 /// The computation that a call or a fusion evaluates, wherever it stands.
 const std::string* called(const Instruction& at) {
@@ -92,7 +92,7 @@ void Converter::fail(const Instruction& at, const std::string& problem, const st
 }
 
 void Converter::fail_at_limit(const Instruction& at) const {
-    fail(at, "is where three million instructions, or a million operations of the step, are passed",
+    fail(at, "is where a million instructions, or 300,000 operations of the step, are passed",
          "do computations call others again and again?");
 }
 

@@ -258,7 +258,7 @@ TEST_CASE("a program that lies, nests or never ends is one error at the line tha
         return message(text);
     };
     // Counted before anything is evaluated: the entry's first call is one too many.
-    told(tower(40, true), "m:203:", "three million");
+    told(tower(40, true), "m:203:", "a million instructions");
     CHECK_THAT(tower(300, false), Catch::Contains("200 deep"));
     // Types and regions within one another.
     told(entry("  p = " + std::string(100'000, '(') + "f32[8]"), "m:3:", "nested");
