@@ -126,7 +126,7 @@ void Journal::State::open_binary() {
     binary->cut(binary_end);
 }
 
-Journal::Journal(std::filesystem::path folder, std::string section)
+Journal::Journal(const std::filesystem::path& folder, const std::string& section)
     : state_(std::make_unique<State>(folder, section)) {
     State& state = *state_;
     std::error_code ignored;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 
 namespace heddle::capture {
@@ -12,7 +13,7 @@ Progress Progress::for_standard_error() {
 }
 
 std::string duration_text(double seconds) {
-    const auto whole = static_cast<long>(seconds + 0.5);
+    const long whole = std::lround(seconds);
     char text[48];
     if (whole >= 60)
         std::snprintf(text, sizeof text, "%ld min %02ld s", whole / 60, whole % 60);

@@ -39,7 +39,7 @@ class Record {
 class Journal {
   public:
     /// Opens what is there, drops a last line that was not finished and bytes that belong to no record.
-    Journal(std::filesystem::path folder, std::string section);
+    Journal(const std::filesystem::path& folder, const std::string& section);
     ~Journal();
     Journal(const Journal&) = delete;
     Journal& operator=(const Journal&) = delete;

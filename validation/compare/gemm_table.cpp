@@ -204,7 +204,7 @@ GemmErrors errors_of(const std::vector<const GemmRow*>& rows, GemmFigure figure)
     result.bias /= static_cast<double>(errors.size());
     std::sort(errors.begin(), errors.end());
     const auto quantile = [&](double part) {
-        return errors[static_cast<std::size_t>(part * static_cast<double>(errors.size() - 1) + 0.5)];
+        return errors[static_cast<std::size_t>(std::lround(part * static_cast<double>(errors.size() - 1)))];
     };
     result.median = quantile(0.5);
     result.p90 = quantile(0.9);

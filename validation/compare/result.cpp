@@ -103,6 +103,7 @@ std::vector<CategorySummary> summarise(const std::vector<ComparisonRow>& rows) {
     std::vector<std::string> categories;
     std::map<std::string, std::vector<const ComparisonRow*>> by_category;
     std::vector<const ComparisonRow*> all;
+    all.reserve(rows.size());
     for (const ComparisonRow& row : rows) {
         std::vector<const ComparisonRow*>& members = by_category[row.category];
         if (members.empty()) categories.push_back(row.category);

@@ -154,7 +154,7 @@ Comparison carry_out(std::string title, Reference reference, Plan plan, const Co
 }
 
 std::string hardware_for(const RecordedCapture& capture, const CompareOptions& options) {
-    const std::string hardware = options.hardware.empty() ? capture.preset() : options.hardware;
+    std::string hardware = options.hardware.empty() ? capture.preset() : options.hardware;
     if (hardware.empty())
         throw Error("no hardware file describes " + capture.device_name(), {capture.folder().string(), 0, ""},
                     "name one: --hardware h100-sxm, or a YAML file");

@@ -113,7 +113,7 @@ std::span<const TensorCoreSeries> tensor_core_series() {
 
 std::filesystem::path tensor_core_folder(const std::filesystem::path& data) {
     for (const char* place : {"tensor_core/khattak_mikaitis", "data/model_validation", "model_validation"}) {
-        const std::filesystem::path folder = data / place;
+        std::filesystem::path folder = data / place;
         std::error_code ignored;
         if (std::filesystem::is_directory(folder / "H100", ignored) ||
             std::filesystem::is_directory(folder / "A100", ignored))

@@ -134,6 +134,7 @@ std::string head(const std::vector<Comparison>& comparisons) {
 std::string comparisons_html(const std::string& title, const std::vector<Comparison>& comparisons,
                              const std::vector<std::string>& missing) {
     std::vector<sim::PageSection> sections;
+    sections.reserve(comparisons.size() + 1);
     for (const Comparison& comparison : comparisons)
         sections.push_back(section(comparison, sections.size() + 1));
     sections.push_back({"missing", "Not yet recorded", lines(missing, "")});

@@ -21,6 +21,7 @@ namespace heddle::capture {
 // clang-format on
 
 struct CublasLtApi {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a name that is declared stands bare.
 #define HEDDLE_DECLARE(function) decltype(&::function) function = nullptr;
     HEDDLE_CUBLASLT_FUNCTIONS(HEDDLE_DECLARE)
 #undef HEDDLE_DECLARE

@@ -30,6 +30,7 @@ namespace heddle::capture {
 // clang-format on
 
 struct DriverApi {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a name that is declared stands bare.
 #define HEDDLE_DECLARE(function) decltype(&::function) function = nullptr;
     HEDDLE_CUDA_DRIVER_FUNCTIONS(HEDDLE_DECLARE)
     HEDDLE_CUDA_OPTIONAL_FUNCTIONS(HEDDLE_DECLARE)

@@ -39,7 +39,7 @@ TimedBody load_body(Level level, unsigned warps) {
             const Reg zero = w.make_b32("ld.global.b32", at(scratch));
             for (unsigned i = 0; i < 8; ++i) {
                 w.op("st.shared.v4.b32", at(state->address_b32, std::int64_t{i} * step),
-                     "{" + zero + ", " + zero + ", " + zero + ", " + zero + "}");
+                     kernels::vector_of({zero, zero, zero, zero}));
             }
             w.cta_barrier();
         } else {

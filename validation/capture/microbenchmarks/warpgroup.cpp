@@ -75,8 +75,7 @@ TimedBody warpgroup_body(const WarpgroupCase& which) {
         for (unsigned offset = 0; offset < bytes; offset += step) {
             const Reg at_end = w.make_b32("add.u32", mine, offset);
             const Reg inside = w.make_predicate("setp.lt.u32", at_end, w.make_b32("add.u32", base, bytes));
-            w.op_if(inside, "st.shared.v4.b32", at(at_end),
-                    "{" + zero + ", " + zero + ", " + zero + ", " + zero + "}");
+            w.op_if(inside, "st.shared.v4.b32", at(at_end), vector_of({zero, zero, zero, zero}));
         }
         w.op("fence.proxy.async");
         w.cta_barrier();

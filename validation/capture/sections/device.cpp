@@ -1,7 +1,7 @@
 // What the device is, and the clock and power that it has at rest and under load.
 #include <algorithm>
 #include <chrono>
-#include <optional>
+#include <exception>
 #include <string>
 #include <vector>
 
@@ -32,10 +32,9 @@ std::string load_ptx() {
     for (int chain = 0; chain < 8; ++chain)
         text += "    add.f32 %f" + std::to_string(chain) + ", %f8, 0f3F800000;\n";
     text += "LOOP:\n";
-    for (std::uint32_t i = 0; i < kFmasPerTrip; ++i) {
-        const std::string chain = "%f" + std::to_string(i % 8);
-        text += "    fma.rn.f32 " + chain + ", " + chain + ", %f9, %f8;\n";
-    }
+    const auto chain = [](std::uint32_t i) { return "%f" + std::to_string(i % 8); };
+    for (std::uint32_t i = 0; i < kFmasPerTrip; ++i)
+        text += "    fma.rn.f32 " + chain(i) + ", " + chain(i) + ", %f9, %f8;\n";
     text += R"(    sub.u32 %r0, %r0, 1;
     setp.ne.u32 %p, %r0, 0;
     @%p bra LOOP;
@@ -80,15 +79,15 @@ template <typename Make>
 void add(SectionContext& context, const std::string& id, Make make) {
     if (context.journal.has(id)) return;
     Record record;
-    std::optional<DeviceError> lost;
+    std::exception_ptr lost;
     try {
         record = make();
     } catch (const DeviceError& error) {
         record.text("error", error.what());
-        if (error.lost) lost = error;
+        if (error.lost) lost = std::current_exception();
     }
     context.journal.add(id, record);
-    if (lost) throw *lost;
+    if (lost) std::rethrow_exception(lost);
 }
 
 }  // namespace

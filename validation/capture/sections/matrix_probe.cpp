@@ -47,22 +47,28 @@ std::string pointer(const char* name, const char* parameter_name, unsigned threa
            number(4 * words) + ";\n    add.u64 " + p + ", " + p + ", %y0;\n";
 }
 
+std::string line(const std::string& opcode, const std::string& operands) {
+    return "    " + opcode + " " + operands + ";\n";
+}
+
+std::string at(const std::string& base, unsigned offset) {
+    return "[" + base + "+" + number(offset) + "]";
+}
+
 std::string load(const std::string& prefix, const std::string& from, const Register& type, unsigned words,
                  unsigned offset_words = 0) {
+    const std::string opcode = std::string("ld.global") + type.access;
     std::string text;
-    for (unsigned i = 0; i < words / type.words; ++i) {
-        text += "    ld.global" + std::string(type.access) + " " + prefix + number(i) + ", [" + from + "+" +
-                number(4 * (offset_words + i * type.words)) + "];\n";
-    }
+    for (unsigned i = 0; i < words / type.words; ++i)
+        text += line(opcode, prefix + number(i) + ", " + at(from, 4 * (offset_words + i * type.words)));
     return text;
 }
 
 std::string store(const std::string& prefix, const std::string& to, const Register& type, unsigned words) {
+    const std::string opcode = std::string("st.global") + type.access;
     std::string text;
-    for (unsigned i = 0; i < words / type.words; ++i) {
-        text += "    st.global" + std::string(type.access) + " [" + to + "+" + number(4 * i * type.words) +
-                "], " + prefix + number(i) + ";\n";
-    }
+    for (unsigned i = 0; i < words / type.words; ++i)
+        text += line(opcode, at(to, 4 * i * type.words) + ", " + prefix + number(i));
     return text;
 }
 
@@ -88,15 +94,16 @@ std::string warp_ptx(const MatrixInstruction& instruction, unsigned steps) {
     };
     text += step_pointer("a", sizes.a_words) + step_pointer("b", sizes.b_words);
     if (sparse) text += step_pointer("e", 1);
+    const std::string d = register_list("%d", sizes.sum_words / sum.words);
+    const std::string multiply =
+        line(instruction.mnemonic(), d + ", " + register_list("%a", sizes.a_words / a.words) + ", " +
+                                         register_list("%b", sizes.b_words / b.words) + ", " + d +
+                                         (sparse ? ", %e0, 0x0" : ""));
     for (unsigned step = 0; step < steps; ++step) {
         text += load("%a", "%pa", a, sizes.a_words, step * sizes.threads * sizes.a_words) +
                 load("%b", "%pb", b, sizes.b_words, step * sizes.threads * sizes.b_words);
         if (sparse) text += load("%e", "%pe", {".b32", ".b32", 1}, 1, step * sizes.threads);
-        const std::string d = register_list("%d", sizes.sum_words / sum.words);
-        text += "    " + instruction.mnemonic() + " " + d + ", " +
-                register_list("%a", sizes.a_words / a.words) + ", " +
-                register_list("%b", sizes.b_words / b.words) + ", " + d + (sparse ? ", %e0, 0x0" : "") +
-                ";\n";
+        text += multiply;
     }
     return text + store("%d", "%pd", sum, sizes.sum_words) + "    ret;\n}\n";
 }
@@ -108,8 +115,8 @@ std::string copy_to_shared(const std::string& from, unsigned shared_offset, unsi
         const bool part = bytes - done < 512;
         const std::string guard = part ? "@%p1 " : "";
         if (part) text += "    setp.lt.u32 %p1, %x0, " + number((bytes - done) / 4) + ";\n";
-        text += "    " + guard + "ld.global.b32 %x4, [" + from + "+" + number(done) + "];\n    " + guard +
-                "st.shared.b32 [%x3+" + number(shared_offset + done) + "], %x4;\n";
+        text += line(guard + "ld.global.b32", "%x4, " + at(from, done));
+        text += line(guard + "st.shared.b32", at("%x3", shared_offset + done) + ", %x4");
     }
     return text;
 }
@@ -146,15 +153,15 @@ std::string warpgroup_ptx(const MatrixInstruction& instruction, unsigned steps) 
         "    wgmma.fence.sync.aligned;\n";
     const bool integer = instruction.sum == Element::s32;
     const bool transposable = instruction.a == Element::f16 || instruction.a == Element::bf16;
+    const std::string accumulators = register_list("%d", sizes.sum_words);
+    const char* const modifiers = integer ? "" : transposable ? ", 1, 1, 0, 0" : ", 1, 1";
+    const auto a = [](unsigned step) { return "%y" + number(1 + 2 * step); };
+    const auto b = [](unsigned step) { return "%y" + number(2 + 2 * step); };
     for (unsigned step = 0; step < steps; ++step) {
-        const std::string a = "%y" + number(1 + 2 * step), b = "%y" + number(2 + 2 * step);
-        text += descriptor(a, step * kTileBytesA) + descriptor(b, steps * kTileBytesA + step * kTileBytesB) +
-                "    " + instruction.mnemonic() + " " + register_list("%d", sizes.sum_words) + ", " + a +
-                ", " + b + ", %p0" +
-                (integer        ? ""
-                 : transposable ? ", 1, 1, 0, 0"
-                                : ", 1, 1") +
-                ";\n";
+        text += descriptor(a(step), step * kTileBytesA) +
+                descriptor(b(step), steps * kTileBytesA + step * kTileBytesB);
+        text += line(instruction.mnemonic(),
+                     accumulators + ", " + a(step) + ", " + b(step) + ", %p0" + modifiers);
     }
     return text + "    wgmma.commit_group.sync.aligned;\n    wgmma.wait_group.sync.aligned 0;\n" +
            store("%d", "%pd", sum, sizes.sum_words) + "    ret;\n}\n";

@@ -216,7 +216,7 @@ void epilogue(SectionContext& context, const std::string& id, const GemmProblem&
         considered.push_back(name_of(rounding));
         identical.push_back(same);
         if (same == static_cast<std::int64_t>(results.size()))
-            answer = (answer.empty() ? "" : answer + " or ") + considered.back();
+            answer += (answer.empty() ? "" : " or ") + considered.back();
     }
     Record record =
         question(9, "alpha and beta", "alpha = beta = 1/3, one exact product for each element", problem);

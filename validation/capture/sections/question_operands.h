@@ -91,8 +91,8 @@ class QuestionOperands {
 
 /// The believed model with one change.
 template <typename Change>
-Hypothesis changed(const SumModel& base, std::string answer, Change change) {
-    Hypothesis hypothesis{std::move(answer), base};
+Hypothesis changed(const SumModel& base, const std::string& answer, Change change) {
+    Hypothesis hypothesis{answer, base};
     change(hypothesis.model);
     return hypothesis;
 }

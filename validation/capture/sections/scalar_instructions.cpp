@@ -116,12 +116,12 @@ std::uint64_t flushed(std::uint64_t bits) {
 void add_arithmetic(std::vector<ScalarInstruction>& list) {
     const auto add = [&](const char* mnemonic, unsigned inputs, std::function<float(float, float, float)> f,
                          bool flush) {
-        list.push_back(
-            {"arithmetic", mnemonic, inputs, 32, 32, 70, "sm_70", "6.4", [f, flush](const Inputs& in) {
-                 if (!flush) return bits_of(f(as_float(in[0]), as_float(in[1]), as_float(in[2])));
-                 return flushed(bits_of(
-                     f(as_float(flushed(in[0])), as_float(flushed(in[1])), as_float(flushed(in[2])))));
-             }});
+        list.push_back({"arithmetic", mnemonic, inputs, 32, 32, 70, "sm_70", "6.4",
+                        [f = std::move(f), flush](const Inputs& in) {
+                            if (!flush) return bits_of(f(as_float(in[0]), as_float(in[1]), as_float(in[2])));
+                            return flushed(bits_of(f(as_float(flushed(in[0])), as_float(flushed(in[1])),
+                                                     as_float(flushed(in[2])))));
+                        }});
     };
     const auto fma = [](float a, float b, float c) { return std::fma(a, b, c); };
     add("fma.rn.f32", 3, fma, false);

@@ -226,7 +226,7 @@ std::string Machine::key_of(const Prepared& prepared, const sim::L2Residency& re
     const auto add = [&key](const auto& value) {
         key.append(reinterpret_cast<const char*>(&value), sizeof value);
     };
-    add(prepared.kernel);
+    add(reinterpret_cast<std::uintptr_t>(prepared.kernel));
     add(prepared.context.grid);
     add(prepared.context.block);
     add(prepared.context.cluster);
