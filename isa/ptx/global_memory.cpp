@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "isa/common/error.h"
+#include "isa/common/hexadecimal.h"
 
 namespace heddle::ptx {
 namespace {
@@ -13,16 +14,6 @@ constexpr std::uint64_t kAlignment = 256;
 constexpr std::uint64_t kHeapBase = 0x7f8000000000u;
 constexpr std::uint64_t kHeapHeader = 16;  // also the gap between blocks of the heap
 constexpr std::uint64_t kGuardGap = 4096;  // more than the largest access of a warp
-
-std::string hexadecimal(std::uint64_t value) {
-    static constexpr char kDigits[] = "0123456789abcdef";
-    std::string text;
-    do {
-        text.insert(text.begin(), kDigits[value & 15u]);
-        value >>= 4;
-    } while (value != 0);
-    return "0x" + text;
-}
 
 }  // namespace
 

@@ -1,28 +1,26 @@
 #include <bit>
 #include <charconv>
-#include <cstdio>
 #include <map>
 
 #include "isa/common/error.h"
+#include "isa/common/hexadecimal.h"
 #include "isa/tpu/assembler.h"
 #include "isa/tpu/fields.h"
 
 namespace heddle::tpu {
 namespace {
 
-std::string hexadecimal(std::int64_t value) {
-    char text[24];
-    const auto magnitude = static_cast<unsigned long long>(value < 0 ? -value : value);
-    std::snprintf(text, sizeof text, "%s0x%llx", value < 0 ? "-" : "", magnitude);
-    return text;
+std::string hexadecimal_with_sign(std::int64_t value) {
+    const std::uint64_t bits = static_cast<std::uint64_t>(value);
+    return value < 0 ? "-" + hexadecimal(-bits) : hexadecimal(bits);
 }
 
 std::string to_text(const Affine& affine) {
-    std::string text = hexadecimal(affine.base);
+    std::string text = hexadecimal_with_sign(affine.base);
     for (std::size_t level = 0; level < kRepeatLevels; ++level) {
         const std::int64_t step = affine.step[level];
         if (step == 0) continue;
-        text += (step < 0 ? "" : "+") + hexadecimal(step) + "*" + static_cast<char>('i' + level);
+        text += (step < 0 ? "" : "+") + hexadecimal_with_sign(step) + "*" + static_cast<char>('i' + level);
     }
     return text;
 }

@@ -1,22 +1,16 @@
 #include "isa/tpu/memory.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <utility>
 
 #include "isa/common/error.h"
+#include "isa/common/hexadecimal.h"
 
 namespace heddle::tpu {
 namespace {
 
 constexpr std::uint64_t kAlignment = 512;
-
-std::string hexadecimal(std::uint64_t value) {
-    char text[19];
-    std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
-    return text;
-}
 
 bool ends_before(const Allocation& allocation, std::uint64_t address) {
     return allocation.base + allocation.bytes <= address;

@@ -3,20 +3,11 @@
 #include <algorithm>
 #include <bit>
 
+#include "isa/common/hexadecimal.h"
 #include "isa/ptx/decode/steering.h"
 
 namespace heddle::ptx {
 namespace {
-
-std::string hexadecimal(std::uint64_t value) {
-    static constexpr char kDigits[] = "0123456789abcdef";
-    std::string text;
-    do {
-        text.insert(text.begin(), kDigits[value & 15u]);
-        value >>= 4;
-    } while (value != 0);
-    return "0x" + text;
-}
 
 template <class Body>
 void for_each_lane(std::uint32_t lanes, Body body) {

@@ -1,5 +1,7 @@
 #include "isa/ptx/machine/copy_targets.h"
 
+#include "isa/common/hexadecimal.h"
+
 namespace heddle::ptx {
 namespace {
 

@@ -1,16 +1,8 @@
 #include "isa/ptx/machine/lane_operands.h"
 
-namespace heddle::ptx {
+#include "isa/common/hexadecimal.h"
 
-std::string hexadecimal(std::uint64_t value) {
-    static constexpr char kDigits[] = "0123456789abcdef";
-    std::string text;
-    do {
-        text.insert(text.begin(), kDigits[value & 15u]);
-        value >>= 4;
-    } while (value != 0);
-    return "0x" + text;
-}
+namespace heddle::ptx {
 
 namespace {
 

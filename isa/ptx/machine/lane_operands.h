@@ -53,8 +53,6 @@ inline std::byte* bytes_at(Allocation& allocation, std::uint64_t address) {
     return allocation.data.data() + (address - allocation.base);
 }
 
-std::string hexadecimal(std::uint64_t value);
-
 /// Reports accesses to shared memory, of `bytes` per lane: the lanes and their addresses are added one by
 /// one.
 MemoryAccess& begin_shared_report(Warp::State& warp, unsigned bytes, bool write, bool atomic);

@@ -1,6 +1,7 @@
 // mbarrier.*, cp.async.mbarrier.arrive. Lanes act one after another, lowest first.
 #include <cstring>
 
+#include "isa/common/hexadecimal.h"
 #include "isa/ptx/machine/copy_targets.h"
 #include "isa/ptx/machine/memory_barrier.h"
 #include "isa/ptx/machine/paths.h"

@@ -4,22 +4,13 @@
 #include <bit>
 
 #include "isa/common/error.h"
+#include "isa/common/hexadecimal.h"
 #include "isa/ptx/machine/machine.h"
 
 namespace heddle::ptx {
 namespace {
 
 constexpr std::uint64_t kWindowBytes = std::uint64_t{1} << 40;
-
-std::string hexadecimal(std::uint64_t value) {
-    static constexpr char kDigits[] = "0123456789abcdef";
-    std::string text;
-    do {
-        text.insert(text.begin(), kDigits[value & 15u]);
-        value >>= 4;
-    } while (value != 0);
-    return "0x" + text;
-}
 
 // The instruction that is being performed: Warp::step() has moved the counter on.
 const InstructionInfo& current(const Warp::State& warp) {

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "isa/common/error.h"
+#include "isa/common/hexadecimal.h"
 #include "isa/ptx/machine/copy_targets.h"
 
 namespace heddle::ptx {

@@ -1,6 +1,7 @@
 // What the warps of a CTA wait for, in words: for deadlock reports.
 #include <bit>
 
+#include "isa/common/hexadecimal.h"
 #include "isa/ptx/machine/machine.h"
 
 namespace heddle::ptx {
@@ -23,16 +24,6 @@ std::string describe_lanes(std::uint32_t lanes) {
 
 std::string line_of(const Warp::State& warp, std::uint32_t instruction) {
     return "line " + std::to_string(warp.information[instruction].line);
-}
-
-std::string hexadecimal(std::uint64_t value) {
-    static constexpr char kDigits[] = "0123456789abcdef";
-    std::string text;
-    do {
-        text.insert(text.begin(), kDigits[value & 15u]);
-        value >>= 4;
-    } while (value != 0);
-    return "0x" + text;
 }
 
 std::string describe_barrier(const Warp::State& warp, std::uint64_t number) {
