@@ -240,7 +240,7 @@ SectoredCache::Index L2Slice::place_for(const MemoryRequest& request, unsigned i
     }
     const SectoredCache::Index replaced = victim(set, home);
     if (!has_room(request.kind, sectors, home, SectoredCache::kNone, replaced)) return SectoredCache::kNone;
-    evict(replaced, now);
+    if (cache_.sectors(replaced).dirty != 0) evict(replaced, now);
     cache_.assign(replaced, key, request.policy);
     return replaced;
 }
@@ -373,51 +373,6 @@ void L2Slice::invalidate(MemoryRequest& request) {
     if (index != SectoredCache::kNone)
         cache_.sectors(index).valid &= static_cast<SectorMask>(~request.sectors);
     pool_.give_back(request);
-}
-
-/// What is dirty of the line goes to memory, and with it what is dirty of its chunk, so that one activation
-/// of the row serves all ("Techniques for evicting dirty data from a cache using a notification sorter", US
-/// patent 8,949,541, NVIDIA: by bank page).
-void L2Slice::evict(SectoredCache::Index index, Cycle now) {
-    if (cache_.sectors(index).dirty == 0) return;
-    const std::uint32_t row = hash_.row_of(cache_.key(index));
-    const std::uint32_t chunk = row & ~(chunk_lines_ - 1);
-    ++write_backs_;  // the line's own, whatever room there is for others
-    for (std::uint32_t first = chunk; first < chunk + chunk_lines_; first += group_lines_) {
-        LinesMask sectors = 0;
-        for (std::uint32_t i = 0; i < group_lines_; ++i) {
-            if (first + i == row) {
-                sectors |= take_dirty(index, i);
-                continue;
-            }
-            if (write_backs_ >= config_.write_backs) continue;
-            const SectoredCache::Index found = cache_.find(hash_.key_of(first + i, partition_));
-            if (found == SectoredCache::kNone || cache_.sectors(found).dirty == 0) continue;
-            sectors |= take_dirty(found, i);
-            ++write_backs_;
-        }
-        if (sectors != 0) write_back(first, sectors, now);
-    }
-}
-
-/// Of the i-th line of a request.
-LinesMask L2Slice::take_dirty(SectoredCache::Index index, unsigned i) {
-    SectoredCache::Sectors& state = cache_.sectors(index);
-    const LinesMask dirty = at_line(static_cast<SectorMask>(state.dirty), i);
-    state.dirty = 0;
-    return dirty;
-}
-
-/// `row`: of the line that the mask begins with, among those of the slice.
-void L2Slice::write_back(std::uint32_t row, LinesMask sectors, Cycle now) {
-    const auto first = static_cast<unsigned>(std::countr_zero(sectors)) / kSectorsPerLine;
-    MemoryRequest& request = pool_.take();
-    request.kind = RequestKind::write_back;
-    request.sectors = static_cast<LinesMask>(sectors >> first * kSectorsPerLine);
-    request.issuer = static_cast<std::uint16_t>(position_);
-    request.tag = row + first;
-    statistics_.write_back_sectors += sector_count(sectors);
-    memory_.send(*this, request, now + config_.miss_latency);
 }
 
 /// What memory reads when it is asked for these sectors.
