@@ -9,8 +9,7 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr unsigned kGroups = 2, kStages = 2, kKeys = kAttentionGradKeys;
-constexpr unsigned kStartRegisters = 168, kProducerRegisters = 24, kConsumerRegisters = 240;
+constexpr unsigned kGroups = kAttentionConsumers, kStages = 2, kKeys = kAttentionGradKeys;
 constexpr unsigned kQuarter = kWarpgroupRows * 64 * 4;  ///< bytes of a warpgroup's part of dQ, 64 x 64
 /// Named barriers: all consumers; a warpgroup's part of dQ is there, is gone (one each).
 constexpr unsigned kConsumers = 1, kFull = 2, kGone = 4;
@@ -42,12 +41,8 @@ struct Layout {
 };
 
 void check(const AttentionGradWgmmaSpec& spec) {
-    const SourceLocation where{.key = "attention_grad_wgmma head_dim " + std::to_string(spec.head_dim)};
-    if (spec.type != ElementType::f16 && spec.type != ElementType::bf16)
-        throw Error("attention kernels take f16 or bf16, not " + name_of(spec.type), where,
-                    "cast, or use GEMM and softmax");
-    if (spec.head_dim != 64 && spec.head_dim != 128)
-        throw Error("attention kernels have head dimensions of 64 and 128", where, "use GEMM and softmax");
+    check_attention_wgmma(spec.type, spec.head_dim,
+                          {.key = "attention_grad_wgmma head_dim " + std::to_string(spec.head_dim)});
 }
 
 class Writer {
@@ -63,21 +58,12 @@ class Writer {
              spec.compute_capability, 90, "wgmma") {}
 
     GeneratedKernel write() {
-        w_.use_architecture_specific();
-        w_.limit_registers(kStartRegisters);
+        parts_.begin();
         parameters();
         positions();
         set_up_barriers();
-        const std::string producer = w_.new_label("producer"), end = w_.new_label("end");
-        w_.jump_if(w_.make_predicate("setp.eq.u32", group_, kGroups), producer);
-        w_.op("setmaxnreg.inc.sync.aligned.u32", kConsumerRegisters);
-        consume();
-        w_.jump(end);
-        w_.place(producer);
-        w_.op("setmaxnreg.dec.sync.aligned.u32", kProducerRegisters);
-        produce(end);
-        w_.place(end);
-        return w_.finish({kWarpgroupThreads * (kGroups + 1), 1, 1});
+        return parts_.finish(
+            group_, [&](const std::string&) { consume(); }, [&](const std::string& end) { produce(end); });
     }
 
   private:
@@ -106,12 +92,10 @@ class Writer {
     }
 
     void positions() {
-        const Reg tid = w_.tid();
-        group_ = w_.divide_by(tid, kWarpgroupThreads);
-        thread_ = w_.make_b32("and.b32", tid, kWarpgroupThreads - 1);
-        const Reg dynamic = w_.make_b32("mov.u32", w_.dynamic_shared(layout_.end + kAtom));
-        shared_ = w_.make_b32("and.b32", w_.make_b32("add.u32", dynamic, kAtom - 1),
-                              -static_cast<std::int64_t>(kAtom));
+        const AttentionWgmmaParts::Position own = parts_.position(layout_.end);
+        group_ = own.group;
+        thread_ = own.thread;
+        shared_ = own.shared;
         first_key_ = w_.multiply_by(w_.cta_x(), kKeys);
         batch_ = w_.cta_y();
         head_ = w_.cta_z();
@@ -131,19 +115,16 @@ class Writer {
     }
 
     void set_up_barriers() {
-        const std::string done = w_.new_label("barriers");
-        w_.jump_if(w_.make_predicate("setp.ne.u32", w_.tid(), 0), done);
-        const Reg one = w_.constant_b32(1), both = w_.constant_b32(kGroups);
-        parts_.make_barrier(shared_, layout_.keys_full, one);
-        for (unsigned s = 0; s < kStages; ++s) {
-            for (const unsigned full : {layout_.q_full, layout_.do_full})
-                parts_.make_barrier(shared_, full + 8 * s, one);
-            for (const unsigned empty : {layout_.q_empty, layout_.do_empty})
-                parts_.make_barrier(shared_, empty + 8 * s, both);
-        }
-        w_.op("fence.mbarrier_init.release.cluster");
-        w_.place(done);
-        w_.cta_barrier();
+        parts_.make_barriers([&] {
+            const Reg one = w_.constant_b32(1), both = w_.constant_b32(kGroups);
+            parts_.make_barrier(shared_, layout_.keys_full, one);
+            for (unsigned s = 0; s < kStages; ++s) {
+                for (const unsigned full : {layout_.q_full, layout_.do_full})
+                    parts_.make_barrier(shared_, full + 8 * s, one);
+                for (const unsigned empty : {layout_.q_empty, layout_.do_empty})
+                    parts_.make_barrier(shared_, empty + 8 * s, both);
+            }
+        });
     }
 
     /// The next stage, and the other phase after the last one.

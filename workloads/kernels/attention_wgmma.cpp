@@ -9,8 +9,8 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr unsigned kGroups = 2, kGroupThreads = kWarpgroupThreads, kGroupRows = kWarpgroupRows;
-constexpr unsigned kStartRegisters = 168, kProducerRegisters = 24, kConsumerRegisters = 240;
+constexpr unsigned kGroups = kAttentionConsumers, kGroupThreads = kWarpgroupThreads,
+                   kGroupRows = kWarpgroupRows;
 
 /// Byte offsets in shared memory, from a multiple of kAtom.
 struct Layout {
@@ -34,11 +34,7 @@ struct Layout {
 void check(const AttentionWgmmaSpec& spec) {
     const SourceLocation where{.key = "attention_wgmma head_dim " + std::to_string(spec.head_dim) +
                                       " block " + std::to_string(spec.block_n)};
-    if (spec.type != ElementType::f16 && spec.type != ElementType::bf16)
-        throw Error("attention kernels take f16 or bf16, not " + name_of(spec.type), where,
-                    "cast, or use GEMM and softmax");
-    if (spec.head_dim != 64 && spec.head_dim != 128)
-        throw Error("attention kernels have head dimensions of 64 and 128", where, "use GEMM and softmax");
+    check_attention_wgmma(spec.type, spec.head_dim, where);
     const bool block =
         spec.block_n == 64 || spec.block_n == 128 || (spec.block_n == 256 && spec.head_dim == 64);
     if (!block) throw Error("blocks have 64 or 128 keys, or 256 with heads of 64", where);
@@ -62,20 +58,12 @@ class Writer {
              spec.compute_capability, 90, "wgmma") {}
 
     GeneratedKernel write() {
-        w_.use_architecture_specific();
-        w_.limit_registers(kStartRegisters);
+        parts_.begin();
         parameters();
         set_up_barriers();
-        const std::string producer = w_.new_label("producer"), end = w_.new_label("end");
-        w_.jump_if(w_.make_predicate("setp.eq.u32", group_, kGroups), producer);
-        w_.op("setmaxnreg.inc.sync.aligned.u32", kConsumerRegisters);
-        consume(end);
-        w_.jump(end);
-        w_.place(producer);
-        w_.op("setmaxnreg.dec.sync.aligned.u32", kProducerRegisters);
-        produce(end);
-        w_.place(end);
-        return w_.finish({kGroupThreads * (kGroups + 1), 1, 1});
+        return parts_.finish(
+            group_, [&](const std::string& end) { consume(end); },
+            [&](const std::string& end) { produce(end); });
     }
 
   private:
@@ -102,36 +90,31 @@ class Writer {
         ratio_ = w_.divider_parameter("heads_per_kv_head");
         softmax_.emplace(w_);
         if (spec_.dropout) dropout_.emplace(w_, spec_.narrow_dropout);
-        const Reg tid = w_.tid();
-        group_ = w_.divide_by(tid, kGroupThreads);
-        thread_ = w_.make_b32("and.b32", tid, kGroupThreads - 1);
-        const Reg dynamic = w_.make_b32("mov.u32", w_.dynamic_shared(layout_.end + kAtom));
-        shared_ = w_.make_b32("and.b32", w_.make_b32("add.u32", dynamic, kAtom - 1),
-                              -static_cast<std::int64_t>(kAtom));
+        const AttentionWgmmaParts::Position own = parts_.position(layout_.end);
+        group_ = own.group;
+        thread_ = own.thread;
+        shared_ = own.shared;
         // By its own name, so that nothing else in shared memory can steer.
         tile_slot_ = w_.shared("tile_at_hand", 4);
         offset_ = w_.make_b32("sub.s32", keys_, queries_);
     }
 
     void set_up_barriers() {
-        const std::string done = w_.new_label("barriers");
-        w_.jump_if(w_.make_predicate("setp.ne.u32", w_.tid(), 0), done);
-        const Reg one = w_.constant_b32(1), both = w_.constant_b32(kGroups);
-        const auto make = [&](unsigned place, const Reg& count) {
-            parts_.make_barrier(shared_, place, count);
-        };
-        for (unsigned g = 0; g < kGroups; ++g) {
-            make(layout_.q_full + 8 * g, one);
-            make(layout_.q_empty + 8 * g, one);
-        }
-        for (unsigned s = 0; s < spec_.stages; ++s) {
-            make(layout_.k_full + 8 * s, one);
-            make(layout_.v_full + 8 * s, one);
-            make(layout_.empty + 8 * s, both);
-        }
-        w_.op("fence.mbarrier_init.release.cluster");
-        w_.place(done);
-        w_.cta_barrier();
+        parts_.make_barriers([&] {
+            const Reg one = w_.constant_b32(1), both = w_.constant_b32(kGroups);
+            const auto make = [&](unsigned place, const Reg& count) {
+                parts_.make_barrier(shared_, place, count);
+            };
+            for (unsigned g = 0; g < kGroups; ++g) {
+                make(layout_.q_full + 8 * g, one);
+                make(layout_.q_empty + 8 * g, one);
+            }
+            for (unsigned s = 0; s < spec_.stages; ++s) {
+                make(layout_.k_full + 8 * s, one);
+                make(layout_.v_full + 8 * s, one);
+                make(layout_.empty + 8 * s, both);
+            }
+        });
     }
 
     void wait(const Reg& base, unsigned offset, const Reg& parity) { parts_.wait(base, offset, parity); }
@@ -171,7 +154,7 @@ class Writer {
     /// A block of keys and one of values, page by page.
     void copy_pages(const Reg& area, const Reg& first_key, const Reg& kv_head, const Reg& barrier) {
         for (const unsigned full : {layout_.k_full, layout_.v_full})
-            w_.op("mbarrier.arrive.expect_tx.shared::cta.b64", "_", at(barrier, full), layout_.block_bytes);
+            parts_.expect_bytes(barrier, full, layout_.block_bytes);
         const Reg last = w_.make_b32("shr.u32", w_.make_b32("sub.u32", keys_, 1), 6);
         const Reg number = w_.make_b32("shr.u32", first_key, 6), place = w_.make_b32("mov.u32", area),
                   left = w_.constant_b32(spec_.block_n / kAttentionPage);
@@ -184,11 +167,10 @@ class Writer {
         const Reg v_page = w_.make_b32("ld.global.u32", at(w_.element_address(own, pages_per_entry_, 4)));
         const auto copy_page = [&](const Reg& map, const Reg& page, unsigned part, unsigned full) {
             for (unsigned panel = 0; panel < layout_.panels; ++panel) {
+                const Reg row = w_.constant_b32(0), column = w_.constant_b32(panel * kLineElements);
                 w_.op("cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes",
                       at(place, part + panel * spec_.block_n * kLine),
-                      "[" + map + ", {" + w_.constant_b32(panel * kLineElements) + ", " + w_.constant_b32(0) +
-                          ", " + kv_head + ", " + page + "}]",
-                      at(barrier, full));
+                      at_box(map, {column, row, kv_head, page}), at(barrier, full));
             }
         };
         copy_page(k_map_, k_page, layout_.k, layout_.k_full);
@@ -213,8 +195,7 @@ class Writer {
         w_.jump_if(w_.make_predicate("setp.ge.u32", tile_, tiles_), last);
         decode_tile();
         for (unsigned g = 0; g < kGroups; ++g) {
-            w_.op("mbarrier.arrive.expect_tx.shared::cta.b64", "_", at(shared_, layout_.q_full + 8 * g),
-                  layout_.q_bytes);
+            parts_.expect_bytes(shared_, layout_.q_full + 8 * g, layout_.q_bytes);
             copy(q_map_, kGroupRows, g == 0 ? shared_ : w_.make_b32("add.u32", shared_, g * layout_.q_bytes),
                  g == 0 ? first_query_ : w_.make_b32("add.u32", first_query_, g * kGroupRows), head_, shared_,
                  layout_.q_full + 8 * g);
@@ -227,7 +208,7 @@ class Writer {
         const Reg area = w_.make_b32("mad.lo.u32", stage, layout_.block_bytes, shared_);
         wait(barrier, layout_.empty, parity);
         const auto copy_block = [&](const Reg& map, unsigned full, unsigned place) {
-            w_.op("mbarrier.arrive.expect_tx.shared::cta.b64", "_", at(barrier, full), layout_.block_bytes);
+            parts_.expect_bytes(barrier, full, layout_.block_bytes);
             copy(map, spec_.block_n, w_.make_b32("add.u32", area, place), key, kv_head, barrier, full);
         };
         if (spec_.paged) {

@@ -1,6 +1,57 @@
 #include "workloads/kernels/attention_wgmma_parts.h"
 
 namespace heddle::kernels {
+namespace {
+
+constexpr unsigned kStartRegisters = 168, kProducerRegisters = 24, kConsumerRegisters = 240;
+
+}  // namespace
+
+void check_attention_wgmma(ElementType type, unsigned head_dim, const SourceLocation& where) {
+    if (type != ElementType::f16 && type != ElementType::bf16)
+        throw Error("attention kernels take f16 or bf16, not " + name_of(type), where,
+                    "cast, or use GEMM and softmax");
+    if (head_dim != 64 && head_dim != 128)
+        throw Error("attention kernels have head dimensions of 64 and 128", where, "use GEMM and softmax");
+}
+
+void AttentionWgmmaParts::begin() {
+    w_.use_architecture_specific();
+    w_.limit_registers(kStartRegisters);
+}
+
+AttentionWgmmaParts::Position AttentionWgmmaParts::position(unsigned bytes) {
+    Position result;
+    const Reg tid = w_.tid();
+    result.group = w_.divide_by(tid, kWarpgroupThreads);
+    result.thread = w_.make_b32("and.b32", tid, kWarpgroupThreads - 1);
+    const Reg dynamic = w_.make_b32("mov.u32", w_.dynamic_shared(bytes + kAtom));
+    result.shared =
+        w_.make_b32("and.b32", w_.make_b32("add.u32", dynamic, kAtom - 1), -static_cast<std::int64_t>(kAtom));
+    return result;
+}
+
+void AttentionWgmmaParts::make_barriers(const std::function<void()>& make) {
+    const std::string done = w_.new_label("barriers");
+    w_.jump_if(w_.make_predicate("setp.ne.u32", w_.tid(), 0), done);
+    make();
+    w_.op("fence.mbarrier_init.release.cluster");
+    w_.place(done);
+    w_.cta_barrier();
+}
+
+GeneratedKernel AttentionWgmmaParts::finish(const Reg& group, const Role& consume, const Role& produce) {
+    const std::string producer = w_.new_label("producer"), end = w_.new_label("end");
+    w_.jump_if(w_.make_predicate("setp.eq.u32", group, kAttentionConsumers), producer);
+    w_.op("setmaxnreg.inc.sync.aligned.u32", kConsumerRegisters);
+    consume(end);
+    w_.jump(end);
+    w_.place(producer);
+    w_.op("setmaxnreg.dec.sync.aligned.u32", kProducerRegisters);
+    produce(end);
+    w_.place(end);
+    return w_.finish({kAttentionThreads, 1, 1});
+}
 
 void AttentionWgmmaParts::make_barrier(const Reg& base, unsigned offset, const Reg& count) {
     w_.op("mbarrier.init.shared::cta.b64", at(base, offset), count);
@@ -27,8 +78,7 @@ void AttentionWgmmaParts::copy(const Reg& map, unsigned panels, unsigned lines, 
     for (unsigned panel = 0; panel < panels; ++panel) {
         const Reg place = panel == 0 ? to : w_.make_b32("add.u32", to, panel * lines * kLine);
         w_.op("cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes", at(place),
-              "[" + map + ", {" + w_.constant_b32(panel * kLineElements) + ", " + row + ", " + head + ", " +
-                  batch + "}]",
+              at_box(map, {w_.constant_b32(panel * kLineElements), row, head, batch}),
               at(barrier, barrier_offset));
     }
 }

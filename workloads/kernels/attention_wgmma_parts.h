@@ -5,8 +5,10 @@
 // bytes for each row, and 16-byte chunks are XORed with the line's low three bits (swizzle of 128 bytes).
 #pragma once
 
+#include <functional>
 #include <string>
 
+#include "isa/common/error.h"
 #include "workloads/kernels/attention_wgmma.h"
 #include "workloads/kernels/swizzled_tile.h"
 
@@ -15,10 +17,30 @@ namespace heddle::kernels {
 inline constexpr unsigned kAtom = 1024, kLine = 128;  // bytes: 8 lines with one swizzle; a line of a panel
 inline constexpr unsigned kLineElements = 64;
 inline constexpr unsigned kWarpgroupThreads = 128, kWarpgroupRows = 64;
+/// Two warpgroups multiply; a third one copies for them and leaves them its registers (setmaxnreg).
+inline constexpr unsigned kAttentionConsumers = 2;
+inline constexpr unsigned kAttentionThreads = kWarpgroupThreads * (kAttentionConsumers + 1);
+
+/// Throws heddle::Error: kernels for another type or head dimension are not there.
+void check_attention_wgmma(ElementType type, unsigned head_dim, const SourceLocation& where);
 
 class AttentionWgmmaParts {
   public:
     AttentionWgmmaParts(PtxWriter& w, ElementType type) : w_(w), type_(type) {}
+
+    /// Before the parameters: the target and the registers that a warpgroup starts with.
+    void begin();
+    /// A thread's warpgroup, its place in that, and where dynamic shared memory of `bytes` bytes begins: at a
+    /// multiple of kAtom.
+    struct Position {
+        Reg group, thread, shared;
+    };
+    Position position(unsigned bytes);
+    /// `make` makes the barriers, in one thread; then all see them.
+    void make_barriers(const std::function<void()>& make);
+    /// The rest of the kernel: what consumers do, then what the producer does. `end` is a label behind both.
+    using Role = std::function<void(const std::string& end)>;
+    GeneratedKernel finish(const Reg& group, const Role& consume, const Role& produce);
 
     // mbarriers at base + offset in shared memory.
     void make_barrier(const Reg& base, unsigned offset, const Reg& count);

@@ -2,8 +2,8 @@
 
 #include <functional>
 
+#include "workloads/kernels/channel_statistics_output.h"
 #include "workloads/kernels/reduction_code.h"
-#include "workloads/kernels/welford.h"
 
 namespace heddle::kernels {
 namespace {
@@ -83,16 +83,10 @@ GeneratedKernel generate_channel_statistics(const ChannelStatisticsSpec& spec) {
     PtxWriter w("channel_statistics_" + name_of(spec.x) + (spec.running ? "_running" : "") + "_t" +
                     std::to_string(spec.threads),
                 spec.compute_capability);
-    const Reg mean = w.pointer_parameter("mean"), rstd = w.pointer_parameter("rstd");
-    std::vector<Reg> running;
-    if (spec.running) {
-        for (const char* name : {"running_mean", "running_variance", "new_mean", "new_variance"})
-            running.push_back(w.pointer_parameter(name));
-    }
+    ChannelStatisticsOutput output(w, spec.running);
     const Reg x = w.pointer_parameter("x");
     SetWalk walk(w);
-    const Reg epsilon = w.f32_parameter("epsilon"), momentum = w.f32_parameter("momentum"),
-              unbias = w.f32_parameter("unbias");
+    output.declare_numbers();
     const Welford own{w.constant_f32(0), w.constant_f32(0), w.constant_f32(0)};
     walk.each(spec.threads, [&](const Reg& element) {
         const Reg address = w.element_address(x, element, bytes_of(spec.x));
@@ -105,19 +99,7 @@ GeneratedKernel generate_channel_statistics(const ChannelStatisticsSpec& spec) {
     });
     merge_cta(w, own, walk.tid(), spec.threads);
     w.op_if(w.make_predicate("setp.ne.u32", walk.tid(), 0), "exit");
-    const Reg variance = w.make_f32("div.rn.f32", own.squares, own.count);
-    const auto slot = [&](const Reg& base) { return at(w.element_address(base, walk.set(), 4)); };
-    w.op("st.global.f32", slot(mean), own.mean);
-    w.op("st.global.f32", slot(rstd),
-         w.make_f32("rsqrt.approx.f32", w.make_f32("add.rn.f32", variance, epsilon)));
-    if (spec.running) {
-        const Reg kept = w.make_f32("sub.rn.f32", f32_immediate(1), momentum);
-        const Reg fresh[] = {own.mean, w.make_f32("mul.rn.f32", variance, unbias)};
-        for (unsigned i = 0; i < 2; ++i) {
-            const Reg old = w.make_f32("mul.rn.f32", kept, w.make_f32("ld.global.f32", slot(running[i])));
-            w.op("st.global.f32", slot(running[2 + i]), w.make_f32("fma.rn.f32", momentum, fresh[i], old));
-        }
-    }
+    output.store(own, walk.set());
     return w.finish({spec.threads, 1, 1});
 }
 

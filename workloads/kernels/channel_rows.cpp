@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "workloads/kernels/welford.h"
+#include "workloads/kernels/channel_statistics_output.h"
 
 namespace heddle::kernels {
 namespace {
@@ -218,17 +218,11 @@ std::uint32_t channel_rows_per_cta(const ChannelRowsSpec& spec, std::uint32_t ro
 
 GeneratedKernel generate_channel_merge(const ChannelMergeSpec& spec) {
     PtxWriter w(std::string("channel_merge") + (spec.running ? "_running" : ""), spec.compute_capability);
-    const Reg mean = w.pointer_parameter("mean"), rstd = w.pointer_parameter("rstd");
-    std::vector<Reg> running;
-    if (spec.running) {
-        for (const char* name : {"running_mean", "running_variance", "new_mean", "new_variance"})
-            running.push_back(w.pointer_parameter(name));
-    }
+    ChannelStatisticsOutput output(w, spec.running);
     const Reg means = w.pointer_parameter("means"), squares = w.pointer_parameter("squares");
     const Reg rows = w.b32_parameter("rows"), columns = w.b32_parameter("columns"),
               rows_per_cta = w.b32_parameter("rows_per_cta"), splits = w.b32_parameter("splits");
-    const Reg epsilon = w.f32_parameter("epsilon"), momentum = w.f32_parameter("momentum"),
-              unbias = w.f32_parameter("unbias");
+    output.declare_numbers();
     const Reg tid = w.tid(), lane = w.remainder_by(tid, kMergeColumns),
               part = w.divide_by(tid, kMergeColumns);
     const Reg own = w.make_b32("mad.lo.u32", w.cta_x(), kMergeColumns, lane);
@@ -266,19 +260,7 @@ GeneratedKernel generate_channel_merge(const ChannelMergeSpec& spec) {
         const Reg count = given(0), of_mean = given(1), of_squares = given(2);
         merge(w, sums, {count, of_mean, of_squares});
     }
-    const Reg variance = w.make_f32("div.rn.f32", sums.squares, sums.count);
-    const auto slot = [&](const Reg& base) { return at(w.element_address(base, column, 4)); };
-    w.op("st.global.f32", slot(mean), sums.mean);
-    w.op("st.global.f32", slot(rstd),
-         w.make_f32("rsqrt.approx.f32", w.make_f32("add.rn.f32", variance, epsilon)));
-    if (spec.running) {
-        const Reg kept = w.make_f32("sub.rn.f32", f32_immediate(1), momentum);
-        const Reg fresh[] = {sums.mean, w.make_f32("mul.rn.f32", variance, unbias)};
-        for (unsigned i = 0; i < 2; ++i) {
-            const Reg old = w.make_f32("mul.rn.f32", kept, w.make_f32("ld.global.f32", slot(running[i])));
-            w.op("st.global.f32", slot(running[2 + i]), w.make_f32("fma.rn.f32", momentum, fresh[i], old));
-        }
-    }
+    output.store(sums, column);
     return w.finish({kMergeColumns * kMergeParts, 1, 1});
 }
 

@@ -201,6 +201,10 @@ std::string vector_of(const std::vector<Reg>& registers) {
     return text + "}";
 }
 
+std::string at_box(const Reg& map, const std::vector<Reg>& coordinates) {
+    return "[" + map + ", " + vector_of(coordinates) + "]";
+}
+
 std::string f32_immediate(double value) {
     char text[16];
     std::snprintf(text, sizeof text, "0f%08X", std::bit_cast<std::uint32_t>(static_cast<float>(value)));

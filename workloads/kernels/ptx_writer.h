@@ -191,6 +191,8 @@ class PtxWriter {
 std::string at(const std::string& base, std::int64_t offset = 0);
 /// "{a, b, c}"; a single register stays bare.
 std::string vector_of(const std::vector<Reg>& registers);
+/// "[map, {x, y, ...}]": a box of a tensor by its first coordinates, as copies of tensors name it.
+std::string at_box(const Reg& map, const std::vector<Reg>& coordinates);
 /// Immediates as bit patterns: 0f3F800000, 0d3FF0000000000000.
 std::string f32_immediate(double value);
 std::string f64_immediate(double value);

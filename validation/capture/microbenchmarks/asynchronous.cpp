@@ -166,7 +166,7 @@ GeneratedKernel generate_copy_stream(const CopyStream& stream, unsigned capabili
         if (stream.tensor) {
             const Reg row = w.make_b32("mul.lo.u32", piece, stream.bytes / kRowBytes);
             w.op("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes", at(to),
-                 "[" + source + ", {" + column + ", " + row + "}]", bar);
+                 kernels::at_box(source, {column, row}), bar);
         } else {
             const Reg from = w.make_b64("mad.wide.u32", piece, stream.bytes, source);
             w.op("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes", at(to), at(from),

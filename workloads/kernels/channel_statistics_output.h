@@ -1,0 +1,28 @@
+// What kernels of channel statistics write of each channel: its mean, 1 / standard deviation, and the running
+// statistics that batch norm keeps.
+#pragma once
+
+#include <vector>
+
+#include "workloads/kernels/welford.h"
+
+namespace heddle::kernels {
+
+class ChannelStatisticsOutput {
+  public:
+    /// Declares the pointers mean and rstd, with `running` also running_mean, running_variance, new_mean and
+    /// new_variance (f32 of each channel).
+    ChannelStatisticsOutput(PtxWriter& w, bool running);
+    /// Declares epsilon, momentum and unbias (f32; unbias = n / (n - 1)).
+    void declare_numbers();
+    /// Of a channel (b32) and all of its elements. The running variance is that of a sample: times unbias.
+    void store(const Welford& all, const Reg& channel);
+
+  private:
+    PtxWriter& w_;
+    Reg mean_, rstd_;
+    std::vector<Reg> running_;  ///< old mean, old variance, new mean, new variance; or none
+    Reg epsilon_, momentum_, unbias_;
+};
+
+}  // namespace heddle::kernels
