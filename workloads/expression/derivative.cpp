@@ -3,7 +3,6 @@
 
 #include <cmath>
 #include <numbers>
-#include <set>
 
 #include "workloads/expression/builder.h"
 
@@ -138,20 +137,13 @@ class Reverse {
 Expression gradients(const Expression& expression, const std::vector<unsigned>& inputs) {
     Reverse reverse(expression);
     std::vector<int> outputs;
+    outputs.reserve(inputs.size());
     for (const unsigned input : inputs) outputs.push_back(reverse.adjoint_of_input(input));
     return reverse.finish(outputs);
 }
 
 Expression gradient(const Expression& expression, unsigned input) {
     return gradients(expression, {input});
-}
-
-std::vector<unsigned> inputs_read(const Expression& expression) {
-    std::set<unsigned> read;
-    for (const Node& node : expression.nodes) {
-        if (node.op == Operator::input) read.insert(node.index);
-    }
-    return {read.begin(), read.end()};
 }
 
 Expression renumber_inputs(const Expression& expression, const std::vector<unsigned>& new_index) {

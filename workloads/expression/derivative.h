@@ -15,10 +15,6 @@ Expression gradient(const Expression& expression, unsigned input);
 /// The same towards several inputs at once: output i is the gradient of input inputs[i].
 Expression gradients(const Expression& expression, const std::vector<unsigned>& inputs);
 
-/// The operands of an expression that its text really mentions, ascending; used to drop operands that a
-/// gradient does not read.
-std::vector<unsigned> inputs_read(const Expression& expression);
-
 /// The same expression with inputs renumbered: input i becomes new_index[i].
 Expression renumber_inputs(const Expression& expression, const std::vector<unsigned>& new_index);
 

@@ -233,9 +233,4 @@ std::optional<RecordedGemm> gemm_from_kernel_name(const std::string& name) {
     return gemm;
 }
 
-std::optional<GemmTile> tile_from_kernel_name(const std::string& name) {
-    const std::optional<RecordedGemm> gemm = gemm_from_kernel_name(name);
-    return gemm ? std::optional(gemm->tile) : std::nullopt;
-}
-
 }  // namespace heddle::kernels

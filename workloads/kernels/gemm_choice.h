@@ -97,7 +97,5 @@ struct RecordedGemm {
 /// "..._128x64_ldg8_f2f_stages_64x4_..." (cuBLAS), "sm90_xmma_gemm_..._tilesize128x128x64_...", "128x128x64"
 /// (ours). Libraries that think in columns write the extent along our n first.
 std::optional<RecordedGemm> gemm_from_kernel_name(const std::string& name);
-/// Its tile alone.
-std::optional<GemmTile> tile_from_kernel_name(const std::string& name);
 
 }  // namespace heddle::kernels

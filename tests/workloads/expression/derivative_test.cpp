@@ -52,6 +52,6 @@ TEST_CASE("the derivative of ReLU is the textbook's, with no leftovers") {
     const Expression derived = gradient(parse("y0 = max(x0, 0)"), 0);
     CHECK(to_text(derived) == "y0 = x0 > 0 ? x1 : 0");
     CHECK(values(derived, {0.0, 5.0}, {})[0] == 0);
-    CHECK(inputs_read(gradient(parse("y0 = x0 + x1"), 1)) == std::vector<unsigned>{2});
+    CHECK(to_text(gradient(parse("y0 = x0 + x1"), 1)) == "y0 = x2");
     CHECK(to_text(renumber_inputs(parse("y0 = x2 * x0"), {1, 9, 0})) == "y0 = x0 * x1");
 }

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "coverage.h"
 #include "data.h"
 #include "isa/common/error.h"
 #include "workloads/importers/chakra_execution.h"
@@ -34,7 +35,7 @@ std::optional<Trace> gpt() {
 TEST_CASE("GPT: every kernel is an op and every op is understood") {
     const auto trace = gpt();
     if (!trace) return;
-    const importers::Coverage coverage = importers::coverage_of(*trace);
+    const test::Coverage coverage = test::coverage_of(*trace);
     CHECK(coverage.total.ops == 1617);
     CHECK(coverage.total.microseconds == 31014);
     CHECK_FALSE(coverage.kinds.contains(OpKind::unknown));
@@ -220,7 +221,7 @@ TEST_CASE("other recordings import without error, with all kernels and their tim
         const auto path = recording("traces/chakra/" + archive);
         if (!path) continue;
         const Trace trace = importers::open_trace(*path + name.substr(archive.size()));
-        const importers::Coverage coverage = importers::coverage_of(trace);
+        const test::Coverage coverage = test::coverage_of(trace);
         CHECK(coverage.total.kernels == 1216);
         CHECK(coverage.total.microseconds == 329543);
         if (archive.rfind("json", 0) == 0) continue;  // the JSON form has no operands

@@ -4,8 +4,8 @@
 #include <catch2/catch.hpp>
 #include <map>
 
+#include "coverage.h"
 #include "data.h"
-#include "workloads/importers/chakra_execution.h"
 #include "workloads/importers/open_trace.h"
 
 using namespace heddle;
@@ -16,7 +16,7 @@ TEST_CASE("ResNet-50: gradients of all convolutions, batch norms and the pooling
     const auto path = recording("traces/chakra/resnet_schema_1.0.1.tar.gz");
     if (!path) return;
     const trace::Trace trace = importers::open_trace(*path);
-    const importers::Coverage coverage = importers::coverage_of(trace);
+    const test::Coverage coverage = test::coverage_of(trace);
     // 53 convolutions, each followed by a batch norm; the picture itself has no gradient.
     CHECK(coverage.kinds.at(OpKind::convolution_weight_grad).ops == 53);
     CHECK(coverage.kinds.at(OpKind::convolution_data_grad).ops == 52);

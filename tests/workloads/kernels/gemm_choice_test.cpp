@@ -164,7 +164,7 @@ TEST_CASE("Every Hopper choice can be written and fits the device") {
 }
 
 TEST_CASE("Recorded kernel names carry their tile") {
-    const auto tile = [](const char* name) { return tile_from_kernel_name(name).value(); };
+    const auto tile = [](const char* name) { return gemm_from_kernel_name(name).value().tile; };
     // Column-major libraries: their 128x256 is ours 256x128.
     CHECK(tile("ampere_bf16_s16816gemm_bf16_128x256_ldg8_f2f_stages_64x3_nn") ==
           GemmTile{256, 128, 64, 0, 0, 3});
@@ -194,5 +194,5 @@ TEST_CASE("Recorded kernel names carry their tile") {
     CHECK_FALSE(gemm_from_kernel_name("volta_sgemm_128x64_nn")->split_k.has_value());
     CHECK(tile("volta_sgemm_128x64_nn") == GemmTile{64, 128, 0, 0, 0, 0});
     CHECK(tile("128x64x32") == GemmTile{128, 64, 32, 0, 0, 0});
-    CHECK_FALSE(tile_from_kernel_name("vectorized_elementwise_kernel").has_value());
+    CHECK_FALSE(gemm_from_kernel_name("vectorized_elementwise_kernel").has_value());
 }
