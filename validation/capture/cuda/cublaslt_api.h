@@ -11,7 +11,7 @@ namespace heddle::capture {
 
 // clang-format off
 #define HEDDLE_CUBLASLT_FUNCTIONS(F) \
-    F(cublasLtCreate) F(cublasLtGetVersion) F(cublasLtGetStatusName) F(cublasLtMatmul) \
+    F(cublasLtCreate) F(cublasLtDestroy) F(cublasLtGetVersion) F(cublasLtGetStatusName) F(cublasLtMatmul) \
     F(cublasLtMatmulDescCreate) F(cublasLtMatmulDescDestroy) F(cublasLtMatmulDescSetAttribute) \
     F(cublasLtMatrixLayoutCreate) F(cublasLtMatrixLayoutDestroy) F(cublasLtMatrixLayoutSetAttribute) \
     F(cublasLtMatmulPreferenceCreate) F(cublasLtMatmulPreferenceDestroy) \

@@ -41,14 +41,20 @@ using Preference = std::unique_ptr<std::remove_pointer_t<cublasLtMatmulPreferenc
 
 }  // namespace
 
-CublasLtBlas::CublasLtBlas(const CudaContext& context) : context_(context), api_(load_cublaslt()) {
-    check(api_.cublasLtCreate(&handle_), "cublasLtCreate");
+CublasLtBlas::CublasLtBlas(const CudaContext& context)
+    : context_(context), api_(load_cublaslt()), handle_(make_handle()) {
     // Absent scales of fp8 operands mean one, but some versions ask for a pointer all the same.
     context_.check(context_.api().cuMemAlloc(&scale_one_, 256), "cuMemAlloc(256) for a scale");
     static constexpr float kOne = 1.0f;
     context_.check(context_.api().cuMemcpyHtoDAsync(scale_one_, &kOne, sizeof kOne, context_.stream()),
                    "cuMemcpyHtoDAsync of a scale");
     context_.wait();
+}
+
+CublasLtBlas::Handle CublasLtBlas::make_handle() const {
+    cublasLtHandle_t made = nullptr;
+    check(api_.cublasLtCreate(&made), "cublasLtCreate");
+    return Handle(made, {&context_, api_.cublasLtDestroy});
 }
 
 void CublasLtBlas::check(cublasStatus_t status, const std::string& call) const {
@@ -98,8 +104,8 @@ std::vector<cublasLtMatmulHeuristicResult_t> CublasLtBlas::heuristic(const GemmP
     std::vector<cublasLtMatmulHeuristicResult_t> results(std::max(maximum, 1u));
     int found = 0;
     const cublasStatus_t status = api_.cublasLtMatmulAlgoGetHeuristic(
-        handle_, description.operation(), description.a(), description.b(), description.c(), description.d(),
-        made, static_cast<int>(results.size()), results.data(), &found);
+        handle_.get(), description.operation(), description.a(), description.b(), description.c(),
+        description.d(), made, static_cast<int>(results.size()), results.data(), &found);
     if (status == CUBLAS_STATUS_NOT_SUPPORTED)
         found = 0;
     else
@@ -127,7 +133,7 @@ bool CublasLtBlas::exclude_split_k(const CublasLtProblem& description,
         return false;
     const cublasLtMatmulAlgo_t algorithm = checked.algo;
     const cublasStatus_t status =
-        api_.cublasLtMatmulAlgoCheck(handle_, description.operation(), description.a(), description.b(),
+        api_.cublasLtMatmulAlgoCheck(handle_.get(), description.operation(), description.a(), description.b(),
                                      description.c(), description.d(), &algorithm, &checked);
     if (status != CUBLAS_STATUS_SUCCESS) return false;
     result = checked;
@@ -190,12 +196,13 @@ void CublasLtBlas::run(const GemmProblem& problem, const GemmAlgorithm& algorith
     // Without beta C is not read, but it has to be an address.
     const Address c = problem.in_place || operands.c == 0 ? operands.d : operands.c;
     const CUdeviceptr scratch = problem.workspace_bytes == 0 ? 0 : workspace(problem.workspace_bytes);
-    check(api_.cublasLtMatmul(
-              handle_, description.operation(), alpha.address(), reinterpret_cast<const void*>(operands.b),
-              description.a(), reinterpret_cast<const void*>(operands.a), description.b(), beta.address(),
-              reinterpret_cast<const void*>(c), description.c(), reinterpret_cast<void*>(operands.d),
-              description.d(), &chosen, reinterpret_cast<void*>(scratch), problem.workspace_bytes,
-              reinterpret_cast<cudaStream_t>(context_.stream())),
+    check(api_.cublasLtMatmul(handle_.get(), description.operation(), alpha.address(),
+                              reinterpret_cast<const void*>(operands.b), description.a(),
+                              reinterpret_cast<const void*>(operands.a), description.b(), beta.address(),
+                              reinterpret_cast<const void*>(c), description.c(),
+                              reinterpret_cast<void*>(operands.d), description.d(), &chosen,
+                              reinterpret_cast<void*>(scratch), problem.workspace_bytes,
+                              reinterpret_cast<cudaStream_t>(context_.stream())),
           "cublasLtMatmul(" + problem.name() + ", algorithm " + std::to_string(algorithm.id) + ")");
 }
 

@@ -3,7 +3,9 @@
 
 #include <cublasLt.h>
 
+#include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "validation/capture/blas.h"
@@ -38,10 +40,21 @@ class CublasLtBlas : public Blas {
     void add_launches(CUgraph graph, GemmAlgorithm& algorithm) const;
     std::string kernel_name(const CUDA_KERNEL_NODE_PARAMS& parameters) const;
 
+    /// Gives a handle back before the context goes; that of a lost one is left, as calls may never return.
+    struct DestroyHandle {
+        const CudaContext* context;
+        decltype(&::cublasLtDestroy) destroy;
+        void operator()(cublasLtHandle_t handle) const {
+            if (!context->lost()) destroy(handle);
+        }
+    };
+    using Handle = std::unique_ptr<std::remove_pointer_t<cublasLtHandle_t>, DestroyHandle>;
+    Handle make_handle() const;
+
     const CudaContext& context_;
     CublasLtApi api_;
-    cublasLtHandle_t handle_ = nullptr;
-    CUdeviceptr workspace_ = 0, scale_one_ = 0;
+    Handle handle_;
+    CUdeviceptr workspace_ = 0, scale_one_ = 0;  ///< the context frees them
     std::uint64_t workspace_bytes_ = 0;
 };
 

@@ -237,9 +237,12 @@ extern "C" {
 
 cublasStatus_t CUBLASWINAPI cublasLtCreate(cublasLtHandle_t* handle) {
     *handle = reinterpret_cast<cublasLtHandle_t>(std::uintptr_t{0x1717});
+    ++driver().library_handles;
     return CUBLAS_STATUS_SUCCESS;
 }
 cublasStatus_t CUBLASWINAPI cublasLtDestroy(cublasLtHandle_t) {
+    if (driver().library_handles == 0) return CUBLAS_STATUS_INVALID_VALUE;
+    --driver().library_handles;
     return CUBLAS_STATUS_SUCCESS;
 }
 size_t CUBLASWINAPI cublasLtGetVersion(void) {

@@ -2,6 +2,8 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -177,6 +179,10 @@ CUresult CUDAAPI cuDevicePrimaryCtxRelease(CUdevice) {
     Driver& state = driver();
     if (state.retained == 0) return CUDA_ERROR_INVALID_CONTEXT;
     if (--state.retained > 0) return CUDA_SUCCESS;
+    if (state.library_handles > 0) {
+        std::fputs("virtual CUDA: a handle of cublasLt outlives its context\n", stderr);
+        std::abort();
+    }
     // The last one to let go destroys it, whatever state it is in.
     state.sticky = CUDA_SUCCESS;
     state.objects.clear();

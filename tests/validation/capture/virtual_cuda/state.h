@@ -32,7 +32,8 @@ struct Driver {
     /// Streams, events, graphs and modules by handle. They are the context's, as with the real driver: what
     /// is not destroyed before goes with it.
     std::map<const void*, std::shared_ptr<void>> objects;
-    unsigned retained = 0;  ///< how often the primary context was asked for
+    unsigned retained = 0;         ///< how often the primary context was asked for
+    unsigned library_handles = 0;  ///< of cublasLt, in use: they are to be given back before the context
     ptx::GlobalMemory memory;
     std::set<CUdeviceptr> allocations;
     std::uint64_t allocated_bytes = 0;
