@@ -241,7 +241,7 @@ Value Converter::sinusoid(const Instruction& at, Operands& operands) {
     // t - t^3 / 3! + ... + t^21 / 21!: 4e-12 off at pi.
     std::string rest = "1";
     for (int power = 20; power >= 2; power -= 2)
-        rest = "(1 - $0 * $0 * " + number_text(1.0 / (power * (power + 1))) + " * " + rest + ")";
+        rest.insert(0, "(1 - $0 * $0 * " + number_text(1.0 / (power * (power + 1))) + " * ").append(")");
     Operands one{turned};
     return apply(at, "($0 * " + rest + ")", one);
 }

@@ -229,6 +229,11 @@ Value Converter::convolution(const Instruction& at, Operands& operands) {
 
 namespace {
 
+/// Of whole numbers, as an expression.
+std::string remainder(const std::string& number, const std::string& divisor) {
+    return "(" + number + " - " + divisor + " * floor(" + number + " / " + divisor + "))";
+}
+
 /// A window over spatial axes that lie side by side, seen as nhwc.
 struct Pool {
     Dimensions order;  ///< axes as nhwc; empty when it does not fit
@@ -354,9 +359,7 @@ Value Converter::maximum_with_position(const Instruction& at, Operands& operands
         for (std::size_t i = rank + 1; i + 1 < axes; ++i) behind *= x.shape[i];
         const std::string step = std::to_string(behind), extent = std::to_string(x.shape[rank]);
         Operands position{Value::of(found[1].transposed(back))};
-        const std::string quotient = "floor($0 / " + step + ")";
-        results.push_back(apply(
-            one, "(" + quotient + " - " + extent + " * floor(" + quotient + " / " + extent + "))", position));
+        results.push_back(apply(one, remainder("floor($0 / " + step + ")", extent), position));
         written(results.back(), at.name);
     }
     return Value::of(std::move(results));

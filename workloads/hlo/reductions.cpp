@@ -11,7 +11,7 @@ namespace heddle::hlo {
 using trace::OpKind;
 
 std::string Converter::applied(const Instruction& at, const std::string& key) const {
-    if (const std::string short_form = text(at, "applies"); !short_form.empty()) return short_form;
+    if (std::string short_form = text(at, "applies"); !short_form.empty()) return short_form;
     std::string applied;
     for (const Instruction& instruction : computation_of(at, key).instructions)
         if (instruction.opcode != "parameter") applied = applied.empty() ? instruction.opcode : "more";

@@ -112,7 +112,7 @@ class Reader {
         if (depth_ >= kDeepestNesting)
             throw Error("regions are nested more than " + std::to_string(kDeepestNesting) + " deep",
                         {module_.file, number(), ""}, "is the text damaged?");
-        const std::string name = "region at line " + std::to_string(number());
+        std::string name = "region at line " + std::to_string(number());
         Computation body;
         body.instructions = head;
         ++next_;

@@ -84,8 +84,8 @@ View TraceWriter::densely(const Label& label, const View& view) {
     if (view.is_dense()) return view;
     for (const auto& [from, copy] : copies_)
         if (from == view) return copy;
-    const View copy = emit_one(label, OpKind::elementwise, {view}, {{"expression", std::string("y0 = x0")}},
-                               {view.type, view.shape});
+    View copy = emit_one(label, OpKind::elementwise, {view}, {{"expression", std::string("y0 = x0")}},
+                         {view.type, view.shape});
     copies_.emplace_back(view, copy);
     return copy;
 }

@@ -51,7 +51,7 @@ bool lies_channels_last(const RecordedTensor& tensor) {
 
 std::vector<std::int64_t> integers(const Call& call, std::size_t index, const std::string& what) {
     const Literal* value = call.literal(index);
-    const std::vector<std::int64_t> list = value != nullptr ? value->integers() : std::vector<std::int64_t>{};
+    std::vector<std::int64_t> list = value != nullptr ? value->integers() : std::vector<std::int64_t>{};
     if (list.empty()) throw NotUnderstood{"no " + what + " was recorded"};
     return list;
 }

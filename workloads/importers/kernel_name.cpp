@@ -95,7 +95,7 @@ std::vector<std::string> template_arguments(const std::string& text, const std::
 
 std::vector<std::int64_t> tile_of(const std::string& name) {
     // Names that demanglers refuse are recorded as they are; the first shape is that of the CTA.
-    if (const auto shape = mangled_integers(name, "9GemmShapeI"); shape.size() == 3) return shape;
+    if (auto shape = mangled_integers(name, "9GemmShapeI"); shape.size() == 3) return shape;
     // Take the first run of two or three numbers joined by 'x', where the first two are at least 16.
     for (std::size_t i = 0; i < name.size(); ++i) {
         if (!std::isdigit(static_cast<unsigned char>(name[i])) ||

@@ -144,7 +144,7 @@ std::string formula_of(const Call& call) {
         for (const std::size_t i : {1u, 2u}) {
             const Literal* bound = call.literal(i);
             const bool given = call.gpu_tensor(i) != nullptr || (bound != nullptr && bound->is_number());
-            if (given) inner = (i == 1 ? "max(" : "min(") + inner + ", $" + std::to_string(i) + ")";
+            if (given) inner.insert(0, i == 1 ? "max(" : "min(").append(", $" + std::to_string(i) + ")");
         }
         return inner;
     }

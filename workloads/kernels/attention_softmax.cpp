@@ -179,6 +179,7 @@ void OnlineSoftmax::update(AccumulatorTile& scores, AccumulatorTile& output) {
 void OnlineSoftmax::drop(std::vector<std::vector<std::vector<Reg>>>& weights, AttentionDropout& dropout,
                          const std::vector<Reg>& elements) {
     std::vector<AttentionDropout::Start> starts;
+    starts.reserve(elements.size());
     for (const Reg& element : elements) starts.push_back(dropout.start(element));
     for (unsigned pair = 0; pair < weights[0].size(); ++pair) {  // of blocks of 8 keys
         for (unsigned r = 0; r < rows(); ++r) {

@@ -53,6 +53,7 @@ class Rows {
               const std::function<std::vector<Reg>(const std::vector<std::vector<Reg>>& values,
                                                    const std::vector<Reg>& guards)>& body) {
         std::vector<Reg> addresses;
+        addresses.reserve(operands.size());
         for (const Operand& operand : operands) addresses.push_back(w_.make_b64("mov.b64", operand.address));
         const Reg piece = w_.constant_b32(0);
         const std::string loop = w_.new_label("piece");

@@ -134,7 +134,7 @@ class ElementwiseWriter {
     const Reg& elements() const { return elements_; }
     /// Whether anything but contiguous addresses depends on an element's index.
     bool needs_index() const {
-        return columns_.divisor.size() != 0 || has_access(spec_, AccessPattern::strided) ||
+        return !columns_.divisor.empty() || has_access(spec_, AccessPattern::strided) ||
                ExpressionCode::uses_element(spec_.expression);
     }
 
@@ -171,7 +171,7 @@ class ElementwiseWriter {
 
     void load(Vector& vector, unsigned distance) {
         Reg row, column;
-        if (columns_.divisor.size() != 0) {
+        if (!columns_.divisor.empty()) {
             row = w_.divide_fast(vector.first, columns_);
             column = w_.remainder_fast(vector.first, row, columns_);
         }

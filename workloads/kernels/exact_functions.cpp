@@ -54,11 +54,11 @@ class Block {
     void line(const std::string& text) { text_ += "        " + text + "\n"; }
     /// y = Horner's rule in `x`; coefficients from the highest power down.
     void polynomial(const std::string& y, const std::string& x, std::initializer_list<double> coefficients) {
-        bool first = true;
+        const std::string step = "fma.rn.f32 " + y + ", " + y + ", " + x + ", ";
+        std::string begin = "mov.f32 " + y + ", ";
         for (const double c : coefficients) {
-            line(first ? "mov.f32 " + y + ", " + f32_immediate(c) + ";"
-                       : "fma.rn.f32 " + y + ", " + y + ", " + x + ", " + f32_immediate(c) + ";");
-            first = false;
+            line(begin + f32_immediate(c) + ";");
+            begin = step;
         }
     }
     const std::string& text() const { return text_; }

@@ -260,7 +260,7 @@ std::vector<Reg> ExpressionCode::emit(const std::vector<Reg>& inputs, const Reg&
                                 : make("rcp.rn.f64", make("sqrt.rn.f64", number(node.a)));
                 break;
             case Operator::floor:
-                value.reg = make("cvt.rmi" + type + type, number(node.a));
+                value.reg = make(f32 ? "cvt.rmi.f32.f32" : "cvt.rmi.f64.f64", number(node.a));
                 break;
             case Operator::exponential:
                 need_f32("exp");
@@ -311,10 +311,10 @@ std::vector<Reg> ExpressionCode::emit(const std::vector<Reg>& inputs, const Reg&
     }
     std::vector<Reg> outputs;
     for (const int output : expression_.outputs) {
-        Reg value = number(output);
-        // Outputs that are bare inputs, scalars or constants must be registers.
-        if (expression_.nodes[output].op == Operator::constant) value = make("mov" + type, value);
-        outputs.push_back(value);
+        const Reg value = number(output);
+        // Outputs that are constants must be registers.
+        const bool constant = expression_.nodes[output].op == Operator::constant;
+        outputs.push_back(constant ? make("mov" + type, value) : value);
     }
     return outputs;
 }

@@ -23,6 +23,7 @@ std::vector<Reg> load_places(PtxWriter& w, ElementType type, const StridedLoop& 
         raw.push_back(load_raw(w, "ld.global", type, 1, loop.pointers[0].first,
                                std::int64_t{i} * loop.step * bytes_of(type)));
     std::vector<Reg> values;
+    values.reserve(raw.size());
     for (const RawVector& each : raw) values.push_back(convert_raw(w, each, ComputeType::f32)[0]);
     return values;
 }

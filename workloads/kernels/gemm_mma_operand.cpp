@@ -105,7 +105,7 @@ Reg MmaOperand::target_register(const Reg& shared_base, const Reg& chunk, const 
     }
     const Reg swizzled = w_.make_b32("xor.b32", own, swizzle_.of_row(w_, row));
     const Reg row_part = w_.make_b32("mad.lo.u32", row, row_bytes(), shared_base);
-    const Reg target = w_.make_b32("mad.lo.u32", swizzled, 16, row_part);
+    Reg target = w_.make_b32("mad.lo.u32", swizzled, 16, row_part);
     if (!interleaved_) return target;
     return w_.make_b32("mad.lo.u32", w_.remainder_by(chunk, pieces()), copy_bytes(), target);
 }

@@ -123,7 +123,6 @@ void WgmmaTensorStore::store(const WgmmaAccumulators& accumulators, const WgmmaP
     const unsigned blocks = spec_.tile.columns() / 8, chunk_blocks = shape_.chunk / 8;
     const unsigned chunks = static_cast<unsigned>(accumulators.size()) * divide_up(blocks, chunk_blocks);
     const std::string dimensions = place.batch.empty() ? "2d" : "3d";
-    const std::string batch = place.batch.empty() ? "" : ", " + place.batch;
     const unsigned buffers = staging_buffers(spec_.tile);
     unsigned done = 0;
     for (unsigned fragment = 0; fragment < accumulators.size(); ++fragment) {
@@ -157,10 +156,11 @@ void WgmmaTensorStore::store(const WgmmaAccumulators& accumulators, const WgmmaP
                     along_columns == 0 ? place.column : w_.make_b32("add.u32", place.column, along_columns);
                 const Reg from = w_.make_b32("add.u32", buffers_,
                                              buffer * kStagingBytes + box * shape_.chunk * shape_.line_bytes);
+                std::vector<Reg> corner{column, row};
+                if (shape_.swap) std::swap(corner[0], corner[1]);
+                if (!place.batch.empty()) corner.push_back(place.batch);
                 w_.op("cp.async.bulk.tensor." + dimensions + ".global.shared::cta.tile.bulk_group",
-                      "[" + map + ", {" + (shape_.swap ? row : column) + ", " + (shape_.swap ? column : row) +
-                          batch + "}]",
-                      at(from));
+                      at_box(map, corner), at(from));
             }
             w_.op("cp.async.bulk.commit_group");
             w_.place(skip);

@@ -2,6 +2,8 @@
 // registers.
 #pragma once
 
+#include <array>
+
 #include "workloads/kernels/gemm_wgmma.h"
 
 namespace heddle::kernels {
@@ -60,7 +62,7 @@ class WgmmaEpilogue {
     struct Surface {
         ElementType type = ElementType::f32;
         Reg base, leading;
-        Reg address[2];
+        std::array<Reg, 2> address;
         Reg step;
     };
     void begin_fragment(unsigned fragment);

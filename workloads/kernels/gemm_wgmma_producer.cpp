@@ -155,8 +155,9 @@ void GemmWgmmaWriter::copy_operand(const WgmmaOperand& operand, const Reg& k, co
                          ".shared::cluster.global.tile.mbarrier::complete_tx::bytes";
     if (operand.shared_by > 1) opcode += ".multicast::cluster";
     const auto copy = [&](const Reg& to, const Reg& x, const Reg& y) {
-        const std::string box =
-            "[" + operand.map + ", {" + x + ", " + y + (batched_ ? ", " + operand.entry : "") + "}]";
+        std::vector<Reg> corner{x, y};
+        if (batched_) corner.push_back(operand.entry);
+        const std::string box = at_box(operand.map, corner);
         if (operand.shared_by > 1) {
             w_.op(opcode, at(to), box, at(barrier), operand.peers);
         } else {
@@ -191,7 +192,7 @@ void GemmWgmmaWriter::produce(const std::string& end) {
         for (unsigned i = 0; i < tile_.cluster_n; ++i) same_m |= 1u << i * tile_.cluster_m;
         const auto mask = [&](std::uint32_t pattern, const Reg& shift) {
             const Reg bits = w_.make_b32("shl.b32", w_.constant_b32(pattern), shift);
-            const Reg narrow = w_.b16();
+            Reg narrow = w_.b16();
             w_.op("cvt.u16.u32", narrow, bits);
             return narrow;
         };

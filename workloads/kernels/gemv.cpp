@@ -53,7 +53,7 @@ Reg write_dot_product(PtxWriter& w, const GemvSpec& spec, const Reg& a_row, cons
     const bool f32 = compute == ComputeType::f32;
     const unsigned piece = gemv_piece(spec.type), size = bytes_of(spec.type);
     const unsigned step = piece * 32 * spec.warps;  // elements between the pieces of a lane
-    const Reg sum = f32 ? w.constant_f32(0) : w.make_f64("mov.f64", f64_immediate(0));
+    Reg sum = f32 ? w.constant_f32(0) : w.make_f64("mov.f64", f64_immediate(0));
     StridedLoop loop;
     loop.index = w.multiply_by(first_lane, piece);
     loop.end = k;

@@ -264,6 +264,7 @@ RawVector pack_elements(PtxWriter& w, ElementType type, const std::vector<Reg>& 
         case ElementType::e4m3:
         case ElementType::e5m2: {
             std::vector<Reg> narrowed;
+            narrowed.reserve(values.size());
             for (const Reg& value : values) narrowed.push_back(narrow(w, compute, value));
             raw.words = pack_fp8(w, type, narrowed);
             break;

@@ -38,6 +38,7 @@ class ListedChunk {
         for (std::size_t i = 0; i < operands.size(); ++i) pointers.push_back(w.b64());
         for (unsigned t = 0; t < tensors; ++t) {
             std::vector<Reg> own;
+            own.reserve(operands.size());
             for (const std::string& operand : operands)
                 own.push_back(w.pointer_parameter(tensor_name(t, operand)));
             const Reg count = w.b32_parameter(tensor_name(t, "elements"));
@@ -149,6 +150,7 @@ GeneratedKernel generate_multi_tensor(const MultiTensorSpec& spec) {
             std::vector<std::vector<Reg>> results(spec.outputs.size());
             for (unsigned e = 0; e < width; ++e) {
                 std::vector<Reg> inputs;
+                inputs.reserve(values.size());
                 for (const std::vector<Reg>& value : values)
                     inputs.push_back(value[value.size() == 1 ? 0 : e]);
                 const std::vector<Reg> outputs = code.emit(inputs);
@@ -181,6 +183,7 @@ GeneratedKernel generate_multi_tensor_norm(const MultiTensorNormSpec& spec) {
     for (unsigned i = 0; i < spec.elements_per_thread; ++i) partial.push_back(w.constant_f32(0));
     const auto turn = [&](const std::vector<std::pair<Reg, Reg>>& vectors) {
         std::vector<RawVector> raw;
+        raw.reserve(vectors.size());
         for (const auto& [index, guard] : vectors)
             raw.push_back(load_raw(w, "ld.global", spec.input, spec.vector_width,
                                    w.element_address(chunk.pointers[0], index, bytes_of(spec.input)), 0,
@@ -206,7 +209,7 @@ namespace {
 
 /// The sum of sums[index], sums[index + kClipThreads] ... below `end`, over the thread block.
 Reg emit_sum_of_sums(PtxWriter& w, const Reg& tid, const Reg& sums, const Reg& index, const Reg& end) {
-    const Reg sum = w.constant_f32(0);
+    Reg sum = w.constant_f32(0);
     const std::string loop = w.new_label("sums"), done = w.new_label("summed");
     w.place(loop);
     w.jump_if(w.make_predicate("setp.ge.u32", index, end), done);

@@ -204,6 +204,7 @@ GeneratedKernel generate_reduce_columns(const ReduceColumnsSpec& spec) {
         }
     }
     std::vector<Reg> results;
+    results.reserve(accumulators.size());
     for (const Reg& accumulator : accumulators)
         results.push_back(scaled(w, spec.reduction, accumulator, scale));
     const Reg out = w.make_b64("mul.wide.u32", split, columns);

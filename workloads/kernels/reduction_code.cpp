@@ -16,6 +16,7 @@ double identity_of(Combine combine) {
 void emit_warp_reduce(PtxWriter& w, Combine combine, const std::vector<Reg>& values, unsigned lanes) {
     for (unsigned distance = lanes / 2; distance >= 1; distance /= 2) {
         std::vector<Reg> others;
+        others.reserve(values.size());
         for (const Reg& value : values) {
             others.push_back(w.make_f32("shfl.sync.bfly.b32", value, distance, 31, "0xffffffff"));
         }

@@ -102,7 +102,7 @@ class Rotary {
         head_ = w_.cta_y();
     }
     Reg load_index(const Reg& base, const Reg& index) {
-        const Reg value = w_.b32();
+        Reg value = w_.b32();
         w_.op("ld.global.b32", value, at(w_.element_address(base, index, 4)));
         return value;
     }
@@ -137,7 +137,7 @@ class Rotary {
     std::vector<Reg> load(const Reg& row, const Reg& head, const Reg& column) {
         const Reg element = w_.make_b32("mad.lo.u32", head, spec_.head_dim, column);
         const Reg place = w_.make_b64("add.s64", row, w_.make_b64("cvt.u64.u32", element));
-        const std::vector<Reg> words = w_.b32s(4);
+        std::vector<Reg> words = w_.b32s(4);
         const Reg address = w_.make_b64("add.s64", qkv_, w_.make_b64("shl.b64", place, 1));
         if (whole_vectors()) {
             w_.op("ld.global.v4.b32", vector_of(words), at(address));
@@ -196,7 +196,8 @@ GeneratedKernel generate_rotary(const RotarySpec& spec) {
 /// As TensorRT-LLM's calGridSizeWithBestEfficiency: the first number of CTAs whose last wave is the fullest.
 Extent3 rotary_grid(const RotarySpec& spec, std::uint32_t tokens, std::uint32_t heads, unsigned sm_count) {
     const std::uint32_t needed = divide_up(tokens, kThreads / (spec.head_dim / kElements));
-    const auto wave = static_cast<float>(kWaveThreads / kThreads * sm_count);
+    const unsigned ctas = kWaveThreads / kThreads * sm_count;
+    const auto wave = static_cast<float>(ctas);
     float best = 0;
     std::uint32_t chosen = 1;
     for (std::uint32_t x = 1; x <= needed && best < 1; ++x) {

@@ -275,6 +275,7 @@ GeneratedKernel generate_block_forward(const TorchSoftmaxSpec& spec) {
         const Reg stage = w.make_b32("mov.u32", own_stage),
                   index = w.make_b32("mul.lo.u32", tid, shape.width);
         std::vector<Reg> addresses;
+        addresses.reserve(global.size());
         for (const auto& [base, bytes] : global)
             addresses.push_back(w.make_b64("mad.wide.u32", index, bytes, base));
         const std::string loop = w.new_label("pass"), done = w.new_label("pass_done");

@@ -87,9 +87,9 @@ class Reader {
         if (!node.IsMap()) fail("must be a map", node, key);
         for (const auto& entry : node) {
             const std::string name = text(entry.first, key);
-            if (!result.emplace(name, LayerField{text(entry.second, key + "." + name), line_of(entry.first)})
-                     .second)
-                fail("is given twice", entry.first, key + "." + name);
+            const std::string place = (key + ".").append(name);
+            if (!result.emplace(name, LayerField{text(entry.second, place), line_of(entry.first)}).second)
+                fail("is given twice", entry.first, place);
         }
         return result;
     }

@@ -12,7 +12,10 @@ struct Channels {
     bool across_batch = false;  ///< batch norm: a set for each channel; else one for each sample and group
 
     std::size_t sets() const { return across_batch ? channels : batch * groups; }
-    double size() const { return static_cast<double>(batch * channels * space / sets()); }
+    double size() const {
+        const std::size_t of_a_set = batch * channels * space / sets();
+        return static_cast<double>(of_a_set);
+    }
     std::size_t channel(std::size_t element) const { return element / space % channels; }
     std::size_t set(std::size_t element) const {
         if (across_batch) return channel(element);

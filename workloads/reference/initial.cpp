@@ -54,10 +54,10 @@ std::vector<double> rotary_table(const Tensor& tensor, double theta) {
     const auto half = static_cast<std::size_t>(tensor.shape.back());
     std::vector<double> values(static_cast<std::size_t>(tensor.elements()));
     for (std::size_t e = 0; e < values.size(); ++e) {
-        const auto position = static_cast<double>(e / (4 * half));
+        const std::size_t position = e / (4 * half);
         const std::size_t to = e / half % 2, from = e / half / 2 % 2;
-        const double angle =
-            position * std::pow(theta, -static_cast<double>(e % half) / static_cast<double>(half));
+        const double angle = static_cast<double>(position) *
+                             std::pow(theta, -static_cast<double>(e % half) / static_cast<double>(half));
         values[e] = from == to ? std::cos(angle) : from == 0 ? std::sin(angle) : -std::sin(angle);
     }
     return values;

@@ -187,10 +187,11 @@ class Reader {
     std::vector<TensorId> operands(const Json& json, const std::string& where, const std::string& key) const {
         std::vector<TensorId> ids;
         if (!json.contains(key)) return ids;
-        if (!json[key].is_array()) fail(where + "." + key, "expected a list");
+        const std::string list = where + "." + key;
+        if (!json[key].is_array()) fail(list, "expected a list");
         for (std::size_t i = 0; i < json[key].size(); ++i) {
             const Json& item = json[key][i];
-            const std::string place = where + "." + key + "[" + std::to_string(i) + "]";
+            const std::string place = list + "[" + std::to_string(i) + "]";
             if (item.is_string()) {
                 const auto found = by_name_.find(item.get<std::string>());
                 if (found == by_name_.end())

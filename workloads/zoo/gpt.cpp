@@ -174,7 +174,8 @@ class Builder {
         const TensorId scores = tape_.matmul(name + ".scores", q, k, transposed);
         if (!query_positions_) query_positions_ = tape_.view("query_positions", positions_, {o_.sequence, 1});
         // exp(-30,000) is 0, and -30,000 is a number in f16 too.
-        const double scale = 1 / std::sqrt(static_cast<double>(o_.hidden / o_.heads));
+        const std::int64_t head_dim = o_.hidden / o_.heads;
+        const double scale = 1 / std::sqrt(static_cast<double>(head_dim));
         const TensorId masked = tape_.elementwise(name + ".masked", "y0 = x1 >= x2 ? s0 * x0 : -30000",
                                                   {scores, *query_positions_, positions_}, type_, {scale});
         return tape_.matmul(name, tape_.softmax(name + ".weights", masked), v);

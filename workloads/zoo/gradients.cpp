@@ -272,6 +272,7 @@ std::vector<TensorId> GradientContext::gradient_op(OpKind kind, const std::vecto
         if (op.attributes.contains(key)) made.attributes[key] = op.attributes.at(key);
     }
     std::vector<Tensor> outputs;
+    outputs.reserve(like.size());
     for (const std::size_t input : like)
         outputs.push_back(Tensor{gradient_name(input), in(input).type, in(input).shape});
     return tape.record(std::move(made), outputs);

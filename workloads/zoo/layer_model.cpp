@@ -168,6 +168,9 @@ class Recorder {
                     {model_.file, spec.line, spec.kind});
     }
 
+    /// Throws when a layer that has no fields is given some.
+    void no_fields(const LayerSpec& spec) const { const Fields none(model_, spec, {}); }
+
     /// Layers that may be computed again as one; segments do not nest.
     template <class Record>
     void segment(Record record) {
@@ -184,7 +187,7 @@ class Recorder {
             for (std::int64_t i = 0; i < times; ++i)
                 layers(flow, spec.layers, name + std::to_string(i) + ".");
         } else if (kind == "residual") {
-            Fields(model_, spec, {});
+            no_fields(spec);
             const Flow before = flow;
             layers(flow, spec.layers, name + ".");
             if (n_.shape(flow.x) != n_.shape(before.x))
@@ -193,7 +196,7 @@ class Recorder {
                             {model_.file, spec.line, kind}, "what is added must have the same shape");
             flow.x = n_.add(name, before.x, flow.x);
         } else if (kind == "block") {
-            Fields(model_, spec, {});
+            no_fields(spec);
             segment([&] { layers(flow, spec.layers, name + "."); });
         } else if (kind == "embedding") {
             require(flow, spec, {Form::tokens});
@@ -216,7 +219,7 @@ class Recorder {
                                         : n_.layer_norm(name, flow.x, epsilon);
         } else if (kind == "batch_norm") {
             require(flow, spec, {Form::features, Form::image});
-            Fields(model_, spec, {});
+            no_fields(spec);
             flow.x = n_.batch_norm(name, flow.x);
         } else if (kind == "convolution") {
             require(flow, spec, {Form::image});
@@ -226,7 +229,7 @@ class Recorder {
             pooling(flow, spec, name);
         } else if (kind == "global_mean" || kind == "flatten") {
             require(flow, spec, {Form::image});
-            Fields(model_, spec, {});
+            no_fields(spec);
             to_features(flow, name, kind == "global_mean");
         } else if (kind == "lstm") {
             require(flow, spec, {Form::sequence});
@@ -241,7 +244,7 @@ class Recorder {
             mixture(flow, spec, name);
         } else if (kind == "first_token") {
             require(flow, spec, {Form::sequence});
-            Fields(model_, spec, {});
+            no_fields(spec);
             flow = {Form::features, n_.every(name, flow.x, batch_, sequence_)};
         } else {
             unknown(spec);

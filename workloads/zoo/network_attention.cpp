@@ -134,6 +134,7 @@ TensorId Network::fused_attention(const std::string& name, const Heads& q, const
     }
     const auto derive = [=, type = type_](Tape& tape, TensorId dy, const std::vector<bool>&) {
         std::vector<TensorId> gradients;
+        gradients.reserve(sources.size());
         for (const TensorId rows : sources)
             gradients.push_back(tape.buffer("d " + name + " operands", type, tape.tensor(rows).shape));
         const auto target = [&](const std::string& what, const Heads& heads, const Shape& shape) {
@@ -162,6 +163,7 @@ TensorId Network::fused_attention(const std::string& name, const Heads& q, const
         tape.record(std::move(back), {target(name + ".q", q, query_shape), target(name + ".k", k, key_shape),
                                       target(name + ".v", v, key_shape)});
         std::vector<std::optional<Gradient>> result;
+        result.reserve(gradients.size());
         for (const TensorId id : gradients) result.push_back(Gradient{id, 0});
         return result;
     };

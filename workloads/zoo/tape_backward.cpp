@@ -188,6 +188,7 @@ std::map<TensorId, Gradient> Tape::backward(TensorId loss, const std::vector<Ten
             flows = flows || upstream.back().has_value();
         }
         std::vector<bool> needed;
+        needed.reserve(inputs.size());
         for (const TensorId id : inputs) needed.push_back(reached.contains(root(id)));
         if (!flows || std::find(needed.begin(), needed.end(), true) == needed.end()) continue;
         part_ = part_of_op_[i];
