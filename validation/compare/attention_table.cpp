@@ -4,28 +4,19 @@
 #include <cmath>
 #include <memory>
 #include <numeric>
-#include <queue>
 #include <random>
 #include <sstream>
 
 #include "isa/common/error.h"
 #include "sim/run/gpu_session.h"
 #include "sim/run/worker_pool.h"
+#include "validation/compare/attention_replay.h"
 #include "validation/recorded/csv_table.h"
-#include "workloads/kernels/attention_wgmma.h"
-#include "workloads/kernels/rotary.h"
-#include "workloads/lowering/gpu/builder.h"
-#include "workloads/lowering/gpu/gpu_lowering.h"
-#include "workloads/trace/shape.h"
-#include "workloads/trace/trace.h"
 
 namespace heddle::validation {
 namespace {
 
 namespace fs = std::filesystem;
-using trace::Op;
-using trace::OpKind;
-using trace::TensorId;
 
 /// From the end of a replay's last kernel to the begin of the next one's first, beyond what lies between two
 /// kernels of one graph. Set by hand after six short rows of the H100's table; the same for every row.
@@ -39,200 +30,13 @@ constexpr double kFirstTiles = 0.9, kSecondTiles = 1.8;
 constexpr double kWholeElements = 12e6;  ///< of the preparation, likewise
 constexpr double kMostElements = 96e9;   ///< of 16 bits in 192 GB, more than a GPU here has
 
-struct Shape {
-    std::uint32_t batch, sequence, heads, kv_heads, head_dim;
-
-    std::uint32_t tiles_per_head() const {
-        return kernels::divide_up(sequence, kernels::kAttentionWgmmaQueries);
-    }
-    /// Blocks of keys that all tiles together take.
-    double steps() const {
-        const unsigned block = head_dim <= 64 ? 256 : 128;
-        double sum = 0;
-        for (std::uint32_t tile = 0; tile < tiles_per_head(); ++tile)
-            sum +=
-                kernels::divide_up(std::min((tile + 1) * kernels::kAttentionWgmmaQueries, sequence), block);
-        return sum * batch * heads;
-    }
-    double elements() const { return double(batch) * sequence * (double(heads) + 2 * kv_heads) * head_dim; }
-    /// When the last of `sms` SMs would end that take the next tile whenever they have done one, each tile
-    /// taking its blocks of keys and as long as `beside` of them for itself; in blocks of keys.
-    double makespan(unsigned sms, bool longest_first) const {
-        const unsigned block = head_dim <= 64 ? 256 : 128;
-        // A tile's first and last latencies, as simulated ones of a single block show them.
-        const double beside = head_dim <= 64 ? 0.4 : 1;
-        std::vector<double> tiles;
-        for (std::uint32_t tile = 0; tile < tiles_per_head(); ++tile) {
-            const std::uint32_t seen = std::min((tile + 1) * kernels::kAttentionWgmmaQueries, sequence);
-            tiles.push_back(kernels::divide_up(seen, block) + beside);
-        }
-        std::priority_queue<double, std::vector<double>, std::greater<>> ends;
-        for (unsigned i = 0; i < sms; ++i) ends.push(0);
-        double last = 0;
-        const auto take = [&](double tile) {
-            const double end = ends.top() + tile;
-            ends.pop();
-            ends.push(end);
-            last = std::max(last, end);
-        };
-        const std::uint32_t of_each = batch * heads;
-        if (longest_first) {
-            for (std::size_t i = tiles.size(); i-- > 0;)
-                for (std::uint32_t entry = 0; entry < of_each; ++entry) take(tiles[i]);
-        } else {
-            for (std::uint32_t entry = 0; entry < of_each; ++entry)
-                for (const double tile : tiles) take(tile);
-        }
-        return last;
-    }
-    double result_elements() const { return double(batch) * sequence * heads * head_dim; }
-    double key_bytes() const { return 4.0 * batch * heads * sequence * head_dim; }
-};
-
-/// The kernels of a replay, on buffers of this shape.
-class Program {
-  public:
-    Program(const Shape& shape, const models::gpu::GpuConfig& config)
-        : s_(shape), target_(models::gpu::target_of(config)) {}
-
-    /// Lengths and, with heads of 64, sinks; positions and cache.
-    program::GpuProgram preparation() {
-        trace::Trace small;
-        fill(small, "sequence lengths", {std::int64_t{s_.batch} + 1});
-        if (s_.head_dim == 64) fill(small, "attention sinks", {s_.heads});
-        program_ = lowered(small);
-        add_rotary();
-        return std::move(program_);
-    }
-
-    /// Keys and values lie in pages of 64 tokens.
-    program::GpuProgram attention(bool longest_first) {
-        const std::uint32_t per_entry = kernels::divide_up(s_.sequence, kPage);
-        const std::uint64_t rows = std::uint64_t{s_.batch} * s_.sequence * s_.heads;
-        // Tokens follow one another, each with all its heads.
-        const std::uint64_t row = std::uint64_t{s_.heads} * s_.head_dim;
-        const auto tokens = [&](const std::string& name) {
-            return kernels::AttentionOperand{pointer(name, 2 * rows * s_.head_dim), row, s_.head_dim,
-                                             s_.sequence * row};
-        };
-        const std::uint64_t page = std::uint64_t{kPage} * s_.head_dim;
-        const kernels::AttentionOperand cache{pointer("cache", 2 * cache_bytes()), s_.head_dim, page,
-                                              s_.kv_heads * page};
-        kernels::AttentionProblem problem;
-        problem.batch = s_.batch;
-        problem.heads = s_.heads;
-        problem.kv_heads = s_.kv_heads;
-        problem.queries = problem.keys = s_.sequence;
-        problem.scale = 1 / std::sqrt(static_cast<float>(s_.head_dim));
-        problem.q = tokens("q");
-        problem.k = problem.v = cache;
-        problem.o = tokens("o");
-        problem.lse = pointer("log-sum-exp", 4 * rows);
-        problem.counter = index("counter of tiles", 1, 1, 1);
-        problem.pages_per_entry = per_entry;
-        problem.pages = 2 * s_.batch * per_entry;
-        problem.page_list = index("pages", problem.pages, 1, 0);
-        kernels::AttentionWgmmaSpec spec = kernels::attention_wgmma_choice(
-            kernels::ElementType::bf16, s_.head_dim, true, problem, target_.l2_bytes);
-        spec.longest_first = longest_first;
-        spec.paged = spec.store_words = true;
-        const kernels::AttentionWgmmaLaunch launch =
-            kernels::attention_wgmma_launch(spec, problem, target_.sm_count);
-        add_launch(kernels::generate_attention_wgmma(spec), launch.grid, launch.arguments);
-        return std::move(program_);
-    }
-
-  private:
-    static constexpr std::uint32_t kPage = 64;
-
-    static TensorId tensor(trace::Trace& trace, trace::Shape shape,
-                           trace::ElementType type = trace::ElementType::bf16) {
-        return trace.add(trace::Tensor{"", type, std::move(shape)});
-    }
-    static void fill(trace::Trace& trace, const std::string& name, trace::Shape shape) {
-        Op op;
-        op.kind = OpKind::fill;
-        op.name = name;
-        op.outputs = {tensor(trace, std::move(shape), trace::ElementType::i32)};
-        trace.add(std::move(op));
-    }
-    program::GpuProgram lowered(const trace::Trace& trace) const {
-        lowering::GpuLowering lowering = lowering::lower_for_gpu(trace, target_);
-        for (const lowering::GpuLoweredOp& op : lowering.ops) {
-            if (!op.unsupported.empty()) throw Error(op.unsupported);
-        }
-        return std::move(lowering.program);
-    }
-
-    void add_rotary() {
-        kernels::RotarySpec spec;
-        spec.compute_capability = target_.compute_capability;
-        spec.head_dim = s_.head_dim;
-        spec.rotary_dim = 128;  // of every row, as the recording program says
-        spec.paged = true;
-        const kernels::GeneratedKernel kernel = kernels::generate_rotary(spec);
-        const std::uint32_t tokens = s_.batch * s_.sequence;
-        const std::uint64_t head = std::uint64_t{2} * tokens * s_.head_dim;
-        // Pages of keys and of values come from one pool, those of an entry one after the other.
-        const program::BufferId pool = pointer("cache", 2 * cache_bytes()).buffer;
-        std::vector<kernels::KernelArgument> arguments{
-            pointer("q", head * s_.heads),
-            kernels::pointer_argument("k_cache", pool),
-            kernels::pointer_argument("v_cache", pool),
-            pointer("qkv", head * (s_.heads + 2 * s_.kv_heads) + 2 * s_.head_dim),
-            pointer("angles", std::uint64_t{4} * s_.sequence * spec.rotary_dim),
-            kernels::integer_argument("tokens", tokens),
-            kernels::integer_argument("heads", s_.heads),
-            kernels::integer_argument("kv_heads", s_.kv_heads)};
-        const std::uint32_t pages = kernels::divide_up(s_.sequence, kPage);
-        arguments.push_back(index("entries", tokens, s_.sequence, 0));
-        arguments.push_back(index("positions", tokens, 1, s_.sequence));
-        arguments.push_back(index("lengths", s_.batch, 1, 1));  // no token was cached before: equal ones
-        arguments.push_back(index("cache_lengths", s_.batch, 1, 1));
-        arguments.push_back(index("pages", 2 * s_.batch * pages, 1, 0));
-        arguments.push_back(kernels::integer_argument("pages_per_entry", pages));
-        kernels::add_divider_arguments(arguments, "heads_per_kv_head", s_.heads / s_.kv_heads);
-        kernels::add_divider_arguments(arguments, "sequence", s_.sequence);
-        add_launch(kernel, kernels::rotary_grid(spec, tokens, s_.heads, target_.sm_count), arguments);
-    }
-    void add_launch(const kernels::GeneratedKernel& kernel, const kernels::Extent3& grid,
-                    const std::vector<kernels::KernelArgument>& arguments) {
-        auto text =
-            std::make_shared<const program::KernelText>(program::KernelText{kernel.text, kernel.entry});
-        program_.launches.push_back(lowering::launch_of(kernel, std::move(text), grid, arguments));
-    }
-    std::uint64_t cache_bytes() const {
-        return std::uint64_t{2} * s_.batch * kernels::divide_up(s_.sequence, kPage) * kPage * s_.kv_heads *
-               s_.head_dim;
-    }
-    /// Element i is i / every % modulo.
-    kernels::KernelArgument index(const std::string& name, std::uint64_t count, std::uint64_t every,
-                                  std::uint64_t modulo) {
-        const kernels::KernelArgument argument = pointer(name, 4 * count);
-        program::SteeringFill fill;
-        fill.kind = program::SteeringFill::Kind::iota;
-        fill.every = every;
-        fill.modulo = modulo;
-        program_.buffers[argument.buffer].steering = fill;
-        return argument;
-    }
-    kernels::KernelArgument pointer(const std::string& name, std::uint64_t bytes) {
-        program_.buffers.push_back({name, bytes, std::nullopt});
-        return kernels::pointer_argument(name, static_cast<std::uint32_t>(program_.buffers.size() - 1));
-    }
-
-    Shape s_;
-    target::GpuTarget target_;
-    program::GpuProgram program_;
-};
-
 /// One per process. Each row was repeated for long: memory is hot, as it is for the recorded GEMMs.
 class Timer {
   public:
     explicit Timer(const models::gpu::GpuConfig& config)
         : config_(models::gpu::in_graph(models::gpu::hot(config))), session_(config_) {}
 
-    AttentionAnswer time(const Shape& shape) {
+    AttentionAnswer time(const AttentionShape& shape) {
         AttentionAnswer answer;
         answer.replay = kReplay;
         answer.preparation = preparation(shape).seconds;
@@ -308,14 +112,14 @@ class Timer {
     }
 
     /// Inputs of a replay are in L2 if all that passes until the next one fits.
-    bool from_memory(const Shape& shape) const {
+    bool from_memory(const AttentionShape& shape) const {
         return 2 * 2 * shape.elements() > 0.5 * static_cast<double>(config_.l2.bytes);
     }
 
-    Cost preparation(const Shape& shape) {
+    Cost preparation(const AttentionShape& shape) {
         const bool cold = from_memory(shape);
         const auto of = [&](double part) {
-            Shape smaller = shape;
+            AttentionShape smaller = shape;
             // Batch entries are left out first, then tokens of the last.
             smaller.batch = static_cast<std::uint32_t>(std::max(1.0, shape.batch * part));
             if (shape.batch * part < 1)
@@ -326,7 +130,7 @@ class Timer {
             const bool whole = shape.elements() <= kWholeElements;
             const Before before{2 * shape.elements(),
                                 2 * (whole ? shape.result_elements() : shape.elements())};
-            return std::pair{run(Program(smaller, config_).preparation(), cold, before), smaller.elements()};
+            return std::pair{run(attention_preparation(smaller, config_), cold, before), smaller.elements()};
         };
         const double part = kWholeElements / shape.elements();
         if (part >= 1) return of(1).first;
@@ -338,7 +142,7 @@ class Timer {
 
     /// Fewer heads or batch entries, about `steps` blocks of keys and at least `tiles` tiles per SM, with
     /// whole waves of tiles left out.
-    Shape shorter(const Shape& shape, double steps, double tiles) const {
+    AttentionShape shorter(const AttentionShape& shape, double steps, double tiles) const {
         const double all_tiles = double(shape.batch) * shape.heads * shape.tiles_per_head();
         const double part =
             std::min(1.0, std::max(steps / shape.steps(), tiles / all_tiles) * config_.sm.count);
@@ -348,7 +152,7 @@ class Timer {
             const std::uint32_t left_out = (count - wanted) / wave * wave;
             return left_out > 0 ? count - left_out : wanted;
         };
-        Shape result = shape;
+        AttentionShape result = shape;
         if (part * shape.batch >= 1) {
             result.batch = cut(shape.batch, shape.heads * shape.tiles_per_head());
             if (result.steps() <= 2 * part * shape.steps()) return result;
@@ -362,24 +166,26 @@ class Timer {
         return result;
     }
 
-    Cost attention(const Shape& shape, double clock, double& simulated) {
+    Cost attention(const AttentionShape& shape, double clock, double& simulated) {
         session_.set_clock(clock);
         const bool longest_first = shape.key_bytes() <= static_cast<double>(config_.l2.bytes);
         const bool cold = from_memory(shape);
-        const auto of = [&](const Shape& some) {
+        const auto of = [&](const AttentionShape& some) {
             // The preparation has just read all and written it elsewhere; or other parts of this kernel.
             const bool whole = shape.steps() <= kWholeSteps * config_.sm.count;
             const Before before{2 * shape.elements(),
                                 2 * (whole ? shape.elements() : shape.result_elements())};
-            return run(Program(some, config_).attention(longest_first), cold, before);
+            return run(attention_kernel(some, config_, longest_first), cold, before);
         };
         simulated = 1;
         if (shape.steps() <= kWholeSteps * config_.sm.count) return of(shape);
-        const Shape first = shorter(shape, kFirstSteps, kFirstTiles),
-                    second = shorter(shape, kSecondSteps, kSecondTiles);
+        const AttentionShape first = shorter(shape, kFirstSteps, kFirstTiles),
+                             second = shorter(shape, kSecondSteps, kSecondTiles);
         if (second.steps() >= shape.steps() || second.steps() <= first.steps()) return of(shape);
         simulated = second.steps() / shape.steps();
-        const auto span = [&](const Shape& some) { return some.makespan(config_.sm.count, longest_first); };
+        const auto span = [&](const AttentionShape& some) {
+            return some.makespan(config_.sm.count, longest_first);
+        };
         const double less = span(first), more = span(second);
         if (more <= less) return of(shape);
         return along(of(first), of(second), (span(shape) - more) / (more - less));

@@ -5,7 +5,9 @@
 #include <memory>
 #include <sstream>
 
+#include "isa/common/error.h"
 #include "sim/run/worker_pool.h"
+#include "workloads/lowering/tpu/tensor_placement.h"
 
 namespace heddle::validation {
 namespace {
@@ -38,6 +40,20 @@ std::vector<std::vector<double>> run_on_tpu(const models::TpuConfig& config, std
             for (double number; numbers >> number;) results[job].push_back(number);
         });
     return results;
+}
+
+models::TpuResult run_op(models::Tpu& tpu, const trace::Trace& trace,
+                         const lowering::TpuLoweringOptions& options,
+                         const std::set<std::uint64_t>& on_chip) {
+    const target::TpuTarget target = models::target_of(tpu.config());
+    const lowering::TensorPlacement placement(trace, target, {}, on_chip);
+    const lowering::LoweredOp lowered = lowering::lower(trace, 0, target, placement, options);
+    if (!lowered.supported)
+        throw Error("the TPU has no program for " + trace.ops.at(0).name + ": " + lowered.reason_if_not,
+                    {tpu.config().name, 0, trace.name});
+    tpu::Memory memory;
+    placement.allocate(memory, false, lowered.workspace_bytes);
+    return tpu.run(lowered.program, memory);
 }
 
 }  // namespace heddle::validation

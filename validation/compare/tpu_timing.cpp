@@ -7,7 +7,6 @@
 #include <functional>
 #include <memory>
 
-#include "isa/common/error.h"
 #include "models/tpu/systolic_gemm.h"
 #include "models/tpu/tpu.h"
 #include "sim/config/hardware.h"
@@ -18,8 +17,6 @@
 #include "validation/compare/tpu_v1_breakdown.h"
 #include "validation/compare/tpu_v1_convolutions.h"
 #include "validation/recorded/tpu_tables.h"
-#include "workloads/lowering/tpu/tensor_placement.h"
-#include "workloads/lowering/tpu/tpu_lowering.h"
 
 namespace heddle::validation {
 namespace {
@@ -120,6 +117,7 @@ Comparison compare_v1_example(const CompareOptions& options) {
 std::vector<double> time_product(Tpu& tpu, const RecordedProduct& product) {
     trace::Trace trace;
     trace::Op op;
+    op.name = "a product";
     op.kind = trace::OpKind::matmul;
     const auto add = [&](std::int64_t rows, std::int64_t columns) {
         trace::Tensor tensor;
@@ -130,14 +128,8 @@ std::vector<double> time_product(Tpu& tpu, const RecordedProduct& product) {
     op.inputs = {add(product.m, product.k), add(product.k, product.n)};
     op.outputs = {add(product.m, product.n)};
     trace.add(std::move(op));
-    const target::TpuTarget target = target_of(tpu.config());
-    const lowering::TensorPlacement placement(trace, target);
-    const lowering::LoweredOp lowered =
-        lowering::lower(trace, 0, target, placement, sim::lowering_options_of(tpu.config()));
-    if (!lowered.supported) return {0};
-    tpu::Memory memory;
-    placement.allocate(memory, false, lowered.workspace_bytes);
-    return {(tpu.run(lowered.program, memory).seconds + tpu.config().launch_seconds) * 1e6};
+    const TpuResult result = run_op(tpu, trace, sim::lowering_options_of(tpu.config()));
+    return {(result.seconds + tpu.config().launch_seconds) * 1e6};
 }
 
 Comparison compare_products(const std::string& hardware, const std::string& source,
@@ -167,7 +159,7 @@ double mean_error(const Comparison& comparison) {
 
 // ---- SCALE-Sim ----
 
-Comparison compare_scale_sim(const fs::path& file, const CompareOptions& options) {
+Comparison compare_scale_sim(const fs::path& file) {
     Comparison comparison;
     comparison.title = "Systolic arrays: SCALE-Sim's cycles";
     comparison.reference = {"publication",
@@ -215,7 +207,6 @@ Comparison compare_scale_sim(const fs::path& file, const CompareOptions& options
             [&](std::size_t, const std::string& text) { comparison.rows[i].simulated = std::stod(text); });
         equal += comparison.rows[i].simulated == comparison.rows[i].captured ? 1 : 0;
     }
-    (void)options;
     comparison.bars.push_back(at_least("rows with SCALE-Sim's count",
                                        100.0 * static_cast<double>(equal) / static_cast<double>(runs.size()),
                                        100));
@@ -274,7 +265,7 @@ std::vector<Comparison> compare_tpu_timing(const fs::path& data, const CompareOp
             "would).");
     }
     if (options.hardware.empty() && there("systolic_cycles.csv"))
-        comparisons.push_back(compare_scale_sim(data / "gemm" / "systolic_cycles.csv", options));
+        comparisons.push_back(compare_scale_sim(data / "gemm" / "systolic_cycles.csv"));
     for (Comparison& comparison : comparisons) {
         if (options.filter.empty()) continue;
         auto& rows = comparison.rows;

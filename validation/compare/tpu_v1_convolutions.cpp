@@ -10,8 +10,6 @@
 #include "validation/compare/tpu_jobs.h"
 #include "validation/compare/tpu_v1_breakdown.h"
 #include "workloads/lowering/tpu/common_memory.h"
-#include "workloads/lowering/tpu/tensor_placement.h"
-#include "workloads/lowering/tpu/tpu_lowering.h"
 
 namespace heddle::validation::tpu_v1 {
 namespace {
@@ -23,14 +21,8 @@ std::vector<double> run_layer(models::Tpu& tpu, const ConvolutionNet& net, const
     std::set<std::uint64_t> on_chip;
     for (const trace::TensorId id : {trace.ops[0].inputs[0], trace.ops[0].outputs[0]})
         on_chip.insert(lowering::common_memory_storage(trace.tensor(id), id));
-    const target::TpuTarget target = target_of(tpu.config());
-    const lowering::TensorPlacement placement(trace, target, {}, on_chip);
-    const lowering::LoweredOp lowered =
-        lowering::lower(trace, 0, target, placement, sim::lowering_options_of(tpu.config(), true));
-    if (!lowered.supported) throw Error(net.name + ": a layer cannot be lowered: " + lowered.reason_if_not);
-    tpu::Memory memory;
-    placement.allocate(memory, false, lowered.workspace_bytes);
-    const models::TpuResult result = tpu.run(lowered.program, memory);
+    const models::TpuResult result =
+        run_op(tpu, trace, sim::lowering_options_of(tpu.config(), true), on_chip);
     const auto cycles = static_cast<double>(result.cycles);
     const models::MatrixBreakdown& where = result.where;
     return {cycles,
