@@ -1,6 +1,7 @@
 // From what a program says of eviction to what a request asks of a line.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "isa/ptx/execution.h"
@@ -33,7 +34,7 @@ class WindowPolicy {
     explicit WindowPolicy(const ptx::AccessPolicyWindow& window)
         : first_(window.base / kLineBytes),
           lines_(window.bytes == 0 ? 0 : (window.base + window.bytes - 1) / kLineBytes - first_ + 1),
-          sixteenths_(static_cast<unsigned>(window.hit_ratio * 16 + 0.5)),
+          sixteenths_(static_cast<unsigned>(std::lround(window.hit_ratio * 16))),
           hit_(eviction_policy(window.hit)),
           miss_(eviction_policy(window.miss)) {}
     EvictionPolicy of(std::uint64_t line) const {

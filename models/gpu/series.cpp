@@ -1,6 +1,7 @@
 #include "models/gpu/series.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -44,7 +45,7 @@ void SeriesRecorder::begin(const SeriesSettings& settings, const GpuConfig& conf
     series_.interval = (settings.interval + kWindow - 1) / kWindow * kWindow;
     series_.by_sm = settings.by_sm;
     series_.clock = config.clock;
-    series_.start = static_cast<Cycle>(config.launch.before * config.clock + 0.5);
+    series_.start = static_cast<Cycle>(std::round(config.launch.before * config.clock));
     group_of_sm_ = gpc_of_sm_;
     if (settings.by_sm) std::iota(group_of_sm_.begin(), group_of_sm_.end(), 0u);
     series_.group_sms.assign(*std::max_element(group_of_sm_.begin(), group_of_sm_.end()) + 1, 0);

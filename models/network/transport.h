@@ -1,6 +1,7 @@
 // What carries bytes over links. Two kinds: FlowNetwork and ChunkNetwork.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace heddle::models::network {
 inline constexpr double kPicosecond = 1e-12;
 
 inline Cycle picoseconds(double seconds) {
-    return static_cast<Cycle>(seconds / kPicosecond + 0.5);
+    return static_cast<Cycle>(std::round(seconds / kPicosecond));
 }
 
 class Transport {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -99,9 +100,9 @@ std::string for_people(const ParallelismOptions& options, const sim::Hardware& h
             sim::format_binary(one.memory), priced ? fmt::format("{:.4g}", price_of_a_step(one)) : "-"};
         if (steps > 0) {
             row.push_back(fmt::format("{:.3g}", steps * r.seconds / 86400));
-            row.push_back(
-                priced ? sim::format_count(static_cast<std::uint64_t>(steps * price_of_a_step(one) + 0.5))
-                       : "-");
+            row.push_back(priced ? sim::format_count(
+                                       static_cast<std::uint64_t>(std::round(steps * price_of_a_step(one))))
+                                 : "-");
         }
         row.push_back(r.plan);
         rows.push_back(std::move(row));

@@ -61,6 +61,7 @@ Cluster load_cluster(const std::string& name_or_file, const std::vector<std::str
                     text.kind.empty() ? SourceLocation{text.files.front(), 0, ""} : text.kind_where,
                     "a cluster file says `kind: cluster`");
     std::vector<Setting> settings;
+    settings.reserve(overrides.size());
     for (const std::string& assignment : overrides) settings.push_back(parse_override(assignment));
     Cluster cluster;
     cluster.name = text.name;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "models/network/transport.h"
+
 namespace heddle::sim {
 namespace {
 
@@ -35,6 +37,7 @@ RingWorkers workers_of(ScheduleBuilder& builder, const Ring& ring, std::uint32_t
         if (i + 1 == period && period < n) {
             // Into the next period, which does the same. Ways between periods differ a little: their mean.
             double latency = 0;
+            const std::uint32_t ways = n / period;
             for (std::uint32_t j = i; j < n; j += period)
                 latency +=
                     builder.topology()
@@ -42,7 +45,7 @@ RingWorkers workers_of(ScheduleBuilder& builder, const Ring& ring, std::uint32_t
                         .latency;
             connection =
                 builder.connect(result.workers[i], result.workers[next], builder.ranks()[ring.order[i]],
-                                builder.ranks()[ring.order[i + 1]], latency / (n / period));
+                                builder.ranks()[ring.order[i + 1]], latency / ways);
         } else {
             connection = builder.connect(result.workers[i], result.workers[next]);
         }
@@ -120,6 +123,7 @@ void add_chain(ScheduleBuilder& builder, const std::vector<std::uint32_t>& given
     std::vector<std::uint32_t> order = given;
     if (reduces) std::reverse(order.begin(), order.end());
     std::vector<std::uint32_t> workers;
+    workers.reserve(order.size());
     for (const std::uint32_t rank : order) workers.push_back(builder.worker(rank, 0, lane));
     for (std::uint64_t done = 0; done < span.count; done += builder.plan().chunk) {
         const std::uint64_t count = std::min(builder.plan().chunk, span.count - done);
@@ -293,8 +297,8 @@ void add_in_switch(ScheduleBuilder& builder, CollectiveKind kind, double rate, s
     const models::network::Topology& topology = builder.topology();
     models::network::Schedule& schedule = builder.schedule();
     schedule.reduce_rate = schedule.send_rate = rate;
-    const std::uint64_t latency = static_cast<std::uint64_t>(
-        (topology.config().device_latency + builder.step_latency(false)) * 1e12 + 0.5);
+    const std::uint64_t latency =
+        models::network::picoseconds(topology.config().device_latency + builder.step_latency(false));
     const std::uint64_t extent = shard > 0 ? span.count : divide_up(span.count, n);
     // Two workers of a rank: one has its part added up by the switch, the other has the sum copied to all.
     for (std::uint32_t r = 0; r < n; ++r) {

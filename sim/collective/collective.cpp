@@ -75,6 +75,7 @@ std::vector<LinkUse> link_uses(const FoldedSchedule& folded, const RunOutcome& o
                static_cast<std::uint64_t>(outcome.carried[i] * whole * folded.schedule.wire), busy};
     }
     std::vector<LinkUse> uses;
+    uses.reserve(busiest.size());
     for (const auto& [kind, use] : busiest) uses.push_back(use);
     std::stable_sort(uses.begin(), uses.end(),
                      [](const LinkUse& a, const LinkUse& b) { return a.busy > b.busy; });

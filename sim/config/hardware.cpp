@@ -123,6 +123,7 @@ models::ParameterList parameter_list(Hardware& hardware) {
 Hardware configure_hardware(const HardwareText& text, const std::vector<std::string>& overrides,
                             bool checked) {
     std::vector<Setting> settings;
+    settings.reserve(overrides.size());
     for (const std::string& assignment : overrides) settings.push_back(parse_override(assignment));
     Hardware hardware;
     hardware.name = text.name;

@@ -13,6 +13,7 @@ using models::Parameter;
 
 [[noreturn]] void unknown_key(const Setting& setting, const std::vector<Parameter>& parameters) {
     std::vector<std::string> paths;
+    paths.reserve(parameters.size());
     for (const Parameter& parameter : parameters) paths.push_back(parameter.path);
     const std::string group = setting.path.substr(0, setting.path.rfind('.') + 1);
     std::vector<std::string> siblings;

@@ -12,7 +12,7 @@ using Json = nlohmann::ordered_json;
 
 class Simulator : public Evaluator {
   public:
-    Simulator(std::string hardware, std::vector<std::string> overrides,
+    Simulator(const std::string& hardware, std::vector<std::string> overrides,
               std::vector<ExploredWorkload> workloads, const SimulationOptions& options)
         : text_(sim::read_hardware_file(sim::find_hardware_file(hardware))),
           overrides_(std::move(overrides)),

@@ -157,6 +157,8 @@ class Evolutionary : public Strategy {
 
     /// A copy of the algorithm draws the same generation; its designs are evaluated as one batch.
     void rehearse(const pagmo::cmaes& algorithm, const pagmo::population& population, Search& search) {
+        // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): evolve() moves its mutable generator
+        // on.
         const pagmo::cmaes copy = algorithm;
         search.rehearsal = true;
         search.collected.clear();

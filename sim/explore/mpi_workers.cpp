@@ -106,8 +106,7 @@ class AllRanks : public Workers {
 }  // namespace
 
 struct MpiSession::State {
-    State(unsigned count, std::function<TaskFunction()> make_function)
-        : own(count, std::move(make_function)) {
+    State(unsigned count, const std::function<TaskFunction()>& make_function) : own(count, make_function) {
         environment.emplace(false);
         world.emplace();
         ::signal(SIGINT, remember_signal);
@@ -124,8 +123,8 @@ bool mpi_is_built() {
     return true;
 }
 
-MpiSession::MpiSession(unsigned count, std::function<TaskFunction()> make_function)
-    : state_(std::make_unique<State>(count, std::move(make_function))) {}
+MpiSession::MpiSession(unsigned count, const std::function<TaskFunction()>& make_function)
+    : state_(std::make_unique<State>(count, make_function)) {}
 
 MpiSession::~MpiSession() {
     if (rank() != 0) return;

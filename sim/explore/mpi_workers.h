@@ -21,7 +21,7 @@ class MpiSession {
     /// Forks the workers of this rank, then initialises MPI. `count`: evaluations at once on this rank.
     /// `make_function` is called in a worker process, when the first task comes; what it throws is the answer
     /// to every task.
-    MpiSession(unsigned count, std::function<TaskFunction()> make_function);
+    MpiSession(unsigned count, const std::function<TaskFunction()>& make_function);
     ~MpiSession();
     MpiSession(const MpiSession&) = delete;
     MpiSession& operator=(const MpiSession&) = delete;

@@ -9,7 +9,7 @@ struct MpiSession::State {};
 bool mpi_is_built() {
     return false;
 }
-MpiSession::MpiSession(unsigned, std::function<TaskFunction()>) {
+MpiSession::MpiSession(unsigned, const std::function<TaskFunction()>&) {
     throw Error("this Heddle was built without MPI", {"heddle explore", 0, ""},
                 "install libboost-mpi-dev and build again, or use -j on one machine");
 }

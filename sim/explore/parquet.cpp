@@ -123,6 +123,7 @@ struct Encoder {
     Encoded operator()(const std::vector<std::optional<double>>& values) const {
         Encoded encoded{kDouble, kOptional, false, values.size(), {}};
         std::vector<bool> there;
+        there.reserve(values.size());
         for (const auto& value : values) there.push_back(value.has_value());
         encoded.page = definition_levels(there);
         for (const auto& value : values) {

@@ -202,9 +202,9 @@ void check_same(const std::string& stored, const std::string& wanted, const std:
     const Json a = Json::parse(stored, nullptr, false), b = Json::parse(wanted);
     for (const auto& [key, value] : b.items()) {
         if (a.is_object() && a.contains(key) && a[key] == value) continue;
-        const std::string before = a.is_object() && a.contains(key) ? a[key].dump() : "nothing";
-        throw Error("the exploration that is there is another one: `" + key + "` is " + before +
-                        " there and " + value.dump() + " here",
+        throw Error("the exploration that is there is another one: `" + key + "` is " +
+                        (a.is_object() && a.contains(key) ? a[key].dump() : "nothing") + " there and " +
+                        value.dump() + " here",
                     {path, 0, ""}, "give the options that it was begun with, or choose another --out");
     }
     throw Error("the exploration that is there is another one", {path, 0, ""}, "choose another --out");

@@ -108,6 +108,7 @@ std::vector<Position> sobol_positions(const Space& space, std::uint64_t count, s
     Collector collector(space, count);
     while (collector.wants_more()) {
         std::vector<double> parts;
+        parts.reserve(shift.size());
         for (const std::uint64_t bits : shift)
             parts.push_back(static_cast<double>((sequence() ^ bits) >> 11) * 0x1p-53);
         collector.offer(parts);

@@ -193,7 +193,7 @@ WorkerAnswer unpacked(std::uint64_t task, const std::string& text) {
 
 }  // namespace
 
-KeptWorkers::KeptWorkers(unsigned count, std::function<TaskFunction()> make_function)
+KeptWorkers::KeptWorkers(unsigned count, const std::function<TaskFunction()>& make_function)
     : count_(std::max(1u, count)) {
     int ends[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)

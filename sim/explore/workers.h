@@ -65,7 +65,7 @@ class LocalWorkers : public Workers {
 class KeptWorkers : public Workers {
   public:
     /// Forks. `make_function` is called in the keeper, with the first task.
-    KeptWorkers(unsigned count, std::function<TaskFunction()> make_function);
+    KeptWorkers(unsigned count, const std::function<TaskFunction()>& make_function);
     ~KeptWorkers() override;
     KeptWorkers(const KeptWorkers&) = delete;
     KeptWorkers& operator=(const KeptWorkers&) = delete;

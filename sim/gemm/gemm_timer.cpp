@@ -150,7 +150,7 @@ std::string GemmTimer::key_of(const GemmQuestion& question, const kernels::GemmC
 GemmAnswer GemmTimer::time(const GemmQuestion& question, const kernels::GemmChoice& choice) {
     const std::string key = key_of(question, choice);
     if (const std::optional<std::string> stored = cache_.find(key)) return gemm_answer_from_text(*stored);
-    const GemmAnswer answer = simulate(question, choice);
+    GemmAnswer answer = simulate(question, choice);
     cache_.store(key, to_text(answer));
     return answer;
 }

@@ -35,7 +35,7 @@ std::string written_suffixes(std::string_view suffixes) {
             alternatives += c == '|' ? std::string(",.") : std::string(1, c);
             several = several || c == '|';
         }
-        if (several) alternatives = "{" + alternatives + "}";
+        if (several) alternatives.insert(0, "{").append("}");
         text += optional ? "[" + alternatives + "]" : alternatives;
     }
     return text;
@@ -69,9 +69,8 @@ std::string written_operands(std::string_view operands) {
         const bool optional = word.back() == '?' || word == "hint";
         if (word.back() == '?') word.pop_back();
         const char letter = is_destination(word) ? destination++ : source++;
-        std::string operand = written_operand(word, std::string(1, letter));
         const char* separator = text.empty() ? " " : word[0] == '|' ? "|" : ", ";
-        operand = separator + operand;
+        const std::string operand = separator + written_operand(word, std::string(1, letter));
         text += optional ? "[" + operand + "]" : operand;
     }
     return text;

@@ -99,6 +99,7 @@ TensorMapArgument read_tensor_map(const YamlValue& value, const std::vector<Buff
 
 std::size_t buffer_named(const std::vector<BufferDeclaration>& buffers, const YamlValue& value) {
     std::vector<std::string> names;
+    names.reserve(buffers.size());
     for (const BufferDeclaration& buffer : buffers) names.push_back(buffer.name);
     const std::string& name = value.text();
     const auto found = std::find(names.begin(), names.end(), name);

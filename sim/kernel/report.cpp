@@ -130,7 +130,7 @@ std::string time_lines(const KernelRun& run, std::size_t width) {
         separator = ": ";
         for (const auto& [part, amount] : launch.timing.energy.parts()) {
             if (amount < 0.0005 * joules) continue;
-            line += separator + std::string(part) + " " + format_share(amount / joules);
+            line += fmt::format("{}{} {}", separator, part, format_share(amount / joules));
             separator = ", ";
         }
         line = sim::wrap_lines(line + "\n", width);

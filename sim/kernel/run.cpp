@@ -225,7 +225,7 @@ class Runner {
         models::gpu::PtxSource source(context);
         const std::string path = traces_->begin_kernel();
         sass::RecordingSource recording(source, path, traces_->kernels());
-        const models::gpu::KernelResult result = gpu_->whole().run(recording, options);
+        models::gpu::KernelResult result = gpu_->whole().run(recording, options);
         recording.finish();
         return result;
     }

@@ -218,7 +218,7 @@ std::string areas_svg(const Chart& chart) {
             const double left = x.place(at[i]), right = x.place(i + 1 < at.size() ? at[i + 1] : at[i]);
             const double top = y.place(below[i] + series.y[i]), bottom = y.place(below[i]);
             upper += fmt::format("{:.1f},{:.1f} {:.1f},{:.1f} ", left, top, right, top);
-            lower = fmt::format("{:.1f},{:.1f} {:.1f},{:.1f} ", right, bottom, left, bottom) + lower;
+            lower.insert(0, fmt::format("{:.1f},{:.1f} {:.1f},{:.1f} ", right, bottom, left, bottom));
             below[i] += series.y[i];
         }
         svg += fmt::format("<polygon points=\"{}{}\" class=\"c{}\"><title>{}</title></polygon>\n", upper,

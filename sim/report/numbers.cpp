@@ -64,9 +64,10 @@ std::string format_value(double value, const std::string& unit) {
     if (unit == "%") return format_share(value);
     if (unit == "iB") return format_binary(value);
     if (unit == "count")
-        return (value < 0 ? "-" : "") + format_count(static_cast<std::uint64_t>(std::abs(value) + 0.5));
+        return (value < 0 ? "-" : "") + format_count(static_cast<std::uint64_t>(std::round(std::abs(value))));
     if (unit.empty()) return fmt::format("{:.4g}", value);
-    if (unit.back() == '$' || (unit.back() >= '0' && unit.back() <= '9')) return fmt::format("{:.4g} {}", value, unit);
+    if (unit.back() == '$' || (unit.back() >= '0' && unit.back() <= '9'))
+        return fmt::format("{:.4g} {}", value, unit);
     return format_si(value, unit);
 }
 

@@ -115,6 +115,7 @@ std::string divide(const OpTimes& first, const OpTimes& second, std::map<std::st
 
 std::vector<Both> rows_of(const std::map<std::string, std::pair<double, double>>& sums) {
     std::vector<Both> rows;
+    rows.reserve(sums.size());
     for (const auto& [name, both] : sums) rows.push_back({name, both.first, both.second});
     return rows;
 }

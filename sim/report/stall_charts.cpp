@@ -29,11 +29,13 @@ struct Weighted {
 /// Rows by falling weight.
 std::vector<PartsRow> rows_of(const std::map<std::string, Weighted>& sums, bool as_shares) {
     std::vector<std::pair<double, PartsRow>> rows;
+    rows.reserve(sums.size());
     for (const auto& [label, sum] : sums)
         rows.push_back({sum.weight, {label, as_shares ? shares(sum.parts, sum.weight) : sum.parts}});
     std::stable_sort(rows.begin(), rows.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
     std::vector<PartsRow> result;
+    result.reserve(rows.size());
     for (auto& [weight, row] : rows) result.push_back(std::move(row));
     return result;
 }

@@ -26,6 +26,7 @@ std::vector<std::string> coloured_kinds(const RunResult& result) {
     std::stable_sort(sorted.begin(), sorted.end(),
                      [](const auto& a, const auto& b) { return a.second > b.second; });
     std::vector<std::string> kinds;
+    kinds.reserve(sorted.size());
     for (const auto& [kind, time] : sorted) kinds.push_back(kind);
     if (kinds.size() > kPaletteSize) {
         kinds.resize(kPaletteSize - 1);

@@ -381,12 +381,14 @@ Simulated simulate_at_settled_clock(const trace::Trace& trace, const program::Gp
     if (programmatic) return simulate_at_each_clock(trace, program, plan, config, options, result);
 
     std::vector<LaunchEstimate> estimates;
+    estimates.reserve(plan.size());
     for (const PlannedLaunch& planned : plan)
         estimates.push_back(estimate_launch(trace, program, planned, config));
     const auto simulate_some = [&](const std::vector<std::size_t>& launches, double clock) {
         models::gpu::GpuConfig slower = config;
         slower.clock = clock;
         std::vector<PlannedLaunch> some;
+        some.reserve(launches.size());
         for (const std::size_t launch : launches) some.push_back(plan[launch]);
         return simulate_distinct(trace, program, some, slower, options, {}, result);
     };

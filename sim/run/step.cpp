@@ -138,7 +138,7 @@ std::string name_of(Fidelity fidelity) {
 }
 
 std::string describe_op(const trace::Trace& trace, const trace::Op& op) {
-    const std::string kind = trace::name_of(op.kind);
+    std::string kind = trace::name_of(op.kind);
     if (op.kind == trace::OpKind::collective) {
         return fmt::format("{} {} bytes", op.text("collective", "collective"), op.integer("bytes", 0));
     }

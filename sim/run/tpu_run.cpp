@@ -209,7 +209,7 @@ class TpuTraining : public TrainingDevice {
         // What the step overwrites is put back.
         std::map<trace::TensorId, std::vector<double>> before;
         for (const trace::TensorId id : reference::external_tensors(trace_)) before[id] = read(id);
-        const std::vector<std::uint64_t> cycles = run([](const trace::Op&) { return true; });
+        std::vector<std::uint64_t> cycles = run([](const trace::Op&) { return true; });
         for (const auto& [id, values] : before) write(id, values);
         return cycles;
     }
@@ -303,6 +303,7 @@ std::vector<OpOutcome> run_on_tpu(const trace::Trace& trace, const Hardware& har
         }
     }
     std::vector<trace::OpId> jobs;
+    jobs.reserve(open.size());
     for (const auto& [key, op] : open) jobs.push_back(op);
     const auto size = [&](trace::OpId op) { return trace::bytes_moved(trace, trace.ops[op]); };
     std::stable_sort(jobs.begin(), jobs.end(), [&](auto a, auto b) { return size(a) > size(b); });

@@ -32,7 +32,7 @@ AttentionErrors summary(const std::string& name, const std::vector<const Attenti
     result.roofline_mape /= count;
     std::sort(errors.begin(), errors.end());
     const auto quantile = [&](double part) {
-        return errors[static_cast<std::size_t>(part * (count - 1) + 0.5)];
+        return errors[static_cast<std::size_t>(std::lround(part * (count - 1)))];
     };
     result.median = quantile(0.5);
     result.p90 = quantile(0.9);
