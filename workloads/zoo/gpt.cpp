@@ -46,10 +46,15 @@ class Builder {
     trace::Trace run() {
         tokens_ = tape_.external("tokens", ElementType::i32, {rows_}, TensorRole::input);
         const TensorId labels = tape_.external("labels", ElementType::i32, {rows_}, TensorRole::label);
+        tape_.expect(o_.layers);
         declare_parameters();
         if (!fused_) positions_ = indices("positions", o_.sequence);
         TensorId x = embed();
-        for (std::size_t i = 0; i < blocks_.size(); ++i) x = block(x, i);
+        for (std::size_t i = 0; i < blocks_.size(); ++i) {
+            const std::size_t first = tape_.ops();
+            x = block(x, i);
+            if (i == 1) tape_.expect_again(first, o_.layers - 2);
+        }
         x = norm("final_norm", x, final_norm_);
         x = linear("head", x, o_.tied ? Linear{token_, {}} : head_);
         if (type_ != ElementType::f32) x = tape_.cast("logits", x, ElementType::f32);

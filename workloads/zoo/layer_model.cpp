@@ -184,8 +184,11 @@ class Recorder {
         const std::string& kind = spec.kind;
         if (kind == "repeat") {
             const std::int64_t times = Fields(model_, spec, {"times"}).integer("times");
-            for (std::int64_t i = 0; i < times; ++i)
+            for (std::int64_t i = 0; i < times; ++i) {
+                const std::size_t first = n_.tape().ops();
                 layers(flow, spec.layers, name + std::to_string(i) + ".");
+                if (i == 1) n_.tape().expect_again(first, times - 2);
+            }
         } else if (kind == "residual") {
             no_fields(spec);
             const Flow before = flow;

@@ -100,6 +100,7 @@ TensorId Network::lstm(const std::string& name, TensorId x, std::int64_t time, s
     l.h = tape_.buffer(name + ".h", type_, {time * l.batch, width});
     l.c = {tape_.fill(name + ".c", type_, {l.batch, width}, 0)};
     TensorId from_h = tape_.fill(name + ".from_h", type_, {l.batch, 4 * width}, 0);
+    tape_.expect(2 * time - 1);  // a product and a cell for every moment, but the first product
     for (std::int64_t t = 0; t < time; ++t) {
         if (t > 0) {
             Op op;

@@ -137,10 +137,12 @@ trace::Trace lstm(const std::string& name, const LstmOptions& o) {
         TensorId x =
             network.dropout("embedded", network.embedding("embedding", tokens, o.vocabulary, o.hidden));
         for (std::int64_t i = 0; i < o.layers; ++i) {
+            const std::size_t first = network.tape().ops();
             const std::string layer = "layer" + std::to_string(i);
             network.begin_block();
             x = network.dropout(layer + ".dropped", network.lstm(layer, x, o.sequence, o.hidden));
             network.end_block();
+            if (i == 1) network.tape().expect_again(first, o.layers - 2);
         }
         return network.loss(network.linear("head", x, o.vocabulary), labels);
     });

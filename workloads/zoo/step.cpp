@@ -91,6 +91,7 @@ trace::Trace record_step(const std::string& name, const StepOptions& options,
         const auto gradients = tape.backward(loss, wanted, BackwardOptions{static_scale / parts, first});
         for (std::size_t k = 0; k < wanted.size(); ++k)
             sums.add(network.masters_[k], gradients.at(wanted[k]));
+        if (i == 1) tape.expect_again(first, options.micro_batches - 2);
     }
     tape.set_phase(Phase::optimizer);
     Optimizer optimizer(tape, options.optimizer);

@@ -42,7 +42,9 @@ class Recorder {
         TensorId x = n_.dropout(name + ".embedded",
                                 n_.embedding("token_embedding", tokens, o_.vocabulary, o_.sizes.hidden));
         const TensorId bias = relative_positions(name, sequence, decoder);
+        std::size_t first = 0;
         for (std::int64_t i = 0; i < o_.sizes.layers; ++i) {
+            if (i == o_.every) first = n_.tape().ops();
             const std::string block = name + std::to_string(i);
             n_.begin_block();
             AttentionSizes own = sizes(sequence, sequence);
@@ -61,6 +63,7 @@ class Recorder {
             x = residual(block + ".feed_forward", x,
                          experts ? n_.mixture(block + ".experts", y, mixture()) : feed_forward(block, y));
             n_.end_block();
+            if (i == 2 * o_.every - 1) n_.tape().expect_again(first, o_.sizes.layers / o_.every - 2);
         }
         return n_.dropout(name + ".dropped", n_.rms_norm(name + ".final_norm", x, kEpsilon));
     }

@@ -21,7 +21,25 @@ TensorId add(trace::Trace& trace, Tensor tensor) {
     return trace.add(std::move(tensor));
 }
 
+[[noreturn]] void fail_as_too_long(const std::string& op) {
+    throw Error("a step of more than " + std::to_string(kMostOps) + " ops is too long to be written out",
+                {.key = op}, "take fewer layers, moments or micro-batches");
+}
+
 }  // namespace
+
+void Tape::expect(std::int64_t more) const {
+    if (more > static_cast<std::int64_t>(kMostOps - trace_.ops.size()))
+        fail_as_too_long(trace_.ops.empty() ? trace_.name : trace_.ops.back().name);
+}
+
+void Tape::expect_again(std::size_t first, std::int64_t times) const {
+    const auto ops = static_cast<std::int64_t>(trace_.ops.size() - first);
+    // Without a product, which may be too large for its type.
+    if (ops > 0 && times > static_cast<std::int64_t>(kMostOps) / ops)
+        fail_as_too_long(trace_.ops.back().name);
+    expect(ops * times);
+}
 
 std::uint64_t Tape::storage_of(TensorId id) const {
     const std::uint64_t storage = trace_.tensor(id).storage;
@@ -53,9 +71,7 @@ std::vector<TensorId> Tape::record(Op op, std::vector<Tensor> outputs) {
     if (phase_ == Phase::backward) {
         for (TensorId& id : op.inputs) id = now(id);
     }
-    if (trace_.ops.size() == kMostOps)
-        throw Error("a step of more than " + std::to_string(kMostOps) + " ops is too long to be written out",
-                    {.key = op.name}, "take fewer layers, moments or micro-batches");
+    if (trace_.ops.size() == kMostOps) fail_as_too_long(op.name);
     const auto self = static_cast<trace::OpId>(trace_.ops.size());
     for (Tensor& output : outputs) {
         if (phase_ == Phase::backward && output.role == TensorRole::activation)

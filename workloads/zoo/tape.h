@@ -81,6 +81,14 @@ class Tape {
 
     void set_phase(Phase phase) { phase_ = phase; }
 
+    /// Throws heddle::Error when that many ops more would make the step longer than one may be: what is
+    /// repeated tells it at once, not after a million ops.
+    void expect(std::int64_t more) const;
+    /// The same of what was recorded from op `first` on, `times` more times. For the second of what is
+    /// repeated: the first one may make what all of them read.
+    void expect_again(std::size_t first, std::int64_t times) const;
+    std::size_t ops() const { return trace_.ops.size(); }
+
     /// A tensor from outside: input, label, parameter (f32 master weights), optimizer state. It has its own
     /// storage.
     TensorId external(const std::string& name, ElementType type, Shape shape, TensorRole role);
@@ -146,7 +154,8 @@ class Tape {
                                           const std::vector<TensorId>& inputs,
                                           const std::vector<TensorId>& targets,
                                           const std::vector<double>& scalars);
-    /// The last op recorded is one of a list (lowering/gpu/lists.h): a GPU may take all of them in one launch.
+    /// The last op recorded is one of a list (lowering/gpu/lists.h): a GPU may take all of them in one
+    /// launch.
     void put_in_list(std::int64_t list) { trace_.ops.back().attributes["list"] = list; }
 
     /// Records the backward pass of everything recorded so far: gradients of `loss` (times `scale`) towards

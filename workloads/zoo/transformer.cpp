@@ -138,9 +138,11 @@ TensorId embed(Network& network, TensorId tokens, const LanguageModelOptions& o,
 TensorId blocks(Network& network, TensorId x, std::int64_t batch, std::int64_t sequence,
                 const BlockOptions& o) {
     for (std::int64_t i = 0; i < o.sizes.layers; ++i) {
+        const std::size_t first = network.tape().ops();
         network.begin_block();
         x = transformer_block(network, "block" + std::to_string(i), x, batch, sequence, o);
         network.end_block();
+        if (i == 1) network.tape().expect_again(first, o.sizes.layers - 2);
     }
     return x;
 }

@@ -142,6 +142,26 @@ TEST_CASE("a mixture's experts compute as many rows as they have slots") {
           3.5 * 2 * cross);
 }
 
+TEST_CASE("a step that is far too long is told at the second of what is repeated, not after a million ops") {
+    // The last op that was recorded is named: it is one of the second layer, moment or part.
+    using Catch::Matchers::Contains;
+    const auto told = [](const std::string& model, const Options& options, const std::string& at) {
+        CAPTURE(model);
+        CHECK_THAT(message(model, options), Contains(at) && Contains("too long to be written out"));
+    };
+    told("gpt2-small", {{"layers", "50000"}, {"batch", "1"}}, "block1.");
+    told("gpt2-small", {{"layers", "2147483647"}, {"batch", "1"}}, "block1.");
+    told("bert-base", {{"layers", "1000000"}, {"batch", "1"}}, "block1.");
+    told("switch-base-8", {{"layers", "1000000"}, {"batch", "1"}}, "encoder3.");
+    told("gpt", {{"layers", "100000"}, {"batch", "1"}}, "block1");
+    told("gpt", {{"layers", "2147483647"}, {"batch", "1"}}, "gpt: a step");
+    told("lstm", {{"sequence", "524289"}, {"batch", "1"}}, "layer0");
+    told("lstm", {{"layers", "1000000"}, {"batch", "1"}}, "layer1");
+    told("gpt2-small", {{"micro_batches", "1000"}, {"batch", "1000"}, {"layers", "30"}}, "add to sum of");
+    // A step that may be is one, however its layers are counted.
+    CHECK(message("gpt2-small", {{"layers", "3"}, {"micro_batches", "3"}, {"batch", "3"}}) == "no error");
+}
+
 TEST_CASE("options of models that make no sense are named") {
     using Catch::Matchers::Contains;
     CHECK_THAT(message("gpt2-smal", {}), Contains("did you mean gpt2-small?"));
