@@ -54,9 +54,21 @@ void rename_folder(const fs::path& from, const fs::path& to) {
     if (failure) throw Error("cannot rename to it: " + failure.message(), {to.string(), 0, ""});
 }
 
-fs::path without_trailing_slash(const std::string& path) {
-    fs::path folder = fs::path(path).lexically_normal();
-    return folder.has_filename() ? folder : folder.parent_path();
+/// Where the folder lies: a link leads to it, and stays a link.
+fs::path place_of(const std::string& path) {
+    fs::path folder = fs::absolute(path).lexically_normal();
+    if (!folder.has_filename()) folder = folder.parent_path();
+    std::error_code failure;
+    for (int links = 0; fs::is_symlink(folder, failure); ++links) {
+        // As many as the system follows.
+        if (links == 40)
+            throw Error("is a link that leads to itself", {path, 0, ""}, "choose another with --out");
+        fs::path target = fs::read_symlink(folder, failure);
+        if (failure) throw Error("cannot read the link: " + failure.message(), {path, 0, ""});
+        folder = (folder.parent_path() / target).lexically_normal();
+        if (!folder.has_filename()) folder = folder.parent_path();
+    }
+    return folder;
 }
 
 fs::path beside(const fs::path& folder, const char* what) {
@@ -68,7 +80,7 @@ fs::path beside(const fs::path& folder, const char* what) {
 
 void check_run_directory(const std::string& path) {
     if (path.empty()) throw Error("no folder is named", {"--out", 0, ""});
-    const fs::path folder = without_trailing_slash(path);
+    const fs::path folder = place_of(path);
     std::error_code ignored;
     if (!fs::exists(folder, ignored)) return;
     if (!fs::is_directory(folder, ignored)) {
@@ -83,7 +95,7 @@ void check_run_directory(const std::string& path) {
 void write_run_directory(const RunResult& result, const std::string& path,
                          const std::map<std::string, std::string>& more) {
     check_run_directory(path);
-    const fs::path folder = fs::absolute(without_trailing_slash(path));
+    const fs::path folder = place_of(path);
     const TemporaryFolder fresh(beside(folder, "partial"));
     write_file(fresh.path() / "summary.json", summary_json(result));
     write_file(fresh.path() / "kernels.csv", kernels_csv(result));

@@ -136,6 +136,34 @@ TEST_CASE("folders above the run's are made, an empty one is used") {
     CHECK(fs::exists(folder / "empty" / "summary.json"));
 }
 
+TEST_CASE("a link to a folder is followed and stays, whether the folder is there or not") {
+    Folder folder;
+    fs::create_directories(folder / "elsewhere/with room");
+    fs::create_directories(folder / "here");
+    fs::create_symlink("../elsewhere/with room/", folder / "here/run");
+    fs::create_symlink(folder / "elsewhere/not yet", folder / "here/later");
+    for (const char* workload : {"mlp", "lstm"}) {
+        RunResult result = sample_result();
+        result.workload = workload;
+        write_run_directory(result, (folder / "here/run").string());
+        write_run_directory(result, (folder / "here/later/").string());
+        for (const char* link : {"here/run", "here/later"}) {
+            CHECK(fs::is_symlink(folder / link));
+            CHECK_THAT(text_of(folder / link / "summary.json"), Catch::Contains(workload));
+        }
+    }
+    CHECK(text_of(folder / "elsewhere/with room/summary.json") == text_of(folder / "here/run/summary.json"));
+    CHECK(std::distance(fs::directory_iterator(folder / "elsewhere"), {}) == 2);
+    CHECK(std::distance(fs::directory_iterator(folder / "here"), {}) == 2);
+    // What a link leads to is judged as if it were named.
+    std::ofstream(folder / "file") << "precious";
+    fs::create_symlink("file", folder / "to a file");
+    CHECK_THROWS_WITH(check_run_directory((folder / "to a file").string()), Catch::Contains("not a folder"));
+    fs::create_symlink("round", folder / "round");
+    CHECK_THROWS_WITH(check_run_directory((folder / "round").string()), Catch::Contains("leads to itself"));
+    CHECK(text_of(folder / "file") == "precious");
+}
+
 TEST_CASE("kernels.csv is read back by the rules of RFC 4180") {
     const auto rows = parse_csv(kernels_csv(sample_result()));
     REQUIRE(rows.size() == 4);
