@@ -1,5 +1,6 @@
 #include "sim/config/hardware_file.h"
 
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -73,6 +74,9 @@ class FileReader {
         YAML::Node root;
         try {
             root = YAML::Load(text);
+        } catch (const YAML::DeepRecursion& failure) {
+            throw Error("groups are nested too deeply", {file_, failure.mark.line + 1, ""},
+                        "a key is a group and a name: sm.count");
         } catch (const YAML::Exception& failure) {
             throw Error("not YAML: " + failure.msg, {file_, failure.mark.line + 1, ""});
         }

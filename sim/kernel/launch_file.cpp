@@ -1,5 +1,7 @@
 #include "sim/kernel/launch_file.h"
 
+#include <yaml-cpp/depthguard.h>
+
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -317,6 +319,9 @@ LaunchFile parse_launch_file(const std::string& text, const std::string& path) {
     YAML::Node root;
     try {
         root = YAML::Load(text);
+    } catch (const YAML::DeepRecursion& failure) {
+        throw Error("nested too deeply", {path, failure.mark.line + 1, ""},
+                    "maps and lists nest a few deep; see `heddle kernel --help`");
     } catch (const YAML::Exception& failure) {
         throw Error("not YAML: " + failure.msg, {path, failure.mark.line + 1, ""});
     }

@@ -1,5 +1,6 @@
 #include "workloads/model_files/read_model.h"
 
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/yaml.h>
 
 #include <filesystem>
@@ -27,8 +28,11 @@ class Reader {
             root = YAML::LoadFile(path_);
         } catch (const YAML::BadFile&) {
             throw Error("cannot be read", {path_, 0, ""});
+        } catch (const YAML::DeepRecursion& error) {
+            throw Error("nested too deeply", {path_, error.mark.line + 1, ""},
+                        "layers nest " + std::to_string(kDeepest) + " deep");
         } catch (const YAML::ParserException& error) {
-            throw Error(error.msg, {path_, error.mark.line + 1, ""});
+            throw Error("not YAML: " + error.msg, {path_, error.mark.line + 1, ""});
         }
         if (!root.IsMap()) fail("a model is a map with input, batch and layers", root, "");
         zoo::LayerModel model;

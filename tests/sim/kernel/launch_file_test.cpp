@@ -131,6 +131,7 @@ TEST_CASE("mistakes are told with file, line, key and remedy") {
     const Case cases[] = {
         {"", "dir/launch.yaml: the file is empty"},
         {"a: [", "dir/launch.yaml:1: not YAML"},
+        {"a:\n" + std::string(100000, '['), "dir/launch.yaml:2: nested too deeply"},
         {"[1, 2]", "dir/launch.yaml:1: expected a map"},
         {"module: x.ptx", "dir/launch.yaml:1: missing key `launches`"},
         {"module: x.ptx\nlaunches: []", "there is no launch"},

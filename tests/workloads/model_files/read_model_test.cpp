@@ -201,6 +201,7 @@ TEST_CASE("numbers that would be a step without end, or wrap around, are told wi
                Contains(".yaml:4") && Contains("too long to be written out"));
     CHECK_THAT(message(head + "  - repeat: {times: 2147483647, layers: [{dropout: 0}]}\n"),
                Contains(".yaml:3") && Contains("layers"));
+    CHECK_THAT(message(head + "  - " + std::string(100000, '[')), Contains(".yaml:3: nested too deeply"));
     CHECK_THAT(message(tokens + "  - mixture: {experts: 2147483647, feed_forward: 4}\n"),
                Contains(".yaml:4") && Contains("experts"));
     CHECK_THAT(message(tokens + "  - mixture: {experts: 4, feed_forward: 4, capacity: 1e300}\n"),
