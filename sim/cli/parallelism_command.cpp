@@ -50,9 +50,25 @@ double steps_of(const ParallelismOptions& options) {
     return options.tokens / (static_cast<double>(options.batch) * tokens_of_a_sequence(options));
 }
 
-std::vector<Found> search(const ParallelismOptions& options, const sim::Hardware& hardware) {
-    sim::ClosedForm times(hardware);
+/// Of one size of the cluster on which no plan will do.
+std::string why_none(const sim::PlanQuestion& question, const sim::PlanRefusals& refused) {
+    if (refused.plans == 0)
+        return fmt::format("a batch of {} cannot be divided over {} devices", question.batch,
+                           question.devices);
+    std::string text = fmt::format("of {} plans for {} devices ", refused.plans, question.devices);
+    if (refused.too_large > 0)
+        text += fmt::format("{} need more memory than a device has or may use", refused.too_large);
+    if (refused.impossible > 0)
+        text += fmt::format("{}{} are impossible (the first: {})", refused.too_large > 0 ? ", " : "",
+                            refused.impossible, refused.why_impossible);
+    return text;
+}
+
+/// Plans for every size. Throws heddle::Error when there is none.
+std::vector<Found> search(const ParallelismOptions& options, const sim::Hardware& hardware,
+                          sim::OpTimes& times) {
     std::vector<Found> found;
+    std::string why;
     Progress progress;
     for (std::size_t i = 0; i < options.nodes.size(); ++i) {
         const sim::ClusterModel cluster = sim::cluster_for(options.cluster, options.nodes[i]);
@@ -66,9 +82,15 @@ std::vector<Found> search(const ParallelismOptions& options, const sim::Hardware
             progress.update((static_cast<double>(i) + fraction) / static_cast<double>(options.nodes.size()),
                             what);
         };
-        for (sim::PlanAnswer& answer : sim::search_plans(question, cluster, hardware, times))
-            found.push_back({options.nodes[i], std::move(answer), 0});
+        sim::PlanRefusals refused;
+        std::vector<sim::PlanAnswer> answers =
+            sim::search_plans(question, cluster, hardware, times, &refused);
+        if (answers.empty()) why += (why.empty() ? "" : "; ") + why_none(question, refused);
+        for (sim::PlanAnswer& answer : answers) found.push_back({options.nodes[i], std::move(answer), 0});
     }
+    if (found.empty())
+        throw Error("no plan will do: " + why, {"--nodes", 0, ""},
+                    "add nodes, or choose a batch with more divisors");
     for (Found& one : found)
         for (const sim::StageResult& stage : one.answer.result.stages)
             one.memory = std::max(one.memory, stage.memory.total() + one.answer.result.reserved);
@@ -82,8 +104,8 @@ double price_of_a_step(const Found& found) {
 std::string for_people(const ParallelismOptions& options, const sim::Hardware& hardware,
                        const std::vector<Found>& found, std::size_t all, double steps) {
     std::string text = fmt::format(
-        "{} on {} of {}, batch {}, kernels in closed form: {} plans fit{}\n\n", options.model, hardware.name,
-        options.cluster, options.batch, all,
+        "{} on {} of {}, batch {}, kernels {}: {} plans fit{}\n\n", options.model, hardware.name,
+        options.cluster, options.batch, hardware.is_gpu() ? "in closed form" : "simulated", all,
         options.memory_limit > 0 ? fmt::format(" {} of each device", sim::format_binary(options.memory_limit))
                                  : "");
     std::vector<std::vector<std::string>> rows{{"devices", "step", "of peak", "memory", "USD/step"}};
@@ -164,10 +186,11 @@ void search_parallelism(const ParallelismOptions& options) {
     if (options.by_price && !(cluster.price_per_hour > 0))
         throw Error("the cheapest plan needs a price, and " + options.cluster + " has none",
                     {"--minimise", 0, ""}, "leave it out");
-    std::vector<Found> found = search(options, hardware);
-    if (found.empty())
-        throw Error("no plan fits the devices' memory and the batch", {"--nodes", 0, ""},
-                    "add nodes, or choose a batch with more divisors");
+    // The closed form knows GPUs alone; what a TPU does is simulated in no time.
+    sim::ClosedForm closed(hardware);
+    sim::Simulated simulated(hardware, {});
+    sim::OpTimes& times = hardware.is_gpu() ? static_cast<sim::OpTimes&>(closed) : simulated;
+    std::vector<Found> found = search(options, hardware, times);
     std::stable_sort(found.begin(), found.end(), [&](const Found& a, const Found& b) {
         return options.by_price ? price_of_a_step(a) < price_of_a_step(b)
                                 : a.answer.result.seconds < b.answer.result.seconds;

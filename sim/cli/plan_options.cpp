@@ -81,7 +81,7 @@ void add_plan_options(CLI::App& command, PlanOptions& o) {
         ->group(group);
     command
         .add_option("--kernels", o.kernels,
-                    "closed-form (default), or simulated: cycle by cycle, kept on disk")
+                    "closed-form (GPUs; default there), or simulated: cycle by cycle, kept on disk")
         ->check(CLI::IsMember({"closed-form", "simulated"}))
         ->group(group);
 }
@@ -109,7 +109,7 @@ void simulate_on_cluster(const std::string& model, const sim::ModelOptions& mode
     const sim::Hardware hardware =
         sim::load_hardware(hardware_name.empty() ? cluster.hardware : hardware_name);
     how.fold = !options.no_fold;
-    how.simulated = options.kernels == "simulated";
+    how.simulated = options.kernels == "simulated" || (options.kernels.empty() && !hardware.is_gpu());
     sim::ClosedForm closed(hardware);
     sim::Simulated simulated(hardware, how.kernels);
     sim::OpTimes& times = how.simulated ? static_cast<sim::OpTimes&>(simulated) : closed;

@@ -11,7 +11,7 @@ namespace heddle::cli {
 
 /// What `heddle simulate --cluster` takes beside the model. Must live until the command line is parsed.
 struct PlanOptions {
-    std::string cluster, schedule, data_parallel, recompute, context_exchange, kernels = "closed-form";
+    std::string cluster, schedule, data_parallel, recompute, context_exchange, kernels;
     std::uint32_t nodes = 0;
     std::vector<std::string> cluster_settings;  ///< "nic.bandwidth=50 GB/s"
     bool no_overlap = false, no_fold = false;

@@ -48,8 +48,10 @@ bool exceeds(const DistributedResult& result, double limit) {
 }  // namespace
 
 std::vector<PlanAnswer> search_plans(const PlanQuestion& q, const ClusterModel& cluster,
-                                     const Hardware& hardware, OpTimes& times) {
+                                     const Hardware& hardware, OpTimes& times, PlanRefusals* refusals) {
     const std::vector<ParallelPlan> plans = candidates(q, cluster);
+    PlanRefusals refused;
+    refused.plans = plans.size();
     std::vector<PlanAnswer> answers;
     std::size_t done = 0;
     for (ParallelPlan plan : plans) {
@@ -58,11 +60,15 @@ std::vector<PlanAnswer> search_plans(const PlanQuestion& q, const ClusterModel& 
             try {
                 DistributedResult result =
                     simulate_distributed(q.model, q.options, plan, cluster, hardware, times, {});
-                if (!result.fits() || exceeds(result, q.memory_limit)) continue;
+                if (!result.fits() || exceeds(result, q.memory_limit)) {
+                    if (recompute == parallel::Recomputation::full) ++refused.too_large;
+                    continue;
+                }
                 answers.push_back({plan, std::move(result)});
                 break;
-            } catch (const Error&) {
-                break;  // heads or layers that cannot be shared so
+            } catch (const Error& error) {  // heads or layers that cannot be shared so
+                if (refused.impossible++ == 0) refused.why_impossible = error.what();
+                break;
             }
         }
         q.progress(static_cast<double>(++done) / static_cast<double>(plans.size()), parallel::describe(plan));
@@ -70,6 +76,7 @@ std::vector<PlanAnswer> search_plans(const PlanQuestion& q, const ClusterModel& 
     std::stable_sort(answers.begin(), answers.end(), [](const PlanAnswer& a, const PlanAnswer& b) {
         return a.result.seconds < b.result.seconds;
     });
+    if (refusals != nullptr) *refusals = refused;
     return answers;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "sim/distributed/distributed_step.h"
@@ -23,11 +24,20 @@ struct PlanAnswer {
     DistributedResult result;
 };
 
+/// Why plans are not among the answers.
+struct PlanRefusals {
+    std::size_t plans = 0;       ///< that divide the devices and the batch
+    std::size_t too_large = 0;   ///< for a device's memory, or the limit
+    std::size_t impossible = 0;  ///< for the model, the cluster or the device
+    std::string why_impossible;  ///< of the first of these
+};
+
 /// Every product of tensor (powers of two, within a node), pipeline and data that makes `devices`, with
 /// micro-batches of 1 to 8, without recomputation where that fits, else with full; the optimizer's state
 /// shared where data is more than 1; interleaved where it goes. Sorted by time; plans that do not fit are
 /// left out. Deterministic.
 std::vector<PlanAnswer> search_plans(const PlanQuestion& question, const ClusterModel& cluster,
-                                     const Hardware& hardware, OpTimes& times);
+                                     const Hardware& hardware, OpTimes& times,
+                                     PlanRefusals* refusals = nullptr);
 
 }  // namespace heddle::sim

@@ -48,6 +48,10 @@ TEST_CASE("bad usage and bad input end with code 2 and one line that says how to
         {"compare nowhere nosuch", "no such folder"},
         {"completion tcsh", "bash"},
         {"trace export mlp step.txt", "step.txt"},
+        {"parallelism gpt2-small --cluster tpu-v4-slice --nodes 16 --batch 3",
+         "3 are impossible (the first: --pipeline: 12 blocks do not make 64 stages"},
+        {"parallelism gpt2-xl --cluster dgx-a100 --batch 8 --memory-limit 1MiB", "more memory than a device"},
+        {"parallelism mlp --cluster dgx-a100 --batch 8", "unknown option 'micro_batches'"},
     };
     for (const Case& test : cases) {
         CAPTURE(test.arguments);
@@ -81,6 +85,29 @@ TEST_CASE("a folder that is not a run is refused before anything is simulated") 
     CHECK(outcome.code == 2);
     CHECK_THAT(outcome.err, Catch::Contains("not a run"));
     CHECK(text_of(folder.path() / "thesis" / "chapter1.tex") == "precious");
+}
+
+TEST_CASE("plans and steps on many TPUs are simulated, whether it is asked for or not") {
+    Folder folder;
+    const std::string small = " gpt2-small --option layers=2 --option sequence=128 --cluster tpu-v4-slice ";
+    const Outcome found = run_heddle(folder, "parallelism --nodes 16 --batch 64 --top 100 --json" + small);
+    INFO(found.err);
+    REQUIRE(found.code == 0);
+    const Json plans = Json::parse(found.out);
+    REQUIRE(plans.size() > 4);
+    for (std::size_t i = 1; i < plans.size(); ++i) CHECK(plans[i - 1]["step_s"] <= plans[i]["step_s"]);
+    // The same plan by hand takes as long.
+    const std::string by_hand = "simulate --json --data 64 --zero 1 --micro-batches 1" + small;
+    const Outcome one = run_heddle(folder, by_hand);
+    REQUIRE(one.code == 0);
+    const double seconds = Json::parse(one.out)["step_s"];
+    bool same = false;
+    for (const Json& plan : plans) same |= plan["step_s"] == seconds;
+    CHECK(same);
+    CHECK(run_heddle(folder, by_hand + " --kernels simulated").out == one.out);
+    const Outcome closed = run_heddle(folder, by_hand + " --kernels closed-form");
+    CHECK(closed.code == 2);
+    CHECK_THAT(closed.err, Catch::Contains("the closed form knows GPUs alone"));
 }
 
 TEST_CASE("output that cannot be written is an error") {

@@ -101,6 +101,19 @@ TEST_CASE("The search returns plans that fit, the quickest first, and no better 
         CHECK(answer.plan.batch() == 16);
         CHECK(answer.result.fits());
     }
+    // Those that are not there are counted.
+    sim::PlanRefusals refused;
+    question.memory_limit = 1;
+    CHECK(sim::search_plans(question, cluster, hardware, times, &refused).empty());
+    CHECK(refused.plans >= answers.size());
+    CHECK(refused.too_large >= answers.size());
+    CHECK(refused.too_large + refused.impossible == refused.plans);
+    question.memory_limit = 0;
+    question.batch = 1;
+    CHECK(sim::search_plans(question, cluster, hardware, times, &refused).size() + refused.too_large +
+              refused.impossible ==
+          refused.plans);
+    question.batch = 16;
     // A plan by hand.
     parallel::ParallelPlan plan;
     plan.data = 8;
