@@ -114,8 +114,8 @@ def run(command, folder):
 
 
 def absent(command, folder):
-    """What the command reads by --data and is not here; None when all is."""
-    named = re.search(r"--data (\S+)", command)
+    """Recordings that `heddle validate` reads by --data and are not here; None when all are."""
+    named = re.search(r"heddle validate .*--data (\S+)", command)
     return named[1] if named and not (Path(folder) / named[1]).exists() else None
 
 
