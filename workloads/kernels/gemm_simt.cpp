@@ -190,6 +190,50 @@ std::string name_for(const GemmSimtSpec& spec) {
            "_raster" + std::to_string(spec.raster_log2) + epilogue_name(spec.epilogue);
 }
 
+/// A thread's place when results are stored by rows.
+struct RowPlace {
+    Reg lane, lane_m, lane_n;
+    Reg row;     ///< of the warp's first element
+    Reg column;  ///< of the warp's first element, plus the lane
+    Reg buffer;  ///< the warp's part of shared memory
+};
+
+constexpr unsigned kExchangeBytes = 1024;  // one row of each lane_m: 4 x 64 or 8 x 32 elements
+
+/// Where rows of D begin at any address, elements are stored one by one. The threads exchange them first, a
+/// row of each at a time, so that an instruction stores 32 neighbours: as it comes from the products it would
+/// touch every sector four times. (So does the SGEMM of S. Gray's maxas, "SGEMM", section "Warp synchronous
+/// shuffle".)
+void store_by_rows(PtxWriter& w, const GemmParameters& p, const GemmSimtSpec& spec, const Shape& shape,
+                   const std::vector<std::vector<Reg>>& accumulators, const RowPlace& place) {
+    const unsigned vector = shape.vector, half_m = shape.warp_m / 2, half_n = shape.warp_n / 2;
+    const unsigned lanes_m = half_m / vector;
+    const Reg elements =
+        w.make_b32("mad.lo.u32", place.lane_m, shape.warp_n, w.multiply_by(place.lane_n, vector));
+    const Reg writes = w.make_b32("mad.lo.u32", elements, 4, place.buffer);
+    const Reg reads = w.make_b32("mad.lo.u32", place.lane, 4, place.buffer);
+    GemmOutput rows(w, p, spec.epilogue, spec.partition.split_k, ComputeType::f32, place.row, place.column);
+    for (unsigned i = 0; i < shape.micro; ++i) {
+        if (i != 0) {
+            rows.advance_rows(i == vector ? half_m - vector + 1 : 1);
+            w.warp_barrier();
+        }
+        for (unsigned half = 0; half < 2; ++half) {
+            const auto first = accumulators[i].begin() + half * vector;
+            store_raw(w, "st.shared", {ElementType::f32, vector, {first, first + vector}}, writes,
+                      half * half_n * 4);
+        }
+        w.warp_barrier();
+        GemmOutput output = rows;
+        for (unsigned r = 0; r < lanes_m; ++r) {
+            if (r != 0) output.advance_rows(vector);
+            for (unsigned column = 0; column < shape.warp_n; column += 32)
+                output.store(column,
+                             {w.make_f32("ld.shared.f32", at(reads, (r * shape.warp_n + column) * 4))});
+        }
+    }
+}
+
 }  // namespace
 
 GeneratedKernel generate_gemm_simt(const GemmSimtSpec& spec) {
@@ -283,17 +327,23 @@ GeneratedKernel generate_gemm_simt(const GemmSimtSpec& spec) {
     w.jump(loop);
     w.place(done);
 
-    GemmOutput output(w, p, spec.epilogue, spec.partition.split_k, compute,
-                      w.make_b32("add.u32", tile.row, row), w.make_b32("add.u32", tile.column, column));
-    for (unsigned i = 0; i < shape.micro; ++i) {
-        if (i == shape.vector) {
-            output.advance_rows(half_m - shape.vector + 1);
-        } else if (i != 0) {
-            output.advance_rows(1);
+    const Reg first_row = w.make_b32("add.u32", tile.row, row);
+    if (spec.epilogue.vector_width == 1 && size == 4) {
+        const Reg warp_row = w.make_b32("mad.lo.u32", warp_m, shape.warp_m, tile.row);
+        const Reg warp_column = w.make_b32("mad.lo.u32", warp_n, shape.warp_n, tile.column);
+        const Reg buffer = w.make_b32("mad.lo.u32", warp, kExchangeBytes, shared_base);
+        w.cta_barrier();  // the tiles are no longer read
+        store_by_rows(w, p, spec, shape, accumulators,
+                      {lane, lane_m, lane_n, warp_row, w.make_b32("add.u32", warp_column, lane), buffer});
+    } else {
+        GemmOutput output(w, p, spec.epilogue, spec.partition.split_k, compute, first_row,
+                          w.make_b32("add.u32", tile.column, column));
+        for (unsigned i = 0; i < shape.micro; ++i) {
+            if (i != 0) output.advance_rows(i == shape.vector ? half_m - shape.vector + 1 : 1);
+            const auto middle = accumulators[i].begin() + shape.vector;
+            output.store(0, {accumulators[i].begin(), middle});
+            output.store(half_n, {middle, accumulators[i].end()});
         }
-        const auto middle = accumulators[i].begin() + shape.vector;
-        output.store(0, {accumulators[i].begin(), middle});
-        output.store(half_n, {middle, accumulators[i].end()});
     }
     // Two CTAs of 256 threads per SM: at most 128 registers.
     return w.finish({shape.threads, 1, 1}, shape.threads == 256 ? 2 : 0);
