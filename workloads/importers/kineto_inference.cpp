@@ -67,16 +67,27 @@ class Inference {
         // What the engine does itself is that it adds the gradients of a tensor that several calls have read.
         adds_gradients_ = up != nullptr && call.name == "add" && evaluates(*up);
         in_backward_ = false;
+        if (is_node(call)) last_node_ = &call;
+        const Call* below = &call;
         for (int depth = 0; up != nullptr && node == nullptr && depth < 100; ++depth) {
-            if (up->sequence >= 0 && up->name.find("Backward") != std::string::npos && !up->inputs.empty())
-                node = up;
+            if (is_node(*up)) node = up;
+            // The engine sums the gradient of a broadcast operand once the node has handed it out.
+            if (evaluates(*up) && below->name == "sum" && last_node_ != nullptr &&
+                recording_.parent(*last_node_) == up)
+                node = last_node_;
             in_backward_ = in_backward_ || node != nullptr || evaluates(*up);
+            below = up;
             up = recording_.parent(*up);
         }
         if (node == node_) return;
         node_ = node;
         forward_ = node != nullptr ? recording_.forward_of(*node) : nullptr;
         read_in_node_.clear();
+    }
+
+    static bool is_node(const Call& call) {
+        return call.sequence >= 0 && call.name.find("Backward") != std::string::npos &&
+               !call.inputs.empty() && !evaluates(call);
     }
 
     /// The engine of autograd, around a node and what it does with the node's results.
@@ -315,6 +326,7 @@ class Inference {
     std::map<Key, std::deque<RecordedTensor>> made_;     ///< the newest last
     std::vector<std::uint64_t> taken_;                   ///< storages of the operands of the call at hand
     const Call* node_ = nullptr;                         ///< of autograd, around the call at hand
+    const Call* last_node_ = nullptr;                    ///< the newest, whether it is still open or not
     const Call* forward_ = nullptr;                      ///< that it differentiates
     std::set<std::uint64_t> read_in_node_;               ///< storages
     bool in_backward_ = false, adds_gradients_ = false;  ///< the call at hand

@@ -52,6 +52,19 @@ const std::unordered_map<std::string, Reduction>& reductions() {
     return table;
 }
 
+/// How PyTorch's reduce_kernel<threads, vector width> spread the work, where it is one of the call's kernels.
+void note_spread(Op& op, const Launch& launch) {
+    std::vector<const Call*> kernels = launch.group;
+    kernels.insert(kernels.begin(), &launch.kernel);
+    for (const Call* kernel : kernels) {
+        const KernelName name = parse_kernel_name(kernel->full_name);
+        if (name.function != "reduce_kernel") continue;
+        if (const auto threads = name.integer(0)) op.attributes["threads"] = *threads;
+        if (const auto vector = name.integer(1)) op.attributes["vector_width"] = *vector;
+        return;
+    }
+}
+
 void reduction(Builder& builder, const Launch& launch, const Call& call) {
     const Reduction& row = reductions().at(call.name);
     const RecordedTensor& input = operand(call, 0, "operand");
@@ -89,6 +102,7 @@ void reduction(Builder& builder, const Launch& launch, const Call& call) {
         builder.output(op, *index);
         op.attributes["argument"] = std::int64_t{1};
     }
+    note_spread(op, launch);
     builder.add(std::move(op), launch, &call);
 }
 

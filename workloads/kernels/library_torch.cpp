@@ -12,6 +12,7 @@
 #include "workloads/kernels/quantise.h"
 #include "workloads/kernels/reduction.h"
 #include "workloads/kernels/top_k.h"
+#include "workloads/kernels/torch_reduce.h"
 #include "workloads/kernels/torch_softmax.h"
 
 namespace heddle::kernels {
@@ -189,6 +190,21 @@ void add_reductions(std::vector<LibraryKernel>& samples, unsigned capability) {
         .integer("row_stride", 40)
         .integer("rows_per_cta", 70);
     samples.push_back(both.real("scale", 1).finish());
+    TorchReduceColumnsSpec columns;
+    columns.compute_capability = capability;
+    columns.vector_width = 4;
+    columns.row_lanes = 4;
+    columns.shared_columns = true;
+    SampleBuilder shared("sums of columns that CTAs share", generate_torch_reduce_columns(columns),
+                         {2, 3, 1});
+    shared.output("y", ElementType::f32, 200)
+        .input("x", ElementType::f32, 200 * 70)
+        .output("partial", ElementType::f32, 2 * 3 * 128)
+        .index("semaphores", ElementType::i32, 2, 1)
+        .integer("rows", 70)
+        .integer("columns", 200)
+        .integer("row_stride", 200);
+    samples.push_back(shared.real("scale", 1).finish());
 }
 
 void add_elementwise_forms(std::vector<LibraryKernel>& samples, unsigned capability) {

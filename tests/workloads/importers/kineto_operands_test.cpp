@@ -163,6 +163,33 @@ TEST_CASE("the engine of autograd adds gradients, not what a forward call saved"
     CHECK(storage(trace, sum.inputs[1]) == storage(trace, trace.ops[2].outputs[0]));
 }
 
+TEST_CASE("the engine of autograd sums the node's gradient, by the block that the kernel's name tells") {
+    Profile profile;
+    profile.call("aten::relu", "[[64, 32]]", kRelu);  // the gradient
+    profile.begin("autograd::engine::evaluate_function: AddmmBackward0", "[]", 9);
+    profile.begin("AddmmBackward0", "[[64, 32]]", 9);
+    profile.begin("aten::transpose", "[[32, 64], [], []]");  // a view of the same shape, newer
+    profile.end();
+    profile.end();
+    profile.begin("aten::sum", "[[64, 32], [], [], []]");
+    profile.call("aten::sum", "[[64, 32], [], [], []]",
+                 "void at::native::reduce_kernel<128, 4, at::native::ReduceOp<float, "
+                 "at::native::func_wrapper_t<float, at::native::sum_functor<float, float, float> > > >(int)");
+    profile.end();
+    profile.end();
+    profile.begin("aten::view", "[[1, 32], []]");
+    profile.end();
+    const Trace trace = profile.import();
+    REQUIRE(trace.ops.size() == 2);
+    const trace::Op& sum = trace.ops[1];
+    REQUIRE(sum.kind == OpKind::reduce);
+    CHECK(storage(trace, sum.inputs[0]) == storage(trace, trace.ops[0].outputs[0]));
+    CHECK(sum.integers("input0_strides").empty());
+    CHECK(sum.integers("axes") == std::vector<std::int64_t>{0});
+    CHECK(sum.integer("threads", 0) == 128);
+    CHECK(sum.integer("vector_width", 0) == 4);
+}
+
 TEST_CASE("a view with its axes in another order is read through its strides") {
     Profile profile;
     profile.call("aten::relu", "[[8, 64, 32]]", kRelu);

@@ -6,6 +6,7 @@
 
 #include "isa/common/error.h"
 #include "launcher.h"
+#include "workloads/kernels/torch_reduce.h"
 
 using namespace heddle::kernels;
 using namespace heddle::kernels::test;
@@ -203,5 +204,66 @@ TEST_CASE("Sums over leading axes: a CTA for each column, and two matrices at on
                     f32_argument("scale", 1)});
         check_equal(device.read(y0), sums);
         check_equal(device.read(y1), other_sums);
+    }
+}
+
+TEST_CASE("PyTorch's sums of columns are exact in one launch, however CTAs share columns") {
+    struct Case {
+        std::uint32_t rows, columns;
+        unsigned threads, width;
+        std::uint32_t column_lanes, row_lanes, wide, deep;  ///< by Reduce.cuh's setReduceConfig, done by hand
+    };
+    // 108 SMs of 2048 threads. 1024 x 100: 25 vectors make 16 lanes, 8 below each other, 128 rows each. 1024
+    // x 256: 4 lanes below each other, 256 rows each, so that 16 CTAs share columns. 7 x 33: too few rows to
+    // share.
+    for (const Case& c : {Case{1024, 100, 128, 4, 16, 8, 2, 1}, Case{1024, 256, 128, 4, 32, 4, 2, 16},
+                          Case{7, 33, 512, 1, 128, 1, 1, 1}, Case{5000, 6, 256, 2, 2, 128, 2, 1},
+                          Case{20000, 40, 512, 1, 32, 16, 2, 79}, Case{3, 1, 512, 1, 2, 16, 1, 1}}) {
+        INFO(c.rows << " x " << c.columns);
+        const TorchReducePlan plan = torch_reduce_columns_plan(c.rows, c.columns, c.threads, c.width, 108);
+        CHECK(plan.column_lanes == c.column_lanes);
+        CHECK(plan.row_lanes == c.row_lanes);
+        CHECK(plan.ctas_wide == c.wide);
+        CHECK(plan.ctas_deep == c.deep);
+        for (const Reduction reduction : kAll) {
+            TorchReduceColumnsSpec spec;
+            spec.reduction = reduction;
+            spec.vector_width = c.width;
+            spec.column_lanes = plan.column_lanes;
+            spec.row_lanes = plan.row_lanes;
+            spec.shared_columns = plan.ctas_deep > 1;
+            const std::vector<double> x = random_integers(c.rows * c.columns, -5, 5, c.rows);
+            Device device;
+            const std::uint32_t source = device.add(ElementType::f32, x),
+                                y = device.add_untouched(ElementType::f32, c.columns),
+                                semaphores =
+                                    device.add(ElementType::i32, std::vector<double>(plan.ctas_wide));
+            const std::size_t slots =
+                std::size_t{plan.ctas_wide} * plan.ctas_deep * plan.column_lanes * c.width;
+            const std::uint32_t partial = device.add_untouched(ElementType::f32, slots);
+            std::vector<KernelArgument> arguments{pointer_argument("y", y), pointer_argument("x", source)};
+            if (spec.shared_columns) {
+                arguments.push_back(pointer_argument("partial", partial));
+                arguments.push_back(pointer_argument("semaphores", semaphores));
+            }
+            for (const KernelArgument& argument :
+                 {integer_argument("rows", c.rows), integer_argument("columns", c.columns),
+                  integer_argument("row_stride", c.columns), f32_argument("scale", 2)})
+                arguments.push_back(argument);
+            std::vector<double> reference;
+            for (std::uint32_t column = 0; column < c.columns; ++column) {
+                std::vector<double> values;
+                for (std::uint32_t row = 0; row < c.rows; ++row)
+                    values.push_back(x[row * c.columns + column]);
+                const bool sum = reduction == Reduction::sum || reduction == Reduction::sum_of_squares;
+                reference.push_back((sum ? 2 : 1) * reduce(reduction, values));
+            }
+            // Twice: the semaphores are zero again afterwards.
+            for (int run = 0; run < 2; ++run) {
+                device.run(generate_torch_reduce_columns(spec), {plan.ctas_wide, plan.ctas_deep, 1},
+                           arguments);
+                check_equal(device.read(y), reference);
+            }
+        }
     }
 }

@@ -1,10 +1,12 @@
 // Reductions: over trailing axes (rows), leading axes (columns), or everything (two launches).
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <numeric>
 
 #include "workloads/expression/expression.h"
 #include "workloads/kernels/reduction.h"
+#include "workloads/kernels/torch_reduce.h"
 #include "workloads/lowering/gpu/builder.h"
 #include "workloads/lowering/gpu/elementwise_launch.h"
 
@@ -105,57 +107,24 @@ void launch_rows(GpuProgramBuilder& b, const Pass& pass, kernels::KernelArgument
               kernels::f32_argument("scale", static_cast<float>(pass.scale))});
 }
 
-/// How a sum over leading axes is spread.
-struct ColumnPlan {
-    std::int64_t splits = 1;  ///< CTAs one below the other
-    unsigned row_lanes = 8;
-    unsigned vector_width = 8;  ///< at most
-};
-
 std::int64_t divided_up(std::int64_t a, std::int64_t b) {
     return (a + b - 1) / b;
 }
 
-/// PyTorch's reduce_kernel<threads, width> (setReduceConfig): warps side by side in the rows, and CTAs below
-/// each other as soon as a thread would have 256 values, as many as the device has room for, with 16 values
-/// at least for a thread.
-ColumnPlan recorded_plan(const GpuProgramBuilder& b, std::int64_t rows, std::int64_t columns) {
-    const std::int64_t threads = b.op().integer("threads", 0), width = b.op().integer("vector_width", 1);
-    ColumnPlan plan;
-    plan.row_lanes = static_cast<unsigned>(std::clamp<std::int64_t>(threads / 32, 1, 32));
-    plan.vector_width = static_cast<unsigned>(std::clamp<std::int64_t>(width, 1, 8));
-    constexpr std::int64_t kFewestValues = 16, kMostValues = 256, kThreadsOfSm = 2048;
-    const std::int64_t values = divided_up(rows, plan.row_lanes), wide = divided_up(columns, 32 * width),
-                       room = b.target().sm_count * (kThreadsOfSm / std::max<std::int64_t>(32, threads));
-    if (values >= kMostValues && wide <= room)
-        plan.splits = std::max(std::min(divided_up(room, wide), divided_up(values, kFewestValues)),
-                               divided_up(values, kMostValues));
-    return plan;
-}
-
-/// A second launch costs more than a short walk down the columns.
-ColumnPlan column_plan(const GpuProgramBuilder& b, std::int64_t rows, std::int64_t columns) {
-    if (b.op().integer("threads", 0) >= 32) return recorded_plan(b, rows, columns);
-    ColumnPlan plan;
-    const std::int64_t ctas_wide = divided_up(columns, 256);
-    if (rows > 512) plan.splits = std::clamp<std::int64_t>(2 * b.target().sm_count / ctas_wide, 1, rows / 64);
-    return plan;
+/// CTAs one below the other. A second launch costs more than a short walk down the columns.
+std::int64_t column_splits(const GpuProgramBuilder& b, std::int64_t rows, std::int64_t columns) {
+    if (rows <= 512) return 1;
+    return std::clamp<std::int64_t>(2 * b.target().sm_count / divided_up(columns, 256), 1, rows / 64);
 }
 
 void launch_columns(GpuProgramBuilder& b, const Pass& pass, kernels::KernelArgument x,
-                    kernels::KernelArgument y, std::int64_t rows, std::int64_t columns,
-                    const ColumnPlan& plan) {
-    const std::int64_t splits = plan.splits;
+                    kernels::KernelArgument y, std::int64_t rows, std::int64_t columns, std::int64_t splits) {
     kernels::ReduceColumnsSpec spec;
-    spec.row_lanes = plan.row_lanes;
     spec.compute_capability = b.compute_capability();
     spec.reduction = pass.reduction;
     spec.input = pass.input;
     spec.output = pass.output;
-    spec.vector_width =
-        std::min(plan.vector_width, width_for(pass.input, columns, rows * columns, x.byte_offset));
-    while (spec.vector_width > 1 && spec.row_lanes * spec.vector_width * 32 * 4 > 48 * 1024)
-        spec.vector_width /= 2;
+    spec.vector_width = width_for(pass.input, columns, rows * columns, x.byte_offset);
     x.parameter = "x";
     y.parameter = "y";
     b.launch(
@@ -167,6 +136,52 @@ void launch_columns(GpuProgramBuilder& b, const Pass& pass, kernels::KernelArgum
          kernels::integer_argument("row_stride", static_cast<std::uint64_t>(columns)),
          kernels::integer_argument("rows_per_cta", static_cast<std::uint64_t>((rows + splits - 1) / splits)),
          kernels::f32_argument("scale", static_cast<float>(pass.scale))});
+}
+
+/// A recorded reduce_kernel<threads, width> of PyTorch over leading axes, as its setReduceConfig spreads it.
+bool lower_torch_columns(GpuProgramBuilder& b, const Pass& pass, const kernels::KernelArgument& source,
+                         const kernels::KernelArgument& y, std::int64_t rows, std::int64_t columns) {
+    const std::int64_t threads = b.op().integer("threads", 0), width = b.op().integer("vector_width", 1);
+    if (threads < 32 || threads > 1024 || !std::has_single_bit(static_cast<std::uint64_t>(threads)) ||
+        (width != 1 && width != 2 && width != 4) ||
+        width > width_for(pass.input, columns, rows * columns, source.byte_offset))
+        return false;
+    const kernels::TorchReducePlan plan = kernels::torch_reduce_columns_plan(
+        rows, columns, static_cast<unsigned>(threads), static_cast<unsigned>(width), b.target().sm_count);
+    kernels::TorchReduceColumnsSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.reduction = pass.reduction;
+    spec.input = pass.input;
+    spec.output = pass.output;
+    spec.vector_width = static_cast<unsigned>(width);
+    spec.column_lanes = plan.column_lanes;
+    spec.row_lanes = plan.row_lanes;
+    spec.shared_columns = plan.ctas_deep > 1;
+    kernels::KernelArgument x = source;
+    x.parameter = "x";
+    std::vector<kernels::KernelArgument> arguments{
+        y,
+        x,
+        kernels::integer_argument("rows", static_cast<std::uint64_t>(rows)),
+        kernels::integer_argument("columns", static_cast<std::uint64_t>(columns)),
+        kernels::integer_argument("row_stride", static_cast<std::uint64_t>(columns)),
+        kernels::f32_argument("scale", static_cast<float>(pass.scale))};
+    if (spec.shared_columns) {
+        const program::BufferId partial =
+            b.workspace("partial reductions", std::uint64_t{plan.ctas_wide} * plan.ctas_deep *
+                                                  plan.column_lanes * spec.vector_width * 4);
+        const program::BufferId semaphores =
+            b.workspace("semaphores of reductions", std::uint64_t{plan.ctas_wide} * 4);
+        b.steer_by_buffer(semaphores, 4, 0, 1);  // 0
+        // The call clears them first; where that was recorded as a part of it, so here.
+        if (b.op().integer("kernels", 1) > 1)
+            launch_elementwise(b, expression::parse("y0 = 0"), {}, {plan.ctas_wide}, {},
+                               {{trace::ElementType::i32, kernels::pointer_argument("", semaphores), {}}});
+        arguments.push_back(kernels::pointer_argument("partial", partial));
+        arguments.push_back(kernels::pointer_argument("semaphores", semaphores));
+    }
+    b.launch(kernels::generate_torch_reduce_columns(spec), {plan.ctas_wide, plan.ctas_deep, 1}, arguments);
+    return true;
 }
 
 /// The second pass adds what the first has squared already.
@@ -246,6 +261,19 @@ bool lower_pair(GpuProgramBuilder& b) {
     return true;
 }
 
+void lower_columns(GpuProgramBuilder& b, const Pass& pass, const kernels::KernelArgument& x,
+                   const kernels::KernelArgument& y, const Extents& e) {
+    if (lower_torch_columns(b, pass, x, y, e.reduced, e.inner)) return;
+    const std::int64_t splits = column_splits(b, e.reduced, e.inner);
+    if (splits == 1) return launch_columns(b, pass, x, y, e.reduced, e.inner, 1);
+    const program::BufferId partial =
+        b.workspace("partial reductions", static_cast<std::uint64_t>(splits * e.inner) * 4);
+    launch_columns(b, {pass.reduction, pass.input, ElementType::f32, 1.0}, x,
+                   kernels::pointer_argument("y", partial), e.reduced, e.inner, splits);
+    launch_columns(b, {second_pass(pass.reduction), ElementType::f32, pass.output, pass.scale},
+                   kernels::pointer_argument("x", partial), y, splits, e.inner, 1);
+}
+
 void lower_one_reduction(GpuProgramBuilder& b, std::size_t result) {
     const std::string name = b.op().text("reduction");
     const bool norm = name == "norm2";
@@ -260,17 +288,7 @@ void lower_one_reduction(GpuProgramBuilder& b, std::size_t result) {
               name == "mean" ? 1.0 / static_cast<double>(e.reduced) : 1.0};
     const kernels::KernelArgument y = b.output_pointer("y", result);
     if (e.inner > 1) {
-        const ColumnPlan plan = column_plan(b, e.reduced, e.inner);
-        if (plan.splits == 1) {
-            launch_columns(b, pass, source.x, y, e.reduced, e.inner, plan);
-        } else {
-            const program::BufferId partial =
-                b.workspace("partial reductions", static_cast<std::uint64_t>(plan.splits * e.inner) * 4);
-            launch_columns(b, {pass.reduction, pass.input, ElementType::f32, 1.0}, source.x,
-                           kernels::pointer_argument("y", partial), e.reduced, e.inner, plan);
-            launch_columns(b, {second_pass(pass.reduction), ElementType::f32, pass.output, pass.scale},
-                           kernels::pointer_argument("x", partial), y, plan.splits, e.inner, {});
-        }
+        lower_columns(b, pass, source.x, y, e);
     } else if (e.outer == 1 && e.reduced > 16384) {
         const std::int64_t chunk = (e.reduced + 4 * b.target().sm_count - 1) / (4 * b.target().sm_count);
         // A recorded kernel over lists of tensors gives each CTA a chunk.

@@ -37,6 +37,29 @@ TEST_CASE("reductions over rows, columns and everything") {
     CHECK(worst_error(b.trace) < 1e-5);
 }
 
+TEST_CASE("recorded reductions over leading axes, by the threads that their kernel's name tells") {
+    struct Case {
+        std::vector<std::int64_t> shape;
+        std::int64_t threads, width, kernels;
+    };
+    for (const std::string reduction : {"sum", "mean", "max", "norm2"}) {
+        CAPTURE(reduction);
+        Builder b;
+        // The second has CTAs that share columns, the third 33 columns that are no whole vectors.
+        for (const Case& c : {Case{{300, 76}, 128, 4, 1}, Case{{5000, 40}, 256, 2, 2},
+                              Case{{300, 33}, 128, 4, 1}, Case{{7, 12, 33}, 512, 1, 1}}) {
+            Op& op = b.op(OpKind::reduce, {b.tensor(c.shape)}, {b.tensor({c.shape.back()})});
+            op.attributes["reduction"] = reduction;
+            op.attributes["axes"] =
+                c.shape.size() == 2 ? std::vector<std::int64_t>{0} : std::vector<std::int64_t>{0, 1};
+            op.attributes["threads"] = c.threads;
+            op.attributes["vector_width"] = c.width;
+            op.attributes["kernels"] = c.kernels;
+        }
+        CHECK(worst_error(b.trace) < 1e-5);
+    }
+}
+
 TEST_CASE("softmax, cross-entropy and layer norm with their gradients") {
     Builder b;
     const TensorId x = b.tensor({21, 45}), y = b.tensor({21, 45}), dy = b.tensor({21, 45}),
