@@ -1,4 +1,6 @@
 // Ops of PyTorch by schema: softmax, layer and group norms, losses that pick labels.
+#include <algorithm>
+
 #include "workloads/importers/operations.h"
 
 namespace heddle::importers {
@@ -37,6 +39,14 @@ void softmax_gradient(Builder& builder, const Launch& launch, const Call& call) 
     builder.add(std::move(op), launch, &call);
 }
 
+/// Whether one of the call's kernels is this one of PyTorch's eager mode.
+bool has_kernel(const Launch& launch, const char* function) {
+    const auto is_it = [&](const Call* kernel) {
+        return parse_kernel_name(kernel->full_name).function == function;
+    };
+    return is_it(&launch.kernel) || std::any_of(launch.group.begin(), launch.group.end(), is_it);
+}
+
 void layer_norm(Builder& builder, const Launch& launch, const Call& call) {
     // (x, normalised shape, gamma, beta, epsilon) -> y, mean, rstd
     const RecordedTensor& x = operand(call, 0, "operand");
@@ -44,6 +54,7 @@ void layer_norm(Builder& builder, const Launch& launch, const Call& call) {
     const std::int64_t columns = gamma.elements(), rows = columns > 0 ? x.elements() / columns : 0;
     Op op;
     op.kind = OpKind::layer_norm;
+    if (has_kernel(launch, "vectorized_layer_norm_kernel")) op.attributes["eager"] = std::int64_t{1};
     op.attributes["epsilon"] = number_operand(call, 4, 1e-5);
     builder.input(op, as_rows(x, columns));
     builder.input(op, seen_as(gamma, {columns}));
@@ -61,6 +72,9 @@ void layer_norm_gradient(Builder& builder, const Launch& launch, const Call& cal
     const std::int64_t columns = gamma.elements();
     Op op;
     op.kind = OpKind::layer_norm_grad;
+    if (has_kernel(launch, "layer_norm_grad_input_kernel") &&
+        has_kernel(launch, "GammaBetaBackwardCUDAKernel"))
+        op.attributes["eager"] = std::int64_t{1};
     builder.input(op, as_rows(operand(call, 0, "gradient"), columns));
     builder.input(op, as_rows(x, columns));
     builder.input(op, operand(call, 3, "mean"));

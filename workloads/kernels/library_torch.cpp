@@ -12,6 +12,7 @@
 #include "workloads/kernels/quantise.h"
 #include "workloads/kernels/reduction.h"
 #include "workloads/kernels/top_k.h"
+#include "workloads/kernels/torch_layer_norm.h"
 #include "workloads/kernels/torch_reduce.h"
 #include "workloads/kernels/torch_softmax.h"
 
@@ -207,6 +208,40 @@ void add_reductions(std::vector<LibraryKernel>& samples, unsigned capability) {
     samples.push_back(shared.real("scale", 1).finish());
 }
 
+void add_layer_norms(std::vector<LibraryKernel>& samples, unsigned capability) {
+    TorchLayerNormSpec spec;
+    spec.compute_capability = capability;
+    spec.columns = 36;
+    constexpr std::uint32_t kRows = 300;
+    const std::uint64_t elements = std::uint64_t{kRows} * spec.columns;
+    SampleBuilder forward("layer norm of eager mode", generate_torch_layer_norm(spec), {kRows, 1, 1});
+    forward.output("y", spec.x, elements)
+        .output("mean", ElementType::f32, kRows)
+        .output("rstd", ElementType::f32, kRows)
+        .input("x", spec.x, elements)
+        .input("gamma", spec.weight, spec.columns)
+        .input("beta", spec.weight, spec.columns);
+    samples.push_back(forward.real("epsilon", 1e-5f).finish());
+    SampleBuilder input("layer norm of eager mode, gradient of its input",
+                        generate_torch_layer_norm_grad_input(spec), {kRows, 1, 1});
+    input.output("dx", spec.x, elements)
+        .input("dy", spec.x, elements)
+        .input("x", spec.x, elements)
+        .input("mean", ElementType::f32, kRows)
+        .input("rstd", ElementType::f32, kRows)
+        .input("gamma", spec.weight, spec.columns);
+    samples.push_back(input.finish());
+    SampleBuilder weights("layer norm of eager mode, gradients of gamma and beta",
+                          generate_torch_gamma_beta_grad(spec), torch_gamma_beta_grad_grid(spec));
+    weights.output("dgamma", spec.weight, spec.columns)
+        .output("dbeta", spec.weight, spec.columns)
+        .input("dy", spec.x, elements)
+        .input("x", spec.x, elements)
+        .input("mean", ElementType::f32, kRows)
+        .input("rstd", ElementType::f32, kRows);
+    samples.push_back(weights.integer("rows", kRows).finish());
+}
+
 void add_elementwise_forms(std::vector<LibraryKernel>& samples, unsigned capability) {
     for (const ElementwiseForm form :
          {ElementwiseForm::in_turn, ElementwiseForm::casting, ElementwiseForm::chunks}) {
@@ -294,6 +329,7 @@ void add_torch_samples(std::vector<LibraryKernel>& samples, unsigned compute_cap
     add_torch_softmax(samples, compute_capability);
     add_norms(samples, compute_capability);
     add_reductions(samples, compute_capability);
+    add_layer_norms(samples, compute_capability);
     add_selection(samples, compute_capability);
 }
 

@@ -5,6 +5,7 @@
 
 #include "workloads/kernels/compiled_layer_norm.h"
 #include "workloads/kernels/reduction.h"
+#include "workloads/kernels/torch_layer_norm.h"
 #include "workloads/lowering/gpu/builder.h"
 
 namespace heddle::lowering {
@@ -93,10 +94,55 @@ void lower_compiled_layer_norm(GpuProgramBuilder& b) {
              arguments);
 }
 
+kernels::TorchLayerNormSpec torch_spec(const GpuProgramBuilder& b, std::size_t x, std::size_t weight,
+                                       std::uint32_t columns) {
+    kernels::TorchLayerNormSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.x = kernel_type(b.input(x).type);
+    spec.weight = kernel_type(b.input(weight).type);
+    spec.columns = columns;
+    return spec;
+}
+
+/// As PyTorch's eager mode does it; false where its kernel is another one.
+bool lower_torch_layer_norm(GpuProgramBuilder& b) {
+    if (b.op().integer("eager", 0) == 0 || !b.has_input(2) || b.input(1).type != b.input(2).type ||
+        b.input(0).type != b.output(0).type)
+        return false;
+    const Rows r = rows_of(b, 0, kMostInPieces);
+    const kernels::TorchLayerNormSpec spec = torch_spec(b, 0, 1, r.columns);
+    if (r.columns % 4 != 0) return false;
+    b.launch(kernels::generate_torch_layer_norm(spec), {r.rows, 1, 1},
+             {b.output_pointer("y", 0), statistic(b, "mean", 1, r.rows), statistic(b, "rstd", 2, r.rows),
+              b.input_pointer("x", 0), b.input_pointer("gamma", 1), b.input_pointer("beta", 2),
+              kernels::f32_argument("epsilon", static_cast<float>(b.op().real("epsilon", 1e-5)))});
+    return true;
+}
+
+bool lower_torch_layer_norm_grad(GpuProgramBuilder& b) {
+    constexpr std::uint32_t kFewestRows = 128;  // fewer have another kernel
+    if (b.op().integer("eager", 0) == 0 || !b.has_output(2) || b.input(0).type != b.input(1).type ||
+        b.input(1).type != b.output(0).type || b.output(1).type != b.input(4).type ||
+        b.output(2).type != b.input(4).type)
+        return false;
+    const Rows r = rows_of(b, 1, kMostInPieces);
+    if (r.rows < kFewestRows || b.output(1).elements() != std::int64_t{r.columns}) return false;
+    const kernels::TorchLayerNormSpec spec = torch_spec(b, 1, 4, r.columns);
+    const kernels::KernelArgument dy = b.input_pointer("dy", 0), x = b.input_pointer("x", 1),
+                                  mean = b.input_pointer("mean", 2), rstd = b.input_pointer("rstd", 3);
+    b.launch(kernels::generate_torch_layer_norm_grad_input(spec), {r.rows, 1, 1},
+             {b.output_pointer("dx", 0), dy, x, mean, rstd, b.input_pointer("gamma", 4)});
+    b.launch(kernels::generate_torch_gamma_beta_grad(spec), kernels::torch_gamma_beta_grad_grid(spec),
+             {b.output_pointer("dgamma", 1), b.output_pointer("dbeta", 2), dy, x, mean, rstd,
+              kernels::integer_argument("rows", r.rows)});
+    return true;
+}
+
 }  // namespace
 
 void lower_layer_norm(GpuProgramBuilder& b) {
     if (b.op().integer("compiled", 0) != 0) return lower_compiled_layer_norm(b);
+    if (lower_torch_layer_norm(b)) return;
     if (!b.has_input(2)) throw Unsupported{"no layer norm kernel without gamma and beta"};
     const Rows r = rows_of(b, 0);
     kernels::LayerNormSpec spec;
@@ -116,6 +162,7 @@ void lower_layer_norm(GpuProgramBuilder& b) {
 }
 
 void lower_layer_norm_grad(GpuProgramBuilder& b) {
+    if (lower_torch_layer_norm_grad(b)) return;
     const Rows r = rows_of(b, 1, kMostGradColumns);
     kernels::LayerNormGradSpec spec;
     spec.compute_capability = b.compute_capability();

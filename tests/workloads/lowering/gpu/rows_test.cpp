@@ -78,6 +78,29 @@ TEST_CASE("softmax, cross-entropy and layer norm with their gradients") {
     CHECK(worst_error(b.trace) < 2e-5);
 }
 
+TEST_CASE("layer norms of PyTorch's eager mode, with their gradients") {
+    struct Case {
+        std::int64_t rows, columns;
+        ElementType type;
+        double bound;
+    };
+    // Rows of no whole turn of 256; columns beyond whole CTAs of 16, vectors of 4 and turns of 512.
+    for (const Case& c : {Case{300, 36, ElementType::f32, 2e-5}, Case{512, 132, ElementType::f32, 2e-5},
+                          Case{131, 700, ElementType::f32, 2e-5}, Case{300, 72, ElementType::bf16, 1e-2},
+                          Case{140, 45, ElementType::f32, 2e-5}}) {
+        CAPTURE(c.rows, c.columns);
+        Builder b;
+        const auto whole = [&] { return b.tensor({c.rows, c.columns}, c.type); };
+        const auto row = [&] { return b.tensor({c.columns}, c.type); };
+        const TensorId x = whole(), y = whole(), dy = whole(), dx = whole(), gamma = row(), beta = row(),
+                       dgamma = row(), dbeta = row(), mean = b.tensor({c.rows}), rstd = b.tensor({c.rows});
+        b.op(OpKind::layer_norm, {x, gamma, beta}, {y, mean, rstd}).attributes["eager"] = std::int64_t{1};
+        b.op(OpKind::layer_norm_grad, {dy, x, mean, rstd, gamma}, {dx, dgamma, dbeta}).attributes["eager"] =
+            std::int64_t{1};
+        CHECK(worst_error(b.trace) < c.bound);
+    }
+}
+
 TEST_CASE("softmax with and without its logarithm, and layer norm as torch.compile writes it") {
     for (const unsigned capability : {70u, 80u, 90u}) {
         Builder b;
