@@ -6,6 +6,9 @@
 // aten/src/ATen/native/cuda/MultiTensorApply.cuh: 110, 64, 48, 36, 30 tensors for lists of depth 1 to 5). So
 // the list of tensors says how much each launch works on.
 #include <algorithm>
+#include <cstdlib>
+#include <optional>
+#include <set>
 
 #include "workloads/importers/rules.h"
 
@@ -121,6 +124,60 @@ Plan find_plan(const Launch& launch, const Call& call, std::size_t count, std::i
         }
     }
     throw NotUnderstood{"no list of tensors explains " + std::to_string(count) + " launches"};
+}
+
+/// Kernels of the launch's function under `call`, in order.
+std::vector<const Call*> all_launches(const Launch& launch, const Call& call) {
+    std::vector<const Call*> found;
+    std::vector<std::size_t> pending{call.position};
+    std::set<std::size_t> seen;
+    while (!pending.empty()) {
+        const std::size_t position = pending.back();
+        pending.pop_back();
+        if (!seen.insert(position).second) continue;
+        const Call& inner = launch.recording.call(position);
+        if (inner.on_gpu && parse_kernel_name(inner.full_name).function == launch.name.function)
+            found.push_back(&inner);
+        for (const std::size_t child : launch.recording.children(inner)) pending.push_back(child);
+    }
+    std::sort(found.begin(), found.end(),
+              [](const Call* a, const Call* b) { return a->position < b->position; });
+    return found;
+}
+
+/// An optimizer's list where none was recorded: it updates what gradients were accumulated for since its last
+/// step. Their chunks must be as many as the launches have thread blocks, within 2 % (other optimizers may
+/// have a few of the tensors). In which order the tensors stand is not known: a launch has the elements of
+/// its share of the chunks.
+std::optional<Plan> plan_of_gradients(const Launch& launch, const Call& call) {
+    if (call.full_name.rfind("Optimizer.step", 0) != 0) return std::nullopt;
+    std::int64_t elements = 0, chunks = 0, blocks = 0, tensors = 0;
+    const auto& calls = launch.recording.calls();
+    for (std::size_t i = call.position; i-- > 0;) {
+        const Call& earlier = calls[i];
+        if (earlier.on_gpu) continue;
+        if (earlier.full_name == call.full_name) break;
+        if (earlier.full_name != "torch::autograd::AccumulateGrad" || earlier.gpu_tensor(0) == nullptr)
+            continue;
+        const std::int64_t own = earlier.gpu_tensor(0)->elements();
+        ++tensors;
+        elements += own;
+        chunks += (own + chunk_elements - 1) / chunk_elements;
+    }
+    const std::vector<const Call*> kernels = all_launches(launch, call);
+    for (const Call* kernel : kernels) {
+        if (kernel->grid.empty()) return std::nullopt;
+        blocks += kernel->grid[0];
+    }
+    if (chunks == 0 || std::abs(chunks - blocks) * 50 > blocks) return std::nullopt;
+    Plan plan;
+    for (const Call* kernel : kernels) {
+        const std::int64_t share = std::max<std::int64_t>(1, elements * kernel->grid[0] / chunks);
+        plan.pieces.push_back({share, chunk_elements, 0, 0});
+    }
+    plan.source = std::to_string(tensors) + " gradients accumulated before (" + std::to_string(elements) +
+                  " elements), spread over the launches as their thread blocks";
+    return plan;
 }
 
 /// The piece as one flat tensor that starts where the first of its tensors does.
@@ -256,10 +313,15 @@ bool multi_tensor_rule(Builder& builder, const Launch& launch) {
     const auto lists = template_arguments(launch.name.full, "TensorListMetadata");
     const std::int64_t depth = lists.empty() ? 1 : integer_argument(lists[0]).value_or(1);
     const auto turn = launch.turn_in(call);
-    const Plan plan = find_plan(launch, call, turn.count, depth);
-    const RecordedTensor tensors = flat(plan.tensors[turn.index], plan.pieces[turn.index].elements);
+    const bool is_adam = launch.name.contains("AdamFunctor");
+    std::optional<Plan> gradients;
+    if (is_adam && call.inputs.empty()) gradients = plan_of_gradients(launch, call);
+    const Plan plan = gradients ? *gradients : find_plan(launch, call, turn.count, depth);
+    const std::int64_t elements = plan.pieces[turn.index].elements;
+    const RecordedTensor tensors =
+        gradients ? builder.invented(ElementType::f32, {elements}) : flat(plan.tensors[turn.index], elements);
     Op op;
-    if (launch.name.contains("AdamFunctor")) {
+    if (is_adam) {
         adam(builder, op, tensors);
     } else if (launch.name.contains("L2NormFunctor")) {
         squared_norm(builder, op, tensors, partial_sums(launch));
@@ -272,7 +334,7 @@ bool multi_tensor_rule(Builder& builder, const Launch& launch) {
     // Blocks of 512 threads; a turn is four elements of a thread, in one vector but for Apex's Adam.
     op.attributes["threads"] = std::int64_t{512};
     op.attributes["elements_per_thread"] = std::int64_t{4};
-    op.attributes["vector_width"] = std::int64_t{launch.name.contains("AdamFunctor") ? 1 : 4};
+    op.attributes["vector_width"] = std::int64_t{is_adam ? 1 : 4};
     if (!plan.source.empty()) assume(op, plan.source);
     builder.add(std::move(op), launch, &call);
     return true;

@@ -333,3 +333,39 @@ TEST_CASE("a kernel of FBGEMM is no matrix product for its library's name") {
     for (const trace::Op& op : trace.ops) kinds.push_back(op.kind);
     CHECK(std::count(kinds.begin(), kinds.end(), OpKind::matmul) == 2);
 }
+
+TEST_CASE("an optimizer without a list updates what gradients were accumulated for") {
+    const std::string adam =
+        "void multi_tensor_apply_kernel<TensorListMetadata<4>, AdamFunctor<float>, float, float>(int)";
+    for (const bool fits : {true, false}) {
+        Profile profile;
+        const auto step = [&](const std::string& first_grid) {
+            for (const char* dims : {"[[65536, 2]]", "[[100]]"}) {
+                profile.begin("torch::autograd::AccumulateGrad", dims);
+                profile.end();
+            }
+            profile.begin("Optimizer.step#FusedAdam.step", "[]");
+            profile.kernel(adam, 5, first_grid);
+            profile.kernel(adam, 4, "[1, 1, 1]");
+            profile.end();
+        };
+        step("[2, 1, 1]");
+        step(fits ? "[2, 1, 1]" : "[9, 1, 1]");
+        const Trace trace = profile.import();
+        REQUIRE(trace.ops.size() == 4);
+        // 131,172 elements in three chunks, of which the launches have two and one.
+        for (const std::size_t i : {0, 1, 2, 3}) {
+            INFO("op " << i);
+            const trace::Op& update = trace.ops[i];
+            if (i >= 2 && !fits) {
+                CHECK(update.kind == OpKind::unknown);
+                continue;
+            }
+            REQUIRE(update.kind == OpKind::elementwise);
+            const std::int64_t elements = i % 2 == 0 ? 87448 : 43724;
+            CHECK(trace.tensor(update.inputs[0]).elements() == elements);
+            // Gradients, parameters and two moments are read, the last three written.
+            CHECK(bytes_moved(trace, update) == 7 * 4 * elements);
+        }
+    }
+}
