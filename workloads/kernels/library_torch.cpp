@@ -206,6 +206,16 @@ void add_reductions(std::vector<LibraryKernel>& samples, unsigned capability) {
         .integer("columns", 200)
         .integer("row_stride", 200);
     samples.push_back(shared.real("scale", 1).finish());
+    columns.shared_columns = false;
+    columns.batched = true;
+    SampleBuilder batched("sums of columns of several matrices", generate_torch_reduce_columns(columns),
+                          {2, 1, 3});
+    batched.output("y", ElementType::f32, 3 * 200)
+        .input("x", ElementType::f32, 3 * 200 * 20)
+        .integer("rows", 20)
+        .integer("columns", 200)
+        .integer("row_stride", 200);
+    samples.push_back(batched.real("scale", 1).finish());
 }
 
 void add_layer_norms(std::vector<LibraryKernel>& samples, unsigned capability) {

@@ -29,6 +29,8 @@ void check(const TorchReduceColumnsSpec& spec) {
         spec.vector_width * bytes_of(spec.input) > 16)
         throw Error("a thread reduces 1, 2 or 4 columns of at most 16 bytes, not " +
                     std::to_string(spec.vector_width) + " of " + name_of(spec.input));
+    if (spec.batched && spec.shared_columns)
+        throw Error("CTAs share the columns of one matrix, not of several", {.key = "torch_reduce_columns"});
     if (spec.input == ElementType::f64 || spec.input == ElementType::i64)
         throw Error("reductions accumulate in f32: " + name_of(spec.input) + " would lose digits", {},
                     "cast to f32 first");
@@ -43,8 +45,7 @@ class ColumnReduction {
           row_bytes_(spec.vector_width * 4) {}
 
     GeneratedKernel generate() {
-        const Reg y = w_.pointer_parameter("y"), x = w_.pointer_parameter("x");
-        Reg partial, semaphores;
+        Reg y = w_.pointer_parameter("y"), x = w_.pointer_parameter("x"), partial, semaphores;
         if (spec_.shared_columns) {
             partial = w_.pointer_parameter("partial");
             semaphores = w_.pointer_parameter("semaphores");
@@ -53,6 +54,12 @@ class ColumnReduction {
         const Reg columns = w_.b32_parameter("columns");
         row_stride_ = w_.b32_parameter("row_stride");
         const Reg scale = w_.f32_parameter("scale");
+        if (spec_.batched) {
+            const Reg matrix =
+                w_.make_b32("mul.lo.u32", w_.make_b32("mul.lo.u32", rows_, row_stride_), w_.cta_z());
+            x = w_.element_address(x, matrix, bytes_of(spec_.input));
+            y = w_.element_address(y, w_.make_b32("mul.lo.u32", columns, w_.cta_z()), bytes_of(spec_.output));
+        }
         tid_ = w_.tid();
         lane_ = w_.remainder_by(tid_, spec_.column_lanes);
         row_lane_ = w_.divide_by(tid_, spec_.column_lanes);
@@ -87,7 +94,7 @@ class ColumnReduction {
         return std::string("torch_reduce_columns_") + reduction + "_" + name_of(spec.input) + "_" +
                name_of(spec.output) + "_v" + std::to_string(spec.vector_width) + "_" +
                std::to_string(spec.column_lanes) + "x" + std::to_string(spec.row_lanes) +
-               (spec.shared_columns ? "_shared" : "");
+               (spec.shared_columns ? "_shared" : "") + (spec.batched ? "_batched" : "");
     }
 
     std::vector<Reg> identities() {

@@ -21,6 +21,7 @@ struct TorchReduceColumnsSpec {
         1;  ///< columns of a thread: 1, 2 or 4; divides the number of columns and row_stride
     unsigned column_lanes = 32, row_lanes = 16;  ///< powers of two; 32 to 1,024 threads in all
     bool shared_columns = false;                 ///< several CTAs, one below the other, share columns
+    bool batched = false;  ///< grid z matrices of rows * row_stride elements, results one after the other
 };
 
 /// Parameters: y, x (pointers); rows, columns, row_stride (u32; elements between rows); scale (f32; ignored

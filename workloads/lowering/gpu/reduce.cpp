@@ -16,9 +16,13 @@ namespace {
 using kernels::ElementType;
 using kernels::Reduction;
 
-/// The input as [outer, reduced, inner].
+/// The input as [outer, reduced, inner], or as [reduced, inner, trailing], of which trailing is reduced too.
 struct Extents {
-    std::int64_t outer = 1, reduced = 1, inner = 1;
+    std::int64_t outer = 1, reduced = 1, inner = 1, trailing = 1;
+
+    bool middle() const { return outer > 1 && inner > 1; }
+    bool apart() const { return trailing > 1; }
+    std::int64_t all_reduced() const { return reduced * trailing; }
 };
 
 Extents extents_of(const GpuProgramBuilder& b) {
@@ -26,15 +30,15 @@ Extents extents_of(const GpuProgramBuilder& b) {
     std::vector<bool> reduced(shape.size(), !b.op().attributes.contains("axes"));
     for (const std::int64_t axis : b.op().integers("axes")) reduced.at(static_cast<std::size_t>(axis)) = true;
     Extents e;
-    int part = 0;  // 0 outer, 1 reduced, 2 inner
+    std::int64_t* const parts[] = {&e.outer, &e.reduced, &e.inner, &e.trailing};
+    std::size_t part = 0;  // kept and reduced by turns
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
         if (shape[axis] == 1) continue;
-        if (reduced[axis] && part == 0) part = 1;
-        if (!reduced[axis] && part == 1) part = 2;
-        if (reduced[axis] && part == 2) throw Unsupported{"no reduction kernel for axes that are apart"};
-        (part == 0 ? e.outer : part == 1 ? e.reduced : e.inner) *= shape[axis];
+        if (reduced[axis] != (part % 2 == 1)) ++part;
+        if (part > 3 || (part == 3 && e.outer > 1))
+            throw Unsupported{"no reduction kernel for axes in more than two places, or between others"};
+        *parts[part] *= shape[axis];
     }
-    if (e.outer > 1 && e.inner > 1) throw Unsupported{"no reduction kernel for axes in the middle"};
     return e;
 }
 
@@ -192,7 +196,8 @@ Reduction second_pass(Reduction reduction) {
 /// Extremum and its position, row by row.
 void lower_position(GpuProgramBuilder& b) {
     const Extents e = extents_of(b);
-    if (e.inner > 1) throw Unsupported{"no kernel for the position of an extremum along a leading axis"};
+    if (e.inner > 1 || e.apart())
+        throw Unsupported{"no kernel for the position of an extremum along a leading axis"};
     const std::string name = b.op().text("reduction");
     if (name != "max" && name != "min") throw Unsupported{"a " + name + " has no position"};
     if (b.op().outputs.size() != 2) throw Unsupported{"no kernel for the positions of several extrema"};
@@ -217,7 +222,7 @@ bool lower_column_alone(GpuProgramBuilder& b) {
         b.op().outputs.size() != 1)
         return false;
     const Extents e = extents_of(b);
-    if (e.inner == 1) return false;
+    if (e.inner == 1 || e.middle() || e.apart()) return false;
     const Source source = source_of(b, 0);
     if (source.squared) return false;
     kernels::ReduceColumnAloneSpec spec;
@@ -239,7 +244,7 @@ bool lower_pair(GpuProgramBuilder& b) {
         b.op().text("expression") != "y0 = x0; y1 = x1")
         return false;
     const Extents e = extents_of(b);
-    if (e.inner == 1 || e.reduced > 4096) return false;
+    if (e.inner == 1 || e.reduced > 4096 || e.middle() || e.apart()) return false;
     const Source first = source_of(b, 0), second = source_of(b, 1);
     if (first.squared || second.squared || first.type != second.type || b.output(0).type != b.output(1).type)
         return false;
@@ -274,6 +279,47 @@ void lower_columns(GpuProgramBuilder& b, const Pass& pass, const kernels::Kernel
                    kernels::pointer_argument("x", partial), y, splits, e.inner, 1);
 }
 
+/// Axes between others: the columns of as many matrices as there are places before them.
+void lower_middle(GpuProgramBuilder& b, const Pass& pass, const kernels::KernelArgument& source,
+                  const kernels::KernelArgument& y, const Extents& e) {
+    constexpr std::int64_t kMostBatches = 65535;  // of grid z
+    if (e.outer > kMostBatches)
+        throw Unsupported{"no reduction kernel between more than 65,535 places and others"};
+    const unsigned width =
+        std::min(4u, width_for(pass.input, e.inner, e.reduced * e.inner, source.byte_offset));
+    const kernels::TorchReducePlan plan =
+        kernels::torch_reduce_columns_plan(e.reduced, e.inner, 512 / width, width, b.target().sm_count);
+    kernels::TorchReduceColumnsSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.reduction = pass.reduction;
+    spec.input = pass.input;
+    spec.output = pass.output;
+    spec.vector_width = width;
+    spec.column_lanes = plan.column_lanes;
+    spec.row_lanes = plan.row_lanes;
+    spec.batched = true;
+    kernels::KernelArgument x = source;
+    x.parameter = "x";
+    b.launch(kernels::generate_torch_reduce_columns(spec),
+             {plan.ctas_wide, 1, static_cast<std::uint32_t>(e.outer)},
+             {y, x, kernels::integer_argument("rows", static_cast<std::uint64_t>(e.reduced)),
+              kernels::integer_argument("columns", static_cast<std::uint64_t>(e.inner)),
+              kernels::integer_argument("row_stride", static_cast<std::uint64_t>(e.inner)),
+              kernels::f32_argument("scale", static_cast<float>(pass.scale))});
+}
+
+/// Axes before and behind those that stay, such as a bias of channels has them: rows first, then columns of
+/// their results.
+void lower_apart(GpuProgramBuilder& b, const Pass& pass, const kernels::KernelArgument& source,
+                 const kernels::KernelArgument& y, const Extents& e) {
+    const std::int64_t rows = e.reduced * e.inner;
+    const program::BufferId partial = b.workspace("sums of rows", static_cast<std::uint64_t>(rows) * 4);
+    launch_rows(b, {pass.reduction, pass.input, ElementType::f32, 1.0}, source,
+                kernels::pointer_argument("y", partial), rows, e.trailing, rows * e.trailing);
+    lower_columns(b, {second_pass(pass.reduction), ElementType::f32, pass.output, pass.scale},
+                  kernels::pointer_argument("x", partial), y, e);
+}
+
 void lower_one_reduction(GpuProgramBuilder& b, std::size_t result) {
     const std::string name = b.op().text("reduction");
     const bool norm = name == "norm2";
@@ -285,9 +331,13 @@ void lower_one_reduction(GpuProgramBuilder& b, std::size_t result) {
               : name == "min"        ? Reduction::minimum
                                      : Reduction::sum,
               source.type, kernel_type(b.output(result).type),
-              name == "mean" ? 1.0 / static_cast<double>(e.reduced) : 1.0};
+              name == "mean" ? 1.0 / static_cast<double>(e.all_reduced()) : 1.0};
     const kernels::KernelArgument y = b.output_pointer("y", result);
-    if (e.inner > 1) {
+    if (e.middle()) {
+        lower_middle(b, pass, source.x, y, e);
+    } else if (e.apart()) {
+        lower_apart(b, pass, source.x, y, e);
+    } else if (e.inner > 1) {
         lower_columns(b, pass, source.x, y, e);
     } else if (e.outer == 1 && e.reduced > 16384) {
         const std::int64_t chunk = (e.reduced + 4 * b.target().sm_count - 1) / (4 * b.target().sm_count);

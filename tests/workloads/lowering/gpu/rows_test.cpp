@@ -2,6 +2,7 @@
 #include <catch2/catch.hpp>
 
 #include "gpu_op_check.h"
+#include "workloads/lowering/gpu/gpu_lowering.h"
 
 using namespace heddle;
 using namespace heddle::lowering::test;
@@ -58,6 +59,32 @@ TEST_CASE("recorded reductions over leading axes, by the threads that their kern
         }
         CHECK(worst_error(b.trace) < 1e-5);
     }
+}
+
+TEST_CASE("reductions over axes between others, and over axes that lie apart") {
+    struct Case {
+        std::vector<std::int64_t> shape, axes, kept;
+    };
+    for (const std::string reduction : {"sum", "mean", "max", "norm2"}) {
+        CAPTURE(reduction);
+        Builder b;
+        // Between: whole vectors, none, an axis of one before. Apart: a bias of channels with few and many
+        // pictures.
+        for (const Case& c : {Case{{3, 70, 44}, {1}, {3, 44}}, Case{{5, 9, 2, 33}, {1, 2}, {5, 33}},
+                              Case{{1, 6, 7, 1, 5}, {2}, {1, 6, 1, 5}}, Case{{4, 10, 6, 7}, {0, 2, 3}, {10}},
+                              Case{{700, 3, 40}, {0, 2}, {3}}}) {
+            Op& op = b.op(OpKind::reduce, {b.tensor(c.shape)}, {b.tensor(c.kept)});
+            op.attributes["reduction"] = reduction;
+            op.attributes["axes"] = c.axes;
+        }
+        CHECK(worst_error(b.trace) < 1e-5);
+    }
+    Builder b;
+    Op& op = b.op(OpKind::reduce, {b.tensor({2, 3, 4, 5})}, {b.tensor({2, 4})});
+    op.attributes["reduction"] = std::string("sum");
+    op.attributes["axes"] = std::vector<std::int64_t>{1, 3};
+    const lowering::GpuLowering lowered = lowering::lower_for_gpu(b.trace, target::GpuTarget{});
+    CHECK_THAT(lowered.ops[0].unsupported, Catch::Contains("in more than two places"));
 }
 
 TEST_CASE("softmax, cross-entropy and layer norm with their gradients") {
