@@ -223,6 +223,18 @@ void take_tile(kernels::GemmChoice& choice, const kernels::GemmTile& tile, const
     choice.raster_log2 = kernels::choose_raster_log2(p.n, tile.n);
 }
 
+/// The same for kernels on the CUDA cores, whose names have no k: ampere_sgemm_128x64_nn.
+void take_simt_tile(kernels::GemmChoice& choice, const GpuProgramBuilder& b, const Product& p) {
+    const std::vector<std::int64_t> tile = b.op().integers("tile");
+    const auto fits = [](std::int64_t extent) { return extent == 64 || extent == 128; };
+    if (choice.tensor_cores || choice.wgmma || choice.gemv_warps != 0 || tile.size() != 2 || !fits(tile[0]) ||
+        !fits(tile[1]) || kernel_type(b.input(0).type) != kernels::ElementType::f32)
+        return;
+    choice.tile.n = static_cast<unsigned>(tile[0]);
+    choice.tile.m = static_cast<unsigned>(tile[1]);
+    choice.raster_log2 = kernels::choose_raster_log2(p.n, choice.tile.n);
+}
+
 /// Divides k into as many slices as the recorded kernel, when the trace says how many.
 void take_slices(kernels::GemmChoice& choice, std::int64_t slices, const Product& p) {
     if (slices < 1 || choice.wgmma || choice.gemv_warps != 0 || p.k == 0) return;
@@ -387,6 +399,7 @@ void lower_matmul(GpuProgramBuilder& b) {
     if (mixed && !choice.wgmma) throw Unsupported{"no matmul kernel for two input types without wgmma"};
     const std::optional<kernels::GemmTile> tile = recorded_tile(b);
     if (tile && !b.pick_gemm()) take_tile(choice, *tile, b, p, alignment);
+    if (!b.pick_gemm()) take_simt_tile(choice, b, p);
     if (!b.pick_gemm()) take_slices(choice, b.op().integer("slices", 0), p);
 
     const bool split = choice.splits > 1;

@@ -97,6 +97,32 @@ TEST_CASE("a recorded product has the tile, the stages and the copies of its ker
     }
 }
 
+TEST_CASE("a recorded product on CUDA cores has its kernel's tile, and odd rows of results are whole") {
+    target::GpuTarget a100;
+    a100.compute_capability = 80;
+    // ampere_sgemm_128x64_nn: n and m of the tile; tiles of other extents are not made.
+    for (const auto& [tile, name] :
+         {std::pair<std::vector<std::int64_t>, std::string>{{128, 64}, "_64x128x8_"},
+          {{64, 128}, "_128x64x8_"},
+          {{32, 128}, ""}}) {
+        for (const std::int64_t columns : {133, 8}) {
+            Builder b;
+            const TensorId x = b.tensor({150, 21}), w = b.tensor({21, columns}), bias = b.tensor({columns}),
+                           y = b.tensor({150, columns});
+            Op& product = b.op(OpKind::matmul, {x, w, bias}, {y});
+            product.attributes["epilogue"] = std::string("y0 = max(x0 + x1, 0)");
+            product.attributes["tile"] = tile;
+            const lowering::GpuLowering lowered = lowering::lower_for_gpu(b.trace, a100);
+            REQUIRE(lowered.program.launches.size() == 1);
+            const std::string& entry = lowered.program.launches[0].kernel->entry;
+            CAPTURE(entry, columns);
+            CHECK(entry.rfind("gemm_simt_f32", 0) == 0);
+            CHECK(entry.find(name) != std::string::npos);
+            CHECK(worst_error(b.trace, 80) < 1e-5);
+        }
+    }
+}
+
 TEST_CASE("epilogues read a bias per column and an accumulator like the result") {
     Builder b;
     const TensorId x = b.tensor({50, 24}, ElementType::bf16), w = b.tensor({40, 24}, ElementType::bf16);
