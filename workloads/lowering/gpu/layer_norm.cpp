@@ -120,13 +120,15 @@ bool lower_torch_layer_norm(GpuProgramBuilder& b) {
 }
 
 bool lower_torch_layer_norm_grad(GpuProgramBuilder& b) {
-    constexpr std::uint32_t kFewestRows = 128;  // fewer have another kernel
+    constexpr std::uint32_t kFewestRows = 128;     // fewer have another kernel
+    constexpr std::uint32_t kMostWide = 1u << 16;  // rows lie at constant offsets from each other
     if (b.op().integer("eager", 0) == 0 || !b.has_output(2) || b.input(0).type != b.input(1).type ||
         b.input(1).type != b.output(0).type || b.output(1).type != b.input(4).type ||
         b.output(2).type != b.input(4).type)
         return false;
     const Rows r = rows_of(b, 1, kMostInPieces);
-    if (r.rows < kFewestRows || b.output(1).elements() != std::int64_t{r.columns}) return false;
+    if (r.rows < kFewestRows || r.columns > kMostWide || b.output(1).elements() != std::int64_t{r.columns})
+        return false;
     const kernels::TorchLayerNormSpec spec = torch_spec(b, 1, 4, r.columns);
     const kernels::KernelArgument dy = b.input_pointer("dy", 0), x = b.input_pointer("x", 1),
                                   mean = b.input_pointer("mean", 2), rstd = b.input_pointer("rstd", 3);
