@@ -131,7 +131,7 @@ Cycle ClockDomain::run(Cycle limit, Cycle pause) {
     if (first == kNever) return now_;
     now_ = first;
     const sc_core::sc_time start = run_start_ + time_of(now_);
-    const sc_core::sc_time present = sc_core::sc_time_stamp();
+    const sc_core::sc_time& present = sc_core::sc_time_stamp();
     go_.notify(start > present ? start - present : sc_core::SC_ZERO_TIME);
     sc_core::sc_start();
     if (failure_) {

@@ -18,6 +18,7 @@ void pause_briefly() {
 }  // namespace
 
 HostThreads::HostThreads(unsigned threads)
+    // NOLINTNEXTLINE(bugprone-throw-keyword-missing): room for exceptions, which tasks throw.
     : failures_(kMostTasks), claimed_(new std::atomic<std::uint32_t>[kMostTasks]) {
     for (unsigned i = 0; i < kMostTasks; ++i) claimed_[i] = 0;
     for (unsigned thread = 1; thread < threads; ++thread)

@@ -17,9 +17,10 @@ void ClusterPort::connect(std::vector<ClusterNeighbour*> sms, std::vector<std::u
     places_ = std::move(places);
     const std::size_t last = (std::max<std::size_t>(sms_.size(), 1) - 1) / kSmsPerTpc;
     ways_.assign(sms_.size(), config_.latency / 2.0);
-    for (std::size_t i = 0; i < ways_.size() && last != 0; ++i)
-        ways_[i] +=
-            config_.spread / 2.0 * static_cast<double>(last - i / kSmsPerTpc) / static_cast<double>(last);
+    for (std::size_t i = 0; i < ways_.size() && last != 0; ++i) {
+        const std::size_t behind = last - i / kSmsPerTpc;
+        ways_[i] += config_.spread / 2.0 * static_cast<double>(behind) / static_cast<double>(last);
+    }
 }
 
 Cycle ClusterPort::latency(std::uint32_t sm) const {

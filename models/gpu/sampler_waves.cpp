@@ -74,7 +74,8 @@ bool Sampler::look_at_waves() {
     by_stream_ = stream == Stream::even;
     if (stream == Stream::uneven) return false;
     const auto are_known = [&] {  // more waves tell it better
-        return is_known_well(period_ * static_cast<double>(scheduler_.waiting() / wave - 1), error_);
+        const auto left = scheduler_.waiting() / wave - 1;
+        return is_known_well(period_ * static_cast<double>(left), error_);
     };
     if (stream == Stream::even) {
         if (!are_known()) return false;

@@ -39,6 +39,7 @@ void Sm::end_of_elaboration() {
     port_.connect(*requests[0]);
     reporter_ = scheduler[0];
     std::vector<ClusterNeighbour*> sms;
+    sms.reserve(static_cast<std::size_t>(neighbours.size()));
     for (int i = 0; i < neighbours.size(); ++i) sms.push_back(neighbours[i]);
     cluster_port_.connect(std::move(sms), places_);
 }

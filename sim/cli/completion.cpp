@@ -84,7 +84,7 @@ std::string values_of(const Shell& shell, Values values, const std::vector<std::
     const auto names = [&](const char* kind) {
         return fmt::format(fmt::runtime(shell.names), kind) + shell.also + shell.files;
     };
-    const std::string own =
+    std::string own =
         fmt::format(fmt::runtime(shell.words), shell.quotes_words ? quoted(joined(words)) : joined(words));
     switch (values) {
         case Values::devices:
@@ -199,8 +199,9 @@ namespace {
 
 /// For a description within _describe's "name:text".
 std::string zsh_entry(const std::string& name, const std::string& text) {
+    const std::string both = name + "\x1f" + text;
     std::string safe;
-    for (const char c : name + "\x1f" + text) {
+    for (const char c : both) {
         if (c == ':') safe += '\\';
         safe += c;
     }

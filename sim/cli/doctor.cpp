@@ -54,7 +54,7 @@ std::string find_program(const std::string& name, const std::vector<std::string>
     }
     places.insert(places.end(), folders.begin(), folders.end());
     for (const std::string& place : places) {
-        const std::string program = place + "/" + name;
+        std::string program = (fs::path(place) / name).string();
         std::error_code ignored;
         if (fs::is_regular_file(program, ignored) && access(program.c_str(), X_OK) == 0) return program;
     }

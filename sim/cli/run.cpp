@@ -59,7 +59,7 @@ void check_command_words(const CLI::App& app, int argument_count, const char* co
         const auto commands = level->get_subcommands([](const CLI::App*) { return true; });
         if (commands.empty()) return;
         const std::string word = arguments[i];
-        if (word.rfind("-", 0) == 0) {
+        if (word.starts_with('-')) {
             if (level->get_option_no_throw(word) != nullptr) return;
             throw Error(
                 "there is no option `" + word + "` here", {},

@@ -11,9 +11,9 @@
 
 #include "isa/common/error.h"
 #include "isa/ptx/inspection.h"
-#include "workloads/sass_traces/arrivals.h"
 #include "sim/sass/copy_text.h"
 #include "sim/sass/recorded_windows.h"
+#include "workloads/sass_traces/arrivals.h"
 
 namespace heddle::sass {
 
@@ -342,9 +342,9 @@ void RecordingSource::write_step(const ReplayStep& step, std::string& text) {
     const std::vector<MachineLine>& code = code_[variant.instruction];
     for (std::size_t i = 0; i < code.size(); ++i) {
         const MachineLine& line = code[i];
+        const unsigned long long address = (position + i) * 16;
         char buffer[64];
-        std::snprintf(buffer, sizeof buffer, "%04llx %08x %d ",
-                      static_cast<unsigned long long>((position + i) * 16), step.lanes, line.writes ? 1 : 0);
+        std::snprintf(buffer, sizeof buffer, "%04llx %08x %d ", address, step.lanes, line.writes ? 1 : 0);
         text += buffer;
         if (line.writes) text += "R" + std::to_string(line.destination) + " ";
         text += line.opcode + " " + std::to_string(line.sources.size());
@@ -404,9 +404,9 @@ std::string RecordingSource::scoreboard_lines() const {
     std::string text;
     for (std::size_t i = 0; i < code_.size(); ++i)
         for (std::size_t k = 0; k < code_[i].size(); ++k) {
+            const unsigned long long address = (inner_.code_position(i) + k) * 16;
             char place[32];
-            std::snprintf(place, sizeof place, "%04llx",
-                          static_cast<unsigned long long>((inner_.code_position(i) + k) * 16));
+            std::snprintf(place, sizeof place, "%04llx", address);
             text += "-heddle registers = " + std::string(place) + " " + dependences.of(i, k != 0) + "\n";
         }
     return text;
