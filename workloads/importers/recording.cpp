@@ -266,6 +266,9 @@ void Recording::add(Call call) {
 
 void Recording::apply_strides(Argument& argument) {
     const auto apply = [this](RecordedTensor& tensor) {
+        // A reader that knows of none leaves them out.
+        if (tensor.strides.size() != tensor.shape.size())
+            tensor.strides = trace::broadcast_strides(tensor.shape, tensor.shape);
         const auto known = strides_.find(tensor.id);
         if (known == strides_.end()) return;
         // Ids are used again when a tensor is freed: shape and storage must still be the same.

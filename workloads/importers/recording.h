@@ -27,7 +27,7 @@ struct RecordedTensor {
     std::uint64_t id = 0, storage = 0;
     std::int64_t offset = 0;  ///< elements from the start of the storage
     Shape shape;
-    Shape strides;  ///< elements; row-major of `shape` when nothing else was recorded
+    Shape strides;  ///< elements; empty: row-major of `shape`, which Recording::add() fills in
     ElementType type = ElementType::f32;
     bool on_host = false;
 

@@ -8,6 +8,7 @@
 #include "isa/common/error.h"
 #include "workloads/expression/expression.h"
 #include "workloads/importers/chakra_execution.h"
+#include "workloads/importers/import_recording.h"
 #include "workloads/reference/execute.h"
 
 using namespace heddle;
@@ -372,4 +373,37 @@ TEST_CASE("masks by triu are copies, a softmax safe against masked rows is a sof
     CHECK_FALSE(trace.ops[0].text("assumed").empty());
     CHECK(trace.ops[1].kind == OpKind::softmax);
     CHECK(trace.ops[1].dependencies == std::vector<trace::OpId>{0});
+}
+
+TEST_CASE("a reader need not know strides") {
+    importers::Recording recording;
+    const auto tensor = [](std::uint64_t id, const trace::Shape& shape) {
+        importers::RecordedTensor made;
+        made.id = made.storage = id;
+        made.shape = shape;
+        importers::Argument argument;
+        argument.tensor = std::move(made);
+        return argument;
+    };
+    importers::Call product;
+    product.id = 1;
+    product.full_name = recording.names().of("aten::mm");
+    product.inputs = {tensor(1, {32, 64}), tensor(2, {64, 128})};
+    product.outputs = {tensor(3, {32, 128})};
+    importers::Call kernel;
+    kernel.id = 2;
+    kernel.caller = 1;
+    kernel.on_gpu = true;
+    kernel.full_name = recording.names().of("ampere_sgemm_64x64_nn");
+    kernel.start_us = 0;
+    kernel.duration_us = 12.5;
+    recording.add(std::move(product));
+    recording.add(std::move(kernel));
+    recording.finish();
+    const trace::Trace trace = importers::import_recording(std::move(recording), "hand");
+    REQUIRE(trace.ops.size() == 1);
+    CHECK(trace.ops[0].kind == OpKind::matmul);
+    CHECK(trace.ops[0].measured_us == 12.5);
+    CHECK(trace.ops[0].integers("input1_strides").empty());
+    CHECK(trace.tensor(trace.ops[0].inputs.at(1)).shape == trace::Shape{64, 128});
 }
