@@ -134,11 +134,27 @@ void largest(Builder& builder, const Launch& launch, const Call& call) {
     builder.add(std::move(op), launch, &call);
 }
 
+void cumulative_sum(Builder& builder, const Launch& launch, const Call& call) {
+    const RecordedTensor& x = operand(call, 0, "operand");
+    const auto rank = static_cast<std::int64_t>(x.shape.size());
+    if (rank == 0) throw NotUnderstood{"cumsum of one number"};
+    const auto axis = static_cast<std::int64_t>(number_operand(call, 1, static_cast<double>(rank - 1)));
+    Op op;
+    op.kind = OpKind::cumulative_sum;
+    op.attributes["axis"] = axis < 0 ? axis + rank : axis;
+    builder.input(op, x);
+    builder.output(op, need(call.output_tensor(0), "result of cumsum"));
+    builder.add(std::move(op), launch, &call);
+}
+
 }  // namespace
 
 const OperationTable& reduction_operations() {
     static const OperationTable table = [] {
-        OperationTable made{{"mse_loss", difference_loss}, {"l1_loss", difference_loss}, {"topk", largest}};
+        OperationTable made{{"mse_loss", difference_loss},
+                            {"l1_loss", difference_loss},
+                            {"topk", largest},
+                            {"cumsum", cumulative_sum}};
         for (const auto& [name, row] : reductions()) made[name] = reduction;
         return made;
     }();

@@ -4,6 +4,7 @@
 #include "workloads/kernels/channel_rows.h"
 #include "workloads/kernels/compiled_layer_norm.h"
 #include "workloads/kernels/concat.h"
+#include "workloads/kernels/cumulative_sum.h"
 #include "workloads/kernels/dropout.h"
 #include "workloads/kernels/elementwise.h"
 #include "workloads/kernels/expert_slots.h"
@@ -299,6 +300,26 @@ void add_selection(std::vector<LibraryKernel>& samples, unsigned capability) {
     SampleBuilder slots("places in three experts", generate_expert_slots(places), {3, 1, 1});
     slots.output("slots", ElementType::i32, 150).index("indices", ElementType::i32, 150, 3);
     samples.push_back(slots.integer("rows", 150).integer("capacity", 40).integer("none", 120).finish());
+
+    // A block for each row, which takes three pieces of it; four rows of a warp each; lines of integers.
+    for (const unsigned threads : {64u, 32u, 0u}) {
+        CumulativeSumSpec sums;
+        sums.compute_capability = capability;
+        sums.rows = threads != 0;
+        sums.reverse = threads == 32;
+        if (sums.rows) sums.threads = threads;
+        if (!sums.rows) sums.x = sums.y = ElementType::i64;
+        const unsigned lines = 5, extent = 150;
+        SampleBuilder added("sums along " + (sums.rows ? "rows by " + std::to_string(threads) : "lines"),
+                            generate_cumulative_sum(sums), cumulative_sum_grid(sums, lines));
+        added.output("y", sums.y, lines * extent);
+        if (sums.rows) {
+            added.input("x", sums.x, lines * extent);
+        } else {
+            added.index("x", sums.x, lines * extent, 100).divider("inner", lines);
+        }
+        samples.push_back(added.integer("lines", lines).integer("extent", extent).finish());
+    }
 
     ConcatSpec concat;
     concat.compute_capability = capability;

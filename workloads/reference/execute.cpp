@@ -122,6 +122,9 @@ void execute_op(const trace::Trace& trace, const trace::Op& op, TensorValues& va
         case OpKind::expert_slots:
             run_expert_slots(context);
             break;
+        case OpKind::cumulative_sum:
+            run_cumulative_sum(context);
+            break;
         case OpKind::attention:
             run_attention(context);
             break;

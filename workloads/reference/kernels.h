@@ -55,6 +55,7 @@ void run_dropout(const Context& context);
 void run_quantise(const Context& context);
 void run_top_k(const Context& context);
 void run_expert_slots(const Context& context);
+void run_cumulative_sum(const Context& context);
 void run_attention(const Context& context);
 void run_attention_grad(const Context& context);
 void run_convolution(const Context& context);

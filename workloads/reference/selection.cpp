@@ -1,4 +1,4 @@
-// Dropout, quantisation to 8-bit floats, the largest of a row.
+// Dropout, quantisation to 8-bit floats, the largest of a row, sums along an axis.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -66,6 +66,25 @@ void run_expert_slots(const Context& c) {
             place < capacity ? static_cast<std::int64_t>(expert) * capacity + place : experts * capacity));
     }
     c.scatter_output(0, slots);
+}
+
+void run_cumulative_sum(const Context& c) {
+    const Shape& shape = c.in(0).shape;
+    const trace::AlongAxis along =
+        trace::along_axis(shape, c.op.integer("axis", static_cast<std::int64_t>(shape.size()) - 1));
+    const bool reverse = c.op.integer("reverse", 0) != 0;
+    std::vector<double> y = c.gathered_input(0);
+    for (std::int64_t line = 0; line < along.outer * along.inner; ++line) {
+        const std::int64_t first = line / along.inner * along.extent * along.inner + line % along.inner;
+        double sum = 0;
+        for (std::int64_t i = 0; i < along.extent; ++i) {
+            const std::int64_t place = reverse ? along.extent - 1 - i : i;
+            double& element = y[static_cast<std::size_t>(first + place * along.inner)];
+            sum += element;
+            element = sum;
+        }
+    }
+    c.scatter_output(0, y);
 }
 
 }  // namespace heddle::reference

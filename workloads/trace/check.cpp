@@ -104,6 +104,11 @@ void OpCheck::run() const {
             if (op_.integer("experts", 0) < 1 || op_.integer("capacity", 0) < 1)
                 fail("experts and capacity must be at least 1");
             break;
+        case OpKind::cumulative_sum:
+            operands(1, 1, 1, 1);
+            same_count("sums", out(0), in(0).elements());
+            cumulative_sum();
+            break;
         case OpKind::attention:
             operands(3, 3, 1, 2);
             attention(in(0), in(1), in(2));

@@ -63,6 +63,13 @@ void OpCheck::top_k() const {
     for (std::size_t i = 0; i < 2; ++i) same_count("result", out(i), in(0).elements() / columns * k);
 }
 
+void OpCheck::cumulative_sum() const {
+    const auto rank = static_cast<std::int64_t>(in(0).shape.size());
+    const std::int64_t axis = op_.integer("axis", rank - 1);
+    if (axis < 0 || axis >= rank)
+        fail("a tensor of " + std::to_string(rank) + " axes has no axis " + std::to_string(axis));
+}
+
 void OpCheck::attention(const Tensor& q, const Tensor& k, const Tensor& v) const {
     for (const Tensor* operand : {&q, &k, &v}) rank(*operand, 4, "operand");
     if (k.shape[3] != q.shape[3]) fail("q and k have different head dimensions");

@@ -52,6 +52,7 @@ class OpCheck {
     void channel_norm(std::int64_t statistics) const;
     void channel_norm_grad(std::int64_t statistics) const;
     void top_k() const;
+    void cumulative_sum() const;
     void attention(const Tensor& q, const Tensor& k, const Tensor& v) const;
     void filters(const ConvolutionSizes& sizes, const Tensor* bias) const;
     void positions(const Tensor& tensor, const Tensor& y) const;

@@ -49,33 +49,35 @@ enum class OpKind : std::uint8_t {
     softmax_cross_entropy,       ///< logits [N, C], labels [N] -> loss per row [N], probabilities [N, C]
     softmax_cross_entropy_grad,  ///< probabilities, labels [, d loss [N]] -> d logits, times "scale" (1/N:
                                  ///< mean loss)
-    softmax,                     ///< x -> y over "axis" (the last one); "logarithm" = 1: its logarithm. "form"
-                                 ///< = "three_reads": the kernel of PyTorch 2.0
-    softmax_grad,                ///< y, dy -> dx over "axis" (the last one); "logarithm" = 1: y is the logarithm
-    layer_norm,  ///< x [rows, columns] [, gamma, beta] -> y [, mean, rstd]; attribute "epsilon" (default
-                 ///< 1e-5). "compiled" = 1: the kernel of torch.compile
+    softmax,          ///< x -> y over "axis" (the last one); "logarithm" = 1: its logarithm. "form"
+                      ///< = "three_reads": the kernel of PyTorch 2.0
+    softmax_grad,     ///< y, dy -> dx over "axis" (the last one); "logarithm" = 1: y is the logarithm
+    layer_norm,       ///< x [rows, columns] [, gamma, beta] -> y [, mean, rstd]; attribute "epsilon" (default
+                      ///< 1e-5). "compiled" = 1: the kernel of torch.compile
     layer_norm_grad,  ///< dy, x, mean, rstd, gamma -> dx [, d gamma, d beta]
     rms_norm,         ///< x [rows, columns], gamma -> y [, rstd]; attribute "epsilon" (1e-5)
     rms_norm_grad,    ///< dy, x, rstd, gamma -> dx [, d gamma]
-    group_norm,       ///< x [N, C, ...], gamma, beta [C] -> y [, mean, rstd [N, groups]]; attributes "groups",
-                      ///< "epsilon" (1e-5)
+    group_norm,  ///< x [N, C, ...], gamma, beta [C] -> y [, mean, rstd [N, groups]]; attributes "groups",
+                 ///< "epsilon" (1e-5)
     group_norm_grad,  ///< dy, x, mean, rstd, gamma -> dx [, d gamma, d beta]; "groups"
-    batch_norm,       ///< x [N, C, ...], gamma, beta [, running mean, running variance [C]] -> y [, mean, rstd
-                      ///< [C] [, running mean, running variance]]; training mode; attributes "epsilon"
-                      ///< (1e-5), "momentum" (0.1): running = (1 - momentum) running + momentum new, the
-                      ///< variance without bias
+    batch_norm,  ///< x [N, C, ...], gamma, beta [, running mean, running variance [C]] -> y [, mean, rstd
+                 ///< [C] [, running mean, running variance]]; training mode; attributes "epsilon"
+                 ///< (1e-5), "momentum" (0.1): running = (1 - momentum) running + momentum new, the
+                 ///< variance without bias
     batch_norm_grad,  ///< dy, x, mean, rstd, gamma -> dx [, d gamma, d beta]
-    dropout,   ///< x -> y [, mask (boolean)]; attributes "probability" of a zero, "seed" (0), "offset" (0).
-               ///< Element i is kept, times 1 / (1 - probability), when number i of Philox (isa/numerics/philox.h)
-               ///< is at least the probability
+    dropout,  ///< x -> y [, mask (boolean)]; attributes "probability" of a zero, "seed" (0), "offset" (0).
+              ///< Element i is kept, times 1 / (1 - probability), when number i of Philox
+              ///< (isa/numerics/philox.h) is at least the probability
     quantise,  ///< x [, scale] -> y (e4m3 or e5m2) [, amax]: y = x times scale, limited to the largest finite
                ///< value and rounded to nearest even; amax = max |x|
-    top_k,     ///< x [rows, columns] -> values, indices [rows, k]: the k largest of each row, the largest first;
-               ///< of equal ones the first
+    top_k,  ///< x [rows, columns] -> values, indices [rows, k]: the k largest of each row, the largest first;
+            ///< of equal ones the first
     expert_slots,  ///< expert indices [N] -> slot [N] (i32), attributes "experts", "capacity": index i is the
                    ///< r-th (from 0) of those that chose expert e: slot e * capacity + r, or experts *
                    ///< capacity when r is capacity or more (the expert is full)
-    attention,        ///< q, k, v [batch, heads, sequence, head_dim] -> out [, log-sum-exp [batch, heads,
+    cumulative_sum,  ///< x -> y: along "axis" (the last one) element i is the sum of elements 0 to i, or
+                     ///< with "reverse" = 1 of those from i on
+    attention,       ///< q, k, v [batch, heads, sequence, head_dim] -> out [, log-sum-exp [batch, heads,
                 ///< sequence]]; attributes causal, "scale" (default 1/sqrt(head_dim)); k and v may have fewer
                 ///< heads (grouped). "dropout" (probability) and "stream":
                 ///< expression::WeightDropout says which weights are kept
@@ -154,8 +156,8 @@ struct Op {
     /// The queue of the device that it waits in: ops of one stream run in their order, those of different
     /// streams beside each other as far as dependencies allow.
     std::uint32_t stream = 0;
-    /// Recorded time that the host worked until it had launched this op, since it had launched the one before;
-    /// without the time that it waited for the device.
+    /// Recorded time that the host worked until it had launched this op, since it had launched the one
+    /// before; without the time that it waited for the device.
     std::optional<double> host_us;
 
     /// An attribute, or the fallback when absent; heddle::Error when it has another type.

@@ -102,6 +102,7 @@ double floating_point_operations(const Trace& trace, const Op& op) {
             return 4 * input_elements(0);
         case OpKind::embedding_grad:
         case OpKind::expert_slots:
+        case OpKind::cumulative_sum:
             return input_elements(0);
         default:
             return 0;

@@ -52,6 +52,17 @@ void convolution(GradientContext& c) {
     }
 }
 
+/// dx i is the sum of those dy whose sums have x i in them.
+void cumulative_sum(GradientContext& c) {
+    Op op;
+    op.name = c.op.name + ".gradient";
+    op.kind = OpKind::cumulative_sum;
+    op.inputs = {c.upstream_tensor(0)};
+    if (c.op.attributes.contains("axis")) op.attributes["axis"] = c.op.attributes.at("axis");
+    if (c.op.integer("reverse", 0) == 0) op.attributes["reverse"] = std::int64_t{1};
+    c.set(0, c.tape.record(std::move(op), {Tensor{c.gradient_name(0), c.in(0).type, c.in(0).shape}})[0]);
+}
+
 void pooling(GradientContext& c) {
     std::vector<TensorId> operands{c.upstream_tensor(0)};
     if (c.op.text("pooling") == "max") operands.push_back(c.op.inputs[0]);
@@ -174,6 +185,9 @@ bool layer_gradient(GradientContext& c) {
             return true;
         case OpKind::lstm_cell:
             lstm_cell(c);
+            return true;
+        case OpKind::cumulative_sum:
+            cumulative_sum(c);
             return true;
         case OpKind::top_k:
             top_k(c);

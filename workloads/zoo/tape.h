@@ -138,6 +138,8 @@ class Tape {
         TensorId values, indices;
     };
     TopK top_k(const std::string& name, TensorId x, std::int64_t k);
+    /// Element i along the axis is the sum of elements 0 to i.
+    TensorId cumulative_sum(const std::string& name, TensorId x, std::int64_t axis);
     TensorId quantise(const std::string& name, TensorId x, ElementType type, TensorId scale);
     /// Rows of x: y[i] = x[indices[i]]. `distinct`: no index repeats, so gradients need not be added up.
     TensorId gather(const std::string& name, TensorId x, TensorId indices, bool distinct = false);

@@ -287,6 +287,15 @@ Tape::TopK Tape::top_k(const std::string& name, TensorId x, std::int64_t k) {
     return {results[0], results[1]};
 }
 
+TensorId Tape::cumulative_sum(const std::string& name, TensorId x, std::int64_t axis) {
+    Op op;
+    op.name = name;
+    op.kind = OpKind::cumulative_sum;
+    op.inputs = {x};
+    op.attributes["axis"] = axis;
+    return record(std::move(op), {Tensor{name, tensor(x).type, tensor(x).shape}})[0];
+}
+
 TensorId Tape::quantise(const std::string& name, TensorId x, ElementType type, TensorId scale) {
     Op op;
     op.name = name;

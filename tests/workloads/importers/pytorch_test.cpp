@@ -83,6 +83,33 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("cumsum is a sum along its axis, counted from the end where it is negative") {
+    for (const char* axis : {"1", "-1", "0"}) {
+        std::string text = test::kineto(true, "cpu_op", "kernel", "cuda_runtime");
+        const auto replace = [&text](const std::string& from, const std::string& to) {
+            const std::size_t at = text.find(from);
+            REQUIRE(at != std::string::npos);
+            text.replace(at, from.size(), to);
+        };
+        const std::size_t kernel = text.find("void at::native::vectorized_elementwise_kernel");
+        text.replace(kernel, text.find('"', kernel) - kernel,
+                     "void at::native::tensor_kernel_scan_innermost_dim<float, std::plus<float>>(float*)");
+        replace("aten::relu", "aten::cumsum");
+        replace("\"Input Dims\": [[32, 128]], \"Input type\": [\"float\"]",
+                "\"Input Dims\": [[32, 128], [], []], \"Input type\": [\"float\", \"Scalar\", \"\"], "
+                "\"Concrete Inputs\": [\"\", \"" +
+                    std::string(axis) + "\", \"\"]");
+        const Trace trace = from_kineto(text);
+        REQUIRE(trace.ops.size() == 2);
+        const trace::Op& sums = trace.ops[1];
+        CHECK(sums.kind == OpKind::cumulative_sum);
+        CHECK(sums.integer("axis", 7) == (axis[0] == '0' ? 0 : 1));
+        CHECK(trace.tensor(sums.outputs.at(0)).shape == std::vector<std::int64_t>{32, 128});
+        CHECK(sums.inputs.at(0) == trace.ops[0].outputs.at(0));
+        CHECK(sums.measured_us == 2.5);
+    }
+}
+
 TEST_CASE("Kineto: the GPU's name is kept") {
     const std::string text = test::kineto(true, "cpu_op", "kernel", "cuda_runtime");
     CHECK(importers::read_kineto(*trace::memory_stream(text), "x").device.name == "NVIDIA A100-SXM4-40GB");

@@ -140,3 +140,14 @@ TEST_CASE("quantisation limits and rounds, top-k takes the first of equals") {
     CHECK(top[0] == Numbers{5, 5, 9, 9});
     CHECK(top[1] == Numbers{1, 2, 0, 1});
 }
+
+TEST_CASE("sums along an axis, from either end") {
+    const Operand x{{2, 3}, {1, 2, 4, 10, 20, 40}};
+    const auto sums = [&](std::int64_t axis, std::int64_t reverse) {
+        return run(OpKind::cumulative_sum, {x}, {Operand{{2, 3}}}, {{"axis", axis}, {"reverse", reverse}})[0];
+    };
+    CHECK(sums(1, 0) == Numbers{1, 3, 7, 10, 30, 70});
+    CHECK(sums(1, 1) == Numbers{7, 6, 4, 70, 60, 40});
+    CHECK(sums(0, 0) == Numbers{1, 2, 4, 11, 22, 44});
+    CHECK(sums(0, 1) == Numbers{11, 22, 44, 10, 20, 40});
+}

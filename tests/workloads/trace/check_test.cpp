@@ -107,6 +107,9 @@ TEST_CASE("norms, dropout, quantisation and top-k: sizes that fit, and sizes tha
     CHECK(message(one_op(OpKind::dropout, 1, {{9}, {9}}, {{"probability", 1.0}})).find("[0, 1)") !=
           std::string::npos);
     CHECK(message(one_op(OpKind::quantise, 1, {{9}, {9}})).find("not e4m3 or e5m2") != std::string::npos);
+    CHECK(message(one_op(OpKind::cumulative_sum, 1, {{4, 6}, {4, 6}})) == "no error");
+    CHECK(message(one_op(OpKind::cumulative_sum, 1, {{4, 6}, {4, 7}})).find("sums") != std::string::npos);
+    CHECK(message(one_op(OpKind::cumulative_sum, 1, {{}, {}})).find("no axis -1") != std::string::npos);
     CHECK(message(one_op(OpKind::top_k, 1, {{4, 6}, {4, 2}, {4, 2}})) == "no error");
     CHECK(message(one_op(OpKind::top_k, 1, {{4, 6}, {4, 7}, {4, 7}})).find("no 7 largest") !=
           std::string::npos);

@@ -92,6 +92,15 @@ TEST_CASE("the largest of a row send their gradient back") {
     }
 }
 
+TEST_CASE("sums along an axis, and their own gradient's") {
+    for (const std::int64_t axis : {0, 1, 2}) {
+        compare_with_differences([=](Tape& tape, std::vector<TensorId>& wanted) {
+            const TensorId x = variable(tape, "x", {3, 4, 2}, wanted);
+            return tape.cumulative_sum("y", tape.cumulative_sum("sums", x, axis), 2 - axis);
+        });
+    }
+}
+
 TEST_CASE("rows gathered and scattered") {
     compare_with_differences([](Tape& tape, std::vector<TensorId>& wanted) {
         const TensorId x = variable(tape, "x", {4, 3}, wanted);

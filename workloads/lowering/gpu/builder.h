@@ -108,6 +108,7 @@ void lower_dropout(GpuProgramBuilder& builder);
 void lower_quantise(GpuProgramBuilder& builder);
 void lower_top_k(GpuProgramBuilder& builder);
 void lower_expert_slots(GpuProgramBuilder& builder);
+void lower_cumulative_sum(GpuProgramBuilder& builder);
 void lower_attention(GpuProgramBuilder& builder);
 /// y = sum over the last axis of x0 * x1, for [batch, heads, sequence, head_dim] in 16 bits: the head of an
 /// attention gradient. False when the operands are of another kind.

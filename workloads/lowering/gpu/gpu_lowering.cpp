@@ -84,6 +84,8 @@ void lower_op(GpuProgramBuilder& b) {
             return lower_top_k(b);
         case OpKind::expert_slots:
             return lower_expert_slots(b);
+        case OpKind::cumulative_sum:
+            return lower_cumulative_sum(b);
         case OpKind::unknown:
             throw Unsupported{"not understood"};
     }

@@ -1,10 +1,12 @@
-// Dropout, quantisation to 8-bit floats, the largest of a row.
+// Dropout, quantisation to 8-bit floats, the largest of a row, sums along an axis.
+#include "workloads/kernels/cumulative_sum.h"
 #include "workloads/kernels/dropout.h"
 #include "workloads/kernels/expert_slots.h"
 #include "workloads/kernels/quantise.h"
 #include "workloads/kernels/top_k.h"
 #include "workloads/lowering/gpu/builder.h"
 #include "workloads/lowering/gpu/elementwise_launch.h"
+#include "workloads/trace/shape.h"
 
 namespace heddle::lowering {
 namespace {
@@ -116,6 +118,28 @@ void lower_expert_slots(GpuProgramBuilder& b) {
         {b.output_pointer("slots", 0), b.input_pointer("indices", 0), kernels::integer_argument("rows", rows),
          kernels::integer_argument("capacity", static_cast<std::uint64_t>(capacity)),
          kernels::integer_argument("none", static_cast<std::uint64_t>(experts * capacity))});
+}
+
+void lower_cumulative_sum(GpuProgramBuilder& b) {
+    const std::uint32_t elements = elements_of(b);
+    if (elements == 0) return;
+    const auto& shape = b.input(0).shape;
+    const trace::AlongAxis along =
+        trace::along_axis(shape, b.op().integer("axis", static_cast<std::int64_t>(shape.size()) - 1));
+    kernels::CumulativeSumSpec spec;
+    spec.compute_capability = b.compute_capability();
+    spec.x = kernel_type(b.input(0).type);
+    spec.y = kernel_type(b.output(0).type);
+    spec.reverse = b.op().integer("reverse", 0) != 0;
+    spec.rows = along.inner == 1;
+    const auto extent = static_cast<std::uint32_t>(along.extent),
+               inner = static_cast<std::uint32_t>(along.inner), lines = elements / extent;
+    spec.threads = kernels::cumulative_sum_threads(spec, extent);
+    std::vector<kernels::KernelArgument> arguments{b.output_pointer("y", 0), b.input_pointer("x", 0),
+                                                   kernels::integer_argument("lines", lines),
+                                                   kernels::integer_argument("extent", extent)};
+    if (!spec.rows) kernels::add_divider_arguments(arguments, "inner", inner);
+    b.launch(kernels::generate_cumulative_sum(spec), kernels::cumulative_sum_grid(spec, lines), arguments);
 }
 
 }  // namespace heddle::lowering

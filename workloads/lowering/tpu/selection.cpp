@@ -1,5 +1,6 @@
 #include "workloads/lowering/tpu/selection.h"
 
+#include <array>
 #include <limits>
 
 #include "workloads/lowering/tpu/map.h"
@@ -96,6 +97,80 @@ void lower_expert_slots(ProgramBuilder& program) {
                                     : std::vector{parts.reshaped(sum, {1, experts})},
                           {all});
     }
+}
+
+namespace {
+
+/// One vector instruction: y = a, or y = a + b.
+void add_columns(ProgramBuilder& program, CoreBuilder& core, std::uint64_t rows, std::uint64_t columns,
+                 const std::vector<Tile>& operands, const Tile& y) {
+    if (columns == 0) return;
+    KernelBuilder builder;
+    Node sum = builder.input(operands[0].type);
+    if (operands.size() > 1) sum = builder.apply(VectorOp::add, sum, builder.input(operands[1].type));
+    builder.output(sum, y.type);
+    core.vector(made(program, builder, operands), rows, columns, operands, {y});
+}
+
+void sum_along_rows(ProgramBuilder& program, bool reverse) {
+    const auto [rows, columns] = rows_of(program.input(0));
+    RowwisePlan plan;
+    plan.rows = rows;
+    plan.inputs = {{program.dense_input(0), columns}};
+    plan.outputs = {{program.dense_output(0), columns}};
+    plan.temporaries = {columns, columns};
+    for_each_row_chunk(program, plan, [&, columns = columns](CoreBuilder& core, const RowChunk& chunk) {
+        Tile from = chunk.inputs[0];
+        std::size_t turn = 0;
+        for (std::uint64_t distance = 1; distance < columns; distance *= 2) {
+            const Tile to = 2 * distance < columns ? chunk.temporaries[turn++ % 2] : chunk.outputs[0];
+            const std::uint64_t near = reverse ? 0 : distance, far = reverse ? distance : 0;
+            add_columns(program, core, chunk.rows, columns - distance, {from.at(0, near), from.at(0, far)},
+                        to.at(0, near));
+            const std::uint64_t rest = reverse ? columns - distance : 0;
+            add_columns(program, core, chunk.rows, distance, {from.at(0, rest)}, to.at(0, rest));
+            from = to;
+        }
+        if (columns == 1) add_columns(program, core, chunk.rows, 1, {from}, chunk.outputs[0]);
+    });
+}
+
+/// Of [extent, inner] numbers.
+void sum_along_slabs(Parts& parts, Parts::Tensor x, Parts::Tensor y, const trace::AlongAxis& along,
+                     bool reverse) {
+    const std::array<Parts::Tensor, 2> temporaries{parts.temporary({along.extent, along.inner}),
+                                                   parts.temporary({along.extent, along.inner})};
+    if (along.extent == 1) parts.elementwise("y0 = x0", {}, {x}, {y});
+    std::size_t turn = 0;
+    Parts::Tensor from = x;
+    for (std::int64_t distance = 1; distance < along.extent; distance *= 2) {
+        const Parts::Tensor to = 2 * distance < along.extent ? temporaries[turn++ % 2] : y;
+        const std::int64_t near = reverse ? 0 : distance, far = reverse ? distance : 0,
+                           rest = reverse ? along.extent - distance : 0, count = along.extent - distance;
+        parts.elementwise("y0 = x0 + x1", {}, {parts.rows(from, near, count), parts.rows(from, far, count)},
+                          {parts.rows(to, near, count)});
+        parts.elementwise("y0 = x0", {}, {parts.rows(from, rest, distance)},
+                          {parts.rows(to, rest, distance)});
+        from = to;
+    }
+}
+
+}  // namespace
+
+void lower_cumulative_sum(ProgramBuilder& program) {
+    const auto& shape = program.input(0).shape;
+    const trace::AlongAxis along =
+        trace::along_axis(shape, program.op().integer("axis", static_cast<std::int64_t>(shape.size()) - 1));
+    const bool reverse = program.op().integer("reverse", 0) != 0;
+    if (along.inner == 1) return sum_along_rows(program, reverse);
+    constexpr std::int64_t kMostSlabs = 64;
+    if (along.outer > kMostSlabs) throw Unsupported{"sums along an inner axis of more than 64 slabs"};
+    Parts parts(program);
+    const std::int64_t rows = along.outer * along.extent;
+    const auto x = parts.input(0, {rows, along.inner}), y = parts.output(0, {rows, along.inner});
+    for (std::int64_t o = 0; o < along.outer; ++o)
+        sum_along_slabs(parts, parts.rows(x, o * along.extent, along.extent),
+                        parts.rows(y, o * along.extent, along.extent), along, reverse);
 }
 
 void lower_top_k(ProgramBuilder& program) {

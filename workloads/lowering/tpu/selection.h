@@ -1,4 +1,4 @@
-// Dropout, quantisation to 8-bit floats, the largest of a row.
+// Dropout, quantisation to 8-bit floats, the largest of a row, sums along an axis.
 #pragma once
 
 #include "workloads/lowering/tpu/program_builder.h"
@@ -11,5 +11,9 @@ void lower_quantise(ProgramBuilder& program);
 void lower_top_k(ProgramBuilder& program);
 /// A token's place among those of its expert is counted by a product: a triangle of ones by who chose whom.
 void lower_expert_slots(ProgramBuilder& program);
+/// Doubling: what lies 1, 2, 4, ... elements before is added in turn, within rows in VMEM, along other axes
+/// slab by slab in HBM. Which of the forms of a reduce-window XLA makes of it is not published. An
+/// assumption.
+void lower_cumulative_sum(ProgramBuilder& program);
 
 }  // namespace heddle::lowering::on_tpu

@@ -99,6 +99,8 @@ void lower_kind(ProgramBuilder& program, const TpuLoweringOptions& options) {
             return on_tpu::lower_top_k(program);
         case OpKind::expert_slots:
             return on_tpu::lower_expert_slots(program);
+        case OpKind::cumulative_sum:
+            return on_tpu::lower_cumulative_sum(program);
         case OpKind::unknown:
             throw Unsupported{"nobody knows what this op computes"};
     }

@@ -50,6 +50,27 @@ TEST_CASE("places of tokens in experts of limited capacity") {
     CHECK(worst_error(b.trace, 80) == 0);
 }
 
+TEST_CASE("sums along rows and along other axes, forwards and backwards, of pieces and of whole numbers") {
+    for (const unsigned capability : {70u, 80u, 90u}) {
+        Builder b;
+        const auto sums = [&](const std::vector<std::int64_t>& shape, std::int64_t axis, ElementType type) {
+            const TensorId x = b.tensor(shape, type), y = b.tensor(shape, type), z = b.tensor(shape, type);
+            b.op(OpKind::cumulative_sum, {x}, {y}).attributes["axis"] = axis;
+            Op& backwards = b.op(OpKind::cumulative_sum, {y}, {z});
+            backwards.attributes["axis"] = axis;
+            backwards.attributes["reverse"] = std::int64_t{1};
+        };
+        sums({7, 20}, 1, ElementType::f32);    // rows of a warp
+        sums({3, 32}, 1, ElementType::f32);    // whole
+        sums({3, 300}, 1, ElementType::f32);   // a block for each
+        sums({2, 2500}, 1, ElementType::f64);  // in three pieces
+        sums({5, 70}, 0, ElementType::f32);    // lines
+        sums({3, 41, 6}, 1, ElementType::f32);
+        sums({1, 1}, 0, ElementType::f32);
+        CHECK(worst_error(b.trace, capability) < 1e-5);
+    }
+}
+
 TEST_CASE("dropout, the largest of a row, positions of extrema, concatenation in one launch") {
     for (const unsigned capability : {70u, 80u, 90u}) {
         Builder b;

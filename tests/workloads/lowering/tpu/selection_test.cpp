@@ -79,6 +79,32 @@ TEST_CASE("the k largest of each row, of equal ones the first") {
     top(3, 1, 1, ElementType::f32);
 }
 
+TEST_CASE("sums along an axis, forwards and backwards") {
+    models::Tpu tpu("tpu", small_tpu());
+    OpCheck check;
+    check.tolerance = 1e-5;
+    const auto sums = [&](const std::vector<std::int64_t>& shape, std::int64_t axis, ElementType type) {
+        for (const std::int64_t reverse : {0, 1}) {
+            check_ops(tpu,
+                      OpBuilder(OpKind::cumulative_sum)
+                          .input(shape, type)
+                          .output(shape)
+                          .with("axis", axis)
+                          .with("reverse", reverse)
+                          .done()
+                          .trace,
+                      check);
+        }
+    };
+    sums({37, 301}, 1, ElementType::f32);
+    sums({9, 1}, 1, ElementType::f32);
+    sums({3, 2}, 1, ElementType::bf16);
+    sums({4000}, 0, ElementType::bf16);
+    sums({301, 37}, 0, ElementType::f32);
+    sums({3, 50, 20}, 1, ElementType::f32);
+    sums({1, 20}, 0, ElementType::f32);
+}
+
 TEST_CASE("places of tokens in their experts, until these are full") {
     models::Tpu tpu("tpu", small_tpu());
     OpCheck check;
