@@ -85,6 +85,7 @@ Generation generation_of(unsigned compute_capability) {
         case 80:
         case 86:
         case 87:
+        case 88:
             return Generation::ampere;
         case 89:
             return Generation::ada;
@@ -100,7 +101,9 @@ Generation generation_of(unsigned compute_capability) {
         default:
             throw std::invalid_argument("no tensor core is known for compute capability " +
                                         std::to_string(compute_capability / 10) + "." +
-                                        std::to_string(compute_capability % 10));
+                                        std::to_string(compute_capability % 10) +
+                                        "; known are 7.0, 7.2, 7.5, 8.0, 8.6 to 9.0, 10.0, 10.1, 10.3, 11.0, "
+                                        "12.0 and 12.1");
     }
 }
 

@@ -124,6 +124,7 @@ TEST_CASE("parameters of every generation") {
     CHECK_THROWS_AS(parameters_for(Generation::ada, Format::fp16, Format::fp32, Instruction::wgmma),
                     std::invalid_argument);
     CHECK(generation_of(86) == Generation::ampere);
+    CHECK(generation_of(88) == Generation::ampere);  // sm_88 of CUDA 13
     CHECK(generation_of(120) == Generation::blackwell);
     CHECK_THROWS_AS(generation_of(61), std::invalid_argument);
 }
