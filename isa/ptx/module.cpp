@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<std::string_view, kTypeCount> kTypeNames = {
     "", "pred", "b8", "b16", "b32", "b64", "b128", "u8", "u16", "u32", "u64", "s8", "s16", "s32", "s64",
     "u16x2", "s16x2",
-    "f16", "f16x2", "bf16", "bf16x2", "tf32", "f32", "f64", "e4m3", "e5m2", "e4m3x2", "e5m2x2",
+    "f16", "f16x2", "bf16", "bf16x2", "tf32", "f32", "f32x2", "f64", "e4m3", "e5m2", "e4m3x2", "e5m2x2",
     "s4", "u4", "b1", "s2", "u2",
 };
 
@@ -22,7 +22,7 @@ constexpr std::array<std::uint8_t, kTypeCount> kTypeBits = {
     8, 16, 32, 64, 128,
     8, 16, 32, 64, 8, 16, 32, 64,
     32, 32,
-    16, 32, 16, 32, 32, 32, 64,
+    16, 32, 16, 32, 32, 32, 64, 64,
     8, 8, 16, 16,
     4, 4, 1, 2, 2,
 };

@@ -29,7 +29,7 @@ enum class Type : std::uint8_t {
     none, pred, b8, b16, b32, b64, b128, u8, u16, u32, u64, s8, s16, s32, s64,
     u16x2, s16x2,
     f16, f16x2, bf16, bf16x2,
-    tf32, f32, f64, e4m3, e5m2, e4m3x2, e5m2x2,
+    tf32, f32, f32x2, f64, e4m3, e5m2, e4m3x2, e5m2x2,
     s4, u4, b1,  // elements of matrices only
     s2, u2,      // with s4 and u4: elements of cvt.pack
     count_,

@@ -66,7 +66,10 @@ std::string arithmetic_name(const Instruction& n, const InstructionInfo& info) {
         return multiply || is(n, {Opcode::mad}) ? "UIMAD" : compare ? "UISETP.GE.AND" : "UIADD3";
     switch (info.operation) {
         case Operation::fp32:
-            return add ? "FADD" : multiply ? "FMUL" : "FFMA";
+            return std::string(add        ? "FADD"
+                               : multiply ? "FMUL"
+                                          : "FFMA") +
+                   (n.type() == Type::f32x2 ? "2" : "");
         case Operation::fp32_compare:
             return extreme ? "FMNMX" : compare ? "FSETP.GEU.AND" : "FSEL";
         case Operation::integer_compare:

@@ -9,12 +9,17 @@ namespace heddle::ptx::forms {
 inline constexpr InstructionForm kFloatForms[] = {
     {add, "rn|rz|rm|rp? ftz? sat? f32", "=0 0 0", P::fp32},
     {add, "rn|rz|rm|rp? f64", "=0 0 0", P::fp64},
+    // Of .f32x2 (sm_100): FADD2, FMUL2, FFMA2. Two operations for the two elements is an assumption.
+    {add, "rn|rz|rm|rp? ftz? f32x2", "=0 0 0", P::fp32, 2},
     {sub, "rn|rz|rm|rp? ftz? sat? f32", "=0 0 0", P::fp32},
     {sub, "rn|rz|rm|rp? f64", "=0 0 0", P::fp64},
+    {sub, "rn|rz|rm|rp? ftz? f32x2", "=0 0 0", P::fp32, 2},
     {mul, "rn|rz|rm|rp? ftz? sat? f32", "=0 0 0", P::fp32},
     {mul, "rn|rz|rm|rp? f64", "=0 0 0", P::fp64},
+    {mul, "rn|rz|rm|rp? ftz? f32x2", "=0 0 0", P::fp32, 2},
     {fma, "rn|rz|rm|rp ftz? sat? f32", "=0 0 0 0", P::fp32},
     {fma, "rn|rz|rm|rp f64", "=0 0 0 0", P::fp64},
+    {fma, "rn|rz|rm|rp ftz? f32x2", "=0 0 0 0", P::fp32, 2},
     {mad, "rn|rz|rm|rp ftz? sat? f32", "=0 0 0 0", P::fp32},
     {mad, "rn|rz|rm|rp f64", "=0 0 0 0", P::fp64},
     {div, "approx ftz f32", "=0 0 0", P::fp32, 2},

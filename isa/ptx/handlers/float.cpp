@@ -132,10 +132,20 @@ struct CopySign {
     }
 };
 
+/// The same of both elements of .f32x2.
+template <class Op>
+struct Both {
+    template <class... Pairs>
+    Single2 operator()(Pairs... of) const {
+        return {Op()(of.low...), Op()(of.high...)};
+    }
+};
+
 template <template <bool, bool> class Op, class T, int kOperands>
 constexpr auto make() {
     return [](auto flushes, auto saturates) -> Handler {
-        using O = Op<decltype(flushes)::value, decltype(saturates)::value>;
+        using Scalar = Op<decltype(flushes)::value, decltype(saturates)::value>;
+        using O = std::conditional_t<std::is_same_v<T, Single2>, Both<Scalar>, Scalar>;
         if constexpr (kOperands == 1)
             return unary<O, T, T>;
         else if constexpr (kOperands == 2)
@@ -150,6 +160,12 @@ Handler choose(const Instruction& instruction) {
     const bool flushes = instruction.has(Modifier::ftz), saturates = instruction.has(Modifier::sat);
     if (instruction.type() == Type::f64)
         return make<Op, double, kOperands>()(std::false_type(), std::false_type());
+    if constexpr (kOperands > 1) {
+        const auto pairs = make<Op, Single2, kOperands>();
+        if (instruction.type() == Type::f32x2)
+            return flushes ? pairs(std::true_type(), std::false_type())
+                           : pairs(std::false_type(), std::false_type());
+    }
     const auto f32 = make<Op, float, kOperands>();
     if (saturates)
         return flushes ? f32(std::true_type(), std::true_type()) : f32(std::false_type(), std::true_type());

@@ -25,6 +25,11 @@ struct Bfloat2 {
     std::uint32_t bits;
 };
 
+/// .f32x2; the first in the low half of 64 bits.
+struct Single2 {
+    float low, high;
+};
+
 /// A row holds 32-bit or 64-bit words.
 template <class T>
 using Word = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
@@ -164,7 +169,7 @@ Handler with_width(unsigned bits, Choose choose) {
 /// has none.
 Handler select_integer(const Instruction& instruction);
 Handler select_integer_pair(const Instruction& instruction);  ///< .u16x2, .s16x2, .relu.s32
-Handler select_video(const Instruction& instruction);  ///< vabsdiff2, vabsdiff4
+Handler select_video(const Instruction& instruction);         ///< vabsdiff2, vabsdiff4
 Handler select_logic(const Instruction& instruction);
 Handler select_comparison(const Instruction& instruction);
 Handler select_float(const Instruction& instruction);

@@ -42,6 +42,12 @@ T evaluate(T a, T b, T c) {
     return T{0};
 }
 
+template <Operation kOperation, class T, bool kFlush, bool kSaturate>
+T finished(T a, T b, T c) {
+    const T x = flush_if<kFlush>(a), y = flush_if<kFlush>(b), z = flush_if<kFlush>(c);
+    return finish<kFlush, kSaturate>(with_first_nan(evaluate<kOperation, T>(x, y, z), x, y, z));
+}
+
 template <Operation kOperation, class T, bool kFlush, bool kSaturate, int kMode>
 void rounded(State& warp, const Decoded& i, std::uint32_t mask) {
     constexpr bool two = kOperation != Operation::reciprocal && kOperation != Operation::square_root;
@@ -51,9 +57,13 @@ void rounded(State& warp, const Decoded& i, std::uint32_t mask) {
     const Word<T>* c = three ? words<T>(warp, i.operand[3]) : a;
     const RoundingScope scope(kMode);
     assign<T>(warp, i.operand[0], mask, [=](unsigned lane) {
-        const T x = flush_if<kFlush>(unpack<T>(a[lane])), y = flush_if<kFlush>(unpack<T>(b[lane]));
-        const T z = flush_if<kFlush>(unpack<T>(c[lane]));
-        return finish<kFlush, kSaturate>(with_first_nan(evaluate<kOperation, T>(x, y, z), x, y, z));
+        const T x = unpack<T>(a[lane]), y = unpack<T>(b[lane]), z = unpack<T>(c[lane]);
+        if constexpr (std::is_same_v<T, Single2>) {
+            return Single2{finished<kOperation, float, kFlush, kSaturate>(x.low, y.low, z.low),
+                           finished<kOperation, float, kFlush, kSaturate>(x.high, y.high, z.high)};
+        } else {
+            return finished<kOperation, T, kFlush, kSaturate>(x, y, z);
+        }
     });
 }
 
@@ -61,6 +71,10 @@ template <Operation kOperation, int kMode>
 Handler choose_flags(const Instruction& instruction) {
     if (instruction.type() == Type::f64) return rounded<kOperation, double, false, false, kMode>;
     const bool flushes = instruction.has(Modifier::ftz), saturates = instruction.has(Modifier::sat);
+    if (instruction.type() == Type::f32x2) {
+        return flushes ? rounded<kOperation, Single2, true, false, kMode>
+                       : rounded<kOperation, Single2, false, false, kMode>;
+    }
     if (saturates) {
         return flushes ? rounded<kOperation, float, true, true, kMode>
                        : rounded<kOperation, float, false, true, kMode>;

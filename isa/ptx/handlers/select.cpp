@@ -17,7 +17,7 @@ Handler select_arithmetic(const Instruction& n) {
         return select_integer_pair(n);
     }
     if (!is_float(type)) return select_integer(n);
-    if (type != Type::f32 && type != Type::f64) return select_half(n);
+    if (type != Type::f32 && type != Type::f32x2 && type != Type::f64) return select_half(n);
     return rounds_directed(n) ? select_rounding(n) : select_float(n);
 }
 

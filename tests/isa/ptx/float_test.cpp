@@ -183,6 +183,48 @@ TEST_CASE("Directed rounding of single precision against exact results", "[ptx][
     }
 }
 
+TEST_CASE("Pairs of single precision are two of the scalar instruction", "[ptx][float]") {
+    using One = std::function<float(float, float, float)>;
+    const auto both = [](const std::string& lines, unsigned operands, bool ftz, const One& exact) {
+        check_instruction(lines, std::vector<std::string>(operands, "f32x2"), "f32x2",
+                          [&](std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+                              std::uint64_t result = 0;
+                              for (const unsigned shift : {0u, 32u}) {
+                                  const auto in = [&](std::uint64_t x) {
+                                      const float value = f32(x >> shift);
+                                      return ftz ? flushed(value) : value;
+                                  };
+                                  const float value = exact(in(a), in(b), in(c));
+                                  result |= (bits(ftz ? flushed(value) : value) & 0xFFFFFFFFu) << shift;
+                              }
+                              return result;
+                          });
+    };
+    const One plus = [](float a, float b, float) { return a + b; };
+    const One minus = [](float a, float b, float) { return a - b; };
+    const One times = [](float a, float b, float) { return a * b; };
+    const One fused = [](float a, float b, float c) { return std::fma(a, b, c); };
+    for (const bool ftz : {false, true}) {
+        const std::string type = ftz ? ".ftz.f32x2 " : ".f32x2 ";
+        both("add" + type + "%d, %a, %b;", 2, ftz, plus);
+        both("sub.rn" + type + "%d, %a, %b;", 2, ftz, minus);
+        both("mul.rn" + type + "%d, %a, %b;", 2, ftz, times);
+        both("fma.rn" + type + "%d, %a, %b, %c;", 3, ftz, fused);
+    }
+    // A product of two floats is exact in double precision.
+    for (const auto& [name, direction] : {std::pair{"rz", Direction::zero}, std::pair{"rm", Direction::down},
+                                          std::pair{"rp", Direction::up}}) {
+        const Direction to = direction;
+        both(std::string("mul.") + name + ".f32x2 %d, %a, %b;", 2, false,
+             [to](float a, float b, float) { return round_exact(static_cast<double>(a) * b, 0, to); });
+    }
+    const Evaluation sums =
+        evaluate("fma.rz.ftz.f32x2 %d, %a, %b, %c; sub.rp.f32x2 %d, %d, %c;", {"f32x2", "f32x2", "f32x2"},
+                 "f32x2", {{0x3F8000003F800000}, {0x3F80000040400000}, {0x4B8000003F800000}});
+    // Low: 1 * 3 + 1 - 1; high: 1 * 1 + 2^24, cut off to 2^24, less 2^24.
+    CHECK(sums.results.at(0) == 0x0000000040400000);
+}
+
 TEST_CASE("Minimum, maximum, sign", "[ptx][float]") {
     const auto extreme = [](bool maximum, bool nan) {
         return [=](std::uint64_t a, std::uint64_t b, std::uint64_t) -> std::uint64_t {

@@ -12,12 +12,14 @@ constexpr unsigned kBlock = 100;  // three whole warps and one of four lanes
 
 unsigned width_of(const std::string& type) {
     if (type == "pred" || type == "f16x2" || type == "bf16x2") return 32;
+    if (type == "f32x2") return 64;
     return static_cast<unsigned>(std::stoul(type.substr(type.find_first_of("0123456789"))));
 }
 
 // Registers of packed and 16-bit floating types are declared as bits, as compilers do.
 std::string register_type(const std::string& type) {
     if (type == "f16x2" || type == "bf16x2") return "b32";
+    if (type == "f32x2") return "b64";
     if (type == "f16" || type == "bf16") return "b16";
     if (type == "u8" || type == "s8") return "b16";
     return type;
@@ -86,6 +88,12 @@ Evaluation evaluate(const std::string& lines, const std::vector<std::string>& ty
 }
 
 Bits interesting_values(const std::string& type, std::size_t count, unsigned seed) {
+    if (type == "f32x2") {
+        Bits both = interesting_values("f32", count, seed);
+        const Bits high = interesting_values("f32", count, seed + 1);
+        for (std::size_t i = 0; i < count; ++i) both[i] |= high[(i + 5) % count] << 32;
+        return both;
+    }
     std::mt19937_64 generator(seed);
     const unsigned bits = width_of(type);
     Bits special;
