@@ -29,7 +29,7 @@ enum class Generation : std::uint8_t { volta, turing, ampere, ada, hopper, black
 
 const char* name_of(Generation generation);
 
-/// From compute capability times ten: 70 Volta, 75 Turing, 80 to 87 Ampere, 89 Ada, 90 Hopper, 100 to 121
+/// From compute capability times ten: 70 Volta, 75 Turing, 80 to 88 Ampere, 89 Ada, 90 Hopper, 100 to 121
 /// Blackwell. Others throw std::invalid_argument.
 Generation generation_of(unsigned compute_capability);
 
