@@ -226,9 +226,12 @@ void take_tile(kernels::GemmChoice& choice, const kernels::GemmTile& tile, const
 /// The same for kernels on the CUDA cores, whose names have no k: ampere_sgemm_128x64_nn.
 void take_simt_tile(kernels::GemmChoice& choice, const GpuProgramBuilder& b, const Product& p) {
     const std::vector<std::int64_t> tile = b.op().integers("tile");
-    const auto fits = [](std::int64_t extent) { return extent == 64 || extent == 128; };
+    const auto fits = [](std::int64_t extent) { return extent == 32 || extent == 64 || extent == 128; };
+    // "sliced" ones divide k among the warps of a CTA.
     if (choice.tensor_cores || choice.wgmma || choice.gemv_warps != 0 || tile.size() != 2 || !fits(tile[0]) ||
-        !fits(tile[1]) || kernel_type(b.input(0).type) != kernels::ElementType::f32)
+        !fits(tile[1]) || (tile[0] == 32 && tile[1] == 32) ||
+        b.op().kernel_name.find("sliced") != std::string::npos ||
+        kernel_type(b.input(0).type) != kernels::ElementType::f32)
         return;
     choice.tile.n = static_cast<unsigned>(tile[0]);
     choice.tile.m = static_cast<unsigned>(tile[1]);

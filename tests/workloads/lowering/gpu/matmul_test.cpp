@@ -104,7 +104,10 @@ TEST_CASE("a recorded product on CUDA cores has its kernel's tile, and odd rows 
     for (const auto& [tile, name] :
          {std::pair<std::vector<std::int64_t>, std::string>{{128, 64}, "_64x128x8_"},
           {{64, 128}, "_128x64x8_"},
-          {{32, 128}, ""}}) {
+          {{32, 128}, "_128x32x8_"},
+          {{128, 32}, "_32x128x8_"},
+          {{32, 64}, "_64x32x8_"},
+          {{32, 32}, ""}}) {
         for (const std::int64_t columns : {133, 8}) {
             Builder b;
             const TensorId x = b.tensor({150, 21}), w = b.tensor({21, columns}), bias = b.tensor({columns}),
