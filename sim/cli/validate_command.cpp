@@ -113,7 +113,7 @@ void show(const Validation& validation, const Options& options) {
 std::string captured_here(const Options& options) {
     if (options.captures.size() > 1)
         throw Error("one folder can be captured into at a time", {"--capture", 0, ""});
-    const std::string folder =
+    std::string folder =
         options.captures.empty() ? validation::dated_capture_name() : options.captures.front();
     validation::capture_now(validation::capture_program(), folder);
     return folder;

@@ -57,7 +57,7 @@ unsigned registers_of_calls(const Kernel& kernel, std::span<const unsigned> peak
     const bool recursive = body != 0 && kernel.functions[body - 1].recursive;
     unsigned deepest = 0;
     for (const CallSite& site : kernel.calls) {
-        if (static_cast<std::size_t>(site.caller + 1) != body) continue;
+        if (std::int64_t{site.caller} + 1 != static_cast<std::int64_t>(body)) continue;
         for (std::size_t f = 0; f < kernel.functions.size(); ++f) {
             if (!calls(site, f, kernel.functions[f]) || (recursive && kernel.functions[f].recursive))
                 continue;
