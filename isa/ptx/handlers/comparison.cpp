@@ -54,6 +54,7 @@ struct Unordered {
 struct BothNumbers {
     template <class T>
     bool operator()(T a, T b) const {
+        // NOLINTNEXTLINE(misc-redundant-expression): a NaN differs from itself.
         return a == a && b == b;
     }
 };

@@ -106,6 +106,7 @@ struct Extreme {
     T operator()(T a, T b) const {
         const T x = flush_if<kFlush>(a), y = flush_if<kFlush>(b);
         const T extreme = less(x, y) != kMaximum ? x : y;
+        // NOLINTNEXTLINE(misc-redundant-expression): a NaN differs from itself.
         const bool a_nan = x != x, b_nan = y != y;
         if constexpr (kNan)
             return a_nan || b_nan ? quiet_nan<T>() : extreme;

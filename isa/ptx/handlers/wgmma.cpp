@@ -273,6 +273,7 @@ void multiply_integers(State& warp, const Decoded& i, std::uint32_t mask) {
     read_a(warp, i, details, operands);
     read_b(warp, i, details, kDepth, operands);
     alignas(64) std::int16_t a[kRows * kDepth] = {}, b[kMaximumColumns * kDepth];
+    // Numbers of 8 bits with or without a sign, which is kept. NOLINTBEGIN(bugprone-signed-char-misuse)
     for (unsigned n = 0; n < details.columns * kDepth; ++n) b[n] = static_cast<B>(operands.b[n]);
     if constexpr (kSparse) {
         KeptElements<std::uint8_t> kept;
@@ -283,6 +284,7 @@ void multiply_integers(State& warp, const Decoded& i, std::uint32_t mask) {
     } else {
         for (unsigned n = 0; n < kRows * kDepth; ++n) a[n] = static_cast<A>((&operands.a[0][0])[n]);
     }
+    // NOLINTEND(bugprone-signed-char-misuse)
     if (adds_to_d(warp, i, i.operand[kSparse ? 4 : 3]))
         accumulators.read(warp, i.operand[0], details.columns);
     else
