@@ -426,7 +426,8 @@ void add_blas_questions(const SectionContext& context, std::vector<SectionItem>&
             [=](SectionContext& c, const std::string& id) { epilogue(c, id, problem); });
     }
     add("question 10 cublasLt", [](SectionContext& c, const std::string& id) { subnormal_inputs(c, id); });
-    for (const auto& [m, n] : {std::pair<std::uint64_t, std::uint64_t>{8, 1}, {1, 8}, {8, 8}, {128, 64}}) {
+    for (const auto& extents : {std::pair<std::uint64_t, std::uint64_t>{8, 1}, {1, 8}, {8, 8}, {128, 64}}) {
+        const std::uint64_t m = extents.first, n = extents.second;
         for (const Type output : {Type::f16, Type::f32}) {
             if (context.extent == Extent::quick && m * n > 8) continue;
             add("question 11 " + std::to_string(m) + "x" + std::to_string(n) + " " + name_of(output),
