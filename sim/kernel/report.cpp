@@ -133,7 +133,8 @@ std::string time_lines(const KernelRun& run, std::size_t width) {
             line += fmt::format("{}{} {}", separator, part, format_share(amount / joules));
             separator = ", ";
         }
-        line = sim::wrap_lines(line + "\n", width);
+        line += '\n';
+        line = sim::wrap_lines(line, width);
         if (!launch.lines.ptx.empty()) line += "\n" + format_profile(launch.lines, kShownLines, width);
         if (line != last) text += line;  // repetitions are alike
         last = line;
