@@ -5,7 +5,18 @@
 
 #include <cerrno>
 
+#ifdef HEDDLE_COVERAGE
+extern "C" void __gcov_dump(void);  // libgcov's own
+#endif
+
 namespace heddle::sim {
+
+void end_worker() {
+#ifdef HEDDLE_COVERAGE
+    __gcov_dump();
+#endif
+    ::_exit(0);
+}
 
 bool write_all(int descriptor, const void* data, std::size_t bytes) {
     const char* at = static_cast<const char*>(data);
