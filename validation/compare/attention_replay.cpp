@@ -147,7 +147,7 @@ class ReplayWriter {
     /// Element i is i / every % modulo.
     kernels::KernelArgument index(const std::string& name, std::uint64_t count, std::uint64_t every,
                                   std::uint64_t modulo) {
-        const kernels::KernelArgument argument = pointer(name, 4 * count);
+        kernels::KernelArgument argument = pointer(name, 4 * count);
         program::SteeringFill fill;
         fill.kind = program::SteeringFill::Kind::iota;
         fill.every = every;
