@@ -11,7 +11,7 @@ namespace heddle::models::gpu {
 namespace {
 
 constexpr Cycle kLook = 256;            // cycles between two looks, each at the end of all windows
-constexpr double kSaturated = 0.97;     // part of the time in which units work that decide how fast all goes
+constexpr double kSaturated = 0.97;     // part of the time in which deciding units work. Assumption
 constexpr double kBusyMemory = 0.4;     // part of the memory's bandwidth from which its state matters
 constexpr unsigned kQuietLooks = 8000;  // without an instruction: the kernel hangs
 /// Part of what was left out by which it may be wrong beyond its spread: slow trends, state of L2.

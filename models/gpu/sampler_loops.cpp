@@ -20,7 +20,7 @@ constexpr double kUneven = 0.04;  // difference of the rates of thread blocks th
 /// Relative error of what was left out last in a loop, for trends that nothing simulated later shows.
 /// Assumption.
 constexpr double kTrend = 0.004;
-constexpr double kTrendOfSaturated = 0.001;  // where units of the SMs never rest
+constexpr double kTrendOfSaturated = 0.001;  // the same where units of the SMs never rest
 constexpr double kUniform = 0.29;            // deviation of what lies anywhere between two values
 constexpr std::size_t kLongStretch = 24;     // batches from which the traffic of a turn is taken, at most
 constexpr double kBatchesAfter = 3;          // that are simulated before a loop ends
@@ -36,7 +36,7 @@ constexpr std::uint64_t kAccesses = 500'000;
 constexpr double kMostBeyond = 5;
 constexpr double kMostBeyondOfTile = 8;  // the next tile shows more
 constexpr double kMostBeyondOfCautious = 1;
-constexpr double kMostBeyondOfSaturated = 20;  // no trend but that of what their units have to do
+constexpr double kMostBeyondOfSaturated = 20;  // no trend but that of their work. Assumption
 
 }  // namespace
 

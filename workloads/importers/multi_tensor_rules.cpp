@@ -151,6 +151,7 @@ std::vector<const Call*> all_launches(const Launch& launch, const Call& call) {
 /// its share of the chunks.
 std::optional<Plan> plan_of_gradients(const Launch& launch, const Call& call) {
     if (call.full_name.rfind("Optimizer.step", 0) != 0) return std::nullopt;
+    constexpr std::int64_t kMostElements = std::int64_t{1} << 40;  // no device holds more
     std::int64_t elements = 0, chunks = 0, blocks = 0, tensors = 0;
     const auto& calls = launch.recording.calls();
     for (std::size_t i = call.position; i-- > 0;) {
@@ -160,13 +161,14 @@ std::optional<Plan> plan_of_gradients(const Launch& launch, const Call& call) {
         if (earlier.full_name != "torch::autograd::AccumulateGrad" || earlier.gpu_tensor(0) == nullptr)
             continue;
         const std::int64_t own = earlier.gpu_tensor(0)->elements();
+        if (own < 0 || own > kMostElements - elements) return std::nullopt;
         ++tensors;
         elements += own;
         chunks += (own + chunk_elements - 1) / chunk_elements;
     }
     const std::vector<const Call*> kernels = all_launches(launch, call);
     for (const Call* kernel : kernels) {
-        if (kernel->grid.empty()) return std::nullopt;
+        if (kernel->grid.empty() || kernel->grid[0] < 0 || kernel->grid[0] > 1 << 20) return std::nullopt;
         blocks += kernel->grid[0];
     }
     if (chunks == 0 || std::abs(chunks - blocks) * 50 > blocks) return std::nullopt;
