@@ -1,6 +1,7 @@
 // heddle validate
 #include <fmt/format.h>
 
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <memory>
@@ -127,16 +128,21 @@ std::string read_file(const std::string& path) {
     return text.str();
 }
 
-/// Renews the accuracy table. What is not on this machine must not vanish from it unnoticed.
+/// Renews the accuracy table. What is not on this machine stays in it, and is named.
 void write_readme(const Validation& validation, const std::string& path) {
-    for (const std::string& line : validation.missing)
-        if (line.starts_with("not here")) throw Error(line, {"--readme", 0, ""}, "the table would lose it");
     for (const Comparison& comparison : validation.comparisons)
         if (!comparison.reference.silicon)
             throw Error("the accuracy table is about silicon", {"--readme", 0, ""},
                         "leave --allow-simulator out");
-    const std::string table = validation::accuracy_table(validation.comparisons, validation.missing);
-    write_file(path, validation::with_accuracy_block(read_file(path), table, path));
+    validation::AccuracyRun run{validation.comparisons, validation.missing, validation.looked_for};
+    std::erase_if(run.missing, [](const std::string& line) { return line.starts_with("not here"); });
+    const std::string text = read_file(path);
+    std::vector<std::string> kept;
+    const std::string table =
+        validation::renewed_accuracy_table(validation::accuracy_block(text, path), run, path, &kept);
+    write_file(path, validation::with_accuracy_block(text, table, path));
+    for (const std::string& row : kept)
+        std::fprintf(stderr, "kept in %s, not compared now: %s\n", path.c_str(), row.c_str());
 }
 
 void run_validate_command(Options options) {
@@ -144,6 +150,9 @@ void run_validate_command(Options options) {
     if (options.what.empty())
         throw Error("the command does not say what to validate", {},
                     "numerics, kernels, timing, losses, tpu, gpu or all; see `heddle validate --help`");
+    if (!options.readme.empty() && !options.filter.empty())
+        throw Error("the accuracy table does not say which rows a filter left out", {"--readme", 0, ""},
+                    "leave --filter out");
     if (options.what == "gpu") options.captures = {captured_here(options)};
     Validation result;
     {
@@ -188,7 +197,9 @@ void add_validate_command(CLI::App& app) {
             "recordings of third parties (default: $HEDDLE_DATA, or ../shared/data beside the source tree)")
         ->type_name("DIR");
     command->add_option("--report", options->report, "write a report for a browser")->type_name("FILE.html");
-    command->add_option("--readme", options->readme, "renew the accuracy table in this file")
+    command
+        ->add_option("--readme", options->readme,
+                     "renew the accuracy table in this file; rows that were not compared stay")
         ->type_name("FILE.md");
     command
         ->add_option("--table", options->table,

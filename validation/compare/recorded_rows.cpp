@@ -102,6 +102,7 @@ Comparison compare(const fs::path& file, const Recording& recording, const Compa
     comparison.reference.name =
         "LLMCompass (ISCA 2024), " + file.filename().string() +
         ": fp16, calls of PyTorch 2.0 with a synchronisation after each, timed by the host";
+    comparison.reference.brief = "LLMCompass (ISCA 2024), fp16";
     comparison.reference.device = "NVIDIA A100 SXM 80 GB";
     comparison.reference.hardware = kHardware;
     const sim::Hardware hardware = sim::load_hardware(kHardware);

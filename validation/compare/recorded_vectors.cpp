@@ -204,6 +204,7 @@ Comparison compare_recorded_vectors(const std::filesystem::path& folder, const C
                         "",
                         true,
                         ""};
+    result.reference.brief = "Khattak and Mikaitis, MATLAB-tensor-core";
     result.tables = {{"Rows matched by the model, and by wrong ones",
                       {{"series", "the model"}},
                       {false, true, true, true, true, true}}};

@@ -22,6 +22,10 @@ struct Reference {
     std::string driver;    ///< driver and library versions; may be empty
     bool silicon = true;   ///< false: made by Heddle itself. Never presented as measured.
     std::string hardware;  ///< the preset that was simulated; empty where none was
+    /// Kind and name in a few words, for the README: "NVIDIA aiconfigurator, bf16". Empty: as they are.
+    std::string brief = {};
+    /// "Hopper": comparisons with one title whose boards are of one family share a row there. Empty: none do.
+    std::string family = {};
 };
 
 /// How many of the compared elements (or hashes, or rows of vectors) have equal bits.
@@ -86,7 +90,9 @@ struct Comparison {
     std::vector<Histogram> histograms;
     std::vector<std::string> notes;    ///< lines, complete sentences
     std::vector<std::string> missing;  ///< "not yet recorded" and "left out" lines
-    bool holds() const;                ///< every bar does
+    /// What was fitted to these very rows: "six numbers". Empty: nothing, or the rows' categories say it.
+    std::string fitted = {};
+    bool holds() const;  ///< every bar does
 };
 
 /// Rows of one category in figures. Errors are |simulated / captured - 1|, of rows with both above zero.
@@ -107,6 +113,11 @@ struct CategorySummary {
 
 /// |simulated / captured - 1|; none when the row has not both, above zero. Of a range: the distance to it.
 std::optional<double> relative_error(const ComparisonRow& row);
+// Categories of published figures, by what the hardware file makes of them.
+inline constexpr const char* kUsedByHardwareFile = "used by the hardware file";
+inline constexpr const char* kNotUsed = "not used";
+inline constexpr const char* kNotComparable = "not comparable";
+
 /// One of each category, and, where there is more than one, "all" at the end.
 std::vector<CategorySummary> summarise(const std::vector<ComparisonRow>& rows);
 /// The rows with the largest relative error, or, among those with bits, that are furthest from identical, or,

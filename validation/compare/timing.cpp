@@ -164,9 +164,9 @@ std::string hardware_for(const RecordedCapture& capture, const CompareOptions& o
 ComparisonRow row_of(const PublishedMeasurement& measurement) {
     ComparisonRow row;
     row.name = measurement.benchmark;
-    row.category = !measurement.caveat.empty()  ? "not comparable"
-                   : measurement.used_by_preset ? "used by the hardware file"
-                                                : "not used";
+    row.category = !measurement.caveat.empty()  ? kNotComparable
+                   : measurement.used_by_preset ? kUsedByHardwareFile
+                                                : kNotUsed;
     row.captured = measurement.value();
     if (measurement.low != measurement.high) row.range = {measurement.low, measurement.high};
     row.unit = measurement.unit;
@@ -224,6 +224,8 @@ std::vector<Comparison> compare_published_timing(const CompareOptions& options) 
         reference.name = "latencies and bandwidths that others published (sources in the rows)";
         reference.device = device_name_of(hardware);
         reference.hardware = hardware;
+        reference.brief = "papers, vendors, public logs";
+        reference.family = family_of(hardware);
         std::vector<const PublishedMeasurement*> measurements;
         Plan plan;
         for (const PublishedMeasurement& measurement : published_measurements()) {

@@ -47,6 +47,7 @@ Comparison compare_v1(const CompareOptions& options) {
     Comparison comparison;
     comparison.title = "TPU v1: where the cycles of its six applications go";
     comparison.reference = tpu_v1::paper("tables 1 and 3");
+    comparison.fitted = "one latency";
     const auto& apps = tpu_v1::applications();
     const TpuConfig config = sim::load_hardware("tpu-v1").tpu();
     const auto results = run_on_tpu(config, apps.size(), options, [&](Tpu& tpu, std::size_t job) {
@@ -132,12 +133,12 @@ std::vector<double> time_product(Tpu& tpu, const RecordedProduct& product) {
     return {(result.seconds + tpu.config().launch_seconds) * 1e6};
 }
 
-Comparison compare_products(const std::string& hardware, const std::string& source,
+Comparison compare_products(const std::string& hardware, const std::string& source, const std::string& brief,
                             std::vector<RecordedProduct> products, const CompareOptions& options,
                             const std::vector<std::string>& overrides = {}) {
     Comparison comparison;
     comparison.title = "Matrix products on a " + hardware;
-    comparison.reference = {"publication", source, hardware, "", "", true, hardware};
+    comparison.reference = {"publication", source, hardware, "", "", true, hardware, brief};
     const TpuConfig config = sim::load_hardware(hardware, overrides).tpu();
     const auto results = run_on_tpu(config, products.size(), options, [&](Tpu& tpu, std::size_t job) {
         return time_product(tpu, products[job]);
@@ -168,7 +169,8 @@ Comparison compare_scale_sim(const fs::path& file) {
                             "",
                             "",
                             true,
-                            ""};
+                            "",
+                            "SCALE-Sim v3 without memory stalls"};
     const std::vector<RecordedArrayRun> runs = read_array_runs(file);
     for (const RecordedArrayRun& run : runs) {
         ComparisonRow row{
@@ -231,12 +233,15 @@ std::vector<Comparison> compare_tpu_timing(const fs::path& data, const CompareOp
     }
     if (wanted("tpu-v6e") && there("tpu_v6e_bf16.csv")) {
         comparisons.push_back(compare_products("tpu-v6e", "PyTorchSim's validation data, tpu_v6e_bf16.csv",
+                                               "PyTorchSim's recordings",
                                                read_products(data / "gemm" / "tpu_v6e_bf16.csv"), options));
+        comparisons.back().fitted = "six numbers";
         comparisons.back().bars.push_back(
             at_most("mean error of products", mean_error(comparisons.back()), 7));
     }
     if (wanted("tpu-v6e")) {
         comparisons.push_back(compare_products("tpu-v6e", "published device times of single products",
+                                               "published device times",
                                                {{1024, 1024, 1024, 8.80},
                                                 {4096, 4096, 4096, 193.4},
                                                 {8192, 8192, 8192, 1534},
@@ -248,6 +253,7 @@ std::vector<Comparison> compare_tpu_timing(const fs::path& data, const CompareOp
     if (wanted("tpu-v4")) {
         comparisons.push_back(
             compare_products("tpu-v4", "fusion times of single products (SCALE-Sim TPU), inputs of fp16",
+                             "SCALE-Sim TPU's fusion times, fp16",
                              {{128, 128, 128, 1.36},
                               {512, 512, 512, 6.95},
                               {1024, 1024, 1024, 43.8},

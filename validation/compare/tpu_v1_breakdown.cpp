@@ -21,7 +21,8 @@ Reference paper(const std::string& place) {
             "2017",
             "",
             true,
-            "tpu-v1"};
+            "tpu-v1",
+            "its paper (ISCA 2017), " + place};
 }
 
 BreakdownRows::BreakdownRows(const std::string& title, std::string shares, std::string rates)

@@ -37,4 +37,14 @@ std::string device_name_of(const std::string& hardware) {
     return hardware;
 }
 
+std::string family_of(const std::string& hardware) {
+    const auto has = [&](const std::vector<PublishedMeasurement>& all) {
+        return std::any_of(all.begin(), all.end(),
+                           [&](const auto& each) { return each.hardware == hardware; });
+    };
+    if (has(published_hopper())) return "Hopper";
+    if (has(published_ampere())) return "Ampere";
+    return has(published_volta()) ? "Volta" : "";
+}
+
 }  // namespace heddle::validation

@@ -35,6 +35,8 @@ const std::vector<PublishedMeasurement>& published_measurements();
 
 /// "NVIDIA H800 PCIe", for headings; the preset's name when it is not known.
 std::string device_name_of(const std::string& hardware);
+/// "Hopper"; empty when it is not known.
+std::string family_of(const std::string& hardware);
 
 // By generation.
 std::vector<PublishedMeasurement> published_hopper();

@@ -33,8 +33,8 @@ std::string cell(std::string text) {
 }
 
 std::string kind_of(const std::string& category) {
-    if (category == "used by the hardware file") return "file";
-    return category == "not used" ? "prediction" : category;
+    if (category == kUsedByHardwareFile) return "file";
+    return category == kNotUsed ? "prediction" : category;
 }
 
 std::string verdict(const Comparison& comparison, const ComparisonRow& row) {
@@ -46,8 +46,11 @@ std::string verdict(const Comparison& comparison, const ComparisonRow& row) {
 std::string section(const Comparison& comparison) {
     const auto held = std::count_if(comparison.bars.begin(), comparison.bars.end(),
                                     [](const Bar& bar) { return bar.holds(); });
-    std::string text = fmt::format("\n## {} (`{}`)\n\n{} of {} bars hold.\n\n", comparison.reference.device,
-                                   comparison.reference.hardware, held, comparison.bars.size());
+    // Boards of one family have all their micro-benchmarks in a section; the others say what they are about.
+    const std::string subject = comparison.reference.family.empty() ? comparison.title + ": " : "";
+    std::string text =
+        fmt::format("\n## {}{} (`{}`)\n\n{} of {} bars hold.\n\n", subject, comparison.reference.device,
+                    comparison.reference.hardware, held, comparison.bars.size());
     text += "| micro-benchmark | published | model | difference | bar | kind | source |\n";
     text += "|---|---:|---:|---:|---|---|---|\n";
     for (const ComparisonRow& row : comparison.rows) {

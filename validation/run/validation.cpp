@@ -110,6 +110,7 @@ Validation compare_subject(Subject subject, const ValidationOptions& options, co
             recorded = true;
             add(found, compare_section(comparison, *capture, options.compare));
         }
+        found.looked_for.emplace_back(comparison.what);
         if (!recorded) found.missing.push_back("not yet recorded: " + std::string(comparison.what));
     }
     if (subject == Subject::tpu) add(found, compare_tpu_timing(options.data, options.compare));
@@ -211,6 +212,8 @@ Validation validate(const ValidationOptions& options) {
                                                       : compare_subject(subject, options, captures);
         add(validation, std::move(found.comparisons));
         validation.missing.insert(validation.missing.end(), found.missing.begin(), found.missing.end());
+        validation.looked_for.insert(validation.looked_for.end(), found.looked_for.begin(),
+                                     found.looked_for.end());
     }
     check_error_bars(options.compare, validation);
     tell_what_is_incomplete(captures, validation);

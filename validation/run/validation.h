@@ -27,6 +27,8 @@ struct ValidationOptions {
 struct Validation {
     std::vector<Comparison> comparisons;
     std::vector<std::string> missing;  ///< "not yet recorded: ..."
+    /// Everything that is told as not yet recorded where it is not: what sections of captures are good for.
+    std::vector<std::string> looked_for;
     bool holds() const;
 };
 
