@@ -235,6 +235,11 @@ Synchronisation synchronisation_of(Behaviour behaviour, const Words& words) {
     }
 }
 
+/// Two numbers of single precision side by side in 64 bits: PTX's .f32x2 (sm_100).
+bool is_on_pairs(std::string_view name) {
+    return name == "FADD2" || name == "FMUL2" || name == "FFMA2";
+}
+
 /// Registers of each operand of arithmetic on 64 bits.
 struct Widths {
     unsigned destination = 1, sources = 1, last_source = 0;  ///< last_source: of three; 0: as the others
@@ -251,7 +256,7 @@ Widths widths_of(std::string_view name, const Words& words) {
     if (name == "FRND" && words.has("F64")) return {2, 2};
     if (name == "I2F") return {words.has("F64") ? 2u : 1u, words.has("U64", "S64") ? 2u : 1u};
     if (name == "F2I") return {words.has("U64", "S64") ? 2u : 1u, words.has("F64") ? 2u : 1u};
-    if (name == "FADD2" || name == "FMUL2" || name == "FFMA2") return {2, 2};
+    if (is_on_pairs(name)) return {2, 2};
     return {};
 }
 
@@ -268,6 +273,8 @@ Operation refine(Operation operation, std::string_view name, const Words& words)
 void describe_arithmetic(std::string_view name, const Words& words, const Operands& operands,
                          MachineInstruction& result) {
     const Widths widths = widths_of(name, words);
+    // As the form of .f32x2 has it (isa/ptx/forms/float.h): an operation for each of the two, an assumption.
+    if (is_on_pairs(name)) result.info.machine_operations = 2;
     add(result.info.writes, operands.destination, widths.destination);
     for (std::size_t i = 0; i < operands.sources.size(); ++i) {
         const bool last = i == 2 && widths.last_source != 0;

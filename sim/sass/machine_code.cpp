@@ -400,6 +400,7 @@ std::vector<MachineLine> machine_code(const ptx::LoadedKernel& kernel, std::size
         line.opcode = "NOP";
     } else {
         line.opcode = arithmetic_name(n, info);
+        if (n.type() == Type::f32x2) count = 1;  // whoever reads FADD2 knows that it is two operations
         following = info.operation == Operation::special || info.operation == Operation::conversion
                         ? "FFMA"
                         : line.opcode;

@@ -40,6 +40,8 @@ TEST_CASE("Classes and widths follow from mnemonic and modifiers") {
     // Widths: CUDA Binary Utilities names the instructions, nvdisasm's register ranges (-plr) the operands.
     const std::vector<Case> cases{
         {"FFMA", true, {4, 8, 12}, 0, fp32, 1, 3},
+        {"FADD2", true, {4, 8}, 0, fp32, 2, 4},
+        {"FFMA2.RZ", true, {4, 8, 12}, 0, fp32, 2, 6},
         {"FSETP.GEU.AND", false, {4, 8}, 0, fp32_compare, 0, 2},
         {"IADD3.X", true, {4, 8, 255}, 0, integer, 1, 2},
         {"IMAD.MOV.U32", true, {255, 255, 8}, 0, multiply, 1, 1},
@@ -85,6 +87,11 @@ TEST_CASE("Classes and widths follow from mnemonic and modifiers") {
         CHECK(machine.info.writes.size() == c.registers_written);
         CHECK(machine.info.reads.size() == c.registers_read);
     }
+    // Pairs of numbers are as many operations as PTX's .f32x2.
+    for (const char* opcode : {"FADD2", "FMUL2", "FFMA2.FTZ"})
+        CHECK(decoded({opcode, true, {4, 8}, 0, fp32, 1, 2}).info.machine_operations == 2);
+    for (const char* opcode : {"FADD", "FMUL", "FFMA.FTZ", "HADD2", "HFMA2"})
+        CHECK(decoded({opcode, true, {4, 8}, 0, fp32, 1, 2}).info.machine_operations == 1);
     const auto add = decode({"UIADD3", false, kNoGeneralRegister, {}, 0, 0});
     CHECK(add->info.uniform);
     CHECK_FALSE(decode({"FSWZ.B", true, 4, {}, 0, 0}));

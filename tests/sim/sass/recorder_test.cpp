@@ -74,6 +74,25 @@ Twice record_and_run(models::gpu::Gpu& gpu, const kernels::LibraryKernel& kernel
     return result;
 }
 
+/// A chain of additions and products of pairs (.f32x2), and one of single numbers beside it.
+kernels::LibraryKernel pairs_of_floats() {
+    kernels::LibraryKernel sample;
+    sample.name = "pairs of floats";
+    sample.kernel.entry = "pairs";
+    sample.kernel.block = {128, 1, 1};
+    sample.grid = {64, 1, 1};
+    std::string& text = sample.kernel.text;
+    text =
+        ".version 8.6\n.target sm_100\n.address_size 64\n.visible .entry pairs()\n{\n"
+        ".reg .b64 %d<4>;\n.reg .f32 %f<4>;\nmov.b64 %d0, 0;\nmov.b64 %d1, 0;\nmov.f32 %f0, 0f3F800000;\n";
+    for (unsigned i = 0; i < 64; ++i)
+        text +=
+            "add.rn.f32x2 %d0, %d0, %d1;\nfma.rn.f32x2 %d0, %d0, %d1, %d0;\nmul.rn.f32x2 %d1, %d1, %d1;\n"
+            "fma.rn.f32 %f0, %f0, %f0, %f0;\n";
+    text += "ret;\n}\n";
+    return sample;
+}
+
 double difference(const Twice& runs) {
     const auto running = [](const models::gpu::KernelResult& r) {
         return static_cast<double>(r.cycles - r.launch_cycles);
@@ -105,6 +124,20 @@ TEST_CASE("Recorded kernels of an A100 take the same time when they are run from
         check_same_traffic(runs);
         CHECK(std::abs(difference(runs)) < 0.03);
     }
+}
+
+TEST_CASE("Pairs of floats are as many operations in machine code as in PTX, and take as long") {
+    const sim::Hardware hardware = sim::load_hardware("h100-sxm", {"constant_cache.enabled=false"});
+    models::gpu::Gpu gpu("gpu", hardware.gpu());
+    const Twice runs = record_and_run(gpu, pairs_of_floats());
+    INFO(runs.recorded.cycles << " cycles, from the trace " << runs.again.cycles);
+    const auto fp32 = static_cast<std::size_t>(ptx::Pipeline::fp32);
+    constexpr std::uint64_t kWarps = 64 * 4;
+    CHECK(runs.recorded.pipeline_instructions[fp32] == 64 * (3 * 2 + 1) * kWarps);
+    CHECK(runs.again.pipeline_instructions[fp32] == runs.recorded.pipeline_instructions[fp32]);
+    CHECK(runs.again.machine_instructions == runs.recorded.machine_instructions);
+    CHECK(runs.again.warp_instructions == runs.recorded.warp_instructions);
+    CHECK(std::abs(difference(runs)) < 0.01);
 }
 
 TEST_CASE("Products of warpgroups, tensor copies and mbarriers of a Hopper kernel run from its trace") {
