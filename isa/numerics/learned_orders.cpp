@@ -201,13 +201,6 @@ std::vector<ReductionPlan> plans_with_tree(const SummationTree& tree, const Redu
     return Family(tree, base).find(guesses);
 }
 
-std::optional<ReductionPlan> plan_from_tree(const SummationTree& tree, const ReductionPlan& base,
-                                            std::span<const ReductionPlan> guesses) {
-    std::vector<ReductionPlan> plans = plans_with_tree(tree, base, guesses);
-    if (plans.empty()) return std::nullopt;
-    return plans.front();
-}
-
 void LearnedOrders::add(const CublasGemm& gemm, const SummationTree& tree) {
     Entry& entry = entries_[key_of(gemm)];
     const std::size_t k = tree.leaf_count();

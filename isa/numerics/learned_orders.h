@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,9 +18,6 @@ namespace heddle::numerics {
 /// of a tensor core in `base`.
 std::vector<ReductionPlan> plans_with_tree(const SummationTree& tree, const ReductionPlan& base,
                                            std::span<const ReductionPlan> guesses = {});
-/// The first of them.
-std::optional<ReductionPlan> plan_from_tree(const SummationTree& tree, const ReductionPlan& base,
-                                            std::span<const ReductionPlan> guesses = {});
 
 /// Recorded orders by what decides them: types, compute type, algorithm id, stages, custom option, inner
 /// shape, reduction scheme, number of slices, and what the kernel's name tells of K.

@@ -55,17 +55,4 @@ Cycle systolic_gemm_cycles(Dataflow dataflow, const MatrixUnitConfig& config, Ma
     return 0;
 }
 
-Cycle systolic_gemm_formula(Dataflow dataflow, std::uint64_t rows, std::uint64_t columns, std::uint64_t m,
-                            std::uint64_t n, std::uint64_t k) {
-    switch (dataflow) {
-        case Dataflow::weight_stationary:
-            return divide_up(k, rows) * divide_up(n, columns) * (2 * rows + columns + m - 2) - 1;
-        case Dataflow::input_stationary:
-            return divide_up(k, rows) * divide_up(m, columns) * (2 * rows + columns + n - 2) - 1;
-        case Dataflow::output_stationary:
-            return divide_up(m, rows) * divide_up(n, columns) * (rows + columns + k - 2) - 1;
-    }
-    return 0;
-}
-
 }  // namespace heddle::models

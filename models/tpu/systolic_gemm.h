@@ -39,9 +39,4 @@ std::vector<OutputStationaryFold> output_stationary_folds(const MatrixUnitConfig
 Cycle systolic_gemm_cycles(Dataflow dataflow, const MatrixUnitConfig& config, MatrixUnitBench& bench,
                            std::uint32_t m, std::uint32_t n, std::uint32_t k);
 
-/// The published formulas (SCALE-Sim, "a systolic CNN accelerator simulator", 2020), without overlap of
-/// folds.
-Cycle systolic_gemm_formula(Dataflow dataflow, std::uint64_t rows, std::uint64_t columns, std::uint64_t m,
-                            std::uint64_t n, std::uint64_t k);
-
 }  // namespace heddle::models

@@ -2,8 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <stdexcept>
-
 namespace heddle::sim {
 namespace {
 
@@ -376,12 +374,6 @@ const std::vector<StatisticGroup>& statistic_groups() {
         matrix_group(), unit_group(),   state_group(),  resource_group(),        axis_group(),
         energy_group(), memory_group(), launch_group(), pipeline_group()};
     return groups;
-}
-
-const StatisticGroup& statistic_group(const std::string& word) {
-    for (const StatisticGroup& group : statistic_groups())
-        if (group.word == word) return group;
-    throw std::out_of_range("no group of statistics: " + word);
 }
 
 std::string statistics_page() {

@@ -23,9 +23,6 @@ struct StatisticGroup {
 /// All of them, in the order of the page.
 const std::vector<StatisticGroup>& statistic_groups();
 
-/// The group of this word. Throws std::out_of_range.
-const StatisticGroup& statistic_group(const std::string& word);
-
 /// The page, as Markdown.
 std::string statistics_page();
 

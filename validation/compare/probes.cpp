@@ -210,17 +210,6 @@ std::vector<ProbeAnswer> probe_answers(const CapturedSection& section) {
     return answers;
 }
 
-std::vector<std::string> answer_lines(const std::vector<ProbeAnswer>& answers) {
-    std::vector<std::string> lines;
-    for (const auto& [key, names] : by_answer(answers)) {
-        const auto& [number, topic, answer, believed] = key;
-        lines.push_back(fmt::format("{}{}: {} ({}): {}",
-                                    number == 99 ? "" : fmt::format("question {}, ", number), topic, answer,
-                                    judgement(answer, believed), joined(names, 100)));
-    }
-    return lines;
-}
-
 std::vector<Comparison> compare_probes(const RecordedCapture& capture, const CompareOptions& options) {
     const CapturedSection& section = capture.section("probes");
     Comparison comparison;

@@ -21,13 +21,9 @@ struct ProbeAnswer {
 /// In the order recorded. Throws heddle::Error for damaged records.
 std::vector<ProbeAnswer> probe_answers(const CapturedSection& section);
 
-/// For people, sorted by question, instructions with the same answer joined: "question 1, block length: L=16
-/// (agrees): wgmma...f32.f16.f16, mma.sync...".
-std::vector<std::string> answer_lines(const std::vector<ProbeAnswer>& answers);
-
 /// Every recorded result beside today's model, recomputed from the recorded operands (questions) or those
-/// that the generator gives again (vectors); with the answers as a table. What has no model (approximations)
-/// is counted, not compared.
+/// that the generator gives again (vectors); with the answers as a table, sorted by question, instructions
+/// with the same answer joined. What has no model (approximations) is counted, not compared.
 std::vector<Comparison> compare_probes(const RecordedCapture& capture, const CompareOptions& options);
 
 }  // namespace heddle::validation

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "models/tpu/systolic_gemm.h"
+#include "scale_sim_formula.h"
 
 using namespace heddle;
 using namespace heddle::models;
@@ -113,7 +114,7 @@ TEST_CASE("the published formulas hold over a random grid") {
             INFO(rows << " x " << columns << ": " << m << " " << n << " " << k);
             for (const Dataflow dataflow : {kWeights, kOutputs, kInputs}) {
                 CHECK(systolic_gemm_cycles(dataflow, configs[array], *benches[array], m, n, k) ==
-                      systolic_gemm_formula(dataflow, rows, columns, m, n, k));
+                      test::scale_sim_formula(dataflow, rows, columns, m, n, k));
             }
         }
     }

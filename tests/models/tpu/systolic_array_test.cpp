@@ -10,6 +10,7 @@
 #include "models/tpu/output_stationary_cells.h"
 #include "models/tpu/systolic_array_cells.h"
 #include "models/tpu/systolic_gemm.h"
+#include "scale_sim_formula.h"
 
 using namespace heddle;
 using namespace heddle::models;
@@ -458,7 +459,7 @@ TEST_CASE("input-stationary = the same array with a tile of activations in it") 
         pop.columns = m;
         const std::vector<cells::Outcome> outcomes = stays.run({push, matmul, pop});
         REQUIRE(stays.last_array_cycle() ==
-                systolic_gemm_formula(Dataflow::input_stationary, size, size, m, n, k));
+                test::scale_sim_formula(Dataflow::input_stationary, size, size, m, n, k));
         for (unsigned i = 0; i < m; ++i) {
             for (unsigned j = 0; j < n; ++j) {
                 std::vector<std::uint16_t> a, b;

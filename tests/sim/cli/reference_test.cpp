@@ -12,8 +12,8 @@
 #include "support/command.h"
 
 using heddle::sim::Statistic;
-using heddle::sim::statistic_group;
 using heddle::sim::statistic_groups;
+using heddle::sim::StatisticGroup;
 using heddle::tests::Folder;
 using heddle::tests::Outcome;
 using heddle::tests::run_heddle;
@@ -21,6 +21,15 @@ using heddle::tests::text_of;
 using Json = nlohmann::ordered_json;
 
 namespace {
+
+const StatisticGroup& statistic_group(const std::string& word) {
+    const auto& groups = statistic_groups();
+    const auto found = std::find_if(groups.begin(), groups.end(),
+                                    [&](const StatisticGroup& group) { return group.word == word; });
+    INFO("the group of statistics `" << word << "`");
+    REQUIRE(found != groups.end());
+    return *found;
+}
 
 std::set<std::string> names_of_group(const std::string& word);
 
