@@ -144,6 +144,21 @@ trace::Trace trace_of(const std::string& model, const ModelOptions& options, con
     return zoo::build(model, with_plan(options, plan));
 }
 
+void check_model(const std::string& model, const ModelOptions& options) {
+    const ParallelPlan plan;
+    with_plan(options, plan);
+    whole_model(model, options, plan);
+    for (const zoo::Model& known : zoo::models()) {
+        const auto takes = [&](const char* name) {
+            return std::any_of(known.options.begin(), known.options.end(),
+                               [&](const zoo::OptionDescription& option) { return option.name == name; });
+        };
+        if (known.name == model && !takes("micro_batches"))
+            throw Error("the step of " + model + " is not made of micro-batches, and cannot be spread so", {},
+                        "choose a model whose options have micro_batches: gpt2-small, llama2-7b, ...");
+    }
+}
+
 DistributedResult simulate_distributed(const std::string& model, const ModelOptions& options,
                                        const ParallelPlan& plan, const ClusterModel& cluster,
                                        const Hardware& hardware, OpTimes& times,
@@ -199,6 +214,10 @@ DistributedResult simulate_distributed(const std::string& model, const ModelOpti
         result.reserved = static_cast<double>(hardware.step.context_bytes);
         const auto& gpu = hardware.gpu();
         result.peak_flops = result.devices * 2.0 * gpu.tensor.f16 * gpu.sm.count * gpu.clock;
+    } else {
+        const models::TpuConfig& tpu = hardware.tpu();
+        const double cells = static_cast<double>(tpu.matrix.rows) * tpu.matrix.columns;
+        result.peak_flops = result.devices * 2.0 * cells * tpu.matrix.per_core * tpu.cores * tpu.clock_hertz;
     }
     result.model_flops = flops_of(whole_trace, plan);
     note_memory(result, how);

@@ -32,7 +32,7 @@ struct DistributedResult {
     double devices = 0, batch = 0;
     double seconds = 0;      ///< of a step
     double model_flops = 0;  ///< of products (trace::is_product), forward and backward once, all devices
-    double peak_flops = 0;   ///< of all devices
+    double peak_flops = 0;   ///< of all devices, in bf16
     std::vector<StageResult> stages;    ///< one for each class of devices
     double bubble = 0;                  ///< mean over devices, as a part of the step
     double capacity = 0, reserved = 0;  ///< bytes of a device; what a process takes before its first tensor
@@ -51,6 +51,10 @@ struct DistributedResult {
 /// The plan's trace: one micro-batch of one device's part of the model.
 trace::Trace trace_of(const std::string& model, const ModelOptions& options,
                       const parallel::ParallelPlan& plan);
+
+/// Throws heddle::Error where no plan at all could spread this model: an unknown name, options that it lacks
+/// or that are a plan's, values that they do not take, a step that is not made of micro-batches.
+void check_model(const std::string& model, const ModelOptions& options);
 
 /// Throws heddle::Error for what does not fit together.
 DistributedResult simulate_distributed(const std::string& model, const ModelOptions& options,

@@ -49,6 +49,7 @@ bool exceeds(const DistributedResult& result, double limit) {
 
 std::vector<PlanAnswer> search_plans(const PlanQuestion& q, const ClusterModel& cluster,
                                      const Hardware& hardware, OpTimes& times, PlanRefusals* refusals) {
+    check_model(q.model, q.options);  // once, and not for each plan
     const std::vector<ParallelPlan> plans = candidates(q, cluster);
     PlanRefusals refused;
     refused.plans = plans.size();

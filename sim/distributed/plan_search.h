@@ -35,7 +35,7 @@ struct PlanRefusals {
 /// Every product of tensor (powers of two, within a node), pipeline and data that makes `devices`, with
 /// micro-batches of 1 to 8, without recomputation where that fits, else with full; the optimizer's state
 /// shared where data is more than 1; interleaved where it goes. Sorted by time; plans that do not fit are
-/// left out. Deterministic.
+/// left out. Deterministic. Throws heddle::Error where no plan could spread the model, see check_model().
 std::vector<PlanAnswer> search_plans(const PlanQuestion& question, const ClusterModel& cluster,
                                      const Hardware& hardware, OpTimes& times,
                                      PlanRefusals* refusals = nullptr);

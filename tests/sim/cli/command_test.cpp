@@ -51,7 +51,12 @@ TEST_CASE("bad usage and bad input end with code 2 and one line that says how to
         {"parallelism gpt2-small --cluster tpu-v4-slice --nodes 16 --batch 3",
          "3 are impossible (the first: --pipeline: 12 blocks do not make 64 stages"},
         {"parallelism gpt2-xl --cluster dgx-a100 --batch 8 --memory-limit 1MiB", "more memory than a device"},
-        {"parallelism mlp --cluster dgx-a100 --batch 8", "unknown option 'micro_batches'"},
+        {"parallelism mlp --cluster dgx-a100 --batch 8", "the step of mlp is not made of micro-batches"},
+        {"parallelism gpt2-small --cluster dgx-a100 --batch 8 --option foo=3",
+         "heddle: model gpt2-small: unknown option 'foo'"},
+        {"parallelism gpt2-small --cluster dgx-a100 --batch 8 --option layers=x",
+         "heddle: gpt2-small option layers: 'x' is not an integer"},
+        {"parallelism gpt2-smal --cluster dgx-a100 --batch 8", "did you mean gpt2-small"},
     };
     for (const Case& test : cases) {
         CAPTURE(test.arguments);
@@ -96,6 +101,12 @@ TEST_CASE("plans and steps on many TPUs are simulated, whether it is asked for o
     const Json plans = Json::parse(found.out);
     REQUIRE(plans.size() > 4);
     for (std::size_t i = 1; i < plans.size(); ++i) CHECK(plans[i - 1]["step_s"] <= plans[i]["step_s"]);
+    // 64 chips of 275 TFLOP/s (ISCA 2023); six FLOP for each weight of a product and each of 64 x 128 tokens,
+    // the embedding's rows among them, as the head is tied to it.
+    const double weights = 2 * 12 * 768.0 * 768 + 50257 * 768, flops = 6 * weights * 64 * 128;
+    for (const Json& plan : plans)
+        CHECK(plan["part_of_peak"].get<double>() * plan["step_s"].get<double>() * 64 * 275e12 ==
+              Approx(flops).epsilon(0.02));
     // The same plan by hand takes as long.
     const std::string by_hand = "simulate --json --data 64 --zero 1 --micro-batches 1" + small;
     const Outcome one = run_heddle(folder, by_hand);
