@@ -4,6 +4,7 @@
 #include "workloads/zoo/gpt.h"
 #include "workloads/zoo/mlp.h"
 #include "workloads/zoo/presets.h"
+#include "workloads/zoo/tape.h"
 
 namespace heddle::zoo {
 namespace {
@@ -43,6 +44,33 @@ trace::Trace build_gpt(const Options& options) {
     optimizer.weight_decay = options.real("weight_decay");
     optimizer.loss_scale = options.real("loss_scale");
     return gpt(gpt_options);
+}
+
+/// Of a step with many layers, tells from two short ones that it is too long, before a million ops are
+/// written. The tape tells it at the second layer, but only of what it has seen by then: the forward pass of
+/// one stack.
+void check_layers(const Model& model, const std::map<std::string, std::string>& options) {
+    constexpr std::int64_t kFew = 8,
+                           kMany = 1000;  // eight: layers of two kinds take turns by some small number
+    constexpr auto kMost = static_cast<std::int64_t>(kMostOps);
+    const Options given(model.name, model.options, options);
+    if (!given.has("layers")) return;
+    const std::int64_t layers = given.integer("layers");
+    if (layers < kMany || layers > kMost) return;
+    const auto length = [&](std::int64_t count) {
+        std::map<std::string, std::string> fewer = options;
+        fewer["layers"] = std::to_string(count);
+        const trace::Trace trace = model.build(Options(model.name, model.options, fewer));
+        return static_cast<std::int64_t>(trace.ops.size());
+    };
+    std::int64_t least = 0;
+    try {
+        const std::int64_t few = length(kFew), twice = length(2 * kFew);
+        // One turn less: layers that are left over may be the short ones.
+        least = few + (twice - few) * (layers / kFew - 2);
+    } catch (const Error&) {  // other options do not go with so few layers
+    }
+    if (least > kMost) fail_as_too_long(model.name + " option layers");
 }
 
 }  // namespace
@@ -88,7 +116,10 @@ std::vector<Model> models() {
 trace::Trace build(const std::string& name, const std::map<std::string, std::string>& options) {
     std::vector<std::string> names;
     for (const Model& model : models()) {
-        if (model.name == name) return model.build(Options(name, model.options, options));
+        if (model.name == name) {
+            check_layers(model, options);
+            return model.build(Options(name, model.options, options));
+        }
         names.push_back(model.name);
     }
     const std::string near = nearest_word(name, names.data(), names.size());

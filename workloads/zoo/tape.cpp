@@ -11,9 +11,6 @@ namespace heddle::zoo {
 namespace {
 
 constexpr std::uint64_t own_storage = std::uint64_t{1} << 40;
-/// Two hundred times those of a step of GPT-3: beyond, a number of layers, moments or parts is a mistake.
-constexpr std::size_t kMostOps = std::size_t{1} << 20;
-
 /// Later shapes are computed from it.
 TensorId add(trace::Trace& trace, Tensor tensor) {
     if (!trace::is_possible(tensor.shape))
@@ -21,12 +18,12 @@ TensorId add(trace::Trace& trace, Tensor tensor) {
     return trace.add(std::move(tensor));
 }
 
-[[noreturn]] void fail_as_too_long(const std::string& op) {
-    throw Error("a step of more than " + std::to_string(kMostOps) + " ops is too long to be written out",
-                {.key = op}, "take fewer layers, moments or micro-batches");
-}
-
 }  // namespace
+
+void fail_as_too_long(const std::string& at) {
+    throw Error("a step of more than " + std::to_string(kMostOps) + " ops is too long to be written out",
+                {.key = at}, "take fewer layers, moments or micro-batches");
+}
 
 void Tape::expect(std::int64_t more) const {
     if (more > static_cast<std::int64_t>(kMostOps - trace_.ops.size()))

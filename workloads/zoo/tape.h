@@ -22,6 +22,11 @@ using trace::Tensor;
 using trace::TensorId;
 using trace::TensorRole;
 
+/// Two hundred times those of a step of GPT-3: beyond, a number of layers, moments or parts is a mistake.
+inline constexpr std::size_t kMostOps = std::size_t{1} << 20;
+/// Throws heddle::Error that says so; `at`: the op, or the option.
+[[noreturn]] void fail_as_too_long(const std::string& at);
+
 /// The gradient of one tensor: either a tensor of the same shape, or the same number everywhere. The latter
 /// keeps the head of a backward pass free of ops that only fill and scale.
 struct Gradient {
