@@ -11,175 +11,82 @@ void OpCheck::run() const {
     references();
     switch (op_.kind) {
         case OpKind::matmul:
-            matmul();
-            break;
+            return matmul();
         case OpKind::elementwise:
-            elementwise();
-            break;
+            return elementwise();
         case OpKind::reduce:
-            reduce();
-            break;
+            return reduce();
         case OpKind::softmax_cross_entropy:
-            operands(2, 2, 1, 2);
-            same_count("labels", in(1), in(0).elements() / last(in(0)));
-            same_count("loss", out(0), in(0).elements() / last(in(0)));
-            if (op_.outputs.size() > 1) same_count("probabilities", out(1), in(0).elements());
-            break;
+            return softmax_cross_entropy();
         case OpKind::softmax_cross_entropy_grad:
-            operands(2, 3, 1, 1);
-            same_count("labels", in(1), in(0).elements() / last(in(0)));
-            same_count("gradient", out(0), in(0).elements());
-            break;
+            return softmax_cross_entropy_grad();
         case OpKind::softmax:
-            operands(1, 1, 1, 1);
-            last(in(0));
-            if (op_.attributes.count("axis") != 0) axis(in(0));
-            same_count("result", out(0), in(0).elements());
-            break;
+            return softmax();
         case OpKind::softmax_grad:
-            operands(2, 2, 1, 1);
-            last(in(0));
-            if (op_.attributes.count("axis") != 0) axis(in(0));
-            same_count("dy", in(1), in(0).elements());
-            same_count("dx", out(0), in(0).elements());
-            break;
+            return softmax_grad();
         case OpKind::layer_norm:
-            layer_norm();
-            break;
+            return layer_norm();
         case OpKind::layer_norm_grad:
-            layer_norm_grad();
-            break;
+            return layer_norm_grad();
         case OpKind::rms_norm:
-            operands(2, 2, 1, 2);
-            same_count("gamma", in(1), last(in(0)));
-            same_count("result", out(0), in(0).elements());
-            if (op_.outputs.size() > 1) same_count("rstd", out(1), in(0).elements() / last(in(0)));
-            break;
+            return rms_norm();
         case OpKind::rms_norm_grad:
-            operands(4, 4, 1, 2);
-            same_count("x", in(1), in(0).elements());
-            same_count("rstd", in(2), in(0).elements() / last(in(0)));
-            same_count("gamma", in(3), last(in(0)));
-            same_count("dx", out(0), in(0).elements());
-            if (op_.outputs.size() > 1) same_count("d gamma", out(1), last(in(0)));
-            break;
+            return rms_norm_grad();
         case OpKind::group_norm:
-            operands(3, 3, 1, 3);
-            channel_norm(groups(in(0)) * in(0).shape[0]);
-            break;
+            return group_norm();
         case OpKind::group_norm_grad:
-            operands(5, 5, 1, 3);
-            channel_norm_grad(groups(in(1)) * in(1).shape[0]);
-            break;
+            return group_norm_grad();
         case OpKind::batch_norm:
-            operands(3, 5, 1, 5);
-            if (op_.inputs.size() == 4) fail("running mean and variance come together");
-            channel_norm(channels(in(0)));
-            break;
+            return batch_norm();
         case OpKind::batch_norm_grad:
-            operands(5, 5, 1, 3);
-            channel_norm_grad(channels(in(1)));
-            break;
+            return batch_norm_grad();
         case OpKind::dropout:
-            operands(1, 1, 1, 2);
-            if (const double p = op_.real("probability", 0.5); !(p >= 0 && p < 1))
-                fail("the probability of a zero is not in [0, 1)");
-            for (std::size_t i = 0; i < op_.outputs.size(); ++i)
-                same_count("result", out(i), in(0).elements());
-            break;
+            return dropout();
         case OpKind::quantise:
-            operands(1, 2, 1, 2);
-            same_count("result", out(0), in(0).elements());
-            if (out(0).type != ElementType::e4m3 && out(0).type != ElementType::e5m2)
-                fail("the result is " + name_of(out(0).type) + " and not e4m3 or e5m2");
-            if (op_.inputs.size() > 1) same_count("scale", in(1), 1);
-            if (op_.outputs.size() > 1) same_count("amax", out(1), 1);
-            break;
+            return quantise();
         case OpKind::top_k:
-            top_k();
-            break;
+            return top_k();
         case OpKind::expert_slots:
-            operands(1, 1, 1, 1);
-            same_count("slots", out(0), in(0).elements());
-            if (op_.integer("experts", 0) < 1 || op_.integer("capacity", 0) < 1)
-                fail("experts and capacity must be at least 1");
-            break;
+            return expert_slots();
         case OpKind::cumulative_sum:
-            operands(1, 1, 1, 1);
-            same_count("sums", out(0), in(0).elements());
-            cumulative_sum();
-            break;
+            return cumulative_sum();
         case OpKind::attention:
-            operands(3, 3, 1, 2);
-            attention(in(0), in(1), in(2));
-            same_count("out", out(0), in(0).elements() / last(in(0)) * last(in(2)));
-            break;
+            return attention();
         case OpKind::attention_grad:
-            operands(6, 6, 3, 3);
-            attention(in(1), in(2), in(3));
-            for (std::size_t i = 0; i < 3; ++i) same_count("gradient", out(i), in(i + 1).elements());
-            break;
+            return attention_grad();
         case OpKind::convolution:
-            operands(2, 3, 1, 1);
-            filters(convolution_sizes(trace_, op_), op_.inputs.size() > 2 ? &in(2) : nullptr);
-            break;
+            return convolution();
         case OpKind::convolution_data_grad:
-            operands(2, 2, 1, 1);
-            convolution_sizes(trace_, op_);
-            break;
+            return convolution_data_grad();
         case OpKind::convolution_weight_grad:
-            operands(2, 2, 1, 2);
-            filters(convolution_sizes(trace_, op_), op_.outputs.size() > 1 ? &out(1) : nullptr);
-            break;
+            return convolution_weight_grad();
         case OpKind::pooling:
-            operands(1, 1, 1, 2);
-            pooling_sizes(trace_, op_);
-            if (op_.outputs.size() > 1) positions(out(1), out(0));
-            break;
+            return pooling();
         case OpKind::pooling_grad:
-            pooling_grad();
-            break;
+            return pooling_grad();
         case OpKind::lstm_cell:
-            lstm_cell();
-            break;
+            return lstm_cell();
         case OpKind::lstm_cell_grad:
-            lstm_cell_grad();
-            break;
+            return lstm_cell_grad();
         case OpKind::embedding:
-            operands(2, 2, 1, 1);
-            rank(in(0), 2, "the table");
-            same_count("result", out(0), in(1).elements() * last(in(0)));
-            break;
+            return embedding();
         case OpKind::embedding_grad:
-            operands(2, 2, 1, 1);
-            rank(out(0), 2, "the table");
-            same_count("d out", in(0), in(1).elements() * last(out(0)));
-            break;
+            return embedding_grad();
         case OpKind::copy:
-            copy();
-            break;
+            return copy();
         case OpKind::concat:
-            concat();
-            break;
+            return concat();
         case OpKind::fill:
         case OpKind::random:
-            operands(0, many, 1, many);
-            break;
+            return operands(0, many, 1, many);
         case OpKind::gather:
-            operands(2, many, 1, 1);
-            axis(in(0));
-            indices(op_.inputs.size() - 1, out(0));
-            break;
+            return gather();
         case OpKind::scatter:
-            operands(3, many, 1, 1);
-            axis(in(0));
-            same_count("result", out(0), in(0).elements());
-            indices(op_.inputs.size() - 2, in(op_.inputs.size() - 1));
-            break;
+            return scatter();
         case OpKind::host_copy:
         case OpKind::collective:
         case OpKind::unknown:
-            break;
+            return;
     }
 }
 

@@ -64,6 +64,8 @@ void OpCheck::top_k() const {
 }
 
 void OpCheck::cumulative_sum() const {
+    operands(1, 1, 1, 1);
+    same_count("sums", out(0), in(0).elements());
     const auto rank = static_cast<std::int64_t>(in(0).shape.size());
     const std::int64_t axis = op_.integer("axis", rank - 1);
     if (axis < 0 || axis >= rank)
@@ -117,6 +119,91 @@ void OpCheck::lstm_cell_grad() const {
     same_count("gates", in(4), 4 * cells);
     same_count("d gates", out(0), 4 * cells);
     same_count("dc", out(1), cells);
+}
+
+void OpCheck::softmax() const {
+    operands(1, 1, 1, 1);
+    last(in(0));
+    if (op_.attributes.count("axis") != 0) axis(in(0));
+    same_count("result", out(0), in(0).elements());
+}
+
+void OpCheck::softmax_grad() const {
+    operands(2, 2, 1, 1);
+    last(in(0));
+    if (op_.attributes.count("axis") != 0) axis(in(0));
+    same_count("dy", in(1), in(0).elements());
+    same_count("dx", out(0), in(0).elements());
+}
+
+void OpCheck::rms_norm() const {
+    operands(2, 2, 1, 2);
+    same_count("gamma", in(1), last(in(0)));
+    same_count("result", out(0), in(0).elements());
+    if (op_.outputs.size() > 1) same_count("rstd", out(1), in(0).elements() / last(in(0)));
+}
+
+void OpCheck::rms_norm_grad() const {
+    operands(4, 4, 1, 2);
+    same_count("x", in(1), in(0).elements());
+    same_count("rstd", in(2), in(0).elements() / last(in(0)));
+    same_count("gamma", in(3), last(in(0)));
+    same_count("dx", out(0), in(0).elements());
+    if (op_.outputs.size() > 1) same_count("d gamma", out(1), last(in(0)));
+}
+
+void OpCheck::group_norm() const {
+    operands(3, 3, 1, 3);
+    channel_norm(groups(in(0)) * in(0).shape[0]);
+}
+
+void OpCheck::group_norm_grad() const {
+    operands(5, 5, 1, 3);
+    channel_norm_grad(groups(in(1)) * in(1).shape[0]);
+}
+
+void OpCheck::batch_norm() const {
+    operands(3, 5, 1, 5);
+    if (op_.inputs.size() == 4) fail("running mean and variance come together");
+    channel_norm(channels(in(0)));
+}
+
+void OpCheck::batch_norm_grad() const {
+    operands(5, 5, 1, 3);
+    channel_norm_grad(channels(in(1)));
+}
+
+void OpCheck::attention() const {
+    operands(3, 3, 1, 2);
+    attention(in(0), in(1), in(2));
+    same_count("out", out(0), in(0).elements() / last(in(0)) * last(in(2)));
+}
+
+void OpCheck::attention_grad() const {
+    operands(6, 6, 3, 3);
+    attention(in(1), in(2), in(3));
+    for (std::size_t i = 0; i < 3; ++i) same_count("gradient", out(i), in(i + 1).elements());
+}
+
+void OpCheck::convolution() const {
+    operands(2, 3, 1, 1);
+    filters(convolution_sizes(trace_, op_), op_.inputs.size() > 2 ? &in(2) : nullptr);
+}
+
+void OpCheck::convolution_data_grad() const {
+    operands(2, 2, 1, 1);
+    convolution_sizes(trace_, op_);
+}
+
+void OpCheck::convolution_weight_grad() const {
+    operands(2, 2, 1, 2);
+    filters(convolution_sizes(trace_, op_), op_.outputs.size() > 1 ? &out(1) : nullptr);
+}
+
+void OpCheck::pooling() const {
+    operands(1, 1, 1, 2);
+    pooling_sizes(trace_, op_);
+    if (op_.outputs.size() > 1) positions(out(1), out(0));
 }
 
 }  // namespace heddle::trace

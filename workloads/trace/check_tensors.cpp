@@ -148,4 +148,65 @@ void OpCheck::concat() const {
     if (extent != out(0).shape[along]) fail("extents along the axis do not add up");
 }
 
+void OpCheck::softmax_cross_entropy() const {
+    operands(2, 2, 1, 2);
+    same_count("labels", in(1), in(0).elements() / last(in(0)));
+    same_count("loss", out(0), in(0).elements() / last(in(0)));
+    if (op_.outputs.size() > 1) same_count("probabilities", out(1), in(0).elements());
+}
+
+void OpCheck::softmax_cross_entropy_grad() const {
+    operands(2, 3, 1, 1);
+    same_count("labels", in(1), in(0).elements() / last(in(0)));
+    same_count("gradient", out(0), in(0).elements());
+}
+
+void OpCheck::dropout() const {
+    operands(1, 1, 1, 2);
+    if (const double p = op_.real("probability", 0.5); !(p >= 0 && p < 1))
+        fail("the probability of a zero is not in [0, 1)");
+    for (std::size_t i = 0; i < op_.outputs.size(); ++i) same_count("result", out(i), in(0).elements());
+}
+
+void OpCheck::quantise() const {
+    operands(1, 2, 1, 2);
+    same_count("result", out(0), in(0).elements());
+    if (out(0).type != ElementType::e4m3 && out(0).type != ElementType::e5m2)
+        fail("the result is " + name_of(out(0).type) + " and not e4m3 or e5m2");
+    if (op_.inputs.size() > 1) same_count("scale", in(1), 1);
+    if (op_.outputs.size() > 1) same_count("amax", out(1), 1);
+}
+
+void OpCheck::expert_slots() const {
+    operands(1, 1, 1, 1);
+    same_count("slots", out(0), in(0).elements());
+    if (op_.integer("experts", 0) < 1 || op_.integer("capacity", 0) < 1)
+        fail("experts and capacity must be at least 1");
+}
+
+void OpCheck::embedding() const {
+    operands(2, 2, 1, 1);
+    rank(in(0), 2, "the table");
+    same_count("result", out(0), in(1).elements() * last(in(0)));
+}
+
+void OpCheck::embedding_grad() const {
+    operands(2, 2, 1, 1);
+    rank(out(0), 2, "the table");
+    same_count("d out", in(0), in(1).elements() * last(out(0)));
+}
+
+void OpCheck::gather() const {
+    operands(2, many, 1, 1);
+    axis(in(0));
+    indices(op_.inputs.size() - 1, out(0));
+}
+
+void OpCheck::scatter() const {
+    operands(3, many, 1, 1);
+    axis(in(0));
+    same_count("result", out(0), in(0).elements());
+    indices(op_.inputs.size() - 2, in(op_.inputs.size() - 1));
+}
+
 }  // namespace heddle::trace

@@ -43,6 +43,15 @@ class OpCheck {
     void reduce() const;
     void copy() const;
     void concat() const;
+    void softmax_cross_entropy() const;
+    void softmax_cross_entropy_grad() const;
+    void dropout() const;
+    void quantise() const;
+    void expert_slots() const;
+    void embedding() const;
+    void embedding_grad() const;
+    void gather() const;
+    void scatter() const;
 
     // Norms, attention, convolutions, cells: check_layers.cpp.
     void layer_norm() const;
@@ -53,12 +62,26 @@ class OpCheck {
     void channel_norm_grad(std::int64_t statistics) const;
     void top_k() const;
     void cumulative_sum() const;
+    void attention() const;
     void attention(const Tensor& q, const Tensor& k, const Tensor& v) const;
     void filters(const ConvolutionSizes& sizes, const Tensor* bias) const;
     void positions(const Tensor& tensor, const Tensor& y) const;
     void pooling_grad() const;
     void lstm_cell() const;
     void lstm_cell_grad() const;
+    void softmax() const;
+    void softmax_grad() const;
+    void rms_norm() const;
+    void rms_norm_grad() const;
+    void group_norm() const;
+    void group_norm_grad() const;
+    void batch_norm() const;
+    void batch_norm_grad() const;
+    void attention_grad() const;
+    void convolution() const;
+    void convolution_data_grad() const;
+    void convolution_weight_grad() const;
+    void pooling() const;
 
     const Trace& trace_;
     const Op& op_;
