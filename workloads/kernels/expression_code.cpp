@@ -157,22 +157,15 @@ Reg ExpressionCode::random(unsigned stream, const Reg& element) {
     return make("mul.rn" + suffix(), integer, immediate(0x1p-24));
 }
 
-std::vector<Reg> ExpressionCode::emit(const std::vector<Reg>& inputs, const Reg& element) {
-    const std::string type = suffix();
-    const bool f32 = compute_ == ComputeType::f32;
-    const auto need_f32 = [&](const char* function) {
-        if (!f32) {
-            throw Error(std::string(function) + "() of 64-bit numbers is not available in GPU kernels",
-                        {.key = expression::to_text(expression_)}, "use f32 tensors");
-        }
-    };
-    values_.assign(expression_.nodes.size(), {});
-    // A product that is fused into its only sum is not computed on its own.
+std::vector<bool> ExpressionCode::folded() const {
     std::vector<bool> folded(expression_.nodes.size(), false);
+    const auto product = [&](int operand) {
+        return operand >= 0 && expression_.nodes[operand].op == Operator::multiply && uses_[operand] == 1;
+    };
+    const auto uniform_factor = [&](int p) {
+        return is_uniform(expression_.nodes[p].a) || is_uniform(expression_.nodes[p].b);
+    };
     for (const Node& node : expression_.nodes) {
-        const auto product = [&](int operand) {
-            return operand >= 0 && expression_.nodes[operand].op == Operator::multiply && uses_[operand] == 1;
-        };
         if (node.op == Operator::add) {
             if (product(node.a)) {
                 folded[node.a] = true;
@@ -180,9 +173,6 @@ std::vector<Reg> ExpressionCode::emit(const std::vector<Reg>& inputs, const Reg&
                 folded[node.b] = true;
             }
         } else if (node.op == Operator::subtract) {
-            const auto uniform_factor = [&](int p) {
-                return is_uniform(expression_.nodes[p].a) || is_uniform(expression_.nodes[p].b);
-            };
             if (product(node.b) && uniform_factor(node.b)) {
                 folded[node.b] = true;
             } else if (product(node.a) && expression_.nodes[node.b].op == Operator::constant) {
@@ -190,131 +180,140 @@ std::vector<Reg> ExpressionCode::emit(const std::vector<Reg>& inputs, const Reg&
             }
         }
     }
-    const auto compare = [&](const char* comparison, const Node& node) {
-        return w_.make_predicate(std::string("setp.") + comparison + type, number(node.a), number(node.b));
+    return folded;
+}
+
+Reg ExpressionCode::philox(unsigned stream, const Reg& element) {
+    need_element(element);
+    const Reg zero = w_.constant_b32(0);
+    const auto words = emit_philox(w_, {element, zero, zero, zero}, {w_.constant_b32(stream), zero});
+    const Reg uniform = emit_uniform(w_, words[0]);
+    return compute_ == ComputeType::f32 ? uniform : w_.make_f64("cvt.f64.f32", uniform);
+}
+
+Reg ExpressionCode::transcendental(const Node& node) {
+    struct Function {
+        const char* name;
+        Reg (*emit)(PtxWriter&, const Reg&);
     };
-    for (std::size_t i = 0; i < expression_.nodes.size(); ++i) {
-        const Node& node = expression_.nodes[i];
-        if (uses_[i] == 0 || folded[i]) continue;
-        Value& value = values_[i];
+    const Function function = [&]() -> Function {
         switch (node.op) {
-            case Operator::input:
-                value.reg = inputs.at(node.index);
-                break;
-            case Operator::scalar:
-                value.reg = scalars_[node.index];
-                break;
-            case Operator::constant:
-                value.reg = immediate(node.value);
-                break;
-            case Operator::random:
-                value.reg = random(node.index, element);
-                break;
-            case Operator::philox: {
-                need_element(element);
-                const Reg zero = w_.constant_b32(0);
-                const auto words =
-                    emit_philox(w_, {element, zero, zero, zero}, {w_.constant_b32(node.index), zero});
-                const Reg uniform = emit_uniform(w_, words[0]);
-                value.reg = compute_ == ComputeType::f32 ? uniform : w_.make_f64("cvt.f64.f32", uniform);
-                break;
-            }
-            case Operator::position:
-                need_element(element);
-                value.reg = make("cvt.rn" + type + ".u32", element);
-                break;
-            case Operator::add:
-            case Operator::subtract:
-                value.reg = fused(node);
-                if (value.reg.empty()) {
-                    value.reg = make((node.op == Operator::add ? "add.rn" : "sub.rn") + type, number(node.a),
-                                     number(node.b));
-                }
-                break;
-            case Operator::multiply:
-                value.reg = make("mul.rn" + type, number(node.a), number(node.b));
-                break;
-            case Operator::divide:
-                value.reg = make("div.rn" + type, number(node.a), number(node.b));
-                break;
-            case Operator::minimum:
-                value.reg = make("min" + type, number(node.a), number(node.b));
-                break;
-            case Operator::maximum:
-                value.reg = make("max" + type, number(node.a), number(node.b));
-                break;
-            case Operator::negate:
-                value.reg = make("neg" + type, number(node.a));
-                break;
-            case Operator::absolute:
-                value.reg = make("abs" + type, number(node.a));
-                break;
-            case Operator::square_root:
-                value.reg = make("sqrt.rn" + type, number(node.a));
-                break;
-            case Operator::reciprocal:
-                value.reg = make("rcp.rn" + type, number(node.a));
-                break;
-            case Operator::reciprocal_square_root:
-                value.reg = f32 ? make("rsqrt.approx.f32", number(node.a))
-                                : make("rcp.rn.f64", make("sqrt.rn.f64", number(node.a)));
-                break;
-            case Operator::floor:
-                value.reg = make(f32 ? "cvt.rmi.f32.f32" : "cvt.rmi.f64.f64", number(node.a));
-                break;
             case Operator::exponential:
-                need_f32("exp");
-                value.reg = emit_exponential(w_, number(node.a));
-                break;
+                return {"exp", emit_exponential};
             case Operator::logarithm:
-                need_f32("log");
-                value.reg = emit_logarithm(w_, number(node.a));
-                break;
+                return {"log", emit_logarithm};
             case Operator::hyperbolic_tangent:
-                need_f32("tanh");
-                value.reg = emit_hyperbolic_tangent(w_, number(node.a));
-                break;
+                return {"tanh", emit_hyperbolic_tangent};
             case Operator::sigmoid:
-                need_f32("sigmoid");
-                value.reg = emit_sigmoid(w_, number(node.a));
-                break;
-            case Operator::error_function:
-                need_f32("erf");
-                value.reg = emit_error_function(w_, number(node.a));
-                break;
-            case Operator::greater:
-                value.predicate = compare("gt", node);
-                break;
-            case Operator::greater_equal:
-                value.predicate = compare("ge", node);
-                break;
-            case Operator::less:
-                value.predicate = compare("lt", node);
-                break;
-            case Operator::less_equal:
-                value.predicate = compare("le", node);
-                break;
-            case Operator::equal:
-                value.predicate = compare("eq", node);
-                break;
-            case Operator::not_equal:
-                value.predicate = compare("neu", node);
-                break;
-            case Operator::select: {
-                Reg condition = values_[node.a].predicate;
-                if (condition.empty())
-                    condition = w_.make_predicate("setp.neu" + type, number(node.a), immediate(0));
-                value.reg = make("selp" + type, number(node.b), number(node.c), condition);
-                break;
-            }
+                return {"sigmoid", emit_sigmoid};
+            default:
+                return {"erf", emit_error_function};
         }
+    }();
+    if (compute_ != ComputeType::f32) {
+        throw Error(std::string(function.name) + "() of 64-bit numbers is not available in GPU kernels",
+                    {.key = expression::to_text(expression_)}, "use f32 tensors");
     }
+    return function.emit(w_, number(node.a));
+}
+
+Reg ExpressionCode::comparison(const Node& node) {
+    const char* const name = node.op == Operator::greater         ? "gt"
+                             : node.op == Operator::greater_equal ? "ge"
+                             : node.op == Operator::less          ? "lt"
+                             : node.op == Operator::less_equal    ? "le"
+                             : node.op == Operator::equal         ? "eq"
+                                                                  : "neu";
+    return w_.make_predicate(std::string("setp.") + name + suffix(), number(node.a), number(node.b));
+}
+
+Reg ExpressionCode::selection(const Node& node) {
+    Reg condition = values_[node.a].predicate;
+    if (condition.empty()) condition = w_.make_predicate("setp.neu" + suffix(), number(node.a), immediate(0));
+    return make("selp" + suffix(), number(node.b), number(node.c), condition);
+}
+
+/// One machine operation for the node, or two.
+Reg ExpressionCode::arithmetic(const Node& node) {
+    const std::string type = suffix();
+    const bool f32 = compute_ == ComputeType::f32;
+    switch (node.op) {
+        case Operator::add:
+        case Operator::subtract:
+            if (Reg sum = fused(node); !sum.empty()) return sum;
+            return make((node.op == Operator::add ? "add.rn" : "sub.rn") + type, number(node.a),
+                        number(node.b));
+        case Operator::multiply:
+            return make("mul.rn" + type, number(node.a), number(node.b));
+        case Operator::divide:
+            return make("div.rn" + type, number(node.a), number(node.b));
+        case Operator::minimum:
+            return make("min" + type, number(node.a), number(node.b));
+        case Operator::maximum:
+            return make("max" + type, number(node.a), number(node.b));
+        case Operator::negate:
+            return make("neg" + type, number(node.a));
+        case Operator::absolute:
+            return make("abs" + type, number(node.a));
+        case Operator::square_root:
+            return make("sqrt.rn" + type, number(node.a));
+        case Operator::reciprocal:
+            return make("rcp.rn" + type, number(node.a));
+        case Operator::reciprocal_square_root:
+            return f32 ? make("rsqrt.approx.f32", number(node.a))
+                       : make("rcp.rn.f64", make("sqrt.rn.f64", number(node.a)));
+        default:  // floor
+            return make(f32 ? "cvt.rmi.f32.f32" : "cvt.rmi.f64.f64", number(node.a));
+    }
+}
+
+ExpressionCode::Value ExpressionCode::value_of(const Node& node, const std::vector<Reg>& inputs,
+                                               const Reg& element) {
+    switch (node.op) {
+        case Operator::input:
+            return {inputs.at(node.index), {}};
+        case Operator::scalar:
+            return {scalars_[node.index], {}};
+        case Operator::constant:
+            return {immediate(node.value), {}};
+        case Operator::random:
+            return {random(node.index, element), {}};
+        case Operator::philox:
+            return {philox(node.index, element), {}};
+        case Operator::position:
+            need_element(element);
+            return {make("cvt.rn" + suffix() + ".u32", element), {}};
+        case Operator::exponential:
+        case Operator::logarithm:
+        case Operator::hyperbolic_tangent:
+        case Operator::sigmoid:
+        case Operator::error_function:
+            return {transcendental(node), {}};
+        case Operator::greater:
+        case Operator::greater_equal:
+        case Operator::less:
+        case Operator::less_equal:
+        case Operator::equal:
+        case Operator::not_equal:
+            return {{}, comparison(node)};
+        case Operator::select:
+            return {selection(node), {}};
+        default:
+            return {arithmetic(node), {}};
+    }
+}
+
+std::vector<Reg> ExpressionCode::emit(const std::vector<Reg>& inputs, const Reg& element) {
+    values_.assign(expression_.nodes.size(), {});
+    const std::vector<bool> within_another = folded();
+    for (std::size_t i = 0; i < expression_.nodes.size(); ++i)
+        if (uses_[i] != 0 && !within_another[i]) values_[i] = value_of(expression_.nodes[i], inputs, element);
     std::vector<Reg> outputs;
     for (const int output : expression_.outputs) {
         const Reg value = number(output);
         // Outputs that are constants must be registers.
         const bool constant = expression_.nodes[output].op == Operator::constant;
-        outputs.push_back(constant ? make("mov" + type, value) : value);
+        outputs.push_back(constant ? make("mov" + suffix(), value) : value);
     }
     return outputs;
 }

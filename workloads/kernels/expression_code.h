@@ -46,7 +46,15 @@ class ExpressionCode {
     Reg negated(int node);
     bool is_uniform(int node) const;
     Reg fused(const expression::Node& node);
+    /// Products that are fused into their only sum, and not computed on their own.
+    std::vector<bool> folded() const;
     Reg random(unsigned stream, const Reg& element);
+    Reg philox(unsigned stream, const Reg& element);
+    Reg transcendental(const expression::Node& node);
+    Reg comparison(const expression::Node& node);
+    Reg selection(const expression::Node& node);
+    Reg arithmetic(const expression::Node& node);
+    Value value_of(const expression::Node& node, const std::vector<Reg>& inputs, const Reg& element);
     void need_element(const Reg& element) const;
 
     PtxWriter& w_;

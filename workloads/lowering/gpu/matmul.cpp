@@ -348,6 +348,49 @@ void launch_wgmma(GpuProgramBuilder& b, const Product& p, const kernels::GemmCho
     b.launch(kernels::generate_gemm_wgmma(spec), launch.grid, arguments);
 }
 
+bool is_float8(kernels::ElementType type) {
+    return type == kernels::ElementType::e4m3 || type == kernels::ElementType::e5m2;
+}
+
+bool is_half(kernels::ElementType type) {
+    return type == kernels::ElementType::f16 || type == kernels::ElementType::bf16;
+}
+
+/// Throws Unsupported where no kernel multiplies the op's types.
+void check_types(const GpuProgramBuilder& b) {
+    const kernels::ElementType type = kernel_type(b.input(0).type), type_b = kernel_type(b.input(1).type);
+    // Gradients in e5m2 with weights and activations in e4m3.
+    if (type_b != type && (!is_float8(type) || !is_float8(type_b)))
+        throw Unsupported{"no matmul kernel for two input types"};
+    const bool i8 = type == kernels::ElementType::i8;
+    if (!is_half(type) && !is_float8(type) && !i8 && type != kernels::ElementType::f32 &&
+        type != kernels::ElementType::f64)
+        throw Unsupported{"no matmul kernel for " + kernels::name_of(type)};
+    if (i8 && kernel_type(b.output(0).type) != kernels::ElementType::i32)
+        throw Unsupported{"no matmul kernel that stores products of i8 as anything but i32"};
+}
+
+/// Where the result goes, operands, extents and strides: of every kernel of products but those on wgmma.
+/// `result`: pointers of the epilogue and of the result, or of the workspace for slices of k.
+std::vector<KernelArgument> arguments_of(const Product& p, const kernels::GemmChoice& choice,
+                                         std::vector<KernelArgument> result) {
+    std::vector<KernelArgument> arguments = std::move(result);
+    arguments.push_back(p.a);
+    arguments.push_back(p.b);
+    arguments.push_back(kernels::integer_argument("m", p.m));
+    arguments.push_back(kernels::integer_argument("n", p.n));
+    arguments.push_back(kernels::integer_argument("k", p.k));
+    arguments.push_back(kernels::integer_argument("lda", p.lda));
+    arguments.push_back(kernels::integer_argument("ldb", p.ldb));
+    arguments.push_back(kernels::integer_argument("ldd", p.n));
+    arguments.push_back(kernels::integer_argument("stride_a", p.stride_a));
+    arguments.push_back(kernels::integer_argument("stride_b", p.stride_b));
+    arguments.push_back(kernels::integer_argument("stride_d", p.stride_d));
+    arguments.push_back(kernels::integer_argument("k_per_split", choice.k_per_split));
+    arguments.push_back(kernels::integer_argument("splits", choice.splits));
+    return arguments;
+}
+
 }  // namespace
 
 void lower_matmul(GpuProgramBuilder& b) {
@@ -357,25 +400,12 @@ void lower_matmul(GpuProgramBuilder& b) {
     const bool tf32 = b.op().text("compute_type") == "tf32";
     Product p = product_of(b);
     const kernels::ElementType type = kernel_type(b.input(0).type);
-    const kernels::ElementType type_b = kernel_type(b.input(1).type);
-    const auto is_float8 = [](kernels::ElementType t) {
-        return t == kernels::ElementType::e4m3 || t == kernels::ElementType::e5m2;
-    };
-    const bool mixed = type_b != type;  // gradients in e5m2 with weights and activations in e4m3
-    if (mixed && (!is_float8(type) || !is_float8(type_b)))
-        throw Unsupported{"no matmul kernel for two input types"};
-    const bool half = type == kernels::ElementType::f16 || type == kernels::ElementType::bf16;
-    const bool eight = type == kernels::ElementType::e4m3 || type == kernels::ElementType::e5m2 ||
-                       type == kernels::ElementType::i8;
-    if (!half && !eight && type != kernels::ElementType::f32 && type != kernels::ElementType::f64) {
-        throw Unsupported{"no matmul kernel for " + kernels::name_of(type)};
-    }
-    if (type == kernels::ElementType::i8 && kernel_type(b.output(0).type) != kernels::ElementType::i32)
-        throw Unsupported{"no matmul kernel that stores products of i8 as anything but i32"};
+    const bool mixed = kernel_type(b.input(1).type) != type;
+    check_types(b);
     const Epilogue epilogue = epilogue_of(b, p);
-    if (type == kernels::ElementType::i8 && epilogue.spec.expression)
-        throw Unsupported{"no matmul kernel of i8 with an epilogue"};
-    if (eight) transpose_operands(b, p, type);
+    const bool i8 = type == kernels::ElementType::i8;
+    if (i8 && epilogue.spec.expression) throw Unsupported{"no matmul kernel of i8 with an epilogue"};
+    if (i8 || is_float8(type)) transpose_operands(b, p, type);
 
     const unsigned widest_copy = 16 / kernels::bytes_of(type);
     // An operand may begin within a buffer: buffers begin at multiples of 256 bytes.
@@ -408,29 +438,17 @@ void lower_matmul(GpuProgramBuilder& b) {
     const bool split = choice.splits > 1;
     const kernels::ElementType accumulator =
         type == kernels::ElementType::f64 ? kernels::ElementType::f64 : kernels::ElementType::f32;
-    std::vector<KernelArgument> arguments;
+    std::vector<KernelArgument> result;
     program::BufferId workspace = 0;
     if (split) {
         workspace =
             b.workspace("split-k", p.stride_d * p.batch * choice.splits * kernels::bytes_of(accumulator));
-        arguments.push_back(kernels::pointer_argument("d", workspace));
+        result.push_back(kernels::pointer_argument("d", workspace));
     } else {
-        arguments = epilogue.arguments;
-        arguments.push_back(b.output_pointer("d", 0));
+        result = epilogue.arguments;
+        result.push_back(b.output_pointer("d", 0));
     }
-    arguments.push_back(p.a);
-    arguments.push_back(p.b);
-    arguments.push_back(kernels::integer_argument("m", p.m));
-    arguments.push_back(kernels::integer_argument("n", p.n));
-    arguments.push_back(kernels::integer_argument("k", p.k));
-    arguments.push_back(kernels::integer_argument("lda", p.lda));
-    arguments.push_back(kernels::integer_argument("ldb", p.ldb));
-    arguments.push_back(kernels::integer_argument("ldd", p.n));
-    arguments.push_back(kernels::integer_argument("stride_a", p.stride_a));
-    arguments.push_back(kernels::integer_argument("stride_b", p.stride_b));
-    arguments.push_back(kernels::integer_argument("stride_d", p.stride_d));
-    arguments.push_back(kernels::integer_argument("k_per_split", choice.k_per_split));
-    arguments.push_back(kernels::integer_argument("splits", choice.splits));
+    const std::vector<KernelArgument> arguments = arguments_of(p, choice, std::move(result));
 
     const auto describe = [&](auto& spec, unsigned tile_k) {
         spec.compute_capability = b.compute_capability();
@@ -468,7 +486,7 @@ void lower_matmul(GpuProgramBuilder& b) {
         b.launch(kernels::generate_gemm_mma(spec),
                  kernels::gemm_mma_grid(spec, p.m, p.n, p.batch * choice.splits), arguments);
     } else {
-        if (half)
+        if (is_half(type))
             throw Unsupported{"no matmul kernel for " + kernels::name_of(type) + " without tensor cores"};
         kernels::GemmSimtSpec spec;
         spec.tile_m = choice.tile.m;
