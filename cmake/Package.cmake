@@ -21,6 +21,7 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME heddle)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
+set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_SOURCE_DIR}/cmake/PackageTools.cmake)
 # Charts with values under the mouse; explorations on several machines.
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_RECOMMENDS libjs-chart.js)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "openmpi-bin, python3")
@@ -30,7 +31,7 @@ set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME heddle-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
 # What `./heddle` needs to be built is what its libraries need to be used.
-file(STRINGS ${CMAKE_SOURCE_DIR}/scripts/packages.txt packages REGEX "^build lib|^build nlohmann|^build pkg-config")
+file(STRINGS ${CMAKE_SOURCE_DIR}/scripts/packages.txt packages REGEX "^build lib|^build zlib|^build nlohmann|^build pkg-config")
 list(TRANSFORM packages REPLACE "^build " "")
 if(HEDDLE_MPI)
     list(APPEND packages libboost-mpi-dev)
