@@ -25,7 +25,7 @@ struct AccuracyRun {
 
 /// A Markdown table, a line that says what its words mean, and a sentence for each state of what is missing.
 /// A row is a subject and what it is compared with: one comparison, or, of boards of one family
-/// (Reference::family), several. Errors of rows to which nothing was fitted come first, by themselves.
+/// (Reference::family), several. Errors of rows that no hardware file uses come first, by themselves.
 std::string accuracy_table(const AccuracyRun& run);
 
 /// The same, in place of what `before` says: a table that accuracy_table() wrote, or nothing. Rows of

@@ -51,6 +51,7 @@ TEST_CASE("bad usage and bad input end with code 2 and one line that says how to
         {"parallelism gpt2-small --cluster tpu-v4-slice --nodes 16 --batch 3",
          "3 are impossible (the first: --pipeline: 12 blocks do not make 64 stages"},
         {"parallelism gpt2-xl --cluster dgx-a100 --batch 8 --memory-limit 1MiB", "more memory than a device"},
+        {"validate numerics --readme README.md --filter H100", "leave --filter out"},
         {"parallelism mlp --cluster dgx-a100 --batch 8", "the step of mlp is not made of micro-batches"},
         {"parallelism gpt2-small --cluster dgx-a100 --batch 8 --option foo=3",
          "heddle: model gpt2-small: unknown option 'foo'"},
