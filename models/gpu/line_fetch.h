@@ -9,6 +9,7 @@
 namespace heddle::models::gpu {
 
 /// Where they lie, in lines of kLineBytes: above all buffers and local memory.
+inline constexpr std::uint64_t kOtherLines = (384ull << 30) / kLineBytes;  // of work before the launch
 inline constexpr std::uint64_t kCodeLines = (448ull << 30) / kLineBytes;
 inline constexpr std::uint64_t kConstantLines = (480ull << 30) / kLineBytes;
 

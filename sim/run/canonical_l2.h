@@ -12,7 +12,8 @@ namespace heddle::sim {
 
 /// Bytes. A launch for all of whose memory and code L2 has room replaces no line, so that it takes as long
 /// with every L2 for which that holds: it is simulated with a size that follows from its lines and the
-/// device's other parameters alone. Other launches have the device's own L2.
+/// device's other parameters alone. Other launches have the device's own L2, as have those that find it full
+/// (PlannedLaunch::others_dirty).
 std::uint64_t canonical_l2_bytes(const models::gpu::GpuConfig& config, const program::GpuProgram& program,
                                  const PlannedLaunch& planned);
 

@@ -16,6 +16,7 @@
 #include "sim/run/kernel_cache.h"
 #include "sim/run/launch_plan.h"
 #include "sim/run/settled_clock.h"
+#include "sim/run/step_plan.h"
 #include "sim/run/worker_pool.h"
 #include "workloads/lowering/gpu/gpu_lowering.h"
 #include "workloads/lowering/gpu/programmatic.h"
@@ -444,8 +445,7 @@ std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& har
         trace,
         {static_cast<double>(step.memory_bytes), static_cast<double>(step.context_bytes), step.fragmentation},
         workspace_bytes(lowered), options, result);
-    const std::vector<PlannedLaunch> whole =
-        plan_launches(lowered.program, config.l2.bytes_per_partition(), options.assembly);
+    const std::vector<PlannedLaunch> whole = plan_step(trace, lowered, config, options.assembly);
     std::vector<PlannedLaunch> plan;
     std::vector<std::size_t> place(whole.size());  // of a launch of the program in the plan
     for (std::size_t i = 0; i < whole.size(); ++i) {

@@ -5,6 +5,7 @@
 #include "isa/common/error.h"
 #include "isa/ptx/parser.h"
 #include "isa/ptx/tensor_map.h"
+#include "models/gpu/line_fetch.h"
 
 namespace heddle::sim {
 
@@ -35,6 +36,25 @@ void add_residents(models::gpu::RunOptions& options, const PlannedBuffer& planne
         options.resident.push_back({base + (part + 1) * pitch - resident, resident, planned.dirty});
     const std::uint64_t last = planned.resident_bytes - (planned.parts - 1) * resident;
     options.resident.push_back({base + bytes - last, last, planned.dirty});
+}
+
+/// Fills L2 with work of others, results still to be written to memory among what was read. The launch's own
+/// buffers come after it, and so in the place of a part.
+void add_others(models::gpu::RunOptions& options, double dirty, const models::L2Config& l2) {
+    constexpr std::uint64_t kChunks = 64;
+    const double chunk = static_cast<double>(l2.bytes / models::kLineBytes) / kChunks;  // lines
+    std::uint64_t line = models::gpu::kOtherLines;
+    for (std::uint64_t i = 0; i < kChunks; ++i) {
+        const auto add = [&](double lines, bool to_be_written) {
+            const auto whole = static_cast<std::uint64_t>(lines);
+            if (whole == 0) return;
+            options.resident.push_back(
+                {line * models::kLineBytes, whole * models::kLineBytes, to_be_written});
+            line += whole;
+        };
+        add(chunk * (1 - dirty) / l2.partitions, false);  // what was read lies in every partition
+        add(chunk * dirty, true);
+    }
 }
 
 /// Arguments as bytes, buffers at their addresses.
@@ -132,6 +152,7 @@ LaunchOutcome GpuSession::run(const program::GpuProgram& program, const PlannedL
     options.dependency_release = planned.dependency_release;
     options.series = series_;
     LaunchMemory memory(program, planned, values);
+    if (planned.others_dirty) add_others(options, *planned.others_dirty, gpu_.config().l2);
     for (std::size_t i = 0; i < planned.buffers.size(); ++i)
         add_residents(options, planned.buffers[i], memory.bases[i],
                       program.buffers[planned.buffers[i].buffer].bytes);

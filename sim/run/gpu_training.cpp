@@ -7,6 +7,7 @@
 #include "sim/run/gpu_run.h"
 #include "sim/run/gpu_session.h"
 #include "sim/run/numerics.h"
+#include "sim/run/step_plan.h"
 #include "sim/run/worker_pool.h"
 #include "workloads/lowering/gpu/gpu_lowering.h"
 #include "workloads/lowering/gpu/programmatic.h"
@@ -103,8 +104,7 @@ class GpuTrainingAlone : public TrainingDevice {
   public:
     GpuTrainingAlone(const trace::Trace& trace, const Hardware& hardware)
         : lowered_(lower_all(trace, hardware.gpu())),
-          plan_(plan_launches(lowered_.program, hardware.gpu().l2.bytes_per_partition(),
-                              ptx::Assembly::scheduled)),
+          plan_(plan_step(trace, lowered_, hardware.gpu(), ptx::Assembly::scheduled)),
           device_(trace, hardware.gpu(), lowered_, plan_, false) {}
 
     void write(trace::TensorId id, const std::vector<double>& values) override { device_.write(id, values); }
@@ -153,8 +153,7 @@ NumericsResult train_on_gpu(const trace::Trace& trace, const Hardware& hardware,
     const models::gpu::GpuConfig& config = hardware.gpu();
     lowering::GpuLowering lowered = lower_all(trace, config);
     if (options.programmatic) lowering::make_programmatic(lowered.program, config.compute_capability);
-    std::vector<PlannedLaunch> plan =
-        plan_launches(lowered.program, config.l2.bytes_per_partition(), options.assembly);
+    std::vector<PlannedLaunch> plan = plan_step(trace, lowered, config, options.assembly);
     for (std::size_t i = 0; i < trace.ops.size(); ++i) {
         for (std::uint32_t k = 0; k < lowered.ops[i].launch_count; ++k)
             plan[lowered.ops[i].first_launch + k].dependency_release =

@@ -31,6 +31,7 @@ std::string key_of(const program::GpuProgram& program, const PlannedLaunch& plan
         launch.grid.x, launch.grid.y, launch.grid.z, launch.block.x, launch.block.y, launch.block.z,
         launch.cluster.x, launch.cluster.y, launch.cluster.z, launch.dynamic_shared_bytes);
     if (planned.assembly == ptx::Assembly::as_written) key += "as written\n";
+    if (planned.others_dirty) key += fmt::format("others dirty {:.6f}\n", *planned.others_dirty);
     for (const PlannedBuffer& planned_buffer : planned.buffers) {
         const program::Buffer& buffer = program.buffers[planned_buffer.buffer];
         key += fmt::format("buffer {} resident {}", buffer.bytes, planned_buffer.resident_bytes);
@@ -71,11 +72,26 @@ std::uint64_t random_bits(std::uint64_t seed, std::uint64_t counter) {
                               0x94d049bb133111ebull);
 }
 
-}  // namespace
+/// Of the lines that the launch replaces, the part that it makes dirty; none where it replaces few.
+std::optional<double> dirty_part(const PlannedLaunch& planned, const program::GpuProgram& program,
+                                 const LaunchUse& use, const L2InUse& l2) {
+    constexpr double kFew = 1.0 / 32;  // of L2
+    double lines = 0, dirtied = 0;     // bytes
+    for (const PlannedBuffer& planned_buffer : planned.buffers) {
+        const std::uint64_t bytes = program.buffers[planned_buffer.buffer].bytes;
+        const auto absent = static_cast<double>(bytes - planned_buffer.resident_bytes);
+        const bool writes = use.writes.count(planned_buffer.buffer) != 0,
+                   reads = !writes || use.reads.count(planned_buffer.buffer) != 0;
+        lines += reads ? l2.partitions * absent : absent;  // what is read lies in every partition
+        if (writes) dirtied += planned_buffer.dirty ? absent : static_cast<double>(bytes);
+    }
+    if (lines < kFew * static_cast<double>(l2.bytes_per_partition) * l2.partitions) return {};
+    return std::min(1.0, dirtied / lines);
+}
 
-std::vector<PlannedLaunch> plan_launches(const program::GpuProgram& program, std::uint64_t l2_bytes,
-                                         ptx::Assembly assembly) {
-    L2Residency residency(l2_bytes);
+/// `l2`: in use, or nothing.
+std::vector<PlannedLaunch> plan(const program::GpuProgram& program, L2Residency residency, const L2InUse* l2,
+                                ptx::Assembly assembly) {
     std::map<const program::KernelText*, std::string> text_hashes;
     std::vector<PlannedLaunch> plan;
     plan.reserve(program.launches.size());
@@ -89,17 +105,40 @@ std::vector<PlannedLaunch> plan_launches(const program::GpuProgram& program, std
             const bool known = std::any_of(planned.buffers.begin(), planned.buffers.end(),
                                            [&](const PlannedBuffer& b) { return b.buffer == *buffer; });
             if (known) continue;
-            const std::uint64_t bytes = program.buffers.at(*buffer).bytes;
-            planned.buffers.push_back({*buffer, residency.resident_bytes(*buffer, bytes)});
+            const std::uint64_t bytes = program.buffers.at(*buffer).bytes,
+                                resident = residency.resident_bytes(*buffer, bytes);
+            planned.buffers.push_back({*buffer, resident, resident != 0 && residency.dirty(*buffer)});
         }
-        for (const PlannedBuffer& b : planned.buffers)
-            residency.touch(b.buffer, program.buffers[b.buffer].bytes);
+        if (l2 != nullptr) {
+            const LaunchUse& use = l2->uses.at(plan.size());
+            planned.others_dirty = dirty_part(planned, program, use, *l2);
+            std::vector<BufferUse> together;
+            for (const PlannedBuffer& b : planned.buffers)
+                together.push_back(
+                    {b.buffer, program.buffers[b.buffer].bytes, use.writes.count(b.buffer) != 0});
+            residency.touch_together(together);
+        } else {
+            for (const PlannedBuffer& b : planned.buffers)
+                residency.touch(b.buffer, program.buffers[b.buffer].bytes);
+        }
         std::string& text_hash = text_hashes[launch.kernel.get()];
         if (text_hash.empty()) text_hash = hash_text(launch.kernel->text);
         planned.key = key_of(program, planned, text_hash);
         plan.push_back(std::move(planned));
     }
     return plan;
+}
+
+}  // namespace
+
+std::vector<PlannedLaunch> plan_launches(const program::GpuProgram& program, std::uint64_t l2_bytes,
+                                         ptx::Assembly assembly) {
+    return plan(program, L2Residency(l2_bytes), nullptr, assembly);
+}
+
+std::vector<PlannedLaunch> plan_launches(const program::GpuProgram& program, const L2InUse& l2,
+                                         ptx::Assembly assembly) {
+    return plan(program, L2Residency(l2.bytes_per_partition, l2.partitions), &l2, assembly);
 }
 
 PlannedLaunch released_at(const PlannedLaunch& planned, std::uint64_t cycle) {

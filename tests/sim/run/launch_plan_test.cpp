@@ -55,6 +55,30 @@ TEST_CASE("what L2 holds is part of the key") {
     CHECK(plan[1].key == plan[2].key);
 }
 
+TEST_CASE("in the midst of a step as many lines wait to be written as a launch makes dirty") {
+    // Buffers of 8 MB; two partitions of 4 MB.
+    const program::GpuProgram program =
+        program_of({{pointer(0), pointer(1)}, {pointer(2)}, {pointer(1)}, {pointer(1), pointer(3)}}, 8 << 20);
+    const L2InUse l2{4 << 20, 2, {{{0}, {1}}, {{}, {2}}, {{1}, {1}}, {{1}, {3}}}};
+    const std::vector<PlannedLaunch> plan = plan_launches(program, l2);
+    // A copy replaces two lines for each that it reads, and one for each that it writes.
+    CHECK(plan[0].others_dirty == Approx(1.0 / 3));
+    CHECK(plan[1].others_dirty == Approx(1));
+    // The fill pushed out what the copy had left; read and written in place.
+    CHECK(plan[2].buffers[0].resident_bytes == 0);
+    CHECK(plan[2].others_dirty == Approx(0.5));
+    // What was changed in place lies in its home alone, half of it in each partition: all is there.
+    CHECK(plan[3].buffers[0].resident_bytes == 8 << 20);
+    CHECK(plan[3].buffers[0].dirty);
+    CHECK(plan[3].others_dirty == Approx(1));
+    CHECK(plan[0].key != plan_launches(program, 4 << 20)[0].key);
+}
+
+TEST_CASE("launches that replace few lines of L2 find it as it was") {
+    const program::GpuProgram program = program_of({{pointer(0), pointer(1)}}, 64 << 10);
+    CHECK_FALSE(plan_launches(program, L2InUse{4 << 20, 2, {{{0}, {1}}}})[0].others_dirty.has_value());
+}
+
 TEST_CASE("steering values are integers in their range, and always the same") {
     program::SteeringFill fill;
     fill.kind = program::SteeringFill::Kind::uniform_integers;

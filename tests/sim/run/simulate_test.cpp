@@ -274,3 +274,24 @@ TEST_CASE("designs whose L2 has room for all that a kernel touches have its simu
     CHECK(second.step_time_us == first.step_time_us);
     CHECK(second.energy == alone.energy);
 }
+
+TEST_CASE("in a recorded step memory is written as much as its kernels write") {
+    // y = max(x, 0), 16 MiB each: without a step around it the result stays in L2, which has 40 MiB.
+    trace::Trace trace;
+    trace::Tensor tensor;
+    tensor.shape = {4 << 20};
+    tensor.type = trace::ElementType::f32;
+    trace::Op op;
+    op.kind = trace::OpKind::elementwise;
+    op.inputs = {trace.add(tensor)};
+    op.outputs = {trace.add(tensor)};
+    op.attributes["expression"] = std::string("y0 = max(x0, 0)");
+    trace.add(op);
+    constexpr double kBytes = 16 << 20;
+    const KernelResult alone = run(trace, "a100-sxm-40gb").kernels.at(0);
+    trace.ops[0].measured_us = 25;
+    const KernelResult amid = run(trace, "a100-sxm-40gb").kernels.at(0);
+    CHECK(alone.dram_bytes == Approx(kBytes).epsilon(0.1));
+    CHECK(amid.dram_bytes == Approx(2 * kBytes).epsilon(0.1));
+    CHECK(amid.time_us > 1.2 * alone.time_us);
+}
