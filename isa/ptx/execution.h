@@ -212,7 +212,7 @@ class LoadedKernel {
     /// The module must outlive nothing: what is needed is copied. `entry` is the kernel's name, as
     /// Module::find() takes it.
     /// `compute_capability` chooses the machine operations per instruction; 0: that of the module's .target.
-    LoadedKernel(std::shared_ptr<const Module> module, const std::string& entry,
+    LoadedKernel(const std::shared_ptr<const Module>& module, const std::string& entry,
                  unsigned compute_capability = 0, Assembly assembly = Assembly::as_written);
     ~LoadedKernel();
     LoadedKernel(LoadedKernel&&) noexcept;

@@ -169,7 +169,7 @@ void refuse_unsupported(const Kernel& kernel, const Module& module) {
 
 }  // namespace
 
-LoadedKernel::LoadedKernel(std::shared_ptr<const Module> module, const std::string& entry,
+LoadedKernel::LoadedKernel(const std::shared_ptr<const Module>& module, const std::string& entry,
                            unsigned compute_capability, Assembly assembly)
     : implementation_(std::make_unique<Implementation>()) {
     const Kernel* found = module->find(entry);
