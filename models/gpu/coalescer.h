@@ -12,6 +12,7 @@ namespace heddle::models::gpu {
 struct LineAccess {
     std::uint64_t line = 0;
     SectorMask sectors = 0;
+    bool operator==(const LineAccess&) const = default;
 };
 
 struct CoalescedAccess {

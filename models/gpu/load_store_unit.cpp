@@ -55,12 +55,14 @@ void LoadStoreUnit::reset() {
     l1_.clear();
     unit_.reset();
     loads_.clear();
+    followers_.clear();
     waiters_.clear();
     mshrs_.assign(config_.l1.mshrs, Mshr{});
     for (std::uint32_t i = 0; i < mshrs_.size(); ++i) mshrs_[i].next = i + 1 < mshrs_.size() ? i + 1 : kNone;
     free_mshr_ = 0;
-    free_load_ = free_waiter_ = kNone;
+    free_load_ = free_followers_ = free_waiters_ = kNone;
     chains_.assign(1024, kNone);
+    recent_.assign(config_.sm.warps, RecentMiss{});
     mshrs_in_use_ = 0;
     stores_ = 0;
     acknowledged_ = 0;
@@ -122,10 +124,8 @@ LoadStoreUnit::Outcome LoadStoreUnit::load_lines(const CacheUse& use, const Load
     const Cycle start = accept(now, wavefronts);
     const Cycle delay = start - address_cycles_ - now;
     const Cycle hit = now + delay + config_.l1.latency + std::max(1u, wavefronts) - 1;
-    std::uint32_t load = kNone;
-    MemoryRequest* request = nullptr;
-    std::uint64_t first = 0;
-    Cycle leave = 0;
+    std::array<std::uint8_t, ptx::kWarpSize> place;  // of missing_ among all lines
+    missing_.count = 0;
     for (unsigned i = 0; i < lines_.count; ++i) {
         const LineAccess& access = lines_.lines[i];
         const unsigned count = sector_count(access.sectors);
@@ -141,9 +141,21 @@ LoadStoreUnit::Outcome LoadStoreUnit::load_lines(const CacheUse& use, const Load
         }
         statistics_.l1_hit_sectors += count - sector_count(missing);
         if (missing == 0) continue;
-        if (load == kNone) load = new_load(owner, hit);
-        ++loads_[load].lines_left;
-        const Wanted wanted = wait_for(access.line, missing, use, load);
+        place[missing_.count] = static_cast<std::uint8_t>(i);
+        missing_.lines[missing_.count++] = {access.line, missing};
+    }
+    if (missing_.count == 0) return {start, hit};
+    RecentMiss& recent = recent_[owner.warp];
+    if (follows(recent, use, owner, hit)) return {start, kNever};
+    const std::uint32_t load = new_load(owner, hit);
+    remember(recent, load, use);
+    loads_[load].lines_left = missing_.count;
+    MemoryRequest* request = nullptr;
+    std::uint64_t first = 0;
+    Cycle leave = 0;
+    for (unsigned i = 0; i < missing_.count; ++i) {
+        const LineAccess& access = missing_.lines[i];
+        const Wanted wanted = wait_for(access.line, access.sectors, use, load);
         if (wanted.sectors == 0) continue;
         if (request == nullptr || access.line < first || !port_.may_join(first, access.line, use.policy)) {
             if (request != nullptr) port_.send(*request, leave);
@@ -154,10 +166,46 @@ LoadStoreUnit::Outcome LoadStoreUnit::load_lines(const CacheUse& use, const Load
         } else {
             request->sectors |= at_line(wanted.sectors, static_cast<unsigned>(access.line - first));
         }
-        leave = now + delay + config_.l1.miss_latency + i;
+        leave = now + delay + config_.l1.miss_latency + place[i];
     }
     if (request != nullptr) port_.send(*request, leave);
-    return {start, load == kNone ? hit : kNever};
+    return {start, kNever};
+}
+
+/// Whether missing_ is what the load waits for, of which nothing has come: then it has one more follower.
+bool LoadStoreUnit::follows(const RecentMiss& recent, const CacheUse& use, const LoadOwner& owner,
+                            Cycle earliest) {
+    if (recent.load == kNone || recent.lines != missing_.count || recent.use != use) return false;
+    Load& load = loads_[recent.load];
+    if (load.serial != recent.serial || load.owner.async_copy != owner.async_copy ||
+        !std::equal(recent.line.begin(), recent.line.begin() + recent.lines, missing_.lines.begin()))
+        return false;
+    if (load.followers == kNone) {
+        if (free_followers_ == kNone) {
+            free_followers_ = static_cast<std::uint32_t>(followers_.size());
+            followers_.emplace_back();
+        }
+        load.followers = free_followers_;
+        free_followers_ = followers_[load.followers].next_free;
+        followers_[load.followers].count = 0;
+    }
+    Followers& followers = followers_[load.followers];
+    if (followers.count == followers.list.size()) return false;
+    followers.list[followers.count++] = {owner.instruction,
+                                         static_cast<std::uint32_t>(earliest - load.earliest)};
+    return true;
+}
+
+void LoadStoreUnit::remember(RecentMiss& recent, std::uint32_t load, const CacheUse& use) const {
+    if (missing_.count > RecentMiss::kMostLines) {
+        recent.load = kNone;
+        return;
+    }
+    recent.serial = loads_[load].serial;
+    recent.load = load;
+    recent.lines = missing_.count;
+    recent.use = use;
+    std::copy_n(missing_.lines.begin(), missing_.count, recent.line.begin());
 }
 
 LoadStoreUnit::Wanted LoadStoreUnit::wait_for(std::uint64_t line, SectorMask missing, const CacheUse& use,
@@ -167,19 +215,12 @@ LoadStoreUnit::Wanted LoadStoreUnit::wait_for(std::uint64_t line, SectorMask mis
         std::uint32_t& head = chain(line);
         index = free_mshr_;
         free_mshr_ = mshrs_[index].next;
-        mshrs_[index] = Mshr{line, 0, false, EvictionPolicy::none, Waiter{}, head};
+        mshrs_[index] = Mshr{line, 0, false, EvictionPolicy::none, head, 0, {}, kNone};
         head = index;
         ++mshrs_in_use_;
     }
     Mshr& mshr = mshrs_[index];
-    if (mshr.waiter.sectors == 0) {
-        mshr.waiter.load = load;
-        mshr.waiter.sectors = missing;
-    } else {
-        const std::uint32_t waiter = new_waiter();
-        waiters_[waiter] = Waiter{load, missing, mshr.waiter.next};
-        mshr.waiter.next = waiter;
-    }
+    add_waiter(mshr, {load, missing});
     mshr.fill_l1 |= use.fills_l1();
     mshr.l1_policy = eviction_policy(use.policy.l1);
     const SectorMask absent = missing & static_cast<SectorMask>(~mshr.pending);
@@ -311,23 +352,15 @@ void LoadStoreUnit::fill(std::uint32_t number, SectorMask sectors, Cycle ready,
         }
         if (index != SectoredCache::kNone) l1_.sectors(index).valid |= sectors;
     }
-    const auto serve = [&](Waiter& waiter) {
-        waiter.sectors &= static_cast<SectorMask>(~sectors);
-        if (waiter.sectors == 0) finish_line(waiter.load, ready, completed);
-        return waiter.sectors == 0;
-    };
-    if (mshr.waiter.sectors != 0) serve(mshr.waiter);
-    for (std::uint32_t* link = &mshr.waiter.next; *link != kNone;) {
-        const std::uint32_t index = *link;
-        Waiter& waiter = waiters_[index];
-        if (!serve(waiter)) {
-            link = &waiter.next;
-            continue;
-        }
-        *link = waiter.next;
-        waiter.next = free_waiter_;
-        free_waiter_ = index;
-    }
+    // Whether the waiter has got everything.
+    serve_waiters(mshr, [&](Waiter& waiter) {
+        const SectorMask left = waiter.sectors() & static_cast<SectorMask>(~sectors);
+        if (left == waiter.sectors()) return false;
+        loads_[waiter.load()].serial = kAnswered;
+        if (left == 0) finish_line(waiter.load(), ready, completed);
+        waiter = {waiter.load(), left};
+        return left == 0;
+    });
     if (mshr.pending == 0) {
         std::uint32_t* place = &chain(mshr.line);
         while (*place != number) place = &mshrs_[*place].next;
@@ -342,12 +375,23 @@ void LoadStoreUnit::finish_line(std::uint32_t index, Cycle ready, std::vector<Co
     Load& load = loads_[index];
     load.ready = std::max(load.ready, ready);
     if (--load.lines_left != 0) return;
-    completed.push_back({load.owner, load.ready});
+    completed.push_back({load.owner, std::max(load.earliest, load.ready)});
+    if (load.followers != kNone) {
+        Followers& followers = followers_[load.followers];
+        LoadOwner owner = load.owner;
+        for (unsigned i = 0; i < followers.count; ++i) {
+            owner.instruction = followers.list[i].instruction;
+            completed.push_back({owner, std::max(load.earliest + followers.list[i].later, load.ready)});
+        }
+        followers.next_free = free_followers_;
+        free_followers_ = load.followers;
+    }
+    load.serial = kAnswered;
     load.next_free = free_load_;
     free_load_ = index;
 }
 
-std::uint32_t LoadStoreUnit::new_load(const LoadOwner& owner, Cycle ready) {
+std::uint32_t LoadStoreUnit::new_load(const LoadOwner& owner, Cycle earliest) {
     std::uint32_t index = free_load_;
     if (index == kNone) {
         index = static_cast<std::uint32_t>(loads_.size());
@@ -355,19 +399,57 @@ std::uint32_t LoadStoreUnit::new_load(const LoadOwner& owner, Cycle ready) {
     } else {
         free_load_ = loads_[index].next_free;
     }
-    loads_[index] = Load{owner, 0, ready, kNone};
+    loads_[index] = Load{owner, 0, kNone, earliest, 0, loads_begun_++, kNone};
     return index;
 }
 
-std::uint32_t LoadStoreUnit::new_waiter() {
-    std::uint32_t index = free_waiter_;
-    if (index == kNone) {
-        index = static_cast<std::uint32_t>(waiters_.size());
-        waiters_.emplace_back();
-    } else {
-        free_waiter_ = waiters_[index].next;
+void LoadStoreUnit::add_waiter(Mshr& mshr, Waiter waiter) {
+    if (mshr.waiters++ == 0) {
+        mshr.first = waiter;
+        return;
     }
-    return index;
+    const std::uint32_t place = (mshr.waiters - 2) % WaiterBlock::kSize;
+    if (place == 0) {
+        if (free_waiters_ == kNone) {
+            free_waiters_ = static_cast<std::uint32_t>(waiters_.size());
+            waiters_.emplace_back();
+        }
+        const std::uint32_t block = free_waiters_;
+        free_waiters_ = waiters_[block].next;
+        waiters_[block].next = mshr.block;
+        mshr.block = block;
+    }
+    waiters_[mshr.block].list[place] = waiter;
+}
+
+LoadStoreUnit::Waiter LoadStoreUnit::take_last_waiter(Mshr& mshr) {
+    if (--mshr.waiters == 0) return mshr.first;
+    WaiterBlock& block = waiters_[mshr.block];
+    const std::uint32_t place = (mshr.waiters - 1) % WaiterBlock::kSize;
+    const Waiter last = block.list[place];
+    if (place == 0) {
+        const std::uint32_t empty = mshr.block;
+        mshr.block = block.next;
+        block.next = free_waiters_;
+        free_waiters_ = empty;
+    }
+    return last;
+}
+
+/// `serve` is called for each waiter, the latest first; those for which it says true wait no longer.
+template <typename Serve>
+void LoadStoreUnit::serve_waiters(Mshr& mshr, const Serve& serve) {
+    // A waiter that goes is replaced by the latest one, which has been asked already.
+    std::uint32_t left = mshr.waiters;
+    for (std::uint32_t block = mshr.block; block != kNone && left > 1;) {
+        const std::uint32_t next = waiters_[block].next;
+        for (std::uint32_t place = (left - 2) % WaiterBlock::kSize + 1; place-- > 0; --left) {
+            Waiter& waiter = waiters_[block].list[place];
+            if (serve(waiter)) waiter = take_last_waiter(mshr);
+        }
+        block = next;
+    }
+    if (left != 0 && serve(mshr.first)) mshr.first = take_last_waiter(mshr);
 }
 
 }  // namespace heddle::models::gpu

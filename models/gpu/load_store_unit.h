@@ -2,6 +2,7 @@
 // crossbar.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -31,6 +32,7 @@ struct CacheUse {
     CacheUse() = default;
     explicit CacheUse(const ptx::InstructionInfo& info) : bypass_l1(info.bypass_l1), policy(info.cache) {}
     bool fills_l1() const { return !bypass_l1 && policy.allocate_l1; }
+    bool operator==(const CacheUse&) const = default;
 };
 
 struct LoadStoreStatistics {
@@ -99,12 +101,12 @@ class LoadStoreUnit {
         if (stage == 0)
             __builtin_prefetch(mshrs_.data() + tag);
         else
-            __builtin_prefetch(loads_.data() + mshrs_[tag].waiter.load);
+            __builtin_prefetch(loads_.data() + mshrs_[tag].first.load());
     }
     /// The slot of the warp that it may complete a load of.
     unsigned waiting_warp(std::uint32_t tag) const {
-        return tag < mshrs_.size() && mshrs_[tag].waiter.load < loads_.size()
-                   ? loads_[mshrs_[tag].waiter.load].owner.warp
+        return tag < mshrs_.size() && mshrs_[tag].first.load() < loads_.size()
+                   ? loads_[mshrs_[tag].first.load()].owner.warp
                    : 0;
     }
     /// Takes a response of L2, in its cycle of arrival; what it completes is appended to `completed`.
@@ -140,27 +142,68 @@ class LoadStoreUnit {
     FineCycles busy_time() const { return unit_.busy_time(); }
 
   private:
+    static constexpr std::uint64_t kAnswered = ~std::uint64_t{0};
     struct Load {  // a warp instruction that waits for lines
         LoadOwner owner;
         std::uint32_t lines_left = 0;
-        Cycle ready = 0;
+        std::uint32_t next_free = kNone;
+        Cycle earliest = 0;        // that it can be ready in, whenever the lines come
+        Cycle ready = 0;           // of the lines that have come
+        std::uint64_t serial = 0;  // kAnswered from the first sector on that comes
+        std::uint32_t followers = kNone;
+    };
+    /// Loads of a warp's neighbouring elements, one after the other, miss the same sectors: as long as none
+    /// has come, the later ones wait for the first instead of for each line, which makes no difference to
+    /// time.
+    struct alignas(64) Followers {
+        struct Follower {
+            std::uint32_t instruction = 0;
+            std::uint32_t later = 0;  // than the first one, by which it can be ready
+        };
+        std::array<Follower, 7> list;
+        std::uint32_t count = 0;
         std::uint32_t next_free = kNone;
     };
-    struct Waiter {  // a load that waits for sectors of a line
-        std::uint32_t load = 0;
-        SectorMask sectors = 0;  // 0: nobody
-        std::uint32_t next = kNone;
+    /// What the last load of a warp that missed waits for.
+    struct RecentMiss {
+        static constexpr unsigned kMostLines = 8;
+        std::uint64_t serial = 0;
+        std::uint32_t load = kNone;
+        unsigned lines = 0;
+        CacheUse use;
+        std::array<LineAccess, kMostLines> line;
+    };
+    /// A load that waits for sectors of a line, at least one.
+    class Waiter {
+      public:
+        Waiter() = default;
+        Waiter(std::uint32_t load, SectorMask sectors) : word_(load << 4 | sectors) {}
+        std::uint32_t load() const { return word_ >> 4; }
+        SectorMask sectors() const { return static_cast<SectorMask>(word_ & 15); }
+
+      private:
+        std::uint32_t word_ = 0;
+    };
+    /// Waiters of a line beyond the first, one of the host's cache lines full.
+    struct alignas(64) WaiterBlock {
+        static constexpr std::uint32_t kSize = 15;
+        std::array<Waiter, kSize> list;
+        std::uint32_t next = kNone;  // block, full; or free
     };
     struct Mshr {
         std::uint64_t line = 0;
         SectorMask pending = 0;
         bool fill_l1 = false;
         EvictionPolicy l1_policy = EvictionPolicy::none;
-        Waiter waiter;               // the first one; `next`: the others
         std::uint32_t next = kNone;  // in its hash chain, or free
+        std::uint32_t waiters = 0;   // the first one among them
+        Waiter first;
+        std::uint32_t block = kNone;  // of the others; only this one is not full
     };
 
     Cycle accept(Cycle now, unsigned wavefronts);
+    bool follows(const RecentMiss& recent, const CacheUse& use, const LoadOwner& owner, Cycle earliest);
+    void remember(RecentMiss& recent, std::uint32_t load, const CacheUse& use) const;
     Outcome load_lines(const CacheUse& use, const LoadOwner& owner, Cycle now, unsigned wavefronts);
     struct Wanted {
         std::uint32_t mshr;
@@ -170,8 +213,11 @@ class LoadStoreUnit {
     std::uint32_t mshr_of(std::uint64_t line);
     void fill(std::uint32_t index, SectorMask sectors, Cycle ready, std::vector<Completed>& completed);
     void finish_line(std::uint32_t load, Cycle ready, std::vector<Completed>& completed);
-    std::uint32_t new_load(const LoadOwner& owner, Cycle ready);
-    std::uint32_t new_waiter();
+    std::uint32_t new_load(const LoadOwner& owner, Cycle earliest);
+    void add_waiter(Mshr& mshr, Waiter waiter);
+    Waiter take_last_waiter(Mshr& mshr);
+    template <typename Serve>
+    void serve_waiters(Mshr& mshr, const Serve& serve);
     std::uint32_t& chain(std::uint64_t line) { return chains_[mix_bits(line) % chains_.size()]; }
 
     const GpuConfig& config_;  // of the GPU, which all SMs share
@@ -183,15 +229,18 @@ class LoadStoreUnit {
     SectoredCache l1_;
     BandwidthServer unit_;
     std::vector<Load> loads_;
-    std::vector<Waiter> waiters_;
+    std::vector<Followers> followers_;
+    std::vector<WaiterBlock> waiters_;
     std::vector<Mshr> mshrs_;
     std::vector<std::uint32_t> chains_;
-    std::uint32_t free_load_ = kNone, free_waiter_ = kNone, free_mshr_ = kNone;
+    std::uint32_t free_load_ = kNone, free_followers_ = kNone, free_waiters_ = kNone, free_mshr_ = kNone;
     std::uint32_t mshrs_in_use_ = 0;
     std::uint32_t stores_ = 0;
     std::uint64_t acknowledged_ = 0;
     CycleCounter acknowledgements_;
-    CoalescedAccess lines_;
+    CoalescedAccess lines_, missing_;
+    std::vector<RecentMiss> recent_;  // by warp
+    std::uint64_t loads_begun_ = 0;
     LoadStoreStatistics statistics_;
 };
 

@@ -229,7 +229,8 @@ class Sm : public Block,
     void watch_step(unsigned warp, std::uint32_t instruction, TimingKind kind, Cycle now);
     void finish_cta_if_done(CtaSlot& cta, Cycle now);
     void report_finished(Cycle at);
-    void complete(const LoadStoreUnit::Completed& done, Cycle now);
+    /// `last`: of those of its warp that are told together.
+    void complete(const LoadStoreUnit::Completed& done, Cycle now, bool last);
     void update_room(Cycle now);
     void take_arrivals(Cycle now);
     void take_lines(MemoryRequest& response, Cycle now);

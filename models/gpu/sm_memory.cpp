@@ -71,7 +71,12 @@ void Sm::take_arrivals(Cycle now) {
         else
             load_store_.respond(message, now, completed_);
     }
-    for (const LoadStoreUnit::Completed& done : completed_) complete(done, now);
+    // A warp looks at its next instruction once for loads that one answer completes.
+    for (std::size_t i = 0; i < completed_.size(); ++i) {
+        const bool more =
+            i + 1 < completed_.size() && completed_[i + 1].owner.warp == completed_[i].owner.warp;
+        complete(completed_[i], now, !more);
+    }
     completed_.clear();
     end_copies(now);
 }
@@ -171,7 +176,7 @@ LoadStoreUnit::Outcome Sm::access(unsigned warp, const TimedInstruction& row, co
     }
 }
 
-void Sm::complete(const LoadStoreUnit::Completed& done, Cycle now) {
+void Sm::complete(const LoadStoreUnit::Completed& done, Cycle now, bool last) {
     const unsigned warp = done.owner.warp;
     WarpSlot& slot = warps_[warp];
     if (done.owner.async_copy) {
@@ -184,6 +189,7 @@ void Sm::complete(const LoadStoreUnit::Completed& done, Cycle now) {
     }
     CtaSlot& cta = cta_slots_[slot.cta];
     --cta.loads;
+    if (!last) return;
     if (slot.state == WarpState::running && !slot.waits_for_fence) {
         look_at_next(warp, now);
     } else if (slot.state == WarpState::finished) {
