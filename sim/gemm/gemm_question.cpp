@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <numeric>
 #include <optional>
 #include <regex>
 
@@ -57,20 +58,17 @@ kernels::GemmAlignment alignment_of(const GemmQuestion& question) {
         return elements * std::uint64_t{bytes} % kernels::kTensorAlignment == 0;
     };
     kernels::GemmAlignment alignment;
-    alignment.copy_elements = 16 / bytes;
-    while (alignment.copy_elements > 1 &&
-           (row_a % alignment.copy_elements != 0 || row_b % alignment.copy_elements != 0))
-        alignment.copy_elements /= 2;
+    const auto copy_of = [&](std::uint32_t row) { return std::gcd(16 / bytes, row); };
+    alignment.copy_a = copy_of(row_a);
+    alignment.copy_b = copy_of(row_b);
     alignment.tensor_maps = aligned(row_a) && aligned(row_b);
     alignment.tensor_store =
         question.n * std::uint64_t{trace::bytes_of(result_type_of(question))} % kernels::kTensorAlignment ==
         0;
     alignment.k_contiguous = bytes == 1 || (!question.transpose_a && question.transpose_b);
     alignment.rows_along_k = !question.transpose_a && question.transpose_b;
-    unsigned result = 16 / bytes;
-    while (question.n % result != 0) result /= 2;
     return kernels::limited_by_result(alignment, kernel_type_of(question),
-                                      question.type == trace::ElementType::tf32, result);
+                                      question.type == trace::ElementType::tf32, copy_of(question.n));
 }
 
 /// k of a stage and stages of a recorded kernel of mma.sync, where they fit in shared memory.

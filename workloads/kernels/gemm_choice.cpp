@@ -125,12 +125,12 @@ std::vector<GemmChoice> gemv_candidates(const GemmShape& shape, ElementType type
 
 }  // namespace
 
-GemmTile complete_tile(unsigned m, unsigned n, unsigned k, const target::GpuTarget& target,
-                       ElementType type) {
+GemmTile complete_tile(unsigned m, unsigned n, unsigned k, const target::GpuTarget& target, ElementType type,
+                       const GemmAlignment& alignment) {
     // Two CTAs per SM where registers allow it, else one.
     for (const unsigned ctas_per_sm : {2u, 1u}) {
         const std::optional<GemmTile> tile = staged_tile(m, n, k, ctas_per_sm, target, type);
-        if (tile && resident_mma_ctas(*tile, target, type) >= ctas_per_sm) return *tile;
+        if (tile && resident_mma_ctas(*tile, target, type, alignment) >= ctas_per_sm) return *tile;
     }
     throw Error("a GEMM tile of " + std::to_string(m) + "x" + std::to_string(n) + "x" + std::to_string(k) +
                     " does not fit into the " + std::to_string(target.shared_bytes_per_cta) +
@@ -141,7 +141,7 @@ GemmTile complete_tile(unsigned m, unsigned n, unsigned k, const target::GpuTarg
 GemmAlignment limited_by_result(GemmAlignment alignment, ElementType type, bool tf32, unsigned result) {
     const bool has_such = bytes_of(type) == 2 || (type == ElementType::f32 && tf32);
     if (!has_such || result * bytes_of(type) >= 16) return alignment;
-    alignment.copy_elements = std::min(alignment.copy_elements, result);
+    if (result < alignment.copy_elements()) alignment.copy_a = alignment.copy_b = result;
     alignment.tensor_maps = false;
     return alignment;
 }
@@ -159,9 +159,9 @@ std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type
                          (type != ElementType::i8 || alignment.tensor_store);
     const bool wgmma = (half || (tensor && along_k)) && target.compute_capability == 90 &&
                        alignment.tensor_maps && shape.k > 0;
-    const unsigned copy_bytes = alignment.copy_elements * bytes_of(type);
     const bool mma = tensor && has_mma(type, target) &&
-                     (!eight || (alignment.k_contiguous && copy_bytes >= 4 && shape.k > 0));
+                     (!eight || (alignment.k_contiguous && alignment.copy_elements() * bytes_of(type) >= 4 &&
+                                 shape.k > 0));
     if (half && !mma) {
         throw Error(target.name + " has no tensor-core kernel for " + name_of(type), {},
                     "use f32 on this device");
@@ -174,7 +174,7 @@ std::vector<GemmChoice> gemm_candidates(const GemmShape& shape, ElementType type
     const GemmConditions& all = conditions != nullptr ? *conditions : usual;
     std::vector<GemmChoice> choices =
         wgmma ? wgmma_candidates(shape, type, target, all, allow_split_k, alignment.tensor_store)
-        : mma ? mma_candidates(shape, type, target, all, copy_bytes, allow_split_k)
+        : mma ? mma_candidates(shape, type, target, all, alignment, allow_split_k)
               : simt_candidates(shape, type, target, allow_split_k);
     // Recorded times of a single row are those of such a kernel; of two rows on, of tiles.
     if (shape.m == 1 && alignment.rows_along_k && !wgmma)

@@ -2,6 +2,7 @@
 // waves.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,11 +31,12 @@ struct GemmChoice {
 
 /// What a kernel can rely on.
 struct GemmAlignment {
-    unsigned copy_elements = 8;  ///< the narrower of the copies of A and B, in elements: 8, 4, 2 or 1
-    bool tensor_maps = true;     ///< A and B satisfy kTensorAlignment
-    bool tensor_store = true;    ///< D does
-    bool k_contiguous = true;    ///< in both operands: what wgmma asks of all types but those of 16 bits
-    bool rows_along_k = false;   ///< the same, said by callers that can launch gemv
+    unsigned copy_a = 8, copy_b = 8;  ///< elements that a copy of A and of B takes: 8, 4, 2 or 1
+    bool tensor_maps = true;          ///< A and B satisfy kTensorAlignment
+    bool tensor_store = true;         ///< D does
+    bool k_contiguous = true;         ///< in both operands: what wgmma asks of all types but those of 16 bits
+    bool rows_along_k = false;        ///< the same, said by callers that can launch gemv
+    unsigned copy_elements() const { return std::min(copy_a, copy_b); }
 };
 
 /// `alignment` as a library has it where rows of D are multiples of `result` elements, up to 16 bytes' worth:
@@ -82,7 +84,7 @@ GemmChoice choose_gemm(const GemmShape& shape, ElementType type, const target::G
 /// Warps and stages for a tile of given extents on a device. Throws heddle::Error when its two smallest
 /// stages do not fit in shared memory.
 GemmTile complete_tile(unsigned m, unsigned n, unsigned k, const target::GpuTarget& target,
-                       ElementType type = ElementType::bf16);
+                       ElementType type = ElementType::bf16, const GemmAlignment& alignment = {});
 
 /// What the name of a recorded kernel tells of a GEMM; `m` and `n` are ours.
 struct RecordedGemm {

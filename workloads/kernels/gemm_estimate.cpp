@@ -32,12 +32,21 @@ double shared_cycles(const GemmMachine& machine, const GemmShapeOfTile& tile, do
     return (rows + columns) * k_bytes / machine.shared_bytes_per_cycle;
 }
 
+/// Cycles in which L1, with the banks of shared memory, gives single elements of 16 bits. A warp asks for one
+/// of each of 32 pieces of 16 bytes, which lie in 512 bytes; rows of less than 128 bytes lie in the same
+/// banks.
+double element_cycles(const GemmMachine& machine, const GemmShapeOfTile& tile, double k) {
+    const double share = std::min(1.0, 2 * k / 128);
+    return tile.rows_by_elements * k / 32 * 512 / share / machine.shared_bytes_per_cycle;
+}
+
 /// Tensor core cycles of one stage of a CTA that has the SM to itself.
 double step_cycles(const GemmMachine& machine, const GemmShapeOfTile& tile, double element_bytes) {
     const double k = step_k(machine, tile, element_bytes);
     const double products = static_cast<double>(tile.m) * tile.n * k / machine.macs_per_cycle;
     if (tile.warps_m != 0)
-        return std::max(products / machine.efficiency, shared_cycles(machine, tile, k * element_bytes));
+        return std::max(products / machine.efficiency,
+                        shared_cycles(machine, tile, k * element_bytes) + element_cycles(machine, tile, k));
     const double instructions = machine.step_bytes / 32 * std::ceil(tile.rows / 64.0);
     return std::max(products, instructions * (machine.fetch_floor + tile.columns / machine.wgmma_columns));
 }

@@ -70,6 +70,7 @@ struct GemmShapeOfTile {
     unsigned stages = 4;
     unsigned stage_k = 0;  ///< k of a stage; 0: as the machine's step_bytes say
     unsigned warps_m = 0, warps_n = 0;
+    unsigned rows_by_elements = 0;  ///< of A and B that are copied by single elements, through L1
 };
 
 struct GemmEstimate {

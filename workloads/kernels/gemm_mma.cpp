@@ -174,6 +174,15 @@ void multiply(PtxWriter& w, const GemmMmaSpec& spec, const WarpTile& warp, unsig
     for (; done < actions.size(); ++done) actions[done]();
 }
 
+/// Parts in which single elements of 16 bits are copied: half a stage at a time where a thread would need
+/// more than 64 registers for all of it.
+unsigned parts_by_elements(const GemmMmaSpec& spec) {
+    if (bytes_of(spec.type) != 2) return 1;
+    const unsigned rows = (spec.copy_a == 1 ? spec.tile.m : 0) + (spec.copy_b == 1 ? spec.tile.n : 0);
+    const unsigned steps = spec.tile.k / MmaOperand::step_k(spec.compute_capability, 2);
+    return rows * spec.tile.k > 64 * spec.tile.threads() && steps >= 4 ? 2 : 1;
+}
+
 /// Fills the ring and runs over k.
 void write_main_loop(PtxWriter& w, const GemmMmaSpec& spec, MmaOperand& a, MmaOperand& b, WarpTile& warp,
                      const Reg& tiles) {
@@ -199,23 +208,42 @@ void write_main_loop(PtxWriter& w, const GemmMmaSpec& spec, MmaOperand& a, MmaOp
         }
         return loads;
     };
-    // The copies of a stage, in as many parts as there are k steps before the one that waits.
+    // The copies of a stage, in as many portions as there are k steps before the one that waits; what travels
+    // through registers as soon as these are free.
     const auto copies = [&](unsigned step) {
-        std::vector<Action> parts;
+        std::vector<Action> portions;
         for (MmaOperand* operand : {&a, &b}) {
-            const unsigned slots = operand->slots(),
-                           share = operand->through_registers() ? slots : divide_up(slots, steps - 1);
-            for (unsigned slot = step * share; slot < std::min(slots, (step + 1) * share); ++slot) {
-                parts.push_back([operand, slot] { operand->copy_slot(slot); });
+            const unsigned slots = operand->slots(), share = operand->slots_of_part();
+            unsigned from = 0, to = 0;
+            if (!operand->through_registers()) {
+                const unsigned each = divide_up(slots, steps - 1);
+                from = step * each;
+                to = std::min(slots, from + each);
+            } else if (step % (steps / operand->parts()) == 0) {
+                const unsigned part = step / (steps / operand->parts());
+                if (part > 0) operand->finish_part(part - 1);
+                operand->begin_part();
+                from = part * share;
+                to = from + share;
             }
+            for (unsigned slot = from; slot < to; ++slot)
+                portions.push_back([operand, slot] { operand->copy_slot(slot); });
         }
-        return parts;
+        return portions;
     };
     for (unsigned stage = 0; stage + 1 < stages; ++stage) {
-        a.copy(stage, stage);
-        b.copy(stage, stage);
-        a.finish_copy(stage);
-        b.finish_copy(stage);
+        a.begin_copy(stage, stage);
+        b.begin_copy(stage, stage);
+        for (unsigned part = 0; part < std::max(a.parts(), b.parts()); ++part) {
+            for (MmaOperand* operand : {&a, &b}) {
+                if (part >= operand->parts()) continue;
+                operand->begin_part();
+                for (unsigned i = 0; i < operand->slots_of_part(); ++i)
+                    operand->copy_slot(part * operand->slots_of_part() + i);
+            }
+            for (MmaOperand* operand : {&a, &b})
+                if (part < operand->parts()) operand->finish_part(part);
+        }
         commit();
     }
     a.advance(stages - 1);
@@ -235,8 +263,8 @@ void write_main_loop(PtxWriter& w, const GemmMmaSpec& spec, MmaOperand& a, MmaOp
             multiply(w, spec, warp, step % 2, actions);
         }
         commit();
-        a.finish_copy(refill);
-        b.finish_copy(refill);
+        a.finish_part(a.parts() - 1);
+        b.finish_part(b.parts() - 1);
         wait();
         multiply(w, spec, warp, (steps - 1) % 2, fragment_loads(0, (stage + 1) % stages, 0));
         w.jump_if(w.make_predicate("setp.le.s32", tiles, stage + 1), done);
@@ -385,6 +413,8 @@ GeneratedKernel generate_gemm_mma(const GemmMmaSpec& spec) {
     shape.threads = spec.tile.threads();
     shape.stages = spec.tile.stages;
     shape.full_k = spec.full_k;
+    const unsigned parts = parts_by_elements(spec);
+    shape.parts = spec.copy_a * bytes_of(spec.type) == 2 ? parts : 1;
     shape.extent = spec.tile.m;
     shape.contiguous_in_k = !spec.transpose_a;
     shape.copy_elements = spec.copy_a;
@@ -393,6 +423,7 @@ GeneratedKernel generate_gemm_mma(const GemmMmaSpec& spec) {
     shape.extent = spec.tile.n;
     shape.contiguous_in_k = spec.transpose_b;
     shape.copy_elements = spec.copy_b;
+    shape.parts = spec.copy_b * bytes_of(spec.type) == 2 ? parts : 1;
     shape.is_b = true;
     MmaOperand b(w, shape);
     a.set_up(shared, tid, lane, p.a, tile.row, p.m, p.lda, k_begin, p.k, warp_row);

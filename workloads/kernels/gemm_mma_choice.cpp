@@ -37,12 +37,15 @@ void place_warps(GemmTile& tile, ElementType type) {
     }
 }
 
-/// Registers of a thread: sums, two sets of fragments, and about forty for addresses.
-unsigned registers_of(const GemmTile& tile, ElementType type) {
+/// Registers of a thread: sums, two sets of fragments, about forty for addresses, and one for each element on
+/// its way.
+unsigned registers_of(const GemmTile& tile, ElementType type, const GemmAlignment& alignment) {
     const unsigned rows = tile.m / tile.warps_m, columns = tile.n / tile.warps_n;
     const unsigned words = type == ElementType::f64 ? 2 : 1;
     const unsigned sums = rows * columns / 32, fragments = 2 * (rows + columns) / 4;
-    return std::min(255u, (words * (sums + fragments) + 40 + 7) / 8 * 8);
+    const unsigned elements = rows_by_elements(tile, type, alignment) * tile.k / tile.threads();
+    const unsigned held = elements > 64 ? elements / 2 : elements;  // a stage in two parts
+    return std::min(255u, (words * (sums + fragments) + 40 + held + 7) / 8 * 8);
 }
 
 /// Slices of K: while tiles alone leave SMs without work, of at least two stages each, equal up to the last.
@@ -56,11 +59,10 @@ std::vector<unsigned> slices_for(unsigned k_tiles, std::uint64_t tiles, unsigned
     return slices;
 }
 
-bool worth_a_look(const Extents& tile, const GemmShape& shape, unsigned copy_bytes,
-                  const target::GpuTarget& target) {
+bool worth_a_look(const Extents& tile, const GemmShape& shape, ElementType type,
+                  const GemmAlignment& alignment, const target::GpuTarget& target) {
     const unsigned outputs = tile.m * tile.n;
-    if (outputs > 128 * 256 || (copy_bytes < 16 && !narrow_copies_fit({tile.m, tile.n}, copy_bytes)))
-        return false;
+    if (outputs > 128 * 256 || !narrow_copies_fit({tile.m, tile.n}, type, alignment)) return false;
     // Tiles that travel through registers need as many again.
     if (target.compute_capability < 80 && outputs > 128 * 64) return false;
     // Half empty tiles: a smaller one does the same.
@@ -81,7 +83,7 @@ GemmWork work_of(const GemmShape& shape, ElementType type) {
     return work;
 }
 
-GemmShapeOfTile shape_of(const GemmTile& tile, unsigned ctas_per_sm, unsigned splits) {
+GemmShapeOfTile shape_of(const GemmTile& tile, unsigned ctas_per_sm, unsigned splits, unsigned by_elements) {
     GemmShapeOfTile shape;
     shape.m = shape.rows = tile.m;
     shape.n = shape.columns = tile.n;
@@ -91,13 +93,21 @@ GemmShapeOfTile shape_of(const GemmTile& tile, unsigned ctas_per_sm, unsigned sp
     shape.stage_k = tile.k;
     shape.warps_m = tile.warps_m;
     shape.warps_n = tile.warps_n;
+    shape.rows_by_elements = by_elements;
     return shape;
 }
 
 }  // namespace
 
-bool narrow_copies_fit(const GemmTile& tile, unsigned copy_bytes) {
-    return tile.m * tile.n <= (copy_bytes <= 2 ? 64u * 64 : 128u * 256);
+bool narrow_copies_fit(const GemmTile& tile, ElementType type, const GemmAlignment& alignment) {
+    const unsigned bytes = bytes_of(type), outputs = tile.m * tile.n;
+    if (alignment.copy_elements() * bytes > 2) return outputs <= 128 * 256;
+    return outputs <= (alignment.copy_a == alignment.copy_b ? 64 * 128 : 64 * 64);
+}
+
+unsigned rows_by_elements(const GemmTile& tile, ElementType type, const GemmAlignment& alignment) {
+    if (bytes_of(type) != 2) return 0;
+    return (alignment.copy_a == 1 ? tile.m : 0) + (alignment.copy_b == 1 ? tile.n : 0);
 }
 
 bool has_mma(ElementType type, const target::GpuTarget& target) {
@@ -107,10 +117,12 @@ bool has_mma(ElementType type, const target::GpuTarget& target) {
     return since != 89 || capability == 89;
 }
 
-unsigned resident_mma_ctas(const GemmTile& tile, const target::GpuTarget& target, ElementType type) {
+unsigned resident_mma_ctas(const GemmTile& tile, const target::GpuTarget& target, ElementType type,
+                           const GemmAlignment& alignment) {
     const std::uint64_t shared = gemm_mma_shared_bytes(tile, bytes_of(type)) + 1024;
     const auto by_shared = static_cast<unsigned>(target.shared_bytes_per_sm / shared);
-    const unsigned by_registers = target.registers_per_sm / (registers_of(tile, type) * tile.threads());
+    const unsigned by_registers =
+        target.registers_per_sm / (registers_of(tile, type, alignment) * tile.threads());
     return std::max(1u, std::min({by_shared, by_registers, target.max_threads_per_sm / tile.threads()}));
 }
 
@@ -134,12 +146,12 @@ std::optional<GemmTile> staged_tile(unsigned m, unsigned n, unsigned k, unsigned
 
 std::vector<GemmChoice> mma_candidates(const GemmShape& shape, ElementType type,
                                        const target::GpuTarget& target, const GemmConditions& conditions,
-                                       unsigned copy_bytes, bool allow_split_k) {
+                                       const GemmAlignment& alignment, bool allow_split_k) {
     const GemmWork work = work_of(shape, type);
     std::vector<GemmChoice> choices;
     const auto consider = [&](const Extents& extents, unsigned k, unsigned ctas_per_sm) {
         const std::optional<GemmTile> tile = staged_tile(extents.m, extents.n, k, ctas_per_sm, target, type);
-        if (!tile || resident_mma_ctas(*tile, target, type) != ctas_per_sm) return;
+        if (!tile || resident_mma_ctas(*tile, target, type, alignment) != ctas_per_sm) return;
         const unsigned k_tiles = divide_up(shape.k, k);
         const std::uint64_t tiles =
             std::uint64_t{divide_up(shape.m, tile->m)} * divide_up(shape.n, tile->n) * shape.batch;
@@ -151,8 +163,9 @@ std::vector<GemmChoice> mma_candidates(const GemmShape& shape, ElementType type,
             choice.splits = splits;
             choice.k_per_split = std::max(1u, divide_up(k_tiles, splits)) * k;
             choice.raster_log2 = choose_raster_log2(shape.n, tile->n);
-            const GemmEstimate estimate = estimate_gemm(conditions.machine, conditions.surroundings, work,
-                                                        shape_of(*tile, ctas_per_sm, splits));
+            const GemmEstimate estimate =
+                estimate_gemm(conditions.machine, conditions.surroundings, work,
+                              shape_of(*tile, ctas_per_sm, splits, rows_by_elements(*tile, type, alignment)));
             choice.estimated_seconds = estimate.seconds;
             choice.estimated_clock = estimate.clock;
             choice.estimated_cycles = estimate.seconds * conditions.machine.clock;
@@ -161,7 +174,7 @@ std::vector<GemmChoice> mma_candidates(const GemmShape& shape, ElementType type,
     };
     const unsigned line = 128 / bytes_of(type);  // elements
     for (const Extents& extents : kTiles) {
-        if (!worth_a_look(extents, shape, copy_bytes, target)) continue;
+        if (!worth_a_look(extents, shape, type, alignment, target)) continue;
         // Sums of f64 take twice the registers.
         if (type == ElementType::f64 && extents.m * extents.n > 64 * 128) continue;
         for (const unsigned ctas_per_sm : {1u, 2u, 3u, 4u}) {

@@ -12,20 +12,25 @@ namespace heddle::kernels {
 /// addresses would not fit in registers.
 std::vector<GemmChoice> mma_candidates(const GemmShape& shape, ElementType type,
                                        const target::GpuTarget& target, const GemmConditions& conditions,
-                                       unsigned copy_bytes, bool allow_split_k);
+                                       const GemmAlignment& alignment, bool allow_split_k);
 
 /// The same with the k of a stage and the number of stages chosen for `ctas_per_sm` of them on an SM: nothing
 /// when two stages do not fit.
 std::optional<GemmTile> staged_tile(unsigned m, unsigned n, unsigned k, unsigned ctas_per_sm,
                                     const target::GpuTarget& target, ElementType type = ElementType::bf16);
 
-/// CTAs of a tile that an SM has room for. Registers of a thread: its sums, two sets of fragments, addresses.
+/// CTAs of a tile that an SM has room for. Registers of a thread: its sums, two sets of fragments, addresses,
+/// and the elements of a stage that are copied one by one.
 unsigned resident_mma_ctas(const GemmTile& tile, const target::GpuTarget& target,
-                           ElementType type = ElementType::bf16);
+                           ElementType type = ElementType::bf16, const GemmAlignment& alignment = {});
 
-/// Whether a thread has registers enough for a tile that is copied by fewer than 16 bytes at a time: up to
-/// 64x64 by 2 bytes, which travel through registers, else up to 128x256.
-bool narrow_copies_fit(const GemmTile& tile, unsigned copy_bytes);
+/// Whether a tile is one for copies of fewer than 16 bytes: up to 128x256, where both operands go by 2 bytes,
+/// by way of registers, up to 64x128 (a profile names 128x64, docs/gemm.md), and where only one does up to
+/// 64x64.
+bool narrow_copies_fit(const GemmTile& tile, ElementType type, const GemmAlignment& alignment);
+/// Rows of A and of B that are copied by single elements of 16 bits, by way of registers: cp.async takes no
+/// less than 4 bytes.
+unsigned rows_by_elements(const GemmTile& tile, ElementType type, const GemmAlignment& alignment);
 
 /// Whether mma.sync multiplies the type on the device at its peak, or as near as it comes: f64 on 8.0
 /// and 9.0, 8-bit floats on 8.9 (Hopper's assembler unpacks them).

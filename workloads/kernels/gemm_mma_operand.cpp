@@ -86,7 +86,14 @@ void MmaOperand::set_up(const Reg& shared_base, const Reg& tid, const Reg& lane,
             pointers_.push_back(w_.make_b64("add.s64", pointer, column_offset));
         }
     }
-    staged_.assign(slots_, {});
+    staged_.assign(slots_of_part(), {});
+    if (copy_bytes() != 2) return;
+    for (std::vector<Reg>& elements : staged_) {
+        for (unsigned piece = 0; piece < pieces(); ++piece) {
+            elements.push_back(w_.b16());
+            w_.op("mov.b16", elements.back(), 0);
+        }
+    }
 }
 
 /// Slots after which the permutation of a row's chunks repeats.
@@ -140,16 +147,25 @@ std::string MmaOperand::piece_address(unsigned slot, unsigned piece, unsigned ah
     return pointers_[walks_ ? piece : slot];
 }
 
-void MmaOperand::copy(unsigned stage, unsigned ahead) {
-    begin_copy(stage, ahead);
-    for (unsigned slot = 0; slot < slots_; ++slot) copy_slot(slot);
-}
-
 void MmaOperand::begin_copy(unsigned stage, unsigned ahead) {
     stage_ = stage;
     ahead_ = ahead;
     guards_.clear();
     sizes_.clear();
+}
+
+// Single elements stay in the same registers from stage to stage. Those beyond the end of k must be zero:
+// they are cleared before the stage in which a thread has some.
+void MmaOperand::begin_part() {
+    if (copy_bytes() != 2 || shape_.full_k) return;
+    const unsigned own =
+        shape_.contiguous_in_k ? pieces() * piece_stride() : (slots_ - 1) * rows_per_pass_ + 1;
+    const Reg whole = w_.make_predicate("setp.ge.s32", remaining_, ahead_ * shape_.tile_k + own);
+    const std::string filled = w_.new_label("filled");
+    w_.jump_if(whole, filled);
+    for (const std::vector<Reg>& elements : staged_)
+        for (const Reg& element : elements) w_.op("mov.b16", element, 0);
+    w_.place(filled);
 }
 
 /// The guard of a piece: one for the whole copy when K is full, one per piece of k when rows run along k (all
@@ -166,13 +182,13 @@ std::size_t MmaOperand::guard_of(unsigned slot, unsigned piece) {
 }
 
 void MmaOperand::copy_slot(unsigned slot) {
-    staged_[slot].clear();
+    if (copy_bytes() != 2) staged_[slot % slots_of_part()].clear();
     for (unsigned piece = 0; piece < pieces(); ++piece) {
         const std::size_t guard = guard_of(slot, piece);
         std::int64_t offset = 0;
         const std::string address = piece_address(slot, piece, ahead_, offset);
         if (through_registers_) {
-            load_piece(slot, guards_[guard], at(address, offset));
+            load_piece(slot, piece, guards_[guard], at(address, offset));
         } else {
             copy_piece(slot, piece, guard, at(address, offset));
         }
@@ -194,12 +210,10 @@ void MmaOperand::copy_piece(unsigned slot, unsigned piece, std::size_t guard, co
     }
 }
 
-void MmaOperand::load_piece(unsigned slot, const Reg& guard, const std::string& source) {
-    std::vector<Reg>& words = staged_[slot];
+void MmaOperand::load_piece(unsigned slot, unsigned piece, const Reg& guard, const std::string& source) {
+    std::vector<Reg>& words = staged_[slot % slots_of_part()];
     if (copy_bytes() == 2) {
-        words.push_back(w_.b16());
-        w_.op("mov.b16", words.back(), 0);
-        w_.op_if(guard, "ld.global.nc.b16", words.back(), source);
+        w_.op_if(guard, "ld.global.nc.b16", words[piece], source);
         return;
     }
     std::vector<Reg> loaded;
@@ -211,10 +225,10 @@ void MmaOperand::load_piece(unsigned slot, const Reg& guard, const std::string& 
     words.insert(words.end(), loaded.begin(), loaded.end());
 }
 
-void MmaOperand::finish_copy(unsigned stage) {
+void MmaOperand::finish_part(unsigned part) {
     if (!through_registers_) return;
-    for (unsigned slot = 0; slot < slots_; ++slot) {
-        std::vector<Reg> words = staged_[slot];
+    for (unsigned i = 0; i < slots_of_part(); ++i) {
+        std::vector<Reg> words = staged_[i];
         if (words.size() == 8) {
             std::vector<Reg> packed;
             for (unsigned i = 0; i < 8; i += 2) {
@@ -222,7 +236,7 @@ void MmaOperand::finish_copy(unsigned stage) {
             }
             words = packed;
         }
-        w_.op("st.shared.v4.b32", target_of(slot, 0, stage), vector_of(words));
+        w_.op("st.shared.v4.b32", target_of(part * slots_of_part() + i, 0, stage_), vector_of(words));
     }
 }
 

@@ -48,6 +48,9 @@ struct MmaOperandShape {
     unsigned threads = 128;
     unsigned stages = 3;
     bool full_k = false;
+    /// A stage's copies that travel through registers are made in so many parts, one after the other, so that
+    /// each takes a part of the registers. A divisor of the slots.
+    unsigned parts = 1;
     bool is_b = false;  ///< order of the four matrices of an ldmatrix
     std::uint32_t shared_offset = 0;
 
@@ -70,14 +73,16 @@ class MmaOperand {
     /// (or n).
     void read_from(const Reg& shared_base, const Reg& lane, const Reg& warp_first);
 
-    /// Starts copying the tile that lies `ahead` tiles after the pointers' present position into `stage`.
-    void copy(unsigned stage, unsigned ahead);
-    /// The same in parts, to be spread among other instructions: begin, then every slot once.
+    /// Starts copying the tile that lies `ahead` tiles after the pointers' present position into `stage`:
+    /// begin, then each part, of which every slot once, to be spread among other instructions.
     void begin_copy(unsigned stage, unsigned ahead);
+    unsigned parts() const { return shape_.parts; }
     unsigned slots() const { return slots_; }
+    unsigned slots_of_part() const { return slots_ / shape_.parts; }
+    void begin_part();
     void copy_slot(unsigned slot);
-    /// Finishes what copy() left in registers. Nothing to do for cp.async.
-    void finish_copy(unsigned stage);
+    /// Finishes what the part left in registers. Nothing to do for cp.async.
+    void finish_part(unsigned part);
     bool through_registers() const { return through_registers_; }
     /// Moves the pointers by a number of tiles.
     void advance(unsigned tiles);
@@ -109,7 +114,7 @@ class MmaOperand {
     std::string target_of(unsigned slot, unsigned piece, unsigned stage) const;
     std::size_t guard_of(unsigned slot, unsigned piece);
     void copy_piece(unsigned slot, unsigned piece, std::size_t guard, const std::string& source);
-    void load_piece(unsigned slot, const Reg& guard, const std::string& source);
+    void load_piece(unsigned slot, unsigned piece, const Reg& guard, const std::string& source);
     Reg piece_guard(unsigned slot, unsigned piece, unsigned ahead);
     std::string piece_address(unsigned slot, unsigned piece, unsigned ahead, std::int64_t& offset);
 
@@ -134,7 +139,7 @@ class MmaOperand {
     Reg remaining_;                          // s32: k left from the thread's first k on
     unsigned stage_ = 0, ahead_ = 0;         // of the copy under way, with its guards and source sizes
     std::vector<Reg> guards_, sizes_;
-    std::vector<std::vector<Reg>> staged_;  // per slot, four words
+    std::vector<std::vector<Reg>> staged_;  // per slot, four words, or single elements
     std::vector<Reg> fragment_addresses_;   // per k step, or along m or n: see set_up_...()
 };
 

@@ -49,3 +49,30 @@ TEST_CASE("strided loads that hit L1 take the cycles recorded on an H200") {
     CHECK(cycles_per_load(bench, 8, 8 * 8) == Approx(16.0).epsilon(0.1));
     CHECK(cycles_per_load(bench, 8, 8 * 13) == Approx(7.0).epsilon(0.2));
 }
+
+TEST_CASE("loads of neighbouring elements that miss ask for each sector once and wait together") {
+    // A warp reads pieces of 16 bytes, 4 lines of them, byte by byte.
+    const auto text = [](unsigned loads) {
+        std::string body =
+            "    ld.param.u64 %rd1, [p0];\n    mov.u32 %r1, %laneid;\n    mul.wide.u32 %rd2, %r1, 16;\n"
+            "    add.u64 %rd3, %rd1, %rd2;\n    mov.u32 %r2, 0;\n";
+        for (unsigned i = 0; i < loads; ++i)
+            body += "    ld.global.u8 %r" + std::to_string(10 + i) + ", [%rd3+" + std::to_string(i) + "];\n";
+        for (unsigned i = 0; i < loads; ++i)
+            body += "    add.u32 %r2, %r2, %r" + std::to_string(10 + i) + ";\n";
+        return kernel_text(body + "    st.global.u32 [%rd3], %r2;\n", 1);
+    };
+    GpuTestBench bench;
+    const std::uint64_t buffer = bench.memory.allocate("table", 4096, true);
+    const KernelResult one = bench.run(text(1), 1, 32, {buffer});
+    const KernelResult all = bench.run(text(16), 1, 32, {buffer});
+    const auto data_sectors = [](const KernelResult& result) {
+        return result.crossbar_sectors - kSectorsPerLine * (result.code_lines + result.constant_lines);
+    };
+    CHECK(data_sectors(one) == 16);
+    CHECK(data_sectors(all) == 16);
+    // 15 more loads pass L1's banks, 4 cycles each, before or after the lines come, and 15 more additions;
+    // were one load to wait for another's line, it would be hundreds of cycles.
+    CHECK(all.cycles > one.cycles + 15);
+    CHECK(all.cycles < one.cycles + 15 * (4 + 5));
+}

@@ -63,7 +63,7 @@ TEST_CASE("Every choice can be written and fits the device") {
             for (const std::uint32_t k : {1u, 64u, 3000u}) {
                 for (const unsigned copy : {8u, 2u, 1u}) {
                     const GemmChoice choice =
-                        choose_gemm({m, n, k}, ElementType::f16, a100(), {.copy_elements = copy});
+                        choose_gemm({m, n, k}, ElementType::f16, a100(), {.copy_a = copy, .copy_b = copy});
                     CHECK(gemm_mma_shared_bytes(choice.tile) <= a100().shared_bytes_per_cta);
                     GemmMmaSpec spec;
                     spec.type = ElementType::f16;
@@ -112,30 +112,37 @@ TEST_CASE("On Hopper, wgmma wherever tensor maps can be made") {
     const GemmChoice deep = choose_gemm({64, 64, 65536}, ElementType::bf16, h100);
     CHECK(deep.splits > 8);
     CHECK(std::uint64_t{deep.splits} * deep.k_per_split >= 65536);
-    CHECK_FALSE(choose_gemm({128, 128, 129}, ElementType::bf16, h100, {1, false, true}).wgmma);
+    CHECK_FALSE(choose_gemm({128, 128, 129}, ElementType::bf16, h100, {1, 1, false, true}).wgmma);
 }
 
 TEST_CASE(
     "Rows of D that are not whole 16 bytes take wgmma and wide copies away, as libraries' align1 kernels") {
     const GpuTarget h100;
-    const GemmAlignment aligned{.copy_elements = 8, .tensor_store = false};
+    const GemmAlignment aligned{.tensor_store = false};
     // GPT-2's head: 50257 columns of bf16. pegainfer's profile names ..._128x64_tn_align1 for 248077.
     const GemmAlignment odd = limited_by_result(aligned, ElementType::bf16, false, 1);
-    CHECK(odd.copy_elements == 1);
+    CHECK(odd.copy_elements() == 1);
     const GemmChoice head = choose_gemm({8192, 50257, 768}, ElementType::bf16, h100, odd);
     CHECK(head.tensor_cores);
     CHECK_FALSE(head.wgmma);
+    // As in that name: a thread holds half a stage of single elements.
+    CHECK(head.tile.m * head.tile.n == 64 * 128);
+    CHECK(head.tile.k == 64);
+    // Where one operand goes by single elements and the other by 16 bytes.
+    const GemmChoice gradient = choose_gemm({8192, 768, 50257}, ElementType::bf16, h100,
+                                            {.copy_a = 1, .copy_b = 8, .tensor_maps = false});
+    CHECK(gradient.tile.m * gradient.tile.n == 64 * 64);
     // a100_world8: 1024x19410x256 of tf32, of which rows are multiples of two elements.
-    const GemmAlignment even = limited_by_result({.copy_elements = 4}, ElementType::f32, true, 2);
-    CHECK(even.copy_elements == 2);
+    const GemmAlignment even = limited_by_result({.copy_a = 4, .copy_b = 4}, ElementType::f32, true, 2);
+    CHECK(even.copy_elements() == 2);
     CHECK_FALSE(even.tensor_maps);
     // Padded to 50304, with rows of 16 bytes; and without tensor cores, where every store is its own.
     CHECK(limited_by_result({}, ElementType::bf16, false, 8).tensor_maps);
     CHECK(choose_gemm({8192, 50304, 768}, ElementType::bf16, h100,
                       limited_by_result({}, ElementType::bf16, false, 8))
               .wgmma);
-    CHECK(limited_by_result({.copy_elements = 4}, ElementType::f32, false, 1).copy_elements == 4);
-    CHECK(limited_by_result({.copy_elements = 16}, ElementType::e4m3, false, 1).tensor_maps);
+    CHECK(limited_by_result({.copy_a = 4, .copy_b = 4}, ElementType::f32, false, 1).copy_elements() == 4);
+    CHECK(limited_by_result({.copy_a = 16, .copy_b = 16}, ElementType::e4m3, false, 1).tensor_maps);
 }
 
 TEST_CASE("Every Hopper choice can be written and fits the device") {

@@ -80,6 +80,32 @@ TEST_CASE("Tensor-core GEMM: tiles, warps, stages, and loops of every length") {
     check_exact(spec, {64, 64, 0, 1, false, true, 0}, seed);
 }
 
+TEST_CASE("Tensor-core GEMM of single elements copies half a stage at a time where the whole is too much") {
+    unsigned seed = 3000;
+    for (const unsigned copy_b : {1u, 8u}) {
+        for (const bool transpose_a : {false, true}) {
+            for (const bool transpose_b : {false, true}) {
+                GemmMmaSpec spec;
+                spec.tile = {64, 128, 64, 2, 2, 3};
+                spec.copy_a = 1;
+                spec.copy_b = copy_b;
+                spec.epilogue.vector_width = 1;
+                // Ends of k within the first and the second half, and of whole stages.
+                for (const std::uint32_t k : {1u, 33u, 71u, 127u, 319u}) {
+                    const std::uint32_t ld = copy_b == 8 ? 0 : 1;
+                    check_exact(spec,
+                                {67, copy_b == 8 ? 136u : 131u, copy_b == 8 ? (k + 7) / 8 * 8 : k, 1,
+                                 transpose_a, transpose_b, ld},
+                                seed += 10);
+                }
+                spec.full_k = true;
+                for (const std::uint32_t stages : {1u, 2u, 5u})
+                    check_exact(spec, {65, 128, 64 * stages, 1, transpose_a, transpose_b, 0}, seed += 10);
+            }
+        }
+    }
+}
+
 TEST_CASE("Tensor-core GEMM: batches, and CTAs in groups of columns") {
     GemmMmaSpec spec;
     spec.tile = {64, 64, 32, 2, 2, 3};

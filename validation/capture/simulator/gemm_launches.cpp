@@ -322,7 +322,8 @@ kernels::GemmAlignment alignment_of(const GemmProblem& problem) {
         return result;
     };
     kernels::GemmAlignment alignment;
-    alignment.copy_elements = std::min(copy_elements_a(problem), copy_elements_b(problem));
+    alignment.copy_a = copy_elements_a(problem);
+    alignment.copy_b = copy_elements_b(problem);
     alignment.tensor_maps = aligned(problem.a, {problem.row_a(), stride_a(problem)}) &&
                             aligned(problem.b, {problem.row_b(), stride_b(problem)});
     alignment.tensor_store = aligned(problem.d, {problem.row_d(), stride_d(problem)}) && problem.n % 4 == 0;

@@ -208,11 +208,10 @@ void take_tile(kernels::GemmChoice& choice, const kernels::GemmTile& tile, const
         return extent >= least && std::has_single_bit(extent);
     };
     const unsigned bytes = kernels::bytes_of(type), k_bytes = tile.k * bytes;
-    const unsigned copy_bytes = alignment.copy_elements * bytes;
     if (!choice.tensor_cores || choice.gemv_warps != 0) return;
-    if (copy_bytes < 16 && !kernels::narrow_copies_fit(tile, copy_bytes)) return;
+    if (!kernels::narrow_copies_fit(tile, type, alignment)) return;
     if (!fits(tile.m, 64) || !fits(tile.n, 64) || !fits(k_bytes, 64) || k_bytes > 128 || bytes == 8) return;
-    choice.tile = kernels::complete_tile(tile.m, tile.n, tile.k, b.target(), type);
+    choice.tile = kernels::complete_tile(tile.m, tile.n, tile.k, b.target(), type, alignment);
     kernels::GemmTile staged = choice.tile;
     staged.stages = static_cast<unsigned>(
         std::clamp<std::int64_t>(b.op().integer("stages", 0), 0, kernels::kMostRingStages));
@@ -279,7 +278,8 @@ void launch_split_k_reduce(GpuProgramBuilder& b, const Product& p, const Epilogu
 }
 
 /// Whether base addresses, rows and batch entries allow TMA. Buffers begin at multiples of 256 bytes.
-kernels::GemmAlignment alignment_of(const GpuProgramBuilder& b, const Product& p, unsigned copy_elements) {
+kernels::GemmAlignment alignment_of(const GpuProgramBuilder& b, const Product& p, unsigned copy_a,
+                                    unsigned copy_b) {
     const auto aligned = [](const KernelArgument& pointer, kernels::ElementType type,
                             std::initializer_list<std::uint64_t> elements) {
         bool result = pointer.byte_offset % kernels::kTensorAlignment == 0;
@@ -289,7 +289,8 @@ kernels::GemmAlignment alignment_of(const GpuProgramBuilder& b, const Product& p
     };
     const kernels::ElementType type = kernel_type(b.input(0).type), output = kernel_type(b.output(0).type);
     kernels::GemmAlignment alignment;
-    alignment.copy_elements = copy_elements;
+    alignment.copy_a = copy_a;
+    alignment.copy_b = copy_b;
     alignment.rows_along_k = !p.transpose_a && p.transpose_b;
     alignment.tensor_maps =
         aligned(p.a, type, {p.lda, p.stride_a}) && aligned(p.b, type, {p.ldb, p.stride_b});
@@ -420,11 +421,10 @@ void lower_matmul(GpuProgramBuilder& b) {
         copy_b = std::min(copy_b, most);
     }
     const unsigned of_operands = std::min(copy_a, copy_b);
-    kernels::GemmAlignment alignment = alignment_of(b, p, of_operands);
+    kernels::GemmAlignment alignment = alignment_of(b, p, copy_a, copy_b);
     if (recorded <= 0) {
         alignment =
             kernels::limited_by_result(alignment, type, tf32, common_width(widest_copy, {p.n, p.stride_d}));
-        if (alignment.copy_elements < of_operands) copy_a = copy_b = alignment.copy_elements;
     }
     const kernels::GemmShape shape{p.m, p.n, p.k, p.batch, tf32};
     kernels::GemmChoice choice = b.pick_gemm() ? b.pick_gemm()(shape, type, b.target(), alignment)
@@ -480,8 +480,8 @@ void lower_matmul(GpuProgramBuilder& b) {
     } else if (choice.tensor_cores) {
         kernels::GemmMmaSpec spec;
         spec.tile = choice.tile;
-        spec.copy_a = copy_a;
-        spec.copy_b = copy_b;
+        spec.copy_a = alignment.copy_a;
+        spec.copy_b = alignment.copy_b;
         describe(spec, choice.tile.k);
         b.launch(kernels::generate_gemm_mma(spec),
                  kernels::gemm_mma_grid(spec, p.m, p.n, p.batch * choice.splits), arguments);
@@ -491,8 +491,8 @@ void lower_matmul(GpuProgramBuilder& b) {
         kernels::GemmSimtSpec spec;
         spec.tile_m = choice.tile.m;
         spec.tile_n = choice.tile.n;
-        spec.vector_a = copy_a;
-        spec.vector_b = copy_b;
+        spec.vector_a = alignment.copy_a;
+        spec.vector_b = alignment.copy_b;
         describe(spec, kernels::kGemmSimtTileK);
         b.launch(kernels::generate_gemm_simt(spec),
                  kernels::gemm_simt_grid(spec, p.m, p.n, p.batch * choice.splits), arguments);
