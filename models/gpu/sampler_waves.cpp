@@ -9,7 +9,9 @@
 namespace heddle::models::gpu {
 namespace {
 
-constexpr Cycle kWaveGroup = 8000;        // cycles of a group of waves that is compared, at least
+constexpr Cycle kWaveGroup = 8000;  // cycles of a group of waves that is compared, at least
+constexpr double kFar =
+    4;  // as many waves that wait for each that was seen: a trend would go far. Assumption
 constexpr std::uint64_t kLeastWaves = 1;  // that are left out
 // Thread blocks are counted before they are left out: some from each part of those that wait.
 constexpr std::uint64_t kParts = 16, kProbesOfPart = 64;
@@ -46,8 +48,9 @@ bool Sampler::waves_settle(std::size_t first) {
     const std::size_t several = std::max<std::size_t>(1, waves / (2 * kFew));
     const auto shortest = static_cast<std::size_t>(std::ceil(kWaveGroup / mean));
     Settled time_of_wave;
+    std::vector<Batch> groups;
     for (const std::size_t in_group : {shortest, std::max(shortest, several)}) {
-        std::vector<Batch> groups;
+        groups.clear();
         for (std::size_t end = ends.size() - 1; end >= first + in_group; end -= in_group)
             groups.insert(groups.begin(), {static_cast<double>(ends[end] - ends[end - in_group]),
                                            static_cast<double>(in_group)});
@@ -55,6 +58,10 @@ bool Sampler::waves_settle(std::size_t first) {
         if (time_of_wave.used != 0) break;
     }
     if (time_of_wave.used == 0) return false;
+    if (static_cast<double>(scheduler_.waiting() / scheduler_.wave()) >
+            kFar * static_cast<double>(ends.size()) &&
+        !memory_is_busy(wave_snapshots_[first], wave_snapshots_.back()) && has_trend(groups))
+        return false;
     period_ = time_of_wave.mean;
     error_ = time_of_wave.error;
     return true;

@@ -83,6 +83,16 @@ Settled settled(const std::vector<Batch>& batches) {
     return std::abs(halves[0] / halves[1] - 1) < kAlike ? result : Settled{};
 }
 
+bool has_trend(const std::vector<Batch>& batches) {
+    constexpr double kTrend = 0.003;
+    const std::vector<double> times = times_of_groups(batches, 1);
+    const std::size_t half = times.size() / 2;
+    if (half < kFew) return true;  // not known
+    const double *const first = times.data(), *const second = times.data() + times.size() - half;
+    const double scatter = half < 2 ? 0 : std::hypot(error_of_mean(first, half), error_of_mean(second, half));
+    return std::abs(mean_of(first, half) / mean_of(second, half) - 1) > std::max(kTrend, 2 * scatter);
+}
+
 void LoopTimes::begin_stretch() {
     if (present_.empty()) return;
     if (!goes_on()) earlier_.clear();

@@ -30,6 +30,11 @@ struct Batch {
 /// have no trend.
 Settled settled(const std::vector<Batch>& batches);
 
+/// Whether the later half takes another time for a turn than the first one: by more than 0.3 %, and than its
+/// scatter explains; true also of fewer than 2 kFew. Thread blocks that begin together come out of step over
+/// dozens of waves, and little by little.
+bool has_trend(const std::vector<Batch>& batches);
+
 /// Times that one loop takes for a turn, batch after batch, in stretches: between two of them something was
 /// left out, or the loop was left and entered again.
 class LoopTimes {
