@@ -152,7 +152,7 @@ TEST_CASE("Every Hopper choice can be written and fits the device") {
             for (const std::uint32_t k : {8u, 64u, 3000u}) {
                 for (const bool tensor_store : {false, true}) {
                     const std::vector<GemmChoice> choices =
-                        gemm_candidates({m, n, k}, ElementType::f16, h100, {8, true, tensor_store});
+                        gemm_candidates({m, n, k}, ElementType::f16, h100, {8, 8, true, tensor_store});
                     for (std::size_t i = 0; i < choices.size(); i += 1 + choices.size() / 5) {
                         REQUIRE(choices[i].wgmma);
                         GemmWgmmaSpec spec;
