@@ -188,7 +188,11 @@ class Spiller {
                 reg = kept->reg;
             } else {
                 reg = new_register(value);
-                if (reads) written.push_back(access(value, reg, true, n));
+                if (reads) {
+                    written.push_back(access(value, reg, true, n));
+                } else if (n.guard >= 0) {
+                    written.push_back(cleared(reg, n));
+                }
                 kept_.push_back({value, reg, i});
             }
             names.emplace_back(value, reg);
@@ -256,6 +260,23 @@ class Spiller {
         data.type = kernel_.registers[value].type;
         n.operands = load ? std::vector<Operand>{data, address} : std::vector<Operand>{address, data};
         n.spill_slot = static_cast<std::uint16_t>(address.index + 1);
+        n.line = place.line;
+        n.source = place.source;
+        return n;
+    }
+
+    /// A register that is written under a guard alone would live from the kernel's start.
+    Instruction cleared(std::uint32_t reg, const Instruction& place) {
+        const Type type = kernel_.registers[reg].type;
+        Instruction n;
+        respell(n, Opcode::mov, {bits_of(type) == 64 ? "b64" : bits_of(type) == 32 ? "b32" : "b16"});
+        Operand target, zero;
+        target.kind = Operand::Kind::reg;
+        target.index = reg;
+        target.type = type;
+        zero.kind = Operand::Kind::immediate;
+        zero.type = type;
+        n.operands = {target, zero};
         n.line = place.line;
         n.source = place.source;
         return n;
