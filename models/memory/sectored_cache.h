@@ -56,7 +56,7 @@ class EvictionOrder {
     unsigned place_of(unsigned way) const {
         const std::uint64_t differs = order_ ^ way * kOnes;
         // The lowest digit of 0 borrows first.
-        return static_cast<unsigned>(std::countr_zero((differs - kOnes) & ~differs & 8 * kOnes)) / 4;
+        return static_cast<unsigned>(std::countr_zero((differs - kOnes) & ~differs & 8 * kOnes)) / 4 % 16;
     }
     void leave(unsigned way, unsigned ways) {
         const unsigned place = place_of(way);

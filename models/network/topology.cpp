@@ -247,7 +247,7 @@ Route Topology::route(EndpointId from, EndpointId to, std::uint32_t lane) const 
 std::string Topology::name_of(LinkId link) const {
     const LinkKind kind = links_[link].kind;
     const std::uint32_t index = link - first_[static_cast<std::size_t>(kind)];
-    const std::string number = std::to_string(index);
+    std::string number = std::to_string(index);
     switch (kind) {
         case LinkKind::device_out:
             return "device " + number + " to its switch";

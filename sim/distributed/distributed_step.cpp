@@ -20,7 +20,7 @@ ModelOptions with_plan(const ModelOptions& given, const ParallelPlan& plan) {
     const auto set = [&](const char* key, const std::string& value, const char* instead) {
         if (given.contains(key))
             throw Error(std::string("option ") + key + " is the plan's", {"--option", 0, ""},
-                        std::string("give ") + instead);
+                        std::string("leave it out, or give ") + instead + " to a command that takes it");
         options[key] = value;
     };
     set("batch", std::to_string(plan.micro_batch), "--micro-batch");

@@ -123,11 +123,10 @@ std::string answer_text(Evaluator& evaluator, const std::string& task) {
     return answer.to_text();
 }
 
-std::unique_ptr<Evaluator> make_simulator(std::string hardware, std::vector<std::string> overrides,
+std::unique_ptr<Evaluator> make_simulator(const std::string& hardware, std::vector<std::string> overrides,
                                           std::vector<ExploredWorkload> workloads,
                                           const SimulationOptions& options) {
-    return std::make_unique<Simulator>(std::move(hardware), std::move(overrides), std::move(workloads),
-                                       options);
+    return std::make_unique<Simulator>(hardware, std::move(overrides), std::move(workloads), options);
 }
 
 std::map<std::string, double> statistics_of(const sim::RunResult& result, const sim::Hardware& hardware) {

@@ -57,7 +57,7 @@ struct SimulationOptions {
 
 /// Simulates every workload on the design's device, one core each. Copies nothing of what is handed in but
 /// holds it.
-std::unique_ptr<Evaluator> make_simulator(std::string hardware, std::vector<std::string> overrides,
+std::unique_ptr<Evaluator> make_simulator(const std::string& hardware, std::vector<std::string> overrides,
                                           std::vector<ExploredWorkload> workloads,
                                           const SimulationOptions& options);
 

@@ -58,7 +58,8 @@ kernels::GemmAlignment alignment_of(const GemmQuestion& question) {
         return elements * std::uint64_t{bytes} % kernels::kTensorAlignment == 0;
     };
     kernels::GemmAlignment alignment;
-    const auto copy_of = [&](std::uint32_t row) { return std::gcd(16 / bytes, row); };
+    const unsigned widest = 16 / std::max(1u, bytes);
+    const auto copy_of = [&](std::uint32_t row) { return std::gcd(widest, row); };
     alignment.copy_a = copy_of(row_a);
     alignment.copy_b = copy_of(row_b);
     alignment.tensor_maps = aligned(row_a) && aligned(row_b);

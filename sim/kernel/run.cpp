@@ -194,11 +194,12 @@ class Runner {
 
     void time(const LaunchDeclaration& launch, ptx::LaunchContext& context, LaunchReport& report) {
         models::gpu::RunOptions options = gpu_options(launch);
+        const bool numerics = options_.mode == RunMode::numerics;
         if (launch.programmatic) options.dependency_release = release_of_dependents();
         // Timing mode leaves out values, so beside numerics it works on a copy of the memory.
         std::optional<ptx::GlobalMemory> copy;
         context.mode = ptx::Mode::timing;
-        if (options_.mode == RunMode::numerics) {
+        if (numerics) {
             context.memory = &copy.emplace(memory_);
             context.print = [](std::string_view) {};  // once is enough
         }
@@ -211,7 +212,7 @@ class Runner {
                 module_text(launch.module, launch.nvcc_flags, options_.device.compute_capability));
         }
         report.warp_instructions = report.timing.warp_instructions;
-        if (options_.mode == RunMode::numerics) {
+        if (numerics) {
             context.memory = &memory_;
             context.print = options_.print;
             context.mode = ptx::Mode::functional;

@@ -42,7 +42,8 @@ void add_residents(models::gpu::RunOptions& options, const PlannedBuffer& planne
 /// buffers come after it, and so in the place of a part.
 void add_others(models::gpu::RunOptions& options, double dirty, const models::L2Config& l2) {
     constexpr std::uint64_t kChunks = 64;
-    const double chunk = static_cast<double>(l2.bytes / models::kLineBytes) / kChunks;  // lines
+    const std::uint64_t all_lines = l2.bytes / models::kLineBytes;
+    const double chunk = static_cast<double>(all_lines) / kChunks;  // lines
     std::uint64_t line = models::gpu::kOtherLines;
     for (std::uint64_t i = 0; i < kChunks; ++i) {
         const auto add = [&](double lines, bool to_be_written) {

@@ -123,6 +123,7 @@ struct Finding {
 std::vector<Finding> find(const std::vector<CapturedGemm>& gemms, const GemmOrders& orders,
                           const CompareOptions& options) {
     std::vector<Finding> findings;
+    findings.reserve(gemms.size());
     for (const CapturedGemm& gemm : gemms)
         findings.push_back({&gemm, orders.order_of(gemm.problem, gemm.algorithm), {}, {}});
     std::atomic<std::size_t> next{0}, done{0};

@@ -111,6 +111,7 @@ std::vector<CategorySummary> summarise(const std::vector<ComparisonRow>& rows) {
         all.push_back(&row);
     }
     std::vector<CategorySummary> summaries;
+    summaries.reserve(categories.size() + 1);
     for (const std::string& category : categories)
         summaries.push_back(summary_of(category, by_category[category]));
     if (summaries.size() > 1) summaries.push_back(summary_of("all", all));

@@ -40,9 +40,9 @@ void RecordedBlas::run(const GemmProblem& problem, const GemmAlgorithm&, const G
     if (product.order.plan) return evaluate(problem, *product.order.plan, operands);
     GemmProblem other = problem;
     if (other.compute == capture::Compute::tf32) other.compute = capture::Compute::f32;
-    const auto algorithms =
-        stand_in_ == nullptr ? std::vector<GemmAlgorithm>{} : stand_in_->algorithms(other, 1);
-    if (algorithms.empty())
+    std::vector<GemmAlgorithm> algorithms;
+    if (stand_in_ != nullptr) algorithms = stand_in_->algorithms(other, 1);
+    if (stand_in_ == nullptr || algorithms.empty())
         throw capture::DeviceError("the order of " + problem.name() + " is not known, and nothing stands in");
     stand_in_->run(other, algorithms[0], operands);
 }

@@ -208,6 +208,7 @@ std::string format_training_table(const std::vector<TrainingRow>& rows, const st
             fitted ? "; the framework's figures were fitted to these" : "; nothing was fitted to these");
     }
     std::vector<const TrainingRow*> shown;
+    shown.reserve(rows.size());
     for (const TrainingRow& row : rows) shown.push_back(&row);
     if (!all) {
         std::stable_sort(shown.begin(), shown.end(), [](const TrainingRow* a, const TrainingRow* b) {

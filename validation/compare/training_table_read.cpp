@@ -102,8 +102,8 @@ TrainingRow megatron_row(const Line& line) {
     const auto virtual_column = line.find({"layers_per_virtual_stage"});
     const double virtual_layers = virtual_column ? line.number(*virtual_column) : 0;
     if (virtual_layers > 0 && pipeline > 1) {
-        const auto chunks =
-            static_cast<std::int64_t>(static_cast<double>(layers / pipeline) / virtual_layers);
+        const std::int64_t of_stage = layers / pipeline;
+        const auto chunks = static_cast<std::int64_t>(static_cast<double>(of_stage) / virtual_layers);
         if (chunks > 1) {
             row.plan.chunks = chunks;
             row.plan.schedule = parallel::PipelineSchedule::interleaved;

@@ -6,6 +6,7 @@
 #include <new>
 #include <set>
 #include <stdexcept>
+#include <utility>
 
 #include "isa/common/error.h"
 #include "sim/config/hardware.h"
@@ -207,9 +208,11 @@ Validation validate(const ValidationOptions& options) {
     Validation validation;
     for (const Subject subject : subjects()) {
         if (!wanted(options, subject)) continue;
-        Validation found = subject == Subject::timing ? std::move(timing)
-                           : subject == Subject::tpu  ? std::move(tpu)
-                                                      : compare_subject(subject, options, captures);
+        Validation* const before = subject == Subject::timing ? &timing
+                                   : subject == Subject::tpu  ? &tpu
+                                                              : nullptr;
+        Validation found =
+            before != nullptr ? std::exchange(*before, {}) : compare_subject(subject, options, captures);
         add(validation, std::move(found.comparisons));
         validation.missing.insert(validation.missing.end(), found.missing.begin(), found.missing.end());
         validation.looked_for.insert(validation.looked_for.end(), found.looked_for.begin(),

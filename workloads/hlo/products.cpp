@@ -7,8 +7,6 @@
 
 namespace heddle::hlo {
 
-using trace::OpKind;
-
 /// Axes `batch`, then `first`, then `last`, the two groups as one axis each.
 View Converter::matrix(const Instruction& at, View view, const Dimensions& batch, const Dimensions& first,
                        const Dimensions& last) {

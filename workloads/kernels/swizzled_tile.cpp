@@ -1,5 +1,7 @@
 #include "workloads/kernels/swizzled_tile.h"
 
+#include <algorithm>
+
 #include "isa/common/error.h"
 #include "workloads/kernels/memory_access.h"
 
@@ -153,7 +155,7 @@ void emit_row_store(PtxWriter& w, ElementType type, const AccumulatorTile& c, co
     }
     w.warp_barrier();
     const Reg lane_row = w.divide_by(store.lane, chunks), chunk = w.remainder_by(store.lane, chunks);
-    const unsigned rows_per_pass = 32 / chunks;
+    const unsigned rows_per_pass = 32 / std::max(1u, chunks);
     const Reg read_row = w.make_b32("mad.lo.u32", lane_row, row_bytes, store.own);
     Reg row = w.make_b32("add.u32", store.first_row, lane_row);
     const Reg start = w.make_b64("mul.wide.u32", row, store.row_stride);

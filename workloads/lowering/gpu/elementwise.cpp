@@ -120,6 +120,7 @@ void walk_in_order_of_outputs(const GpuProgramBuilder& b, std::vector<std::int64
                      [&](std::size_t x, std::size_t y) { return strides[x] > strides[y]; });
     const auto permuted = [&](const std::vector<std::int64_t>& values) {
         std::vector<std::int64_t> result;
+        result.reserve(order.size());
         for (const std::size_t axis : order) result.push_back(values[axis]);
         return result;
     };
@@ -143,6 +144,7 @@ void launch_elementwise(GpuProgramBuilder& b, const expression::Expression& expr
 
     std::vector<std::int64_t> shape = result_shape;
     std::vector<std::vector<std::int64_t>> strides;
+    strides.reserve(inputs.size());
     for (const ElementwiseOperand& input : inputs) strides.push_back(input.strides);
     collapse(shape, strides);
     if (shape.size() > kMostDimensions)
@@ -218,6 +220,7 @@ void launch_elementwise(GpuProgramBuilder& b, const expression::Expression& expr
     if (any_strided) {
         const std::vector<std::uint32_t> sizes(shape.begin(), shape.end());
         std::vector<std::vector<std::uint32_t>> steps;
+        steps.reserve(strides.size());
         for (const auto& s : strides) steps.emplace_back(s.begin(), s.end());
         kernels::add_offset_arguments(arguments, spec, sizes, steps);
     }

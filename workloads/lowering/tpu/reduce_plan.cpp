@@ -127,6 +127,7 @@ class Planner {
         }
         std::uint64_t bytes = 0;  // two places per input, perhaps staged
         for (const HbmView& view : plan_.inputs) bytes += 4ull * bytes_of(view.type);
+        if (bytes == 0) throw Unsupported{"it reads nothing"};
         most_elements_ = std::min(kMostElements, program_.target().vmem_bytes / 2 / bytes / 1024 * 1024);
         if (most_elements_ == 0) throw Unsupported{"its tiles do not fit on-chip memory"};
         if (plan_.pattern == ReducePattern::all) return plan_all();

@@ -45,7 +45,7 @@ std::uint64_t rows_per_chunk(const RowwisePlan& plan, const target::TpuTarget& t
     if (overhead + per_row > target.vmem_bytes) {
         throw Unsupported{"one row of " + std::to_string(widest) + " elements does not fit on-chip memory"};
     }
-    std::uint64_t rows = (target.vmem_bytes - overhead) / per_row;
+    std::uint64_t rows = (target.vmem_bytes - overhead) / std::max<std::uint64_t>(1, per_row);
     rows = std::min(rows, std::max<std::uint64_t>(1, kMostElements / widest));
     rows = std::min(rows, divide_up(divide_up(plan.rows, 2ull * target.cores), 8) * 8);
     if (rows > 8) rows = rows / 8 * 8;
@@ -127,6 +127,7 @@ Rows rows_of(const trace::Tensor& tensor) {
 std::shared_ptr<const tpu::VectorKernel> made(ProgramBuilder& program, KernelBuilder& builder,
                                               const std::vector<Tile>& inputs) {
     std::vector<tpu::ElementType> types;
+    types.reserve(inputs.size());
     for (const Tile& tile : inputs) types.push_back(tile.type);
     return program.kernel(builder.finish(), types);
 }

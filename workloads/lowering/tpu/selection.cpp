@@ -85,10 +85,10 @@ void lower_expert_slots(ProgramBuilder& program) {
         std::vector<Parts::Tensor> operands{one, count, here};
         if (first > 0) operands.push_back(all);
         // Each row has one choice: its sum is that one's slot.
-        parts.reduce("sum", {1},
-                     "y0 = x0 == 0 ? 0 : " + taken + " < " + places + " ? x2 * " + places + " + " + taken +
-                         " : " + nowhere,
-                     operands, {parts.reshaped(parts.rows(slots, first, rows), {rows})});
+        std::string slot = "y0 = x0 == 0 ? 0 : " + taken;
+        slot.append(" < ").append(places).append(" ? x2 * ").append(places);
+        slot.append(" + ").append(taken).append(" : ").append(nowhere);
+        parts.reduce("sum", {1}, slot, operands, {parts.reshaped(parts.rows(slots, first, rows), {rows})});
         if (first + rows == tokens) break;
         const auto sum = parts.temporary({experts});
         parts.reduce("sum", {0}, "y0 = x0", {one}, {sum});
