@@ -29,7 +29,7 @@ struct Operand {
 inline Operand operand_of(Format format, std::uint32_t bits) {
     const FormatTraits layout = traits(format);
     bits >>= layout.padding_bits;
-    const std::uint32_t sign = 1u << (layout.exponent_bits + layout.fraction_bits);
+    const std::uint32_t sign = 1u << ((layout.exponent_bits + layout.fraction_bits) % 32);
     const std::uint32_t magnitude = bits & (sign - 1);
     if (magnitude == 0) return {};
     const std::uint32_t fraction = magnitude & ((1u << layout.fraction_bits) - 1);

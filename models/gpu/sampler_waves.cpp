@@ -58,8 +58,8 @@ bool Sampler::waves_settle(std::size_t first) {
         if (time_of_wave.used != 0) break;
     }
     if (time_of_wave.used == 0) return false;
-    if (static_cast<double>(scheduler_.waiting() / scheduler_.wave()) >
-            kFar * static_cast<double>(ends.size()) &&
+    const std::uint64_t waves_to_come = scheduler_.waiting() / scheduler_.wave();
+    if (static_cast<double>(waves_to_come) > kFar * static_cast<double>(ends.size()) &&
         !memory_is_busy(wave_snapshots_[first], wave_snapshots_.back()) && has_trend(groups))
         return false;
     period_ = time_of_wave.mean;

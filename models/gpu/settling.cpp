@@ -89,7 +89,7 @@ bool has_trend(const std::vector<Batch>& batches) {
     const std::size_t half = times.size() / 2;
     if (half < kFew) return true;  // not known
     const double *const first = times.data(), *const second = times.data() + times.size() - half;
-    const double scatter = half < 2 ? 0 : std::hypot(error_of_mean(first, half), error_of_mean(second, half));
+    const double scatter = std::hypot(error_of_mean(first, half), error_of_mean(second, half));
     return std::abs(mean_of(first, half) / mean_of(second, half) - 1) > std::max(kTrend, 2 * scatter);
 }
 

@@ -31,7 +31,7 @@ inline SectorMask sectors_of(LinesMask mask, unsigned i) {
     return static_cast<SectorMask>(mask >> kSectorsPerLine * i & kWholeLine);
 }
 inline LinesMask at_line(SectorMask sectors, unsigned i) {
-    return static_cast<LinesMask>(sectors << kSectorsPerLine * i);
+    return static_cast<LinesMask>(sectors << kSectorsPerLine * (i % kMostLines));
 }
 /// The lowest bit of each line that has any.
 inline LinesMask touched_lines(LinesMask mask) {

@@ -75,7 +75,7 @@ void TlmMemoryChannel::send(MemoryRequest& request, Cycle arrival) {
 
 bool TlmMemoryChannel::can_act(Cycle now) const {
     if (inbox_.due(now)) return true;
-    const sc_core::sc_time time = sc_core::sc_time_stamp();
+    const sc_core::sc_time& time = sc_core::sc_time_stamp();
     return std::any_of(done_.begin(), done_.end(), [&](const Done& done) { return done.at < time; });
 }
 
@@ -87,7 +87,7 @@ Cycle TlmMemoryChannel::tick(Cycle now) {
         begin(*request);
         request = following;
     }
-    const sc_core::sc_time time = sc_core::sc_time_stamp();
+    const sc_core::sc_time& time = sc_core::sc_time_stamp();
     // In order of time, and of completion within a time.
     std::stable_sort(done_.begin(), done_.end(), [](const Done& a, const Done& b) { return a.at < b.at; });
     std::size_t taken = 0;

@@ -106,6 +106,7 @@ class Explorer {
         work(std::move(open), fidelity);
         if (spent) throw BudgetSpent{};
         std::vector<std::vector<double>> result;
+        result.reserve(ids.size());
         for (const std::uint64_t id : ids) result.push_back(fitness_of(id, fidelity));
         return result;
     }

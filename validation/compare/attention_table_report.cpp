@@ -117,6 +117,7 @@ std::string attention_table_json(const std::vector<AttentionRow>& rows) {
                     {"roofline_mape", e.roofline_mape}};
     };
     std::vector<const AttentionRow*> all;
+    all.reserve(rows.size());
     for (const AttentionRow& row : rows) all.push_back(&row);
     Json json = of(summary("all", all));
     json["series"] = Json::array();

@@ -9,7 +9,6 @@ namespace heddle::validation::tpu_v1 {
 namespace {
 
 using lowering::on_tpu::CoreBuilder;
-using lowering::on_tpu::Region;
 using lowering::on_tpu::Tile;
 using lowering::on_tpu::TileRing;
 using tpu::ElementType;

@@ -129,8 +129,9 @@ Measurement measure_timed_loop(const TimedBody& body, Device& device, const Meas
     return result;
 }
 
-Benchmark timed_loop_benchmark(std::string id, std::string group, TimedBody body,
-                               std::vector<BenchmarkParameter> parameters, std::string unit, double scale) {
+Benchmark timed_loop_benchmark(std::string id, std::string group, const TimedBody& body,
+                               std::vector<BenchmarkParameter> parameters, const std::string& unit,
+                               double scale) {
     Benchmark benchmark;
     benchmark.id = std::move(id);
     benchmark.group = std::move(group);

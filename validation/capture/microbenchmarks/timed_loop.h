@@ -51,8 +51,8 @@ Measurement measure_timed_loop(const TimedBody& body, Device& device, const Meas
                                unsigned links_wanted = 4096);
 
 /// A benchmark whose value is cycles per link (unit "cycles"), or scale / that (another unit).
-Benchmark timed_loop_benchmark(std::string id, std::string group, TimedBody body,
-                               std::vector<BenchmarkParameter> parameters, std::string unit = "cycles",
+Benchmark timed_loop_benchmark(std::string id, std::string group, const TimedBody& body,
+                               std::vector<BenchmarkParameter> parameters, const std::string& unit = "cycles",
                                double scale = 0);
 
 }  // namespace heddle::capture

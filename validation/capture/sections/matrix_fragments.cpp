@@ -181,16 +181,15 @@ std::vector<std::uint32_t> pack_metadata(const MatrixInstruction& instruction,
     const unsigned row_bits = instruction.k * 4 / (bits == 32 ? 2 : bits == 4 ? 8 : 4);
     std::vector<std::uint32_t> words(32);
     for (unsigned group = 0; group < 8; ++group) {
-        const std::uint64_t low = metadata_of(bits, rows[group]), high = metadata_of(bits, rows[group + 8]);
+        std::uint64_t low = metadata_of(bits, rows[group]), high = metadata_of(bits, rows[group + 8]);
         std::uint32_t* lanes = &words[4 * group];
         if (bits >= 16) {  // a word: 16 bits of one row, then of the row eight further
-            for (unsigned i = 0; i < row_bits / 16; ++i)
-                lanes[i] = static_cast<std::uint32_t>((low >> (16 * i) & 0xFFFF) | (high >> (16 * i) & 0xFFFF)
-                                                                                       << 16);
+            for (unsigned i = 0; i < row_bits / 16; ++i, low >>= 16, high >>= 16)
+                lanes[i] = static_cast<std::uint32_t>((low & 0xFFFF) | (high & 0xFFFF) << 16);
         } else {
-            for (unsigned i = 0; i < row_bits / 32; ++i) {
-                lanes[2 * i] = static_cast<std::uint32_t>(low >> (32 * i));
-                lanes[2 * i + 1] = static_cast<std::uint32_t>(high >> (32 * i));
+            for (unsigned i = 0; i < row_bits / 32; ++i, low >>= 32, high >>= 32) {
+                lanes[2 * i] = static_cast<std::uint32_t>(low);
+                lanes[2 * i + 1] = static_cast<std::uint32_t>(high);
             }
         }
     }

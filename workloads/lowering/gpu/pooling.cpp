@@ -2,6 +2,7 @@
 #include "workloads/kernels/pooling.h"
 
 #include <algorithm>
+#include <array>
 
 #include "workloads/kernels/lstm_cell.h"
 #include "workloads/lowering/gpu/builder.h"
@@ -27,6 +28,7 @@ void require_dense(const GpuProgramBuilder& b) {
 
 std::vector<std::uint32_t> narrow(const std::vector<std::int64_t>& values) {
     std::vector<std::uint32_t> result;
+    result.reserve(values.size());
     for (const std::int64_t value : values) result.push_back(static_cast<std::uint32_t>(value));
     return result;
 }
@@ -132,14 +134,14 @@ void lower_lstm_cell(GpuProgramBuilder& b) {
         if (kernel_type(b.output(i).type) != spec.type) throw Unsupported{"no LSTM cell with several types"};
     const auto elements = static_cast<std::uint32_t>(b.input(2).elements());
     if (elements == 0) throw Unsupported{"an LSTM cell of nothing"};
-    const char* inputs[] = {"from_x", "from_h", "c", "bias0", "bias1"};
-    const char* outputs[] = {"new_h", "new_c", "gates"};
+    const std::array inputs{"from_x", "from_h", "c", "bias0", "bias1"};
+    const std::array outputs{"new_h", "new_c", "gates"};
     std::vector<KernelArgument> arguments{kernels::integer_argument("elements", elements)};
     kernels::add_divider_arguments(arguments, "columns", static_cast<std::uint32_t>(b.input(2).shape.back()));
     for (std::size_t i = 0; i < b.op().inputs.size(); ++i)
-        arguments.push_back(named(b.input_pointer("", i), inputs[i]));
+        arguments.push_back(named(b.input_pointer("", i), inputs.at(i)));
     for (std::size_t i = 0; i < b.op().outputs.size(); ++i)
-        arguments.push_back(named(b.output_pointer("", i), outputs[i]));
+        arguments.push_back(named(b.output_pointer("", i), outputs.at(i)));
     b.launch(kernels::generate_lstm_cell(spec), kernels::lstm_cell_grid(elements), arguments);
 }
 

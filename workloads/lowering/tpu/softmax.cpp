@@ -5,7 +5,6 @@
 namespace heddle::lowering::on_tpu {
 namespace {
 
-using tpu::ElementType;
 using tpu::Reduction;
 using tpu::VectorOp;
 using Node = KernelBuilder::Node;
