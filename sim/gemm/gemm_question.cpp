@@ -68,8 +68,8 @@ kernels::GemmAlignment alignment_of(const GemmQuestion& question) {
         0;
     alignment.k_contiguous = bytes == 1 || (!question.transpose_a && question.transpose_b);
     alignment.rows_along_k = !question.transpose_a && question.transpose_b;
-    return kernels::limited_by_result(alignment, kernel_type_of(question),
-                                      question.type == trace::ElementType::tf32, copy_of(question.n));
+    return kernels::with_one_alignment(alignment, kernel_type_of(question),
+                                       question.type == trace::ElementType::tf32, copy_of(question.n));
 }
 
 /// k of a stage and stages of a recorded kernel of mma.sync, where they fit in shared memory.

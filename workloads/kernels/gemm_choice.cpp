@@ -138,10 +138,11 @@ GemmTile complete_tile(unsigned m, unsigned n, unsigned k, const target::GpuTarg
                 {}, "use a smaller tile");
 }
 
-GemmAlignment limited_by_result(GemmAlignment alignment, ElementType type, bool tf32, unsigned result) {
-    const bool has_such = bytes_of(type) == 2 || (type == ElementType::f32 && tf32);
-    if (!has_such || result * bytes_of(type) >= 16) return alignment;
-    if (result < alignment.copy_elements()) alignment.copy_a = alignment.copy_b = result;
+GemmAlignment with_one_alignment(GemmAlignment alignment, ElementType type, bool tf32, unsigned result) {
+    const bool half = bytes_of(type) == 2, has_such = half || (type == ElementType::f32 && tf32);
+    const unsigned narrowest = std::min(result, alignment.copy_elements());
+    if (!has_such || narrowest * bytes_of(type) >= 16) return alignment;
+    alignment.copy_a = alignment.copy_b = half ? narrowest : 1;
     alignment.tensor_maps = false;
     return alignment;
 }

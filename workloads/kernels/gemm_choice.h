@@ -41,10 +41,11 @@ struct GemmAlignment {
 
 /// `alignment` as a library has it where rows of D are multiples of `result` elements, up to 16 bytes' worth:
 /// the tensor-core kernels for rows that are not whole 16 bytes have one alignment for A, B and D
-/// ("..._tn_align1"). On A100s tf32 takes align1 for every product of a recorded step with aligned operands
-/// and unaligned rows of D (docs/gemm.md), and so does bf16 with a D of 248077 columns (pegainfer, pull
-/// request 1046). Only for types of 16 bits and for tf32; others stay as they are.
-GemmAlignment limited_by_result(GemmAlignment alignment, ElementType type, bool tf32, unsigned result);
+/// ("..._tn_align1"; of tf32 there are none between align1 and align4). On A100s tf32 takes align1 for every
+/// product of a recorded step of which rows of A, of B or of D alone are not whole 16 bytes (docs/gemm.md),
+/// and so does bf16 with a D of 248077 columns (pegainfer, pull request 1046). Only for types of 16 bits and
+/// for tf32; others stay as they are.
+GemmAlignment with_one_alignment(GemmAlignment alignment, ElementType type, bool tf32, unsigned result);
 
 /// What the ranking assumes: the machine, and what lies in L2 before.
 struct GemmConditions {

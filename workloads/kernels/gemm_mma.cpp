@@ -174,15 +174,6 @@ void multiply(PtxWriter& w, const GemmMmaSpec& spec, const WarpTile& warp, unsig
     for (; done < actions.size(); ++done) actions[done]();
 }
 
-/// Parts in which single elements of 16 bits are copied: half a stage at a time where a thread would need
-/// more than 64 registers for all of it.
-unsigned parts_by_elements(const GemmMmaSpec& spec) {
-    if (bytes_of(spec.type) != 2) return 1;
-    const unsigned rows = (spec.copy_a == 1 ? spec.tile.m : 0) + (spec.copy_b == 1 ? spec.tile.n : 0);
-    const unsigned steps = spec.tile.k / MmaOperand::step_k(spec.compute_capability, 2);
-    return rows * spec.tile.k > 64 * spec.tile.threads() && steps >= 4 ? 2 : 1;
-}
-
 /// Fills the ring and runs over k.
 void write_main_loop(PtxWriter& w, const GemmMmaSpec& spec, MmaOperand& a, MmaOperand& b, WarpTile& warp,
                      const Reg& tiles) {
@@ -354,6 +345,18 @@ void write_wide_epilogue(PtxWriter& w, const GemmMmaSpec& spec, const GemmParame
 
 }  // namespace
 
+unsigned rows_by_elements(const GemmTile& tile, ElementType type, unsigned copy_a, unsigned copy_b) {
+    if (bytes_of(type) != 2) return 0;
+    return (copy_a == 1 ? tile.m : 0) + (copy_b == 1 ? tile.n : 0);
+}
+
+unsigned parts_by_elements(unsigned compute_capability, const GemmTile& tile, ElementType type, unsigned copy_a,
+                           unsigned copy_b) {
+    const unsigned elements = rows_by_elements(tile, type, copy_a, copy_b) * tile.k / tile.threads();
+    const unsigned steps = tile.k / MmaOperand::step_k(compute_capability, bytes_of(type));
+    return elements > 64 && steps >= 4 ? 2 : 1;
+}
+
 ElementType mma_accumulator(ElementType type) {
     return type == ElementType::f64  ? ElementType::f64
            : type == ElementType::i8 ? ElementType::i32
@@ -413,7 +416,8 @@ GeneratedKernel generate_gemm_mma(const GemmMmaSpec& spec) {
     shape.threads = spec.tile.threads();
     shape.stages = spec.tile.stages;
     shape.full_k = spec.full_k;
-    const unsigned parts = parts_by_elements(spec);
+    const unsigned parts =
+        parts_by_elements(spec.compute_capability, spec.tile, spec.type, spec.copy_a, spec.copy_b);
     shape.parts = spec.copy_a * bytes_of(spec.type) == 2 ? parts : 1;
     shape.extent = spec.tile.m;
     shape.contiguous_in_k = !spec.transpose_a;

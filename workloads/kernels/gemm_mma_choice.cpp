@@ -39,13 +39,15 @@ void place_warps(GemmTile& tile, ElementType type) {
 
 /// Registers of a thread: sums, two sets of fragments, about forty for addresses, and one for each element on
 /// its way.
-unsigned registers_of(const GemmTile& tile, ElementType type, const GemmAlignment& alignment) {
+unsigned registers_of(unsigned compute_capability, const GemmTile& tile, ElementType type,
+                      const GemmAlignment& alignment) {
     const unsigned rows = tile.m / tile.warps_m, columns = tile.n / tile.warps_n;
     const unsigned words = type == ElementType::f64 ? 2 : 1;
     const unsigned sums = rows * columns / 32, fragments = 2 * (rows + columns) / 4;
-    const unsigned elements = rows_by_elements(tile, type, alignment) * tile.k / tile.threads();
-    const unsigned held = elements > 64 ? elements / 2 : elements;  // a stage in two parts
-    return std::min(255u, (words * (sums + fragments) + 40 + held + 7) / 8 * 8);
+    const unsigned copy_a = alignment.copy_a, copy_b = alignment.copy_b;
+    const unsigned elements = rows_by_elements(tile, type, copy_a, copy_b) * tile.k / tile.threads() /
+                              parts_by_elements(compute_capability, tile, type, copy_a, copy_b);
+    return std::min(255u, (words * (sums + fragments) + 40 + elements + 7) / 8 * 8);
 }
 
 /// Slices of K: while tiles alone leave SMs without work, of at least two stages each, equal up to the last.
@@ -102,12 +104,7 @@ GemmShapeOfTile shape_of(const GemmTile& tile, unsigned ctas_per_sm, unsigned sp
 bool narrow_copies_fit(const GemmTile& tile, ElementType type, const GemmAlignment& alignment) {
     const unsigned bytes = bytes_of(type), outputs = tile.m * tile.n;
     if (alignment.copy_elements() * bytes > 2) return outputs <= 128 * 256;
-    return outputs <= (alignment.copy_a == alignment.copy_b ? 64 * 128 : 64 * 64);
-}
-
-unsigned rows_by_elements(const GemmTile& tile, ElementType type, const GemmAlignment& alignment) {
-    if (bytes_of(type) != 2) return 0;
-    return (alignment.copy_a == 1 ? tile.m : 0) + (alignment.copy_b == 1 ? tile.n : 0);
+    return outputs <= 64 * 128;
 }
 
 bool has_mma(ElementType type, const target::GpuTarget& target) {
@@ -122,7 +119,8 @@ unsigned resident_mma_ctas(const GemmTile& tile, const target::GpuTarget& target
     const std::uint64_t shared = gemm_mma_shared_bytes(tile, bytes_of(type)) + 1024;
     const auto by_shared = static_cast<unsigned>(target.shared_bytes_per_sm / shared);
     const unsigned by_registers =
-        target.registers_per_sm / (registers_of(tile, type, alignment) * tile.threads());
+        target.registers_per_sm /
+        (registers_of(target.compute_capability, tile, type, alignment) * tile.threads());
     return std::max(1u, std::min({by_shared, by_registers, target.max_threads_per_sm / tile.threads()}));
 }
 
@@ -163,9 +161,10 @@ std::vector<GemmChoice> mma_candidates(const GemmShape& shape, ElementType type,
             choice.splits = splits;
             choice.k_per_split = std::max(1u, divide_up(k_tiles, splits)) * k;
             choice.raster_log2 = choose_raster_log2(shape.n, tile->n);
+            const unsigned by_elements = rows_by_elements(*tile, type, alignment.copy_a, alignment.copy_b);
             const GemmEstimate estimate =
                 estimate_gemm(conditions.machine, conditions.surroundings, work,
-                              shape_of(*tile, ctas_per_sm, splits, rows_by_elements(*tile, type, alignment)));
+                              shape_of(*tile, ctas_per_sm, splits, by_elements));
             choice.estimated_seconds = estimate.seconds;
             choice.estimated_clock = estimate.clock;
             choice.estimated_cycles = estimate.seconds * conditions.machine.clock;

@@ -24,13 +24,9 @@ std::optional<GemmTile> staged_tile(unsigned m, unsigned n, unsigned k, unsigned
 unsigned resident_mma_ctas(const GemmTile& tile, const target::GpuTarget& target,
                            ElementType type = ElementType::bf16, const GemmAlignment& alignment = {});
 
-/// Whether a tile is one for copies of fewer than 16 bytes: up to 128x256, where both operands go by 2 bytes,
-/// by way of registers, up to 64x128 (a profile names 128x64, docs/gemm.md), and where only one does up to
-/// 64x64.
+/// Whether a tile is one for copies of fewer than 16 bytes: up to 128x256, of 2 bytes, by way of registers,
+/// up to 64x128 (a profile names 128x64, docs/gemm.md).
 bool narrow_copies_fit(const GemmTile& tile, ElementType type, const GemmAlignment& alignment);
-/// Rows of A and of B that are copied by single elements of 16 bits, by way of registers: cp.async takes no
-/// less than 4 bytes.
-unsigned rows_by_elements(const GemmTile& tile, ElementType type, const GemmAlignment& alignment);
 
 /// Whether mma.sync multiplies the type on the device at its peak, or as near as it comes: f64 on 8.0
 /// and 9.0, 8-bit floats on 8.9 (Hopper's assembler unpacks them).

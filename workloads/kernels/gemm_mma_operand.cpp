@@ -59,9 +59,10 @@ void MmaOperand::set_up(const Reg& shared_base, const Reg& tid, const Reg& lane,
         const Reg here = w_.make_b32("add.u32", first, column);
         const Reg row_start = walks_ ? w_.make_b64("mul.wide.u32", k_first, leading) : Reg{};
         const Reg start = walks_ ? w_.make_b64("add.s64", base, bytes_of(row_start)) : Reg{};
-        for (unsigned piece = 0; piece < pieces(); ++piece) {
+        if (guards_columns()) columns_ = w_.make_b32("sub.s32", extent, here);
+        for (unsigned piece = 0; piece < (guards_columns() ? 1 : pieces()); ++piece) {
             const Reg place = piece == 0 ? here : w_.make_b32("add.u32", here, piece * piece_stride());
-            const Reg safe = w_.make_b32("min.u32", place, last);
+            const Reg safe = guards_columns() ? place : w_.make_b32("min.u32", place, last);
             column_offset = w_.make_b64("mul.wide.u32", safe, element);
             if (walks_) pointers_.push_back(w_.make_b64("add.s64", start, column_offset));
         }
@@ -73,7 +74,8 @@ void MmaOperand::set_up(const Reg& shared_base, const Reg& tid, const Reg& lane,
             for (unsigned piece = 0; piece < (interleaved_ ? pieces() : 1); ++piece)
                 targets_[i].push_back(target_register(shared_base, chunk, row, piece));
         }
-        // Rows and columns beyond the matrix read its last element: what comes of them is never stored.
+        // Rows and columns beyond the matrix read its last element, or none: what comes of them is never
+        // stored.
         if (along_k) {
             const Reg safe = w_.make_b32("min.u32", w_.make_b32("add.u32", first, row), last);
             const Reg row_start = w_.make_b64("mul.wide.u32", safe, leading);
@@ -87,7 +89,7 @@ void MmaOperand::set_up(const Reg& shared_base, const Reg& tid, const Reg& lane,
         }
     }
     staged_.assign(slots_of_part(), {});
-    if (copy_bytes() != 2) return;
+    if (!by_elements()) return;
     for (std::vector<Reg>& elements : staged_) {
         for (unsigned piece = 0; piece < pieces(); ++piece) {
             elements.push_back(w_.b16());
@@ -143,8 +145,8 @@ std::string MmaOperand::piece_address(unsigned slot, unsigned piece, unsigned ah
         offset = shape_.element_bytes * (std::int64_t{ahead} * shape_.tile_k + piece * piece_stride());
         return pointers_[slot];
     }
-    offset = 0;
-    return pointers_[walks_ ? piece : slot];
+    offset = guards_columns() ? piece * shape_.element_bytes : 0;
+    return pointers_[guards_columns() ? 0 : walks_ ? piece : slot];
 }
 
 void MmaOperand::begin_copy(unsigned stage, unsigned ahead) {
@@ -152,12 +154,13 @@ void MmaOperand::begin_copy(unsigned stage, unsigned ahead) {
     ahead_ = ahead;
     guards_.clear();
     sizes_.clear();
+    column_guards_.clear();
 }
 
 // Single elements stay in the same registers from stage to stage. Those beyond the end of k must be zero:
 // they are cleared before the stage in which a thread has some.
 void MmaOperand::begin_part() {
-    if (copy_bytes() != 2 || shape_.full_k) return;
+    if (!by_elements() || shape_.full_k) return;
     const unsigned own =
         shape_.contiguous_in_k ? pieces() * piece_stride() : (slots_ - 1) * rows_per_pass_ + 1;
     const Reg whole = w_.make_predicate("setp.ge.s32", remaining_, ahead_ * shape_.tile_k + own);
@@ -181,20 +184,32 @@ std::size_t MmaOperand::guard_of(unsigned slot, unsigned piece) {
     return index;
 }
 
+/// Whether a piece of a slot that guard_of() allows lies within the matrix, too.
+Reg MmaOperand::column_guard(unsigned slot, unsigned piece, const Reg& guard) {
+    const std::size_t index = (shape_.full_k ? 0 : slot) * pieces() + piece;
+    if (index == column_guards_.size()) {
+        column_guards_.push_back(w_.predicate());
+        w_.op("setp.gt.and.s32", column_guards_.back(), columns_, piece, guard);
+    }
+    return column_guards_[index];
+}
+
 void MmaOperand::copy_slot(unsigned slot) {
-    if (copy_bytes() != 2) staged_[slot % slots_of_part()].clear();
+    if (!by_elements()) staged_[slot % slots_of_part()].clear();
     for (unsigned piece = 0; piece < pieces(); ++piece) {
         const std::size_t guard = guard_of(slot, piece);
         std::int64_t offset = 0;
         const std::string address = piece_address(slot, piece, ahead_, offset);
         if (through_registers_) {
-            load_piece(slot, piece, guards_[guard], at(address, offset));
+            load_piece(slot, piece,
+                       guards_columns() ? column_guard(slot, piece, guards_[guard]) : guards_[guard],
+                       at(address, offset));
         } else {
             copy_piece(slot, piece, guard, at(address, offset));
         }
     }
     if (shape_.contiguous_in_k) return;
-    for (unsigned i = walks_ ? 0 : slot; i < (walks_ ? pieces() : slot + 1); ++i)
+    for (unsigned i = walks_ ? 0 : slot; i < (walks_ ? pointers_.size() : slot + 1); ++i)
         w_.op("add.s64", pointers_[i], pointers_[i], step_);
 }
 
@@ -212,7 +227,7 @@ void MmaOperand::copy_piece(unsigned slot, unsigned piece, std::size_t guard, co
 
 void MmaOperand::load_piece(unsigned slot, unsigned piece, const Reg& guard, const std::string& source) {
     std::vector<Reg>& words = staged_[slot % slots_of_part()];
-    if (copy_bytes() == 2) {
+    if (by_elements()) {
         w_.op_if(guard, "ld.global.nc.b16", words[piece], source);
         return;
     }

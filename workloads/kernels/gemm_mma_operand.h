@@ -112,7 +112,12 @@ class MmaOperand {
     unsigned target_period() const;
     Reg target_register(const Reg& shared_base, const Reg& chunk, const Reg& row, unsigned piece);
     std::string target_of(unsigned slot, unsigned piece, unsigned stage) const;
+    bool by_elements() const { return copy_bytes() == 2; }
+    /// Neighbouring elements share a pointer, so those beyond the matrix must be left out; others read its
+    /// last one.
+    bool guards_columns() const { return walks_ && by_elements(); }
     std::size_t guard_of(unsigned slot, unsigned piece);
+    Reg column_guard(unsigned slot, unsigned piece, const Reg& guard);
     void copy_piece(unsigned slot, unsigned piece, std::size_t guard, const std::string& source);
     void load_piece(unsigned slot, unsigned piece, const Reg& guard, const std::string& source);
     Reg piece_guard(unsigned slot, unsigned piece, unsigned ahead);
@@ -128,17 +133,18 @@ class MmaOperand {
     /// that each copy of a warp asks for whole sectors; a thread's pieces lie chunks_ pieces apart. Else a
     /// thread has the pieces of one chunk.
     bool interleaved_;
-    /// Narrow copies of rows along m: a pointer for each piece goes from slot to slot, and after the last one
-    /// is at the next tile. A pointer for each slot beside an offset for each piece would not fit in
-    /// registers.
+    /// Narrow copies of rows along m: a pointer for each piece, or one for the neighbouring elements of a
+    /// chunk, goes from slot to slot, and after the last one is at the next tile. A pointer for each slot
+    /// beside an offset for each piece would not fit in registers.
     bool walks_;
     Reg shared_base_, lane_, warp_first_;
-    std::vector<Reg> pointers_;              // b64, one per slot, or per piece if walks_
+    std::vector<Reg> pointers_;              // b64, one per slot, or per piece if walks_, or one of elements
+    Reg columns_;                            // s32: from the thread's first column to the end; of elements
     std::vector<std::vector<Reg>> targets_;  // shared, of the slots of a period, by piece if interleaved
     Reg step_;                               // b64: bytes of tile_k rows, or of a slot's
     Reg remaining_;                          // s32: k left from the thread's first k on
     unsigned stage_ = 0, ahead_ = 0;         // of the copy under way, with its guards and source sizes
-    std::vector<Reg> guards_, sizes_;
+    std::vector<Reg> guards_, sizes_, column_guards_;
     std::vector<std::vector<Reg>> staged_;  // per slot, four words, or single elements
     std::vector<Reg> fragment_addresses_;   // per k step, or along m or n: see set_up_...()
 };

@@ -120,7 +120,7 @@ TEST_CASE(
     const GpuTarget h100;
     const GemmAlignment aligned{.tensor_store = false};
     // GPT-2's head: 50257 columns of bf16. pegainfer's profile names ..._128x64_tn_align1 for 248077.
-    const GemmAlignment odd = limited_by_result(aligned, ElementType::bf16, false, 1);
+    const GemmAlignment odd = with_one_alignment(aligned, ElementType::bf16, false, 1);
     CHECK(odd.copy_elements() == 1);
     const GemmChoice head = choose_gemm({8192, 50257, 768}, ElementType::bf16, h100, odd);
     CHECK(head.tensor_cores);
@@ -128,21 +128,26 @@ TEST_CASE(
     // As in that name: a thread holds half a stage of single elements.
     CHECK(head.tile.m * head.tile.n == 64 * 128);
     CHECK(head.tile.k == 64);
-    // Where one operand goes by single elements and the other by 16 bytes.
-    const GemmChoice gradient = choose_gemm({8192, 768, 50257}, ElementType::bf16, h100,
-                                            {.copy_a = 1, .copy_b = 8, .tensor_maps = false});
-    CHECK(gradient.tile.m * gradient.tile.n == 64 * 64);
-    // a100_world8: 1024x19410x256 of tf32, of which rows are multiples of two elements.
-    const GemmAlignment even = limited_by_result({.copy_a = 4, .copy_b = 4}, ElementType::f32, true, 2);
-    CHECK(even.copy_elements() == 2);
+    // One operand takes the other's, too: a100_world8 has 1024x512x1705 of tf32, nn, by ..._nn_align1.
+    const GemmAlignment gradient =
+        with_one_alignment({.copy_a = 1, .copy_b = 8, .tensor_maps = false}, ElementType::bf16, false, 8);
+    CHECK(gradient.copy_a == 1);
+    CHECK(gradient.copy_b == 1);
+    CHECK(with_one_alignment({.copy_a = 1, .copy_b = 4}, ElementType::f32, true, 4).copy_b == 1);
+    // 16 bits may have kernels for two and for four elements.
+    CHECK(with_one_alignment({.copy_a = 8, .copy_b = 2}, ElementType::f16, false, 8).copy_a == 2);
+    // tf32 does not: 1024x19410x256 of the same step, rows of which are multiples of two elements, has align1.
+    const GemmAlignment even = with_one_alignment({.copy_a = 4, .copy_b = 4}, ElementType::f32, true, 2);
+    CHECK(even.copy_elements() == 1);
     CHECK_FALSE(even.tensor_maps);
     // Padded to 50304, with rows of 16 bytes; and without tensor cores, where every store is its own.
-    CHECK(limited_by_result({}, ElementType::bf16, false, 8).tensor_maps);
+    CHECK(with_one_alignment({}, ElementType::bf16, false, 8).tensor_maps);
+    CHECK(with_one_alignment({}, ElementType::bf16, false, 8).copy_elements() == 8);
     CHECK(choose_gemm({8192, 50304, 768}, ElementType::bf16, h100,
-                      limited_by_result({}, ElementType::bf16, false, 8))
+                      with_one_alignment({}, ElementType::bf16, false, 8))
               .wgmma);
-    CHECK(limited_by_result({.copy_a = 4, .copy_b = 4}, ElementType::f32, false, 1).copy_elements() == 4);
-    CHECK(limited_by_result({.copy_a = 16, .copy_b = 16}, ElementType::e4m3, false, 1).tensor_maps);
+    CHECK(with_one_alignment({.copy_a = 4, .copy_b = 4}, ElementType::f32, false, 1).copy_elements() == 4);
+    CHECK(with_one_alignment({.copy_a = 16, .copy_b = 16}, ElementType::e4m3, false, 1).tensor_maps);
 }
 
 TEST_CASE("Every Hopper choice can be written and fits the device") {

@@ -424,7 +424,7 @@ void lower_matmul(GpuProgramBuilder& b) {
     kernels::GemmAlignment alignment = alignment_of(b, p, copy_a, copy_b);
     if (recorded <= 0) {
         alignment =
-            kernels::limited_by_result(alignment, type, tf32, common_width(widest_copy, {p.n, p.stride_d}));
+            kernels::with_one_alignment(alignment, type, tf32, common_width(widest_copy, {p.n, p.stride_d}));
     }
     const kernels::GemmShape shape{p.m, p.n, p.k, p.batch, tf32};
     kernels::GemmChoice choice = b.pick_gemm() ? b.pick_gemm()(shape, type, b.target(), alignment)
