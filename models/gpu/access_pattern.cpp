@@ -25,15 +25,21 @@ void measure(const std::array<Address, ptx::kWarpSize>& address,
 }  // namespace
 
 // Lines, sectors and banks follow from the distances and the first address's place in its line.
-bool AccessPattern::recall(const ptx::MemoryAccess& access) {
-    if (access.lanes != kAllLanes) return false;
-    const auto offset = static_cast<std::uint32_t>(access.address[0] % kLineBytes);
-    if (bytes_ == access.bytes_per_lane && offset_ == offset && alike(access.address, distance_)) return true;
-    bytes_ = access.bytes_per_lane;
-    offset_ = offset;
-    measure(access.address, distance_);
-    wavefronts_ = lines_ = 0;
-    return true;
+AccessPattern::Place* AccessPattern::recall(const ptx::MemoryAccess& access) {
+    static_assert(kLineBytes <= 256);
+    if (access.lanes != kAllLanes) return nullptr;
+    const auto offset = static_cast<std::uint8_t>(access.address[0] % kLineBytes);
+    if (bytes_ != access.bytes_per_lane || !alike(access.address, distance_)) {
+        bytes_ = access.bytes_per_lane;
+        measure(access.address, distance_);
+        for (Place& place : places_) place.wavefronts = place.lines = 0;
+    }
+    Place& place = places_[offset / kPlaceBytes % kPlaces];
+    if (place.offset != offset) {
+        place.offset = offset;
+        place.wavefronts = place.lines = 0;
+    }
+    return &place;
 }
 
 bool AccessPattern::recall_copy(const ptx::MemoryAccess& access) {
@@ -50,30 +56,40 @@ bool AccessPattern::recall_copy(const ptx::MemoryAccess& access) {
 }
 
 void AccessPattern::coalesce(const ptx::MemoryAccess& access, CoalescedAccess& result) {
-    if (!recall(access)) return gpu::coalesce(access, result);
+    Place* const place = recall(access);
     const std::uint64_t first = access.address[0] / kLineBytes;
-    if (lines_ == 0) {
-        gpu::coalesce(access, result);
-        lines_ = static_cast<std::uint8_t>(result.count);
-        for (unsigned i = 0; i < lines_; ++i) {
-            line_[i] = result.lines[i].line - first;
-            sectors_[i] = result.lines[i].sectors;
-        }
+    if (place != nullptr && place->lines != 0) {
+        result.count = place->lines;
+        for (unsigned i = 0; i < place->lines; ++i)
+            result.lines[i] = {first + static_cast<std::uint64_t>(std::int64_t{place->line[i]}),
+                               place->sectors[i]};
         return;
     }
-    result.count = lines_;
-    for (unsigned i = 0; i < lines_; ++i) result.lines[i] = {first + line_[i], sectors_[i]};
+    gpu::coalesce(access, result);
+    if (place == nullptr) return;
+    for (unsigned i = 0; i < result.count; ++i) {
+        const auto distance = static_cast<std::int64_t>(result.lines[i].line - first);
+        place->line[i] = static_cast<std::int32_t>(distance);
+        place->sectors[i] = result.lines[i].sectors;
+        if (place->line[i] != distance) return;  // too far away to be remembered
+    }
+    place->lines = static_cast<std::uint8_t>(result.count);
+}
+
+unsigned AccessPattern::wavefronts_at(Place* place, const ptx::MemoryAccess& access) {
+    if (place == nullptr) return gpu::shared_wavefronts(access);
+    if (place->wavefronts == 0) place->wavefronts = static_cast<std::uint8_t>(gpu::shared_wavefronts(access));
+    return place->wavefronts;
 }
 
 unsigned AccessPattern::wavefronts_of_coalesced(const ptx::MemoryAccess& access) {
-    if (access.lanes != kAllLanes) return gpu::shared_wavefronts(access);
-    if (wavefronts_ == 0) wavefronts_ = static_cast<std::uint8_t>(gpu::shared_wavefronts(access));
-    return wavefronts_;
+    const auto offset = static_cast<std::uint8_t>(access.address[0] % kLineBytes);
+    return wavefronts_at(access.lanes == kAllLanes ? &places_[offset / kPlaceBytes % kPlaces] : nullptr,
+                         access);
 }
 
 unsigned AccessPattern::shared_wavefronts(const ptx::MemoryAccess& access) {
-    recall(access);
-    return wavefronts_of_coalesced(access);
+    return wavefronts_at(recall(access), access);
 }
 
 unsigned AccessPattern::shared_wavefronts_of_copy(const ptx::MemoryAccess& access) {

@@ -11,8 +11,9 @@
 
 namespace heddle::models::gpu {
 
-/// Remembers one access of a whole warp. Everything it returns is what the functions of coalescer.h return
-/// for the same access.
+/// Remembers accesses of whole warps that have the same distances, and begin at a few places in a line: rows
+/// of an odd number of elements begin elsewhere for each warp of a thread block. Everything it returns is
+/// what the functions of coalescer.h return for the same access.
 class AccessPattern {
   public:
     void coalesce(const ptx::MemoryAccess& access, CoalescedAccess& result);
@@ -22,19 +23,26 @@ class AccessPattern {
     unsigned shared_wavefronts_of_copy(const ptx::MemoryAccess& access);
 
   private:
-    bool recall(const ptx::MemoryAccess& access);
+    /// What follows from the first address's offset in its line.
+    struct Place {
+        std::uint8_t offset = 0;
+        std::uint8_t wavefronts = 0;  // 0: not known yet
+        std::uint8_t lines = 0;       // 0: not known yet
+        std::array<SectorMask, ptx::kWarpSize> sectors{};
+        std::array<std::int32_t, ptx::kWarpSize> line{};  // distance from the first address's line
+    };
+    static constexpr unsigned kPlaces = 4, kPlaceBytes = 8;  // how the warps of odd rows differ
+
+    Place* recall(const ptx::MemoryAccess& access);
     bool recall_copy(const ptx::MemoryAccess& access);
+    unsigned wavefronts_at(Place* place, const ptx::MemoryAccess& access);
 
     std::array<std::uint64_t, ptx::kWarpSize> distance_{};  // of each lane's address from the first one
-    std::uint32_t offset_ = 0;                              // of the first address in its line
     std::uint8_t bytes_ = 0;                                // per lane; 0: nothing is remembered
-    std::uint8_t wavefronts_ = 0;                           // 0: not known yet
-    std::uint8_t lines_ = 0;                                // 0: not known yet
     std::uint8_t copy_bytes_ = 0, copy_wavefronts_ = 0;     // of the shared side of cp.async
     std::uint32_t copy_offset_ = 0;
     std::array<std::uint32_t, ptx::kWarpSize> copy_distance_{};
-    std::array<std::uint64_t, ptx::kWarpSize> line_{};  // distance from the first address's line
-    std::array<SectorMask, ptx::kWarpSize> sectors_{};
+    std::array<Place, kPlaces> places_;
 };
 
 /// Those of a launch, by TimedInstruction::pattern: all SMs share them.

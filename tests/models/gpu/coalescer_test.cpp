@@ -141,12 +141,15 @@ TEST_CASE("a remembered access gives what looking at every lane gives") {
     CoalescedAccess remembered, computed;
     for (unsigned turn = 0; turn < 2000; ++turn) {
         const unsigned bytes = 1u << random() % 5;
-        const std::uint64_t base = 0x7f0000000000u + random() % 64 * bytes, stride = random() % 40 * bytes;
+        const std::uint64_t base = 0x7f0000000000u + random() % 64 * bytes;
+        // Now and then so far apart that distances in lines take more than 32 bits.
+        const std::uint64_t stride =
+            random() % 16 == 0 ? std::uint64_t{random() % 256} << 40 : random() % 40 * bytes;
         const std::uint32_t lanes = random() % 4 == 0 ? random() | 1u : ~0u;
         const unsigned swizzle = random() % 2 * 7;
         // The same pattern a few times, elsewhere each time, by a whole warp or parts of it.
-        for (unsigned repeat = 0; repeat < 3; ++repeat) {
-            const std::uint64_t start = base + random() % 8 * kLineBytes;
+        for (unsigned repeat = 0; repeat < 8; ++repeat) {
+            const std::uint64_t start = base + random() % 8 * kLineBytes + random() % 8 * std::max(bytes, 8u);
             ptx::MemoryAccess access = make(bytes, lanes, [&](unsigned lane) {
                 return start + lane * stride + ((lane / 8) ^ (lane & swizzle)) * bytes;
             });
