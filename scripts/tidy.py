@@ -60,7 +60,7 @@ class Reader:
         self.includes = included(build)
         self.contents = {}
         # Rooms are folders of links in the build: a header's own path is what follows.
-        self.here = re.compile(rf"{re.escape(str(ROOT))}/|^[^:]*/rooms/[^/]*/")
+        self.here = re.compile(rf"^[^:]*/rooms/[^/]*/|{re.escape(str(ROOT))}/")
 
     def content(self, path):
         if path not in self.contents:
@@ -71,7 +71,7 @@ class Reader:
         target = entry["output"] if "output" in entry else re.search(r" -o (\S+)", entry["command"])[1]
         if target not in self.includes:
             raise Failed(f"{entry['file']} is not compiled yet: cmake --build {self.build}")
-        key = hashlib.sha256(self.common + entry["command"].encode())
+        key = hashlib.sha256(self.common + entry["command"].replace(str(ROOT), "").encode())
         for path in sorted(set(self.includes[target])):
             key.update(path.removeprefix(f"{ROOT}/").encode() + self.content(path))
         return self.stamps / key.hexdigest()[:32]

@@ -82,7 +82,7 @@ std::uint64_t encode_eight(double value) {
     constexpr auto kSmallest = static_cast<std::uint32_t>(kTraits.minimum_exponent() + 127) << 23;
     constexpr auto kLarge = static_cast<std::uint32_t>(kTraits.maximum_exponent() + 127) << 23;
     if (magnitude >= kSmallest && magnitude < kLarge) {
-        constexpr std::uint32_t kBelowHalf = (1u << (kDrop - 1)) - 1;
+        constexpr std::uint32_t kBelowHalf = (1u << kDrop) / 2 - 1;
         const std::uint32_t rounded = (magnitude + kBelowHalf + ((magnitude >> kDrop) & 1u)) >> kDrop;
         const auto rebias = static_cast<std::uint32_t>(127 - kTraits.bias()) << kTraits.fraction_bits;
         return ((bits >> 24) & 0x80u) | (rounded - rebias);

@@ -28,7 +28,7 @@ inline unsigned sector_count(LinesMask mask) {
 }
 /// Those of the i-th line.
 inline SectorMask sectors_of(LinesMask mask, unsigned i) {
-    return static_cast<SectorMask>(mask >> kSectorsPerLine * i & kWholeLine);
+    return static_cast<SectorMask>(mask >> kSectorsPerLine * (i % kMostLines) & kWholeLine);
 }
 inline LinesMask at_line(SectorMask sectors, unsigned i) {
     return static_cast<LinesMask>(sectors << kSectorsPerLine * (i % kMostLines));

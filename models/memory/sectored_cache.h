@@ -62,12 +62,13 @@ class EvictionOrder {
         const unsigned place = place_of(way);
         if (place < first_) --first_;
         if (place >= ways - last_) --last_;
-        const std::uint64_t before = (1ull << 4 * place) - 1;
+        const std::uint64_t before = (1ull << 4 * (place % 16)) - 1;
         order_ = (order_ & before) | (order_ >> 4 & ~before);
     }
     void insert(unsigned way, unsigned place) {
-        const std::uint64_t before = (1ull << 4 * place) - 1;
-        order_ = (order_ & before) | std::uint64_t{way} << 4 * place | (order_ & ~before) << 4;
+        const unsigned shift = 4 * (place % 16);
+        const std::uint64_t before = (1ull << shift) - 1;
+        order_ = (order_ & before) | std::uint64_t{way} << shift | (order_ & ~before) << 4;
     }
 
     std::uint64_t order_;        // digits of four bits

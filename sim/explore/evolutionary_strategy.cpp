@@ -56,6 +56,7 @@ struct Search {
             for (std::size_t i = 0; i < open.size(); ++i) known[open[i]] = values[i];
         }
         std::vector<vector_double> result;
+        result.reserve(positions.size());
         for (const Position& position : positions) result.push_back(known.at(position));
         return result;
     }
@@ -157,8 +158,8 @@ class Evolutionary : public Strategy {
 
     /// A copy of the algorithm draws the same generation; its designs are evaluated as one batch.
     void rehearse(const pagmo::cmaes& algorithm, const pagmo::population& population, Search& search) {
-        // NOLINTNEXTLINE(performance-unnecessary-copy-initialization): evolve() moves its mutable generator
-        // on.
+        // A copy, as evolve() moves the generator on, which is mutable.
+        // NOLINTNEXTLINE(performance-unnecessary-copy-initialization)
         const pagmo::cmaes copy = algorithm;
         search.rehearsal = true;
         search.collected.clear();

@@ -123,20 +123,19 @@ class Reader {
     static ptx::Dim3 read_dim3(const YamlValue& value) {
         const std::vector<std::uint64_t> extents = value.integers();
         if (extents.empty() || extents.size() > 3) value.fail("expected 1 to 3 extents: [x, y, z]");
-        ptx::Dim3 dim;
-        std::uint32_t* const fields[] = {&dim.x, &dim.y, &dim.z};
-        for (std::size_t i = 0; i < extents.size(); ++i) {
+        const auto extent = [&](std::size_t i) {
+            if (i >= extents.size()) return std::uint32_t{1};
             if (extents[i] > 0x7FFFFFFF) value.fail("an extent is larger than 2^31 - 1");
-            *fields[i] = static_cast<std::uint32_t>(extents[i]);
-        }
-        return dim;
+            return static_cast<std::uint32_t>(extents[i]);
+        };
+        return {extent(0), extent(1), extent(2)};
     }
 
     void read_launch(const YamlValue& value, const std::optional<YamlValue>& default_module,
                      const std::optional<YamlValue>& default_flags) {
-        const YamlMap map(value, {"module", "nvcc_flags", "entry", "grid", "block", "cluster",
-                                  "dynamic_shared", "arguments", "repetitions", "programmatic",
-                                  "access_policy_window"});
+        const YamlMap map(value,
+                          {"module", "nvcc_flags", "entry", "grid", "block", "cluster", "dynamic_shared",
+                           "arguments", "repetitions", "programmatic", "access_policy_window"});
         LaunchDeclaration launch;
         launch.where = value.where;
         auto module = map.find("module");

@@ -115,10 +115,10 @@ TimedBody conflict_body(unsigned stride) {
 }
 
 void add_per_sm(std::vector<Benchmark>& list) {
-    const auto add = [&list](const std::string& id, TimedBody body, double bytes, bool quick) {
+    const auto add = [&list](const std::string& id, const TimedBody& body, double bytes, bool quick) {
         const unsigned threads = body.threads;
-        list.push_back(timed_loop_benchmark(id, "bandwidth of an SM", std::move(body),
-                                            {{"warps", threads / 32}}, "bytes/cycle/SM", bytes));
+        list.push_back(timed_loop_benchmark(id, "bandwidth of an SM", body, {{"warps", threads / 32}},
+                                            "bytes/cycle/SM", bytes));
         list.back().quick = quick;
     };
     add("bandwidth/sm/shared_load", load_body(Level::shared, 8), 16.0 * 256, true);
