@@ -21,7 +21,7 @@ std::vector<Batch> batches_of(std::size_t count, const std::function<double(std:
 
 }  // namespace
 
-TEST_CASE("Times that are alike have settled; the mean is that of a turn") {
+TEST_CASE("Times that are alike have settled, and the mean is that of a turn") {
     const std::vector<Batch> batches = batches_of(6, [](std::size_t i) { return 1000.0 + 2.0 * (i % 2); });
     const Settled result = settled(batches);
     CHECK(result.used == 6);
