@@ -48,35 +48,6 @@ class SetWalk {
     Reg run_stride_, outer_stride_, inner_stride_, tid_, set_, begin_;
 };
 
-void merge_warp(PtxWriter& w, const Welford& own) {
-    for (unsigned distance = 1; distance < 32; distance *= 2) {
-        const auto other = [&](const Reg& value) {
-            return w.make_f32("shfl.sync.bfly.b32", value, distance, 31, "0xffffffff");
-        };
-        merge(w, own, {other(own.count), other(own.mean), other(own.squares)});
-    }
-}
-
-/// Over the CTA; the first warp has the result.
-void merge_cta(PtxWriter& w, const Welford& own, const Reg& tid, unsigned threads) {
-    merge_warp(w, own);
-    if (threads == 32) return;
-    const Reg base = w.make_b32("mov.u32", w.shared("moments", 3 * 32 * 4));
-    const Reg lane = w.make_b32("and.b32", tid, 31), warp = w.make_b32("shr.u32", tid, 5);
-    const Reg target = w.make_b32("mad.lo.u32", warp, 4, base),
-              source = w.make_b32("mad.lo.u32", lane, 4, base);
-    const Reg first = w.make_predicate("setp.eq.u32", lane, 0);
-    const Reg* parts[] = {&own.count, &own.mean, &own.squares};
-    for (unsigned i = 0; i < 3; ++i) w.op_if(first, "st.shared.f32", at(target, i * 128), *parts[i]);
-    w.cta_barrier();
-    const Reg present = w.make_predicate("setp.lt.u32", lane, threads / 32);
-    for (unsigned i = 0; i < 3; ++i) {
-        w.op("mov.f32", *parts[i], f32_immediate(0));
-        w.op_if(present, "ld.shared.f32", *parts[i], at(source, i * 128));
-    }
-    merge_warp(w, own);
-}
-
 }  // namespace
 
 GeneratedKernel generate_channel_statistics(const ChannelStatisticsSpec& spec) {
@@ -90,12 +61,7 @@ GeneratedKernel generate_channel_statistics(const ChannelStatisticsSpec& spec) {
     const Welford own{w.constant_f32(0), w.constant_f32(0), w.constant_f32(0)};
     walk.each(spec.threads, [&](const Reg& element) {
         const Reg address = w.element_address(x, element, bytes_of(spec.x));
-        const Reg value = load_elements(w, "ld.global", spec.x, 1, address, 0, ComputeType::f32)[0];
-        const Reg before = w.make_f32("sub.rn.f32", value, own.mean);
-        w.op("add.rn.f32", own.count, own.count, f32_immediate(1));
-        w.op("add.rn.f32", own.mean, own.mean, w.make_f32("div.rn.f32", before, own.count));
-        const Reg after = w.make_f32("sub.rn.f32", value, own.mean);
-        w.op("fma.rn.f32", own.squares, before, after, own.squares);
+        take(w, own, load_elements(w, "ld.global", spec.x, 1, address, 0, ComputeType::f32)[0]);
     });
     merge_cta(w, own, walk.tid(), spec.threads);
     w.op_if(w.make_predicate("setp.ne.u32", walk.tid(), 0), "exit");

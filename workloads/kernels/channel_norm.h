@@ -1,6 +1,6 @@
-// Statistics of channels for batch norm and group norm, and the sums that their gradients need: one thread
-// block per set of elements, Welford's method, as PyTorch's batch_norm_collect_statistics_kernel and
-// RowwiseMomentsCUDAKernel.
+// Statistics of sets of channels for group norm, and the sums that the gradients of group norm and batch norm
+// need: one thread block per set of elements, Welford's method, as PyTorch's RowwiseMomentsCUDAKernel and
+// batch_norm_collect_statistics_kernel. Forward batch norm of images: batch_norm.h.
 #pragma once
 
 #include "workloads/kernels/memory_access.h"

@@ -15,15 +15,18 @@ void ChannelStatisticsOutput::declare_numbers() {
     unbias_ = w_.f32_parameter("unbias");
 }
 
-void ChannelStatisticsOutput::store(const Welford& all, const Reg& channel) {
+ChannelStatisticsOutput::Deviation ChannelStatisticsOutput::deviation(const Welford& all) {
     const Reg variance = w_.make_f32("div.rn.f32", all.squares, all.count);
+    return {variance, w_.make_f32("rsqrt.approx.f32", w_.make_f32("add.rn.f32", variance, epsilon_))};
+}
+
+void ChannelStatisticsOutput::store(const Reg& mean, const Deviation& deviation, const Reg& channel) {
     const auto slot = [&](const Reg& base) { return at(w_.element_address(base, channel, 4)); };
-    w_.op("st.global.f32", slot(mean_), all.mean);
-    w_.op("st.global.f32", slot(rstd_),
-          w_.make_f32("rsqrt.approx.f32", w_.make_f32("add.rn.f32", variance, epsilon_)));
+    w_.op("st.global.f32", slot(mean_), mean);
+    w_.op("st.global.f32", slot(rstd_), deviation.rstd);
     if (running_.empty()) return;
     const Reg kept = w_.make_f32("sub.rn.f32", f32_immediate(1), momentum_);
-    const Reg fresh[] = {all.mean, w_.make_f32("mul.rn.f32", variance, unbias_)};
+    const Reg fresh[] = {mean, w_.make_f32("mul.rn.f32", deviation.variance, unbias_)};
     for (unsigned i = 0; i < 2; ++i) {
         const Reg old = w_.make_f32("mul.rn.f32", kept, w_.make_f32("ld.global.f32", slot(running_[i])));
         w_.op("st.global.f32", slot(running_[2 + i]), w_.make_f32("fma.rn.f32", momentum_, fresh[i], old));

@@ -15,8 +15,14 @@ class ChannelStatisticsOutput {
     ChannelStatisticsOutput(PtxWriter& w, bool running);
     /// Declares epsilon, momentum and unbias (f32; unbias = n / (n - 1)).
     void declare_numbers();
-    /// Of a channel (b32) and all of its elements. The running variance is that of a sample: times unbias.
-    void store(const Welford& all, const Reg& channel);
+    struct Deviation {
+        Reg variance, rstd;  ///< rstd: 1 / standard deviation
+    };
+    /// Of all elements of a channel.
+    Deviation deviation(const Welford& all);
+    /// Of a channel (b32). The running variance is that of a sample: times unbias.
+    void store(const Reg& mean, const Deviation& deviation, const Reg& channel);
+    void store(const Welford& all, const Reg& channel) { store(all.mean, deviation(all), channel); }
 
   private:
     PtxWriter& w_;

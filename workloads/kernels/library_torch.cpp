@@ -1,5 +1,6 @@
 // Samples: kernels shaped like PyTorch's and torch.compile's, norms of channels, dropout, quantisation,
 // top-k.
+#include "workloads/kernels/batch_norm.h"
 #include "workloads/kernels/channel_norm.h"
 #include "workloads/kernels/channel_rows.h"
 #include "workloads/kernels/compiled_layer_norm.h"
@@ -113,6 +114,36 @@ void add_norms(std::vector<LibraryKernel>& samples, unsigned capability) {
             .real("unbias", 1.01f);
         add_channel_arguments(statistics.arguments(), sets);
         samples.push_back(statistics.finish());
+    }
+    // [40, 7, 20], the same in one launch: by planes, 16 of which are under way at once, and staged.
+    for (const bool staged : {false, true}) {
+        const BatchNormShape shape{40, 20, 7 * 20};
+        BatchNormSpec spec;
+        spec.compute_capability = capability;
+        spec.y = ElementType::f16;
+        spec.running = staged;
+        spec.staged_elements = staged ? 40 * 20 : 0;
+        spec.run_threads = 32;
+        spec.vector_width = 4;
+        SampleBuilder norm(staged ? "batch norm staged with running ones" : "batch norm by planes",
+                           generate_batch_norm(spec), {7, 1, 1});
+        norm.output("mean", ElementType::f32, 7)
+            .output("rstd", ElementType::f32, 7)
+            .output("y", spec.y, 40 * 7 * 20);
+        if (staged) {
+            norm.input("running_mean", ElementType::f32, 7)
+                .input("running_variance", ElementType::f32, 7)
+                .output("new_mean", ElementType::f32, 7)
+                .output("new_variance", ElementType::f32, 7);
+        }
+        norm.input("x", ElementType::f32, 40 * 7 * 20)
+            .input("weight", ElementType::f32, 7)
+            .input("bias", ElementType::f32, 7)
+            .real("epsilon", 1e-5f)
+            .real("momentum", 0.1f)
+            .real("unbias", 1.01f);
+        add_batch_norm_arguments(norm.arguments(), spec, shape);
+        samples.push_back(norm.finish());
     }
     // [300, 48], the same in rows.
     for (const bool gradient : {false, true}) {

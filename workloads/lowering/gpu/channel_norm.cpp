@@ -1,7 +1,8 @@
-// Group norm and batch norm (training mode): statistics by one thread block per set, everything else
-// elementwise.
+// Group norm and batch norm (training mode). Batch norm of images is one launch; of the others statistics go
+// by one thread block per set, or by rows, and everything else is elementwise.
 #include "workloads/kernels/channel_norm.h"
 
+#include "workloads/kernels/batch_norm.h"
 #include "workloads/kernels/channel_rows.h"
 #include "workloads/kernels/reduction.h"
 #include "workloads/lowering/gpu/builder.h"
@@ -167,6 +168,26 @@ void set_grad_sums(GpuProgramBuilder& b, const Channels& c, std::int64_t rows,
              arguments);
 }
 
+/// Statistics and result of batch norm over [N, C, space]. `arguments`: statistics and numbers.
+void one_launch(GpuProgramBuilder& b, const Channels& c, bool running,
+                std::vector<kernels::KernelArgument> arguments) {
+    const auto u32 = [](std::int64_t value) { return static_cast<std::uint32_t>(value); };
+    const kernels::BatchNormShape shape{u32(c.batch), u32(c.space), u32(c.channels * c.space)};
+    const kernels::KernelArgument y = b.output_pointer("y", 0), x = b.input_pointer("x", 0);
+    const kernels::ElementType y_type = kernel_type(b.output(0).type), x_type = kernel_type(b.input(0).type);
+    const bool aligned = y.byte_offset % (4 * kernels::bytes_of(y_type)) == 0 &&
+                         x.byte_offset % (4 * kernels::bytes_of(x_type)) == 0;
+    kernels::BatchNormSpec spec = kernels::choose_batch_norm(b.compute_capability(), shape, aligned);
+    spec.x = x_type;
+    spec.y = y_type;
+    spec.weight = kernel_type(b.input(1).type);
+    spec.bias = kernel_type(b.input(2).type);
+    spec.running = running;
+    arguments.insert(arguments.end(), {y, x, b.input_pointer("weight", 1), b.input_pointer("bias", 2)});
+    kernels::add_batch_norm_arguments(arguments, spec, shape);
+    b.launch(kernels::generate_batch_norm(spec), {u32(c.channels), 1, 1}, arguments);
+}
+
 }  // namespace
 
 void lower_channel_norm(GpuProgramBuilder& b) {
@@ -192,6 +213,10 @@ void lower_channel_norm(GpuProgramBuilder& b) {
         arguments.push_back(b.input_pointer("running_variance", 4));
         arguments.push_back(b.output_pointer("new_mean", 3));
         arguments.push_back(b.output_pointer("new_variance", 4));
+    }
+    if (c.across_batch && !c.in_rows()) {
+        one_launch(b, c, running, std::move(arguments));
+        return;
     }
     if (c.in_rows()) {
         const RowsLaunch of = rows_launch(b, c, false, 0);

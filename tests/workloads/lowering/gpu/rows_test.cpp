@@ -208,3 +208,34 @@ TEST_CASE("RMS norm, group norm and batch norm with their gradients") {
         CHECK(worst_error(b.trace, capability) < 2e-5);
     }
 }
+
+TEST_CASE("batch norm of images is one launch, staged or by planes, in every type") {
+    struct Case {
+        std::vector<std::int64_t> shape;
+        ElementType type;
+        bool running;
+        double bound;
+    };
+    for (const Case& c :
+         {Case{{4, 3, 7, 7}, ElementType::f32, true, 2e-5}, Case{{1, 1, 5, 3}, ElementType::f32, true, 2e-5},
+          Case{{9, 2, 50, 30}, ElementType::f32, false, 2e-5},
+          Case{{1, 2, 131, 97}, ElementType::f32, true, 2e-5},
+          Case{{800, 2, 4, 4}, ElementType::f32, true, 2e-5},
+          Case{{2000, 1, 7}, ElementType::f32, false, 2e-5}, Case{{3, 2, 5, 7}, ElementType::f16, true, 2e-3},
+          Case{{3, 2, 72, 72}, ElementType::bf16, false, 1e-2}}) {
+        CAPTURE(c.shape, c.type);
+        Builder b;
+        const std::int64_t channels = c.shape[1];
+        const TensorId x = b.tensor(c.shape, c.type), y = b.tensor(c.shape, c.type);
+        std::vector<TensorId> of;
+        for (unsigned i = 0; i < 8; ++i) of.push_back(b.tensor({channels}));
+        if (c.running)
+            b.op(OpKind::batch_norm, {x, of[0], of[1], of[2], of[3]}, {y, of[4], of[5], of[6], of[7]});
+        else
+            b.op(OpKind::batch_norm, {x, of[0], of[1]}, {y, of[4], of[5]});
+        for (const unsigned capability : {80u, 90u}) CHECK(worst_error(b.trace, capability) < c.bound);
+        target::GpuTarget target;
+        target.compute_capability = 80;
+        CHECK(lowering::lower_for_gpu(b.trace, target).program.launches.size() == 1);
+    }
+}
