@@ -42,7 +42,7 @@ GemmOrder GemmOrders::order_of(const GemmProblem& problem, const GemmAlgorithm& 
         if (order.plan) return order;
     }
     numerics::CublasPlan plan = learned_.plan(cublas_gemm(problem, algorithm, compute_capability_));
-    order.plan = std::move(plan.plan);
+    order.plan = plan.plan;
     order.origin = std::move(plan.reason);
     return order;
 }

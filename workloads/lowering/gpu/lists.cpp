@@ -130,6 +130,7 @@ KernelArgument moved(KernelArgument argument, std::uint64_t elements, trace::Ele
 
 kernels::MultiTensorLaunch launch_of_parts(const std::vector<Part>& parts) {
     std::vector<std::uint64_t> elements;
+    elements.reserve(parts.size());
     for (const Part& part : parts) elements.push_back(part.elements);
     return kernels::multi_tensor_launch(elements, kChunk);
 }

@@ -116,7 +116,8 @@ void index_leading_axes(GpuProgramBuilder& b, std::size_t count, RowsByIndex& r)
     for (std::size_t i = 0; i < count; ++i) {
         indices.push_back(input_operand(b, 1 + i, b.input(1).shape));
         if (i == 0) continue;
-        text = "(" + text + ") * s" + std::to_string(i - 1) + " + x" + std::to_string(i);
+        text.insert(0, "(");
+        text.append(") * s").append(std::to_string(i - 1)).append(" + x").append(std::to_string(i));
         extents.push_back(static_cast<double>(shape[i]));
     }
     const std::int64_t rows = b.input(1).elements();
