@@ -69,8 +69,8 @@ void MemoryChannel::reset() {
     const DramBursts timing = in_bursts(config_.timing, rate);
     slots_per_cycle_ = static_cast<std::uint64_t>(std::llround(rate / hertz * (1u << kFraction)));
     // An idle channel with a closed row answers a read of burst_bytes after `latency`.
-    const auto bursts_of_answer = static_cast<double>(config_.burst_bytes / kBurstBytes);
-    const double bursts = (bursts_of_answer - 1) * timing.ccd_l + 1;
+    const unsigned bursts_of_answer = config_.burst_bytes / kBurstBytes;
+    const double bursts = (static_cast<double>(bursts_of_answer) - 1) * timing.ccd_l + 1;
     const double in_dram = (timing.rcd + timing.cl + bursts) / rate;
     return_latency_ = static_cast<Cycle>(std::max(1.0, std::round((config_.latency - in_dram) * hertz)));
     window_mask_ = std::bit_floor(std::min(return_latency_, kLongestWindow)) - 1;

@@ -160,6 +160,7 @@ class BatchNormWriter {
 
     void stage(const std::vector<Reg>& places, const Reg& slot) {
         std::vector<RawVector> raw;
+        raw.reserve(places.size());
         for (const Reg& place : places)
             raw.push_back(
                 load_raw(w_, "ld.global", s_.x, 1, w_.element_address(x_, place, bytes_of(s_.x)), 0));
