@@ -277,9 +277,17 @@ void launch_split_k_reduce(GpuProgramBuilder& b, const Product& p, const Epilogu
              arguments);
 }
 
-/// Whether base addresses, rows and batch entries allow TMA. Buffers begin at multiples of 256 bytes.
-kernels::GemmAlignment alignment_of(const GpuProgramBuilder& b, const Product& p, unsigned copy_a,
-                                    unsigned copy_b) {
+/// What copies of an operand may take by its address, its rows and its batch entries. An operand may begin
+/// within a buffer: buffers begin at multiples of 256 bytes.
+unsigned copy_elements(const KernelArgument& pointer, std::uint64_t row, std::uint64_t stride,
+                       kernels::ElementType type) {
+    const unsigned bytes = kernels::bytes_of(type);
+    return common_width(16 / bytes, {row, stride, pointer.byte_offset / bytes});
+}
+
+/// What base addresses, rows and batch entries allow. A recorded kernel may have been made for less; others go
+/// by the result's rows, too.
+kernels::GemmAlignment alignment_of(const GpuProgramBuilder& b, const Product& p, bool tf32) {
     const auto aligned = [](const KernelArgument& pointer, kernels::ElementType type,
                             std::initializer_list<std::uint64_t> elements) {
         bool result = pointer.byte_offset % kernels::kTensorAlignment == 0;
@@ -289,13 +297,20 @@ kernels::GemmAlignment alignment_of(const GpuProgramBuilder& b, const Product& p
     };
     const kernels::ElementType type = kernel_type(b.input(0).type), output = kernel_type(b.output(0).type);
     kernels::GemmAlignment alignment;
-    alignment.copy_a = copy_a;
-    alignment.copy_b = copy_b;
+    alignment.copy_a = copy_elements(p.a, p.lda, p.stride_a, type);
+    alignment.copy_b = copy_elements(p.b, p.ldb, p.stride_b, type);
     alignment.rows_along_k = !p.transpose_a && p.transpose_b;
     alignment.tensor_maps =
         aligned(p.a, type, {p.lda, p.stride_a}) && aligned(p.b, type, {p.ldb, p.stride_b});
     alignment.k_contiguous = !p.transpose_a && p.transpose_b;
     alignment.tensor_store = aligned(b.output_pointer("d", 0), output, {p.n, p.stride_d});
+    const unsigned widest = 16 / kernels::bytes_of(type);
+    const std::int64_t recorded = b.op().integer("copy_elements", 0);
+    if (recorded <= 0)
+        return kernels::with_one_alignment(alignment, type, tf32, common_width(widest, {p.n, p.stride_d}));
+    const auto most = static_cast<unsigned>(std::min<std::int64_t>(recorded, widest));
+    alignment.copy_a = std::min(alignment.copy_a, most);
+    alignment.copy_b = std::min(alignment.copy_b, most);
     return alignment;
 }
 
@@ -408,24 +423,7 @@ void lower_matmul(GpuProgramBuilder& b) {
     if (i8 && epilogue.spec.expression) throw Unsupported{"no matmul kernel of i8 with an epilogue"};
     if (i8 || is_float8(type)) transpose_operands(b, p, type);
 
-    const unsigned widest_copy = 16 / kernels::bytes_of(type);
-    // An operand may begin within a buffer: buffers begin at multiples of 256 bytes.
-    const unsigned bytes = kernels::bytes_of(type);
-    unsigned copy_a = common_width(widest_copy, {p.lda, p.stride_a, p.a.byte_offset / bytes});
-    unsigned copy_b = common_width(widest_copy, {p.ldb, p.stride_b, p.b.byte_offset / bytes});
-    // A recorded kernel may have been made for less than its operands allow; others go by the result's rows.
-    const std::int64_t recorded = b.op().integer("copy_elements", 0);
-    if (recorded > 0) {
-        const auto most = static_cast<unsigned>(std::min<std::int64_t>(recorded, widest_copy));
-        copy_a = std::min(copy_a, most);
-        copy_b = std::min(copy_b, most);
-    }
-    const unsigned of_operands = std::min(copy_a, copy_b);
-    kernels::GemmAlignment alignment = alignment_of(b, p, copy_a, copy_b);
-    if (recorded <= 0) {
-        alignment =
-            kernels::with_one_alignment(alignment, type, tf32, common_width(widest_copy, {p.n, p.stride_d}));
-    }
+    const kernels::GemmAlignment alignment = alignment_of(b, p, tf32);
     const kernels::GemmShape shape{p.m, p.n, p.k, p.batch, tf32};
     kernels::GemmChoice choice = b.pick_gemm() ? b.pick_gemm()(shape, type, b.target(), alignment)
                                                : kernels::choose_gemm(shape, type, b.target(), alignment);
@@ -471,7 +469,8 @@ void lower_matmul(GpuProgramBuilder& b) {
         spec.compute_capability = b.compute_capability();
         spec.type = type;
         spec.warps = choice.gemv_warps;
-        spec.vector = of_operands;
+        spec.vector = std::min(copy_elements(p.a, p.lda, p.stride_a, type),
+                               copy_elements(p.b, p.ldb, p.stride_b, type));
         spec.batched = p.batch > 1;
         spec.epilogue = epilogue.spec;
         b.launch(kernels::generate_gemv(spec), kernels::gemv_grid(spec, p.m, p.n, p.batch), arguments);
