@@ -51,10 +51,9 @@ class SetWalk {
 }  // namespace
 
 GeneratedKernel generate_channel_statistics(const ChannelStatisticsSpec& spec) {
-    PtxWriter w("channel_statistics_" + name_of(spec.x) + (spec.running ? "_running" : "") + "_t" +
-                    std::to_string(spec.threads),
+    PtxWriter w("channel_statistics_" + name_of(spec.x) + "_t" + std::to_string(spec.threads),
                 spec.compute_capability);
-    ChannelStatisticsOutput output(w, spec.running);
+    ChannelStatisticsOutput output(w, false);
     const Reg x = w.pointer_parameter("x");
     SetWalk walk(w);
     output.declare_numbers();

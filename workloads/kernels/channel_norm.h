@@ -13,14 +13,12 @@ namespace heddle::kernels {
 /// Batch norm of [N, C, space]: C sets, N runs of `space`, C * space apart; inner = C, inner_stride = space.
 /// Group norm: N * groups sets of one run each; inner = 1, outer_stride = the length of the run.
 ///
-/// Parameters: mean, rstd, with running statistics also running_mean, running_variance, new_mean,
-/// new_variance, then x (pointers); elements (u32, of a set); run_length and inner (dividers); run_stride,
-/// outer_stride, inner_stride (u32); epsilon, momentum, unbias (f32; unbias = n / (n - 1)). Grid x is the
-/// number of sets.
+/// Parameters: mean, rstd, x (pointers); elements (u32, of a set); run_length and inner (dividers);
+/// run_stride, outer_stride, inner_stride (u32); epsilon, momentum, unbias (f32; the latter two without
+/// effect here). Grid x is the number of sets.
 struct ChannelStatisticsSpec {
     unsigned compute_capability = 80;
     ElementType x = ElementType::f32;
-    bool running = false;
     unsigned threads = 512;
 };
 GeneratedKernel generate_channel_statistics(const ChannelStatisticsSpec& spec);

@@ -193,10 +193,6 @@ void one_launch(GpuProgramBuilder& b, const Channels& c, bool running,
 void lower_channel_norm(GpuProgramBuilder& b) {
     const Channels c = channels_of(b, 0);
     const bool running = b.has_input(4) && b.has_output(4);
-    kernels::ChannelStatisticsSpec spec;
-    spec.compute_capability = b.compute_capability();
-    spec.x = kernel_type(b.input(0).type);
-    spec.running = running;
     const kernels::KernelArgument mean = statistic(b, "mean", 1, c.sets()),
                                   rstd = statistic(b, "rstd", 2, c.sets());
     const auto size = static_cast<double>(c.set_size());
@@ -233,6 +229,9 @@ void lower_channel_norm(GpuProgramBuilder& b) {
                  kernels::channel_merge_grid(of.columns), arguments);
     } else {
         const kernels::ChannelSets sets = sets_of(c, false);
+        kernels::ChannelStatisticsSpec spec;
+        spec.compute_capability = b.compute_capability();
+        spec.x = kernel_type(b.input(0).type);
         spec.threads = threads_for(sets.elements);
         arguments.push_back(b.input_pointer("x", 0));
         kernels::add_channel_arguments(arguments, sets);
