@@ -77,6 +77,9 @@ class WarpLeap {
     /// Of the last turn: branches taken, barriers and phases used. Two turns with the same signature do the
     /// same to all barriers.
     std::uint64_t signature() const { return signature_; }
+    /// After the last turn, when all warps have made whole rings of them: registers that hold states which
+    /// arrivals returned hold those of before, as the barriers do.
+    void restore_states();
     /// Registers as they were when the leap began.
     void undo();
 

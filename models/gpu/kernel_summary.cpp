@@ -23,9 +23,11 @@ constexpr LevelStatistics KernelResult::*kLevels[] = {&KernelResult::l1, &Kernel
 constexpr std::uint64_t LevelStatistics::*kLevelCounters[] = {
     &LevelStatistics::requests, &LevelStatistics::sectors, &LevelStatistics::hit_sectors};
 
+// Counts of what was left out may be negative for a while, where they had been guessed too large: differences
+// have a sign.
 void grow(std::uint64_t& count, std::uint64_t before, std::uint64_t after, double factor) {
-    count += static_cast<std::uint64_t>(
-        static_cast<std::int64_t>(std::llround(factor * static_cast<double>(after - before))));
+    const auto growth = static_cast<double>(static_cast<std::int64_t>(after - before));
+    count += static_cast<std::uint64_t>(static_cast<std::int64_t>(std::llround(factor * growth)));
 }
 
 }  // namespace

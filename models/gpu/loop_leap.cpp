@@ -95,9 +95,7 @@ std::uint64_t perform(const ptx::LeapProgram& program, const std::vector<Leaping
         }
         if (done < wanted) fewest = turns_for(one, done);
     }
-    if (fewest < turns) {
-        for (ptx::WarpLeap& leap : leaps) leap.undo();
-    }
+    for (ptx::WarpLeap& leap : leaps) fewest < turns ? leap.undo() : leap.restore_states();
     return fewest;
 }
 

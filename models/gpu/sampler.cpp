@@ -7,6 +7,8 @@
 #include <set>
 #include <string>
 
+#include "isa/common/error.h"
+
 namespace heddle::models::gpu {
 namespace {
 
@@ -143,10 +145,18 @@ void Sampler::remember() {
     history_interval_ *= 2;
 }
 
-const Sampler::Snapshot& Sampler::snapshot_near(Cycle at) const {
-    const auto distance = [at](const Snapshot& one) { return one.at < at ? at - one.at : one.at - at; };
-    return *std::min_element(history_.begin(), history_.end() - 1,
-                             [&](const Snapshot& a, const Snapshot& b) { return distance(a) < distance(b); });
+// Where the stretch began that ends now and is as long as a turn of so many cycles, as near to that as one is
+// remembered. In long runs those lie far apart; less than half a turn does not stand for whole ones.
+const Sampler::Snapshot& Sampler::snapshot_ago(Cycle cycles) const {
+    const auto ago = [this](const Snapshot& one) { return time() - one.at; };
+    const auto distance = [&](const Snapshot& one) {
+        return ago(one) < cycles ? cycles - ago(one) : ago(one) - cycles;
+    };
+    const Snapshot* best = &history_.front();
+    for (const Snapshot& one : history_) {
+        if (2 * ago(one) >= cycles && distance(one) < distance(*best)) best = &one;
+    }
+    return *best;
 }
 
 // Stores keep it busy later, when L2 writes them back.
@@ -227,6 +237,8 @@ bool Sampler::leap() {
 void Sampler::add(double cycles, double relative_error, const Snapshot& from, const Snapshot& to,
                   std::vector<std::uint64_t> performed, std::uint64_t ctas,
                   const std::optional<LeftOutMemory>& memory) {
+    if (to.at <= from.at || to.steps <= from.steps)
+        throw Error("internal: a stretch in which nothing happened was to stand for what was left out");
     const std::uint64_t steps = std::accumulate(performed.begin(), performed.end(), std::uint64_t{0});
     Extrapolation left_out;
     left_out.cycles = cycles / static_cast<double>(to.at - from.at);

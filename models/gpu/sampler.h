@@ -175,7 +175,7 @@ class Sampler : public Block {
     void remember();
     void mark_flow();
     double expected_written() const;
-    const Snapshot& snapshot_near(Cycle at) const;
+    const Snapshot& snapshot_ago(Cycle cycles) const;
     Cycle time() const { return clock().now() + left_out_; }
 
     sc_core::sc_vector<Sm>& sms_;

@@ -356,6 +356,7 @@ void Sampler::leave_visit() {
 std::uint64_t Sampler::leave_out_turns(const std::vector<LeapingWarp>& warps, double period, double error,
                                        std::uint64_t most, std::uint64_t margin, const Snapshot& from,
                                        const Snapshot& to) {
+    if (to.at <= from.at || to.steps <= from.steps) return 0;  // nothing seen could stand for them
     LeapLimits limits;
     limits.margin = margin;
     limits.most = most;

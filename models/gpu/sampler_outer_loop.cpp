@@ -53,7 +53,7 @@ bool Sampler::look_at_outer_loop() {
     period_ = (few ? period : (period + before) / 2) / static_cast<double>(leaping_.size());
     error_ = difference / (few ? 4 : 2);
     history_.push_back(snapshot());
-    if (!memory_settled(snapshot_near(time() - static_cast<Cycle>(period_)), history_.back())) return false;
+    if (!memory_settled(snapshot_ago(static_cast<Cycle>(period_)), history_.back())) return false;
     decision_ = Decision::outer_loop;
     return true;
 }
@@ -138,7 +138,7 @@ void Sampler::correct(double turns, double difference) {
 void Sampler::leave_out_outer_turns() {
     const std::uint64_t turns =
         leave_out_turns(leaping_, period_, error_, cautious_ ? kFewOuterTurns : kMostTurns, 0,
-                        snapshot_near(time() - static_cast<Cycle>(period_)), history_.back());
+                        snapshot_ago(static_cast<Cycle>(period_)), history_.back());
     outer_attempted_ = outer_turns_ = outer_turns_ + turns;
     outer_left_out_ += turns;
     entries_.assign(entries_.size(), {});
@@ -149,7 +149,7 @@ void Sampler::leave_out_outer_turns() {
 // By the entries of the loop within. Returns whether there was something to leave out.
 bool Sampler::leave_out_turns_around() {
     history_.push_back(snapshot());
-    const Snapshot& from = snapshot_near(time() - static_cast<Cycle>(around_period_));
+    const Snapshot& from = snapshot_ago(static_cast<Cycle>(around_period_));
     if (!memory_settled(from, history_.back())) return false;
     const Cycle before = left_out_;
     const std::uint64_t steps = steps_left_out_;

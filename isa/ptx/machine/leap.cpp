@@ -16,6 +16,10 @@ namespace {
 
 using Action = LeapProgram::Action;
 
+/// Stands in a register for what an arrival returns while a warp leaps: bits that no mbarrier has as its
+/// state, so that a wait which found them would say so.
+constexpr std::uint64_t kLeftOutState = 0x1d5c'3a71'e4b2'8f06u;
+
 Action barrier_action(const Instruction& n) {
     if (n.has(Modifier::warp)) return Action::perform;
     return n.has(Modifier::red) ? Action::stop : Action::skip;
@@ -174,6 +178,17 @@ void WarpLeap::undo() {
     std::memcpy(warp_->state->bank[0], saved_.data(), saved_.size());
 }
 
+// Barriers are as they were, so what the last arrivals at them returned is, too: it stands where it stood,
+// since the warp is where it was. Rows of registers that hold nothing here may hold a left-out state as well;
+// nobody minds what these become.
+void WarpLeap::restore_states() {
+    std::byte* const bank = warp_->state->bank[0];
+    for (std::size_t at = 0; at + sizeof kLeftOutState <= saved_.size(); at += sizeof kLeftOutState) {
+        if (std::memcmp(bank + at, &kLeftOutState, sizeof kLeftOutState) == 0)
+            std::memcpy(bank + at, saved_.data() + at, sizeof kLeftOutState);
+    }
+}
+
 bool WarpLeap::turn(std::uint64_t steps, LeapObserver* observer) {
     Scratch& warp = *scratch_;
     const Action* const actions = program_->actions().data();
@@ -218,10 +233,15 @@ bool WarpLeap::turn(std::uint64_t steps, LeapObserver* observer) {
                         [[fallthrough]];
                     case Action::wait_state:
                         narrow_lane(warp, instruction.operand[0], 0) |= mask;
-                        [[fallthrough]];
+                        signature_ =
+                            mix(mix(signature_, at), lane_address(warp, instruction.operand[1], lane));
+                        break;
                     case Action::arrive:
                         signature_ =
                             mix(mix(signature_, at), lane_address(warp, instruction.operand[1], lane));
+                        for_each_lane(mask, [&](unsigned arriving) {
+                            wide_lane(warp, instruction.operand[0], arriving) = kLeftOutState;
+                        });
                         break;
                     case Action::stop:
                         return false;

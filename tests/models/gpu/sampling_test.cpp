@@ -8,6 +8,7 @@
 #include "isa/common/error.h"
 #include "models/gpu/gpu.h"
 #include "sampling_random.h"
+#include "support/pipelined_copies.h"
 
 namespace heddle::models::gpu {
 namespace {
@@ -276,6 +277,88 @@ TEST_CASE("a ring between warps is left out at its own rate", "[models_gpu_sampl
     options.sample = true;
     const KernelResult sampled = gpu.run(launch.context(), options);
     CHECK(static_cast<double>(sampled.cycles) == Approx(1591642).epsilon(0.03));  // in full, when written
+}
+
+TEST_CASE("sampling keeps the phases and states that warps of a ring of copies wait for",
+          "[models_gpu_sampling]") {
+    using Copies = heddle::tests::PipelinedCopies;
+    GpuConfig config = eighth();
+    config.sm.count = 2;
+    GpuTestBench bench(config);
+    unsigned left_out = 0;
+    for (const Copies::Waits waits : {Copies::Waits::parity, Copies::Waits::states,
+                                      Copies::Waits::states_handed_on, Copies::Waits::states_selected}) {
+        for (unsigned stages = 1; stages <= 8; ++stages) {
+            Copies copies;
+            copies.waits = waits;
+            copies.stages = stages;
+            copies.turns = 840 / stages * stages;
+            copies.work = 40;
+            const std::uint64_t in =
+                bench.memory.allocate("in", Copies::kBytes * (copies.turns + stages + 1), false);
+            const TestLaunch launch =
+                bench.launch(copies.text(64), 2, 64, {in}, ptx::Mode::timing, 0, ptx::Assembly::scheduled);
+            const KernelResult full = bench.gpu.run(launch.context);
+            RunOptions options;
+            options.sample = true;
+            const KernelResult sampled = bench.gpu.run(launch.context, options);
+            INFO(static_cast<int>(waits) << " " << stages << " stages: " << sampled.sampling.note);
+            CAPTURE(full.cycles, sampled.cycles, sampled.sampling.simulated);
+            CHECK(std::abs(static_cast<double>(sampled.cycles) / static_cast<double>(full.cycles) - 1) <=
+                  0.02);
+            CHECK(static_cast<double>(sampled.warp_instructions) ==
+                  Approx(static_cast<double>(full.warp_instructions)).epsilon(0.005));
+            CHECK(static_cast<double>(sampled.bulk_lines) ==
+                  Approx(static_cast<double>(full.bulk_lines)).epsilon(0.05));
+            left_out += sampled.sampling.simulated < 1 ? 1 : 0;
+        }
+    }
+    CHECK(left_out >= 28);  // of 32: where the bar would be too wide a kernel is simulated in full
+}
+
+TEST_CASE("what is left out of short turns late in a run is counted by reason as in full",
+          "[models_gpu_sampling]") {
+    // Before them, turns that are never alike and more loads than L2 holds: what is remembered of the run lies
+    // further apart than the short turns are long. Each length of it remembers other moments.
+    GpuConfig config = eighth();
+    config.sm.count = 2;
+    config.l2.bytes = 640 * 1024;
+    GpuTestBench bench(config);
+    const std::uint64_t in = bench.memory.allocate("in", 16 << 20, false);
+    unsigned left_out = 0;
+    for (unsigned before = 60; before < 84; ++before) {
+        const std::string text = kernel_text(
+            "ld.param.u64 %rd0, [p0]; mov.f32 %f0, 0f3f800000; mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x;\n"
+            "mad.lo.u32 %r0, %r0, 128, %r1; mad.wide.u32 %rd1, %r0, 16, %rd0; mov.u32 %r2, 12345;\n"
+            "mov.u32 %r3, 0;\nbefore: ld.global.v4.f32 {%f4, %f5, %f6, %f7}, [%rd1];\n"
+            "ld.global.v4.f32 {%f4, %f5, %f6, %f7}, [%rd1+4096];\n"
+            "ld.global.v4.f32 {%f4, %f5, %f6, %f7}, [%rd1+8192]; add.s64 %rd1, %rd1, 12288;\n"
+            "mad.lo.u32 %r2, %r2, 1664525, 1013904223; shr.u32 %r4, %r2, 24;\n"
+            "uneven: fma.rn.f32 %f0, %f0, %f0, %f0; sub.u32 %r4, %r4, 1; setp.gt.s32 %p0, %r4, 0;\n"
+            "@%p0 bra uneven; add.u32 %r3, %r3, 1; setp.lt.u32 %p0, %r3, " +
+                std::to_string(before) +
+                "; @%p0 bra before;\nmov.u32 %r5, 0;\nturn: mov.u32 %r6, 0;\n"
+                "inner: fma.rn.f32 %f0, %f0, %f0, %f0; add.u32 %r6, %r6, 1; setp.lt.u32 %p0, %r6, 4;\n"
+                "@%p0 bra inner; fma.rn.f32 %f0, %f0, %f0, %f0; add.u32 %r5, %r5, 1;\n"
+                "setp.lt.u32 %p0, %r5, 4000; @%p0 bra turn; st.global.f32 [%rd0], %f0;\n",
+            1);
+        RunOptions options;
+        const TestLaunch launch = bench.launch(text, 2, 128, {in}, ptx::Mode::timing);
+        const KernelResult full = bench.gpu.run(launch.context, options);
+        options.sample = true;
+        const KernelResult sampled = bench.gpu.run(launch.context, options);
+        left_out += sampled.sampling.simulated < 1 ? 1 : 0;
+        CAPTURE(before, full.cycles, sampled.cycles, sampled.sampling.simulated, sampled.sampling.note);
+        const auto part = [](const KernelResult& result, std::size_t reason) {
+            return static_cast<double>(result.sub_core_cycles[reason]) /
+                   static_cast<double>(result.cycles * 2 * kSubCores);
+        };
+        for (std::size_t reason = 0; reason < kCycleReasonCount; ++reason) {
+            INFO(name_of(static_cast<CycleReason>(reason)));
+            CHECK(part(sampled, reason) == Approx(part(full, reason)).margin(0.02));
+        }
+    }
+    CHECK(left_out >= 6);
 }
 
 TEST_CASE("a sampled run is the same when every cycle is looked at, and after other kernels",
