@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <vector>
 
 #include "isa/ptx/forms/async.h"
@@ -132,6 +133,26 @@ void record(std::string_view suffix, Instruction& instruction) {
         const Modifier modifier = modifier_named(suffix);
         if (modifier != Modifier::none) instruction.modifiers.set(static_cast<std::size_t>(modifier));
     }
+}
+
+// Suffixes that mean something else in another order, by what they tell; none for modifiers, which are a set.
+enum class Sequence { none, type, space, layout };
+Sequence sequence_of(std::string_view suffix) {
+    if (type_named(suffix) != Type::none) return Sequence::type;
+    if (space_named(suffix) != StateSpace::none) return Sequence::space;
+    return suffix == "row" || suffix == "col" ? Sequence::layout : Sequence::none;
+}
+
+// Whether types, state spaces and layouts each have the same order in both.
+bool same_sequences(std::span<const std::string_view> a, std::span<const std::string_view> b) {
+    for (const Sequence sequence : {Sequence::type, Sequence::space, Sequence::layout}) {
+        std::vector<std::string_view> of_a, of_b;
+        const auto belongs = [&](std::string_view suffix) { return sequence_of(suffix) == sequence; };
+        std::copy_if(a.begin(), a.end(), std::back_inserter(of_a), belongs);
+        std::copy_if(b.begin(), b.end(), std::back_inserter(of_b), belongs);
+        if (of_a != of_b) return false;
+    }
+    return true;
 }
 
 // The word of `list` at `position`, which moves past it; "" at the end.
@@ -292,7 +313,7 @@ bool match_reordered(const InstructionForm& form, std::span<const std::string_vi
         ordered.push_back(*found);
         rest.erase(found);
     }
-    return rest.empty() && match_suffixes(form, ordered, instruction);
+    return rest.empty() && same_sequences(suffixes, ordered) && match_suffixes(form, ordered, instruction);
 }
 
 }  // namespace heddle::ptx

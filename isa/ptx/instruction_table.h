@@ -70,7 +70,9 @@ Type pattern_type(const OperandPattern& pattern, const Instruction& instruction)
 bool match_suffixes(const InstructionForm& form, std::span<const std::string_view> suffixes,
                     Instruction& instruction);
 
-/// The same when the suffixes are written in any order.
+/// The same when the suffixes are written in any order, but for types, state spaces and layouts, which stand
+/// in the row's order among themselves. ptxas takes them so, and the libraries of the toolkit make use of it:
+/// CUB 3 has vote.ballot.sync.b32 beside nvcc's own vote.sync.ballot.b32, libcu++ atom.add.acquire.cta.
 bool match_reordered(const InstructionForm& form, std::span<const std::string_view> suffixes,
                      Instruction& instruction);
 

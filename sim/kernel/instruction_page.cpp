@@ -139,6 +139,8 @@ std::string instruction_page() {
                "a\n"
                "predicate, `{{a}}` a vector, `.part` selects a part (`.h1`, `.b7610`), `policy` comes with "
                "`.L2::cache_hint`; N and I in a shape are numbers of columns, 8, 16, ... 256. "
+               "Suffixes may stand in any\n"
+               "order, as ptxas has it, but for types, state spaces and layouts among themselves. "
                "*runs, timed*: exact results, and the device model charges the "
                "pipeline\n"
                "named; *runs, free*: exact results, costs no issue slot on the hardware; *not yet*: a kernel "
