@@ -15,6 +15,7 @@
 #include "isa/ptx/schedule/assemble.h"
 #include "isa/ptx/schedule/operand_meetings.h"
 #include "isa/ptx/schedule/register_allocation.h"
+#include "isa/ptx/schedule/register_changes.h"
 #include "isa/ptx/schedule/spill.h"
 
 namespace heddle::ptx {
@@ -102,22 +103,12 @@ unsigned needed_registers(const Kernel& kernel, const Analysis& analysis,
     return needed;
 }
 
-// The registers per thread at entry of a kernel with setmaxnreg. ptxas 13.0 must know them, from .maxnreg or
-// from .minnctapersm with the number of threads, and then gives the kernel all of them; else it ignores
-// setmaxnreg. Returns 0 then.
-unsigned registers_at_entry(const Kernel& kernel) {
-    if (kernel.maximum_registers != 0) return kernel.maximum_registers / 8 * 8;
-    const bool threads = kernel.required_threads[0] != 0 || kernel.maximum_threads[0] != 0;
-    return threads && kernel.minimum_ctas != 0 ? std::min(248u, launch_bound_registers(kernel)) : 0;
-}
-
 // Returns the registers per thread of the kernel, which would be `counted` without setmaxnreg.
 unsigned settle_register_changes(const Kernel& kernel, unsigned counted, std::vector<InstructionInfo>& list) {
     const auto changes = [](const InstructionInfo& info) {
         return info.synchronisation == Synchronisation::more_registers ||
                info.synchronisation == Synchronisation::fewer_registers;
     };
-    if (std::none_of(list.begin(), list.end(), changes)) return counted;
     const unsigned registers = registers_at_entry(kernel);
     if (registers != 0) return registers;
     for (InstructionInfo& info : list)

@@ -6,16 +6,13 @@
 #include "isa/ptx/decode/data_flow.h"
 #include "isa/ptx/schedule/edit.h"
 #include "isa/ptx/schedule/register_allocation.h"
+#include "isa/ptx/schedule/register_changes.h"
 
 namespace heddle::ptx {
 namespace {
 
-constexpr unsigned kRegistersPerSm = 65536, kAllocationUnit = 8, kFewest = 16, kMost = 255;
-
-bool changes_registers(const Kernel& kernel) {
-    return std::any_of(kernel.instructions.begin(), kernel.instructions.end(),
-                       [](const Instruction& n) { return n.opcode == Opcode::setmaxnreg; });
-}
+constexpr unsigned kRegistersPerSubCore = 16384, kSubCores = 4;
+constexpr unsigned kAllocationUnit = 8, kFewest = 16, kMost = 255;
 
 /// How often an instruction is performed, by the depth of the loops around it: ten turns each.
 std::vector<double> frequencies(const Kernel& kernel) {
@@ -312,18 +309,25 @@ std::vector<bool> fixed_registers(const Kernel& kernel) {
 }  // namespace
 
 unsigned launch_bound_registers(const Kernel& kernel) {
+    return launch_bound_registers(kernel, std::max(1u, kernel.minimum_ctas));
+}
+
+unsigned launch_bound_registers(const Kernel& kernel, unsigned ctas) {
     std::uint64_t threads = 1;
     const bool required = kernel.required_threads[0] != 0;
     for (unsigned d = 0; d < 3; ++d)
         threads *= required ? kernel.required_threads[d] : kernel.maximum_threads[d];
     if (threads == 0) return kMost;
-    const std::uint64_t ctas = std::max(1u, kernel.minimum_ctas);
-    const std::uint64_t limit = kRegistersPerSm / (threads * ctas) / kAllocationUnit * kAllocationUnit;
+    // Each warp has its registers in one of the sub-cores.
+    const std::uint64_t warps = (threads + kWarpSize - 1) / kWarpSize * ctas;
+    const std::uint64_t of_sub_core = (warps + kSubCores - 1) / kSubCores;
+    const std::uint64_t limit =
+        kRegistersPerSubCore / (of_sub_core * kWarpSize) / kAllocationUnit * kAllocationUnit;
     return static_cast<unsigned>(std::clamp<std::uint64_t>(limit, kFewest, kMost));
 }
 
 unsigned register_ceiling(const Kernel& kernel) {
-    if (changes_registers(kernel)) return kMost;
+    if (registers_at_entry(kernel) != 0) return kMost;
     const unsigned bound = launch_bound_registers(kernel);
     if (kernel.maximum_registers == 0) return bound;
     return std::min(bound, std::max(kFewest, kernel.maximum_registers / kAllocationUnit * kAllocationUnit));

@@ -6,11 +6,12 @@
 namespace heddle::ptx {
 
 /// Registers that a thread of the kernel may have: by .maxnreg, by .maxntid with .minnctapersm, by the
-/// machine. A kernel with setmaxnreg gets more while it runs: what the machine allows.
+/// machine. A kernel with setmaxnreg (register_changes.h) gets more while it runs: what the machine allows.
 unsigned register_ceiling(const Kernel& kernel);
 
-/// The same by .maxntid with .minnctapersm alone.
+/// The same by .maxntid with .minnctapersm alone; or with `ctas` thread blocks on a multiprocessor.
 unsigned launch_bound_registers(const Kernel& kernel);
+unsigned launch_bound_registers(const Kernel& kernel, unsigned ctas);
 
 /// Puts values into local memory until the allocation needs at most `limit` registers: those that cost the
 /// fewest loads and stores, weighed by the depth of their loops, for the most crowded instructions that they
