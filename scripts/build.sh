@@ -29,11 +29,14 @@ ensure_packages() {
     if [ "$(id -u)" -ne 0 ]; then
         fail 2 "missing packages: ${missing[*]}; install them with: sudo apt-get install --no-install-recommends ${missing[*]}"
     fi
-    echo "heddle: installing ${#missing[@]} packages: ${missing[*]}" >&2
-    local log="$build_directory/install.log"
     # Optional ones come along; alone they are no reason to install anything.
     mapfile -t optional < <(packages_of optional)
     missing+=("${optional[@]}")
+    if [ "${HEDDLE_INSTALL:-yes}" = no ]; then
+        fail 2 "missing packages: ${missing[*]}; HEDDLE_INSTALL=no forbids to install them"
+    fi
+    echo "heddle: as root, apt-get now installs from this system's sources (HEDDLE_INSTALL=no forbids it): ${missing[*]}" >&2
+    local log="$build_directory/install.log"
     if ! { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
         "${missing[@]}"; } </dev/null >"$log" 2>&1; then
         tail -n 15 "$log" >&2

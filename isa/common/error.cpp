@@ -4,8 +4,18 @@
 #include <numeric>
 #include <vector>
 
+#include "isa/common/foreign_text.h"
+
 namespace heddle {
 namespace {
+
+/// Of one part of a message: what a file says may be long, a message is read by people.
+constexpr std::size_t kLongestPart = 4000;
+
+std::string part(const std::string& text) {
+    const std::string words = shortened(text);
+    return words.size() <= kLongestPart ? words : shortened(words.substr(0, kLongestPart)) + " ...";
+}
 
 std::string compose(const std::string& problem, const SourceLocation& where, const std::string& remedy) {
     std::string text;
@@ -16,9 +26,9 @@ std::string compose(const std::string& problem, const SourceLocation& where, con
     } else if (where.line > 0) {
         text += "line " + std::to_string(where.line) + ": ";
     }
-    if (!where.key.empty()) text += where.key + ": ";
-    text += problem;
-    if (!remedy.empty()) text += "; " + remedy;
+    if (!where.key.empty()) text += part(where.key) + ": ";
+    text += part(problem);
+    if (!remedy.empty()) text += "; " + part(remedy);
     return text;
 }
 

@@ -8,7 +8,9 @@
 namespace heddle {
 
 /// Writes a file beside its place and renames it, so that nobody ever reads half of it, and what was there
-/// before stays when it fails. Throws heddle::Error.
+/// before stays when it fails. The file keeps the permissions that it had; a link stays and the file that it
+/// leads to is written. Devices, FIFOs and descriptors (/dev/null, /dev/stdout, /dev/fd/3) are written into.
+/// Throws heddle::Error, also when the file is write-protected.
 void write_whole_file(const std::string& path, std::string_view bytes);
 
 /// The same of what `write` puts into the file that it is told; false: it could not.

@@ -8,6 +8,7 @@
 
 #include "isa/ptx/execution.h"
 #include "models/gpu/kernel_result.h"
+#include "sim/config/hardware_file.h"
 
 namespace heddle::cli {
 
@@ -50,6 +51,10 @@ void add_validate_trace_command(CLI::App& validate);
 /// --set KEY=VALUE, as often as is wanted; `overrides` must live until the command line is parsed.
 CLI::Option* add_set_option(CLI::App& command, std::vector<std::string>& overrides,
                             const std::string& meaning);
+
+/// --allow-programs: files of others may name programs (docs/robustness.md). `programs` must live until the command line
+/// is parsed.
+void add_programs_option(CLI::App& command, sim::Programs& programs);
 
 /// --schedule on|off, of commands that run PTX. `assembly` must live until the command line is parsed.
 void add_schedule_option(CLI::App& command, ptx::Assembly& assembly);

@@ -2,14 +2,16 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "isa/common/error.h"
+#include "isa/common/result_folder.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/limits.h"
 #include "sim/cli/output.h"
 #include "sim/cli/parallelism.h"
 #include "sim/cli/progress.h"
@@ -29,7 +31,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kFile = "exploration.sqlite";
-constexpr std::chrono::seconds kBetweenLogLines{30};
 
 struct Options {
     std::vector<std::string> workloads;
@@ -41,6 +42,7 @@ struct Options {
     unsigned jobs = 0;
     ParallelismOptions plans;
     bool parallelism = false, resume = false, retry_failed = false, json = false, times = false;
+    sim::Programs programs = sim::Programs::refused;
 };
 
 /// "gpt2-small:batch=4,sequence=512@2": a workload, its own options, its weight.
@@ -122,22 +124,24 @@ std::string default_folder(const Options& options, const explore::Space& space) 
     return name + "-" + space.base().name;
 }
 
-void make_folder(const std::string& folder) {
-    std::error_code failure;
-    fs::create_directories(folder, failure);
-    if (failure && !fs::is_directory(folder))
-        throw Error("cannot make the folder: " + failure.message(), {folder, 0, ""},
-                    "choose another with --out");
+/// What a run of an exploration leaves beside its database.
+std::map<std::string, std::string> exports_of(const explore::Exploration& exploration) {
+    return {{"points.csv", explore::points_csv(exploration)},
+            {"statistics.csv", explore::statistics_csv(exploration)},
+            {"exploration.json", explore::exploration_json(exploration)},
+            {"report.html", sim::exploration_html(exploration)}};
 }
 
-void write_exports(const explore::Exploration& exploration, const std::string& folder) {
-    write_file((fs::path(folder) / "points.csv").string(), explore::points_csv(exploration));
-    write_file((fs::path(folder) / "statistics.csv").string(), explore::statistics_csv(exploration));
-    write_file((fs::path(folder) / "exploration.json").string(), explore::exploration_json(exploration));
-    write_file((fs::path(folder) / "report.html").string(), sim::exploration_html(exploration));
+/// A program of the base device that is allowed is one that the command line names: so every design has it, in every worker.
+void name_allowed_programs(Options& options) {
+    if (options.programs == sim::Programs::refused) return;
+    const sim::Hardware base = sim::load_hardware(options.hardware, options.overrides, options.programs);
+    if (base.is_gpu() && !base.gpu().hbm.model.empty())
+        options.overrides.push_back("hbm.model=" + base.gpu().hbm.model);
 }
 
 void run_exploration(Options options) {
+    name_allowed_programs(options);
     const explore::Space space(options.hardware, options.overrides, options.vary, options.links,
                                options.constraints);
     const std::vector<explore::Objective> objectives = explore::choose_objectives(
@@ -165,11 +169,14 @@ void run_exploration(Options options) {
     if (explore::launched_by_mpi()) {
         session = std::make_unique<explore::MpiSession>(options.jobs == 0 ? 1 : options.jobs, make_function);
         if (session->rank() != 0) {
+            const ProgressHeld silent;  // rank 0 tells
             session->serve();
             return;
         }
     }
-    make_folder(options.out);
+    ResultFolder folder(options.out, "exploration", "--out");
+    folder.check({"points.csv", "statistics.csv", "exploration.json", "report.html"});
+    folder.claim({kFile});
     explore::Store store =
         explore::Store::open(file_of(options.out),
                              explore::specification_of(space, objectives, options.explore, options.workloads,
@@ -181,7 +188,7 @@ void run_exploration(Options options) {
         local = std::make_unique<explore::LocalWorkers>(
             options.jobs == 0 ? sim::available_cores() : options.jobs, make_function());
     {
-        Progress line(kBetweenLogLines);
+        Progress line;
         options.explore.progress = [&line](const explore::Progress& progress) {
             line.update(progress.done, progress.total, "designs", progress.best, progress.kept);
         };
@@ -193,7 +200,8 @@ void run_exploration(Options options) {
         }
     }
     const explore::Exploration exploration = explore::read_exploration(store);
-    write_exports(exploration, options.out);
+    for (const auto& [name, text] : exports_of(exploration)) folder.stage(name, text);
+    folder.commit();
     print(options.json
               ? explore::exploration_json(exploration)
               : sim::format_exploration(exploration, table_width()) + "written to " + options.out +
@@ -264,6 +272,7 @@ void add_space_options(CLI::App& command, Options& options) {
     command.add_option("--hardware", options.hardware, "the base device's name, or a hardware file")
         ->type_name("NAME|FILE");
     add_set_option(command, options.overrides, "change a parameter of the base device: --set clock=1600MHz");
+    add_programs_option(command, options.programs);
     command
         .add_option(
             "--vary", options.vary,
@@ -386,6 +395,7 @@ void add_explore_command(CLI::App& app) {
             "micro-batches, recomputation, ZeRO)")
         ->group("Many devices");
     add_parallelism_options(*command, options->plans);
+    add_limit_options(*command);
     command->footer(
         "Each design is evaluated in processes of its own: one that fails is a row with its error. "
         "Interrupted or killed, the\n"

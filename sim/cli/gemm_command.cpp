@@ -10,6 +10,7 @@
 
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/limits.h"
 #include "sim/cli/output.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/terminal.h"
@@ -31,6 +32,7 @@ struct Options {
     std::uint32_t batch = 1;
     double weight_copies = 5;
     bool full = false, json = false, cold = false, quantise = false, numerics = false;
+    sim::Programs programs = sim::Programs::refused;
 };
 
 class Jobs : public sim::JobRunner {
@@ -141,7 +143,7 @@ void run_on_tpu(const Options& options, const sim::Hardware& hardware) {
 }
 
 void run_command(const Options& options) {
-    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides);
+    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
     if (!hardware.is_gpu()) return run_on_tpu(options, hardware);
     const models::gpu::GpuConfig& config = hardware.gpu();
     sim::GemmQuestion question{options.m, options.n, options.k, sim::gemm_type_from_name(options.type)};
@@ -208,6 +210,7 @@ void add_gemm_command(CLI::App& app) {
         ->type_name("NAME|FILE")
         ->required();
     add_set_option(*command, options->overrides, "change a parameter of the device");
+    add_programs_option(*command, options->programs);
     command
         ->add_option("--batch", options->batch, "so many products of these sizes in one launch (default: 1)")
         ->type_name("N");
@@ -237,6 +240,7 @@ void add_gemm_command(CLI::App& app) {
     command->add_flag("--full", options->full, "simulate every cycle, without sampling");
     command->add_option("-j,--jobs", options->workers, "cores to use (default: all)")->type_name("N");
     command->add_flag("--json", options->json, "print JSON");
+    add_limit_options(*command);
     command->footer(
         "On a GPU, without --cold, the product is taken as one of many: A and D are in L2 as far as they "
         "fit, B comes\n"

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -27,6 +28,11 @@ struct Options {
     bool json = false;
 };
 
+/// Nothing of the device runs here, so it may name programs.
+sim::Hardware load(const std::string& name, const std::vector<std::string>& overrides = {}) {
+    return sim::load_hardware(name, overrides, sim::Programs::allowed);
+}
+
 void list(const Options& options) {
     Json json = Json::array();
     std::vector<std::vector<std::string>> rows{{"name", "kind", "description"}};
@@ -51,7 +57,7 @@ std::string paragraph(const ParameterDescription& parameter) {
 }
 
 void describe(const Options& options) {
-    const sim::Hardware hardware = sim::load_hardware(options.first, options.overrides);
+    const sim::Hardware hardware = load(options.first, options.overrides);
     const std::vector<ParameterDescription> parameters = sim::describe_parameters(hardware);
     if (options.json) {
         Json json{{"name", hardware.name}, {"kind", hardware.kind}, {"description", hardware.description}};
@@ -74,8 +80,8 @@ void describe(const Options& options) {
 }
 
 void diff(const Options& options) {
-    const sim::Hardware first = sim::load_hardware(options.first);
-    const sim::Hardware second = sim::load_hardware(options.second);
+    const sim::Hardware first = load(options.first);
+    const sim::Hardware second = load(options.second);
     if (first.kind != second.kind) {
         throw Error("`" + options.first + "` is a " + first.kind + " and `" + options.second + "` is a " +
                         second.kind,
@@ -100,15 +106,41 @@ void diff(const Options& options) {
     }
 }
 
+/// What is built and switched off, in a sentence: it explains why the die has more than the device.
+std::string spare_silicon(const sim::DieArea& die) {
+    if (die.spare_units.empty()) return {};
+    std::string units, parameters;
+    const auto rounded = [](double count) { return std::round(10 * count) / 10; };
+    for (const sim::SpareUnits& one : die.spare_units) {
+        units += fmt::format("{}{:g} of {:g} {}", units.empty() ? "" : ", ", rounded(one.built - one.enabled),
+                             rounded(one.built), one.of);
+        parameters += (parameters.empty() ? "" : ", ") + one.parameter;
+    }
+    return fmt::format(
+        "spare: {} are built and switched off, {:.1f} mm2 of this die ({:.1f} %), so that dies with a defect "
+        "there can be sold; the parts above are those that are built. Set by {}; 100 % builds none.\n",
+        units, die.spare(), 100 * die.spare() / die.total(), parameters);
+}
+
 void area(const Options& options) {
-    const sim::Hardware hardware = sim::load_hardware(options.first, options.overrides);
+    const sim::Hardware hardware = load(options.first, options.overrides);
     const sim::DieArea die = sim::die_area(hardware);
     const double price = hardware.die.price_per_hour;
     if (options.json) {
-        Json json{{"name", hardware.name}, {"total_mm2", die.total()}, {"price_per_hour", price}};
+        Json json{{"name", hardware.name},
+                  {"total_mm2", die.total()},
+                  {"spare_mm2", die.spare()},
+                  {"price_per_hour", price}};
         json["parts"] = Json::array();
         for (const sim::AreaPart& part : die.parts)
-            json["parts"].push_back({{"name", part.name}, {"mm2", part.mm2}, {"holds", part.holds}});
+            json["parts"].push_back(
+                {{"name", part.name}, {"mm2", part.mm2}, {"spare_mm2", part.spare}, {"holds", part.holds}});
+        json["spare"] = Json::array();
+        for (const sim::SpareUnits& one : die.spare_units)
+            json["spare"].push_back({{"of", one.of},
+                                     {"built", one.built},
+                                     {"enabled", one.enabled},
+                                     {"parameter", one.parameter}});
         json["densities"] = Json::array();
         for (const sim::Coefficient& c : sim::coefficients())
             json["densities"].push_back(
@@ -124,6 +156,8 @@ void area(const Options& options) {
                     "in " + sim::node_of(hardware.die.process).name});
     std::string text = hardware.name + ": " + hardware.description + "\n\n" +
                        sim::fit_columns(rows, {false, true, true, false}, table_width()) + "\n";
+    if (const std::string spare = spare_silicon(die); !spare.empty())
+        text += wrap(spare, terminal_width(), 0);
     if (price > 0) {
         text += wrap(
             fmt::format("price: {:g} $ for an hour ({})", price, hardware.origins.at("price.hour").source),

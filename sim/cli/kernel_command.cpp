@@ -1,18 +1,21 @@
 // heddle kernel
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 #include <string_view>
 
 #include "isa/common/error.h"
+#include "isa/common/limits.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/limits.h"
 #include "sim/cli/output.h"
+#include "sim/cli/progress.h"
 #include "sim/cli/terminal.h"
 #include "sim/config/hardware.h"
 #include "sim/kernel/files.h"
 #include "sim/kernel/instruction_page.h"
 #include "sim/kernel/listing.h"
 #include "sim/kernel/module_source.h"
+#include "sim/kernel/outputs.h"
 #include "sim/kernel/report.h"
 #include "sim/kernel/run.h"
 #include "sim/run/worker_pool.h"
@@ -29,6 +32,7 @@ struct Options {
     models::gpu::SeriesSettings series;
     unsigned jobs = 0;
     bool tick_every_cycle = false, check = false, lines = false, sample = false;
+    sim::Programs programs = sim::Programs::refused;
 };
 
 /// The device; none when the run needs none.
@@ -42,7 +46,7 @@ models::gpu::GpuConfig device_of(const Options& options, std::string& heading) {
         any.compute_capability = 0;
         return any;
     }
-    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides);
+    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
     if (!hardware.is_gpu()) {
         throw Error("`" + options.hardware + "` is a TPU", {"--hardware", 0, ""}, "PTX kernels need a GPU");
     }
@@ -58,15 +62,26 @@ void list(const Options& options) {
     print(options.json ? kernel::listing_json(listing) : kernel::format_listing(listing, table_width()));
 }
 
-void make_output_folder(const std::string& folder) {
-    if (folder.empty()) return;
-    std::error_code failure;
-    std::filesystem::create_directories(folder, failure);
-    if (failure) throw Error("cannot make the folder: " + failure.message(), {folder, 0, ""});
+/// What a launch file of somebody else asks of nvcc must only choose what code is made.
+void refuse_programs(const kernel::LaunchFile& file, const Options& options) {
+    if (options.programs == sim::Programs::allowed) return;
+    for (const kernel::LaunchDeclaration& launch : file.launches)
+        if (const std::string flag = kernel::powerful_nvcc_flag(launch.nvcc_flags); !flag.empty())
+            throw Error("a launch file may not give nvcc the option `" + flag + "`, which could run a program or write files", launch.where,
+                        "leave it out, or add --allow-programs if you trust the launch file");
+}
+
+kernel::KernelRun run_with_progress(const kernel::LaunchFile& file, kernel::RunOptions& options) {
+    Progress progress;
+    options.progress = [&progress](double fraction, const std::string& what) {
+        progress.update(fraction, what);
+    };
+    return kernel::run(file, options);
 }
 
 void run_launches(const Options& options) {
     const kernel::LaunchFile file = kernel::read_launch_file(options.file);
+    refuse_programs(file, options);
     std::string heading = options.file;
     kernel::RunOptions run_options;
     run_options.device = device_of(options, heading);
@@ -96,18 +111,25 @@ void run_launches(const Options& options) {
     if (options.lines && options.functional) {
         throw Error("a functional run has no time", {"--lines", 0, ""}, "leave out --functional");
     }
+    if (cycle_limit() != 0 && options.functional) {
+        throw Error("a functional run has no cycles", {"--max-cycles", 0, ""}, "give --max-seconds");
+    }
     if (options.check && !options.functional && !options.numerics) {
         throw Error("checks need values", {"--check", 0, ""}, "add --numerics or --functional");
     }
     run_options.mode = options.functional ? kernel::RunMode::functional
                        : options.numerics ? kernel::RunMode::numerics
                                           : kernel::RunMode::timing;
-    if (options.json) {
-        run_options.print = [](std::string_view text) { std::fwrite(text.data(), 1, text.size(), stderr); };
-    }
-    make_output_folder(options.output);
-    const kernel::KernelRun result = kernel::run(file, run_options);
-    std::vector<std::string> outputs = kernel::write_outputs(file, result, options.output);
+    run_options.print = [to = options.json ? stderr : stdout](std::string_view text) {
+        const ProgressHeld held;
+        std::fwrite(text.data(), 1, text.size(), to);
+    };
+    // Without values nothing is written.
+    const bool values = run_options.mode != kernel::RunMode::timing;
+    const kernel::Outputs declared(values ? file.outputs : std::vector<kernel::OutputDeclaration>{}, options.output,
+                                   options.programs == sim::Programs::allowed);
+    const kernel::KernelRun result = run_with_progress(file, run_options);
+    std::vector<std::string> outputs = declared.write(result);
     if (!options.timeline.empty()) {
         const std::string text = kernel::kernel_timeline(result, options.hardware);
         write_file(options.timeline, text);
@@ -147,6 +169,7 @@ void add_kernel_command(CLI::App& app) {
     command->add_option("--hardware", options->hardware, "a GPU's name, or a hardware file")
         ->type_name("NAME|FILE");
     add_set_option(*command, options->overrides, "change a parameter of the device: --set sm.count=144");
+    add_programs_option(*command, options->programs);
     CLI::Option* numerics =
         command->add_flag("--numerics", options->numerics,
                           "compute values, make the comparisons, and check that they cost no "
@@ -191,6 +214,7 @@ void add_kernel_command(CLI::App& app) {
         "list the kernels of a module: parameters, registers, instructions, what is not supported");
     command->add_flag("--instructions", options->instructions,
                       "print the page of PTX instructions, in Markdown");
+    add_limit_options(*command);
     command->footer(
         "A launch file, y = 2.5 x + y:\n"
         "  module: saxpy.ptx            # or a .cu file, compiled by nvcc; nvcc_flags: [-O3]\n"
@@ -201,6 +225,7 @@ void add_kernel_command(CLI::App& app) {
         "    - entry: saxpy             # grid, block, cluster: a number or [x, y, z]\n"
         "      grid: 16\n"
         "      block: 256               # dynamic_shared: BYTES, repetitions: N, programmatic: true\n"
+        "      # cooperative: true        # all blocks run at once, so that grid.sync() works\n"
         "      # access_policy_window: {buffer: x, bytes: 4096, hit: persisting}   # normal, streaming; "
         "hit_ratio, miss\n"
         "      arguments: [{s32: 4096}, {f32: 2.5}, x, {buffer: y, offset: 0}]\n"

@@ -1,12 +1,14 @@
 // heddle learn: a small model on several devices, with real values.
-#include <filesystem>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 
 #include "isa/common/error.h"
+#include "isa/common/result_folder.h"
 #include "sim/cli/bytes_option.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/limits.h"
 #include "sim/cli/output.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/terminal.h"
@@ -39,6 +41,11 @@ void learn(const Options& options) {
     const sim::Hardware hardware =
         sim::load_hardware(options.hardware.empty() ? cluster.device : options.hardware);
     const Workload workload = open_workload(options.model, model_options);
+    std::optional<ResultFolder> folder;
+    if (!options.out.empty()) {
+        folder.emplace(options.out, "learning", "--out");
+        folder->check({"learning.json", "learning.csv", "report.html"});
+    }
     sim::LearningResult result;
     {
         Progress progress;
@@ -47,13 +54,11 @@ void learn(const Options& options) {
         };
         result = sim::learn(workload.trace, workload.name, hardware, cluster, learning);
     }
-    if (!options.out.empty()) {
-        std::error_code problem;
-        std::filesystem::create_directories(options.out, problem);
-        if (problem) throw Error("cannot make the folder: " + problem.message(), {options.out, 0, ""});
-        write_file(options.out + "/learning.json", sim::learning_json(result));
-        write_file(options.out + "/learning.csv", sim::learning_csv(result));
-        write_file(options.out + "/report.html", sim::learning_page(result));
+    if (folder) {
+        folder->stage("learning.json", sim::learning_json(result));
+        folder->stage("learning.csv", sim::learning_csv(result));
+        folder->stage("report.html", sim::learning_page(result));
+        folder->commit();
     }
     if (options.json) return print(sim::learning_json(result));
     print(sim::format_learning(result, table_width()) +
@@ -119,6 +124,7 @@ void add_learn_command(CLI::App& app) {
     command->add_option("--out", options->out, "folder for report.html, learning.csv and learning.json")
         ->type_name("DIR");
     command->add_flag("--json", options->json, "print JSON instead of a table");
+    add_limit_options(*command);
     command->footer(
         "Each training begins with the same weights and sees the same batches. \"one device\" adds up the "
         "gradients of\n"

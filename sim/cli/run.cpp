@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -9,12 +10,18 @@
 #include <string>
 #include <vector>
 
+#include "isa/common/activity.h"
 #include "isa/common/error.h"
+#include "isa/common/foreign_text.h"
+#include "isa/common/limits.h"
+#include "isa/common/out_of_memory.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/completion.h"
+#include "sim/cli/limits.h"
 #include "sim/cli/paragraph.h"
 #include "sim/cli/parallelism.h"
 #include "sim/cli/plan_options.h"
+#include "sim/cli/progress.h"
 #include "sim/cli/terminal.h"
 #include "sim/run/worker_pool.h"
 
@@ -25,7 +32,7 @@ constexpr int kDone = 0, kComparisonFailed = 1, kBadInput = 2, kInternalError = 
 
 /// Errors are one line, whatever they quote.
 int complain(const std::string& text, int code) {
-    std::string line = text;
+    std::string line = visible(text);
     while (!line.empty() && line.back() == '\n') line.pop_back();
     std::replace(line.begin(), line.end(), '\n', ' ');
     std::fprintf(stderr, "%s %s\n", painted("heddle:", Colour::red, has_colours(STDERR_FILENO)).c_str(),
@@ -50,6 +57,26 @@ std::string chosen_command(const CLI::App& app) {
     std::string name = app.get_name();
     for (const CLI::App* chosen : app.get_subcommands()) name += " " + chosen_command(*chosen);
     return name;
+}
+
+/// "heddle trace import": the commands that the first words name.
+std::string command_of_words(const CLI::App& app, int argument_count, const char* const* arguments) {
+    std::string name = app.get_name();
+    const CLI::App* level = &app;
+    for (int i = 1; i < argument_count && level != nullptr; ++i) {
+        const auto named = level->get_subcommands(
+            [&](const CLI::App* command) { return command->get_name() == arguments[i]; });
+        level = named.empty() ? nullptr : named.front();
+        if (level != nullptr) name += " " + level->get_name();
+    }
+    return name;
+}
+
+/// How a command ends that was stopped on its way. `kept`: what is not lost.
+int complain_of_stop(int signal, const std::string& kept) {
+    disarm_time_limit();
+    if (signal == SIGALRM) return complain(time_limit_text() + ": " + kept, kLimitReached);
+    return complain("interrupted: " + kept, 128 + signal);
 }
 
 /// CLI11 says only that a command is missing when it does not know the word that stands in its place.
@@ -87,6 +114,7 @@ void check_command_words(const CLI::App& app, int argument_count, const char* co
 }  // namespace
 
 int run(int argument_count, const char* const* arguments) {
+    name_what_takes_memory();
     // libsystemc greets on stderr otherwise, where scripts look for errors.
     setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 1);
     CLI::App app("Runs machine-learning training on hardware that exists only as a YAML file.", "heddle");
@@ -103,7 +131,8 @@ int run(int argument_count, const char* const* arguments) {
         "  heddle validate all --report validation.html\n"
         "  heddle doctor\n"
         "Exit codes: 0 done, 1 the comparison asked for did not hold, 2 bad usage or bad input, 3 internal "
-        "error, 4 the step does not fit the device's memory, 130 interrupted.");
+        "error, 4 the step does not fit the device's memory, 5 a limit was reached (--max-cycles, "
+        "--max-seconds), 130 interrupted.");
     add_simulate_command(app);
     add_hardware_command(app);
     add_cluster_command(app);
@@ -122,6 +151,8 @@ int run(int argument_count, const char* const* arguments) {
     add_man_command(app);
     try {
         check_command_words(app, argument_count, arguments);
+        share_activities();
+        const ProgressReporter reporter(command_of_words(app, argument_count, arguments));
         app.parse(argument_count, arguments);
         if (std::fflush(stdout) != 0) return complain("cannot write the output", kBadInput);
         return kDone;
@@ -136,21 +167,23 @@ int run(int argument_count, const char* const* arguments) {
     } catch (const ComparisonFailed& failure) {
         return complain(failure.finding, kComparisonFailed);
     } catch (const sim::Interrupted& interrupted) {
-        return complain(
-            fmt::format("interrupted: {} of {} kernels were done and are kept; the same command goes on "
-                        "from there",
-                        interrupted.finished, interrupted.count),
-            128 + interrupted.signal);
+        return complain_of_stop(
+            interrupted.signal,
+            fmt::format("{} of {} kernels were done and are kept; the same command goes on from there",
+                        interrupted.finished, interrupted.count));
     } catch (const ExplorationInterrupted& interrupted) {
-        return complain(
-            fmt::format("interrupted: {} designs are kept; the same command with --resume goes on",
-                        interrupted.kept),
-            128 + interrupted.signal);
+        return complain_of_stop(
+            interrupted.signal, fmt::format("{} designs are kept; the same command with --resume goes on",
+                                            interrupted.kept));
     } catch (const TooLarge& answer) {
         return complain(answer.finding, kTooLarge);
+    } catch (const LimitReached& limit) {
+        disarm_time_limit();
+        return complain(limit.what() + (is_out_of_time() ? time_limit_remedy() : ""), kLimitReached);
     } catch (const Error& error) {
         return complain(error.what(), kBadInput);
     } catch (const std::exception& error) {
+        if (is_out_of_memory(error)) return complain(out_of_memory_text(error), kBadInput);
         return complain(std::string("internal error: ") + error.what(), kInternalError);
     }
 }

@@ -9,6 +9,7 @@
 #include "isa/sass/opcode_table.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/configuration.h"
+#include "sim/cli/limits.h"
 #include "sim/cli/output.h"
 #include "sim/cli/plan_options.h"
 #include "sim/cli/progress.h"
@@ -38,6 +39,7 @@ struct Options {
     std::string unknown_as;
     bool json = false, no_out = false;
     PlanOptions plan;
+    sim::Programs programs = sim::Programs::refused;
 };
 
 Workload open(const Options& options) {
@@ -84,7 +86,7 @@ void run_recorded(Options options) {
             throw Error(options.unknown_as + " is no class of instructions", {"--unknown-as", 0, ""},
                         "the classes are " + sass::operation_names());
     }
-    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides);
+    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
     if (options.out.empty())
         options.out = "heddle-run-" + sass::workload_name(options.workload) + "-" + hardware.name;
     if (!options.no_out) sim::check_run_directory(options.out);
@@ -136,7 +138,7 @@ std::map<std::string, std::string> given(const Options& options) {
 /// A TPU program as text: no model, no folder of results.
 void run_program(const Options& options) {
     refuse_options_of_steps(options, "TPU programs, which are always checked with values");
-    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides);
+    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
     const sim::TpuProgramRun run =
         sim::run_tpu_program(options.workload, hardware, options.simulate.tick_every_cycle);
     const std::string json = sim::tpu_program_json(run);
@@ -209,12 +211,12 @@ void simulate(Options options) {
         throw Error("series go to the timeline", {"--series", 0, ""}, "leave out --no-out");
     }
     sim::Hardware hardware;
-    if (!options.hardware.empty()) hardware = sim::load_hardware(options.hardware, options.overrides);
+    if (!options.hardware.empty()) hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
     const Workload workload = open(options);
     if (options.hardware.empty()) {
         options.hardware = validation::preset_of_gpu(workload.device.name, workload.device.memory_bytes);
         if (options.hardware.empty()) throw no_device();
-        hardware = sim::load_hardware(options.hardware, options.overrides);
+        hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
     }
     if (options.out.empty()) options.out = "heddle-run-" + workload.name + "-" + hardware.name;
     if (!options.no_out) sim::check_run_directory(options.out);
@@ -268,6 +270,7 @@ void add_simulate_command(CLI::App& app) {
                      "a device's name, or a hardware file (default: the device that a recording names)")
         ->type_name("NAME|FILE");
     add_set_option(*command, options->overrides, "change a parameter of the device: --set sm.count=144");
+    add_programs_option(*command, options->programs);
     command->add_option("--batch", options->batch, "rows of the model's input")->type_name("N");
     command->add_option("--sequence", options->sequence, "tokens of each sequence of the model's input")
         ->type_name("N");
@@ -345,6 +348,7 @@ void add_simulate_command(CLI::App& app) {
         ->type_name("DIR");
     command->add_flag("--no-out", options->no_out, "write no folder")->excludes("--out");
     command->add_flag("--json", options->json, "print summary.json instead of tables");
+    add_limit_options(*command);
     command->footer(
         "A step that does not fit the device's memory is not simulated: the answer is what takes the memory, "
         "and exit "

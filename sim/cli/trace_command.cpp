@@ -1,4 +1,6 @@
 // heddle trace models | inspect | import | export | diff
+#include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -84,8 +86,15 @@ void write(const Options& options) {
     const Workload workload = open(options);
     const sim::SignalsHeld whole;  // an interrupted command leaves no part of a file
     trace::write_trace(workload.trace, options.out, workload.device);
-    print(coverage_for_people(workload.trace));
-    print("wrote " + sim::format_count(workload.trace.ops.size()) + " ops to " + options.out + "\n");
+    const std::string told = coverage_for_people(workload.trace) + "wrote " +
+                             sim::format_count(workload.trace.ops.size()) + " ops to " + options.out + "\n";
+    // `heddle trace export mlp /dev/stdout | jq` reads the trace alone.
+    std::error_code ignored;
+    if (std::filesystem::equivalent(options.out, "/dev/stdout", ignored)) {
+        std::fputs(told.c_str(), stderr);
+    } else {
+        print(told);
+    }
 }
 
 void add_model_options(CLI::App* command, const std::shared_ptr<Options>& options) {

@@ -6,7 +6,9 @@
 
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/compared.h"
 #include "sim/cli/json_options.h"
+#include "sim/cli/limits.h"
 #include "sim/cli/progress.h"
 #include "sim/config/hardware.h"
 #include "validation/compare/attention_table.h"
@@ -22,10 +24,11 @@ struct Options {
     std::uint64_t seed = 1;
     unsigned workers = 0;
     double bar = 0;
+    sim::Programs programs = sim::Programs::refused;
 };
 
 void run_command(const Options& options) {
-    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides);
+    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
     if (!hardware.is_gpu())
         throw Error("`" + options.hardware + "` is a TPU", {"--hardware", 0, ""}, "choose a GPU");
     std::vector<validation::AttentionRow> rows = validation::read_attention_table(options.data);
@@ -45,7 +48,9 @@ void run_command(const Options& options) {
         hardware.name);
     show(validation::format_attention_table(rows, heading), validation::attention_table_json(rows),
          options.json);
-    const double mape = 100 * validation::errors_of(rows).back().mape;
+    const std::vector<validation::AttentionErrors> errors = validation::errors_of(rows);
+    require_compared(errors.size(), why_none_was_timed(rows, options.data));
+    const double mape = 100 * errors.back().mape;
     if (options.bar > 0 && !(mape <= options.bar))
         throw ComparisonFailed{fmt::format("mean error {:.1f} %, the bar is {:.1f} %", mape, options.bar)};
 }
@@ -65,6 +70,7 @@ void add_validate_attention_command(CLI::App& validate) {
         ->type_name("NAME|FILE");
     add_set_option(*command, options->overrides,
                    "change a parameter of the device: --set hbm.bandwidth=3.0TB/s");
+    add_programs_option(*command, options->programs);
     command->add_option("--sample", options->sample, "a random choice of so many rows (default: all)")
         ->type_name("N");
     command->add_option("--seed", options->seed, "of the choice (default: 1)")->type_name("S");
@@ -73,6 +79,7 @@ void add_validate_attention_command(CLI::App& validate) {
     command->add_option("-j,--jobs", options->workers, "workers (default: one for each core)")
         ->type_name("N");
     add_json_options(*command, options->json, "every row, series and the worst");
+    add_limit_options(*command);
     command->footer(
         "Example: heddle validate attention --data h100_sxm_causal_forward_bf16.csv --sample 20 --bar 15");
     command->callback([options] { run_command(*options); });

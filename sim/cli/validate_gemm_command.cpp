@@ -1,12 +1,15 @@
 // heddle validate gemm
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/compared.h"
 #include "sim/cli/json_options.h"
+#include "sim/cli/limits.h"
 #include "sim/cli/progress.h"
 #include "sim/config/hardware.h"
 #include "validation/compare/gemm_table.h"
@@ -25,12 +28,12 @@ struct Options {
     unsigned workers = 0, autotune = 1;
     double weight_copies = 5;
     bool closed_form = false, full = false, without_quantising = false;
+    sim::Programs programs = sim::Programs::refused;
 };
 
 std::vector<validation::GemmRow> chosen_rows(const Options& options) {
     std::vector<validation::GemmRow> rows = validation::read_gemm_table(options.data, options.column);
     if (!options.half.empty()) rows = validation::half_of(rows, options.half == "second" ? 1 : 0);
-    if (rows.empty()) throw Error("no row is left", {options.data, 0, ""}, "leave out --half");
     if (options.sample > 0) rows = validation::sample_of(std::move(rows), options.sample, options.seed);
     return rows;
 }
@@ -45,10 +48,11 @@ std::string type_of(const Options& options) {
 }
 
 void run_command(const Options& options) {
-    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides);
+    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
     if (!hardware.is_gpu())
         throw Error("`" + options.hardware + "` is a TPU", {"--hardware", 0, ""}, "choose a GPU");
     std::vector<validation::GemmRow> rows = chosen_rows(options);
+    require_compared(rows.size(), why_none_was_timed(rows, options.data + "'s " + options.half + " half"));
     validation::GemmTableOptions table;
     table.type = sim::gemm_type_from_name(type_of(options));
     const bool fp8 = table.type == trace::ElementType::e4m3 || table.type == trace::ElementType::e5m2;
@@ -73,6 +77,10 @@ void run_command(const Options& options) {
                     hardware.name, table.simulate ? "simulated" : "closed form");
     show(validation::format_gemm_table(rows, heading, table.simulate),
          validation::gemm_table_json(rows, table.simulate), options.json);
+    const auto timed = std::count_if(rows.begin(), rows.end(), [&](const validation::GemmRow& row) {
+        return !table.simulate || row.simulated.has_value();
+    });
+    require_compared(static_cast<std::size_t>(timed), why_none_was_timed(rows, options.data));
 }
 
 }  // namespace
@@ -101,6 +109,7 @@ void add_validate_gemm_command(CLI::App& validate) {
         "that quantises its activations first");
     add_set_option(*command, options->overrides,
                    "change a parameter of the device: --set hbm.bandwidth=3.0TB/s");
+    add_programs_option(*command, options->programs);
     command->add_option("--sample", options->sample, "a random choice of so many rows (default: all)")
         ->type_name("N");
     command->add_option("--seed", options->seed, "of the choice (default: 1)")->type_name("S");
@@ -117,6 +126,7 @@ void add_validate_gemm_command(CLI::App& validate) {
     command->add_option("-j,--jobs", options->workers, "workers (default: one for each core)")
         ->type_name("N");
     add_json_options(*command, options->json, "n, mape, median, p90, r, roofline_mape, classes, worst");
+    add_limit_options(*command);
     command->footer(
         "Examples:\n"
         "  heddle validate gemm --data h100_sxm_bf16.csv --column trtllm_us --hardware h100-sxm --sample 20\n"

@@ -5,12 +5,13 @@
 
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/compared.h"
 #include "sim/cli/json_options.h"
+#include "sim/cli/limits.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/workload.h"
 #include "sim/config/hardware.h"
 #include "validation/compare/recorded_step.h"
-#include "validation/read/recorded_capture.h"
 
 namespace heddle::cli {
 namespace {
@@ -23,6 +24,7 @@ struct Options {
     unsigned workers = 0;
     double bar = 0;
     bool cache = true, sample = false;
+    sim::Programs programs = sim::Programs::refused;
 };
 
 void check_kinds(const std::vector<std::string>& kinds, const trace::Trace& trace, const std::string& file) {
@@ -41,14 +43,9 @@ void check_kinds(const std::vector<std::string>& kinds, const trace::Trace& trac
 }
 
 sim::Hardware hardware_of(const trace::RecordedDevice& device, const Options& options) {
-    const std::string name = options.hardware.empty()
-                                 ? validation::preset_of_gpu(device.name, device.memory_bytes)
-                                 : options.hardware;
-    if (name.empty())
-        throw Error(device.name.empty() ? "the recording does not say on which device it was made"
-                                        : "there is no hardware file for " + device.name,
-                    {options.trace, 0, ""}, "name one: --hardware a100-sxm");
-    sim::Hardware hardware = sim::load_hardware(name, options.overrides);
+    const std::string name =
+        options.hardware.empty() ? hardware_of_recording(device, options.trace) : options.hardware;
+    sim::Hardware hardware = sim::load_hardware(name, options.overrides, options.programs);
     if (!hardware.is_gpu())
         throw Error("`" + name + "` is a TPU", {"--hardware", 0, ""}, "recorded kernels are those of GPUs");
     return hardware;
@@ -73,6 +70,7 @@ void run_command(const Options& options) {
     }
     show(validation::format_recorded_step(step, options.worst), validation::recorded_step_json(step),
          options.json);
+    require_compared(step.cycle.count, "the model runs none of the step's recorded kernels cycle by cycle");
     const double percent = 100 * step.cycle.error();
     if (options.bar > 0 && !(percent <= options.bar))
         throw ComparisonFailed{fmt::format("mean error {:.1f} %, the bar is {:.1f} %", percent, options.bar)};
@@ -93,6 +91,7 @@ void add_validate_trace_command(CLI::App& validate) {
                      "the device that it was recorded on (default: what the recording says)")
         ->type_name("NAME|FILE");
     add_set_option(*command, options->overrides, "change a parameter of the device: --set launch.gap=0.8us");
+    add_programs_option(*command, options->programs);
     command
         ->add_option("--kind", options->kinds,
                      "run only ops of this kind (may be given several times); the others count as unknown")
@@ -111,6 +110,7 @@ void add_validate_trace_command(CLI::App& validate) {
     command->add_option("-j,--jobs", options->workers, "workers (default: one for each core)")
         ->type_name("N");
     add_json_options(*command, options->json, "totals, kinds and every kernel");
+    add_limit_options(*command);
     command->footer(
         "Example: heddle validate trace profile.json.gz+execution.json.gz --hardware a100-sxm --bar 15");
     command->callback([options] { run_command(*options); });

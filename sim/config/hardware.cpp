@@ -110,10 +110,26 @@ Config configured(const HardwareText& text, const std::vector<Setting>& override
     return config;
 }
 
+/// A file from somewhere must not bring a program of its own into this process.
+void refuse_programs(const Hardware& hardware, const std::vector<Setting>& overrides) {
+    constexpr const char* kLibrary = "hbm.model";
+    const auto origin = hardware.origins.find(kLibrary);
+    const bool named_by_user = std::any_of(overrides.begin(), overrides.end(), [&](const Setting& setting) {
+        return setting.path == kLibrary;
+    });
+    const std::string library = hardware.is_gpu() ? hardware.gpu().hbm.model : "";
+    if (library.empty() || named_by_user || origin == hardware.origins.end()) return;
+    throw Error("a file may not load a library", origin->second.where,
+                "look at what `" + library + "` is, then add --allow-programs");
+}
+
 }  // namespace
 
-Hardware load_hardware(const std::string& name_or_file, const std::vector<std::string>& overrides) {
-    return configure_hardware(read_hardware_file(find_hardware_file(name_or_file)), overrides);
+Hardware load_hardware(const std::string& name_or_file, const std::vector<std::string>& overrides,
+                       Programs programs) {
+    HardwareText text = read_hardware_file(find_hardware_file(name_or_file));
+    text.programs = programs;
+    return configure_hardware(text, overrides);
 }
 
 models::ParameterList parameter_list(Hardware& hardware) {
@@ -141,6 +157,7 @@ Hardware configure_hardware(const HardwareText& text, const std::vector<std::str
     } else {
         throw Error("`" + text.kind + "` is not a kind of device", text.kind_where, "write `gpu` or `tpu`");
     }
+    if (text.programs == Programs::refused) refuse_programs(hardware, settings);
     return hardware;
 }
 

@@ -17,6 +17,10 @@ struct Setting {
     SourceLocation where;  ///< file and line; `key` repeats the path
 };
 
+/// Whether a program that a hardware file names may run: hbm.model is a library that is loaded. What the command line
+/// names is the user's own word, and may always run.
+enum class Programs { refused, allowed };
+
 /// A hardware file and the files that it extends, resolved: the most derived setting of each path.
 struct HardwareText {
     std::string name;                ///< file name without its ending: "h100-sxm"
@@ -25,6 +29,7 @@ struct HardwareText {
     std::vector<std::string> files;  ///< the file first, then what it extends
     std::vector<Setting> settings;   ///< by path, each path once
     SourceLocation kind_where;
+    Programs programs = Programs::refused;  ///< what configure_hardware() does about programs of these files
 };
 
 /// Reads a file and, through `extends:`, its ancestors. A name after `extends:` is looked for beside the

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "isa/common/foreign_text.h"
 #include "sim/explore/parquet.h"
 
 namespace heddle::explore {
@@ -22,13 +23,6 @@ std::string fidelity_of(const Point& point) {
 
 std::string number(double value) {
     return Json(value).dump();
-}
-
-std::string quoted(const std::string& text) {
-    if (text.find_first_of(",\"\n\r") == std::string::npos) return text;
-    std::string result = "\"";
-    for (const char c : text) result += c == '"' ? std::string("\"\"") : std::string(1, c);
-    return result + "\"";
 }
 
 std::set<std::string> derived_names(const Exploration& exploration) {
@@ -87,24 +81,24 @@ std::string exploration_json(const Exploration& exploration, bool times) {
 
 std::string points_csv(const Exploration& exploration, bool times) {
     std::string text = "id,fidelity,status,front";
-    for (const AxisSummary& axis : exploration.axes) text += "," + quoted(axis.path);
+    for (const AxisSummary& axis : exploration.axes) text += "," + csv_cell(axis.path);
     const std::set<std::string> derived = derived_names(exploration);
-    for (const std::string& name : derived) text += "," + quoted(name);
+    for (const std::string& name : derived) text += "," + csv_cell(name);
     for (const Objective& objective : exploration.objectives)
-        text += "," + quoted(objective.name + " [" + objective.unit + "]");
+        text += "," + csv_cell(objective.name + " [" + objective.unit + "]");
     text += times ? ",error,wall_s\n" : ",error\n";
     for (const Point& point : exploration.points) {
         text += std::to_string(point.id) + "," + fidelity_of(point) + "," + status_of(point) + "," +
                 (point.on_front ? "1" : "0");
         for (std::size_t i = 0; i < exploration.axes.size(); ++i)
-            text += "," + quoted(i < point.shown.size() ? point.shown[i] : "");
+            text += "," + csv_cell(i < point.shown.size() ? point.shown[i] : "");
         for (const std::string& name : derived) {
             const auto found = point.derived.find(name);
             text += "," + (found == point.derived.end() ? "" : number(found->second));
         }
         for (std::size_t i = 0; i < exploration.objectives.size(); ++i)
             text += "," + (i < point.objectives.size() ? number(point.objectives[i]) : "");
-        text += "," + quoted(point.error) + (times ? "," + number(point.wall_s) : "") + "\n";
+        text += "," + csv_cell(point.error) + (times ? "," + number(point.wall_s) : "") + "\n";
     }
     return text;
 }
@@ -163,7 +157,7 @@ std::string statistics_csv(const Exploration& exploration) {
         for (const WorkloadResult& workload : point.workloads)
             for (const auto& [name, value] : workload.statistics)
                 text += std::to_string(point.id) + "," + fidelity_of(point) + "," +
-                        quoted(workload.workload) + "," + quoted(name) + "," + number(value) + "\n";
+                        csv_cell(workload.workload) + "," + csv_cell(name) + "," + number(value) + "\n";
     return text;
 }
 

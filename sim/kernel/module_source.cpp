@@ -17,7 +17,8 @@ std::string compile(const std::string& path, const std::vector<std::string>& fla
     const ScratchFolder folder;
     const std::string output = (folder.path() / "module.ptx").string();
     const std::string log = (folder.path() / "log").string();
-    std::vector<std::string> words{"nvcc", "-ptx", path, "-o", output};
+    // A name that begins with a minus is no option.
+    std::vector<std::string> words{"nvcc", "-ptx", fs::absolute(path).string(), "-o", output};
     const bool chosen = std::any_of(flags.begin(), flags.end(), [](const std::string& flag) {
         return flag.find("-arch") != std::string::npos || flag.find("-gencode") != std::string::npos;
     });

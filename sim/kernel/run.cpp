@@ -11,7 +11,9 @@
 #include <set>
 #include <stdexcept>
 
+#include "isa/common/activity.h"
 #include "isa/ptx/parser.h"
+#include "models/gpu/occupancy.h"
 #include "models/gpu/ptx_source.h"
 #include "models/gpu/sampled_gpu.h"
 #include "sim/kernel/files.h"
@@ -100,6 +102,10 @@ class Runner {
         for (const LaunchDeclaration& launch : file_.launches) contexts.push_back(context_of(launch));
         if (options_.mode != RunMode::functional) gpu_.emplace("gpu", options_.device, options_.sample);
         if (!options_.record_trace.empty()) traces_.emplace(options_.record_trace);
+        // With values each launch runs twice.
+        for (const LaunchDeclaration& launch : file_.launches)
+            runs_ += launch.repetitions * (options_.mode == RunMode::numerics ? 2 : 1);
+        this_activity().set_part(1 / static_cast<double>(runs_));
         for (std::size_t i = 0; i < contexts.size(); ++i) {
             for (std::uint32_t k = 0; k < file_.launches[i].repetitions; ++k)
                 perform(file_.launches[i], contexts[i]);
@@ -128,7 +134,20 @@ class Runner {
         context.print = options_.print;
         context.compute_capability = kernels_.capability_of(launch);
         context.nanoseconds_per_cycle = 1e9 / options_.device.clock;
+        if (launch.cooperative) make_cooperative(launch, context);
         return context;
+    }
+
+    void make_cooperative(const LaunchDeclaration& launch, ptx::LaunchContext& context) {
+        ptx::make_cooperative(context);
+        if (options_.device.compute_capability == 0) return;  // any device
+        try {
+            models::gpu::check_cooperative(
+                options_.device, context, context.kernel->registers_per_thread(),
+                context.kernel->static_shared_bytes() + std::uint64_t{context.dynamic_shared_bytes});
+        } catch (const Error& failure) {
+            throw Error(failure.problem(), launch.where, failure.remedy());
+        }
     }
 
     std::vector<std::byte> parameters_of(const LaunchDeclaration& launch,
@@ -174,7 +193,15 @@ class Runner {
         return bases_[reference.buffer] + reference.byte_offset;
     }
 
+    /// Before each run of a kernel.
+    void tell(const std::string& kernel) {
+        if (options_.progress)
+            options_.progress(static_cast<double>(runs_begun_) / static_cast<double>(runs_), kernel);
+        ++runs_begun_;
+    }
+
     void perform(const LaunchDeclaration& launch, ptx::LaunchContext context) {
+        tell(launch.entry);
         LaunchReport report;
         report.kernel = context.kernel->name();
         report.grid = context.grid;
@@ -213,6 +240,7 @@ class Runner {
         }
         report.warp_instructions = report.timing.warp_instructions;
         if (numerics) {
+            tell(launch.entry);
             context.memory = &memory_;
             context.print = options_.print;
             context.mode = ptx::Mode::functional;
@@ -347,6 +375,7 @@ class Runner {
     std::vector<std::uint64_t> bases_;          ///< by buffer
     std::map<std::string, std::string> stale_;  ///< buffers whose values timing mode left out, and by whom
     ptx::CheckLog log_;
+    std::uint64_t runs_ = 0, runs_begun_ = 0;
     KernelRun result_;
 };
 
@@ -359,24 +388,6 @@ bool KernelRun::passed() const {
 
 KernelRun run(const LaunchFile& file, const RunOptions& options) {
     return Runner(file, options).run();
-}
-
-std::vector<std::string> write_outputs(const LaunchFile& file, const KernelRun& run,
-                                       const std::string& folder) {
-    std::vector<std::string> paths;
-    if (!run.has_values()) return paths;
-    for (const OutputDeclaration& output : file.outputs) {
-        const Buffer& buffer = run.buffers[output.buffer];
-        const std::filesystem::path path = std::filesystem::path(folder) / output.path;
-        if (path.extension() == ".npy") {
-            const std::string text = npy_text(buffer.type, buffer.shape, buffer.values);
-            write_file(path.string(), std::as_bytes(std::span(text)));
-        } else {
-            write_file(path.string(), buffer.values);
-        }
-        paths.push_back(path.string());
-    }
-    return paths;
 }
 
 }  // namespace heddle::kernel

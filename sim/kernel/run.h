@@ -35,6 +35,8 @@ struct RunOptions {
     bool sample = false;                 ///< leave out what repeats; timing mode only
     /// Where the output of the kernels' printf goes; none: standard output.
     std::function<void(std::string_view)> print;
+    /// Called before each run of a kernel with the part of the runs that are done, 0..1, and the kernel's name.
+    std::function<void(double fraction, const std::string& what)> progress;
     std::string record_trace;  ///< folder for a trace of each launch (sim/sass/trace_recorder.h); "": none
     bool lines = false;        ///< count the cycles of every line; needs time
     bool check = false;        ///< look for uninitialised reads, races and wrong barriers; needs values
@@ -72,9 +74,5 @@ struct KernelRun {
 /// launch file for what does not fit a kernel (number and sizes of arguments, ...), and what isa/ptx and the
 /// device model find. Comparisons are made when there are values; else a note says what they need.
 KernelRun run(const LaunchFile& file, const RunOptions& options);
-
-/// Writes the outputs into `folder` ("" : as their paths say) when there are values. Returns their paths.
-std::vector<std::string> write_outputs(const LaunchFile& file, const KernelRun& run,
-                                       const std::string& folder);
 
 }  // namespace heddle::kernel

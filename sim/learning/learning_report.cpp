@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "isa/common/foreign_text.h"
 #include "sim/report/chart.h"
 #include "sim/report/numbers.h"
 #include "sim/report/page.h"
@@ -154,7 +155,8 @@ std::string learning_json(const LearningResult& result) {
 
 std::string learning_csv(const LearningResult& result) {
     std::string text = "round";
-    for (const LearningCurve& curve : result.curves) text += fmt::format(",{0} loss,{0} seconds", curve.name);
+    for (const LearningCurve& curve : result.curves)
+        text += "," + csv_cell(curve.name + " loss") + "," + csv_cell(curve.name + " seconds");
     text += "\n";
     for (std::size_t round = 0; round < result.curves.front().loss.size(); ++round) {
         text += std::to_string(round + 1);

@@ -4,6 +4,8 @@
 
 #include <set>
 
+#include "isa/common/foreign_text.h"
+
 namespace heddle::sim {
 namespace {
 
@@ -22,16 +24,6 @@ std::string fraction_of(const std::map<std::string, double>& fractions, const st
 
 }  // namespace
 
-std::string csv_cell(const std::string& text) {
-    if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
-    std::string quoted = "\"";
-    for (const char c : text) {
-        if (c == '"') quoted += '"';
-        quoted += c;
-    }
-    return quoted + "\"";
-}
-
 std::string kernels_csv(const RunResult& result) {
     std::set<std::string> reasons, resources;
     for (const KernelResult& kernel : result.kernels) {
@@ -43,13 +35,13 @@ std::string kernels_csv(const RunResult& result) {
         "instructions,grid,"
         "block,"
         "registers_per_thread,shared_bytes,ctas_per_sm,dram_bytes,l2_bytes,flops,bytes,bound_by,fidelity,"
-        "stream,launched_us,end_us";
+        "stream,launched_us,end_us,turns";
     for (const std::string& reason : reasons) text += "," + csv_cell("time: " + reason);
     for (const std::string& resource : resources) text += "," + csv_cell("utilisation: " + resource);
     text += "\n";
     std::size_t index = 0;
     for (const KernelResult& kernel : result.kernels) {
-        text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
+        text += fmt::format("{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{},{}",
                             index++, csv_cell(kernel.name), csv_cell(kernel.op_name), csv_cell(kernel.kind),
                             csv_cell(kernel.phase), csv_cell(kernel.recorded_kernel), kernel.gap_us,
                             kernel.start_us, kernel.time_us, optional_number(kernel.measured_us),
@@ -57,7 +49,7 @@ std::string kernels_csv(const RunResult& result) {
                             dimensions(kernel.block), kernel.registers_per_thread, kernel.shared_bytes,
                             kernel.ctas_per_sm, kernel.dram_bytes, kernel.l2_bytes, kernel.flops,
                             kernel.bytes, csv_cell(kernel.bound_by), name_of(kernel.fidelity), kernel.stream,
-                            kernel.launched_us, kernel.end_us);
+                            kernel.launched_us, kernel.end_us, kernel.turns);
         for (const std::string& reason : reasons) text += "," + fraction_of(kernel.time_by_reason, reason);
         for (const std::string& resource : resources) text += "," + fraction_of(kernel.utilisation, resource);
         text += "\n";

@@ -12,7 +12,4 @@ namespace heddle::sim {
 /// of KernelResult::utilisation a column "utilisation: <resource>".
 std::string kernels_csv(const RunResult& result);
 
-/// A cell, quoted when it holds a comma, a quote or a line break.
-std::string csv_cell(const std::string& text);
-
 }  // namespace heddle::sim

@@ -9,10 +9,9 @@
 
 namespace heddle::sim {
 
-/// Writes all files into a new folder beside `path` and renames it when it is complete, so that an
-/// interrupted run leaves nothing that looks finished. An earlier run's folder of the same name is replaced;
-/// any other folder that is not empty, and any file, is a heddle::Error and stays as it is. A link to a
-/// folder is followed and stays.
+/// Writes all files aside and gives them their places when they are complete, so that an interrupted run leaves nothing
+/// that looks finished. What an earlier run left there is replaced; other files stay. A folder that Heddle has not
+/// marked as its own (isa/common/result_folder.h) and that is not empty, and any file, is a heddle::Error.
 /// `more`: further files of the folder, by name.
 void write_run_directory(const RunResult& result, const std::string& path,
                          const std::map<std::string, std::string>& more = {});

@@ -3,11 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <filesystem>
-#include <fstream>
 #include <optional>
 
-#include "isa/common/error.h"
+#include "isa/common/result_folder.h"
 #include "isa/tpu/assembler.h"
 
 namespace heddle::sim {
@@ -105,16 +103,10 @@ std::string program_text(const trace::Trace& trace, const trace::Op& op, const l
 }
 
 void write_program(const std::string& directory, const std::string& name, const std::string& text) {
-    namespace fs = std::filesystem;
-    std::error_code failure;
-    fs::create_directories(directory, failure);
-    const fs::path file = fs::path(directory) / name, aside = fs::path(directory) / (name + ".new");
-    std::ofstream stream(aside, std::ios::binary);
-    stream << text;
-    stream.close();
-    if (stream) fs::rename(aside, file, failure);
-    if (!stream || failure)
-        throw Error("cannot be written", {file.string(), 0, ""}, "is the folder writable?");
+    ResultFolder folder(directory, "TPU programs", "--dump-program", ResultFolder::Use::shared);
+    folder.check({name});
+    folder.stage(name, text);
+    folder.commit();
 }
 
 }  // namespace heddle::sim

@@ -22,8 +22,12 @@ using ptx::StateSpace;
 namespace {
 
 /// Mode 1 where the lanes are neighbours and their addresses go up evenly, else 2; 0 where a difference is
-/// too large for readers that keep it in 32 bits.
+/// too large for readers that keep it in 32 bits. Of no lanes there is one address, 0, as tracers write it.
 void write_addresses(const ReplayStep& step, std::string& text) {
+    if (step.lanes == 0) {
+        text += " 1 0x0 0";
+        return;
+    }
     const auto count = static_cast<std::size_t>(std::popcount(step.lanes));
     const std::span<const std::uint64_t> addresses(step.addresses.data(), count);
     const std::uint32_t run = step.lanes >> std::countr_zero(step.lanes);
@@ -109,8 +113,8 @@ TraceFolder::TraceFolder(std::string path) : path_(std::move(path)) {
     std::error_code error;
     std::filesystem::create_directories(path_, error);
     if (error) throw Error("the folder cannot be made: " + error.message(), {path_}, "choose another folder");
-    if (std::filesystem::exists(std::filesystem::path(path_) / "kernelslist.g"))
-        throw Error("holds traces already", {path_}, "choose a new folder");
+    if (!std::filesystem::is_empty(path_, error))
+        throw Error("holds files already", {path_}, "choose a new folder");
 }
 
 std::string TraceFolder::begin_kernel() {
@@ -250,7 +254,7 @@ void RecordingBlock::record(unsigned warp, std::uint32_t instruction, const ptx:
             const std::uint64_t address = base;
             const std::uint32_t lane = 1u << std::countr_zero(result.active_lanes);
             to.add(source_.variant(instruction, immediate), lane, {&address, 1});
-        } else if (result.access != nullptr && result.access->lanes != 0 && line.bytes_per_lane != 0) {
+        } else if (result.access != nullptr && line.bytes_per_lane != 0) {
             record_access(to, source_.variant(instruction, immediate), *result.access);
         } else {
             to.add(source_.variant(instruction, immediate), result.active_lanes, {});
@@ -349,7 +353,9 @@ void RecordingSource::write_step(const ReplayStep& step, std::string& text) {
         if (line.writes) text += "R" + std::to_string(line.destination) + " ";
         text += line.opcode + " " + std::to_string(line.sources.size());
         for (const std::uint8_t source : line.sources) text += " R" + std::to_string(source);
-        if (i != 0 || !step.accesses) {
+        // What touches memory does so for no lane at all, too: readers take its width from there.
+        const bool accesses = step.accesses || (step.lanes == 0 && line.bytes_per_lane != 0);
+        if (i != 0 || !accesses) {
             text += " 0 " + std::to_string(i == 0 ? variant.immediate : 0) + "\n";
             continue;
         }

@@ -12,6 +12,7 @@
 #include <iterator>
 
 #include "isa/common/error.h"
+#include "isa/common/whole_file.h"
 
 namespace heddle::capture {
 namespace {
@@ -48,16 +49,7 @@ std::string read_file(const std::filesystem::path& path) {
 }
 
 void write_file(const std::filesystem::path& path, std::string_view text) {
-    std::ofstream stream(aside(path), std::ios::binary);
-    stream.write(text.data(), static_cast<std::streamsize>(text.size()));
-    stream.close();
-    std::error_code failure;
-    if (stream) std::filesystem::rename(aside(path), path, failure);
-    if (!stream || failure) {
-        std::filesystem::remove(aside(path), failure);
-        throw Error("cannot write the file", {path.string()},
-                    "check the folder's permissions and the space left on the disk");
-    }
+    write_whole_file(path.string(), text);
 }
 
 FolderLock::FolderLock(const std::filesystem::path& folder)

@@ -1,8 +1,10 @@
 #include "workloads/trace_files/read.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "isa/common/error.h"
+#include "workloads/trace_files/byte_stream.h"
 #include "workloads/trace_files/file.h"
 #include "workloads/trace_files/json.h"
 
@@ -33,42 +35,46 @@ FileKind recognise(const std::string& bytes, const std::string& file) {
         "graphs (workload_graph) and Heddle's own (heddle_trace: 1)");
 }
 
+namespace {
+
+ChakraGraph graph_of(ByteStream& stream, FileKind kind) {
+    if (kind == FileKind::chakra_json) return parse_chakra_json(*stream.bytes, stream.name);
+    ChakraGraph graph;
+    read_chakra(*stream.bytes, stream.name, graph,
+                [&graph](ChakraNode&& node) { graph.nodes.push_back(std::move(node)); });
+    return graph;
+}
+
+}  // namespace
+
 Trace read_trace(const std::string& path) {
-    const FileContent content = read_file(path);
-    const FileKind kind = recognise(content.bytes, content.name);
-    if (kind == FileKind::heddle_json) return from_json(content.bytes, content.name);
-    if (kind == FileKind::kineto || kind == FileKind::execution_trace) {
+    ByteStream stream = open_stream(path);
+    const FileKind kind = recognise(stream.head, stream.name);
+    if (kind == FileKind::heddle_json) return from_json(*stream.bytes, stream.name);
+    const auto fail = [&] {
         throw Error("this is a recording of another tool, not a trace written by Heddle",
-                    {.file = content.name}, "import it first");
-    }
-    const ChakraGraph graph = kind == FileKind::chakra_json ? parse_chakra_json(content.bytes, content.name)
-                                                            : parse_chakra(content.bytes, content.name);
-    if (!holds_heddle_trace(graph)) {
-        throw Error("this is a recording of another tool, not a trace written by Heddle",
-                    {.file = content.name}, "import it first");
-    }
-    return from_chakra(graph, content.name);
+                    {.file = stream.name}, "import it first");
+    };
+    if (kind == FileKind::kineto || kind == FileKind::execution_trace) fail();
+    const ChakraGraph graph = graph_of(stream, kind);
+    if (!holds_heddle_trace(graph)) fail();
+    return from_chakra(graph, stream.name);
 }
 
 ChakraGraph read_chakra(const std::string& path) {
-    const FileContent content = read_file(path);
-    switch (recognise(content.bytes, content.name)) {
-        case FileKind::chakra:
-            return parse_chakra(content.bytes, content.name);
-        case FileKind::chakra_json:
-            return parse_chakra_json(content.bytes, content.name);
-        case FileKind::kineto:
-        case FileKind::execution_trace:
-            throw Error("this is a recording of PyTorch, not a Chakra graph", {.file = content.name});
-        case FileKind::heddle_json:
-            break;
-    }
-    return to_chakra(from_json(content.bytes, content.name));
+    ByteStream stream = open_stream(path);
+    const FileKind kind = recognise(stream.head, stream.name);
+    if (kind == FileKind::kineto || kind == FileKind::execution_trace)
+        throw Error("this is a recording of PyTorch, not a Chakra graph", {.file = stream.name});
+    if (kind == FileKind::heddle_json) return to_chakra(from_json(*stream.bytes, stream.name));
+    return graph_of(stream, kind);
 }
 
 void write_trace(const Trace& trace, const std::string& path, const RecordedDevice& device) {
     const std::string plain = path.ends_with(".gz") ? path.substr(0, path.size() - 3) : path;
-    if (plain.ends_with(".json")) {
+    // Devices, FIFOs and descriptors have no ending.
+    std::error_code ignored;
+    if (plain.ends_with(".json") || std::filesystem::is_other(path, ignored) || path.starts_with("/dev/")) {
         write_file(path, to_json(trace, device));
     } else if (plain.ends_with(".et")) {
         write_file(path, serialize_chakra(to_chakra(trace, device)));

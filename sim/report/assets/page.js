@@ -49,7 +49,9 @@
   };
 
   const csvCell = (value) => {
-    const text = value === null || value === undefined ? "" : String(value);
+    let text = value === null || value === undefined ? "" : String(value);
+    // As csv_cell() of isa/common/foreign_text.cpp: a spreadsheet takes it for a formula.
+    if (typeof value === "string" && /^\s*[=+\-@]/.test(text) && Number.isNaN(Number(text))) text = "'" + text;
     return /[",\r\n]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
   };
   const saveCsv = (name, rows) => {
@@ -199,7 +201,7 @@
   const barChartWith = (chart, colours, narrow, brief) => ({
     type: "bar",
     data: { labels: chart.labels.map((label) => shortened(label, narrow ? 16 : 40)),
-      datasets: chart.series.map((s) => ({ label: s.name || chart.x.name, data: s.y, backgroundColor: colours.palette[s.colour] })) },
+      datasets: chart.series.map((s) => ({ label: s.name || chart.x.name, data: s.y, backgroundColor: colours.of(s) })) },
     plugins: [barTexts(chart, colours, narrow, brief)],
     options: { indexAxis: "y", layout: { padding: { right: barPadding(chart, narrow, brief) } },
       scales: { x: { ...axis(chart.x, colours), stacked: chart.stacked, max: fullOf(chart), beginAtZero: true },
@@ -222,7 +224,7 @@
     type: "line",
     data: { datasets: chart.series.map((s) => ({
       label: s.name, data: chart.series[0].x.map((x, i) => ({ x, y: s.y[i] })), stepped: "before", pointRadius: 0, borderWidth: s.faint ? 1.5 : 0,
-      borderColor: s.faint ? colours.faint : colours.palette[s.colour], backgroundColor: colours.palette[s.colour], fill: s.faint ? false : true,
+      borderColor: s.faint ? colours.faint : colours.of(s), backgroundColor: colours.of(s), fill: s.faint ? false : true,
       stack: s.faint ? "limit" : "parts" })) },
     options: { scales: { x: axis(chart.x, colours), y: stepped(axis(chart.y, colours), areaStep(chart)) },
       interaction: { mode: "index", intersect: false },
@@ -241,7 +243,7 @@
   const plotChart = (chart, colours) => ({
     type: "scatter",
     data: { datasets: chart.series.map((s) => {
-      const colour = s.faint ? colours.faint : colours.palette[s.colour];
+      const colour = s.faint ? colours.faint : colours.of(s);
       return { label: s.name, data: s.y.map((y, i) => ({ x: s.x[i], y, name: s.points ? s.points[i] : "" })), showLine: s.line, tension: 0,
         pointRadius: s.line ? (s.points ? 3 : 0) : s.y.length === 1 ? 7 : 4, pointHoverRadius: s.line && !s.points ? 0 : 6, pointHitRadius: s.line && !s.points ? 0 : 4,
         borderWidth: s.line ? (s.faint ? 1 : 2) : s.y.length === 1 ? 2 : 0, borderColor: s.line || s.y.length > 1 ? colour : colours.ink, backgroundColor: s.line && !s.points ? "transparent" : colour + "b3" };
@@ -257,8 +259,7 @@
   const drawers = { bars: barChart, areas: areaChart, plot: plotChart };
   const drawn = [];
   const drawChart = (entry) => {
-    const colours = { ink: style("--ink"), faint: style("--faint"), line: style("--line"),
-      palette: Array.from({ length: 8 }, (_, i) => style("--c" + i)) };
+    const colours = { ink: style("--ink"), faint: style("--faint"), line: style("--line"), of: (series) => style("--c" + series.colour) };
     const narrow = entry.plot.clientWidth < 480;
     const config = drawers[entry.chart.kind](entry.chart, colours, narrow, entry.plot.clientWidth);
     config.options.animation = false;

@@ -92,7 +92,7 @@ TEST_CASE("a run leaves its files and nothing beside them") {
     std::set<std::string> files;
     for (const auto& entry : fs::directory_iterator(out)) files.insert(entry.path().filename().string());
     CHECK(files == std::set<std::string>{"summary.json", "kernels.csv", "stats.sqlite", "timeline.json",
-                                         "timeline.svg", "report.html"});
+                                         "timeline.svg", "report.html", ".heddle-results"});
     CHECK(text_of(out / "summary.json") == summary_json(sample_result()));
 }
 
@@ -119,8 +119,14 @@ TEST_CASE("an earlier run is replaced, anything else is kept") {
 
     fs::create_directories(folder / "thesis");
     std::ofstream(folder / "thesis" / "chapter1.tex") << "precious";
-    CHECK_THROWS_WITH(write_run_directory(other, (folder / "thesis").string()), Catch::Contains("not a run"));
+    CHECK_THROWS_WITH(write_run_directory(other, (folder / "thesis").string()), Catch::Contains("none that says that Heddle wrote them"));
     CHECK(text_of(folder / "thesis" / "chapter1.tex") == "precious");
+    // A file of the same name makes no folder Heddle's.
+    std::ofstream(folder / "thesis" / "summary.json") << "{}";
+    CHECK_THROWS_AS(check_run_directory((folder / "thesis").string()), Error);
+    CHECK_THROWS_AS(write_run_directory(other, (folder / "thesis").string()), Error);
+    CHECK(text_of(folder / "thesis" / "chapter1.tex") == "precious");
+    CHECK(text_of(folder / "thesis" / "summary.json") == "{}");
     std::ofstream(folder / "file") << "precious";
     CHECK_THROWS_WITH(check_run_directory((folder / "file").string()), Catch::Contains("not a folder"));
     CHECK_THROWS_AS(write_run_directory(other, ""), Error);
