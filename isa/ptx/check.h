@@ -14,7 +14,8 @@ namespace heddle::ptx {
 struct CheckOptions {
     bool initialisation = true;  ///< reads of shared or local memory that nobody has written
     bool races = true;           ///< accesses to shared memory that nothing orders, one of them a write
-    bool barriers = true;        ///< barriers that not all threads reach together
+    /// Barriers that not all threads reach together; arrivals at mbarriers of CTAs that have exited.
+    bool barriers = true;
 };
 
 struct CheckFinding {

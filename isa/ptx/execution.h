@@ -291,7 +291,14 @@ struct LaunchContext {
     std::uint64_t stack_bytes = std::uint64_t{64} << 10;  ///< per thread, for functions that call themselves
     AccessPolicyWindow access_policy_window = {};
     double nanoseconds_per_cycle = 1;  ///< %globaltimer counts nanoseconds, Warp::step()'s clock cycles
+    /// A cooperative launch, whose thread blocks all run at once: where its barrier is kept, which %envreg1
+    /// (upper half) and %envreg2 say. 0: an ordinary launch. See make_cooperative().
+    std::uint64_t grid_workspace = 0;
 };
+
+/// Makes the launch a cooperative one, as cudaLaunchCooperativeKernel() does: gives the grid's barrier a
+/// place in the launch's memory.
+void make_cooperative(LaunchContext& launch);
 
 class Cta;
 

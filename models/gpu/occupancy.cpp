@@ -5,6 +5,7 @@
 #include <span>
 
 #include "isa/common/error.h"
+#include "models/gpu/gpc_layout.h"
 
 namespace heddle::models::gpu {
 namespace {
@@ -29,6 +30,12 @@ std::uint64_t carve_out(const GpuConfig& config, std::uint64_t wanted) {
 
 }  // namespace
 
+std::uint32_t allocated_registers(const SmConfig& sm, unsigned registers_per_thread) {
+    const std::uint64_t of_warp =
+        round_up(std::uint64_t{registers_per_thread} * ptx::kWarpSize, sm.register_unit);
+    return static_cast<std::uint32_t>(of_warp / ptx::kWarpSize);
+}
+
 Occupancy occupancy(const GpuConfig& config, unsigned threads_per_cta, unsigned registers_per_thread,
                     std::uint64_t shared_bytes) {
     const SmConfig& sm = config.sm;
@@ -52,7 +59,7 @@ Occupancy occupancy(const GpuConfig& config, unsigned threads_per_cta, unsigned 
     result.limit_ctas = sm.ctas;
     result.limit_warps = sm.warps / result.warps_per_cta;
     const std::uint64_t registers_per_warp =
-        round_up(std::uint64_t{std::max(1u, registers_per_thread)} * ptx::kWarpSize, sm.register_unit);
+        std::uint64_t{allocated_registers(sm, std::max(1u, registers_per_thread))} * ptx::kWarpSize;
     const std::uint64_t warps_by_registers = sm.registers / kSubCores / registers_per_warp * kSubCores;
     result.limit_registers = static_cast<unsigned>(warps_by_registers / result.warps_per_cta);
     result.shared_bytes_per_cta = round_up(shared_bytes + config.shared.reserved_per_cta, config.shared.unit);
@@ -78,6 +85,24 @@ Occupancy occupancy(const GpuConfig& config, unsigned threads_per_cta, unsigned 
                                                    : result.ctas_per_sm * result.shared_bytes_per_cta;
     result.l1_bytes = config.l1.unified_bytes - carve_out(config, wanted);
     return result;
+}
+
+void check_cooperative(const GpuConfig& config, const ptx::LaunchContext& launch,
+                       unsigned registers_per_thread, std::uint64_t shared_bytes) {
+    if (launch.grid_workspace == 0) return;
+    const Occupancy places =
+        occupancy(config, static_cast<unsigned>(launch.block.count()), registers_per_thread, shared_bytes);
+    const unsigned size = ptx::cluster_size(launch);
+    const std::uint64_t most =
+        active_clusters(gpc_layout(config.sm.count, config.sm.gpcs, config.sm.gpc_sizes), size,
+                        places.ctas_per_sm) *
+        size;
+    if (launch.grid.count() <= most) return;
+    throw Error("a cooperative launch of " + std::to_string(launch.grid.count()) +
+                    " thread blocks is too large: this GPU runs " + std::to_string(most) +
+                    " of them at once, " + std::to_string(places.ctas_per_sm) + " on each of " +
+                    std::to_string(config.sm.count) + " SMs (limited by " + places.limited_by + ")",
+                {}, "use a grid of at most " + std::to_string(most) + " thread blocks");
 }
 
 }  // namespace heddle::models::gpu

@@ -23,4 +23,12 @@ struct Occupancy {
 Occupancy occupancy(const GpuConfig& config, unsigned threads_per_cta, unsigned registers_per_thread,
                     std::uint64_t shared_bytes);
 
+/// Registers that each thread holds of a kernel that needs so many: warps get whole units.
+std::uint32_t allocated_registers(const SmConfig& sm, unsigned registers_per_thread);
+
+/// Throws heddle::Error when the launch is cooperative and its thread blocks do not all run at once, as CUDA
+/// does (cudaErrorCooperativeLaunchTooLarge). `registers_per_thread` and `shared_bytes` as above.
+void check_cooperative(const GpuConfig& config, const ptx::LaunchContext& launch,
+                       unsigned registers_per_thread, std::uint64_t shared_bytes);
+
 }  // namespace heddle::models::gpu

@@ -18,9 +18,8 @@ SmAudit::SmAudit(std::string name, const GpuConfig& config, const LaunchSource& 
     : name_(std::move(name)), sm_(config.sm), shared_limit_(config.shared.bytes) {
     warps_per_cta_ =
         static_cast<unsigned>((source.launch().block.count() + ptx::kWarpSize - 1) / ptx::kWarpSize);
-    registers_per_thread_ = source.registers_per_thread();
     registers_per_warp_ =
-        whole_units(std::uint64_t{registers_per_thread_} * ptx::kWarpSize, sm_.register_unit);
+        whole_units(std::uint64_t{source.registers_per_thread()} * ptx::kWarpSize, sm_.register_unit);
     shared_per_cta_ = whole_units(source.shared_bytes() + config.shared.reserved_per_cta, config.shared.unit);
 }
 
@@ -64,9 +63,10 @@ void SmAudit::issued(unsigned slot, const ptx::InstructionInfo* chosen, const pt
 }
 
 void SmAudit::registers_moved(std::uint32_t together) const {
-    if (together == registers_per_thread_ * warps_per_cta_) return;
+    const std::uint64_t at_start = registers_per_warp_ / ptx::kWarpSize;
+    if (together == at_start * warps_per_cta_) return;
     fail("setmaxnreg left " + std::to_string(together) + " registers per thread to " +
-         std::to_string(warps_per_cta_) + " warps that began with " + std::to_string(registers_per_thread_));
+         std::to_string(warps_per_cta_) + " warps that began with " + std::to_string(at_start));
 }
 
 void SmAudit::check(const char* what, std::uint64_t used, std::uint64_t limit) const {

@@ -50,7 +50,6 @@ class SmAudit {
     const SmConfig sm_;
     const std::uint64_t shared_limit_;
     unsigned warps_per_cta_ = 0;
-    std::uint32_t registers_per_thread_ = 0;
     std::uint64_t registers_per_warp_ = 0, shared_per_cta_ = 0;
 
     std::uint64_t ctas_ = 0;

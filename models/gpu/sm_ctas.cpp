@@ -63,7 +63,8 @@ void Sm::place_cta(const Arrival& arrival, Cycle now) {
             scoreboards_[warp] = std::make_unique<Stamp[]>(plan_->kernel.scoreboard_size + 1);
         slot.scoreboard = scoreboards_[warp].get();  // stamps of an earlier warp lie in the past
         slot.cta = static_cast<std::uint16_t>(place - cta_slots_.begin());
-        slot.registers = static_cast<std::uint16_t>(plan_->source->registers_per_thread());
+        slot.registers = static_cast<std::uint16_t>(
+            allocated_registers(config_.sm, plan_->source->registers_per_thread()));
         slot.state = WarpState::running;
         work_[warp].started = now;
         if (!watches_.empty()) watches_[warp].start(now + *plan_->left_out);

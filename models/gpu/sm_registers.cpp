@@ -19,15 +19,16 @@ void Sm::check_registers() const {
     const LaunchSource& source = *plan_->source;
     const std::uint32_t warps =
         static_cast<std::uint32_t>((plan_->launch->block.count() + ptx::kWarpSize - 1) / ptx::kWarpSize);
-    const std::uint32_t all = warps * source.registers_per_thread(), most = all - kFewest * (warps - 1);
+    const std::uint32_t each = allocated_registers(config_.sm, source.registers_per_thread());
+    const std::uint32_t most = warps * each - kFewest * (warps - 1);
     for (std::size_t i = 0; i < source.instruction_count(); ++i) {
         const ptx::InstructionInfo& info = source.instruction(i);
         if (info.synchronisation != ptx::Synchronisation::more_registers || info.register_count <= most)
             continue;
         throw Error("setmaxnreg.inc to " + std::to_string(info.register_count) +
-                        " registers would wait for ever: the thread block has " +
-                        std::to_string(source.registers_per_thread()) + " for each of its " +
-                        std::to_string(warps) + " warps, and none can go below " + std::to_string(kFewest),
+                        " registers would wait for ever: the thread block has " + std::to_string(each) +
+                        " for each of its " + std::to_string(warps) + " warps, and none can go below " +
+                        std::to_string(kFewest),
                     source.place_of(info), "ask for fewer registers, or launch the kernel with more");
     }
 }

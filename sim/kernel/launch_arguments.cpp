@@ -76,12 +76,18 @@ TensorMapArgument read_tensor_map(const YamlValue& value, const std::vector<Buff
     argument.box = map.require("box").integers();
     if (argument.box.size() != rank) map.require("box").fail("expected as many extents as `dimensions`");
     if (const auto strides = map.find("strides")) {
-        argument.strides = strides->integers();
+        argument.strides = strides->integers(0);
     } else if (rank > 1) {
         value.fail("missing key `strides`", "bytes, of all dimensions but the innermost");
     }
     if (argument.strides.size() != rank - 1) {
         map.require("strides").fail("expected one stride less than `dimensions`: the innermost has none");
+    }
+    for (std::size_t d = 1; d < rank; ++d) {  // nobody goes along a dimension of one element
+        if (argument.strides[d - 1] != 0 || argument.dimensions[d] == 1) continue;
+        map.require("strides").fail("the stride of dimension " + std::to_string(d) + ", which has " +
+                                        std::to_string(argument.dimensions[d]) + " elements, is 0",
+                                    "0 is the stride of dimensions of one element alone");
     }
     argument.element_strides.assign(rank, 1);
     if (const auto strides = map.find("element_strides")) argument.element_strides = strides->integers();

@@ -135,7 +135,7 @@ class Reader {
                      const std::optional<YamlValue>& default_flags) {
         const YamlMap map(value,
                           {"module", "nvcc_flags", "entry", "grid", "block", "cluster", "dynamic_shared",
-                           "arguments", "repetitions", "programmatic", "access_policy_window"});
+                           "arguments", "repetitions", "programmatic", "cooperative", "access_policy_window"});
         LaunchDeclaration launch;
         launch.where = value.where;
         auto module = map.find("module");
@@ -169,6 +169,7 @@ class Reader {
             if (launch.programmatic && file_.launches.empty())
                 programmatic->fail("the first launch has none before it that it could depend on");
         }
+        if (const auto cooperative = map.find("cooperative")) launch.cooperative = cooperative->boolean();
         if (const auto arguments = map.find("arguments")) {
             for (const YamlValue& argument : arguments->list())
                 launch.arguments.push_back(read_argument(argument, file_.buffers));

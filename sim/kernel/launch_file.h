@@ -85,6 +85,8 @@ struct LaunchDeclaration {
     std::uint32_t repetitions = 1;
     /// Programmatic dependent launch: starts when the launch before it allows it, see griddepcontrol.
     bool programmatic = false;
+    /// As cudaLaunchCooperativeKernel() launches: all blocks run at once, so that the grid has a barrier.
+    bool cooperative = false;
     std::optional<AccessPolicyWindow> access_policy_window;
     std::vector<ArgumentDeclaration> arguments;
     SourceLocation where;         ///< of the launch

@@ -69,10 +69,10 @@ std::vector<YamlValue> YamlValue::list() const {
     return values;
 }
 
-std::vector<std::uint64_t> YamlValue::integers() const {
-    if (node.IsScalar()) return {unsigned_integer(1)};
+std::vector<std::uint64_t> YamlValue::integers(std::uint64_t smallest) const {
+    if (node.IsScalar()) return {unsigned_integer(smallest)};
     std::vector<std::uint64_t> values;
-    for (const YamlValue& value : list()) values.push_back(value.unsigned_integer(1));
+    for (const YamlValue& value : list()) values.push_back(value.unsigned_integer(smallest));
     return values;
 }
 

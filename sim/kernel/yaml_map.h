@@ -27,8 +27,8 @@ struct YamlValue {
     bool boolean() const;
     /// Elements of a list.
     std::vector<YamlValue> list() const;
-    /// A list of positive integers, or a single one.
-    std::vector<std::uint64_t> integers() const;
+    /// A list of integers, or a single one.
+    std::vector<std::uint64_t> integers(std::uint64_t smallest = 1) const;
     std::vector<std::string> texts() const;
 };
 

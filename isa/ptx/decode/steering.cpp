@@ -9,11 +9,13 @@ namespace heddle::ptx {
 namespace {
 
 // What a pointer was made from: one bit per kernel parameter or variable, bit 0 for pointers read from memory
-// and for everything beyond 63 roots.
+// and for everything beyond 61 roots.
 using Roots = std::uint64_t;
 constexpr Roots kUnknown = 1;
 // The address of a parameter itself: nobody writes there.
 constexpr Roots kParameterAddress = Roots{1} << 63;
+// What %envreg1 and %envreg2 lead to: the barrier of a cooperative grid.
+constexpr Roots kGridWorkspace = Roots{1} << 62;
 
 bool calls_runtime(const Kernel& kernel, const Instruction& instruction, RuntimeFunction function) {
     const CallSite& site = kernel.calls[instruction.operands[0].bits];
@@ -91,7 +93,8 @@ class RootAnalysis {
     }
 
     Roots of_space(StateSpace space) const {
-        Roots mask = space == StateSpace::global || space == StateSpace::generic ? kUnknown : 0;
+        Roots mask =
+            space == StateSpace::global || space == StateSpace::generic ? kUnknown | kGridWorkspace : 0;
         for (std::size_t v = 0; v < kernel_.variables.size(); ++v) {
             if (space == StateSpace::generic || kernel_.variables[v].space == space) mask |= variable_root(v);
         }
@@ -111,7 +114,7 @@ class RootAnalysis {
     }
 
   private:
-    static Roots bit(std::size_t index) { return index + 1 < 63 ? Roots{1} << (index + 1) : kUnknown; }
+    static Roots bit(std::size_t index) { return index + 1 < 62 ? Roots{1} << (index + 1) : kUnknown; }
     Roots parameter_root(std::size_t p) const { return bit(p); }
     Roots variable_root(std::size_t v) const {
         return kernel_.variables[v].space == StateSpace::none ? 0
@@ -167,6 +170,11 @@ class RootAnalysis {
         if (operand.kind == Operand::Kind::reg) return roots_[operand.index];
         if (operand.kind == Operand::Kind::variable) return variable_root(operand.index);
         if (operand.kind == Operand::Kind::parameter) return kParameterAddress;
+        if (operand.kind == Operand::Kind::special) {
+            const auto special = static_cast<SpecialRegister>(operand.index);
+            const bool workspace = special == SpecialRegister::envreg1 || special == SpecialRegister::envreg2;
+            return workspace ? kGridWorkspace : 0;
+        }
         Roots result = 0;
         for (const Operand& element : operand.elements) result |= of_operand(element);
         return result;

@@ -18,6 +18,8 @@ bool same_for_a_warp(SpecialRegister special) {
         case SpecialRegister::nctaid_x:
         case SpecialRegister::nctaid_y:
         case SpecialRegister::nctaid_z:
+        case SpecialRegister::envreg1:
+        case SpecialRegister::envreg2:
             return true;
         default:
             return false;

@@ -181,6 +181,10 @@ void Cta::Implementation::lanes_exited(Warp::State& warp) {
     if (warp.finished) {
         --unfinished;
         ++changes;
+        if (unfinished == 0 && cluster != nullptr) {
+            cluster->ctas[cluster_rank] = nullptr;
+            cluster->exited |= 1u << cluster_rank;
+        }
     }
     constexpr std::uint32_t kNamed = (1u << kBarrierCount) - 1;
     for (std::uint32_t rest = used_barriers & kNamed; rest != 0; rest &= rest - 1) {

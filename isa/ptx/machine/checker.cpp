@@ -142,6 +142,15 @@ void Checker::cluster_barrier_released() {
     for (Clock& clock : clocks_) join(clock, cluster_clock_);
 }
 
+void Checker::arrives_at_exited(const Warp::State& warp, unsigned lane, std::uint64_t cluster_address) {
+    if (!log_.options().barriers) return;
+    const std::uint32_t at = warp.pc - 1;
+    report(CheckFinding::Kind::barrier, warp, at, lane, at,
+           "arrives at an mbarrier at " + describe_shared(cluster_address & kClusterOffsetMask) +
+               " of CTA rank " + std::to_string((cluster_address >> kClusterRankShift) - 1) +
+               " of the cluster, which has exited");
+}
+
 void Checker::after(Warp::State& warp, std::uint32_t at, const MemoryAccess* access) {
     const Instruction& n = cta_.kernel->kernel.instructions[at];
     note_operations(warp, at);

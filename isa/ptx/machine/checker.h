@@ -27,6 +27,8 @@ class Checker {
     /// `warps` go on behind a barrier that all of `arrived` have reached.
     void barrier_released(unsigned number, std::uint32_t warps, bool for_all_threads);
     void cluster_barrier_released();
+    /// `lane` arrives at an mbarrier of a CTA of the cluster that has exited.
+    void arrives_at_exited(const Warp::State& warp, unsigned lane, std::uint64_t cluster_address);
 
   private:
     using Clock = std::array<std::uint32_t, 32>;  // by warp

@@ -1,4 +1,7 @@
-// Thread block clusters: which CTAs belong together, and where their shared memory is.
+// Which CTAs belong together: clusters, and where their shared memory is; grids of cooperative launches.
+#include <array>
+#include <span>
+
 #include "isa/common/error.h"
 #include "isa/ptx/machine/machine.h"
 
@@ -38,12 +41,29 @@ void Cta::Implementation::notify() {
     if (observer != nullptr) observer->warps_released(observer_tag, released);
 }
 
+bool has_exited(const Cta::Implementation& self, std::uint64_t address) {
+    const std::uint64_t tag = address >> kClusterRankShift;
+    return self.cluster != nullptr && tag > 0 && tag <= self.cluster->size &&
+           (self.cluster->exited >> (tag - 1) & 1u) != 0;
+}
+
 Cta::Implementation* cta_of_address(Cta::Implementation& self, std::uint64_t address, std::uint64_t& offset) {
     const std::uint64_t tag = address >> kClusterRankShift;
     offset = address & kClusterOffsetMask;
     if (tag == 0 || tag == self.cluster_rank + 1) return &self;
     if (self.cluster == nullptr || tag > self.cluster->size) return nullptr;
     return self.cluster->ctas[tag - 1];
+}
+
+// What cooperative groups expect there: the size of the workspace, then the barrier's counter, both of 32
+// bits. Every block adds to the counter so that its top bit changes when all have, which leaves it ready for
+// more.
+void make_cooperative(LaunchContext& launch) {
+    if (launch.memory == nullptr) throw Error("a cooperative launch without memory");
+    std::array<std::uint32_t, 2> workspace{};
+    workspace[0] = sizeof(workspace);
+    launch.grid_workspace = launch.memory->allocate("the grid's barrier", sizeof(workspace), true);
+    launch.memory->write(launch.grid_workspace, std::as_bytes(std::span(workspace)));
 }
 
 }  // namespace heddle::ptx

@@ -1,5 +1,6 @@
 #include "isa/ptx/machine/control.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "isa/ptx/machine/paths.h"
@@ -77,9 +78,18 @@ void exit_lanes(Warp::State& warp, const DecodedInstruction&, std::uint32_t mask
     leave(warp, mask);
 }
 
+// What cooperative groups do in grid.sync() when the launch has no barrier for its grid.
+bool lacks_cooperation(const Cta::Implementation& cta) {
+    return cta.launch.grid_workspace == 0 &&
+           std::any_of(
+               cta.program->specials.begin(), cta.program->specials.end(),
+               [](const Program::SpecialRow& row) { return row.special == SpecialRegister::envreg2; });
+}
+
 void trap(Warp::State& warp, const DecodedInstruction&, std::uint32_t mask) {
     fail_running(warp, static_cast<unsigned>(std::countr_zero(mask)), "the kernel executed trap",
-                 "a check in the kernel has failed");
+                 lacks_cooperation(*warp.cta) ? "a barrier of the grid needs a cooperative launch"
+                                              : "a check in the kernel has failed");
 }
 
 // Without a debugger the hardware reports an error too.

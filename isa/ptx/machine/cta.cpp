@@ -148,7 +148,7 @@ void resolve_variables(Cta::Implementation& cta) {
     }
 }
 
-// Registers of clusters: a grid without clusters is one of clusters of one CTA.
+// Registers of grids and clusters: a grid without clusters is one of clusters of one CTA.
 std::uint64_t cluster_value(const Cta::Implementation& cta, SpecialRegister special) {
     const Dim3 &shape = cta.launch.cluster, &grid = cta.launch.grid, &position = cta.position;
     switch (special) {
@@ -185,6 +185,10 @@ std::uint64_t cluster_value(const Cta::Implementation& cta, SpecialRegister spec
             return shape.count() > 1 ? 1 : 0;
         case SpecialRegister::aggr_smem_size:
             return cta.shared_bytes;
+        case SpecialRegister::envreg1:  // the others are the driver's own: 0
+            return cta.launch.grid_workspace >> 32;
+        case SpecialRegister::envreg2:
+            return cta.launch.grid_workspace;
         default:
             return 0;
     }

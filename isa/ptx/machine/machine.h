@@ -208,7 +208,9 @@ struct Barrier {
 
 /// What the CTAs of a cluster share.
 struct ClusterState {
-    std::array<Cta::Implementation*, kMaximumClusterSize> ctas{};  ///< by rank; nullptr: not there (yet)
+    /// By rank; nullptr: not there yet, or exited: what stood for it may run a CTA of another cluster by then.
+    std::array<Cta::Implementation*, kMaximumClusterSize> ctas{};
+    std::uint32_t exited = 0;  ///< bit per rank
     unsigned size = 0;
     std::uint64_t live_threads = 0;     ///< of all CTAs, those not started yet among them
     std::uint64_t arrived_threads = 0;  ///< at the cluster's barrier
@@ -299,6 +301,8 @@ inline constexpr std::uint64_t kClusterOffsetMask = (std::uint64_t{1} << kCluste
 inline std::uint64_t cluster_address(unsigned rank, std::uint64_t offset) {
     return (std::uint64_t{rank} + 1) << kClusterRankShift | offset;
 }
+/// Whether a shared::cluster address belongs to a CTA of the cluster that has exited.
+bool has_exited(const Cta::Implementation& self, std::uint64_t address);
 /// The CTA that a shared::cluster address belongs to and, in `offset`, where there. nullptr: no such CTA.
 Cta::Implementation* cta_of_address(Cta::Implementation& self, std::uint64_t address, std::uint64_t& offset);
 

@@ -79,15 +79,15 @@ std::string describe_memory_barrier(const Cta::Implementation& cta, std::uint64_
 
 void signal_completion(Cta::Implementation& cta, const AsyncOperation& operation) {
     for (const AsyncOperation::Signal& signal : operation.signals) {
-        Cta::Implementation* target = cta.cluster == nullptr ? &cta : cta.cluster->ctas[signal.rank];
-        if (target == nullptr || !arrive_at_memory_barrier(*target, signal.address, signal.arrivals, 0,
-                                                           signal.transaction_bytes)) {
+        Cta::Implementation* const target =
+            signal.rank == cta.cluster_rank ? &cta : cta.cluster->ctas[signal.rank];
+        if (target == nullptr) continue;  // it has exited since the copy began, and nobody waits there
+        if (!arrive_at_memory_barrier(*target, signal.address, signal.arrivals, 0,
+                                      signal.transaction_bytes)) {
             throw Error("kernel " + cta.kernel->kernel.name +
                         ": the end of a copy cannot be signalled to the mbarrier at shared address " +
                         std::to_string(signal.address) + " of CTA rank " + std::to_string(signal.rank) +
-                        ": " +
-                        (target == nullptr ? "the CTA has exited"
-                                           : describe_memory_barrier(*target, signal.address)));
+                        ": " + describe_memory_barrier(*target, signal.address));
         }
         if (target != &cta) target->notify();
     }

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "isa/common/hexadecimal.h"
+#include "isa/ptx/machine/checker.h"
 #include "isa/ptx/machine/copy_targets.h"
 #include "isa/ptx/machine/memory_barrier.h"
 #include "isa/ptx/machine/paths.h"
@@ -15,6 +16,22 @@ SharedPlace find_object(const Warp::State& warp, const DecodedInstruction& i, st
                         unsigned lane) {
     return find_shared(warp, lane, details_of(i).space, lane_address(warp, slot, lane), kBytes, kBytes,
                        "the mbarrier");
+}
+
+// Whether the mbarrier is that of a CTA of the cluster that has exited. PTX does not define what an arrival
+// there does; hardware goes on and nobody is signalled, so that it is nothing but a finding of a checked run.
+bool is_gone(Warp::State& warp, const DecodedInstruction& i, std::uint32_t slot, unsigned lane,
+             MemoryAccess& access) {
+    std::uint64_t address = lane_address(warp, slot, lane);
+    const StateSpace space = details_of(i).space;
+    if (space == StateSpace::shared) return false;
+    if (space == StateSpace::generic) address -= kSharedWindow;
+    if (!has_exited(*warp.cta, address)) return false;
+    access.space = StateSpace::shared_cluster;
+    access.lanes |= 1u << lane;
+    access.address[lane] = address;
+    if (warp.cta->checker != nullptr) warp.cta->checker->arrives_at_exited(warp, lane, address);
+    return true;
 }
 
 MemoryBarrier read_object(const Warp::State& warp, unsigned lane, const SharedPlace& place) {
@@ -76,6 +93,7 @@ template <bool kDrop, Extra kExtra>
 void arrive(Warp::State& warp, const DecodedInstruction& i, std::uint32_t mask) {
     MemoryAccess& access = begin_shared_report(warp, kBytes, true, true);
     for_each_lane(mask, [&](unsigned lane) {
+        if (is_gone(warp, i, i.operand[1], lane, access)) return;
         const SharedPlace place = find_object(warp, i, i.operand[1], lane);
         const std::uint32_t given = i.operand[2] == kAbsent ? 1 : narrow_lane(warp, i.operand[2], lane);
         const std::uint32_t count = kExtra == Extra::expects_bytes ? 1 : given;
@@ -101,6 +119,7 @@ template <bool kExpects>
 void transact(Warp::State& warp, const DecodedInstruction& i, std::uint32_t mask) {
     MemoryAccess& access = begin_shared_report(warp, kBytes, true, true);
     for_each_lane(mask, [&](unsigned lane) {
+        if (is_gone(warp, i, i.operand[0], lane, access)) return;
         const SharedPlace place = find_object(warp, i, i.operand[0], lane);
         const std::int64_t bytes = narrow_lane(warp, i.operand[1], lane);
         arrive_or_fail(warp, lane, place, 0, kExpects ? bytes : 0, kExpects ? 0 : bytes, false);

@@ -32,8 +32,13 @@ class FunctionalRun {
 
     std::uint64_t run() {
         add_group();
+        if (launch_.grid_workspace != 0 && launch_.grid.count() > kResidentCtas) {
+            throw Error("kernel " + launch_.kernel->name() + ": a cooperative launch of " +
+                            std::to_string(launch_.grid.count()) + " thread blocks is too large",
+                        {}, "no device runs more than " + std::to_string(kResidentCtas) + " at once");
+        }
         groups_total_ = launch_.grid.count() / size_;
-        start_more(1);
+        start_more(launch_.grid_workspace != 0 ? groups_total_ : 1);
         while (!running_.empty()) {
             const bool progress = play_round();
             recycle();

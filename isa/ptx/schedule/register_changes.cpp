@@ -14,7 +14,7 @@ bool is_product(const Instruction& n) {
 }
 
 /// Registers that ptxas keeps free for a wgmma: its accumulators and the part of A that lies in registers,
-/// and 26 for the rest (all of 41 sizes and types fit this, and no other number).
+/// and 26 for the rest (all of 49 sizes and types fit this, and no other number).
 unsigned needed_by_product(const Instruction& n) {
     constexpr std::size_t kOthers = 26;
     std::size_t fragments = n.operands[0].elements.size();

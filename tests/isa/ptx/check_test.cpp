@@ -117,4 +117,72 @@ TEST_CASE("Wrong use of barriers is found", "[ptx][check]") {
               .empty());
 }
 
+TEST_CASE("An arrival at an mbarrier of a CTA that has exited is found, and the kernel goes on",
+          "[ptx][check]") {
+    // CTA 1 of the cluster leaves at once, which lets CTA 0 pass the cluster's barrier; it then arrives
+    // there.
+    const Program program(
+        module_text(
+            ".param .u64 out",
+            ".reg .pred %p; .reg .u32 %r, %t, %b; .reg .u64 %out, %g;\n"
+            "ld.param.u64 %out, [out]; mov.u32 %r, %cluster_ctarank; setp.ne.u32 %p, %r, 0; @%p exit;\n"
+            "barrier.cluster.arrive; barrier.cluster.wait; mov.u32 %b, bar;\n"
+            "mapa.shared::cluster.u32 %b, %b, 1; mov.u32 %t, %tid.x; setp.lt.u32 %p, %t, 3;\n"
+            "@%p mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%b];\n"
+            "@%p mbarrier.arrive.expect_tx.shared::cluster.b64 _, [%b], 16;\n"
+            "@%p mbarrier.complete_tx.shared::cluster.b64 [%b], 16;\n"
+            "cvt.u64.u32 %g, %b; cvta.shared.u64 %g, %g; @%p mbarrier.arrive.release.cluster.b64 _, [%g];\n"
+            "mad.wide.u32 %out, %t, 4, %out; add.u32 %t, %t, 1; st.global.u32 [%out], %t; ret;",
+            ".shared .align 8 .b64 bar;"),
+        "test");
+    const auto run = [&](CheckLog* log) {
+        Device device;
+        const std::uint64_t out = device.upload("out", std::vector<std::uint32_t>(32));
+        LaunchContext launch = program.launch(device, {2}, {32}, {argument(out)});
+        launch.cluster = {2};
+        launch.check = log;
+        run_functionally(launch);
+        return device.download<std::uint32_t>(out, 32);
+    };
+    const std::vector<std::uint32_t> unchecked = run(nullptr);
+    for (std::uint32_t t = 0; t < 32; ++t) CHECK(unchecked[t] == t + 1);
+    CheckLog log;
+    CHECK(run(&log) == unchecked);
+    REQUIRE(log.findings().size() == 4);
+    for (const CheckFinding& finding : log.findings()) CHECK(finding.count == 3);
+    CHECK(contains(
+        log.findings(), Kind::barrier,
+        "kernel test, CTA (0, 0, 0), warp 0, lane 0, test.ptx:11: arrives at an mbarrier at shared address "
+        "0x0 (bar + 0) of CTA rank 1 of the cluster, which has exited"));
+    CheckLog silent(CheckOptions{.initialisation = true, .races = true, .barriers = false});
+    CHECK(run(&silent) == unchecked);
+    CHECK(silent.findings().empty());
+}
+
+TEST_CASE("Copies and other accesses to a CTA that has exited end the run", "[ptx][check]") {
+    const auto problem = [](const std::string& access) -> std::string {
+        const Program program(
+            module_text(
+                "",
+                ".reg .pred %p; .reg .u32 %r, %b; mov.u32 %r, %cluster_ctarank; setp.ne.u32 %p, %r, 0;\n"
+                "@%p exit; barrier.cluster.arrive; barrier.cluster.wait; mov.u32 %b, bar;\n"
+                "mapa.shared::cluster.u32 %b, %b, 1; " +
+                    access + " ret;",
+                ".shared .align 8 .b64 bar;"),
+            "test");
+        Device device;
+        LaunchContext launch = program.launch(device, {2}, {32}, {});
+        launch.cluster = {2};
+        try {
+            run_functionally(launch);
+        } catch (const Error& error) {
+            return error.what();
+        }
+        return "";
+    };
+    CHECK_THAT(problem("st.shared::cluster.u32 [%b], %r;"), Catch::Contains("shared"));
+    CHECK_THAT(problem("st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [%b], %r, [%b];"),
+               Catch::Contains("no CTA of the cluster that runs has shared address"));
+}
+
 }  // namespace heddle::ptx::test

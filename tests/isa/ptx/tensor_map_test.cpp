@@ -72,6 +72,26 @@ TEST_CASE("A kernel makes a tensor map", "[ptx][tensor]") {
     CHECK((outcome.out == expected_load(c, run.in)));
 }
 
+TEST_CASE("A dimension of one element may have the stride 0", "[ptx][tensor]") {
+    Case c;
+    c.map.type = TensorMapType::float32;
+    c.map.rank = 3;
+    c.map.sizes = {24, 1, 6};
+    c.map.strides = {0, 96};  // as CuTe makes them of a matrix
+    c.map.box = {8, 1, 4};
+    c.start = {4, 0, 1};
+    c.coordinates = "{4, 0, 1}";
+    c.box_bytes = 32 * 4;
+    AsyncRun run = load_run(c);
+    run.in = random_bytes(kBytes, 11);
+    const AsyncOutcome outcome = run.run(load_text(c));
+    CHECK(outcome.error == "");
+    CHECK((outcome.out == expected_load(c, run.in)));
+    // Rows 1 to 4 of a matrix of 24 columns, from column 4.
+    for (unsigned row = 0; row < 4; ++row)
+        CHECK(std::memcmp(outcome.out.data() + 32 * row, run.in.data() + 96 * (row + 1) + 16, 32) == 0);
+}
+
 TEST_CASE("Parameters of a tensor map are checked", "[ptx][tensor]") {
     TensorMap good;
     good.type = TensorMapType::float16;

@@ -124,6 +124,55 @@ TEST_CASE("a cluster starts together, on different SMs, and its CTAs wait for on
     CHECK(run_clusters(bench, text, 24, 64, 4, {out}, {}, ptx::Mode::timing).cycles == result.cycles);
 }
 
+TEST_CASE("what a cluster does to a block that has exited does not reach who is there now", "[models_gpu]") {
+    // Clusters of two on two SMs that hold two blocks each. Blocks 1 and 3 leave at once, so that blocks 4
+    // and 5 take their places. Blocks 0 and 2 pass their cluster's barrier when their neighbours have left,
+    // and arrive at the mbarriers that these had. Blocks 4 and 5 wait meanwhile, at a barrier of the same
+    // kind: for their own last warp, which sets a flag after a long loop.
+    GpuConfig config;
+    config.sm.count = 2;
+    config.sm.gpcs = 1;
+    config.sm.ctas = 2;
+    GpuTestBench bench(config);
+    const std::uint64_t out = bench.memory.allocate("out", 64, true);
+    const auto text = [](const std::string& arrive_there, const std::string& arrive_here,
+                         const std::string& wait) {
+        return kernel_text(
+            "ld.param.u64 %rd0, [p0]; mov.u32 %r0, %ctaid.x; mov.u32 %r1, %tid.x; mov.u32 %r2, smem; mov.u32 "
+            "%r9, 0;\n"
+            "mul.wide.u32 %rd1, %r0, 4; add.u64 %rd0, %rd0, %rd1; setp.eq.u32 %p0, %r1, 0;\n"
+            "@%p0 mbarrier.init.shared::cta.b64 [%r2], 1; @%p0 st.shared.u32 [%r2 + 8], %r9; bar.sync 0;\n"
+            "setp.ge.u32 %p1, %r0, 4; @%p1 bra later; and.b32 %r3, %r0, 1; setp.eq.u32 %p2, %r3, 1; @%p2 "
+            "exit;\n"
+            "mov.u32 %r4, 0; early: add.u32 %r4, %r4, 1; setp.lt.u32 %p3, %r4, 400; @%p3 bra early;\n" +
+                arrive_there +
+                "ret;\nlater: setp.ge.u32 %p4, %r1, 32; @%p4 bra wait;\n"
+                "mov.u32 %r4, 0; late: add.u32 %r4, %r4, 1; setp.lt.u32 %p3, %r4, 2000; @%p3 bra late;\n"
+                "mov.u32 %r5, 7; st.shared.u32 [%r2 + 8], %r5;\n" +
+                arrive_here + "ret;\nwait: " + wait +
+                "ld.shared.u32 %r6, [%r2 + 8]; setp.eq.u32 %p5, %r1, 32; @%p5 st.global.u32 [%rd0], %r6; "
+                "ret;",
+            1, 16);
+    };
+    const std::string cluster_barrier = "barrier.cluster.arrive; barrier.cluster.wait;\n";
+    const std::vector<std::string> texts = {
+        text("barrier.cluster.arrive; barrier.cluster.wait; mapa.shared::cluster.u32 %r7, %r2, 1;\n"
+             "@%p0 mbarrier.arrive.shared::cluster.b64 _, [%r7];\n",
+             "@%p0 mbarrier.arrive.shared::cta.b64 _, [%r2];\n",
+             "go: mbarrier.try_wait.parity.shared::cta.b64 %p6, [%r2], 0; @!%p6 bra go;\n"),
+        text(cluster_barrier, cluster_barrier, cluster_barrier)};
+    for (const std::string& one : texts) {
+        const KernelResult result = run_clusters(bench, one, 6, 64, 2, {out});
+        std::vector<std::uint32_t> flags(6);
+        bench.memory.read(out, std::as_writable_bytes(std::span(flags)));
+        CHECK(flags[4] == 7);
+        CHECK(flags[5] == 7);
+        CHECK(run_clusters(bench, one, 6, 64, 2, {out}, {}, ptx::Mode::timing).cycles == result.cycles);
+        const std::vector<std::byte> zeros(64);
+        bench.memory.write(out, zeros);
+    }
+}
+
 TEST_CASE("SMs are dealt to GPCs in pairs, the H100's 132 make six of 16 and two of 18", "[models_gpu]") {
     const std::vector<std::uint32_t> h100 = gpc_layout(132, 8);
     std::vector<unsigned> sizes(8);

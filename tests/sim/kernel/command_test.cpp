@@ -166,6 +166,90 @@ TEST_CASE("a dependent launch hides its beginning in the one before") {
     }
 }
 
+TEST_CASE("a cooperative launch has a barrier of its grid, and must fit the device") {
+    Folder folder;
+    for (const std::string file : {"launch.yaml", "grid_barrier.ptx"})
+        fs::copy_file(kExamples + "grid_barrier/" + file, folder.path() / file);
+    const std::string text = folder.read("launch.yaml");
+    const auto run = [&](const std::string& from, const std::string& to, const std::string& arguments) {
+        std::string changed = text;
+        changed.replace(changed.find(from), from.size(), to);
+        folder.write("launch.yaml", changed);
+        return run_heddle(folder, "kernel launch.yaml " + arguments);
+    };
+    // Without a device any grid fits that a device may hold; the values are those of the comparison.
+    const Outcome functional = run("grid: 264", "grid: 2000", "--functional --json");
+    CAPTURE(functional.err);
+    REQUIRE(functional.code == 0);
+    const Json values = Json::parse(functional.out);
+    REQUIRE(values["comparisons"].size() == 2);
+    for (const Json& comparison : values["comparisons"]) CHECK(comparison["passed"] == true);
+    // 132 SMs have 8 places for blocks of 256 threads at most. The launch is named before anything has run.
+    for (const std::string mode : {"", " --numerics", " --functional"}) {
+        const Outcome large = run("grid: 264", "grid: 2000", "--hardware h100-sxm" + mode);
+        CHECK(large.code == 2);
+        CHECK_THAT(
+            large.err,
+            Catch::Contains("launch.yaml:9: launches[0]: a cooperative launch of 2000 thread blocks is too "
+                            "large: this GPU runs ") &&
+                Catch::Contains(" of them at once") && Catch::Contains("use a grid of at most "));
+    }
+    const Outcome ordinary = run("    cooperative: true\n", "", "--functional");
+    CHECK(ordinary.code == 2);
+    CHECK_THAT(ordinary.err,
+               Catch::Contains("the kernel executed trap; a barrier of the grid needs a cooperative launch"));
+    // The second launch finds the barrier as the first has left it, and each round costs cycles.
+    const auto cycles = [&](const std::string& from, const std::string& to) {
+        const Outcome outcome = run(from, to, "--hardware h100-sxm --json");
+        CAPTURE(outcome.err);
+        REQUIRE(outcome.code == 0);
+        const Json json = Json::parse(outcome.out);
+        std::vector<double> all;
+        for (const Json& launch : json["launches"]) all.push_back(launch["cycles"]);
+        return all;
+    };
+    const std::vector<double> twice =
+        cycles("cooperative: true\n", "cooperative: true\n    repetitions: 2\n");
+    REQUIRE(twice.size() == 2);
+    const std::vector<double> longer = cycles("{s32: 4}", "{s32: 8}");
+    CHECK(longer.at(0) > twice[0] + 4 * 2 * 250);  // an atomic, then a load, at L2
+}
+
+TEST_CASE("sorts of CUB load and sort, where nvcc is installed") {
+    if (std::system("command -v nvcc >/dev/null") != 0) return;
+    Folder folder;
+    // Its match of digits has vote.ballot.sync.b32.
+    folder.write("match.cu",
+                 "#include <cub/util_ptx.cuh>\n"
+                 "extern \"C\" __global__ void match(const unsigned* digits, unsigned* alike) {\n"
+                 "  alike[threadIdx.x] = cub::MatchAny<5>(digits[threadIdx.x]);\n}\n");
+    folder.write("launch.yaml",
+                 "module: match.cu\nnvcc_flags: [-arch=sm_80]\nbuffers:\n"
+                 "  digits: {type: u32, count: 32, fill: {uniform: {low: 0, high: 8, seed: 5}}}\n"
+                 "  alike: {type: u32, count: 32}\n"
+                 "launches:\n  - {entry: match, grid: 1, block: 32, arguments: [digits, alike]}\n"
+                 "compare:\n  - {buffer: alike, bit_exact: true, expression: "
+                 "\"sum(k, 32, (digits[k] == digits[i]) * pow(2, k))\"}\n");
+    const Outcome outcome = run_heddle(folder, "kernel launch.yaml --functional --json");
+    CAPTURE(outcome.err);
+    REQUIRE(outcome.code == 0);
+    CHECK(Json::parse(outcome.out)["comparisons"].at(0)["passed"] == true);
+
+    folder.write(
+        "sort.cu",
+        "#include <cub/device/device_radix_sort.cuh>\n"
+        "#include <thrust/sort.h>\n#include <thrust/execution_policy.h>\n"
+        "void sort(void* temporary, unsigned long& bytes, unsigned* keys, unsigned* to, double* others) {\n"
+        "  cub::DeviceRadixSort::SortPairs(temporary, bytes, keys, to, keys, to, 1000);\n"
+        "  thrust::sort(thrust::device, others, others + 1000);\n}\n");
+    const Outcome listed = run_heddle(folder, "kernel --list sort.cu --json");
+    CAPTURE(listed.err);
+    REQUIRE(listed.code == 0);
+    const Json list = Json::parse(listed.out);
+    CHECK(list["kernels"].size() > 5);
+    CHECK(list["unsupported"].empty());
+}
+
 TEST_CASE("all three modes run the same kernel") {
     Folder folder;
     folder.write("increment.ptx", kIncrement);

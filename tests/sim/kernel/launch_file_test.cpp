@@ -121,6 +121,21 @@ TEST_CASE("arguments have the bytes that C gives them") {
     CHECK(map.box == std::vector<std::uint64_t>{8, 4});
     CHECK(map.element_strides == std::vector<std::uint64_t>{1, 1});
     CHECK(map.swizzle == "32B");
+
+    const LaunchFile flat =
+        parse_launch_file(changed("dimensions: [10, 10], strides: [40], box: [8, 4]",
+                                  "dimensions: [10, 1, 10], strides: [0, 48], box: [8, 1, 4]"),
+                          "dir/launch.yaml");
+    CHECK(std::get<TensorMapArgument>(flat.launches[0].arguments[6].value).strides ==
+          std::vector<std::uint64_t>{0, 48});
+}
+
+TEST_CASE("a launch is cooperative when it says so") {
+    CHECK_FALSE(parse_launch_file(kWhole, "dir/launch.yaml").launches[0].cooperative);
+    CHECK(parse_launch_file(changed("    block: 128\n", "    block: 128\n    cooperative: true\n"),
+                            "dir/launch.yaml")
+              .launches[0]
+              .cooperative);
 }
 
 TEST_CASE("mistakes are told with file, line, key and remedy") {
@@ -166,6 +181,10 @@ TEST_CASE("mistakes are told with file, line, key and remedy") {
          "dir/launch.yaml:6: buffers.y.type: there is no element type `bfloat`"},
         {changed("shape: [4, 25]", "shape: [4, -25]"),
          "dir/launch.yaml:7: buffers.y.shape[1]: `-25` is not an integer"},
+        {changed("strides: [40]", "strides: [0]"),
+         "tensor_map.strides: the stride of dimension 1, which has 10 elements, is 0; 0 is the stride of dimensions "
+         "of one element alone"},
+        {changed("block: 128", "block: 128\n    cooperative: 2"), "launches[0].cooperative: "},
         {changed("    shape: [4, 25]\n", ""), "dir/launch.yaml:5: buffers.y: missing key `count` or `shape`"},
         {changed("fill: ones", "fill: one"),
          "dir/launch.yaml:8: buffers.y.fill: there is no fill `one`; known: zeros"},
