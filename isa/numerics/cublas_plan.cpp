@@ -58,6 +58,12 @@ Multiplier multiplier_of(const CublasGemm& gemm, const CublasKernelName& name) {
     return result;
 }
 
+/// By which libraries multiply fp8.
+Instruction native_instruction(Generation generation) {
+    if (generation == Generation::hopper) return Instruction::wgmma;
+    return generation == Generation::blackwell ? Instruction::tcgen05 : Instruction::mma_sync;
+}
+
 ReductionPlan plan_from(const CublasGemm& gemm, const Multiplier& multiplier) {
     ReductionPlan plan;
     plan.a = multiplier.input_a;
@@ -74,10 +80,9 @@ ReductionPlan plan_from(const CublasGemm& gemm, const Multiplier& multiplier) {
         return plan;
     }
     const Generation generation = generation_of(gemm.compute_capability);
-    const bool wgmma = generation == Generation::hopper && is_fp8(plan.a);
     plan.tensor_core =
         parameters_for(generation, format_of(plan.a), format_of(plan.b), format_of(plan.accumulator),
-                       wgmma ? Instruction::wgmma : Instruction::mma_sync);
+                       is_fp8(plan.a) ? native_instruction(generation) : Instruction::mma_sync);
     plan.instruction_k = std::max(16u, plan.tensor_core.block_length);
     if (plan.a == Element::tf32) plan.instruction_k = 8;
     return plan;

@@ -17,6 +17,7 @@ struct GenerationRow {
     int fraction_bits;      ///< F
     int fraction_bits_fp8;  ///< F of the native fp8 path
     bool fp8_rounds_to_e8m13;
+    bool mma_sync_unpacks_fp8;  ///< mma.sync does not reach the native fp8 path
     int minimum_exponent_fp32;  ///< e0
     int minimum_exponent_fp16;
     bool fp16_output_inferred;
@@ -25,18 +26,21 @@ struct GenerationRow {
 constexpr GenerationRow row_of(Generation generation) {
     switch (generation) {
         case Generation::volta:
-            return {4, 0, 0, false, 23, 0, false, -131, -19, false};
+            return {4, 0, 0, false, 23, 0, false, false, -131, -19, false};
         // e0 of fp16 output is not published; Ampere's, whose other parameters are the same.
         case Generation::turing:
-            return {8, 0, 0, false, 24, 0, false, -132, -20, true};
+            return {8, 0, 0, false, 24, 0, false, false, -132, -20, true};
         case Generation::ampere:
-            return {8, 4, 0, true, 24, 0, false, -132, -20, false};
+            return {8, 4, 0, true, 24, 0, false, false, -132, -20, false};
         case Generation::ada:
-            return {8, 4, 16, true, 24, 13, true, -132, -20, false};
+            return {8, 4, 16, true, 24, 13, true, false, -132, -20, false};
         case Generation::hopper:
-            return {16, 8, 32, true, 25, 13, true, -133, -21, false};
+            return {16, 8, 32, true, 25, 13, true, true, -133, -21, false};
+        // mma.sync with fp8: recorded on a B200, see validation/recorded/tensor_core_vectors.h.
         case Generation::blackwell:
-            return {16, 8, 32, true, 25, 25, false, -133, -21, false};
+            return {16, 8, 32, true, 25, 25, false, true, -133, -21, false};
+        case Generation::rtx_blackwell:
+            return {16, 8, 32, true, 25, 25, false, false, -133, -21, false};
     }
     return {};
 }
@@ -45,9 +49,27 @@ bool is_fp8(Format format) {
     return format == Format::e4m3 || format == Format::e5m2;
 }
 
-/// Formats of 6 and 4 bits, which Blackwell multiplies as it does fp8 (kind::f8f6f4).
+/// Formats of 6 and 4 bits, which both kinds of Blackwell multiply as they do fp8 (kind::f8f6f4), each by one
+/// instruction.
 bool is_narrower(Format format) {
     return format == Format::e3m2 || format == Format::e2m3 || format == Format::e2m1;
+}
+
+bool multiplies_narrower(Generation generation, Instruction instruction) {
+    return generation == Generation::rtx_blackwell ||
+           (generation == Generation::blackwell && instruction == Instruction::tcgen05);
+}
+
+bool has_instruction(Generation generation, Instruction instruction) {
+    switch (instruction) {
+        case Instruction::mma_sync:
+            return true;
+        case Instruction::wgmma:
+            return generation == Generation::hopper;
+        case Instruction::tcgen05:
+            return generation == Generation::blackwell;
+    }
+    return false;
 }
 
 [[noreturn]] void reject(Generation generation, Format input, Format output) {
@@ -71,6 +93,8 @@ const char* name_of(Generation generation) {
             return "Hopper";
         case Generation::blackwell:
             return "Blackwell";
+        case Generation::rtx_blackwell:
+            return "RTX Blackwell";
     }
     return "?";
 }
@@ -95,9 +119,10 @@ Generation generation_of(unsigned compute_capability) {
         case 101:
         case 103:
         case 110:
+            return Generation::blackwell;
         case 120:
         case 121:
-            return Generation::blackwell;
+            return Generation::rtx_blackwell;
         default:
             throw std::invalid_argument("no tensor core is known for compute capability " +
                                         std::to_string(compute_capability / 10) + "." +
@@ -110,8 +135,7 @@ Generation generation_of(unsigned compute_capability) {
 DotProductParameters parameters_for(Generation generation, Format input, Format output,
                                     Instruction instruction) {
     const GenerationRow row = row_of(generation);
-    if (instruction == Instruction::wgmma && generation != Generation::hopper)
-        reject(generation, input, output);
+    if (!has_instruction(generation, instruction)) reject(generation, input, output);
 
     DotProductParameters parameters;
     parameters.input = parameters.input_b = input;
@@ -133,7 +157,7 @@ DotProductParameters parameters_for(Generation generation, Format input, Format 
         case Format::e3m2:
         case Format::e2m3:
         case Format::e2m1:
-            parameters.block_length = generation == Generation::blackwell ? row.length_fp8 : 0;
+            parameters.block_length = multiplies_narrower(generation, instruction) ? row.length_fp8 : 0;
             break;
         default:
             parameters.block_length = 0;
@@ -156,7 +180,7 @@ DotProductParameters parameters_for(Generation generation, Format input, Format 
         reject(generation, input, output);
     }
 
-    if (generation == Generation::hopper && instruction == Instruction::mma_sync && is_fp8(input)) {
+    if (row.mma_sync_unpacks_fp8 && instruction == Instruction::mma_sync && is_fp8(input)) {
         parameters.unpacks_to_fp16 = true;
         parameters.block_length = row.length_16bit;
         parameters.alignment_fraction_bits = row.fraction_bits;
@@ -172,7 +196,7 @@ DotProductParameters parameters_for(Generation generation, Format input, Format 
     const bool both_fp8 = is_fp8(input) && is_fp8(input_b);
     const bool both_narrow =
         (is_fp8(input) || is_narrower(input)) && (is_fp8(input_b) || is_narrower(input_b));
-    if (!both_fp8 && !(both_narrow && generation == Generation::blackwell)) {
+    if (!both_fp8 && !(both_narrow && multiplies_narrower(generation, instruction))) {
         throw std::invalid_argument(std::string("no tensor core multiplies ") + traits(input).name + " by " +
                                     traits(input_b).name);
     }

@@ -13,8 +13,8 @@
 // beyond the largest number is an infinity whatever the rounding. A sum of zero is +0 (for minus zeros only:
 // not measured).
 //
-// Sources: arXiv 2511.10909 and arXiv 2512.07004; parameters confirmed against recorded H100 and A100 results
-// (validation/recorded/tensor_core_vectors.h).
+// Sources: arXiv 2511.10909 and arXiv 2512.07004; parameters confirmed against recorded results of V100, A2,
+// A100, Ada, L40S, H100, H200 and B200 (validation/recorded/tensor_core_vectors.h).
 #pragma once
 
 #include <cstddef>
@@ -25,16 +25,19 @@
 
 namespace heddle::numerics {
 
-enum class Generation : std::uint8_t { volta, turing, ampere, ada, hopper, blackwell };
+/// `blackwell` is that of data centres (B200), which multiplies by tcgen05; `rtx_blackwell` that of graphics
+/// boards, whose mma.sync reaches the whole tensor core.
+enum class Generation : std::uint8_t { volta, turing, ampere, ada, hopper, blackwell, rtx_blackwell };
 
 const char* name_of(Generation generation);
 
-/// From compute capability times ten: 70 Volta, 75 Turing, 80 to 88 Ampere, 89 Ada, 90 Hopper, 100 to 121
-/// Blackwell. Others throw std::invalid_argument.
+/// From compute capability times ten: 70 Volta, 75 Turing, 80 to 88 Ampere, 89 Ada, 90 Hopper, 100 to 110
+/// Blackwell, 120 and 121 RTX Blackwell. Others throw std::invalid_argument.
 Generation generation_of(unsigned compute_capability);
 
-/// The instruction that reaches the tensor core. It matters for fp8 on Hopper alone.
-enum class Instruction : std::uint8_t { mma_sync, wgmma };
+/// The instruction that reaches the tensor core: wgmma is Hopper's, tcgen05 Blackwell's. It matters for fp8
+/// alone, and for narrower formats, which Blackwell multiplies by tcgen05 only.
+enum class Instruction : std::uint8_t { mma_sync, wgmma, tcgen05 };
 
 struct DotProductParameters {
     Format input = Format::fp16;                ///< of A and, but for fp8, of B
@@ -46,10 +49,10 @@ struct DotProductParameters {
     Rounding rounding = Rounding::toward_zero;  ///< rho
     /// Fraction bits that are left in the result; 13 for fp8 on Ada and wgmma (E8M13 in an fp32 register).
     unsigned result_fraction_bits = 23;
-    /// Hopper's mma.sync has no fp8: the assembler unpacks to fp16, multiplies with C = 0 the products whose
-    /// k mod 4 is 0 or 1, then with that as C those whose k mod 4 is 2 or 3, 16 products each, and adds the
-    /// instruction's C with one rounding to nearest even. Then `block_length` counts products of the inner
-    /// fp16 operation.
+    /// The mma.sync of Hopper and Blackwell has no fp8: the assembler unpacks to fp16, multiplies with C = 0
+    /// the products whose k mod 4 is 0 or 1, then with that as C those whose k mod 4 is 2 or 3, 16 products
+    /// each, and adds the instruction's C with one rounding to nearest even. Then `block_length` counts
+    /// products of the inner fp16 operation.
     bool unpacks_to_fp16 = false;
     /// No published measurement: a parameter taken from the neighbouring generation.
     bool inferred = false;
@@ -59,12 +62,12 @@ struct DotProductParameters {
 
 /// The parameters of a generation, from published measurements. Throws std::invalid_argument when the
 /// generation's tensor core does not take the input, or does not give the output (bf16 and tf32 give fp32
-/// only).
+/// only), or the generation has not the instruction.
 DotProductParameters parameters_for(Generation generation, Format input, Format output,
                                     Instruction instruction = Instruction::mma_sync);
 
-/// The same for an A and a B that differ: e4m3 and e5m2, on Blackwell e3m2, e2m3 and e2m1 too, which multiply
-/// without conversion (on Hopper's mma.sync after that to fp16). Not measured apart from equal inputs, hence
+/// The same for an A and a B that differ: e4m3 and e5m2, and e3m2, e2m3 and e2m1 where those are multiplied,
+/// without conversion (or after that to fp16). Not measured apart from equal inputs, hence
 /// `inferred`.
 DotProductParameters parameters_for(Generation generation, Format input, Format input_b, Format output,
                                     Instruction instruction);

@@ -10,10 +10,15 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
     std::string_view parts[4];
     for (std::string_view& part : parts) part = heddle::test::next_part(rest);
-    const auto all = validation::tensor_core_series();
-    const validation::TensorCoreSeries& series = all[data[0] % all.size()];
-    const std::string here = std::string(series.device) + "/" + series.folder;
-    const std::string middle = std::string("_") + series.device + "_";
+    static const validation::TensorCoreSeries all[] = {
+        validation::tensor_core_series("H100", "fp16", "fp32"),
+        validation::tensor_core_series("H100", "fp16", "fp16"),
+        validation::tensor_core_series("A100", "tf32", "fp32"),
+        validation::tensor_core_series("B200", "E4M3", "fp16"),
+        validation::tensor_core_series("H200", "E5M2", "fp32")};
+    const validation::TensorCoreSeries& series = all[data[0] % std::size(all)];
+    const std::string here = series.device + "/" + series.folder;
+    const std::string middle = "_" + series.device + "_";
     std::filesystem::create_directories(folder.path() / here);
     folder.write(here + "/a" + middle + series.folder + ".txt", parts[0]);
     folder.write(here + "/b" + middle + series.folder + ".txt", parts[1]);

@@ -192,14 +192,13 @@ void compare_series(const TensorCoreSeries& series, const TensorCoreVectors& vec
     result.tables[0].rows.push_back(std::move(cells));
 }
 
-}  // namespace
-
-Comparison compare_recorded_vectors(const std::filesystem::path& folder, const CompareOptions& options) {
+/// Without rows.
+Comparison empty_comparison() {
     Comparison result;
     result.title = "Single tensor-core operations, bit for bit";
     result.reference = {"recorded vectors",
                         "Khattak and Mikaitis, MATLAB-tensor-core, arXiv 2512.07004",
-                        "NVIDIA H100 and A100",
+                        "NVIDIA GPUs",
                         "2025",
                         "",
                         true,
@@ -211,20 +210,44 @@ Comparison compare_recorded_vectors(const std::filesystem::path& folder, const C
     for (const WrongModel& wrong : wrong_models({})) result.tables[0].rows[0].push_back(wrong.name);
     result.histograms = {{"Distance of the model from the recorded bits, in ULP", {}}};
     for (const char* label : kUlpLabels) result.histograms[0].bins.push_back({label, 0});
-    BitCount fast_rows;
-    const auto all = tensor_core_series();
-    for (std::size_t i = 0; i < all.size(); ++i) {
-        if (!options.selects(all[i].name(), all[i].device)) continue;
-        options.progress(static_cast<double>(i) / static_cast<double>(all.size()), all[i].name());
-        compare_series(all[i], read_tensor_core_vectors(folder, all[i]), result, fast_rows);
-    }
-    if (result.rows.empty()) {
+    return result;
+}
+
+/// Every series that was found and is not compared, with the reason; and the known series that the folder has
+/// not.
+void tell_what_is_not_compared(const FoundTensorCoreSeries& found, const CompareOptions& options,
+                               Comparison& result) {
+    for (const FoundTensorCoreSeries::Skipped& skipped : found.skipped)
+        if (options.selects(skipped.name, skipped.device))
+            result.missing.push_back("skipped: " + skipped.name + ": " + skipped.reason);
+    if (result.rows.empty() && !options.filter.empty())
         result.missing.push_back("no series has `" + options.filter + "` in its name");
-        return result;
+    if (options.filter.empty() && !found.absent.empty())
+        result.missing.push_back(fmt::format("not recorded there: {}", fmt::join(found.absent, ", ")));
+}
+
+}  // namespace
+
+Comparison compare_recorded_vectors(const std::filesystem::path& folder, const CompareOptions& options) {
+    Comparison result = empty_comparison();
+    const FoundTensorCoreSeries found = find_tensor_core_series(folder);
+    BitCount fast_rows;
+    std::vector<std::string> devices;
+    for (const TensorCoreSeries& series : found.series) {
+        if (!options.selects(series.name(), series.device)) continue;
+        options.progress(static_cast<double>(result.rows.size()) / static_cast<double>(found.series.size()),
+                         series.name());
+        compare_series(series, read_tensor_core_vectors(folder, series), result, fast_rows);
+        if (devices.empty() || devices.back() != series.device) devices.push_back(series.device);
     }
+    tell_what_is_not_compared(found, options, result);
+    if (result.rows.empty()) return result;
+    result.reference.device = fmt::format("NVIDIA {}", fmt::join(devices, ", "));
     result.notes.push_back(
-        "An fp16 result has too few bits to tell alignments apart, and rows of four products fit into a tf32 "
-        "block of any length: there a wrong model may match every row. The other columns tell it.");
+        "An fp16 result has too few bits to tell alignments apart, rows of four products fit into a tf32 "
+        "block "
+        "of any length, and sums of fp8 products by way of fp16 are exact in fp32: there a wrong model may "
+        "match every row. The other columns tell it.");
     BitCount rows;
     for (const ComparisonRow& row : result.rows) {
         rows.identical += row.bits->identical;

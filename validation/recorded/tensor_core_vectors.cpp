@@ -1,8 +1,11 @@
 #include "validation/recorded/tensor_core_vectors.h"
 
+#include <algorithm>
 #include <bit>
 #include <fstream>
+#include <set>
 #include <sstream>
+#include <stdexcept>
 
 #include "isa/common/error.h"
 
@@ -13,20 +16,55 @@ using numerics::Format;
 using numerics::Generation;
 using numerics::Instruction;
 
-constexpr TensorCoreSeries kSeries[] = {
-    {"H100", "fp16", Format::fp16, Format::fp32, Generation::hopper},
-    {"H100", "fp16", Format::fp16, Format::fp16, Generation::hopper},
-    {"H100", "bf16", Format::bf16, Format::fp32, Generation::hopper},
-    {"H100", "tf32", Format::tf32, Format::fp32, Generation::hopper},
-    {"H100", "E4M3", Format::e4m3, Format::fp32, Generation::hopper, Instruction::wgmma, true},
-    {"H100", "E4M3", Format::e4m3, Format::fp16, Generation::hopper},
-    {"H100", "E5M2", Format::e5m2, Format::fp32, Generation::hopper, Instruction::wgmma, true},
-    {"H100", "E5M2", Format::e5m2, Format::fp16, Generation::hopper},
-    {"A100", "fp16", Format::fp16, Format::fp32, Generation::ampere},
-    {"A100", "fp16", Format::fp16, Format::fp16, Generation::ampere},
-    {"A100", "bf16", Format::bf16, Format::fp32, Generation::ampere},
-    {"A100", "tf32", Format::tf32, Format::fp32, Generation::ampere},
+/// The devices that were recorded, the oldest first. "Ada" is an RTX 1000.
+struct RecordedDevice {
+    const char* name;
+    Generation generation;
+    Instruction fp8_to_fp32 = Instruction::mma_sync;
 };
+constexpr RecordedDevice kDevices[] = {
+    {"V100", Generation::volta},
+    {"A2", Generation::ampere},
+    {"A100", Generation::ampere},
+    {"Ada", Generation::ada},
+    {"L40S", Generation::ada},
+    {"H100", Generation::hopper, Instruction::wgmma},
+    {"H200", Generation::hopper, Instruction::wgmma},
+    {"B200", Generation::blackwell},
+};
+
+/// Names of folders, or of results.
+struct RecordedType {
+    const char* name;
+    Format format;
+};
+constexpr RecordedType kInputs[] = {{"fp16", Format::fp16},
+                                    {"bf16", Format::bf16},
+                                    {"tf32", Format::tf32},
+                                    {"E4M3", Format::e4m3},
+                                    {"E5M2", Format::e5m2}};
+constexpr RecordedType kOutputs[] = {{"fp32", Format::fp32}, {"fp16", Format::fp16}};
+
+/// The entry of that name. Throws std::invalid_argument with `problem` and the names that are known.
+template <typename Entry, std::size_t kCount>
+const Entry& entry_of(const Entry (&table)[kCount], const std::string& name, const std::string& problem) {
+    std::string known;
+    for (const Entry& entry : table) {
+        if (name == entry.name) return entry;
+        known += (known.empty() ? "" : ", ") + std::string(entry.name);
+    }
+    throw std::invalid_argument(problem + " (known: " + known + ")");
+}
+
+std::string lower(std::string text) {
+    for (char& letter : text)
+        letter = static_cast<char>(letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : letter);
+    return text;
+}
+
+std::string series_name(const std::string& device, const std::string& folder, const std::string& output) {
+    return device + " " + lower(folder) + " -> " + output;
+}
 
 /// A text file of numbers, one row per line.
 class NumberFile {
@@ -91,33 +129,123 @@ std::size_t read_operands(const std::filesystem::path& path, Format format,
     return length;
 }
 
-std::string lower(std::string text) {
-    for (char& letter : text)
-        letter = static_cast<char>(letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : letter);
-    return text;
+/// "a_H100_fp16.txt"
+std::string file_name(char operand, const std::string& device, const std::string& type) {
+    return std::string(1, operand) + "_" + device + "_" + type + ".txt";
+}
+
+std::vector<std::string> names_in(const std::filesystem::path& folder, bool directories) {
+    std::vector<std::string> names;
+    std::error_code ignored;
+    for (const auto& entry : std::filesystem::directory_iterator(folder, ignored))
+        if (entry.is_directory(ignored) == directories) names.push_back(entry.path().filename().string());
+    std::sort(names.begin(), names.end());
+    return names;
+}
+
+/// Those of the table in its order, then the others.
+template <typename Entry, std::size_t kCount>
+std::vector<std::string> known_first(const Entry (&table)[kCount], std::vector<std::string> names) {
+    std::vector<std::string> sorted;
+    for (const Entry& entry : table)
+        if (std::erase(names, entry.name) > 0) sorted.emplace_back(entry.name);
+    sorted.insert(sorted.end(), names.begin(), names.end());
+    return sorted;
+}
+
+/// The series of one folder of results.
+void find_in(const std::filesystem::path& folder, const std::string& device, const std::string& type,
+             FoundTensorCoreSeries& found) {
+    const std::filesystem::path here = folder / device / type;
+    const std::string prefix = "d_" + device + "_", ending = ".txt";
+    bool any = false;
+    for (const std::string& file : names_in(here, false)) {
+        if (!file.starts_with("d_") || !file.ends_with(ending)) continue;
+        any = true;
+        if (!file.starts_with(prefix)) {
+            found.skipped.push_back(
+                {device, device + " " + lower(type), file + " is called after another device"});
+            continue;
+        }
+        const std::string output = file.substr(prefix.size(), file.size() - prefix.size() - ending.size());
+        try {
+            TensorCoreSeries series = tensor_core_series(device, type, output);
+            for (const std::string& operands :
+                 {file_name('a', device, type), file_name('b', device, type), file_name('c', device, "fp32")})
+                if (!std::filesystem::is_regular_file(here / operands))
+                    throw std::invalid_argument(operands + " is not there");
+            found.series.push_back(std::move(series));
+        } catch (const std::invalid_argument& problem) {
+            found.skipped.push_back({device, series_name(device, type, output), problem.what()});
+        }
+    }
+    if (!any) found.skipped.push_back({device, device + " " + lower(type), "it has no results (d_*.txt)"});
+}
+
+/// Devices and series of which nothing was found.
+std::vector<std::string> absent_from(const FoundTensorCoreSeries& found) {
+    std::set<std::string> there;
+    for (const TensorCoreSeries& each : found.series) there.insert({each.device, each.name()});
+    for (const FoundTensorCoreSeries::Skipped& each : found.skipped) there.insert({each.device, each.name});
+    std::vector<std::string> absent;
+    for (const RecordedDevice& device : kDevices) {
+        if (!there.contains(device.name)) {
+            absent.emplace_back(device.name);
+            continue;
+        }
+        for (const RecordedType& input : kInputs) {
+            for (const RecordedType& output : kOutputs) {
+                const std::string name = series_name(device.name, input.name, output.name);
+                if (there.contains(name)) continue;
+                try {
+                    tensor_core_series(device.name, input.name, output.name);
+                    absent.push_back(name);
+                } catch (const std::invalid_argument&) {  // the device does not multiply so
+                }
+            }
+        }
+    }
+    return absent;
 }
 
 }  // namespace
 
 std::string TensorCoreSeries::name() const {
-    return std::string(device) + " " + lower(folder) + " -> " + numerics::traits(output).name;
+    return series_name(device, folder, numerics::traits(output).name);
 }
 
 numerics::DotProductParameters TensorCoreSeries::parameters() const {
     return numerics::parameters_for(generation, input, output, instruction);
 }
 
-std::span<const TensorCoreSeries> tensor_core_series() {
-    return kSeries;
+TensorCoreSeries tensor_core_series(const std::string& device, const std::string& folder,
+                                    const std::string& output) {
+    const RecordedDevice& on = entry_of(kDevices, device, "the generation of its device is not known");
+    const Format from = entry_of(kInputs, folder, "the type of its operands is not known").format;
+    const Format to = entry_of(kOutputs, output, "the type of its results is not known").format;
+    TensorCoreSeries series{device, folder, from, to, on.generation};
+    if (numerics::traits(from).storage_bits == 8 && to == Format::fp32) series.instruction = on.fp8_to_fp32;
+    series.addend_is_zero = series.instruction == Instruction::wgmma;
+    series.parameters();  // throws where there is no such operation
+    return series;
+}
+
+FoundTensorCoreSeries find_tensor_core_series(const std::filesystem::path& folder) {
+    FoundTensorCoreSeries found;
+    // A folder without folders of types is no device: the repository has its programs there too.
+    for (const std::string& device : known_first(kDevices, names_in(folder, true)))
+        for (const std::string& type : known_first(kInputs, names_in(folder / device, true)))
+            find_in(folder, device, type, found);
+    found.absent = absent_from(found);
+    return found;
 }
 
 std::filesystem::path tensor_core_folder(const std::filesystem::path& data) {
     for (const char* place : {"tensor_core/khattak_mikaitis", "data/model_validation", "model_validation"}) {
-        std::filesystem::path folder = data / place;
+        const std::filesystem::path folder = data / place;
         std::error_code ignored;
-        if (std::filesystem::is_directory(folder / "H100", ignored) ||
-            std::filesystem::is_directory(folder / "A100", ignored))
-            return folder;
+        for (const RecordedDevice& device : kDevices)
+            if (std::filesystem::is_directory(folder / device.name, ignored)) return folder;
     }
     return {};
 }
@@ -125,16 +253,18 @@ std::filesystem::path tensor_core_folder(const std::filesystem::path& data) {
 TensorCoreVectors read_tensor_core_vectors(const std::filesystem::path& folder,
                                            const TensorCoreSeries& series) {
     const std::filesystem::path here = folder / series.device / series.folder;
-    const std::string middle = std::string("_") + series.device + "_";
+    const auto path = [&](char operand, const std::string& type) {
+        return here / file_name(operand, series.device, type);
+    };
     TensorCoreVectors vectors;
-    vectors.k = read_operands(here / ("a" + middle + series.folder + ".txt"), series.input, vectors.a);
-    const NumberFile b_file(here / ("b" + middle + series.folder + ".txt"));
-    if (read_operands(here / ("b" + middle + series.folder + ".txt"), series.input, vectors.b) != vectors.k ||
+    vectors.k = read_operands(path('a', series.folder), series.input, vectors.a);
+    const NumberFile b_file(path('b', series.folder));
+    if (read_operands(path('b', series.folder), series.input, vectors.b) != vectors.k ||
         vectors.a.size() != vectors.b.size())
         b_file.fail("A and B differ in shape");
 
-    NumberFile c_file(here / ("c" + middle + "fp32.txt"));
-    NumberFile d_file(here / ("d" + middle + numerics::traits(series.output).name + ".txt"));
+    NumberFile c_file(path('c', "fp32"));
+    NumberFile d_file(path('d', numerics::traits(series.output).name));
     std::vector<std::uint32_t> c, d;
     while (d_file.next_row(2, d)) {
         if (!c_file.next_row(2, c) || c.size() != 1 || d.size() != 1) d_file.fail("C and D differ in shape");

@@ -16,13 +16,13 @@ namespace heddle::validation {
 
 /// One recorded series. Files lie in <device>/<folder>/ of tensor_core_folder().
 struct TensorCoreSeries {
-    const char* device;  ///< "H100", "A100"
-    const char* folder;  ///< "fp16", "bf16", "tf32", "E4M3", "E5M2"
+    std::string device;  ///< "H100", "V100"
+    std::string folder;  ///< "fp16", "bf16", "tf32", "E4M3", "E5M2"
     numerics::Format input;
     numerics::Format output;
     numerics::Generation generation;
-    /// How the device was driven. fp8 to fp32 on the H100 was taken by wgmma with C = 0, fp8 to fp16 by
-    /// mma.sync.
+    /// How the device was driven. fp8 to fp32 on the H100 and the H200 was taken by wgmma with C = 0, all
+    /// else by mma.sync.
     numerics::Instruction instruction = numerics::Instruction::mma_sync;
     bool addend_is_zero = false;
 
@@ -30,8 +30,26 @@ struct TensorCoreSeries {
     numerics::DotProductParameters parameters() const;
 };
 
-/// All of them.
-std::span<const TensorCoreSeries> tensor_core_series();
+/// The series of a device, a type of operands and a type of results, as folders and files are called: "H100",
+/// "E4M3", "fp32". Throws std::invalid_argument, saying why, where no model can be held to it.
+TensorCoreSeries tensor_core_series(const std::string& device, const std::string& folder,
+                                    const std::string& output);
+
+/// What lies in a folder of recordings.
+struct FoundTensorCoreSeries {
+    /// A series that cannot be compared.
+    struct Skipped {
+        std::string device, name;  ///< "H100", "H100 fp4 -> fp32"
+        std::string reason;
+    };
+    std::vector<TensorCoreSeries> series;  ///< by the age of their devices
+    std::vector<Skipped> skipped;
+    /// Series without results there that the known devices could have: "A2", "L40S e4m3 -> fp16".
+    std::vector<std::string> absent;
+};
+
+/// Looks through `folder`, the result of tensor_core_folder(). Operands are not read yet.
+FoundTensorCoreSeries find_tensor_core_series(const std::filesystem::path& folder);
 
 /// The rows of a series as raw bits: A and B in the input format, C (already rounded to the output format, or
 /// zero) and D in the output format.

@@ -127,7 +127,8 @@ TEST_CASE("mxf8f6f4: scales move the exponent of every product") {
 TEST_CASE("unit scales make mxf8f6f4 the unit without scales") {
     std::mt19937_64 random(9);
     const BlockScaledParameters scaled = mxf8f6f4_parameters(Format::e4m3, Format::e4m3);
-    const DotProductParameters plain = parameters_for(Generation::blackwell, Format::e4m3, Format::fp32);
+    const DotProductParameters plain =
+        parameters_for(Generation::blackwell, Format::e4m3, Format::fp32, Instruction::tcgen05);
     for (int trial = 0; trial < 2000; ++trial) {
         Operands x = random_operands(scaled, 96, random);
         x.scales_a.assign(3, 127);

@@ -48,6 +48,17 @@ TEST_CASE("nvjet with fp8: promotion every 128 of k unless fast accumulation is 
     CHECK(tree_text(gemm) == "<(0*32); 32*32>*11:32");
 }
 
+TEST_CASE("what may be the order of fp8 on Blackwell is of tcgen05, which libraries use, not of mma.sync") {
+    CublasGemm gemm = gemm_of(Element::e4m3, 66, 36, 384);
+    gemm.compute_capability = 100;
+    const std::vector<ReductionPlan> plans = likely_plans(gemm);
+    REQUIRE_FALSE(plans.empty());
+    for (const ReductionPlan& plan : plans) {
+        CHECK_FALSE(plan.tensor_core.unpacks_to_fp16);
+        CHECK(plan.tensor_core.block_length == 32);
+    }
+}
+
 TEST_CASE("CUTLASS algorithms: the short tile comes first, its k follows from the stages id") {
     CHECK(block_k_of_stages(1) == 16);
     CHECK(block_k_of_stages(6) == 16);

@@ -13,8 +13,9 @@ using namespace heddle::numerics;
 
 namespace {
 
-constexpr Generation kGenerations[] = {Generation::volta, Generation::turing, Generation::ampere,
-                                       Generation::ada,   Generation::hopper, Generation::blackwell};
+constexpr Generation kGenerations[] = {Generation::volta,        Generation::turing, Generation::ampere,
+                                       Generation::ada,          Generation::hopper, Generation::blackwell,
+                                       Generation::rtx_blackwell};
 
 struct Product {
     double a, b;
@@ -101,7 +102,9 @@ TEST_CASE("parameters of every generation") {
         {Generation::hopper, Format::bf16, 16, 25, -133, 23},
         {Generation::hopper, Format::tf32, 8, 25, -133, 23},
         {Generation::blackwell, Format::fp16, 16, 25, -133, 23},
-        {Generation::blackwell, Format::e5m2, 32, 25, -133, 23},
+        {Generation::rtx_blackwell, Format::tf32, 8, 25, -133, 23},
+        {Generation::rtx_blackwell, Format::e5m2, 32, 25, -133, 23},
+        {Generation::rtx_blackwell, Format::e2m3, 32, 25, -133, 23},
     };
     for (const Row& row : rows) {
         const DotProductParameters found = parameters_for(row.generation, row.input, Format::fp32);
@@ -125,14 +128,17 @@ TEST_CASE("parameters of every generation") {
                     std::invalid_argument);
     CHECK(generation_of(86) == Generation::ampere);
     CHECK(generation_of(88) == Generation::ampere);  // sm_88 of CUDA 13
-    CHECK(generation_of(120) == Generation::blackwell);
+    for (const unsigned capability : {100u, 101u, 103u, 110u})
+        CHECK(generation_of(capability) == Generation::blackwell);
+    for (const unsigned capability : {120u, 121u})
+        CHECK(generation_of(capability) == Generation::rtx_blackwell);
     CHECK_THROWS_AS(generation_of(61), std::invalid_argument);
 }
 
 TEST_CASE("bits kept below the largest term: 23 on Volta, 24 from Turing to Ada, 25 since Hopper") {
     // Fasi et al. 2021 (PeerJ CS 7:e330): no extra bit on V100, one on T4 and A100; two on H100 (arXiv
     // 2511.10909).
-    const int kept[] = {23, 24, 24, 24, 25, 25};
+    const int kept[] = {23, 24, 24, 24, 25, 25, 25};
     for (std::size_t i = 0; i < std::size(kGenerations); ++i) {
         const DotProductParameters parameters = parameters_for(kGenerations[i], Format::fp16, Format::fp32);
         for (const int exponent : {-22, -23, -24, -25, -26}) {
@@ -145,7 +151,7 @@ TEST_CASE("bits kept below the largest term: 23 on Volta, 24 from Turing to Ada,
 
 TEST_CASE("products of one block are added at once, those of the next come later") {
     // 2^0 - 2^0 in the first terms and 2^-30 at k = position: lost inside the block, kept after it.
-    const unsigned lengths[] = {4, 8, 8, 8, 16, 16};
+    const unsigned lengths[] = {4, 8, 8, 8, 16, 16, 16};
     for (std::size_t i = 0; i < std::size(kGenerations); ++i) {
         const DotProductParameters parameters = parameters_for(kGenerations[i], Format::fp16, Format::fp32);
         for (std::size_t position = 2; position < 32; ++position) {
@@ -288,9 +294,41 @@ TEST_CASE("fp8 by wgmma leaves 13 fraction bits, cut towards zero") {
     CHECK(evaluate(ada, {unit(-14)}, 1.0) == 1.0f);
 }
 
-TEST_CASE("fp8 by mma.sync on Hopper adds C after the products, to the nearest") {
+TEST_CASE("Blackwell multiplies fp8 and less by tcgen05, RTX Blackwell by mma.sync, with the same bits") {
+    // arXiv 2511.10909: both native paths add 32 products with F = 25 and leave 23 fraction bits.
+    for (const Format input : {Format::e4m3, Format::e5m2, Format::e3m2, Format::e2m3, Format::e2m1}) {
+        CAPTURE(traits(input).name);
+        for (const Format output : {Format::fp32, Format::fp16}) {
+            const DotProductParameters native =
+                parameters_for(Generation::blackwell, input, output, Instruction::tcgen05);
+            CHECK(native == parameters_for(Generation::rtx_blackwell, input, output));
+            CHECK(native.block_length == 32);
+            CHECK(native.alignment_fraction_bits == 25);
+            CHECK_FALSE(native.unpacks_to_fp16);
+        }
+        const DotProductParameters mixed =
+            parameters_for(Generation::blackwell, input, Format::e2m1, Format::fp32, Instruction::tcgen05);
+        CHECK(mixed.input_b == Format::e2m1);
+    }
+    // mma.sync of narrower formats needs sm_120.
+    CHECK_THROWS_AS(parameters_for(Generation::blackwell, Format::e2m1, Format::fp32), std::invalid_argument);
+    CHECK_THROWS_AS(parameters_for(Generation::blackwell, Format::e4m3, Format::e2m1, Format::fp32,
+                                   Instruction::mma_sync),
+                    std::invalid_argument);
+    for (const Generation other : {Generation::ada, Generation::hopper, Generation::rtx_blackwell})
+        CHECK_THROWS_AS(parameters_for(other, Format::e4m3, Format::fp32, Instruction::tcgen05),
+                        std::invalid_argument);
+    CHECK_THROWS_AS(parameters_for(Generation::blackwell, Format::e4m3, Format::fp32, Instruction::wgmma),
+                    std::invalid_argument);
+}
+
+TEST_CASE("fp8 by mma.sync on Hopper and Blackwell adds C after the products, to the nearest") {
     const DotProductParameters hopper = parameters_for(Generation::hopper, Format::e4m3, Format::fp32);
     CHECK(hopper.unpacks_to_fp16);
+    for (const Format output : {Format::fp32, Format::fp16})
+        for (const Format input : {Format::e4m3, Format::e5m2})
+            CHECK(parameters_for(Generation::blackwell, input, output) ==
+                  parameters_for(Generation::hopper, input, output));
     // C = 1 + 2^-23 stays whole beside a product of 2^-18, and a sum that is a tie goes to even.
     CHECK(bits_of(evaluate(hopper, {unit(-18)}, 1 + power(-23))) ==
           bits_of(static_cast<float>(1 + power(-18) + power(-23))));

@@ -282,12 +282,14 @@ std::size_t count_differences(const DotProductParameters& parameters, Shape shap
 /// Every operation that any generation has.
 std::vector<DotProductParameters> all_parameters() {
     std::vector<DotProductParameters> all;
-    for (const Generation generation : {Generation::volta, Generation::turing, Generation::ampere,
-                                        Generation::ada, Generation::hopper, Generation::blackwell}) {
+    for (const Generation generation :
+         {Generation::volta, Generation::turing, Generation::ampere, Generation::ada, Generation::hopper,
+          Generation::blackwell, Generation::rtx_blackwell}) {
         for (const Format input : {Format::fp16, Format::bf16, Format::tf32, Format::e4m3, Format::e5m2,
                                    Format::e3m2, Format::e2m3, Format::e2m1}) {
             for (const Format output : {Format::fp32, Format::fp16}) {
-                for (const Instruction instruction : {Instruction::mma_sync, Instruction::wgmma}) {
+                for (const Instruction instruction :
+                     {Instruction::mma_sync, Instruction::wgmma, Instruction::tcgen05}) {
                     try {
                         const DotProductParameters found =
                             parameters_for(generation, input, output, instruction);

@@ -217,7 +217,9 @@ TEST_CASE("FPRev reveals the blocks of every generation's tensor core") {
         {Generation::hopper, Format::tf32, Format::fp32, mma, 40, "<(0*8); 8*8>*4:8"},
         {Generation::hopper, Format::e4m3, Format::fp32, Instruction::wgmma, 160, "<(0*32); 32*32>*4:32"},
         {Generation::hopper, Format::e5m2, Format::fp32, Instruction::wgmma, 160, "<(0*32); 32*32>*4:32"},
-        {Generation::blackwell, Format::e4m3, Format::fp32, mma, 160, "<(0*32); 32*32>*4:32"},
+        {Generation::blackwell, Format::e4m3, Format::fp32, Instruction::tcgen05, 160,
+         "<(0*32); 32*32>*4:32"},
+        {Generation::rtx_blackwell, Format::e4m3, Format::fp32, mma, 160, "<(0*32); 32*32>*4:32"},
     };
     for (const Case& one : cases) {
         const DotProductParameters parameters =
@@ -236,9 +238,10 @@ TEST_CASE("FPRev reveals the blocks of every generation's tensor core") {
     }
 }
 
-TEST_CASE("FPRev finds how Hopper's mma.sync unpacks fp8") {
+TEST_CASE("FPRev finds how the mma.sync of Hopper and Blackwell unpacks fp8") {
     // k mod 4 in {0, 1} first, then {2, 3}: 16 products each from C = 0, and C is added last.
-    const DotProductParameters parameters = parameters_for(Generation::hopper, Format::e5m2, Format::fp32);
+    const Generation generation = GENERATE(Generation::hopper, Generation::blackwell);
+    const DotProductParameters parameters = parameters_for(generation, Format::e5m2, Format::fp32);
     const ProbeValues values = probe_values({.a = Format::e5m2, .b = Format::e5m2});
     const RevealedOrder order =
         reveal_order(64, on_tensor_core(64, parameters, values), {.maximum_units = values.maximum_units});

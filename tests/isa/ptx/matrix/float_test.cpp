@@ -98,7 +98,7 @@ TEST_CASE("mma.sync in fp8: both formats, mixed, both sums", "[ptx][matrix]") {
             const std::string types = std::string(a_name) + "." + b_name;
             for (const unsigned k : {16u, 32u}) {
                 const std::string shape = "m16n8k" + std::to_string(k) + ".row.col.";
-                for (const unsigned capability : {89u, 90u}) {
+                for (const unsigned capability : {89u, 90u, 100u, 120u}) {
                     check_mma({shape + "f32." + types + ".f32", k, a, b, Format::fp32}, capability, k);
                     check_mma({shape + "f16." + types + ".f16", k, a, b, Format::fp16}, capability, k + 1);
                 }

@@ -127,7 +127,7 @@ TEST_CASE("Sparse floating-point mma", "[ptx][matrix]") {
             o.a = make_matrix(16, f.c.k / 2, [&] { return draw(f.a); });
             o.b = make_matrix(8, f.c.k, [&] { return draw(f.b); });
             o.c = make_matrix(16, 8, [&] { return draw(f.sum); });
-            for (const unsigned capability : {80u, 89u, 90u}) {
+            for (const unsigned capability : {80u, 89u, 90u, 100u}) {
                 if (capability < f.first_capability) continue;
                 const auto parameters =
                     heddle::numerics::parameters_for(heddle::numerics::generation_of(capability), f.a, f.b,
