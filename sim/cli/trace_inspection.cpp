@@ -13,6 +13,7 @@
 #include "validation/read/recorded_capture.h"
 #include "workloads/trace/names.h"
 #include "workloads/trace/structure.h"
+#include "workloads/trace/turns.h"
 
 namespace heddle::cli {
 namespace {
@@ -25,12 +26,13 @@ struct Group {
     double flops = 0, bytes = 0, measured_us = 0;
 
     void add(const trace::Trace& trace, const trace::Op& op) {
-        ++count;
-        flops += trace::floating_point_operations(trace, op);
-        bytes += trace::bytes_moved(trace, op);
+        const double turns = trace::turns_of(op);
+        count += trace::count_of_turns(op);
+        flops += turns * trace::floating_point_operations(trace, op);
+        bytes += turns * trace::bytes_moved(trace, op);
         if (!op.measured_us) return;
         ++recorded;
-        measured_us += *op.measured_us;
+        measured_us += turns * *op.measured_us;
     }
 };
 

@@ -9,6 +9,7 @@
 #include "sim/report/chart.h"
 #include "sim/report/data_table.h"
 #include "sim/report/kind_summary.h"
+#include "sim/report/not_understood.h"
 #include "sim/report/numbers.h"
 #include "sim/report/page.h"
 #include "sim/report/roofline.h"
@@ -50,14 +51,19 @@ std::string head_figures(const RunResult& result) {
         html +=
             html_figure("difference", format_difference(result.device_busy_us, *result.measured_total_us));
     }
-    html += html_figure("of the time cycle by cycle", format_share(result.coverage.cycle));
+    html += html_figure(
+        not_understood(result).empty() ? "of the time cycle by cycle" : "of the known time cycle by cycle",
+        format_share(result.coverage.cycle));
     html += html_figure("estimated", format_share(result.coverage.estimated));
     html += html_figure("unknown", format_share(result.coverage.unknown));
     return html + "</div>\n";
 }
 
 std::string head(const RunResult& result) {
-    std::string html = head_figures(result);
+    std::string html;
+    if (const std::string incomplete = not_understood_text(result); !incomplete.empty())
+        html += "<p class=\"note\"><strong>" + escape_html(incomplete) + "</strong></p>\n";
+    html += head_figures(result);
     if (result.sampling_error_us) {
         html += fmt::format(
             "<p>Sampled: {} of the kernels' cycles were simulated, the rest extrapolated; the step "
@@ -196,6 +202,9 @@ std::string kernels_table(const RunResult& result) {
                      {"L2 hits", "%"},
                      {"bound by"}},
                     {}};
+    const bool loops = std::any_of(result.kernels.begin(), result.kernels.end(),
+                                   [](const KernelResult& kernel) { return kernel.turns != 1; });
+    if (loops) table.columns.insert(table.columns.begin() + 3, {"turns of a loop", "count"});
     const auto or_empty = [](double number) { return number > 0 ? number : std::nan(""); };
     for (const KernelResult* kernel : slowest_kernels(result)) {
         const auto size = [](const std::uint32_t(&s)[3]) {
@@ -206,6 +215,8 @@ std::string kernels_table(const RunResult& result) {
              kernel->time_us, or_empty(static_cast<double>(kernel->cycles)), size(kernel->grid),
              size(kernel->block), or_empty(kernel->ctas_per_sm), or_empty(kernel->dram_bytes),
              kernel->l2_hit_rate ? 100 * *kernel->l2_hit_rate : std::nan(""), kernel->bound_by});
+        auto& row = table.rows.back();
+        if (loops) row.insert(row.begin() + 3, kernel->turns);
     }
     return data_table_html(table);
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "sim/report/kind_summary.h"
+#include "sim/report/not_understood.h"
 #include "sim/report/roofline.h"
 #include "sim/report/step_section.h"
 #include "sim/report/timeline.h"
@@ -69,7 +70,7 @@ Json kernels_json(const RunResult& result) {
             continue;
         Json one{{"name", kernel.name},
                  {"op", kernel.op_name},
-                 {"time_us", kernel.time_us},
+                 {"time_us", kernel.time_us / kernel.turns},
                  {"time_by_reason", kernel.time_by_reason}};
         if (tpu) one["time_by_unit"] = kernel.time_by_unit;
         if (!tpu) one["roofline"] = throughputs_json(kernel.throughputs, kernel.time_us + kernel.gap_us);
@@ -91,6 +92,7 @@ Json kernel_arguments(const KernelResult& kernel) {
                    {"fidelity", name_of(kernel.fidelity)},
                    {"flops", kernel.flops},
                    {"bytes", kernel.bytes}};
+    if (kernel.turns != 1) arguments["turns of a loop"] = kernel.turns;
     if (kernel.cycles > 0) arguments["cycles"] = kernel.cycles;
     if (kernel.grid[0] > 0) {
         arguments["grid"] = kernel.grid;
@@ -172,6 +174,12 @@ std::string summary_json(const RunResult& result) {
     json["coverage"] = {{"cycle", result.coverage.cycle},
                         {"estimated", result.coverage.estimated},
                         {"unknown", result.coverage.unknown}};
+    if (const std::string incomplete = not_understood_text(result); !incomplete.empty()) {
+        Json ops = Json::array();
+        for (const OpSummary* op : not_understood(result))
+            ops.push_back({{"name", op->name}, {"count", op->count}});
+        json["incomplete"] = {{"reason", incomplete}, {"ops", std::move(ops)}};
+    }
     json["measured"] =
         result.measured_total_us ? Json{{"total_us", *result.measured_total_us}} : Json(nullptr);
     if (const std::optional<double> error = weighted_error(result); error && result.measured_total_us)

@@ -13,7 +13,8 @@ namespace heddle::sim {
 ///          fidelity: "cycle"|"estimated"|"unknown"}],
 ///   division {kernels_us, communication_us, copies_us, gaps_us, waiting_for_host_us, overlapped_us, host}:
 ///   of the step's time; memory {capacity, peak, fits, peak_op, at_peak{}, over_time[]}: bytes, coverage
-///   {cycle, estimated, unknown}, measured {total_us}|null, numerics {device_loss[], reference_loss[], ...}:
+///   {cycle, estimated, unknown}, incomplete {reason, ops: [{name, count}]}: only where ops are not understood
+///   and have no recorded time, measured {total_us}|null, numerics {device_loss[], reference_loss[], ...}:
 ///   only of a run with real values, simulation {wall_s, warp_instructions, tpu_cycles, tilings_searched,
 ///   workers}.
 /// Everything outside `simulation` is the same bytes in every run of the same thing. Ends with a newline.

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "sim/report/kind_summary.h"
+#include "sim/report/not_understood.h"
 #include "sim/report/numbers.h"
 #include "sim/report/roofline.h"
 #include "sim/report/text_plot.h"
@@ -179,7 +180,8 @@ std::string memory_line(const MemoryReport& memory) {
 }
 
 std::string times(const RunResult& result) {
-    std::string text = fmt::format("step time {}", format_microseconds(result.step_time_us));
+    std::string text = fmt::format("step time {}{}", not_understood(result).empty() ? "" : "more than ",
+                                   format_microseconds(result.step_time_us));
     const StepDivision& parts = result.division;
     text += fmt::format(" = device busy {} + gaps between kernels {} + communication {}",
                         format_microseconds(parts.kernels_us + parts.copies_us),
@@ -258,6 +260,8 @@ std::string format_report(const RunResult& result, std::size_t width) {
     const bool measured = any_measured(result);
     std::string head = result.workload + " on " + result.hardware;
     if (!result.hardware_description.empty()) head += ": " + result.hardware_description;
+    const std::string incomplete = not_understood_text(result);
+    if (!incomplete.empty()) head += "\n" + incomplete;
     std::string text = wrap_lines(head + "\n" + times(result), width);
     text += "\n" + kind_table(result, measured, width);
     text += "\n" + slowest_table(result, measured, width) + "\n";
@@ -272,9 +276,9 @@ std::string format_report(const RunResult& result, std::size_t width) {
         rest += "\n";
     }
     rest += units_table(result);
-    rest += fmt::format("coverage of the time: {} cycle by cycle, {} estimated, {} unknown\n",
-                        format_share(result.coverage.cycle), format_share(result.coverage.estimated),
-                        format_share(result.coverage.unknown));
+    rest += fmt::format("coverage of the time{}: {} cycle by cycle, {} estimated, {} unknown\n",
+                        incomplete.empty() ? "" : " that is known", format_share(result.coverage.cycle),
+                        format_share(result.coverage.estimated), format_share(result.coverage.unknown));
     for (const std::string& note : result.notes) rest += "note: " + note + "\n";
     text += wrap_lines(rest, width);
     if (result.numerics) text += numerics(*result.numerics);

@@ -27,14 +27,14 @@ KernelResult estimate_on_gpu(const trace::Trace& trace, const trace::Op& op,
     const double overhead = config.launch.before + config.launch.after - config.launch.gap;
     const double bytes = trace::bytes_moved(trace, op);
     const double operations = trace::floating_point_operations(trace, op);
-    kernel.fidelity = Fidelity::estimated;
+    kernel.fidelity = op.kind == trace::OpKind::unknown ? Fidelity::unknown : Fidelity::estimated;
     if (op.kind == trace::OpKind::host_copy) {
         kernel.time_us = 1e6 * (config.host.latency + bytes / config.host.bandwidth);
         kernel.bound_by = "host link";
         kernel.gap_us = 0;
         return kernel;
     }
-    // What nobody understands takes its recorded time; without one, the time that its operands take to move.
+    // What nobody understands takes its recorded time; without one, at least what its operands take to move.
     const bool nothing_known = op.inputs.empty() && op.outputs.empty();
     if (nothing_known || (op.kind == trace::OpKind::unknown && op.measured_us)) {
         kernel.fidelity = Fidelity::unknown;

@@ -10,8 +10,8 @@
 namespace heddle::sim {
 
 /// Launch overhead plus the larger of bytes over DRAM bandwidth and operations over peak rate; host copies
-/// take the host link's latency plus bytes over its bandwidth. Fidelity is `estimated`, or `unknown` for an
-/// op whose operands are not known either: its recorded time stands in, else the launch overhead alone.
+/// take the host link's latency plus bytes over its bandwidth. Fidelity is `estimated`, or `unknown` for what
+/// nobody understands: its recorded time stands in, else the least that it can take.
 KernelResult estimate_on_gpu(const trace::Trace& trace, const trace::Op& op,
                              const models::gpu::GpuConfig& config, const std::string& reason);
 

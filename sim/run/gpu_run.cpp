@@ -21,6 +21,7 @@
 #include "workloads/lowering/gpu/gpu_lowering.h"
 #include "workloads/lowering/gpu/programmatic.h"
 #include "workloads/trace/products.h"
+#include "workloads/trace/turns.h"
 
 namespace heddle::sim {
 
@@ -78,6 +79,7 @@ LaunchEstimate estimate_launch(const trace::Trace& trace, const program::GpuProg
     const double bytes = bytes_of(program, planned);
     const double relative = config.clock / config.power.nominal_clock;
     LaunchEstimate estimate;
+    estimate.turns = trace::turns_of(op);
     estimate.cost = expected_cost(program, planned, trace);
     estimate.fixed_seconds = config.launch.before + bytes / (kMemoryRate * config.hbm.bandwidth);
     estimate.cycles = flops / (2 * macs * rate);
@@ -327,12 +329,13 @@ Simulated simulate_program(const trace::Trace& trace, const program::GpuProgram&
 }
 
 /// Mean power of the launches, one after another; 0 when there are none.
-double mean_power(const Simulated& simulated, double clock) {
+double mean_power(const trace::Trace& trace, const Simulated& simulated, double clock) {
     double joules = 0, seconds = 0;
     for (std::size_t i = 0; i < simulated.plan.size(); ++i) {
         const LaunchOutcome& outcome = simulated.outcome(i);
-        for (const auto& [part, amount] : outcome.energy) joules += amount;
-        seconds += outcome.seconds - static_cast<double>(simulated.overlaps[i]) / clock;
+        const double turns = trace::turns_of(trace.ops[simulated.plan[i].launch->op]);
+        for (const auto& [part, amount] : outcome.energy) joules += turns * amount;
+        seconds += turns * (outcome.seconds - static_cast<double>(simulated.overlaps[i]) / clock);
     }
     return seconds > 0 ? joules / seconds : 0;
 }
@@ -362,7 +365,7 @@ Simulated simulate_at_each_clock(const trace::Trace& trace, const program::GpuPr
         models::gpu::GpuConfig slower = config;
         slower.clock = clock;
         by_clock[clock] = simulate_program(trace, program, plan, slower, options, result);
-        return mean_power(by_clock[clock], clock);
+        return mean_power(trace, by_clock[clock], clock);
     };
     const SettledClock settled =
         settle_clock(clocks_of(config), config.power.limit, config.power.constant(config.sm.count), power_at);

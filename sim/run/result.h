@@ -64,6 +64,9 @@ struct KernelResult {
     double gap_us = 0;       ///< before start_us: launch overhead that a profiler does not count
     double launched_us = 0;  ///< when the host had handed it out
     std::uint32_t stream = 0;
+    /// In loops of which one turn is held (workloads/trace/turns.h): for how many launches it stands, one in
+    /// each turn. Times, counts, bytes, operations and energy are those of all of them.
+    double turns = 1;
     double waves = 1;        ///< GPU: thread blocks for each that the device has room for; StreamWork::waves
     std::optional<double> measured_us;  ///< of the op; on its first kernel only when the op became several
     std::uint64_t cycles = 0;           ///< 0 when estimated

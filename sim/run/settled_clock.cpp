@@ -29,7 +29,7 @@ SettledStep::SettledStep(const std::vector<PlannedLaunch>& plan, const std::vect
             found->second.launch = i;
             found->second.estimate = estimates[i];
         }
-        ++found->second.times;
+        found->second.times += estimates[i].turns;
     }
 }
 

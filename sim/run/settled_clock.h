@@ -24,6 +24,7 @@ struct LaunchEstimate {
     double fixed_joules = 0;               ///< whatever the clock
     double joules = 0;                     ///< at the highest clock; goes with its square
     double cost = 0;                       ///< of simulating it, any unit
+    double turns = 1;                      ///< for how many launches it stands
 };
 
 class SettledStep {

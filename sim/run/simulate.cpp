@@ -10,6 +10,7 @@
 #include "sim/run/step.h"
 #include "sim/run/tpu_run.h"
 #include "workloads/fusion/xla.h"
+#include "workloads/trace/turns.h"
 
 namespace heddle::sim {
 namespace {
@@ -17,7 +18,7 @@ namespace {
 /// Ops that were not executed cycle by cycle, by reason, most time first.
 void note_estimates(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes, RunResult& result) {
     struct Group {
-        std::size_t count = 0;
+        std::uint64_t count = 0;
         double time_us = 0;
     };
     std::map<std::string, Group> groups;
@@ -27,8 +28,8 @@ void note_estimates(const trace::Trace& trace, const std::vector<OpOutcome>& out
             if (kernel.fidelity == Fidelity::cycle) continue;
             Group& group = groups[name_of(kernel.fidelity) + ": " + trace::name_of(trace.ops[i].kind) + " (" +
                                   kernel.name + ")"];
-            ++group.count;
-            group.time_us += kernel.time_us;
+            group.count += trace::count_of_turns(trace.ops[i]);
+            group.time_us += trace::turns_of(trace.ops[i]) * kernel.time_us;
         }
     }
     std::vector<std::pair<std::string, Group>> sorted(groups.begin(), groups.end());
@@ -37,6 +38,17 @@ void note_estimates(const trace::Trace& trace, const std::vector<OpOutcome>& out
     for (const auto& [reason, group] : sorted) {
         result.notes.push_back(fmt::format("{}: {} ops, {:.1f} us", reason, group.count, group.time_us));
     }
+}
+
+/// Loops of which the trace holds a turn for many.
+void note_held_turns(const trace::Trace& trace, RunResult& result) {
+    std::size_t turns = 0, ops = 0;
+    for (const trace::HeldTurn& held : trace::held_turns(trace)) turns += held.turns != 1 ? 1 : 0;
+    for (const trace::Op& op : trace.ops) ops += trace::turns_of(op) != 1 ? 1 : 0;
+    if (turns == 0) return;
+    result.notes.push_back(fmt::format("loops whose turns are alike: {} of {} simulated once for all of them",
+                                       ops == 1 ? "1 op" : fmt::format("{} ops", ops),
+                                       turns == 1 ? "1 turn was" : fmt::format("{} turns were", turns)));
 }
 
 /// The step after fusion, and a note of what became of it.
@@ -113,6 +125,10 @@ RunResult simulate(const trace::Trace& given, const std::string& workload, const
     if (options.graph && !hardware.is_gpu())
         throw Error("only GPUs have CUDA graphs", {"--graph", 0, ""},
                     "leave it out: a TPU's step is one program anyway");
+    if (options.numerics && std::any_of(trace.ops.begin(), trace.ops.end(),
+                                        [](const trace::Op& op) { return trace::turns_of(op) != 1; }))
+        throw Error("needs every turn of the step's loops", {"--numerics", 0, ""},
+                    "the step has loops that are too long to be written out; leave it out");
     if (trace.ops.empty()) throw Error("the workload has no operations", {.key = workload});
     RunResult result;
     result.workload = workload;
@@ -130,6 +146,7 @@ RunResult simulate(const trace::Trace& given, const std::string& workload, const
         device = shared_device(hardware);
     }
     assemble_step(trace, outcomes, result, device);
+    note_held_turns(trace, result);
     note_estimates(trace, outcomes, result);
     if (options.numerics) {
         Hardware settled = hardware;

@@ -7,6 +7,8 @@
 #include <map>
 #include <tuple>
 
+#include "workloads/trace/turns.h"
+
 namespace heddle::sim {
 namespace {
 
@@ -61,24 +63,43 @@ class ThroughputSums {
     double sampled_us_ = 0, simulated_us_ = 0;
 };
 
+std::uint64_t times(std::uint64_t count, double turns) {
+    constexpr double kMost = 0x1p63;
+    return static_cast<std::uint64_t>(std::min(static_cast<double>(count) * turns, kMost));
+}
+
+/// All launches in the turns that the op stands for, instead of one.
+void stand_for(KernelResult& kernel, double turns) {
+    if (turns == 1) return;
+    kernel.turns = turns;
+    for (double* const amount : {&kernel.time_us, &kernel.gap_us, &kernel.dram_bytes, &kernel.l2_bytes})
+        *amount *= turns;
+    for (std::uint64_t* const count : {&kernel.cycles, &kernel.overlap_cycles, &kernel.warp_instructions})
+        *count = times(*count, turns);
+    for (auto& [part, joules] : kernel.energy) joules *= turns;
+    for (auto& [name, one] : kernel.throughputs) one.amount *= turns;
+}
+
 /// Start and end of every kernel, and what the step's time consists of.
 void set_times(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes, const SharedDevice& device,
                RunResult& result) {
     const std::vector<PeerWrites> writes = peer_writes(trace);
     std::vector<StreamWork> work;
     std::vector<std::size_t> last_of_op(outcomes.size(), 0), first_of_op(outcomes.size(), 0);
+    std::vector<std::size_t> work_before;  // by op: pieces of work of the ops before it
     constexpr std::size_t none = ~std::size_t{0};
     double host_before = 0;  // of ops without work of their own
     for (std::size_t i = 0; i < outcomes.size(); ++i) {
         const OpOutcome& outcome = outcomes[i];
         last_of_op[i] = first_of_op[i] = none;
+        work_before.push_back(work.size());
         host_before += outcome.host_us;
         const std::size_t kernels = outcome.view ? 0 : outcome.kernels.size();
         for (std::size_t k = 0; k < kernels; ++k) {
-            const KernelResult& kernel = result.kernels[work.size()];
+            const KernelResult& kernel = outcome.kernels[k];
             StreamWork one;
             if (outcome.communication) one = collective_work(trace.ops[i], kernel.time_us, writes[i], device);
-            one.stream = kernel.stream;
+            one.stream = trace.ops[i].stream;
             if (outcome.copy) one = copy_work(trace.ops[i], kernel.time_us, device);
             one.host_us = k == 0 ? host_before : outcome.host_again_us;
             one.gap_us = kernel.gap_us;
@@ -104,7 +125,12 @@ void set_times(const trace::Trace& trace, const std::vector<OpOutcome>& outcomes
             }
         }
     }
-    const StreamSchedule schedule = schedule_streams(work, device.launch_latency_us);
+    work_before.push_back(work.size());
+    std::vector<RepeatedWork> repeated;
+    for (const trace::HeldTurn& held : trace::held_turns(trace))
+        if (held.turns != 1)
+            repeated.push_back({work_before[held.first], work_before[held.last], held.turns});
+    const StreamSchedule schedule = schedule_streams(work, device.launch_latency_us, repeated);
     for (std::size_t i = 0; i < work.size(); ++i) {
         result.kernels[i].start_us = schedule.work[i].start_us;
         result.kernels[i].end_us = schedule.work[i].end_us;
@@ -142,6 +168,8 @@ std::string describe_op(const trace::Trace& trace, const trace::Op& op) {
     if (op.kind == trace::OpKind::collective) {
         return fmt::format("{} {} bytes", op.text("collective", "collective"), op.integer("bytes", 0));
     }
+    // What nobody understands is told by its name, which says why, where no recorded time stands in for it.
+    if (op.kind == trace::OpKind::unknown && !op.measured_us && !op.name.empty()) return kind + " " + op.name;
     if (op.outputs.empty() && op.inputs.empty()) return kind;
     const trace::Tensor& out = trace.tensor(op.outputs.empty() ? op.inputs[0] : op.outputs[0]);
     if (op.kind == trace::OpKind::matmul && op.inputs.size() >= 2) {
@@ -220,20 +248,24 @@ void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outc
         const OpOutcome& outcome = outcomes[i];
         if (outcome.view) continue;
         const std::string name = describe_op(trace, op);
-        const double flops = outcome.communication ? 0 : trace::floating_point_operations(trace, op);
-        const double bytes = trace::bytes_moved(trace, op);
+        const double turns = trace::turns_of(op);
+        const double flops = outcome.communication ? 0 : turns * trace::floating_point_operations(trace, op);
+        const double bytes = turns * trace::bytes_moved(trace, op);
+        const std::optional<double> measured =
+            op.measured_us ? std::optional(turns * *op.measured_us) : std::nullopt;
 
         double time_us = 0;
         Fidelity fidelity = Fidelity::cycle;
         for (std::size_t k = 0; k < outcome.kernels.size(); ++k) {
             KernelResult kernel = outcome.kernels[k];
+            stand_for(kernel, turns);
             kernel.op = static_cast<std::uint32_t>(i);
             kernel.op_name = name;
             kernel.kind = trace::name_of(op.kind);
             kernel.phase = trace::name_of(op.phase);
             kernel.recorded_kernel = op.kernel_name;
             if (k == 0) {
-                kernel.measured_us = op.measured_us;
+                kernel.measured_us = measured;
                 kernel.flops = flops;
                 kernel.bytes = bytes;
             }
@@ -257,13 +289,13 @@ void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outc
             summary.bound_by = bound_of_longest(outcome.kernels);
             all_measured[key] = true;
         }
-        ++summary.count;
+        summary.count += trace::count_of_turns(op);
         summary.time_us += time_us;
         summary.flops += flops;
         summary.bytes += bytes;
-        if (op.measured_us) {
-            summary.measured_us = summary.measured_us.value_or(0) + *op.measured_us;
-            summary.deviation_us += std::abs(time_us - *op.measured_us);
+        if (measured) {
+            summary.measured_us = summary.measured_us.value_or(0) + *measured;
+            summary.deviation_us += std::abs(time_us - *measured);
         } else {
             all_measured[key] = false;
         }
@@ -273,13 +305,13 @@ void assemble_step(const trace::Trace& trace, const std::vector<OpOutcome>& outc
             continue;
         }
         result.device_busy_us += time_us;
-        if (op.measured_us) {
+        if (measured) {
             anything_measured = true;
-            measured_total += *op.measured_us;
+            measured_total += *measured;
         } else {
             everything_measured = false;
         }
-        weight_by_fidelity[static_cast<int>(fidelity)] += op.measured_us.value_or(time_us);
+        weight_by_fidelity[static_cast<int>(fidelity)] += measured.value_or(time_us);
     }
 
     for (auto& [key, summary] : groups) {

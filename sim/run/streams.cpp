@@ -5,6 +5,8 @@
 #include <limits>
 #include <queue>
 
+#include "sim/run/repeated_work.h"
+
 namespace heddle::sim {
 namespace {
 
@@ -42,9 +44,12 @@ class Scheduler {
         ready_.assign(work.size(), 0);
     }
 
-    StreamSchedule run() {
+    StreamSchedule run(const std::vector<RepeatedWork>& repeated) {
         hand_out();
         while (finished_ < work_.size()) step();
+        for (std::size_t i = 0; i < work_.size(); ++i)
+            prepared_.push_back(result_.work[i].start_us - work_[i].gap_us);
+        if (!repeated.empty()) stretch(repeated);
         divide();
         return std::move(result_);
     }
@@ -200,6 +205,18 @@ class Scheduler {
         for (const auto& again : later) startable_.push(again);
     }
 
+    void stretch(const std::vector<RepeatedWork>& repeated) {
+        const StretchedTime stretched(work_, result_.work, repeated);
+        for (WorkTimes& times : result_.work) {
+            const double start = stretched.begin(times.start_us);
+            // What takes no time ends where it begins.
+            times = {stretched.end(times.launched_us), start, std::max(start, stretched.end(times.end_us))};
+        }
+        for (double& time : prepared_) time = stretched.begin(time);
+        now_ = stretched.end(now_);
+        host_ = stretched.end(host_);
+    }
+
     /// Adds up what the device did in each moment.
     void divide() {
         struct Change {
@@ -215,7 +232,7 @@ class Scheduler {
                       copy = engine == Engine::copy;
             changes.push_back({times.start_us, kernel, network, copy, 0});
             changes.push_back({times.end_us, -kernel, -network, -copy, 0});
-            changes.push_back({times.start_us - work_[i].gap_us, 0, 0, 0, 1});
+            changes.push_back({prepared_[i], 0, 0, 0, 1});
             changes.push_back({times.start_us, 0, 0, 0, -1});
             sum += times.end_us - times.start_us;
         }
@@ -253,7 +270,8 @@ class Scheduler {
     StreamSchedule result_;
     std::vector<std::size_t> waits_;  ///< for so many others to end
     std::vector<std::vector<std::size_t>> dependents_;
-    std::vector<double> ready_;  ///< all that it waits for has ended, and the host has handed it out
+    std::vector<double> prepared_;  ///< from when on nothing but its gap lay before its start
+    std::vector<double> ready_;     ///< all that it waits for has ended, and the host has handed it out
     std::priority_queue<Start, std::vector<Start>, std::greater<>> startable_;
     std::map<std::size_t, std::vector<std::size_t>> queued_;  ///< for the engine of the work that is named
     std::vector<Running> running_;                            ///< in order of their starts
@@ -272,8 +290,9 @@ double need_of_sms(const std::map<std::string, double>& demand) {
     return std::max({1 - memory, part("tensor"), part("fp32"), part("issue"), part("shared memory")});
 }
 
-StreamSchedule schedule_streams(const std::vector<StreamWork>& work, double launch_latency_us) {
-    return Scheduler(work, launch_latency_us).run();
+StreamSchedule schedule_streams(const std::vector<StreamWork>& work, double launch_latency_us,
+                                const std::vector<RepeatedWork>& repeated) {
+    return Scheduler(work, launch_latency_us).run(repeated);
 }
 
 }  // namespace heddle::sim

@@ -60,6 +60,12 @@ struct StreamSchedule {
     StepDivision division;
 };
 
+/// Work [first, last) that is done `turns` times, one turn after the other, and is given once.
+struct RepeatedWork {
+    std::size_t first = 0, last = 0;
+    double turns = 1;
+};
+
 /// Work of one stream runs in order. Work that may start does so `gap_us` later; it needs its engine's place:
 /// copies (one at a time) and collectives (one at a time) have engines of their own; kernels share the
 /// device.
@@ -77,7 +83,10 @@ struct StreamSchedule {
 /// it too (`flush_us`). Beside both it waits twice for the copy: thread blocks of the collective fence after
 /// every slice that they send, these fences wait for the copy as well, and the kernel's comes behind one.
 ///
-/// `launch_latency_us`: from the host's call to the earliest start.
-StreamSchedule schedule_streams(const std::vector<StreamWork>& work, double launch_latency_us);
+/// `launch_latency_us`: from the host's call to the earliest start. `repeated`: apart or within one another,
+/// in order, outer ones before inner ones; one turn is scheduled, and times are stretched for all of them
+/// (repeated_work.h).
+StreamSchedule schedule_streams(const std::vector<StreamWork>& work, double launch_latency_us,
+                                const std::vector<RepeatedWork>& repeated = {});
 
 }  // namespace heddle::sim

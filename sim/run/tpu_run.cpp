@@ -19,6 +19,7 @@
 #include "workloads/lowering/tpu/common_memory.h"
 #include "workloads/lowering/tpu/tpu_lowering.h"
 #include "workloads/reference/values.h"
+#include "workloads/trace/turns.h"
 
 namespace heddle::sim {
 namespace {
@@ -51,7 +52,7 @@ struct AttributeText {
 std::string op_key(const trace::Trace& trace, const trace::Op& op, const std::set<std::uint64_t>& common) {
     std::string key = trace::name_of(op.kind) + "\n";
     for (const auto& [name, value] : op.attributes)
-        key += name + "=" + std::visit(AttributeText{}, value) + "\n";
+        if (name != trace::kTurns) key += name + "=" + std::visit(AttributeText{}, value) + "\n";
     std::map<std::uint64_t, std::size_t> storages;
     const auto add = [&](const char* side, const std::vector<trace::TensorId>& ids) {
         for (const trace::TensorId id : ids) {
@@ -157,7 +158,8 @@ KernelResult estimate_on_tpu(const trace::Trace& trace, const trace::Op& op, con
         kernel.time_us = op.measured_us.value_or(0);
         return kernel;
     }
-    kernel.fidelity = Fidelity::estimated;
+    // What nobody understands: the least it takes is the time that its operands take to move.
+    kernel.fidelity = op.kind == trace::OpKind::unknown ? Fidelity::unknown : Fidelity::estimated;
     const double memory = trace::bytes_moved(trace, op) / (config.hbm.bandwidth * config.hbm.efficiency);
     const double latency = config.hbm.latency_cycles / config.clock_hertz;
     const double compute = trace::floating_point_operations(trace, op) / peak_rate(config);

@@ -7,6 +7,7 @@
 
 #include "workloads/expression/builder.h"
 #include "workloads/expression/expression.h"
+#include "workloads/trace/turns.h"
 
 namespace heddle::fusion {
 namespace {
@@ -41,10 +42,11 @@ std::optional<Expression> expression_of(const trace::Trace& trace, const Op& op)
 }
 
 /// Attributes that only say how a recorded kernel did it, or what the expression is, may go; others (strides,
-/// offsets) keep an op as it is.
+/// offsets) keep an op as it is. Those that say in which turn it is are the same for all of a group.
 bool has_plain_attributes(const Op& op) {
     return std::all_of(op.attributes.begin(), op.attributes.end(), [](const auto& attribute) {
-        return attribute.first == "expression" || attribute.first == "scalars";
+        return attribute.first == "expression" || attribute.first == "scalars" ||
+               attribute.first == trace::kTurns;
     });
 }
 
@@ -110,7 +112,8 @@ class Fuser {
         if (reduction == "norm2" || op.integer("argument", 0) != 0 || op.attributes.contains("expression"))
             return false;
         return std::all_of(op.attributes.begin(), op.attributes.end(), [](const auto& attribute) {
-            return attribute.first == "reduction" || attribute.first == "axes";
+            return attribute.first == "reduction" || attribute.first == "axes" ||
+                   attribute.first == trace::kTurns;
         });
     }
 
@@ -148,7 +151,9 @@ class Fuser {
     bool may_join(OpId i, std::size_t g, bool reduction) const {
         const Group& group = groups_[g];
         const Op &op = trace_.ops[i], &first = trace_.ops[group.members.front()];
-        if (ends_in_reduction(group) || op.phase != first.phase || op.stream != first.stream) return false;
+        if (ends_in_reduction(group) || op.phase != first.phase || op.stream != first.stream ||
+            !trace::are_in_one_turn(op, first))
+            return false;
         const std::vector<std::int64_t>& shape = trace_.tensor(first.outputs[0]).shape;
         if (reduction ? trace_.tensor(op.inputs[0]).shape != shape
                       : trace_.tensor(op.outputs[0]).shape != shape)

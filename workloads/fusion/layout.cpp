@@ -6,6 +6,7 @@
 #include <string>
 
 #include "workloads/fusion/layout_assignment.h"
+#include "workloads/trace/turns.h"
 
 namespace heddle::fusion {
 namespace {
@@ -80,6 +81,8 @@ class LayoutRewriter {
         copy.inputs = {from};
         copy.outputs = {to};
         copy.attributes["permutation"] = order;
+        if (const auto turns = beside.attributes.find(trace::kTurns); turns != beside.attributes.end())
+            copy.attributes.insert(*turns);
         copy.dependencies = now(beside.dependencies);
         result_.add(std::move(copy));
         ++transposes_;

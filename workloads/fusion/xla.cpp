@@ -8,6 +8,7 @@
 #include "workloads/expression/builder.h"
 #include "workloads/expression/expression.h"
 #include "workloads/fusion/layout.h"
+#include "workloads/trace/turns.h"
 
 namespace heddle::fusion {
 namespace {
@@ -43,7 +44,7 @@ std::optional<Expression> elementwise_of(const Trace& trace, const Op& op) {
     if (is_plain_copy(trace, op)) return expression::parse("y0 = x0");
     if (op.kind != OpKind::elementwise) return std::nullopt;
     for (const auto& [name, value] : op.attributes)
-        if (name != "expression" && name != "scalars") return std::nullopt;
+        if (name != "expression" && name != "scalars" && name != trace::kTurns) return std::nullopt;
     return expression::parse(op.text("expression"));
 }
 
@@ -299,7 +300,7 @@ class Rewriter {
     bool may_follow(OpId m, OpId e, TensorId y) const {
         const Op &product = trace_.ops[m], &op = trace_.ops[e];
         const std::optional<Expression> expression = elementwise_of(trace_, op);
-        if (!expression || op.stream != product.stream) return false;
+        if (!expression || op.stream != product.stream || !trace::are_in_one_turn(op, product)) return false;
         if (op.phase == trace::Phase::optimizer && !options_.updates) return false;
         const std::vector<std::int64_t>& shape = trace_.tensor(y).shape;
         const bool by_place =

@@ -4,6 +4,7 @@
 
 #include "isa/common/error.h"
 #include "workloads/reference/kernels.h"
+#include "workloads/trace/turns.h"
 
 namespace heddle::reference {
 namespace {
@@ -189,6 +190,11 @@ void execute_op(const trace::Trace& trace, const trace::Op& op, TensorValues& va
 
 void execute(const trace::Trace& trace, TensorValues& values) {
     trace.check();
+    for (std::size_t i = 0; i < trace.ops.size(); ++i)
+        if (trace::turns_of(trace.ops[i]) != 1)
+            throw Error("stands for several turns of a loop, each of which has values of its own",
+                        {.key = "op " + std::to_string(i) + " (" + trace.ops[i].name + ")"},
+                        "shorten the loop: short ones are written out");
     for (const trace::Op& op : trace.ops) execute_op(trace, op, values);
 }
 

@@ -4,6 +4,7 @@
 #include "isa/common/error.h"
 #include "workloads/trace/op_check.h"
 #include "workloads/trace/possible_shape.h"
+#include "workloads/trace/turns.h"
 
 namespace heddle::trace {
 
@@ -173,6 +174,7 @@ void Trace::check() const {
             throw Error("impossible shape " + to_text(tensor.shape), {.key = "tensor " + tensor.name});
     }
     for (std::size_t i = 0; i < ops.size(); ++i) OpCheck(*this, ops[i], i).run();
+    check_turns(*this);
 }
 
 }  // namespace heddle::trace

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "workloads/trace/products.h"
+#include "workloads/trace/turns.h"
 
 namespace heddle::trace {
 namespace {
@@ -148,9 +149,10 @@ std::vector<RepeatedLayers> find_layers(const Trace& trace) {
             for (std::size_t i = 0; i < found.covered(); ++i) {
                 const OpId id = ops[layers.first + i];
                 if (i < found.period) layers.ops.push_back(id);
-                layers.flops += floating_point_operations(trace, trace.ops[id]);
-                layers.bytes += bytes_moved(trace, trace.ops[id]);
-                layers.measured_us += trace.ops[id].measured_us.value_or(0);
+                const double turns = turns_of(trace.ops[id]);
+                layers.flops += turns * floating_point_operations(trace, trace.ops[id]);
+                layers.bytes += turns * bytes_moved(trace, trace.ops[id]);
+                layers.measured_us += turns * trace.ops[id].measured_us.value_or(0);
             }
             result.push_back(std::move(layers));
             const auto from = static_cast<std::ptrdiff_t>(found.first),

@@ -7,6 +7,7 @@
 #include "workloads/expression/expression.h"
 #include "workloads/kernels/multi_tensor.h"
 #include "workloads/trace/shape.h"
+#include "workloads/trace/turns.h"
 
 namespace heddle::lowering {
 namespace {
@@ -64,7 +65,7 @@ bool same_types(const trace::Trace& trace, const std::vector<trace::TensorId>& a
 }
 
 bool go_together(const trace::Trace& trace, const trace::Op& a, const trace::Op& b) {
-    if (a.kind != b.kind || a.integer("list", 0) != b.integer("list", 0) ||
+    if (a.kind != b.kind || a.integer("list", 0) != b.integer("list", 0) || !trace::are_in_one_turn(a, b) ||
         a.text("expression") != b.text("expression") || a.reals("scalars") != b.reals("scalars") ||
         !same_types(trace, a.inputs, b.inputs) || !same_types(trace, a.outputs, b.outputs))
         return false;
