@@ -100,10 +100,33 @@ double evaluated(const std::string& text) {
     return result;
 }
 
-double rounded(double number, ElementType type) {
-    if (type == ElementType::boolean) return number != 0 ? 1 : 0;
-    if (type == ElementType::f32) return static_cast<double>(static_cast<float>(number));
-    return is_floating(type) ? number : std::trunc(number);
+/// Integers of up to 32 bits wrap around, as on every device; a conversion from a floating-point number ends
+/// at the limits of its type.
+double wrapped(double number, const Shape& shape, bool saturates) {
+    if (std::isnan(number)) return 0;
+    const double count = std::exp2(8 * trace::bytes_of(shape.type));
+    const double most = shape.is_unsigned || shape.type == ElementType::u8 ? count - 1 : count / 2 - 1;
+    if (saturates || std::isinf(number)) return std::clamp(number, most - (count - 1), most);
+    if (count > 0x1p32) return number;
+    number -= std::floor(number / count) * count;
+    return number > most ? number - count : number;
+}
+
+/// A product of integers of up to 32 bits before it wraps around, which a double may be too short for: as far
+/// as it matters. Nothing for other operands.
+std::optional<double> integer_product(const Value& a, const Value& b) {
+    if (is_floating(a.type) || std::max(trace::bytes_of(a.type), trace::bytes_of(b.type)) > 4 ||
+        !(std::abs(a.number) <= 0x1p32 && std::abs(b.number) <= 0x1p32))
+        return std::nullopt;
+    const std::uint64_t product = static_cast<std::uint64_t>(static_cast<std::int64_t>(a.number)) *
+                                  static_cast<std::uint64_t>(static_cast<std::int64_t>(b.number));
+    return static_cast<double>(product & 0xffff'ffff);
+}
+
+double rounded(double number, const Shape& shape, bool saturates) {
+    if (shape.type == ElementType::boolean) return number != 0 ? 1 : 0;
+    if (shape.type == ElementType::f32) return static_cast<double>(static_cast<float>(number));
+    return is_floating(shape.type) ? number : wrapped(std::trunc(number), shape, saturates);
 }
 
 bool is_number(const Value& value) {
@@ -149,8 +172,13 @@ Value Converter::apply(const Instruction& at, const std::string& pattern, Operan
     if (std::all_of(operands.begin(), operands.end(), is_number)) {
         std::vector<std::string> texts;
         for (const Value& value : operands) texts.push_back(number_text(value.number));
-        const ElementType type = at.shape.type;
-        return Value::of(rounded(evaluated(filled_in(pattern, texts)), type), type, at.shape.dimensions);
+        std::optional<double> number;
+        if (at.opcode == "multiply") number = integer_product(operands[0], operands[1]);
+        if (!number) number = evaluated(filled_in(pattern, texts));
+        const bool saturates = at.opcode == "convert" && is_floating(operands[0].type);
+        Value result = Value::of(rounded(*number, at.shape, saturates), at.shape.type, at.shape.dimensions);
+        result.steps = coming_.steps_of(at, operands, result);
+        return result;
     }
     Value result = joined(at, pattern, operands);
     if (result.product && !is_epilogue(result)) {
@@ -181,6 +209,7 @@ Value Converter::joined(const Instruction& at, const std::string& pattern, Opera
         }
     }
     const bool power = at.opcode == "power" && is_number(operands.at(1));
+    if (power) coming_.decide(operands[1]);
     std::vector<std::string> texts;
     for (Value& value : operands) {
         if (value.kind == Value::Kind::view) value.view = forwards(at, value.view);

@@ -73,6 +73,15 @@ void Converter::check_result(const Instruction& at, const Value& value) const {
     check(at.shape, value);
 }
 
+bool Converter::has_shape(const Value& value, const Shape& shape) {
+    if (shape.tuple != (value.kind == Value::Kind::tuple)) return false;
+    if (!shape.tuple) return value.shape == shape.dimensions;
+    bool has = shape.elements.size() == value.elements.size();
+    for (std::size_t i = 0; has && i < shape.elements.size(); ++i)
+        has = has_shape(value.elements[i], shape.elements[i]);
+    return has;
+}
+
 void Converter::check_window(const Instruction& at, const Window& window) const {
     constexpr std::int64_t kMost = 1 << 24;
     const auto within = [&](const Dimensions& numbers, std::int64_t least) {

@@ -4,9 +4,11 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "workloads/hlo/coming_turns.h"
 #include "workloads/hlo/module.h"
 #include "workloads/hlo/trace_writer.h"
 #include "workloads/hlo/value.h"
@@ -25,6 +27,9 @@ class Converter {
     Program run();
 
   private:
+    /// Far more than programs have: computations that call others twice, again and again, never end
+    /// otherwise.
+    static constexpr std::size_t kMostInstructions = 1'000'000, kMostOps = 300'000;
     using Operands = std::vector<Value>;
     /// Values by name; regions see those of the computation around them.
     struct Scope {
@@ -55,17 +60,66 @@ class Converter {
     Value call(const Instruction& at, Operands& operands, Scope& scope);
     Value tuple(const Instruction& at, Operands& operands) const;
     Value unknown(const Instruction& at, Operands& operands, const std::string& why = "");
+    Value dimension_size(const Instruction& at, const Value& of) const;
+    /// A tuple's parts one behind the other, and a value of the shape made of as many views.
+    static std::vector<TraceWriter::Result> flat(const Shape& shape);
+    static Value built(const Shape& shape, const std::vector<View>& views);
+
+    // communication.cpp
+    static bool is_collective(const std::string& opcode);
     Value collective(const Instruction& at, Operands& operands);
+    static Value context(const Shape& shape);
+    /// Of an operation in two halves: nothing where it is none.
+    std::optional<Value> half(const Instruction& at, Operands& operands, Scope& scope);
 
     // check.cpp: throw an Error at the instruction that does not fit
     void check_operands(const Instruction& at, const Operands& operands) const;
     void check_result(const Instruction& at, const Value& value) const;
+    static bool has_shape(const Value& value, const Shape& shape);
     void check_window(const Instruction& at, const Window& window) const;
     void check_convolution(const Instruction& at, const Window& window, const Dimensions& input,
                            const Dimensions& filter, const Dimensions& output) const;
 
-    // loops.cpp: loops are unrolled, branches taken, where the program says so itself
+    // loops.cpp: turns are evaluated, counted or missing; branches taken where the program says which
+    /// A loop on its way.
+    struct Turns {
+        std::size_t evaluated = 0;  ///< one by one
+        double counted = 0;         ///< those too that others stand for
+        double left = 0;            ///< by its condition, if its numbers go on as they do
+        bool even = false;          ///< its numbers did go on so
+        bool is_long = false;       ///< not to be written out
+        bool apart = false;         ///< each turn writes what it hands to the next
+        Operands before;            ///< what the last turn began with
+        std::size_t last_instructions = 0, last_ops = 0;  ///< of the last turn
+        std::size_t begins_at = 0;                        ///< ops before this turn
+    };
     Value loop(const Instruction& at, Operands& operands, Scope& scope);
+    /// Evaluates a turn of `state`, whose numbers have the steps of `stepped`, and holds it for those that do
+    /// the same; `state` is what the next turn begins with. The turns that do the same, this one among them.
+    double turn(const Instruction& at, const Computation& body, Operands& state, Operands stepped,
+                Turns& turns, Scope& scope);
+    /// What was settled before this turn belongs to the last one.
+    void end_last_turn(Turns& turns, bool was_apart);
+    bool may_be_written_out(const Turns& turns) const;
+    bool is_too_much(const Turns& turns) const;
+    /// The state with the steps of its numbers, innermost loop last.
+    Operands with_steps(const Operands& state, const Turns& turns) const;
+    void settle(Value& value, const std::string& name);
+    /// Numbers that do not rise evenly are tensors in a long loop.
+    void settle_uneven(Value& now, Value& stepped, const std::string& name);
+    /// What decides how a value of the state is read and written, but for where it lies.
+    struct Form {
+        Value::Kind kind;
+        trace::ElementType type;
+        Dimensions shape, layout, strides;
+        std::size_t tensor;  ///< the same for values of the state that share one
+        bool begins_later, is_whole, is_input, is_overwritten;
+        bool operator==(const Form&) const = default;
+    };
+    std::vector<Form> forms_of(const Operands& state) const;
+    /// Whether numbers change by their steps.
+    bool go_on(const Value& from, const Value& to) const;
+    Value missing_turns(const Instruction& at, Operands& state, const Turns& turns, const std::string& why);
     Value conditional(const Instruction& at, Operands& operands, Scope& scope);
 
     // arithmetic.cpp: element by element
@@ -129,6 +183,7 @@ class Converter {
 
     const Module& module_;
     TraceWriter writer_;
+    ComingTurns coming_;
     std::map<std::pair<std::int64_t, trace::ElementType>, View> ranges_;  // 0, 1, 2, ...
     std::vector<const Computation*> open_;  // that are being evaluated, each called by the one before
     std::size_t evaluated_ = 0;             // instructions

@@ -284,6 +284,7 @@ Value Converter::reduce_window(const Instruction& at, Operands& operands) {
     if (operands.size() != 2) return maximum_with_position(at, operands);
     if (at.shape.tuple || operands[1].kind != Value::Kind::number)
         return unknown(at, operands, "begins with data");
+    coming_.decide(operands[1]);
     const std::string body = applied(at, "to_apply");
     const bool maximum = body == "maximum";
     const double start = operands[1].number;
@@ -366,6 +367,7 @@ Value Converter::maximum_with_position(const Instruction& at, Operands& operands
 }
 
 Value Converter::select_and_scatter(const Instruction& at, Operands& operands) {
+    if (operands.size() == 3) coming_.decide(operands[2]);
     if (operands.size() != 3 || operands[2].kind != Value::Kind::number || operands[2].number != 0 ||
         applied(at, "scatter") != "add" || applied(at, "select") != "compare")
         return unknown(at, operands, "not the gradient of a maximum");

@@ -75,6 +75,7 @@ Shape parse_shape(Cursor& cursor, int depth = 0) {
         return shape;
     }
     shape.type = element_type(type, cursor);
+    shape.is_unsigned = type.front() == 'u';
     if (cursor.peek() != '[') cursor.fail("`[` and dimensions");
     shape.dimensions = dimensions_of(cursor.balanced(), cursor);
     if (cursor.peek() == '{') {  // {1,0:T(8,128)}: what is behind the colon is how tiles lie

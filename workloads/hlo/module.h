@@ -15,6 +15,7 @@ struct Shape {
     trace::ElementType type = trace::ElementType::f32;
     std::vector<std::int64_t> dimensions;
     std::vector<std::int64_t> layout;  ///< axes, the one that changes fastest first; empty: row-major
+    bool is_unsigned = false;          ///< an integer without a sign, whatever `type` is
     bool tuple = false;
     std::vector<Shape> elements;  ///< of a tuple
 };

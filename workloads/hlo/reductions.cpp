@@ -59,6 +59,7 @@ Value Converter::reduce(const Instruction& at, Operands& operands) {
         result = Value::of(writer_.emit_one(label(at), OpKind::reduce, inputs, std::move(attributes),
                                             {at.shape.type, at.shape.dimensions}));
     }
+    coming_.decide(operands[1]);
     if (operands[1].kind == Value::Kind::number && operands[1].number == reduction->neutral) return result;
     if (operands[1].kind == Value::Kind::number && operands[1].number < 0 &&
         reduction->neutral == -INFINITY && operands[1].number <= -3e38)
@@ -199,6 +200,7 @@ Value Converter::scatter(const Instruction& at, Operands& operands) {
     const bool rows_last = are_last(window, updates.shape);
     if (map[0] != 0 || !rows_last || positions * row != count_of(updates.shape))
         return unknown(at, operands, "of pieces of rows");
+    coming_.decide(operands[0]);
     if (operands[0].kind == Value::Kind::number && operands[0].number == 0 && body == "add" && axes == 2 &&
         inputs.size() == 1)
         return Value::of(writer_.emit_one(label(at), OpKind::embedding_grad,
@@ -218,6 +220,7 @@ Value Converter::scatter_along(const Instruction& at, Value& base, const View& i
     if (count_of(updates.shape) != positions)
         fail(at, "has " + std::to_string(count_of(updates.shape)) + " updates for " +
                      std::to_string(positions) + " indices");
+    coming_.decide(base);
     if (base.kind == Value::Kind::number && positions * shape.back() == count_of(shape)) {
         // One place of each row of a constant: a comparison with its number.
         const std::size_t axes = shape.size();

@@ -28,6 +28,7 @@ Shape parse_type(Cursor& cursor) {
     shape.dimensions = dimensions_of(sizes, cursor);
     while (!inside.empty() && inside.back() == ' ') inside.pop_back();
     shape.type = element_type(inside, cursor);
+    shape.is_unsigned = inside.front() == 'u';
     return shape;
 }
 
@@ -143,6 +144,12 @@ const std::map<std::string, std::string>& other_names() {
                                                           {"all_gather", "all-gather"},
                                                           {"all_to_all", "all-to-all"},
                                                           {"reduce_scatter", "reduce-scatter"},
+                                                          {"collective_permute", "collective-permute"},
+                                                          {"collective_broadcast", "collective-broadcast"},
+                                                          {"after_all", "after-all"},
+                                                          {"partition_id", "partition-id"},
+                                                          {"replica_id", "replica-id"},
+                                                          {"get_dimension_size", "get-dimension-size"},
                                                           {"get_tuple_element", "get-tuple-element"}};
     return names;
 }

@@ -13,8 +13,7 @@ using trace::OpKind;
 
 namespace {
 
-/// Far more than programs have: computations that call others twice, again and again, never end otherwise.
-constexpr std::size_t kMostInstructions = 1'000'000, kMostOps = 300'000, kDeepest = 200;
+constexpr std::size_t kDeepest = 200;  // calls within calls
 
 /// The computation that a call or a fusion evaluates, wherever it stands.
 const std::string* called(const Instruction& at) {
@@ -29,7 +28,7 @@ const std::string* called(const Instruction& at) {
 /// millions have been evaluated. Loops and branches decide on the way, circles are told there.
 class CountOfInstructions {
   public:
-    explicit CountOfInstructions(const Module& module) : module_(module) {}
+    CountOfInstructions(const Module& module, std::size_t most) : module_(module), most_(most) {}
 
     std::size_t of(const Instruction& at, std::size_t depth = 0) {
         const std::string* name = called(at);
@@ -44,11 +43,12 @@ class CountOfInstructions {
         if (!fresh) return known->second;
         std::size_t count = 0;
         for (const Instruction& instruction : body.instructions)
-            count = std::min(count + of(instruction, depth), kMostInstructions + 1);
+            count = std::min(count + of(instruction, depth), most_ + 1);
         return counts_[&body] = count;
     }
 
     const Module& module_;
+    const std::size_t most_;
     std::map<const Computation*, std::size_t> counts_;
 };
 
@@ -66,7 +66,7 @@ Program Converter::run() {
         if (arguments.size() <= index) arguments.resize(index + 1);
         arguments[index] = new_input(instruction.shape, instruction.name);
     }
-    CountOfInstructions count(module_);
+    CountOfInstructions count(module_, kMostInstructions);
     std::size_t instructions = 0;
     for (const Instruction& instruction : entry.instructions) {
         instructions += count.of(instruction);
@@ -166,43 +166,36 @@ View Converter::written(Value& value, const std::string& name) {
     return view;
 }
 
+std::vector<TraceWriter::Result> Converter::flat(const Shape& shape) {
+    if (!shape.tuple) return {{shape.type, shape.dimensions}};
+    std::vector<TraceWriter::Result> results;
+    for (const Shape& element : shape.elements)
+        for (TraceWriter::Result& result : flat(element)) results.push_back(std::move(result));
+    return results;
+}
+
+Value Converter::built(const Shape& shape, const std::vector<View>& views) {
+    std::size_t next = 0;
+    const std::function<Value(const Shape&)> build = [&](const Shape& part) {
+        if (!part.tuple) return Value::of(views.at(next++));
+        std::vector<Value> elements;
+        for (const Shape& element : part.elements) elements.push_back(build(element));
+        return Value::of(std::move(elements));
+    };
+    return build(shape);
+}
+
 /// Never zero time, never skipped: its results come from nowhere that is known.
 Value Converter::unknown(const Instruction& at, Operands& operands, const std::string& why) {
     std::vector<View> views;
-    for (Value& value : operands)
+    const std::function<void(Value&)> read = [&](Value& value) {
+        for (Value& element : value.elements) read(element);
         if (value.kind != Value::Kind::tuple) views.push_back(densely(at, value));
+    };
+    for (Value& value : operands) read(value);
     TraceWriter::Label label = Converter::label(at);
     label.name = at.opcode + " " + label.name + (why.empty() ? "" : ": " + why);
-    std::vector<TraceWriter::Result> results;
-    const std::function<void(const Shape&)> flatten = [&](const Shape& shape) {
-        if (!shape.tuple) results.push_back({shape.type, shape.dimensions});
-        for (const Shape& element : shape.elements) flatten(element);
-    };
-    flatten(at.shape);
-    const std::vector<View> written = writer_.emit(label, OpKind::unknown, views, {}, results);
-    std::size_t next = 0;
-    const std::function<Value(const Shape&)> built = [&](const Shape& shape) {
-        if (!shape.tuple) return Value::of(written[next++]);
-        std::vector<Value> elements;
-        for (const Shape& element : shape.elements) elements.push_back(built(element));
-        return Value::of(std::move(elements));
-    };
-    return built(at.shape);
-}
-
-Value Converter::collective(const Instruction& at, Operands& operands) {
-    std::vector<View> views;
-    double bytes = 0;
-    for (Value& value : operands) {
-        views.push_back(densely(at, value));
-        bytes += static_cast<double>(count_of(value.shape)) * trace::bytes_of(value.type);
-    }
-    if (at.shape.tuple) return unknown(at, operands, "several results");
-    std::string name = at.opcode;
-    std::replace(name.begin(), name.end(), '-', '_');
-    return Value::of(writer_.emit_one(label(at), OpKind::collective, views,
-                                      {{"collective", name}, {"bytes", static_cast<std::int64_t>(bytes)}},
-                                      {at.shape.type, at.shape.dimensions}));
+    return built(at.shape, writer_.emit(label, OpKind::unknown, views, {}, flat(at.shape)));
 }
 
 Value Converter::call(const Instruction& at, Operands& operands, Scope&) {
@@ -223,6 +216,14 @@ Value Converter::tuple(const Instruction& at, Operands& operands) const {
     }
     if (at.opcode != "tuple" && operands.size() == 1) return operands[0];
     return Value::of(operands);
+}
+
+Value Converter::dimension_size(const Instruction& at, const Value& of) const {
+    const Dimensions axis = list(at, "dimensions");
+    if (axis.size() != 1 || axis[0] < 0 || static_cast<std::size_t>(axis[0]) >= of.shape.size())
+        fail(at, "names a dimension that its operand has not");
+    return Value::of(static_cast<double>(of.shape[static_cast<std::size_t>(axis[0])]), at.shape.type,
+                     at.shape.dimensions);
 }
 
 Value Converter::evaluate(const Instruction& at, Operands& operands, const Operands& arguments,
@@ -272,12 +273,18 @@ Value Converter::evaluate(const Instruction& at, Operands& operands, const Opera
             return operands[0];
         return unknown(at, operands, "nobody knows what " + target + " computes");
     }
+    if (opcode == "after-all") return Value::of(Operands{});  // a token: nothing but an order
+    // Programs are run as the first of their devices runs them.
+    if (opcode == "partition-id" || opcode == "replica-id")
+        return Value::of(0, at.shape.type, at.shape.dimensions);
+    if (std::optional<Value> value = half(at, operands, scope)) return std::move(*value);
     if (operands.empty()) return unknown(at, operands);
-    if (opcode.compare(0, 4, "all-") == 0 || opcode == "reduce-scatter") return collective(at, operands);
+    if (is_collective(opcode)) return collective(at, operands);
     for (const Value& value : operands)
         if (value.kind == Value::Kind::tuple) return unknown(at, operands);
     if (opcode == "reshape") return reshape(at, operands[0], at.shape.dimensions);
-    if (opcode == "copy" || opcode == "optimization_barrier") return operands[0];
+    if (opcode == "copy" || opcode == "optimization_barrier" || opcode == "domain") return operands[0];
+    if (opcode == "get-dimension-size") return dimension_size(at, operands[0]);
     if (const auto read = several.find(opcode); read != several.end())
         return (this->*read->second)(at, operands);
     if (const auto look = single.find(opcode); look != single.end())

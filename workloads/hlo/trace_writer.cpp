@@ -1,6 +1,9 @@
 #include "workloads/hlo/trace_writer.h"
 
+#include <algorithm>
+
 #include "isa/common/error.h"
+#include "workloads/trace/turns.h"
 
 namespace heddle::hlo {
 
@@ -143,6 +146,29 @@ View TraceWriter::overwritten(const View& base) {
     return present;
 }
 
+void TraceWriter::hold_turn(std::size_t first, std::size_t last, double turns) {
+    ++held_turns_;
+    for (std::size_t i = first; i < last; ++i) {
+        std::vector<std::int64_t> all{held_turns_, static_cast<std::int64_t>(turns)};
+        for (const std::int64_t inner : trace_.ops[i].integers(trace::kTurns)) all.push_back(inner);
+        trace_.ops[i].attributes[trace::kTurns] = std::move(all);
+    }
+}
+
+bool TraceWriter::are_alike(std::size_t a, std::size_t b, std::size_t count) const {
+    const auto same = [&](const std::vector<TensorId>& of_a, const std::vector<TensorId>& of_b) {
+        return std::equal(of_a.begin(), of_a.end(), of_b.begin(), of_b.end(), [&](TensorId x, TensorId y) {
+            return trace_.tensor(x).type == trace_.tensor(y).type &&
+                   trace_.tensor(x).shape == trace_.tensor(y).shape;
+        });
+    };
+    for (std::size_t i = 0; i < count; ++i) {
+        const trace::Op &x = trace_.ops.at(a + i), &y = trace_.ops.at(b + i);
+        if (x.kind != y.kind || !same(x.inputs, y.inputs) || !same(x.outputs, y.outputs)) return false;
+    }
+    return true;
+}
+
 TensorId TraceWriter::storage_root(TensorId tensor) const {
     while (parents_[tensor] != tensor && !own_storage_.contains(tensor)) tensor = parents_[tensor];
     return tensor;
@@ -158,6 +184,9 @@ trace::Trace TraceWriter::finish() {
             copy.kind = OpKind::elementwise;
             copy.phase = trace_.ops[i].phase;
             copy.attributes["expression"] = std::string("y0 = x0");
+            if (const auto turns = trace_.ops[i].attributes.find(trace::kTurns);
+                turns != trace_.ops[i].attributes.end())
+                copy.attributes.insert(*turns);
             const TensorId place = parents_[trace_.ops[i].outputs.at(0)];
             const bool itself = own_storage_.contains(trace_.ops[i].outputs[0]);
             trace::Tensor whole = trace_.tensor(copied->second);

@@ -52,6 +52,13 @@ class TraceWriter {
     /// Program results are read at the end.
     void result(const View& view) { read(view); }
 
+    /// The ops from `first` up to `last` are a turn of a loop, and stand for `turns` turns.
+    void hold_turn(std::size_t first, std::size_t last, double turns);
+    /// Whether as many ops behind `a` do the same, but for where their operands begin, as those behind `b`.
+    bool are_alike(std::size_t a, std::size_t b, std::size_t count) const;
+    /// Whether a later op writes over these contents.
+    bool is_overwritten(const View& view) const { return overwritten_.contains(view.tensor); }
+
     std::size_t ops() const { return trace_.ops.size(); }
     trace::TensorRole role(const View& view) const { return trace_.tensor(view.tensor).role; }
     bool is_whole(const View& view) const {
@@ -76,6 +83,7 @@ class TraceWriter {
     std::map<std::size_t, trace::TensorId> to_copy_;  // op -> former contents that it must not destroy
     std::vector<std::pair<View, View>> copies_;       // views and the dense copies of them
     std::set<trace::TensorId> own_storage_;           // present contents that got a place of their own
+    std::int64_t held_turns_ = 0;
 };
 
 }  // namespace heddle::hlo

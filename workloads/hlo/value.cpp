@@ -103,6 +103,12 @@ std::optional<View> View::reshaped(const Dimensions& to) const {
     return result;
 }
 
+Value Value::filling(const Dimensions& to) const {
+    Value value = of(number, type, to);
+    value.steps = steps;
+    return value;
+}
+
 Value Value::of(const View& view) {
     Value value;
     value.type = view.type;

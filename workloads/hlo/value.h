@@ -47,6 +47,9 @@ struct Value {
         layout;  ///< axes from the one that changes fastest on, as the program prints it; empty: row-major
     View view;
     double number = 0;
+    /// Number: by how much it changes from turn to turn of each loop whose coming turns are looked at, the
+    /// outermost first; NaN: not evenly. Empty: it is the same in all turns (coming_turns.h).
+    std::vector<double> steps;
     /// Pending: text over x0, x1, ... Of a product's epilogue x0 is the product of the first two of `inputs`,
     /// x1 the third; those have the shape `matrix`, which holds as many elements as `shape`.
     std::string text;
@@ -55,6 +58,8 @@ struct Value {
     Dimensions matrix;
     std::vector<Value> elements;
 
+    /// Of a number: the same number in another shape.
+    Value filling(const Dimensions& to) const;
     static Value of(const View& view);
     static Value of(double number, trace::ElementType type, const Dimensions& shape);
     static Value of(std::vector<Value> elements);

@@ -51,7 +51,7 @@ Dimensions major_to_minor(const Dimensions& layout, std::size_t count) {
 
 Value Converter::broadcast(const Instruction& at, Value& from) {
     const Dimensions axes = list(at, "dimensions"), &to = at.shape.dimensions;
-    if (from.kind == Value::Kind::number) return Value::of(from.number, from.type, to);
+    if (from.kind == Value::Kind::number) return from.filling(to);
     if (axes.size() != from.shape.size())
         fail(at, "names " + std::to_string(axes.size()) + " dimensions for an operand of " +
                      std::to_string(from.shape.size()));
@@ -150,7 +150,10 @@ Value Converter::slice(const Instruction& at, Value& from) {
         if (starts[axis] < 0 || limits[axis] > from.shape[axis] || starts[axis] > limits[axis] ||
             steps[axis] < 1)
             fail(at, "lies outside its operand");
-    if (from.kind == Value::Kind::number) return Value::of(from.number, from.type, at.shape.dimensions);
+    // A step beyond the end takes the first element alone, as one to the end does.
+    for (std::size_t axis = 0; axis < starts.size(); ++axis)
+        steps[axis] = std::min(steps[axis], std::max<std::int64_t>(1, limits[axis] - starts[axis]));
+    if (from.kind == Value::Kind::number) return from.filling(at.shape.dimensions);
     if (is_pending(from)) {
         Value result = from;
         result.shape = at.shape.dimensions;
@@ -210,8 +213,11 @@ Value Converter::pad(const Instruction& at, Operands& operands) {
             fail(at, "gives another size than its type says along dimension " + std::to_string(axis));
     }
     const double value = operands[1].number;
-    if (operands[0].kind == Value::Kind::number && operands[0].number == value)
-        return Value::of(value, at.shape.type, at.shape.dimensions);
+    if (operands[0].kind == Value::Kind::number) {
+        coming_.decide(operands[0]);
+        coming_.decide(operands[1]);
+        if (operands[0].number == value) return Value::of(value, at.shape.type, at.shape.dimensions);
+    }
     bool grows = false, shrinks = false;
     for (std::size_t axis = 0; axis < axes; ++axis) {
         grows = grows || low[axis] > 0 || high[axis] > 0 || interior[axis] > 0;
@@ -286,13 +292,19 @@ struct Starts {
 };
 
 Starts starts_of(const std::vector<Value>& operands, std::size_t first, const Dimensions& of,
-                 const Dimensions& sizes) {
+                 const Dimensions& sizes, ComingTurns& coming) {
     Starts starts{Dimensions(of.size(), 0), {}};
     for (std::size_t axis = 0; axis < of.size(); ++axis) {
         const std::int64_t room = of[axis] - sizes.at(axis);
         const Value& value = operands.at(first + axis);
         if (value.kind == Value::Kind::number) {
-            starts.numbers[axis] = std::clamp<std::int64_t>(static_cast<std::int64_t>(value.number), 0, room);
+            // Room is an integer that a double holds: of at most 2^44 elements.
+            if (value.number > 0)
+                starts.numbers[axis] =
+                    value.number < static_cast<double>(room) ? static_cast<std::int64_t>(value.number) : room;
+            coming.decide(value.number, value.steps, [](double start) { return start >= 0; });
+            coming.decide(value.number - static_cast<double>(room), value.steps,
+                          [](double beyond) { return beyond <= 0; });
         } else if (room > 0) {
             starts.open.push_back(axis);
         }
@@ -322,9 +334,8 @@ Value Converter::dynamic_slice(const Instruction& at, Operands& operands) {
     if (operands.size() != 1 + sizes.size() || operands[0].shape.size() != sizes.size())
         fail(at, "does not give a start for every dimension");
     check_starts(at, operands, 1, operands[0].shape, sizes);
-    if (operands[0].kind == Value::Kind::number)
-        return Value::of(operands[0].number, operands[0].type, sizes);
-    const Starts starts = starts_of(operands, 1, operands[0].shape, sizes);
+    if (operands[0].kind == Value::Kind::number) return operands[0].filling(sizes);
+    const Starts starts = starts_of(operands, 1, operands[0].shape, sizes, coming_);
     Dimensions from = starts.numbers, to = sum(starts.numbers, sizes);
     if (starts.open.empty())
         return Value::of(written(operands[0], at.name).sliced(from, to, Dimensions(sizes.size(), 1)));
@@ -346,7 +357,7 @@ Value Converter::dynamic_update_slice(const Instruction& at, Operands& operands)
     const Dimensions shape = operands[0].shape, sizes = update.shape;
     check_starts(at, operands, 2, shape, sizes);
     if (sizes == shape) return update;
-    const Starts starts = starts_of(operands, 2, shape, sizes);
+    const Starts starts = starts_of(operands, 2, shape, sizes, coming_);
     if (!starts.open.empty()) {
         const std::size_t axis = starts.open[0];
         Dimensions one = shape;
