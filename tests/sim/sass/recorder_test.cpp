@@ -3,6 +3,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <map>
+#include <set>
+#include <sstream>
 
 #include "gpu_launches.h"
 #include "isa/common/error.h"
@@ -150,6 +153,83 @@ TEST_CASE("Products of warpgroups, tensor copies and mbarriers of a Hopper kerne
     CHECK(runs.forced == 0);
     CHECK(runs.undescribed == 0);
     CHECK(std::abs(difference(runs)) < 0.05);
+}
+
+namespace {
+
+/// Accesses of every kind by threads 0 to 39 of 128: some lanes of the second warp, none of the others; and a
+/// copy of which the other lanes only fill with zeros.
+kernels::LibraryKernel masked_accesses() {
+    kernels::LibraryKernel sample;
+    sample.name = "masked accesses";
+    sample.kernel.entry = "masked";
+    sample.kernel.block = {128, 1, 1};
+    sample.kernel.parameters = {{"there", 8, true}};
+    sample.buffers = {{"there", 4096}};
+    sample.arguments = {kernels::pointer_argument("there", 0)};
+    sample.kernel.text =
+        ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry masked(.param .u64 there)\n{\n"
+        ".reg .b32 %r<16>; .reg .b64 %rd<8>; .reg .pred %p<4>; .reg .f32 %f<8>;\n"
+        ".shared .align 16 .b8 here[4096]; .local .align 16 .b8 own[64];\n"
+        "mov.u32 %r0, %tid.x; setp.lt.u32 %p0, %r0, 40; shl.b32 %r2, %r0, 4; mov.u32 %r3, here;\n"
+        "add.u32 %r3, %r3, %r2; ld.param.u64 %rd0, [there]; mad.wide.u32 %rd1, %r0, 16, %rd0;\n"
+        "@%p0 ld.global.v4.f32 {%f0, %f1, %f2, %f3}, [%rd1]; @%p0 ld.global.u8 %r5, [%rd1+3];\n"
+        "@%p0 st.shared.v2.f32 [%r3], {%f0, %f1}; @%p0 ld.shared.b32 %r6, [%r3];\n"
+        "@%p0 st.local.b32 [own], %r6; @%p0 ld.local.b32 %r6, [own];\n"
+        "@%p0 ld.b32 %r7, [%rd1]; @%p0 st.b32 [%rd1], %r7;\n"
+        "@%p0 atom.global.add.u32 %r8, [%rd1], %r6; @%p0 red.global.add.u32 [%rd1], %r8;\n"
+        "@%p0 atom.shared.add.u32 %r9, [%r3], %r5; @%p0 cp.async.cg.shared.global [%r3], [%rd1], 16;\n"
+        "selp.u32 %r4, 16, 0, %p0; cp.async.cg.shared.global [%r3], [%rd1], 16, %r4;\n"
+        "cp.async.commit_group; cp.async.wait_group 0; add.u32 %r9, %r9, %r8;\n"
+        "@%p0 st.global.u32 [%rd1], %r9;\nret;\n}\n";
+    return sample;
+}
+
+}  // namespace
+
+TEST_CASE("Accesses of no lane keep their width and one address of 0, as tracers write them") {
+    // A line of a trace of an A100: "0250 00000000 1 R8 LDG.E 1 R16 4 1 0x0 0 0". Accel-Sim ends at a load or
+    // store of width 0.
+    const Folder folder;
+    const sim::Hardware hardware = sim::load_hardware("a100-sxm", {"constant_cache.enabled=false"});
+    models::gpu::Gpu gpu("gpu", hardware.gpu());
+    const benchmarks::PreparedLaunch prepared(masked_accesses(), ptx::Mode::timing);
+    models::gpu::PtxSource source(prepared.context());
+    const std::string path = (folder / "kernel-1.traceg").string();
+    RecordingSource recording(source, path, 1);
+    const models::gpu::KernelResult recorded = gpu.run(recording, {});
+    recording.finish();
+    std::map<std::string, std::set<unsigned>> widths, widths_of_none;  // by mnemonic
+    std::istringstream text(heddle::tests::text_of(path));
+    for (std::string line; std::getline(text, line);) {
+        std::istringstream words(line);
+        std::string address, mask, word, opcode, rest;
+        unsigned destinations = 0, sources = 0, width = 0;
+        if (!(words >> address >> mask >> destinations) || mask.size() != 8 || line.front() == '-') continue;
+        for (unsigned i = 0; i < destinations; ++i) words >> word;
+        words >> opcode >> sources;
+        for (unsigned i = 0; i < sources; ++i) words >> word;
+        words >> width;
+        std::getline(words, rest);
+        const std::string name = opcode.substr(0, opcode.find('.'));
+        if (width == 0 && mask != "00000000") continue;
+        INFO(line);
+        (mask == "00000000" ? widths_of_none : widths)[name].insert(width);
+        if (mask == "00000000") CHECK(rest == " 1 0x0 0 0");
+    }
+    CHECK(widths["LDG"] == std::set<unsigned>{1, 16});
+    for (const char* name : {"LDG", "STG", "LDS", "STS", "LDL", "STL", "LD", "ST", "ATOMG", "ATOMS", "RED",
+                             "LDGSTS"}) {
+        INFO(name);
+        CHECK(!widths[name].empty());
+        CHECK(widths_of_none[name] == widths[name]);
+    }
+    TraceLaunch launch(TraceReader(path), path);
+    const models::gpu::KernelResult again = gpu.run(launch, {});
+    launch.finish();
+    CHECK(again.l1.sectors == recorded.l1.sectors);
+    CHECK(again.shared_accesses == recorded.shared_accesses);
+    CHECK(again.atomic_sectors == recorded.atomic_sectors);
 }
 
 TEST_CASE("Descriptions of copies come back as they were written") {
