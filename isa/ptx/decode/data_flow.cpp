@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "isa/ptx/decode/dominators.h"
 #include "isa/ptx/instruction_table.h"
 
 namespace heddle::ptx {
@@ -151,8 +152,8 @@ class PostDominators {
     PostDominators(const Kernel& kernel, const std::vector<BasicBlock>& blocks)
         : kernel_(kernel), blocks_(blocks), exit_(static_cast<std::uint32_t>(blocks.size())) {
         prune_edges();
+        restore_loop_exits();
         choose_main_exit();
-        order_blocks();
         solve();
     }
 
@@ -160,60 +161,52 @@ class PostDominators {
     std::uint32_t of(std::uint32_t block) const { return immediate_[block]; }
 
   private:
-    static constexpr std::uint32_t kUnknown = 0xFFFFFFFFu;
-
     bool only_exits(std::uint32_t block) const {
         return blocks_[block].exits && blocks_[block].first == blocks_[block].last &&
                ends_thread(kernel_.instructions[blocks_[block].first]);
     }
 
     void prune_edges() {
-        successors_.resize(blocks_.size());
+        successors_.resize(blocks_.size() + 1);
+        predecessors_.resize(blocks_.size() + 1);
         for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
             for (const std::uint32_t s : blocks_[b].successors) {
-                if (!only_exits(s)) successors_[b].push_back(s);
+                if (only_exits(s)) continue;
+                successors_[b].push_back(s);
+                predecessors_[s].push_back(b);
             }
             exits_.push_back(successors_[b].empty());
         }
-        restore_loop_exits();
     }
 
     // A loop that is followed by nothing but `ret` has lost its way out: give it back to the last block that
     // had one.
     void restore_loop_exits() {
-        for (;;) {
-            std::vector<std::uint32_t> targets;
-            for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
-                if (exits_[b]) targets.push_back(b);
-            }
-            const std::vector<bool> reaches = reaching(targets);
-            std::uint32_t last = exit_;
-            for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
-                if (!reaches[b] && successors_[b].size() < blocks_[b].successors.size()) last = b;
-            }
-            if (last == exit_) return;
-            exits_[last] = true;
+        std::vector<bool> reaches(blocks_.size(), false);
+        for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+            if (exits_[b]) add_reaching(b, reaches);
+        }
+        for (std::uint32_t b = exit_; b-- > 0;) {
+            if (reaches[b] || successors_[b].size() == blocks_[b].successors.size()) continue;
+            exits_[b] = true;
+            add_reaching(b, reaches);
         }
     }
 
-    /// Blocks from which one of `targets` can be reached.
-    std::vector<bool> reaching(std::vector<std::uint32_t> targets) const {
-        std::vector<std::vector<std::uint32_t>> predecessors(blocks_.size());
-        for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
-            for (const std::uint32_t s : successors_[b]) predecessors[s].push_back(b);
-        }
-        std::vector<bool> seen(blocks_.size(), false);
-        for (const std::uint32_t target : targets) seen[target] = true;
-        while (!targets.empty()) {
-            const std::uint32_t b = targets.back();
-            targets.pop_back();
-            for (const std::uint32_t p : predecessors[b]) {
-                if (seen[p]) continue;
-                seen[p] = true;
-                targets.push_back(p);
+    /// Adds the blocks from which `target` can be reached.
+    void add_reaching(std::uint32_t target, std::vector<bool>& reaches) const {
+        if (reaches[target]) return;
+        reaches[target] = true;
+        std::vector<std::uint32_t> work{target};
+        while (!work.empty()) {
+            const std::uint32_t b = work.back();
+            work.pop_back();
+            for (const std::uint32_t p : predecessors_[b]) {
+                if (reaches[p]) continue;
+                reaches[p] = true;
+                work.push_back(p);
             }
         }
-        return seen;
     }
 
     void choose_main_exit() {
@@ -225,7 +218,8 @@ class PostDominators {
         for (std::uint32_t b = exit_; b-- > 0 && looked_at < kLimit;) {
             if (!exits_[b]) continue;
             ++looked_at;
-            const std::vector<bool> seen = reaching({b});
+            std::vector<bool> seen(blocks_.size(), false);
+            add_reaching(b, seen);
             const auto count = static_cast<std::size_t>(std::count(seen.begin(), seen.end(), true));
             if (count <= best || only_exits(b)) continue;
             best = count;
@@ -243,71 +237,24 @@ class PostDominators {
         }
     }
 
-    // Post order of the reversed graph, from the virtual exit.
-    void order_blocks() {
-        std::vector<std::vector<std::uint32_t>> predecessors(blocks_.size() + 1);
-        for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
-            for (const std::uint32_t s : successors_[b]) predecessors[s].push_back(b);
-            if (exits_[b]) predecessors[exit_].push_back(b);
-        }
-        number_.assign(blocks_.size() + 1, kUnknown);
-        std::vector<bool> seen(blocks_.size() + 1, false);
-        std::vector<std::pair<std::uint32_t, std::size_t>> stack{{exit_, 0}};
-        seen[exit_] = true;
-        while (!stack.empty()) {
-            auto& [block, edge] = stack.back();
-            if (edge < predecessors[block].size()) {
-                const std::uint32_t p = predecessors[block][edge++];
-                if (!seen[p]) {
-                    seen[p] = true;
-                    stack.emplace_back(p, 0);
-                }
-            } else {
-                number_[block] = static_cast<std::uint32_t>(order_.size());
-                order_.push_back(block);
-                stack.pop_back();
-            }
-        }
-    }
-
-    std::uint32_t intersect(std::uint32_t a, std::uint32_t b) const {
-        while (a != b) {
-            while (number_[a] < number_[b]) a = immediate_[a];
-            while (number_[b] < number_[a]) b = immediate_[b];
-        }
-        return a;
-    }
-
-    // Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm", on the reversed graph.
+    // Dominators on the reversed graph, from the virtual exit.
     void solve() {
-        immediate_.assign(blocks_.size() + 1, kUnknown);
-        immediate_[exit_] = exit_;
-        for (bool changed = true; changed;) {
-            changed = false;
-            for (std::size_t n = order_.size(); n-- > 0;) {
-                const std::uint32_t b = order_[n];
-                if (b == exit_) continue;
-                std::uint32_t meet = exits_[b] ? exit_ : kUnknown;
-                for (const std::uint32_t s : successors_[b]) {
-                    if (immediate_[s] == kUnknown) continue;
-                    meet = meet == kUnknown ? s : intersect(meet, s);
-                }
-                if (meet != kUnknown && immediate_[b] != meet) {
-                    immediate_[b] = meet;
-                    changed = true;
-                }
-            }
+        for (auto& list : predecessors_) list.clear();
+        for (std::uint32_t b = 0; b < blocks_.size(); ++b) {
+            if (exits_[b]) successors_[b].push_back(exit_);
+            for (const std::uint32_t s : successors_[b]) predecessors_[s].push_back(b);
         }
+        immediate_ = immediate_dominators(exit_, predecessors_, successors_);
         // Blocks of endless loops reach no exit.
-        std::replace(immediate_.begin(), immediate_.end(), kUnknown, exit_);
+        std::replace(immediate_.begin(), immediate_.end(), kNoInstruction, exit_);
     }
 
     const Kernel& kernel_;
     const std::vector<BasicBlock>& blocks_;
     std::uint32_t exit_;
-    std::vector<std::vector<std::uint32_t>> successors_;
+    Edges successors_, predecessors_;
     std::vector<bool> exits_;  // has an edge to the virtual exit
-    std::vector<std::uint32_t> order_, number_, immediate_;
+    std::vector<std::uint32_t> immediate_;
 };
 
 }  // namespace
@@ -366,51 +313,6 @@ ControlFlow analyze_control_flow(const Kernel& kernel) {
     for (const CalledFunction& function : kernel.functions)
         append(flow, analyze_body(cut_out(kernel, function.first_instruction, function.last_instruction)));
     return flow;
-}
-
-Liveness analyze_liveness(std::span<const RegisterUse> uses, const Kernel& kernel, const ControlFlow& flow) {
-    const std::size_t registers = kernel.registers.size() + 1;
-    const std::size_t count = flow.blocks.size();
-    std::vector<std::vector<bool>> read_first(count, std::vector<bool>(registers, false));
-    std::vector<std::vector<bool>> killed = read_first;
-    for (std::size_t b = 0; b < count; ++b) {
-        for (std::uint32_t i = flow.blocks[b].first; i <= flow.blocks[b].last; ++i) {
-            for (const std::uint32_t r : uses[i].reads) {
-                if (!killed[b][r]) read_first[b][r] = true;
-            }
-            if (kernel.instructions[i].guard >= 0) continue;
-            for (const std::uint32_t r : uses[i].writes) killed[b][r] = true;
-        }
-    }
-    Liveness liveness;
-    liveness.live_in = read_first;
-    liveness.live_out.assign(count, std::vector<bool>(registers, false));
-    std::vector<bool> queued(count, true);
-    std::vector<std::uint32_t> work;
-    for (std::uint32_t b = 0; b < count; ++b) work.push_back(b);
-    while (!work.empty()) {
-        const std::uint32_t b = work.back();
-        work.pop_back();
-        queued[b] = false;
-        bool changed = false;
-        for (const std::uint32_t s : flow.blocks[b].successors) {
-            for (std::size_t r = 0; r < registers; ++r) {
-                if (!liveness.live_in[s][r] || liveness.live_out[b][r]) continue;
-                liveness.live_out[b][r] = true;
-                if (killed[b][r] || liveness.live_in[b][r]) continue;
-                liveness.live_in[b][r] = true;
-                changed = true;
-            }
-        }
-        if (!changed) continue;
-        for (const std::uint32_t p : flow.blocks[b].predecessors) {
-            if (!queued[p]) {
-                queued[p] = true;
-                work.push_back(p);
-            }
-        }
-    }
-    return liveness;
 }
 
 }  // namespace heddle::ptx

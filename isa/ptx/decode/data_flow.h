@@ -1,6 +1,8 @@
 // What the instructions of a kernel read and write, where control goes, and which registers are live.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -35,11 +37,41 @@ struct ControlFlow {
 };
 ControlFlow analyze_control_flow(const Kernel& kernel);
 
-/// For each instruction, the registers live before it, as sorted lists, and the union at the kernel's entry.
-/// A write under a guard does not end a life.
+/// Some of a kernel's registers. Kernels have thousands of registers and of blocks, most of them alive in few
+/// blocks: what is held are the words of 64 that are not empty.
+class RegisterSet {
+  public:
+    /// `r` comes after all that are in the set.
+    void append(std::uint32_t r) {
+        if (words_.empty() || words_.back().place != r / 64) words_.push_back({r / 64, 0});
+        words_.back().bits |= std::uint64_t{1} << (r % 64);
+    }
+    bool contains(std::uint32_t r) const {
+        const auto word = std::partition_point(words_.begin(), words_.end(),
+                                               [r](const Word& one) { return one.place < r / 64; });
+        return word != words_.end() && word->place == r / 64 && (word->bits >> (r % 64) & 1) != 0;
+    }
+    /// Lowest first.
+    template <class Visit>
+    void for_each(const Visit& visit) const {
+        for (const Word& word : words_) {
+            for (std::uint64_t bits = word.bits; bits != 0; bits &= bits - 1)
+                visit(word.place * 64 + static_cast<std::uint32_t>(std::countr_zero(bits)));
+        }
+    }
+
+  private:
+    struct Word {
+        std::uint32_t place = 0;
+        std::uint64_t bits = 0;
+    };
+    std::vector<Word> words_;
+};
+
+/// Registers, and the carry flag, that are live where each block begins and where it ends. A write under a
+/// guard does not end a life.
 struct Liveness {
-    std::vector<std::vector<bool>> live_in;  ///< [block][register]
-    std::vector<std::vector<bool>> live_out;
+    std::vector<RegisterSet> live_in, live_out;  ///< by block
 };
 Liveness analyze_liveness(std::span<const RegisterUse> uses, const Kernel& kernel, const ControlFlow& flow);
 

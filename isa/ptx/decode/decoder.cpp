@@ -40,6 +40,10 @@ class Decoder {
         scratch_ = static_cast<std::uint32_t>(rows_.bytes);
         program_.register_bytes = rows_.bytes + kWideRow;
         zero_ = add_constant(0, true);
+        looks_before_.assign(1, 0);
+        for (const Instruction& n : kernel_.instructions)
+            looks_before_.push_back(looks_before_.back() +
+                                    (looks_for_change(n) || calls_function(n) ? 1 : 0));
         for (std::uint32_t i = 0; i < kernel_.instructions.size(); ++i)
             program_.code.push_back(decode_one(i));
         for (const Variable& variable : kernel_.variables) {
@@ -56,11 +60,9 @@ class Decoder {
   private:
     bool anything_live_at_entry(const std::vector<bool>& used) const {
         if (analysis_.flow.blocks.empty()) return false;
-        const std::vector<bool>& live = analysis_.liveness.live_in[0];
-        for (std::size_t r = 0; r < live.size(); ++r) {
-            if (live[r] && used[r]) return true;
-        }
-        return false;
+        bool any = false;
+        analysis_.liveness.live_in[0].for_each([&](std::uint32_t r) { any = any || used[r]; });
+        return any;
     }
 
     std::uint32_t add_constant(std::uint64_t bits, bool wide) {
@@ -241,11 +243,7 @@ class Decoder {
 
     // Whether a branch goes back round a loop that looks for a change made by others.
     bool waits_in_loop(std::uint32_t branch, std::uint32_t target) const {
-        for (std::uint32_t i = target; i <= branch; ++i) {
-            if (looks_for_change(kernel_.instructions[i]) || calls_function(kernel_.instructions[i]))
-                return true;
-        }
-        return false;
+        return target <= branch && looks_before_[branch + 1] != looks_before_[target];
     }
 
     // --- calls
@@ -382,6 +380,7 @@ class Decoder {
     std::uint32_t scratch_ = 0;  // written and never read
     std::uint32_t zero_ = 0;     // what registers that steer nothing read as
     std::map<std::pair<std::uint64_t, bool>, std::uint32_t> constants_;
+    std::vector<std::uint32_t> looks_before_;  // [instruction] earlier ones that look for a change, or call
     Program program_;
 };
 

@@ -16,22 +16,31 @@ std::vector<bool> parameter_registers(const Kernel& kernel, std::span<const Regi
             if (argument.kind == Operand::Kind::reg) constant[argument.index] = false;
         }
     }
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (std::size_t i = 0; i < uses.size(); ++i) {
-            const Instruction& instruction = kernel.instructions[i];
-            bool from_bank = instruction.opcode == Opcode::ld && instruction.space == StateSpace::parameter;
-            if (instruction.opcode == Opcode::cvta || instruction.opcode == Opcode::mov) {
-                from_bank = uses[i].reads.size() == 1 && constant[uses[i].reads[0]];
-            }
-            if (from_bank && instruction.guard < 0) continue;
-            for (const std::uint32_t r : uses[i].writes) {
-                if (constant[r]) {
-                    constant[r] = false;
-                    changed = true;
-                }
-            }
+    // What is moved from a register that holds something else does so, too.
+    std::vector<std::vector<std::uint32_t>> moves(constant.size());  // instructions that move from it
+    std::vector<std::uint32_t> others;
+    const auto write = [&](std::size_t i) {
+        for (const std::uint32_t r : uses[i].writes) {
+            if (constant[r]) others.push_back(r);
+            constant[r] = false;
         }
+    };
+    for (std::uint32_t r = 0; r < constant.size(); ++r)
+        if (!constant[r]) others.push_back(r);
+    for (std::uint32_t i = 0; i < uses.size(); ++i) {
+        const Instruction& instruction = kernel.instructions[i];
+        const bool moved = (instruction.opcode == Opcode::cvta || instruction.opcode == Opcode::mov) &&
+                           uses[i].reads.size() == 1;
+        const bool loaded = instruction.opcode == Opcode::ld && instruction.space == StateSpace::parameter;
+        if (instruction.guard >= 0 || !(moved || loaded))
+            write(i);
+        else if (moved)
+            moves[uses[i].reads[0]].push_back(i);
+    }
+    while (!others.empty()) {
+        const std::uint32_t r = others.back();
+        others.pop_back();
+        for (const std::uint32_t i : moves[r]) write(i);
     }
     return constant;
 }
@@ -89,11 +98,19 @@ unsigned count_registers(const Kernel& kernel, std::span<const RegisterUse> uses
     const std::vector<unsigned> weights = register_weights(kernel, uses);
     const auto weight = [&](std::uint32_t r) { return weights[r]; };
     std::vector<unsigned> peaks(kernel.functions.size() + 1, 0);  // of the kernel and each function
+    std::vector<bool> live(weights.size(), false);
+    std::vector<std::uint32_t> touched;  // registers that have been live in the block
     for (std::size_t b = 0; b < flow.blocks.size(); ++b) {
         unsigned& peak = peaks[body_of(kernel, flow.blocks[b].first)];
-        std::vector<bool> live = liveness.live_out[b];
+        for (const std::uint32_t r : touched) live[r] = false;
+        touched.clear();
         unsigned now = 0;
-        for (std::uint32_t r = 0; r < live.size(); ++r) now += live[r] ? weight(r) : 0;
+        const auto begin = [&](std::uint32_t r) {
+            live[r] = true;
+            touched.push_back(r);
+            now += weight(r);
+        };
+        liveness.live_out[b].for_each(begin);
         peak = std::max(peak, now);
         for (std::uint32_t i = flow.blocks[b].last + 1; i-- > flow.blocks[b].first;) {
             for (const std::uint32_t r : uses[i].writes) {
@@ -105,9 +122,7 @@ unsigned count_registers(const Kernel& kernel, std::span<const RegisterUse> uses
                 }
             }
             for (const std::uint32_t r : uses[i].reads) {
-                if (live[r]) continue;
-                live[r] = true;
-                now += weight(r);
+                if (!live[r]) begin(r);
             }
             peak = std::max(peak, now);
         }

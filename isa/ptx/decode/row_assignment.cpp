@@ -19,10 +19,8 @@ std::vector<Range> live_ranges(const Kernel& kernel, const Analysis& analysis) {
     std::vector<Range> ranges(kernel.registers.size() + 1);
     for (std::size_t b = 0; b < analysis.flow.blocks.size(); ++b) {
         const BasicBlock& block = analysis.flow.blocks[b];
-        for (std::size_t r = 0; r < ranges.size(); ++r) {
-            if (analysis.liveness.live_in[b][r]) ranges[r].cover(block.first);
-            if (analysis.liveness.live_out[b][r]) ranges[r].cover(block.last);
-        }
+        analysis.liveness.live_in[b].for_each([&](std::uint32_t r) { ranges[r].cover(block.first); });
+        analysis.liveness.live_out[b].for_each([&](std::uint32_t r) { ranges[r].cover(block.last); });
         for (std::uint32_t i = block.first; i <= block.last; ++i) {
             for (const std::uint32_t r : analysis.uses[i].reads) ranges[r].cover(i);
             for (const std::uint32_t r : analysis.uses[i].writes) ranges[r].cover(i);

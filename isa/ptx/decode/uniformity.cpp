@@ -1,6 +1,8 @@
 #include "isa/ptx/decode/uniformity.h"
 
 #include <algorithm>
+#include <queue>
+#include <utility>
 
 #include "isa/ptx/decode/operation_class.h"
 
@@ -58,6 +60,7 @@ class Uniformity {
         varies_.assign(kernel.registers.size() + 1, false);
         varies_.back() = true;  // the carry flag
         apart_.assign(flow.blocks.size(), false);
+        seen_from_.assign(flow.blocks.size(), kNoInstruction);
         spread();
     }
 
@@ -72,19 +75,39 @@ class Uniformity {
                            [this](std::uint32_t r) { return varies_[r]; });
     }
 
-    // Until nothing changes: what varies makes its results vary, and branches on it part the threads.
+    // What varies makes its results vary, and branches on it part the threads.
     void spread() {
-        for (bool changed = true; changed;) {
-            changed = false;
-            for (std::size_t i = 0; i < uses_.size(); ++i) {
-                if (!holds(i)) {
-                    for (const std::uint32_t r : uses_[i].writes) {
-                        changed = changed || !varies_[r];
-                        varies_[r] = true;
-                    }
+        std::vector<std::vector<std::uint32_t>> readers(varies_.size());
+        std::vector<std::uint32_t> work;
+        std::vector<bool> queued(uses_.size(), true);
+        std::priority_queue<std::pair<std::uint32_t, std::uint32_t>> branches;  // by reach()
+        for (std::uint32_t i = 0; i < uses_.size(); ++i) {
+            for (const std::uint32_t r : uses_[i].reads) readers[r].push_back(i);
+            work.push_back(i);
+        }
+        std::reverse(work.begin(), work.end());
+        const auto look_again = [&](std::uint32_t i) {
+            if (!queued[i]) work.push_back(i);
+            queued[i] = true;
+        };
+        while (!work.empty()) {
+            const std::uint32_t i = work.back();
+            work.pop_back();
+            queued[i] = false;
+            if (!holds(i)) {
+                for (const std::uint32_t r : uses_[i].writes) {
+                    if (!varies_[r]) std::for_each(readers[r].begin(), readers[r].end(), look_again);
+                    varies_[r] = true;
                 }
-                if (flow_.reconvergence[i] != kNoInstruction || is_branch(i))
-                    changed = (reads_varying(i) && part(i)) || changed;
+            }
+            if ((flow_.reconvergence[i] != kNoInstruction || is_branch(i)) && reads_varying(i))
+                branches.emplace(reach(i), i);
+            // The widest first: others within it have nothing to add.
+            for (; work.empty() && !branches.empty(); branches.pop()) {
+                for (const std::uint32_t b : part(branches.top().second)) {
+                    for (std::uint32_t k = flow_.blocks[b].first; k <= flow_.blocks[b].last; ++k)
+                        look_again(k);
+                }
             }
         }
     }
@@ -94,30 +117,43 @@ class Uniformity {
         return opcode == Opcode::bra || opcode == Opcode::brx;
     }
 
-    /// The threads part at instruction `i` and meet where the branch reconverges.
-    bool part(std::size_t i) {
-        const std::uint32_t meeting = flow_.reconvergence[i];
-        std::vector<std::uint32_t> waiting = flow_.blocks[flow_.block_of[i]].successors;
-        std::vector<bool> seen(flow_.blocks.size(), false);
-        bool changed = false;
+    /// Instructions of the text between the places to which a branch leads, and it.
+    std::uint32_t reach(std::uint32_t i) const {
+        std::uint32_t first = i, last = i;
+        for (const std::uint32_t s : flow_.blocks[flow_.block_of[i]].successors) {
+            first = std::min(first, flow_.blocks[s].first);
+            last = std::max(last, flow_.blocks[s].first);
+        }
+        return last - first;
+    }
+
+    /// The threads part at instruction `i` and meet where the branch reconverges. Returns the blocks in which
+    /// they had not parted before. Where they had before the branch, they had behind it, up to a place that
+    /// comes after this one's.
+    std::vector<std::uint32_t> part(std::uint32_t i) {
+        std::vector<std::uint32_t> found;
+        const std::uint32_t own = flow_.block_of[i], meeting = flow_.reconvergence[i];
+        if (apart_[own]) return found;
+        std::vector<std::uint32_t> waiting = flow_.blocks[own].successors;
         while (!waiting.empty()) {
             const std::uint32_t block = waiting.back();
             waiting.pop_back();
-            if (seen[block] || flow_.blocks[block].first == meeting) continue;
-            seen[block] = true;
-            changed = changed || !apart_[block];
+            if (seen_from_[block] == i || flow_.blocks[block].first == meeting) continue;
+            seen_from_[block] = i;
+            if (!apart_[block]) found.push_back(block);
             apart_[block] = true;
             const auto& next = flow_.blocks[block].successors;
             waiting.insert(waiting.end(), next.begin(), next.end());
         }
-        return changed;
+        return found;
     }
 
     const Kernel& kernel_;
     std::span<const RegisterUse> uses_;
     const ControlFlow& flow_;
-    std::vector<bool> varies_;  // by register
-    std::vector<bool> apart_;   // by block: threads of a warp may come here without the others
+    std::vector<bool> varies_;              // by register
+    std::vector<bool> apart_;               // by block: threads of a warp may come here without the others
+    std::vector<std::uint32_t> seen_from_;  // by block: the branch from which it was last looked at
 };
 
 }  // namespace

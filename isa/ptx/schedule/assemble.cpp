@@ -1,6 +1,7 @@
 #include "isa/ptx/schedule/assemble.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -31,13 +32,15 @@ void order_within_registers(Kernel& kernel, unsigned limit) {
     }
 }
 
-}  // namespace
+/// Values that the assembled kernel may need registers for, at most.
+std::size_t most_values(const Kernel& kernel) {
+    std::size_t count = kernel.registers.size();
+    for (const RegisterUse& use : register_uses(kernel)) count += 2 * (use.reads.size() + use.writes.size());
+    return count;
+}
 
-void assemble(Kernel& kernel) {
+void rewrite(Kernel& kernel) {
     constexpr unsigned kRounds = 4;
-    // Scoreboards number registers with 16 bits.
-    constexpr std::size_t kMostRegisters = 30000;
-    if (!kernel.functions.empty() || kernel.registers.size() > kMostRegisters) return;
     rotate_loops(kernel);
     split_webs(kernel);
     for (unsigned round = 0; round < kRounds; ++round) {
@@ -54,6 +57,17 @@ void assemble(Kernel& kernel) {
     if (needed <= ceiling) return;
     // Loads of what is spilled move ahead of their readers where registers are left.
     if (spill_registers(kernel, ceiling)) order_within_registers(kernel, ceiling);
+}
+
+}  // namespace
+
+void assemble(Kernel& kernel) {
+    constexpr std::size_t kMostRegisters = 30000;
+    if (!kernel.functions.empty() || kernel.registers.size() > kMostRegisters) return;
+    std::optional<Kernel> written;
+    if (most_values(kernel) > kMostScoreboardRegisters) written = kernel;
+    rewrite(kernel);
+    if (written && kernel.registers.size() > kMostScoreboardRegisters) kernel = *std::move(written);
 }
 
 }  // namespace heddle::ptx

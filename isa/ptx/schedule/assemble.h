@@ -6,8 +6,11 @@
 
 namespace heddle::ptx {
 
+/// Registers of a kernel, at most: scoreboards number them, and the carry flag, with 16 bits.
+inline constexpr std::size_t kMostScoreboardRegisters = 65534;
+
 /// Rewrites the kernel in place. Instructions keep the lines they came from. Kernels with functions that are
-/// called when they run stay as they are.
+/// called when they run stay as they are, and so do those with more values than scoreboards number.
 void assemble(Kernel& kernel);
 
 }  // namespace heddle::ptx

@@ -7,14 +7,14 @@ namespace {
 
 class Numbering {
   public:
-    Numbering(const Definitions& definitions, const std::vector<unsigned>& weights, std::uint32_t block)
-        : definitions_(definitions), weights_(weights), current_(weights.size(), kNoInstruction) {
-        const std::vector<bool>& live_in = definitions.liveness().live_in[block];
-        for (std::uint32_t r = 0; r < weights.size(); ++r) {
-            if (!live_in[r] || weights[r] == 0) continue;
+    Numbering(const Definitions& definitions, const std::vector<unsigned>& weights, std::uint32_t block,
+              std::vector<std::uint32_t>& current)
+        : definitions_(definitions), weights_(weights), current_(current) {
+        definitions.liveness().live_in[block].for_each([&](std::uint32_t r) {
+            if (weights[r] == 0) return;
             add(r);
             result_.live_at_start += weights[r];
-        }
+        });
     }
 
     void visit(std::uint32_t instruction, bool guarded) {
@@ -33,16 +33,18 @@ class Numbering {
         result_.begun.push_back(std::move(begun));
     }
 
-    BlockValues take(const std::vector<bool>& live_out) {
-        for (std::uint32_t r = 0; r < weights_.size(); ++r) {
-            if (live_out[r] && current_[r] != kNoInstruction) ++result_.readers[current_[r]];
-        }
+    BlockValues take(const RegisterSet& live_out) {
+        live_out.for_each([&](std::uint32_t r) {
+            if (current_[r] != kNoInstruction) ++result_.readers[current_[r]];
+        });
+        for (const std::uint32_t r : registers_) current_[r] = kNoInstruction;
         return std::move(result_);
     }
 
   private:
     std::uint32_t add(std::uint32_t r) {
         current_[r] = static_cast<std::uint32_t>(result_.weights.size());
+        registers_.push_back(r);
         result_.weights.push_back(weights_[r]);
         result_.readers.push_back(0);
         return current_[r];
@@ -57,16 +59,18 @@ class Numbering {
 
     const Definitions& definitions_;
     const std::vector<unsigned>& weights_;
-    std::vector<std::uint32_t> current_;  // [register] the value that it holds
+    std::vector<std::uint32_t>& current_;   // [register] the value that it holds
+    std::vector<std::uint32_t> registers_;  // [value]
     BlockValues result_;
 };
 
 }  // namespace
 
 BlockValues find_block_values(const Kernel& kernel, const Definitions& definitions,
-                              const std::vector<unsigned>& weights, std::uint32_t block) {
+                              const std::vector<unsigned>& weights, std::uint32_t block,
+                              std::vector<std::uint32_t>& current) {
     const BasicBlock& range = definitions.flow().blocks[block];
-    Numbering numbering(definitions, weights, block);
+    Numbering numbering(definitions, weights, block, current);
     for (std::uint32_t i = range.first; i <= range.last; ++i)
         numbering.visit(i, kernel.instructions[i].guard >= 0);
     return numbering.take(definitions.liveness().live_out[block]);

@@ -19,7 +19,9 @@ struct BlockValues {
     unsigned live_at_start = 0;                     ///< registers of the values that the block finds
 };
 
+/// `current`: scratch, kNoInstruction for each register before and after.
 BlockValues find_block_values(const Kernel& kernel, const Definitions& definitions,
-                              const std::vector<unsigned>& weights, std::uint32_t block);
+                              const std::vector<unsigned>& weights, std::uint32_t block,
+                              std::vector<std::uint32_t>& current);
 
 }  // namespace heddle::ptx

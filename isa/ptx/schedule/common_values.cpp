@@ -30,7 +30,7 @@ void append_operand(std::string& key, const Operand& operand) {
 class Merger {
   public:
     explicit Merger(Kernel& kernel)
-        : kernel_(kernel), definitions_(kernel), dominator_(immediate_dominators(definitions_.flow())) {}
+        : kernel_(kernel), definitions_(kernel), dominators_(definitions_.flow()) {}
 
     bool run() {
         for (std::uint32_t i = 0; i < kernel_.instructions.size(); ++i) {
@@ -71,7 +71,7 @@ class Merger {
 
     bool same_value(std::uint32_t earlier, std::uint32_t later) const {
         const std::vector<std::uint32_t>& block_of = definitions_.flow().block_of;
-        if (!dominates(block_of[earlier], block_of[later])) return false;
+        if (!dominators_.dominates(block_of[earlier], block_of[later])) return false;
         // Beyond the block only what is dear to compute again: ptxas rather repeats arithmetic than keeps its
         // result in a register for long.
         const Instruction& n = kernel_.instructions[later];
@@ -83,16 +83,9 @@ class Merger {
         return true;
     }
 
-    bool dominates(std::uint32_t a, std::uint32_t b) const {
-        for (;; b = dominator_[b]) {
-            if (a == b) return true;
-            if (b == 0 || dominator_[b] == kNoInstruction) return false;
-        }
-    }
-
     Kernel& kernel_;
     Definitions definitions_;
-    std::vector<std::uint32_t> dominator_;
+    DominatorTree dominators_;
     std::map<std::string, std::vector<std::uint32_t>> known_;
     bool changed_ = false;
 };

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "isa/ptx/decode/dominators.h"
+
 namespace heddle::ptx {
 
 Definitions::Definitions(const Kernel& kernel)
@@ -20,7 +22,7 @@ Definitions::Definitions(const Kernel& kernel)
     use_count_.assign(registers, 0);
     for (std::uint32_t r = 0; r < registers; ++r) {
         use_count_[r] = static_cast<std::uint32_t>(readers_[r].size());
-        if (writers_[r].size() != 1 || liveness_.live_in[0][r] || guarded_[writers_[r][0]]) continue;
+        if (writers_[r].size() != 1 || liveness_.live_in[0].contains(r) || guarded_[writers_[r][0]]) continue;
         only_[r] = writers_[r][0];
     }
 }
@@ -53,7 +55,7 @@ bool Definitions::read_only_by(std::uint32_t reg, std::uint32_t instruction, std
     const auto next = std::upper_bound(writers_[reg].begin(), writers_[reg].end(), instruction);
     if (next != writers_[reg].end() && *next < end && !guarded_[*next]) {
         end = *next + 1;  // the writer may read it first
-    } else if (liveness_.live_out[block][reg]) {
+    } else if (liveness_.live_out[block].contains(reg)) {
         return false;
     }
     const auto first = std::upper_bound(readers.begin(), readers.end(), instruction);
@@ -61,54 +63,33 @@ bool Definitions::read_only_by(std::uint32_t reg, std::uint32_t instruction, std
     return last - first == 1 && *first == reader;
 }
 
-std::vector<std::uint32_t> immediate_dominators(const ControlFlow& flow) {
-    // Cooper, Harvey, Kennedy, "A Simple, Fast Dominance Algorithm".
+DominatorTree::DominatorTree(const ControlFlow& flow) {
     const auto count = static_cast<std::uint32_t>(flow.blocks.size());
-    std::vector<std::uint32_t> order, number(count, kNoInstruction), immediate(count, kNoInstruction);
+    Edges successors, predecessors, children(count);
+    for (const BasicBlock& block : flow.blocks) {
+        successors.push_back(block.successors);
+        predecessors.push_back(block.predecessors);
+    }
+    const std::vector<std::uint32_t> immediate = immediate_dominators(0, successors, predecessors);
+    for (std::uint32_t b = 1; b < count; ++b) {
+        if (immediate[b] != kNoInstruction) children[immediate[b]].push_back(b);
+    }
+    // The blocks below one are numbered right behind it.
+    first_.assign(count, kNoInstruction);
+    last_.assign(count, 0);
     std::vector<std::pair<std::uint32_t, std::size_t>> stack{{0, 0}};
-    std::vector<bool> seen(count, false);
-    seen[0] = true;
+    std::uint32_t next = 0;
     while (!stack.empty()) {
-        auto& [block, edge] = stack.back();
-        const std::vector<std::uint32_t>& successors = flow.blocks[block].successors;
-        if (edge < successors.size()) {
-            const std::uint32_t s = successors[edge++];
-            if (!seen[s]) {
-                seen[s] = true;
-                stack.emplace_back(s, 0);
-            }
-        } else {
-            number[block] = static_cast<std::uint32_t>(order.size());
-            order.push_back(block);
+        auto& [block, child] = stack.back();
+        if (child == 0) first_[block] = next++;
+        if (child == children[block].size()) {
+            last_[block] = next - 1;
             stack.pop_back();
+        } else {
+            const std::uint32_t below = children[block][child++];
+            stack.emplace_back(below, 0);
         }
     }
-    immediate[0] = 0;
-    for (bool changed = true; changed;) {
-        changed = false;
-        for (std::size_t n = order.size(); n-- > 0;) {
-            const std::uint32_t b = order[n];
-            if (b == 0) continue;
-            std::uint32_t meet = kNoInstruction;
-            for (const std::uint32_t p : flow.blocks[b].predecessors) {
-                if (immediate[p] == kNoInstruction) continue;
-                std::uint32_t a = p;
-                if (meet == kNoInstruction) {
-                    meet = a;
-                    continue;
-                }
-                while (a != meet) {
-                    while (number[a] < number[meet]) a = immediate[a];
-                    while (number[meet] < number[a]) meet = immediate[meet];
-                }
-            }
-            if (meet != kNoInstruction && immediate[b] != meet) {
-                immediate[b] = meet;
-                changed = true;
-            }
-        }
-    }
-    return immediate;
 }
 
 }  // namespace heddle::ptx

@@ -46,7 +46,19 @@ class Definitions {
     std::vector<std::vector<std::uint32_t>> writers_, readers_;  // in order
 };
 
-/// Immediate dominator of each block; the entry's is itself, kNoInstruction for blocks that are not reached.
-std::vector<std::uint32_t> immediate_dominators(const ControlFlow& flow);
+/// Which blocks all ways to another one pass.
+class DominatorTree {
+  public:
+    /// `flow` has blocks.
+    explicit DominatorTree(const ControlFlow& flow);
+    /// Whether all ways from the entry to `b` pass `a`; a block that is not reached is passed by itself
+    /// alone.
+    bool dominates(std::uint32_t a, std::uint32_t b) const {
+        return a == b || (first_[b] != kNoInstruction && first_[a] <= first_[b] && first_[b] <= last_[a]);
+    }
+
+  private:
+    std::vector<std::uint32_t> first_, last_;  // [block] numbers of it and of the last one below
+};
 
 }  // namespace heddle::ptx

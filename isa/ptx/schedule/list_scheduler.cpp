@@ -16,11 +16,12 @@ using RegisterWeights = std::vector<unsigned>;
 /// One block's instructions, numbered from 0.
 class BlockScheduler {
   public:
+    /// `scratch`: as in find_block_values().
     BlockScheduler(const Kernel& kernel, const Definitions& definitions, const RegisterWeights& weights,
-                   std::uint32_t block)
+                   std::uint32_t block, std::vector<std::uint32_t>& scratch)
         : kernel_(kernel),
           block_(definitions.flow().blocks[block]),
-          values_(find_block_values(kernel, definitions, weights, block)),
+          values_(find_block_values(kernel, definitions, weights, block, scratch)),
           waits_for_(find_dependences(kernel, definitions, block)),
           size_(static_cast<std::uint32_t>(waits_for_.size())) {
         followers_.resize(size_);
@@ -189,10 +190,11 @@ std::vector<Instruction> schedule_blocks(const Kernel& kernel, unsigned limit) {
     const Definitions definitions(kernel);
     const RegisterWeights weights = register_weights(kernel, definitions.uses());
     std::vector<Instruction> scheduled = kernel.instructions;
+    std::vector<std::uint32_t> scratch(weights.size(), kNoInstruction);
     for (std::uint32_t b = 0; b < definitions.flow().blocks.size(); ++b) {
         const BasicBlock& block = definitions.flow().blocks[b];
         if (block.last - block.first < 2) continue;
-        const Order order = BlockScheduler(kernel, definitions, weights, b).run(limit);
+        const Order order = BlockScheduler(kernel, definitions, weights, b, scratch).run(limit);
         for (std::uint32_t n = 0; n < order.size(); ++n)
             scheduled[block.first + n] = kernel.instructions[block.first + order[n]];
     }

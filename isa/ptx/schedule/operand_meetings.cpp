@@ -15,6 +15,11 @@ OperandMeetings::OperandMeetings(std::span<const RegisterOperands> operands, std
     for (const RegisterOperands& one : operands) {
         if (one[0] != kNothing) readers.push_back(&one);
     }
+    std::vector<std::pair<std::uint16_t, std::uint16_t>> pairs;
+    const auto add = [&pairs](std::uint16_t a, std::uint16_t b) {
+        pairs.emplace_back(a, b);
+        pairs.emplace_back(b, a);
+    };
     for (std::size_t i = 0; i < readers.size(); ++i) {
         const RegisterOperands& one = *readers[i];
         const auto held = [&](unsigned p) {
@@ -29,20 +34,12 @@ OperandMeetings::OperandMeetings(std::span<const RegisterOperands> operands, std
             if (before == (*readers[i + 1])[p] && before != one[p] && before != kNothing) add(one[p], before);
         }
     }
-}
-
-void OperandMeetings::add(std::uint16_t a, std::uint16_t b) {
-    const auto count_one = [this](std::uint16_t from, std::uint16_t to) {
+    std::sort(pairs.begin(), pairs.end());
+    for (const auto& [from, to] : pairs) {
         auto& list = with_[from];
-        const auto found =
-            std::find_if(list.begin(), list.end(), [to](const auto& entry) { return entry.first == to; });
-        if (found == list.end())
-            list.emplace_back(to, 1u);
-        else
-            ++found->second;
-    };
-    count_one(a, b);
-    count_one(b, a);
+        if (list.empty() || list.back().first != to) list.emplace_back(to, 0u);
+        ++list.back().second;
+    }
 }
 
 std::array<unsigned, kRegisterBanks> OperandMeetings::count(std::uint32_t r,

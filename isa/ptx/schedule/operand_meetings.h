@@ -24,8 +24,6 @@ class OperandMeetings {
                                                std::span<const std::uint16_t> physical) const;
 
   private:
-    void add(std::uint16_t a, std::uint16_t b);
-
     std::vector<std::vector<std::pair<std::uint16_t, unsigned>>> with_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <iterator>
+#include <map>
 
 namespace heddle::ptx {
 namespace {
@@ -27,6 +29,7 @@ class LiveSegments {
                  const Liveness& liveness, const std::vector<unsigned>& weights)
         : kernel_(kernel), uses_(uses), weights_(weights), segments_(weights.size()) {
         end_.assign(weights.size(), kNoInstruction);
+        first_write_.assign(weights.size(), 0);
         for (std::size_t b = flow.blocks.size(); b-- > 0;)
             walk(flow.blocks[b], liveness.live_in[b], liveness.live_out[b]);
         for (Segments& segments : segments_) std::reverse(segments.begin(), segments.end());
@@ -34,33 +37,32 @@ class LiveSegments {
     std::vector<Segments> take() { return std::move(segments_); }
 
   private:
-    void walk(const BasicBlock& block, const std::vector<bool>& live_in, const std::vector<bool>& live_out) {
-        for (std::uint32_t r = 0; r < weights_.size(); ++r)
-            end_[r] = live_out[r] ? 2 * block.last + 1 : kNoInstruction;
+    void walk(const BasicBlock& block, const RegisterSet& live_in, const RegisterSet& live_out) {
+        open_.clear();
+        live_out.for_each([&](std::uint32_t r) { open(r, 2 * block.last + 1); });
+        for (std::uint32_t i = block.last + 1; i-- > block.first;) {
+            for (const std::uint32_t r : uses_[i].writes) first_write_[r] = i;
+        }
         for (std::uint32_t i = block.last + 1; i-- > block.first;) {
             for (const std::uint32_t r : uses_[i].writes) {
-                if (end_[r] == kNoInstruction) end_[r] = 2 * i + 1;  // written in vain
-                if (kernel_.instructions[i].guard >= 0 && live_before(r, i, block, live_in)) continue;
+                open(r, 2 * i + 1);  // or written in vain
+                // Under a guard a value from before the write is kept in some lanes.
+                if (kernel_.instructions[i].guard >= 0 && (live_in.contains(r) || first_write_[r] < i))
+                    continue;
                 close(r, 2 * i + 1);
             }
-            for (const std::uint32_t r : uses_[i].reads) {
-                if (end_[r] == kNoInstruction) end_[r] = 2 * i;
-            }
+            for (const std::uint32_t r : uses_[i].reads) open(r, 2 * i);
         }
-        for (std::uint32_t r = 0; r < weights_.size(); ++r) {
+        for (const std::uint32_t r : open_) {
             if (end_[r] != kNoInstruction) close(r, 2 * block.first);
         }
     }
 
-    // Whether a value from before a guarded write is kept in some lanes.
-    bool live_before(std::uint32_t r, std::uint32_t i, const BasicBlock& block,
-                     const std::vector<bool>& live_in) const {
-        if (live_in[r]) return true;
-        for (std::uint32_t k = block.first; k < i; ++k) {
-            if (std::find(uses_[k].writes.begin(), uses_[k].writes.end(), r) != uses_[k].writes.end())
-                return true;
-        }
-        return false;
+    /// Going backwards: the register is live up to here, unless that is known.
+    void open(std::uint32_t r, std::uint32_t last) {
+        if (end_[r] != kNoInstruction || weights_[r] == 0) return;
+        end_[r] = last;
+        open_.push_back(r);
     }
 
     void close(std::uint32_t r, std::uint32_t first) {
@@ -77,38 +79,30 @@ class LiveSegments {
     std::span<const RegisterUse> uses_;
     const std::vector<unsigned>& weights_;
     std::vector<Segments> segments_;
-    std::vector<std::uint32_t> end_;
+    std::vector<std::uint32_t> end_;   // [register] of the segment at hand, kNoInstruction: there is none
+    std::vector<std::uint32_t> open_;  // registers that have had one in this block
+    std::vector<std::uint32_t> first_write_;  // [register] in the last block that writes it
 };
 
-// Sorted, without overlap.
-bool overlap(const Segments& a, const Segments& b) {
-    auto x = a.begin();
-    auto y = b.begin();
-    while (x != a.end() && y != b.end()) {
-        if (x->last < y->first)
-            ++x;
-        else if (y->last < x->first)
-            ++y;
-        else
-            return true;
+/// The lives that share a physical register, without overlap.
+class Lives {
+  public:
+    bool overlap(const Segments& segments) const {
+        return std::any_of(segments.begin(), segments.end(), [this](const Segment& segment) {
+            const auto after = lasts_.upper_bound(segment.last);
+            return after != lasts_.begin() && std::prev(after)->second >= segment.first;
+        });
     }
-    return false;
-}
+    void add(const Segments& segments) {
+        for (const Segment& segment : segments) lasts_.emplace(segment.first, segment.last);
+    }
+    void remove(const Segments& segments) {
+        for (const Segment& segment : segments) lasts_.erase(segment.first);
+    }
 
-void remove_from(Segments& taken, const Segments& removed) {
-    const auto is_removed = [&removed](const Segment& segment) {
-        return std::any_of(removed.begin(), removed.end(),
-                           [&segment](const Segment& other) { return other.first == segment.first; });
-    };
-    taken.erase(std::remove_if(taken.begin(), taken.end(), is_removed), taken.end());
-}
-
-void merge_into(Segments& taken, const Segments& added) {
-    Segments merged(taken.size() + added.size());
-    std::merge(taken.begin(), taken.end(), added.begin(), added.end(), merged.begin(),
-               [](const Segment& a, const Segment& b) { return a.first < b.first; });
-    taken = std::move(merged);
-}
+  private:
+    std::map<std::uint32_t, std::uint32_t> lasts_;  // by the first place of each segment
+};
 
 class Allocator {
   public:
@@ -209,7 +203,7 @@ class Allocator {
         std::size_t word = base;
         for (const std::uint32_t r : group.members) {
             for (unsigned w = 0; w < weights_[r]; ++w, ++word) {
-                if (word == kStackPointer || (word < taken_.size() && overlap(taken_[word], segments_[r])))
+                if (word == kStackPointer || (word < taken_.size() && taken_[word].overlap(segments_[r])))
                     return false;
             }
         }
@@ -224,7 +218,7 @@ class Allocator {
         std::size_t word = base;
         for (const std::uint32_t r : group.members) {
             result_.physical[r] = static_cast<std::uint16_t>(word);
-            for (unsigned w = 0; w < weights_[r]; ++w, ++word) merge_into(taken_[word], segments_[r]);
+            for (unsigned w = 0; w < weights_[r]; ++w, ++word) taken_[word].add(segments_[r]);
         }
     }
 
@@ -236,8 +230,7 @@ class Allocator {
         taken_.assign(result_.count, {});
         for (std::uint32_t r = 0; r < weights_.size(); ++r) {
             if (result_.physical[r] == RegisterAllocation::kNone) continue;
-            for (unsigned w = 0; w < weights_[r]; ++w)
-                merge_into(taken_[result_.physical[r] + w], segments_[r]);
+            for (unsigned w = 0; w < weights_[r]; ++w) taken_[result_.physical[r] + w].add(segments_[r]);
             if (weights_[r] == 1 && !group_of_[r]) single.push_back(r);
         }
         bool changed = true;
@@ -259,9 +252,9 @@ class Allocator {
     bool move_to_other_bank(const OperandMeetings& meetings, const std::vector<std::uint32_t>& single,
                             std::uint32_t r) {
         const std::uint16_t old = result_.physical[r];
-        remove_from(taken_[old], segments_[r]);
+        taken_[old].remove(segments_[r]);
         for (unsigned to = 1 - old % kRegisterBanks; to < result_.count; to += kRegisterBanks) {
-            if (to == kStackPointer || overlap(taken_[to], segments_[r])) continue;
+            if (to == kStackPointer || taken_[to].overlap(segments_[r])) continue;
             put(r, static_cast<std::uint16_t>(to));
             return true;
         }
@@ -271,13 +264,13 @@ class Allocator {
             if (to % kRegisterBanks == old % kRegisterBanks ||
                 gain + gain_of_other_bank(meetings, other) <= 0)
                 continue;
-            remove_from(taken_[to], segments_[other]);
-            if (!overlap(taken_[to], segments_[r]) && !overlap(taken_[old], segments_[other])) {
+            taken_[to].remove(segments_[other]);
+            if (!taken_[to].overlap(segments_[r]) && !taken_[old].overlap(segments_[other])) {
                 put(r, to);
                 put(other, old);
                 return true;
             }
-            merge_into(taken_[to], segments_[other]);
+            taken_[to].add(segments_[other]);
         }
         put(r, old);
         return false;
@@ -285,7 +278,7 @@ class Allocator {
 
     void put(std::uint32_t r, std::uint16_t to) {
         result_.physical[r] = to;
-        merge_into(taken_[to], segments_[r]);
+        taken_[to].add(segments_[r]);
     }
 
     const Kernel& kernel_;
@@ -293,7 +286,7 @@ class Allocator {
     std::vector<Segments> segments_;
     std::vector<bool> group_of_;
     std::vector<Group> groups_;
-    std::vector<Segments> taken_;  // of each physical register
+    std::vector<Lives> taken_;  // of each physical register
     RegisterAllocation result_;
 };
 

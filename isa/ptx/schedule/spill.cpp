@@ -50,10 +50,11 @@ class Pressure {
         spans;  // instructions that a register spans without their touching it
 
   private:
-    void walk(const Kernel& kernel, const BasicBlock& block, std::vector<bool> live) {
+    void walk(const Kernel& kernel, const BasicBlock& block, const RegisterSet& live) {
         std::vector<std::uint32_t> list;
-        for (std::uint32_t r = 0; r < live.size(); ++r)
-            if (live[r] && weights[r] != 0) list.push_back(r);
+        live.for_each([&](std::uint32_t r) {
+            if (weights[r] != 0) list.push_back(r);
+        });
         for (std::uint32_t i = block.last + 1; i-- > block.first;) {
             const auto touched = [&](std::uint32_t r) {
                 const RegisterUse& use = uses[i];

@@ -1,7 +1,6 @@
 // Registers by web: definitions that reach common uses share one.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <numeric>
 
 #include "isa/ptx/instruction_table.h"
@@ -10,7 +9,7 @@
 namespace heddle::ptx {
 namespace {
 
-/// Numbers of definitions, in disjoint sets.
+/// Numbers from 0, in disjoint sets.
 class Sets {
   public:
     std::uint32_t add() {
@@ -27,6 +26,7 @@ class Sets {
         parent_[std::max(a, b)] = std::min(a, b);
     }
     std::size_t size() const { return parent_.size(); }
+    void clear() { parent_.clear(); }
 
   private:
     std::vector<std::uint32_t> parent_;
@@ -43,18 +43,32 @@ class WebSplitter {
     void run() {
         pin_registers_of_calls();
         number_definitions();
-        solve_reaching();
-        reaching_.resize(count_ + 1);
-        read_.resize(uses_.size());
+        find_references();
         read_at_entry_.assign(count_ + 1, false);
-        for (std::uint32_t b = 0; b < flow_.blocks.size(); ++b) walk(b);
+        nodes_.assign(flow_.blocks.size(), {});
+        for (std::uint32_t r = 0; r < count_; ++r) {
+            if (!references_[r].empty()) join_definitions(r);
+        }
         names_.assign(sets_.size(), kNoInstruction);
         taken_.assign(count_, false);
         for (std::uint32_t i = 0; i < uses_.size(); ++i) rename_instruction(i);
     }
 
   private:
-    using Bits = std::vector<std::uint64_t>;
+    /// Where an instruction reads or writes a register: its place among the instruction's reads, or writes.
+    struct Reference {
+        std::uint32_t instruction, place;
+        bool write, keeps;  ///< keeps: of a write, the old value may be part of the new one
+    };
+    struct Read {
+        std::uint32_t instruction, place, value;
+    };
+    /// What a block does with the register at hand: values are elements of values_.
+    struct Node {
+        std::uint32_t found = kNoInstruction;  ///< the value that it finds, where that is read later
+        std::uint32_t left = kNoInstruction;   ///< the value that it leaves behind, where it writes one
+        bool reached = false;                  ///< some definition reaches its begin
+    };
 
     void pin(const std::vector<Operand>& operands) {
         for (const Operand& operand : operands) {
@@ -86,94 +100,132 @@ class WebSplitter {
                 sets_.add();
             }
         }
-        definitions_of_.resize(count_ + 1);
-        for (std::uint32_t d = 0; d < register_of_.size(); ++d) definitions_of_[register_of_[d]].push_back(d);
     }
 
-    void solve_reaching() {
-        const std::size_t words = (sets_.size() + 63) / 64;
-        std::vector<Bits> killed(flow_.blocks.size(), Bits(words, 0)), out = killed;
-        in_ = killed;
-        for (std::uint32_t b = 0; b < flow_.blocks.size(); ++b) {
-            for (std::uint32_t i = flow_.blocks[b].first; i <= flow_.blocks[b].last; ++i) {
-                for (std::size_t w = 0; w < uses_[i].writes.size(); ++w) {
-                    const std::uint32_t r = uses_[i].writes[w];
-                    if (kernel_.instructions[i].guard < 0) {
-                        for (const std::uint32_t d : definitions_of_[r]) {
-                            killed[b][d / 64] |= std::uint64_t{1} << (d % 64);
-                            out[b][d / 64] &= ~(std::uint64_t{1} << (d % 64));
-                        }
-                    }
-                    const std::uint32_t own = first_definition_[i] + static_cast<std::uint32_t>(w);
-                    out[b][own / 64] |= std::uint64_t{1} << (own % 64);
-                }
+    void find_references() {
+        references_.resize(count_);
+        read_.resize(uses_.size());
+        for (std::uint32_t i = 0; i < uses_.size(); ++i) {
+            const RegisterUse& use = uses_[i];
+            read_[i].assign(use.reads.size(), 0);
+            for (std::uint32_t place = 0; place < use.reads.size(); ++place) {
+                if (use.reads[place] < count_)
+                    references_[use.reads[place]].push_back({i, place, false, false});
+            }
+            if (use.writes.empty()) continue;
+            const bool guarded = kernel_.instructions[i].guard >= 0, updates = has_updated_operand(i);
+            for (std::uint32_t place = 0; place < use.writes.size(); ++place) {
+                const std::uint32_t r = use.writes[place];
+                if (r == count_) continue;  // the carry flag has no name
+                const bool updated =
+                    updates && std::find(use.reads.begin(), use.reads.end(), r) != use.reads.end();
+                references_[r].push_back({i, place, true, guarded || updated});
             }
         }
-        for (std::uint32_t r = 0; r < count_; ++r) in_[0][r / 64] |= std::uint64_t{1} << (r % 64);
-        std::vector<bool> queued(flow_.blocks.size(), true);
-        std::vector<std::uint32_t> work(flow_.blocks.size());
-        std::iota(work.rbegin(), work.rend(), 0u);
+    }
+
+    // Joins the definitions of a register that meet in a use; notes one of them for each use.
+    void join_definitions(std::uint32_t r) {
+        values_.clear();
+        definition_of_.clear();
+        reads_.clear();
+        blocks_.clear();
+        searching_.clear();
+        add_value(r);  // number 0: that at entry
+        look_at_blocks(r);
+        const std::size_t with_reads = searching_.size();
+        search_backwards();
+        find_reached();
+        for (std::size_t k = 0; k < searching_.size(); ++k) join_found(searching_[k], k < with_reads, r);
+        first_.assign(values_.size(), kNoInstruction);
+        for (std::uint32_t v = 0; v < values_.size(); ++v) {
+            if (definition_of_[v] == kNoInstruction) continue;
+            std::uint32_t& first = first_[values_.find(v)];
+            if (first == kNoInstruction) first = definition_of_[v];
+            sets_.join(first, definition_of_[v]);
+        }
+        for (const Read& read : reads_)
+            read_[read.instruction][read.place] = first_[values_.find(read.value)];
+        for (const std::uint32_t b : blocks_) nodes_[b] = {};
+        for (const std::uint32_t b : searching_) nodes_[b] = {};
+    }
+
+    /// `definition`: kNoInstruction for values that are only found.
+    std::uint32_t add_value(std::uint32_t definition) {
+        definition_of_.push_back(definition);
+        return values_.add();
+    }
+
+    std::uint32_t found_value(std::uint32_t block) {
+        Node& node = nodes_[block];
+        if (node.found != kNoInstruction) return node.found;
+        searching_.push_back(block);
+        return node.found = add_value(kNoInstruction);
+    }
+
+    // What each block does with the register by itself.
+    void look_at_blocks(std::uint32_t r) {
+        std::uint32_t value = kNoInstruction;
+        for (const Reference& one : references_[r]) {
+            const std::uint32_t b = flow_.block_of[one.instruction];
+            if (blocks_.empty() || blocks_.back() != b) {
+                blocks_.push_back(b);
+                value = kNoInstruction;
+            }
+            if ((!one.write || one.keeps) && value == kNoInstruction) value = found_value(b);
+            if (!one.write) {
+                reads_.push_back({one.instruction, one.place, value});
+                continue;
+            }
+            const std::uint32_t own = add_value(first_definition_[one.instruction] + one.place);
+            if (one.keeps) values_.join(own, value);
+            nodes_[b].left = value = own;
+        }
+    }
+
+    // What a block finds, those before it leave behind, or find.
+    void search_backwards() {
+        for (std::size_t k = 0; k < searching_.size(); ++k) {
+            for (const std::uint32_t p : flow_.blocks[searching_[k]].predecessors) {
+                if (nodes_[p].left == kNoInstruction) found_value(p);
+            }
+        }
+    }
+
+    void find_reached() {
+        std::vector<std::uint32_t> work;
+        const auto reach = [&](std::uint32_t b) {
+            if (nodes_[b].found == kNoInstruction || nodes_[b].reached) return;
+            nodes_[b].reached = true;
+            work.push_back(b);
+        };
+        reach(0);
+        for (const std::uint32_t b : blocks_) {
+            if (nodes_[b].left == kNoInstruction) continue;
+            for (const std::uint32_t s : flow_.blocks[b].successors) reach(s);
+        }
         while (!work.empty()) {
             const std::uint32_t b = work.back();
             work.pop_back();
-            queued[b] = false;
-            for (std::size_t w = 0; w < words; ++w) out[b][w] |= in_[b][w] & ~killed[b][w];
-            for (const std::uint32_t s : flow_.blocks[b].successors) {
-                bool changed = false;
-                for (std::size_t w = 0; w < words; ++w) {
-                    const std::uint64_t merged = in_[s][w] | out[b][w];
-                    changed = changed || merged != in_[s][w];
-                    in_[s][w] = merged;
-                }
-                if (changed && !queued[s]) {
-                    queued[s] = true;
-                    work.push_back(s);
-                }
-            }
+            if (nodes_[b].left != kNoInstruction) continue;
+            for (const std::uint32_t s : flow_.blocks[b].successors) reach(s);
         }
     }
 
-    void list_reaching(std::uint32_t block) {
-        for (const std::uint32_t r : listed_) reaching_[r].clear();
-        listed_.clear();
-        for (std::size_t w = 0; w < in_[block].size(); ++w) {
-            for (std::uint64_t bits = in_[block][w]; bits != 0; bits &= bits - 1) {
-                const auto d =
-                    static_cast<std::uint32_t>(w * 64) + static_cast<std::uint32_t>(std::countr_zero(bits));
-                reaching_[register_of_[d]].push_back(d);
-                listed_.push_back(register_of_[d]);
-            }
+    // Blocks that nothing reaches read what is there at entry; what they pass on is of no account.
+    void join_found(std::uint32_t b, bool reads, std::uint32_t r) {
+        const Node& node = nodes_[b];
+        if (b == 0 || (!node.reached && reads)) {
+            values_.join(node.found, 0);
+            read_at_entry_[r] = true;
         }
-    }
-
-    // Joins definitions that meet in a use; notes one of them for each use.
-    void walk(std::uint32_t block) {
-        list_reaching(block);
-        for (std::uint32_t i = flow_.blocks[block].first; i <= flow_.blocks[block].last; ++i) {
-            for (const std::uint32_t r : uses_[i].reads) read_[i].push_back(join_reaching(r));
-            const bool updates = has_updated_operand(i);
-            for (std::size_t w = 0; w < uses_[i].writes.size(); ++w) {
-                const std::uint32_t r = uses_[i].writes[w];
-                const std::uint32_t own = first_definition_[i] + static_cast<std::uint32_t>(w);
-                if (r == count_) continue;
-                const auto& reads = uses_[i].reads;
-                const bool updated = updates && std::find(reads.begin(), reads.end(), r) != reads.end();
-                if (kernel_.instructions[i].guard >= 0 || updated) sets_.join(own, join_reaching(r));
-                reaching_[r].assign(1, own);
-                listed_.push_back(r);
-            }
+        for (const std::uint32_t p : flow_.blocks[b].predecessors) {
+            const Node& before = nodes_[p];
+            if (before.left != kNoInstruction)
+                values_.join(node.found, before.left);
+            else if (before.reached)
+                values_.join(node.found, before.found);
         }
-    }
-
-    std::uint32_t join_reaching(std::uint32_t r) {
-        if (r == count_) return 0;  // the carry flag has no name
-        std::vector<std::uint32_t>& list = reaching_[r];
-        if (list.empty()) list.push_back(r);  // a place that is never reached
-        for (const std::uint32_t d : list) {
-            if (d == r) read_at_entry_[r] = true;
-            sets_.join(list.front(), d);
-        }
-        return list.front();
     }
 
     // Whether one operand of the instruction is both read and written.
@@ -237,11 +289,18 @@ class WebSplitter {
     std::uint32_t count_;  // registers before
     std::vector<bool> pinned_, read_at_entry_, taken_;
     Sets sets_;
-    std::vector<std::uint32_t> register_of_, first_definition_, listed_;
-    std::vector<std::vector<std::uint32_t>> definitions_of_, reaching_;
-    std::vector<std::vector<std::uint32_t>> read_;  // [instruction] a definition for each of its reads
-    std::vector<std::uint32_t> names_;              // of webs
-    std::vector<Bits> in_;
+    std::vector<std::uint32_t> register_of_, first_definition_;
+    std::vector<std::vector<Reference>> references_;  // [register] in the order of the code
+    std::vector<std::vector<std::uint32_t>> read_;    // [instruction] a definition for each of its reads
+    std::vector<std::uint32_t> names_;                // of webs
+
+    // Of one register.
+    Sets values_;
+    std::vector<std::uint32_t> definition_of_;  // [value] kNoInstruction: none by itself
+    std::vector<Read> reads_;
+    std::vector<std::uint32_t> blocks_, searching_;  // that name it; that find a value
+    std::vector<Node> nodes_;                        // [block]
+    std::vector<std::uint32_t> first_;               // [value] a definition of its set
 };
 
 }  // namespace
