@@ -10,7 +10,7 @@
 #include <optional>
 #include <sstream>
 
-#include "isa/common/error.h"
+#include "isa/common/checked.h"
 #include "isa/tpu/fields.h"
 
 namespace heddle::tpu {
@@ -114,15 +114,20 @@ class Line {
             std::string factor = term.substr(0, star);
             if (!factor.empty() && factor[0] == '+') factor.erase(0, 1);
             const std::int64_t value = to_integer(factor);
+            const auto add = [&](std::int64_t& to) {
+                const auto sum = checked_sum(to, value);
+                if (!sum) fail("is out of range", word);
+                to = *sum;
+            };
             if (star == std::string::npos) {
-                affine.base += value;
+                add(affine.base);
             } else {
                 const std::string counter = term.substr(star + 1);
                 const auto level =
                     counter.size() == 1 ? static_cast<std::size_t>(counter[0] - 'i') : kRepeatLevels;
                 if (level >= kRepeatLevels)
                     fail("unknown repeat counter " + counter, word, "i, j or k, outermost first");
-                affine.step[level] += value;
+                add(affine.step[level]);
             }
             begin = end;
         }

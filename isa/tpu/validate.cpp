@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "isa/common/error.h"
+#include "isa/common/checked.h"
 #include "isa/tpu/program.h"
 
 namespace heddle::tpu {
@@ -58,21 +58,33 @@ class CoreValidator {
         for (std::size_t level = 0; level < kRepeatLevels; ++level) {
             if (affine.step[level] == 0) continue;
             if (level >= depth_) fail("an operand counts with a repeat that does not enclose it");
-            const std::int64_t reach = affine.step[level] * static_cast<std::int64_t>(counts_[level] - 1);
-            (reach < 0 ? range.low : range.high) += reach;
+            const auto reach = checked_product(affine.step[level], std::int64_t{counts_[level]} - 1);
+            std::int64_t& end = reach.value_or(0) < 0 ? range.low : range.high;
+            const auto sum = reach ? checked_sum(end, *reach) : std::nullopt;
+            if (!sum) fail("an operand counts beyond 64 bits", "use smaller steps");
+            end = *sum;
         }
         return range;
+    }
+
+    /// The end of `rows` pieces of `row_bytes` bytes, `stride` apart, the first of which begins at `first`.
+    std::uint64_t end_of(std::int64_t first, std::uint64_t rows, std::uint64_t row_bytes,
+                         std::uint64_t stride) const {
+        const auto steps = checked_product(rows == 0 ? 0 : rows - 1, stride);
+        const auto reach = steps ? checked_sum(*steps, rows == 0 ? 0 : row_bytes) : std::nullopt;
+        const auto end = reach ? checked_sum(static_cast<std::uint64_t>(first), *reach) : std::nullopt;
+        if (!end) fail("an operand ends beyond 64 bits", "use a smaller stride");
+        return *end;
     }
 
     /// `rows` pieces of `row_bytes` bytes, `stride` apart, inside VMEM.
     void check_vmem(const Affine& address, std::uint64_t rows, std::uint64_t row_bytes, std::uint64_t stride,
                     unsigned alignment) const {
         const Range range = range_of(address);
-        const std::uint64_t reach = rows == 0 ? 0 : (rows - 1) * stride + row_bytes;
-        if (range.low < 0 || static_cast<std::uint64_t>(range.high) + reach > limits_.vmem_bytes) {
-            fail("touches VMEM bytes [" + std::to_string(range.low) + ", " +
-                     std::to_string(static_cast<std::uint64_t>(range.high) + reach) + ") but a core has " +
-                     std::to_string(limits_.vmem_bytes),
+        const std::uint64_t end = range.low < 0 ? 0 : end_of(range.high, rows, row_bytes, stride);
+        if (range.low < 0 || end > limits_.vmem_bytes) {
+            fail("touches VMEM bytes [" + std::to_string(range.low) + ", " + std::to_string(end) +
+                     ") but a core has " + std::to_string(limits_.vmem_bytes),
                  "use smaller tiles");
         }
         if (range.low % alignment != 0 || range.high % alignment != 0 ||
@@ -80,6 +92,19 @@ class CoreValidator {
             fail("an address or stride is not a multiple of the element's " + std::to_string(alignment) +
                  " bytes");
         }
+    }
+
+    void check_hbm(const Range& range, std::uint64_t rows, std::uint64_t row_bytes,
+                   std::uint64_t stride) const {
+        if (range.low < 0) fail("the HBM address is negative");
+        const bool common = static_cast<std::uint64_t>(range.low) >= kCommonMemoryBase;
+        const std::uint64_t end = end_of(range.high, rows, row_bytes, stride);
+        if (!common && end > kCommonMemoryBase)
+            fail(static_cast<std::uint64_t>(range.high) >= kCommonMemoryBase
+                     ? "the repeats take the address from HBM into CMEM"
+                     : "the rows in HBM reach into CMEM",
+                 "use an instruction for each memory");
+        if (end > 2 * kCommonMemoryBase) fail("the rows end beyond CMEM", "use a smaller address or stride");
     }
 
     void check_unit(unsigned unit) const {
@@ -116,10 +141,8 @@ class CoreValidator {
         if (dma.rows == 0 || dma.row_bytes == 0)
             fail("copies nothing", "give rows and row_bytes of at least 1");
         check_vmem(dma.vmem, dma.rows, dma.row_bytes, dma.vmem_stride, 1);
-        if (range_of(dma.hbm).low < 0) fail("the HBM address is negative");
-        constexpr auto common = static_cast<std::int64_t>(kCommonMemoryBase);
-        if (range_of(dma.hbm).low < common && range_of(dma.hbm).high >= common)
-            fail("the repeats take the address from HBM into CMEM", "use an instruction for each memory");
+        check_hbm(range_of(dma.hbm), is_indexed(dma) ? dma.table_rows : dma.rows, dma.row_bytes,
+                  dma.hbm_stride);
         if (dma.host && dma.kind != DmaKind::load && dma.kind != DmaKind::store)
             fail("the host link only loads and stores");
         if (dma.kind == DmaKind::scatter_add && (dma.row_bytes % 4 != 0 || dma.vmem_stride % 4 != 0)) {
@@ -237,7 +260,9 @@ class CoreValidator {
         }
         if (repeat.count == 0) fail("repeats zero times", "remove it");
         counts_[depth_++] = repeat.count;
-        times_ *= repeat.count;
+        const auto times = checked_product(times_, std::uint64_t{repeat.count});
+        if (!times) fail("repeats more often than can be counted", "use smaller counts");
+        times_ = *times;
     }
     void check(const EndRepeat&) {
         if (depth_ == 0) fail("closes no repeat");
@@ -245,6 +270,15 @@ class CoreValidator {
     }
     void check(const Halt&) const {
         if (depth_ != 0) fail("lies inside a repeat", "move it to the end of the core");
+    }
+
+    /// Of all turns of the repeats around.
+    void add_tokens(std::uint64_t& tokens, std::uint64_t each_time) const {
+        const auto more = checked_product(times_, each_time);
+        const auto sum = more ? checked_sum(tokens, *more) : std::nullopt;
+        if (!sum || *sum > std::uint64_t{1} << 60)  // those of all cores are added up
+            fail("waits for or signals a flag more often than can be counted", "use smaller counts");
+        tokens = *sum;
     }
 
     void check_flags(const Instruction& instruction) {
@@ -264,7 +298,7 @@ class CoreValidator {
                 fail("waits for flag " + std::to_string(wait.flag) + " twice or for no token",
                      "name each flag once, as flag:count");
             }
-            awaited[{core_, wait.flag}] += times_ * wait.count;
+            add_tokens(awaited[{core_, wait.flag}], wait.count);
             waiting.emplace(std::pair{core_, std::size_t{wait.flag}}, &instruction);
         }
         for (const FlagSignal& signal : instruction.signals) {
@@ -272,7 +306,7 @@ class CoreValidator {
             if (signal.flag >= limits_.sync_flags || core >= program_.cores.size()) {
                 fail("signals a flag that does not exist");
             }
-            signalled[{core, signal.flag}] += times_;
+            add_tokens(signalled[{core, signal.flag}], 1);
         }
     }
 

@@ -11,9 +11,12 @@
 #include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <thread>
 
-#include "isa/common/error.h"
+#include "isa/common/checked.h"
+#include "isa/common/json_text.h"
+#include "sim/run/processes.h"
 
 namespace heddle::explore {
 namespace {
@@ -112,8 +115,8 @@ struct Store::State {
                         {path, 0, ""}, "choose another folder with --out");
         for (int attempt = 0; ::flock(lock, LOCK_EX | LOCK_NB) != 0; ++attempt) {
             if (attempt == kLockAttempts)
-                throw Error("another process is exploring into this file", {path, 0, ""},
-                            "wait for it, or choose another --out");
+                throw Error(sim::name_of_holder(lock) + " is exploring into this file", {path, 0, ""},
+                            "wait for it or end it, or choose another --out");
             std::this_thread::sleep_for(kBetweenAttempts);
         }
     }
@@ -159,7 +162,11 @@ class Statement {
         const unsigned char* text = sqlite3_column_text(statement_, column);
         return text == nullptr ? "" : reinterpret_cast<const char*>(text);
     }
-    double number(int column) const { return sqlite3_column_double(statement_, column); }
+    /// Nothing where nothing stands, as SQLite keeps what is not a number.
+    std::optional<double> number(int column) const {
+        if (sqlite3_column_type(statement_, column) == SQLITE_NULL) return std::nullopt;
+        return sqlite3_column_double(statement_, column);
+    }
     std::uint64_t integer(int column) const {
         return static_cast<std::uint64_t>(sqlite3_column_int64(statement_, column));
     }
@@ -184,16 +191,12 @@ void check_whole(const State& state) {
 
 /// JSON that is no deeper than one is: differences are told by recursion.
 bool is_specification(const std::string& text) {
-    constexpr int kDeepest = 16;
-    bool shallow = true;
-    const Json json = Json::parse(
-        text,
-        [&shallow](int depth, Json::parse_event_t, const Json&) {
-            shallow = shallow && depth <= kDeepest;
-            return shallow;
-        },
-        false);
-    return shallow && !json.is_discarded();
+    try {
+        (void)parse_json<Json>(text);
+        return true;
+    } catch (const Error&) {
+        return false;
+    }
 }
 
 /// What differs between the specification of a file and the one of the command.
@@ -371,7 +374,8 @@ std::vector<Point> Store::points() const {
                                            notes.at("weight").get<double>(),
                                            {},
                                            notes.at("notes").get<std::vector<std::string>>()});
-            point.wall_s = select.number(10);
+            point.wall_s = select.number(10).value_or(0);
+            if (!gates::kSeconds.admits(point.wall_s)) s.fail(SQLITE_CORRUPT);
             places[{point.id, select.text(1)}] = points.size();
             points.push_back(std::move(point));
         }
@@ -384,8 +388,11 @@ std::vector<Point> Store::points() const {
             std::size_t workload = 0;
             if (std::from_chars(name.data(), name.data() + name.size(), workload).ec != std::errc())
                 s.fail(SQLITE_CORRUPT);
+            const std::optional<double> value = statistics.number(4);
+            if (!value) continue;
+            if (!gates::kFinite.admits(*value)) s.fail(SQLITE_CORRUPT);
             if (workload < point.workloads.size())
-                point.workloads[workload].statistics[statistics.text(3)] = statistics.number(4);
+                point.workloads[workload].statistics[statistics.text(3)] = *value;
         }
     } catch (const Json::exception&) {
         s.fail(SQLITE_CORRUPT);

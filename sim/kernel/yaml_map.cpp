@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "isa/common/checked.h"
+
 namespace heddle::kernel {
 namespace {
 
@@ -48,7 +50,8 @@ double YamlValue::number() const {
     const std::string& word = text();
     char* end = nullptr;
     const double value = std::strtod(word.c_str(), &end);
-    if (*end != 0) fail("`" + word + "` is not a number", "write a number such as 2.5 or 1e-3");
+    if (*end != 0 || !gates::kFinite.admits(value))
+        fail("`" + word + "` is not a finite number", "write a number such as 2.5 or 1e-3");
     return value;
 }
 

@@ -7,7 +7,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "isa/common/error.h"
+#include "isa/common/checked.h"
+#include "isa/common/json_text.h"
 #include "sim/report/run_comparison.h"
 
 namespace heddle::sim {
@@ -16,18 +17,11 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int kDeepest = 16;
-
 Json read_json(const fs::path& path) {
     std::ifstream stream(path, std::ios::binary);
-    // What is nested deeper than any run's files is written and taken apart by recursion later.
-    const auto shallow = [](int depth, Json::parse_event_t, const Json&) {
-        if (depth > kDeepest) throw std::runtime_error("it is nested too deeply");
-        return true;
-    };
     try {
-        return Json::parse(stream, shallow);
-    } catch (const std::exception& error) {
+        return parse_json<Json>(stream);
+    } catch (const Error& error) {
         throw Error(std::string("is damaged: ") + error.what(), {path.string(), 0, ""},
                     "simulate the run again");
     }
@@ -54,6 +48,19 @@ std::string text_of(sqlite3_stmt* statement, int column) {
     return text == nullptr ? "" : reinterpret_cast<const char*>(text);
 }
 
+/// Times, bytes and cycles, added up over as many turns as there are.
+constexpr Gate kAmount{"an amount", 0, 1e300};
+constexpr Gate kShare{"a share", 0, 1.000001};  // sums of shares are rounded
+
+/// Nothing stands for 0, as where a device does not count something.
+double number_of(sqlite3_stmt* statement, int column, const Gate& gate, const fs::path& path) {
+    const SourceLocation where{path.string(), 0, sqlite3_column_name(statement, column)};
+    const int type = sqlite3_column_type(statement, column);
+    if (type == SQLITE_NULL) return 0;
+    if (type != SQLITE_FLOAT && type != SQLITE_INTEGER) gate.refuse(text_of(statement, column), where);
+    return gate.check(sqlite3_column_double(statement, column), where);
+}
+
 void read_kernels(const fs::path& path, StoredRun& run) {
     query(path,
           "SELECT name, op, kind, phase, fidelity, time_us, dram_bytes, l2_bytes, cycles FROM kernels ORDER "
@@ -65,16 +72,16 @@ void read_kernels(const fs::path& path, StoredRun& run) {
               kernel.kind = text_of(row, 2);
               kernel.phase = text_of(row, 3);
               kernel.fidelity = text_of(row, 4);
-              kernel.time_us = sqlite3_column_double(row, 5);
-              kernel.dram_bytes = sqlite3_column_double(row, 6);
-              kernel.l2_bytes = sqlite3_column_double(row, 7);
-              kernel.cycles = sqlite3_column_double(row, 8);
+              kernel.time_us = number_of(row, 5, kAmount, path);
+              kernel.dram_bytes = number_of(row, 6, kAmount, path);
+              kernel.l2_bytes = number_of(row, 7, kAmount, path);
+              kernel.cycles = number_of(row, 8, kAmount, path);
               run.kernels.push_back(std::move(kernel));
           });
     query(path, "SELECT kernel, reason, fraction FROM kernel_time", [&](sqlite3_stmt* row) {
         const auto kernel = static_cast<std::size_t>(sqlite3_column_int64(row, 0));
         if (kernel < run.kernels.size())
-            run.kernels[kernel].reasons[text_of(row, 1)] = sqlite3_column_double(row, 2);
+            run.kernels[kernel].reasons[text_of(row, 1)] = number_of(row, 2, kShare, path);
     });
 }
 
@@ -83,20 +90,23 @@ void read_summary(const fs::path& path, StoredRun& run) {
     try {
         run.workload = json.at("workload");
         run.hardware = json.at("hardware");
-        run.step_us = json.at("step_time_us");
-        run.clock_hz = json.value("clock_hz", 0.0);
+        const auto number = [&](const Json& value, const char* key, const Gate& gate) {
+            return gate.check(value.get<double>(), {path.string(), 0, key});
+        };
+        run.step_us = number(json.at("step_time_us"), "step_time_us", kAmount);
+        run.clock_hz = number(json.value("clock_hz", Json(0.0)), "clock_hz", kAmount);
         const Json& coverage = json.at("coverage");
-        run.cycle = coverage.at("cycle");
-        run.estimated = coverage.at("estimated");
-        run.unknown = coverage.at("unknown");
+        run.cycle = number(coverage.at("cycle"), "coverage.cycle", kShare);
+        run.estimated = number(coverage.at("estimated"), "coverage.estimated", kShare);
+        run.unknown = number(coverage.at("unknown"), "coverage.unknown", kShare);
         for (const auto& [key, name] :
              {std::pair("kernels_us", "kernels"), std::pair("communication_us", "only communication"),
               std::pair("copies_us", "only copies"), std::pair("gaps_us", "between kernels"),
               std::pair("waiting_for_host_us", "waiting for the host")})
-            run.division[name] = json.at("division").at(key);
+            run.division[name] = number(json.at("division").at(key), key, gates::kFinite);
         if (json.contains("energy"))
             for (const auto& [part, joules] : json.at("energy").at("joules").items())
-                run.joules += joules.get<double>();
+                run.joules += number(joules, "energy.joules", gates::kFinite);
     } catch (const nlohmann::json::exception& error) {
         throw Error(std::string("is not what a run leaves: ") + error.what(), {path.string(), 0, ""},
                     "simulate the run again");

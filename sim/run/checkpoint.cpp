@@ -5,7 +5,7 @@
 #include <fstream>
 #include <iterator>
 
-#include "isa/common/error.h"
+#include "isa/common/checked.h"
 #include "isa/common/whole_file.h"
 #include "sim/run/kernel_cache.h"
 
@@ -75,8 +75,9 @@ class Reader {
     std::map<trace::TensorId, std::vector<double>> lists() {
         std::map<trace::TensorId, std::vector<double>> all;
         for (std::uint64_t left = number(); left > 0; --left) {
-            const auto id = static_cast<trace::TensorId>(number());
-            all[id] = list();
+            const auto id = narrowed<trace::TensorId>(number());
+            if (!id) damaged(path_);
+            all[*id] = list();
         }
         return all;
     }
@@ -119,7 +120,9 @@ Checkpoint read_checkpoint(const std::string& path, const std::string& identity)
     if (checkpoint.identity != identity)
         throw Error("the checkpoint is of another training", {path, 0, ""},
                     "give the model, its options, the device and the data of the run that wrote it");
-    checkpoint.steps = static_cast<unsigned>(reader.number());
+    const auto steps = narrowed<unsigned>(reader.number());
+    if (!steps) damaged(path);
+    checkpoint.steps = *steps;
     checkpoint.device_loss = reader.list();
     checkpoint.reference_loss = reader.list();
     checkpoint.device = reader.lists();

@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "isa/common/error.h"
+#include "isa/common/checked.h"
 #include "validation/recorded/csv_table.h"
 
 namespace heddle::validation {
@@ -50,7 +50,9 @@ std::vector<CollectiveRow> read_collective_table(const fs::path& file) {
         row.line = cells.line;
         row.kind = kind_of(cells.cells[kind], table.place(cells, "op_name"));
         row.type = type_of(cells.cells[type], table.place(cells, "nccl_dtype"));
-        row.ranks = table.extent(cells, ranks);
+        constexpr Gate kDevices{"a number of devices", 1, 1 << 20, true};
+        row.ranks = static_cast<std::uint32_t>(
+            kDevices.check(std::uint64_t{table.extent(cells, ranks)}, table.place(cells, "num_gpus")));
         row.bytes = table.extent(cells, size) * bytes_of.at(row.type);
         row.recorded = table.positive(cells, latency) * 1e-3;
         rows.push_back(row);

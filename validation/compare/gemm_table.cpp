@@ -5,7 +5,7 @@
 #include <memory>
 #include <random>
 
-#include "isa/common/error.h"
+#include "isa/common/checked.h"
 #include "sim/run/worker_pool.h"
 #include "validation/recorded/csv_table.h"
 
@@ -118,6 +118,11 @@ std::vector<GemmRow> read_gemm_table(const fs::path& file, const std::string& co
         row.k = table.extent(cells, k);
         if (batch && !cells.cells[*batch].empty()) row.batch = table.extent(cells, *batch);
         row.recorded = table.positive(cells, time);
+        const auto rows_of_a = static_cast<double>(row.m), inner = static_cast<double>(row.k),
+                   columns = static_cast<double>(row.n);
+        if (!gates::kElements.admits(static_cast<double>(row.batch) *
+                                     (rows_of_a * inner + inner * columns + rows_of_a * columns)))
+            throw Error("these matrices are larger than the memory of any GPU", table.place(cells));
         rows.push_back(std::move(row));
     }
     if (rows.empty()) throw Error("no row has a figure in `" + column + "`", {file.string(), 0, ""});

@@ -5,7 +5,7 @@
 #include <memory>
 #include <numeric>
 
-#include "isa/common/error.h"
+#include "isa/common/checked.h"
 #include "validation/capture/microbenchmarks/benchmark.h"
 #include "validation/capture/microbenchmarks/launching.h"
 #include "validation/capture/sections/kernel_items.h"
@@ -18,7 +18,7 @@ namespace heddle::validation {
 namespace {
 
 double median_of(const CapturedRecord& record, const std::string& key) {
-    return capture::median(record.get<std::vector<double>>(key));
+    return capture::median(record.times(key));
 }
 
 /// Microseconds that the start of a graph adds to a cold time, beyond what a launch within a graph takes: an
@@ -30,7 +30,10 @@ double start_of_graph(const RecordedCapture& capture) {
     if (overhead == capture.device().end() || !overhead->is_number() || launch == nullptr ||
         !launch->values.contains("value"))
         return 0;
-    return std::max(0.0, overhead->get<double>() - launch->number("value"));
+    const double microseconds = gates::kMicroseconds.check(
+        overhead->get<double>(),
+        {(capture.folder() / "manifest.json").string(), 0, "device.timing_overhead_us"});
+    return std::max(0.0, microseconds - launch->measurement("value"));
 }
 
 std::string name_of_kind(const capture::GemmProblem& problem) {
@@ -70,7 +73,7 @@ void plan_benchmarks(const RecordedCapture& capture, const CompareOptions& optio
         ComparisonRow row;
         row.name = record.id;
         row.category = group;
-        row.captured = record.number("value");
+        row.captured = record.measurement("value");
         row.unit = record.get<std::string>("unit");
         plan.add(std::move(row), {TimingJob::Kind::benchmark, record.id, {}});
     }

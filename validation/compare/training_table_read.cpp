@@ -4,7 +4,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "isa/common/error.h"
+#include "isa/common/checked.h"
+#include "validation/compare/fitted_rows.h"
 #include "validation/compare/training_fit.h"
 #include "validation/compare/training_table.h"
 #include "validation/recorded/csv_table.h"
@@ -30,12 +31,17 @@ class Line {
         throw Error(fmt::format("there is no column `{}`", *headings.begin()), {place().file, 1, ""},
                     "tables of vTrain, Megatron-LM and MLPerf are read");
     }
-    double number(std::size_t column) const { return table_.number(row_, column); }
+    std::int64_t whole(std::size_t column, const Gate& gate) const {
+        return static_cast<std::int64_t>(
+            gate.check(table_.number(row_, column), place(table_.columns()[column])));
+    }
     double seconds(std::initializer_list<const char*> headings) const {
         return table_.positive(row_, column(headings));
     }
     std::int64_t whole(std::initializer_list<const char*> headings) const {
-        return table_.extent(row_, column(headings));
+        constexpr Gate kExtents{"a number of a published step", 1, 1 << 24, true};
+        const std::size_t place = column(headings);
+        return kExtents.check(std::int64_t{table_.extent(row_, place)}, this->place(table_.columns()[place]));
     }
     SourceLocation place(const std::string& column = "") const { return table_.place(row_, column); }
 
@@ -65,6 +71,10 @@ void set_plan(TrainingRow& row, const Line& line, std::int64_t tensor, std::int6
     row.plan.pipeline = pipeline;
     row.plan.data = data;
     row.plan.micro_batch = micro_batch;
+    const auto devices = checked_product(tensor * pipeline, data);
+    if (!devices || !gates::kThings.admits(*devices))
+        throw Error(fmt::format("no cluster has {} times {} times {} devices", tensor, pipeline, data),
+                    line.place());
     if (batch % (data * micro_batch) != 0)
         throw Error(fmt::format("a batch of {} is no multiple of {} times {}", batch, data, micro_batch),
                     line.place());
@@ -84,8 +94,16 @@ TrainingRow vtrain_row(const Line& line) {
               line.whole({"sequence length"}), 50257);
     set_plan(row, line, line.whole({"tensor parallelism"}), line.whole({"pipeline parallelism"}),
              line.whole({"data parallelism"}), line.whole({"global batch"}), line.whole({"micro batch"}));
-    row.recorded = 1e-3 * line.seconds({"iteration time (ms)"});
-    row.fitted = half_of(static_cast<unsigned>(line.place().line)) == 0 && row.plan.devices() <= 8;
+    const double milliseconds = line.seconds({"iteration time (ms)"});
+    row.recorded = 1e-3 * milliseconds;
+    std::vector<double> numbers;
+    for (const char* column :
+         {"hidden size", "attention heads", "# layers", "sequence length", "tensor parallelism",
+          "pipeline parallelism", "data parallelism", "global batch", "micro batch"})
+        numbers.push_back(static_cast<double>(line.whole({column})));
+    numbers.push_back(milliseconds);
+    row.fingerprint = fingerprint_of_step(numbers);
+    row.fitted = framework_was_fitted_to(row.fingerprint);
     return row;
 }
 
@@ -100,10 +118,10 @@ TrainingRow megatron_row(const Line& line) {
     row.plan.recompute = parallel::Recomputation::full;
     row.recompute_published = true;
     const auto virtual_column = line.find({"layers_per_virtual_stage"});
-    const double virtual_layers = virtual_column ? line.number(*virtual_column) : 0;
+    constexpr Gate kLayers{"a number of layers", 0, 1 << 24, true};
+    const std::int64_t virtual_layers = virtual_column ? line.whole(*virtual_column, kLayers) : 0;
     if (virtual_layers > 0 && pipeline > 1) {
-        const std::int64_t of_stage = layers / pipeline;
-        const auto chunks = static_cast<std::int64_t>(static_cast<double>(of_stage) / virtual_layers);
+        const std::int64_t chunks = layers / pipeline / virtual_layers;
         if (chunks > 1) {
             row.plan.chunks = chunks;
             row.plan.schedule = parallel::PipelineSchedule::interleaved;
@@ -158,7 +176,7 @@ TrainingRow mlperf_row(const Line& line) {
 
 FrameworkFigures framework_figures() {
     // source: fitted to the first half (half_of) of vTrain's recorded steps on one node by
-    // `heddle validate training --half first --fit`; no other row was looked at.
+    // `heddle validate training --half first --fit`; no other row was looked at. fitted_rows.cpp lists them.
     FrameworkFigures figures;
     figures.forward_op = 52.4e-6;
     figures.backward_op = 50e-6;

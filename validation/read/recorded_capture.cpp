@@ -8,11 +8,16 @@
 #include <limits>
 #include <set>
 
+#include "isa/common/checked.h"
+#include "isa/common/activity.h"
+#include "isa/common/json_text.h"
+
 namespace heddle::validation {
 namespace {
 
 using nlohmann::json;
 
+constexpr std::size_t kMostBytes = std::size_t{64} << 30;  // of one section
 constexpr const char* kDamaged = "the capture is damaged or was cut short in copying: copy it again";
 
 std::string text_of(const json& object, const char* key) {
@@ -22,14 +27,22 @@ std::string text_of(const json& object, const char* key) {
     return member->is_primitive() ? member->dump() : std::string();
 }
 
+template <class Input>
+json parsed(Input&& input, const SourceLocation& where) {
+    try {
+        return parse_json<json>(input);
+    } catch (const Error& error) {
+        throw Error("is not a JSON object: " + error.problem(), where, kDamaged);
+    }
+}
+
 json read_manifest(const std::filesystem::path& path) {
     std::ifstream stream(path);
     if (!stream)
         throw Error("there is no capture here: manifest.json is missing", {path.string()},
                     "name a folder that heddle-capture wrote");
-    json manifest = json::parse(stream, nullptr, false);
-    if (manifest.is_discarded() || !manifest.is_object())
-        throw Error("the manifest is not a JSON object", {path.string()}, kDamaged);
+    json manifest = parsed(stream, {path.string()});
+    if (!manifest.is_object()) throw Error("the manifest is not a JSON object", {path.string()}, kDamaged);
     return manifest;
 }
 
@@ -60,6 +73,8 @@ class BinaryFile {
             if (got < 0) throw Error("the compressed bytes are damaged", {path_.string()}, kDamaged);
             length += static_cast<std::size_t>(got);
             if (got == 0) break;
+            if (length > kMostBytes)
+                throw Error("a section has more than 64 GiB of bytes", {path_.string()}, kDamaged);
         }
         int code = Z_OK;
         gzerror(file_, &code);  // a stream that ends in the middle reads as the end of the file
@@ -114,6 +129,18 @@ double CapturedRecord::number(const std::string& key) const {
     if (*member == "inf") return std::numeric_limits<double>::infinity();
     if (*member == "-inf") return -std::numeric_limits<double>::infinity();
     fail(key, "is no number");
+}
+
+double CapturedRecord::measurement(const std::string& key) const {
+    constexpr Gate kMeasurement{"a measurement", 0, 1e18};
+    return kMeasurement.check(number(key), {where.file, where.line, key});
+}
+
+std::vector<double> CapturedRecord::times(const std::string& key) const {
+    const auto times = get<std::vector<double>>(key);
+    if (times.empty()) fail(key, "has no times");
+    for (const double time : times) gates::kMicroseconds.check(time, {where.file, where.line, key});
+    return times;
 }
 
 std::uint64_t CapturedRecord::hexadecimal(const std::string& key) const {
@@ -227,6 +254,7 @@ const CapturedSection& RecordedCapture::section(const std::string& name) const {
     if (!stream)
         throw Error("the capture has no section `" + name + "`", {path.string()},
                     "capture it: heddle-capture --sections " + name);
+    const Doing doing("reading " + path.string());
     std::string binary_file;
     const std::vector<std::byte> binary = read_binary(folder_, name, binary_file);
     CapturedSection section;
@@ -241,10 +269,9 @@ const CapturedSection& RecordedCapture::section(const std::string& name) const {
     for (std::int64_t number = 1; std::getline(stream, line); ++number) {
         const SourceLocation where{path.string(), number};
         CapturedRecord record;
-        record.values = json::parse(line, nullptr, false);
+        record.values = parsed(line, where);
         record.where = where;
-        if (record.values.is_discarded() || !record.values.is_object())
-            throw Error("a line is not a JSON object", where, kDamaged);
+        if (!record.values.is_object()) throw Error("a line is not a JSON object", where, kDamaged);
         record.id = record.get<std::string>("id");
         if (!ids.insert(record.id).second) record.fail("id", "stands there twice");
         take_binary(record, binary, binary_file);

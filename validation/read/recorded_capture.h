@@ -62,6 +62,9 @@ struct CapturedRecord {
     }
     /// A number; the texts "nan", "inf" and "-inf" are numbers too.
     double number(const std::string& key) const;
+    /// What was measured, and times in microseconds: finite, and not negative; of the times at least one.
+    double measurement(const std::string& key) const;
+    std::vector<double> times(const std::string& key) const;
     /// A hash or other text of hexadecimal digits.
     std::uint64_t hexadecimal(const std::string& key) const;
     [[noreturn]] void fail(const std::string& key, const std::string& problem) const;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-#include <fstream>
+#include <sstream>
+
+#include "isa/common/checked.h"
+#include "isa/common/text_file.h"
 
 namespace heddle::validation {
 namespace {
@@ -32,9 +34,9 @@ std::optional<Number> number_in(const std::string& text) {
 
 CsvTable::CsvTable(const std::filesystem::path& file, const std::string& what) : file_(file.string()) {
     const std::string remedy = "--data names " + what;
-    std::ifstream stream(file);
+    std::istringstream stream(read_text_file(file_, kMostOfPrinted, remedy));
     std::string text;
-    if (!stream || !std::getline(stream, text)) throw Error("cannot be read", {file_, 0, ""}, remedy);
+    if (!std::getline(stream, text)) throw Error("cannot be read", {file_, 0, ""}, remedy);
     columns_ = cells_of(text);
     for (unsigned line = 2; std::getline(stream, text); ++line) {
         CsvRow row{line, cells_of(text)};
@@ -71,15 +73,15 @@ std::size_t CsvTable::column(const std::string& name) const {
 
 double CsvTable::number(const CsvRow& row, std::size_t column) const {
     const std::optional<double> value = number_in<double>(row.cells[column]);
-    if (!value || !std::isfinite(*value))
-        throw Error("`" + row.cells[column] + "` is no number", place(row, columns_[column]));
+    if (!value || !gates::kFinite.admits(*value))
+        gates::kFinite.refuse(row.cells[column], place(row, columns_[column]));
     return *value;
 }
 
 double CsvTable::positive(const CsvRow& row, std::size_t column) const {
     const double value = number(row, column);
     if (!(value > 0)) throw Error("`" + row.cells[column] + "` is not above 0", place(row, columns_[column]));
-    return value;
+    return gates::kMicroseconds.check(value, place(row, columns_[column]));
 }
 
 std::uint32_t CsvTable::extent(const CsvRow& row, std::size_t column) const {

@@ -33,8 +33,8 @@ class CsvTable {
     /// The first column whose name begins so.
     std::optional<std::size_t> find_prefix(const std::string& prefix) const;
 
-    /// A cell as a finite number, as one above 0, as a whole one from 1 on. They throw heddle::Error with
-    /// file, line and column.
+    /// A cell as a finite number, as a time above 0 (microseconds, or longer units), as a whole number from 1
+    /// on. They throw heddle::Error with file, line and column.
     double number(const CsvRow& row, std::size_t column) const;
     double positive(const CsvRow& row, std::size_t column) const;
     std::uint32_t extent(const CsvRow& row, std::size_t column) const;

@@ -2,11 +2,11 @@
 
 #include <charconv>
 #include <cmath>
-#include <fstream>
 #include <sstream>
 #include <string>
 
-#include "isa/common/error.h"
+#include "isa/common/checked.h"
+#include "isa/common/text_file.h"
 
 namespace heddle::validation {
 namespace {
@@ -17,8 +17,7 @@ constexpr const char* kForm = "a line has the extents and 10^9 elements per seco
 }  // namespace
 
 std::vector<RecordedRow> read_rows(const std::filesystem::path& file, std::size_t extents) {
-    std::ifstream stream(file);
-    if (!stream) throw Error("cannot be read", {file.string(), 0, ""});
+    std::istringstream stream(read_text_file(file.string(), kMostOfPrinted));
     std::vector<RecordedRow> rows;
     std::string text;
     for (unsigned line = 1; std::getline(stream, text); ++line) {
@@ -33,7 +32,7 @@ std::vector<RecordedRow> read_rows(const std::filesystem::path& file, std::size_
             double value = 0;
             const auto result = std::from_chars(field.data(), field.data() + field.size(), value);
             if (result.ec != std::errc() || result.ptr != field.data() + field.size() || !(value > 0) ||
-                !std::isfinite(value))
+                !gates::kFinite.admits(value))
                 fail("'" + field + "' is no number above zero");
             numbers.push_back(value);
         }
@@ -49,7 +48,7 @@ std::vector<RecordedRow> read_rows(const std::filesystem::path& file, std::size_
             row.shape.push_back(static_cast<std::int64_t>(numbers[i]));
         }
         row.microseconds = elements / numbers.back() / 1e3;
-        if (!std::isfinite(row.microseconds)) fail("the rate is no rate of a GPU");
+        if (!gates::kMicroseconds.admits(row.microseconds)) fail("the rate is no rate of a GPU");
         rows.push_back(std::move(row));
     }
     return rows;

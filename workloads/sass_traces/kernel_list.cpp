@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "isa/common/checked.h"
 #include "workloads/sass_traces/line_tokens.h"
 
 namespace heddle::sass {
@@ -23,6 +24,8 @@ HostToDeviceCopy read_copy(const std::string& line, const LineSource& lines) {
     HostToDeviceCopy copy;
     copy.address = tokens.number<std::uint64_t>("an address", 16);
     copy.bytes = tokens.number<std::uint64_t>("a number of bytes");
+    if (!gates::kBytes.admits(copy.bytes))
+        lines.fail("is no number of bytes that a GPU is given", std::to_string(copy.bytes));
     return copy;
 }
 

@@ -3,13 +3,14 @@
 
 #include "isa/common/error.h"
 #include "workloads/trace/op_check.h"
-#include "workloads/trace/possible_shape.h"
 #include "workloads/trace/turns.h"
 
 namespace heddle::trace {
 
 void OpCheck::run() const {
     references();
+    counts();
+    places();
     switch (op_.kind) {
         case OpKind::matmul:
             return matmul();
@@ -91,9 +92,12 @@ void OpCheck::run() const {
     }
 }
 
+std::string OpCheck::place() const {
+    return "op " + std::to_string(index_) + " (" + name_of(op_.kind) + " " + op_.name + ")";
+}
+
 void OpCheck::fail(const std::string& problem) const {
-    throw Error(problem,
-                {.key = "op " + std::to_string(index_) + " (" + name_of(op_.kind) + " " + op_.name + ")"});
+    throw Error(problem, {.key = place()});
 }
 
 std::int64_t OpCheck::last(const Tensor& tensor) const {
@@ -169,12 +173,11 @@ void Trace::check_op(OpId id) const {
 }
 
 void Trace::check() const {
-    for (const Tensor& tensor : tensors) {
-        if (!is_possible(tensor.shape))
-            throw Error("impossible shape " + to_text(tensor.shape), {.key = "tensor " + tensor.name});
-    }
+    check_shapes(*this);
     for (std::size_t i = 0; i < ops.size(); ++i) OpCheck(*this, ops[i], i).run();
     check_turns(*this);
+    check_times(*this);
+    check_memory(*this);
 }
 
 }  // namespace heddle::trace

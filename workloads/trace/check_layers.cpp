@@ -176,7 +176,7 @@ void OpCheck::batch_norm_grad() const {
 void OpCheck::attention() const {
     operands(3, 3, 1, 2);
     attention(in(0), in(1), in(2));
-    same_count("out", out(0), in(0).elements() / last(in(0)) * last(in(2)));
+    same_count("out", out(0), times(in(0).elements() / last(in(0)), last(in(2))));
 }
 
 void OpCheck::attention_grad() const {

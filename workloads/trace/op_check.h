@@ -24,6 +24,7 @@ class OpCheck {
 
     const Tensor& in(std::size_t i) const { return trace_.tensors[op_.inputs[i]]; }
     const Tensor& out(std::size_t i) const { return trace_.tensors[op_.outputs[i]]; }
+    std::string place() const;  ///< "op 3 (matmul qkv)"
     [[noreturn]] void fail(const std::string& problem) const;
     std::int64_t last(const Tensor& tensor) const;
     void references() const;
@@ -34,6 +35,12 @@ class OpCheck {
     std::int64_t axis(const Tensor& tensor) const;
     expression::Expression parsed(const std::string& key) const;
     void broadcast(const Tensor& tensor, const Shape& to) const;
+
+    // Sizes and counts: check_numbers.cpp.
+    /// The product, which there must be room for.
+    std::int64_t times(std::int64_t a, std::int64_t b) const;
+    void counts() const;
+    void places() const;
 
     // Products, elements, indices: check_tensors.cpp.
     /// Index tensors of gather and scatter against the tensor of looked-up elements.
@@ -87,5 +94,12 @@ class OpCheck {
     const Op& op_;
     std::size_t index_;
 };
+
+/// Of a whole Trace; each throws heddle::Error that names the tensor or the op. Before any size is computed:
+void check_shapes(const Trace& trace);
+/// Recorded times are finite and none is negative, those of a day and not of the age of the world.
+void check_times(const Trace& trace);
+/// What the operands take in memory together can be added up.
+void check_memory(const Trace& trace);
 
 }  // namespace heddle::trace

@@ -1,7 +1,7 @@
 #include "workloads/trace/sliding_window.h"
 
-#include "isa/common/error.h"
-#include "workloads/trace/shape.h"
+#include "isa/common/checked.h"
+#include "workloads/trace/possible_shape.h"
 
 namespace heddle::trace {
 namespace {
@@ -46,19 +46,22 @@ class WindowReader {
 
     /// Strides, padding and dilation from the attributes; the window's extents are set already.
     void read(SlidingWindow& s) const {
+        check_range("window", s.window, 0);
         if (s.window.size() != s.input.size() || s.output.size() != s.input.size())
             fail("operands have different numbers of spatial axes");
         s.strides = each("strides", s, 1, 1);
         s.dilation = each("dilation", s, 1, 1);
         std::vector<std::int64_t> padding = op_.integers("padding");
+        check_range("padding", padding, -gates::kMostThings);
         if (padding.size() == 2 * s.axes()) {
             for (std::size_t i = 0; i < s.axes(); ++i) {
                 s.padding_low.push_back(padding[2 * i]);
                 s.padding_high.push_back(padding[2 * i + 1]);
             }
         } else {
-            s.padding_low = s.padding_high = each("padding", s, 0, INT64_MIN);
+            s.padding_low = s.padding_high = each("padding", s, 0, -gates::kMostThings);
         }
+        if (!is_possible(s.window)) fail("a window " + to_text(s.window) + " is impossible");
         for (std::size_t i = 0; i < s.axes(); ++i) {
             if (s.window[i] < 1 || s.input[i] < 1) fail("a spatial extent is not positive");
             check_output(s, i);
@@ -76,10 +79,17 @@ class WindowReader {
                  "one for each of " + std::to_string(s.axes()) + " spatial axes" +
                      (key == "padding" ? ", or low and high of each" : ""));
         }
-        for (const std::int64_t value : values) {
-            if (value < least) fail("attribute '" + key + "' is " + std::to_string(value));
-        }
+        check_range(key, values, least);
         return values;
+    }
+
+    /// None of 2^31 and more, so that sums and products of two of them can be computed.
+    void check_range(const std::string& key, const std::vector<std::int64_t>& values,
+                     std::int64_t least) const {
+        for (const std::int64_t value : values) {
+            if (value < least || value > gates::kMostThings)
+                fail("attribute '" + key + "' is " + std::to_string(value));
+        }
     }
 
     void check_output(const SlidingWindow& s, std::size_t i) const {

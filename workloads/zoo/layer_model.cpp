@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "isa/common/error.h"
+#include "isa/common/checked.h"
 #include "workloads/zoo/resnet.h"
 #include "workloads/zoo/transformer.h"
 
@@ -42,7 +42,9 @@ class Fields {
         return value;
     }
     double real(const std::string& name, double fallback) const {
-        return number<double>(name, fallback, "a number");
+        const double value = number<double>(name, fallback, "a number");
+        if (!gates::kFinite.admits(value)) fail(name, "is not a finite number");
+        return value;
     }
     bool flag(const std::string& name, bool fallback) const {
         const LayerField* field = find(name);

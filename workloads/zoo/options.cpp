@@ -3,7 +3,7 @@
 #include <charconv>
 #include <utility>
 
-#include "isa/common/error.h"
+#include "isa/common/checked.h"
 
 namespace heddle::zoo {
 namespace {
@@ -53,7 +53,7 @@ std::int64_t Options::integer(const std::string& name) const {
 
 double Options::real(const std::string& name) const {
     double value = 0;
-    if (!parse(values_.at(name), value)) fail(name, "a number");
+    if (!parse(values_.at(name), value) || !gates::kFinite.admits(value)) fail(name, "a finite number");
     return value;
 }
 
