@@ -7,6 +7,7 @@
 
 #include "workloads/expression/builder.h"
 #include "workloads/expression/expression.h"
+#include "workloads/fusion/repetition.h"
 #include "workloads/trace/turns.h"
 
 namespace heddle::fusion {
@@ -171,6 +172,8 @@ class Fuser {
             for (const OpId dependent : dependents_[m])
                 if (dependent < i && !member(dependent)) return false;
             for (const TensorId id : trace_.ops[m].outputs) {
+                // What nobody reads is a result of the step, for which a reduction has no place.
+                if (reduction && m != i && users_[id].empty()) return false;
                 for (const OpId user : users_[id]) {
                     if (!member(user) && (user < i || (reduction && m != i))) return false;
                 }
@@ -366,7 +369,10 @@ class Fuser {
 }  // namespace
 
 trace::Trace fuse(const trace::Trace& trace, const FusionLimits& limits, FusionCount* count) {
-    return Fuser(trace, limits).run(count);
+    const trace::Trace once = without_repetitions(trace);
+    trace::Trace result = Fuser(once, limits).run(count);
+    if (count != nullptr) count->before = trace.ops.size();
+    return result;
 }
 
 }  // namespace heddle::fusion

@@ -284,7 +284,16 @@ void Builder::add_unknown(const Launch& launch, const std::string& reason) {
         for (std::size_t i = 0; i < launch.kernel.outputs.size(); ++i)
             if (const RecordedTensor* tensor = launch.kernel.output_tensor(i)) output(op, *tensor);
     }
-    add(std::move(op), launch, nullptr);
+    // A kernel is told by the call that launched it, a call by itself.
+    const Call* subject = launch.kernel.on_gpu ? nullptr : &launch.kernel;
+    try {
+        add(op, launch, subject);
+    } catch (const NotUnderstood&) {
+        // Operands that there cannot be: what is left is its name and time.
+        Op plain;
+        plain.attributes["reason"] = reason;
+        add(std::move(plain), launch, subject);
+    }
 }
 
 void Builder::remember(const Call& call, const RecordedTensor& tensor, RecordedTensor made) {

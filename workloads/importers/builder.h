@@ -72,6 +72,8 @@ class Builder {
     /// Adds another kernel's time to an op.
     void join_kernel(trace::OpId op, const Call& kernel);
     std::size_t ops() const { return trace_.ops.size(); }
+    bool has_op(const Call& kernel) const { return op_of_call_.contains(kernel.position); }
+    const Op& op(trace::OpId id) const { return trace_.ops[id]; }
 
     /// What a kernel of `call` has made of a tensor for the call's other kernels: the same in another layout,
     /// or parts that are yet to be added up.

@@ -38,7 +38,7 @@ void collective(Builder& builder, const Launch& launch, const Call& call) {
     op.attributes["collective"] = std::string(row->kind);
     std::int64_t bytes = 0;
     for (const RecordedTensor& tensor : tensors) {
-        bytes += tensor.elements() * bytes_of(tensor.type);
+        add_bytes(bytes, tensor);
         builder.input(op, source != nullptr ? *source : tensor);
         builder.output(op, tensor);
     }

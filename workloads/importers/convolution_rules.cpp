@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 
+#include "workloads/importers/operands.h"
 #include "workloads/importers/rules.h"
 
 namespace heddle::importers {
@@ -79,8 +80,7 @@ void describe(Op& op, const Call& call, const Arguments& at) {
     op.attributes["strides"] = integers(call, at.stride, "stride of the convolution");
     op.attributes["padding"] = integers(call, at.padding, "padding of the convolution");
     op.attributes["dilation"] = integers(call, at.dilation, "dilation of the convolution");
-    if (const Literal* groups = call.literal(at.groups))
-        op.attributes["groups"] = static_cast<std::int64_t>(groups->number(1));
+    if (call.literal(at.groups) != nullptr) op.attributes["groups"] = integer_operand(call, at.groups, 1);
 }
 
 /// f32 through tensor cores, as the name of the kernel says; cuDNN's default where there is no kernel to ask.
@@ -150,8 +150,7 @@ void describe_pooling(Op& op, const Call& call, std::size_t first) {
     op.attributes["strides"] = strides.empty() ? window : strides;
     op.attributes["padding"] = integers(call, first + 2, "padding of a pooling");
     op.attributes["dilation"] = integers(call, first + 3, "dilation of a pooling");
-    if (const Literal* round_up = call.literal(first + 4))
-        op.attributes["round_up"] = static_cast<std::int64_t>(round_up->number(0));
+    if (call.literal(first + 4) != nullptr) op.attributes["round_up"] = integer_operand(call, first + 4, 0);
 }
 
 /// Non-fused Winograd: transforms around one product; the product stands for the convolution.

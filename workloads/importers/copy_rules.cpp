@@ -1,6 +1,7 @@
 // Copies and casts, concatenation, copies between host and device, memset, collectives.
 #include <algorithm>
 
+#include "workloads/importers/operands.h"
 #include "workloads/importers/rules.h"
 
 namespace heddle::importers {
@@ -52,8 +53,7 @@ void concatenate(Builder& builder, const Launch& launch) {
     const Call& call = need(concatenating_call(launch), "concatenation");
     std::vector<RecordedTensor> tensors = call.inputs[0].tensors;
     RecordedTensor result = need(call.output_tensor(0), "result of the concatenation");
-    std::int64_t axis =
-        call.literal(1) != nullptr ? static_cast<std::int64_t>(call.literal(1)->number(0)) : 0;
+    std::int64_t axis = integer_operand(call, 1, 0);
     if (axis < 0) axis += static_cast<std::int64_t>(result.shape.size());
     if (call.name == "flatten_dense_tensors" || call.name == "stack") {
         if (axis != 0) throw NotUnderstood{"stacking along an inner axis"};
@@ -220,7 +220,7 @@ bool collective_rule(Builder& builder, const Launch& launch) {
         if (argument.tensor) tensors.push_back(*argument.tensor);
         for (const RecordedTensor& tensor : tensors) {
             if (!tensor.on_gpu()) continue;
-            bytes += tensor.elements() * bytes_of(tensor.type);
+            add_bytes(bytes, tensor);
             builder.input(op, tensor);
             builder.output(op, tensor);
         }
@@ -232,7 +232,7 @@ bool collective_rule(Builder& builder, const Launch& launch) {
     for (const std::int64_t extent : launch.kernel.grid) blocks *= extent;
     if (blocks > 0) op.attributes["thread_blocks"] = blocks;
     if (comms != nullptr && !comms->inputs.empty()) {
-        const auto ranks = static_cast<std::int64_t>(comms->inputs.back().value.number(0));
+        const std::int64_t ranks = integer_operand(*comms, comms->inputs.size() - 1, 0);
         if (comms->inputs.size() >= 9 && ranks > 0) op.attributes["ranks"] = ranks;
         if (comms->inputs.size() > 2 && comms->inputs[2].value.list() != nullptr &&
             !comms->inputs[2].value.list()->empty() &&

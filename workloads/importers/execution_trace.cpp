@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "isa/common/error.h"
+#include "workloads/importers/recorded_number.h"
 #include "workloads/trace_files/file.h"
 #include "workloads/trace_files/json_stream.h"
 
@@ -40,9 +40,11 @@ void take_strides(std::vector<Argument>& arguments, const JsonView& strides) {
     std::size_t i = 0;
     const auto take = [](RecordedTensor& tensor, const JsonView& recorded) {
         Shape values;
-        for (const JsonView stride : recorded) values.push_back(stride.integer(-1));
-        const bool fits = values.size() == tensor.shape.size() && !values.empty() && possible_shape(values);
-        if (fits) tensor.strides = values;
+        for (const JsonView stride : recorded) {
+            if (stride.is_list()) return;
+            values.push_back(recorded_count(stride, gates::kElements, 0, [] { return SourceLocation{}; }));
+        }
+        take_strides(tensor, values);
     };
     for (const JsonView one : strides) {
         if (i >= arguments.size()) return;
@@ -76,8 +78,8 @@ class Reader {
                 throw Error("schema " + schema_ + " of execution traces is not known",
                             {.file = file_, .key = "schema"}, "schemas 1.0.1 to 1.1 are read");
         } else if (key == "nodes") {
-            if (!element) throw Error("nodes is not a list", {.file = file_, .key = "nodes"});
-            node(value);
+            if (element) return node(value);
+            if (!value.is_list()) throw Error("nodes is not a list", {.file = file_, .key = "nodes"});
         }
     }
 
@@ -97,9 +99,11 @@ class Reader {
     }
 
   private:
-    [[noreturn]] void fail(const std::string& problem) const {
-        throw Error(problem, {.file = file_, .key = "nodes[" + std::to_string(nodes_ - 1) + "]"});
+    SourceLocation place(const std::string& member = "") const {
+        return {.file = file_,
+                .key = "nodes[" + std::to_string(nodes_ - 1) + "]" + (member.empty() ? "" : "." + member)};
     }
+    [[noreturn]] void fail(const std::string& problem) const { throw Error(problem, place()); }
 
     void node(const JsonView& value) {
         ++nodes_;
@@ -118,24 +122,31 @@ class Reader {
         if (flat) {
             made.number = value["rf_id"].integer(-1);
             call.sequence = value["seq_id"].integer(-1);
-            call.inputs = operands(value["inputs"], value["input_shapes"], value["input_types"], {});
-            call.outputs = operands(value["outputs"], value["output_shapes"], value["output_types"], {});
+            call.inputs =
+                operands(value["inputs"], value["input_shapes"], value["input_types"], {}, "inputs");
+            call.outputs =
+                operands(value["outputs"], value["output_shapes"], value["output_types"], {}, "outputs");
         } else {
             attributes(made, value["attrs"]);
             const JsonView in = value["inputs"], out = value["outputs"];
-            call.inputs = operands(in["values"], in["shapes"], in["types"], in["strides"]);
-            call.outputs = operands(out["values"], out["shapes"], out["types"], out["strides"]);
+            call.inputs = operands(in["values"], in["shapes"], in["types"], in["strides"], "inputs");
+            call.outputs = operands(out["values"], out["shapes"], out["types"], out["strides"], "outputs");
         }
+        call.has_results = true;
         calls_.push_back(std::move(made));
     }
 
-    static std::vector<Argument> operands(const JsonView& values, const JsonView& shapes,
-                                          const JsonView& types, const JsonView& strides) {
+    std::vector<Argument> operands(const JsonView& values, const JsonView& shapes, const JsonView& types,
+                                   const JsonView& strides, const char* side) const {
         if (!values.is_list() || values.size() == 0) return {};
-        std::vector<Argument> result =
-            arguments_of(literal_of(values), literal_of(shapes), literal_of(types));
-        if (strides.is_list()) take_strides(result, strides);
-        return result;
+        try {
+            std::vector<Argument> result =
+                arguments_of(literal_of(values), literal_of(shapes), literal_of(types));
+            if (strides.is_list()) take_strides(result, strides);
+            return result;
+        } catch (const Error& error) {
+            throw Error(error.problem(), place(side), error.remedy());
+        }
     }
 
     void attributes(NumberedCall& made, const JsonView& list) {
@@ -145,13 +156,14 @@ class Reader {
         for (const JsonView attribute : list) {
             const std::string_view name = attribute["name"].text();
             const JsonView value = attribute["value"];
+            const auto at = [&] { return place("attrs." + std::string(name)); };
             if (name == "rf_id") made.number = value.integer(-1);
             if (name == "seq_id") made.call.sequence = value.integer(-1);
             if (name == "collective_name") collective = !value.text().empty();
-            if (name == "in_msg_nelems") in = value.integer(-1);
-            if (name == "out_msg_nelems") out = value.integer(-1);
+            if (name == "in_msg_nelems") in = recorded_count(value, gates::kElements, -1, at);
+            if (name == "out_msg_nelems") out = recorded_count(value, gates::kElements, -1, at);
             if (name == "dtype") type = value.text();
-            if (name == "pg_size") made.call.ranks = value.integer(-1);
+            if (name == "pg_size") made.call.ranks = recorded_count(value, gates::kThings, -1, at);
         }
         if (collective) made.call.collective_bytes = collective_bytes(in, out, type);
     }
@@ -182,7 +194,7 @@ std::int64_t collective_bytes(std::int64_t in, std::int64_t out, const std::stri
         {"Double", 8}, {"Long", 8}, {"Float", 4}, {"Int", 4},  {"Half", 2},          {"BFloat16", 2},
         {"Short", 2},  {"Byte", 1}, {"Char", 1},  {"Bool", 1}, {"Float8_e4m3fn", 1}, {"Float8_e5m2", 1}};
     const std::int64_t elements = std::max(in, out);
-    if (elements < 0 || elements > std::int64_t{1} << 44) return -1;
+    if (elements < 0) return -1;
     for (const Size& size : sizes)
         if (type == size.name) return elements * size.bytes;
     const auto torch = torch_element_type(type);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 
 #include "isa/common/error.h"
 #include "workloads/importers/operations.h"
@@ -48,6 +49,8 @@ class KernelImport {
             return "no rule for this kernel";
         } catch (const NotUnderstood& missing) {
             return missing.reason;
+        } catch (const Error& error) {
+            return error.what();
         }
     }
 
@@ -85,8 +88,7 @@ class KernelImport {
         open_.clear();
         if (scope != nullptr && (as_step(*scope, open) || as_op(*scope, open))) return;
         for (const Open& one : open)
-            builder_.add_unknown({recording_, *one.kernel, parse_kernel_name(one.kernel->full_name), {}},
-                                 scope != nullptr && !reason_.empty() ? reason_ : one.reason);
+            add_unknown(one, scope != nullptr && !reason_.empty() ? reason_ : one.reason);
         reason_.clear();
     }
 
@@ -113,15 +115,28 @@ class KernelImport {
         for (const Call* call = &scope; call != nullptr && is_operation(call->name);
              call = recording_.parent(*call)) {
             const std::size_t before = builder_.ops();
+            std::string reason;
             try {
                 add_operation(builder_, launch, *call);
                 return true;
             } catch (const NotUnderstood& missing) {
-                if (builder_.ops() != before) return true;
-                if (reason_.empty()) reason_ = missing.reason;
+                reason = missing.reason;
+            } catch (const Error& error) {
+                reason = error.what();
             }
+            if (builder_.ops() != before) {
+                for (const Open& one : open)
+                    if (!builder_.has_op(*one.kernel))
+                        add_unknown(one, "a part of " + call->full_name + ": " + reason);
+                return true;
+            }
+            if (reason_.empty()) reason_ = reason;
         }
         return false;
+    }
+
+    void add_unknown(const Open& one, const std::string& reason) {
+        builder_.add_unknown({recording_, *one.kernel, parse_kernel_name(one.kernel->full_name), {}}, reason);
     }
 
     const Recording& recording_;
@@ -131,7 +146,8 @@ class KernelImport {
     std::string reason_;
 };
 
-/// Recordings without kernels: calls that work on the device become ops.
+/// Recordings without kernels: every call that works on the device becomes an op, is explained by the ops of
+/// what it calls, or is listed as not understood.
 class CallImport {
   public:
     CallImport(const Recording& recording, Builder& builder) : recording_(recording), builder_(builder) {}
@@ -140,89 +156,149 @@ class CallImport {
         // Calls come before what they call; the stack holds those that are still to be looked at, the next on
         // top.
         std::vector<Visit> pending;
-        const auto push_children = [&](const auto& children, std::size_t frame) {
+        const auto push_children = [&](const auto& children) {
             for (auto child = children.rbegin(); child != children.rend(); ++child)
-                pending.push_back({*child, frame, false});
+                pending.push_back({*child, 0, false, {}});
         };
         std::vector<std::size_t> roots;
         for (const Call& call : recording_.calls())
             if (!call.parent) roots.push_back(call.position);
-        push_children(roots, none);
+        push_children(roots);
         std::vector<bool> seen(recording_.calls().size());
         while (!pending.empty()) {
-            const Visit visit = pending.back();
+            const Visit visit = std::move(pending.back());
             pending.pop_back();
             const Call& call = recording_.call(visit.position);
             if (visit.after) {
-                leave(call, visit.ops_before);
+                leave(call, visit);
                 continue;
             }
             if (seen[visit.position]) continue;
             seen[visit.position] = true;
-            if (on_device(call) && is_operation(call.name) && !is_frame(call.name) && understood(call))
+            std::string reason;
+            if (on_device(call) && is_operation(call.name) && !is_frame(call.name) &&
+                understood(call, reason))
                 continue;
-            pending.push_back({visit.position, builder_.ops(), true});
-            push_children(recording_.children(call), none);
+            pending.push_back({visit.position, builder_.ops(), true, std::move(reason)});
+            push_children(recording_.children(call));
         }
     }
 
   private:
-    static constexpr std::size_t none = 0;
     struct Visit {
         std::size_t position;
         std::size_t ops_before;
-        bool after;  ///< what it calls has been looked at
+        bool after;          ///< what it calls has been looked at
+        std::string reason;  ///< why the call itself was not understood, where it was tried
     };
 
-    static bool on_device(const Call& call) {
-        const auto holds = [](const std::vector<Argument>& arguments) {
-            return std::any_of(arguments.begin(), arguments.end(), [](const Argument& argument) {
-                return (argument.tensor && argument.tensor->on_gpu()) ||
-                       std::any_of(argument.tensors.begin(), argument.tensors.end(),
-                                   [](const RecordedTensor& tensor) { return tensor.on_gpu(); });
+    static bool any_tensor(const Call& call, bool on_device_alone) {
+        const auto counts = [=](const RecordedTensor& tensor) { return tensor.on_gpu() || !on_device_alone; };
+        const auto holds = [&](const std::vector<Argument>& arguments) {
+            return std::any_of(arguments.begin(), arguments.end(), [&](const Argument& argument) {
+                return (argument.tensor && counts(*argument.tensor)) ||
+                       std::any_of(argument.tensors.begin(), argument.tensors.end(), counts);
             });
         };
         return holds(call.inputs) || holds(call.outputs);
     }
+    static bool on_device(const Call& call) { return any_tensor(call, true); }
 
-    bool understood(const Call& call) {
+    /// Adds the ops of a call. What it is not understood of is an op, too.
+    bool understood(const Call& call, std::string& reason) {
         const std::size_t before = builder_.ops();
         try {
             add_operation(builder_, {recording_, call, {}, {}}, call);
             return true;
         } catch (const NotUnderstood& missing) {
-            reason_ = missing.reason;
-            return builder_.ops() != before;
+            reason = missing.reason;
+        } catch (const Error& error) {
+            reason = error.what();
         }
+        if (builder_.ops() == before) return false;
+        builder_.add_unknown({recording_, call, {}, {}}, "a part of it: " + reason);
+        return true;
     }
 
-    /// A call of which nothing inside was an op: perhaps it is one itself.
-    void leave(const Call& call, std::size_t ops_before) {
-        if (builder_.ops() != ops_before || !on_device(call) || does_nothing(call.name)) return;
-        if (is_frame(call.name) && is_operation(call.name) && understood(call)) return;
-        const bool of_a_library = call.full_name.find("::") != std::string::npos &&
-                                  call.full_name.rfind("torch::autograd", 0) != 0 &&
-                                  call.full_name.rfind("autograd::", 0) != 0;
-        if (!recording_.children(call).empty() || !of_a_library || !makes_something(call)) return;
-        const Launch launch{recording_, call, {}, {}};
-        const std::string reason = is_operation(call.name) ? reason_ : "no rule for " + call.full_name;
-        builder_.add_unknown(launch, reason);
+    void leave(const Call& call, const Visit& visit) {
+        if (!may_work(call)) return;
+        const bool known = is_operation(call.name);
+        std::string reason = known ? visit.reason : "no rule for " + call.full_name;
+        if (builder_.ops() != visit.ops_before) {
+            if (is_frame(call.name) || explains(call, visit.ops_before)) return;
+        } else if (known ? is_frame(call.name) && understood(call, reason) : is_view(call)) {
+            return;
+        }
+        if (reason.empty()) reason = "no operands of " + call.full_name + " were recorded";
+        builder_.add_unknown({recording_, call, {}, {}}, reason);
     }
 
-    /// Results in memory of their own, or a change in place.
-    static bool makes_something(const Call& call) {
-        const RecordedTensor* result = call.output_tensor(0);
-        if (result == nullptr) return call.full_name.ends_with("_");
-        if (call.full_name.ends_with("_")) return true;
-        return std::none_of(call.inputs.begin(), call.inputs.end(), [&](const Argument& argument) {
-            return argument.tensor && argument.tensor->storage == result->storage;
-        });
+    /// "aten::add": a library, and an op of it. Functions of C++ ("autograd::engine::evaluate_function") and
+    /// stretches of time that somebody named are none.
+    static bool is_of_library(const std::string& name) {
+        const std::size_t colons = name.find("::");
+        const auto is_word = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+        return colons != std::string::npos && colons > 0 &&
+               name.find("::", colons + 2) == std::string::npos &&
+               std::all_of(name.begin(), name.begin() + static_cast<std::ptrdiff_t>(colons), is_word) &&
+               name.compare(0, colons, "profiler") != 0;
     }
+
+    /// Whether the call may do work on the device itself, besides what it calls.
+    static bool may_work(const Call& call) {
+        if (call.is_annotation || !is_of_library(call.full_name) || does_nothing(call.name)) return false;
+        // A call without tensors may still make one, unless the recording says what it made.
+        return on_device(call) || (!call.has_results && !any_tensor(call, false));
+    }
+
+    /// Whether the ops of what the call has called do its work: ops that compute fill memory before, and copy
+    /// operands.
+    bool explains(const Call& call, std::size_t ops_before) const {
+        if (is_operation(call.name) && only_moves(call.name)) return true;
+        for (std::size_t op = ops_before; op < builder_.ops(); ++op) {
+            const Op& made = builder_.op(static_cast<trace::OpId>(op));
+            const bool moves = made.kind == OpKind::fill || made.kind == OpKind::copy ||
+                               (made.kind == OpKind::unknown && only_moves(plain_name(made.name)));
+            if (!moves) return true;
+        }
+        return false;
+    }
+
+    /// A call that no rule knows, and that has called nothing that works: its result is its operand's memory,
+    /// or it is put together of views.
+    bool is_view(const Call& call) const {
+        if (call.full_name.ends_with("_")) return false;
+        if (const RecordedTensor* result = call.output_tensor(0)) {
+            const RecordedTensor* source = call.gpu_tensor(0);
+            if (source != nullptr && call.has_results) return source->storage == result->storage;
+        }
+        return calls_views(call, 0);
+    }
+
+    bool calls_views(const Call& call, int depth) const {
+        const auto children = recording_.children(call);
+        return depth < kDeepest && !children.empty() &&
+               std::all_of(children.begin(), children.end(), [&](std::size_t position) {
+                   const Call& child = recording_.call(position);
+                   return does_nothing(child.name) ? !allocates(child.name) : calls_views(child, depth + 1);
+               });
+    }
+    static constexpr int kDeepest = 64;
 
     const Recording& recording_;
     Builder& builder_;
-    std::string reason_;
 };
+
+/// Whether a recording says anything of what calls work on.
+bool has_tensors(const Recording& recording) {
+    const auto holds = [](const std::vector<Argument>& arguments) {
+        return std::any_of(arguments.begin(), arguments.end(), [](const Argument& argument) {
+            return argument.tensor || !argument.tensors.empty();
+        });
+    };
+    return std::any_of(recording.calls().begin(), recording.calls().end(),
+                       [&](const Call& call) { return holds(call.inputs) || holds(call.outputs); });
+}
 
 }  // namespace
 
@@ -230,7 +306,7 @@ trace::Trace import_recording(Recording recording, const std::string& name) {
     Builder builder(recording);
     if (recording.has_kernels()) {
         KernelImport(recording, builder).run();
-    } else {
+    } else if (has_tensors(recording)) {
         recording.place_on_device();
         CallImport(recording, builder).run();
     }

@@ -1,10 +1,11 @@
 #include "workloads/importers/kineto.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
 
-#include "isa/common/error.h"
+#include "isa/target/launch_limits.h"
 #include "workloads/importers/kineto_operands.h"
+#include "workloads/importers/recorded_number.h"
 #include "workloads/trace_files/json_stream.h"
 
 namespace heddle::importers {
@@ -37,6 +38,14 @@ Kind kind_of(const JsonView& event) {
     if (arguments["stream"].exists() && arguments["correlation"].exists()) return Kind::kernel;
     if (arguments["correlation"].exists() && starts_with(name, "cu")) return Kind::launch;
     return arguments["External id"].exists() || arguments["Input Dims"].exists() ? Kind::call : Kind::other;
+}
+
+bool is_annotation(const JsonView& event) {
+    constexpr std::string_view kCategory = "user_annotation";
+    const std::string_view category = event["cat"].text();
+    return category.size() == kCategory.size() &&
+           std::equal(category.begin(), category.end(), kCategory.begin(),
+                      [](unsigned char a, unsigned char b) { return std::tolower(a) == b; });
 }
 
 JsonView first_of(const JsonView& object, std::initializer_list<const char*> keys) {
@@ -76,14 +85,19 @@ class Reader {
 
     void member(std::string_view key, const JsonView& value, bool element) {
         if (key == "traceEvents" || (key.empty() && element)) {
-            if (!element) throw Error("traceEvents is not a list", {.file = file_, .key = "traceEvents"});
-            event(value);
+            if (element) return event(value);
+            if (!value.is_list())
+                throw Error("traceEvents is not a list", {.file = file_, .key = "traceEvents"});
         } else if (key == "deviceProperties" && recording_.device.name.empty()) {
             recording_.device.name = value["name"].text();
-            const std::int64_t bytes = value["totalGlobalMem"].integer(0);
-            recording_.device.memory_bytes = bytes > 0 ? static_cast<std::uint64_t>(bytes) : 0;
-        } else if (key == "distributedInfo" && !element) {
-            world_size_ = value["world_size"].integer(-1);
+            recording_.device.memory_bytes =
+                static_cast<std::uint64_t>(recorded_count(value["totalGlobalMem"], gates::kBytes, 0, [this] {
+                    return SourceLocation{.file = file_, .key = "deviceProperties.totalGlobalMem"};
+                }));
+        } else if (key == "distributedInfo" && value.is_object() && !element) {
+            world_size_ = recorded_count(value["world_size"], gates::kThings, -1, [this] {
+                return SourceLocation{.file = file_, .key = "distributedInfo.world_size"};
+            });
         }
     }
 
@@ -98,8 +112,16 @@ class Reader {
     }
 
   private:
-    [[noreturn]] void fail(const std::string& problem) const {
-        throw Error(problem, {.file = file_, .key = "traceEvents[" + std::to_string(events_ - 1) + "]"});
+    SourceLocation place(const std::string& member = "") const {
+        return {
+            .file = file_,
+            .key = "traceEvents[" + std::to_string(events_ - 1) + "]" + (member.empty() ? "" : "." + member)};
+    }
+    [[noreturn]] void fail(const std::string& problem) const { throw Error(problem, place()); }
+    /// A count among the event's arguments; -1: not recorded.
+    std::int64_t count(const JsonView& arguments, const char* name, const Gate& gate) const {
+        const JsonView value = arguments[name];
+        return recorded_count(value, gate, -1, [&] { return place(std::string("args.") + name); });
     }
 
     void event(const JsonView& value) {
@@ -109,9 +131,12 @@ class Reader {
         const Kind kind = kind_of(value);
         if (kind == Kind::other) return;
         const JsonView arguments = value["args"];
-        const double at = value["ts"].number(NAN), duration = value["dur"].number(0);
-        if (!std::isfinite(at)) fail("the event has no time `ts`");
-        if (!(duration >= 0) || duration > 1e15) fail("the event has an impossible duration `dur`");
+        // Since 1970, or since the machine was started.
+        constexpr Gate kMoment{"a time in microseconds", -1e18, 1e18};
+        if (!value["ts"].exists()) fail("the event has no time `ts`");
+        const double at = recorded_number(value["ts"], kMoment, 0, [this] { return place("ts"); }),
+                     duration = recorded_number(value["dur"], gates::kMicroseconds, 0,
+                                                [this] { return place("dur"); });
         if (kind == Kind::launch) {
             const std::int64_t correlation = arguments["correlation"].integer(-1);
             if (correlation >= 0) launches_[correlation] = {at, thread_of(value)};
@@ -132,6 +157,7 @@ class Reader {
         host.thread = thread_of(value);
         host.external = first_of(arguments, {"External id", "external id"}).integer(-1);
         host.call.duration_us = duration;
+        host.call.is_annotation = is_annotation(value);
         host.call.launched_us = at;
         // Number 0 stands for calls that autograd does not follow in some versions, as -1 does.
         host.call.sequence = arguments["Sequence number"].integer(-1);
@@ -139,9 +165,17 @@ class Reader {
         if (operands_ != nullptr) {
             take_operands(host.call, number);
         } else {
-            host.call.inputs = kineto_inputs(arguments);
+            host.call.inputs = inputs(arguments);
         }
         calls_.push_back(std::move(host));
+    }
+
+    std::vector<Argument> inputs(const JsonView& arguments) const {
+        try {
+            return kineto_inputs(arguments);
+        } catch (const Error& error) {
+            throw Error(error.problem(), place("args"), error.remedy());
+        }
     }
 
     void take_operands(Call& call, std::int64_t number) {
@@ -152,6 +186,7 @@ class Reader {
         ++matched_;
         call.inputs = std::move(found->second.inputs);
         call.outputs = std::move(found->second.outputs);
+        call.has_results = true;
         call.collective_bytes = found->second.collective_bytes;
         call.ranks = found->second.ranks;
     }
@@ -169,6 +204,19 @@ class Reader {
         }
     }
 
+    /// Extents that are no numbers above 0 count as not recorded.
+    void check_extents(std::string_view name, const Call& kernel) const {
+        target::LaunchExtents launch;
+        const auto take = [](const std::vector<std::int64_t>& from, std::array<std::uint64_t, 3>& to) {
+            for (std::size_t i = 0; i < std::min(from.size(), to.size()); ++i)
+                if (from[i] > 0) to[i] = static_cast<std::uint64_t>(from[i]);
+        };
+        take(kernel.grid, launch.grid);
+        take(kernel.block, launch.block);
+        if (const auto fault = target::fault_of(launch))
+            fail("kernel " + std::string(name) + ": " + fault->problem);
+    }
+
     void kernel(const JsonView& value, const JsonView& arguments, double at, double duration) {
         Kernel kernel;
         kernel.call.full_name = recording_.names().of(value["name"].text());
@@ -179,14 +227,19 @@ class Reader {
             arguments["stream"].exists() ? arguments["stream"].integer(-1) : value["tid"].integer(-1);
         kernel.correlation = arguments["correlation"].integer(-1);
         kernel.external = first_of(arguments, {"External id", "external id"}).integer(-1);
-        kernel.call.ranks = arguments["Group size"].integer(-1);
-        kernel.call.collective_bytes =
-            collective_bytes(arguments["In msg nelems"].integer(-1), arguments["Out msg nelems"].integer(-1),
-                             std::string(arguments["dtype"].text()));
-        const JsonView bytes = arguments["bytes"];
-        if (bytes.exists()) kernel.call.copied_bytes = bytes.integer(-1);
-        for (const JsonView extent : arguments["grid"]) kernel.call.grid.push_back(extent.integer(1));
-        for (const JsonView extent : arguments["block"]) kernel.call.block.push_back(extent.integer(1));
+        kernel.call.ranks = count(arguments, "Group size", gates::kThings);
+        kernel.call.collective_bytes = collective_bytes(count(arguments, "In msg nelems", gates::kElements),
+                                                        count(arguments, "Out msg nelems", gates::kElements),
+                                                        std::string(arguments["dtype"].text()));
+        kernel.call.copied_bytes = count(arguments, "bytes", gates::kBytes);
+        const auto extents = [&](const char* name, std::vector<std::int64_t>& to) {
+            for (const JsonView extent : arguments[name])
+                to.push_back(recorded_count(extent, gates::kThings, 1,
+                                            [&] { return place(std::string("args.") + name); }));
+        };
+        extents("grid", kernel.call.grid);
+        extents("block", kernel.call.block);
+        check_extents(value["name"].text(), kernel.call);
         kernels_.push_back(std::move(kernel));
     }
 

@@ -126,6 +126,7 @@ class Inference {
             const bool fit = std::all_of(parts.begin(), parts.end(), [&](const RecordedTensor& part) {
                 if (part.shape.size() != whole.size()) return false;
                 sum[axis] += part.shape[axis];
+                if (sum[axis] > whole[axis]) return false;
                 Shape other = part.shape;
                 other[axis] = whole[axis];
                 return other == whole;

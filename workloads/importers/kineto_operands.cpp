@@ -1,20 +1,29 @@
 #include "workloads/importers/kineto_operands.h"
 
-#include "isa/common/error.h"
+#include "workloads/importers/recorded_number.h"
+#include "workloads/trace/possible_shape.h"
 
 namespace heddle::importers {
 namespace {
 
 using trace::JsonView;
 
-std::optional<Shape> shape_of(const JsonView& list) {
+/// A list of extents or strides, or nothing when something else stands there.
+std::optional<Shape> numbers_of(const JsonView& list) {
     if (!list.is_list()) return std::nullopt;
     Shape shape;
     for (const JsonView extent : list) {
-        if (extent.kind() != JsonView::Kind::integer) return std::nullopt;
-        shape.push_back(extent.integer(0));
+        if (extent.is_list() || extent.is_text()) return std::nullopt;
+        shape.push_back(recorded_count(extent, gates::kElements, 0, [] { return SourceLocation{}; }));
     }
-    if (!possible_shape(shape)) return std::nullopt;
+    return shape;
+}
+
+std::optional<Shape> shape_of(const JsonView& list) {
+    auto shape = numbers_of(list);
+    if (shape && !trace::is_possible(*shape))
+        throw Error("there is no tensor " + trace::to_text(*shape), {},
+                    "it has " + gates::kElements.range() + " elements");
     return shape;
 }
 
@@ -36,18 +45,12 @@ JsonView at(const JsonView& list, std::size_t index) {
     return {};
 }
 
-/// Strides as recorded, when they address memory in a way that a tensor can.
-void take_strides(RecordedTensor& tensor, const JsonView& recorded) {
-    const auto strides = shape_of(recorded);
-    if (strides && strides->size() == tensor.shape.size() && !strides->empty()) tensor.strides = *strides;
-}
-
 }  // namespace
 
 RecordedTensor tensor_like(ElementType type, Shape shape) {
     RecordedTensor tensor;
     tensor.type = type;
-    tensor.strides = trace::broadcast_strides(shape, shape);
+    if (trace::is_possible(shape)) tensor.strides = trace::broadcast_strides(shape, shape);
     tensor.shape = std::move(shape);
     return tensor;
 }
@@ -64,11 +67,11 @@ std::vector<Argument> kineto_inputs(const JsonView& arguments) {
         Argument argument;
         const std::string type(at(types, i).text());
         const auto element = torch_element_type(type);
-        const auto shape = shape_of(dim);
+        const auto shape = element ? shape_of(dim) : std::nullopt;
         const std::string_view number = at(numbers, i).text();
-        if (element && shape) {
+        if (shape) {
             argument.tensor = tensor_like(*element, *shape);
-            take_strides(*argument.tensor, at(strides, i));
+            if (const auto recorded = numbers_of(at(strides, i))) take_strides(*argument.tensor, *recorded);
             // Numbers that Python wraps as tensors of no axes stay on the host.
             if (shape->empty() && (*element == ElementType::f64 || *element == ElementType::i64)) {
                 argument.tensor.reset();

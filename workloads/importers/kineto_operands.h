@@ -9,9 +9,10 @@
 namespace heddle::importers {
 
 /// "Input Dims", "Input type", and where present "Concrete Inputs" and "Input Strides" of an event's args.
+/// Throws heddle::Error when there can be no tensor of that size.
 std::vector<Argument> kineto_inputs(const trace::JsonView& arguments);
 
-/// A dense tensor, row-major, without a place in memory yet.
+/// A dense tensor, row-major, without a place in memory yet. An impossible shape has no strides.
 RecordedTensor tensor_like(ElementType type, Shape shape);
 
 /// Gives every tensor a place in memory, and every call whose schema is known its results. Operands of one
@@ -20,7 +21,8 @@ RecordedTensor tensor_like(ElementType type, Shape shape);
 /// type; else memory of their own.
 void infer_results(Recording& recording);
 
-/// Shapes and types of the results of a call, by its schema; empty when they do not follow.
+/// Shapes and types of the results of a call, by its schema; empty when they do not follow, or are
+/// impossible.
 std::vector<RecordedTensor> results_of(const Call& call);
 
 }  // namespace heddle::importers

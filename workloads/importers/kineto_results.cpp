@@ -1,6 +1,10 @@
 // What calls make, by their schemas: profiles record no results.
+#include <algorithm>
+
+#include "isa/common/checked.h"
 #include "workloads/importers/kineto_operands.h"
 #include "workloads/importers/operations.h"
+#include "workloads/trace/possible_shape.h"
 
 namespace heddle::importers {
 namespace {
@@ -74,6 +78,8 @@ std::vector<RecordedTensor> window_results(const Call& call) {
     }
     Shape shape{x->shape[0], pooling ? x->shape[1] : w->shape[0]};
     for (std::size_t i = 0; i < space; ++i) {
+        for (const std::int64_t number : {window[i], stride[i], padding[i], dilation[i]})
+            if (!gates::kThings.admits(number)) return {};
         const std::int64_t reach = x->shape[i + 2] + 2 * padding[i] - dilation[i] * (window[i] - 1) - 1;
         if (reach < 0 || stride[i] < 1) return {};
         shape.push_back(reach / stride[i] + 1);
@@ -125,20 +131,19 @@ std::vector<RecordedTensor> joined_results(const Call& call) {
     const std::vector<RecordedTensor>& parts = call.inputs[0].tensors;
     RecordedTensor result = tensor_like(parts[0].type, parts[0].shape);
     const auto rank = static_cast<std::int64_t>(result.shape.size());
-    auto axis = static_cast<std::int64_t>(number_operand(call, 1, 0));
+    auto axis = whole_number(number_operand(call, 1, 0)).value_or(rank);
     if (axis < 0) axis += rank;
     if (axis < 0 || axis >= rank) return {};
     result.shape[static_cast<std::size_t>(axis)] = 0;
     for (const RecordedTensor& part : parts) {
         if (part.shape.size() != result.shape.size()) return {};
         result.shape[static_cast<std::size_t>(axis)] += part.shape[static_cast<std::size_t>(axis)];
+        if (!trace::is_possible(result.shape)) return {};
     }
     return {tensor_like(result.type, result.shape)};
 }
 
-}  // namespace
-
-std::vector<RecordedTensor> results_of(const Call& call) {
+std::vector<RecordedTensor> results_by_schema(const Call& call) {
     const std::string& name = call.name;
     const bool in_place = call.full_name.ends_with("_") && !call.full_name.ends_with("__");
     if (in_place && call.gpu_tensor(0) != nullptr) return {*call.gpu_tensor(0)};
@@ -178,6 +183,15 @@ std::vector<RecordedTensor> results_of(const Call& call) {
         return like(call, {0});
     if (is_pointwise_operation(name)) return pointwise_results(call);
     return {};
+}
+
+}  // namespace
+
+std::vector<RecordedTensor> results_of(const Call& call) {
+    std::vector<RecordedTensor> results = results_by_schema(call);
+    const bool possible = std::all_of(results.begin(), results.end(),
+                                      [](const RecordedTensor& r) { return trace::is_possible(r.shape); });
+    return possible ? std::move(results) : std::vector<RecordedTensor>{};
 }
 
 }  // namespace heddle::importers

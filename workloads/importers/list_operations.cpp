@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "isa/common/checked.h"
 #include "workloads/importers/operations.h"
 
 namespace heddle::importers {
@@ -42,7 +43,11 @@ constexpr const char* adams[] = {"_fused_adam", "_fused_adamw"};
 RecordedTensor flat(const std::vector<RecordedTensor>& tensors) {
     RecordedTensor result = tensors.front();
     std::int64_t elements = 0;
-    for (const RecordedTensor& tensor : tensors) elements += tensor.elements();
+    for (const RecordedTensor& tensor : tensors) {
+        elements += tensor.elements();
+        if (!gates::kElements.admits(elements))
+            throw NotUnderstood{"its tensors have more elements than there can be"};
+    }
     result.shape = {elements};
     result.strides = {1};
     return result;

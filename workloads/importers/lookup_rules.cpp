@@ -1,4 +1,5 @@
 // Embeddings and indexed reads and writes.
+#include "workloads/importers/operands.h"
 #include "workloads/importers/rules.h"
 
 namespace heddle::importers {
@@ -36,8 +37,7 @@ void embedding_forward(Builder& builder, const Launch& launch) {
     const Call& call = need(launch.enclosing({"index_select", "embedding"}), "lookup");
     const bool select = call.name == "index_select";
     const RecordedTensor& table = need(call.gpu_tensor(0), "table");
-    const std::int64_t axis =
-        select && call.literal(1) != nullptr ? static_cast<std::int64_t>(call.literal(1)->number(0)) : 0;
+    const std::int64_t axis = select ? integer_operand(call, 1, 0) : 0;
     Op op;
     op.kind = axis == 0 && table.shape.size() == 2 ? OpKind::embedding : OpKind::gather;
     if (op.kind == OpKind::gather) op.attributes["axis"] = axis;
@@ -76,8 +76,7 @@ void index(Builder& builder, const Launch& launch, bool put) {
     for (const RecordedTensor& tensor : indices.tensors) builder.input(op, tensor);
     if (put) {
         builder.input(op, need(call.gpu_tensor(2), "values"));
-        if (call.literal(3) != nullptr)
-            op.attributes["accumulate"] = static_cast<std::int64_t>(call.literal(3)->number(0));
+        if (call.literal(3) != nullptr) op.attributes["accumulate"] = integer_operand(call, 3, 0);
         builder.output(op, self);
     } else {
         builder.output(op, need(call.output_tensor(0), "result of index"));
@@ -90,8 +89,7 @@ void along(Builder& builder, const Launch& launch, bool scatter) {
     const Call& call =
         need(scatter ? launch.enclosing({"scatter", "scatter_add"}) : launch.enclosing({"gather"}), "lookup");
     const RecordedTensor& self = need(call.gpu_tensor(0), "indexed tensor");
-    std::int64_t axis =
-        call.literal(1) != nullptr ? static_cast<std::int64_t>(call.literal(1)->number(0)) : 0;
+    std::int64_t axis = integer_operand(call, 1, 0);
     if (axis < 0) axis += static_cast<std::int64_t>(self.shape.size());
     Op op;
     op.kind = scatter ? OpKind::scatter : OpKind::gather;

@@ -38,7 +38,7 @@ void join(Builder& builder, const Launch& launch, const Call& call) {
     if (call.inputs.empty() || call.inputs[0].tensors.empty())
         throw NotUnderstood{"the tensors that are joined were not recorded"};
     const RecordedTensor& result = need(call.output_tensor(0), "result of " + call.name);
-    auto axis = static_cast<std::int64_t>(number_operand(call, 1, 0));
+    std::int64_t axis = integer_operand(call, 1, 0);
     if (axis < 0) axis += static_cast<std::int64_t>(result.shape.size());
     Op op;
     op.kind = OpKind::concat;

@@ -9,7 +9,7 @@ namespace {
 /// The axis in operand `index`; the last one is not written down.
 void set_axis(Op& op, const Call& call, std::size_t index, const RecordedTensor& tensor) {
     const auto rank = static_cast<std::int64_t>(tensor.shape.size());
-    auto axis = static_cast<std::int64_t>(number_operand(call, index, -1));
+    std::int64_t axis = integer_operand(call, index, -1);
     if (axis < 0) axis += rank;
     if (axis < 0 || axis >= rank) throw NotUnderstood{call.name + " along an axis that is not there"};
     if (axis != rank - 1) op.attributes["axis"] = axis;
@@ -91,7 +91,7 @@ void group_norm(Builder& builder, const Launch& launch, const Call& call) {
     // (x, gamma, beta, N, C, HxW, groups, epsilon) -> y, mean, rstd
     Op op;
     op.kind = OpKind::group_norm;
-    op.attributes["groups"] = static_cast<std::int64_t>(number_operand(call, 6, 1));
+    op.attributes["groups"] = integer_operand(call, 6, 1);
     op.attributes["epsilon"] = number_operand(call, 7, 1e-5);
     for (std::size_t i = 0; i < 3; ++i) builder.input(op, operand(call, i, "operand"));
     for (std::size_t i = 0; i < 3; ++i)

@@ -14,6 +14,8 @@ using OperationTable = std::unordered_map<std::string, Operation>;
 
 /// A number among the operands, or `fallback`. Axes count from the front; none recorded: all of them.
 double number_operand(const Call& call, std::size_t index, double fallback);
+/// The same of a whole number; throws NotUnderstood when another one was recorded.
+std::int64_t integer_operand(const Call& call, std::size_t index, std::int64_t fallback);
 std::vector<std::int64_t> axes_operand(const Call& call, std::size_t index, std::size_t rank);
 
 /// The tensor at `index`; throws NotUnderstood when there is none on the device.
@@ -21,6 +23,8 @@ const RecordedTensor& operand(const Call& call, std::size_t index, const char* w
 /// Result `index` of the call, or one that nobody recorded.
 RecordedTensor result_or(Builder& builder, const Call& call, std::size_t index, ElementType type,
                          const Shape& shape);
+/// Adds the bytes of a tensor to those of others; throws NotUnderstood when they are more than there can be.
+void add_bytes(std::int64_t& sum, const RecordedTensor& tensor);
 /// The same memory, dense, in another shape.
 RecordedTensor seen_as(RecordedTensor tensor, Shape shape);
 /// Rows of `columns` elements; strided tensors keep their axes.

@@ -1,6 +1,7 @@
 // Ops of PyTorch by schema: which family an op is of, and those that are families of one.
 #include "workloads/importers/operations.h"
 
+#include <algorithm>
 #include <unordered_set>
 
 #include "workloads/importers/rules.h"
@@ -51,6 +52,18 @@ void by_launch(Builder& builder, const Launch& launch, const Call&) {
     function(builder, launch);
 }
 
+constexpr const char* kAllocations[] = {"empty",          "empty_like", "empty_strided",
+                                        "empty_permuted", "new_empty",  "new_empty_strided",
+                                        "resize",         "resize_as",  "set"};
+constexpr const char* kFills[] = {"fill", "zero", "full", "ones", "arange"};
+constexpr const char* kRandoms[] = {"uniform",     "normal", "bernoulli", "random",
+                                    "exponential", "randn",  "rand"};
+
+template <std::size_t N>
+bool listed(const char* const (&names)[N], const std::string& name) {
+    return std::any_of(std::begin(names), std::end(names), [&name](const char* one) { return name == one; });
+}
+
 const OperationTable& families() {
     static const OperationTable table = [] {
         OperationTable made;
@@ -60,9 +73,8 @@ const OperationTable& families() {
         for (const char* name : {"mm", "bmm", "addmm", "baddbmm", "linear", "_addmm_activation"})
             made[name] = product;
         made["_thnn_fused_lstm_cell"] = lstm;
-        for (const char* name : {"uniform", "normal", "bernoulli", "random", "exponential", "randn", "rand"})
-            made[name] = random_numbers;
-        for (const char* name : {"fill", "zero", "full", "ones"}) made[name] = by_launch<fill_operation>;
+        for (const char* name : kRandoms) made[name] = random_numbers;
+        for (const char* name : kFills) made[name] = by_launch<fill_operation>;
         made["arange"] = by_launch<arange_operation>;
         for (const char* name : {"native_dropout", "_fused_dropout"})
             made[name] = by_launch<dropout_operation>;
@@ -75,8 +87,22 @@ const OperationTable& families() {
     return table;
 }
 
+/// "aten::is_nonzero", "aten::sym_size"
+bool is_question(const std::string& name) {
+    return name.rfind("is_", 0) == 0 || name.rfind("_is_", 0) == 0 || name.rfind("_has_", 0) == 0 ||
+           name.rfind("sym_", 0) == 0 || name == "cudnn_is_acceptable";
+}
+
 const std::unordered_set<std::string>& idle_calls() {
     static const std::unordered_set<std::string> table{"view",
+                                                       "to",
+                                                       "type_as",
+                                                       "reshape",
+                                                       "reshape_as",
+                                                       "flatten",
+                                                       "ravel",
+                                                       "dropout",
+                                                       "feature_dropout",
                                                        "t",
                                                        "transpose",
                                                        "permute",
@@ -88,9 +114,6 @@ const std::unordered_set<std::string>& idle_calls() {
                                                        "squeeze",
                                                        "detach",
                                                        "alias",
-                                                       "empty",
-                                                       "empty_like",
-                                                       "empty_strided",
                                                        "result_type",
                                                        "resolve_conj",
                                                        "resolve_neg",
@@ -101,9 +124,6 @@ const std::unordered_set<std::string>& idle_calls() {
                                                        "unbind",
                                                        "_unsafe_view",
                                                        "_reshape_alias",
-                                                       "resize",
-                                                       "resize_as",
-                                                       "set",
                                                        "record_stream",
                                                        "lift_fresh",
                                                        "unfold",
@@ -115,18 +135,11 @@ const std::unordered_set<std::string>& idle_calls() {
                                                        "expand_as",
                                                        "size",
                                                        "stride",
-                                                       "sym_size",
                                                        "numel",
-                                                       "is_pinned",
                                                        "pin_memory",
                                                        "_pin_memory",
-                                                       "new_empty",
-                                                       "new_empty_strided",
-                                                       "is_nonzero",
-                                                       "_has_compatible_shallow_copy_type",
                                                        "requires_grad",
                                                        "data",
-                                                       "is_same_size",
                                                        "can_cast",
                                                        "unsafe_split",
                                                        "unsafe_chunk",
@@ -136,8 +149,6 @@ const std::unordered_set<std::string>& idle_calls() {
                                                        "real",
                                                        "view_as_real",
                                                        "view_as_complex",
-                                                       "is_complex",
-                                                       "is_floating_point",
                                                        "output_nr",
                                                        "_version",
                                                        "retain_grad",
@@ -149,7 +160,6 @@ const std::unordered_set<std::string>& idle_calls() {
                                                        "vsplit",
                                                        "_conj",
                                                        "positive",
-                                                       "is_contiguous",
                                                        "_local_scalar",
                                                        "isclose_dummy",
                                                        "_nested_tensor_size"};
@@ -183,13 +193,33 @@ bool is_frame(const std::string& name) {
                                                         "ones_like",
                                                         "full_like",
                                                         "new_zeros",
+                                                        "new_ones",
+                                                        "new_full",
+                                                        "scalar_tensor",
+                                                        "constant_pad_nd",
+                                                        "pad",
+                                                        "repeat",
+                                                        "tile",
+                                                        "concat",
+                                                        "concatenate",
+                                                        "hstack",
+                                                        "vstack",
+                                                        "diag_embed",
                                                         "select_backward",
                                                         "slice_backward"};
     return frames.contains(name);
 }
 
 bool does_nothing(const std::string& name) {
-    return idle_calls().contains(name);
+    return idle_calls().contains(name) || allocates(name) || is_question(name);
+}
+
+bool allocates(const std::string& name) {
+    return listed(kAllocations, name);
+}
+
+bool only_moves(const std::string& name) {
+    return is_movement(name) || listed(kFills, name) || listed(kRandoms, name);
 }
 
 void add_operation(Builder& builder, const Launch& launch, const Call& call) {

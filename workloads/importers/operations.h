@@ -11,8 +11,13 @@ bool is_operation(const std::string& name);
 /// Whether a call is only a frame around others that do the work (linear, matmul), so that those are looked
 /// at first.
 bool is_frame(const std::string& name);
-/// Views, allocations and questions: they do no work on the device.
+/// Views, allocations, questions, and frames that hand on their operand where they call nothing: they do no
+/// work on the device themselves.
 bool does_nothing(const std::string& name);
+/// Those that make memory, as ops that fill it themselves do.
+bool allocates(const std::string& name);
+/// Whether a rule for `name` takes it for one that sets or moves values and computes none.
+bool only_moves(const std::string& name);
 /// Whether `name` maps elements to elements (broadcasting), and its results have the type boolean.
 bool is_pointwise_operation(const std::string& name);
 bool makes_booleans(const std::string& name);

@@ -5,7 +5,8 @@
 #include <limits>
 #include <set>
 
-#include "isa/common/error.h"
+#include "isa/common/checked.h"
+#include "workloads/trace/possible_shape.h"
 
 namespace heddle::importers {
 namespace {
@@ -36,8 +37,6 @@ constexpr std::array<TypeName, 18> type_names{{
     {"bool", ElementType::boolean},
     {"half", ElementType::f16},
 }};
-
-constexpr std::int64_t largest_tensor = std::int64_t{1} << 44;
 
 /// The types of "Tensor(float)" or "GenericList[Tensor(float),Tensor(long int)]"; empty when no tensors are
 /// named.
@@ -72,10 +71,7 @@ void take_strides(std::vector<Argument>& arguments, const std::string& text) {
     if (text.empty()) return;
     const Literal recorded = parse_literal(text);
     const auto take = [](RecordedTensor& tensor, const Literal* strides) {
-        if (strides == nullptr) return;
-        const Shape values = strides->integers();
-        if (values.size() == tensor.shape.size() && !values.empty() && possible_shape(values))
-            tensor.strides = values;
+        if (strides != nullptr) take_strides(tensor, strides->integers());
     };
     for (std::size_t i = 0; i < arguments.size(); ++i) {
         const Literal* one = item(recorded, i);
@@ -85,7 +81,30 @@ void take_strides(std::vector<Argument>& arguments, const std::string& text) {
     }
 }
 
+/// A whole number that the gate admits; nothing recorded: `fallback`, which may also stand there itself.
+std::int64_t count_of(const trace::ChakraNode& node, const std::string& attribute, const Gate& gate,
+                      std::int64_t fallback, const SourceLocation& where) {
+    const trace::ChakraValue* value = node.find(attribute);
+    if (value == nullptr) return fallback;
+    const SourceLocation place{.key = where.key + ", " + attribute};
+    if (const auto* number = std::get_if<std::uint64_t>(value))
+        return static_cast<std::int64_t>(gate.check(*number, place));
+    if (const auto* number = std::get_if<double>(value))
+        return static_cast<std::int64_t>(gate.check(*number, place));
+    const std::int64_t number = node.integer(attribute, fallback);
+    return number == fallback ? fallback : gate.check(number, place);
+}
+
+double duration_of(const trace::ChakraNode& node, const SourceLocation& where) {
+    constexpr Gate kNanoseconds{"a time in nanoseconds", 0, 1e3 * gates::kMicroseconds.most, true};
+    const std::int64_t nanoseconds = count_of(node, "duration_ns", kNanoseconds, 0, where);
+    if (nanoseconds > 0) return 1e-3 * static_cast<double>(nanoseconds);
+    return static_cast<double>(gates::kMicroseconds.check(node.duration_us, where));
+}
+
 Call call_of(const trace::ChakraNode& node, Names& names) {
+    const SourceLocation where{.key =
+                                   "node " + std::to_string(node.id) + " (" + node.name.substr(0, 60) + ")"};
     Call call;
     call.id = node.id;
     call.full_name = names.of(node.name);
@@ -93,20 +112,18 @@ Call call_of(const trace::ChakraNode& node, Names& names) {
     if (!node.control_dependencies.empty()) call.caller = node.control_dependencies[0];
     call.sequence = node.integer("seq_id", -1);
     call.stream = node.integer("stream", -1);
-    call.collective_bytes = node.integer("comm_size", -1);
-    call.ranks = node.integer("pg_size", -1);
-    const std::int64_t nanoseconds = node.integer("duration_ns", 0);
-    call.duration_us =
-        nanoseconds > 0 ? 1e-3 * static_cast<double>(nanoseconds) : static_cast<double>(node.duration_us);
+    call.collective_bytes = count_of(node, "comm_size", gates::kBytes, -1, where);
+    call.ranks = count_of(node, "pg_size", gates::kThings, -1, where);
+    call.duration_us = duration_of(node, where);
     if (!node.inputs.values.empty()) call.operand_digest = std::hash<std::string>{}(node.inputs.values) | 1;
     try {
         call.inputs = arguments_of(node.inputs);
         call.outputs = arguments_of(node.outputs);
+        call.has_results = !node.outputs.values.empty();
         take_strides(call.inputs, node.text("input_strides"));
         take_strides(call.outputs, node.text("output_strides"));
     } catch (const Error& error) {
-        throw Error("operands are not readable: " + std::string(error.what()),
-                    {.key = "node " + std::to_string(node.id) + " (" + node.name.substr(0, 60) + ")"});
+        throw Error("operands are not readable: " + std::string(error.what()), where);
     }
     return call;
 }
@@ -120,13 +137,12 @@ std::optional<ElementType> torch_element_type(const std::string& name) {
     return std::nullopt;
 }
 
-bool possible_shape(const Shape& shape) {
-    std::int64_t elements = 1;
-    for (const std::int64_t extent : shape) {
-        if (extent < 0 || __builtin_mul_overflow(elements, extent, &elements) || elements > largest_tensor)
-            return false;
-    }
-    return true;
+void take_strides(RecordedTensor& tensor, const Shape& strides) {
+    if (strides.empty() || strides.size() != tensor.shape.size()) return;
+    if (!trace::storage_reach(tensor.offset, tensor.shape, strides))
+        throw Error("no memory holds a tensor " + trace::to_text(tensor.shape) + " with strides " +
+                    trace::to_text(strides));
+    tensor.strides = strides;
 }
 
 std::optional<RecordedTensor> tensor_of(const Literal& value, const Literal* shape, const std::string& type) {
@@ -134,7 +150,12 @@ std::optional<RecordedTensor> tensor_of(const Literal& value, const Literal* sha
     const auto known = torch_element_type(type);
     if (fields == nullptr || fields->size() < 5 || !known) return std::nullopt;
     for (std::size_t i = 0; i < 5; ++i) {
-        if (!std::holds_alternative<std::int64_t>((*fields)[i].value)) return std::nullopt;
+        const auto& value_there = (*fields)[i].value;
+        if (std::holds_alternative<std::int64_t>(value_there)) continue;
+        if (std::holds_alternative<std::string>(value_there) ||
+            std::holds_alternative<LiteralList>(value_there))
+            return std::nullopt;
+        throw Error("number " + std::to_string(i + 1) + " of a tensor is no whole number of 64 bits");
     }
     const auto field = [fields](std::size_t i) { return std::get<std::int64_t>((*fields)[i].value); };
     RecordedTensor tensor;
@@ -145,9 +166,12 @@ std::optional<RecordedTensor> tensor_of(const Literal& value, const Literal* sha
     if (fields->size() > 5 && (*fields)[5].text() != nullptr)
         tensor.on_host = (*fields)[5].text()->rfind("cpu", 0) == 0;
     tensor.shape = shape != nullptr ? shape->integers() : Shape{field(3)};
-    // Damaged recordings name impossible tensors; they count as not recorded.
-    if (!possible_shape(tensor.shape)) return std::nullopt;
-    if (tensor.offset < 0 || tensor.offset > largest_tensor) return std::nullopt;
+    if (shape != nullptr && shape->list() != nullptr && shape->list()->size() != tensor.shape.size())
+        throw Error("an extent of a tensor is no whole number of 64 bits");
+    if (!trace::is_possible(tensor.shape) || !trace::storage_reach(tensor.offset, tensor.shape, {}))
+        throw Error("there is no tensor " + trace::to_text(tensor.shape) + " at element " +
+                        std::to_string(tensor.offset) + " of its storage",
+                    {}, "it has " + gates::kElements.range() + " elements");
     tensor.strides = trace::broadcast_strides(tensor.shape, tensor.shape);
     return tensor;
 }
@@ -299,9 +323,8 @@ void Recording::learn_strides(Call& call) {
     } else {
         return;
     }
-    const bool sane = std::all_of(strides.begin(), strides.end(), [](std::int64_t stride) {
-        return stride >= 0 && stride <= largest_tensor;
-    });
+    const bool sane = std::all_of(strides.begin(), strides.end(), [](std::int64_t s) { return s >= 0; }) &&
+                      trace::storage_reach(output->offset, output->shape, strides);
     if (strides.size() != output->shape.size() || !sane) {
         strides_.erase(output->id);
         return;

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "isa/common/error.h"
 #include "workloads/importers/boxed.h"
 #include "workloads/importers/literal.h"
 #include "workloads/importers/name.h"
@@ -66,6 +67,8 @@ struct Call {
     double waited_us = 0;                   ///< by the host for the device, since the launch before
     double duration_us = 0;
     bool on_gpu = false;
+    bool has_results = false;    ///< what it returned was recorded, if only that it returned nothing
+    bool is_annotation = false;  ///< somebody's name for a stretch of time, where a recording tells
 
     Name name;                 ///< without "aten::", trailing "_" of in-place ops and "(0)" of split nodes
     std::size_t position = 0;  ///< in the order of time, or of the file
@@ -147,13 +150,15 @@ class Recording {
 };
 
 /// A tensor [id, storage, offset, elements, bytes per element, device] of PyTorch; nothing when the value is
-/// not one, or when type or size are impossible. `type` is PyTorch's name of the element type.
+/// not one, or of a type that is not known. `type` is PyTorch's name of the element type. Throws
+/// heddle::Error when there can be no tensor of that size.
 std::optional<RecordedTensor> tensor_of(const Literal& value, const Literal* shape, const std::string& type);
 /// Operands as PyTorch lists them: values, shapes and types, one for each.
 std::vector<Argument> arguments_of(Literal values, const Literal& shapes, const Literal& types);
 std::optional<ElementType> torch_element_type(const std::string& name);
-/// Not negative, and no more elements than fit in any memory.
-bool possible_shape(const Shape& shape);
+/// Gives a tensor the strides that were recorded, one for each axis; others count as not recorded. Throws
+/// heddle::Error when no memory holds a tensor with such strides.
+void take_strides(RecordedTensor& tensor, const Shape& strides);
 
 /// "aten::add_(0)" -> "add"
 std::string plain_name(const std::string& name);

@@ -123,7 +123,7 @@ void difference_loss(Builder& builder, const Launch& launch, const Call& call) {
 
 void largest(Builder& builder, const Launch& launch, const Call& call) {
     const RecordedTensor& x = operand(call, 0, "operand");
-    const auto axis = static_cast<std::int64_t>(number_operand(call, 2, -1));
+    const std::int64_t axis = integer_operand(call, 2, -1);
     if (axis != -1 && axis + 1 != static_cast<std::int64_t>(x.shape.size()))
         throw NotUnderstood{call.name + " along an inner axis"};
     Op op;
@@ -138,7 +138,7 @@ void cumulative_sum(Builder& builder, const Launch& launch, const Call& call) {
     const RecordedTensor& x = operand(call, 0, "operand");
     const auto rank = static_cast<std::int64_t>(x.shape.size());
     if (rank == 0) throw NotUnderstood{"cumsum of one number"};
-    const auto axis = static_cast<std::int64_t>(number_operand(call, 1, static_cast<double>(rank - 1)));
+    const std::int64_t axis = integer_operand(call, 1, rank - 1);
     Op op;
     op.kind = OpKind::cumulative_sum;
     op.attributes["axis"] = axis < 0 ? axis + rank : axis;

@@ -48,11 +48,15 @@ GradientKernels split_kernels(const std::vector<const Call*>& kernels, bool data
     return result;
 }
 
-/// Sum of dy over all but the channels.
+/// Sum of dy over all but the channels. Where no results were recorded, the extents of the bias (operand 3)
+/// say that there is one.
 void bias_gradient(Builder& builder, const Launch& launch, const Call& call) {
+    if (launch.kernel.on_gpu) return;
     const RecordedTensor* result = call.output_tensor(2);
-    if (result == nullptr || launch.kernel.on_gpu) return;
+    const bool has_bias = call.literal(3) != nullptr && !call.literal(3)->integers().empty();
+    if (result == nullptr && (call.has_results || !has_bias)) return;
     const RecordedTensor& dy = need(call.gpu_tensor(0), "incoming gradient of a convolution");
+    if (dy.shape.size() < 2) throw NotUnderstood{"a gradient of a convolution without channels"};
     Op op;
     op.kind = OpKind::reduce;
     op.attributes["reduction"] = std::string("sum");
@@ -61,7 +65,7 @@ void bias_gradient(Builder& builder, const Launch& launch, const Call& call) {
         if (i != 1) axes.push_back(static_cast<std::int64_t>(i));
     op.attributes["axes"] = axes;
     builder.input(op, dy);
-    builder.output(op, *result);
+    builder.output(op, result != nullptr ? *result : builder.invented(dy.type, {dy.shape[1]}));
     builder.add(std::move(op), launch, &call);
 }
 
@@ -161,8 +165,8 @@ void mean_pooling(Builder& builder, const Launch& launch, const Call& call, bool
     op.attributes["window"] = window;
     op.attributes["strides"] = list(first + 1).empty() ? window : list(first + 1);
     if (!list(first + 2).empty()) op.attributes["padding"] = list(first + 2);
-    op.attributes["round_up"] = static_cast<std::int64_t>(number_operand(call, first + 3, 0));
-    op.attributes["padding_counts"] = static_cast<std::int64_t>(number_operand(call, first + 4, 1));
+    op.attributes["round_up"] = integer_operand(call, first + 3, 0);
+    op.attributes["padding_counts"] = integer_operand(call, first + 4, 1);
     builder.input(op, need(call.gpu_tensor(0), "operand of a pooling"));
     builder.output(op, need(call.output_tensor(0), "result of a pooling"));
     builder.add(std::move(op), launch, &call);

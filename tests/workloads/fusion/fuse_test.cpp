@@ -47,6 +47,38 @@ TEST_CASE("a chain becomes one op that writes only what somebody reads") {
     check_same_values(plain, fused);
 }
 
+TEST_CASE("a reduction takes no chain of which a result is read by nobody") {
+    // As in recordings that do not say what an op made, and so not who read it.
+    Trace step;
+    const TensorId x = step.add({"x", ElementType::f32, {6, 8}, trace::TensorRole::input, 1});
+    const TensorId a = step.add({"a", ElementType::f32, {6, 8}, trace::TensorRole::activation, 2});
+    const TensorId unread = step.add({"unread", ElementType::f32, {6, 8}, trace::TensorRole::activation, 3});
+    const TensorId sum = step.add({"sum", ElementType::f32, {8}, trace::TensorRole::activation, 4});
+    const auto op = [&](OpKind kind, TensorId from, TensorId to, std::vector<trace::OpId> after) {
+        trace::Op made;
+        made.name = step.tensor(to).name;
+        made.kind = kind;
+        made.inputs = {from};
+        made.outputs = {to};
+        made.dependencies = std::move(after);
+        if (kind == OpKind::elementwise) made.attributes["expression"] = std::string("y0 = 2 * x0");
+        if (kind == OpKind::reduce) {
+            made.attributes["reduction"] = std::string("sum");
+            made.attributes["axes"] = std::vector<std::int64_t>{0};
+        }
+        step.add(made);
+    };
+    op(OpKind::elementwise, x, a, {});
+    op(OpKind::elementwise, a, unread, {0});
+    op(OpKind::reduce, a, sum, {0});
+    step.check();
+    const Trace fused = fusion::fuse(step);
+    CHECK_NOTHROW(fused.check());
+    REQUIRE(fused.ops.size() == 2);
+    CHECK(fused.ops[1].kind == OpKind::reduce);
+    check_same_values(step, fused);
+}
+
 TEST_CASE("a product in between ends a chain, and a result that it needs is still written") {
     Chain c;
     const TensorId x = c.input({8, 8}), w = c.input({8, 8});

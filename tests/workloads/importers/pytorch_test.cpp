@@ -282,7 +282,7 @@ TEST_CASE("what is wrong with a recording is said once, with its place") {
                  "traceEvents[0]");
     kineto_error(
         "{\"traceEvents\": [{\"ph\": \"X\", \"cat\": \"kernel\", \"name\": \"k\", \"ts\": 1, \"dur\": -4}]}",
-        "impossible duration");
+        "traceEvents[0].dur: `-4` is not a time in microseconds");
     kineto_error("{\"traceEvents\": []}", "neither calls nor kernels");
     kineto_error("{\"traceEvents\": 5}", "not a list");
     kineto_error("{\"traceEvents\": [" + std::string(80, '[') + std::string(80, ']') + "]}", "64 deep");

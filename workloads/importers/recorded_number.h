@@ -1,0 +1,36 @@
+// Numbers of recordings in JSON that become sizes, counts and times.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "isa/common/checked.h"
+#include "workloads/trace_files/json_stream.h"
+
+namespace heddle::importers {
+
+/// A number that the gate admits. Nothing recorded: `fallback`, which may also stand there itself. Nothing
+/// where there is something else; NaN and infinities count as such.
+std::optional<double> admitted_number(const trace::JsonView& value, const Gate& gate, double fallback);
+/// The same of a whole number; digits may also stand there as text.
+std::optional<std::int64_t> admitted_count(const trace::JsonView& value, const Gate& gate,
+                                           std::int64_t fallback);
+[[noreturn]] void refuse(const trace::JsonView& value, const Gate& gate, const SourceLocation& where);
+
+/// The same; where there is something else, heddle::Error says so. `place()` says where: it is asked only
+/// then.
+template <class Place>
+double recorded_number(const trace::JsonView& value, const Gate& gate, double fallback, const Place& place) {
+    const auto number = admitted_number(value, gate, fallback);
+    if (!number) refuse(value, gate, place());
+    return *number;
+}
+template <class Place>
+std::int64_t recorded_count(const trace::JsonView& value, const Gate& gate, std::int64_t fallback,
+                            const Place& place) {
+    const auto number = admitted_count(value, gate, fallback);
+    if (!number) refuse(value, gate, place());
+    return *number;
+}
+
+}  // namespace heddle::importers
