@@ -6,6 +6,7 @@
 
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/compared.h"
 #include "sim/cli/json_options.h"
 #include "validation/compare/collective_table.h"
 #include "validation/run/validation.h"
@@ -41,16 +42,19 @@ std::vector<Table> tables_of(const Options& options) {
     for (const Table& table :
          {Table{folder / "nccl_a100_sxm.csv", "dgx-a100"}, Table{folder / "nccl_h100_sxm.csv", "dgx-h100"}})
         if (options.cluster.empty() || options.cluster == table.cluster) tables.push_back(table);
+    if (tables.empty()) sim::load_cluster(options.cluster, options.overrides);  // a wrong name is told
     return tables;
 }
 
 void run_command(const Options& options) {
-    std::string text, failure;
+    std::string text, failure, missing;
     std::vector<validation::CollectiveRow> everything;
     for (const Table& table : tables_of(options)) {
         std::error_code ignored;
         if (!fs::is_regular_file(table.data, ignored) && options.data.empty()) {
-            text += fmt::format("not here: {}; skipped\n", table.data.filename().string());
+            const std::string name = table.data.filename().string();
+            text += fmt::format("not here: {}; skipped\n", name);
+            missing += (missing.empty() ? "not here: " : ", ") + name;
             continue;
         }
         std::vector<validation::CollectiveRow> rows = validation::read_collective_table(table.data);
@@ -66,6 +70,8 @@ void run_command(const Options& options) {
         everything.insert(everything.end(), rows.begin(), rows.end());
     }
     show(text, validation::collective_table_json(everything), options.json);
+    if (missing.empty()) missing = "no table is known that was recorded on " + options.cluster;
+    require_compared(everything.size(), missing + "; --data names a table");
     if (!failure.empty()) throw ComparisonFailed{failure};
 }
 

@@ -12,6 +12,7 @@
 #include "sim/cli/output.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/terminal.h"
+#include "sim/config/hardware_file.h"
 #include "sim/report/text_table.h"
 #include "validation/report/html.h"
 #include "validation/report/print.h"
@@ -78,6 +79,7 @@ validation::ValidationOptions validation_options(const Options& options, Progres
                     "--data names a folder with recordings of third parties");
     chosen.data = options.data.empty() ? validation::data_folder() : fs::path(options.data);
     chosen.allow_simulator = options.allow_simulator;
+    if (!options.hardware.empty()) sim::find_hardware_file(options.hardware);  // a wrong name is told
     chosen.compare.hardware = options.hardware;
     chosen.compare.filter = options.filter;
     chosen.compare.workers = options.workers;
@@ -163,7 +165,7 @@ void run_validate_command(Options options) {
     if (!options.table.empty())
         write_file(options.table, validation::timing_accuracy_page(result.comparisons));
     show(result, options);
-    const std::string failure = validation::failure_of(result.comparisons);
+    const std::string failure = validation::failure_of(result.comparisons, result.missing);
     if (!failure.empty()) throw ComparisonFailed{failure};
 }
 
@@ -225,8 +227,8 @@ void add_validate_command(CLI::App& app) {
         "  heddle validate numerics --json\n"
         "  heddle validate gpu --capture my-capture --report validation.html\n"
         "  heddle validate timing --capture my-capture --bar \"gemm bf16=10\"\n"
-        "Exit codes: 0 every bar holds (what is not yet recorded is listed), 1 a bar does not hold, 2 bad "
-        "input.");
+        "Exit codes: 0 every bar holds (what is not yet recorded is listed), 1 a bar does not hold, or "
+        "nothing was compared, 2 bad input.");
     add_validate_attention_command(*command);
     add_validate_collectives_command(*command);
     add_validate_gemm_command(*command);

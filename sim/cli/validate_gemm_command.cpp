@@ -52,7 +52,7 @@ void run_command(const Options& options) {
     if (!hardware.is_gpu())
         throw Error("`" + options.hardware + "` is a TPU", {"--hardware", 0, ""}, "choose a GPU");
     std::vector<validation::GemmRow> rows = chosen_rows(options);
-    require_compared(rows.size(), why_none_was_timed(rows, options.data + "'s " + options.half + " half"));
+    require_compared(rows.size(), why_none_was_timed(rows, options.data));
     validation::GemmTableOptions table;
     table.type = sim::gemm_type_from_name(type_of(options));
     const bool fp8 = table.type == trace::ElementType::e4m3 || table.type == trace::ElementType::e5m2;

@@ -6,6 +6,7 @@
 
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/compared.h"
 #include "sim/cli/json_options.h"
 #include "sim/cli/output.h"
 #include "sim/cli/progress.h"
@@ -64,6 +65,7 @@ void run_command(const Options& options) {
                     options.simulated ? "simulated, sampled" : "in closed form");
     show(validation::format_training_table(rows, heading, options.all), validation::training_table_json(rows),
          options.json);
+    require_compared(validation::errors_of(rows).n, why_none_was_timed(rows, options.data));
 }
 
 }  // namespace

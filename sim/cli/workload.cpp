@@ -1,8 +1,11 @@
 #include "sim/cli/workload.h"
 
+#include <cctype>
 #include <filesystem>
 
 #include "isa/common/error.h"
+#include "sim/config/hardware.h"
+#include "validation/read/recorded_capture.h"
 #include "workloads/importers/open_trace.h"
 #include "workloads/model_files/read_model.h"
 #include "workloads/zoo/registry.h"
@@ -17,7 +20,53 @@ bool names_a_file(const std::string& workload) {
     return workload.find_first_of("/.") != std::string::npos || fs::is_regular_file(workload, ignored);
 }
 
+/// "NVIDIA H100 PCIe", "h100-sxm": the word that names the chip, the first with a digit, in small letters.
+std::string chip_of(const std::string& device) {
+    std::string chip;
+    for (const char letter : device + " ") {
+        if (std::isalnum(static_cast<unsigned char>(letter)) != 0) {
+            chip += static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+        } else {
+            if (chip.find_first_of("0123456789") != std::string::npos) return chip;
+            chip.clear();
+        }
+    }
+    return "";
+}
+
+std::vector<std::string> gpu_names() {
+    std::vector<std::string> names = sim::hardware_names();
+    std::erase_if(names, [](const std::string& name) {
+        try {
+            return !sim::load_hardware(name).is_gpu();
+        } catch (const Error&) {
+            return true;  // a damaged file is told when it is asked for
+        }
+    });
+    return names;
+}
+
 }  // namespace
+
+std::string hardware_of_recording(const trace::RecordedDevice& device, const std::string& file) {
+    const std::string preset = validation::preset_of_gpu(device.name, device.memory_bytes);
+    if (!preset.empty()) return preset;
+    const std::vector<std::string> names = gpu_names();
+    std::vector<std::string> chips;
+    for (const std::string& name : names) chips.push_back(chip_of(name));
+    const std::string chip = nearest_word(chip_of(device.name), chips.data(), chips.size());
+    std::string known, near;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+        known += (known.empty() ? "" : ", ") + names[i];
+        if (near.empty() && !chip.empty() && chips[i] == chip) near = names[i];
+    }
+    throw Error(device.name.empty() ? "the recording does not say on which device it was made"
+                                    : "there is no hardware file for " + device.name,
+                {file, 0, ""},
+                (near.empty() ? "name one with --hardware; known: "
+                              : "did you mean `--hardware " + near + "`? Known: ") +
+                    known);
+}
 
 void add_model_option(std::map<std::string, std::string>& options, const std::string& assignment) {
     const std::size_t equals = assignment.find('=');

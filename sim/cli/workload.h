@@ -22,6 +22,10 @@ struct Workload {
 /// as are unknown ones.
 Workload open_workload(const std::string& workload, const std::map<std::string, std::string>& options);
 
+/// The name of the hardware file of the device on which `file` was recorded. Throws heddle::Error where the
+/// file does not say, and where no hardware file describes that GPU: the nearest one is named.
+std::string hardware_of_recording(const trace::RecordedDevice& device, const std::string& file);
+
 /// Splits "key=value". Throws heddle::Error when there is no `=`, and for a key that was given already.
 void add_model_option(std::map<std::string, std::string>& options, const std::string& assignment);
 

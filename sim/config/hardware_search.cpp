@@ -89,7 +89,11 @@ std::string find_hardware_file(const std::string& name_or_file) {
         throw Error("no hardware named `" + name_or_file + "`", {},
                     "no hardware files are found at all: set HEDDLE_HARDWARE_PATH to their folder");
     }
-    const std::string near = nearest_word(stem, names.data(), names.size());
+    // Who writes `h100` means h100-sxm, far as that is by letters.
+    const auto longer = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
+        return !stem.empty() && name.starts_with(stem);
+    });
+    const std::string near = longer != names.end() ? *longer : nearest_word(stem, names.data(), names.size());
     throw Error("no hardware named `" + name_or_file + "`", {},
                 (near.empty() ? "known: " : "did you mean `" + near + "`? Known: ") + joined(names));
 }

@@ -90,6 +90,15 @@ bool Comparison::holds() const {
     return std::all_of(bars.begin(), bars.end(), [](const Bar& bar) { return bar.holds(); });
 }
 
+bool anything_compared(const std::vector<Comparison>& comparisons) {
+    const auto compared = [](const ComparisonRow& row) {
+        return (row.captured && row.simulated) || (row.bits && row.bits->total > 0) || row.frobenius;
+    };
+    return std::any_of(comparisons.begin(), comparisons.end(), [&](const Comparison& each) {
+        return std::any_of(each.rows.begin(), each.rows.end(), compared);
+    });
+}
+
 std::optional<double> relative_error(const ComparisonRow& row) {
     if (!row.captured || !row.simulated || !(*row.captured > 0) || !(*row.simulated > 0)) return std::nullopt;
     if (row.range && *row.simulated >= row.range->first && *row.simulated <= row.range->second) return 0;

@@ -111,6 +111,10 @@ struct CategorySummary {
     std::optional<double> largest_frobenius;
 };
 
+/// Whether any row was compared at all: else there is nothing that could hold. Rows without the other side's
+/// figures or bits were not.
+bool anything_compared(const std::vector<Comparison>& comparisons);
+
 /// |simulated / captured - 1|; none when the row has not both, above zero. Of a range: the distance to it.
 std::optional<double> relative_error(const ComparisonRow& row);
 // Categories of published figures, by what the hardware file makes of them.

@@ -272,14 +272,11 @@ std::vector<Comparison> compare_tpu_timing(const fs::path& data, const CompareOp
     }
     if (options.hardware.empty() && there("systolic_cycles.csv"))
         comparisons.push_back(compare_scale_sim(data / "gemm" / "systolic_cycles.csv"));
-    for (Comparison& comparison : comparisons) {
-        if (options.filter.empty()) continue;
-        auto& rows = comparison.rows;
-        rows.erase(std::remove_if(
-                       rows.begin(), rows.end(),
-                       [&](const ComparisonRow& row) { return !options.selects(row.name, row.category); }),
-                   rows.end());
-    }
+    if (options.filter.empty()) return comparisons;
+    for (Comparison& comparison : comparisons)
+        std::erase_if(comparison.rows,
+                      [&](const ComparisonRow& row) { return !options.selects(row.name, row.category); });
+    std::erase_if(comparisons, [](const Comparison& comparison) { return comparison.rows.empty(); });
     return comparisons;
 }
 

@@ -188,6 +188,37 @@ TrainingErrors errors_of(const std::vector<TrainingRow>& rows) {
     return result;
 }
 
+namespace {
+
+std::vector<TrainingRow> rows_by_use(const std::vector<TrainingRow>& rows, bool fitted) {
+    std::vector<TrainingRow> chosen;
+    for (const TrainingRow& row : rows)
+        if (row.fitted == fitted) chosen.push_back(row);
+    return chosen;
+}
+
+std::string failures_text(const std::vector<TrainingRow>& rows) {
+    const std::size_t timed = errors_of(rows).n;
+    return timed == rows.size() ? "" : fmt::format("{} rows could not be timed\n", rows.size() - timed);
+}
+
+/// Which of the rows the framework's figures were fitted to, and how far off they and the others are.
+std::string fitted_text(const std::vector<TrainingRow>& rows) {
+    const std::size_t fitted = rows_by_use(rows, true).size();
+    if (fitted == 0) return "nothing was fitted to these rows\n";
+    if (fitted == rows.size()) return "the framework's figures were fitted to these rows\n";
+    std::string text;
+    for (const bool use : {true, false}) {
+        const TrainingErrors own = errors_of(rows_by_use(rows, use));
+        text += fmt::format("{:<13} {:>4} rows: mean error {:.2f} %, median {:.2f} %, worst {:.1f} %{}\n",
+                            use ? "fitted to" : "not fitted to", own.n, 100 * own.mean, 100 * own.median,
+                            100 * own.worst, use ? "; the framework's figures were fitted to these" : "");
+    }
+    return text;
+}
+
+}  // namespace
+
 std::string format_training_table(const std::vector<TrainingRow>& rows, const std::string& heading,
                                   bool all) {
     const TrainingErrors e = errors_of(rows);
@@ -195,18 +226,7 @@ std::string format_training_table(const std::vector<TrainingRow>& rows, const st
         "{}\n\n{} rows: mean error {:.2f} %, median {:.2f} %, 90th percentile {:.2f} %, worst {:.1f} %, bias "
         "{:+.2f} %\n",
         heading, e.n, 100 * e.mean, 100 * e.median, 100 * e.p90, 100 * e.worst, 100 * e.bias);
-    for (const unsigned half : {0u, 1u}) {
-        const std::vector<TrainingRow> part = half_of(rows, half);
-        if (part.size() == rows.size() || part.empty()) continue;
-        const TrainingErrors own = errors_of(part);
-        const bool fitted =
-            std::any_of(part.begin(), part.end(), [](const TrainingRow& row) { return row.fitted; });
-        text += fmt::format(
-            "{:<11} {:>4} rows: mean error {:.2f} %, median {:.2f} %, worst {:.1f} %{}\n",
-            half == 0 ? "first half" : "second half", own.n, 100 * own.mean, 100 * own.median,
-            100 * own.worst,
-            fitted ? "; the framework's figures were fitted to these" : "; nothing was fitted to these");
-    }
+    text += failures_text(rows) + fitted_text(rows);
     std::vector<const TrainingRow*> shown;
     shown.reserve(rows.size());
     for (const TrainingRow& row : rows) shown.push_back(&row);
@@ -237,13 +257,9 @@ std::string training_table_json(const std::vector<TrainingRow>& rows) {
     nlohmann::ordered_json json{{"n", e.n},     {"mape", e.mean},   {"median", e.median},
                                 {"p90", e.p90}, {"worst", e.worst}, {"bias", e.bias}};
     json["failed"] = 0;
-    for (const unsigned half : {0u, 1u}) {
-        const std::vector<TrainingRow> part = half_of(rows, half);
-        const TrainingErrors own = errors_of(part);
-        const bool fitted =
-            std::any_of(part.begin(), part.end(), [](const TrainingRow& row) { return row.fitted; });
-        json[half == 0 ? "first_half" : "second_half"] = {
-            {"n", own.n}, {"mape", own.mean}, {"fitted", fitted}};
+    for (const bool fitted : {true, false}) {
+        const TrainingErrors own = errors_of(rows_by_use(rows, fitted));
+        json[fitted ? "fitted" : "not_fitted"] = {{"n", own.n}, {"mape", own.mean}};
     }
     json["rows"] = nlohmann::json::array();
     for (const TrainingRow& row : rows) {
@@ -253,6 +269,7 @@ std::string training_table_json(const std::vector<TrainingRow>& rows) {
             continue;
         }
         json["rows"].push_back({{"line", row.line},
+                                {"fitted", row.fitted},
                                 {"model", row.model},
                                 {"plan", parallel::describe(row.plan)},
                                 {"recorded_s", row.recorded},
@@ -261,6 +278,8 @@ std::string training_table_json(const std::vector<TrainingRow>& rows) {
                                 {"bubble", row.bubble},
                                 {"tensor", row.tensor},
                                 {"data", row.data}});
+        if (row.fingerprint != 0)
+            json["rows"].back()["fingerprint"] = fmt::format("{:#018x}", row.fingerprint);
     }
     return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

@@ -20,6 +20,7 @@ struct TrainingRow {
     sim::ClosedFormConfig kernels;  ///< the same, its kernels beside products
     /// What is recomputed was published with the row; else it follows from memory (decide_recomputation).
     bool recompute_published = false;
+    std::uint64_t fingerprint = 0;            ///< of a step of vTrain (fitted_rows.h); else 0
     bool fitted = false;                      ///< framework_figures() were fitted to this row, among others
     double recorded = 0;                      ///< seconds
     double simulated = 0;                     ///< seconds
@@ -50,7 +51,8 @@ void decide_recomputation(std::vector<TrainingRow>& rows, const std::string& clu
                           const TrainingTableOptions& options);
 
 std::vector<TrainingRow> sample_of(std::vector<TrainingRow> rows, std::size_t count, std::uint64_t seed);
-/// One of two halves, 0 or 1, by a hash of the line.
+/// One of two halves, 0 or 1, by a hash of the line: a choice of rows, which says nothing about what they
+/// were used for.
 unsigned half_of(unsigned line);
 std::vector<TrainingRow> half_of(const std::vector<TrainingRow>& rows, unsigned half);
 
@@ -59,6 +61,7 @@ struct TrainingErrors {
     double mean = 0, median = 0, p90 = 0, worst = 0, bias = 0;
 };
 TrainingErrors errors_of(const std::vector<TrainingRow>& rows);
+/// Rows that the framework's figures were fitted to are told apart from the others.
 std::string format_training_table(const std::vector<TrainingRow>& rows, const std::string& heading, bool all);
 std::string training_table_json(const std::vector<TrainingRow>& rows);
 

@@ -107,7 +107,7 @@ sim::PageSection section(const Comparison& comparison, std::size_t number) {
     return {id, comparison.title, html};
 }
 
-std::string head(const std::vector<Comparison>& comparisons) {
+std::string head(const std::vector<Comparison>& comparisons, const std::vector<std::string>& missing) {
     std::size_t bars = 0, held = 0;
     bool silicon = true;
     for (const Comparison& comparison : comparisons) {
@@ -124,7 +124,7 @@ std::string head(const std::vector<Comparison>& comparisons) {
     html += "<div class=\"figures\">\n" +
             sim::html_figure("comparisons", std::to_string(comparisons.size())) +
             sim::html_figure("bars that hold", fmt::format("{} of {}", held, bars)) + "</div>\n";
-    const std::string failure = failure_of(comparisons);
+    const std::string failure = failure_of(comparisons, missing);
     if (!failure.empty()) html += "<p><strong>" + escape_html(failure) + "</strong></p>\n";
     return html;
 }
@@ -138,7 +138,7 @@ std::string comparisons_html(const std::string& title, const std::vector<Compari
     for (const Comparison& comparison : comparisons)
         sections.push_back(section(comparison, sections.size() + 1));
     sections.push_back({"missing", "Not yet recorded", lines(missing, "")});
-    return sim::html_page(title, "Heddle beside what was measured", head(comparisons), sections);
+    return sim::html_page(title, "Heddle beside what was measured", head(comparisons, missing), sections);
 }
 
 }  // namespace heddle::validation

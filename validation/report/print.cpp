@@ -153,7 +153,7 @@ std::string format_comparison(const Comparison& comparison, bool all_rows, std::
 
 std::string comparisons_json(const std::vector<Comparison>& comparisons,
                              const std::vector<std::string>& missing) {
-    Json json{{"schema", 1}, {"holds", failure_of(comparisons).empty()}};
+    Json json{{"schema", 1}, {"holds", failure_of(comparisons, missing).empty()}};
     json["comparisons"] = Json::array();
     for (const Comparison& comparison : comparisons)
         json["comparisons"].push_back(comparison_json(comparison));
@@ -161,7 +161,14 @@ std::string comparisons_json(const std::vector<Comparison>& comparisons,
     return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-std::string failure_of(const std::vector<Comparison>& comparisons) {
+std::string failure_of(const std::vector<Comparison>& comparisons, const std::vector<std::string>& missing) {
+    if (!anything_compared(comparisons)) {
+        std::string why;
+        for (const Comparison& comparison : comparisons)
+            if (why.empty() && !comparison.missing.empty()) why = comparison.missing.front();
+        if (why.empty() && !missing.empty()) why = missing.front();
+        return "nothing was compared" + (why.empty() ? "" : ": " + why);
+    }
     std::size_t failed = 0, all = 0;
     std::string first;
     for (const Comparison& comparison : comparisons) {

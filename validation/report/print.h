@@ -17,7 +17,8 @@ std::string format_comparison(const Comparison& comparison, bool all_rows = fals
 std::string comparisons_json(const std::vector<Comparison>& comparisons,
                              const std::vector<std::string>& missing);
 
-/// The bars that do not hold, for the last line of a failing command; empty when all hold.
-std::string failure_of(const std::vector<Comparison>& comparisons);
+/// The bars that do not hold, or that nothing was compared and why, for the last line of a failing command;
+/// empty when all hold. `missing`: what there was nothing to compare with.
+std::string failure_of(const std::vector<Comparison>& comparisons, const std::vector<std::string>& missing);
 
 }  // namespace heddle::validation

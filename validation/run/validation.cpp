@@ -159,6 +159,16 @@ void check_error_bars(const CompareOptions& options, const Validation& validatio
     }
 }
 
+/// Where the user's own choice left nothing, that is the first reason.
+void tell_why_nothing_was_compared(const CompareOptions& options, Validation& validation) {
+    if (anything_compared(validation.comparisons)) return;
+    if (!options.hardware.empty())
+        validation.missing.insert(validation.missing.begin(), "nothing is here for " + options.hardware);
+    if (!options.filter.empty())
+        validation.missing.insert(validation.missing.begin(),
+                                  "no row has `" + options.filter + "` in its name or its category");
+}
+
 /// Folders in the order in which they are looked in, each once.
 void add_captures(std::vector<fs::path>& captures, std::set<fs::path>& known, const fs::path& folder) {
     for (const fs::path& capture : captures_in(folder)) {
@@ -220,6 +230,7 @@ Validation validate(const ValidationOptions& options) {
     }
     check_error_bars(options.compare, validation);
     tell_what_is_incomplete(captures, validation);
+    tell_why_nothing_was_compared(options.compare, validation);
     return validation;
 }
 

@@ -82,8 +82,30 @@ TEST_CASE("the table says with what it compares, what holds and what does not") 
     CHECK_THAT(text, Catch::Contains("99.976"));
     CHECK_THAT(text, Catch::Contains("not yet recorded: fp8"));
     CHECK_THAT(text, !Catch::Contains("NOT SILICON"));
-    CHECK_THAT(failure_of({sample()}),
+    CHECK_THAT(failure_of({sample()}, {}),
                Catch::Contains("1 of 2 bars do not hold") && Catch::Contains("elements identical"));
+}
+
+TEST_CASE("a comparison of nothing does not hold, and says why") {
+    CHECK(failure_of({}, {"not yet recorded: GEMMs", "not here: vectors"}) ==
+          "nothing was compared: not yet recorded: GEMMs");
+    // Rows that were left out are nothing compared; what the comparison itself says of it goes first.
+    Comparison comparison = sample();
+    comparison.bars.clear();
+    for (ComparisonRow& row : comparison.rows) {
+        row.simulated.reset();
+        row.bits.reset();
+    }
+    CHECK(failure_of({comparison}, {"not here: vectors"}) == "nothing was compared: not yet recorded: fp8");
+    const auto json = nlohmann::json::parse(comparisons_json({comparison}, {}));
+    CHECK(json["holds"] == false);
+    CHECK_THAT(page("title", {comparison}, {}), Catch::Contains("nothing was compared"));
+    // One row is enough, and no bar need be there.
+    comparison.rows[1].bits = BitCount{7, 8};
+    CHECK(failure_of({comparison}, {}).empty());
+    comparison.rows[1].bits = BitCount{0, 0};
+    comparison.rows[0].simulated = 12.5;
+    CHECK(failure_of({comparison}, {}).empty());
 }
 
 TEST_CASE("a fraction that is almost all never prints as all") {
@@ -183,5 +205,5 @@ TEST_CASE("a comparison without rows is a page too") {
     empty.title = "nothing";
     CHECK(first_unbalanced_tag(without_scripts(page("x", {empty}, {}))).empty());
     CHECK_THAT(format_comparison(empty), Catch::StartsWith("nothing\n"));
-    CHECK(nlohmann::json::parse(comparisons_json({}, {}))["holds"] == true);
+    CHECK(nlohmann::json::parse(comparisons_json({}, {}))["holds"] == false);
 }
