@@ -6,7 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "isa/common/activity.h"
 #include "isa/common/error.h"
+#include "isa/common/limits.h"
 
 namespace heddle::models {
 
@@ -122,7 +124,7 @@ Cycle ClockDomain::next_due() const {
 }
 
 Cycle ClockDomain::run(Cycle limit, Cycle pause) {
-    limit_ = limit;
+    limit_ = limit == 0 || (cycle_limit() != 0 && cycle_limit() < limit) ? cycle_limit() : limit;
     pause_ = pause;
     paused_ = false;
     stopped_ = false;
@@ -159,10 +161,9 @@ bool ClockDomain::run_and_plan() {
         Cycle next = next_due();
         if (next == kNever) return false;
         if (tick_every_cycle_) next = now_ + 1;
-        if (limit_ != 0 && next > limit_) {
-            throw Error("the simulation passed its limit of " + std::to_string(limit_) + " cycles", {},
-                        "raise the limit, or look for an endless loop");
-        }
+        this_activity().set_cycle(now_);
+        if (limit_ != 0 && next > limit_) throw out_of_cycles(limit_);
+        if (is_out_of_time()) throw out_of_time();
         if (next > pause_) {
             paused_ = true;
             return false;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isa/common/activity.h"
 #include "isa/common/error.h"
 #include "models/gpu/gpc_layout.h"
 
@@ -57,7 +58,7 @@ void CtaScheduler::begin(const ptx::LaunchContext& launch, unsigned per_sm,
 }
 
 void CtaScheduler::cta_finished(std::uint32_t sm, Cycle at) {
-    ++finished_;
+    this_activity().set_done(++finished_);
     last_finish_ = std::max(last_finish_, at);
     if (left_out_ != nullptr && finished_ % wave_ == 0) wave_ends_.push_back(at + *left_out_);
     // Kept in order of time; SMs report at the ends of windows, so the place is near the end.

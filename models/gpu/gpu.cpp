@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "isa/common/activity.h"
 #include "isa/common/error.h"
 #include "models/common/huge_pages.h"
 #include "models/gpu/conservation.h"
@@ -322,6 +323,9 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     if (ctas == 0)
         throw Error("kernel " + source.name() + " is launched with an empty grid", {},
                     "launch at least one block");
+    const Doing doing("kernel " + source.name(), ctas, "thread blocks");
+    // Where thread blocks follow one another, those that are done say better how far it is.
+    if (ctas > std::uint64_t{plan.occupancy.ctas_per_sm} * config_.sm.count) this_activity().set_expected(0);
     preload_code(known_lines, plan.kernel.lines);
     preload_constants(source);
     preload(options.resident);

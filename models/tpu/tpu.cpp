@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "isa/common/activity.h"
 #include "isa/common/error.h"
 #include "isa/tpu/assembler.h"
 
@@ -87,6 +88,7 @@ TpuResult Tpu::run(const tpu::Program& program, tpu::Memory& memory, const TpuRu
         core.sequencer.start(index < program.cores.size() ? &program.cores[index] : nullptr);
     }
     const std::uint64_t before = clock_.activations();
+    const Doing doing("program " + program.name);
     clock_.run(options.limit);
     activations_ = clock_.activations() - before;
 

@@ -6,6 +6,7 @@
 
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/limits.h"
 #include "sim/cli/output.h"
 #include "sim/cli/terminal.h"
 #include "sim/collective/collective.h"
@@ -166,6 +167,7 @@ void add_collective_command(CLI::App& app) {
     command->add_flag("--no-fold", options->no_fold,
                       "simulate every channel and rank, also what is the same by symmetry");
     command->add_flag("--json", options->json, "print JSON");
+    add_limit_options(*command);
     command->footer(
         "Examples:\n"
         "  heddle collective all-reduce 64MiB --cluster dgx-h100\n"

@@ -83,6 +83,9 @@ an error of Heddle's own
 .B 4
 the step does not fit the device's memory
 .TP
+.B 5
+a limit was reached: \fB--max-cycles\fR, \fB--max-seconds\fR, or 2,147,483,646 cycles of one kernel of a GPU
+.TP
 .B 130
 interrupted; the same command goes on from there
 .SH ENVIRONMENT
@@ -92,6 +95,12 @@ folder of simulated kernels, or \fBoff\fR; else $XDG_CACHE_HOME/heddle or ~/.cac
 .TP
 .B HEDDLE_CACHE_SIZE
 what it may hold, in MiB (1024)
+.TP
+.B HEDDLE_PROGRESS
+seconds between the lines of progress that a log gets (10, after a minute 30), or \fBoff\fR
+.TP
+.B HEDDLE_CLAIM_SECONDS
+how long a process that is stopped or hangs keeps a kernel that others wait for (30)
 .TP
 .B HEDDLE_HARDWARE_PATH
 more folders with hardware files, separated by colons

@@ -9,6 +9,7 @@
 #include "isa/common/error.h"
 #include "sim/cli/bytes_option.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/limits.h"
 #include "sim/cli/output.h"
 #include "sim/cli/parallelism.h"
 #include "sim/cli/progress.h"
@@ -230,6 +231,7 @@ void add_parallelism_command(CLI::App& app) {
     command->callback([options] {
         for (const std::string& assignment : options->model_options)
             add_model_option(options->search.model_options, assignment);
+    add_limit_options(*command);
         search_parallelism(options->search);
     });
 }

@@ -8,6 +8,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/compared.h"
 #include "sim/cli/json_options.h"
+#include "sim/cli/limits.h"
 #include "validation/compare/collective_table.h"
 #include "validation/run/validation.h"
 
@@ -94,6 +95,7 @@ void add_validate_collectives_command(CLI::App& validate) {
         ->capture_default_str();
     command->add_flag("--all", options->all, "show every row");
     add_json_options(*command, options->json, "n, median, p90, mape, rows");
+    add_limit_options(*command);
     command->footer("Example: heddle validate collectives --cluster dgx-h100 --all");
     command->callback([options] { run_command(*options); });
 }

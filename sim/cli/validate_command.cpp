@@ -9,6 +9,7 @@
 
 #include "isa/common/error.h"
 #include "sim/cli/commands.h"
+#include "sim/cli/limits.h"
 #include "sim/cli/output.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/terminal.h"
@@ -118,6 +119,7 @@ std::string captured_here(const Options& options) {
         throw Error("one folder can be captured into at a time", {"--capture", 0, ""});
     std::string folder =
         options.captures.empty() ? validation::dated_capture_name() : options.captures.front();
+    const ProgressHeld silent;  // it tells for itself
     validation::capture_now(validation::capture_program(), folder);
     return folder;
 }
@@ -214,6 +216,7 @@ void add_validate_command(CLI::App& app) {
     command->add_flag(
         "--allow-simulator", options->allow_simulator,
         "accept a capture that was made by the simulator: a test of the tools, not of accuracy");
+    add_limit_options(*command);
     command->footer(
         "numerics   bits of tensor-core operations and of GEMMs\n"
         "kernels    bits and times of the kernels of Heddle's library\n"

@@ -8,6 +8,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/compared.h"
 #include "sim/cli/json_options.h"
+#include "sim/cli/limits.h"
 #include "sim/cli/output.h"
 #include "sim/cli/progress.h"
 #include "validation/compare/training_fit.h"
@@ -98,6 +99,7 @@ void add_validate_training_command(CLI::App& validate) {
     command->add_option("-j,--jobs", options->workers, "workers (default: one for each core)")
         ->type_name("N");
     add_json_options(*command, options->json, "n, mape, median, p90, rows");
+    add_limit_options(*command);
     command->footer("Example: heddle validate training --data megatron.csv --cluster dgx-a100 --all");
     command->callback([options] { run_command(*options); });
 }

@@ -111,6 +111,7 @@ struct MpiSession::State {
         world.emplace();
         ::signal(SIGINT, remember_signal);
         ::signal(SIGTERM, remember_signal);
+        ::signal(SIGALRM, remember_signal);
     }
 
     KeptWorkers own;  // before MPI: it forks

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "isa/common/activity.h"
 #include "sim/run/pipes.h"
 #include "sim/run/worker_pool.h"
 
@@ -37,8 +38,9 @@ void become_child(pid_t parent, const sigset_t* signals) {
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     ::setpgid(0, 0);
     // Handlers of the parent are not for this process: a crash is to be seen as one.
-    for (const int fatal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGINT, SIGTERM, SIGPIPE})
+    for (const int fatal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGINT, SIGTERM, SIGALRM, SIGPIPE})
         ::signal(fatal, SIG_DFL);
+    leave_activity_of_parent();
     if (signals != nullptr) ::sigprocmask(SIG_SETMASK, signals, nullptr);
     if (::getppid() != parent) ::_exit(0);
 }
@@ -53,16 +55,13 @@ struct LocalWorkers::Process {
     std::string received = {};
 };
 
-/// SIGINT and SIGTERM wait, and can be polled for.
+/// SIGINT, SIGTERM and SIGALRM wait, and can be polled for.
 struct LocalWorkers::Signals {
     sim::SignalsHeld held;
     int descriptor = -1;
 
     Signals() {
-        sigset_t set;
-        ::sigemptyset(&set);
-        ::sigaddset(&set, SIGINT);
-        ::sigaddset(&set, SIGTERM);
+        const sigset_t set = sim::interrupts();
         descriptor = ::signalfd(-1, &set, SFD_CLOEXEC);
         if (descriptor < 0) throw std::runtime_error("cannot listen for interrupts");
     }

@@ -30,7 +30,7 @@ class Workers {
     /// Begins an evaluation; only while fewer than count() are under way.
     virtual void start(std::uint64_t task, const std::string& text) = 0;
     /// Waits until at least one has ended; at most `timeout_ms`, when it is not negative. Throws
-    /// sim::Interrupted for SIGINT and SIGTERM, after which all evaluations are ended.
+    /// sim::Interrupted for SIGINT, SIGTERM and SIGALRM, after which all evaluations are ended.
     virtual std::vector<WorkerAnswer> wait(int timeout_ms) = 0;
 };
 
@@ -40,7 +40,7 @@ using TaskFunction = std::function<std::string(const std::string&)>;
 /// Processes of this machine, forked for each task. They die with this process.
 class LocalWorkers : public Workers {
   public:
-    /// `interruptible`: SIGINT and SIGTERM are held while it lives, and wait() throws them.
+    /// `interruptible`: SIGINT, SIGTERM and SIGALRM are held while it lives, and wait() throws them.
     LocalWorkers(unsigned count, TaskFunction function, bool interruptible = true);
     ~LocalWorkers() override;
     LocalWorkers(const LocalWorkers&) = delete;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <optional>
 
+#include "isa/common/activity.h"
 #include "sim/run/gpu_run.h"
 #include "sim/run/launch_plan.h"
 
@@ -129,6 +130,7 @@ GemmTimer::Run GemmTimer::run(const GemmQuestion& question, const kernels::GemmC
     Run run;
     run.clock = clock;
     for (const PlannedLaunch& planned : plan) {
+        this_activity().set_expected(static_cast<std::uint64_t>(choice.estimated_seconds * clock));
         run.kernels.push_back(session_.run(program, planned));
         run.seconds += run.kernels.back().seconds;
         run.joules += sum_of(run.kernels.back().energy);

@@ -2,12 +2,14 @@
 
 #include <yaml-cpp/depthguard.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <map>
 #include <sstream>
 #include <utility>
 
+#include "isa/target/launch_limits.h"
 #include "sim/kernel/launch_arguments.h"
 #include "sim/kernel/reference_expression.h"
 #include "sim/kernel/yaml_map.h"
@@ -125,7 +127,7 @@ class Reader {
         if (extents.empty() || extents.size() > 3) value.fail("expected 1 to 3 extents: [x, y, z]");
         const auto extent = [&](std::size_t i) {
             if (i >= extents.size()) return std::uint32_t{1};
-            if (extents[i] > 0x7FFFFFFF) value.fail("an extent is larger than 2^31 - 1");
+            if (extents[i] > 0xFFFFFFFF) value.fail("an extent is larger than any launch's");
             return static_cast<std::uint32_t>(extents[i]);
         };
         return {extent(0), extent(1), extent(2)};
@@ -151,11 +153,10 @@ class Reader {
         launch.entry_where = entry.where;
         launch.grid = read_dim3(map.require("grid"));
         launch.block = read_dim3(map.require("block"));
-        if (launch.block.count() > 1024) {
-            map.require("block").fail("a block has at most 1024 threads, this has " +
-                                      std::to_string(launch.block.count()));
-        }
-        if (const auto cluster = map.find("cluster")) launch.cluster = read_cluster(*cluster, launch.grid);
+        if (const auto cluster = map.find("cluster")) launch.cluster = read_dim3(*cluster);
+        const auto all = [](const ptx::Dim3& d) { return std::array<std::uint64_t, 3>{d.x, d.y, d.z}; };
+        if (const auto fault = target::fault_of({all(launch.grid), all(launch.block), all(launch.cluster)}))
+            map.require(fault->part).fail(fault->problem);
         if (const auto shared = map.find("dynamic_shared")) {
             launch.dynamic_shared_bytes = static_cast<std::uint32_t>(shared->unsigned_integer(0, 1u << 20));
         }
@@ -201,15 +202,6 @@ class Reader {
         if (word == "streaming") return ptx::CachePriority::first;
         if (word == "normal") return ptx::CachePriority::normal;
         value.fail("unknown property " + word, "expected persisting, streaming or normal");
-    }
-
-    static ptx::Dim3 read_cluster(const YamlValue& value, const ptx::Dim3& grid) {
-        const ptx::Dim3 cluster = read_dim3(value);
-        if (cluster.count() > 16) value.fail("a cluster has at most 16 blocks");
-        if (grid.x % cluster.x != 0 || grid.y % cluster.y != 0 || grid.z % cluster.z != 0) {
-            value.fail("the grid is no multiple of the cluster");
-        }
-        return cluster;
     }
 
     // ---- outputs and comparisons ----

@@ -5,10 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <list>
 #include <map>
 #include <utility>
 
+#include "isa/common/activity.h"
 #include "sim/run/canonical_l2.h"
 #include "sim/run/estimate.h"
 #include "sim/run/governor.h"
@@ -18,6 +18,7 @@
 #include "sim/run/settled_clock.h"
 #include "sim/run/step_plan.h"
 #include "sim/run/worker_pool.h"
+#include "sim/run/unclaimed_jobs.h"
 #include "workloads/lowering/gpu/gpu_lowering.h"
 #include "workloads/lowering/gpu/programmatic.h"
 #include "workloads/trace/products.h"
@@ -91,19 +92,29 @@ LaunchEstimate estimate_launch(const trace::Trace& trace, const program::GpuProg
 }
 
 class GpuJobs : public JobRunner {
+/// What a kernel is expected to take: of all the work, and of the device. Only progress is told by it.
+struct Effort {
+    double part = 0;
+    std::uint64_t cycles = 0;
+};
+
   public:
     GpuJobs(const models::gpu::GpuConfig& config, const SimulateOptions& options,
+    /// `efforts`: of each job.
             const program::GpuProgram& program, const std::vector<const PlannedLaunch*>& jobs,
-            unsigned threads, unsigned cores)
+            const std::vector<Effort>& efforts, unsigned threads, unsigned cores)
         : config_(config),
           session_(config, options.tick_every_cycle, options.sample, options.series),
           program_(program),
-          jobs_(jobs) {
+          jobs_(jobs),
+          efforts_(efforts) {
         session_.set_threads(threads, cores);
     }
     std::string run(std::size_t job) override {
         const double before = processor_seconds();
         const bool spills = session_.spills(*jobs_[job]);
+        this_activity().set_part(efforts_[job].part);
+        this_activity().set_expected(efforts_[job].cycles);
         session_.set_l2_size(spills ? config_.l2.bytes : canonical_l2_bytes(config_, program_, *jobs_[job]));
         LaunchOutcome outcome = session_.run(program_, *jobs_[job]);
         outcome.own_l2 = spills;
@@ -117,6 +128,7 @@ class GpuJobs : public JobRunner {
     const program::GpuProgram& program_;
     const std::vector<const PlannedLaunch*>& jobs_;
 };
+    const std::vector<Effort>& efforts_;
 
 /// Thread blocks of a launch for each that the GPU has room for.
 double waves_of(const program::KernelLaunch& launch, const LaunchOutcome& outcome, std::uint32_t sms) {
@@ -167,43 +179,6 @@ std::string series_key(const models::gpu::SeriesSettings& series) {
     return "series " + std::to_string(series.interval) + (series.by_sm ? " by SM\n" : " by GPC\n");
 }
 
-/// Jobs that no other process is about: two that explore the same designs never simulate the same kernel at
-/// once. What another one has finished meanwhile is taken from the cache.
-class UnclaimedJobs : public JobSource {
-  public:
-    /// `key_of` names a job's result in the cache; `take` takes it from there, or says that it is not there.
-    UnclaimedJobs(std::size_t count, const KernelCache& cache, std::function<std::string(std::size_t)> key_of,
-                  std::function<bool(std::size_t)> take)
-        : cache_(cache), key_of_(std::move(key_of)), take_(std::move(take)) {
-        for (std::size_t job = 0; job < count; ++job) open_.push_back(job);
-    }
-    std::optional<std::size_t> next() override {
-        for (auto job = open_.begin(); job != open_.end();) {
-            std::optional<KernelClaim> claim = cache_.claim(key_of_(*job));
-            if (!claim) {
-                ++job;
-                continue;
-            }
-            const std::size_t unclaimed = *job;
-            job = open_.erase(job);
-            if (take_(unclaimed)) continue;
-            claims_[unclaimed] = *std::move(claim);
-            return unclaimed;
-        }
-        return {};
-    }
-    bool has_more() const override { return !open_.empty(); }
-    /// Its result is in the cache.
-    void finished(std::size_t job) { claims_.erase(job); }
-
-  private:
-    const KernelCache& cache_;
-    const std::function<std::string(std::size_t)> key_of_;
-    const std::function<bool(std::size_t)> take_;
-    std::list<std::size_t> open_;
-    std::map<std::size_t, KernelClaim> claims_;
-};
-
 /// Outcomes of all distinct keys of the plan that are not `known`: from the cache, else simulated on workers.
 std::map<std::string, LaunchOutcome> simulate_distinct(
     const trace::Trace& trace, const program::GpuProgram& program, const std::vector<PlannedLaunch>& plan,
@@ -249,6 +224,13 @@ std::map<std::string, LaunchOutcome> simulate_distinct(
     std::stable_sort(jobs.begin(), jobs.end(),
                      [&](const auto* a, const auto* b) { return cost[a] > cost[b]; });
     const unsigned workers = options.jobs != 0 ? options.jobs : available_cores();
+    std::vector<Effort> efforts;
+    for (const PlannedLaunch* planned : jobs) {
+        const LaunchEstimate estimate = estimate_launch(trace, program, *planned, config);
+        efforts.push_back(
+            {cost[planned] / total_cost,
+             static_cast<std::uint64_t>(estimate.fixed_seconds * config.clock + estimate.cycles)});
+    }
     result.simulation.workers = workers;
     result.simulation.scheduled = options.assembly == ptx::Assembly::scheduled;
     const auto keep = [&](std::size_t job, const LaunchOutcome& outcome) {
@@ -259,16 +241,19 @@ std::map<std::string, LaunchOutcome> simulate_distinct(
     };
     UnclaimedJobs unclaimed(
         jobs.size(), cache,
-        [&](std::size_t job) { return key_of(*jobs[job], canonical_l2_bytes(config, program, *jobs[job])); },
-        [&](std::size_t job) {
-            const auto stored = find(*jobs[job]);
-            if (stored) keep(job, outcome_from_text(*stored));
-            return stored.has_value();
-        });
+        {.key = [&](std::size_t job) {
+             return key_of(*jobs[job], canonical_l2_bytes(config, program, *jobs[job]));
+         },
+         .name = [&](std::size_t job) { return "kernel " + jobs[job]->launch->kernel->entry; },
+         .take = [&](std::size_t job) {
+             const auto stored = find(*jobs[job]);
+             if (stored) keep(job, outcome_from_text(*stored));
+             return stored.has_value();
+         }});
     run_jobs(
         jobs.size(), workers,
         [&]() -> std::unique_ptr<JobRunner> {
-            return std::make_unique<GpuJobs>(config, options, program, jobs,
+            return std::make_unique<GpuJobs>(config, options, program, jobs, efforts,
                                              threads_per_worker(jobs.size(), workers), workers);
         },
         [&](std::size_t job, const std::string& text) {

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "isa/common/error.h"
+#include "sim/run/processes.h"
 
 namespace heddle::sim {
 namespace {
@@ -49,6 +50,8 @@ std::string read_file(const std::string& path) {
 constexpr std::chrono::hours kAbandoned{1};
 /// The folder is looked through after so many stored bytes, at the first use of a process too.
 constexpr std::uint64_t kLookAfter = 64ull << 20;
+/// What the name of a claim ends with.
+constexpr const char* kClaim = ".claim";
 /// The time of last use is renewed at most so often.
 constexpr std::chrono::hours kRenewAfter{6};
 
@@ -61,6 +64,10 @@ std::uint64_t bound_from_environment() {
     if (!good)
         throw Error("`" + std::string(text) + "` is no size", {"HEDDLE_CACHE_SIZE", 0, ""}, "give MiB: 1024");
     return given << 20;
+}
+
+std::int64_t last_change(const struct stat& file) {
+    return std::int64_t{file.st_mtim.tv_sec} * 1'000'000'000 + file.st_mtim.tv_nsec;
 }
 
 /// Hash of the running executable: models, kernel generators and number formats are all in it.
@@ -155,8 +162,11 @@ void KernelCache::store(const std::string& key, const std::string& result) {
 KernelClaim::~KernelClaim() {
     if (descriptor_ < 0) return;
     // Removed while it is locked: whoever has opened it sees then that it is gone. Children that were started
-    // meanwhile have the file open too, so it is not enough to close it.
-    ::unlink(path_.c_str());
+    // meanwhile have the file open too, so it is not enough to close it. Where somebody has taken it over, the
+    // file of this name is not this one.
+    struct stat own {}, there{};
+    if (::fstat(descriptor_, &own) == 0 && ::stat(path_.c_str(), &there) == 0 && own.st_ino == there.st_ino)
+        ::unlink(path_.c_str());
     ::flock(descriptor_, LOCK_UN);
     ::close(descriptor_);
 }
@@ -170,9 +180,36 @@ KernelClaim& KernelClaim::operator=(KernelClaim&& other) noexcept {
     return *this;
 }
 
+void KernelClaim::renew() const {
+    if (descriptor_ >= 0) ::futimens(descriptor_, nullptr);
+}
+
+std::optional<std::int64_t> KernelCache::claim_renewed(const std::string& key) const {
+    struct stat status {};
+    if (!enabled() || ::stat((path_of(key) + kClaim).c_str(), &status) != 0) return {};
+    return last_change(status);
+}
+
+std::string KernelCache::claim_holder(const std::string& key) const {
+    const int file = ::open((path_of(key) + kClaim).c_str(), O_RDONLY | O_CLOEXEC);
+    if (file < 0) return {};
+    std::string holder = name_of_holder(file);
+    ::close(file);
+    return holder;
+}
+
+std::optional<KernelClaim> KernelCache::take_over(const std::string& key, std::int64_t renewed) const {
+    const std::string path = path_of(key) + kClaim;
+    struct stat status {};
+    // What somebody else has taken over meanwhile, or what is renewed again, stays.
+    if (enabled() && ::stat(path.c_str(), &status) == 0 && last_change(status) == renewed)
+        ::unlink(path.c_str());
+    return claim(key);
+}
+
 std::optional<KernelClaim> KernelCache::claim(const std::string& key) const {
     if (!enabled()) return KernelClaim();
-    const std::string path = path_of(key) + ".claim";
+    const std::string path = path_of(key) + kClaim;
     for (;;) {
         const int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
         if (file < 0) return KernelClaim();

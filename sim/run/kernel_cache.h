@@ -11,7 +11,8 @@
 namespace heddle::sim {
 
 /// While it lives, other processes know that a kernel is being simulated. A process that dies, however, lets
-/// go of what it held: the system keeps these locks, and no file has to be believed.
+/// go of what it held: the system keeps these locks, and no file has to be believed. One that does not die
+/// but gets no further (it is stopped, or hangs) no longer renews what it holds.
 class KernelClaim {
   public:
     KernelClaim() = default;
@@ -20,6 +21,8 @@ class KernelClaim {
     ~KernelClaim();
     KernelClaim(KernelClaim&& other) noexcept;
     KernelClaim& operator=(KernelClaim&& other) noexcept;
+    /// Tells the others that the simulation goes on.
+    void renew() const;
 
   private:
     std::string path_;
@@ -47,6 +50,14 @@ class KernelCache {
     /// be waited for. Look for the result once more when the claim is granted. Where claims cannot be kept
     /// (no cache, a full disk), everyone is granted theirs.
     std::optional<KernelClaim> claim(const std::string& key) const;
+    /// When whoever is about the kernel of this key has renewed the claim last, in nanoseconds as the file
+    /// system counts. Nothing when nobody is about it.
+    std::optional<std::int64_t> claim_renewed(const std::string& key) const;
+    /// Who that is: "PID 4711", "PID 4711 (stopped)", "another process". "" when nobody is.
+    std::string claim_holder(const std::string& key) const;
+    /// The same as claim(), though another process is about it whose claim is still as old as `renewed` says.
+    /// It may go on later and store the same result once more.
+    std::optional<KernelClaim> take_over(const std::string& key, std::int64_t renewed) const;
     /// Removes the files that were used longest ago until at most nine tenths of the bound are left, and what
     /// interrupted runs left behind. Does nothing while the folder is within its bound.
     void make_room();

@@ -10,46 +10,60 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
+#include "isa/common/activity.h"
 #include "isa/common/error.h"
+#include "isa/common/limits.h"
 #include "sim/run/pipes.h"
+#include "sim/run/processes.h"
 
 namespace heddle::sim {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 constexpr std::uint64_t kNoMoreJobs = ~std::uint64_t{0};
 constexpr int kLookAgain = 50;  // milliseconds, while jobs are done elsewhere
+constexpr int kTellRunning = 200;  // milliseconds between calls of JobSource::still_running
+
+enum class Status : std::uint8_t { result, error, limit_reached, internal_error };
 
 /// What a worker sends back: this header, then the text.
 struct Answer {
     std::uint64_t job;
     std::uint64_t bytes;
-    std::uint8_t status;  // 0 result, 1 heddle::Error, 2 internal error
+    Status status;
 };
 
-bool send_answer(int descriptor, std::uint64_t job, std::uint8_t status, const std::string& text) {
+bool send_answer(int descriptor, std::uint64_t job, Status status, const std::string& text) {
     const Answer answer{job, text.size(), status};
     return write_all(descriptor, &answer, sizeof answer) && write_all(descriptor, text.data(), text.size());
 }
 
-[[noreturn]] void work(int jobs, int answers,
+[[noreturn]] void work(int jobs, int answers, double part,
                        const std::function<std::unique_ptr<JobRunner>()>& make_runner) {
     std::unique_ptr<JobRunner> runner;
     std::uint64_t job = 0;
+    leave_activity_of_parent();
     while (read_all(jobs, &job, sizeof job) && job != kNoMoreJobs) {
         std::string text;
-        std::uint8_t status = 0;
+        Status status = Status::result;
+        this_activity().set_part(part);
         try {
             if (!runner) runner = make_runner();
             text = runner->run(job);
+        } catch (const LimitReached& limit) {
+            status = Status::limit_reached;
+            text = limit.what();
         } catch (const Error& error) {
-            status = 1;
+            status = Status::error;
             text = error.what();
         } catch (const std::exception& error) {
-            status = 2;
+            status = Status::internal_error;
             text = error.what();
         }
         if (!send_answer(answers, job, status, text)) break;
@@ -79,8 +93,9 @@ class Workers {
         }
     }
 
-    /// `signals`: the worker's, those that its parent had.
-    void start(const std::function<std::unique_ptr<JobRunner>()>& make_runner, const sigset_t& signals) {
+    /// `signals`: the worker's, those that its parent had. `part`: of the work, that one job is.
+    void start(const std::function<std::unique_ptr<JobRunner>()>& make_runner, const sigset_t& signals,
+               double part) {
         int jobs[2], answers[2];
         if (::pipe(jobs) != 0 || ::pipe(answers) != 0)
             throw std::runtime_error("cannot make a pipe for a worker");
@@ -100,7 +115,7 @@ class Workers {
                 ::close(other.jobs);
                 ::close(other.answers);
             }
-            work(jobs[0], answers[1], make_runner);
+            work(jobs[0], answers[1], part, make_runner);
         }
         ::close(jobs[0]);
         ::close(answers[1]);
@@ -109,14 +124,6 @@ class Workers {
 
     std::vector<Worker> list;
 };
-
-sigset_t interrupts() {
-    sigset_t set;
-    ::sigemptyset(&set);
-    ::sigaddset(&set, SIGINT);
-    ::sigaddset(&set, SIGTERM);
-    return set;
-}
 
 /// Becomes readable when an interrupt waits.
 class InterruptDescriptor {
@@ -145,6 +152,13 @@ class InterruptDescriptor {
 unsigned threads_per_worker(std::size_t count, unsigned cores) {
     return std::max(1u,
                     cores / static_cast<unsigned>(std::clamp<std::size_t>(count, 1, std::max(1u, cores))));
+}
+
+sigset_t interrupts() {
+    sigset_t set;
+    ::sigemptyset(&set);
+    for (const int signal : {SIGINT, SIGTERM, SIGALRM}) ::sigaddset(&set, signal);
+    return set;
 }
 
 SignalsHeld::SignalsHeld() {
@@ -199,15 +213,14 @@ void run_jobs(std::size_t count, unsigned workers,
     const InterruptDescriptor interrupt;
     Workers pool;
     for (std::size_t i = 0; i < std::min<std::size_t>(std::max(1u, workers), count); ++i)
-        pool.start(make_runner, held.before());
+        pool.start(make_runner, held.before(), 1.0 / static_cast<double>(count));
 
     std::size_t finished = 0;
-    bool failed = false;
+    Status failed = Status::result;
     std::uint64_t failed_job = 0;
-    std::uint8_t failed_status = 0;
     std::string failure;
     const auto feed = [&](Worker& worker) {
-        if (failed) return;
+        if (failed != Status::result) return;
         const std::optional<std::size_t> job = source.next();
         if (!job) return;
         worker.job = *job;
@@ -218,14 +231,21 @@ void run_jobs(std::size_t count, unsigned workers,
     const auto any_busy = [&] {
         return std::any_of(pool.list.begin(), pool.list.end(), [](const Worker& w) { return w.busy; });
     };
-    const auto waits = [&] { return !failed && source.has_more(); };
+    const auto waits = [&] { return failed == Status::result && source.has_more(); };
+    Clock::time_point told = Clock::now();
     while (any_busy() || waits()) {
+        if (Clock::now() - told >= std::chrono::milliseconds(kTellRunning)) {
+            told = Clock::now();
+            for (const Worker& worker : pool.list)
+                if (worker.busy && !is_stopped(worker.process)) source.still_running(worker.job);
+        }
         std::vector<pollfd> waiting;
         for (Worker& worker : pool.list) waiting.push_back({worker.busy ? worker.answers : -1, POLLIN, 0});
         waiting.push_back({interrupt.descriptor(), POLLIN, 0});
         const bool idle =
             std::any_of(pool.list.begin(), pool.list.end(), [](const Worker& w) { return !w.busy; });
-        if (::poll(waiting.data(), waiting.size(), idle && waits() ? kLookAgain : -1) < 0) {
+        const int patience = idle && waits() ? kLookAgain : kTellRunning;
+        if (::poll(waiting.data(), waiting.size(), patience) < 0) {
             if (errno == EINTR) continue;
             throw std::runtime_error(std::string("poll failed: ") + std::strerror(errno));
         }
@@ -245,12 +265,11 @@ void run_jobs(std::size_t count, unsigned workers,
                 throw std::runtime_error("a worker process died while it ran job " +
                                          std::to_string(worker.job));
             ++finished;
-            if (answer.status == 0) {
+            if (answer.status == Status::result) {
                 done(answer.job, text);
-            } else if (!failed || answer.job < failed_job) {
-                failed = true;
+            } else if (failed == Status::result || answer.job < failed_job) {
+                failed = answer.status;
                 failed_job = answer.job;
-                failed_status = answer.status;
                 failure = text;
             }
             feed(worker);
@@ -260,8 +279,9 @@ void run_jobs(std::size_t count, unsigned workers,
     }
     for (Worker& worker : pool.list) write_all(worker.jobs, &kNoMoreJobs, sizeof kNoMoreJobs);
     ::sigaction(SIGPIPE, &before, nullptr);
-    if (failed && failed_status == 1) throw Error(failure);
-    if (failed) throw std::runtime_error(failure);
+    if (failed == Status::limit_reached) throw LimitReached(failure);
+    if (failed == Status::error) throw Error(failure);
+    if (failed != Status::result) throw std::runtime_error(failure);
 }
 
 }  // namespace heddle::sim

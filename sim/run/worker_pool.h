@@ -16,11 +16,13 @@ namespace heddle::sim {
 class JobRunner {
   public:
     virtual ~JobRunner() = default;
-    /// Returns the job's result as text. heddle::Error thrown here reaches the parent as heddle::Error.
+    /// Returns the job's result as text. heddle::Error thrown here reaches the parent as heddle::Error,
+    /// LimitReached as LimitReached.
     virtual std::string run(std::size_t job) = 0;
 };
 
-/// SIGINT or SIGTERM came while jobs ran. What `done` was called for stays done.
+/// SIGINT or SIGTERM came while jobs ran, or SIGALRM: the time of --max-seconds is over. What `done` was
+/// called for stays done.
 struct Interrupted {
     int signal = 0;
     std::size_t finished = 0, count = 0;  ///< jobs
@@ -35,12 +37,15 @@ class JobSource {
     virtual std::optional<std::size_t> next() = 0;
     /// Whether there are jobs that have not begun, here or elsewhere.
     virtual bool has_more() const = 0;
+    /// Called several times a second for each job under way whose worker is not stopped.
+    virtual void still_running(std::size_t /*job*/) {}
 };
 
 /// Runs jobs 0 .. count-1, in that order of dispatch, on `workers` processes. `done` is called in the parent
 /// for each result, in order of completion. The first error ends all workers and is thrown; of several errors
-/// that arrive, the one of the lowest job number counts. SIGINT and SIGTERM end the workers, and Interrupted
-/// is thrown: never in the middle of `done`.
+/// that arrive, the one of the lowest job number counts. SIGINT, SIGTERM and SIGALRM end the workers, and
+/// Interrupted is thrown: never in the middle of `done`. A worker's kernels count as the same part of the
+/// command's work (isa/common/activity.h) for each job; a runner that knows better sets it.
 void run_jobs(std::size_t count, unsigned workers,
               const std::function<std::unique_ptr<JobRunner>()>& make_runner,
               const std::function<void(std::size_t job, const std::string& result)>& done);
@@ -50,7 +55,10 @@ void run_jobs(std::size_t count, unsigned workers,
               const std::function<std::unique_ptr<JobRunner>()>& make_runner,
               const std::function<void(std::size_t job, const std::string& result)>& done, JobSource& source);
 
-/// While it lives, SIGINT and SIGTERM wait; then they do what they would have done.
+/// SIGINT, SIGTERM, SIGALRM.
+sigset_t interrupts();
+
+/// While it lives, SIGINT, SIGTERM and SIGALRM wait; then they do what they would have done.
 class SignalsHeld {
   public:
     SignalsHeld();

@@ -32,6 +32,8 @@ using Clock = std::chrono::steady_clock;
     if (::chdir(folder.path().c_str()) != 0) ::_exit(127);
     ::setpgid(0, 0);
     ::setenv("HEDDLE_CACHE", conditions.cache.c_str(), 1);
+    ::setenv("HEDDLE_PROGRESS", conditions.progress.c_str(), 1);
+    ::setenv("HEDDLE_CLAIM_SECONDS", conditions.claim_seconds.c_str(), 1);
     if (conditions.file_limit != 0) {
         ::signal(SIGXFSZ, SIG_IGN);  // writes fail instead
         const rlimit limit{conditions.file_limit, conditions.file_limit};
@@ -85,34 +87,64 @@ std::string Folder::read(const std::string& name) const {
 }
 
 Outcome run(const Folder& folder, const std::vector<std::string>& words, const Conditions& conditions) {
-    const Clock::time_point begin = Clock::now();
-    const pid_t child = fork_without_handlers();
-    if (child < 0) throw std::runtime_error("cannot fork");
-    if (child == 0) become_heddle(folder, words, conditions);
+    return Running(folder, words, conditions).wait();
+}
+
+Running::Running(const Folder& folder, const std::vector<std::string>& words, const Conditions& conditions)
+    : folder_(folder), conditions_(conditions), begin_(Clock::now()), process_(fork_without_handlers()) {
+    if (process_ < 0) throw std::runtime_error("cannot fork");
+    if (process_ == 0) become_heddle(folder, words, conditions);
+}
+
+Running::~Running() {
+    if (ended_) return;
+    signal(SIGKILL);
+    ::waitpid(process_, nullptr, 0);
+}
+
+void Running::signal(int number) const {
+    ::kill(-process_, number);
+    ::kill(process_, number);
+}
+
+std::string Running::errors() const {
+    return folder_.read(".err");
+}
+
+Outcome Running::wait() {
     Outcome outcome;
-    bool interrupted = conditions.interrupt_after < 0;
+    bool interrupted = conditions_.interrupt_after < 0;
     int status = 0;
-    while (::waitpid(child, &status, WNOHANG) == 0) {
-        const double seconds = since(begin);
-        if (!interrupted && seconds >= conditions.interrupt_after) {
-            ::kill(child, conditions.signal);
+    while (::waitpid(process_, &status, WNOHANG) == 0) {
+        const double seconds = since(begin_);
+        if (!interrupted && seconds >= conditions_.interrupt_after) {
+            ::kill(process_, conditions_.signal);
             interrupted = true;
         }
-        if (seconds > conditions.time_limit) {
-            ::kill(-child, SIGKILL);  // its workers, too
-            ::kill(child, SIGKILL);
-            ::waitpid(child, &status, 0);
+        if (seconds > conditions_.time_limit) {
+            signal(SIGKILL);
+            ::waitpid(process_, &status, 0);
             outcome.late = true;
             break;
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(2));
     }
-    outcome.seconds = since(begin);
+    ended_ = true;
+    outcome.seconds = since(begin_);
     if (WIFEXITED(status)) outcome.code = WEXITSTATUS(status);
     if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
-    outcome.out = folder.read(".out");
-    outcome.err = folder.read(".err");
+    outcome.out = folder_.read(".out");
+    outcome.err = folder_.read(".err");
     return outcome;
+}
+
+bool comes_true(const std::function<bool()>& condition, double seconds) {
+    const Clock::time_point begin = Clock::now();
+    while (!condition()) {
+        if (since(begin) > seconds) return false;
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return true;
 }
 
 SmallDisk::SmallDisk(const fs::path& folder, std::uint64_t bytes) : folder_(folder) {

@@ -2,8 +2,12 @@
 // works in.
 #pragma once
 
+#include <sys/types.h>
+
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -31,6 +35,8 @@ struct Conditions {
     std::uint64_t file_limit =
         0;  ///< bytes that any file may have: writes beyond fail, as on a full disk. 0: none
     std::string cache = "off";  ///< HEDDLE_CACHE
+    std::string progress = "off";       ///< HEDDLE_PROGRESS
+    std::string claim_seconds = "30";  ///< HEDDLE_CLAIM_SECONDS
 };
 
 struct Outcome {
@@ -43,6 +49,34 @@ struct Outcome {
 
 /// Runs `heddle <words>` in the folder.
 Outcome run(const Folder& folder, const std::vector<std::string>& words, const Conditions& conditions = {});
+
+/// `heddle <words>` beside this process, as a group of processes of its own. Killed with all its workers when
+/// this object goes first.
+class Running {
+  public:
+    Running(const Folder& folder, const std::vector<std::string>& words, const Conditions& conditions = {});
+    ~Running();
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+
+    pid_t process() const { return process_; }
+    /// To it and its workers.
+    void signal(int number) const;
+    /// What it has written to stderr so far.
+    std::string errors() const;
+    /// Waits until it has ended, at most as long as the conditions say.
+    Outcome wait();
+
+  private:
+    const Folder& folder_;
+    Conditions conditions_;
+    std::chrono::steady_clock::time_point begin_;
+    pid_t process_ = -1;
+    bool ended_ = false;
+};
+
+/// Asks again and again, at most so many seconds. False: it never came true.
+bool comes_true(const std::function<bool()>& condition, double seconds = 120);
 
 /// A disk of its own at `folder`, in memory and seen by this process and its children alone; gone with it.
 class SmallDisk {

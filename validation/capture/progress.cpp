@@ -25,7 +25,7 @@ std::string duration_text(double seconds) {
 void Progress::begin(const std::string& section, std::size_t already_there) {
     section_ = section;
     begun_ = Clock::now();
-    shown_ = {};
+    shown_ = terminal_ ? Clock::time_point{} : begun_;
     first_fraction_ = -1;
     if (already_there > 0)
         say(section + ": goes on after " + std::to_string(already_there) + " records");
@@ -33,17 +33,23 @@ void Progress::begin(const std::string& section, std::size_t already_there) {
         say(section + ": begins");
 }
 
+bool Progress::due(Clock::time_point now) const {
+    if (terminal_) return now - shown_ >= std::chrono::milliseconds(100);
+    constexpr int kYoung = 6;  // lines
+    return now - shown_ >= (now - begun_ > kYoung * between_lines_ ? 3 : 1) * between_lines_;
+}
+
 void Progress::update(double fraction, const std::string& doing) {
-    if (!terminal_) return;
     const auto now = Clock::now();
     if (first_fraction_ < 0) first_fraction_ = fraction;
-    if (now - shown_ < std::chrono::milliseconds(100)) return;
+    if (!due(now)) return;
     shown_ = now;
     const double elapsed = std::chrono::duration<double>(now - begun_).count();
     const double done = fraction - first_fraction_;
     std::string line = section_ + " " + std::to_string(static_cast<int>(fraction * 100)) + " %";
     if (done > 0.01 && elapsed > 1) line += ", " + duration_text(elapsed * (1 - fraction) / done) + " left";
     line += ": " + doing;
+    if (!terminal_) return say(line);
     line.resize(std::min<std::size_t>(line.size(), 100));
     std::fprintf(stderr, "\r\033[K%s", line.c_str());
     std::fflush(stderr);

@@ -5,6 +5,7 @@
 #include <bit>
 #include <utility>
 
+#include "isa/target/launch_limits.h"
 #include "workloads/sass_traces/line_tokens.h"
 #include "workloads/sass_traces/values.h"
 
@@ -77,8 +78,6 @@ void TraceReader::read_header() {
     while (next_line(line)) {
         if (line.front() == '#') {
             if (header_.name.empty()) lines_.fail("no kernel name stands before this line", "-kernel name");
-            if (header_.grid.count() == 0 || header_.block.count() == 0)
-                lines_.fail("the grid or the thread block is empty", "-grid dim, -block dim");
             check_geometry();
             if (header_.tracer_version >= kFirstVersionWithValues) header_.complete = true;
             return;
@@ -92,13 +91,10 @@ void TraceReader::read_header() {
 }
 
 void TraceReader::check_geometry() const {
-    if (header_.block.count() > kMostWarps * kWarpSize)
-        lines_.fail("a thread block has at most 1024 threads", "-block dim");
+    const auto all = [](const Dimensions& d) { return std::array<std::uint64_t, 3>{d.x, d.y, d.z}; };
+    if (const auto fault = target::fault_of({all(header_.grid), all(header_.block), all(header_.cluster)}))
+        lines_.fail(fault->problem, "-" + std::string(fault->part) + " dim");
     if (header_.registers > kZeroRegister) lines_.fail("a thread has at most 255 registers", "-nregs");
-    const Dimensions &grid = header_.grid, &cluster = header_.cluster;
-    if (cluster.count() == 0 || cluster.count() > 16 || grid.x % cluster.x != 0 || grid.y % cluster.y != 0 ||
-        grid.z % cluster.z != 0)
-        lines_.fail("the grid is not made of whole clusters of 1 to 16 thread blocks", "-cluster dim");
 }
 
 void TraceReader::read_key(std::string_view line) {

@@ -3,10 +3,12 @@
 #include <zlib.h>
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <limits>
 #include <vector>
 
+#include "isa/common/activity.h"
 #include "isa/common/error.h"
 #include "workloads/trace_files/file.h"
 
@@ -18,10 +20,17 @@ constexpr std::size_t buffer_bytes = std::size_t{1} << 16;
 /// More than any trace: stops files that unpack without end.
 constexpr std::uint64_t largest_content = std::uint64_t{64} << 30;
 
+std::uint64_t size_of(const std::string& path) {
+    std::error_code unknown;
+    const std::uintmax_t size = std::filesystem::file_size(path, unknown);
+    return unknown ? 0 : size;
+}
+
 /// Uncompressed bytes of a file, gzip or not.
 class FileBuffer : public std::streambuf {
   public:
-    explicit FileBuffer(const std::string& path) : path_(path), file_(path, std::ios::binary) {
+    explicit FileBuffer(const std::string& path)
+        : path_(path), file_(path, std::ios::binary), doing_("reading " + path, size_of(path), "bytes") {
         if (!file_) throw Error("cannot open the file", {.file = path}, "check the path and its permissions");
         fill();
         compressed_ = available_ >= 2 && packed_[0] == '\x1f' && packed_[1] == '\x8b';
@@ -51,6 +60,7 @@ class FileBuffer : public std::streambuf {
         available_ = static_cast<std::size_t>(file_.gcount());
         used_ = 0;
         consumed_ += available_;
+        this_activity().set_done(consumed_);
         if (file_.bad() || (available_ == 0 && !file_.eof()))
             throw Error("cannot read the file", {.file = path_});
     }
@@ -96,6 +106,7 @@ class FileBuffer : public std::streambuf {
 
     std::string path_;
     std::ifstream file_;
+    Doing doing_;
     z_stream inflater_{};
     bool compressed_ = false, finished_ = false;
     std::vector<char> packed_ = std::vector<char>(buffer_bytes), out_ = std::vector<char>(buffer_bytes);

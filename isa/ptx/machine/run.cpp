@@ -4,7 +4,9 @@
 #include <cstring>
 #include <memory>
 
+#include "isa/common/activity.h"
 #include "isa/common/error.h"
+#include "isa/common/limits.h"
 #include "isa/ptx/machine/machine.h"
 
 namespace heddle::ptx {
@@ -38,8 +40,10 @@ class FunctionalRun {
                         {}, "no device runs more than " + std::to_string(kResidentCtas) + " at once");
         }
         groups_total_ = launch_.grid.count() / size_;
+        const Doing doing("kernel " + launch_.kernel->name(), launch_.grid.count(), "thread blocks");
         start_more(launch_.grid_workspace != 0 ? groups_total_ : 1);
         while (!running_.empty()) {
+            if (is_out_of_time()) throw out_of_time();
             const bool progress = play_round();
             recycle();
             if (running_.empty()) start_more(1);
@@ -125,6 +129,7 @@ class FunctionalRun {
                 continue;
             }
             event();
+            this_activity().set_done(finished_ += size_);
             idle_.push_back(std::move(running_[i]));
             running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
             start_more(1);
@@ -196,7 +201,7 @@ class FunctionalRun {
 
     const LaunchContext& launch_;
     const unsigned size_;
-    std::uint64_t groups_total_ = 0, next_group_ = 0, steps_ = 0;
+    std::uint64_t groups_total_ = 0, next_group_ = 0, steps_ = 0, finished_ = 0;
     std::vector<std::unique_ptr<Group>> running_, idle_;
     std::uint64_t quiet_rounds_ = 0, remembered_ = 0;
     unsigned vain_resumptions_ = 0;

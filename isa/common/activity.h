@@ -1,0 +1,86 @@
+// What the processes of a command are about, and how far each has come. Each says so in memory that all of
+// them share, so whoever shows progress looks there at any time, and nobody who works is asked or waits.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace heddle {
+
+/// What one process is about, as others see it.
+struct ActivitySeen {
+    std::string what;                   ///< "kernel saxpy"
+    std::string unit = {};              ///< of `done` and `count`: "thread blocks"
+    std::uint64_t done = 0, count = 0;  ///< count 0: nobody knows how much it is
+    std::uint64_t cycle = 0;            ///< of the simulated clock; 0: there is none
+    std::uint64_t expected = 0;         ///< cycles that it may take, roughly; 0: nobody knows
+    double part = 0;                    ///< of the whole command's work, 0..1; 0: nobody knows
+    std::int64_t begun = 0;             ///< when, in nanoseconds of the monotonic clock
+
+    /// How much of it is done, 0..1: by count, or by cycles where that says more. 0 when nobody knows.
+    double share() const;
+};
+
+/// "kernel saxpy (12 of 4,096 thread blocks, cycle 1,234,567)"
+std::string describe(const ActivitySeen& activity);
+
+/// The place where one process writes. Everything in it is atomic: a reader never waits, nor does the writer.
+class Activity {
+  public:
+    void begin(const ActivitySeen& activity);
+    void end();
+    void set_done(std::uint64_t done) { done_.store(done, std::memory_order_relaxed); }
+    void set_cycle(std::uint64_t cycle) { cycle_.store(cycle, std::memory_order_relaxed); }
+    /// Of what begins from now on.
+    void set_part(double part) { part_.store(part, std::memory_order_relaxed); }
+    void set_expected(std::uint64_t cycles) { expected_.store(cycles, std::memory_order_relaxed); }
+    /// Nothing when the process is about nothing, or changes it in this moment.
+    std::optional<ActivitySeen> seen() const;
+    /// `what` as text that ends with 0, cut to the `size`. For signal handlers: it takes no memory and no
+    /// lock.
+    void copy_what(char* to, std::size_t size) const;
+
+  private:
+    static constexpr std::size_t kWords = 24;  // of text: `what`, 0, `unit`, 0
+    using Words = std::array<std::uint64_t, kWords>;
+    bool copy_text(Words& words) const;
+
+    std::atomic<std::uint64_t> version_{0};  // odd while the text changes
+    std::array<std::atomic<std::uint64_t>, kWords> text_{};
+    std::atomic<std::uint64_t> done_{0}, count_{0}, cycle_{0}, expected_{0};
+    std::atomic<double> part_{0};
+    std::atomic<std::int64_t> begun_{0};
+};
+
+/// Of this process.
+Activity& this_activity();
+
+/// From now on this process and all that it forks see each other's activities. Once, before the first fork;
+/// without it each process sees its own alone.
+void share_activities();
+
+/// In a process that was just forked: it has a place of its own.
+void leave_activity_of_parent();
+
+/// Of all processes that share them and live: the one that began first stands first.
+std::vector<ActivitySeen> activities();
+
+/// While it lives, this process is about something; afterwards, about what it was before.
+class Doing {
+  public:
+    explicit Doing(const std::string& what, std::uint64_t count = 0, const std::string& unit = "");
+    ~Doing();
+    Doing(const Doing&) = delete;
+    Doing& operator=(const Doing&) = delete;
+
+  private:
+    std::optional<ActivitySeen> before_;
+};
+
+}  // namespace heddle
