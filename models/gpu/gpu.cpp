@@ -317,8 +317,8 @@ KernelResult Gpu::run(LaunchSource& source, const RunOptions& options) {
     });
     plan.occupancy = occupancy(config_, static_cast<unsigned>(launch.block.count()),
                                source.registers_per_thread(), source.shared_bytes());
-    const std::vector<std::uint64_t>* const blocks = options.stands_for.blocks;
     check_cooperative(config_, launch, source.registers_per_thread(), source.shared_bytes());
+    const std::vector<std::uint64_t>* const blocks = options.stands_for.blocks;
     const std::uint64_t ctas = blocks == nullptr ? launch.grid.count() : blocks->size();
     if (ctas == 0)
         throw Error("kernel " + source.name() + " is launched with an empty grid", {},

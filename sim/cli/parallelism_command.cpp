@@ -225,13 +225,13 @@ void add_parallelism_command(CLI::App& app) {
     add_set_option(*command, options->search.overrides,
                    "change a parameter of the device: --set hbm.size=40GiB");
     command->add_flag("--json", options->search.json, "print JSON instead of a table");
+    add_limit_options(*command);
     command->footer(
         "The same as heddle explore MODEL --parallelism.\n"
         "Example: heddle parallelism gpt3-175b --cluster dgx-a100 --nodes 128 --batch 1536 --tokens 300e9");
     command->callback([options] {
         for (const std::string& assignment : options->model_options)
             add_model_option(options->search.model_options, assignment);
-    add_limit_options(*command);
         search_parallelism(options->search);
     });
 }

@@ -17,8 +17,8 @@
 #include "sim/run/launch_plan.h"
 #include "sim/run/settled_clock.h"
 #include "sim/run/step_plan.h"
-#include "sim/run/worker_pool.h"
 #include "sim/run/unclaimed_jobs.h"
+#include "sim/run/worker_pool.h"
 #include "workloads/lowering/gpu/gpu_lowering.h"
 #include "workloads/lowering/gpu/programmatic.h"
 #include "workloads/trace/products.h"
@@ -91,16 +91,16 @@ LaunchEstimate estimate_launch(const trace::Trace& trace, const program::GpuProg
     return estimate;
 }
 
-class GpuJobs : public JobRunner {
 /// What a kernel is expected to take: of all the work, and of the device. Only progress is told by it.
 struct Effort {
     double part = 0;
     std::uint64_t cycles = 0;
 };
 
+class GpuJobs : public JobRunner {
   public:
-    GpuJobs(const models::gpu::GpuConfig& config, const SimulateOptions& options,
     /// `efforts`: of each job.
+    GpuJobs(const models::gpu::GpuConfig& config, const SimulateOptions& options,
             const program::GpuProgram& program, const std::vector<const PlannedLaunch*>& jobs,
             const std::vector<Effort>& efforts, unsigned threads, unsigned cores)
         : config_(config),
@@ -112,9 +112,9 @@ struct Effort {
     }
     std::string run(std::size_t job) override {
         const double before = processor_seconds();
-        const bool spills = session_.spills(*jobs_[job]);
         this_activity().set_part(efforts_[job].part);
         this_activity().set_expected(efforts_[job].cycles);
+        const bool spills = session_.spills(*jobs_[job]);
         session_.set_l2_size(spills ? config_.l2.bytes : canonical_l2_bytes(config_, program_, *jobs_[job]));
         LaunchOutcome outcome = session_.run(program_, *jobs_[job]);
         outcome.own_l2 = spills;
@@ -127,8 +127,8 @@ struct Effort {
     GpuSession session_;
     const program::GpuProgram& program_;
     const std::vector<const PlannedLaunch*>& jobs_;
-};
     const std::vector<Effort>& efforts_;
+};
 
 /// Thread blocks of a launch for each that the GPU has room for.
 double waves_of(const program::KernelLaunch& launch, const LaunchOutcome& outcome, std::uint32_t sms) {
@@ -223,7 +223,6 @@ std::map<std::string, LaunchOutcome> simulate_distinct(
     }
     std::stable_sort(jobs.begin(), jobs.end(),
                      [&](const auto* a, const auto* b) { return cost[a] > cost[b]; });
-    const unsigned workers = options.jobs != 0 ? options.jobs : available_cores();
     std::vector<Effort> efforts;
     for (const PlannedLaunch* planned : jobs) {
         const LaunchEstimate estimate = estimate_launch(trace, program, *planned, config);
@@ -231,6 +230,7 @@ std::map<std::string, LaunchOutcome> simulate_distinct(
             {cost[planned] / total_cost,
              static_cast<std::uint64_t>(estimate.fixed_seconds * config.clock + estimate.cycles)});
     }
+    const unsigned workers = options.jobs != 0 ? options.jobs : available_cores();
     result.simulation.workers = workers;
     result.simulation.scheduled = options.assembly == ptx::Assembly::scheduled;
     const auto keep = [&](std::size_t job, const LaunchOutcome& outcome) {
