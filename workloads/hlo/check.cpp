@@ -2,6 +2,7 @@
 // its shapes is told by the line that lies, not by what becomes of it later.
 #include <algorithm>
 
+#include "isa/common/checked.h"
 #include "workloads/hlo/converter.h"
 
 namespace heddle::hlo {
@@ -98,8 +99,14 @@ void Converter::check_window(const Instruction& at, const Window& window) const 
 void Converter::check_convolution(const Instruction& at, const Window& window, const Dimensions& input,
                                   const Dimensions& filter, const Dimensions& output) const {
     for (std::size_t i = 0; i < input.size(); ++i) {
-        const std::int64_t spread = input[i] == 0 ? 0 : (input[i] - 1) * window.base_dilation[i] + 1;
-        const std::int64_t reach = filter[i] == 0 ? 0 : (filter[i] - 1) * window.window_dilation[i] + 1;
+        const auto dilated = [&](std::int64_t extent, std::int64_t dilation) {
+            const auto last = checked_product(std::max<std::int64_t>(extent - 1, 0), dilation);
+            if (!last || *last > gates::kMostElements)
+                fail(at, "has a dilation that spreads it over more than can be counted");
+            return extent == 0 ? 0 : *last + 1;
+        };
+        const std::int64_t spread = dilated(input[i], window.base_dilation[i]);
+        const std::int64_t reach = dilated(filter[i], window.window_dilation[i]);
         const std::int64_t room = window.low[i] + spread + window.high[i] - reach;
         const std::int64_t positions = room < 0 ? 0 : room / window.stride[i] + 1;
         if (positions != output[i])

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "isa/common/checked.h"
 #include "workloads/hlo/converter.h"
 #include "workloads/hlo/text.h"
 
@@ -163,7 +164,8 @@ Value Converter::convolution(const Instruction& at, Operands& operands) {
     const auto extent = [](const Dimensions& shape, std::int64_t axis) {
         return shape.at(static_cast<std::size_t>(axis));
     };
-    if (group_count < 1 || extent(a.shape, left.second) != group_count * extent(b.shape, right.second))
+    if (group_count < 1 ||
+        checked_product(group_count, extent(b.shape, right.second)) != extent(a.shape, left.second))
         fail(at, "has a window of " + std::to_string(extent(b.shape, right.second)) +
                      " channels in each group, and its operand has " +
                      std::to_string(extent(a.shape, left.second)));
@@ -254,6 +256,7 @@ struct Pool {
             rest.erase(rest.begin() + 1);
         }
         std::sort(space.begin(), space.end());
+        bool countable = true;
         for (const std::int64_t which : space) {
             const auto axis = static_cast<std::size_t>(which);
             sizes.push_back(window.size[axis]);
@@ -261,9 +264,12 @@ struct Pool {
             dilation.push_back(window.window_dilation[axis]);
             padding.push_back(window.low[axis]);
             padding.push_back(window.high[axis]);
-            positions *= window.size[axis];
+            const auto count = checked_product(positions, window.size[axis]);
+            countable = countable && count && *count <= gates::kMostElements;
+            if (countable) positions = *count;
         }
-        fits = rest.size() == 2 && !space.empty() && space.size() <= 3 && all(window.base_dilation, 1) &&
+        fits = countable && rest.size() == 2 && !space.empty() && space.size() <= 3 &&
+               all(window.base_dilation, 1) &&
                std::none_of(padding.begin(), padding.end(), [](std::int64_t p) { return p < 0; });
         if (!fits) return;
         order = {rest[0]};

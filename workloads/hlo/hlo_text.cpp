@@ -4,6 +4,7 @@
 #include <numeric>
 #include <sstream>
 
+#include "isa/common/checked.h"
 #include "workloads/hlo/text.h"
 
 namespace heddle::hlo {
@@ -45,11 +46,12 @@ std::vector<std::int64_t> dimensions_of(const std::string& list, const Cursor& a
         word.erase(word.find_last_not_of(' ') + 1);
         if (word.empty() || word.find_first_not_of("0123456789") != std::string::npos)
             at.fail("a size instead of `" + word.substr(0, 40) + "`");
-        constexpr std::int64_t kMost = std::int64_t{1} << 56;  // elements: no device holds as many
-        const std::int64_t size = word.size() > 18 ? kMost + 1 : std::stoll(word);
-        if (size > kMost || (size > 0 && elements > kMost / size))
-            at.fail("a tensor of at most 2^56 elements instead of [" + list.substr(0, 80) + "]");
-        elements *= std::max<std::int64_t>(size, 1);
+        const std::int64_t size = word.size() > 18 ? gates::kMostElements + 1 : std::stoll(word);
+        const auto count = checked_product(elements, std::max<std::int64_t>(size, 1));
+        if (!count || *count > gates::kMostElements)
+            at.fail("a tensor of at most " + std::to_string(gates::kMostElements) + " elements instead of [" +
+                    list.substr(0, 80) + "]");
+        elements = *count;
         dimensions.push_back(size);
     }
     return dimensions;

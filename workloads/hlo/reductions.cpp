@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "isa/common/checked.h"
 #include "workloads/hlo/converter.h"
 #include "workloads/hlo/text.h"
 
@@ -45,7 +46,12 @@ Value Converter::reduce(const Instruction& at, Operands& operands) {
     const Dimensions axes = list(at, "dimensions");
     Value& from = operands[0];
     std::int64_t reduced = 1;
-    for (const std::int64_t axis : axes) reduced *= from.shape.at(static_cast<std::size_t>(axis));
+    for (std::size_t i = 0; i < axes.size(); ++i) {
+        if (std::find(axes.begin(), axes.begin() + static_cast<std::ptrdiff_t>(i), axes[i]) !=
+            axes.begin() + static_cast<std::ptrdiff_t>(i))
+            fail(at, "names a dimension twice");
+        reduced *= from.shape.at(static_cast<std::size_t>(axes[i]));
+    }
     Value result;
     if (reduced == 1) {
         result = reshape(at, from, at.shape.dimensions);
@@ -198,7 +204,7 @@ Value Converter::scatter(const Instruction& at, Operands& operands) {
     std::int64_t row = 1;
     for (std::size_t axis = map.size(); axis < axes; ++axis) row *= operands[0].shape[axis];
     const bool rows_last = are_last(window, updates.shape);
-    if (map[0] != 0 || !rows_last || positions * row != count_of(updates.shape))
+    if (map[0] != 0 || !rows_last || checked_product(positions, row) != count_of(updates.shape))
         return unknown(at, operands, "of pieces of rows");
     coming_.decide(operands[0]);
     if (operands[0].kind == Value::Kind::number && operands[0].number == 0 && body == "add" && axes == 2 &&
@@ -221,7 +227,7 @@ Value Converter::scatter_along(const Instruction& at, Value& base, const View& i
         fail(at, "has " + std::to_string(count_of(updates.shape)) + " updates for " +
                      std::to_string(positions) + " indices");
     coming_.decide(base);
-    if (base.kind == Value::Kind::number && positions * shape.back() == count_of(shape)) {
+    if (base.kind == Value::Kind::number && checked_product(positions, shape.back()) == count_of(shape)) {
         // One place of each row of a constant: a comparison with its number.
         const std::size_t axes = shape.size();
         Instruction counting = at;

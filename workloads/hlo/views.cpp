@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "isa/common/checked.h"
 #include "workloads/hlo/converter.h"
 #include "workloads/hlo/text.h"
 
@@ -206,10 +207,15 @@ Value Converter::pad(const Instruction& at, Operands& operands) {
     interior.resize(axes, 0);
     if (low.size() != axes || high.size() != axes) fail(at, "does not pad every dimension");
     for (std::size_t axis = 0; axis < axes; ++axis) {
-        const std::int64_t inside = std::max<std::int64_t>(0, operands[0].shape[axis] - 1);
-        if (interior[axis] < 0 ||
-            low[axis] + operands[0].shape[axis] + inside * interior[axis] + high[axis] !=
-                at.shape.dimensions.at(axis))
+        // Elements that are added or cut off are at most as many as a tensor has.
+        const auto possible = [](std::int64_t count) {
+            return count >= -gates::kMostElements && count <= gates::kMostElements;
+        };
+        const auto between =
+            checked_product(std::max<std::int64_t>(0, operands[0].shape[axis] - 1), interior[axis]);
+        if (interior[axis] < 0 || !between || !possible(*between) || !possible(low[axis]) ||
+            !possible(high[axis]) ||
+            low[axis] + operands[0].shape[axis] + *between + high[axis] != at.shape.dimensions.at(axis))
             fail(at, "gives another size than its type says along dimension " + std::to_string(axis));
     }
     const double value = operands[1].number;

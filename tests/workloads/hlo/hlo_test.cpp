@@ -368,3 +368,85 @@ ENTRY e {
         CHECK(found == 1);
     }
 }
+
+TEST_CASE("sizes that wrap around are told, not taken for small ones") {
+    const auto message = [](const std::string& lines) {
+        try {
+            hlo::to_trace(
+                hlo::parse_hlo("HloModule m\nadd {\n  a = f32[] parameter(0)\n  b = f32[] "
+                               "parameter(1)\n  ROOT c = f32[] add(a, b)\n}\nENTRY e {\n  p = "
+                               "f32[8,4] parameter(0)\n  z = f32[] constant(0)\n" +
+                                   lines + "\n}\n",
+                               "m.hlo"));
+        } catch (const Error& error) {
+            return std::string(error.what());
+        }
+        return std::string("no error");
+    };
+    // 7 times this is 1 in 64 bits, 3 times the next one 2: sizes that fit, if nobody looks.
+    CHECK_THAT(message("  ROOT s = f32[9,4] pad(p, z), padding=0_0_7905747460161236407x0_0"),
+               Catch::Contains("m.hlo:10") && Catch::Contains("dimension 0"));
+    CHECK_THAT(message("  q = f32[1,8,8,2] parameter(1)\n  k = f32[3,3,3,5] parameter(2)\n  ROOT s = "
+                       "f32[1,8,8,5] convolution(q, k), window={size=3x3 pad=1_1x1_1}, "
+                       "feature_group_count=6148914691236517206, dim_labels=b01f_01io->b01f"),
+               Catch::Contains("m.hlo:12") && Catch::Contains("3 channels in each group"));
+    // 2^44 elements, dilated by 2^24.
+    CHECK_THAT(message("  q = f32[1,17592186044416,1,1] parameter(1)\n  k = f32[1,1,1,1] parameter(2)\n  "
+                       "ROOT s = f32[1,17592186044416,1,1] convolution(q, k), window={size=1x1 "
+                       "lhs_dilate=16777216x1}, dim_labels=b01f_01io->b01f"),
+               Catch::Contains("m.hlo:12") && Catch::Contains("dilation"));
+    CHECK_THAT(message("  q = f32[17592186044416,1] parameter(1)\n  ROOT s = f32[1] reduce(q, z), "
+                       "dimensions={0,0,0,0}, to_apply=add"),
+               Catch::Contains("m.hlo:11") && Catch::Contains("twice"));
+    // Steps beyond the end take one element.
+    CHECK(message("  ROOT s = f32[1,4] slice(p), slice={[7:8:9223372036854775807], [0:4]}") == "no error");
+    CHECK_THAT(message("  q = f32[17592186044417] parameter(1)\n  ROOT s = f32[8,4] negate(p)"),
+               Catch::Contains("m.hlo:10") && Catch::Contains("at most 17592186044416 elements"));
+}
+
+TEST_CASE("operations in two halves are there once, and nothing of a collective is lost") {
+    const trace::Trace trace = hlo::to_trace(hlo::parse_hlo(R"(HloModule m
+add {
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}
+twice {
+  a = f32[64] parameter(0)
+  ROOT c = f32[64] add(a, a)
+}
+ENTRY e {
+  x = f32[64] parameter(0)
+  y = f32[32] parameter(1)
+  t = token[] after-all()
+  ar = (f32[64], f32[32]) all-reduce(x, y), replica_groups={}, to_apply=add
+  s = f32[64] all-reduce-start(x), replica_groups={}, to_apply=add
+  d = f32[64] all-reduce-done(s)
+  g = (f32[64], f32[128]) all-gather-start(x), dimensions={0}
+  h = f32[128] all-gather-done(g)
+  cs = (f32[64], f32[64], u32[]) copy-start(x)
+  cd = f32[64] copy-done(cs)
+  cp = (f32[64], f32[64], u32[], u32[]) collective-permute-start(cd), source_target_pairs={{0,1}}
+  q = f32[64] collective-permute-done(cp)
+  as = ((f32[64]), f32[64], u32[]) async-start(q), calls=twice
+  ad = f32[64] async-done(as)
+  me = u32[] partition-id()
+  n = s32[] get-dimension-size(x), dimensions={0}
+  ROOT r = (f32[64], f32[128], f32[64], s32[]) tuple(d, h, ad, n)
+}
+)",
+                                                            "m.hlo"));
+    std::vector<std::string> collectives;
+    std::int64_t bytes = 0;
+    for (const trace::Op& op : trace.ops) {
+        CHECK(op.kind != trace::OpKind::unknown);
+        if (op.kind != trace::OpKind::collective) continue;
+        collectives.push_back(op.text("collective"));
+        bytes += op.integer("bytes", 0);
+    }
+    CHECK(collectives ==
+          std::vector<std::string>{"all_reduce", "all_reduce", "all_gather", "collective_permute"});
+    CHECK(bytes == (64 + 32 + 64 + 64 + 64) * 4);
+    // The last result is a number; one op adds, one writes the number.
+    CHECK(trace.ops.size() == 4 + 2);
+}
