@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "isa/common/error.h"
+#include "isa/common/nesting.h"
 #include "isa/numerics/summation_tree.h"
 
 namespace heddle::numerics {
@@ -239,7 +240,8 @@ class Reader {
     }
 
     Item item() {
-        if (++depth_ > kDeepest) fail("less nesting");
+        const Nesting level(
+            depth_, [this] { fail("less nesting"); }, kDeepest);
         Item result;
         if (peek() == '(') {
             ++at_;
@@ -258,7 +260,6 @@ class Reader {
             result.leaf = number();
             if (result.leaf < 0) fail("a summand");
         }
-        --depth_;
         return result;
     }
 
@@ -310,12 +311,12 @@ class Reader {
     }
 
     static constexpr std::int64_t kLimit = std::int64_t{1} << 28;
-    static constexpr int kDeepest = 2000;
+    static constexpr unsigned kDeepest = 2000;  // orders that were revealed step by step nest so
 
     std::string_view text_;
     std::size_t at_ = 0, maximum_, leaves_ = 0;
     std::int64_t largest_ = -1;
-    int depth_ = 0;
+    unsigned depth_ = 0;
 };
 
 }  // namespace

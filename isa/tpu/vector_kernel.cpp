@@ -78,20 +78,30 @@ unsigned most_live_values(const VectorKernel& kernel) {
             last_use[operands[operand]] = i;
         }
     }
-    unsigned most = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-        unsigned before = 0, after = 0;
-        for (std::size_t j = 0; j <= i; ++j) {
-            const VectorOp op = kernel.nodes[j].op;
-            if (!is_held(op)) continue;
-            const std::size_t born = op == VectorOp::input ? first_use[j] : j;
-            const bool operand = first_use[j] <= i && last_use[j] == i;
-            if ((born < i && last_use[j] >= i) || operand) ++before;
-            if (j == i || (born <= i && last_use[j] > i)) ++after;
-        }
-        most = std::max({most, before, after});
+    // How many more values are held before and after a node than before and after the one in front of it.
+    std::vector<int> before(count + 1, 0), after(count + 1, 0);
+    const auto hold = [](std::vector<int>& changes, std::size_t from, std::size_t to) {
+        if (from > to) return;
+        ++changes[from];
+        --changes[to + 1];
+    };
+    for (std::size_t j = 0; j < count; ++j) {
+        const VectorOp op = kernel.nodes[j].op;
+        if (!is_held(op)) continue;
+        const bool used = first_use[j] < count;
+        const std::size_t born = op == VectorOp::input ? first_use[j] : j;
+        if (!used || born > j) hold(after, j, j);
+        if (!used) continue;
+        hold(before, std::min(born + 1, last_use[j]), last_use[j]);
+        hold(after, born, last_use[j] - 1);
     }
-    return most;
+    int most = 0, held_before = 0, held_after = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+        held_before += before[i];
+        held_after += after[i];
+        most = std::max({most, held_before, held_after});
+    }
+    return static_cast<unsigned>(most);
 }
 
 }  // namespace

@@ -12,6 +12,10 @@ void TpuConfig::describe(ParameterList& list) {
     list.add("cores", cores, Q::count, 1, 16, "TensorCores on the chip; they share HBM");
     list.add("clock", clock_hertz, Q::frequency, 1e8, 5e9,
              "clock of the cores; all cycles are counted in it");
+    list.add(
+        "nominal_clock", nominal_clock_hertz, Q::frequency, 0, 5e9,
+        "clock of the published peak, where large products do not sustain it: shares of the peak are told "
+        "beside it, and no time follows from it; 0: they do, and it is `clock`");
     list.add("launch_overhead", launch_seconds, Q::time, 0, 1e-2,
              "from the host to a program's first instruction");
 

@@ -141,6 +141,8 @@ struct TpuConfig {
     std::string name = "tpu-v3";
     unsigned cores = 2;
     double clock_hertz = 0.94e9;
+    /// At which the arrays reach the published peak, where products do not sustain that clock; 0: they do.
+    double nominal_clock_hertz = 0;
     MatrixUnitConfig matrix;
     VectorUnitConfig vector;
     OnChipMemoryConfig vmem;
@@ -153,6 +155,8 @@ struct TpuConfig {
     HostLinkConfig host;
     TpuCompilerConfig compiler;
     double launch_seconds = 2e-6;  ///< host to first instruction, once per program that the host starts
+
+    double peak_clock() const { return nominal_clock_hertz > 0 ? nominal_clock_hertz : clock_hertz; }
 
     /// Lists every field with unit, range and meaning.
     void describe(ParameterList& list);

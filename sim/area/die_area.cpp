@@ -26,9 +26,13 @@ double memory_interfaces(MemoryInterface kind, double count) {
     return count * (kind == MemoryInterface::hbm ? silicon().hbm_interface : silicon().gddr_interface);
 }
 
+const char* memory_unit(MemoryInterface kind) {
+    constexpr const char* names[] = {"stacks of HBM", "chips of GDDR", "channels of DDR"};
+    return names[static_cast<std::size_t>(kind)];
+}
+
 std::string memory_name(MemoryInterface kind, double count) {
-    const char* names[] = {"stacks of HBM", "chips of GDDR", "channels of DDR"};
-    return fmt::format("{:g} {}", count, names[static_cast<std::size_t>(kind)]);
+    return fmt::format("{:g} {}", count, memory_unit(kind));
 }
 
 /// What was built so that `used` could be enabled. Stacks and SMs are whole.
@@ -38,6 +42,32 @@ double built(double used, double enabled, bool whole = true) {
 
 double lanes(const models::gpu::OperationConfig& operation) {
     return models::gpu::kSubCores * kWarpLanes / operation.issue_interval();
+}
+
+/// Notes what is switched off, and of a part the share that goes with it.
+void add_spare(DieArea& area, const SpareUnits& units, const std::vector<std::string>& parts) {
+    if (units.built <= units.enabled) return;
+    area.spare_units.push_back(units);
+    const double off = 1 - units.enabled / units.built;
+    for (AreaPart& part : area.parts)
+        if (std::find(parts.begin(), parts.end(), part.name) != parts.end()) part.spare += off * part.mm2;
+}
+
+DieArea gpu_area(const models::gpu::GpuConfig& config, const DieConfig& die) {
+    const GpuDie built_die = die_of(config, die);
+    DieArea area = area_of(built_die);
+    constexpr double mib = 1 << 20;
+    add_spare(area, {"SMs", built_die.sms, static_cast<double>(config.sm.count), "die.sms_enabled"},
+              {"datapath", "tensor", "sub_cores", "registers", "l1", "instructions", "graphics"});
+    add_spare(
+        area,
+        {"MiB of L2", built_die.l2_bytes / mib, static_cast<double>(config.l2.bytes) / mib, "die.l2_enabled"},
+        {"l2"});
+    add_spare(
+        area,
+        {memory_unit(die.memory), built_die.stacks, static_cast<double>(die.stacks), "die.stacks_enabled"},
+        {"memory"});
+    return area;
 }
 
 DieArea tpu_area(const models::TpuConfig& config, const DieConfig& die) {
@@ -74,6 +104,8 @@ DieArea tpu_area(const models::TpuConfig& config, const DieConfig& die) {
         {"uncore", s.tpu_uncore * node.logic, "control, DMA, host interface, rim"},
     };
     std::erase_if(area.parts, [](const AreaPart& part) { return part.mm2 == 0; });
+    add_spare(area, {memory_unit(die.memory), stacks, static_cast<double>(die.stacks), "die.stacks_enabled"},
+              {"memory"});
     return area;
 }
 
@@ -82,6 +114,12 @@ DieArea tpu_area(const models::TpuConfig& config, const DieConfig& die) {
 double DieArea::total() const {
     double sum = 0;
     for (const AreaPart& part : parts) sum += part.mm2;
+    return sum;
+}
+
+double DieArea::spare() const {
+    double sum = 0;
+    for (const AreaPart& part : parts) sum += part.spare;
     return sum;
 }
 
@@ -151,7 +189,7 @@ DieArea area_of(const GpuDie& die) {
 }
 
 DieArea die_area(const Hardware& hardware) {
-    return hardware.is_gpu() ? area_of(die_of(hardware.gpu(), hardware.die))
+    return hardware.is_gpu() ? gpu_area(hardware.gpu(), hardware.die)
                              : tpu_area(hardware.tpu(), hardware.die);
 }
 

@@ -13,11 +13,21 @@ struct AreaPart {
     std::string name;   ///< "tensor", "l2", ...: `area.NAME` in constraints
     double mm2 = 0;     ///< of the whole die
     std::string holds;  ///< what was counted: "144 SMs of 2048 fp16 multiply-accumulates"
+    double spare = 0;   ///< mm2 of it that is built and switched off
+};
+
+/// Units that are built and not enabled, so that a die with a defect in one of them still sells.
+struct SpareUnits {
+    std::string of;  ///< "SMs", "MiB of L2", "stacks of HBM"
+    double built = 0, enabled = 0;
+    std::string parameter;  ///< that says how much is enabled: "die.sms_enabled"
 };
 
 struct DieArea {
     std::vector<AreaPart> parts;
+    std::vector<SpareUnits> spare_units;  ///< of die_area() alone, which knows what is enabled
     double total() const;
+    double spare() const;                      ///< mm2 of all parts that are switched off
     double of(const std::string& part) const;  ///< 0 where there is none of it
 };
 
@@ -37,6 +47,7 @@ struct GpuDie {
 
 GpuDie die_of(const models::gpu::GpuConfig& config, const DieConfig& die);
 DieArea area_of(const GpuDie& die);
+/// Of the die as it is built, more than the hardware file's counts where part of it is switched off.
 DieArea die_area(const Hardware& hardware);
 
 }  // namespace heddle::sim

@@ -19,6 +19,7 @@
 #include "sim/gemm/gemm_timer.h"
 #include "sim/gemm/tpu_gemm.h"
 #include "sim/report/text_table.h"
+#include "sim/run/power_limit.h"
 #include "sim/run/worker_pool.h"
 
 namespace heddle::cli {
@@ -90,6 +91,10 @@ sim::GemmNumerics numerics_of(const models::gpu::GpuConfig& config, const sim::G
     return result;
 }
 
+sim::PowerDraw power_of(const models::gpu::GpuConfig& config, const sim::GemmAnswer& answer) {
+    return sim::power_draw(config.power, config.sm.count, answer.power, answer.clock);
+}
+
 std::string describe_answer(const sim::GemmQuestion& question, const models::gpu::GpuConfig& config,
                             const sim::GemmAnswer& answer) {
     const double work = 2.0 * question.m * question.n * question.k * question.batch;
@@ -98,9 +103,14 @@ std::string describe_answer(const sim::GemmQuestion& question, const models::gpu
                             ? (config.compute_capability >= 86 ? 128 : 64)
                             : sim::gemm_machine(config, kernel_type_of(question)).macs_per_cycle;
     const double peak = 2 * macs * config.sm.count * answer.clock;
-    std::string text = fmt::format(
-        "{:.2f} us: {:.1f} TFLOP/s, {:.1f} % of the peak at {:.0f} MHz, {:.0f} W\n", answer.seconds * 1e6,
-        work / answer.seconds / 1e12, 100 * work / answer.seconds / peak, answer.clock / 1e6, answer.power);
+    std::string text =
+        fmt::format("{:.2f} us: {:.1f} TFLOP/s, {:.1f} % of the {:.1f} of dense {} at {:.0f} MHz, {:.0f} W\n",
+                    answer.seconds * 1e6, work / answer.seconds / 1e12, 100 * work / answer.seconds / peak,
+                    peak / 1e12, trace::name_of(question.type), answer.clock / 1e6, answer.power);
+    if (const std::string excess = describe_excess(power_of(config, answer)); !excess.empty())
+        text += "note: " + excess +
+                "; so short a time may take more (power.allowance), and --set power.allowance=0 gives what "
+                "the board keeps up\n";
     text += "kernel: " + answer.choice + "\n";
     text += fmt::format(
         "use of rates: tensor cores {:.0f} %, L2 {:.0f} %, memory {:.0f} %; launch {:.0f} % of the time\n",
@@ -168,6 +178,8 @@ void run_command(const Options& options) {
     if (options.json) {
         nlohmann::ordered_json json{{"product", name_of(question)}, {"hardware", hardware.name}};
         json.update(nlohmann::ordered_json::parse(to_text(answers[best])));
+        json["power_limit"] = config.power.limit;
+        json["above_power_limit"] = power_of(config, answers[best]).is_above();
         if (numerics) json["numerics"] = nlohmann::ordered_json::parse(to_text(*numerics));
         print(json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
         return;

@@ -105,10 +105,13 @@ double price_of_a_step(const Found& found) {
 std::string for_people(const ParallelismOptions& options, const sim::Hardware& hardware,
                        const std::vector<Found>& found, std::size_t all, double steps) {
     std::string text = fmt::format(
-        "{} on {} of {}, batch {}, kernels {}: {} plans fit{}\n\n", options.model, hardware.name,
+        "{} on {} of {}, batch {}, kernels {}: {} plans fit{}\n", options.model, hardware.name,
         options.cluster, options.batch, hardware.is_gpu() ? "in closed form" : "simulated", all,
         options.memory_limit > 0 ? fmt::format(" {} of each device", sim::format_binary(options.memory_limit))
                                  : "");
+    if (!found.empty() && found.front().answer.result.peak_flops > 0)
+        text += "of peak: of " + found.front().answer.result.peak + ", for each device\n";
+    text += "\n";
     std::vector<std::vector<std::string>> rows{{"devices", "step", "of peak", "memory", "USD/step"}};
     if (steps > 0) rows[0].insert(rows[0].end(), {"days", "USD/training"});
     rows[0].push_back("plan");
@@ -142,7 +145,10 @@ Json for_scripts(const std::vector<Found>& found, double steps) {
                         {"devices", r.devices},
                         {"step_s", r.seconds},
                         {"memory_bytes", one.memory}});
-        if (r.peak_flops > 0) json.back()["part_of_peak"] = r.model_flops / r.seconds / r.peak_flops;
+        if (r.peak_flops > 0) {
+            json.back()["part_of_peak"] = r.model_flops / r.seconds / r.peak_flops;
+            json.back()["peak"] = r.peak;
+        }
         if (r.price_per_hour > 0) json.back()["step_usd"] = price_of_a_step(one);
         if (steps <= 0) continue;
         json.back()["training_hours"] = steps * r.seconds / 3600;

@@ -106,8 +106,8 @@ void simulate_on_cluster(const std::string& model, const sim::ModelOptions& mode
         plan.data_parallel == parallel::DataParallel::asynchronous)
         question.servers = static_cast<std::uint32_t>(plan.servers);
     const sim::ClusterModel cluster = sim::cluster_for(question);
-    const sim::Hardware hardware =
-        sim::load_hardware(hardware_name.empty() ? cluster.hardware : hardware_name);
+    const sim::Hardware hardware = sim::load_hardware(
+        hardware_name.empty() ? cluster.hardware : hardware_name, options.device_settings, options.programs);
     how.fold = !options.no_fold;
     how.simulated = options.kernels == "simulated" || (options.kernels.empty() && !hardware.is_gpu());
     sim::ClosedForm closed(hardware);

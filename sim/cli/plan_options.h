@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "sim/config/hardware.h"
 #include "sim/distributed/distributed_step.h"
 
 namespace heddle::cli {
@@ -14,6 +15,8 @@ struct PlanOptions {
     std::string cluster, schedule, data_parallel, recompute, context_exchange, kernels;
     std::uint32_t nodes = 0;
     std::vector<std::string> cluster_settings;  ///< "nic.bandwidth=50 GB/s"
+    std::vector<std::string> device_settings;   ///< "clock=1500 MHz"
+    sim::Programs programs = sim::Programs::refused;
     bool no_overlap = false, no_fold = false;
     parallel::ParallelPlan plan;
 };

@@ -72,6 +72,13 @@ std::string command_of_words(const CLI::App& app, int argument_count, const char
     return name;
 }
 
+/// "`simulate step.json ...`"
+std::string words_of(int argument_count, const char* const* arguments) {
+    std::string words;
+    for (int i = 1; i < argument_count; ++i) words += (i == 1 ? "" : " ") + std::string(arguments[i]);
+    return shortened("`" + words + "`");
+}
+
 /// How a command ends that was stopped on its way. `kept`: what is not lost.
 int complain_of_stop(int signal, const std::string& kept) {
     disarm_time_limit();
@@ -114,7 +121,7 @@ void check_command_words(const CLI::App& app, int argument_count, const char* co
 }  // namespace
 
 int run(int argument_count, const char* const* arguments) {
-    name_what_takes_memory();
+    name_what_takes_memory("heddle", kBadInput);
     // libsystemc greets on stderr otherwise, where scripts look for errors.
     setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 1);
     CLI::App app("Runs machine-learning training on hardware that exists only as a YAML file.", "heddle");
@@ -183,7 +190,8 @@ int run(int argument_count, const char* const* arguments) {
     } catch (const Error& error) {
         return complain(error.what(), kBadInput);
     } catch (const std::exception& error) {
-        if (is_out_of_memory(error)) return complain(out_of_memory_text(error), kBadInput);
+        if (is_out_of_memory(error))
+            return complain(out_of_memory_text(error, words_of(argument_count, arguments)), kBadInput);
         return complain(std::string("internal error: ") + error.what(), kInternalError);
     }
 }

@@ -158,6 +158,8 @@ void simulate_spread(const Options& options) {
     if (!options.widths.empty()) add_model_option(model_options, "widths=" + options.widths);
     for (const std::string& assignment : options.model_options) add_model_option(model_options, assignment);
     PlanOptions plan = options.plan;
+    plan.device_settings = options.overrides;
+    plan.programs = options.programs;
     if (!options.simulate.data.empty()) {
         const std::string& text = options.simulate.data;
         const auto parsed = std::from_chars(text.data(), text.data() + text.size(), plan.plan.data);

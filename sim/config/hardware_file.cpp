@@ -5,12 +5,12 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <set>
 #include <sstream>
 
+#include "isa/common/text_file.h"
 #include "sim/config/file_chain.h"
 
 namespace heddle::sim {
@@ -152,14 +152,6 @@ class FileReader {
     std::map<std::string, std::int64_t> seen_;
 };
 
-std::string text_of(const std::string& path) {
-    std::ifstream stream(path, std::ios::binary);
-    std::ostringstream text;
-    text << stream.rdbuf();
-    if (!stream) throw Error("cannot read the file", {path, 0, ""});
-    return text.str();
-}
-
 std::string find_extended(const Setting& extends, const std::string& file,
                           const std::function<std::string(const std::string&)>& find) {
     const fs::path beside = fs::path(file).parent_path() / extends.text;
@@ -190,7 +182,7 @@ HardwareText read_file_chain(const std::string& path,
         visited.insert(fs::weakly_canonical(file, ignored).string());
         chain += (chain.empty() ? "" : " -> ") + fs::path(file).filename().string();
         result.files.push_back(file);
-        FileReader reader(file, text_of(file));
+        FileReader reader(file, read_text_file(file, kMostOfWritten));
         const auto kind = reader.take("kind");
         if (kind && result.kind.empty()) {
             result.kind = kind->text;

@@ -41,7 +41,7 @@ std::string format_distributed(const DistributedResult& r) {
     text += fmt::format("batch           {:.0f}, {:.2f} a second\n", r.batch, r.batch / r.seconds);
     text += fmt::format("model FLOP/s    {:.1f} T per device", r.flops_per_device() * 1e-12);
     if (r.peak_flops > 0)
-        text += fmt::format(", {:.1f} % of the peak", 100 * r.model_flops / r.seconds / r.peak_flops);
+        text += fmt::format(", {:.1f} % of {}", 100 * r.model_flops / r.seconds / r.peak_flops, r.peak);
     text += fmt::format("\nbubble          {:.1f} % of the devices' time\n", 100 * r.bubble);
     text += fmt::format("kernels         {}\n", r.kernels);
     if (r.dropped > 0) text += fmt::format("tokens dropped  {:.1f} % at their experts\n", 100 * r.dropped);
@@ -77,6 +77,8 @@ std::string distributed_json(const DistributedResult& r) {
                                 {"step_s", r.seconds},
                                 {"model_flops", r.model_flops},
                                 {"flops_per_device", r.flops_per_device()},
+                                {"peak_flops", r.peak_flops},
+                                {"peak", r.peak},
                                 {"bubble", r.bubble},
                                 {"fits", r.fits()},
                                 {"coverage", {{"cycle", r.simulated}, {"estimated", 1 - r.simulated}}},

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "isa/common/error.h"
+#include "sim/config/peak.h"
 #include "workloads/trace/products.h"
 #include "workloads/zoo/registry.h"
 
@@ -212,13 +213,10 @@ DistributedResult simulate_distributed(const std::string& model, const ModelOpti
     if (hardware.is_gpu()) {
         result.capacity = static_cast<double>(hardware.step.memory_bytes) / (1 + hardware.step.fragmentation);
         result.reserved = static_cast<double>(hardware.step.context_bytes);
-        const auto& gpu = hardware.gpu();
-        result.peak_flops = result.devices * 2.0 * gpu.tensor.f16 * gpu.sm.count * gpu.clock;
-    } else {
-        const models::TpuConfig& tpu = hardware.tpu();
-        const double cells = static_cast<double>(tpu.matrix.rows) * tpu.matrix.columns;
-        result.peak_flops = result.devices * 2.0 * cells * tpu.matrix.per_core * tpu.cores * tpu.clock_hertz;
     }
+    const MatrixPeak peak = matrix_peak(hardware);
+    result.peak_flops = result.devices * peak.flops;
+    result.peak = describe(peak);
     result.model_flops = flops_of(whole_trace, plan);
     note_memory(result, how);
     return result;

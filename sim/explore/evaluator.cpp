@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "isa/common/error.h"
+#include "isa/common/out_of_memory.h"
 
 namespace heddle::explore {
 namespace {
@@ -116,7 +117,8 @@ std::string answer_text(Evaluator& evaluator, const std::string& task) {
     } catch (const Error& error) {
         answer.error = error.what();
     } catch (const std::exception& error) {
-        answer.error = std::string("internal error: ") + error.what();
+        answer.error =
+            is_out_of_memory(error) ? out_of_memory_text(error) : std::string("internal error: ") + error.what();
     } catch (...) {
         answer.error = "internal error of an unknown kind";
     }

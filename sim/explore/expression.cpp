@@ -9,6 +9,7 @@
 #include <cstdint>
 
 #include "isa/common/error.h"
+#include "isa/common/nesting.h"
 
 namespace heddle::explore {
 namespace {
@@ -24,7 +25,6 @@ struct Unit {
 };
 
 constexpr double kKibi = 1024;
-constexpr unsigned kDeepest = 100;  // of parentheses, signs and powers in one another
 constexpr double kLargestExponent = 1000;
 // Longer symbols before their beginnings.
 constexpr Unit kUnits[] = {
@@ -200,7 +200,10 @@ class ExpressionParser {
         }
     }
     void power() {
-        if (++depth_ > kDeepest) fail();
+        const Nesting level(depth_, [this] {
+            throw Error("`" + text_ + "` is nested too deeply", {result_.option_, 0, ""},
+                        "parentheses, signs and powers nest at most " + std::to_string(kDeepestNesting) + " deep");
+        });
         if (take('-')) {
             power();
             emit(Kind::negate);
@@ -211,7 +214,6 @@ class ExpressionParser {
                 emit(Kind::power);
             }
         }
-        --depth_;
     }
     void atom() {
         skip();

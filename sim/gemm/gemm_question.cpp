@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <numeric>
 #include <optional>
-#include <regex>
+#include <string_view>
 
 #include "isa/common/error.h"
+#include "workloads/kernels/name_numbers.h"
 #include "workloads/lowering/gpu/gpu_lowering.h"
 
 namespace heddle::sim {
@@ -220,19 +222,23 @@ void keep_best(std::vector<kernels::GemmChoice>& choices, std::size_t count, con
     if (const auto stream = streamed(choices.front(), question, config)) choices.push_back(*stream);
 }
 
+std::optional<kernels::RecordedGemm> tile_named(const std::string& name) {
+    constexpr std::array pair{kernels::NameNumber{1, 3, 'x'}, kernels::NameNumber{1, 3, kernels::kWordEnd}};
+    const auto bare = kernels::numbers_at(name, 0, pair);
+    const std::string_view rest = bare ? std::string_view(name).substr(bare->end) : "";
+    // What stands behind the two numbers is nothing, or "_stream_k".
+    if (!bare || (rest.empty() ? name.back() == '_' : rest != "stream_k"))
+        return kernels::gemm_from_kernel_name(name);
+    kernels::RecordedGemm recorded;
+    recorded.tile.m = bare->values[0];
+    recorded.tile.n = bare->values[1];
+    recorded.stream_k = !rest.empty();
+    return recorded;
+}
+
 kernels::GemmChoice forced_choice(const GemmQuestion& question, const models::gpu::GpuConfig& config,
                                   const kernels::GemmSurroundings& surroundings, const std::string& name) {
-    static const std::regex bare("([0-9]{1,3})x([0-9]{1,3})(_stream_k)?");
-    std::smatch match;
-    std::optional<kernels::RecordedGemm> recorded;
-    if (std::regex_match(name, match, bare)) {
-        recorded = kernels::RecordedGemm{};
-        recorded->tile.m = static_cast<unsigned>(std::stoul(match[1].str()));
-        recorded->tile.n = static_cast<unsigned>(std::stoul(match[2].str()));
-        recorded->stream_k = match[3].matched;
-    } else {
-        recorded = kernels::gemm_from_kernel_name(name);
-    }
+    const std::optional<kernels::RecordedGemm> recorded = tile_named(name);
     if (!recorded)
         throw Error("`" + name + "` carries no tile", {"--tile", 0, ""},
                     "write MxN, or the name of a recorded GEMM kernel");

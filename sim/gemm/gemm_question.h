@@ -55,6 +55,9 @@ std::optional<kernels::GemmChoice> streamed(const kernels::GemmChoice& choice, c
 /// The first `count` of the candidates; of several, with stream-K by the first one's tile besides.
 void keep_best(std::vector<kernels::GemmChoice>& choices, std::size_t count, const GemmQuestion& question,
                const models::gpu::GpuConfig& config);
+/// What --tile names: "128x256", "128x256_stream_k", or a recorded kernel's name; nothing when that carries no
+/// tile.
+std::optional<kernels::RecordedGemm> tile_named(const std::string& name);
 /// The best candidate with the tile of `name`: "128x256" or a recorded kernel's name; with its warpgroups,
 /// stages and cluster, and with slices of K or without, where it tells them and ours can be built so. Throws
 /// heddle::Error when the name carries no tile or no candidate has it.

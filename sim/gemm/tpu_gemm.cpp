@@ -252,6 +252,9 @@ TpuGemmAnswer time_tpu_gemm(const TpuGemmQuestion& q, const models::TpuConfig& c
             answer.launch_seconds = config.launch_seconds;
             answer.seconds = json.at("seconds").get<double>() + config.launch_seconds;
             answer.peak = peak_of(q, config);
+            answer.clock = config.clock_hertz;
+            answer.published_clock = config.peak_clock();
+            answer.published_peak = answer.peak * answer.published_clock / answer.clock;
             if (!numerics) return;
             const nlohmann::json& values = json.at("numerics");
             answer.numerics =
@@ -263,10 +266,17 @@ TpuGemmAnswer time_tpu_gemm(const TpuGemmQuestion& q, const models::TpuConfig& c
 
 std::string describe(const TpuGemmQuestion& q, const TpuGemmAnswer& answer) {
     const char* const unit = is_integer(q.a) ? "TOP/s" : "TFLOP/s";
-    std::string text = fmt::format(
-        "{:.2f} us: {:.1f} {}, {:.1f} % of the {:.1f} of these formats; launch {:.0f} % of the time\n",
-        answer.seconds * 1e6, rate_of(q, answer) / 1e12, unit, 100 * rate_of(q, answer) / answer.peak,
-        answer.peak / 1e12, 100 * answer.launch_seconds / answer.seconds);
+    const double rate = rate_of(q, answer);
+    const bool sustains = answer.clock == answer.published_clock;
+    std::string text =
+        fmt::format("{:.2f} us: {:.1f} {}, {:.1f} % of the {:.1f} of these formats at {}{:.0f} MHz{}",
+                    answer.seconds * 1e6, rate / 1e12, unit, 100 * rate / answer.peak, answer.peak / 1e12,
+                    sustains ? "" : "the ", answer.clock / 1e6, sustains ? "" : " that products sustain");
+    if (!sustains)
+        text += fmt::format(", {:.1f} % of the published {:.1f} at {:.0f} MHz",
+                            100 * rate / answer.published_peak, answer.published_peak / 1e12,
+                            answer.published_clock / 1e6);
+    text += fmt::format("; launch {:.0f} % of the time\n", 100 * answer.launch_seconds / answer.seconds);
     if (!answer.schedule.empty()) text += "tiles: " + answer.schedule + "\n";
     text += fmt::format("{} cycles, bound by {}, {:.1f} MB from or to memory\nmatrix units:", answer.cycles,
                         answer.bound_by, answer.bytes / 1e6);
@@ -297,6 +307,9 @@ std::string to_json(const TpuGemmQuestion& q, const TpuGemmAnswer& answer) {
                         {"launch_seconds", answer.launch_seconds},
                         {"operations_per_second", rate_of(q, answer)},
                         {"peak", answer.peak},
+                        {"clock", answer.clock},
+                        {"published_peak", answer.published_peak},
+                        {"published_clock", answer.published_clock},
                         {"cycles", answer.cycles},
                         {"schedule", answer.schedule},
                         {"bound_by", answer.bound_by},

@@ -44,7 +44,10 @@ struct TpuGemmNumerics {
 struct TpuGemmAnswer {
     double seconds = 0;         ///< with the launch
     double launch_seconds = 0;  ///< of them
-    double peak = 0;            ///< operations per second of the matrix units with these formats
+    /// Operations per second of the matrix units with these formats, at the clock that is simulated and at
+    /// that of the published peak (models::TpuConfig::peak_clock()).
+    double peak = 0, published_peak = 0;
+    double clock = 0, published_clock = 0;  ///< hertz
     std::uint64_t cycles = 0;
     std::string schedule;  ///< tiles and their order
     std::string bound_by;

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "isa/common/activity.h"
 #include "isa/numerics/counter_random.h"
 #include "sim/kernel/files.h"
 
@@ -63,6 +64,7 @@ Buffer fill_buffer(const BufferDeclaration& declaration) {
         return buffer;
     }
     const std::uint64_t count = elements_of(buffer.shape);
+    const Doing doing("the values of buffer " + buffer.name);
     buffer.values.resize(count * bytes_of(buffer.type));
     const auto* constant = std::get_if<FillConstant>(&declaration.fill);
     if (constant != nullptr && constant->bits == 0) return buffer;

@@ -99,7 +99,9 @@ class ReferenceMaker {
             }
         }
         const SourceLocation where = declaration_.where;
-        return {"expression " + reference.text, buffer_.count(),
+        constexpr std::size_t kLongest = 200;
+        const bool whole = reference.text.size() <= kLongest;
+        return {"expression " + (whole ? reference.text : reference.text.substr(0, kLongest) + " ..."), buffer_.count(),
                 rounded(buffer_.type, [expression, sources, where](std::uint64_t i) {
                     try {
                         return expression.evaluate(sources, i);

@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 
 #include "isa/common/error.h"
+#include "isa/common/text_file.h"
 
 namespace heddle::kernel {
 
@@ -54,13 +54,9 @@ std::string first_complaint(const std::string& log) {
 }
 
 std::string text_of_file(const std::string& path) {
-    std::ifstream stream(path, std::ios::binary);
-    if (!stream.is_open()) throw Error("cannot open the file", {path, 0, ""});
-    std::ostringstream text;
-    text << stream.rdbuf();
-    if (stream.bad() || text.str().empty())
-        throw Error("cannot read the file, or it is empty", {path, 0, ""});
-    return text.str();
+    std::string text = read_text_file(path, kMostOfPrinted);
+    if (text.empty()) throw Error("the file is empty", {path, 0, ""});
+    return text;
 }
 
 }  // namespace heddle::kernel

@@ -5,10 +5,9 @@
 #include <charconv>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "isa/common/error.h"
+#include "isa/common/text_file.h"
 #include "isa/common/whole_file.h"
 #include "sim/run/worker_pool.h"
 
@@ -19,6 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr char kMagic[] = "\x93NUMPY";
 constexpr std::size_t kMagicBytes = 6, kHeaderAlignment = 64;
+constexpr std::uint64_t kMostOfValues = std::uint64_t{256} << 30;  // more than a device's memory
 
 /// NumPy's name of a type: "<f4". `fallback`: the one that stands in for a type that NumPy lacks.
 std::string npy_type(ElementType type) {
@@ -57,15 +57,6 @@ std::vector<std::uint64_t> parse_shape(const std::string& text, const std::strin
         }
     }
     return shape;
-}
-
-std::string text_of(const std::string& path) {
-    std::ifstream stream(path, std::ios::binary);
-    if (!stream.is_open()) throw Error("cannot open the file", {path, 0, ""});
-    std::ostringstream text;
-    text << stream.rdbuf();
-    if (stream.bad()) throw Error("cannot read the file", {path, 0, ""});
-    return text.str();
 }
 
 std::vector<std::byte> bytes_from(const std::string& text, std::size_t first) {
@@ -141,7 +132,7 @@ FileValues parse_npy(const std::string& text, const std::string& path, ElementTy
 }
 
 FileValues read_values(const std::string& path, ElementType type) {
-    const std::string text = text_of(path);
+    const std::string text = read_text_file(path, kMostOfValues);
     if (fs::path(path).extension() == ".npy") return parse_npy(text, path, type);
     if (text.size() % bytes_of(type) != 0) {
         throw Error(fmt::format("{} bytes are no whole number of {} elements", text.size(), name_of(type)),

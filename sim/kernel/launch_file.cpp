@@ -4,11 +4,10 @@
 
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <utility>
 
+#include "isa/common/text_file.h"
 #include "isa/target/launch_limits.h"
 #include "sim/kernel/launch_arguments.h"
 #include "sim/kernel/reference_expression.h"
@@ -322,11 +321,7 @@ LaunchFile parse_launch_file(const std::string& text, const std::string& path) {
 }
 
 LaunchFile read_launch_file(const std::string& path) {
-    std::ifstream stream(path, std::ios::binary);
-    std::ostringstream text;
-    text << stream.rdbuf();
-    if (!stream || !stream.is_open()) throw Error("cannot read the file", {path, 0, ""});
-    return parse_launch_file(text.str(), path);
+    return parse_launch_file(read_text_file(path, kMostOfWritten), path);
 }
 
 }  // namespace heddle::kernel

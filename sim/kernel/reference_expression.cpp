@@ -5,15 +5,17 @@
 #include <cctype>
 #include <cmath>
 #include <cstdlib>
+#include <map>
 #include <utility>
 
 #include "isa/common/error.h"
+#include "isa/common/nesting.h"
 
 namespace heddle::kernel {
 namespace {
 
-using Node = ReferenceExpression::Node;
-using Kind = Node::Kind;
+using Step = ReferenceExpression::Step;
+using Kind = Step::Kind;
 
 struct Function {
     const char* name;  ///< operators too, under names that no text can spell
@@ -58,20 +60,18 @@ std::size_t function_named(const std::string& name) {
 
 }  // namespace
 
-/// Recursive descent; what binds tighter lies deeper.
+/// Recursive descent; what binds tighter lies deeper. Steps come out in the order of a stack machine.
 class ReferenceParser {
   public:
     ReferenceParser(const std::string& text, ReferenceExpression& result) : text_(text), result_(result) {}
 
     void parse() {
-        result_.root_ = conditional();
+        conditional();
         skip_space();
         if (at_ < text_.size()) fail("expected an operator or the end");
     }
 
   private:
-    static constexpr int kDeepest = 200;
-
     [[noreturn]] void fail(const std::string& problem) const {
         const std::string found = at_ < text_.size() ? "`" + text_.substr(at_, 1) + "`" : "the end";
         throw Error("column " + std::to_string(at_ + 1) + " of `" + text_ + "`: " + problem + ", found " +
@@ -91,84 +91,70 @@ class ReferenceParser {
         if (!take(symbol)) fail("expected `" + symbol + "`");
     }
 
-    std::size_t add(Node node) {
-        result_.nodes_.push_back(std::move(node));
-        return result_.nodes_.size() - 1;
-    }
-    std::size_t apply(const std::string& function, std::vector<std::size_t> arguments) {
-        return add({Kind::function, 0, function_named(function), std::move(arguments)});
-    }
+    void add(const Step& step) { result_.steps_.push_back(step); }
+    void apply(const std::string& function) { add({Kind::function, 0, function_named(function)}); }
 
-    std::size_t conditional() {
-        if (++depth_ > kDeepest) fail("nested too deeply");
-        std::size_t value = comparison();
+    void conditional() {
+        const Nesting level(depth_, [this] { fail("nested too deeply"); });
+        comparison();
         if (take("?")) {
-            const std::size_t yes = conditional();
+            conditional();
             expect(":");
-            value = apply("?:", {value, yes, conditional()});
+            conditional();
+            apply("?:");
         }
-        --depth_;
-        return value;
     }
 
-    std::size_t comparison() {
-        const std::size_t left = sum();
+    void comparison() {
+        sum();
         for (const char* symbol : {">=", "<=", "==", "!=", ">", "<"}) {
-            if (take(symbol)) return apply(symbol, {left, sum()});
-        }
-        return left;
-    }
-
-    std::size_t sum() {
-        std::size_t left = product();
-        while (true) {
-            if (take("+")) {
-                left = apply("+", {left, product()});
-            } else if (take("-")) {
-                left = apply("-", {left, product()});
-            } else {
-                return left;
-            }
+            if (!take(symbol)) continue;
+            sum();
+            return apply(symbol);
         }
     }
 
-    std::size_t product() {
-        std::size_t left = unary();
-        while (true) {
+    void sum() {
+        product();
+        for (;;) {
+            const char* symbol = take("+") ? "+" : take("-") ? "-" : nullptr;
+            if (symbol == nullptr) return;
+            product();
+            apply(symbol);
+        }
+    }
+
+    void product() {
+        unary();
+        for (;;) {
             const char* symbol = take("*") ? "*" : take("/") ? "/" : take("%") ? "%" : nullptr;
-            if (symbol == nullptr) return left;
-            left = apply(symbol, {left, unary()});
+            if (symbol == nullptr) return;
+            unary();
+            apply(symbol);
         }
     }
 
-    std::size_t unary() {
-        if (++depth_ > kDeepest) fail("nested too deeply");
-        std::size_t value = 0;
-        if (take("-")) {
-            const std::size_t minus_one = add({Kind::number, -1, 0, {}});
-            value = apply("*", {minus_one, unary()});
-        } else {
-            value = primary();
-        }
-        --depth_;
-        return value;
+    void unary() {
+        std::size_t signs = 0;
+        for (; take("-"); ++signs) add({Kind::number, -1, 0});
+        primary();
+        for (; signs > 0; --signs) apply("*");
     }
 
-    std::size_t primary() {
+    void primary() {
         skip_space();
         if (take("(")) {
-            const std::size_t value = conditional();
+            conditional();
             expect(")");
-            return value;
-        }
-        if (at_ < text_.size() &&
-            (std::isdigit(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '.')) {
+        } else if (at_ < text_.size() &&
+                   (std::isdigit(static_cast<unsigned char>(text_[at_])) != 0 || text_[at_] == '.')) {
             char* end = nullptr;
             const double number = std::strtod(text_.c_str() + at_, &end);
             at_ = static_cast<std::size_t>(end - text_.c_str());
-            return add({Kind::number, number, 0, {}});
+            add({Kind::number, number, 0});
+        } else {
+            named();
         }
-        return named();
     }
 
     std::string word() {
@@ -183,117 +169,160 @@ class ReferenceParser {
     }
 
     std::size_t operand(const std::string& buffer, bool initial) {
-        auto& operands = result_.operands_;
-        for (std::size_t i = 0; i < operands.size(); ++i) {
-            if (operands[i].buffer == buffer && operands[i].initial == initial) return i;
-        }
-        operands.push_back({buffer, initial});
-        return operands.size() - 1;
+        const auto [place, fresh] = known_.try_emplace({buffer, initial}, known_.size());
+        if (fresh) result_.operands_.push_back({buffer, initial});
+        return place->second;
     }
 
-    std::size_t named() {
+    void named() {
         std::string name = word();
         const bool initial = name == "initial" && take(".");
         if (initial) name = word();
         if (take("[")) {
-            const std::size_t index = conditional();
+            conditional();
             expect("]");
-            return add({Kind::element, 0, operand(name, initial), {index}});
+            return add({Kind::element, 0, operand(name, initial)});
         }
         if (initial) fail("expected `[`");
         if (take("(")) return call(name);
         for (std::size_t i = variables_.size(); i-- > 0;) {
-            if (variables_[i].first == name) return add({Kind::variable, 0, variables_[i].second, {}});
+            if (variables_[i].first == name) return add({Kind::variable, 0, variables_[i].second});
         }
-        if (name == "inf") return add({Kind::number, HUGE_VAL, 0, {}});
+        if (name == "inf") return add({Kind::number, HUGE_VAL, 0});
         fail("`" + name + "` is no variable (a buffer is written `" + name + "[i]`)");
     }
 
-    std::size_t call(const std::string& name) {
+    void call(const std::string& name) {
         if (name == "count") {
             const std::size_t buffer = operand(word(), false);
             expect(")");
-            return add({Kind::count, 0, buffer, {}});
+            return add({Kind::count, 0, buffer});
         }
         if (name == "sum") return sum_over();
         const std::size_t function = function_named(name);
         if (function == kFunctions.size()) fail("there is no function `" + name + "`");
-        std::vector<std::size_t> arguments{conditional()};
-        while (take(",")) arguments.push_back(conditional());
+        std::size_t arguments = 0;
+        do {
+            conditional();
+            ++arguments;
+        } while (take(","));
         expect(")");
-        if (arguments.size() != kFunctions[function].arguments) {
+        if (arguments != kFunctions[function].arguments) {
             fail("`" + name + "` takes " + std::to_string(kFunctions[function].arguments) + " arguments");
         }
-        return add({Kind::function, 0, function, std::move(arguments)});
+        add({Kind::function, 0, function});
     }
 
-    std::size_t sum_over() {
+    void sum_over() {
         const std::string variable = word();
         expect(",");
-        const std::size_t count = conditional();
+        conditional();
         expect(",");
         const std::size_t slot = result_.variable_count_++;
         variables_.push_back({variable, slot});
-        const std::size_t term = conditional();
+        const std::size_t begin = result_.steps_.size();
+        add({Kind::sum_begin, 0, slot});
+        conditional();
+        result_.steps_[begin].other = result_.steps_.size();
+        add({Kind::sum_end, 0, slot, begin});
         variables_.pop_back();
         expect(")");
-        return add({Kind::sum, 0, slot, {count, term}});
     }
 
     const std::string& text_;
     ReferenceExpression& result_;
     std::size_t at_ = 0;
-    int depth_ = 0;
+    unsigned depth_ = 0;
+    std::map<std::pair<std::string, bool>, std::size_t> known_;  ///< operands
     std::vector<std::pair<std::string, std::size_t>> variables_{{"i", 0}};
 };
 
 namespace {
 
 struct Evaluation {
-    const std::vector<Node>& nodes;
+    const std::vector<Step>& steps;
     const std::vector<ReferenceExpression::Operand>& operands;
     const std::vector<ReferenceExpression::Source>& sources;
     std::vector<double> variables;
 
-    double value(std::size_t at) {
-        const Node& node = nodes[at];
-        switch (node.kind) {
+    /// A sum that is being added up: its term stands on top of the stack when a turn ends.
+    struct Turns {
+        double count, total, turn;
+    };
+    std::vector<double> stack;
+    std::vector<Turns> sums;
+
+    double pop() {
+        const double value = stack.back();
+        stack.pop_back();
+        return value;
+    }
+
+    double value() {
+        for (std::size_t at = 0; at < steps.size(); ++at) at = perform(at);
+        return stack.back();
+    }
+
+    /// Returns the step behind which it goes on.
+    std::size_t perform(std::size_t at) {
+        const Step& step = steps[at];
+        switch (step.kind) {
             case Kind::number:
-                return node.number;
+                stack.push_back(step.number);
+                return at;
             case Kind::variable:
-                return variables[node.index];
+                stack.push_back(variables[step.index]);
+                return at;
             case Kind::count:
-                return static_cast<double>(sources[node.index].count);
+                stack.push_back(static_cast<double>(sources[step.index].count));
+                return at;
             case Kind::element:
-                return element(node);
-            case Kind::sum:
-                return sum(node);
+                stack.back() = element(step, std::floor(stack.back()));
+                return at;
+            case Kind::sum_begin:
+                return begin_sum(step, at);
+            case Kind::sum_end:
+                return end_turn(step, at);
             case Kind::function:
                 break;
         }
-        std::array<double, 3> arguments{};
-        for (std::size_t i = 0; i < node.children.size(); ++i) arguments[i] = value(node.children[i]);
-        return kFunctions[node.index].apply(arguments.data());
+        const Function& function = kFunctions[step.index];
+        const double result = function.apply(stack.data() + (stack.size() - function.arguments));
+        stack.resize(stack.size() - function.arguments);
+        stack.push_back(result);
+        return at;
     }
 
-    double element(const Node& node) {
-        const double index = std::floor(value(node.children[0]));
-        const ReferenceExpression::Source& source = sources[node.index];
+    double element(const Step& step, double index) const {
+        const ReferenceExpression::Source& source = sources[step.index];
         if (!(index >= 0 && index < static_cast<double>(source.count))) {
-            throw Error("element " + std::to_string(index) + " of buffer " + operands[node.index].buffer +
+            throw Error("element " + std::to_string(index) + " of buffer " + operands[step.index].buffer +
                         " does not exist: it has " + std::to_string(source.count));
         }
         return source.element(static_cast<std::uint64_t>(index));
     }
 
-    double sum(const Node& node) {
-        const double count = value(node.children[0]);
-        double total = 0;
-        for (double k = 0; k < count; ++k) {
-            variables[node.index] = k;
-            total += value(node.children[1]);
+    std::size_t begin_sum(const Step& step, std::size_t at) {
+        const double count = pop();
+        if (!(0 < count)) {
+            stack.push_back(0);
+            return step.other;
         }
-        return total;
+        sums.push_back({count, 0, 0});
+        variables[step.index] = 0;
+        return at;
+    }
+
+    std::size_t end_turn(const Step& step, std::size_t at) {
+        Turns& sum = sums.back();
+        sum.total += pop();
+        if (++sum.turn < sum.count) {
+            variables[step.index] = sum.turn;
+            return step.other;
+        }
+        stack.push_back(sum.total);
+        sums.pop_back();
+        return at;
     }
 };
 
@@ -304,9 +333,9 @@ ReferenceExpression::ReferenceExpression(const std::string& text) {
 }
 
 double ReferenceExpression::evaluate(const std::vector<Source>& sources, std::uint64_t index) const {
-    Evaluation evaluation{nodes_, operands_, sources, std::vector<double>(variable_count_)};
+    Evaluation evaluation{steps_, operands_, sources, std::vector<double>(variable_count_), {}, {}};
     evaluation.variables[0] = static_cast<double>(index);
-    return evaluation.value(root_);
+    return evaluation.value();
 }
 
 }  // namespace heddle::kernel

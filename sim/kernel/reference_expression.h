@@ -35,19 +35,19 @@ class ReferenceExpression {
     /// One element. Throws heddle::Error when an index lies outside of its buffer.
     double evaluate(const std::vector<Source>& sources, std::uint64_t index) const;
 
-    /// A node of the formula: `children` are earlier nodes.
-    struct Node {
-        enum class Kind : std::uint8_t { number, variable, element, count, sum, function };
+    /// A step of a stack machine: it takes its arguments from the stack and leaves its result there. What is
+    /// between sum_begin and sum_end is performed for every term.
+    struct Step {
+        enum class Kind : std::uint8_t { number, variable, element, count, sum_begin, sum_end, function };
         Kind kind = Kind::number;
         double number = 0;
         std::size_t index = 0;  ///< of the operand, the variable or the function
-        std::vector<std::size_t> children;
+        std::size_t other = 0;  ///< of a sum: where its other end stands
     };
 
   private:
     friend class ReferenceParser;
-    std::vector<Node> nodes_;
-    std::size_t root_ = 0;
+    std::vector<Step> steps_;
     std::size_t variable_count_ = 1;  ///< `i`, then those of sums
     std::vector<Operand> operands_;
 };

@@ -103,7 +103,9 @@ std::string time_lines(const KernelRun& run, std::size_t width) {
             line += separator + resource + " " + format_share(fraction);
             separator = ", ";
         }
-        line += "\n  rates:";
+        line += "\n  rates";
+        if (launch.power.clock > 0) line += fmt::format(" at {:.0f} MHz", launch.power.clock / 1e6);
+        line += ":";
         separator = " ";
         for (const models::gpu::Throughput& one : launch.timing.throughputs) {
             const double rate = one.amount / launch.timing.seconds;
@@ -132,6 +134,12 @@ std::string time_lines(const KernelRun& run, std::size_t width) {
             if (amount < 0.0005 * joules) continue;
             line += fmt::format("{}{} {}", separator, part, format_share(amount / joules));
             separator = ", ";
+        }
+        if (const std::string excess = sim::describe_excess(launch.power); !excess.empty()) {
+            line += "\n  note: " + excess;
+            if (launch.power.settled_clock < launch.power.clock)
+                line +=
+                    fmt::format("; --set clock={:.0f}MHz simulates that", launch.power.settled_clock / 1e6);
         }
         line += '\n';
         line = sim::wrap_lines(line, width);
@@ -215,6 +223,8 @@ Json timing_json(const LaunchReport& launch) {
     json["energy_joules"] = Json::object();
     for (const auto& [part, joules] : timing.energy.parts()) json["energy_joules"][part] = joules;
     json["mean_power_watts"] = timing.mean_power();
+    json["power_limit_watts"] = launch.power.limit;
+    json["above_power_limit"] = launch.power.is_above();
     json["pipeline_instructions"] = Json::object();
     for (std::size_t i = 1; i < ptx::kPipelineCount; ++i) {
         json["pipeline_instructions"][name_of(static_cast<ptx::Pipeline>(i))] =

@@ -238,6 +238,8 @@ class Runner {
                 *context.kernel, report.timing,
                 module_text(launch.module, launch.nvcc_flags, options_.device.compute_capability));
         }
+        report.power = sim::power_draw(options_.device.power, options_.device.sm.count,
+                                       report.timing.mean_power(), options_.device.clock);
         report.warp_instructions = report.timing.warp_instructions;
         if (numerics) {
             tell(launch.entry);

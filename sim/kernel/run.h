@@ -13,6 +13,7 @@
 #include "sim/kernel/compare.h"
 #include "sim/kernel/launch_file.h"
 #include "sim/kernel/line_profile.h"
+#include "sim/run/power_limit.h"
 
 namespace heddle::kernel {
 
@@ -49,6 +50,7 @@ struct LaunchReport {
     std::uint64_t warp_instructions = 0;
     std::uint32_t registers_per_thread = 0, shared_bytes = 0;
     models::gpu::KernelResult timing;  ///< empty in functional mode
+    sim::PowerDraw power;              ///< likewise; at the device's clock, which no governor lowers here
     LineProfile lines;                 ///< of RunOptions::lines
     /// Of a programmatic launch: cycles in which the launch before it was still running.
     std::uint64_t overlap_cycles = 0;

@@ -59,7 +59,7 @@ Json chart_json(const Chart& chart) {
         if (!series.x.empty()) one["x"] = numbers(series.x);
         if (!series.points.empty()) one["points"] = series.points;
         one["line"] = series.line;
-        one["colour"] = (series.colour < 0 ? static_cast<int>(s) : series.colour) % kPaletteSize;
+        one["colour"] = colour_of(chart, s);
         one["faint"] = series.faint;
         json["series"].push_back(std::move(one));
     }
@@ -86,9 +86,9 @@ std::string legend_of(const Chart& chart) {
     std::string text = "<p class=\"legend\">";
     for (std::size_t s = 0; s < chart.series.size(); ++s) {
         const ChartSeries& series = chart.series[s];
-        const int colour = (series.colour < 0 ? static_cast<int>(s) : series.colour) % kPaletteSize;
         text += fmt::format("<span><i class=\"{}\"></i>{}</span> ",
-                            series.faint ? "cf" : "c" + std::to_string(colour), escape_html(series.name));
+                            series.faint ? "cf" : "c" + std::to_string(colour_of(chart, s)),
+                            escape_html(series.name));
     }
     return text + "</p>\n";
 }
@@ -117,6 +117,11 @@ std::vector<std::vector<std::string>> chart_rows(const Chart& chart) {
         for (const ChartSeries& series : chart.series) rows.back().push_back(exact(value_at(series.y, i)));
     }
     return rows;
+}
+
+int colour_of(const Chart& chart, std::size_t series) {
+    const int chosen = chart.series[series].colour;
+    return chosen < 0 ? static_cast<int>(series) % kPaletteSize : chosen;
 }
 
 std::string legend(const std::vector<std::string>& names) {

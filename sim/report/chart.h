@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "sim/report/colours.h"
+
 namespace heddle::sim {
 
 /// `unit` of values: see format_value().
@@ -21,7 +23,7 @@ struct ChartSeries {
     std::vector<double> x = {};            ///< bars: empty
     std::vector<std::string> points = {};  ///< names of the points, where they have any
     bool line = false;                     ///< plots: points are joined
-    int colour = -1;                       ///< of the palette; -1: by its place
+    int colour = -1;                       ///< number in colours(); -1: of the palette, by its place
     bool faint = false;                    ///< drawn thin and grey: a diagonal, a limit
 };
 
@@ -44,9 +46,6 @@ struct Chart {
     std::vector<ChartSeries> series = {};
 };
 
-/// Colours that are told apart.
-inline constexpr int kPaletteSize = 8;
-
 /// A <figure>: caption, picture, legend, table, and the data as JSON for the page's script. Empty when there
 /// is nothing to draw.
 std::string chart_html(const Chart& chart);
@@ -57,6 +56,9 @@ std::string chart_svg(const Chart& chart);
 /// The chart's data as a table, the heading first: bars have a row for each label, areas for each x, plots
 /// for each point. Numbers in the axes' base units, unrounded.
 std::vector<std::vector<std::string>> chart_rows(const Chart& chart);
+
+/// The number of a series' colour.
+int colour_of(const Chart& chart, std::size_t series);
 
 /// One line that names colours 0, 1, ...
 std::string legend(const std::vector<std::string>& names);

@@ -123,11 +123,6 @@ std::string grid(const Scale& x, const Scale& y, const Chart& chart) {
                        kTop + (kHeight - kTop - kBottom) / 2, escape_html(chart.y.name));
 }
 
-int colour_of(const Chart& chart, std::size_t s) {
-    const int chosen = chart.series[s].colour;
-    return (chosen < 0 ? static_cast<int>(s) : chosen) % kPaletteSize;
-}
-
 std::string points_svg(const Chart& chart, std::size_t s, const Scale& x, const Scale& y) {
     const ChartSeries& series = chart.series[s];
     std::string svg;

@@ -6,6 +6,7 @@
 
 #include "sim/report/assets.h"
 #include "sim/report/chart_library.h"
+#include "sim/report/colours.h"
 
 namespace heddle::sim {
 namespace {
@@ -91,7 +92,7 @@ std::string html_page(const std::string& title, const std::string& subtitle, con
     std::string html = "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n";
     html += "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n";
     html += "<meta name=\"color-scheme\" content=\"light dark\">\n";
-    html += "<title>" + escape_html(title) + "</title>\n<style>" + std::string(kPageStyle) +
+    html += "<title>" + escape_html(title) + "</title>\n<style>" + std::string(kPageStyle) + colour_style() +
             "</style>\n</head>\n<body>\n<a class=\"skip\" href=\"#content\">Skip to the "
             "content</a>\n<header>\n<h1>" +
             escape_html(title) + "</h1>\n<p class=\"faint\">" + escape_html(subtitle) + "</p>\n</header>\n";

@@ -15,6 +15,7 @@
 #include "sim/report/roofline.h"
 #include "sim/report/stall_charts.h"
 #include "sim/report/step_section.h"
+#include "sim/run/power_limit.h"
 
 namespace heddle::sim {
 namespace {
@@ -45,6 +46,9 @@ std::string head_figures(const RunResult& result) {
     double joules = 0;
     for (const auto& [part, amount] : result.energy) joules += amount;
     if (joules > 0) html += html_figure("energy of the kernels", format_si(joules, "J"));
+    if (is_above_power_limit(result))
+        html += html_figure(fmt::format("mean power: the board may draw {:.0f} W", result.power_limit),
+                            format_si(mean_power(result), "W"));
     if (result.measured_total_us) {
         html +=
             html_figure("measured, without communication", format_microseconds(*result.measured_total_us));
@@ -114,7 +118,9 @@ Chart utilisation_chart(const RunResult& result) {
     chart.id = "utilisation";
     chart.title = "Utilisation while kernels run";
     chart.reading =
-        "Mean over the step's kernels, of each resource's peak. A step that uses nothing much waits for "
+        "Mean over the step's kernels, of what each resource could do at the clock that was simulated. A "
+        "step that "
+        "uses nothing much waits for "
         "latency, "
         "launches or the host.";
     chart.x = {"of the peak", "%"};

@@ -59,23 +59,34 @@ void add_stacked(Chart& chart, const std::vector<PartsRow>& rows) {
     for (const PartsRow& row : rows)
         for (const auto& [name, amount] : row.parts) sums[name] += amount;
     std::vector<std::pair<double, std::string>> falling;
-    for (const auto& [name, sum] : sums)
-        if (sum > 0) falling.emplace_back(sum, name);
+    std::vector<std::pair<int, std::string>> fixed;  // by the number of the colour, which says the place, too
+    for (const auto& [name, sum] : sums) {
+        if (!(sum > 0)) continue;
+        if (const int colour = colour_of_part(name); colour >= 0) {
+            fixed.emplace_back(colour, name);
+        } else {
+            falling.emplace_back(sum, name);
+        }
+    }
+    std::sort(fixed.begin(), fixed.end());
     std::stable_sort(falling.begin(), falling.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
     const bool too_many = falling.size() > kPaletteSize;
     if (too_many) falling.resize(kPaletteSize - 1);
     chart.stacked = true;
     std::set<std::string> own;
-    for (const auto& [sum, name] : falling) {
+    const auto add = [&](const std::string& name, int colour) {
         ChartSeries series{name, {}};
+        series.colour = colour;
         for (const PartsRow& row : rows) {
             const auto found = row.parts.find(name);
             series.y.push_back(found == row.parts.end() ? 0 : found->second);
         }
         chart.series.push_back(std::move(series));
         own.insert(name);
-    }
+    };
+    for (const auto& [colour, name] : fixed) add(name, colour);
+    for (std::size_t i = 0; i < falling.size(); ++i) add(falling[i].second, static_cast<int>(i));
     if (too_many) {
         ChartSeries other{"other", {}};
         other.colour = kPaletteSize - 1;

@@ -16,7 +16,8 @@ struct PartsRow {
     std::map<std::string, double> parts;
 };
 
-/// Stacked bars with one series for each of the largest parts; the rest is "other".
+/// Stacked bars. Parts of time have their colours and their order (colours.h), however large they are; of
+/// other parts the largest have a series each, and the rest is "other".
 void add_stacked(Chart& chart, const std::vector<PartsRow>& rows);
 
 /// What issue slots (GPU) or matrix units (TPU) did, by kind of op, weighted with time.

@@ -187,16 +187,16 @@ Picture draw(const RunResult& result, double width) {
     return picture;
 }
 
-constexpr const char* kFileStyle = R"css(<style>
-svg { --ink: #1c2430; --track: #eef1f5; background: #ffffff; font: 12px system-ui, sans-serif; }
-text { fill: var(--ink); } .track { fill: var(--track); } .title { font-size: 15px; font-weight: 600; }
-.c0 { fill: #2f6fde; } .c1 { fill: #d97a0b; } .c2 { fill: #23936a; } .c3 { fill: #b5475d; }
-.c4 { fill: #7a5fc7; } .c5 { fill: #1d95a8; } .c6 { fill: #7d8231; } .c7 { fill: #8b95a5; }
-@media (prefers-color-scheme: dark) { svg { --ink: #e6e9ef; --track: #222935; background: #14181f; }
-.c0 { fill: #6ea0ff; } .c1 { fill: #f0ad52; } .c2 { fill: #58c79a; } .c3 { fill: #e07a8f; }
-.c4 { fill: #a892ea; } .c5 { fill: #63cbdb; } .c6 { fill: #bcc063; } .c7 { fill: #7f8a9b; } }
-</style>
-)css";
+std::string file_style() {
+    return "<style>\n" +
+           palette_style(
+               "svg { --ink: #1c2430; --track: #eef1f5; background: #ffffff; "
+               "font: 12px system-ui, sans-serif; }\n"
+               "text { fill: var(--ink); } .track { fill: var(--track); } "
+               ".title { font-size: 15px; font-weight: 600; }\n",
+               "svg { --ink: #e6e9ef; --track: #222935; background: #14181f; }\n") +
+           "</style>\n";
+}
 
 std::string label_of(const RunResult& result) {
     return result.workload + " on " + result.hardware + ": a step of " +
@@ -225,7 +225,7 @@ std::string timeline_svg(const RunResult& result) {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0} {1}\" width=\"{0}\" height=\"{1}\" "
         "role=\"img\" aria-label=\"{2}\">\n{3}<text x=\"10\" y=\"21\" class=\"title\">{2}</text>\n"
         "<g transform=\"translate(0 {4})\">\n{5}</g>\n",
-        width, head + picture.height + foot, escape_html(label_of(result)), kFileStyle, head, picture.svg);
+        width, head + picture.height + foot, escape_html(label_of(result)), file_style(), head, picture.svg);
     double left = kNames;
     const double top = head + picture.height + 6;
     for (std::size_t i = 0; i < picture.kinds.size(); ++i) {

@@ -9,6 +9,7 @@
 #include "sim/report/roofline.h"
 #include "sim/report/step_section.h"
 #include "sim/report/timeline.h"
+#include "sim/run/power_limit.h"
 
 namespace heddle::sim {
 namespace {
@@ -144,6 +145,16 @@ std::string dump(const Json& json, int indent) {
     return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+Json energy_json(const RunResult& result) {
+    Json json{
+        {"joules", result.energy}, {"of_time_us", result.energy_time_us}, {"mean_watts", mean_power(result)}};
+    if (result.power_limit > 0) {
+        json["limit_watts"] = result.power_limit;
+        json["above_limit"] = is_above_power_limit(result);
+    }
+    return json;
+}
+
 }  // namespace
 
 std::string memory_json_text(const MemoryReport& memory) {
@@ -161,7 +172,7 @@ std::string summary_json(const RunResult& result) {
     json["division"] = division_json(result);
     if (result.memory) json["memory"] = memory_json(*result.memory);
     if (!result.energy.empty())
-        json["energy"] = {{"joules", result.energy}, {"of_time_us", result.energy_time_us}};
+        json["energy"] = energy_json(result);
     if (result.clock_hz > 0) json["clock_hz"] = result.clock_hz;
     if (!result.throughputs.empty())
         json["roofline"] = throughputs_json(result.throughputs, result.device_busy_us);

@@ -11,6 +11,7 @@
 #include "sim/report/roofline.h"
 #include "sim/report/text_plot.h"
 #include "sim/report/text_table.h"
+#include "sim/run/power_limit.h"
 
 namespace heddle::sim {
 namespace {
@@ -135,8 +136,11 @@ std::string slowest_table(const RunResult& result, bool measured, std::size_t wi
 std::string energy_line(const RunResult& result) {
     double joules = 0;
     for (const auto& [part, amount] : result.energy) joules += amount;
-    std::string text = fmt::format("energy {}, mean power {}:", format_si(joules, "J"),
-                                   format_si(joules / (result.energy_time_us * 1e-6), "W"));
+    const double watts = mean_power(result);
+    std::string text = fmt::format("energy {}, mean power {}", format_si(joules, "J"), format_si(watts, "W"));
+    if (is_above_power_limit(result))
+        text += fmt::format(" (above the {:.0f} W that the board may draw)", result.power_limit);
+    text += ":";
     const char* separator = " ";
     for (const auto& [part, amount] : result.energy) {
         text += separator + part + " " + format_share(amount / joules);
@@ -147,7 +151,9 @@ std::string energy_line(const RunResult& result) {
 
 /// What the step did per second beside what the device can do.
 std::string throughput_line(const RunResult& result) {
-    std::string text = "rates:";
+    std::string text = "rates";
+    if (result.clock_hz > 0) text += fmt::format(" at {:.0f} MHz", result.clock_hz / 1e6);
+    text += ":";
     const char* separator = " ";
     for (const auto& row : throughput_rows(result.throughputs, result.device_busy_us)) {
         text += separator + row[0] + " " + row[1] + " of " + row[2] + " (" + row[3] + ")";

@@ -15,6 +15,7 @@
 #include "sim/run/gpu_session.h"
 #include "sim/run/kernel_cache.h"
 #include "sim/run/launch_plan.h"
+#include "sim/run/power_limit.h"
 #include "sim/run/settled_clock.h"
 #include "sim/run/step_plan.h"
 #include "sim/run/unclaimed_jobs.h"
@@ -336,6 +337,16 @@ void note_settled_clock(const SettledClock& settled, const models::gpu::GpuConfi
                     settled.power_at_maximum));
 }
 
+/// Nothing where the governor could keep the limit.
+void note_power_above_limit(double watts, const models::gpu::GpuConfig& config, RunResult& result) {
+    const std::string excess =
+        describe_excess(power_draw(config.power, config.sm.count, watts, config.clock));
+    if (excess.empty()) return;
+    result.notes.push_back(config.power.governor == 0
+                               ? excess + "; power.governor is off, and with it on the clock is settled so"
+                               : excess);
+}
+
 ClockRange clocks_of(const models::gpu::GpuConfig& config) {
     return {std::min(config.power.minimum_clock, config.clock), config.clock};
 }
@@ -443,6 +454,8 @@ std::vector<OpOutcome> run_on_gpu(const trace::Trace& trace, const Hardware& har
     const Simulated simulated =
         simulate_at_settled_clock(trace, lowered.program, plan, config, options, result);
     result.clock_hz = config.clock;
+    result.power_limit = config.power.limit;
+    note_power_above_limit(mean_power(trace, simulated, config.clock), config, result);
 
     std::vector<OpOutcome> per_op(trace.ops.size());
     for (std::size_t i = 0; i < trace.ops.size(); ++i) {

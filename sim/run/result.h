@@ -147,6 +147,7 @@ struct RunResult {
     std::optional<double> sampling_error_us;
     double simulated_fraction = 1;
     double clock_hz = 0;  ///< GPU: the clock of the run, settled by the governor; 0: TPU
+    double power_limit = 0;  ///< GPU: watts that the board may draw; 0: power is not modelled
     std::optional<NumericsResult> numerics;
     std::vector<std::string> notes;  ///< what the user must know to read the figures
 

@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "isa/common/error.h"
+#include "isa/common/text_file.h"
 #include "isa/tpu/assembler.h"
 #include "isa/tpu/footprint.h"
 #include "isa/tpu/race_detector.h"
@@ -20,14 +21,6 @@ namespace {
 constexpr std::uint64_t kMostChecked = 1ull << 30;
 /// Bytes of a file in which a program must have begun.
 constexpr std::streamsize kBeginning = 1 << 16;
-
-std::string read(const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    if (!file) throw Error("cannot be read", {path, 0, ""}, "is the path right?");
-    std::stringstream text;
-    text << file.rdbuf();
-    return text.str();
-}
 
 /// Errors of a program name its file.
 template <class Run>
@@ -62,7 +55,7 @@ TpuProgramRun run_tpu_program(const std::string& path, const Hardware& hardware,
     if (hardware.is_gpu())
         throw Error("`" + hardware.name + "` is a GPU", {"--hardware", 0, ""}, "TPU programs need a TPU");
     const models::TpuConfig& config = hardware.tpu();
-    const tpu::Program program = tpu::assemble(read(path), path);
+    const tpu::Program program = tpu::assemble(read_text_file(path, kMostOfPrinted, "is the path right?"), path);
     const tpu::Limits limits = models::limits_of(config);
     tpu::validate(program, limits, path);
     const tpu::Footprint footprint = tpu::footprint(program);

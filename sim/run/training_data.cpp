@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <iterator>
 #include <numbers>
 #include <optional>
 
 #include "isa/common/error.h"
+#include "isa/common/text_file.h"
 #include "sim/run/kernel_cache.h"
 #include "workloads/expression/expression.h"
 #include "workloads/reference/values.h"
@@ -18,6 +18,8 @@ namespace heddle::sim {
 namespace {
 
 using trace::TensorId;
+
+constexpr std::uint64_t kMostOfText = std::uint64_t{8} << 30;  // steps begin anywhere in it
 
 /// The one tensor of the role that the step reads from outside.
 TensorId only(const trace::Trace& trace, trace::TensorRole role, const char* name) {
@@ -85,11 +87,7 @@ class Text : public TrainingData {
         : path_(path),
           tokens_(only(trace, trace::TensorRole::input, "input")),
           labels_(only(trace, trace::TensorRole::label, "label")) {
-        std::ifstream in(path, std::ios::binary);
-        if (!in)
-            throw Error("cannot open the file", {path, 0, ""},
-                        "--data is `spirals` or the name of a text file");
-        text_.assign(std::istreambuf_iterator<char>(in), {});
+        text_ = read_text_file(path, kMostOfText, "--data is `spirals` or the name of a text file");
         const trace::Tensor& tokens = trace.tensor(tokens_);
         count_ = static_cast<std::size_t>(tokens.elements());
         std::int64_t vocabulary = 0;

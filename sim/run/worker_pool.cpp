@@ -13,11 +13,13 @@
 #include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <system_error>
 #include <vector>
 
 #include "isa/common/activity.h"
 #include "isa/common/error.h"
 #include "isa/common/limits.h"
+#include "isa/common/out_of_memory.h"
 #include "sim/run/pipes.h"
 #include "sim/run/processes.h"
 
@@ -27,6 +29,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::uint64_t kNoMoreJobs = ~std::uint64_t{0};
+constexpr int kOutOfMemory = 2;  // the exit code, heddle::name_what_takes_memory()
 constexpr int kLookAgain = 50;  // milliseconds, while jobs are done elsewhere
 constexpr int kTellRunning = 200;  // milliseconds between calls of JobSource::still_running
 
@@ -49,6 +52,7 @@ bool send_answer(int descriptor, std::uint64_t job, Status status, const std::st
     std::unique_ptr<JobRunner> runner;
     std::uint64_t job = 0;
     leave_activity_of_parent();
+    leave_telling_to_parent();
     while (read_all(jobs, &job, sizeof job) && job != kNoMoreJobs) {
         std::string text;
         Status status = Status::result;
@@ -63,8 +67,9 @@ bool send_answer(int descriptor, std::uint64_t job, Status status, const std::st
             status = Status::error;
             text = error.what();
         } catch (const std::exception& error) {
-            status = Status::internal_error;
-            text = error.what();
+            const bool memory = is_out_of_memory(error);
+            status = memory ? Status::error : Status::internal_error;
+            text = memory ? out_of_memory_text(error) : error.what();
         }
         if (!send_answer(answers, job, status, text)) break;
     }
@@ -78,6 +83,20 @@ struct Worker {
     bool busy = false;
     std::uint64_t job = 0;
 };
+
+/// Of a worker that ended without an answer. One that was killed is no defect: the system does so where memory
+/// is short.
+[[noreturn]] void tell_death(Worker& worker) {
+    int status = 0;
+    ::waitpid(worker.process, &status, 0);
+    worker.process = -1;
+    const bool killed = WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL;
+    if (killed || (WIFEXITED(status) && WEXITSTATUS(status) == kOutOfMemory))
+        throw Error(killed ? "a worker process was killed while it simulated"
+                           : "a worker process had not enough memory",
+                    {}, "was there too little memory? Fewer --jobs take less; kernels that were done are kept");
+    throw std::runtime_error("a worker process died while it ran job " + std::to_string(worker.job));
+}
 
 /// Closes pipes and ends the children however the parent leaves.
 class Workers {
@@ -101,7 +120,8 @@ class Workers {
             throw std::runtime_error("cannot make a pipe for a worker");
         const pid_t parent = ::getpid();
         const pid_t process = ::fork();
-        if (process < 0) throw std::runtime_error("cannot start a worker process");
+        if (process < 0)
+            throw std::system_error(errno, std::generic_category(), "cannot start a worker process");
         if (process == 0) {
             ::prctl(PR_SET_PDEATHSIG, SIGKILL);
             // Only the parent hears of an interrupt; it ends its workers.
@@ -261,9 +281,7 @@ void run_jobs(std::size_t count, unsigned workers,
                 good = read_all(worker.answers, text.data(), text.size());
             }
             worker.busy = false;
-            if (!good)
-                throw std::runtime_error("a worker process died while it ran job " +
-                                         std::to_string(worker.job));
+            if (!good) tell_death(worker);
             ++finished;
             if (answer.status == Status::result) {
                 done(answer.job, text);

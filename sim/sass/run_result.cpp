@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <map>
 
+#include "sim/run/power_limit.h"
 #include "sim/sass/kernel_name.h"
 
 namespace heddle::sass {
@@ -70,6 +71,7 @@ sim::RunResult run_result(const TraceRun& run, const sim::Hardware& hardware) {
     result.hardware = hardware.name;
     result.hardware_description = hardware.description;
     result.clock_hz = hardware.gpu().clock;
+    result.power_limit = hardware.gpu().power.limit;
     std::map<std::string, sim::OpSummary> groups;
     std::map<std::string, double> seconds_at_ceiling;
     double now_us = 0;
@@ -105,6 +107,9 @@ sim::RunResult run_result(const TraceRun& run, const sim::Hardware& hardware) {
                      [](const auto& a, const auto& b) { return a.time_us > b.time_us; });
     result.coverage.cycle = result.device_busy_us > 0 ? 1 : 0;
     result.notes = run.notes;
+    const sim::PowerDraw draw = sim::power_draw(hardware.gpu().power, hardware.gpu().sm.count,
+                                                sim::mean_power(result), result.clock_hz);
+    if (const std::string excess = describe_excess(draw); !excess.empty()) result.notes.push_back(excess);
     result.simulation.wall_s = run.wall_seconds;
     result.simulation.workers = run.workers;
     return result;

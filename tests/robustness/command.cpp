@@ -39,6 +39,10 @@ using Clock = std::chrono::steady_clock;
         const rlimit limit{conditions.file_limit, conditions.file_limit};
         ::setrlimit(RLIMIT_FSIZE, &limit);
     }
+    if (conditions.memory_limit != 0) {
+        const rlimit limit{conditions.memory_limit, conditions.memory_limit};
+        ::setrlimit(RLIMIT_AS, &limit);
+    }
     std::vector<char*> arguments{const_cast<char*>(HEDDLE_COMMAND)};
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
     arguments.push_back(nullptr);

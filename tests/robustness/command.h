@@ -34,6 +34,7 @@ struct Conditions {
     int signal = 0;               ///< SIGINT, SIGTERM
     std::uint64_t file_limit =
         0;  ///< bytes that any file may have: writes beyond fail, as on a full disk. 0: none
+    std::uint64_t memory_limit = 0;     ///< bytes of address space that the command and each worker may have. 0: any
     std::string cache = "off";  ///< HEDDLE_CACHE
     std::string progress = "off";       ///< HEDDLE_PROGRESS
     std::string claim_seconds = "30";  ///< HEDDLE_CLAIM_SECONDS

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "isa/common/error.h"
+#include "isa/common/out_of_memory.h"
 #include "validation/capture/arguments.h"
 #include "validation/capture/interruption.h"
 #include "validation/capture/manifest.h"
@@ -79,7 +80,8 @@ ChildReport capture(const Arguments& arguments, const std::string& command_line,
         std::fprintf(stderr, "heddle-capture: %s\n", error.what());
         report.exit_code = kUsage;
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "heddle-capture: %s\n", error.what());
+        const bool memory = is_out_of_memory(error);
+        std::fprintf(stderr, "heddle-capture: %s\n", memory ? out_of_memory_text(error).c_str() : error.what());
         report.exit_code = kIncomplete;
     }
     return report;
@@ -110,13 +112,16 @@ int run(const std::vector<std::string>& words) {
 }  // namespace heddle::capture
 
 int main(int count, char** words) {
+    heddle::name_what_takes_memory("heddle-capture", 2);
     try {
         return heddle::capture::run({words + 1, words + count});
     } catch (const heddle::Error& error) {
         std::fprintf(stderr, "heddle-capture: %s\n", error.what());
         return 2;
     } catch (const std::exception& error) {
-        std::fprintf(stderr, "heddle-capture: %s\n", error.what());
-        return 3;
+        const bool memory = heddle::is_out_of_memory(error);
+        std::fprintf(stderr, "heddle-capture: %s\n",
+                     memory ? heddle::out_of_memory_text(error).c_str() : error.what());
+        return memory ? 2 : 3;
     }
 }

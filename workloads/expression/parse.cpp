@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "isa/common/error.h"
+#include "isa/common/nesting.h"
 #include "workloads/expression/builder.h"
 #include "workloads/expression/expression.h"
 
@@ -33,9 +34,6 @@ constexpr std::array functions{
     Function{"floor", Operator::floor},
     Function{"select", Operator::select},
 };
-
-/// Deeper nesting than any sane expression: a limit keeps hostile text from overflowing the stack.
-constexpr unsigned deepest_nesting = 200;
 
 class Parser {
   public:
@@ -89,9 +87,11 @@ class Parser {
         while (!at_end() && (std::isalnum(static_cast<unsigned char>(peek())) || peek() == '_')) ++position_;
         return std::string_view(text_).substr(start, position_ - start);
     }
-    /// The number after the letter of x12, s0, y1, t3; false when `name` is not of that form.
+    /// The number after the letter of x12, s0, y1, t3; false when `name` is not of that form. Operands are
+    /// few, temporaries may be as many as a long text needs.
     static bool numbered(std::string_view name, char letter, unsigned& index) {
-        if (name.size() < 2 || name.size() > 5 || name[0] != letter) return false;
+        const std::size_t longest = letter == 't' ? 9 : 5;
+        if (name.size() < 2 || name.size() > longest || name[0] != letter) return false;
         const auto [end, error] = std::from_chars(name.data() + 1, name.data() + name.size(), index);
         return error == std::errc{} && end == name.data() + name.size();
     }
@@ -114,7 +114,7 @@ class Parser {
     }
 
     int ternary() {
-        if (++depth_ > deepest_nesting) fail("nested too deeply");
+        const Nesting level(depth_, [this] { fail("nested too deeply", "assign parts of it to t0, t1, ..."); });
         int node = comparison();
         if (accept("?")) {
             const int then = ternary();
@@ -122,7 +122,6 @@ class Parser {
             const int otherwise = ternary();
             node = builder_.apply(Operator::select, node, then, otherwise);
         }
-        --depth_;
         return node;
     }
 

@@ -1,8 +1,10 @@
 // An Expression back to text. What is used more than once becomes a temporary, so text grows with the node
-// count.
+// count; so does what would nest deeper than the parser follows.
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
+#include "isa/common/nesting.h"
 #include "workloads/expression/builder.h"
 #include "workloads/expression/expression.h"
 
@@ -93,10 +95,12 @@ std::string number(double value) {
     return {buffer, end};
 }
 
+/// Puts the text of every node together from those of its operands, in definition order and without recursion:
+/// a sum of a hundred thousand terms is as long a chain of nodes.
 class Printer {
   public:
     explicit Printer(const Expression& expression)
-        : expression_(expression), uses_(expression.nodes.size()), name_(expression.nodes.size()) {
+        : expression_(expression), uses_(expression.nodes.size()), printed_(expression.nodes.size()) {
         for (const Node& node : expression.nodes) {
             for (const int operand : {node.a, node.b, node.c}) {
                 if (operand >= 0) ++uses_[operand];
@@ -106,67 +110,104 @@ class Printer {
     }
 
     std::string print() {
-        unsigned temporaries = 0;
         std::string result;
+        unsigned temporaries = 0;
         for (std::size_t i = 0; i < expression_.nodes.size(); ++i) {
-            if (uses_[i] < 2 || operand_count(expression_.nodes[i].op) == 0) continue;
-            const std::string name = "t" + std::to_string(temporaries++);
-            result += name + " = " + formula(static_cast<int>(i)) + "; ";
-            name_[i] = name;
+            const Node& node = expression_.nodes[i];
+            Text text = formula(node);
+            const bool leaf = operand_count(node.op) == 0;
+            if (!leaf && (uses_[i] > 1 || text.levels >= deepest)) {
+                const std::string name = "t" + std::to_string(temporaries++);
+                result += name + " = " + text.words + "; ";
+                printed_[i] = {name, 0, true};
+            } else {
+                text.stays = leaf;
+                printed_[i] = std::move(text);
+            }
         }
         for (std::size_t i = 0; i < expression_.outputs.size(); ++i) {
             if (i > 0) result += "; ";
-            result += "y" + std::to_string(i) + " = " + operand(expression_.outputs[i], 0);
+            result += "y" + std::to_string(i) + " = " + operand(expression_.outputs[i], 0).words;
         }
         return result;
     }
 
   private:
+    struct Text {
+        std::string words;
+        unsigned levels = 0;  ///< how deep the parser finds it nested
+        bool stays = false;   ///< leaves and names of temporaries; anything else is used once, and moved
+    };
+
+    /// A text that is nested so is given a name: an operand of ?: adds two levels, the assignment one.
+    static constexpr unsigned deepest = kDeepestNesting - 3;
+
     /// The node as an operand of something that binds with `binding`.
-    std::string operand(int index, int binding) const {
-        if (!name_[index].empty()) return name_[index];
+    Text operand(int index, int binding) {
+        Text& printed = printed_[index];
         const Node& node = expression_.nodes[index];
+        const bool name = printed.stays && operand_count(node.op) != 0;
+        Text text = printed.stays ? printed : std::move(printed);
         const bool negative = node.op == Operator::constant && (node.value < 0 || std::signbit(node.value));
-        const std::string text = formula(index);
-        return precedence(node.op) < binding || (negative && binding > 0) ? "(" + text + ")" : text;
+        if (!name && (precedence(node.op) < binding || (negative && binding > 0))) {
+            text.words.insert(0, 1, '(');
+            text.words += ')';
+            ++text.levels;
+        }
+        return text;
     }
 
-    std::string formula(int index) const {
-        const Node& node = expression_.nodes[index];
+    static void append(Text& text, const char* between, const Text& next, unsigned levels = 0) {
+        text.words += between;
+        text.words += next.words;
+        text.levels = std::max(text.levels, next.levels + levels);
+    }
+
+    Text formula(const Node& node) {
         switch (node.op) {
             case Operator::input:
-                return "x" + std::to_string(node.index);
+                return {"x" + std::to_string(node.index)};
             case Operator::scalar:
-                return "s" + std::to_string(node.index);
+                return {"s" + std::to_string(node.index)};
             case Operator::constant:
-                return number(node.value);
+                return {number(node.value)};
             case Operator::random:
-                return "random(" + std::to_string(node.index) + ")";
+                return {"random(" + std::to_string(node.index) + ")"};
             case Operator::philox:
-                return "philox(" + std::to_string(node.index) + ")";
+                return {"philox(" + std::to_string(node.index) + ")"};
             case Operator::position:
-                return "position";
-            case Operator::negate:
-                return "-" + operand(node.a, 5);
-            case Operator::select:
-                return operand(node.a, 1) + " ? " + operand(node.b, 1) + " : " + operand(node.c, 1);
+                return {"position"};
+            case Operator::negate: {
+                Text text{"-"};
+                append(text, "", operand(node.a, 5));
+                return text;
+            }
+            case Operator::select: {
+                Text text = operand(node.a, 1);
+                append(text, " ? ", operand(node.b, 1), 1);
+                append(text, " : ", operand(node.c, 1), 1);
+                return text;
+            }
             default:
                 break;
         }
         const int binding = precedence(node.op);
         if (binding < 5) {
             // Sums and products associate to the left; comparisons do not associate.
-            return operand(node.a, binding == 1 ? 2 : binding) + spelling(node.op) +
-                   operand(node.b, binding + 1);
+            Text text = operand(node.a, binding == 1 ? 2 : binding);
+            append(text, spelling(node.op), operand(node.b, binding + 1));
+            return text;
         }
-        std::string text = spelling(node.op) + ("(" + operand(node.a, 0));
-        if (node.b >= 0) text += ", " + operand(node.b, 0);
-        return text + ")";
+        Text text{spelling(node.op)};
+        append(text, "(", operand(node.a, 0), 1);
+        if (node.b >= 0) append(text, ", ", operand(node.b, 0), 1);
+        text.words += ')';
+        return text;
     }
 
     const Expression& expression_;
     std::vector<unsigned> uses_;
-    std::vector<std::string> name_;
+    std::vector<Text> printed_;
 };
 
 }  // namespace

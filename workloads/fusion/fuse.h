@@ -22,6 +22,7 @@ struct FusionCount {
 ///  - elementwise ops, casts and fills of one shape whose only users in between are members of the chain:
 ///  results that
 ///    nobody else reads are never written; others become further results of the fused op;
+///  - what is computed twice of the same operands in one phase is computed once (repetition.h);
 ///  - such a chain and the sum, mean, max or min that alone reads its result (the reduction's prologue).
 /// What is not: across phases of the step, over results of different shapes, integers and booleans that are
 /// made on the way, updates in place, products (a compiler leaves those to libraries), norms, softmax and

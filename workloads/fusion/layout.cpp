@@ -88,9 +88,14 @@ class LayoutRewriter {
         ++transposes_;
     }
 
+    /// The tensor, and whether the backward pass asks. What the forward pass turned is turned again by the
+    /// backward pass: kept, the same numbers would be held twice from one to the other.
+    using TwinKey = std::pair<TensorId, bool>;
+    static TwinKey twin_key(const Op& op, TensorId id) { return {id, op.phase == trace::Phase::backward}; }
+
     /// The operand in the other order, made now if nobody has yet.
     TensorId turned(const Op& op, TensorId id) {
-        const auto [known, fresh] = twins_[layout_.storage(id)].try_emplace(id, 0);
+        const auto [known, fresh] = twins_[layout_.storage(id)].try_emplace(twin_key(op, id), 0);
         if (!fresh) return known->second;
         return known->second = turn(op, id);
     }
@@ -147,7 +152,7 @@ class LayoutRewriter {
         for (const auto& [made, wanted] : results) {
             const std::size_t axes = layout_.shape(wanted).size();
             transpose(op, made, wanted, layout_.is_assigned(wanted) ? to_last(axes) : to_first(axes));
-            twins_[layout_.storage(wanted)][wanted] = made;
+            twins_[layout_.storage(wanted)][twin_key(op, wanted)] = made;
             place_.back().push_back(static_cast<OpId>(result_.ops.size() - 1));
         }
     }
@@ -238,7 +243,7 @@ class LayoutRewriter {
     Trace result_;
     std::uint64_t last_storage_ = 0;
     std::vector<std::vector<OpId>> place_;  ///< by op of the given step: who does its work
-    std::map<std::uint64_t, std::map<TensorId, TensorId>> twins_;  ///< by storage: tensors in the other order
+    std::map<std::uint64_t, std::map<TwinKey, TensorId>> twins_;  ///< by storage: tensors in the other order
     std::map<std::pair<TensorId, Shape>, TensorId> views_;
     std::size_t transposes_ = 0;
 };

@@ -10,8 +10,9 @@
 //  - What the step is given and leaves behind (images, weights, their optimizer's state) stays as it is.
 //  Where one
 //    of these, or an op that follows no layout (softmax, a flattening view, dropout's numbered mask), meets
-//    such an image, one transpose is made, which all later readers share. The cast of a weight is that
-//    transpose, too.
+//    such an image, one transpose is made, which all later readers of the same pass share: what the forward
+//    pass turned is turned again by the backward pass and not held twice until then. The cast of a weight is
+//    that transpose, too.
 //  - Images of one pixel or one channel lie the same both ways: they are seen with the other shape.
 //  - Transposes between the two orders that a program itself has beside its convolutions (as JAX prints them)
 //    become views.

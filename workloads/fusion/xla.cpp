@@ -8,6 +8,7 @@
 #include "workloads/expression/builder.h"
 #include "workloads/expression/expression.h"
 #include "workloads/fusion/layout.h"
+#include "workloads/fusion/repetition.h"
 #include "workloads/trace/turns.h"
 
 namespace heddle::fusion {
@@ -302,6 +303,8 @@ class Rewriter {
         const std::optional<Expression> expression = elementwise_of(trace_, op);
         if (!expression || op.stream != product.stream || !trace::are_in_one_turn(op, product)) return false;
         if (op.phase == trace::Phase::optimizer && !options_.updates) return false;
+        // What the backward pass computes again was thrown away to save memory.
+        if (op.phase == trace::Phase::backward && product.phase == trace::Phase::forward) return false;
         const std::vector<std::int64_t>& shape = trace_.tensor(y).shape;
         const bool by_place =
             std::any_of(expression->nodes.begin(), expression->nodes.end(), [](const expression::Node& node) {
@@ -463,7 +466,8 @@ class Rewriter {
 
 Trace fuse_as_xla(const Trace& trace, const XlaOptions& options, XlaCount* count) {
     XlaCount counted;
-    const Trace products = Rewriter(lay_out_images(trace, &counted.images), options).run(counted);
+    const Trace laid_out = lay_out_images(without_repetitions(trace), &counted.images);
+    const Trace products = Rewriter(laid_out, options).run(counted);
     FusionCount chains;
     Trace result = fuse(products, options, &chains);
     counted.before = trace.ops.size();

@@ -14,7 +14,8 @@
 //  - Elementwise ops that read a product's result become its epilogue (an output fusion), with further
 //  operands and
 //    results: bias, activation and its gradient, residual sums, sums of gradients, casts, and the optimizer's
-//    update of a weight, as the gradient leaves the matrix units.
+//    update of a weight, as the gradient leaves the matrix units. What the backward pass computes again stays
+//    there: its result would be held from the forward pass on.
 //  - A cast that alone reads a result of another op is that op's own last step.
 //  - What is left of elementwise chains is fused as in fuse.h.
 // Numbers between fused ops are not rounded to the type of the tensor that went away. An op moves only where

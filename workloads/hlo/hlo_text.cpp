@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "isa/common/checked.h"
+#include "isa/common/nesting.h"
 #include "workloads/hlo/text.h"
 
 namespace heddle::hlo {
@@ -59,13 +60,15 @@ std::vector<std::int64_t> dimensions_of(const std::string& list, const Cursor& a
 
 namespace {
 
-Shape parse_shape(Cursor& cursor, int depth = 0) {
-    if (depth > kDeepestNesting) cursor.fail("a tuple that is nested at most 100 deep");
+Shape parse_shape(Cursor& cursor, unsigned& depth) {
+    const Nesting level(depth, [&] {
+        cursor.fail("a tuple that is nested at most " + std::to_string(kDeepestNesting) + " deep");
+    });
     Shape shape;
     if (cursor.accept("(")) {
         shape.tuple = true;
         while (!cursor.accept(")")) {
-            shape.elements.push_back(parse_shape(cursor, depth + 1));
+            shape.elements.push_back(parse_shape(cursor, depth));
             cursor.accept(",");
         }
         return shape;
@@ -135,7 +138,8 @@ Instruction parse_instruction(Cursor& cursor, unsigned line) {
     cursor.accept("%");
     instruction.name = cursor.word("an instruction's name");
     cursor.expect("=");
-    instruction.shape = parse_shape(cursor);
+    unsigned depth = 0;
+    instruction.shape = parse_shape(cursor, depth);
     instruction.opcode = cursor.word("an operation");
     if (cursor.peek() != '(') cursor.fail("`(` and operands");
     const std::string inside = cursor.balanced();

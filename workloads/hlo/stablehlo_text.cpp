@@ -3,6 +3,7 @@
 // Regions (the bodies of loops, what a scatter applies) become computations of their own.
 #include <sstream>
 
+#include "isa/common/nesting.h"
 #include "workloads/hlo/stablehlo_statement.h"
 
 namespace heddle::hlo {
@@ -109,16 +110,15 @@ class Reader {
 
     /// The region whose first line is the next one; `head`: its parameters, where they stand before it.
     std::string region(const std::vector<Instruction>& head = {}) {
-        if (depth_ >= kDeepestNesting)
+        const Nesting level(depth_, [this] {
             throw Error("regions are nested more than " + std::to_string(kDeepestNesting) + " deep",
                         {module_.file, number(), ""}, "is the text damaged?");
+        });
         std::string name = "region at line " + std::to_string(number());
         Computation body;
         body.instructions = head;
         ++next_;
-        ++depth_;
         block(body);
-        --depth_;
         module_.computations[name] = std::move(body);
         return name;
     }
@@ -203,7 +203,7 @@ class Reader {
     Module module_;
     std::vector<std::string> lines_;
     std::size_t next_ = 0;
-    int depth_ = 0;  // of regions
+    unsigned depth_ = 0;  // of regions
 };
 
 }  // namespace

@@ -113,8 +113,6 @@ class Cursor {
 
 /// "f32", "s64", "pred", "i1", "ui8", ...: throws heddle::Error at the cursor for types that nobody knows.
 trace::ElementType element_type(const std::string& name, const Cursor& at);
-/// A type nested deeper than any program's: recursion ends there.
-constexpr int kDeepestNesting = 100;
 /// Dimensions of a tensor, "128,784": throws heddle::Error at the cursor for what is no size, and for more
 /// elements than an address can count.
 std::vector<std::int64_t> dimensions_of(const std::string& list, const Cursor& at);

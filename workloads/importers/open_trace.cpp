@@ -1,7 +1,6 @@
 #include "workloads/importers/open_trace.h"
 
 #include <filesystem>
-#include <iterator>
 #include <optional>
 
 #include "isa/common/error.h"
@@ -21,17 +20,6 @@ namespace {
 std::string base_name(const std::string& path) {
     const std::size_t slash = path.find_last_of("/:");
     return path.substr(slash == std::string::npos ? 0 : slash + 1);
-}
-
-std::string rest_of(trace::ByteStream& stream) {
-    return {std::istreambuf_iterator<char>(*stream.bytes), std::istreambuf_iterator<char>()};
-}
-
-trace::Trace open_whole(const std::string& bytes, const std::string& name, trace::FileKind kind,
-                        trace::RecordedDevice* device) {
-    if (kind == trace::FileKind::heddle_json) return trace::from_json(bytes, name, device);
-    const trace::ChakraGraph graph = trace::parse_chakra_json(bytes, name);
-    return trace::in_file(name, [&] { return import_chakra_execution(graph, base_name(name)); });
 }
 
 trace::Trace open_chakra(trace::ByteStream& stream, trace::RecordedDevice* device) {
@@ -84,13 +72,18 @@ trace::Trace open_trace(const std::string& path, trace::RecordedDevice* device) 
         plus != std::string::npos && !std::filesystem::exists(path, ignored))
         return open_joined(path.substr(0, plus), path.substr(plus + 1), device);
     trace::ByteStream stream = trace::open_stream(path);
-    if (hlo::is_hlo_text(stream.head)) return hlo::to_trace(hlo::parse_hlo(rest_of(stream), stream.name));
+    if (hlo::is_hlo_text(stream.head))
+        return hlo::to_trace(hlo::parse_hlo(trace::read_whole(stream), stream.name));
     if (hlo::is_stablehlo_text(stream.head))
-        return hlo::to_trace(hlo::parse_stablehlo(rest_of(stream), stream.name));
+        return hlo::to_trace(hlo::parse_stablehlo(trace::read_whole(stream), stream.name));
     const trace::FileKind kind = trace::recognise(stream.head, stream.name);
     if (kind == trace::FileKind::chakra) return open_chakra(stream, device);
-    if (kind != trace::FileKind::kineto && kind != trace::FileKind::execution_trace)
-        return open_whole(rest_of(stream), stream.name, kind, device);
+    if (kind == trace::FileKind::heddle_json) return trace::from_json(*stream.bytes, stream.name, device);
+    if (kind == trace::FileKind::chakra_json) {
+        const trace::ChakraGraph graph = trace::parse_chakra_json(*stream.bytes, stream.name);
+        return trace::in_file(stream.name,
+                              [&] { return import_chakra_execution(graph, base_name(stream.name)); });
+    }
     Recording recording = kind == trace::FileKind::kineto ? read_kineto(*stream.bytes, stream.name)
                                                           : read_execution_trace(*stream.bytes, stream.name);
     if (device != nullptr) *device = recording.device;

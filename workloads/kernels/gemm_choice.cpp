@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <regex>
+#include <string_view>
 
 #include "isa/common/error.h"
 #include "workloads/kernels/gemm_mma_choice.h"
 #include "workloads/kernels/gemm_wgmma_choice.h"
+#include "workloads/kernels/name_numbers.h"
 
 namespace heddle::kernels {
 namespace {
@@ -197,35 +198,61 @@ GemmChoice choose_gemm(const GemmShape& shape, ElementType type, const target::G
     return gemm_candidates(shape, type, target, alignment, allow_split_k).front();
 }
 
+namespace {
+
+constexpr std::array kOurs{NameNumber{2, 3, 'x'}, NameNumber{2, 3, 'x'}, NameNumber{1, 3, kWordEnd}};
+constexpr std::array kNvjet{NameNumber{1, 3, 'x'}, NameNumber{1, 3, '_'}, NameNumber{1, 3, 'x'},
+                            NameNumber{1, 2, '_'}, NameNumber{1, 2, 'x'}, NameNumber{1, 2, '_'}};
+constexpr std::array kXmma{NameNumber{1, 3, 'x'}, NameNumber{1, 3, 'x'}, NameNumber{1, 3, kWordEnd}};
+constexpr std::array kStageCount{NameNumber{1, 2, kWordEnd}};
+constexpr std::array kWarpgroups{NameNumber{1, 1, 'x'}, NameNumber{1, 1, 'x'}, NameNumber{1, 1, kWordEnd}};
+constexpr std::array kRowsAndColumns{NameNumber{2, 3, 'x'}, NameNumber{2, 3, kWordEnd}};
+constexpr std::array kDepthAndStages{NameNumber{1, 3, 'x'}, NameNumber{1, 2, kWordEnd}};
+constexpr std::array kCutlass{NameNumber{1, 3, 'x'}, NameNumber{1, 3, '_'}, NameNumber{1, 3, 'x'},
+                              NameNumber{1, 2, kWordEnd}};
+
+/// cuBLAS: rows and columns, and anywhere behind them "stages_" with depth and stages.
+std::optional<NameNumbers> cublas_tile(const std::string& name) {
+    auto tile = first_numbers(name, kRowsAndColumns);
+    if (!tile) return std::nullopt;
+    const auto stages = last_numbers_behind(name, "stages_", kDepthAndStages, tile->end);
+    if (!stages) return std::nullopt;
+    tile->values.insert(tile->values.end(), stages->values.begin(), stages->values.end());
+    return tile;
+}
+
+/// "...gemm..._128x64_...": the last such pair.
+std::optional<NameNumbers> bare_tile(const std::string& name) {
+    constexpr std::string_view kGemm = "gemm";
+    const std::size_t gemm = name.find(kGemm);
+    if (gemm == std::string::npos) return std::nullopt;
+    return last_numbers_behind(name, "_", kRowsAndColumns, gemm + kGemm.size());
+}
+
+}  // namespace
+
 std::optional<RecordedGemm> gemm_from_kernel_name(const std::string& name) {
-    std::smatch match;
-    const auto number = [&match](int i) { return static_cast<unsigned>(std::stoul(match[i].str())); };
-    static const std::regex ours("(?:^|_)([0-9]{2,3})x([0-9]{2,3})x([0-9]{1,3})(?:_|$)");
-    static const std::regex nvjet(
-        "^nvjet_.*?_([0-9]{1,3})x([0-9]{1,3})_([0-9]{1,3})x([0-9]{1,2})_([0-9]{1,2})x([0-9]{1,2})_");
-    static const std::regex xmma("_tilesize([0-9]{1,3})x([0-9]{1,3})x([0-9]{1,3})(?:_|$)");
-    static const std::regex stage_count("_stage([0-9]{1,2})(?:_|$)");
-    static const std::regex warpgroups("_warpgroupsize([0-9])x([0-9])x1(?:_|$)");
-    static const std::regex stages(
-        "(?:^|_)([0-9]{2,3})x([0-9]{2,3})_.*stages_([0-9]{1,3})x([0-9]{1,2})(?:_|$)");
-    static const std::regex cutlass("(?:^|_)([0-9]{1,3})x([0-9]{1,3})_([0-9]{1,3})x([0-9]{1,2})(?:_|$)");
-    static const std::regex bare("gemm.*_([0-9]{2,3})x([0-9]{2,3})(?:_|$)");
+    constexpr std::string_view kNvjetBegins = "nvjet_";
+    std::optional<NameNumbers> found;
+    const auto number = [&found](std::size_t i) { return found->values[i]; };
     RecordedGemm gemm;
-    if (std::regex_search(name, match, ours)) {
-        gemm.tile = {number(1), number(2), number(3), 0, 0, 0};
-    } else if (std::regex_search(name, match, nvjet)) {
-        gemm.tile = {number(2), number(1), number(3), 0, 0, number(4)};
-        gemm.cluster_n = number(5);
-        gemm.cluster_m = number(6);
+    if ((found = first_numbers(name, kOurs))) {
+        gemm.tile = {number(0), number(1), number(2), 0, 0, 0};
+    } else if (name.starts_with(kNvjetBegins) &&
+               (found = first_numbers_behind(name, "_", kNvjet, kNvjetBegins.size()))) {
+        gemm.tile = {number(1), number(0), number(2), 0, 0, number(3)};
+        gemm.cluster_n = number(4);
+        gemm.cluster_m = number(5);
         gemm.split_k = name.find("_splitK") != std::string::npos;
-    } else if (std::regex_search(name, match, xmma)) {
-        gemm.tile = {number(2), number(1), number(3), 0, 0, 0};
-        if (std::regex_search(name, match, stage_count)) gemm.tile.stages = number(1);
-        if (std::regex_search(name, match, warpgroups)) gemm.warpgroups = number(1) * number(2);
-    } else if (std::regex_search(name, match, stages) || std::regex_search(name, match, cutlass)) {
-        gemm.tile = {number(2), number(1), number(3), 0, 0, number(4)};
-    } else if (std::regex_search(name, match, bare)) {
-        gemm.tile = {number(2), number(1), 0, 0, 0, 0};
+    } else if ((found = first_numbers_behind(name, "_tilesize", kXmma))) {
+        gemm.tile = {number(1), number(0), number(2), 0, 0, 0};
+        if ((found = first_numbers_behind(name, "_stage", kStageCount))) gemm.tile.stages = number(0);
+        found = first_numbers_behind(name, "_warpgroupsize", kWarpgroups);
+        if (found && number(2) == 1) gemm.warpgroups = number(0) * number(1);
+    } else if ((found = cublas_tile(name)) || (found = first_numbers(name, kCutlass))) {
+        gemm.tile = {number(1), number(0), number(2), 0, 0, number(3)};
+    } else if ((found = bare_tile(name))) {
+        gemm.tile = {number(1), number(0), 0, 0, 0, 0};
     } else {
         return std::nullopt;
     }

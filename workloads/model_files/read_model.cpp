@@ -7,6 +7,7 @@
 #include <set>
 
 #include "isa/common/error.h"
+#include "isa/common/text_file.h"
 
 namespace heddle::model_files {
 namespace {
@@ -25,9 +26,7 @@ class Reader {
     zoo::LayerModel read() {
         YAML::Node root;
         try {
-            root = YAML::LoadFile(path_);
-        } catch (const YAML::BadFile&) {
-            throw Error("cannot be read", {path_, 0, ""});
+            root = YAML::Load(read_text_file(path_, kMostOfWritten));
         } catch (const YAML::DeepRecursion& error) {
             throw Error("nested too deeply", {path_, error.mark.line + 1, ""},
                         "layers nest " + std::to_string(kDeepest) + " deep");

@@ -23,7 +23,7 @@ std::uint64_t reach(const Trace& trace, const Op& op, const std::string& operand
 class Profiler {
   public:
     Profiler(const Trace& trace, std::uint64_t granularity)
-        : trace_(trace), granularity_(granularity), gradients_(gradients()) {}
+        : trace_(trace), granularity_(granularity), gradients_(gradients()), roles_(roles()) {}
 
     MemoryProfile run() {
         for (op_ = 0; op_ < trace_.ops.size(); ++op_) {
@@ -44,7 +44,9 @@ class Profiler {
         return storage != 0 ? storage : std::uint64_t{1} << 63 | id;
     }
 
-    /// Storages that optimizers read beside what they overwrite.
+    /// Storages that optimizers read beside what they overwrite. Where a compiler made the update the epilogue
+    /// of the product whose result the gradient is, the gradient is never written: what that product
+    /// multiplies is an activation and a gradient of one.
     std::set<std::uint64_t> gradients() const {
         std::set<std::uint64_t> found;
         for (const Op& op : trace_.ops) {
@@ -52,18 +54,40 @@ class Profiler {
                 return trace_.tensor(id).role == TensorRole::parameter;
             });
             if (!updates) continue;
-            for (const TensorId id : op.inputs) {
-                const TensorRole role = trace_.tensor(id).role;
+            for (std::size_t i = op.kind == OpKind::matmul ? 2 : 0; i < op.inputs.size(); ++i) {
+                const TensorRole role = trace_.tensor(op.inputs[i]).role;
                 if (role == TensorRole::gradient || role == TensorRole::activation)
-                    found.insert(storage_of(id));
+                    found.insert(storage_of(op.inputs[i]));
             }
         }
         return found;
     }
 
+    /// What storages from outside of the step hold, whichever view of them the step uses first.
+    std::map<std::uint64_t, TensorRole> roles() const {
+        std::map<std::uint64_t, TensorRole> found;
+        for (TensorId id = 0; id < trace_.tensors.size(); ++id) {
+            switch (const TensorRole role = trace_.tensor(id).role) {
+                case TensorRole::parameter:
+                case TensorRole::optimizer_state:
+                case TensorRole::input:
+                case TensorRole::label:
+                    found.try_emplace(storage_of(id), role);
+                    break;
+                default:
+                    break;
+            }
+        }
+        return found;
+    }
+    TensorRole role_of(TensorId id) const {
+        const auto known = roles_.find(storage_of(id));
+        return known == roles_.end() ? trace_.tensor(id).role : known->second;
+    }
+
     MemoryUse use_of(TensorId id, bool made_here) const {
         if (gradients_.contains(storage_of(id))) return MemoryUse::gradients;
-        switch (trace_.tensor(id).role) {
+        switch (role_of(id)) {
             case TensorRole::parameter:
                 return MemoryUse::weights;
             case TensorRole::optimizer_state:
@@ -80,7 +104,7 @@ class Profiler {
         if (op.phase != Phase::forward || op.inputs.empty()) return false;
         return std::all_of(op.inputs.begin(), op.inputs.end(), [&](TensorId id) {
             const auto known = place_.find(storage_of(id));
-            return known == place_.end() ? trace_.tensor(id).role == TensorRole::parameter
+            return known == place_.end() ? role_of(id) == TensorRole::parameter
                                          : profile_.allocations[known->second].use == MemoryUse::weights;
         });
     }
@@ -92,7 +116,7 @@ class Profiler {
             const MemoryUse use = made && of_weights ? MemoryUse::weights : use_of(id, made);
             profile_.allocations.push_back({found->first, trace_.tensor(id).name, use, bytes, op_, op_});
             outside_.push_back(!made || use == MemoryUse::optimizer_state ||
-                               trace_.tensor(id).role == TensorRole::parameter);
+                               role_of(id) == TensorRole::parameter);
         }
         Allocation& allocation = profile_.allocations[found->second];
         if (bytes > allocation.bytes) {
@@ -133,6 +157,7 @@ class Profiler {
     const Trace& trace_;
     std::uint64_t granularity_;
     std::set<std::uint64_t> gradients_;
+    std::map<std::uint64_t, TensorRole> roles_;
     OpId op_ = 0;
     std::map<std::uint64_t, std::size_t> place_;  ///< allocation of a storage
     std::vector<bool> outside_;                   ///< by allocation

@@ -2,7 +2,8 @@
 
 #include <zlib.h>
 
-#include <array>
+#include <algorithm>
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -10,7 +11,6 @@
 
 #include "isa/common/activity.h"
 #include "isa/common/error.h"
-#include "workloads/trace_files/file.h"
 
 namespace heddle::trace {
 namespace {
@@ -144,16 +144,99 @@ class MemoryBuffer : public std::streambuf {
     }
 };
 
-/// A member of an archive, which is held in memory.
-class OwnedBuffer : public std::streambuf {
+/// The next so many bytes of another buffer.
+class PartBuffer : public std::streambuf {
   public:
-    explicit OwnedBuffer(std::string bytes) : bytes_(std::move(bytes)) {
-        setg(bytes_.data(), bytes_.data(), bytes_.data() + bytes_.size());
+    PartBuffer(std::unique_ptr<std::streambuf> whole, std::uint64_t size)
+        : whole_(std::move(whole)), left_(size) {}
+
+  protected:
+    int_type underflow() override {
+        const auto wanted = static_cast<std::streamsize>(std::min<std::uint64_t>(left_, bytes_.size()));
+        const std::streamsize count = wanted == 0 ? 0 : whole_->sgetn(bytes_.data(), wanted);
+        if (count <= 0) return traits_type::eof();
+        left_ -= static_cast<std::uint64_t>(count);
+        setg(bytes_.data(), bytes_.data(), bytes_.data() + count);
+        return traits_type::to_int_type(bytes_[0]);
     }
 
   private:
-    std::string bytes_;
+    std::unique_ptr<std::streambuf> whole_;
+    std::uint64_t left_;
+    std::vector<char> bytes_ = std::vector<char>(buffer_bytes);
 };
+
+/// False: there are fewer.
+bool skip(std::streambuf& bytes, std::uint64_t count) {
+    std::vector<char> ignored(buffer_bytes);
+    while (count > 0) {
+        const auto piece = static_cast<std::streamsize>(std::min<std::uint64_t>(count, ignored.size()));
+        if (bytes.sgetn(ignored.data(), piece) != piece) return false;
+        count -= static_cast<std::uint64_t>(piece);
+    }
+    return true;
+}
+
+struct Member {
+    std::string name;
+    std::uint64_t offset = 0, size = 0;
+};
+
+/// Members of a POSIX ustar archive (IEEE 1003.1, "ustar interchange format"): 512-byte headers, content
+/// padded to 512.
+std::vector<Member> members_of(const std::string& file) {
+    constexpr std::size_t block = 512, most = 100'000;
+    FileBuffer bytes(file);
+    std::vector<Member> members;
+    std::string header(block, '\0');
+    for (std::uint64_t position = 0; bytes.sgetn(header.data(), block) == block;) {
+        if (header[0] == '\0') break;  // end of archive
+        const auto text = [&](std::size_t offset, std::size_t length) {
+            const std::string field = header.substr(offset, length);
+            return field.substr(0, field.find('\0'));
+        };
+        std::string digits = text(124, 12);
+        digits.erase(0, digits.find_first_not_of(' '));
+        std::uint64_t size = 0;
+        const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), size, 8);
+        const bool octal = error == std::errc{} && (end == digits.data() + digits.size() || *end == ' ');
+        if (!octal || size > largest_content || !skip(bytes, size)) {
+            throw Error("tar header with an impossible size",
+                        {.file = file, .key = "byte " + std::to_string(position)},
+                        "the archive is cut or corrupt");
+        }
+        const char kind = header[156];
+        const std::string prefix = text(345, 155);
+        if (kind == '0' || kind == '\0') {
+            members.push_back(
+                {prefix.empty() ? text(0, 100) : prefix + "/" + text(0, 100), position + block, size});
+            if (members.size() > most)
+                throw Error("the archive has more than 100,000 members", {.file = file}, "unpack it");
+        }
+        const std::uint64_t padding = (block - size % block) % block;
+        skip(bytes, padding);
+        position += block + size + padding;
+    }
+    return members;
+}
+
+/// The member that is wanted; "": the only one that a trace's name has.
+Member choose_member(const std::string& file, const std::string& wanted) {
+    std::vector<Member> candidates;
+    std::string names;
+    for (Member& member : members_of(file)) {
+        const bool fits = wanted.empty() ? member.name.ends_with(".et") || member.name.ends_with(".json")
+                                         : member.name == wanted;
+        if (names.size() < 4000) names += (names.empty() ? "" : ", ") + member.name;
+        if (fits) candidates.push_back(std::move(member));
+    }
+    if (candidates.size() != 1) {
+        throw Error(
+            candidates.empty() ? "the archive holds no such trace" : "the archive holds several traces",
+            {.file = file, .key = wanted}, "name one as " + file + ":<member>; members: " + names);
+    }
+    return candidates[0];
+}
 
 /// An istream that owns its buffer and lets errors of the buffer through.
 class OwningStream : public std::istream {
@@ -167,10 +250,10 @@ class OwningStream : public std::istream {
     std::unique_ptr<std::streambuf> buffer_;
 };
 
-bool is_archive(const std::string& path, const std::string& head) {
-    if (head.size() >= 512 && head.compare(257, 5, "ustar") == 0) return true;
-    return path.find(".tar:") != std::string::npos || path.find(".tar.gz:") != std::string::npos ||
-           path.find(".tgz:") != std::string::npos;
+std::string head_of(std::streambuf& bytes) {
+    std::string head(buffer_bytes, '\0');
+    head.resize(static_cast<std::size_t>(bytes.sgetn(head.data(), static_cast<std::streamsize>(head.size()))));
+    return head;
 }
 
 }  // namespace
@@ -180,21 +263,44 @@ std::unique_ptr<std::istream> memory_stream(const std::string& bytes) {
 }
 
 ByteStream open_stream(const std::string& path) {
-    std::string head;
-    std::unique_ptr<std::streambuf> buffer;
-    if (!is_archive(path, head)) {
-        buffer = std::make_unique<FileBuffer>(path);
-        head.resize(buffer_bytes);
-        head.resize(
-            static_cast<std::size_t>(buffer->sgetn(head.data(), static_cast<std::streamsize>(head.size()))));
+    std::string file = path, member;
+    // "archive.tar.gz:member"
+    for (const std::string ending : {".tar.gz:", ".tgz:", ".tar:"}) {
+        const std::size_t place = path.find(ending);
+        if (place == std::string::npos) continue;
+        file = path.substr(0, place + ending.size() - 1);
+        member = path.substr(place + ending.size());
+        break;
     }
-    if (is_archive(path, head)) {
-        FileContent content = read_file(path);
-        head = content.bytes.substr(0, buffer_bytes);
-        return {content.name, std::move(head),
-                std::make_unique<OwningStream>(std::make_unique<OwnedBuffer>(std::move(content.bytes)))};
+    std::unique_ptr<std::streambuf> buffer = std::make_unique<FileBuffer>(file);
+    std::string head = head_of(*buffer);
+    std::string name = file;
+    if (head.size() >= 512 && head.compare(257, 5, "ustar") == 0) {
+        const Member found = choose_member(file, member);
+        name += ":" + found.name;
+        buffer = std::make_unique<FileBuffer>(file);
+        skip(*buffer, found.offset);
+        buffer = std::make_unique<PartBuffer>(std::move(buffer), found.size);
+        head = head_of(*buffer);
+    } else if (!member.empty()) {
+        throw Error("this is not a tar archive, so it has no members", {.file = file});
     }
-    return {path, head, std::make_unique<OwningStream>(std::make_unique<HeadFirst>(head, std::move(buffer)))};
+    return {name, head, std::make_unique<OwningStream>(std::make_unique<HeadFirst>(head, std::move(buffer)))};
+}
+
+std::string read_whole(ByteStream& stream) {
+    constexpr std::size_t largest = std::size_t{1} << 30;
+    std::string bytes;
+    for (;;) {
+        const std::size_t before = bytes.size();
+        bytes.resize(before + buffer_bytes);
+        const std::streamsize count = stream.bytes->rdbuf()->sgetn(bytes.data() + before, buffer_bytes);
+        bytes.resize(before + static_cast<std::size_t>(std::max<std::streamsize>(count, 0)));
+        if (bytes.size() > largest)
+            throw Error("the file has more than 1 GiB, and one of its kind is read whole",
+                        {.file = stream.name}, "is it damaged, or packed to unpack without end?");
+        if (count < static_cast<std::streamsize>(buffer_bytes)) return bytes;
+    }
 }
 
 }  // namespace heddle::trace

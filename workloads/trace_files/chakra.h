@@ -72,7 +72,8 @@ ChakraGraph parse_chakra(const std::string& bytes, const std::string& file);
 void read_chakra(std::istream& bytes, const std::string& file, ChakraGraph& head,
                  const std::function<void(ChakraNode&&)>& found);
 /// The JSON form that some Chakra tools write: {"workload_graph": [{"Id", "Name", "NodeType", "runtime",
-/// ...}]}.
+/// ...}]}. Of the text no more is held than one node.
+ChakraGraph parse_chakra_json(std::istream& text, const std::string& file);
 ChakraGraph parse_chakra_json(const std::string& text, const std::string& file);
 std::string serialize_chakra(const ChakraGraph& graph);
 

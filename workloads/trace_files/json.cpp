@@ -2,15 +2,18 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <variant>
 
 #include "isa/common/error.h"
 #include "workloads/trace/names.h"
+#include "workloads/trace_files/byte_stream.h"
 #include "workloads/trace_files/file.h"
-#include "workloads/trace_files/json_text.h"
+#include "workloads/trace_files/json_stream.h"
 
 namespace heddle::trace {
 namespace {
@@ -78,63 +81,95 @@ Json op_to_json(const Trace& trace, const Op& op, bool by_name) {
     return json;
 }
 
+/// What stands in a list of operands: a tensor's name or its number.
+using Reference = std::variant<std::string, std::int64_t>;
+
+/// An op whose tensors are not looked up yet.
+struct ReadOp {
+    Op op;
+    std::vector<Reference> inputs, outputs;
+};
+
+/// Takes members and elements as they come: no more of the text is held than one tensor or op. Members stand in
+/// any order; ops before the tensors wait for these.
 class Reader {
   public:
     explicit Reader(const std::string& file) : file_(file) {}
 
     const RecordedDevice& device() const { return device_; }
 
-    Trace read(const Json& json) {
-        expect_keys(json, "the top level", {"heddle_trace", "name", "device", "tensors", "ops"});
-        if (integer(member(json, "the top level", "heddle_trace"), "heddle_trace") != 1) {
-            fail("heddle_trace", "this version of the format is not known", "this reader knows version 1");
+    void member(const std::string& key, const JsonView& value, bool element) {
+        if (element) {
+            const std::string where = key + "[" + std::to_string(elements_++) + "]";
+            if (key == "tensors") return read_tensor(value, where);
+            if (key == "ops") return read_op(value, where);
         }
-        if (json.contains("name")) trace_.name = text(json["name"], "name");
-        if (json.contains("device")) read_device(json["device"]);
-        read_list(json, "tensors",
-                  [this](const Json& item, const std::string& where) { read_tensor(item, where); });
-        read_list(json, "ops", [this](const Json& item, const std::string& where) { read_op(item, where); });
+        elements_ = 0;
+        if (key.empty()) fail("the top level", "expected an object");
+        check_key(key, "the top level", top_level);
+        if (!seen_.insert(key).second) fail(key, "stands there twice");
+        if (key == "heddle_trace") {
+            if (integer(value, key) != 1)
+                fail(key, "this version of the format is not known", "this reader knows version 1");
+        } else if (key == "name") {
+            trace_.name = text(value, key);
+        } else if (key == "device") {
+            read_device(value);
+        } else if (!value.is_list()) {
+            fail(key, "expected a list");
+        }
+    }
+
+    Trace finish() {
+        for (const char* key : {"heddle_trace", "tensors", "ops"})
+            if (!seen_.contains(key)) fail("the top level", std::string("key '") + key + "' is missing");
+        for (; !waiting_.empty(); waiting_.pop_front()) look_up(std::move(waiting_.front()));
         trace_.check();
         return std::move(trace_);
     }
 
   private:
+    using Keys = std::vector<std::string>;
+    static inline const Keys top_level{"heddle_trace", "name", "device", "tensors", "ops"};
+    static inline const Keys of_device{"name", "memory_bytes"};
+    static inline const Keys of_tensor{"name", "type", "shape", "role", "storage"};
+    static inline const Keys of_op{"name",       "kind",         "phase",       "inputs",      "outputs", "attributes",
+                                   "dependencies", "measured_us", "kernel_name", "stream", "host_us"};
+
     [[noreturn]] void fail(const std::string& where, const std::string& problem,
                            const std::string& remedy = {}) const {
         throw Error(problem, {.file = file_, .key = where}, remedy);
     }
 
-    void expect_keys(const Json& json, const std::string& where,
-                     const std::vector<std::string>& known) const {
+    void check_key(const std::string& key, const std::string& where, const Keys& known) const {
+        if (std::find(known.begin(), known.end(), key) != known.end()) return;
+        const std::string near = nearest_word(key, known.data(), known.size());
+        fail(where, "unknown key '" + key + "'", near.empty() ? "" : "did you mean " + near + "?");
+    }
+    void expect_keys(const JsonView& json, const std::string& where, const Keys& known) const {
         if (!json.is_object()) fail(where, "expected an object");
-        for (const auto& item : json.items()) {
-            if (std::find(known.begin(), known.end(), item.key()) != known.end()) continue;
-            const std::string near = nearest_word(item.key(), known.data(), known.size());
-            fail(where, "unknown key '" + item.key() + "'", near.empty() ? "" : "did you mean " + near + "?");
-        }
+        for (const JsonView item : json) check_key(std::string(item.key()), where, known);
     }
-    const Json& member(const Json& json, const std::string& where, const std::string& key) const {
-        const auto found = json.find(key);
-        if (found == json.end()) fail(where, "key '" + key + "' is missing");
-        return *found;
+    JsonView required(const JsonView& json, const std::string& where, const char* key) const {
+        const JsonView found = json[key];
+        if (!found.exists()) fail(where, std::string("key '") + key + "' is missing");
+        return found;
     }
-    std::int64_t integer(const Json& json, const std::string& where) const {
-        if (!json.is_number_integer()) fail(where, "expected an integer");
-        if (json.is_number_unsigned() && json.get<std::uint64_t>() > INT64_MAX)
-            fail(where, "the integer is too large");
-        return json.get<std::int64_t>();
+    std::int64_t integer(const JsonView& json, const std::string& where) const {
+        if (json.kind() != JsonView::Kind::integer)
+            fail(where, json.unsigned_integer() ? "the integer is too large" : "expected an integer");
+        return json.integer(0);
     }
-    std::string text(const Json& json, const std::string& where) const {
-        if (!json.is_string()) fail(where, "expected a text");
-        return json.get<std::string>();
+    std::string text(const JsonView& json, const std::string& where) const {
+        if (!json.is_text()) fail(where, "expected a text");
+        return std::string(json.text());
     }
-    double real(const Json& json, const std::string& where) const {
-        if (json.is_number()) return json.get<double>();
-        if (json.is_object() && json.size() == 1 && json.contains("real")) {
-            const std::string word = text(json["real"], where);
-            if (word == "inf") return INFINITY;
-            if (word == "-inf") return -INFINITY;
-            if (word == "nan") return NAN;
+    double real(const JsonView& json, const std::string& where) const {
+        if (json.is_number()) return json.number(0);
+        if (const JsonView word = json["real"]; json.size() == 1 && word.is_text()) {
+            if (word.text() == "inf") return INFINITY;
+            if (word.text() == "-inf") return -INFINITY;
+            if (word.text() == "nan") return NAN;
         }
         fail(where, "expected a number");
     }
@@ -146,135 +181,158 @@ class Reader {
             fail(where, error.problem(), error.remedy());
         }
     }
-    template <class Read>
-    void read_list(const Json& json, const std::string& key, Read read) {
-        const Json& list = member(json, "the top level", key);
-        if (!list.is_array()) fail(key, "expected a list");
-        for (std::size_t i = 0; i < list.size(); ++i) read(list[i], key + "[" + std::to_string(i) + "]");
-    }
 
-    void read_device(const Json& json) {
-        expect_keys(json, "device", {"name", "memory_bytes"});
-        device_.name = text(member(json, "device", "name"), "device.name");
-        if (!json.contains("memory_bytes")) return;
-        const std::int64_t bytes = integer(json["memory_bytes"], "device.memory_bytes");
+    void read_device(const JsonView& json) {
+        expect_keys(json, "device", of_device);
+        device_.name = text(required(json, "device", "name"), "device.name");
+        const JsonView memory = json["memory_bytes"];
+        if (!memory.exists()) return;
+        const std::int64_t bytes = integer(memory, "device.memory_bytes");
         if (bytes < 0) fail("device.memory_bytes", "expected a number of bytes");
         device_.memory_bytes = static_cast<std::uint64_t>(bytes);
     }
 
-    void read_tensor(const Json& json, const std::string& where) {
-        expect_keys(json, where, {"name", "type", "shape", "role", "storage"});
+    void read_tensor(const JsonView& json, const std::string& where) {
+        expect_keys(json, where, of_tensor);
         Tensor tensor;
-        tensor.name = text(member(json, where, "name"), where + ".name");
-        const std::string type = text(member(json, where, "type"), where + ".type");
+        tensor.name = text(required(json, where, "name"), where + ".name");
+        const std::string type = text(required(json, where, "type"), where + ".type");
         tensor.type = converted(where + ".type", [&] { return element_type_from_name(type); });
-        const Json& shape = member(json, where, "shape");
-        if (!shape.is_array()) fail(where + ".shape", "expected a list");
-        for (const Json& extent : shape) tensor.shape.push_back(integer(extent, where + ".shape"));
-        if (json.contains("role")) {
-            const std::string role = text(json["role"], where + ".role");
-            tensor.role = converted(where + ".role", [&] { return tensor_role_from_name(role); });
+        const JsonView shape = required(json, where, "shape");
+        if (!shape.is_list()) fail(where + ".shape", "expected a list");
+        for (const JsonView extent : shape) tensor.shape.push_back(integer(extent, where + ".shape"));
+        if (const JsonView role = json["role"]; role.exists()) {
+            const std::string name = text(role, where + ".role");
+            tensor.role = converted(where + ".role", [&] { return tensor_role_from_name(name); });
         }
-        if (json.contains("storage")) {
-            if (!json["storage"].is_number_integer()) fail(where + ".storage", "expected an integer");
-            tensor.storage = json["storage"].get<std::uint64_t>();
+        if (const JsonView storage = json["storage"]; storage.exists()) {
+            const auto number = storage.unsigned_integer();
+            if (!number) fail(where + ".storage", "expected an integer from 0 up");
+            tensor.storage = *number;
         }
         const TensorId id = trace_.add(std::move(tensor));
         const auto [place, fresh] = by_name_.try_emplace(trace_.tensor(id).name, id);
         if (!fresh) ambiguous_.insert(place->first);
     }
 
-    std::vector<TensorId> operands(const Json& json, const std::string& where, const std::string& key) const {
+    std::vector<Reference> references(const JsonView& list, const std::string& where) const {
+        std::vector<Reference> result;
+        if (!list.exists()) return result;
+        if (!list.is_list()) fail(where, "expected a list");
+        for (const JsonView item : list) {
+            if (item.is_text())
+                result.emplace_back(std::string(item.text()));
+            else
+                result.emplace_back(integer(item, where + "[" + std::to_string(result.size()) + "]"));
+        }
+        return result;
+    }
+    std::vector<TensorId> tensors(const std::vector<Reference>& references, const std::string& where) const {
         std::vector<TensorId> ids;
-        if (!json.contains(key)) return ids;
-        const std::string list = where + "." + key;
-        if (!json[key].is_array()) fail(list, "expected a list");
-        for (std::size_t i = 0; i < json[key].size(); ++i) {
-            const Json& item = json[key][i];
-            const std::string place = list + "[" + std::to_string(i) + "]";
-            if (item.is_string()) {
-                const auto found = by_name_.find(item.get<std::string>());
-                if (found == by_name_.end())
-                    fail(place, "there is no tensor '" + item.get<std::string>() + "'");
+        for (const Reference& reference : references) {
+            const std::string place = where + "[" + std::to_string(ids.size()) + "]";
+            if (const auto* name = std::get_if<std::string>(&reference)) {
+                const auto found = by_name_.find(*name);
+                if (found == by_name_.end()) fail(place, "there is no tensor '" + *name + "'");
                 if (ambiguous_.contains(found->first))
                     fail(place, "several tensors are named so", "use its number");
                 ids.push_back(found->second);
             } else {
-                const std::int64_t id = integer(item, place);
-                if (id < 0 || id >= static_cast<std::int64_t>(trace_.tensors.size())) {
+                const std::int64_t id = std::get<std::int64_t>(reference);
+                if (id < 0 || id >= static_cast<std::int64_t>(trace_.tensors.size()))
                     fail(place, "there is no tensor " + std::to_string(id));
-                }
                 ids.push_back(static_cast<TensorId>(id));
             }
         }
         return ids;
     }
+    void look_up(ReadOp&& read) {
+        const std::string where = "ops[" + std::to_string(trace_.ops.size()) + "]";
+        read.op.inputs = tensors(read.inputs, where + ".inputs");
+        read.op.outputs = tensors(read.outputs, where + ".outputs");
+        trace_.add(std::move(read.op));
+    }
 
-    Attribute attribute(const Json& json, const std::string& where) const {
-        if (json.is_number_integer()) return integer(json, where);
-        if (json.is_string()) return text(json, where);
-        if (json.is_object() && json.contains("reals")) return std::vector<double>{};
-        if (!json.is_array()) return real(json, where);
-        const bool integers =
-            std::all_of(json.begin(), json.end(), [](const Json& item) { return item.is_number_integer(); });
+    Attribute attribute(const JsonView& json, const std::string& where) const {
+        if (json.kind() == JsonView::Kind::integer) return integer(json, where);
+        if (json.unsigned_integer()) fail(where, "the integer is too large");
+        if (json.is_text()) return text(json, where);
+        if (json["reals"].exists()) return std::vector<double>{};
+        if (!json.is_list()) return real(json, where);
+        bool integers = true;
+        for (const JsonView item : json)
+            integers = integers && (item.kind() == JsonView::Kind::integer || item.unsigned_integer());
         if (integers) {
             std::vector<std::int64_t> values;
-            for (const Json& item : json) values.push_back(integer(item, where));
+            for (const JsonView item : json) values.push_back(integer(item, where));
             return values;
         }
         std::vector<double> values;
-        for (const Json& item : json) values.push_back(real(item, where));
+        for (const JsonView item : json) values.push_back(real(item, where));
         return values;
     }
 
-    void read_op(const Json& json, const std::string& where) {
-        expect_keys(json, where,
-                    {"name", "kind", "phase", "inputs", "outputs", "attributes", "dependencies",
-                     "measured_us", "kernel_name", "stream", "host_us"});
-        Op op;
-        op.name = text(member(json, where, "name"), where + ".name");
-        const std::string kind = text(member(json, where, "kind"), where + ".kind");
+    void read_op(const JsonView& json, const std::string& where) {
+        expect_keys(json, where, of_op);
+        ReadOp read;
+        Op& op = read.op;
+        op.name = text(required(json, where, "name"), where + ".name");
+        const std::string kind = text(required(json, where, "kind"), where + ".kind");
         op.kind = converted(where + ".kind", [&] { return op_kind_from_name(kind); });
-        if (json.contains("phase")) {
-            const std::string phase = text(json["phase"], where + ".phase");
-            op.phase = converted(where + ".phase", [&] { return phase_from_name(phase); });
+        if (const JsonView phase = json["phase"]; phase.exists()) {
+            const std::string name = text(phase, where + ".phase");
+            op.phase = converted(where + ".phase", [&] { return phase_from_name(name); });
         }
-        op.inputs = operands(json, where, "inputs");
-        op.outputs = operands(json, where, "outputs");
-        if (json.contains("attributes")) {
-            if (!json["attributes"].is_object()) fail(where + ".attributes", "expected an object");
-            for (const auto& item : json["attributes"].items()) {
-                op.attributes[item.key()] = attribute(item.value(), where + ".attributes." + item.key());
+        read.inputs = references(json["inputs"], where + ".inputs");
+        read.outputs = references(json["outputs"], where + ".outputs");
+        if (const JsonView attributes = json["attributes"]; attributes.exists()) {
+            if (!attributes.is_object()) fail(where + ".attributes", "expected an object");
+            for (const JsonView item : attributes) {
+                const std::string key(item.key());
+                op.attributes[key] = attribute(item, where + ".attributes." + key);
             }
         }
-        if (json.contains("dependencies")) {
-            if (!json["dependencies"].is_array()) fail(where + ".dependencies", "expected a list");
-            for (const Json& item : json["dependencies"]) {
+        if (const JsonView dependencies = json["dependencies"]; dependencies.exists()) {
+            if (!dependencies.is_list()) fail(where + ".dependencies", "expected a list");
+            const std::size_t earlier = trace_.ops.size() + waiting_.size();
+            for (const JsonView item : dependencies) {
                 const std::int64_t id = integer(item, where + ".dependencies");
-                if (id < 0 || id >= static_cast<std::int64_t>(trace_.ops.size())) {
+                if (id < 0 || id >= static_cast<std::int64_t>(earlier))
                     fail(where + ".dependencies", "op " + std::to_string(id) + " is not an earlier op");
-                }
                 op.dependencies.push_back(static_cast<OpId>(id));
             }
         }
-        if (json.contains("measured_us")) op.measured_us = real(json["measured_us"], where + ".measured_us");
-        if (json.contains("kernel_name")) op.kernel_name = text(json["kernel_name"], where + ".kernel_name");
-        if (json.contains("stream")) {
-            const std::int64_t stream = integer(json["stream"], where + ".stream");
+        read_recorded(json, where, op);
+        if (seen_.contains("tensors"))
+            look_up(std::move(read));
+        else
+            waiting_.push_back(std::move(read));
+    }
+
+    /// What a recording adds to an op.
+    void read_recorded(const JsonView& json, const std::string& where, Op& op) const {
+        if (const JsonView time = json["measured_us"]; time.exists())
+            op.measured_us = real(time, where + ".measured_us");
+        if (const JsonView name = json["kernel_name"]; name.exists())
+            op.kernel_name = text(name, where + ".kernel_name");
+        if (const JsonView queue = json["stream"]; queue.exists()) {
+            const std::int64_t stream = integer(queue, where + ".stream");
             if (stream < 0 || stream > std::numeric_limits<std::uint32_t>::max())
                 fail(where + ".stream", "expected a number of a stream");
             op.stream = static_cast<std::uint32_t>(stream);
         }
-        if (json.contains("host_us")) {
-            op.host_us = real(json["host_us"], where + ".host_us");
+        if (const JsonView host = json["host_us"]; host.exists()) {
+            op.host_us = real(host, where + ".host_us");
             if (!(*op.host_us >= 0)) fail(where + ".host_us", "expected microseconds");
         }
-        trace_.add(std::move(op));
     }
 
     const std::string& file_;
     Trace trace_;
     RecordedDevice device_;
+    std::set<std::string> seen_;  ///< members
+    std::size_t elements_ = 0;    ///< of the list that is read
+    std::deque<ReadOp> waiting_;
     std::map<std::string, TensorId> by_name_;
     std::set<std::string> ambiguous_;
 };
@@ -306,12 +364,20 @@ std::string to_json(const Trace& trace, const RecordedDevice& device) {
     return text + "\n]\n}\n";
 }
 
-Trace from_json(const std::string& text, const std::string& file, RecordedDevice* device) {
-    const Json json = parse_json<Json>(text, file);
+Trace from_json(std::istream& text, const std::string& file, RecordedDevice* device) {
     Reader reader(file);
-    Trace trace = in_file(file, [&] { return reader.read(json); });
+    Trace trace = in_file(file, [&] {
+        read_json_members(text, file, [&reader](std::string_view key, JsonView value, bool element) {
+            reader.member(std::string(key), value, element);
+        });
+        return reader.finish();
+    });
     if (device != nullptr) *device = reader.device();
     return trace;
+}
+
+Trace from_json(const std::string& text, const std::string& file, RecordedDevice* device) {
+    return from_json(*memory_stream(text), file, device);
 }
 
 }  // namespace heddle::trace

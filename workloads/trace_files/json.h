@@ -12,6 +12,7 @@
 // ops. Attributes: a number written with a point is real, otherwise an integer; lists alike.
 #pragma once
 
+#include <istream>
 #include <string>
 
 #include "workloads/trace/recorded_device.h"
@@ -21,7 +22,8 @@ namespace heddle::trace {
 
 std::string to_json(const Trace& trace, const RecordedDevice& device = {});
 /// Throws heddle::Error naming the line (malformed JSON) or the element, such as ops[3].inputs[0].
-/// `device`: is given the device that the file names.
+/// `device`: is given the device that the file names. Of the text no more is held than one tensor or op.
+Trace from_json(std::istream& text, const std::string& file, RecordedDevice* device = nullptr);
 Trace from_json(const std::string& text, const std::string& file, RecordedDevice* device = nullptr);
 
 }  // namespace heddle::trace

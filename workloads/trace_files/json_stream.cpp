@@ -17,7 +17,7 @@ class JsonTape {
         std::size_t next = 0;     ///< the item after this value
         std::size_t key_at = 0, key_size = 0;
         std::size_t text_at = 0, text_size = 0;
-        std::int64_t integer = 0;
+        std::int64_t integer = 0;  ///< of a real: the bits of a whole number from 2^63 up
         double real = 0;
     };
 
@@ -77,6 +77,12 @@ double JsonView::number(double fallback) const {
     return fallback;
 }
 
+std::optional<std::uint64_t> JsonView::unsigned_integer() const {
+    const std::int64_t bits = kind() == Kind::integer || kind() == Kind::real ? tape_->items[index_].integer : 0;
+    if (kind() == Kind::integer ? bits < 0 : kind() != Kind::real || bits == 0) return std::nullopt;
+    return static_cast<std::uint64_t>(bits);
+}
+
 std::size_t JsonView::size() const {
     return tape_ == nullptr ? 0 : tape_->items[index_].count;
 }
@@ -104,6 +110,8 @@ using Kind = JsonView::Kind;
 using Found = std::function<void(std::string_view, JsonView, bool)>;
 
 constexpr std::size_t deepest_nesting = 64;
+/// Of one value that is kept: a member of the outermost object, or an element of its lists.
+constexpr std::size_t most_parts = std::size_t{8} << 20, most_characters = std::size_t{256} << 20;
 
 /// Receives the events of nlohmann's parser (its SAX interface) and grows a tape for each member or element.
 class Handler {
@@ -114,7 +122,8 @@ class Handler {
     using string_t = nlohmann::json::string_t;
     using binary_t = nlohmann::json::binary_t;
 
-    Handler(const std::string& file, const Found& found) : file_(file), found_(found) {}
+    Handler(const std::string& file, const Found& found, const std::int64_t& line)
+        : file_(file), found_(found), line_(line) {}
 
     bool null() { return scalar({}); }
     bool boolean(bool value) {
@@ -132,7 +141,11 @@ class Handler {
     bool number_unsigned(number_unsigned_t value) {
         if (value <= static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max()))
             return number_integer(static_cast<number_integer_t>(value));
-        return number_float(static_cast<double>(value), {});
+        JsonTape::Item item;
+        item.kind = Kind::real;
+        item.real = static_cast<double>(value);
+        item.integer = static_cast<std::int64_t>(value);
+        return scalar(item);
     }
     bool number_float(number_float_t value, const string_t&) {
         JsonTape::Item item;
@@ -164,7 +177,7 @@ class Handler {
         return true;
     }
     bool parse_error(std::size_t byte, const std::string&, const nlohmann::json::exception&) {
-        throw Error("this is not valid JSON at byte " + std::to_string(byte), {.file = file_},
+        throw Error("this is not valid JSON at byte " + std::to_string(byte), {.file = file_, .line = line_},
                     "the file is cut or corrupt");
     }
 
@@ -179,6 +192,19 @@ class Handler {
         key_size_ = 0;
         if (!open_.empty()) ++tape_.items[open_.back()].count;
         tape_.items.push_back(item);
+        if (tape_.items.size() > most_parts || tape_.characters.size() > most_characters)
+            throw Error("a value has more than " + std::to_string(most_parts) + " parts, or 256 MiB of text",
+                        {.file = file_, .line = line_, .key = member_}, "the file is corrupt, or no trace");
+    }
+    /// A list whose elements follow one by one.
+    void begin_list() {
+        in_list_ = true;
+        JsonTape::Item item;
+        item.kind = Kind::list;
+        item.next = 1;
+        tape_.items.push_back(item);
+        found_(member_, tape_.root(), false);
+        tape_.clear();
     }
     void finish_value() {
         found_(member_, tape_.root(), in_list_);
@@ -196,15 +222,15 @@ class Handler {
 
     bool open(Kind kind) {
         if (++depth_ > deepest_nesting)
-            throw Error("the JSON nests more than 64 deep", {.file = file_}, "no recording of PyTorch does");
+            throw Error("the JSON nests more than 64 deep", {.file = file_, .line = line_}, "no trace does");
         if (depth_ == 1) {
-            in_list_ = kind == Kind::list;
-            bare_ = in_list_;
+            bare_ = kind == Kind::list;
+            if (bare_) begin_list();
             return true;
         }
         // A list that is a member of the outermost object is walked through, not kept.
         if (depth_ == 2 && !bare_ && kind == Kind::list) {
-            in_list_ = true;
+            begin_list();
             return true;
         }
         JsonTape::Item item;
@@ -228,6 +254,7 @@ class Handler {
 
     const std::string& file_;
     const Found& found_;
+    const std::int64_t& line_;
     JsonTape tape_;
     std::vector<std::size_t> open_;  ///< lists and objects of the tape that are not closed
     std::size_t depth_ = 0;
@@ -246,7 +273,11 @@ class Characters {
     using reference = const char&;
 
     Characters() = default;
-    Characters(std::streambuf* source, const std::string& file) : source_(source), file_(&file) { advance(); }
+    /// `line` becomes the number of the line that was reached.
+    Characters(std::streambuf* source, const std::string& file, std::int64_t& line)
+        : source_(source), file_(&file), line_(&line) {
+        advance();
+    }
     const char& operator*() const { return current_; }
     Characters& operator++() {
         advance();
@@ -269,6 +300,7 @@ class Characters {
             return;
         }
         current_ = static_cast<char>(next);
+        if (current_ == '\n') ++*line_;
         count();
         if (in_text_) {
             if (escaped_) {
@@ -294,13 +326,13 @@ class Characters {
     void count() {
         if (++run_ <= longest_run) return;
         if (!in_text_ && std::isspace(static_cast<unsigned char>(current_)) != 0) {
-            while (std::isspace(source_->sgetc()) != 0) source_->sbumpc();
+            while (std::isspace(source_->sgetc()) != 0) *line_ += source_->sbumpc() == '\n' ? 1 : 0;
             run_ = 0;
             return;
         }
         if (run_ > longest_text)
-            throw Error("a text or number is longer than 16 MiB", {.file = *file_},
-                        "the file is corrupt, or no recording of PyTorch");
+            throw Error("a text or number is longer than 16 MiB", {.file = *file_, .line = *line_},
+                        "the file is corrupt, or no trace");
     }
 
     /// "nan", "inf", "Infinity", any of them after '-', and null itself.
@@ -317,6 +349,7 @@ class Characters {
 
     std::streambuf* source_ = nullptr;
     const std::string* file_ = nullptr;
+    std::int64_t* line_ = nullptr;
     std::size_t run_ = 0;  ///< characters since the last text or separator
     const char* pending_ = "";
     char current_ = '\0';
@@ -326,8 +359,9 @@ class Characters {
 }  // namespace
 
 void read_json_members(std::istream& text, const std::string& file, const Found& found) {
-    Handler handler(file, found);
-    nlohmann::json::sax_parse(Characters(text.rdbuf(), file), Characters(), &handler);
+    std::int64_t line = 1;
+    Handler handler(file, found, line);
+    nlohmann::json::sax_parse(Characters(text.rdbuf(), file, line), Characters(), &handler);
 }
 
 }  // namespace heddle::trace

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <istream>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,11 +25,14 @@ class JsonView {
     bool is_object() const { return kind() == Kind::object; }
     bool is_list() const { return kind() == Kind::list; }
     bool is_text() const { return kind() == Kind::text; }
+    bool is_number() const { return kind() == Kind::integer || kind() == Kind::real; }
     std::string_view text() const;  ///< empty when it is no text
     std::string_view key() const;   ///< of a member of an object
     std::int64_t integer(
         std::int64_t fallback) const;  ///< numbers, and texts of digits; fractions are cut off
     double number(double fallback) const;
+    /// A whole number from 0 to 2^64 - 1; those from 2^63 up are of kind real.
+    std::optional<std::uint64_t> unsigned_integer() const;
     bool truth() const;
     /// A member of an object; what is not there, or no object, gives a view that does not exist.
     JsonView operator[](std::string_view key) const;
@@ -56,9 +60,10 @@ class JsonView {
 };
 
 /// Reads an object, or a bare list (whose key is then ""). `found(key, value, element)` is told of each
-/// member, and of each element of a member that is a list (element: true). NaN and infinities, which are not
-/// JSON but which PyTorch writes, read as null. Throws heddle::Error naming the byte where the text is
-/// malformed, nests more than 64 deep, or ends early.
+/// member, where a member is a list of an empty one, and then of each of its elements (element: true). NaN
+/// and infinities, which are not JSON but which PyTorch writes, read as null. Throws heddle::Error naming the
+/// line, and the byte, where the text is malformed or ends early, and for values that nest more than 64 deep,
+/// texts beyond 16 MiB, and members or elements beyond 8 million parts or 256 MiB of text.
 void read_json_members(std::istream& text, const std::string& file,
                        const std::function<void(std::string_view key, JsonView value, bool element)>& found);
 

@@ -3,8 +3,9 @@
 
 #include <cstddef>
 #include <cstdlib>
-#include <new>
 #include <vector>
+
+#include "isa/common/out_of_memory.h"
 
 namespace heddle::ptx {
 
@@ -18,7 +19,7 @@ struct ZeroedAllocator {
     ZeroedAllocator(const ZeroedAllocator<U>&) noexcept {}
     T* allocate(std::size_t count) {
         if (void* memory = std::calloc(count, sizeof(T))) return static_cast<T*>(memory);
-        throw std::bad_alloc();
+        throw_out_of_memory();
     }
     void deallocate(T* memory, std::size_t) noexcept { std::free(memory); }
     /// Elements of a fresh piece are zeros already.

@@ -3,14 +3,13 @@
 #include <bit>
 #include <charconv>
 
+#include "isa/common/nesting.h"
 #include "isa/ptx/execution.h"
 
 namespace heddle::ptx {
 namespace {
 
 using Kind = Constant::Kind;
-
-constexpr int kMaximumNesting = 100;
 
 enum class Operator : std::uint8_t {
     none,
@@ -77,7 +76,7 @@ class ConstantParser {
     explicit ConstantParser(TokenCursor& cursor) : cursor_(cursor) {}
 
     Constant conditional() {
-        const Nesting nesting(*this);
+        const Nesting level(depth_, [this] { too_deep(); });
         const Token start = cursor_.peek();
         const Constant condition = binary(1);
         if (!cursor_.accept('?')) return condition;
@@ -108,17 +107,9 @@ class ConstantParser {
     }
 
   private:
-    // The text bounds the depth of recursion.
-    struct Nesting {
-        explicit Nesting(ConstantParser& owner) : parser(owner) {
-            if (++parser.depth_ > kMaximumNesting)
-                parser.cursor_.fail("constant expression nested too deeply", parser.cursor_.peek());
-        }
-        ~Nesting() { --parser.depth_; }
-        Nesting(const Nesting&) = delete;
-        Nesting& operator=(const Nesting&) = delete;
-        ConstantParser& parser;
-    };
+    [[noreturn]] void too_deep() const {
+        cursor_.fail("constant expression nested too deeply", cursor_.peek());
+    }
 
     bool pair(char first, char second) const {
         return cursor_.peek().is(first) && cursor_.peek(1).is(second) &&
@@ -166,7 +157,7 @@ class ConstantParser {
     }
 
     Constant unary() {
-        const Nesting nesting(*this);
+        const Nesting level(depth_, [this] { too_deep(); });
         const Token token = cursor_.peek();
         if (cursor_.accept('+')) return unary();
         if (cursor_.accept('-')) {
@@ -322,7 +313,7 @@ class ConstantParser {
     }
 
     TokenCursor& cursor_;
-    int depth_ = 0;
+    unsigned depth_ = 0;
 };
 
 }  // namespace

@@ -145,7 +145,7 @@ TEST_CASE("files that are written in place are claimed, and survive later result
                     Error);
 }
 
-TEST_CASE("a shared folder may be any; only files that Heddle wrote there are replaced") {
+TEST_CASE("a shared folder may be any, and only files that Heddle wrote there are replaced") {
     const Folder folder;
     folder.write("input.npy", "mine");
     const auto shared = ResultFolder::Use::shared;

@@ -107,3 +107,38 @@ TEST_CASE("every density says where it comes from") {
         CHECK(coefficient.source.size() > 10);
     }
 }
+
+TEST_CASE("what is built and switched off is told, with the area that it takes") {
+    // NVIDIA's H100 whitepaper: the full GH100 has 144 SMs, 60 MB of L2 and six stacks; the H100 SXM has 132,
+    // 50, 5.
+    const DieArea h100 = die_area(load_hardware("h100-sxm"));
+    REQUIRE(h100.spare_units.size() == 3);
+    CHECK(h100.spare_units[0].of == "SMs");
+    CHECK(h100.spare_units[0].built == 144);
+    CHECK(h100.spare_units[0].enabled == 132);
+    CHECK(h100.spare_units[1].built == Approx(60).epsilon(0.001));
+    CHECK(h100.spare_units[1].enabled == 50);
+    CHECK(h100.spare_units[2].built == 6);
+    CHECK(h100.spare_units[2].enabled == 5);
+    for (const AreaPart& part : h100.parts) {
+        CAPTURE(part.name);
+        const bool of_sms = part.holds.find("KiB") != std::string::npos || part.name == "datapath" ||
+                            part.name == "tensor" || part.name == "sub_cores";
+        const double off = of_sms ? 12.0 / 144 : part.name == "l2" || part.name == "memory" ? 1.0 / 6 : 0;
+        CHECK(part.spare == Approx(off * part.mm2).epsilon(0.01));
+    }
+    CHECK(h100.spare() > 0.05 * h100.total());
+    CHECK(h100.spare() < 0.15 * h100.total());
+}
+
+TEST_CASE("a die of which everything is enabled has nothing spare, and more enabled is less spare") {
+    const std::vector<std::string> whole{"die.sms_enabled=100%", "die.l2_enabled=100%",
+                                         "die.stacks_enabled=100%"};
+    const DieArea all = die_area(load_hardware("h100-sxm", whole));
+    CHECK(all.spare() == 0);
+    CHECK(all.spare_units.empty());
+    CHECK(die_area(load_hardware("rtx-a6000")).spare() == 0);
+    // What works takes the same area, whatever is spare beside it.
+    const DieArea usual = die_area(load_hardware("h100-sxm"));
+    CHECK(usual.total() - usual.spare() == Approx(all.total()).epsilon(1e-9));
+}

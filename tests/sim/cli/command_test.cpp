@@ -89,7 +89,7 @@ TEST_CASE("a folder that is not a run is refused before anything is simulated") 
     std::ofstream(folder.path() / "thesis" / "chapter1.tex") << "precious";
     const Outcome outcome = run_heddle(folder, "simulate mlp --hardware h100-sxm --out thesis");
     CHECK(outcome.code == 2);
-    CHECK_THAT(outcome.err, Catch::Contains("not a run"));
+    CHECK_THAT(outcome.err, Catch::Contains("none that says that Heddle wrote them"));
     CHECK(text_of(folder.path() / "thesis" / "chapter1.tex") == "precious");
 }
 

@@ -1,6 +1,7 @@
 // The hardware that Heddle ships, against the figures that its makers publish, and whole descriptions read
 // from files.
 #include "sim/config/hardware.h"
+#include "sim/config/peak.h"
 
 #include <unistd.h>
 
@@ -16,6 +17,8 @@ using heddle::Error;
 using heddle::sim::describe_parameters;
 using heddle::sim::hardware_names;
 using heddle::sim::load_hardware;
+using heddle::sim::matrix_peak;
+using heddle::sim::MatrixPeak;
 using heddle::sim::ParameterDescription;
 
 namespace {
@@ -97,11 +100,31 @@ TEST_CASE("TPU peaks are those of the maker") {
         const auto& tpu = hardware.tpu();
         const double macs = tpu.cores * tpu.matrix.per_core * tpu.matrix.rows * tpu.matrix.columns;
         CHECK(2 * macs * tpu.clock_hertz / 1e12 == Approx(test.bf16_tflops).epsilon(0.005));
+        const MatrixPeak peak = matrix_peak(hardware);
+        CHECK(peak.flops == 2 * macs * tpu.clock_hertz);
+        CHECK(peak.sustained == peak.flops);
+        CHECK_THAT(describe(peak), !Catch::Contains("sustain"));
         CHECK(tpu.hbm.bandwidth == test.hbm_gb_per_s * 1e9);
         CHECK(static_cast<double>(tpu.hbm.bytes) / (1 << 30) == test.hbm_gib);
         if (test.name <= std::string("tpu-v4")) CHECK(tpu.vmem.bytes == 16ull << 20);
         CHECK(tpu.name == test.name);
     }
+}
+
+TEST_CASE("the peak of which shares are told is the published one, and says what is sustained of it") {
+    // Google Cloud TPU documentation: 918 TFLOP/s of bf16 on a v6e; its products sustain 786.
+    const MatrixPeak v6e = matrix_peak(load_hardware("tpu-v6e"));
+    CHECK(v6e.flops / 1e12 == Approx(918).epsilon(0.005));
+    CHECK(v6e.clock == 1.75e9);
+    CHECK(v6e.sustained == Approx(v6e.flops * 1.5 / 1.75));
+    CHECK(describe(v6e) == "917.5 TFLOP/s, dense bf16 at 1750 MHz, of which products sustain 786.4 at 1500 MHz");
+    // NVIDIA's H100 datasheet has 989.4 at 1830 MHz; the board's highest clock is 1980.
+    const MatrixPeak h100 = matrix_peak(load_hardware("h100-sxm"));
+    CHECK(h100.flops / 1e12 == Approx(989.4 * 1980 / 1830).epsilon(0.002));
+    CHECK(describe(h100) == "1071 TFLOP/s, dense bf16 at 1980 MHz");
+    // Another clock is another peak; of a TPU whose products sustain theirs, too.
+    CHECK(matrix_peak(load_hardware("h100-sxm", {"clock=990MHz"})).flops == Approx(h100.flops / 2));
+    CHECK(matrix_peak(load_hardware("tpu-v5e", {"clock=750MHz"})).flops / 1e12 == Approx(98.5).epsilon(0.005));
 }
 
 TEST_CASE("the presets say what the models' defaults say") {

@@ -181,6 +181,10 @@ TEST_CASE("mistakes are told with file, line, key and remedy") {
         {changed("{s32: -7}", "{u32: -7}"), "arguments[3].u32: `-7` does not fit u32"},
         {changed("00 fF 10", "00 f"), "arguments[5].bytes: `f` is not a byte"},
         {changed("strides: [40], ", ""), "missing key `strides`"},
+        {changed("strides: [40]", "strides: [0]"),
+         "tensor_map.strides: the stride of dimension 1, which has 10 elements, is 0; 0 is the stride of dimensions "
+         "of one element alone"},
+        {changed("block: 128", "block: 128\n    cooperative: 2"), "launches[0].cooperative: "},
         {changed("box: [8, 4]", "box: [8]"), "tensor_map.box: expected as many extents as `dimensions`"},
         {changed("swizzle: 32B", "swizzle: 32"),
          "tensor_map.swizzle: `32` is not known here; known: none, 32B, 64B, 128B"},
@@ -188,10 +192,6 @@ TEST_CASE("mistakes are told with file, line, key and remedy") {
          "dir/launch.yaml:6: buffers.y.type: there is no element type `bfloat`"},
         {changed("shape: [4, 25]", "shape: [4, -25]"),
          "dir/launch.yaml:7: buffers.y.shape[1]: `-25` is not an integer"},
-        {changed("strides: [40]", "strides: [0]"),
-         "tensor_map.strides: the stride of dimension 1, which has 10 elements, is 0; 0 is the stride of dimensions "
-         "of one element alone"},
-        {changed("block: 128", "block: 128\n    cooperative: 2"), "launches[0].cooperative: "},
         {changed("    shape: [4, 25]\n", ""), "dir/launch.yaml:5: buffers.y: missing key `count` or `shape`"},
         {changed("fill: ones", "fill: one"),
          "dir/launch.yaml:8: buffers.y.fill: there is no fill `one`; known: zeros"},

@@ -64,5 +64,35 @@ TEST_CASE("what is no formula is told with its column") {
         CHECK_THROWS_WITH(ReferenceExpression(test.text), Catch::Contains(test.expected));
     }
     CHECK_THROWS_AS(ReferenceExpression(std::string(100000, '(')), heddle::Error);
-    CHECK_THROWS_AS(ReferenceExpression(std::string(100000, '-') + "1"), heddle::Error);
+    CHECK_THROWS_AS(ReferenceExpression("1" + std::string(100000, '?')), heddle::Error);
+    std::string branches;
+    for (int i = 0; i < 100000; ++i) branches += "i ? 1 : ";
+    CHECK_THROWS_WITH(ReferenceExpression(branches + "2"), Catch::Contains("nested too deeply"));
+    CHECK_THROWS_WITH(ReferenceExpression(std::string(200, '(') + "1" + std::string(200, ')')),
+                      Catch::Contains("nested too deeply"));
+}
+
+TEST_CASE("formulas of 200,000 terms are computed, however their terms follow one another") {
+    constexpr int terms = 200'000;
+    std::string sum = "x[0]", products = "1", differences = "0", signs;
+    for (int i = 1; i < terms; ++i) {
+        sum += " + " + std::to_string(i) + " * y[1]";
+        products += i % 2 == 0 ? " * 2" : " / 2";
+        differences += " - 1";
+        signs += "-";
+    }
+    CHECK(value(sum, 0) == 10 + 0.5 * terms * (terms - 1));
+    CHECK(value(products, 0) == 0.5);
+    CHECK(value(differences, 0) == 1 - terms);
+    CHECK(value(signs + "7", 0) == -7);
+    CHECK(value(std::string(199, '(') + "7" + std::string(199, ')'), 0) == 7);
+}
+
+TEST_CASE("sums within sums, empty ones and those whose count a term decides") {
+    CHECK(value("sum(a, 3, sum(b, a, 10 * a + b))", 0) == 10 + 20 + 21);
+    CHECK(value("sum(a, 0, x[99]) + 5", 0) == 5);
+    CHECK(value("sum(a, 0 / 0, 1)", 0) == 0);
+    CHECK(value("sum(a, 2.5, 1)", 0) == 3);
+    CHECK(value("2 * sum(a, 2, sum(a, 3, a)) + sum(a, 2, a)", 0) == 13);
+    CHECK(value("sum(a, sum(b, 3, b), i)", 4) == 12);
 }

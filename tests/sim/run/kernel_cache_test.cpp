@@ -13,6 +13,9 @@
 #include <string>
 #include <vector>
 
+#include "isa/common/activity.h"
+#include "sim/run/unclaimed_jobs.h"
+
 using namespace heddle::sim;
 
 TEST_CASE("the cache gives back what was stored under the whole key, and survives damage") {
@@ -185,6 +188,69 @@ TEST_CASE("a kernel that another process is about cannot be claimed, until it ha
     const std::optional<KernelClaim> first = none.claim("kernel"), second = none.claim("kernel");
     CHECK(first.has_value());
     CHECK(second.has_value());
+}
+
+TEST_CASE("a claim that is not renewed is taken over, and its late holder takes nothing away") {
+    const Folder folder("1024");
+    const KernelCache cache = KernelCache::standard();
+    CHECK_FALSE(cache.claim_renewed("kernel").has_value());
+    CHECK(cache.claim_holder("kernel").empty());
+    std::optional<KernelClaim> first = cache.claim("kernel");
+    REQUIRE(first.has_value());
+    const std::optional<std::int64_t> begun = cache.claim_renewed("kernel");
+    REQUIRE(begun.has_value());
+    // Linux names who has taken a lock, but for what another container has taken.
+    const std::string holder = cache.claim_holder("kernel");
+    CHECK((holder == "PID " + std::to_string(::getpid()) || holder == "another process"));
+    ::usleep(20000);
+    first->renew();
+    CHECK(*cache.claim_renewed("kernel") > *begun);
+    CHECK_FALSE(cache.take_over("kernel", *begun).has_value());  // it was renewed meanwhile
+    std::optional<KernelClaim> second = cache.take_over("kernel", *cache.claim_renewed("kernel"));
+    REQUIRE(second.has_value());
+    CHECK_FALSE(cache.claim("kernel").has_value());
+    first.reset();  // the first holder goes on, and ends
+    CHECK_FALSE(cache.claim("kernel").has_value());
+    second.reset();
+    CHECK(cache.claim("kernel").has_value());
+    CHECK(std::filesystem::is_empty(folder.path));
+}
+
+TEST_CASE("jobs of a process that gets no further are taken over when patience ends") {
+    const Folder folder("1024");
+    const KernelCache cache = KernelCache::standard();
+    const std::optional<KernelClaim> foreign = cache.claim("key 1");  // nobody renews it
+    constexpr std::chrono::milliseconds kPatience{300};
+    UnclaimedJobs jobs(2, cache,
+                       {.key = [](std::size_t job) { return "key " + std::to_string(job); },
+                        .name = [](std::size_t job) { return "kernel " + std::to_string(job); },
+                        .take = [](std::size_t) { return false; }},
+                       kPatience);
+    CHECK(jobs.next() == std::optional<std::size_t>(0));
+    CHECK_FALSE(jobs.next().has_value());
+    REQUIRE(heddle::this_activity().seen().has_value());
+    CHECK_THAT(heddle::this_activity().seen()->what,
+               Catch::StartsWith("waiting for ") && Catch::EndsWith(" to simulate kernel 1"));
+    for (unsigned i = 0; i < 5; ++i) {  // while it is renewed it stays
+        ::usleep(200000);
+        foreign->renew();
+        CHECK_FALSE(jobs.next().has_value());
+    }
+    CHECK(jobs.has_more());
+    std::optional<std::size_t> job;
+    for (unsigned i = 0; i < 1000 && !job; ++i) {
+        ::usleep(10000);
+        job = jobs.next();
+    }
+    CHECK(job == std::optional<std::size_t>(1));
+    CHECK_FALSE(jobs.has_more());
+    CHECK_FALSE(heddle::this_activity().seen().has_value());
+    // Others wait for it now, as long as it goes on.
+    const std::optional<std::int64_t> taken = cache.claim_renewed("key 1");
+    ::usleep(50000);
+    jobs.still_running(1);
+    REQUIRE(cache.claim_renewed("key 1").has_value());
+    CHECK(*cache.claim_renewed("key 1") > *taken);
 }
 
 TEST_CASE("one changed character changes the hash") {

@@ -3,12 +3,18 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <csignal>
+#include <cstdio>
+#include <exception>
 #include <map>
 #include <set>
 #include <utility>
 #include <vector>
 
+#include "isa/common/activity.h"
 #include "isa/common/error.h"
+#include "isa/common/limits.h"
+#include "isa/common/out_of_memory.h"
 
 using namespace heddle::sim;
 
@@ -26,6 +32,52 @@ struct Failing : JobRunner {
     std::string run(std::size_t job) override {
         if (job == 3) throw heddle::Error("job three is bad");
         return "fine";
+    }
+};
+
+struct Unlimited : JobRunner {
+    std::string run(std::size_t job) override {
+        if (job == 3) throw heddle::LimitReached("job three takes too long");
+        return "fine";
+    }
+};
+
+/// What it is about is its job, of which it does a half.
+struct Telling : JobRunner {
+    std::string run(std::size_t job) override {
+        const heddle::Doing doing("job " + std::to_string(job), 2, "halves");
+        heddle::this_activity().set_done(1);
+        ::usleep(600000);
+        return "fine";
+    }
+};
+
+struct Hungry : JobRunner {
+    std::string run(std::size_t) override {
+        const heddle::Doing doing("reading huge.json");
+        std::vector<char> memory(std::size_t{1} << 60);
+        return std::string(memory.begin(), memory.end());
+    }
+};
+
+/// Its memory runs out where no exception may leave: in a destructor.
+struct Choking : JobRunner {
+    struct Hoard {
+        ~Hoard() {
+            const std::vector<char> memory(std::size_t{1} << 60);
+            std::fputs(memory.data(), stderr);
+        }
+    };
+    std::string run(std::size_t) override {
+        const Hoard hoard;
+        return "never told";
+    }
+};
+
+struct Killed : JobRunner {
+    std::string run(std::size_t) override {
+        ::raise(SIGKILL);
+        return {};
     }
 };
 
@@ -82,6 +134,55 @@ TEST_CASE("an error of a job reaches the caller as that error") {
         "job three is bad");
 }
 
+TEST_CASE("a limit that a job reaches is one for the caller too") {
+    REQUIRE_THROWS_AS(
+        run_jobs(
+            8, 2, [] { return std::make_unique<Unlimited>(); }, [](std::size_t, const std::string&) {}),
+        heddle::LimitReached);
+}
+
+TEST_CASE("what workers are about is seen meanwhile, and that they go on") {
+    heddle::share_activities();
+    struct Watching : JobSource {
+        std::size_t given = 0;
+        std::map<std::size_t, unsigned> running;
+        std::set<std::string> seen;
+        std::optional<std::size_t> next() override {
+            return given < 2 ? std::optional(given++) : std::nullopt;
+        }
+        bool has_more() const override { return given < 2; }
+        void still_running(std::size_t job) override {
+            ++running[job];
+            for (const heddle::ActivitySeen& activity : heddle::activities())
+                if (activity.share() == 0.5 && activity.part == 0.5) seen.insert(activity.what);
+        }
+    } source;
+    run_jobs(
+        2, 2, [] { return std::make_unique<Telling>(); }, [](std::size_t, const std::string&) {}, source);
+    CHECK(source.seen == std::set<std::string>{"job 0", "job 1"});
+    CHECK(source.running[0] > 0);
+    CHECK(source.running[1] > 0);
+    CHECK(heddle::activities().empty());
+}
+
+TEST_CASE("memory that a worker lacks is bad input, told with what it was for") {
+    heddle::name_what_takes_memory("test", 2);
+    const auto told = [](const auto& make) {
+        try {
+            run_jobs(2, 1, make, [](std::size_t, const std::string&) {});
+        } catch (const heddle::Error& error) {
+            return std::string(error.what());
+        }
+        return std::string();
+    };
+    CHECK_THAT(told([] { return std::make_unique<Hungry>(); }),
+               Catch::Contains("not enough memory for reading huge.json"));
+    CHECK_THAT(told([] { return std::make_unique<Choking>(); }), Catch::Contains("not enough memory"));
+    CHECK_THAT(told([] { return std::make_unique<Killed>(); }),
+               Catch::Contains("killed") && Catch::Contains("--jobs"));
+    std::set_terminate(std::abort);
+}
+
 TEST_CASE("a worker that dies is an internal error, not a hang") {
     REQUIRE_THROWS_WITH(
         run_jobs(
@@ -90,16 +191,17 @@ TEST_CASE("a worker that dies is an internal error, not a hang") {
 }
 
 TEST_CASE("an interrupt ends the workers between two results, and the caller hears of it") {
+    const int signal = GENERATE(SIGINT, SIGTERM, SIGALRM);
     std::size_t done = 0;
     try {
         run_jobs(
             40, 4, [] { return std::make_unique<Squarer>(); },
             [&](std::size_t, const std::string&) {
-                if (++done == 5) ::kill(::getpid(), SIGINT);
+                if (++done == 5) ::kill(::getpid(), signal);
             });
         FAIL("nobody noticed");
     } catch (const Interrupted& interrupted) {
-        CHECK(interrupted.signal == SIGINT);
+        CHECK(interrupted.signal == signal);
         CHECK(interrupted.finished == done);
         CHECK(interrupted.count == 40);
         CHECK(done >= 5);

@@ -122,6 +122,28 @@ TEST_CASE_METHOD(Fixture, "a run to the end says so in the manifest") {
     CHECK_FALSE(std::filesystem::exists(folder / "manifest.json.part"));
 }
 
+TEST_CASE("a log has lines within a section, and no line that is drawn over") {
+    std::FILE* const log = std::tmpfile();
+    const int before = ::dup(STDERR_FILENO);
+    ::dup2(::fileno(log), STDERR_FILENO);
+    {
+        Progress rare(false, std::chrono::hours(1));
+        rare.begin("order", 0);
+        rare.update(0.5, "not yet");
+        Progress frequent(false, std::chrono::milliseconds(1));
+        frequent.begin("timing", 0);
+        ::usleep(10000);
+        frequent.update(0.25, "gemm-7");
+    }
+    ::dup2(before, STDERR_FILENO);
+    ::close(before);
+    std::rewind(log);
+    char text[400] = "";
+    const std::string all(text, std::fread(text, 1, sizeof text, log));
+    std::fclose(log);
+    CHECK(all == "order: begins\ntiming: begins\ntiming 25 %: gemm-7\n");
+}
+
 TEST_CASE_METHOD(Fixture, "an interrupted run keeps its items, and the next one adds the others") {
     int questions = 0;
     run.interrupted = [&] { return ++questions > 3; };  // one before the section, then one for each item

@@ -1,8 +1,11 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <set>
+#include <string>
+#include <vector>
 
 #include "isa/common/error.h"
+#include "workloads/expression/derivative.h"
 #include "workloads/expression/expression.h"
 
 using namespace heddle::expression;
@@ -116,6 +119,59 @@ TEST_CASE("text grows with the nodes, not with the paths through them") {
             "t" + std::to_string(i) + " = t" + std::to_string(i - 1) + " * t" + std::to_string(i - 1) + "; ";
     }
     CHECK(to_text(parse(text + "y0 = t59")).size() < 2000);
+}
+
+TEST_CASE("sums of 200,000 terms are read, computed, derived and printed, each term once") {
+    constexpr int terms = 200'000;
+    std::string text = "y0 = x0";
+    for (int i = 1; i < terms; ++i) text += " + " + std::to_string(i) + " * x0";
+    const Expression sum = parse(text);
+    CHECK(operations_per_element(sum) == 2 * (terms - 1));
+    // x0 of every term is 1: 1 + (1 + 2 + ... + 199,999), exact in double.
+    CHECK(value(text, {1}) == 1 + 0.5 * terms * (terms - 1));
+    const std::string printed = to_text(sum);
+    CHECK(printed.size() <= text.size());  // a megabyte and more: not for a message of a test
+    CHECK(printed.compare(0, 30, text, 0, 30) == 0);
+    CHECK(parse(printed).nodes.size() == sum.nodes.size());
+    const std::string slope = to_text(gradient(sum, 0));
+    CHECK(value(slope, {5, 1}) == 1 + 0.5 * terms * (terms - 1));
+}
+
+TEST_CASE("chains of calls, powers and branches print no deeper than they can be read") {
+    // Each wraps the one before it; the last two chains grow on the right and on the left of an operator.
+    for (const std::string wrap : {"exp(-abs(#))", "x1 - (#)", "(#) * x1 + 1", "x1 > # ? x0 : 2", "x0 ? x1 : (#)",
+                                   "-#", "min(x1, # + 1)", "# / 2 + x1"}) {
+        CAPTURE(wrap);
+        constexpr int links = 3000;
+        std::string text;
+        for (int i = 0; i < links; ++i) {
+            std::string link = wrap;
+            const std::string before = i == 0 ? "x0" : "t" + std::to_string(i - 1);
+            link.replace(link.find('#'), 1, before);
+            text += "t" + std::to_string(i) + " = " + link + "; ";
+        }
+        const Expression chain = parse(text + "y0 = t" + std::to_string(links - 1));
+        const std::string printed = to_text(chain);
+        CHECK(printed.size() < 2 * text.size());
+        const Expression again = parse(printed);
+        CHECK(again.nodes.size() == chain.nodes.size());
+        double first = 0, second = 1;
+        const std::vector<double> inputs{0.75, 0.25};
+        evaluate(chain, inputs, {}, 0, {&first, 1});
+        evaluate(again, inputs, {}, 0, {&second, 1});
+        CHECK(first == second);
+    }
+}
+
+TEST_CASE("what nests as deep as a text may is printed as it was written") {
+    // 200 levels: the assignment is one.
+    std::string text = "x0";
+    for (int i = 0; i < 196; ++i) text = "x1 - (" + text + " - x2)";
+    text = "y0 = " + text;
+    CHECK(to_text(parse(text)) == text);
+    CHECK_NOTHROW(parse("y0 = " + std::string(199, '(') + "x0" + std::string(199, ')')));
+    CHECK(message("y0 = " + std::string(200, '(') + "x0" + std::string(200, ')')).find("nested too deeply") !=
+          std::string::npos);
 }
 
 TEST_CASE("random numbers are uniform, and streams and elements are independent") {

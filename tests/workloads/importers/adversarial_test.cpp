@@ -101,6 +101,22 @@ TEST_CASE("a Chakra trace that claims 10 GB is refused without asking for them")
     CHECK(peak_megabytes() < 300);
 }
 
+TEST_CASE("a recorded kernel whose grid or thread block no GPU takes is named") {
+    const auto with = [](const std::string& extents) {
+        return refusal("launch.json",
+                       R"({"traceEvents": [{"ph": "X", "cat": "kernel", "name": "saxpy", "ts": 1, "dur": 2, "args": )"
+                       R"({"stream": 7, "correlation": 1, )" +
+                           extents + "}}]}");
+    };
+    CHECK_THAT(with(R"("grid": [1, 2147483648, 1], "block": [32, 1, 1])"),
+               Catch::Contains("traceEvents[0]: kernel saxpy: a grid has at most 65535 blocks in y, this has "
+                               "2147483648"));
+    CHECK_THAT(with(R"("grid": [1, 1, 1], "block": [1024, 2, 1])"),
+               Catch::Contains("kernel saxpy: a block has at most 1024 threads, this has 2048"));
+    CHECK(with(R"("grid": [2147483647, 65535, 65535], "block": [1, 1, 64])").find("at most") == std::string::npos);
+    CHECK(with(R"("grid": [0, 0, 0], "block": [])").find("at most") == std::string::npos);  // not recorded
+}
+
 TEST_CASE("a small file that unpacks to hundreds of megabytes is read as a stream") {
     constexpr std::size_t much = 64 << 20;
     const std::string zeros = packed(metadata, 0, much);

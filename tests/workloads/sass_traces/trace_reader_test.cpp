@@ -191,6 +191,23 @@ TEST_CASE("A damaged trace is told with file, line and word") {
                Catch::Contains("no warp"));
 }
 
+TEST_CASE("A launch that no GPU takes is told with the line in which its header ends") {
+    const auto with = [](const std::string& from, const std::string& to) {
+        std::string text = header() + one_warp("0000 ffffffff 0 EXIT 0 0 0\n", 1);
+        return outcome(text.replace(text.find(from), from.size(), to));
+    };
+    CHECK(with("(2,1,1)", "(2147483647,65535,65535)") == "1 steps");
+    CHECK_THAT(with("(2,1,1)", "(2,2147483648,1)"),
+               Catch::Contains("kernel.traceg:") && Catch::Contains("-grid dim") &&
+                   Catch::Contains("a grid has at most 65535 blocks in y, this has 2147483648"));
+    CHECK_THAT(with("(2,1,1)", "(2,0,1)"), Catch::Contains("-grid dim") && Catch::Contains("is empty"));
+    CHECK_THAT(with("(64,1,1)", "(64,17,1)"),
+               Catch::Contains("-block dim") && Catch::Contains("at most 1024 threads, this has 1088"));
+    CHECK_THAT(with("(64,1,1)", "(1,1,65)"), Catch::Contains("at most 64 threads in z"));
+    CHECK_THAT(with("-nregs", "-cluster dim = (3,1,1)\n-nregs"),
+               Catch::Contains("-cluster dim") && Catch::Contains("is not made of whole clusters"));
+}
+
 TEST_CASE("Mutated traces end in an error or a result") {
     const std::string text = header() + one_warp(
                                             "0000 ffffffff 1 R1 MOV 0 0 0\n"

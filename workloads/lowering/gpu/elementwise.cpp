@@ -3,6 +3,7 @@
 #include "workloads/kernels/elementwise.h"
 
 #include <algorithm>
+#include <charconv>
 #include <numeric>
 
 #include "workloads/expression/expression.h"
@@ -103,6 +104,38 @@ void choose_form(kernels::ElementwiseSpec& spec, const trace::Op& op, std::int64
     }
 }
 
+/// Registers that a text declares: ".reg .f32 %f<12>;" are 12.
+std::size_t declared_registers(const std::string& text) {
+    std::size_t count = 0;
+    for (std::size_t at = text.find(".reg "); at != std::string::npos; at = text.find(".reg ", at + 1)) {
+        const std::size_t end = text.find(';', at), bracket = text.rfind('<', end);
+        if (end == std::string::npos || bracket == std::string::npos || bracket < at) continue;
+        std::size_t declared = 0;
+        std::from_chars(text.data() + bracket + 1, text.data() + end, declared);
+        count += declared;
+    }
+    return count;
+}
+
+/// Each value of each element has a register of its own, until ptxas or the GPU's model finds them a place: the
+/// kernels of long expressions take an element at a time. Throws Unsupported for expressions that are longer
+/// than one kernel's registers.
+kernels::GeneratedKernel generate(kernels::ElementwiseSpec& spec) {
+    constexpr std::size_t kMostRegisters = 65'534;
+    const std::size_t values = spec.expression.nodes.size();
+    const auto fits = [](const kernels::GeneratedKernel& kernel) {
+        return declared_registers(kernel.text) <= kMostRegisters;
+    };
+    if (values <= kMostRegisters) {
+        if (kernels::GeneratedKernel kernel = kernels::generate_elementwise(spec); fits(kernel)) return kernel;
+        spec.vector_width = spec.elements_per_thread = 1;
+        spec.form = kernels::ElementwiseForm::together;
+        if (kernels::GeneratedKernel kernel = kernels::generate_elementwise(spec); fits(kernel)) return kernel;
+    }
+    throw Unsupported{"an expression of " + std::to_string(values) +
+                      " values needs more registers than a kernel may name"};
+}
+
 /// Kernels write their results in one run. Where the results' axes lie in another order in memory, walks the
 /// axes in that order; throws Unsupported when the results have gaps.
 void walk_in_order_of_outputs(const GpuProgramBuilder& b, std::vector<std::int64_t>& shape,
@@ -194,6 +227,8 @@ void launch_elementwise(GpuProgramBuilder& b, const expression::Expression& expr
     if (spec.threads < 32 || spec.threads > 1024 || spec.threads % 32 != 0) spec.threads = 128;
     choose_form(spec, op, elements);
 
+    const kernels::GeneratedKernel kernel = generate(spec);
+
     std::vector<KernelArgument> arguments;
     for (std::size_t i = 0; i < outputs.size(); ++i) {
         KernelArgument argument = outputs[i].pointer;
@@ -224,8 +259,7 @@ void launch_elementwise(GpuProgramBuilder& b, const expression::Expression& expr
         for (const auto& s : strides) steps.emplace_back(s.begin(), s.end());
         kernels::add_offset_arguments(arguments, spec, sizes, steps);
     }
-    b.launch(kernels::generate_elementwise(spec),
-             kernels::elementwise_grid(spec, static_cast<std::uint64_t>(elements)), arguments);
+    b.launch(kernel, kernels::elementwise_grid(spec, static_cast<std::uint64_t>(elements)), arguments);
 }
 
 ElementwiseOperand input_operand(const GpuProgramBuilder& b, std::size_t i,

@@ -75,10 +75,11 @@ VectorOp vector_op(Operator op) {
 }  // namespace
 
 KernelBuilder::Node KernelBuilder::add(const tpu::VectorNode& node) {
-    const auto known = std::find(kernel_.nodes.begin(), kernel_.nodes.end(), node);
-    if (known != kernel_.nodes.end()) return static_cast<Node>(known - kernel_.nodes.begin());
-    kernel_.nodes.push_back(node);
-    return static_cast<Node>(kernel_.nodes.size() - 1);
+    const auto [known, fresh] =
+        known_.try_emplace({node.op, node.a, node.b, node.c, node.index, node.bits},
+                           static_cast<Node>(kernel_.nodes.size()));
+    if (fresh) kernel_.nodes.push_back(node);
+    return known->second;
 }
 
 KernelBuilder::Node KernelBuilder::leaf(VectorOp op, std::uint32_t index, std::uint32_t bits) {

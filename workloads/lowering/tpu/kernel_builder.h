@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <tuple>
 #include <vector>
 
 #include "isa/tpu/vector_kernel.h"
@@ -45,8 +47,10 @@ class KernelBuilder {
 
   private:
     Node leaf(tpu::VectorOp op, std::uint32_t index = 0, std::uint32_t bits = 0);
+    using Key = std::tuple<tpu::VectorOp, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
     Node add(const tpu::VectorNode& node);
     tpu::VectorKernel kernel_;
+    std::map<Key, Node> known_;  ///< the kernel's nodes
 };
 
 }  // namespace heddle::lowering::on_tpu
