@@ -79,7 +79,7 @@ TEST_CASE("--set changes the device of a cluster, too") {
 
 TEST_CASE("a kernel that draws more than the board may is flagged, with the clock that would do") {
     const std::string kernel =
-        "kernel " HEDDLE_SOURCE_DIR "/examples/kernels/tensor_gemm/launch.yaml --hardware h100-sxm --no-out";
+        "kernel " HEDDLE_SOURCE_DIR "/examples/kernels/tensor_gemm/launch.yaml --hardware h100-sxm";
     const Outcome usual = run_heddle(kernel);
     REQUIRE(usual.code == 0);
     CHECK_THAT(usual.out, !Catch::Contains("board's limit"));
