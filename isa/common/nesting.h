@@ -3,11 +3,12 @@
 
 namespace heddle {
 
-/// Parentheses, signs, calls, branches, lists, regions in one another: more than any text that means something.
+/// Parentheses, signs, calls, branches, lists, regions in one another: more than any text that means
+/// something.
 inline constexpr unsigned kDeepestNesting = 200;
 
-/// One level of nesting for as long as it lives. Every recursive parser counts its levels so; what follows one
-/// another (terms of a sum, statements) is no level.
+/// One level of nesting for as long as it lives. Every recursive parser counts its levels so; what follows
+/// one another (terms of a sum, statements) is no level.
 class Nesting {
   public:
     /// `refuse` throws the parser's own error, which says where: it is called when the level would lie deeper

@@ -45,7 +45,8 @@ void end_without_memory() {
     try {
         if (failure) std::rethrow_exception(failure);
     } catch (const std::bad_alloc& error) {
-        if (own_name != nullptr) std::fprintf(stderr, "%s: %s\n", own_name, out_of_memory_text(error).c_str());
+        if (own_name != nullptr)
+            std::fprintf(stderr, "%s: %s\n", own_name, out_of_memory_text(error).c_str());
         _exit(own_exit_code);
     } catch (...) {
     }
@@ -84,9 +85,11 @@ std::string out_of_memory_text(const std::exception& failure, const std::string&
     const std::string what = named != nullptr && *named->what() != 0 ? named->what() : otherwise;
     if (!what.empty()) text += " for " + what;
     std::array<char, 32> gibibytes{};
-    std::snprintf(gibibytes.data(), gibibytes.size(), "%.3g", static_cast<double>(memory_limit()) / (1 << 30));
+    std::snprintf(gibibytes.data(), gibibytes.size(), "%.3g",
+                  static_cast<double>(memory_limit()) / (1 << 30));
     return text + ": this process may have " + gibibytes.data() +
-           " GiB; is the size right that the input claims? Fewer --jobs, a smaller input or a larger machine help";
+           " GiB; is the size right that the input claims? Fewer --jobs, a smaller input or a larger machine "
+           "help";
 }
 
 }  // namespace heddle

@@ -1,5 +1,5 @@
-// Memory that runs out, told as what it was for. What a command reads may claim any size, so this is bad input,
-// not a defect.
+// Memory that runs out, told as what it was for. What a command reads may claim any size, so this is bad
+// input, not a defect.
 #pragma once
 
 #include <exception>
@@ -8,8 +8,9 @@
 namespace heddle {
 
 /// From now on operator new fails with a std::bad_alloc whose what() names what this process is about in that
-/// moment (isa/common/activity.h). Where such an exception cannot be caught (in a destructor of a library), the
-/// program ends with out_of_memory_text() behind `name` and the exit code. Once, at the beginning of a program.
+/// moment (isa/common/activity.h). Where such an exception cannot be caught (in a destructor of a library),
+/// the program ends with out_of_memory_text() behind `name` and the exit code. Once, at the beginning of a
+/// program.
 void name_what_takes_memory(const char* name, int exit_code);
 
 /// In a process whose parent tells how it ended: it then ends with the exit code and says nothing.
@@ -21,8 +22,8 @@ void leave_telling_to_parent();
 /// Whether the exception means that memory, or what stands for it (threads, sizes of containers), ran out.
 bool is_out_of_memory(const std::exception& failure);
 
-/// A message for people: what the memory was for (`otherwise`: where nobody said so), how much this process may
-/// have, and how to mend it.
+/// A message for people: what the memory was for (`otherwise`: where nobody said so), how much this process
+/// may have, and how to mend it.
 std::string out_of_memory_text(const std::exception& failure, const std::string& otherwise = "");
 
 }  // namespace heddle

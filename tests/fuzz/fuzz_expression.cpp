@@ -1,5 +1,5 @@
-// libFuzzer: any text as an expression of each language: elementwise ops (what is printed of one is read again,
-// and has the same derivative and values), formulas of launch files, and those of `heddle explore`.
+// libFuzzer: any text as an expression of each language: elementwise ops (what is printed of one is read
+// again, and has the same derivative and values), formulas of launch files, and those of `heddle explore`.
 #include <bit>
 #include <cstdint>
 #include <cstdlib>
@@ -26,7 +26,8 @@ void elementwise(const std::string& text) {
     const auto again = heddle::expression::parse(heddle::expression::to_text(read));
     const std::vector<double> first = values_of(read), second = values_of(again);
     for (std::size_t i = 0; i < first.size(); ++i)
-        if (std::bit_cast<std::uint64_t>(first[i]) != std::bit_cast<std::uint64_t>(second[i]) && first[i] == first[i])
+        if (std::bit_cast<std::uint64_t>(first[i]) != std::bit_cast<std::uint64_t>(second[i]) &&
+            first[i] == first[i])
             std::abort();
     if (read.input_count != 0)
         heddle::expression::parse(heddle::expression::to_text(heddle::expression::gradient(read, 0)));

@@ -1,5 +1,6 @@
-// libFuzzer: any bytes as a file of a trace, as they are (gzip and tar among them) and packed by gzip, so that
-// what unpacks well is any text: Heddle's own JSON, Chakra's, Kineto's, execution traces, programs of XLA.
+// libFuzzer: any bytes as a file of a trace, as they are (gzip and tar among them) and packed by gzip, so
+// that what unpacks well is any text: Heddle's own JSON, Chakra's, Kineto's, execution traces, programs of
+// XLA.
 #include <zlib.h>
 
 #include <cstdint>

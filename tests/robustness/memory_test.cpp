@@ -1,5 +1,5 @@
-// Files that claim, or unpack to, more memory than there is, and texts that are longer or nest deeper than any
-// stack: one line and exit code 2, or a run that ends.
+// Files that claim, or unpack to, more memory than there is, and texts that are longer or nest deeper than
+// any stack: one line and exit code 2, or a run that ends.
 #include <zlib.h>
 
 #include <catch2/catch.hpp>
@@ -31,7 +31,8 @@ void write_packed(const Folder& folder, const std::string& name, const std::stri
 }
 
 /// A file that is as large as `bytes` and takes no room on the disk.
-void write_hollow(const Folder& folder, const std::string& name, const std::string& head, std::uint64_t bytes) {
+void write_hollow(const Folder& folder, const std::string& name, const std::string& head,
+                  std::uint64_t bytes) {
     folder.write(name, head);
     fs::resize_file(folder.path() / name, bytes);
 }
@@ -61,7 +62,8 @@ std::string step(const std::string& expression) {
 /// A launch of saxpy on 64 numbers, and what they ought to be.
 std::string launch(const std::string& buffer, const std::string& expression) {
     return "module: saxpy.ptx\nbuffers:\n  x: {type: f32, " + buffer +
-           "}\n  y: {type: f32, count: 64}\nlaunches:\n  - {entry: saxpy, grid: 1, block: 64, arguments: [{s32: "
+           "}\n  y: {type: f32, count: 64}\nlaunches:\n  - {entry: saxpy, grid: 1, block: 64, arguments: "
+           "[{s32: "
            "64}, {f32: 2.5}, x, y]}\ncompare:\n  - {buffer: y, expression: \"" +
            expression + "\", tolerance: {absolute: 1e-3}}\n";
 }
@@ -86,8 +88,8 @@ TEST_CASE("Small gzip files that unpack to more than the memory are refused with
         {"chakra.json.gz", "{\"workload_graph\": [", R"({"Id": 1, "Name": "a", "NodeType": 1},)", "{}]}",
          5'000'000},
         {"kineto.json.gz", "{\"traceEvents\": [",
-         R"({"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 1, "dur": 1},)", "{}]}",
-         2'000'000},
+         R"({"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": 1, "dur": 1},)",
+         "{}]}", 2'000'000},
         {"step.hlo.gz", "HloModule m\n\nENTRY e {\n", "  p = f32[8]{0} parameter(0)\n", "}\n", 4'000'000},
     };
     for (const Bomb& bomb : bombs) {
@@ -103,13 +105,15 @@ TEST_CASE("Small gzip files that unpack to more than the memory are refused with
 
 TEST_CASE("Files that are larger than the memory, or claim to be, are refused with one line") {
     const Folder folder;
-    fs::copy_file(fs::path(HEDDLE_SOURCE_DIR) / "examples/kernels/saxpy/saxpy.ptx", folder.path() / "saxpy.ptx");
+    fs::copy_file(fs::path(HEDDLE_SOURCE_DIR) / "examples/kernels/saxpy/saxpy.ptx",
+                  folder.path() / "saxpy.ptx");
     folder.write("claim.yaml", launch("count: 8000000000, fill: {iota: {start: 0, step: 1}}", "1"));
     folder.write("values.yaml", launch("fill: {file: values.npy}", "1"));
     folder.write("endless.yaml", launch("fill: {file: /dev/zero}", "1"));
     std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1073741824,), }";
     header.resize(117, ' ');
-    write_hollow(folder, "values.npy", "\x93NUMPY\x01" + std::string(1, '\0') + 'v' + std::string(1, '\0') + header + '\n',
+    write_hollow(folder, "values.npy",
+                 "\x93NUMPY\x01" + std::string(1, '\0') + 'v' + std::string(1, '\0') + header + '\n',
                  128 + 4096 * kMebi);
     write_hollow(folder, "device.yaml", "name: x\n", 8192 * kMebi);
     write_hollow(folder, "step.tpu", "program x\n", 8192 * kMebi);
@@ -142,7 +146,8 @@ TEST_CASE("Files that are larger than the memory, or claim to be, are refused wi
 
 TEST_CASE("Expressions of any length run or are refused, and those that nest without end are refused") {
     const Folder folder;
-    fs::copy_file(fs::path(HEDDLE_SOURCE_DIR) / "examples/kernels/saxpy/saxpy.ptx", folder.path() / "saxpy.ptx");
+    fs::copy_file(fs::path(HEDDLE_SOURCE_DIR) / "examples/kernels/saxpy/saxpy.ptx",
+                  folder.path() / "saxpy.ptx");
     const auto simulated = [&](const std::string& expression, const std::string& hardware) {
         folder.write("step.json", step(expression));
         return run(folder, {"simulate", "step.json", "--hardware", hardware, "--out", "run"});
@@ -154,11 +159,13 @@ TEST_CASE("Expressions of any length run or are refused, and those that nest wit
         CHECK(outcome.code == 0);
         CHECK_THAT(outcome.out, Catch::Contains("100.0 % cycle by cycle"));
     }
-    const Outcome of_tpu = simulated("y0 = x0" + more, "tpu-v5e"), of_gpu = simulated("y0 = x0" + more, "a100-pcie");
+    const Outcome of_tpu = simulated("y0 = x0" + more, "tpu-v5e"),
+                  of_gpu = simulated("y0 = x0" + more, "a100-pcie");
     CHECK(of_tpu.code == 0);
     CHECK_THAT(of_tpu.out, Catch::Contains("100.0 % cycle by cycle"));
     CHECK(of_gpu.code == 0);  // no kernel has the registers; the headline says so
-    CHECK_THAT(of_gpu.out, Catch::Contains("expression of 200001 values") && Catch::Contains("100.0 % estimated"));
+    CHECK_THAT(of_gpu.out,
+               Catch::Contains("expression of 200001 values") && Catch::Contains("100.0 % estimated"));
     for (const std::string& nested : {repeated("(", 100'000), repeated("exp(", 100'000),
                                       repeated("x0 ? 1 : ", 100'000), "-" + repeated("(-", 100'000)}) {
         const Outcome outcome = simulated("y0 = " + nested, "tpu-v5e");
@@ -187,8 +194,10 @@ TEST_CASE("Options of a hundred thousand characters are refused with one line") 
     const std::string digits(100'000, '1');
     const std::vector<std::vector<std::string>> commands{
         {"gemm", "512", "512", "512", "--hardware", "h100-sxm", "--tile", digits},
-        {"gemm", "512", "512", "512", "--hardware", "h100-sxm", "--tile", "nvjet_" + std::string(100'000, 'a')},
-        {"gemm", "512", "512", "512", "--hardware", "h100-sxm", "--tile", "gemm" + repeated("_64x1234", 10'000)},
+        {"gemm", "512", "512", "512", "--hardware", "h100-sxm", "--tile",
+         "nvjet_" + std::string(100'000, 'a')},
+        {"gemm", "512", "512", "512", "--hardware", "h100-sxm", "--tile",
+         "gemm" + repeated("_64x1234", 10'000)},
         {"gemm", "512", "512", "512", "--hardware", "h100-sxm", "--tile", repeated("_", 100'000)},
         {"explore", "mlp", "--hardware", "tpu-v5e", "--vary", "clock=900..1000:10 MHz", "--link",
          "hbm.bandwidth = " + repeated("(", 100'000)},

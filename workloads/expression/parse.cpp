@@ -62,7 +62,9 @@ class Parser {
 
   private:
     [[noreturn]] void fail(const std::string& problem, const std::string& remedy = {}) const {
-        throw Error(problem, {.key = "\"" + text_ + "\" column " + std::to_string(position_ + 1)}, remedy);
+        constexpr std::size_t longest = 200;  // of what is quoted, so that the problem stays in sight
+        const std::string quoted = text_.size() <= longest ? text_ : text_.substr(0, longest) + "...";
+        throw Error(problem, {.key = "\"" + quoted + "\" column " + std::to_string(position_ + 1)}, remedy);
     }
 
     bool at_end() const { return position_ >= text_.size(); }
@@ -114,7 +116,8 @@ class Parser {
     }
 
     int ternary() {
-        const Nesting level(depth_, [this] { fail("nested too deeply", "assign parts of it to t0, t1, ..."); });
+        const Nesting level(depth_,
+                            [this] { fail("nested too deeply", "assign parts of it to t0, t1, ..."); });
         int node = comparison();
         if (accept("?")) {
             const int then = ternary();

@@ -95,8 +95,8 @@ std::string number(double value) {
     return {buffer, end};
 }
 
-/// Puts the text of every node together from those of its operands, in definition order and without recursion:
-/// a sum of a hundred thousand terms is as long a chain of nodes.
+/// Puts the text of every node together from those of its operands, in definition order and without
+/// recursion: a sum of a hundred thousand terms is as long a chain of nodes.
 class Printer {
   public:
     explicit Printer(const Expression& expression)

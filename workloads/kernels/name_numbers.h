@@ -1,5 +1,5 @@
-// Numbers that names of kernels carry: "..._128x256_64x3_...". Names come from files of others: each is walked
-// through once, whatever it is.
+// Numbers that names of kernels carry: "..._128x256_64x3_...". Names come from files of others: each is
+// walked through once, whatever it is.
 #pragma once
 
 #include <cstddef>

@@ -252,7 +252,8 @@ class OwningStream : public std::istream {
 
 std::string head_of(std::streambuf& bytes) {
     std::string head(buffer_bytes, '\0');
-    head.resize(static_cast<std::size_t>(bytes.sgetn(head.data(), static_cast<std::streamsize>(head.size()))));
+    head.resize(
+        static_cast<std::size_t>(bytes.sgetn(head.data(), static_cast<std::streamsize>(head.size()))));
     return head;
 }
 

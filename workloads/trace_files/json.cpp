@@ -90,8 +90,8 @@ struct ReadOp {
     std::vector<Reference> inputs, outputs;
 };
 
-/// Takes members and elements as they come: no more of the text is held than one tensor or op. Members stand in
-/// any order; ops before the tensors wait for these.
+/// Takes members and elements as they come: no more of the text is held than one tensor or op. Members stand
+/// in any order; ops before the tensors wait for these.
 class Reader {
   public:
     explicit Reader(const std::string& file) : file_(file) {}
@@ -133,8 +133,9 @@ class Reader {
     static inline const Keys top_level{"heddle_trace", "name", "device", "tensors", "ops"};
     static inline const Keys of_device{"name", "memory_bytes"};
     static inline const Keys of_tensor{"name", "type", "shape", "role", "storage"};
-    static inline const Keys of_op{"name",       "kind",         "phase",       "inputs",      "outputs", "attributes",
-                                   "dependencies", "measured_us", "kernel_name", "stream", "host_us"};
+    static inline const Keys of_op{"name",        "kind",       "phase",        "inputs",
+                                   "outputs",     "attributes", "dependencies", "measured_us",
+                                   "kernel_name", "stream",     "host_us"};
 
     [[noreturn]] void fail(const std::string& where, const std::string& problem,
                            const std::string& remedy = {}) const {

@@ -46,8 +46,8 @@ std::string told(const std::string& name) {
     const auto gemm = gemm_from_kernel_name(name);
     if (!gemm) return "";
     std::string line;
-    for (const unsigned number : {gemm->tile.m, gemm->tile.n, gemm->tile.k, gemm->tile.stages,
-                                  gemm->cluster_m, gemm->cluster_n})
+    for (const unsigned number :
+         {gemm->tile.m, gemm->tile.n, gemm->tile.k, gemm->tile.stages, gemm->cluster_m, gemm->cluster_n})
         line += std::to_string(number) + " ";
     return line;
 }
@@ -59,14 +59,15 @@ TEST_CASE("names of kernels tell what regular expressions find in them") {
         "ampere_bf16_s16816gemm_bf16_128x256_ldg8_f2f_stages_64x3_nn",
         "cutlass_80_tensorop_bf16_s16816gemm_relu_bf16_256x128_32x3_nn_align8",
         "nvjet_sm90_tst_128x192_64x4_1x2_h_bz_coopA_NNT",
-        "sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x64x32_stage4_warpsize2x2x1_tensor16x8x16_kernel",
+        "sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x64x32_stage4_warpsize2x2x1_tensor16x8x16_"
+        "kernel",
         "volta_sgemm_128x64_nn",
         "128x64x32",
         "gemm_bf16_128x256x64_stream_k",
         "vectorized_elementwise_kernel"};
-    const std::vector<std::string> pieces{"stages_",   "gemm",   "_tilesize", "_stage", "nvjet_", "_splitK",
-                                          "_128x64_",  "_32x3_", "64x64x8",   "_1x2_",  "_",      "x",
-                                          "7",         "1234",   "__",        "_64x64", "99x9_"};
+    const std::vector<std::string> pieces{"stages_",  "gemm",   "_tilesize", "_stage", "nvjet_", "_splitK",
+                                          "_128x64_", "_32x3_", "64x64x8",   "_1x2_",  "_",      "x",
+                                          "7",        "1234",   "__",        "_64x64", "99x9_"};
     std::mt19937 random(20261123);
     unsigned found = 0;
     for (unsigned i = 0; i < 20'000; ++i) {
