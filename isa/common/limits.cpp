@@ -30,6 +30,10 @@ void set_out_of_time() {
     time_is_over.store(true, std::memory_order_relaxed);
 }
 
+void leave_time_to_parent() {
+    time_is_over.store(false, std::memory_order_relaxed);
+}
+
 bool is_out_of_time() {
     return time_is_over.load(std::memory_order_relaxed);
 }

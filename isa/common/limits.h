@@ -22,6 +22,9 @@ std::uint64_t cycle_limit();
 void set_out_of_time();
 bool is_out_of_time();
 
+/// In a process that was just forked: whoever forked it ends it, when the time is over.
+void leave_time_to_parent();
+
 /// What this process was about (isa/common/activity.h) reached the limit of so many cycles.
 LimitReached out_of_cycles(std::uint64_t limit);
 /// It was about that when the time was over.

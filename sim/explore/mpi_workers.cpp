@@ -13,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "isa/common/limits.h"
 #include "sim/run/worker_pool.h"
 
 namespace heddle::explore {
@@ -92,6 +93,7 @@ class AllRanks : public Workers {
                 std::chrono::steady_clock::now() - begin);
             if (!answers.empty() || (timeout_ms >= 0 && gone.count() >= timeout_ms)) return answers;
             if (interrupted_by != 0) throw sim::Interrupted{static_cast<int>(interrupted_by), 0, 0};
+            if (is_out_of_time()) throw sim::Interrupted{SIGALRM, 0, 0};
             std::this_thread::sleep_for(kSleep);
         }
     }

@@ -15,6 +15,7 @@
 #include <stdexcept>
 
 #include "isa/common/activity.h"
+#include "isa/common/limits.h"
 #include "sim/run/pipes.h"
 #include "sim/run/worker_pool.h"
 
@@ -41,6 +42,7 @@ void become_child(pid_t parent, const sigset_t* signals) {
     for (const int fatal : {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGINT, SIGTERM, SIGALRM, SIGPIPE})
         ::signal(fatal, SIG_DFL);
     leave_activity_of_parent();
+    leave_time_to_parent();
     if (signals != nullptr) ::sigprocmask(SIG_SETMASK, signals, nullptr);
     if (::getppid() != parent) ::_exit(0);
 }
@@ -107,6 +109,8 @@ std::vector<WorkerAnswer> LocalWorkers::wait(int timeout_ms) {
     std::vector<WorkerAnswer> answers;
     const Clock::time_point begin = Clock::now();
     while (answers.empty() && !processes_.empty()) {
+        // It may have come before signals were held.
+        if (signals_ && is_out_of_time()) throw sim::Interrupted{SIGALRM, 0, 0};
         std::vector<pollfd> waiting;
         for (const Process& process : processes_) waiting.push_back({process.pipe, POLLIN, 0});
         if (signals_) waiting.push_back({signals_->descriptor, POLLIN, 0});

@@ -52,6 +52,7 @@ bool send_answer(int descriptor, std::uint64_t job, Status status, const std::st
     std::unique_ptr<JobRunner> runner;
     std::uint64_t job = 0;
     leave_activity_of_parent();
+    leave_time_to_parent();
     leave_telling_to_parent();
     while (read_all(jobs, &job, sizeof job) && job != kNoMoreJobs) {
         std::string text;
@@ -231,6 +232,8 @@ void run_jobs(std::size_t count, unsigned workers,
 
     const SignalsHeld held;
     const InterruptDescriptor interrupt;
+    // It may have come before signals were held.
+    if (is_out_of_time()) throw Interrupted{SIGALRM, 0, count};
     Workers pool;
     for (std::size_t i = 0; i < std::min<std::size_t>(std::max(1u, workers), count); ++i)
         pool.start(make_runner, held.before(), 1.0 / static_cast<double>(count));

@@ -168,19 +168,20 @@ TEST_CASE("an exploration whose time is over keeps its designs, and goes on to t
     const Outcome all = run(whole, words);
     INFO(all.err);
     REQUIRE(all.code == 0);
-    const Folder folder;
-    std::ostringstream seconds;
-    seconds << all.seconds / 2;
-    const Outcome part = run(folder, with(words, {"--max-seconds", seconds.str()}));
-    INFO(part.err);
-    if (part.code != 0) {  // this machine may have been quicker now
-        CHECK(fault_of_limit(part) == "");
-        CHECK_THAT(part.err, Catch::Contains("designs are kept; the same command with --resume goes on"));
-        CHECK_FALSE(fs::exists(folder.path() / "designs/report.html"));
+    // In the middle of it, and before the first design.
+    for (const double seconds : {all.seconds / 2, 0.001}) {
+        const Folder folder;
+        const Outcome part = run(folder, with(words, {"--max-seconds", std::to_string(seconds)}));
+        INFO(seconds << " s: " << part.err);
+        if (part.code != 0) {  // this machine may have been quicker now
+            CHECK(fault_of_limit(part) == "");
+            CHECK_THAT(part.err, Catch::Contains("designs are kept; the same command with --resume goes on"));
+            CHECK_FALSE(fs::exists(folder.path() / "designs/report.html"));
+        }
+        const Outcome rest = run(folder, with(words, {"--resume"}));
+        CHECK(rest.code == 0);
+        CHECK(folder.read("designs/points.csv") == whole.read("designs/points.csv"));
     }
-    const Outcome rest = run(folder, with(words, {"--resume"}));
-    CHECK(rest.code == 0);
-    CHECK(folder.read("designs/points.csv") == whole.read("designs/points.csv"));
 }
 
 TEST_CASE("a design whose kernels take more cycles than allowed is one that failed") {
