@@ -178,5 +178,5 @@ TEST_CASE("data that does not fit the model is refused") {
     options.batch = 4;
     options.sequence = 64;
     CHECK_THROWS_WITH(open_training_data(text, zoo::gpt(options)), Catch::Contains("a step reads 257"));
-    CHECK_THROWS_WITH(open_training_data("no/such/file", zoo::gpt(options)), Catch::Contains("cannot open"));
+    CHECK_THROWS_WITH(open_training_data("no/such/file", zoo::gpt(options)), Catch::Contains("cannot read the file"));
 }
