@@ -123,10 +123,10 @@ Chart utilisation_chart(const RunResult& result) {
         "uses nothing much waits for "
         "latency, "
         "launches or the host.";
-    chart.x = {"of the peak", "%"};
+    chart.x = {"of the peak at this clock", "%"};
     chart.y.name = "resource";
     chart.full = 1;
-    ChartSeries series{"of the peak", {}};
+    ChartSeries series{"of the peak at this clock", {}};
     series.colour = 2;
     for (const auto& [unit, fraction] : result.utilisation) {
         chart.labels.push_back(unit);
