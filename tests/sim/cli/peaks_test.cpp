@@ -67,7 +67,7 @@ TEST_CASE("steps of many devices, and plans, say of which peak their share is") 
                Catch::Contains("of peak: of 311.9 TFLOP/s, dense bf16 at 1410 MHz, for each device"));
 }
 
-TEST_CASE("--set changes the device of a cluster, too") {
+TEST_CASE("the device of a cluster is changed by --set, too") {
     const std::string step =
         "simulate gpt2-small --cluster dgx-a100 --option layers=2 --micro-batch 1 --sequence 256 --data 2 "
         "--json";
