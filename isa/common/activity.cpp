@@ -16,14 +16,14 @@ namespace {
 
 constexpr std::size_t kPlaces = 512;  // processes that are seen at once
 
-struct Place {
+struct ActivityPlace {
     std::atomic<pid_t> owner{0};  // 0: nobody's
     Activity activity;
 };
 
-Place own_place;                 // of a process that shares with nobody
-Place* shared_places = nullptr;  // kPlaces of them
-Place* this_place = &own_place;
+ActivityPlace own_place;                 // of a process that shares with nobody
+ActivityPlace* shared_places = nullptr;  // kPlaces of them
+ActivityPlace* this_place = &own_place;
 
 bool lives(pid_t process) {
     return process != 0 && (::kill(process, 0) == 0 || errno != ESRCH);
@@ -128,10 +128,10 @@ Activity& this_activity() {
 void share_activities() {
     if (shared_places != nullptr) return;
     void* const memory =
-        ::mmap(nullptr, kPlaces * sizeof(Place), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        ::mmap(nullptr, kPlaces * sizeof(ActivityPlace), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED) return;  // then each is seen by itself alone
-    shared_places = static_cast<Place*>(memory);
-    for (std::size_t i = 0; i < kPlaces; ++i) new (shared_places + i) Place();
+    shared_places = static_cast<ActivityPlace*>(memory);
+    for (std::size_t i = 0; i < kPlaces; ++i) new (shared_places + i) ActivityPlace();
     leave_activity_of_parent();
 }
 
@@ -139,7 +139,7 @@ void leave_activity_of_parent() {
     this_place = &own_place;
     own_place.activity.end();
     for (std::size_t i = 0; shared_places != nullptr && i < kPlaces; ++i) {
-        Place& place = shared_places[i];
+        ActivityPlace& place = shared_places[i];
         pid_t owner = place.owner.load();
         if (lives(owner) || !place.owner.compare_exchange_strong(owner, ::getpid())) continue;
         this_place = &place;

@@ -47,7 +47,7 @@ class Descriptor {
 };
 
 /// Where the bytes go at the end of all links.
-struct Place {
+struct FilePlace {
     std::string path;
     std::optional<int> own_descriptor = {};  ///< one of this process, by /dev/stdout or /dev/fd/N
     std::optional<struct stat> there = {};   ///< what stands there now
@@ -65,7 +65,7 @@ std::optional<int> descriptor_named(const fs::path& path) {
     return number;
 }
 
-Place place_of(const std::string& path) {
+FilePlace place_of(const std::string& path) {
     fs::path place = path;
     for (int links = 0; links <= kMostLinks; ++links) {
         struct stat there {};
@@ -114,7 +114,7 @@ class Aside {
     Aside& operator=(const Aside&) = delete;
     const std::string& path() const { return path_; }
 
-    void rename_to(const Place& place) {
+    void rename_to(const FilePlace& place) {
         if (place.there) {
             // Who may not change the owner keeps the permissions all the same.
             if (::chown(path_.c_str(), place.there->st_uid, place.there->st_gid) != 0) errno = 0;
@@ -130,7 +130,7 @@ class Aside {
 };
 
 /// Copies a file into a device, a FIFO or a descriptor.
-void write_into(const Place& place, const std::string& told, const std::string& from) {
+void write_into(const FilePlace& place, const std::string& told, const std::string& from) {
     const Descriptor source(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
     // What was printed before comes before it.
     if (place.own_descriptor) std::fflush(nullptr);
@@ -152,7 +152,7 @@ void write_into(const Place& place, const std::string& told, const std::string& 
 
 /// `write` says 0 or the reason why it could not; below 0, that it does not know.
 void write_by(const std::string& path, const std::function<int(const std::string& aside)>& write) {
-    const Place place = place_of(path);
+    const FilePlace place = place_of(path);
     if (place.there && S_ISDIR(place.there->st_mode))
         throw Error("this is a folder, not a file", {.file = path}, "name a file in it");
     const bool file = !place.own_descriptor && (!place.there || S_ISREG(place.there->st_mode));

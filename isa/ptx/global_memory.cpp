@@ -10,7 +10,7 @@
 namespace heddle::ptx {
 namespace {
 
-constexpr std::uint64_t kAlignment = 256;
+constexpr std::uint64_t kGlobalMemoryAlignment = 256;
 constexpr std::uint64_t kHeapBase = 0x7f8000000000u;
 constexpr std::uint64_t kHeapHeader = 16;  // also the gap between blocks of the heap
 constexpr std::uint64_t kGuardGap = 4096;  // more than the largest access of a warp
@@ -26,7 +26,7 @@ std::uint64_t GlobalMemory::allocate(std::string name, std::uint64_t bytes, bool
     allocation.bytes = bytes;
     allocation.backed = backed;
     if (backed) allocation.data.resize(bytes);
-    next_ = (next_ + bytes + kGuardGap + kAlignment - 1) / kAlignment * kAlignment;
+    next_ = (next_ + bytes + kGuardGap + kGlobalMemoryAlignment - 1) / kGlobalMemoryAlignment * kGlobalMemoryAlignment;
     allocations_.push_back(std::move(allocation));
     return allocations_.back().base;
 }

@@ -13,7 +13,7 @@ namespace {
 constexpr std::array<char, 4> kMagic = {'H', 'T', 'M', '1'};
 constexpr std::uint64_t kMaximumSize = std::uint64_t{1} << 32, kMaximumStride = std::uint64_t{1} << 40;
 constexpr std::uint32_t kMaximumBox = 256, kMaximumElementStride = 8;
-constexpr std::uint64_t kAlignment = 16;
+constexpr std::uint64_t kTensorMapAlignment = 16;
 constexpr std::size_t kHeader = 4, kAddress = 16, kSizes = 24, kStrides = 64, kBox = 96, kSteps = 106;
 
 [[noreturn]] void refuse(const std::string& problem, const std::string& remedy = "") {
@@ -86,7 +86,7 @@ void TensorMap::check() const {
     if (promotion > TensorMapPromotion::bytes_256) refuse("there is no such L2 promotion");
     if (fill > TensorMapFill::nan) refuse("there is no such fill of what is out of bounds");
     if (fill == TensorMapFill::nan && !is_float(type)) refuse("an integer tensor cannot be filled with NaN");
-    if (address % kAlignment != 0) refuse("the global address is no multiple of 16");
+    if (address % kTensorMapAlignment != 0) refuse("the global address is no multiple of 16");
     for (unsigned d = 0; d < rank; ++d) {
         if (sizes[d] == 0 || sizes[d] > kMaximumSize) {
             refuse(at("globalDim", d) + " is " + std::to_string(sizes[d]), "use 1 to 2^32 elements");
@@ -97,13 +97,13 @@ void TensorMap::check() const {
         if (element_strides[d] == 0 || element_strides[d] > kMaximumElementStride) {
             refuse(at("elementStrides", d) + " is " + std::to_string(element_strides[d]), "use 1 to 8");
         }
-        if (d + 1 < rank && (strides[d] % kAlignment != 0 || strides[d] >= kMaximumStride)) {
+        if (d + 1 < rank && (strides[d] % kTensorMapAlignment != 0 || strides[d] >= kMaximumStride)) {
             refuse(at("globalStrides", d) + " is " + std::to_string(strides[d]) + " bytes",
                    "use a multiple of 16 below 2^40");
         }
     }
     const std::uint64_t inner = std::uint64_t{box[0]} * bytes_of(type);
-    if (inner % kAlignment != 0) {
+    if (inner % kTensorMapAlignment != 0) {
         refuse("the box is " + std::to_string(inner) + " bytes wide",
                "boxDim[0] must be a multiple of 16 bytes");
     }

@@ -11,7 +11,7 @@ namespace heddle::models::gpu {
 namespace {
 
 /// Warp instructions of a launch from which a part of it is worth choosing.
-constexpr std::uint64_t kWorthwhile = 200'000;
+constexpr std::uint64_t kBlockSampleWorthwhile = 200'000;
 constexpr std::uint64_t kMostOfBlock = 10'000'000;  // warp instructions
 constexpr std::uint64_t kOthers = 64;               // thread blocks beside the sample that are looked at
 constexpr double kAlikeWork = 0.005;                // difference of their mean work that does not matter
@@ -141,7 +141,7 @@ BlockSample choose_blocks(const ptx::LaunchContext& of_run, std::uint64_t wave, 
         return reject("what its thread blocks do depends on values that others write");
     const std::uint64_t first = ptx::count_steps(launch, blocks / 2, kMostOfBlock);
     if (first == 0) return reject("its thread blocks wait for others");
-    if (first * blocks < kWorthwhile) return reject("it is small");
+    if (first * blocks < kBlockSampleWorthwhile) return reject("it is small");
 
     sample.blocks = draw(blocks, wave, share);
     Others others;

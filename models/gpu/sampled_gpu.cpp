@@ -25,7 +25,7 @@ constexpr std::uint64_t kManyWaves = 4;
 /// Thread blocks that share next to nothing: single ones decide less, and fewer waves will do. Twice the
 /// deviation of 14 streams of three to four waves drawn at random was 1.9 %; of two to three waves, 4.6 %.
 constexpr double kErrorOfFewWaves = 0.02, kSharingOfFewWaves = 1.02;
-constexpr std::uint64_t kFewWaves = 3, kWorthwhile = 3'000'000;  // kWorthwhile: warp instructions
+constexpr std::uint64_t kFewWaves = 3, kPartWorthwhile = 3'000'000;  // kPartWorthwhile: warp instructions
 /// Of the footprint: so much more, or less, of it may L2 hold at the start than is the part's share.
 constexpr double kResidents = 0.015;
 
@@ -112,7 +112,7 @@ std::optional<KernelResult> SampledGpu::run_part(const ptx::LaunchContext& launc
     const bool few = blocks < kManyWaves * wave;
     const BlockSample sample = choose_blocks(launch, wave, part_config_->share);
     if (!sample.obstacle.empty()) return {};
-    if (few && (sample.steps < kWorthwhile || sample.blocks_per_line > kSharingOfFewWaves || sample.atomics))
+    if (few && (sample.steps < kPartWorthwhile || sample.blocks_per_line > kSharingOfFewWaves || sample.atomics))
         return {};
     RunOptions of_part = options;
     const Residents residents = residents_of_part(options.resident, sample.footprint, part_config_->share);

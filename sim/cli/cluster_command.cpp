@@ -10,7 +10,7 @@
 #include "sim/report/text_table.h"
 
 namespace heddle::cli {
-namespace {
+namespace cluster_command {
 
 using Json = nlohmann::ordered_json;
 
@@ -55,9 +55,10 @@ void describe(const Options& options) {
     print(options.json ? json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n" : text);
 }
 
-}  // namespace
+}  // namespace cluster_command
 
 void add_cluster_command(CLI::App& app) {
+    using namespace cluster_command;
     const auto options = std::make_shared<Options>();
     CLI::App* cluster =
         app.add_subcommand("cluster", "Lists and describes clusters: devices, links, prices.");

@@ -15,7 +15,7 @@
 #include "sim/report/text_table.h"
 
 namespace heddle::cli {
-namespace {
+namespace collective_command {
 
 using Json = nlohmann::ordered_json;
 
@@ -137,9 +137,10 @@ void run_collective_command(const Options& options) {
     print(options.json ? json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n" : text);
 }
 
-}  // namespace
+}  // namespace collective_command
 
 void add_collective_command(CLI::App& app) {
+    using namespace collective_command;
     const auto options = std::make_shared<Options>();
     CLI::App* command = app.add_subcommand("collective", "How long does a collective take on a cluster?");
     command

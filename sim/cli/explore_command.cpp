@@ -26,7 +26,7 @@
 #include "sim/run/worker_pool.h"
 
 namespace heddle::cli {
-namespace {
+namespace explore_command {
 
 namespace fs = std::filesystem;
 
@@ -360,9 +360,10 @@ void add_workload_options(CLI::App& command, Options& options) {
                      "keep no kernel's result on disk, and look for none");
 }
 
-}  // namespace
+}  // namespace explore_command
 
 void add_explore_command(CLI::App& app) {
+    using namespace explore_command;
     const auto options = std::make_shared<Options>();
     CLI::App* command =
         app.add_subcommand("explore", "Says which hardware to build for a workload, and what it costs.");

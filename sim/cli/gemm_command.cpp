@@ -23,7 +23,7 @@
 #include "sim/run/worker_pool.h"
 
 namespace heddle::cli {
-namespace {
+namespace gemm_command {
 
 struct Options {
     std::uint32_t m = 0, n = 0, k = 0;
@@ -200,9 +200,10 @@ void run_command(const Options& options) {
         throw ComparisonFailed{"the values of " + name_of(question) + " are not those of its plan"};
 }
 
-}  // namespace
+}  // namespace gemm_command
 
 void add_gemm_command(CLI::App& app) {
+    using namespace gemm_command;
     const auto options = std::make_shared<Options>();
     CLI::App* command = app.add_subcommand("gemm", "How long does one matrix product take?");
     command->add_option("M", options->m, "rows of A and D")->required();

@@ -17,7 +17,7 @@
 #include "sim/report/text_table.h"
 
 namespace heddle::cli {
-namespace {
+namespace hardware_command {
 
 using Json = nlohmann::ordered_json;
 using sim::ParameterDescription;
@@ -166,9 +166,10 @@ void area(const Options& options) {
     print(text + wrap("The densities behind these areas and their sources: --json.", terminal_width(), 0));
 }
 
-}  // namespace
+}  // namespace hardware_command
 
 void add_hardware_command(CLI::App& app) {
+    using namespace hardware_command;
     // The options outlive this function in the callbacks.
     const auto options = std::make_shared<Options>();
     CLI::App* hardware = app.add_subcommand("hardware", "Lists, describes and compares devices.");

@@ -21,7 +21,7 @@
 #include "sim/run/worker_pool.h"
 
 namespace heddle::cli {
-namespace {
+namespace kernel_command {
 
 struct Options {
     std::string file, hardware, output, record_trace;
@@ -159,9 +159,10 @@ void run_kernel_command(const Options& options) {
     }
 }
 
-}  // namespace
+}  // namespace kernel_command
 
 void add_kernel_command(CLI::App& app) {
+    using namespace kernel_command;
     const auto options = std::make_shared<Options>();
     CLI::App* command =
         app.add_subcommand("kernel", "Runs CUDA kernels: values, cycles, and what they wait for.");

@@ -16,7 +16,7 @@
 #include "sim/learning/learning_report.h"
 
 namespace heddle::cli {
-namespace {
+namespace learn_command {
 
 const std::vector<std::string> kWays{"all-reduce", "parameter-server", "asynchronous", "local-sgd"};
 
@@ -67,9 +67,10 @@ void learn(const Options& options) {
                : "\nwritten to " + options.out + ": open report.html; learning.csv, learning.json\n"));
 }
 
-}  // namespace
+}  // namespace learn_command
 
 void add_learn_command(CLI::App& app) {
+    using namespace learn_command;
     const auto options = std::make_shared<Options>();
     CLI::App* command = app.add_subcommand(
         "learn",

@@ -21,7 +21,7 @@
 #include "workloads/zoo/registry.h"
 
 namespace heddle::cli {
-namespace {
+namespace parallelism_command {
 
 using Json = nlohmann::ordered_json;
 
@@ -157,9 +157,10 @@ Json for_scripts(const std::vector<Found>& found, double steps) {
     return json;
 }
 
-}  // namespace
+}  // namespace parallelism_command
 
 void add_parallelism_options(CLI::App& command, ParallelismOptions& options) {
+    using namespace parallelism_command;
     const char* group = "Many devices";
     command
         .add_option("--cluster", options.cluster, "a cluster of GPUs, such as dgx-h100, or a cluster file")
@@ -186,6 +187,7 @@ void add_parallelism_options(CLI::App& command, ParallelismOptions& options) {
 }
 
 void search_parallelism(const ParallelismOptions& options) {
+    using namespace parallelism_command;
     const sim::ClusterModel cluster = sim::cluster_for(options.cluster, options.nodes.front());
     const sim::Hardware hardware =
         sim::load_hardware(options.hardware.empty() ? cluster.hardware : options.hardware, options.overrides);
@@ -210,6 +212,7 @@ void search_parallelism(const ParallelismOptions& options) {
 }
 
 void add_parallelism_command(CLI::App& app) {
+    using namespace parallelism_command;
     struct Texts {
         ParallelismOptions search;
         std::vector<std::string> model_options;

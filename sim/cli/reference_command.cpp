@@ -12,7 +12,7 @@
 #include "sim/report/statistics.h"
 
 namespace heddle::cli {
-namespace {
+namespace reference_command {
 
 using sim::ParameterDescription;
 
@@ -65,9 +65,10 @@ std::string clusters_page() {
            key_tables(sim::describe_parameters(sim::load_cluster("dgx-h100")));
 }
 
-}  // namespace
+}  // namespace reference_command
 
 void add_reference_command(CLI::App& app) {
+    using namespace reference_command;
     CLI::App* reference =
         app.add_subcommand("reference", "Prints what every key and every statistic means, as Markdown.");
     reference->require_subcommand(1);

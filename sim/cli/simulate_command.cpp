@@ -28,7 +28,7 @@
 #include "validation/read/recorded_capture.h"
 
 namespace heddle::cli {
-namespace {
+namespace simulate_command {
 
 struct Options {
     std::string workload, hardware;
@@ -253,9 +253,10 @@ void simulate(Options options) {
     if (!failure.empty()) throw ComparisonFailed{failure};
 }
 
-}  // namespace
+}  // namespace simulate_command
 
 void add_simulate_command(CLI::App& app) {
+    using namespace simulate_command;
     const auto options = std::make_shared<Options>();
     CLI::App* command = app.add_subcommand(
         "simulate", "Says how long a training step takes on a device, and what it is waiting for.");

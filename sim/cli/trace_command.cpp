@@ -17,7 +17,7 @@
 #include "workloads/zoo/registry.h"
 
 namespace heddle::cli {
-namespace {
+namespace trace_command {
 
 using Json = nlohmann::ordered_json;
 
@@ -103,9 +103,10 @@ void add_model_options(CLI::App* command, const std::shared_ptr<Options>& option
         ->allow_extra_args(false);
 }
 
-}  // namespace
+}  // namespace trace_command
 
 void add_trace_command(CLI::App& app) {
+    using namespace trace_command;
     // The options outlive this function in the callbacks.
     const auto options = std::make_shared<Options>();
     CLI::App* trace =

@@ -14,7 +14,7 @@
 #include "validation/compare/attention_table.h"
 
 namespace heddle::cli {
-namespace {
+namespace validate_attention_command {
 
 struct Options {
     std::string data, hardware = "h100-sxm";
@@ -55,9 +55,10 @@ void run_command(const Options& options) {
         throw ComparisonFailed{fmt::format("mean error {:.1f} %, the bar is {:.1f} %", mape, options.bar)};
 }
 
-}  // namespace
+}  // namespace validate_attention_command
 
 void add_validate_attention_command(CLI::App& validate) {
+    using namespace validate_attention_command;
     const auto options = std::make_shared<Options>();
     CLI::App* command = validate.add_subcommand(
         "attention", "Times of causal attention that somebody recorded, beside the model's");

@@ -13,7 +13,7 @@
 #include "validation/run/validation.h"
 
 namespace heddle::cli {
-namespace {
+namespace validate_collectives_command {
 
 namespace fs = std::filesystem;
 
@@ -76,9 +76,10 @@ void run_command(const Options& options) {
     if (!failure.empty()) throw ComparisonFailed{failure};
 }
 
-}  // namespace
+}  // namespace validate_collectives_command
 
 void add_validate_collectives_command(CLI::App& validate) {
+    using namespace validate_collectives_command;
     const auto options = std::make_shared<Options>();
     CLI::App* command = validate.add_subcommand(
         "collectives", "Times of NCCL's collectives that somebody recorded, beside the model's");

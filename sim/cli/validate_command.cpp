@@ -23,7 +23,7 @@
 #include "validation/run/validation.h"
 
 namespace heddle::cli {
-namespace {
+namespace validate_command {
 
 namespace fs = std::filesystem;
 
@@ -171,9 +171,10 @@ void run_validate_command(Options options) {
     if (!failure.empty()) throw ComparisonFailed{failure};
 }
 
-}  // namespace
+}  // namespace validate_command
 
 void add_validate_command(CLI::App& app) {
+    using namespace validate_command;
     const auto options = std::make_shared<Options>();
     CLI::App* command = app.add_subcommand(
         "validate", "Compares bits and times with recorded silicon: is what Heddle says true?");

@@ -15,7 +15,7 @@
 #include "validation/compare/gemm_table.h"
 
 namespace heddle::cli {
-namespace {
+namespace validate_gemm_command {
 
 namespace fs = std::filesystem;
 
@@ -83,9 +83,10 @@ void run_command(const Options& options) {
     require_compared(static_cast<std::size_t>(timed), why_none_was_timed(rows, options.data));
 }
 
-}  // namespace
+}  // namespace validate_gemm_command
 
 void add_validate_gemm_command(CLI::App& validate) {
+    using namespace validate_gemm_command;
     const auto options = std::make_shared<Options>();
     CLI::App* command = validate.add_subcommand(
         "gemm", "Times of matrix products that somebody recorded, beside the model's");

@@ -14,7 +14,7 @@
 #include "validation/compare/recorded_step.h"
 
 namespace heddle::cli {
-namespace {
+namespace validate_trace_command {
 
 struct Options {
     std::string trace, hardware;
@@ -76,9 +76,10 @@ void run_command(const Options& options) {
         throw ComparisonFailed{fmt::format("mean error {:.1f} %, the bar is {:.1f} %", percent, options.bar)};
 }
 
-}  // namespace
+}  // namespace validate_trace_command
 
 void add_validate_trace_command(CLI::App& validate) {
+    using namespace validate_trace_command;
     const auto options = std::make_shared<Options>();
     CLI::App* command = validate.add_subcommand(
         "trace", "The kernels of a recorded training step, one by one, beside the model's");

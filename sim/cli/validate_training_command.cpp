@@ -15,7 +15,7 @@
 #include "validation/compare/training_table.h"
 
 namespace heddle::cli {
-namespace {
+namespace validate_training_command {
 
 namespace fs = std::filesystem;
 
@@ -69,9 +69,10 @@ void run_command(const Options& options) {
     require_compared(validation::errors_of(rows).n, why_none_was_timed(rows, options.data));
 }
 
-}  // namespace
+}  // namespace validate_training_command
 
 void add_validate_training_command(CLI::App& validate) {
+    using namespace validate_training_command;
     const auto options = std::make_shared<Options>();
     CLI::App* command = validate.add_subcommand(
         "training", "Times of training steps on many GPUs that somebody recorded, beside the model's");

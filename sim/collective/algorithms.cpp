@@ -10,10 +10,6 @@ namespace {
 
 using models::network::Operation;
 
-std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) {
-    return (a + b - 1) / b;
-}
-
 /// A part of [0, count): number `index` of those of `size` elements.
 Span piece(std::uint64_t index, std::uint64_t size, std::uint64_t count) {
     const std::uint64_t begin = std::min(index * size, count);

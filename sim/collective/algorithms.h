@@ -10,6 +10,10 @@
 
 namespace heddle::sim {
 
+inline std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) {
+    return (a + b - 1) / b;
+}
+
 /// Part of a vector that one channel works on, in elements.
 struct Span {
     std::uint64_t offset = 0, count = 0;

@@ -12,10 +12,6 @@ namespace {
 
 using namespace models::network;
 
-std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) {
-    return (a + b - 1) / b;
-}
-
 /// Lanes of a plan. `apart`: every channel by itself.
 LanePlan lanes_of(const Cluster& cluster, const CollectiveRequest& request, const RankLayout& layout,
                   const CollectivePlan& plan, bool apart) {

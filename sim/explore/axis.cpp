@@ -18,11 +18,6 @@ using models::Parameter;
 constexpr std::size_t kMostValues = 100000;
 constexpr double kFarApart = 8;
 
-std::string trimmed(const std::string& text) {
-    const std::size_t first = text.find_first_not_of(" \t");
-    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") - first + 1);
-}
-
 [[noreturn]] void refuse(const std::string& problem, const std::string& path, const std::string& remedy) {
     throw Error(problem, {"--vary", 0, path}, remedy);
 }
@@ -167,6 +162,11 @@ class AxisReader {
 };
 
 }  // namespace
+
+std::string trimmed(const std::string& text) {
+    const std::size_t first = text.find_first_not_of(" \t");
+    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
 
 double rounded(double value, int digits) {
     const std::string text = fmt::format("{:.{}g}", value, digits);

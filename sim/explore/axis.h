@@ -30,6 +30,9 @@ struct Axis {
 /// the token, and the nearest parameter.
 Axis parse_axis(const std::string& assignment, const models::ParameterList& parameters);
 
+/// Without blanks and tabs at its ends.
+std::string trimmed(const std::string& text);
+
 /// To so many digits, as the double nearest to that decimal. The smallest doubles too, which std::stod()
 /// refuses.
 double rounded(double value, int digits);

@@ -10,6 +10,7 @@
 
 #include "isa/common/error.h"
 #include "isa/common/nesting.h"
+#include "sim/explore/axis.h"
 
 namespace heddle::explore {
 namespace {
@@ -77,11 +78,6 @@ constexpr Unit kUnits[] = {
 
 bool is_word(char c) {
     return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '.';
-}
-
-std::string trimmed(const std::string& text) {
-    const std::size_t first = text.find_first_not_of(" \t");
-    return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 /// Powers beyond are those of nothing that a parameter has.

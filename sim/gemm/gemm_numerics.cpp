@@ -19,7 +19,7 @@ namespace {
 
 using Bytes = std::vector<std::byte>;
 
-constexpr program::BufferId kA = 0, kB = 1, kD = 2;
+constexpr program::BufferId kValueA = 0, kValueB = 1, kValueD = 2;
 
 template <typename Storage>
 void fill(numerics::Element element, std::uint64_t seed, Bytes& bytes) {
@@ -144,7 +144,7 @@ void compare_entry(GemmNumerics& result, const GemmQuestion& question, unsigned 
         return std::span(all).subspan(entry * bytes, bytes);
     };
     const auto whole = [](std::span<const std::byte> bytes) { return Bytes(bytes.begin(), bytes.end()); };
-    const auto stored_a = part(values[kA], m * k * size), stored_b = part(values[kB], n * k * size);
+    const auto stored_a = part(values[kValueA], m * k * size), stored_b = part(values[kValueB], n * k * size);
     const Bytes a = question.transpose_a ? numerics::transposed(stored_a, k, m, size) : whole(stored_a);
     const Bytes b = question.transpose_b ? whole(stored_b) : numerics::transposed(stored_b, k, n, size);
     numerics::PlanOperands operands;
@@ -157,7 +157,7 @@ void compare_entry(GemmNumerics& result, const GemmQuestion& question, unsigned 
         kernels::plan_of(choice, type, stored_type(output), compute_capability);
     const Bytes planned =
         kernels::evaluate(kernels::planned_parts(choice, plan, question.m, question.n), operands);
-    const auto d = part(values[kD], m * n * out);
+    const auto d = part(values[kValueD], m * n * out);
     result.elements += m * n;
     for (std::size_t i = 0; i < m * n; ++i)
         result.as_planned += std::memcmp(planned.data() + i * out, d.data() + i * out, out) == 0;
@@ -186,9 +186,9 @@ GemmNumerics compute_gemm(const GemmQuestion& question, const models::gpu::GpuCo
     if (x) {
         values[*x] = random_operand(kernels::ElementType::bf16, m * k, 0);
     } else {
-        values[kA] = random_operand(type, m * k * batch, 0);
+        values[kValueA] = random_operand(type, m * k * batch, 0);
     }
-    values[kB] = random_operand(type, n * k * batch, 1);
+    values[kValueB] = random_operand(type, n * k * batch, 1);
 
     GpuSession session(models::gpu::in_graph(config));
     GemmNumerics result;

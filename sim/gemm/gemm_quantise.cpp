@@ -10,7 +10,7 @@
 namespace heddle::sim {
 namespace {
 
-constexpr program::BufferId kA = 0;
+constexpr program::BufferId kQuantisedA = 0;
 
 program::KernelLaunch launch(const kernels::GeneratedKernel& kernel, unsigned ctas,
                              const std::vector<kernels::KernelArgument>& arguments) {
@@ -31,7 +31,7 @@ program::BufferId quantise_first(program::GpuProgram& program, const GemmQuestio
     program.buffers.push_back({"scale for the product", 4, {}});
     const auto pointer_x = kernels::pointer_argument("x", x),
                pointer_scale = kernels::pointer_argument("scale", scale),
-               pointer_y = kernels::pointer_argument("y", kA),
+               pointer_y = kernels::pointer_argument("y", kQuantisedA),
                count = kernels::integer_argument("elements", elements);
     kernels::ElementwiseSpec cast;
     cast.compute_capability = spec.compute_capability;

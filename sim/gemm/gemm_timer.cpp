@@ -14,7 +14,7 @@ namespace heddle::sim {
 namespace {
 
 // Buffers of gemm_program().
-constexpr program::BufferId kA = 0, kB = 1, kD = 2;
+constexpr program::BufferId kTimedA = 0, kTimedB = 1, kTimedD = 2;
 
 constexpr std::uint64_t kLine = 128;
 
@@ -50,15 +50,15 @@ void place_residents(std::vector<PlannedLaunch>& plan, const program::GpuProgram
                 if (i == 1) keep(buffer, bytes, resident.a);
                 continue;
             }
-            if (quantised && (i < product || buffer.buffer == kA)) {
+            if (quantised && (i < product || buffer.buffer == kTimedA)) {
                 buffer.dirty = buffer.resident_bytes > 0;
                 continue;
             }
-            if (buffer.buffer == kA) keep(buffer, bytes, resident.a);
-            if (buffer.buffer == kB) keep(buffer, bytes, resident.b);
-            if (buffer.buffer == kA || buffer.buffer == kB) continue;
+            if (buffer.buffer == kTimedA) keep(buffer, bytes, resident.a);
+            if (buffer.buffer == kTimedB) keep(buffer, bytes, resident.b);
+            if (buffer.buffer == kTimedA || buffer.buffer == kTimedB) continue;
             buffer.dirty = true;
-            if (i == product || buffer.buffer == kD) keep(buffer, bytes, resident.d);
+            if (i == product || buffer.buffer == kTimedD) keep(buffer, bytes, resident.d);
         }
     }
 }
@@ -67,9 +67,9 @@ void place_residents(std::vector<PlannedLaunch>& plan, const program::GpuProgram
 /// between them, operands that were read. Calls write two results in turn.
 std::vector<PlannedBuffer> earlier_work(program::GpuProgram& program, const kernels::GemmResidency& resident,
                                         const models::L2Config& l2) {
-    const double a = static_cast<double>(program.buffers[kA].bytes);
-    const double b = static_cast<double>(program.buffers[kB].bytes);
-    const double d = static_cast<double>(program.buffers[kD].bytes);
+    const double a = static_cast<double>(program.buffers[kTimedA].bytes);
+    const double b = static_cast<double>(program.buffers[kTimedB].bytes);
+    const double d = static_cast<double>(program.buffers[kTimedD].bytes);
     const double kept = l2.partitions * (resident.a * a + resident.b * b) + resident.d * d;
     const double room = std::max(0.0, static_cast<double>(l2.bytes) - kept);
     const double read = a * (1 - resident.a) + b * (1 - resident.b);

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostProblems = 200, kShownLines = 8;
+constexpr std::size_t kMostProblems = 200, kProblemShownLines = 8;
 
 /// Replaces an instruction that stands alone on its line by spaces; false when it does not.
 bool take_out(std::string& text, std::int64_t line) {
@@ -138,10 +138,10 @@ std::string format_listing(const ModuleListing& listing, std::size_t width) {
         for (const ModuleListing::Unsupported& one : listing.unsupported) {
             text += "  " + (one.key.empty() ? "" : one.key + ": ") + one.problem + " (line";
             text += one.lines.size() > 1 ? "s" : "";
-            for (std::size_t i = 0; i < std::min(one.lines.size(), kShownLines); ++i) {
+            for (std::size_t i = 0; i < std::min(one.lines.size(), kProblemShownLines); ++i) {
                 text += fmt::format("{} {}", i == 0 ? "" : ",", one.lines[i]);
             }
-            text += one.lines.size() > kShownLines ? ", ...)\n" : ")\n";
+            text += one.lines.size() > kProblemShownLines ? ", ...)\n" : ")\n";
         }
     }
     return text;

@@ -20,7 +20,7 @@ using sim::format_count;
 using sim::format_share;
 
 constexpr std::size_t kShownLaunches = 50;
-constexpr std::size_t kShownLines = 20;
+constexpr std::size_t kReportShownLines = 20;
 
 std::string format_dim(const ptx::Dim3& dim) {
     if (dim.z > 1) return fmt::format("{}x{}x{}", dim.x, dim.y, dim.z);
@@ -143,7 +143,7 @@ std::string time_lines(const KernelRun& run, std::size_t width) {
         }
         line += '\n';
         line = sim::wrap_lines(line, width);
-        if (!launch.lines.ptx.empty()) line += "\n" + format_profile(launch.lines, kShownLines, width);
+        if (!launch.lines.ptx.empty()) line += "\n" + format_profile(launch.lines, kReportShownLines, width);
         if (line != last) text += line;  // repetitions are alike
         last = line;
     }

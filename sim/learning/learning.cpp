@@ -13,17 +13,16 @@
 namespace heddle::sim {
 namespace {
 
-using Json = nlohmann::json;
 
 // What is no number is written as null.
-std::vector<double> numbers(const Json& list) {
+std::vector<double> numbers(const nlohmann::json& list) {
     std::vector<double> values;
-    for (const Json& value : list) values.push_back(value.is_null() ? std::nan("") : value.get<double>());
+    for (const nlohmann::json& value : list) values.push_back(value.is_null() ? std::nan("") : value.get<double>());
     return values;
 }
 
 std::string to_text(const LearningCurve& curve) {
-    return Json{{"name", curve.name},
+    return nlohmann::json{{"name", curve.name},
                 {"loss", curve.loss},
                 {"seconds", curve.seconds},
                 {"mean_staleness", curve.mean_staleness},
@@ -34,7 +33,7 @@ std::string to_text(const LearningCurve& curve) {
 }
 
 LearningCurve curve_from_text(const std::string& text) {
-    const Json json = Json::parse(text);
+    const nlohmann::json json = nlohmann::json::parse(text);
     LearningCurve curve;
     json.at("name").get_to(curve.name);
     curve.loss = numbers(json.at("loss"));

@@ -11,7 +11,6 @@ namespace {
 
 using explore::AxisSummary;
 using explore::Exploration;
-using explore::Fidelity;
 using explore::Objective;
 using explore::Point;
 using explore::PointStatus;
@@ -41,7 +40,7 @@ std::string format_exploration(const Exploration& exploration, std::size_t width
         done += point.status == PointStatus::done ? 1 : 0;
         failed += point.status == PointStatus::failed ? 1 : 0;
         infeasible += point.status == PointStatus::infeasible ? 1 : 0;
-        any_full = any_full || point.fidelity == Fidelity::full;
+        any_full = any_full || point.fidelity == explore::Fidelity::full;
     }
     std::string text = exploration.hardware + ":";
     for (const std::string& workload : exploration.workloads) text += " " + workload;
@@ -50,7 +49,7 @@ std::string format_exploration(const Exploration& exploration, std::size_t width
                         exploration.complete ? "" : "; not complete, --resume goes on");
     std::vector<const Point*> front;
     for (const Point& point : exploration.points)
-        if (point.on_front && (point.fidelity == Fidelity::full) == any_full) front.push_back(&point);
+        if (point.on_front && (point.fidelity == explore::Fidelity::full) == any_full) front.push_back(&point);
     const Objective& first = exploration.objectives.front();
     std::stable_sort(front.begin(), front.end(), [&](const Point* a, const Point* b) {
         return first.maximise ? a->objectives[0] > b->objectives[0] : a->objectives[0] < b->objectives[0];

@@ -8,7 +8,6 @@
 namespace heddle::sass {
 namespace {
 
-using ptx::Instruction;
 using ptx::InstructionInfo;
 using ptx::Modifier;
 using ptx::Opcode;
@@ -17,15 +16,15 @@ using ptx::StateSpace;
 using ptx::Synchronisation;
 using ptx::Type;
 
-bool is(const Instruction& n, std::initializer_list<Opcode> opcodes) {
+bool is(const ptx::Instruction& n, std::initializer_list<Opcode> opcodes) {
     return std::find(opcodes.begin(), opcodes.end(), n.opcode) != opcodes.end();
 }
 
-bool has_double(const Instruction& n) {
+bool has_double(const ptx::Instruction& n) {
     return std::find(n.types.begin(), n.types.end(), Type::f64) != n.types.end();
 }
 
-std::string conversion_name(const Instruction& n) {
+std::string conversion_name(const ptx::Instruction& n) {
     const auto is_float = [](Type type) {
         return type == Type::f16 || type == Type::f32 || type == Type::f64 || type == Type::bf16;
     };
@@ -38,7 +37,7 @@ std::string conversion_name(const Instruction& n) {
            ".TRUNC";
 }
 
-std::string special_name(const Instruction& n) {
+std::string special_name(const ptx::Instruction& n) {
     switch (n.opcode) {
         case Opcode::ex2:
             return "MUFU.EX2";
@@ -59,7 +58,7 @@ std::string special_name(const Instruction& n) {
     }
 }
 
-std::string arithmetic_name(const Instruction& n, const InstructionInfo& info) {
+std::string arithmetic_name(const ptx::Instruction& n, const InstructionInfo& info) {
     const bool add = is(n, {Opcode::add, Opcode::sub}), multiply = is(n, {Opcode::mul}),
                compare = is(n, {Opcode::setp, Opcode::set}), extreme = is(n, {Opcode::min, Opcode::max});
     if (info.uniform)
@@ -190,7 +189,7 @@ std::string width_suffix(unsigned bytes) {
 }
 
 /// Bytes that a lane moves, by types and vectors.
-unsigned bytes_of(const Instruction& n) {
+unsigned bytes_of(const ptx::Instruction& n) {
     if (is(n, {Opcode::ldmatrix, Opcode::stmatrix})) return 16;
     if (n.opcode == Opcode::cp) {
         for (const ptx::Operand& operand : n.operands)
@@ -204,7 +203,7 @@ unsigned bytes_of(const Instruction& n) {
     return std::min(16u, std::max(1u, static_cast<unsigned>(elements) * ptx::bits_of(n.type()) / 8));
 }
 
-std::string memory_name(const Instruction& n, const InstructionInfo& info, unsigned bytes) {
+std::string memory_name(const ptx::Instruction& n, const InstructionInfo& info, unsigned bytes) {
     const char* const space = info.space == StateSpace::shared   ? "S"
                               : info.space == StateSpace::local  ? "L"
                               : info.space == StateSpace::global ? "G"
@@ -231,7 +230,7 @@ std::string memory_name(const Instruction& n, const InstructionInfo& info, unsig
            (extended.empty() ? "" : cache_suffix(info));
 }
 
-std::string barrier_name(const Instruction& n, const InstructionInfo& info) {
+std::string barrier_name(const ptx::Instruction& n, const InstructionInfo& info) {
     switch (info.synchronisation) {
         case Synchronisation::cta_barrier:
             return n.has(Modifier::arrive) ? "BAR.ARV" : n.has(Modifier::red) ? "BAR.RED.POPC" : "BAR.SYNC";
@@ -272,7 +271,7 @@ std::string barrier_name(const Instruction& n, const InstructionInfo& info) {
     return "NOP";
 }
 
-std::string memory_barrier_name(const Instruction& n, const InstructionInfo& info) {
+std::string memory_barrier_name(const ptx::Instruction& n, const InstructionInfo& info) {
     if (n.opcode == Opcode::cp) return "ARRIVES.LDGSTSBAR.64";
     switch (info.memory_barrier) {
         case ptx::MemoryBarrierUse::try_wait:
@@ -287,7 +286,7 @@ std::string memory_barrier_name(const Instruction& n, const InstructionInfo& inf
     return n.has(Modifier::init) ? "SYNCS.EXCH.64" : "SYNCS.CCTL.IV";
 }
 
-std::string bulk_name(const Instruction& n) {
+std::string bulk_name(const ptx::Instruction& n) {
     const bool tensor = n.has(Modifier::tensor), prefetch = n.has(Modifier::prefetch);
     if (prefetch) return tensor ? "UTMAPF.L2" : "UBLKPF.L2";
     const bool to_global = n.space == StateSpace::global;
@@ -295,7 +294,7 @@ std::string bulk_name(const Instruction& n) {
     return n.has(Modifier::reduce) ? "UBLKRED" : to_global ? "UBLKCP.G.S" : "UBLKCP.S.G";
 }
 
-std::int64_t barrier_immediate(const Instruction& n, const InstructionInfo& info) {
+std::int64_t barrier_immediate(const ptx::Instruction& n, const InstructionInfo& info) {
     switch (info.synchronisation) {
         case Synchronisation::cta_barrier:
             // bar.red writes a register first.
@@ -330,7 +329,7 @@ class Homes {
 };
 
 /// The register of the address first.
-std::vector<std::uint16_t> reads_in_order(const Instruction& n, const InstructionInfo& info) {
+std::vector<std::uint16_t> reads_in_order(const ptx::Instruction& n, const InstructionInfo& info) {
     std::vector<std::uint16_t> reads = info.reads;
     for (const ptx::Operand& operand : n.operands) {
         if (operand.kind != ptx::Operand::Kind::address || operand.base != ptx::Operand::Kind::reg) continue;
@@ -363,7 +362,7 @@ void fill_operands(const Homes& homes, const std::vector<std::uint16_t>& reads, 
 }  // namespace
 
 std::vector<MachineLine> machine_code(const ptx::LoadedKernel& kernel, std::size_t index) {
-    const Instruction& n = ptx::instruction_of(kernel, index);
+    const ptx::Instruction& n = ptx::instruction_of(kernel, index);
     const InstructionInfo& info = kernel.instructions()[index];
     // Machine code says with the last product that its group ends.
     if (info.pipeline == ptx::Pipeline::none || info.synchronisation == Synchronisation::wgmma_commit)

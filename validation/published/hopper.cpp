@@ -4,7 +4,7 @@
 namespace heddle::validation {
 namespace {
 
-constexpr const char* kDissection =
+constexpr const char* kHopperDissection =
     "public dissection log of an H800 PCIe at 1755 MHz (arXiv 2501.12084's suite)";
 constexpr const char* kLuo = "Luo et al., arXiv 2501.12084 (2025), H800 PCIe";
 constexpr const char* kRerun =
@@ -13,8 +13,8 @@ constexpr const char* kRrzePcie = "RRZE gpu-benches, H100 PCIe at 1755 MHz";
 constexpr const char* kRrzeH200 = "RRZE gpu-benches, H200";
 constexpr const char* kStudy =
     "\"CUDA Performance Study - NVIDIA H100 SXM5\", public repository, 1.98 GHz, CUDA 12.8";
-constexpr const char* kMt4g = "MT4G sample results, H100 80GB HBM3 (caps-tum/mt4g)";
-constexpr const char* kMicro2025 =
+constexpr const char* kHopperMt4g = "MT4G sample results, H100 80GB HBM3 (caps-tum/mt4g)";
+constexpr const char* kHopperMicro2025 =
     "\"Analyzing Modern NVIDIA GPU cores\" (MICRO 2025): fixed-latency instructions, Turing to Blackwell";
 constexpr const char* kFlashGpu = "probes of FlashGPU-Sim's authors, Hopper";
 
@@ -29,29 +29,29 @@ void add_h800(std::vector<PublishedMeasurement>& all) {
     // Memory.
     all.push_back({h800, "latency/shared", 29.0, 29.0, "cycles", kLuo, true});
     all.push_back({h800, "latency/l1", 32.0, 34.2, "cycles",
-                   std::string(kDissection) + ": 32.0; " + kRrzePcie + ": 34.2", true});
+                   std::string(kHopperDissection) + ": 32.0; " + kRrzePcie + ": 34.2", true});
     all.push_back({h800, "latency/l2", 264.4, 265.5, "cycles",
-                   std::string(kDissection) + ": 264.4; " + kRrzePcie + ": 265.5", true});
-    all.push_back({h800, "latency/dram", 638, 657, "cycles", kDissection, true});
+                   std::string(kHopperDissection) + ": 264.4; " + kRrzePcie + ": 265.5", true});
+    all.push_back({h800, "latency/dram", 638, 657, "cycles", kHopperDissection, true});
     all.push_back({h800, "latency/ring/cg/16384KiB", 265.5, 265.5, "cycles", kRrzePcie});
     all.push_back({h800, "latency/ring/cg/40960KiB", 475.0, 613, "cycles",
-                   std::string(kRrzePcie) + ": 475 to 478; " + kDissection + ", 30-47 MB: 486 to 613"});
+                   std::string(kRrzePcie) + ": 475 to 478; " + kHopperDissection + ", 30-47 MB: 486 to 613"});
     all.push_back({h800, "latency/ring/cg/4096KiB", 265.5, 265.7, "cycles", kRrzePcie});
     all.push_back({h800, "latency/ring/cg/131072KiB", 649.9, 649.9, "cycles", kRrzePcie});
     all.push_back({h800, "latency/ring/cg/262144KiB", 650.0, 652.4, "cycles", kRrzePcie});
     // Bulk copies.
-    all.push_back({h800, "latency/tma/bulk/128", 365, 369, "cycles", kDissection, true});
-    all.push_back({h800, "latency/tma/far/128", 591, 718, "cycles", kDissection});
-    all.push_back({h800, "latency/tma/dram/128", 742, 762, "cycles", kDissection});
+    all.push_back({h800, "latency/tma/bulk/128", 365, 369, "cycles", kHopperDissection, true});
+    all.push_back({h800, "latency/tma/far/128", 591, 718, "cycles", kHopperDissection});
+    all.push_back({h800, "latency/tma/dram/128", 742, 762, "cycles", kHopperDissection});
     all.push_back({h800, "tma/bulk/dram/bytes=1024/stages=1/ctas=1", 239.4, 239.4, "GB/s",
-                   std::string(kDissection) + kGibibytes + "223"});
+                   std::string(kHopperDissection) + kGibibytes + "223"});
     all.push_back({h800, "tma/bulk/dram/bytes=8192/stages=1/ctas=3", 1944.6, 1944.6, "GB/s",
-                   std::string(kDissection) + kGibibytes + "1811"});
+                   std::string(kHopperDissection) + kGibibytes + "1811"});
     // Clusters.
     all.push_back({h800, "latency/distributed_shared/cluster=2", 181, 207, "cycles",
-                   std::string(kDissection) + ": by pair of SMs", true});
-    all.push_back({h800, "latency/distributed_shared/cluster=4", 201, 207, "cycles", kDissection});
-    all.push_back({h800, "latency/distributed_shared/cluster=16", 180, 213, "cycles", kDissection});
+                   std::string(kHopperDissection) + ": by pair of SMs", true});
+    all.push_back({h800, "latency/distributed_shared/cluster=4", 201, 207, "cycles", kHopperDissection});
+    all.push_back({h800, "latency/distributed_shared/cluster=16", 180, 213, "cycles", kHopperDissection});
     // Bandwidths.
     all.push_back({h800, "bandwidth/sm/shared_load", 127.4, 127.4, "bytes/cycle/SM", kLuo});
     all.push_back({h800, "bandwidth/sm/l1_load", 125.8, 125.8, "bytes/cycle/SM", kLuo});
@@ -64,7 +64,7 @@ void add_h800(std::vector<PublishedMeasurement>& all) {
     all.push_back({h800, "bandwidth/gpu/write/1024MiB", 2015, 2018, "GB/s", kRrzePcie});
     all.push_back({h800, "bandwidth/gpu/copy/1024MiB", 1704, 1704, "GB/s", kRrzePcie});
     // Instructions.
-    all.push_back({h800, "latency/ffma", 4, 4, "cycles", kMicro2025, true});
+    all.push_back({h800, "latency/ffma", 4, 4, "cycles", kHopperMicro2025, true});
     all.push_back({h800, "latency/ex2", 18.9, 18.9, "cycles", kFlashGpu, true});
 }
 
@@ -75,7 +75,7 @@ void add_h100(std::vector<PublishedMeasurement>& all) {
                    std::string(kRerun) + ": 29.0; " + kStudy + ": 28.6", true});
     all.push_back({h100, "latency/l1", 41.1, 41.1, "cycles", kRerun, false, kIndexChase});
     all.push_back({h100, "latency/l1", 40.2, 40.2, "cycles", kStudy, false, kIndexChase});
-    all.push_back({h100, "latency/l1", 38.0, 38.0, "cycles", kMt4g, false,
+    all.push_back({h100, "latency/l1", 38.0, 38.0, "cycles", kHopperMt4g, false,
                    "single loads, each with the reading of the clock"});
     all.push_back(
         {h100, "latency/l2", 259.9, 272.3, "cycles", std::string(kStudy) + ": 259.9; " + kRerun + ": 272.3"});

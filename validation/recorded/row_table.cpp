@@ -11,7 +11,7 @@
 namespace heddle::validation {
 namespace {
 
-constexpr double kMostElements = 40e9;  // of fp16 in the 80 GB of an A100
+constexpr double kRowTableMostElements = 40e9;  // of fp16 in the 80 GB of an A100
 constexpr const char* kForm = "a line has the extents and 10^9 elements per second";
 
 }  // namespace
@@ -44,7 +44,7 @@ std::vector<RecordedRow> read_rows(const std::filesystem::path& file, std::size_
         for (std::size_t i = 0; i < extents; ++i) {
             elements *= numbers[i];
             if (numbers[i] != std::floor(numbers[i])) fail("an extent is no whole number");
-            if (elements > kMostElements) fail("the tensor is larger than the GPU's memory");
+            if (elements > kRowTableMostElements) fail("the tensor is larger than the GPU's memory");
             row.shape.push_back(static_cast<std::int64_t>(numbers[i]));
         }
         row.microseconds = elements / numbers.back() / 1e3;

@@ -6,7 +6,7 @@ namespace heddle::validation {
 namespace {
 
 /// Elements of bf16 in the 96 GB of the largest memory that a TPU has had (v5p).
-constexpr double kMostElements = 48e9;
+constexpr double kTpuTablesMostElements = 48e9;
 /// Beyond the arrays that were built, and beyond what their cells, one by one, are counted for.
 constexpr std::uint32_t kLargestArray = 1024, kLargestExtent = 1 << 20;
 
@@ -30,7 +30,7 @@ std::vector<RecordedProduct> read_products(const std::filesystem::path& file) {
                                       table.positive(row, time)};
         const auto rows = static_cast<double>(product.m), inner = static_cast<double>(product.k),
                    columns = static_cast<double>(product.n);
-        if (rows * inner + inner * columns + rows * columns > kMostElements)
+        if (rows * inner + inner * columns + rows * columns > kTpuTablesMostElements)
             throw Error("these matrices are larger than the memory of any TPU", table.place(row),
                         "a line is m, k, n and microseconds");
         products.push_back(product);

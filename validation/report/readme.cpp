@@ -56,13 +56,13 @@ std::string joined(const std::vector<std::string>& parts, const char* between) {
 // ---- One row ----
 
 /// The comparisons of one row: one, or those of boards of one family.
-using Group = std::vector<const Comparison*>;
+using RowGroup = std::vector<const Comparison*>;
 
-std::vector<Group> groups_of(const std::vector<Comparison>& comparisons) {
-    std::vector<Group> groups;
+std::vector<RowGroup> groups_of(const std::vector<Comparison>& comparisons) {
+    std::vector<RowGroup> groups;
     for (const Comparison& comparison : comparisons) {
         const Reference& reference = comparison.reference;
-        const auto same = std::find_if(groups.begin(), groups.end(), [&](const Group& group) {
+        const auto same = std::find_if(groups.begin(), groups.end(), [&](const RowGroup& group) {
             const Reference& other = group.front()->reference;
             return !reference.family.empty() && reference.family == other.family &&
                    reference.brief == other.brief && comparison.title == group.front()->title;
@@ -77,7 +77,7 @@ std::vector<Group> groups_of(const std::vector<Comparison>& comparisons) {
 }
 
 /// "H100 SXM, H200 SXM: papers, public logs"; of a capture "H100: capture h100-a, 2026-11-21"
-std::string compared_with(const Group& group) {
+std::string compared_with(const RowGroup& group) {
     std::vector<std::string> devices;
     for (const Comparison* each : group) {
         const std::string& device = each->reference.device;
@@ -95,14 +95,14 @@ std::string row_count(std::size_t rows) {
     return sim::format_count(rows) + (rows == 1 ? " row" : " rows");
 }
 
-std::string per_cent(double fraction) {
+std::string rounded_per_cent(double fraction) {
     return fmt::format("{:.1f} %", 100 * fraction);
 }
 
 /// "3.2 % mean, 7.1 % p90, 64 rows"
 std::string errors_of(const CategorySummary& summary) {
-    return per_cent(summary.mean_error) +
-           (summary.quantities > 1 ? " mean, " + per_cent(summary.error_90) + " p90, " : ", ") +
+    return rounded_per_cent(summary.mean_error) +
+           (summary.quantities > 1 ? " mean, " + rounded_per_cent(summary.error_90) + " p90, " : ", ") +
            row_count(summary.quantities);
 }
 
@@ -143,11 +143,11 @@ std::string errors_of(const std::vector<ComparisonRow>& rows) {
         return joined(parts, "; ");
     }
     for (const CategorySummary& each : summaries)
-        parts.push_back(name_of(each) + " " + per_cent(each.mean_error));
+        parts.push_back(name_of(each) + " " + rounded_per_cent(each.mean_error));
     return errors_of(all) + (summaries.size() > 1 ? " (" + joined(parts, ", ") + ")" : "");
 }
 
-std::string result_of(const Group& group) {
+std::string result_of(const RowGroup& group) {
     std::vector<ComparisonRow> predicted, used, not_comparable, all;
     for (const Comparison* comparison : group)
         for (const ComparisonRow& row : comparison->rows) {
@@ -173,14 +173,14 @@ std::string result_of(const Group& group) {
         const CategorySummary summary = summarise(rows).front();
         if (summary.quantities > 0)
             parts.push_back(
-                fmt::format("{} {}, {}", name, per_cent(summary.mean_error), row_count(summary.quantities)));
+                fmt::format("{} {}, {}", name, rounded_per_cent(summary.mean_error), row_count(summary.quantities)));
     };
     add_class("used", used);
     add_class(kNotComparable, not_comparable);
     return joined(parts, "; ");
 }
 
-std::string bars_of(const Group& group) {
+std::string bars_of(const RowGroup& group) {
     std::size_t bars = 0, held = 0;
     for (const Comparison* comparison : group) {
         bars += comparison->bars.size();
@@ -215,7 +215,7 @@ void add_missing(Missing& missing, const std::string& state, const std::string& 
 
 Table table_of(const AccuracyRun& run) {
     Table table;
-    for (const Group& group : groups_of(run.comparisons))
+    for (const RowGroup& group : groups_of(run.comparisons))
         table.rows.push_back({cell(group.front()->title), cell(compared_with(group)),
                               cell(result_of(group)) + " | " + bars_of(group)});
     for (const std::string& line : run.missing) {

@@ -14,7 +14,7 @@ namespace {
 using sim::Chart;
 using sim::ChartSeries;
 
-struct Group {
+struct UnitGroup {
     std::string unit;
     std::vector<const ComparisonRow*> rows;
 
@@ -22,13 +22,13 @@ struct Group {
     double scale() const { return unit == "%" ? 0.01 : 1; }
 };
 
-std::vector<Group> groups_by_unit(const std::vector<ComparisonRow>& rows) {
-    std::vector<Group> groups;
+std::vector<UnitGroup> groups_by_unit(const std::vector<ComparisonRow>& rows) {
+    std::vector<UnitGroup> groups;
     for (const ComparisonRow& row : rows) {
         if (!relative_error(row)) continue;
         auto group = std::find_if(groups.begin(), groups.end(),
-                                  [&](const Group& known) { return known.unit == row.unit; });
-        if (group == groups.end()) group = groups.insert(groups.end(), Group{row.unit, {}});
+                                  [&](const UnitGroup& known) { return known.unit == row.unit; });
+        if (group == groups.end()) group = groups.insert(groups.end(), UnitGroup{row.unit, {}});
         group->rows.push_back(&row);
     }
     return groups;
@@ -36,7 +36,7 @@ std::vector<Group> groups_by_unit(const std::vector<ComparisonRow>& rows) {
 
 /// A series for each category, in the order of first appearance; `y` of a row.
 template <class Value>
-std::vector<ChartSeries> by_category(const Group& group, const Value& y) {
+std::vector<ChartSeries> by_category(const UnitGroup& group, const Value& y) {
     std::vector<ChartSeries> series;
     for (const ComparisonRow* row : group.rows) {
         const std::string name = row->category.empty() ? "rows" : row->category;
@@ -56,7 +56,7 @@ ChartSeries guide(const std::string& name, std::vector<double> x, std::vector<do
     return series;
 }
 
-std::pair<double, double> captured_range(const Group& group) {
+std::pair<double, double> captured_range(const UnitGroup& group) {
     double low = std::numeric_limits<double>::infinity(), high = 0;
     for (const ComparisonRow* row : group.rows) {
         low = std::min(low, *row->captured);
@@ -65,7 +65,7 @@ std::pair<double, double> captured_range(const Group& group) {
     return {group.scale() * low, group.scale() * high};
 }
 
-std::string of_unit(const char* what, const Group& group) {
+std::string of_unit(const char* what, const UnitGroup& group) {
     return group.unit.empty() ? what : std::string(what) + ", " + group.unit;
 }
 
@@ -73,7 +73,7 @@ std::string of_unit(const char* what, const Group& group) {
 
 std::vector<Chart> scatter_charts(const std::vector<ComparisonRow>& rows, const std::string& prefix) {
     std::vector<Chart> charts;
-    for (const Group& group : groups_by_unit(rows)) {
+    for (const UnitGroup& group : groups_by_unit(rows)) {
         Chart chart;
         chart.kind = Chart::Kind::plot;
         chart.id = fmt::format("{}-scatter-{}", prefix, charts.size() + 1);
@@ -92,7 +92,7 @@ std::vector<Chart> scatter_charts(const std::vector<ComparisonRow>& rows, const 
 
 std::vector<Chart> error_charts(const std::vector<ComparisonRow>& rows, const std::string& prefix) {
     std::vector<Chart> charts;
-    for (const Group& group : groups_by_unit(rows)) {
+    for (const UnitGroup& group : groups_by_unit(rows)) {
         Chart chart;
         chart.kind = Chart::Kind::plot;
         chart.id = fmt::format("{}-error-{}", prefix, charts.size() + 1);

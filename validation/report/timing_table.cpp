@@ -25,8 +25,8 @@ constexpr const char* kIntroduction =
     "- *prediction*: nothing was set by this figure alone.\n"
     "- *not comparable*: shown with the reason and not judged.\n";
 
-/// A cell of a Markdown table.
-std::string cell(std::string text) {
+/// A escaped_cell of a Markdown table.
+std::string escaped_cell(std::string text) {
     for (std::size_t at = text.find('|'); at != std::string::npos; at = text.find('|', at + 2))
         text.replace(at, 1, "\\|");
     return text;
@@ -55,9 +55,9 @@ std::string section(const Comparison& comparison) {
     text += "|---|---:|---:|---:|---|---|---|\n";
     for (const ComparisonRow& row : comparison.rows) {
         text +=
-            fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", cell(row.name), captured_text(row),
+            fmt::format("| {} | {} | {} | {} | {} | {} | {} |\n", escaped_cell(row.name), captured_text(row),
                         row.simulated ? format_quantity(*row.simulated, row.unit) : "", difference_text(row),
-                        verdict(comparison, row), kind_of(row.category), cell(row.note));
+                        verdict(comparison, row), kind_of(row.category), escaped_cell(row.note));
     }
     for (const std::string& line : comparison.missing) text += "\n" + line + "\n";
     return text;

@@ -22,17 +22,6 @@ using trace::OpKind;
 using trace::Tensor;
 using trace::TensorId;
 
-bool is_float(ElementType type) {
-    switch (type) {
-        case ElementType::f32:
-        case ElementType::f16:
-        case ElementType::bf16:
-            return true;
-        default:
-            return false;
-    }
-}
-
 /// What an elementwise op computes: its expression, or what stands for one. Nothing for other ops.
 std::optional<Expression> expression_of(const trace::Trace& trace, const Op& op) {
     if (op.kind == OpKind::elementwise) return expression::parse(op.text("expression"));
@@ -98,7 +87,7 @@ class Fuser {
         const Tensor& first = trace_.tensor(op.outputs[0]);
         return std::all_of(op.outputs.begin(), op.outputs.end(), [&](TensorId id) {
             const Tensor& tensor = trace_.tensor(id);
-            return is_float(tensor.type) && tensor.shape == first.shape && alone_[id] &&
+            return is_fused_float(tensor.type) && tensor.shape == first.shape && alone_[id] &&
                    writers_[id].size() == 1;
         });
     }
@@ -367,6 +356,10 @@ class Fuser {
 };
 
 }  // namespace
+
+bool is_fused_float(ElementType type) {
+    return type == ElementType::f32 || type == ElementType::f16 || type == ElementType::bf16;
+}
 
 trace::Trace fuse(const trace::Trace& trace, const FusionLimits& limits, FusionCount* count) {
     const trace::Trace once = without_repetitions(trace);

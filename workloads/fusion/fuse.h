@@ -8,6 +8,9 @@
 
 namespace heddle::fusion {
 
+/// Whether fused ops compute with this type: f32, f16 and bf16.
+bool is_fused_float(trace::ElementType type);
+
 struct FusionLimits {
     std::size_t operands = 12;  ///< inputs and results of a fused op
     std::size_t nodes = 64;     ///< of its expression: a compiler stops somewhere, for registers

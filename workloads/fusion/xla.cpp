@@ -7,6 +7,7 @@
 
 #include "workloads/expression/builder.h"
 #include "workloads/expression/expression.h"
+#include "workloads/fusion/fuse.h"
 #include "workloads/fusion/layout.h"
 #include "workloads/fusion/repetition.h"
 #include "workloads/trace/turns.h"
@@ -30,10 +31,6 @@ constexpr std::size_t kMostReaders = 3;
 constexpr std::int64_t kLaneBytes = 256;
 /// Numbers that the optimizer keeps for the whole step, such as Adam's corrections.
 constexpr std::int64_t kFewElements = 64;
-
-bool is_float(ElementType type) {
-    return type == ElementType::f32 || type == ElementType::f16 || type == ElementType::bf16;
-}
 
 bool is_plain_copy(const Trace& trace, const Op& op) {
     return op.kind == OpKind::copy && op.attributes.empty() && op.kernel_name.empty() &&
@@ -147,7 +144,7 @@ class Rewriter {
         if (gone_[i] || !is_plain_copy(trace_, op)) return false;
         const TensorId from = op.inputs[0], to = op.outputs[0];
         const Tensor& source = trace_.tensor(from);
-        if (!is_float(source.type) || !is_float(trace_.tensor(to).type) ||
+        if (!is_fused_float(source.type) || !is_fused_float(trace_.tensor(to).type) ||
             source.role != trace::TensorRole::parameter)
             return false;
         const std::set<OpId> readers = readers_[storage(to)];
@@ -263,7 +260,7 @@ class Rewriter {
         const Op& op = trace_.ops[i];
         if (gone_[i] || !is_plain_copy(trace_, op)) return false;
         const TensorId from = op.inputs[0], to = op.outputs[0];
-        if (!is_float(trace_.tensor(from).type) || !is_float(trace_.tensor(to).type) ||
+        if (!is_fused_float(trace_.tensor(from).type) || !is_fused_float(trace_.tensor(to).type) ||
             readers_[storage(from)].size() != 1 || writers_[storage(from)].size() != 1 ||
             writers_[storage(to)].size() != 1 || storage(from) == storage(to))
             return false;
@@ -316,7 +313,7 @@ class Rewriter {
             return std::find(product.outputs.begin(), product.outputs.end(), id) != product.outputs.end();
         };
         for (const TensorId id : op.inputs) {
-            if (!is_float(trace_.tensor(id).type)) return false;
+            if (!is_fused_float(trace_.tensor(id).type)) return false;
             // What the op reads must be there, as it will be, when the product runs.
             const std::uint64_t place = storage(id);
             if (!own(id) && writes(product, place)) return false;
@@ -325,7 +322,7 @@ class Rewriter {
         for (const TensorId id : op.outputs) {
             const Tensor& tensor = trace_.tensor(id);
             const std::uint64_t place = storage(id);
-            if (!is_float(tensor.type) || tensor.shape != shape || changed_between(place, m, e) ||
+            if (!is_fused_float(tensor.type) || tensor.shape != shape || changed_between(place, m, e) ||
                 writes(product, place))
                 return false;
             const auto read = readers_.find(place);

@@ -19,7 +19,7 @@ constexpr double kMostTogether = 64;
 /// More turns than that are not counted.
 constexpr double kMostCounted = 0x1p52;
 
-bool is_number(const Value& value) {
+bool counts(const Value& value) {
     return value.kind == Value::Kind::number;
 }
 
@@ -31,7 +31,7 @@ double step_of(const Value& value, std::size_t loop) {
 void go_on_by(Value& value, const Value& stepped, std::size_t loop, double turns) {
     for (std::size_t i = 0; i < std::min(value.elements.size(), stepped.elements.size()); ++i)
         go_on_by(value.elements[i], stepped.elements[i], loop, turns);
-    if (!is_number(value)) return;
+    if (!counts(value)) return;
     if (turns > 0) value.number += turns * step_of(stepped, loop);
     value.steps.resize(std::min(value.steps.size(), loop));
 }
@@ -68,8 +68,8 @@ Converter::Operands Converter::with_steps(const Operands& state, const Turns& tu
     const std::function<void(Value&, const Value&)> add = [&](Value& now, const Value& before) {
         for (std::size_t i = 0; i < std::min(now.elements.size(), before.elements.size()); ++i)
             add(now.elements[i], before.elements[i]);
-        if (!is_number(now)) return;
-        bool same = is_number(before);  // but for this loop
+        if (!counts(now)) return;
+        bool same = counts(before);  // but for this loop
         for (std::size_t outer = 0; outer < loop; ++outer)
             same = same && step_of(before, outer) == step_of(now, outer);
         if (same && (now.number == before.number || (std::isnan(now.number) && std::isnan(before.number))))
@@ -89,7 +89,7 @@ Converter::Operands Converter::with_steps(const Operands& state, const Turns& tu
 void Converter::settle_uneven(Value& now, Value& stepped, const std::string& name) {
     for (std::size_t i = 0; i < now.elements.size(); ++i)
         settle_uneven(now.elements[i], stepped.elements[i], name);
-    if (!is_number(now) || !is_floating(now.type) || !std::isnan(step_of(stepped, coming_.depth() - 1)))
+    if (!counts(now) || !is_floating(now.type) || !std::isnan(step_of(stepped, coming_.depth() - 1)))
         return;
     written(now, name);
     stepped = now;
@@ -99,10 +99,10 @@ bool Converter::go_on(const Value& from, const Value& to) const {
     bool even = from.elements.size() == to.elements.size();
     for (std::size_t i = 0; even && i < from.elements.size(); ++i)
         even = go_on(from.elements[i], to.elements[i]);
-    if (!even || !is_number(from)) return even;
+    if (!even || !counts(from)) return even;
     const double step = step_of(from, coming_.depth() - 1);
     const bool same = from.number == to.number || (std::isnan(from.number) && std::isnan(to.number));
-    even = is_number(to) && (step == 0 ? same : to.number == from.number + step);
+    even = counts(to) && (step == 0 ? same : to.number == from.number + step);
     for (std::size_t loop = 0; loop < coming_.depth(); ++loop)
         even = even && step_of(from, loop) == step_of(to, loop);  // never so of steps that are not even
     return even;
@@ -192,7 +192,7 @@ Value Converter::loop(const Instruction& at, Operands& operands, Scope& scope) {
         const std::vector<Value> more = evaluate(condition, with_steps(state, turns), &scope);
         if (more.size() != 1) fail(at, "has a condition that is not one value");
         turns.left = coming_.alike();
-        const bool depends = !is_number(more[0]), ends = !depends && more[0].number == 0;
+        const bool depends = !counts(more[0]), ends = !depends && more[0].number == 0;
         const bool too_much = !depends && !ends && is_too_much(turns);
         if (depends || ends || too_much) coming_.close();
         if (depends) return missing_turns(at, state, turns, "how often it loops depends on data");

@@ -67,9 +67,9 @@ struct ReadCalls {
     std::deque<NumberedCall> calls;
 };
 
-class Reader {
+class ExecutionTraceReader {
   public:
-    explicit Reader(const std::string& file) : file_(file) {}
+    explicit ExecutionTraceReader(const std::string& file) : file_(file) {}
 
     void member(std::string_view key, const JsonView& value, bool element) {
         if (key == "schema") {
@@ -176,7 +176,7 @@ class Reader {
 };
 
 ReadCalls read_calls(std::istream& text, const std::string& file) {
-    Reader reader(file);
+    ExecutionTraceReader reader(file);
     trace::read_json_members(text, file, [&reader](std::string_view key, JsonView value, bool element) {
         reader.member(key, value, element);
     });

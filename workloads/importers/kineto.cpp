@@ -79,9 +79,9 @@ struct Kernel {
     std::int64_t external = -1, correlation = -1;
 };
 
-class Reader {
+class KinetoReader {
   public:
-    Reader(const std::string& file, RecordedOperands* operands) : file_(file), operands_(operands) {}
+    KinetoReader(const std::string& file, RecordedOperands* operands) : file_(file), operands_(operands) {}
 
     void member(std::string_view key, const JsonView& value, bool element) {
         if (key == "traceEvents" || (key.empty() && element)) {
@@ -347,7 +347,7 @@ class Reader {
 }  // namespace
 
 Recording read_kineto(std::istream& text, const std::string& file, RecordedOperands* operands) {
-    Reader reader(file, operands);
+    KinetoReader reader(file, operands);
     trace::read_json_members(text, file, [&reader](std::string_view key, JsonView value, bool element) {
         reader.member(key, value, element);
     });

@@ -39,7 +39,7 @@ struct Forward {
     RecordedTensor x, gamma, beta, y, mean, rstd;
 };
 
-RecordedTensor as_rows(const RecordedTensor& tensor, std::int64_t columns) {
+RecordedTensor in_rows_of(const RecordedTensor& tensor, std::int64_t columns) {
     RecordedTensor rows = tensor;
     rows.shape = {tensor.elements() / columns, columns};
     rows.strides = {columns, 1};
@@ -74,7 +74,7 @@ Forward forward_of(const Launch& launch, const Call& scope, std::int64_t columns
     }
     if (x == nullptr || vectors.size() < 2)
         throw NotUnderstood{"operands of the layer normalisation are not recorded"};
-    result.x = as_rows(*x, columns);
+    result.x = in_rows_of(*x, columns);
     result.gamma = vectors[0];
     result.beta = vectors[1];
     const std::int64_t rows = result.x.shape[0];
@@ -145,7 +145,7 @@ RecordedTensor upstream(const Launch& launch, const Call& scope, const Forward& 
     const RecordedTensor& operand = need(scope.gpu_tensor(0), "gradient operand");
     if (operand.elements() != forward.x.elements())
         throw NotUnderstood{"the incoming gradient was not recorded"};
-    return as_rows(operand, forward.x.shape[1]);
+    return in_rows_of(operand, forward.x.shape[1]);
 }
 
 }  // namespace

@@ -65,13 +65,13 @@ bool split_k(Builder& builder, const Launch& launch) {
     return true;
 }
 
-struct Reduction {
+struct RecordedReduction {
     const char* functor;  ///< part of the kernel's name
     const char* reduction;
     const char* expression;  ///< applied to every element before
 };
 
-constexpr Reduction reductions[] = {
+constexpr RecordedReduction reductions[] = {
     {"sum_functor", "sum", ""},  {"MeanOps", "mean", ""},
     {"MaxOps", "max", ""},       {"MinOps", "min", ""},
     {"NormTwoOps", "norm2", ""}, {"NormOneOps", "sum", "y0 = abs(x0)"},
@@ -89,8 +89,8 @@ bool reduce_rule(Builder& builder, const Launch& launch) {
         need(launch.enclosing({"sum", "mean", "max", "min", "amax", "amin", "norm", "linalg_vector_norm",
                                "nansum", "argmax", "argmin", "_softmax_backward_data", "logsumexp"}),
              "call that reduces");
-    const Reduction* found = nullptr;
-    for (const Reduction& candidate : reductions) {
+    const RecordedReduction* found = nullptr;
+    for (const RecordedReduction& candidate : reductions) {
         if (launch.name.contains(candidate.functor)) found = &candidate;
     }
     if (found == nullptr) throw NotUnderstood{"reduction functor is not known"};

@@ -26,14 +26,14 @@ std::vector<std::int64_t> reduced_axes(const Shape& from, const Shape& to) {
     return axes;
 }
 
-struct Reduction {
+struct ListReduction {
     const char* reduction;
     const char* expression;  ///< applied before
     std::size_t axes;        ///< position of the argument
 };
 
-const std::unordered_map<std::string, Reduction>& reductions() {
-    static const std::unordered_map<std::string, Reduction> table{
+const std::unordered_map<std::string, ListReduction>& list_reductions() {
+    static const std::unordered_map<std::string, ListReduction> table{
         {"sum", {"sum", "", 1}},
         {"nansum", {"sum", "y0 = x0 == x0 ? x0 : 0", 1}},
         {"mean", {"mean", "", 1}},
@@ -66,7 +66,7 @@ void note_spread(Op& op, const Launch& launch) {
 }
 
 void reduction(Builder& builder, const Launch& launch, const Call& call) {
-    const Reduction& row = reductions().at(call.name);
+    const ListReduction& row = list_reductions().at(call.name);
     const RecordedTensor& input = operand(call, 0, "operand");
     // max(a, b) of two tensors is no reduction.
     if ((call.name == "max" || call.name == "min") && call.gpu_tensor(1) != nullptr) {
@@ -155,7 +155,7 @@ const OperationTable& reduction_operations() {
                             {"l1_loss", difference_loss},
                             {"topk", largest},
                             {"cumsum", cumulative_sum}};
-        for (const auto& [name, row] : reductions()) made[name] = reduction;
+        for (const auto& [name, row] : list_reductions()) made[name] = reduction;
         return made;
     }();
     return table;

@@ -9,7 +9,6 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr double kLog2E = 1.4426950408889634;
 constexpr unsigned kBlockM = 64;  // queries per step
 
 void check(const AttentionGradSpec& spec) {

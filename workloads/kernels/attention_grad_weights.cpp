@@ -3,11 +3,6 @@
 #include <cmath>
 
 namespace heddle::kernels {
-namespace {
-
-constexpr double kLog2E = 1.4426950408889634;
-
-}  // namespace
 
 AttentionGradWeights::AttentionGradWeights(PtxWriter& w, const Spec& spec)
     : w_(w),

@@ -9,15 +9,15 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr unsigned kGroups = kAttentionConsumers, kStages = 2, kKeys = kAttentionGradKeys;
+constexpr unsigned kAttentionGradWgmmaGroups = kAttentionConsumers, kStages = 2, kKeys = kAttentionGradKeys;
 constexpr unsigned kQuarter = kWarpgroupRows * 64 * 4;  ///< bytes of a warpgroup's part of dQ, 64 x 64
 /// Named barriers: all consumers; a warpgroup's part of dQ is there, is gone (one each).
 constexpr unsigned kConsumers = 1, kFull = 2, kGone = 4;
 constexpr unsigned kPartThreads = kWarpgroupThreads + 32;
 
 /// Byte offsets in shared memory, from a multiple of kAtom.
-struct Layout {
-    explicit Layout(const AttentionGradWgmmaSpec& spec)
+struct AttentionGradWgmmaLayout {
+    explicit AttentionGradWgmmaLayout(const AttentionGradWgmmaSpec& spec)
         : panels(spec.head_dim / kLineElements),
           key_bytes(kKeys * kLine * panels),
           step_bytes(spec.block_m() * kLine * panels),
@@ -27,7 +27,7 @@ struct Layout {
           d_o(q + kStages * step_bytes),
           ds(d_o + kStages * step_bytes),
           dq(ds + kKeys * spec.block_m() * 2),
-          shift(dq + kGroups * kQuarter),
+          shift(dq + kAttentionGradWgmmaGroups * kQuarter),
           delta(shift + kStages * row_bytes),
           keys_full(delta + kStages * row_bytes),
           q_full(keys_full + 8),
@@ -45,9 +45,9 @@ void check(const AttentionGradWgmmaSpec& spec) {
                           {.key = "attention_grad_wgmma head_dim " + std::to_string(spec.head_dim)});
 }
 
-class Writer {
+class AttentionGradWgmmaWriter {
   public:
-    explicit Writer(const AttentionGradWgmmaSpec& spec)
+    explicit AttentionGradWgmmaWriter(const AttentionGradWgmmaSpec& spec)
         : spec_(spec),
           d_(spec.head_dim),
           m_(spec.block_m()),
@@ -116,7 +116,7 @@ class Writer {
 
     void set_up_barriers() {
         parts_.make_barriers([&] {
-            const Reg one = w_.constant_b32(1), both = w_.constant_b32(kGroups);
+            const Reg one = w_.constant_b32(1), both = w_.constant_b32(kAttentionGradWgmmaGroups);
             parts_.make_barrier(shared_, layout_.keys_full, one);
             for (unsigned s = 0; s < kStages; ++s) {
                 for (const unsigned full : {layout_.q_full, layout_.do_full})
@@ -187,21 +187,21 @@ class Writer {
         const Reg elected = w_.make_predicate("setp.eq.u32", thread_, 32);
         const Reg to = w_.make_b64("add.s64", dq_, w_.make_b64("shl.b64", first_row_, d_ == 64 ? 8 : 9));
         const auto is_free = [&](unsigned g) { w_.op("bar.arrive", kGone + g, kPartThreads); };
-        for (unsigned g = 0; g < kGroups; ++g) is_free(g);
+        for (unsigned g = 0; g < kAttentionGradWgmmaGroups; ++g) is_free(g);
         const std::string next = w_.new_label("add_block");
         w_.place(next);
-        for (unsigned g = 0; g < kGroups; ++g) {
+        for (unsigned g = 0; g < kAttentionGradWgmmaGroups; ++g) {
             w_.op("bar.sync", kFull + g, kPartThreads);
             w_.op_if(elected, "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.f32",
                      at(to, g * kQuarter), at(shared_, layout_.dq + g * kQuarter), w_.constant_b32(kQuarter));
             w_.op_if(elected, "cp.async.bulk.commit_group");
         }
-        for (unsigned g = 0; g < kGroups; ++g) {
-            w_.op_if(elected, "cp.async.bulk.wait_group.read", kGroups - 1 - g);
+        for (unsigned g = 0; g < kAttentionGradWgmmaGroups; ++g) {
+            w_.op_if(elected, "cp.async.bulk.wait_group.read", kAttentionGradWgmmaGroups - 1 - g);
             w_.warp_barrier();
             is_free(g);
         }
-        w_.op("add.s64", to, to, kGroups * kQuarter);
+        w_.op("add.s64", to, to, kAttentionGradWgmmaGroups * kQuarter);
         w_.op("sub.u32", left_, left_, 1);
         w_.jump_if(w_.make_predicate("setp.ne.u32", left_, 0), next);
         w_.op_if(elected, "cp.async.bulk.wait_group", 0);
@@ -326,10 +326,10 @@ class Writer {
         parts_.fence();
         accumulate(dv_tile_, probabilities, do_columns_);
         // Both warpgroups have made their dQ of the step before.
-        w_.op("bar.sync", kConsumers, kGroups * kWarpgroupThreads);
+        w_.op("bar.sync", kConsumers, kAttentionGradWgmmaGroups * kWarpgroupThreads);
         store_gradients(packed);
         w_.op("fence.proxy.async.shared::cta");
-        w_.op("bar.sync", kConsumers, kGroups * kWarpgroupThreads);
+        w_.op("bar.sync", kConsumers, kAttentionGradWgmmaGroups * kWarpgroupThreads);
         parts_.fence();
         multiply_keys();
         accumulate(dk_tile_, packed, q_columns_);
@@ -353,7 +353,7 @@ class Writer {
 
     void finish() {
         // Keys and values have been read by all: each warp takes a part of their place.
-        w_.op("bar.sync", kConsumers, kGroups * kWarpgroupThreads);
+        w_.op("bar.sync", kConsumers, kAttentionGradWgmmaGroups * kWarpgroupThreads);
         for (auto& block : dk_tile_[0]) {
             for (const Reg& value : block) w_.op("mul.rn.f32", value, value, weights_->scale());
         }
@@ -378,7 +378,7 @@ class Writer {
 
     const AttentionGradWgmmaSpec& spec_;
     unsigned d_, m_;
-    Layout layout_;
+    AttentionGradWgmmaLayout layout_;
     PtxWriter w_;
     AttentionWgmmaParts parts_{w_, spec_.type};
     std::optional<AttentionGradWeights> weights_;
@@ -396,7 +396,7 @@ class Writer {
 
 GeneratedKernel generate_attention_grad_wgmma(const AttentionGradWgmmaSpec& spec) {
     check(spec);
-    return Writer(spec).write();
+    return AttentionGradWgmmaWriter(spec).write();
 }
 
 }  // namespace heddle::kernels

@@ -10,7 +10,6 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr double kLog2E = 1.4426950408889634;
 constexpr unsigned kRowThreads = 128, kFinishThreads = 256;
 
 std::string name_for(const char* stem, const AttentionGradWgmmaSpec& spec) {

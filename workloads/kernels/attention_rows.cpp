@@ -5,10 +5,10 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr unsigned kThreads = 128;
+constexpr unsigned kAttentionRowsThreads = 128;
 
 unsigned rows_per_cta(const AttentionGradSpec& spec) {
-    return kThreads / (spec.head_dim / 8);
+    return kAttentionRowsThreads / (spec.head_dim / 8);
 }
 
 std::string name_for(const char* stem, const AttentionGradSpec& spec) {
@@ -69,7 +69,7 @@ GeneratedKernel generate_attention_delta(const AttentionGradSpec& spec) {
     const Reg writes = w.make_predicate("setp.eq.and.u32", place.lane_in_row, 0, inside);
     const Reg target = w.make_b64("add.s64", delta, w.make_b64("shl.b64", place.matrix_row, 2));
     w.op_if(writes, "st.global.f32", at(target), sum);
-    return w.finish({kThreads, 1, 1});
+    return w.finish({kAttentionRowsThreads, 1, 1});
 }
 
 GeneratedKernel generate_attention_finish_dq(const AttentionGradSpec& spec) {
@@ -88,7 +88,7 @@ GeneratedKernel generate_attention_finish_dq(const AttentionGradSpec& spec) {
     for (Reg& value : values) value = w.make_f32("mul.rn.f32", value, scale);
     store_elements(w, "st.global", spec.type, values,
                    element_pointer(w, place, dq, dq_batch, dq_head, dq_row), 0, ComputeType::f32);
-    return w.finish({kThreads, 1, 1});
+    return w.finish({kAttentionRowsThreads, 1, 1});
 }
 
 Extent3 attention_rows_grid(const AttentionGradSpec& spec, std::uint32_t queries, std::uint32_t batch,

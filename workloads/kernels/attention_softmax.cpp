@@ -8,7 +8,6 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr double kLog2E = 1.4426950408889634, kLn2 = 0.6931471805599453;
 constexpr std::uint32_t kHighFactor = 0x85ebca6bu;
 
 std::uint32_t mixed(std::uint32_t x) {

@@ -9,21 +9,21 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr unsigned kGroups = kAttentionConsumers, kGroupThreads = kWarpgroupThreads,
+constexpr unsigned kAttentionWgmmaGroups = kAttentionConsumers, kGroupThreads = kWarpgroupThreads,
                    kGroupRows = kWarpgroupRows;
 
 /// Byte offsets in shared memory, from a multiple of kAtom.
-struct Layout {
-    explicit Layout(const AttentionWgmmaSpec& spec)
+struct AttentionWgmmaLayout {
+    explicit AttentionWgmmaLayout(const AttentionWgmmaSpec& spec)
         : panels(spec.head_dim / kLineElements),
           q_bytes(kGroupRows * kLine * panels),
           block_bytes(spec.block_n * kLine * panels),
-          k(kGroups * q_bytes),
+          k(kAttentionWgmmaGroups * q_bytes),
           v(k + spec.stages * block_bytes),
           staging(v + spec.stages * block_bytes),
-          q_full(staging + kGroups * q_bytes),
-          q_empty(q_full + 8 * kGroups),
-          k_full(q_empty + 8 * kGroups),
+          q_full(staging + kAttentionWgmmaGroups * q_bytes),
+          q_empty(q_full + 8 * kAttentionWgmmaGroups),
+          k_full(q_empty + 8 * kAttentionWgmmaGroups),
           v_full(k_full + 8 * spec.stages),
           empty(v_full + 8 * spec.stages),
           end(empty + 8 * spec.stages) {}
@@ -38,14 +38,14 @@ void check(const AttentionWgmmaSpec& spec) {
     const bool block =
         spec.block_n == 64 || spec.block_n == 128 || (spec.block_n == 256 && spec.head_dim == 64);
     if (!block) throw Error("blocks have 64 or 128 keys, or 256 with heads of 64", where);
-    if (spec.stages < 2 || Layout(spec).end + kAtom > 227 * 1024)
+    if (spec.stages < 2 || AttentionWgmmaLayout(spec).end + kAtom > 227 * 1024)
         throw Error("a ring of " + std::to_string(spec.stages) + " stages does not work", where,
                     "at least 2, and at most 227 KiB in all");
 }
 
-class Writer {
+class AttentionWgmmaWriter {
   public:
-    explicit Writer(const AttentionWgmmaSpec& spec)
+    explicit AttentionWgmmaWriter(const AttentionWgmmaSpec& spec)
         : spec_(spec),
           d_(spec.head_dim),
           layout_(spec),
@@ -101,11 +101,11 @@ class Writer {
 
     void set_up_barriers() {
         parts_.make_barriers([&] {
-            const Reg one = w_.constant_b32(1), both = w_.constant_b32(kGroups);
+            const Reg one = w_.constant_b32(1), both = w_.constant_b32(kAttentionWgmmaGroups);
             const auto make = [&](unsigned place, const Reg& count) {
                 parts_.make_barrier(shared_, place, count);
             };
-            for (unsigned g = 0; g < kGroups; ++g) {
+            for (unsigned g = 0; g < kAttentionWgmmaGroups; ++g) {
                 make(layout_.q_full + 8 * g, one);
                 make(layout_.q_empty + 8 * g, one);
             }
@@ -189,12 +189,12 @@ class Writer {
         tile_ = w_.b32();
         w_.op("atom.global.add.u32", tile_, at(counter_), 1);
         w_.place(next_tile);
-        for (unsigned g = 0; g < kGroups; ++g) wait(shared_, layout_.q_empty + 8 * g, q_parity);
+        for (unsigned g = 0; g < kAttentionWgmmaGroups; ++g) wait(shared_, layout_.q_empty + 8 * g, q_parity);
         w_.op("xor.b32", q_parity, q_parity, 1);
         w_.op("st.shared.u32", at(tile_slot_), tile_);
         w_.jump_if(w_.make_predicate("setp.ge.u32", tile_, tiles_), last);
         decode_tile();
-        for (unsigned g = 0; g < kGroups; ++g) {
+        for (unsigned g = 0; g < kAttentionWgmmaGroups; ++g) {
             parts_.expect_bytes(shared_, layout_.q_full + 8 * g, layout_.q_bytes);
             copy(q_map_, kGroupRows, g == 0 ? shared_ : w_.make_b32("add.u32", shared_, g * layout_.q_bytes),
                  g == 0 ? first_query_ : w_.make_b32("add.u32", first_query_, g * kGroupRows), head_, shared_,
@@ -227,7 +227,7 @@ class Writer {
         w_.op("atom.global.add.u32", tile_, at(counter_), 1);
         w_.jump(next_tile);
         w_.place(last);
-        for (unsigned g = 0; g < kGroups; ++g)
+        for (unsigned g = 0; g < kAttentionWgmmaGroups; ++g)
             w_.op("mbarrier.arrive.shared::cta.b64", "_", at(shared_, layout_.q_full + 8 * g));
         // Whoever asked last leaves the counter as it was found.
         const Reg asked = w_.make_b32("add.u32", tiles_, w_.make_b32("mov.u32", "%nctaid.x"));
@@ -288,7 +288,7 @@ class Writer {
         v_low_ = descriptor_low(w_.make_b32("add.u32", shared_, layout_.v), spec_.block_n * kLine);
         q_barrier_ = w_.make_b32("mad.lo.u32", group_, 8, shared_);
         own_turn_ = w_.make_b32("add.u32", group_, 1);
-        other_turn_ = w_.make_b32("sub.u32", kGroups, group_);
+        other_turn_ = w_.make_b32("sub.u32", kAttentionWgmmaGroups, group_);
         stage_ = w_.constant_b32(0);
         parity_ = w_.constant_b32(0);
         q_parity_ = w_.constant_b32(0);
@@ -347,7 +347,7 @@ class Writer {
         if (spec_.take_turns) {
             // The first turn is the first warpgroup's.
             const Reg second = w_.make_predicate("setp.eq.u32", group_, 1);
-            w_.op_if(second, "bar.arrive", 1, kGroups * kGroupThreads);
+            w_.op_if(second, "bar.arrive", 1, kAttentionWgmmaGroups * kGroupThreads);
         }
         const std::string next_tile = w_.new_label("tile");
         w_.place(next_tile);
@@ -363,12 +363,12 @@ class Writer {
         w_.place(next);
         barrier_ = w_.make_b32("mad.lo.u32", stage_, 8, shared_);
         wait(barrier_, layout_.k_full, parity_);
-        if (spec_.take_turns) w_.op("bar.sync", own_turn_, kGroups * kGroupThreads);
+        if (spec_.take_turns) w_.op("bar.sync", own_turn_, kAttentionWgmmaGroups * kGroupThreads);
         multiply_queries_by_keys();
         w_.op("sub.u32", left, left, 1);
         const Reg last = w_.make_predicate("setp.eq.u32", left, 0);
         arrive(w_.make_predicate("and.pred", last, elected_), q_barrier_, layout_.q_empty);
-        if (spec_.take_turns) w_.op("bar.arrive", other_turn_, kGroups * kGroupThreads);
+        if (spec_.take_turns) w_.op("bar.arrive", other_turn_, kAttentionWgmmaGroups * kGroupThreads);
         mask(first_key);
         softmax_->update(scores_, output_);
         multiply_by_values(first_key);
@@ -419,7 +419,7 @@ class Writer {
 
     const AttentionWgmmaSpec& spec_;
     unsigned d_;
-    Layout layout_;
+    AttentionWgmmaLayout layout_;
     PtxWriter w_;
     AttentionWgmmaParts parts_{w_, spec_.type};
     std::optional<OnlineSoftmax> softmax_;
@@ -442,7 +442,7 @@ class Writer {
 
 GeneratedKernel generate_attention_wgmma(const AttentionWgmmaSpec& spec) {
     check(spec);
-    return Writer(spec).write();
+    return AttentionWgmmaWriter(spec).write();
 }
 
 }  // namespace heddle::kernels

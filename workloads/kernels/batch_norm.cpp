@@ -9,7 +9,6 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr unsigned kThreads = kBatchNormThreads;
 /// Accesses of a thread that are on their way at once. With four of four elements ptxas 13.0 gives the kernel
 /// 40 registers for sm_80, as many as cuDNN's has in recordings on an A100 (30 with one, 55 with six).
 constexpr unsigned kUnderWay = 4;
@@ -49,7 +48,7 @@ class BatchNormWriter {
         shift_ = of_channel(bias, s_.bias);
         merge_threads(output);
         staged() ? each_element(false) : each_vector(false);
-        return w_.finish({kThreads, 1, 1});
+        return w_.finish({kBatchNormThreads, 1, 1});
     }
 
   private:
@@ -63,7 +62,7 @@ class BatchNormWriter {
         return name;
     }
     bool staged() const { return s_.staged_elements != 0; }
-    std::uint32_t staged_bytes() const { return divide_up(s_.staged_elements, kThreads) * kThreads * 4; }
+    std::uint32_t staged_bytes() const { return divide_up(s_.staged_elements, kBatchNormThreads) * kBatchNormThreads * 4; }
 
     Reg of_channel(const Reg& base, ElementType type) {
         return load_elements(w_, "ld.global", type, 1, w_.element_address(base, channel_, bytes_of(type)), 0,
@@ -72,7 +71,7 @@ class BatchNormWriter {
 
     /// Thread 0 has the channel's statistics and writes them; all learn mean and rstd.
     void merge_threads(ChannelStatisticsOutput& output) {
-        merge_cta(w_, own_, tid_, kThreads);
+        merge_cta(w_, own_, tid_, kBatchNormThreads);
         const Reg told = w_.make_b32("mov.u32", w_.shared("told", 8, 8));
         const std::string others = w_.new_label("others");
         w_.jump_if(w_.make_predicate("setp.ne.u32", tid_, 0), others);
@@ -94,7 +93,7 @@ class BatchNormWriter {
     /// Planes: this thread's vectors of every run of the channel that its threads have.
     void each_vector(bool statistics) {
         const unsigned width = s_.vector_width, x_bytes = bytes_of(s_.x), y_bytes = bytes_of(s_.y);
-        const std::uint32_t together = kThreads / s_.run_threads;
+        const std::uint32_t together = kBatchNormThreads / s_.run_threads;
         const Reg first = w_.multiply_by(w_.remainder_by(tid_, s_.run_threads), width);
         const Reg run = w_.make_b32("mov.b32", w_.divide_by(tid_, s_.run_threads));
         const Reg element =
@@ -140,21 +139,21 @@ class BatchNormWriter {
         StridedLoop elements;
         elements.index = w_.make_b32("mov.b32", tid_);
         elements.end = w_.make_b32("mul.lo.u32", runs_, run_.divisor);
-        elements.step = kThreads;
+        elements.step = kBatchNormThreads;
         elements.unroll = kUnderWay;
         const Reg slot = w_.make_b32("mov.b32", slots_);
         emit_strided_loop(w_, elements, [&](unsigned count) {
             std::vector<Reg> places;
             for (unsigned i = 0; i < count; ++i) {
                 const Reg index =
-                    i == 0 ? elements.index : w_.make_b32("add.u32", elements.index, i * kThreads);
+                    i == 0 ? elements.index : w_.make_b32("add.u32", elements.index, i * kBatchNormThreads);
                 const Reg run = w_.divide_fast(index, run_);
                 const Reg within = w_.remainder_fast(index, run, run_);
                 places.push_back(
                     w_.make_b32("mad.lo.u32", run, run_stride_, w_.make_b32("add.u32", within, begin_)));
             }
             statistics ? stage(places, slot) : unstage(places, slot);
-            w_.op("add.u32", slot, slot, count * kThreads * 4);
+            w_.op("add.u32", slot, slot, count * kBatchNormThreads * 4);
         });
     }
 
@@ -166,14 +165,14 @@ class BatchNormWriter {
                 load_raw(w_, "ld.global", s_.x, 1, w_.element_address(x_, place, bytes_of(s_.x)), 0));
         for (std::size_t i = 0; i < raw.size(); ++i) {
             const Reg value = convert_raw(w_, raw[i], ComputeType::f32)[0];
-            w_.op("st.shared.f32", at(slot, i * kThreads * 4), value);
+            w_.op("st.shared.f32", at(slot, i * kBatchNormThreads * 4), value);
             take(w_, own_, value);
         }
     }
 
     void unstage(const std::vector<Reg>& places, const Reg& slot) {
         for (std::size_t i = 0; i < places.size(); ++i) {
-            const Reg value = result_of(w_.make_f32("ld.shared.f32", at(slot, i * kThreads * 4)));
+            const Reg value = result_of(w_.make_f32("ld.shared.f32", at(slot, i * kBatchNormThreads * 4)));
             store_elements(w_, "st.global", s_.y, {value}, w_.element_address(y_, places[i], bytes_of(s_.y)),
                            0, ComputeType::f32);
         }
@@ -200,14 +199,14 @@ BatchNormSpec choose_batch_norm(unsigned compute_capability, const BatchNormShap
     BatchNormSpec spec;
     spec.compute_capability = compute_capability;
     const std::uint64_t elements = std::uint64_t{shape.runs} * shape.run_length;
-    if (elements <= (kStagedBytes - kMomentBytes) / 4 / kThreads * kThreads) {
+    if (elements <= (kStagedBytes - kMomentBytes) / 4 / kBatchNormThreads * kBatchNormThreads) {
         spec.staged_elements = static_cast<std::uint32_t>(elements);
         return spec;
     }
     if (aligned && shape.run_length % 4 == 0) spec.vector_width = 4;
     const std::uint32_t fours = divide_up(shape.run_length, 4);
     spec.run_threads = 32;
-    while (spec.run_threads < kThreads && fours > kLoads * spec.run_threads) spec.run_threads *= 4;
+    while (spec.run_threads < kBatchNormThreads && fours > kLoads * spec.run_threads) spec.run_threads *= 4;
     // Runs shorter than a warp leave no lane idle: not seen in recordings.
     spec.run_threads = std::min(spec.run_threads, std::bit_ceil(shape.run_length / spec.vector_width));
     return spec;

@@ -7,7 +7,7 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr unsigned kThreads = 128;
+constexpr unsigned kConcatThreads = 128;
 
 std::string numbered(const char* stem, unsigned i) {
     return stem + std::to_string(i);
@@ -55,8 +55,8 @@ GeneratedKernel generate_concat(const ConcatSpec& spec) {
         divisors.push_back(d == spec.axis ? extent : sizes[d]);
         reciprocals.push_back(w.make_b32("div.u32", "0xffffffff", divisors.back()));
     }
-    const Reg index = w.make_b32("mad.lo.u32", w.cta_x(), kThreads, w.tid());
-    const Reg step = w.make_b32("mul.lo.u32", w.make_b32("mov.u32", "%nctaid.x"), kThreads);
+    const Reg index = w.make_b32("mad.lo.u32", w.cta_x(), kConcatThreads, w.tid());
+    const Reg step = w.make_b32("mul.lo.u32", w.make_b32("mov.u32", "%nctaid.x"), kConcatThreads);
     const std::string loop = w.new_label("element"), done = w.new_label("done");
     w.jump_if(w.make_predicate("setp.ge.u32", index, count), done);
     w.place(loop);
@@ -84,12 +84,12 @@ GeneratedKernel generate_concat(const ConcatSpec& spec) {
     w.op("add.u32", index, index, step);
     w.jump_if(w.make_predicate("setp.lt.u32", index, count), loop);
     w.place(done);
-    return w.finish({kThreads, 1, 1});
+    return w.finish({kConcatThreads, 1, 1});
 }
 
 Extent3 concat_grid(const ConcatSpec& spec, std::uint64_t most_elements, unsigned sm_count) {
     const std::uint32_t threads = divide_up(most_elements, 16 / spec.element_bytes);
-    return {std::max(1u, std::min(divide_up(threads, kThreads), 32 * sm_count)), spec.operands, 1};
+    return {std::max(1u, std::min(divide_up(threads, kConcatThreads), 32 * sm_count)), spec.operands, 1};
 }
 
 }  // namespace heddle::kernels

@@ -5,12 +5,12 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr const char* kAll = "0xffffffff";
+constexpr const char* kCumulativeSumAll = "0xffffffff";
 constexpr unsigned kRowsOfWarps = 4;    // of a block whose rows have a warp each
 constexpr unsigned kLineThreads = 256;  // of a block whose threads have a line each
 constexpr unsigned kLinesInFlight = 4;  // loads of a line on their way
 
-bool needs_f64(ElementType type) {
+bool sums_in_f64(ElementType type) {
     return type == ElementType::f64 || type == ElementType::i64 || type == ElementType::i32;
 }
 
@@ -32,11 +32,11 @@ class Numbers {
     template <class Lane>
     Reg shuffle(const char* how, const Reg& value, const Lane& lane, unsigned limit) {
         const std::string opcode = std::string("shfl.sync.") + how + ".b32";
-        if (!wide()) return w_.make_f32(opcode, value, lane, limit, kAll);
+        if (!wide()) return w_.make_f32(opcode, value, lane, limit, kCumulativeSumAll);
         const Reg low = w_.b32(), high = w_.b32();
         w_.op("mov.b64", vector_of({low, high}), value);
-        const Reg other_low = w_.make_b32(opcode, low, lane, limit, kAll);
-        const Reg other_high = w_.make_b32(opcode, high, lane, limit, kAll);
+        const Reg other_low = w_.make_b32(opcode, low, lane, limit, kCumulativeSumAll);
+        const Reg other_high = w_.make_b32(opcode, high, lane, limit, kCumulativeSumAll);
         return w_.make_f64("mov.b64", vector_of({other_low, other_high}));
     }
     /// Lane i gets the sum of lanes 0 to i.
@@ -162,7 +162,7 @@ GeneratedKernel generate_cumulative_sum(const CumulativeSumSpec& spec) {
     const unsigned n = spec.threads;
     if (spec.rows && (n < 32 || n > 1024 || (n & (n - 1)) != 0))
         throw Error("sums along rows take blocks of 32, 64, ... 1,024 threads");
-    const ComputeType compute = needs_f64(spec.x) || needs_f64(spec.y) ? ComputeType::f64 : ComputeType::f32;
+    const ComputeType compute = sums_in_f64(spec.x) || sums_in_f64(spec.y) ? ComputeType::f64 : ComputeType::f32;
     return spec.rows ? along_rows(spec, compute) : along_lines(spec, compute);
 }
 

@@ -5,7 +5,7 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kDataMovementThreads = 256;
 constexpr unsigned kFillVectors = 4;  // per thread
 constexpr unsigned kTile = 32, kTileRows = 8;
 
@@ -30,7 +30,7 @@ GeneratedKernel generate_fill(const FillSpec& spec) {
     const Reg elements = w.b32_parameter("elements");
     const ComputeType compute = needs_f64(spec.type) ? ComputeType::f64 : ComputeType::f32;
     const Reg value = compute == ComputeType::f64 ? w.f64_parameter("value") : w.f32_parameter("value");
-    const unsigned pass = kThreads * spec.vector_width;
+    const unsigned pass = kDataMovementThreads * spec.vector_width;
     const Reg cta_first = w.make_b32("mul.lo.u32", w.cta_x(), pass * kFillVectors);
     const Reg first = w.make_b32("mad.lo.u32", w.tid(), spec.vector_width, cta_first);
     const RawVector packed = pack_elements(w, spec.type, std::vector<Reg>(spec.vector_width, value), compute);
@@ -41,11 +41,11 @@ GeneratedKernel generate_fill(const FillSpec& spec) {
         const Reg inside = w.make_predicate("setp.lt.u32", own, elements);
         store_raw(w, "st.global", packed, target, std::int64_t{i} * pass * size, inside);
     }
-    return w.finish({kThreads, 1, 1});
+    return w.finish({kDataMovementThreads, 1, 1});
 }
 
 Extent3 fill_grid(const FillSpec& spec, std::uint32_t elements) {
-    return {divide_up(elements, std::uint64_t{kThreads} * spec.vector_width * kFillVectors), 1, 1};
+    return {divide_up(elements, std::uint64_t{kDataMovementThreads} * spec.vector_width * kFillVectors), 1, 1};
 }
 
 GeneratedKernel generate_copy_rows(const CopyRowsSpec& spec) {
@@ -56,7 +56,7 @@ GeneratedKernel generate_copy_rows(const CopyRowsSpec& spec) {
     const Reg rows = w.b32_parameter("rows");
     const Reg x_stride = w.b32_parameter("x_stride"), y_stride = w.b32_parameter("y_stride");
     const PtxWriter::Divider row_vectors = w.divider_parameter("row_vectors");
-    const Reg linear = w.make_b32("mad.lo.u32", w.cta_x(), kThreads, w.tid());
+    const Reg linear = w.make_b32("mad.lo.u32", w.cta_x(), kDataMovementThreads, w.tid());
     const Reg row = w.divide_fast(linear, row_vectors);
     const Reg column = w.multiply_by(w.remainder_fast(linear, row, row_vectors), spec.vector_width);
     w.op_if(w.make_predicate("setp.ge.u32", row, rows), "exit");
@@ -70,11 +70,11 @@ GeneratedKernel generate_copy_rows(const CopyRowsSpec& spec) {
             needs_f64(spec.x) || needs_f64(spec.y) ? ComputeType::f64 : ComputeType::f32;
         store_elements(w, "st.global", spec.y, convert_raw(w, raw, compute), target, 0, compute);
     }
-    return w.finish({kThreads, 1, 1});
+    return w.finish({kDataMovementThreads, 1, 1});
 }
 
 Extent3 copy_rows_grid(const CopyRowsSpec& spec, std::uint32_t rows, std::uint32_t columns) {
-    return {divide_up(std::uint64_t{rows} * (columns / spec.vector_width), kThreads), 1, 1};
+    return {divide_up(std::uint64_t{rows} * (columns / spec.vector_width), kDataMovementThreads), 1, 1};
 }
 
 GeneratedKernel generate_transpose(const TransposeSpec& spec) {

@@ -7,7 +7,7 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr unsigned kThreads = 256, kWidth = 4, kCtasPerSm = 8;
+constexpr unsigned kDropoutThreads = 256, kWidth = 4, kCtasPerSm = 8;
 
 }  // namespace
 
@@ -19,8 +19,8 @@ GeneratedKernel generate_dropout(const DropoutSpec& spec) {
     const std::array<Reg, 2> seed{w.b32_parameter("seed_low"), w.b32_parameter("seed_high")};
     const Reg offset_low = w.b32_parameter("offset_low"), offset_high = w.b32_parameter("offset_high");
     const Reg probability = w.f32_parameter("probability"), scale = w.f32_parameter("scale");
-    const Reg block = w.make_b32("mad.lo.u32", w.cta_x(), kThreads, w.tid());
-    const Reg step = w.make_b32("mul.lo.u32", w.make_b32("mov.u32", "%nctaid.x"), kThreads);
+    const Reg block = w.make_b32("mad.lo.u32", w.cta_x(), kDropoutThreads, w.tid());
+    const Reg step = w.make_b32("mul.lo.u32", w.make_b32("mov.u32", "%nctaid.x"), kDropoutThreads);
     const Reg first = w.make_b32("mul.lo.u32", block, kWidth);
     const Reg zero = w.constant_b32(0);
     const std::string loop = w.new_label("block"), single = w.new_label("single"), done = w.new_label("done"),
@@ -62,11 +62,11 @@ GeneratedKernel generate_dropout(const DropoutSpec& spec) {
     w.op("mad.lo.u32", first, step, kWidth, first);
     w.jump_if(w.make_predicate("setp.lt.u32", first, elements), loop);
     w.place(done);
-    return w.finish({kThreads, 1, 1});
+    return w.finish({kDropoutThreads, 1, 1});
 }
 
 Extent3 dropout_grid(const DropoutSpec&, std::uint32_t elements, unsigned sm_count) {
-    return {std::max(1u, std::min(divide_up(elements, kThreads * kWidth), kCtasPerSm * sm_count)), 1, 1};
+    return {std::max(1u, std::min(divide_up(elements, kDropoutThreads * kWidth), kCtasPerSm * sm_count)), 1, 1};
 }
 
 }  // namespace heddle::kernels

@@ -6,7 +6,7 @@ namespace heddle::kernels {
 namespace {
 
 constexpr unsigned kWarps = 32;  // of a CTA: rows of a turn
-constexpr unsigned kThreads = kWarps * 32;
+constexpr unsigned kEmbeddingSumsThreads = kWarps * 32;
 
 /// base + (row * columns + column) elements
 Reg element_of(PtxWriter& w, const Reg& base, const Reg& row, const Reg& columns, const Reg& column,
@@ -39,8 +39,8 @@ GeneratedKernel generate_embedding_sums(const EmbeddingSumsSpec& spec) {
     const Reg lane = w.make_b32("and.b32", tid, 31), warp = w.make_b32("shr.u32", tid, 5);
     const Reg column = w.make_b32("mad.lo.u32", w.cta_x(), 32, lane);
     const Reg inside = w.make_predicate("setp.lt.u32", column, columns);
-    const Reg values = w.make_b32("mov.u32", w.shared("values", kThreads * 4));
-    const Reg indices = w.make_b32("mov.u32", w.shared("indices", kThreads * 4));
+    const Reg values = w.make_b32("mov.u32", w.shared("values", kEmbeddingSumsThreads * 4));
+    const Reg indices = w.make_b32("mov.u32", w.shared("indices", kEmbeddingSumsThreads * 4));
     const Reg own_value = w.make_b32("mad.lo.u32", tid, 4, values);
     const Reg own_index = w.make_b32("mad.lo.u32", tid, 4, indices);
     const Reg lane_value = w.make_b32("mad.lo.u32", lane, 4, values);
@@ -60,7 +60,7 @@ GeneratedKernel generate_embedding_sums(const EmbeddingSumsSpec& spec) {
         w.op("cvt.u32.u64", loaded, wide);
     }
     w.op("st.shared.u32", at(own_index), loaded);
-    const Reg end = w.make_b32("min.u32", w.make_b32("add.u32", batch, kThreads), rows);
+    const Reg end = w.make_b32("min.u32", w.make_b32("add.u32", batch, kEmbeddingSumsThreads), rows);
 
     // Turns of as many rows as there are warps.
     const Reg chunk = w.make_b32("mov.b32", batch);
@@ -105,9 +105,9 @@ GeneratedKernel generate_embedding_sums(const EmbeddingSumsSpec& spec) {
     w.jump_if(w.make_predicate("setp.lt.u32", chunk, end), chunk_loop);
 
     w.cta_barrier();  // before other indices come
-    w.op("add.u32", batch, batch, kThreads);
+    w.op("add.u32", batch, batch, kEmbeddingSumsThreads);
     w.jump_if(w.make_predicate("setp.lt.u32", batch, rows), batch_loop);
-    return w.finish({kThreads, 1, 1});
+    return w.finish({kEmbeddingSumsThreads, 1, 1});
 }
 
 Extent3 embedding_sums_grid(std::uint32_t columns) {

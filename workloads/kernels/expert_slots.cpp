@@ -5,7 +5,7 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr const char* kAll = "0xffffffff";
+constexpr const char* kExpertSlotsAll = "0xffffffff";
 
 /// Tokens of this turn before the warp's own, and of the whole turn.
 struct Turn {
@@ -24,12 +24,12 @@ Turn scan_counts(PtxWriter& w, const std::string& counts, const Reg& count, cons
     w.op_if(known, "ld.shared.u32", sum, at(w.make_b32("mad.lo.u32", lane, 4, base)));
     w.cta_barrier();
     for (unsigned distance = 1; distance < 32; distance *= 2) {
-        const Reg other = w.make_b32("shfl.sync.up.b32", sum, distance, 0, kAll);
+        const Reg other = w.make_b32("shfl.sync.up.b32", sum, distance, 0, kExpertSlotsAll);
         const Reg has = w.make_predicate("setp.ge.u32", lane, distance);
         w.op("add.u32", sum, sum, w.make_b32("selp.b32", other, 0, has));
     }
-    const Reg total = w.make_b32("shfl.sync.idx.b32", sum, 31, 31, kAll);
-    const Reg inclusive = w.make_b32("shfl.sync.idx.b32", sum, warp, 31, kAll);
+    const Reg total = w.make_b32("shfl.sync.idx.b32", sum, 31, 31, kExpertSlotsAll);
+    const Reg inclusive = w.make_b32("shfl.sync.idx.b32", sum, warp, 31, kExpertSlotsAll);
     return {w.make_b32("sub.u32", inclusive, count), total};
 }
 
@@ -54,7 +54,7 @@ GeneratedKernel generate_expert_slots(const ExpertSlotsSpec& spec) {
     const Reg chosen = w.constant_b32(-1);
     w.op_if(inside, "ld.global.u32", chosen, at(w.element_address(indices, row, 4)));
     const Reg mine = w.make_predicate("setp.eq.u32", chosen, expert);
-    const Reg ballot = w.make_b32("vote.sync.ballot.b32", mine, kAll);
+    const Reg ballot = w.make_b32("vote.sync.ballot.b32", mine, kExpertSlotsAll);
     const Reg count = w.make_b32("popc.b32", ballot);
     const Turn scanned = scan_counts(w, counts, count, warp, lane, spec.threads / 32);
     const Reg in_warp = w.make_b32("popc.b32", w.make_b32("and.b32", ballot, below));

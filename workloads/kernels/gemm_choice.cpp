@@ -27,7 +27,7 @@ constexpr double kCtaCyclesPerOutput = 0.16;  // epilogue
 constexpr double kMemoryBytesPerCycle = 1500;
 constexpr double kL2BytesPerCycle = 23;  // for each SM when all ask
 
-struct Extents {
+struct TileExtents {
     unsigned m, n;
 };
 
@@ -76,9 +76,9 @@ double estimate_simt(const GemmShape& shape, const GemmTile& tile, unsigned spli
 
 std::vector<GemmChoice> simt_candidates(const GemmShape& shape, ElementType type,
                                         const target::GpuTarget& target, bool allow_split_k) {
-    constexpr std::array<Extents, 4> kTiles{{{128, 128}, {128, 64}, {64, 128}, {64, 64}}};
+    constexpr std::array<TileExtents, 4> kTiles{{{128, 128}, {128, 64}, {64, 128}, {64, 64}}};
     std::vector<GemmChoice> choices;
-    for (const Extents& extents : kTiles) {
+    for (const TileExtents& extents : kTiles) {
         if (type == ElementType::f64 && extents.m * extents.n > 64 * 64) continue;
         const GemmTile tile{extents.m, extents.n, kGemmSimtTileK, 0, 0, 2};
         const unsigned k_tiles = divide_up(shape.k, tile.k);

@@ -7,13 +7,13 @@
 namespace heddle::kernels {
 namespace {
 
-struct Extents {
+struct MmaExtents {
     unsigned m, n;
 };
 
 // Those of cuBLAS's and CUTLASS's kernels for the generation (names of recorded ones: ampere_bf16_s16816gemm_
 // bf16_64x64 to 256x128).
-constexpr std::array<Extents, 8> kTiles{
+constexpr std::array<MmaExtents, 8> kTiles{
     {{128, 256}, {256, 128}, {128, 128}, {64, 256}, {256, 64}, {64, 128}, {128, 64}, {64, 64}}};
 
 /// Four warps at least, of 64x64 at most (f64: 32x32), and of 16 columns at least.
@@ -61,7 +61,7 @@ std::vector<unsigned> slices_for(unsigned k_tiles, std::uint64_t tiles, unsigned
     return slices;
 }
 
-bool worth_a_look(const Extents& tile, const GemmShape& shape, ElementType type,
+bool worth_a_look(const MmaExtents& tile, const GemmShape& shape, ElementType type,
                   const GemmAlignment& alignment, const target::GpuTarget& target) {
     const unsigned outputs = tile.m * tile.n;
     if (outputs > 128 * 256 || !narrow_copies_fit({tile.m, tile.n}, type, alignment)) return false;
@@ -73,7 +73,7 @@ bool worth_a_look(const Extents& tile, const GemmShape& shape, ElementType type,
     return true;
 }
 
-GemmWork work_of(const GemmShape& shape, ElementType type) {
+GemmWork mma_work_of(const GemmShape& shape, ElementType type) {
     GemmWork work;
     work.m = shape.m;
     work.n = shape.n;
@@ -145,9 +145,9 @@ std::optional<GemmTile> staged_tile(unsigned m, unsigned n, unsigned k, unsigned
 std::vector<GemmChoice> mma_candidates(const GemmShape& shape, ElementType type,
                                        const target::GpuTarget& target, const GemmConditions& conditions,
                                        const GemmAlignment& alignment, bool allow_split_k) {
-    const GemmWork work = work_of(shape, type);
+    const GemmWork work = mma_work_of(shape, type);
     std::vector<GemmChoice> choices;
-    const auto consider = [&](const Extents& extents, unsigned k, unsigned ctas_per_sm) {
+    const auto consider = [&](const MmaExtents& extents, unsigned k, unsigned ctas_per_sm) {
         const std::optional<GemmTile> tile = staged_tile(extents.m, extents.n, k, ctas_per_sm, target, type);
         if (!tile || resident_mma_ctas(*tile, target, type, alignment) != ctas_per_sm) return;
         const unsigned k_tiles = divide_up(shape.k, k);
@@ -172,7 +172,7 @@ std::vector<GemmChoice> mma_candidates(const GemmShape& shape, ElementType type,
         }
     };
     const unsigned line = 128 / bytes_of(type);  // elements
-    for (const Extents& extents : kTiles) {
+    for (const MmaExtents& extents : kTiles) {
         if (!worth_a_look(extents, shape, type, alignment, target)) continue;
         // Sums of f64 take twice the registers.
         if (type == ElementType::f64 && extents.m * extents.n > 64 * 128) continue;

@@ -9,7 +9,7 @@ namespace {
 /// Of a library's kernels (nvjet_..._320x128_64x3_...): two do not hide a copy behind products.
 constexpr unsigned kFewestStages = 3;
 
-GemmWork work_of(const GemmShape& shape, ElementType type) {
+GemmWork wgmma_work_of(const GemmShape& shape, ElementType type) {
     GemmWork work;
     work.m = shape.m;
     work.n = shape.n;
@@ -104,7 +104,7 @@ void choose_cluster(WgmmaTile& tile, const GemmShape& shape, unsigned slices, un
 std::vector<GemmChoice> wgmma_candidates(const GemmShape& shape, ElementType type,
                                          const target::GpuTarget& target, const GemmConditions& conditions,
                                          bool allow_split_k, bool tensor_store) {
-    const GemmWork work = work_of(shape, type);
+    const GemmWork work = wgmma_work_of(shape, type);
     const unsigned tile_k = wgmma_tile_k(type), k_tiles = divide_up(shape.k, tile_k);
     std::vector<GemmChoice> choices;
     for (const WgmmaTile& plain : tiles_for(shape, type, tensor_store)) {

@@ -55,6 +55,9 @@ struct KernelArgument {
     /// A tensor map of the memory at `buffer` and `byte_offset`; `pointer` is true as well.
     std::optional<TensorMapSpec> tensor_map = {};
 };
+/// log2(e) and ln(2) to the precision of a double: exponentials of kernels are powers of two.
+inline constexpr double kLog2E = 1.4426950408889634, kLn2 = 0.6931471805599453;
+
 inline constexpr std::uint32_t kNoBuffer = 0xffffffffu;
 
 KernelArgument pointer_argument(std::string parameter, std::uint32_t buffer, std::uint64_t byte_offset = 0);

@@ -10,7 +10,7 @@
 namespace heddle::kernels {
 namespace {
 
-void add_reductions(std::vector<LibraryKernel>& samples, unsigned capability) {
+void add_row_reductions(std::vector<LibraryKernel>& samples, unsigned capability) {
     for (const Reduction reduction : {Reduction::sum, Reduction::maximum, Reduction::sum_of_squares}) {
         for (const bool warp : {false, true}) {
             ReduceRowsSpec spec;
@@ -231,7 +231,7 @@ void add_spatial_softmax(std::vector<LibraryKernel>& samples, unsigned capabilit
 }  // namespace
 
 void add_row_samples(std::vector<LibraryKernel>& samples, unsigned compute_capability) {
-    add_reductions(samples, compute_capability);
+    add_row_reductions(samples, compute_capability);
     add_softmax(samples, compute_capability);
     add_layer_norm(samples, compute_capability);
     add_embedding_sums(samples, compute_capability);

@@ -184,7 +184,7 @@ void add_norms(std::vector<LibraryKernel>& samples, unsigned capability) {
     samples.push_back(gradient.finish());
 }
 
-void add_reductions(std::vector<LibraryKernel>& samples, unsigned capability) {
+void add_torch_reductions(std::vector<LibraryKernel>& samples, unsigned capability) {
     ExtremumSpec extremum;
     extremum.compute_capability = capability;
     SampleBuilder position("position of the maximum", generate_extremum(extremum), {3, 1, 1});
@@ -381,7 +381,7 @@ void add_torch_samples(std::vector<LibraryKernel>& samples, unsigned compute_cap
     add_elementwise_forms(samples, compute_capability);
     add_torch_softmax(samples, compute_capability);
     add_norms(samples, compute_capability);
-    add_reductions(samples, compute_capability);
+    add_torch_reductions(samples, compute_capability);
     add_layer_norms(samples, compute_capability);
     add_selection(samples, compute_capability);
 }

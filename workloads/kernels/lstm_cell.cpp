@@ -6,11 +6,11 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kLstmCellThreads = 256;
 
-class Writer {
+class LstmCellWriter {
   public:
-    explicit Writer(const LstmCellSpec& spec)
+    explicit LstmCellWriter(const LstmCellSpec& spec)
         : spec_(spec),
           w_(std::string(spec.gradient ? "lstm_cell_grad_" : "lstm_cell_") + name_of(spec.type) + "_bias" +
                  std::to_string(spec.biases) + (spec.keeps_gates ? "_gates" : ""),
@@ -25,7 +25,7 @@ class Writer {
         const Reg elements = w_.b32_parameter("elements");
         const PtxWriter::Divider columns = w_.divider_parameter("columns");
         const std::string end = w_.new_label("end");
-        index_ = w_.make_b32("mad.lo.u32", w_.cta_x(), kThreads, w_.tid());
+        index_ = w_.make_b32("mad.lo.u32", w_.cta_x(), kLstmCellThreads, w_.tid());
         w_.jump_if(w_.make_predicate("setp.ge.u32", index_, elements), end);
         const Reg row = w_.divide_fast(index_, columns);
         column_ = w_.remainder_fast(index_, row, columns);
@@ -37,7 +37,7 @@ class Writer {
         else
             forward();
         w_.place(end);
-        return w_.finish({kThreads, 1, 1});
+        return w_.finish({kLstmCellThreads, 1, 1});
     }
 
   private:
@@ -102,11 +102,11 @@ GeneratedKernel generate_lstm_cell(const LstmCellSpec& spec) {
     if (spec.type != ElementType::f32 && spec.type != ElementType::f16 && spec.type != ElementType::bf16)
         throw Error("the LSTM cell takes f32, f16 or bf16, not " + name_of(spec.type));
     if (spec.biases > 2) throw Error("an LSTM cell has at most two biases");
-    return Writer(spec).write();
+    return LstmCellWriter(spec).write();
 }
 
 Extent3 lstm_cell_grid(std::uint32_t elements) {
-    return {divide_up(elements, kThreads), 1, 1};
+    return {divide_up(elements, kLstmCellThreads), 1, 1};
 }
 
 }  // namespace heddle::kernels

@@ -8,7 +8,7 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kPadChannelsThreads = 256;
 
 }  // namespace
 
@@ -21,7 +21,7 @@ GeneratedKernel generate_pad_channels(const PadChannelsSpec& spec) {
                     std::to_string(spec.to),
                 spec.compute_capability);
     const Reg y = w.pointer_parameter("y"), x = w.pointer_parameter("x"), rows = w.b32_parameter("rows");
-    const Reg row = w.make_b32("mad.lo.u32", w.cta_x(), kThreads, w.tid());
+    const Reg row = w.make_b32("mad.lo.u32", w.cta_x(), kPadChannelsThreads, w.tid());
     w.op_if(w.make_predicate("setp.ge.u32", row, rows), "exit");
     const Reg from = w.element_address(x, w.multiply_by(row, spec.from), bytes),
               to = w.element_address(y, w.multiply_by(row, spec.to), bytes);
@@ -42,11 +42,11 @@ GeneratedKernel generate_pad_channels(const PadChannelsSpec& spec) {
             store_elements(w, "st.global", spec.type, {values[c]}, to, std::int64_t{c} * bytes,
                            ComputeType::f32);
     }
-    return w.finish({kThreads, 1, 1});
+    return w.finish({kPadChannelsThreads, 1, 1});
 }
 
 Extent3 pad_channels_grid(std::uint32_t rows) {
-    return {divide_up(rows, kThreads), 1, 1};
+    return {divide_up(rows, kPadChannelsThreads), 1, 1};
 }
 
 }  // namespace heddle::kernels

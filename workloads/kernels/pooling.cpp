@@ -9,7 +9,7 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kPoolingThreads = 256;
 
 void check(const PoolingSpec& spec) {
     if (spec.type != ElementType::f32 && spec.type != ElementType::f16 && spec.type != ElementType::bf16)
@@ -22,9 +22,9 @@ void check(const PoolingSpec& spec) {
         throw Error("the gradient of a maximum needs positions", {}, "run the forward kernel first");
 }
 
-class Writer {
+class PoolingWriter {
   public:
-    explicit Writer(const PoolingSpec& spec)
+    explicit PoolingWriter(const PoolingSpec& spec)
         : spec_(spec),
           w_(std::string(spec.gradient ? "pooling_grad_" : "pooling_") + (spec.maximum ? "max_" : "mean_") +
                  name_of(spec.type) + (spec.channels_last ? "_nhwc" : "_nchw") + std::to_string(spec.axes) +
@@ -35,7 +35,7 @@ class Writer {
     GeneratedKernel write() {
         parameters();
         const std::string end = w_.new_label("end");
-        const Reg index = w_.make_b32("mad.lo.u32", w_.cta_x(), kThreads, w_.tid());
+        const Reg index = w_.make_b32("mad.lo.u32", w_.cta_x(), kPoolingThreads, w_.tid());
         w_.jump_if(w_.make_predicate("setp.ge.u32", index, total_), end);
         split(index);
         if (spec_.gradient)
@@ -43,7 +43,7 @@ class Writer {
         else
             forward(index);
         w_.place(end);
-        return w_.finish({kThreads, 1, 1});
+        return w_.finish({kPoolingThreads, 1, 1});
     }
 
   private:
@@ -235,7 +235,7 @@ std::uint64_t product(const std::vector<std::uint32_t>& extents) {
 
 GeneratedKernel generate_pooling(const PoolingSpec& spec) {
     check(spec);
-    return Writer(spec).write();
+    return PoolingWriter(spec).write();
 }
 
 PoolingLaunch pooling_launch(const PoolingSpec& spec, const PoolingGeometry& g) {
@@ -246,7 +246,7 @@ PoolingLaunch pooling_launch(const PoolingSpec& spec, const PoolingGeometry& g) 
         std::uint64_t{g.batch} * g.channels * product(other) >= std::uint64_t{1} << 31)
         throw Error("pooling of 2^31 elements or more", {}, "divide the batch");
     PoolingLaunch launch;
-    launch.grid[0] = divide_up(total, kThreads);
+    launch.grid[0] = divide_up(total, kPoolingThreads);
     const auto integer = [&](const std::string& name, std::uint64_t value) {
         launch.scalars.push_back(integer_argument(name, value));
     };

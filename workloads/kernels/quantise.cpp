@@ -8,7 +8,7 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr unsigned kThreads = 256, kCtasPerSm = 8;
+constexpr unsigned kQuantiseThreads = 256, kCtasPerSm = 8;
 
 /// Bytes of 8-bit floats, packed into words or, below four, into a narrower register.
 RawVector pack(PtxWriter& w, const std::vector<Reg>& values, bool e5m2) {
@@ -50,9 +50,9 @@ GeneratedKernel generate_quantise(const QuantiseSpec& spec) {
     const Reg scale = spec.scale ? w.make_f32("ld.global.f32", at(scale_pointer)) : w.constant_f32(1);
     const Reg amax = w.constant_f32(0);
     const Reg tid = w.tid();
-    const Reg thread = w.make_b32("mad.lo.u32", w.cta_x(), kThreads, tid);
+    const Reg thread = w.make_b32("mad.lo.u32", w.cta_x(), kQuantiseThreads, tid);
     const Reg index = w.make_b32("mul.lo.u32", thread, width);
-    const Reg step = w.make_b32("mul.lo.u32", w.make_b32("mov.u32", "%nctaid.x"), kThreads * width);
+    const Reg step = w.make_b32("mul.lo.u32", w.make_b32("mov.u32", "%nctaid.x"), kQuantiseThreads * width);
     const std::string loop = w.new_label("vector"), done = w.new_label("done");
     w.jump_if(w.make_predicate("setp.ge.u32", index, elements), done);
     w.place(loop);
@@ -67,17 +67,17 @@ GeneratedKernel generate_quantise(const QuantiseSpec& spec) {
     w.jump_if(w.make_predicate("setp.lt.u32", index, elements), loop);
     w.place(done);
     if (spec.amax) {
-        emit_cta_reduce(w, Combine::maximum, {amax}, tid, kThreads, w.shared("amax_of_warps", 128));
+        emit_cta_reduce(w, Combine::maximum, {amax}, tid, kQuantiseThreads, w.shared("amax_of_warps", 128));
         // Magnitudes compare as integers do.
         const Reg bits = w.b32();
         w.op("mov.b32", bits, amax);
         w.op_if(w.make_predicate("setp.eq.u32", tid, 0), "red.global.max.u32", at(amax_pointer), bits);
     }
-    return w.finish({kThreads, 1, 1});
+    return w.finish({kQuantiseThreads, 1, 1});
 }
 
 Extent3 quantise_grid(const QuantiseSpec& spec, std::uint32_t elements, unsigned sm_count) {
-    return {std::max(1u, std::min(divide_up(elements, std::uint64_t{kThreads} * spec.vector_width),
+    return {std::max(1u, std::min(divide_up(elements, std::uint64_t{kQuantiseThreads} * spec.vector_width),
                                   kCtasPerSm * sm_count)),
             1, 1};
 }

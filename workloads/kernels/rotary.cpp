@@ -7,7 +7,7 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr unsigned kThreads = 256, kWaveThreads = 1024;
+constexpr unsigned kRotaryThreads = 256, kWaveThreads = 1024;
 constexpr unsigned kElements = 8;  // of 16 bytes
 
 class Rotary {
@@ -15,7 +15,7 @@ class Rotary {
     explicit Rotary(const RotarySpec& spec)
         : spec_(spec),
           vectors_(spec.head_dim / kElements),
-          tokens_per_cta_(kThreads / vectors_),
+          tokens_per_cta_(kRotaryThreads / vectors_),
           half_((spec.rotary_dim == 0 ? spec.head_dim : spec.rotary_dim) / 2),
           w_("rotary_" + name_of(spec.type) + "_d" + std::to_string(spec.head_dim) +
                  (spec.rotary_dim == 0 ? "" : "_turn" + std::to_string(spec.rotary_dim)) +
@@ -72,7 +72,7 @@ class Rotary {
         w_.op("add.u32", first_token_, first_token_, step);
         w_.jump(next);
         w_.place(end);
-        return w_.finish({kThreads, 1, 1});
+        return w_.finish({kRotaryThreads, 1, 1});
     }
 
   private:
@@ -195,8 +195,8 @@ GeneratedKernel generate_rotary(const RotarySpec& spec) {
 
 /// As TensorRT-LLM's calGridSizeWithBestEfficiency: the first number of CTAs whose last wave is the fullest.
 Extent3 rotary_grid(const RotarySpec& spec, std::uint32_t tokens, std::uint32_t heads, unsigned sm_count) {
-    const std::uint32_t needed = divide_up(tokens, kThreads / (spec.head_dim / kElements));
-    const unsigned ctas = kWaveThreads / kThreads * sm_count;
+    const std::uint32_t needed = divide_up(tokens, kRotaryThreads / (spec.head_dim / kElements));
+    const unsigned ctas = kWaveThreads / kRotaryThreads * sm_count;
     const auto wave = static_cast<float>(ctas);
     float best = 0;
     std::uint32_t chosen = 1;

@@ -7,7 +7,7 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr unsigned kThreads = 256, kLoopThreads = 128;
+constexpr unsigned kRowsByIndexThreads = 256, kLoopThreads = 128;
 
 /// base + (row * stride + column) elements
 Reg element_of_row(PtxWriter& w, const Reg& base, const Reg& row, const Reg& stride, const Reg& column,
@@ -76,7 +76,7 @@ GeneratedKernel generate_rows_by_index(const RowsByIndexSpec& spec) {
     const Reg rows = w.b32_parameter("rows"), limit = w.b32_parameter("limit");
     const Reg x_stride = w.b32_parameter("x_stride"), y_stride = w.b32_parameter("y_stride");
     const PtxWriter::Divider row_vectors = w.divider_parameter("row_vectors");
-    const Reg linear = w.make_b32("mad.lo.u32", w.cta_x(), kThreads, w.tid());
+    const Reg linear = w.make_b32("mad.lo.u32", w.cta_x(), kRowsByIndexThreads, w.tid());
     const Reg row = w.divide_fast(linear, row_vectors);
     const Reg column = w.multiply_by(w.remainder_fast(linear, row, row_vectors), spec.vector_width);
     w.op_if(w.make_predicate("setp.ge.u32", row, rows), "exit");
@@ -97,11 +97,11 @@ GeneratedKernel generate_rows_by_index(const RowsByIndexSpec& spec) {
         const ComputeType compute = wide ? ComputeType::f64 : ComputeType::f32;
         store_elements(w, "st.global", spec.y, convert_raw(w, raw, compute), target, 0, compute);
     }
-    return w.finish({kThreads, 1, 1});
+    return w.finish({kRowsByIndexThreads, 1, 1});
 }
 
 Extent3 rows_by_index_grid(const RowsByIndexSpec& spec, std::uint32_t rows, std::uint32_t columns) {
-    return {divide_up(std::uint64_t{rows} * (columns / spec.vector_width), kThreads), 1, 1};
+    return {divide_up(std::uint64_t{rows} * (columns / spec.vector_width), kRowsByIndexThreads), 1, 1};
 }
 
 GeneratedKernel generate_elements_by_index(const ElementsByIndexSpec& spec) {

@@ -8,7 +8,6 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr double kLog2E = 1.4426950408889634, kLn2 = 0.6931471805599453;
 constexpr std::uint32_t kLongestCachedRow = 16384;
 constexpr unsigned kElementsPerThread = 16;
 constexpr unsigned kStreamThreads = 512;

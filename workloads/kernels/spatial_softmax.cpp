@@ -14,9 +14,9 @@ namespace {
 
 constexpr unsigned kMostThreads = 1024;
 
-class Writer {
+class SpatialSoftmaxWriter {
   public:
-    explicit Writer(const SpatialSoftmaxSpec& spec)
+    explicit SpatialSoftmaxWriter(const SpatialSoftmaxSpec& spec)
         : spec_(spec),
           w_(std::string("spatial_") + (spec.logarithm ? "log_" : "") + "softmax_" +
                  (spec.gradient ? "grad_" : "") + name_of(spec.input) + "_" + name_of(spec.output) + "_" +
@@ -132,7 +132,7 @@ GeneratedKernel generate_spatial_softmax(const SpatialSoftmaxSpec& spec) {
         throw Error("a softmax of " + std::to_string(spec.columns) + " columns by " +
                         std::to_string(spec.along_axis) + " threads",
                     {}, "a multiple of 32 threads, at most 1024");
-    return Writer(spec).write();
+    return SpatialSoftmaxWriter(spec).write();
 }
 
 SpatialSoftmaxSpec spatial_softmax_shape(SpatialSoftmaxSpec spec, std::uint32_t axis, std::uint32_t columns) {

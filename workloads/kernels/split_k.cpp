@@ -8,7 +8,7 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr unsigned kThreads = 128;
+constexpr unsigned kSplitKThreads = 128;
 constexpr unsigned kUnroll = 16;  // slices in flight
 
 std::string name_for(const SplitKReduceSpec& spec) {
@@ -29,7 +29,7 @@ unsigned split_k_reduce_width(const SplitKReduceSpec& spec) {
 Extent3 split_k_reduce_grid(const SplitKReduceSpec& spec, std::uint32_t m, std::uint32_t n,
                             std::uint32_t batch) {
     const std::uint64_t vectors = std::uint64_t{m} * (n / split_k_reduce_width(spec));
-    return {divide_up(vectors, kThreads), batch, 1};
+    return {divide_up(vectors, kSplitKThreads), batch, 1};
 }
 
 GeneratedKernel generate_split_k_reduce(const SplitKReduceSpec& spec) {
@@ -72,7 +72,7 @@ GeneratedKernel generate_split_k_reduce(const SplitKReduceSpec& spec) {
         }
     }
     load_factors(w, spec.epilogue, compute, p);
-    const Reg linear = w.make_b32("mad.lo.u32", w.cta_x(), kThreads, w.tid());
+    const Reg linear = w.make_b32("mad.lo.u32", w.cta_x(), kSplitKThreads, w.tid());
     const Reg row = w.divide_fast(linear, row_vectors);
     const Reg column = w.multiply_by(w.remainder_fast(linear, row, row_vectors), width);
     w.op_if(w.make_predicate("setp.ge.u32", row, p.m), "exit");
@@ -128,7 +128,7 @@ GeneratedKernel generate_split_k_reduce(const SplitKReduceSpec& spec) {
 
     GemmOutput output(w, p, spec.epilogue, false, compute, row, column);
     output.store(0, sums);
-    return w.finish({kThreads, 1, 1});
+    return w.finish({kSplitKThreads, 1, 1});
 }
 
 }  // namespace heddle::kernels

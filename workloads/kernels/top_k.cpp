@@ -7,7 +7,7 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr unsigned kThreads = 128;
+constexpr unsigned kTopKThreads = 128;
 
 }  // namespace
 
@@ -23,7 +23,7 @@ GeneratedKernel generate_top_k(const TopKSpec& spec) {
     const Reg values_out = w.pointer_parameter("values"), indices_out = w.pointer_parameter("indices");
     const Reg x = w.pointer_parameter("x"), rows = w.b32_parameter("rows");
     const Reg tid = w.tid(), lane = w.make_b32("and.b32", tid, 31);
-    const Reg row = w.make_b32("mad.lo.u32", w.cta_x(), kThreads / 32, w.make_b32("shr.u32", tid, 5));
+    const Reg row = w.make_b32("mad.lo.u32", w.cta_x(), kTopKThreads / 32, w.make_b32("shr.u32", tid, 5));
     w.op_if(w.make_predicate("setp.ge.u32", row, rows), "exit");
     const Reg start =
         w.make_b64("add.s64", w.make_b64("mul.wide.u32", row, spec.columns), w.make_b64("cvt.u64.u32", lane));
@@ -81,11 +81,11 @@ GeneratedKernel generate_top_k(const TopKSpec& spec) {
             w.op_if(first_lane, "st.global.u32", at(w.element_address(indices_out, slot, 4)), place);
         }
     }
-    return w.finish({kThreads, 1, 1});
+    return w.finish({kTopKThreads, 1, 1});
 }
 
 Extent3 top_k_grid(const TopKSpec&, std::uint32_t rows) {
-    return {divide_up(rows, kThreads / 32), 1, 1};
+    return {divide_up(rows, kTopKThreads / 32), 1, 1};
 }
 
 }  // namespace heddle::kernels

@@ -8,7 +8,7 @@
 namespace heddle::kernels {
 namespace {
 
-constexpr unsigned kThreads = 128, kWarps = kThreads / 32;
+constexpr unsigned kTorchLayerNormThreads = 128, kWarps = kTorchLayerNormThreads / 32;
 constexpr unsigned kVector = 4;  // elements of a thread at a time
 
 std::string tail_of(const TorchLayerNormSpec& spec) {
@@ -109,7 +109,7 @@ GeneratedKernel generate_torch_layer_norm(const TorchLayerNormSpec& spec) {
     const Reg epsilon = w.f32_parameter("epsilon");
     const Reg tid = w.tid(), row = w.cta_x();
     const Reg first = w.multiply_by(tid, kVector);
-    const unsigned step = kThreads * kVector;
+    const unsigned step = kTorchLayerNormThreads * kVector;
 
     const Moments m{w.constant_f32(0), w.constant_f32(0), w.constant_f32(0)};
     const auto each_vector = [&](const char* name, const std::vector<std::pair<Reg, unsigned>>& pointers,
@@ -156,7 +156,7 @@ GeneratedKernel generate_torch_layer_norm(const TorchLayerNormSpec& spec) {
     const Reg leader = w.make_predicate("setp.eq.u32", tid, 0);
     w.op_if(leader, "st.global.f32", at(w.element_address(mean, row, 4)), m.mean);
     w.op_if(leader, "st.global.f32", at(w.element_address(rstd, row, 4)), row_rstd);
-    return w.finish({kThreads, 1, 1});
+    return w.finish({kTorchLayerNormThreads, 1, 1});
 }
 
 GeneratedKernel generate_torch_layer_norm_grad_input(const TorchLayerNormSpec& spec) {
@@ -206,7 +206,7 @@ GeneratedKernel generate_torch_layer_norm_grad_input(const TorchLayerNormSpec& s
     const Reg last = w.make_b32("add.u32", column, kVector - 1);
     w.jump_unless(w.make_predicate("setp.lt.u32", last, spec.columns), rest);
     add_up(kVector);
-    advance(kThreads * kVector);
+    advance(kTorchLayerNormThreads * kVector);
     w.jump(whole);
     w.place(rest);
     w.jump_unless(w.make_predicate("setp.lt.u32", column, spec.columns), summed);
@@ -216,8 +216,8 @@ GeneratedKernel generate_torch_layer_norm_grad_input(const TorchLayerNormSpec& s
     w.place(summed);
 
     const Reg buffer = w.make_b32("mov.u32", w.shared("sums", kWarps * 4));
-    emit_block_reduce_by_shuffles(w, Combine::add, sum, tid, kThreads, buffer);
-    emit_block_reduce_by_shuffles(w, Combine::add, weighted_sum, tid, kThreads, buffer);
+    emit_block_reduce_by_shuffles(w, Combine::add, sum, tid, kTorchLayerNormThreads, buffer);
+    emit_block_reduce_by_shuffles(w, Combine::add, weighted_sum, tid, kTorchLayerNormThreads, buffer);
 
     const Reg scale = w.make_f32("mul.rn.f32", row_rstd, f32_immediate(1.0 / spec.columns));
     const Reg index = w.make_b32("mov.b32", tid);
@@ -229,15 +229,15 @@ GeneratedKernel generate_torch_layer_norm_grad_input(const TorchLayerNormSpec& s
         w,
         {index,
          w.constant_b32(spec.columns),
-         kThreads,
+         kTorchLayerNormThreads,
          4,
          {{x_again, size}, {dy_again, size}, {dx_walk, size}, {gamma_again, weight_size}}},
         [&](unsigned count) {
             std::vector<RawVector> xs, dys, gammas;
             for (unsigned i = 0; i < count; ++i) {
-                xs.push_back(load(spec.x, x_again, i * kThreads));
-                dys.push_back(load(spec.x, dy_again, i * kThreads));
-                gammas.push_back(load(spec.weight, gamma_again, i * kThreads));
+                xs.push_back(load(spec.x, x_again, i * kTorchLayerNormThreads));
+                dys.push_back(load(spec.x, dy_again, i * kTorchLayerNormThreads));
+                gammas.push_back(load(spec.weight, gamma_again, i * kTorchLayerNormThreads));
             }
             for (unsigned i = 0; i < count; ++i) {
                 const Reg loss = w.make_f32("mul.rn.f32", convert_raw(w, gammas[i], ComputeType::f32)[0],
@@ -250,10 +250,10 @@ GeneratedKernel generate_torch_layer_norm_grad_input(const TorchLayerNormSpec& s
                 const Reg less =
                     w.make_f32("fma.rn.f32", w.make_f32("neg.f32", normal), weighted_sum, gradient);
                 store_elements(w, "st.global", spec.x, {w.make_f32("mul.rn.f32", less, scale)}, dx_walk,
-                               std::int64_t{i} * kThreads * size, ComputeType::f32);
+                               std::int64_t{i} * kTorchLayerNormThreads * size, ComputeType::f32);
             }
         });
-    return w.finish({kThreads, 1, 1});
+    return w.finish({kTorchLayerNormThreads, 1, 1});
 }
 
 namespace {

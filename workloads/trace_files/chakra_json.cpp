@@ -7,9 +7,9 @@
 namespace heddle::trace {
 namespace {
 
-class Reader {
+class ChakraJsonReader {
   public:
-    explicit Reader(const std::string& file) : file_(file) {}
+    explicit ChakraJsonReader(const std::string& file) : file_(file) {}
 
     void member(std::string_view key, const JsonView& value, bool element) {
         if (key != "workload_graph") return;
@@ -86,7 +86,7 @@ class Reader {
 }  // namespace
 
 ChakraGraph parse_chakra_json(std::istream& text, const std::string& file) {
-    Reader reader(file);
+    ChakraJsonReader reader(file);
     read_json_members(text, file, [&reader](std::string_view key, JsonView value, bool element) {
         reader.member(key, value, element);
     });

@@ -137,9 +137,9 @@ ChakraNode node_of(const Trace& trace, const Op& op, std::uint64_t id) {
     return node;
 }
 
-class Reader {
+class ChakraTraceReader {
   public:
-    Reader(const ChakraGraph& graph, const std::string& file) : graph_(graph), file_(file) {}
+    ChakraTraceReader(const ChakraGraph& graph, const std::string& file) : graph_(graph), file_(file) {}
 
     RecordedDevice device() const {
         RecordedDevice device;
@@ -303,7 +303,7 @@ bool holds_heddle_trace(const ChakraGraph& graph) {
 
 Trace from_chakra(const ChakraGraph& graph, const std::string& file, RecordedDevice* device) {
     return in_file(file, [&] {
-        const Reader reader(graph, file);
+        const ChakraTraceReader reader(graph, file);
         Trace trace = reader.read();
         trace.check();
         if (device != nullptr) *device = reader.device();

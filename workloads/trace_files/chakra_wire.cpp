@@ -192,7 +192,7 @@ class Stream {
     std::size_t position_ = 0;
 };
 
-struct AttributeWriter {
+struct ChakraAttributeWriter {
     wire::Attribute& out;
     void operator()(std::monostate) const {}
     void operator()(bool v) const { out.set_as_bool(v); }
@@ -217,7 +217,7 @@ void write_attributes(const std::vector<ChakraAttribute>& attributes, Message& m
     for (const ChakraAttribute& attribute : attributes) {
         wire::Attribute& out = *message.add_attributes();
         out.set_name(attribute.name);
-        std::visit(AttributeWriter{out}, attribute.value);
+        std::visit(ChakraAttributeWriter{out}, attribute.value);
     }
 }
 

@@ -26,7 +26,7 @@ Json real_to_json(double value) {
     return Json{{"real", std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf"}};
 }
 
-struct AttributeWriter {
+struct JsonAttributeWriter {
     Json operator()(std::int64_t value) const { return value; }
     Json operator()(double value) const { return real_to_json(value); }
     Json operator()(const std::string& value) const { return value; }
@@ -71,7 +71,7 @@ Json op_to_json(const Trace& trace, const Op& op, bool by_name) {
     json["outputs"] = operands(op.outputs);
     if (!op.attributes.empty()) {
         Json& attributes = json["attributes"] = Json::object();
-        for (const auto& [key, value] : op.attributes) attributes[key] = std::visit(AttributeWriter{}, value);
+        for (const auto& [key, value] : op.attributes) attributes[key] = std::visit(JsonAttributeWriter{}, value);
     }
     if (!op.dependencies.empty()) json["dependencies"] = op.dependencies;
     if (op.measured_us) json["measured_us"] = *op.measured_us;
@@ -92,9 +92,9 @@ struct ReadOp {
 
 /// Takes members and elements as they come: no more of the text is held than one tensor or op. Members stand
 /// in any order; ops before the tensors wait for these.
-class Reader {
+class JsonReader {
   public:
-    explicit Reader(const std::string& file) : file_(file) {}
+    explicit JsonReader(const std::string& file) : file_(file) {}
 
     const RecordedDevice& device() const { return device_; }
 
@@ -366,7 +366,7 @@ std::string to_json(const Trace& trace, const RecordedDevice& device) {
 }
 
 Trace from_json(std::istream& text, const std::string& file, RecordedDevice* device) {
-    Reader reader(file);
+    JsonReader reader(file);
     Trace trace = in_file(file, [&] {
         read_json_members(text, file, [&reader](std::string_view key, JsonView value, bool element) {
             reader.member(std::string(key), value, element);

@@ -105,9 +105,9 @@ const char* name_of(Flow::Form form) {
     return names[static_cast<std::size_t>(form)];
 }
 
-class Recorder {
+class LayerModelRecorder {
   public:
-    Recorder(Network& network, const LayerModel& model, std::int64_t batch, std::int64_t sequence)
+    LayerModelRecorder(Network& network, const LayerModel& model, std::int64_t batch, std::int64_t sequence)
         : n_(network), model_(model), batch_(batch), sequence_(sequence) {}
 
     TensorId run() {
@@ -416,7 +416,7 @@ trace::Trace build(const LayerModel& model, const std::map<std::string, std::str
     const std::int64_t sequence = tokens ? options.integer("sequence") : 1;
     require_positive(model.name, "sequence", sequence);
     return record_step(model.name, step,
-                       [&](Network& network) { return Recorder(network, model, batch, sequence).run(); });
+                       [&](Network& network) { return LayerModelRecorder(network, model, batch, sequence).run(); });
 }
 
 }  // namespace heddle::zoo

@@ -30,9 +30,9 @@ Plan plan_of(const std::string& model, std::int64_t depth) {
     }
 }
 
-class Recorder {
+class ResnetRecorder {
   public:
-    Recorder(Network& network, const ResNetOptions& options, const Plan& plan)
+    ResnetRecorder(Network& network, const ResNetOptions& options, const Plan& plan)
         : n_(network), o_(options), plan_(plan) {}
 
     TensorId run(TensorId image, TensorId labels) {
@@ -118,7 +118,7 @@ trace::Trace resnet(const std::string& name, const ResNetOptions& o) {
             o.channels_last ? Shape{batch, o.image, o.image, 3} : Shape{batch, 3, o.image, o.image};
         const TensorId image = network.input("image", network.type(), shape, TensorRole::input);
         const TensorId labels = network.input("labels", ElementType::i32, {batch}, TensorRole::label);
-        return Recorder(network, o, plan).run(image, labels);
+        return ResnetRecorder(network, o, plan).run(image, labels);
     });
 }
 

@@ -11,9 +11,9 @@ constexpr double kEpsilon = 1e-6;
 constexpr std::int64_t kBuckets = 32;  ///< of relative positions
 constexpr double kFurthest = 128;      ///< distance from which all positions share a bucket
 
-class Recorder {
+class SwitchTransformerRecorder {
   public:
-    Recorder(Network& network, const SwitchOptions& options, std::int64_t batch)
+    SwitchTransformerRecorder(Network& network, const SwitchOptions& options, std::int64_t batch)
         : n_(network), o_(options), batch_(batch) {
         width_ =
             options.sizes.head_dim != 0 ? options.sizes.head_dim : options.sizes.hidden / options.sizes.heads;
@@ -151,7 +151,7 @@ trace::Trace switch_transformer(const std::string& name, const SwitchOptions& o)
     if (o.step.attention == AttentionForm::fused)
         throw Error("fused attention cannot add relative positions", {.key = name + " option attention"});
     const std::int64_t batch = part_of_batch(name, o.batch, o.step);
-    return record_step(name, o.step, [&](Network& network) { return Recorder(network, o, batch).run(); });
+    return record_step(name, o.step, [&](Network& network) { return SwitchTransformerRecorder(network, o, batch).run(); });
 }
 
 }  // namespace heddle::zoo

@@ -9,19 +9,19 @@
 namespace heddle::ptx {
 namespace {
 
-/// Definitions of one register: how many, and the last.
+/// DefinitionsOfRegisters of one register: how many, and the last.
 struct Definition {
     unsigned count = 0;
     std::size_t instruction = 0;
 };
-using Definitions = std::map<std::uint32_t, Definition>;
+using DefinitionsOfRegisters = std::map<std::uint32_t, Definition>;
 
 bool has_hint(const Instruction& n) {
     return n.has(Modifier::cache_hint) && !n.operands.empty();
 }
 
-Definitions definitions(std::span<const RegisterUse> uses) {
-    Definitions all;
+DefinitionsOfRegisters definitions(std::span<const RegisterUse> uses) {
+    DefinitionsOfRegisters all;
     for (std::size_t i = 0; i < uses.size(); ++i) {
         for (const std::uint32_t written : uses[i].writes) {
             Definition& definition = all[written];
@@ -46,7 +46,7 @@ void read_constant(std::uint64_t bits, CachePolicy& policy) {
 }
 
 /// createpolicy.fractional names a first priority, and perhaps a second.
-void read_fractional(const Kernel& kernel, const Definitions& all, const Instruction& n,
+void read_fractional(const Kernel& kernel, const DefinitionsOfRegisters& all, const Instruction& n,
                      CachePolicy& policy) {
     policy.primary = priority(n);
     policy.secondary = CachePriority::unchanged;
@@ -73,7 +73,7 @@ void read_fractional(const Kernel& kernel, const Definitions& all, const Instruc
     if (value > 0 && value <= 1) policy.sixteenths = static_cast<std::uint8_t>(std::llround(value * 16));
 }
 
-void follow(const Kernel& kernel, const Definitions& all, const Operand& hint, unsigned depth,
+void follow(const Kernel& kernel, const DefinitionsOfRegisters& all, const Operand& hint, unsigned depth,
             CachePolicy& policy) {
     if (hint.kind == Operand::Kind::immediate) return read_constant(hint.bits, policy);
     if (hint.kind != Operand::Kind::reg || depth == 0) return;
@@ -89,7 +89,7 @@ void follow(const Kernel& kernel, const Definitions& all, const Operand& hint, u
 
 std::vector<CachePolicy> cache_policies(const Kernel& kernel, std::span<const RegisterUse> uses) {
     std::vector<CachePolicy> policies(kernel.instructions.size());
-    std::optional<Definitions> all;
+    std::optional<DefinitionsOfRegisters> all;
     for (std::size_t i = 0; i < policies.size(); ++i) {
         const Instruction& n = kernel.instructions[i];
         CachePolicy& policy = policies[i];

@@ -8,9 +8,11 @@
 
 namespace heddle::ptx {
 
+#ifdef HEDDLE_PTX_BASELINE
 namespace baseline {
 Handler select(const Instruction& instruction, const HandlerRequest& request);
 }
+#endif
 #ifdef HEDDLE_PTX_AVX2
 namespace avx2 {
 Handler select(const Instruction& instruction, const HandlerRequest& request);
@@ -19,13 +21,18 @@ Handler select(const Instruction& instruction, const HandlerRequest& request);
 
 namespace {
 
-// The same code compiled for a newer instruction set; the results are the same bits.
-bool host_has_avx2() {
-#ifdef HEDDLE_PTX_AVX2
+/// One of the variants that this program has (isa/ptx/CMakeLists.txt): the same code compiled for another instruction set, the results
+/// are the same bits.
+Handler select_variant(const Instruction& instruction, const HandlerRequest& request) {
+#if defined(HEDDLE_PTX_AVX2) && defined(HEDDLE_PTX_BASELINE)
     // Processors with AVX2 have F16C, which older compilers cannot ask for.
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+    const bool host_has_avx2 =
+        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
+    return host_has_avx2 ? avx2::select(instruction, request) : baseline::select(instruction, request);
+#elif defined(HEDDLE_PTX_AVX2)
+    return avx2::select(instruction, request);
 #else
-    return false;
+    return baseline::select(instruction, request);
 #endif
 }
 
@@ -60,11 +67,7 @@ Handler select_handler(const Instruction& instruction, const HandlerRequest& req
     if (const Handler control = select_control(instruction)) return control;
     if (const Handler stack = select_stack(instruction)) return stack;
     if (is_asynchronous(instruction)) return select_asynchronous(instruction, request.evaluate);
-    Handler handler = nullptr;
-#ifdef HEDDLE_PTX_AVX2
-    if (host_has_avx2()) handler = avx2::select(instruction, request);
-#endif
-    if (handler == nullptr) handler = baseline::select(instruction, request);
+    const Handler handler = select_variant(instruction, request);
     if (handler == nullptr && !(instruction.opcode == Opcode::ld && !request.evaluate)) {
         throw Error("this combination of types and modifiers of " + std::string(name_of(instruction.opcode)) +
                     " is not supported");

@@ -10,11 +10,11 @@ namespace {
 
 using Kind = AsyncOperation::Kind;
 
-constexpr std::uint64_t kAlignment = 16;  // of addresses and sizes: PTX manual, "cp.async.bulk"
+constexpr std::uint64_t kBulkCopyAlignment = 16;  // of addresses and sizes: PTX manual, "cp.async.bulk"
 
 std::uint32_t copy_size(const Warp::State& warp, std::uint32_t slot, unsigned lane) {
     const std::uint32_t bytes = narrow_lane(warp, slot, lane);
-    if (bytes % kAlignment != 0) {
+    if (bytes % kBulkCopyAlignment != 0) {
         fail_running(warp, lane, "a bulk copy of " + std::to_string(bytes) + " bytes",
                      "the size must be a multiple of 16");
     }
@@ -57,7 +57,7 @@ void load_global(Warp::State& warp, const DecodedInstruction& i, std::uint32_t m
         const std::uint64_t source = lane_address(warp, i.operand[1], lane);
         const std::vector<SharedPlace> places =
             find_targets(warp, lane, target_of(warp, i, details, lane), operation);
-        Allocation& allocation = find_global(warp, lane, source, operation.bytes, kAlignment, kEvaluate,
+        Allocation& allocation = find_global(warp, lane, source, operation.bytes, kBulkCopyAlignment, kEvaluate,
                                              "the source of a bulk copy");
         add_piece(operation, source, operation.bytes);
         if constexpr (kEvaluate) {
@@ -78,7 +78,7 @@ void copy_shared(Warp::State& warp, const DecodedInstruction& i, std::uint32_t m
         operation.reduces = details.operation != 0;
         const SharedPlace source =
             find_shared(warp, lane, StateSpace::shared, lane_address(warp, i.operand[1], lane),
-                        operation.bytes, kAlignment, "the source of a bulk copy");
+                        operation.bytes, kBulkCopyAlignment, "the source of a bulk copy");
         const SharedPlace place =
             find_targets(warp, lane, target_of(warp, i, details, lane), operation).front();
         if constexpr (kEvaluate) {
@@ -104,9 +104,9 @@ void store_global(Warp::State& warp, const DecodedInstruction& i, std::uint32_t 
         const std::uint64_t to = lane_address(warp, i.operand[0], lane);
         const SharedPlace source =
             find_shared(warp, lane, StateSpace::shared, lane_address(warp, i.operand[1], lane),
-                        operation.bytes, kAlignment, "the source of a bulk copy");
+                        operation.bytes, kBulkCopyAlignment, "the source of a bulk copy");
         const bool functional = warp.cta->launch.mode == Mode::functional;
-        Allocation& allocation = find_global(warp, lane, to, operation.bytes, kAlignment, functional,
+        Allocation& allocation = find_global(warp, lane, to, operation.bytes, kBulkCopyAlignment, functional,
                                              "the destination of a bulk copy");
         add_piece(operation, to, operation.bytes);
         if (kEvaluate && keeps_values(warp, allocation)) {

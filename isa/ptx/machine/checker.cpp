@@ -5,14 +5,10 @@
 
 #include "isa/common/hexadecimal.h"
 #include "isa/ptx/decode/steering.h"
+#include "isa/ptx/machine/lane_operands.h"
 
 namespace heddle::ptx {
 namespace {
-
-template <class Body>
-void for_each_lane(std::uint32_t lanes, Body body) {
-    for (; lanes != 0; lanes &= lanes - 1) body(static_cast<unsigned>(std::countr_zero(lanes)));
-}
 
 // Accesses that order others: atomic, or with a declared order.
 bool orders(const Instruction& n) {

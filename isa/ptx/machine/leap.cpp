@@ -71,7 +71,7 @@ Action action_of(const Instruction& n, const InstructionInfo& info, const Decode
     return Action::perform;
 }
 
-std::uint64_t mix(std::uint64_t hash, std::uint64_t value) {
+std::uint64_t mixed(std::uint64_t hash, std::uint64_t value) {
     hash = (hash ^ value) * 0x9e3779b97f4a7c15u;
     return hash ^ hash >> 29;
 }
@@ -212,7 +212,7 @@ bool WarpLeap::turn(std::uint64_t steps, LeapObserver* observer) {
                         instruction.handler(warp, instruction, mask);
                         warp.spins = 0;  // its waits succeed: it need not give way to other lanes
                         if (warp.pc != at + 1)
-                            signature_ = mix(signature_, std::uint64_t{at} << 32 | warp.pc);
+                            signature_ = mixed(signature_, std::uint64_t{at} << 32 | warp.pc);
                         break;
                     case Action::skip:
                         break;
@@ -229,16 +229,16 @@ bool WarpLeap::turn(std::uint64_t steps, LeapObserver* observer) {
                         warp.cta->started.clear();
                         break;
                     case Action::await:
-                        signature_ = mix(signature_, narrow_lane(warp, instruction.operand[2], lane) & 1u);
+                        signature_ = mixed(signature_, narrow_lane(warp, instruction.operand[2], lane) & 1u);
                         [[fallthrough]];
                     case Action::wait_state:
                         narrow_lane(warp, instruction.operand[0], 0) |= mask;
                         signature_ =
-                            mix(mix(signature_, at), lane_address(warp, instruction.operand[1], lane));
+                            mixed(mixed(signature_, at), lane_address(warp, instruction.operand[1], lane));
                         break;
                     case Action::arrive:
                         signature_ =
-                            mix(mix(signature_, at), lane_address(warp, instruction.operand[1], lane));
+                            mixed(mixed(signature_, at), lane_address(warp, instruction.operand[1], lane));
                         for_each_lane(mask, [&](unsigned arriving) {
                             wide_lane(warp, instruction.operand[0], arriving) = kLeftOutState;
                         });

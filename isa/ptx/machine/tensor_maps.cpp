@@ -9,7 +9,7 @@
 namespace heddle::ptx {
 namespace {
 
-constexpr std::uint64_t kAlignment = 64;  // PTX manual, "Tensor-map"
+constexpr std::uint64_t kTensorMapsAlignment = 64;  // PTX manual, "Tensor-map"
 
 // What tensormap.replace replaces.
 enum class Field : std::uint8_t {
@@ -38,7 +38,7 @@ std::span<const std::byte> find_bytes(const Warp::State& warp, unsigned lane, st
         return inside(cta.kernel->constant_bank, address - kConstantWindow);
     if (address >= kSharedWindow && address < kGlobalWindow) return {};
     const Allocation& allocation =
-        find_global(warp, lane, address, kTensorMapBytes, kAlignment, true, "a tensor map");
+        find_global(warp, lane, address, kTensorMapBytes, kTensorMapsAlignment, true, "a tensor map");
     return inside(allocation.data, address - allocation.base);
 }
 
@@ -58,10 +58,10 @@ std::byte* find_writable(const Warp::State& warp, unsigned lane, StateSpace spac
     const bool shared_window = address >= kSharedWindow && address < kLocalWindow;
     if (space == StateSpace::shared || (space == StateSpace::generic && shared_window)) {
         const SharedPlace place =
-            find_shared(warp, lane, space, address, kTensorMapBytes, kAlignment, "a tensor map");
+            find_shared(warp, lane, space, address, kTensorMapBytes, kTensorMapsAlignment, "a tensor map");
         return place.cta->shared.data() + place.offset;
     }
-    return bytes_at(find_global(warp, lane, address, kTensorMapBytes, kAlignment, true, "a tensor map"),
+    return bytes_at(find_global(warp, lane, address, kTensorMapBytes, kTensorMapsAlignment, true, "a tensor map"),
                     address);
 }
 
@@ -145,7 +145,7 @@ void copy_map(Warp::State& warp, const DecodedInstruction& i, std::uint32_t mask
         const std::byte* from =
             find_writable(warp, lane, StateSpace::shared, lane_address(warp, i.operand[1], lane));
         std::memcpy(
-            bytes_at(find_global(warp, lane, to, kTensorMapBytes, kAlignment, true, "a tensor map"), to),
+            bytes_at(find_global(warp, lane, to, kTensorMapBytes, kTensorMapsAlignment, true, "a tensor map"), to),
             from, kTensorMapBytes);
     });
 }
@@ -214,7 +214,7 @@ void skip(Warp::State&, const DecodedInstruction&, std::uint32_t) {}
 
 TensorMap read_tensor_map(const Warp::State& warp, unsigned lane, std::uint64_t address) {
     const std::span<const std::byte> bytes = find_bytes(warp, lane, address);
-    if (bytes.empty() || address % kAlignment != 0) {
+    if (bytes.empty() || address % kTensorMapsAlignment != 0) {
         fail_running(warp, lane, "a tensor map at generic address " + hexadecimal(address),
                      "it must lie in parameters, constant or global memory, at a multiple of 64 bytes");
     }

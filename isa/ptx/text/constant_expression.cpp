@@ -9,8 +9,6 @@
 namespace heddle::ptx {
 namespace {
 
-using Kind = Constant::Kind;
-
 enum class Operator : std::uint8_t {
     none,
     logical_or,
@@ -100,7 +98,7 @@ class ConstantParser {
             if (op == Operator::none || precedence(op) < least) return left;
             for (std::size_t i = 0; i < length; ++i) cursor_.next();
             const Constant right = binary(precedence(op) + 1);
-            left = left.kind == Kind::integer && right.kind == Kind::integer
+            left = left.kind == Constant::Kind::integer && right.kind == Constant::Kind::integer
                        ? combine_integers(op, left, right, token)
                        : combine_reals(op, left, right, token);
         }
@@ -162,10 +160,10 @@ class ConstantParser {
         if (cursor_.accept('+')) return unary();
         if (cursor_.accept('-')) {
             Constant value = unary();
-            if (value.kind == Kind::integer)
+            if (value.kind == Constant::Kind::integer)
                 value.bits = ~value.bits + 1;
             else
-                value.bits ^= std::uint64_t{1} << (value.kind == Kind::single ? 31 : 63);
+                value.bits ^= std::uint64_t{1} << (value.kind == Constant::Kind::single ? 31 : 63);
             return value;
         }
         if (cursor_.accept('~')) {
@@ -177,7 +175,7 @@ class ConstantParser {
         if (cursor_.accept('!')) {
             const Constant value = unary();
             require_integer(value, token);
-            return {Kind::integer, false, value.bits == 0 ? 1u : 0u};
+            return {Constant::Kind::integer, false, value.bits == 0 ? 1u : 0u};
         }
         if (cursor_.accept('(')) return parenthesis();
         return literal();
@@ -204,16 +202,16 @@ class ConstantParser {
             case TokenKind::integer: {
                 // .s64 unless it has a U or does not fit.
                 const bool is_unsigned = token.text.ends_with('U') || token.bits >> 63 != 0;
-                return {Kind::integer, is_unsigned, token.bits};
+                return {Constant::Kind::integer, is_unsigned, token.bits};
             }
             case TokenKind::single:
-                return {Kind::single, false, token.bits};
+                return {Constant::Kind::single, false, token.bits};
             case TokenKind::real:
-                return {Kind::real, false, token.bits};
+                return {Constant::Kind::real, false, token.bits};
             case TokenKind::suffix:
                 return fraction(token);
             case TokenKind::word:
-                if (token.text == "WARP_SZ") return {Kind::integer, false, kWarpSize};
+                if (token.text == "WARP_SZ") return {Constant::Kind::integer, false, kWarpSize};
                 [[fallthrough]];
             default:
                 cursor_.fail_expected("a constant", token);
@@ -227,18 +225,18 @@ class ConstantParser {
         const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
         if (problem != std::errc() || end != text.data() + text.size())
             cursor_.fail_expected("a constant", token);
-        return {Kind::real, false, std::bit_cast<std::uint64_t>(value)};
+        return {Constant::Kind::real, false, std::bit_cast<std::uint64_t>(value)};
     }
 
     void require_integer(const Constant& value, const Token& token) const {
-        if (value.kind != Kind::integer) cursor_.fail("an integer is needed here", token);
+        if (value.kind != Constant::Kind::integer) cursor_.fail("an integer is needed here", token);
     }
 
     Constant combine_integers(Operator op, const Constant& a, const Constant& b, const Token& token) const {
         const bool is_unsigned = a.is_unsigned || b.is_unsigned;
         const auto x = static_cast<std::int64_t>(a.bits), y = static_cast<std::int64_t>(b.bits);
-        const auto truth = [](bool value) { return Constant{Kind::integer, false, value ? 1u : 0u}; };
-        const auto value = [&](std::uint64_t bits) { return Constant{Kind::integer, is_unsigned, bits}; };
+        const auto truth = [](bool value) { return Constant{Constant::Kind::integer, false, value ? 1u : 0u}; };
+        const auto value = [&](std::uint64_t bits) { return Constant{Constant::Kind::integer, is_unsigned, bits}; };
         const bool less = is_unsigned ? a.bits < b.bits : x < y;
         switch (op) {
             case Operator::logical_or:
@@ -258,16 +256,16 @@ class ConstantParser {
             case Operator::greater_equal:
                 return truth(!less);
             case Operator::bit_or:
-                return {Kind::integer, true, a.bits | b.bits};
+                return {Constant::Kind::integer, true, a.bits | b.bits};
             case Operator::bit_xor:
-                return {Kind::integer, true, a.bits ^ b.bits};
+                return {Constant::Kind::integer, true, a.bits ^ b.bits};
             case Operator::bit_and:
-                return {Kind::integer, true, a.bits & b.bits};
+                return {Constant::Kind::integer, true, a.bits & b.bits};
             case Operator::shift_left:
-                return {Kind::integer, a.is_unsigned, b.bits > 63 ? 0 : a.bits << b.bits};
+                return {Constant::Kind::integer, a.is_unsigned, b.bits > 63 ? 0 : a.bits << b.bits};
             case Operator::shift_right:
-                if (a.is_unsigned) return {Kind::integer, true, b.bits > 63 ? 0 : a.bits >> b.bits};
-                return {Kind::integer, false, static_cast<std::uint64_t>(x >> (b.bits > 63 ? 63 : b.bits))};
+                if (a.is_unsigned) return {Constant::Kind::integer, true, b.bits > 63 ? 0 : a.bits >> b.bits};
+                return {Constant::Kind::integer, false, static_cast<std::uint64_t>(x >> (b.bits > 63 ? 63 : b.bits))};
             case Operator::plus:
                 return value(a.bits + b.bits);
             case Operator::minus:
@@ -284,12 +282,12 @@ class ConstantParser {
     }
 
     static double as_double(const Constant& value) {
-        if (value.kind == Kind::real) return std::bit_cast<double>(value.bits);
+        if (value.kind == Constant::Kind::real) return std::bit_cast<double>(value.bits);
         return std::bit_cast<float>(static_cast<std::uint32_t>(value.bits));
     }
 
     Constant combine_reals(Operator op, const Constant& a, const Constant& b, const Token& token) const {
-        if (a.kind == Kind::integer || b.kind == Kind::integer)
+        if (a.kind == Constant::Kind::integer || b.kind == Constant::Kind::integer)
             cursor_.fail("an integer and a floating-point number in one expression", token);
         const double x = as_double(a), y = as_double(b);
         double result = 0;
@@ -309,7 +307,7 @@ class ConstantParser {
             default:
                 cursor_.fail("this operator is for integers", token);
         }
-        return {Kind::real, false, std::bit_cast<std::uint64_t>(result)};
+        return {Constant::Kind::real, false, std::bit_cast<std::uint64_t>(result)};
     }
 
     TokenCursor& cursor_;

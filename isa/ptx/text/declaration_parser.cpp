@@ -5,6 +5,7 @@
 
 #include "isa/ptx/text/constant_expression.h"
 #include "isa/ptx/text/initializer_parser.h"
+#include "isa/ptx/text/local_memory.h"
 
 namespace heddle::ptx {
 namespace {
@@ -16,10 +17,6 @@ constexpr std::uint64_t kMaximumSharedBytes = std::uint64_t{1} << 24;
 constexpr std::uint64_t kMaximumLocalBytes =
     512 * 1024;  // per thread: CUDA programming guide, table of limits
 constexpr std::uint32_t kMaximumParameterBytes = 32764;  // PTX 8.1 and later
-
-std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
-    return (value + alignment - 1) / alignment * alignment;
-}
 
 }  // namespace
 

@@ -6,7 +6,7 @@
 namespace heddle::ptx {
 namespace {
 
-constexpr std::uint64_t kMaximumBytes = 512 * 1024;  // per thread: CUDA programming guide, table of limits
+constexpr std::uint64_t kLocalMemoryMaximumBytes = 512 * 1024;  // per thread: CUDA programming guide, table of limits
 
 }  // namespace
 
@@ -14,7 +14,7 @@ void LocalMemory::place(Variable& variable, std::size_t region, std::uint32_t li
     std::uint64_t& bytes = regions[region].bytes;
     variable.space = StateSpace::local;
     variable.offset = align_up(bytes, variable.alignment);
-    if (variable.offset + variable.bytes > kMaximumBytes)
+    if (variable.offset + variable.bytes > kLocalMemoryMaximumBytes)
         fail("more than 512 KiB of local memory per thread", line);
     bytes = variable.offset + variable.bytes;
 }

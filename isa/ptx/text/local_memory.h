@@ -43,6 +43,7 @@ inline bool is_local(const Variable& variable) {
     return variable.space == StateSpace::local;
 }
 
+/// The next multiple of `alignment`.
 inline std::uint64_t align_up(std::uint64_t value, std::uint64_t alignment) {
     return (value + alignment - 1) / alignment * alignment;
 }

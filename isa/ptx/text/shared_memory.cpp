@@ -9,7 +9,7 @@
 namespace heddle::ptx {
 namespace {
 
-constexpr std::uint64_t kMaximumBytes = std::uint64_t{1} << 24;
+constexpr std::uint64_t kSharedMemoryMaximumBytes = std::uint64_t{1} << 24;
 
 }  // namespace
 
@@ -28,7 +28,7 @@ void lay_out_shared_memory(Kernel& kernel, const std::string& file_name) {
         if (variable.space != StateSpace::shared || variable.bytes == 0 || !used[i]) continue;
         variable.offset = align_up(bytes, variable.alignment);
         bytes = variable.offset + variable.bytes;
-        if (bytes > kMaximumBytes) {
+        if (bytes > kSharedMemoryMaximumBytes) {
             throw Error("more shared memory than any device has", {file_name, kernel.line, kernel.name});
         }
     }

@@ -138,7 +138,7 @@ void add_per_sm(std::vector<Benchmark>& list) {
 // The whole GPU.
 
 enum class Access : std::uint8_t { read, write, copy, sum };
-constexpr unsigned kThreads = 1024, kCtasPerSm = 2;
+constexpr unsigned kBandwidthThreads = 1024, kCtasPerSm = 2;
 constexpr unsigned kAddends = 5;  ///< of Access::sum
 
 const char* name_of(Access access) {
@@ -178,8 +178,8 @@ GeneratedKernel generate_stream(Access access, unsigned capability) {
     const Reg buffer = w.pointer_parameter("buffer"), size = w.b64_parameter("bytes"),
               turns = w.b32_parameter("turns"), sink = w.pointer_parameter("sink");
     const Reg ctas = w.make_b32("mov.u32", "%nctaid.x");
-    const Reg step = w.make_b64("rem.u64", w.make_b64("mul.wide.u32", ctas, kThreads * 16), size);
-    const Reg thread = w.make_b32("mad.lo.u32", w.cta_x(), kThreads, w.tid());
+    const Reg step = w.make_b64("rem.u64", w.make_b64("mul.wide.u32", ctas, kBandwidthThreads * 16), size);
+    const Reg thread = w.make_b32("mad.lo.u32", w.cta_x(), kBandwidthThreads, w.tid());
     const Reg offset = w.make_b64("rem.u64", w.make_b64("mul.wide.u32", thread, 16), size);
     const Reg left = w.make_b32("mov.u32", turns), more = w.predicate(), kept = w.constant_b32(0);
     const std::string loop = w.new_label("loop");
@@ -217,7 +217,7 @@ GeneratedKernel generate_stream(Access access, unsigned capability) {
     w.jump_if(more, loop);
     const Reg never = w.make_predicate("setp.eq.u32", kept, "0x5a5a5a5a");
     w.op_if(never, "st.global.u32", at(sink), kept);
-    return w.finish({kThreads, 1, 1}, kCtasPerSm);
+    return w.finish({kBandwidthThreads, 1, 1}, kCtasPerSm);
 }
 
 Measurement measure_stream(Access access, std::uint64_t bytes, Device& device,
@@ -234,7 +234,7 @@ Measurement measure_stream(Access access, std::uint64_t bytes, Device& device,
     const DeviceBuffer buffer(device, whole), sink(device, 16);
     device.fill(buffer.address(), 0, whole);
     const std::uint64_t ctas = std::uint64_t{kCtasPerSm} * device.sm_count();
-    const std::uint64_t per_turn = ctas * kThreads * 16 * unroll_of(access);
+    const std::uint64_t per_turn = ctas * kBandwidthThreads * 16 * unroll_of(access);
     // Long enough that the launch does not matter. A simulator takes the shortest run that shows the rate:
     // what is written must be more than L2 holds back.
     // What L2 holds is read again and again.

@@ -14,7 +14,7 @@ using kernels::GeneratedKernel;
 using kernels::PtxWriter;
 using kernels::Reg;
 
-constexpr unsigned kThreads = 1024;
+constexpr unsigned kBulkLatencyThreads = 1024;
 constexpr unsigned kBytes = 128;
 constexpr unsigned kWarmUp = 4;
 
@@ -42,7 +42,7 @@ GeneratedKernel generate_bulk_latency(unsigned capability) {
     const Reg line_address = w.make_b64("mad.wide.u32", element, stride, buffer);
     for (unsigned sector = 0; sector < kBytes; sector += 32)
         w.op("xor.b32", kept, kept, w.make_b32("ld.global.cg.u32", at(line_address, sector)));
-    w.op("add.u32", index, index, kThreads);
+    w.op("add.u32", index, index, kBulkLatencyThreads);
     w.jump(touch);
     w.place(touched_all);
     w.cta_barrier();
@@ -76,7 +76,7 @@ GeneratedKernel generate_bulk_latency(unsigned capability) {
     w.op("st.global.u64", at(out), w.make_b64("sub.u64", stop, start));
     w.op("st.global.u32", at(out, 8), kept);
     w.place(end);
-    return w.finish({kThreads, 1, 1});
+    return w.finish({kBulkLatencyThreads, 1, 1});
 }
 
 struct BulkChase {

@@ -15,7 +15,7 @@ using kernels::GeneratedKernel;
 using kernels::PtxWriter;
 using kernels::Reg;
 
-constexpr unsigned kThreads = 1024, kSamples = 2048, kLine = 128;
+constexpr unsigned kCachePolicyThreads = 1024, kSamples = 2048, kLine = 128;
 
 /// Reads `lines` lines from `base`, one sector each, with a policy; one CTA.
 void emit_sweep(PtxWriter& w, const Reg& base, const Reg& lines, const std::string& policy, const Reg& kept) {
@@ -28,7 +28,7 @@ void emit_sweep(PtxWriter& w, const Reg& base, const Reg& lines, const std::stri
     const Reg value =
         w.make_b32("ld.global.L2::cache_hint.b32", at(w.element_address(base, index, kLine)), hint);
     w.op("xor.b32", kept, kept, value);
-    w.op("add.u32", index, index, kThreads);
+    w.op("add.u32", index, index, kCachePolicyThreads);
     w.jump(loop);
     w.place(end);
     w.cta_barrier();
@@ -65,7 +65,7 @@ GeneratedKernel generate_policy(unsigned capability, const std::string& block_po
     w.jump_if(more, each);
     w.op("st.global.u32", at(sink), kept);
     w.place(end);
-    return w.finish({kThreads, 1, 1});
+    return w.finish({kCachePolicyThreads, 1, 1});
 }
 
 struct PolicyCase {

@@ -79,14 +79,14 @@ Measurement measure_remote_chase(Device& device, unsigned ctas, const MeasureSet
     return result;
 }
 
-constexpr unsigned kThreads = 512;
+constexpr unsigned kClusterThreads = 512;
 
 /// Every thread loads 16 bytes at a time from the next CTA of the cluster: cycles of the whole, by CTA.
 GeneratedKernel generate_remote_load(unsigned capability) {
     PtxWriter w("remote_load", capability, 90, "clusters");
     const Reg out = w.pointer_parameter("out"), sink = w.pointer_parameter("sink"),
               ctas = w.b32_parameter("ctas"), turns = w.b32_parameter("turns");
-    const Reg words = w.make_b32("mov.u32", w.shared("words", kThreads * 16)), thread = w.tid();
+    const Reg words = w.make_b32("mov.u32", w.shared("words", kClusterThreads * 16)), thread = w.tid();
     const Reg rank = w.make_b32("mov.u32", "%cluster_ctarank");
     const Reg zero = w.make_b32("ld.global.b32", at(sink));
     const Reg mine = w.make_b32("mad.lo.u32", thread, 16, words);
@@ -114,7 +114,7 @@ GeneratedKernel generate_remote_load(unsigned capability) {
     const Reg first = w.make_predicate("setp.eq.u32", thread, 0);
     w.op_if(first, "st.global.u64", at(w.element_address(out, rank, 8)), w.make_b64("sub.u64", stop, start));
     w.op("st.global.u32", at(sink, 16), kept);
-    return w.finish({kThreads, 1, 1});
+    return w.finish({kClusterThreads, 1, 1});
 }
 
 Measurement measure_remote_load(Device& device, unsigned ctas, const MeasureSettings& settings) {
@@ -133,7 +133,7 @@ Measurement measure_remote_load(Device& device, unsigned ctas, const MeasureSett
         const auto cycles = read_values<std::uint64_t>(device, out.address(), ctas);
         result.cycles.push_back(static_cast<double>(*std::max_element(cycles.begin(), cycles.end())));
     }
-    result.value = kTurns * 8.0 * 16 * kThreads / median(result.cycles);
+    result.value = kTurns * 8.0 * 16 * kClusterThreads / median(result.cycles);
     result.unit = "bytes/cycle/SM";
     return result;
 }

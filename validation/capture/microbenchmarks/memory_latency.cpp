@@ -14,7 +14,7 @@ using kernels::GeneratedKernel;
 using kernels::PtxWriter;
 using kernels::Reg;
 
-constexpr unsigned kThreads = 1024;
+constexpr unsigned kMemoryLatencyThreads = 1024;
 constexpr unsigned kUnroll = 16;
 /// The model has no translation of addresses, and the host pays for the memory.
 constexpr std::uint64_t kLargestSimulated = std::uint64_t{1} << 30;
@@ -26,7 +26,7 @@ GeneratedKernel generate_ring(unsigned capability) {
     const Reg ring = w.pointer_parameter("ring"), elements = w.b32_parameter("elements"),
               stride = w.b32_parameter("stride"), multiplier = w.b32_parameter("multiplier"),
               increment = w.b32_parameter("increment");
-    const Reg index = w.make_b32("mad.lo.u32", w.cta_x(), kThreads, w.tid());
+    const Reg index = w.make_b32("mad.lo.u32", w.cta_x(), kMemoryLatencyThreads, w.tid());
     const Reg outside = w.make_predicate("setp.ge.u32", index, elements);
     const std::string end = w.new_label("end");
     w.jump_if(outside, end);
@@ -35,7 +35,7 @@ GeneratedKernel generate_ring(unsigned capability) {
     const Reg to = w.make_b64("mad.wide.u32", next, stride, ring);
     w.op("st.global.u64", at(from), to);
     w.place(end);
-    return w.finish({kThreads, 1, 1});
+    return w.finish({kMemoryLatencyThreads, 1, 1});
 }
 
 /// Rings whose elements are all touched before: (i + c) mod n, c near 0.618 n and without a common factor, so
@@ -71,7 +71,7 @@ GeneratedKernel generate_chase(unsigned capability, const std::string& cache) {
     const Reg element = w.make_b32("cvt.u32.u64", place);
     const Reg value = w.make_b64(load, at(w.make_b64("mad.wide.u32", element, stride, ring)));
     w.op("xor.b64", kept, kept, value);
-    w.op("add.u32", index, index, kThreads);
+    w.op("add.u32", index, index, kMemoryLatencyThreads);
     w.jump(touch);
     w.place(touched_all);
     w.cta_barrier();
@@ -95,7 +95,7 @@ GeneratedKernel generate_chase(unsigned capability, const std::string& cache) {
     w.op("st.global.u64", at(out), w.make_b64("sub.u64", stop, start));
     w.op("st.global.u64", at(out, 8), w.make_b64("xor.b64", kept, pointer));
     w.place(end);
-    return w.finish({kThreads, 1, 1});
+    return w.finish({kMemoryLatencyThreads, 1, 1});
 }
 
 struct Chase {
@@ -120,7 +120,7 @@ Measurement measure_chase(Chase chase, Device& device, const MeasureSettings& se
                        handle = device.load(kernel.text, kernel.entry);
     const DeviceBuffer ring(device, bytes), out(device, 16);
     const Order order(chase.elements, chase.touch);
-    device.launch(make_launch(make, maker, {kernels::divide_up(chase.elements, kThreads), 1, 1},
+    device.launch(make_launch(make, maker, {kernels::divide_up(chase.elements, kMemoryLatencyThreads), 1, 1},
                               {{"ring", ring.address()},
                                {"elements", chase.elements},
                                {"stride", chase.stride},

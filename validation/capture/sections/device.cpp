@@ -10,7 +10,7 @@
 namespace heddle::capture {
 namespace {
 
-constexpr std::uint32_t kThreads = 256;
+constexpr std::uint32_t kDeviceThreads = 256;
 constexpr std::uint32_t kFmasPerTrip = 64;
 
 /// Every thread of the device multiplies and adds: eight independent chains, so that the pipe is full.
@@ -52,7 +52,7 @@ std::string load_ptx() {
     return text;
 }
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
+double seconds_from(std::chrono::steady_clock::time_point begin) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
@@ -62,7 +62,7 @@ std::vector<Record> under_load(Device& device, double seconds, std::uint32_t tri
     Launch launch;
     launch.kernel = device.load(load_ptx(), "load");
     launch.grid = {device.sm_count() * 4, 1, 1};
-    launch.block = {kThreads, 1, 1};
+    launch.block = {kDeviceThreads, 1, 1};
     launch.parameters = {parameter(out.address()), parameter(trips)};
     std::vector<Record> seen;
     const auto begin = std::chrono::steady_clock::now();
@@ -70,7 +70,7 @@ std::vector<Record> under_load(Device& device, double seconds, std::uint32_t tri
         for (int i = 0; i < 4; ++i) device.launch(launch);
         seen.push_back(device.telemetry());
         device.synchronise();
-    } while (seconds_since(begin) < seconds && seen.size() < maximum);
+    } while (seconds_from(begin) < seconds && seen.size() < maximum);
     return seen;
 }
 

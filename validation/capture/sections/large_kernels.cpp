@@ -15,11 +15,11 @@ namespace {
 
 using namespace kernels;
 
-struct Size {
+struct KernelSize {
     std::uint32_t m, n, k;
 };
 
-std::string text_of(const Size& s) {
+std::string text_of(const KernelSize& s) {
     return std::to_string(s.m) + "x" + std::to_string(s.n) + "x" + std::to_string(s.k);
 }
 
@@ -27,7 +27,7 @@ class LargeKernels {
   public:
     explicit LargeKernels(unsigned compute_capability) : capability_(compute_capability) {}
 
-    void add_gemm(const std::string& name, GeneratedKernel kernel, Extent3 grid, const Size& s,
+    void add_gemm(const std::string& name, GeneratedKernel kernel, Extent3 grid, const KernelSize& s,
                   ElementType type, ElementType output, bool transpose_b) {
         SampleBuilder sample(name + " " + text_of(s), std::move(kernel), grid);
         sample.input("a", type, std::uint64_t{s.m} * s.k).input("b", type, std::uint64_t{s.k} * s.n);
@@ -39,7 +39,7 @@ class LargeKernels {
         kernels.push_back(sample.integer("splits", 1).integer("k_per_split", 0).finish());
     }
 
-    void add_simt(ElementType type, const Size& s) {
+    void add_simt(ElementType type, const KernelSize& s) {
         GemmSimtSpec spec;
         spec.compute_capability = capability_;
         spec.type = spec.epilogue.output = type;
@@ -50,7 +50,7 @@ class LargeKernels {
                  type, type, false);
     }
 
-    void add_mma(ElementType type, const GemmTile& tile, const Size& s) {
+    void add_mma(ElementType type, const GemmTile& tile, const KernelSize& s) {
         GemmMmaSpec spec;
         spec.compute_capability = capability_;
         spec.type = type;
@@ -191,11 +191,11 @@ std::vector<LibraryKernel> large_kernels(unsigned compute_capability) {
     LargeKernels list(compute_capability);
     const bool bf16 = compute_capability >= 80;
     if (bf16)
-        for (const Size& s : {Size{512, 512, 512}, Size{1024, 1024, 1024}, Size{2048, 2048, 1024}}) {
+        for (const KernelSize& s : {KernelSize{512, 512, 512}, KernelSize{1024, 1024, 1024}, KernelSize{2048, 2048, 1024}}) {
             list.add_mma(ElementType::bf16, {128, 128, 32, 2, 2, 4}, s);
             list.add_mma(ElementType::f16, {128, 256, 32, 2, 4, 3}, s);
         }
-    for (const Size& s : {Size{512, 512, 512}, Size{1024, 1024, 512}}) list.add_simt(ElementType::f32, s);
+    for (const KernelSize& s : {KernelSize{512, 512, 512}, KernelSize{1024, 1024, 512}}) list.add_simt(ElementType::f32, s);
     list.add_simt(ElementType::f64, {512, 512, 256});
     for (const std::uint32_t elements : {1u << 16, 1u << 20, 1u << 24}) {
         list.add_elementwise("add", "y0 = x0 + x1", 2, ElementType::f32, elements);

@@ -5,8 +5,6 @@
 namespace heddle::capture {
 namespace {
 
-using Kind = MatrixInstruction::Kind;
-
 // Core matrices of 8 rows of 16 bytes, K-major without swizzle: the next 16 bytes of k are 128 bytes on, the
 // next 8 rows 256.
 constexpr unsigned kCoreBytes = 128, kRowGroupBytes = 256;
@@ -66,8 +64,8 @@ Extents extents(const MatrixInstruction& i, FragmentOperand operand) {
 
 FragmentSizes fragment_sizes(const MatrixInstruction& instruction) {
     FragmentSizes sizes;
-    if (instruction.kind == Kind::wgmma) sizes.threads = 128;
-    if (instruction.kind == Kind::quad) sizes.products = 4;
+    if (instruction.kind == MatrixInstruction::Kind::wgmma) sizes.threads = 128;
+    if (instruction.kind == MatrixInstruction::Kind::quad) sizes.products = 4;
     const auto words = [&](FragmentOperand operand) {
         const Extents e = extents(instruction, operand);
         return sizes.products * e.rows * e.columns * e.bits / 32 / sizes.threads;
@@ -85,8 +83,8 @@ FragmentPlace fragment_place(const MatrixInstruction& instruction, FragmentOpera
     const unsigned words = operand == FragmentOperand::a   ? sizes.a_words
                            : operand == FragmentOperand::b ? sizes.b_words
                                                            : sizes.sum_words;
-    if (instruction.kind == Kind::quad) return in_quads(instruction, operand, product, row, column, words);
-    if (instruction.kind == Kind::wgmma) {
+    if (instruction.kind == MatrixInstruction::Kind::quad) return in_quads(instruction, operand, product, row, column, words);
+    if (instruction.kind == MatrixInstruction::Kind::wgmma) {
         if (operand != FragmentOperand::sum) return in_shared_memory(e.bits, row, column);
         FragmentPlace place = of_sum(e.bits, 16, words, row % 16, column);
         place.word += row / 16 * 32 * words;  // each warp has 16 rows

@@ -75,7 +75,7 @@ class ItemList {
     std::set<std::string> seen_;
 };
 
-struct Size {
+struct ItemSize {
     std::uint64_t m, n, k;
 };
 
@@ -85,9 +85,9 @@ bool takes(const GemmKind& kind, std::size_t index) {
 }
 
 void add_sizes(ItemList& list) {
-    constexpr Size kSizes[] = {{128, 128, 128}, {256, 384, 512},  {64, 64, 4096},   {512, 512, 1024},
+    constexpr ItemSize kSizes[] = {{128, 128, 128}, {256, 384, 512},  {64, 64, 4096},   {512, 512, 1024},
                                {16, 16, 16384}, {128, 4096, 512}, {2048, 128, 256}, {1024, 1024, 1024}};
-    for (const Size& s : kSizes)
+    for (const ItemSize& s : kSizes)
         for (const GemmKind& kind : gemm_kinds())
             list.add("size", kind, list.problem(kind, s.m, s.n, s.k), "", 3);
 }
@@ -126,7 +126,7 @@ void add_factors(ItemList& list) {
 }
 
 void add_odd_sizes(ItemList& list) {
-    constexpr Size kSizes[] = {{1, 8, 11528}, {17, 33, 65},    {127, 129, 255}, {1, 1000, 1000},
+    constexpr ItemSize kSizes[] = {{1, 8, 11528}, {17, 33, 65},    {127, 129, 255}, {1, 1000, 1000},
                                {3, 5, 7},     {65, 1023, 513}, {1000, 1, 77},   {100, 100, 100},
                                {1, 1, 1},     {2, 4, 9999}};
     for (std::size_t i = 0; i < std::size(kSizes); ++i)
@@ -160,7 +160,7 @@ void add_distributions(ItemList& list) {
                                {D::wide, D::normal},        {D::ones, D::wide}};
     for (std::size_t i = 0; i < std::size(kPairs); ++i)
         for (const GemmKind& kind : gemm_kinds())
-            for (const Size& s : {Size{64, 96, 256}, Size{32, 32, 4096}}) {
+            for (const ItemSize& s : {ItemSize{64, 96, 256}, ItemSize{32, 32, 4096}}) {
                 if (s.k > 256 && !takes(kind, i + 1)) continue;
                 const Pair& pair = kPairs[i];
                 GemmInputs inputs;
@@ -171,7 +171,7 @@ void add_distributions(ItemList& list) {
             }
     for (const GemmKind& kind : gemm_kinds()) {
         if (kind.compute != Compute::tf32) continue;
-        for (const Size& s : {Size{128, 128, 128}, Size{64, 64, 4096}}) {
+        for (const ItemSize& s : {ItemSize{128, 128, 128}, ItemSize{64, 64, 4096}}) {
             GemmInputs inputs;
             inputs.tf32_numbers = true;
             list.add("distribution", kind, list.problem(kind, s.m, s.n, s.k), "tf32 numbers", 2, inputs);
@@ -196,8 +196,8 @@ void add_epilogues(ItemList& list) {
 
 void add_splits(ItemList& list) {
     for (const GemmKind& kind : gemm_kinds())
-        for (const Size& s :
-             {Size{64, 64, 16384}, Size{256, 64, 4096}, Size{1, 8, 11528}, Size{96, 32, 5000}}) {
+        for (const ItemSize& s :
+             {ItemSize{64, 64, 16384}, ItemSize{256, 64, 4096}, ItemSize{1, 8, 11528}, ItemSize{96, 32, 5000}}) {
             if (!kind.principal && s.k > 8192) continue;
             GemmProblem p = list.problem(kind, s.m, s.n, s.k);
             list.add("split", kind, p, "allowed", 3);

@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kDepthsOfEach = 3;
 constexpr std::uint64_t kLongestK = 5000, kLargestOperand = std::uint64_t{1} << 22;
 constexpr int kNvjet = 66;  // its tiles do not change the order
-constexpr double kSeconds = 75;
+constexpr double kOrdersSeconds = 75;
 constexpr std::size_t kQuickOrders = 8;  // a number: quick captures of the simulator do not vary
 
 /// What decides the order, as far as attributes tell before a launch.
@@ -97,7 +97,7 @@ bool reveal_met_orders(SectionContext& context, Blas& blas, const std::vector<Nu
     SectionContext timed{context.device, context.journal, context.extent, {}, context.progress};
     timed.stop = [&] {
         const double seconds = std::chrono::duration<double>(Clock::now() - begun).count();
-        return context.stop() || (!quick && seconds > kSeconds);
+        return context.stop() || (!quick && seconds > kOrdersSeconds);
     };
     const auto candidates = candidates_of(blas, items);
     std::size_t asked = 0;

@@ -16,7 +16,7 @@ using Clock = std::chrono::steady_clock;
 
 /// Of the section, and of one algorithm, on a GPU: the whole takes less than a minute where all goes well,
 /// and what does not must not cost the sections behind.
-constexpr double kSeconds = 120, kSecondsOfOne = 8;
+constexpr double kOrderSeconds = 120, kSecondsOfOne = 8;
 
 double seconds_since(Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
@@ -118,7 +118,7 @@ bool capture_order(SectionContext& context) {
         for (unsigned rank = 0; rank < order.algorithms; ++rank) {
             items.push_back({order.problem.name() + " #" + std::to_string(rank),
                              [=](SectionContext& c, const std::string& id) {
-                                 if (c.device.is_silicon() && seconds_since(begun) > kSeconds)
+                                 if (c.device.is_silicon() && seconds_since(begun) > kOrderSeconds)
                                      throw LeftOut("the time of the section was over");
                                  reveal(c, id, order.problem, rank, order.algorithms);
                              }});

@@ -12,7 +12,7 @@ using kernels::at;
 using kernels::PtxWriter;
 using kernels::Reg;
 
-constexpr unsigned kThreads = 256;
+constexpr unsigned kRandomOperandsThreads = 256;
 
 /// word[i] = hash(i) & kept | set, for pairs of words.
 kernels::GeneratedKernel generate_fill(unsigned capability) {
@@ -21,9 +21,9 @@ kernels::GeneratedKernel generate_fill(unsigned capability) {
               seed = w.b32_parameter("seed");
     const Reg kept[2] = {w.b32_parameter("kept_even"), w.b32_parameter("kept_odd")};
     const Reg set[2] = {w.b32_parameter("set_even"), w.b32_parameter("set_odd")};
-    const Reg thread = w.make_b32("mad.lo.u32", w.cta_x(), kThreads, w.tid());
+    const Reg thread = w.make_b32("mad.lo.u32", w.cta_x(), kRandomOperandsThreads, w.tid());
     const Reg index = w.make_b64("mul.wide.u32", thread, 2), more = w.predicate();
-    const Reg step = w.make_b64("mul.wide.u32", w.make_b32("mov.u32", "%nctaid.x"), 2 * kThreads);
+    const Reg step = w.make_b64("mul.wide.u32", w.make_b32("mov.u32", "%nctaid.x"), 2 * kRandomOperandsThreads);
     const std::string loop = w.new_label("loop"), end = w.new_label("end");
     w.place(loop);
     w.op("setp.ge.u64", more, index, words);
@@ -45,7 +45,7 @@ kernels::GeneratedKernel generate_fill(unsigned capability) {
     w.op("add.u64", index, index, step);
     w.jump(loop);
     w.place(end);
-    return w.finish({kThreads, 1, 1});
+    return w.finish({kRandomOperandsThreads, 1, 1});
 }
 
 /// Bits that stay random, and bits that are set, of two words.
@@ -82,7 +82,7 @@ void fill_random(Device& device, Address to, std::uint64_t bytes, Type type, std
     const Pattern pattern = pattern_of(type);
     const std::uint64_t words = bytes / 8 * 2;  // whole pairs
     const auto ctas = static_cast<std::uint32_t>(
-        std::clamp<std::uint64_t>(words / (2 * kThreads), 1, std::uint64_t{8} * device.sm_count()));
+        std::clamp<std::uint64_t>(words / (2 * kRandomOperandsThreads), 1, std::uint64_t{8} * device.sm_count()));
     device.launch(make_launch(handle, kernel, {ctas, 1, 1},
                               {{"to", to},
                                {"words", words},

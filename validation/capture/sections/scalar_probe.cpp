@@ -7,13 +7,13 @@
 namespace heddle::capture {
 namespace {
 
-constexpr unsigned kThreads = 128;
+constexpr unsigned kScalarProbeThreads = 128;
 
 std::string width(unsigned bits) {
     return ".b" + std::to_string(bits);
 }
 
-std::vector<std::byte> packed(const std::vector<std::uint64_t>& values, unsigned bits) {
+std::vector<std::byte> packed_bits(const std::vector<std::uint64_t>& values, unsigned bits) {
     std::vector<std::byte> bytes(values.size() * (bits / 8));
     for (std::size_t i = 0; i < values.size(); ++i) std::memcpy(&bytes[i * (bits / 8)], &values[i], bits / 8);
     return bytes;
@@ -67,7 +67,7 @@ std::string scalar_probe_ptx(const ScalarInstruction& instruction) {
         ".param .u64 d)\n{\n    .reg .b32 %x<3>;\n    .reg .b64 %y<3>;\n    .reg " +
         width(instruction.input_bits) + " %i<3>;\n    .reg " + width(instruction.output_bits) +
         " %o;\n    mov.u32 %x0, %ctaid.x;\n    mov.u32 %x1, %tid.x;\n    mad.lo.u32 %x0, %x0, " +
-        std::to_string(kThreads) + ", %x1;\n";
+        std::to_string(kScalarProbeThreads) + ", %x1;\n";
     const auto pointer = [&](const char* name, unsigned bytes) {
         return std::string("    ld.param.u64 %y0, [") + name +
                "];\n    cvta.to.global.u64 %y0, %y0;\n    mul.wide.u32 %y1, %x0, " + std::to_string(bytes) +
@@ -87,21 +87,21 @@ std::string scalar_probe_ptx(const ScalarInstruction& instruction) {
 
 std::vector<std::uint64_t> run_scalar(Device& device, const ScalarInstruction& instruction,
                                       const std::vector<std::vector<std::uint64_t>>& inputs) {
-    const std::size_t count = inputs.at(0).size(), ctas = (count + kThreads - 1) / kThreads,
-                      padded = ctas * kThreads;
+    const std::size_t count = inputs.at(0).size(), ctas = (count + kScalarProbeThreads - 1) / kScalarProbeThreads,
+                      padded = ctas * kScalarProbeThreads;
     std::vector<DeviceBuffer> buffers;
     for (unsigned i = 0; i < 3; ++i) {
         std::vector<std::uint64_t> values =
             i < instruction.inputs ? inputs.at(i) : std::vector<std::uint64_t>{};
         values.resize(i < instruction.inputs ? padded : 1);
-        buffers.emplace_back(device, packed(values, instruction.input_bits));
+        buffers.emplace_back(device, packed_bits(values, instruction.input_bits));
     }
     const unsigned bytes = instruction.output_bits / 8;
     const DeviceBuffer output(device, padded * bytes);
     Launch launch;
     launch.kernel = device.load(scalar_probe_ptx(instruction), "probe");
     launch.grid = {static_cast<std::uint32_t>(ctas), 1, 1};
-    launch.block = {kThreads, 1, 1};
+    launch.block = {kScalarProbeThreads, 1, 1};
     for (const DeviceBuffer& buffer : buffers) launch.parameters.push_back(parameter(buffer.address()));
     launch.parameters.push_back(parameter(output.address()));
     device.launch(launch);

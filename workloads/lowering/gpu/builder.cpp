@@ -197,4 +197,9 @@ void GpuProgramBuilder::require_dense_input(std::size_t i) const {
     }
 }
 
+void GpuProgramBuilder::require_dense() const {
+    require_dense_outputs();
+    for (std::size_t i = 0; i < op().inputs.size(); ++i) require_dense_input(i);
+}
+
 }  // namespace heddle::lowering

@@ -66,6 +66,8 @@ class GpuProgramBuilder {
     void require_dense_outputs() const;
     /// Throws Unsupported when the input is not dense.
     void require_dense_input(std::size_t i) const;
+    /// Both, of all outputs and inputs.
+    void require_dense() const;
 
   private:
     void assign_buffers();

@@ -14,7 +14,7 @@ using kernels::ConvolutionPass;
 using kernels::ElementType;
 using kernels::KernelArgument;
 
-std::vector<std::uint32_t> narrow(const std::vector<std::int64_t>& values) {
+std::vector<std::uint32_t> narrow_sizes(const std::vector<std::int64_t>& values) {
     std::vector<std::uint32_t> result;
     for (const std::int64_t value : values) {
         if (value < 0 || value >= std::int64_t{1} << 31)
@@ -27,16 +27,16 @@ std::vector<std::uint32_t> narrow(const std::vector<std::int64_t>& values) {
 kernels::ConvolutionGeometry geometry_of(const trace::ConvolutionSizes& sizes) {
     kernels::ConvolutionGeometry g;
     const std::vector<std::uint32_t> counts =
-        narrow({sizes.batch, sizes.channels, sizes.filters, sizes.groups});
+        narrow_sizes({sizes.batch, sizes.channels, sizes.filters, sizes.groups});
     g.batch = counts[0];
     g.channels = counts[1];
     g.filters = counts[2];
     g.groups = counts[3];
-    g.input = narrow(sizes.space.input);
-    g.window = narrow(sizes.space.window);
-    g.output = narrow(sizes.space.output);
-    g.strides = narrow(sizes.space.strides);
-    g.dilation = narrow(sizes.space.dilation);
+    g.input = narrow_sizes(sizes.space.input);
+    g.window = narrow_sizes(sizes.space.window);
+    g.output = narrow_sizes(sizes.space.output);
+    g.strides = narrow_sizes(sizes.space.strides);
+    g.dilation = narrow_sizes(sizes.space.dilation);
     for (const std::int64_t low : sizes.space.padding_low)
         g.padding_low.push_back(static_cast<std::int32_t>(low));
     return g;

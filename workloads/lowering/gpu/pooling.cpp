@@ -21,12 +21,7 @@ ElementType float_type(const trace::Tensor& tensor, const std::string& what) {
     return type;
 }
 
-void require_dense(const GpuProgramBuilder& b) {
-    b.require_dense_outputs();
-    for (std::size_t i = 0; i < b.op().inputs.size(); ++i) b.require_dense_input(i);
-}
-
-std::vector<std::uint32_t> narrow(const std::vector<std::int64_t>& values) {
+std::vector<std::uint32_t> narrow_geometry(const std::vector<std::int64_t>& values) {
     std::vector<std::uint32_t> result;
     result.reserve(values.size());
     for (const std::int64_t value : values) result.push_back(static_cast<std::uint32_t>(value));
@@ -37,13 +32,13 @@ kernels::PoolingGeometry geometry_of(const trace::PoolingSizes& sizes) {
     kernels::PoolingGeometry g;
     g.batch = static_cast<std::uint32_t>(sizes.batch);
     g.channels = static_cast<std::uint32_t>(sizes.channels);
-    g.input = narrow(sizes.space.input);
-    g.window = narrow(sizes.space.window);
-    g.output = narrow(sizes.space.output);
-    g.strides = narrow(sizes.space.strides);
-    g.dilation = narrow(sizes.space.dilation);
-    g.padding_low = narrow(sizes.space.padding_low);
-    g.padding_high = narrow(sizes.space.padding_high);
+    g.input = narrow_geometry(sizes.space.input);
+    g.window = narrow_geometry(sizes.space.window);
+    g.output = narrow_geometry(sizes.space.output);
+    g.strides = narrow_geometry(sizes.space.strides);
+    g.dilation = narrow_geometry(sizes.space.dilation);
+    g.padding_low = narrow_geometry(sizes.space.padding_low);
+    g.padding_high = narrow_geometry(sizes.space.padding_high);
     return g;
 }
 
@@ -80,7 +75,7 @@ KernelArgument named(KernelArgument argument, const char* name) {
 }  // namespace
 
 void lower_pooling(GpuProgramBuilder& b) {
-    require_dense(b);
+    b.require_dense();
     const trace::PoolingSizes sizes = trace::pooling_sizes(b.trace(), b.op());
     kernels::PoolingSpec spec = spec_of(b, sizes);
     std::vector<KernelArgument> pointers{b.input_pointer("from", 0), b.output_pointer("to", 0)};
@@ -93,7 +88,7 @@ void lower_pooling(GpuProgramBuilder& b) {
 }
 
 void lower_pooling_grad(GpuProgramBuilder& b) {
-    require_dense(b);
+    b.require_dense();
     const trace::PoolingSizes sizes = trace::pooling_sizes(b.trace(), b.op());
     const kernels::PoolingGeometry geometry = geometry_of(sizes);
     kernels::PoolingSpec spec = spec_of(b, sizes);
@@ -122,7 +117,7 @@ void lower_pooling_grad(GpuProgramBuilder& b) {
 }
 
 void lower_lstm_cell(GpuProgramBuilder& b) {
-    require_dense(b);
+    b.require_dense();
     kernels::LstmCellSpec spec;
     spec.compute_capability = b.compute_capability();
     spec.type = float_type(b.input(0), "LSTM cell");
@@ -146,7 +141,7 @@ void lower_lstm_cell(GpuProgramBuilder& b) {
 }
 
 void lower_lstm_cell_grad(GpuProgramBuilder& b) {
-    require_dense(b);
+    b.require_dense();
     kernels::LstmCellSpec spec;
     spec.compute_capability = b.compute_capability();
     spec.type = float_type(b.input(0), "LSTM cell");

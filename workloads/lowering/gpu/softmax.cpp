@@ -23,11 +23,6 @@ Rows rows_of(const trace::Tensor& tensor) {
     return {static_cast<std::uint32_t>(tensor.elements() / columns), columns};
 }
 
-void require_dense(const GpuProgramBuilder& b) {
-    b.require_dense_outputs();
-    for (std::size_t i = 0; i < b.op().inputs.size(); ++i) b.require_dense_input(i);
-}
-
 unsigned width_for(std::uint32_t columns) {
     unsigned width = 8;
     while (width > 1 && columns % width != 0) width /= 2;
@@ -91,7 +86,7 @@ bool lower_along_inner_axis(GpuProgramBuilder& b, bool gradient) {
 }  // namespace
 
 void lower_softmax(GpuProgramBuilder& b) {
-    require_dense(b);
+    b.require_dense();
     if (lower_along_inner_axis(b, false)) return;
     const Rows r = rows_of(b.input(0));
     kernels::TorchSoftmaxSpec spec;
@@ -107,7 +102,7 @@ void lower_softmax(GpuProgramBuilder& b) {
 }
 
 void lower_softmax_grad(GpuProgramBuilder& b) {
-    require_dense(b);
+    b.require_dense();
     if (lower_along_inner_axis(b, true)) return;
     const Rows r = rows_of(b.input(0));
     kernels::TorchSoftmaxGradSpec spec;
@@ -132,7 +127,7 @@ void lower_softmax_grad(GpuProgramBuilder& b) {
 }
 
 void lower_cross_entropy(GpuProgramBuilder& b) {
-    require_dense(b);
+    b.require_dense();
     const Rows r = rows_of(b.input(0));
     kernels::SoftmaxSpec spec = softmax_spec(b, r);
     spec.cross_entropy = true;
@@ -151,7 +146,7 @@ void lower_cross_entropy(GpuProgramBuilder& b) {
 }
 
 void lower_cross_entropy_grad(GpuProgramBuilder& b) {
-    require_dense(b);
+    b.require_dense();
     if (b.has_input(2)) throw Unsupported{"no cross-entropy gradient kernel with a gradient per row"};
     const Rows r = rows_of(b.input(0));
     kernels::CrossEntropyGradSpec spec;

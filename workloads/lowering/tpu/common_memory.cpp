@@ -7,7 +7,7 @@
 namespace heddle::lowering {
 namespace {
 
-constexpr std::uint64_t kAlignment = 1024;  // with the gap behind each tensor
+constexpr std::uint64_t kCommonMemoryAlignment = 1024;  // with the gap behind each tensor
 
 struct Life {
     std::uint64_t storage = 0, bytes = 0;
@@ -57,7 +57,7 @@ std::set<std::uint64_t> common_memory_storages(const trace::Trace& trace, std::u
             used -= ends.begin()->second;
             ends.erase(ends.begin());
         }
-        const std::uint64_t size = (life.bytes + 2 * kAlignment - 1) / kAlignment * kAlignment;
+        const std::uint64_t size = (life.bytes + 2 * kCommonMemoryAlignment - 1) / kCommonMemoryAlignment * kCommonMemoryAlignment;
         if (used + size > bytes) continue;
         used += size;
         ends.emplace(*life.last_read, size);

@@ -13,7 +13,7 @@ constexpr std::size_t kSequencer = 0, kLoad = 1, kStore = kLoad + tpu::kDmaPaths
 constexpr bool is_dma(std::size_t unit) {
     return unit >= kLoad && unit < kVector;
 }
-constexpr std::uint64_t kAlignment = 512;
+constexpr std::uint64_t kCoreBuilderAlignment = 512;
 
 tpu::VectorOperand operand(const Tile& tile) {
     tpu::VectorOperand result;
@@ -41,7 +41,7 @@ CoreBuilder::CoreBuilder(const target::TpuTarget& target, unsigned core) : targe
 
 std::uint64_t CoreBuilder::allocate(std::uint64_t bytes) {
     const std::uint64_t address = next_address_;
-    const std::uint64_t end = (address + bytes + kAlignment - 1) / kAlignment * kAlignment;
+    const std::uint64_t end = (address + bytes + kCoreBuilderAlignment - 1) / kCoreBuilderAlignment * kCoreBuilderAlignment;
     if (end > target_.vmem_bytes) {
         throw Unsupported{"its tiles need more than the " + std::to_string(target_.vmem_bytes) +
                           " bytes of on-chip memory"};

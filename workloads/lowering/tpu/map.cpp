@@ -12,7 +12,7 @@ namespace {
 /// Width of the rows in which a one-dimensional run of elements is laid out in VMEM.
 constexpr std::uint64_t kFlatColumns = 1024;
 /// Tiles larger than this only delay the first result.
-constexpr std::uint64_t kMostElements = 128 * 1024;
+constexpr std::uint64_t kMapMostElements = 128 * 1024;
 /// Tiles smaller than this do not hide the latency of HBM.
 constexpr std::uint64_t kLeastElements = 8 * 1024;
 /// Two such tiles of 16 bits under way hide it wholly on a v6e (1,000 cycles of 1,000 bytes).
@@ -87,7 +87,7 @@ class Mapper {
             bytes += 4ull * bytes_of(view.type);  // two places, perhaps staged
         for (const HbmView& view : outputs_) bytes += 2ull * bytes_of(view.type);
         const std::uint64_t room = program_.target().vmem_bytes * 9 / 10;
-        limit_ = std::min(kMostElements, room / std::max<std::uint64_t>(bytes, 1));
+        limit_ = std::min(kMapMostElements, room / std::max<std::uint64_t>(bytes, 1));
         // Several tiles per core, so that loads, work and stores overlap.
         const std::uint64_t share = divide_up(total_, 4ull * program_.cores());
         limit_ = std::max<std::uint64_t>(1, std::min(limit_, std::max(share, kLeastElements)));

@@ -7,7 +7,7 @@ namespace heddle::lowering::on_tpu {
 namespace {
 
 /// Tiles larger than this only delay the first result. Two of this size in 16 bits hide the latency of HBM.
-constexpr std::uint64_t kMostElements = 256 * 1024;
+constexpr std::uint64_t kReducePlanMostElements = 256 * 1024;
 /// Width of tiles whose rows vanish: the higher a tile, the fewer of its registers are folded across
 /// sublanes.
 constexpr std::uint64_t kColumns = 1024;
@@ -128,7 +128,7 @@ class Planner {
         std::uint64_t bytes = 0;  // two places per input, perhaps staged
         for (const HbmView& view : plan_.inputs) bytes += 4ull * bytes_of(view.type);
         if (bytes == 0) throw Unsupported{"it reads nothing"};
-        most_elements_ = std::min(kMostElements, program_.target().vmem_bytes / 2 / bytes / 1024 * 1024);
+        most_elements_ = std::min(kReducePlanMostElements, program_.target().vmem_bytes / 2 / bytes / 1024 * 1024);
         if (most_elements_ == 0) throw Unsupported{"its tiles do not fit on-chip memory"};
         if (plan_.pattern == ReducePattern::all) return plan_all();
         const std::size_t axes = plan_.axes.shape.size(), row = axes - 2, column = axes - 1;

@@ -13,7 +13,7 @@ using tpu::VectorOp;
 
 /// Rows looked up at a time.
 constexpr std::uint64_t kMostRows = 1024;
-constexpr std::uint64_t kMostElements = 128 * 1024;
+constexpr std::uint64_t kRowsByIndexMostElements = 128 * 1024;
 
 /// A tensor seen as [outer, table rows, inner elements], and which rows of it an op looks up.
 struct Lookup {
@@ -169,7 +169,7 @@ class RowsByIndex {
         const std::uint64_t per_row = inner * 4 * 4 + 3 * 4 * (lookup_.indices.size() + 1);
         const std::uint64_t room = program_.target().vmem_bytes * 3 / 4 / per_row;
         if (room == 0) throw Unsupported{"a row does not fit on-chip memory"};
-        std::uint64_t rows = std::min({kMostRows, std::max<std::uint64_t>(1, kMostElements / inner), room});
+        std::uint64_t rows = std::min({kMostRows, std::max<std::uint64_t>(1, kRowsByIndexMostElements / inner), room});
         if (lookup_.along) rows = std::max(rows, lookup_.count);
         return rows;
     }

@@ -7,9 +7,9 @@
 namespace heddle::lowering::on_tpu {
 namespace {
 
-constexpr std::uint64_t kMostElements = 128 * 1024;
+constexpr std::uint64_t kRowwiseMostElements = 128 * 1024;
 
-TileSource rows_of(const RowwisePlan::Operand& operand, std::uint64_t first, std::uint64_t rows) {
+TileSource tile_rows_of(const RowwisePlan::Operand& operand, std::uint64_t first, std::uint64_t rows) {
     TileSource source;
     source.address = operand.view.address + first * operand.width * bytes_of(operand.view.type);
     source.rows = rows;
@@ -46,7 +46,7 @@ std::uint64_t rows_per_chunk(const RowwisePlan& plan, const target::TpuTarget& t
         throw Unsupported{"one row of " + std::to_string(widest) + " elements does not fit on-chip memory"};
     }
     std::uint64_t rows = (target.vmem_bytes - overhead) / std::max<std::uint64_t>(1, per_row);
-    rows = std::min(rows, std::max<std::uint64_t>(1, kMostElements / widest));
+    rows = std::min(rows, std::max<std::uint64_t>(1, kRowwiseMostElements / widest));
     rows = std::min(rows, divide_up(divide_up(plan.rows, 2ull * target.cores), 8) * 8);
     if (rows > 8) rows = rows / 8 * 8;
     return std::max<std::uint64_t>(rows, 1);
@@ -178,7 +178,7 @@ void for_each_row_chunk(ProgramBuilder& program, const RowwisePlan& plan,
             [&](std::size_t chunk) {
                 const auto [first, rows] = rows_in(chunk);
                 for (std::size_t i = 0; i < inputs.size(); ++i) {
-                    Tile tile = inputs[i].load(core, rows_of(plan.inputs[i], first, rows));
+                    Tile tile = inputs[i].load(core, tile_rows_of(plan.inputs[i], first, rows));
                     loaded[chunk].push_back(as_input(tile, plan.inputs[i].width));
                 }
             },
@@ -196,7 +196,7 @@ void for_each_row_chunk(ProgramBuilder& program, const RowwisePlan& plan,
                     present.outputs.push_back(outputs[i].next(plan.outputs[i].width));
                 body(core, present);
                 for (std::size_t i = 0; i < outputs.size(); ++i) {
-                    store(core, present.outputs[i], rows_of(plan.outputs[i], first, rows));
+                    store(core, present.outputs[i], tile_rows_of(plan.outputs[i], first, rows));
                 }
             });
     }

@@ -12,9 +12,9 @@
 namespace heddle::lowering {
 namespace {
 
-constexpr std::uint64_t kAlignment = 512;
+constexpr std::uint64_t kTensorPlacementAlignment = 512;
 constexpr std::uint64_t align(std::uint64_t address) {
-    return (address + kAlignment - 1) / kAlignment * kAlignment;
+    return (address + kTensorPlacementAlignment - 1) / kTensorPlacementAlignment * kTensorPlacementAlignment;
 }
 
 /// One past the last element of the operand's storage that an op touches.
@@ -175,12 +175,12 @@ TensorPlacement::TensorPlacement(const trace::Trace& trace, const target::TpuTar
     } else {
         for (const trace::OpId id : ops) place_operands(trace.ops.at(id));
     }
-    std::uint64_t next = kAlignment, next_common = tpu::kCommonMemoryBase + kAlignment;
+    std::uint64_t next = kTensorPlacementAlignment, next_common = tpu::kCommonMemoryBase + kTensorPlacementAlignment;
     for (Place& one : places_) {
         std::uint64_t& here = one.common ? next_common : next;
         one.address = here;
         // The gap keeps a run past the end from landing in the next.
-        here = align(here + one.bytes) + kAlignment;
+        here = align(here + one.bytes) + kTensorPlacementAlignment;
     }
     workspace_ = next;
     if (next > hbm_bytes_) {

@@ -9,7 +9,7 @@ namespace heddle::lowering::on_tpu {
 namespace {
 
 /// Larger transfers only delay the first result; smaller ones do not hide the latency of HBM (as in map.cpp).
-constexpr std::uint64_t kMostElements = 128 * 1024, kLeastElements = 8 * 1024, kGoodElements = 64 * 1024;
+constexpr std::uint64_t kTurnMatricesMostElements = 128 * 1024, kLeastElements = 8 * 1024, kGoodElements = 64 * 1024;
 
 }  // namespace
 
@@ -27,7 +27,7 @@ bool turn_matrices(ProgramBuilder& program, const HbmView& from, const HbmView& 
     // Two places for what comes, for what it becomes, and for what leaves; several transfers for each core.
     const std::uint64_t room = program.target().vmem_bytes * 9 / 10 / (2 * from_size + 4 * size);
     const std::uint64_t share = divide_up(count * elements, 4ull * program.cores());
-    const std::uint64_t limit = std::min({kMostElements, room, std::max(share, kLeastElements)});
+    const std::uint64_t limit = std::min({kTurnMatricesMostElements, room, std::max(share, kLeastElements)});
     if (limit < 2 * elements) return false;
     // Whole words of memory, so that transfers beside one another share none.
     const std::uint64_t whole =
