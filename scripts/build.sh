@@ -36,12 +36,19 @@ ensure_packages() {
         fail 2 "missing packages: ${missing[*]}; HEDDLE_INSTALL=no forbids to install them"
     fi
     echo "heddle: as root, apt-get now installs from this system's sources (HEDDLE_INSTALL=no forbids it): ${missing[*]}" >&2
-    local log="$build_directory/install.log"
-    if ! { apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-        "${missing[@]}"; } </dev/null >"$log" 2>&1; then
-        tail -n 15 "$log" >&2
-        fail 2 "apt-get could not install: ${missing[*]} (its output is in $log)"
-    fi
+    watched "installing packages" packages_done install install_packages "${missing[@]}" ||
+        fail 2 "apt-get could not install: ${missing[*]} (its output is in $build_directory/install.log)"
+}
+
+install_packages() {
+    apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
+}
+
+# packages_done LOG: how many steps of how many apt-get has done: a package is fetched, unpacked and set up.
+packages_done() {
+    local total
+    total=$(sed -n 's/^[0-9]* upgraded, \([0-9]*\) newly installed.*/\1/p' "$1" | tail -n 1)
+    echo "$(grep -cE '^(Get:[0-9]+ .*(amd64|arm64|all)|Unpacking |Setting up )' "$1") $((3 * ${total:-0}))"
 }
 
 # Compilers at once: as many as there are cores, but one per GB of free memory.
@@ -63,17 +70,49 @@ is_fresh() {
     [ -z "$(cd "$root" && find "$@" -path sim/hardware -prune -o -newer "$stamp" -print -quit 2>&1)" ]
 }
 
-# quietly WHAT COMMAND...: one line of progress on a terminal, one line in all elsewhere; everything when it fails.
-quietly() {
-    local what="$1" log="$build_directory/build.log"
-    shift
-    echo "heddle: $what" >&2
-    if [ -t 2 ] && [ "$1" = ninja ]; then
-        NINJA_STATUS='[%f/%t] ' "$@" >&2 || fail 3 "$what failed"
-    elif ! "$@" >"$log" 2>&1; then
-        grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking|Generating|Running)' "$log" | tail -n 60 >&2
-        fail 3 "$what failed (all of its output is in $log)"
+# files_done LOG: how many files of how many ninja has built.
+files_done() {
+    tail -c 4000 "$1" | sed -n 's/^\[\([0-9]*\)\/\([0-9]*\)\].*/\1 \2/p' | tail -n 1
+}
+
+# progress_text WHAT SECONDS DONE TOTAL: one line with the time left, where the share done says it.
+progress_text() {
+    local text="heddle: $1: $(($2 / 60)) min $(($2 % 60)) s" left
+    if [ "${3:-0}" -gt 0 ] && [ "${4:-0}" -ge "$3" ]; then
+        left=$(($2 * ($4 - $3) / $3))
+        text+=", $3 of $4 done, about $((left / 60)) min $((left % 60)) s left"
     fi
+    echo "$text"
+}
+
+# watched WHAT COUNTER LOG COMMAND...: runs the command with its output in LOG.log of the build folder, and says every few seconds how far it is: COUNTER
+# prints "DONE TOTAL" of a log. On a terminal one line that changes. Shows what the command said when it fails.
+watched() {
+    local what="$1" counter="$2" log="$build_directory/$3.log" started=$SECONDS shown=$SECONDS child every=8 code=0
+    [ -t 2 ] && every=1
+    shift 3
+    echo "heddle: $what" >&2
+    "$@" </dev/null >"$log" 2>&1 &
+    child=$!
+    # A shell's background jobs do not hear the keyboard's interrupt.
+    trap 'kill "$child" 2>/dev/null; wait "$child"; exit 130' INT TERM
+    while kill -0 "$child" 2>/dev/null; do
+        sleep 0.5
+        if [ $((SECONDS - shown)) -ge "$every" ]; then
+            shown=$SECONDS
+            [ -t 2 ] && printf '\r\033[K' >&2
+            progress_text "$what" $((SECONDS - started)) $("$counter" "$log") | if [ -t 2 ]; then tr -d '\n'; else cat; fi >&2
+        fi
+    done
+    [ -t 2 ] && printf '\r\033[K' >&2
+    wait "$child" || code=$?
+    trap - INT TERM
+    [ "$code" -eq 0 ] || grep -vE '^\[[0-9]+/[0-9]+\] (Building|Linking|Generating|Running)' "$log" | tail -n 60 >&2
+    return "$code"
+}
+
+no_count() {
+    echo 0 0
 }
 
 # is_configured: whether CMake has run here. A tree that was copied or moved carries a cache that speaks of another place.
@@ -85,7 +124,8 @@ is_configured() {
 # configure OPTIONS...: runs CMake.
 configure() {
     is_configured || rm -rf "$build_directory/CMakeCache.txt" "$build_directory/CMakeFiles" "$build_directory/rooms"
-    (cd "$root" && quietly "configuring" cmake --preset release "$@") || exit $?
+    (cd "$root" && watched "configuring" no_count configure cmake --preset release "$@") ||
+        fail 3 "configuring failed (all of its output is in $build_directory/configure.log)"
 }
 
 # build TARGET: brings it up to date and leaves a stamp that is as old as the start of the build, so that a file that
@@ -93,8 +133,8 @@ configure() {
 build() {
     local started="$build_directory/.started-$1"
     touch "$started"
-    [ -f "$build_directory/.built-$1" ] || echo "heddle: building for the first time: this takes minutes" >&2
-    quietly "building $1" ninja -C "$build_directory" -j "$(build_jobs)" "$1"
+    watched "building $1" files_done build env NINJA_STATUS='[%f/%t] ' ninja -C "$build_directory" -j "$(build_jobs)" "$1" ||
+        fail 3 "building $1 failed (all of its output is in $build_directory/build.log)"
     mv "$started" "$build_directory/.built-$1"
 }
 

@@ -6,6 +6,7 @@
 #include "sim/cli/output.h"
 #include "sim/cli/paragraph.h"
 #include "sim/cli/terminal.h"
+#include "sim/cli/programs.h"
 #include "sim/cluster/cluster.h"
 #include "sim/report/text_table.h"
 
@@ -61,7 +62,7 @@ void add_cluster_command(CLI::App& app) {
     using namespace cluster_command;
     const auto options = std::make_shared<Options>();
     CLI::App* cluster =
-        app.add_subcommand("cluster", "Lists and describes clusters: devices, links, prices.");
+        add_command(app, "cluster");
     cluster->require_subcommand(1);
     cluster->footer("Example: heddle cluster describe dgx-h100 --set nodes=128");
     CLI::App* list_app = cluster->add_subcommand("list", "Lists the clusters that can be named.");

@@ -9,6 +9,7 @@
 #include "sim/cli/limits.h"
 #include "sim/cli/output.h"
 #include "sim/cli/terminal.h"
+#include "sim/cli/programs.h"
 #include "sim/collective/collective.h"
 #include "sim/collective/payload.h"
 #include "sim/config/quantity.h"
@@ -142,7 +143,7 @@ void run_collective_command(const Options& options) {
 void add_collective_command(CLI::App& app) {
     using namespace collective_command;
     const auto options = std::make_shared<Options>();
-    CLI::App* command = app.add_subcommand("collective", "How long does a collective take on a cluster?");
+    CLI::App* command = add_command(app, "collective");
     command
         ->add_option("KIND", options->kind,
                      "all-reduce, all-gather, reduce-scatter, broadcast, reduce, all-to-all, send-receive")

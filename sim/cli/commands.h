@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -41,6 +42,9 @@ void add_validate_command(CLI::App& app);
 void add_compare_command(CLI::App& app);
 void add_doctor_command(CLI::App& app);
 void add_reference_command(CLI::App& app);
+void add_parallelism_command(CLI::App& app);
+void add_completion_command(CLI::App& app);
+void add_man_command(CLI::App& app);
 /// Of `heddle validate`.
 void add_validate_attention_command(CLI::App& validate);
 void add_validate_collectives_command(CLI::App& validate);
@@ -62,9 +66,15 @@ void add_schedule_option(CLI::App& command, ptx::Assembly& assembly);
 /// --series CYCLES and --series-of gpc|sm, of commands that write a timeline; `series` as `assembly`.
 void add_series_options(CLI::App& command, models::gpu::SeriesSettings& series);
 
-/// Parses and runs. Returns the exit code: 0 done, 1 the comparison asked for did not hold, 2 bad usage or
+/// A command that a program has.
+struct Command {
+    const char* name;
+    void (*add)(CLI::App& app);
+};
+
+/// Parses and runs: a command of `commands`, or, in its place, the program that has it. Returns the exit code: 0 done, 1 the comparison asked for did not hold, 2 bad usage or
 /// bad input, 3 internal error, 4 the step does not fit the device's memory. Every error is one line on
 /// stderr.
-int run(int argument_count, const char* const* arguments);
+int run(int argument_count, const char* const* arguments, std::span<const Command> commands);
 
 }  // namespace heddle::cli

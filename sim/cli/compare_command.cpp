@@ -4,6 +4,7 @@
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
 #include "sim/cli/terminal.h"
+#include "sim/cli/programs.h"
 #include "sim/report/run_comparison.h"
 
 namespace heddle::cli {
@@ -15,7 +16,7 @@ void add_compare_command(CLI::App& app) {
         bool json = false;
     };
     const auto options = std::make_shared<Options>();
-    CLI::App* command = app.add_subcommand("compare", "Explains why two runs differ.");
+    CLI::App* command = add_command(app, "compare");
     command->add_option("FIRST", options->first, "a folder that `heddle simulate` wrote")->required();
     command->add_option("SECOND", options->second, "another one")->required();
     command->add_option("--rows", options->rows, "ops to show, those that differ most first")

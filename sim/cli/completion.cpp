@@ -9,6 +9,7 @@
 #include "isa/common/error.h"
 #include "sim/cli/man_page.h"
 #include "sim/cli/output.h"
+#include "sim/cli/programs.h"
 #include "sim/cluster/cluster.h"
 #include "sim/config/hardware_file.h"
 #include "workloads/zoo/registry.h"
@@ -314,7 +315,7 @@ void add_completion_command(CLI::App& app) {
         std::string shell, names;
     };
     const auto options = std::make_shared<Options>();
-    CLI::App* command = app.add_subcommand("completion", "Prints the completions of a shell.");
+    CLI::App* command = add_command(app, "completion");
     CLI::Option* shell = command->add_option("SHELL", options->shell, "whose completions")
                              ->check(CLI::IsMember({"bash", "zsh", "fish"}));
     command

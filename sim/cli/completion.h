@@ -16,7 +16,5 @@ std::string zsh_completion(const CommandDescription& root);
 std::string fish_completion(const CommandDescription& root);
 
 /// `heddle completion SHELL`, and `heddle man`. Both read the tree of `app`.
-void add_completion_command(CLI::App& app);
-void add_man_command(CLI::App& app);
 
 }  // namespace heddle::cli

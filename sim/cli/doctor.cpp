@@ -15,6 +15,7 @@
 #include "sim/cli/output.h"
 #include "sim/cli/paragraph.h"
 #include "sim/cli/terminal.h"
+#include "sim/cli/programs.h"
 #include "sim/config/hardware.h"
 #include "sim/report/chart_library.h"
 #include "sim/report/numbers.h"
@@ -288,8 +289,7 @@ bool all_good(const std::vector<Check>& checks) {
 
 void add_doctor_command(CLI::App& app) {
     const auto json = std::make_shared<bool>(false);
-    CLI::App* command = app.add_subcommand(
-        "doctor", "Says what is installed, what is optional and missing, and how to mend it.");
+    CLI::App* command = add_command(app, "doctor");
     command->add_flag("--json", *json, "print JSON");
     command->footer(
         "Example: heddle doctor\nExit codes: 0 all that Heddle needs is here, 1 something must be mended.");

@@ -17,6 +17,7 @@
 #include "sim/cli/progress.h"
 #include "sim/cli/terminal.h"
 #include "sim/cli/workload.h"
+#include "sim/cli/programs.h"
 #include "sim/explore/explore.h"
 #include "sim/explore/export.h"
 #include "sim/explore/mpi_workers.h"
@@ -366,7 +367,7 @@ void add_explore_command(CLI::App& app) {
     using namespace explore_command;
     const auto options = std::make_shared<Options>();
     CLI::App* command =
-        app.add_subcommand("explore", "Says which hardware to build for a workload, and what it costs.");
+        add_command(app, "explore");
     command->require_subcommand(0, 1);
     add_workload_options(*command, *options);
     add_space_options(*command, *options);

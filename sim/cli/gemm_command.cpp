@@ -14,6 +14,7 @@
 #include "sim/cli/output.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/terminal.h"
+#include "sim/cli/programs.h"
 #include "sim/config/hardware.h"
 #include "sim/gemm/gemm_numerics.h"
 #include "sim/gemm/gemm_timer.h"
@@ -205,7 +206,7 @@ void run_command(const Options& options) {
 void add_gemm_command(CLI::App& app) {
     using namespace gemm_command;
     const auto options = std::make_shared<Options>();
-    CLI::App* command = app.add_subcommand("gemm", "How long does one matrix product take?");
+    CLI::App* command = add_command(app, "gemm");
     command->add_option("M", options->m, "rows of A and D")->required();
     command->add_option("N", options->n, "columns of B and D")->required();
     command->add_option("K", options->k, "columns of A, rows of B")->required();

@@ -13,6 +13,7 @@
 #include "sim/cli/output.h"
 #include "sim/cli/paragraph.h"
 #include "sim/cli/terminal.h"
+#include "sim/cli/programs.h"
 #include "sim/config/hardware.h"
 #include "sim/report/text_table.h"
 
@@ -172,7 +173,7 @@ void add_hardware_command(CLI::App& app) {
     using namespace hardware_command;
     // The options outlive this function in the callbacks.
     const auto options = std::make_shared<Options>();
-    CLI::App* hardware = app.add_subcommand("hardware", "Lists, describes and compares devices.");
+    CLI::App* hardware = add_command(app, "hardware");
     hardware->require_subcommand(1);
     hardware->footer("Example: heddle hardware describe h100-sxm");
 

@@ -10,6 +10,7 @@
 #include "sim/cli/output.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/terminal.h"
+#include "sim/cli/programs.h"
 #include "sim/config/hardware.h"
 #include "sim/kernel/files.h"
 #include "sim/kernel/instruction_page.h"
@@ -165,7 +166,7 @@ void add_kernel_command(CLI::App& app) {
     using namespace kernel_command;
     const auto options = std::make_shared<Options>();
     CLI::App* command =
-        app.add_subcommand("kernel", "Runs CUDA kernels: values, cycles, and what they wait for.");
+        add_command(app, "kernel");
     command->add_option("FILE", options->file, "a launch file; with --list a .ptx or .cu file");
     command->add_option("--hardware", options->hardware, "a GPU's name, or a hardware file")
         ->type_name("NAME|FILE");

@@ -13,6 +13,7 @@
 #include "sim/cli/progress.h"
 #include "sim/cli/terminal.h"
 #include "sim/cli/workload.h"
+#include "sim/cli/programs.h"
 #include "sim/learning/learning_report.h"
 
 namespace heddle::cli {
@@ -72,9 +73,7 @@ void learn(const Options& options) {
 void add_learn_command(CLI::App& app) {
     using namespace learn_command;
     const auto options = std::make_shared<Options>();
-    CLI::App* command = app.add_subcommand(
-        "learn",
-        "Trains a small model on several devices, with real values: what do they learn, and how fast?");
+    CLI::App* command = add_command(app, "learn");
     sim::LearningOptions& l = options->learning;
     command->add_option("MODEL", options->model, "a model, or a model file, as of `heddle simulate`")
         ->required();

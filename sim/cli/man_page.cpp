@@ -4,6 +4,7 @@
 
 #include "sim/cli/completion.h"
 #include "sim/cli/output.h"
+#include "sim/cli/programs.h"
 
 namespace heddle::cli {
 namespace {
@@ -140,7 +141,7 @@ std::string man_page(const CommandDescription& root, const std::string& version)
 }
 
 void add_man_command(CLI::App& app) {
-    CLI::App* command = app.add_subcommand("man", "Prints the manual page, as troff.");
+    CLI::App* command = add_command(app, "man");
     command->footer("Example:\n  heddle man | man -l -");
     command->callback([&app] { print(man_page(describe_commands(app), HEDDLE_VERSION)); });
 }

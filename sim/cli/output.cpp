@@ -3,12 +3,12 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <span>
 
 #include "isa/common/error.h"
 #include "isa/common/foreign_text.h"
+#include "isa/common/whole_file.h"
 #include "sim/cli/progress.h"
-#include "sim/kernel/files.h"
+#include "sim/run/worker_pool.h"
 
 namespace heddle::cli {
 
@@ -22,7 +22,8 @@ void print(const std::string& printed) {
 }
 
 void write_file(const std::string& path, const std::string& text) {
-    kernel::write_file(path, std::as_bytes(std::span(text)));
+    const sim::SignalsHeld whole;  // an interrupted command leaves no part of a file
+    write_whole_file(path, text);
 }
 
 }  // namespace heddle::cli

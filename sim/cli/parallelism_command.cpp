@@ -15,6 +15,7 @@
 #include "sim/cli/progress.h"
 #include "sim/cli/terminal.h"
 #include "sim/cli/workload.h"
+#include "sim/cli/programs.h"
 #include "sim/distributed/plan_search.h"
 #include "sim/report/numbers.h"
 #include "sim/report/text_table.h"
@@ -218,8 +219,7 @@ void add_parallelism_command(CLI::App& app) {
         std::vector<std::string> model_options;
     };
     const auto options = std::make_shared<Texts>();
-    CLI::App* command = app.add_subcommand(
-        "parallelism", "Finds the best way to spread a model over the devices of a cluster.");
+    CLI::App* command = add_command(app, "parallelism");
     command->add_option("MODEL", options->search.model, "a model (`heddle trace models` lists them)")
         ->required();
     add_parallelism_options(*command, options->search);

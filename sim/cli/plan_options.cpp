@@ -1,11 +1,6 @@
 #include "sim/cli/plan_options.h"
 
-#include <fmt/format.h>
-
-#include "isa/common/error.h"
 #include "sim/cli/bytes_option.h"
-#include "sim/cli/commands.h"
-#include "sim/cli/output.h"
 
 namespace heddle::cli {
 
@@ -84,40 +79,6 @@ void add_plan_options(CLI::App& command, PlanOptions& o) {
                     "closed-form (GPUs; default there), or simulated: cycle by cycle, kept on disk")
         ->check(CLI::IsMember({"closed-form", "simulated"}))
         ->group(group);
-}
-
-void simulate_on_cluster(const std::string& model, const sim::ModelOptions& model_options,
-                         const std::string& hardware_name, const PlanOptions& options,
-                         sim::DistributedOptions how, bool json) {
-    parallel::ParallelPlan plan = options.plan;
-    if (!options.schedule.empty()) plan.schedule = parallel::pipeline_schedule_from_name(options.schedule);
-    if (!options.data_parallel.empty())
-        plan.data_parallel = parallel::data_parallel_from_name(options.data_parallel);
-    if (!options.recompute.empty()) plan.recompute = parallel::recomputation_from_name(options.recompute);
-    plan.overlap = !options.no_overlap;
-    plan.context_ring = options.context_exchange != "all-gather";
-    parallel::check(plan);
-    sim::ClusterQuestion question;
-    question.name = options.cluster;
-    question.nodes = options.nodes;
-    question.devices = static_cast<std::uint32_t>(plan.devices());
-    question.overrides = options.cluster_settings;
-    if (plan.data_parallel == parallel::DataParallel::parameter_server ||
-        plan.data_parallel == parallel::DataParallel::asynchronous)
-        question.servers = static_cast<std::uint32_t>(plan.servers);
-    const sim::ClusterModel cluster = sim::cluster_for(question);
-    const sim::Hardware hardware = sim::load_hardware(
-        hardware_name.empty() ? cluster.hardware : hardware_name, options.device_settings, options.programs);
-    how.fold = !options.no_fold;
-    how.simulated = options.kernels == "simulated" || (options.kernels.empty() && !hardware.is_gpu());
-    sim::ClosedForm closed(hardware);
-    sim::Simulated simulated(hardware, how.kernels);
-    sim::OpTimes& times = how.simulated ? static_cast<sim::OpTimes&>(simulated) : closed;
-    const sim::DistributedResult result =
-        sim::simulate_distributed(model, model_options, plan, cluster, hardware, times, how);
-    print(json ? sim::distributed_json(result) : sim::format_distributed(result));
-    if (!result.fits() && !how.ignore_memory)
-        throw TooLarge{"a device has too little memory; --ignore-memory says so without this error"};
 }
 
 }  // namespace heddle::cli

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "sim/config/hardware.h"
-#include "sim/distributed/distributed_step.h"
+#include "sim/config/hardware_file.h"
+#include "workloads/parallel/plan.h"
 
 namespace heddle::cli {
 
@@ -21,10 +21,5 @@ struct PlanOptions {
     parallel::ParallelPlan plan;
 };
 void add_plan_options(CLI::App& command, PlanOptions& options);
-
-/// Simulates and prints. Throws TooLarge when a device has too little memory, unless `how` says to go on.
-void simulate_on_cluster(const std::string& model, const sim::ModelOptions& model_options,
-                         const std::string& hardware, const PlanOptions& options, sim::DistributedOptions how,
-                         bool json);
 
 }  // namespace heddle::cli

@@ -7,6 +7,7 @@
 
 #include "sim/cli/commands.h"
 #include "sim/cli/output.h"
+#include "sim/cli/programs.h"
 #include "sim/cluster/cluster.h"
 #include "sim/config/hardware.h"
 #include "sim/report/statistics.h"
@@ -70,7 +71,7 @@ std::string clusters_page() {
 void add_reference_command(CLI::App& app) {
     using namespace reference_command;
     CLI::App* reference =
-        app.add_subcommand("reference", "Prints what every key and every statistic means, as Markdown.");
+        add_command(app, "reference");
     reference->require_subcommand(1);
     reference->footer("Example: heddle reference statistics");
     const auto add = [reference](const std::string& name, const std::string& meaning, std::string (*page)()) {

@@ -16,13 +16,13 @@
 #include "isa/common/limits.h"
 #include "isa/common/out_of_memory.h"
 #include "sim/cli/commands.h"
-#include "sim/cli/completion.h"
 #include "sim/cli/limits.h"
+#include "sim/cli/model_identity.h"
 #include "sim/cli/paragraph.h"
-#include "sim/cli/parallelism.h"
-#include "sim/cli/plan_options.h"
+#include "sim/cli/programs.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/terminal.h"
+#include "sim/run/kernel_cache.h"
 #include "sim/run/worker_pool.h"
 
 namespace heddle::cli {
@@ -120,11 +120,13 @@ void check_command_words(const CLI::App& app, int argument_count, const char* co
 
 }  // namespace
 
-int run(int argument_count, const char* const* arguments) {
+int run(int argument_count, const char* const* arguments, std::span<const Command> commands) {
     name_what_takes_memory("heddle", kBadInput);
     // libsystemc greets on stderr otherwise, where scripts look for errors.
     setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 1);
+    sim::set_model_identity(model_identity());
     CLI::App app("Runs machine-learning training on hardware that exists only as a YAML file.", "heddle");
+    std::string other;  // the program to which the command belongs
     app.formatter(std::make_shared<HelpLayout>());  // subcommands take it over
     app.require_subcommand(1);
     app.set_version_flag("--version", "heddle " HEDDLE_VERSION);
@@ -140,27 +142,26 @@ int run(int argument_count, const char* const* arguments) {
         "Exit codes: 0 done, 1 the comparison asked for did not hold, 2 bad usage or bad input, 3 internal "
         "error, 4 the step does not fit the device's memory, 5 a limit was reached (--max-cycles, "
         "--max-seconds), 130 interrupted.");
-    add_simulate_command(app);
-    add_hardware_command(app);
-    add_cluster_command(app);
-    add_collective_command(app);
-    add_trace_command(app);
-    add_kernel_command(app);
-    add_gemm_command(app);
-    add_explore_command(app);
-    add_learn_command(app);
-    add_parallelism_command(app);
-    add_validate_command(app);
-    add_compare_command(app);
-    add_doctor_command(app);
-    add_reference_command(app);
-    add_completion_command(app);
-    add_man_command(app);
+    for (const CommandEntry& entry : command_table()) {
+        const auto own = std::find_if(commands.begin(), commands.end(),
+                                      [&](const Command& command) { return std::string(command.name) == entry.name; });
+        if (own != commands.end())
+            own->add(app);
+        else if (argument_count < 2 || arguments[1] != std::string(entry.name))
+            add_command(app, entry.name);
+        else
+            other = entry.program;
+    }
     try {
+        if (!other.empty()) hand_over(other, argument_count, arguments);
         check_command_words(app, argument_count, arguments);
         share_activities();
-        const ProgressReporter reporter(command_of_words(app, argument_count, arguments));
-        app.parse(argument_count, arguments);
+        try {
+            const ProgressReporter reporter(command_of_words(app, argument_count, arguments));
+            app.parse(argument_count, arguments);
+        } catch (const HandOver& door) {
+            hand_over(door.program, argument_count, arguments);
+        }
         if (std::fflush(stdout) != 0) return complain("cannot write the output", kBadInput);
         return kDone;
     } catch (const CLI::CallForHelp&) {

@@ -1,20 +1,20 @@
 // heddle simulate
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <map>
 #include <memory>
 
 #include "isa/common/error.h"
-#include "isa/sass/opcode_table.h"
 #include "sim/cli/commands.h"
 #include "sim/cli/configuration.h"
+#include "sim/cli/doors.h"
 #include "sim/cli/limits.h"
 #include "sim/cli/output.h"
-#include "sim/cli/plan_options.h"
 #include "sim/cli/progress.h"
+#include "sim/cli/simulate_options.h"
 #include "sim/cli/terminal.h"
 #include "sim/cli/workload.h"
+#include "sim/cli/programs.h"
 #include "sim/config/hardware.h"
 #include "sim/report/run_directory.h"
 #include "sim/report/summary.h"
@@ -22,25 +22,11 @@
 #include "sim/run/simulate.h"
 #include "sim/run/tpu_program.h"
 #include "sim/run/worker_pool.h"
-#include "sim/sass/entry_text.h"
-#include "sim/sass/run_result.h"
-#include "sim/sass/run_traces.h"
-#include "validation/read/recorded_capture.h"
 
 namespace heddle::cli {
 namespace simulate_command {
 
-struct Options {
-    std::string workload, hardware;
-    std::string batch, sequence, widths;
-    std::vector<std::string> model_options, overrides;
-    std::string out;
-    sim::SimulateOptions simulate;
-    std::string unknown_as;
-    bool json = false, no_out = false;
-    PlanOptions plan;
-    sim::Programs programs = sim::Programs::refused;
-};
+using Options = SimulateCommandOptions;
 
 Workload open(const Options& options) {
     std::map<std::string, std::string> model_options;
@@ -56,56 +42,6 @@ void print_tables(const Options& options, const sim::RunResult& result) {
     if (!options.no_out)
         text += "written to " + options.out + ": open report.html, or timeline.json in Perfetto\n";
     print(text);
-}
-
-void refuse_options_of_steps(const Options& options, const std::string& instead) {
-    const auto refuse = [&](bool given, const char* option) {
-        if (given) throw Error("is for training steps, not for " + instead, {option, 0, ""}, "leave it out");
-    };
-    refuse(options.simulate.numerics, "--numerics");
-    refuse(options.simulate.sample, "--sample");
-    refuse(!options.batch.empty(), "--batch");
-    refuse(!options.sequence.empty(), "--sequence");
-    refuse(!options.widths.empty(), "--widths");
-    refuse(!options.model_options.empty(), "--option");
-    refuse(options.simulate.steps != 1, "--steps");
-    refuse(options.simulate.programmatic, "--programmatic-launches");
-    refuse(!options.simulate.dump_programs.empty(), "--dump-program");
-}
-
-// Recorded machine code: no model, no values.
-void run_recorded(Options options) {
-    refuse_options_of_steps(options, "recorded kernels");
-    sass::TraceRunOptions run;
-    run.jobs = options.simulate.jobs;
-    run.tick_every_cycle = options.simulate.tick_every_cycle;
-    run.series = options.simulate.series;
-    if (!options.unknown_as.empty()) {
-        run.unknown_as = sass::operation_named(options.unknown_as);
-        if (!run.unknown_as)
-            throw Error(options.unknown_as + " is no class of instructions", {"--unknown-as", 0, ""},
-                        "the classes are " + sass::operation_names());
-    }
-    const sim::Hardware hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
-    if (options.out.empty())
-        options.out = "heddle-run-" + sass::workload_name(options.workload) + "-" + hardware.name;
-    if (!options.no_out) sim::check_run_directory(options.out);
-    sass::TraceRun result;
-    {
-        Progress progress;
-        run.progress = [&progress](double fraction, const std::string& what) {
-            progress.update(fraction, what);
-        };
-        result = sass::run_traces(options.workload, hardware, run);
-    }
-    const std::string json = sass::trace_run_json(result);
-    if (!options.no_out)
-        sim::write_run_directory(sass::run_result(result, hardware), options.out, {{"entries.json", json}});
-    if (options.json) return print(json);
-    print(sass::format_trace_run(result, false, table_width()) +
-          (options.no_out
-               ? ""
-               : "written to " + options.out + ": open report.html, or timeline.json in Perfetto\n"));
 }
 
 /// What decides about the result beside the hardware.
@@ -146,33 +82,6 @@ void run_program(const Options& options) {
     print(options.json ? json : sim::format_tpu_program(run));
 }
 
-/// On many devices: no folder of results.
-void simulate_spread(const Options& options) {
-    if (options.simulate.numerics)
-        throw Error("is for one device", {"--numerics", 0, ""},
-                    "leave out --cluster; `heddle learn` trains on several");
-    if (!options.batch.empty())
-        throw Error("is the plan's", {"--batch", 0, ""}, "give --micro-batch and --micro-batches");
-    sim::ModelOptions model_options;
-    if (!options.sequence.empty()) add_model_option(model_options, "sequence=" + options.sequence);
-    if (!options.widths.empty()) add_model_option(model_options, "widths=" + options.widths);
-    for (const std::string& assignment : options.model_options) add_model_option(model_options, assignment);
-    PlanOptions plan = options.plan;
-    plan.device_settings = options.overrides;
-    plan.programs = options.programs;
-    if (!options.simulate.data.empty()) {
-        const std::string& text = options.simulate.data;
-        const auto parsed = std::from_chars(text.data(), text.data() + text.size(), plan.plan.data);
-        if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size())
-            throw Error("`" + text + "` is no number of devices", {"--data", 0, ""},
-                        "with --cluster it says how many see different data");
-    }
-    sim::DistributedOptions how;
-    how.ignore_memory = options.simulate.ignore_memory;
-    how.kernels = {options.simulate.sample, options.simulate.cache, options.simulate.jobs};
-    simulate_on_cluster(options.workload, model_options, options.hardware, plan, how, options.json);
-}
-
 Error no_device() {
     return Error("no device is named", {"--hardware", 0, ""}, "give --hardware NAME, or --cluster NAME");
 }
@@ -182,10 +91,10 @@ void simulate(Options options) {
         simulate_spread(options);
         return;
     }
-    const bool names_programs = sass::names_traces(options.workload) || sim::is_tpu_program(options.workload);
+    const bool names_programs = names_recorded_kernels(options.workload) || sim::is_tpu_program(options.workload);
     if (options.hardware.empty() && names_programs) throw no_device();
-    if (sass::names_traces(options.workload)) {
-        run_recorded(options);
+    if (names_recorded_kernels(options.workload)) {
+        simulate_recorded_kernels(options);
         return;
     }
     if (sim::is_tpu_program(options.workload)) {
@@ -216,8 +125,8 @@ void simulate(Options options) {
     if (!options.hardware.empty()) hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
     const Workload workload = open(options);
     if (options.hardware.empty()) {
-        options.hardware = validation::preset_of_gpu(workload.device.name, workload.device.memory_bytes);
-        if (options.hardware.empty()) throw no_device();
+        if (!names_a_file(options.workload)) throw no_device();
+        options.hardware = hardware_of_recording(workload.device, options.workload);
         hardware = sim::load_hardware(options.hardware, options.overrides, options.programs);
     }
     if (options.out.empty()) options.out = "heddle-run-" + workload.name + "-" + hardware.name;
@@ -255,11 +164,25 @@ void simulate(Options options) {
 
 }  // namespace simulate_command
 
+void refuse_options_of_steps(const SimulateCommandOptions& options, const std::string& instead) {
+    const auto refuse = [&](bool given, const char* option) {
+        if (given) throw Error("is for training steps, not for " + instead, {option, 0, ""}, "leave it out");
+    };
+    refuse(options.simulate.numerics, "--numerics");
+    refuse(options.simulate.sample, "--sample");
+    refuse(!options.batch.empty(), "--batch");
+    refuse(!options.sequence.empty(), "--sequence");
+    refuse(!options.widths.empty(), "--widths");
+    refuse(!options.model_options.empty(), "--option");
+    refuse(options.simulate.steps != 1, "--steps");
+    refuse(options.simulate.programmatic, "--programmatic-launches");
+    refuse(!options.simulate.dump_programs.empty(), "--dump-program");
+}
+
 void add_simulate_command(CLI::App& app) {
     using namespace simulate_command;
     const auto options = std::make_shared<Options>();
-    CLI::App* command = app.add_subcommand(
-        "simulate", "Says how long a training step takes on a device, and what it is waiting for.");
+    CLI::App* command = add_command(app, "simulate");
     command
         ->add_option(
             "WORKLOAD", options->workload,

@@ -10,6 +10,7 @@
 #include "sim/cli/terminal.h"
 #include "sim/cli/trace_inspection.h"
 #include "sim/cli/workload.h"
+#include "sim/cli/programs.h"
 #include "sim/report/numbers.h"
 #include "sim/report/text_table.h"
 #include "sim/run/worker_pool.h"
@@ -110,7 +111,7 @@ void add_trace_command(CLI::App& app) {
     // The options outlive this function in the callbacks.
     const auto options = std::make_shared<Options>();
     CLI::App* trace =
-        app.add_subcommand("trace", "Looks into training steps, and turns them from one form into another.");
+        add_command(app, "trace");
     trace->require_subcommand(1);
     trace->footer("Example: heddle trace inspect step.et");
 

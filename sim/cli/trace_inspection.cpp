@@ -10,7 +10,7 @@
 #include "sim/report/numbers.h"
 #include "sim/report/text_table.h"
 #include "sim/run/step.h"
-#include "validation/read/recorded_capture.h"
+#include "sim/config/gpu_names.h"
 #include "workloads/trace/names.h"
 #include "workloads/trace/structure.h"
 #include "workloads/trace/turns.h"
@@ -248,7 +248,7 @@ std::string inspect_for_people(const trace::Trace& trace, const trace::RecordedD
     text += fmt::format("{}, {} of distinct operands\n", sim::format_si(inspection.all.flops, "FLOP"),
                         sim::format_si(inspection.all.bytes, "B"));
     if (!device.name.empty()) {
-        const std::string preset = validation::preset_of_gpu(device.name, device.memory_bytes);
+        const std::string preset = sim::hardware_of_gpu(device.name, device.memory_bytes);
         text += "recorded on " + device.name +
                 (preset.empty() ? ", which no hardware file describes" : ": --hardware " + preset) + "\n";
     }
@@ -272,7 +272,7 @@ std::string inspect_as_json(const trace::Trace& trace, const trace::RecordedDevi
     if (!device.name.empty())
         json["device"] = {{"name", device.name},
                           {"memory_bytes", device.memory_bytes},
-                          {"hardware", validation::preset_of_gpu(device.name, device.memory_bytes)}};
+                          {"hardware", sim::hardware_of_gpu(device.name, device.memory_bytes)}};
     json["total"] = group_json(inspection.all);
     json["kinds"] = Json::array();
     for (const Group& group : inspection.kinds) json["kinds"].push_back(group_json(group));

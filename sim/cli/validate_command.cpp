@@ -13,6 +13,7 @@
 #include "sim/cli/output.h"
 #include "sim/cli/progress.h"
 #include "sim/cli/terminal.h"
+#include "sim/cli/programs.h"
 #include "sim/config/hardware_file.h"
 #include "sim/report/text_table.h"
 #include "validation/report/html.h"
@@ -176,8 +177,7 @@ void run_validate_command(Options options) {
 void add_validate_command(CLI::App& app) {
     using namespace validate_command;
     const auto options = std::make_shared<Options>();
-    CLI::App* command = app.add_subcommand(
-        "validate", "Compares bits and times with recorded silicon: is what Heddle says true?");
+    CLI::App* command = add_command(app, "validate");
     command->add_option("WHAT", options->what, "numerics, kernels, timing, losses, tpu, gpu, or all");
     command
         ->add_option("--capture", options->captures,

@@ -4,9 +4,9 @@
 #include <filesystem>
 
 #include "isa/common/error.h"
+#include "sim/cli/doors.h"
+#include "sim/config/gpu_names.h"
 #include "sim/config/hardware.h"
-#include "validation/read/recorded_capture.h"
-#include "workloads/importers/open_trace.h"
 #include "workloads/model_files/read_model.h"
 #include "workloads/zoo/registry.h"
 
@@ -14,11 +14,6 @@ namespace heddle::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool names_a_file(const std::string& workload) {
-    std::error_code ignored;
-    return workload.find_first_of("/.") != std::string::npos || fs::is_regular_file(workload, ignored);
-}
 
 /// "NVIDIA H100 PCIe", "h100-sxm": the word that names the chip, the first with a digit, in small letters.
 std::string chip_of(const std::string& device) {
@@ -48,8 +43,13 @@ std::vector<std::string> gpu_names() {
 
 }  // namespace
 
+bool names_a_file(const std::string& workload) {
+    std::error_code ignored;
+    return workload.find_first_of("/.") != std::string::npos || fs::is_regular_file(workload, ignored);
+}
+
 std::string hardware_of_recording(const trace::RecordedDevice& device, const std::string& file) {
-    const std::string preset = validation::preset_of_gpu(device.name, device.memory_bytes);
+    const std::string preset = sim::hardware_of_gpu(device.name, device.memory_bytes);
     if (!preset.empty()) return preset;
     const std::vector<std::string> names = gpu_names();
     std::vector<std::string> chips;
@@ -104,7 +104,7 @@ Workload open_workload(const std::string& workload, const std::map<std::string, 
     }
     Workload opened;
     opened.name = workload_name_of_file(workload);
-    opened.trace = importers::open_trace(workload, &opened.device);
+    opened.trace = open_recorded_step(workload, opened.device);
     return opened;
 }
 

@@ -17,6 +17,9 @@ struct Workload {
     trace::RecordedDevice device;  ///< on which the step was recorded, where the file says so
 };
 
+/// Whether the word is a path: a file that exists, or it has a `/` or a `.`.
+bool names_a_file(const std::string& workload);
+
 /// Builds a model, or reads a file when `workload` names one (it exists, or it has a `/` or a `.`): a model's
 /// layers (.yaml, .yml) or a training step. Options belong to models: with a step they are a heddle::Error,
 /// as are unknown ones.

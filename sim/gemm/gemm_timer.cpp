@@ -140,7 +140,7 @@ GemmTimer::Run GemmTimer::run(const GemmQuestion& question, const kernels::GemmC
 
 std::string GemmTimer::key_of(const GemmQuestion& question, const kernels::GemmChoice& choice) const {
     const kernels::GemmSurroundings& around = options_.surroundings;
-    return device_key(config_) +
+    return executable_identity() + device_key(config_) +
            fmt::format(
                "gemm {}\n{}, raster {}, {} of k in a slice, first at {} Hz for {} s\n{} copies, "
                "repeated {}, sampled {}\n",

@@ -70,13 +70,23 @@ std::int64_t last_change(const struct stat& file) {
     return std::int64_t{file.st_mtim.tv_sec} * 1'000'000'000 + file.st_mtim.tv_nsec;
 }
 
-/// Hash of the running executable: models, kernel generators and number formats are all in it.
+/// Of the code that results depend on.
+std::string& model_identity() {
+    static std::string identity;
+    if (identity.empty()) identity = executable_identity();
+    return identity;
+}
+
+}  // namespace
+
 const std::string& executable_identity() {
     static const std::string identity = hash_text(read_file("/proc/self/exe"));
     return identity;
 }
 
-}  // namespace
+void set_model_identity(const std::string& identity) {
+    model_identity() = identity;
+}
 
 std::string hash_file(const std::string& path) {
     return hash_text(read_file(path));
@@ -117,7 +127,7 @@ KernelCache KernelCache::standard() {
 }
 
 std::string KernelCache::path_of(const std::string& key) const {
-    return folder_ + "/" + hash_text(executable_identity() + "\n" + key) + ".json";
+    return folder_ + "/" + hash_text(model_identity() + "\n" + key) + ".json";
 }
 
 std::optional<std::string> KernelCache::find(const std::string& key) const {

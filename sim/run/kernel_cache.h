@@ -29,6 +29,13 @@ class KernelClaim {
     int descriptor_ = -1;
 };
 
+/// Hash of the running executable: models, kernel generators and number formats are all in it.
+const std::string& executable_identity();
+
+/// Programs that hold the same models share results: `identity` stands for the models in place of the executable. To be called before a
+/// cache is asked. Whoever caches what depends on more than the rooms up to this one puts executable_identity() into the key.
+void set_model_identity(const std::string& identity);
+
 class KernelCache {
   public:
     /// The folder is $HEDDLE_CACHE, else $XDG_CACHE_HOME/heddle, else $HOME/.cache/heddle. HEDDLE_CACHE=off,

@@ -113,10 +113,6 @@ class RecordedCapture {
     mutable std::map<std::string, CapturedSection> read_;
 };
 
-/// The hardware file of a GPU by the name that its driver gives it ("NVIDIA A100-SXM4-80GB") and, where names
-/// do not tell boards apart ("NVIDIA A100-PG509-200"), its memory; 0: not known. Empty when there is none.
-std::string preset_of_gpu(const std::string& device, std::uint64_t memory_bytes = 0);
-
 /// Captures under `folder` (each a folder of its own), sorted by name; none when it does not exist.
 std::vector<std::filesystem::path> captures_in(const std::filesystem::path& folder);
 

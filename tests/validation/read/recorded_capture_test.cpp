@@ -1,3 +1,4 @@
+#include "sim/config/gpu_names.h"
 #include "validation/read/recorded_capture.h"
 
 #include <catch2/catch.hpp>
@@ -142,9 +143,9 @@ TEST_CASE("a GPU's own name leads to the hardware file that describes it") {
     CHECK(preset_of("NVIDIA H800 PCIe") == "h800-pcie");
     CHECK(preset_of("NVIDIA A100-SXM4-80GB") == "a100-sxm");
     CHECK(preset_of("NVIDIA A100-SXM4-40GB") == "a100-sxm-40gb");
-    CHECK(preset_of_gpu("NVIDIA A100-PG509-200", 42505273344) == "a100-sxm-40gb");  // as recorded
-    CHECK(preset_of_gpu("NVIDIA A100-SXM4-80GB", 85097971712) == "a100-sxm");
-    CHECK(preset_of_gpu("NVIDIA A100-PG509-200") == "a100-sxm");
+    CHECK(sim::hardware_of_gpu("NVIDIA A100-PG509-200", 42505273344) == "a100-sxm-40gb");  // as recorded
+    CHECK(sim::hardware_of_gpu("NVIDIA A100-SXM4-80GB", 85097971712) == "a100-sxm");
+    CHECK(sim::hardware_of_gpu("NVIDIA A100-PG509-200") == "a100-sxm");
     CHECK(preset_of("NVIDIA A100-PCIE-40GB") == "a100-pcie");
     CHECK(preset_of("NVIDIA A100 80GB PCIe") == "a100-pcie");
     CHECK(preset_of("Tesla V100-SXM2-32GB") == "v100-sxm");

@@ -1,0 +1,32 @@
+// Heddle's commands lie in several programs, as those of git do: what a first simulation needs is one, and others are built when they
+// are first asked for (./heddle) or come with a package. `heddle` leads to all of them.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <span>
+#include <string>
+
+namespace heddle::cli {
+
+struct CommandEntry {
+    const char* name;         ///< "explore"
+    const char* program;      ///< "heddle-explore": which program carries it out
+    const char* description;  ///< one line for people
+};
+
+/// All commands, in the order in which help lists them.
+std::span<const CommandEntry> command_table();
+
+/// Adds the command of the table to the command line.
+CLI::App* add_command(CLI::App& app, const std::string& name);
+
+/// Thrown where a command finds that another program must carry it out; nothing has been printed yet.
+struct HandOver {
+    const char* program;
+};
+
+/// Becomes the other program, with the same arguments. Builds it first where `./heddle` started this one (HEDDLE_BUILD). Returns only
+/// by throwing heddle::Error: the program is not there.
+[[noreturn]] void hand_over(const std::string& program, int argument_count, const char* const* arguments);
+
+}  // namespace heddle::cli

@@ -1,0 +1,28 @@
+// What `heddle simulate` was asked for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/cli/plan_options.h"
+#include "sim/config/hardware_file.h"
+#include "sim/run/simulate.h"
+
+namespace heddle::cli {
+
+struct SimulateCommandOptions {
+    std::string workload, hardware;
+    std::string batch, sequence, widths;
+    std::vector<std::string> model_options, overrides;
+    std::string out;
+    sim::SimulateOptions simulate;
+    std::string unknown_as;
+    bool json = false, no_out = false;
+    PlanOptions plan;
+    sim::Programs programs = sim::Programs::refused;
+};
+
+/// Throws heddle::Error when an option was given that only training steps have; `instead` says what the workload is.
+void refuse_options_of_steps(const SimulateCommandOptions& options, const std::string& instead);
+
+}  // namespace heddle::cli
