@@ -7,7 +7,12 @@ option(HEDDLE_FUZZ "Build the libFuzzer targets, with clang++ and AddressSanitiz
 # Most of the time of a compiler goes into headers, which files of a room share: compiled eight at a time they take less than half
 # of it. Off, every file is compiled alone, which is quicker after a change of one file.
 option(HEDDLE_UNITY "Compile the files of a room several at a time" ON)
-option(HEDDLE_WERROR "Treat warnings as errors" OFF)
+# Other compilers warn of other things.
+set(HEDDLE_KNOWN_WARNINGS OFF)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION MATCHES "^12[.]")
+    set(HEDDLE_KNOWN_WARNINGS ON)
+endif()
+option(HEDDLE_WERROR "Treat warnings as errors" ${HEDDLE_KNOWN_WARNINGS})
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)
@@ -45,6 +50,10 @@ endif()
 
 # Floating point is the product: no contraction, no reassociation, anywhere.
 add_compile_options(-Wall -Wextra -Wpedantic -ffp-contract=off)
+if(HEDDLE_UNITY)
+    # The compiler takes the files of a batch for headers, in which unnamed namespaces would be a mistake.
+    add_compile_options(-Wno-subobject-linkage)
+endif()
 if(HEDDLE_WERROR)
     add_compile_options(-Werror)
 endif()

@@ -3,14 +3,6 @@
 #include <algorithm>
 
 namespace heddle::models {
-namespace {
-
-std::uint64_t divide_up(std::uint64_t a, std::uint64_t b) {
-    return (a + b - 1) / b;
-}
-
-}  // namespace
-
 OutputStationaryTimes time_output_stationary(const MatrixUnitConfig& config,
                                              const std::vector<OutputStationaryFold>& folds) {
     OutputStationaryTimes times;

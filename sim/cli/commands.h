@@ -3,12 +3,12 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "isa/ptx/execution.h"
 #include "models/gpu/kernel_result.h"
+#include "sim/cli/run.h"
 #include "sim/config/hardware_file.h"
 
 namespace heddle::cli {
@@ -29,22 +29,6 @@ struct ExplorationInterrupted {
     std::size_t kept = 0;
 };
 
-void add_simulate_command(CLI::App& app);
-void add_cluster_command(CLI::App& app);
-void add_collective_command(CLI::App& app);
-void add_hardware_command(CLI::App& app);
-void add_trace_command(CLI::App& app);
-void add_kernel_command(CLI::App& app);
-void add_gemm_command(CLI::App& app);
-void add_explore_command(CLI::App& app);
-void add_learn_command(CLI::App& app);
-void add_validate_command(CLI::App& app);
-void add_compare_command(CLI::App& app);
-void add_doctor_command(CLI::App& app);
-void add_reference_command(CLI::App& app);
-void add_parallelism_command(CLI::App& app);
-void add_completion_command(CLI::App& app);
-void add_man_command(CLI::App& app);
 /// Of `heddle validate`.
 void add_validate_attention_command(CLI::App& validate);
 void add_validate_collectives_command(CLI::App& validate);
@@ -65,16 +49,5 @@ void add_schedule_option(CLI::App& command, ptx::Assembly& assembly);
 
 /// --series CYCLES and --series-of gpc|sm, of commands that write a timeline; `series` as `assembly`.
 void add_series_options(CLI::App& command, models::gpu::SeriesSettings& series);
-
-/// A command that a program has.
-struct Command {
-    const char* name;
-    void (*add)(CLI::App& app);
-};
-
-/// Parses and runs: a command of `commands`, or, in its place, the program that has it. Returns the exit code: 0 done, 1 the comparison asked for did not hold, 2 bad usage or
-/// bad input, 3 internal error, 4 the step does not fit the device's memory. Every error is one line on
-/// stderr.
-int run(int argument_count, const char* const* arguments, std::span<const Command> commands);
 
 }  // namespace heddle::cli

@@ -16,15 +16,10 @@ namespace {
 constexpr const char* kHeading = "| what | compared with | result | bars held |\n|---|---|---|---|\n";
 constexpr const char* kWords =
     "Mean error of simulated against measured figures, and p90, below which nine in ten of the rows are. "
-    "*Used*: the "
-    "hardware file\ntakes a value from the same source, so that the row only shows that the model does what "
-    "its file "
-    "says. *Not comparable*: the\nmeasurement asks another question. What stands before these was not used "
-    "so, though "
-    "much of it was known when parameters were\nfitted. A bar is what was promised before looking. Sources, "
-    "row by "
-    "row: [docs/timing-accuracy.md](docs/timing-accuracy.md); the\nwords: "
-    "[docs/validation.md](docs/validation.md).\n";
+    "*Used*: the hardware file\ntakes a value from the same source, so that the row only shows that the model does "
+    "what its file says. *Not comparable*: the\nmeasurement asks another question. What stands before these was not "
+    "used so, though much of it was known when parameters were\nfitted. A bar is what was promised before looking. "
+    "Sources, row by row: [timing-accuracy.md](timing-accuracy.md); the words\nstand below.\n";
 
 /// Where the block's contents begin and end.
 struct Place {

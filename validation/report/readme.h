@@ -1,4 +1,4 @@
-// The accuracy table of the README, made from comparisons.
+// The table of accuracy (docs/validation.md), made from comparisons.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
 // What is built first: simulations of models, hardware files, comparisons of runs; and the way to all other programs.
-#include "sim/cli/commands.h"
+#include "sim/cli/run.h"
 
 int main(int argument_count, char** arguments) {
     using namespace heddle::cli;

@@ -1,5 +1,5 @@
 // The manual page and the completions, which are made of every command.
-#include "sim/cli/commands.h"
+#include "sim/cli/run.h"
 
 int main(int argument_count, char** arguments) {
     using namespace heddle::cli;

@@ -1,5 +1,5 @@
 // Training steps that others recorded, and steps on many devices.
-#include "sim/cli/commands.h"
+#include "sim/cli/run.h"
 
 int main(int argument_count, char** arguments) {
     using namespace heddle::cli;

@@ -1,5 +1,5 @@
 // Comparisons with silicon, and what is installed here.
-#include "sim/cli/commands.h"
+#include "sim/cli/run.h"
 
 int main(int argument_count, char** arguments) {
     using namespace heddle::cli;

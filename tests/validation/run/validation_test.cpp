@@ -14,8 +14,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::string readme_block() {
-    const std::string file = HEDDLE_SOURCE_DIR "/README.md";
+std::string accuracy_page_block() {
+    const std::string file = HEDDLE_SOURCE_DIR "/docs/validation.md";
     std::ifstream stream(file);
     std::ostringstream text;
     text << stream.rdbuf();
@@ -45,7 +45,7 @@ TEST_CASE("without captures and recordings everything is named as missing, and n
     CHECK(not_recorded == validation.looked_for.size());
 }
 
-TEST_CASE("the README's accuracy table is what the code gives") {
+TEST_CASE("the table of accuracy is what the code gives") {
     ValidationOptions options;
     options.subjects = {Subject::numerics};
     options.data = data_folder();
@@ -53,7 +53,7 @@ TEST_CASE("the README's accuracy table is what the code gives") {
         std::cout << "skipped: no tensor core recordings\n";
         return;
     }
-    const std::string block = readme_block();
+    const std::string block = accuracy_page_block();
     const Validation validation = validate(options);
     // Comparisons with captures take minutes; what needs none is compared here.
     const AccuracyRun run{{validation.comparisons.at(0)},
@@ -68,8 +68,8 @@ TEST_CASE("the README's accuracy table is what the code gives") {
         if (installed_captures().empty()) CHECK_THAT(block, Catch::Contains(what));
 }
 
-TEST_CASE("every committed capture stands in the README by its name") {
-    const std::string block = readme_block();
+TEST_CASE("every committed capture stands in the table of accuracy by its name") {
+    const std::string block = accuracy_page_block();
     for (const fs::path& capture : installed_captures())
         CHECK_THAT(block, Catch::Contains(capture.filename().string()));
     if (installed_captures().empty()) CHECK_THAT(block, Catch::Contains("Not yet recorded: "));

@@ -1,0 +1,41 @@
+// The command line of a program: which commands it has, and how it ends.
+#pragma once
+
+#include <span>
+
+namespace CLI {
+class App;
+}
+
+namespace heddle::cli {
+
+void add_simulate_command(CLI::App& app);
+void add_cluster_command(CLI::App& app);
+void add_collective_command(CLI::App& app);
+void add_hardware_command(CLI::App& app);
+void add_trace_command(CLI::App& app);
+void add_kernel_command(CLI::App& app);
+void add_gemm_command(CLI::App& app);
+void add_explore_command(CLI::App& app);
+void add_learn_command(CLI::App& app);
+void add_validate_command(CLI::App& app);
+void add_compare_command(CLI::App& app);
+void add_doctor_command(CLI::App& app);
+void add_reference_command(CLI::App& app);
+void add_parallelism_command(CLI::App& app);
+void add_completion_command(CLI::App& app);
+void add_man_command(CLI::App& app);
+
+/// A command that a program has.
+struct Command {
+    const char* name;
+    void (*add)(CLI::App& app);
+};
+
+/// Parses and runs: a command of `commands`, or, in its place, the program that has it. Returns the exit code: 0
+/// done, 1 the comparison asked for did not hold, 2 bad usage or
+/// bad input, 3 internal error, 4 the step does not fit the device's memory. Every error is one line on
+/// stderr.
+int run(int argument_count, const char* const* arguments, std::span<const Command> commands);
+
+}  // namespace heddle::cli
